@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor: what is left to read of some bytes from outside.
+ *
+ * Reading past the end sets bad, moves to the end, and yields 0 for good, so a reader
+ * checks once. All numbers are little-endian and need no alignment.
+ */
+#ifndef BASE_CURSOR_H
+#define BASE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cursor {
+	const unsigned char *at;  /* next byte */
+	const unsigned char *end; /* one past the last */
+	bool bad;                 /* something was read that is not there */
+};
+
+struct cursor cursor_make(const void *bytes, size_t len);
+size_t cursor_left(const struct cursor *c); /* bytes */
+
+uint8_t cursor_u8(struct cursor *c);
+uint16_t cursor_u16(struct cursor *c);
+uint32_t cursor_u32(struct cursor *c);
+uint64_t cursor_u64(struct cursor *c);
+uint64_t cursor_varint(struct cursor *c); /* protobuf base 128; over 64 bits is bad */
+uint64_t cursor_uleb(struct cursor *c);   /* DWARF ULEB128; bits over 64 are dropped */
+int64_t cursor_sleb(struct cursor *c);    /* DWARF SLEB128 */
+
+/* len bytes, borrowed from the input; NULL and bad when there are fewer. */
+const unsigned char *cursor_bytes(struct cursor *c, size_t len);
+void cursor_skip(struct cursor *c, size_t len);
+
+/* A part of its own: the next len bytes. Empty and bad when there are fewer. */
+struct cursor cursor_sub(struct cursor *c, size_t len);
+
+/* The next line without its '\n' or "\r\n"; false at the end of the input. */
+bool cursor_line(struct cursor *c, const char **ret_line, size_t *ret_len);
+
+/* NUL-terminated text, borrowed; its length without the NUL. NULL and bad without a NUL. */
+const char *cursor_cstr(struct cursor *c, size_t *ret_len);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * err: why something failed, in words for the user.
+ *
+ * The reason is written once, where it is known, and carried up; callers add where it
+ * happened, never what. The code steers the program, the message is for people.
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#include "base/macros.h"
+
+struct err {
+	int code;      /* negative errno, 0 while nothing failed */
+	char msg[512]; /* UTF-8, one line, no trailing newline */
+};
+
+/* code: negative errno. Returns code, so that "return err_set(...)" reads well. */
+int err_set(struct err *e, int code, const char *fmt, ...) PRINTF(3, 4);
+
+/* For a failed system call: the text, then ": " and the words for errno. Returns -errno. */
+int err_errno(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+
+/* Out of memory: the one message for it. Returns -ENOMEM. */
+int err_nomem(struct err *e);
+
+/* Puts "context: " before the message. Returns e->code. */
+int err_wrap(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file: whole inputs, and outputs that are there complete or not at all.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+
+/* The bytes of a file. All zero is an empty input. */
+struct file_input {
+	const unsigned char *data; /* [0..len); mapped or allocated, see is_mapped */
+	size_t len;
+	bool is_mapped;
+};
+
+/* "-" is standard input. Regular files are mapped, everything else is read to its end.
+ * Fails with the errno of open or read; a directory is -EISDIR. */
+int file_load(const char *path, struct file_input *ret, struct err *e) MUST_CHECK;
+void file_input_fini(struct file_input *in);
+
+/* As file_load for small files of /proc and /sys, whose st_size is 0; at most limit bytes. */
+struct buf;
+int file_read_small(const char *path, size_t limit, struct buf *ret, struct err *e) MUST_CHECK;
+
+/*
+ * Replaces path by these bytes: written to a temporary name in the same folder, fsynced,
+ * renamed; a failure leaves what was there. What is not a regular file (a device, a FIFO)
+ * is written directly; "-" is standard output.
+ */
+int file_replace(const char *path, const void *bytes, size_t len, struct err *e) MUST_CHECK;
+
+/* Can path be replaced? Asked before long work, so that a wrong path fails at once. */
+int file_check_writable(const char *path, struct err *e) MUST_CHECK;
+
+/* All bytes to a descriptor, also over short writes and EINTR. 0 or -errno. */
+int file_write_all(int fd, const void *bytes, size_t len) MUST_CHECK;
+
+#endif

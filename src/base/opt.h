@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opt: a command's options as one table: parser, help and completion.
+ *
+ * Values land by offset in a struct of the command, which the caller fills with the
+ * defaults beforehand. Strings are borrowed from argv.
+ */
+#ifndef BASE_OPT_H
+#define BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macros.h"
+
+#define OPT_LIST_MAX 64 /* times a repeatable option may be given */
+
+enum opt_kind {
+	OPT_KIND_END,
+	OPT_KIND_FLAG,    /* bool */
+	OPT_KIND_UINT,    /* uint64_t, decimal or 0x, within [min..max] */
+	OPT_KIND_REAL,    /* double, within [min..max] */
+	OPT_KIND_STR,     /* const char * */
+	OPT_KIND_LIST,    /* struct opt_list: may be given again */
+	OPT_KIND_CHOICE,  /* int: index into choices */
+	OPT_KIND_INCLUDE, /* the options of another table, for a member of the struct */
+};
+
+struct opt_list {
+	const char *items[OPT_LIST_MAX]; /* [count]; borrowed */
+	size_t count;
+};
+
+struct opt {
+	enum opt_kind kind;
+	int short_name;             /* a character, or 0 */
+	const char *long_name;      /* without dashes */
+	const char *value_name;     /* "N", "FILE", "a|b|c"; NULL for flags */
+	size_t offset;              /* of the value in the command's struct */
+	const char *help;           /* lower case, names the default */
+	uint64_t min, max;          /* UINT and REAL; both 0: any */
+	const char *const *choices; /* CHOICE: ends with NULL */
+	const struct opt *table;    /* INCLUDE */
+};
+
+#define OPT_FLAG(s, l, type, member, text)                                                         \
+	{                                                                                          \
+		.kind = OPT_KIND_FLAG, .short_name = (s), .long_name = (l),                        \
+		.offset = offsetof(type, member), .help = (text)                                   \
+	}
+#define OPT_UINT(s, l, v, type, member, lo, hi, text)                                              \
+	{                                                                                          \
+		.kind = OPT_KIND_UINT, .short_name = (s), .long_name = (l), .value_name = (v),     \
+		.offset = offsetof(type, member), .help = (text), .min = (lo), .max = (hi)         \
+	}
+#define OPT_REAL(s, l, v, type, member, lo, hi, text)                                              \
+	{                                                                                          \
+		.kind = OPT_KIND_REAL, .short_name = (s), .long_name = (l), .value_name = (v),     \
+		.offset = offsetof(type, member), .help = (text), .min = (lo), .max = (hi)         \
+	}
+#define OPT_STR(s, l, v, type, member, text)                                                       \
+	{                                                                                          \
+		.kind = OPT_KIND_STR, .short_name = (s), .long_name = (l), .value_name = (v),      \
+		.offset = offsetof(type, member), .help = (text)                                   \
+	}
+#define OPT_LIST(s, l, v, type, member, text)                                                      \
+	{                                                                                          \
+		.kind = OPT_KIND_LIST, .short_name = (s), .long_name = (l), .value_name = (v),     \
+		.offset = offsetof(type, member), .help = (text)                                   \
+	}
+#define OPT_CHOICE(s, l, v, type, member, names, text)                                             \
+	{                                                                                          \
+		.kind = OPT_KIND_CHOICE, .short_name = (s), .long_name = (l), .value_name = (v),   \
+		.offset = offsetof(type, member), .help = (text), .choices = (names)               \
+	}
+#define OPT_INCLUDE(type, member, opts)                                                            \
+	{                                                                                          \
+		.kind = OPT_KIND_INCLUDE, .offset = offsetof(type, member), .table = (opts)        \
+	}
+#define OPT_END                                                                                    \
+	{                                                                                          \
+		.kind = OPT_KIND_END                                                               \
+	}
+
+/*
+ * Parses argv[1..argc). Operands are moved behind the options; *ret_first is the index of
+ * the first operand. stop_at_operand: everything from the first operand on is an operand
+ * (commands that run a program). "--" ends the options. Unknown option, missing or bad
+ * value: -EINVAL with the reason.
+ */
+int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool stop_at_operand,
+	      int *ret_first, struct err *e) MUST_CHECK;
+
+/* One line an option, for --help. */
+void opt_help(const struct opt *opts, struct buf *out);
+
+/* "--name" and "-n" of each option, one a line, with a '=' behind those that take a value. */
+void opt_complete(const struct opt *opts, struct buf *out);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/strtab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES (64 * 1024)
+
+struct entry {
+	const char *ptr; /* in a chunk */
+	uint32_t len;    /* bytes */
+	uint32_t hash;
+};
+
+struct chunk {
+	struct chunk *next;
+	size_t used, cap; /* bytes of data */
+	char data[];
+};
+
+struct strtab {
+	struct entry *entries; /* [count]; by id */
+	uint32_t *slots;       /* [slot_cap]; id + 1, 0: free */
+	struct chunk *chunks;  /* newest first */
+	size_t count, cap;
+	size_t slot_cap; /* a power of two, at least 4/3 of count */
+};
+
+/* Eight bytes a step with the multiplier of MurmurHash2's 64-bit form; public domain idea. */
+static uint32_t hash_bytes(const void *bytes, size_t len)
+{
+	const unsigned char *at = bytes;
+	const uint64_t k = UINT64_C(0xc6a4a7935bd1e995);
+	uint64_t h = len * k, word;
+
+	for (; len >= 8; at += 8, len -= 8) {
+		memcpy(&word, at, 8);
+		h = (h ^ word) * k;
+		h ^= h >> 32;
+	}
+	word = 0;
+	if (len)
+		memcpy(&word, at, len);
+	h = (h ^ word) * k;
+	h ^= h >> 29;
+	h *= k;
+	return (uint32_t)(h >> 32);
+}
+
+struct strtab *strtab_new(void)
+{
+	struct strtab *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return NULL;
+	t->slot_cap = 64;
+	t->slots = calloc(t->slot_cap, sizeof *t->slots);
+	if (!t->slots) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void strtab_free(struct strtab *t)
+{
+	struct chunk *chunk, *next;
+
+	if (!t)
+		return;
+	for (chunk = t->chunks; chunk; chunk = next) {
+		next = chunk->next;
+		free(chunk);
+	}
+	free(t->slots);
+	free(t->entries);
+	free(t);
+}
+
+static uint32_t *find_slot(const struct strtab *t, const void *bytes, size_t len, uint32_t hash)
+{
+	size_t mask = t->slot_cap - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		const struct entry *entry;
+
+		if (!t->slots[i])
+			return &t->slots[i];
+		entry = &t->entries[t->slots[i] - 1];
+		if (entry->hash == hash && entry->len == len &&
+		    (!len || memcmp(entry->ptr, bytes, len) == 0))
+			return &t->slots[i];
+	}
+}
+
+static int grow_slots(struct strtab *t)
+{
+	size_t cap = t->slot_cap * 2, mask = cap - 1;
+	uint32_t *slots = calloc(cap, sizeof *slots);
+
+	if (!slots)
+		return -1;
+	for (size_t id = 0; id < t->count; id++) {
+		size_t i = t->entries[id].hash & mask;
+
+		while (slots[i])
+			i = (i + 1) & mask;
+		slots[i] = (uint32_t)id + 1;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->slot_cap = cap;
+	return 0;
+}
+
+static char *store(struct strtab *t, const void *bytes, size_t len)
+{
+	struct chunk *chunk = t->chunks;
+	char *at;
+
+	if (!chunk || chunk->cap - chunk->used < len + 1) {
+		size_t cap = len + 1 > CHUNK_BYTES / 4 ? len + 1 : CHUNK_BYTES;
+
+		chunk = malloc(sizeof *chunk + cap);
+		if (!chunk)
+			return NULL;
+		chunk->used = 0;
+		chunk->cap = cap;
+		chunk->next = t->chunks;
+		t->chunks = chunk;
+	}
+	at = chunk->data + chunk->used;
+	if (len)
+		memcpy(at, bytes, len);
+	at[len] = '\0';
+	chunk->used += len + 1;
+	return at;
+}
+
+static int make_room(struct strtab *t)
+{
+	size_t cap = t->cap ? 2 * t->cap : 64;
+	struct entry *entries;
+
+	if (4 * (t->count + 1) > 3 * t->slot_cap && grow_slots(t) < 0)
+		return -1;
+	if (t->count < t->cap)
+		return 0;
+	entries = realloc(t->entries, cap * sizeof *entries);
+	if (!entries)
+		return -1;
+	t->entries = entries;
+	t->cap = cap;
+	return 0;
+}
+
+uint32_t strtab_intern(struct strtab *t, const void *bytes, size_t len)
+{
+	uint32_t hash = hash_bytes(bytes, len);
+	uint32_t *slot = find_slot(t, bytes, len, hash);
+	char *copy;
+
+	if (*slot)
+		return *slot - 1;
+	if (len >= UINT32_MAX || t->count >= UINT32_MAX - 1 || make_room(t) < 0)
+		return STRTAB_NONE;
+	copy = store(t, bytes, len);
+	if (!copy)
+		return STRTAB_NONE;
+	slot = find_slot(t, bytes, len, hash);
+	t->entries[t->count] = (struct entry){ copy, (uint32_t)len, hash };
+	*slot = (uint32_t)++t->count;
+	return *slot - 1;
+}
+
+uint32_t strtab_find(const struct strtab *t, const void *bytes, size_t len)
+{
+	uint32_t *slot = find_slot(t, bytes, len, hash_bytes(bytes, len));
+
+	return *slot ? *slot - 1 : STRTAB_NONE;
+}
+
+struct str strtab_get(const struct strtab *t, uint32_t id)
+{
+	return (struct str){ t->entries[id].ptr, t->entries[id].len };
+}
+
+size_t strtab_count(const struct strtab *t)
+{
+	return t->count;
+}

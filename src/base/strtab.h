@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strtab: byte strings to dense ids, 0, 1, 2, ... in order of first sight.
+ *
+ * Equal bytes have equal ids. Strings are kept for the life of the table and never move,
+ * so a borrowed pointer stays valid. Bytes need not be text: packed records are interned
+ * the same way.
+ */
+#ifndef BASE_STRTAB_H
+#define BASE_STRTAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+#define STRTAB_NONE UINT32_MAX /* no such string; out of memory */
+
+struct strtab;
+
+struct str {
+	const char *ptr; /* [0..len), and a NUL behind; borrowed */
+	size_t len;      /* bytes */
+};
+
+struct strtab *strtab_new(void) MUST_CHECK; /* NULL: out of memory */
+void strtab_free(struct strtab *t);
+
+/* Copies. STRTAB_NONE: out of memory, 2^32-1 strings, or a string of 4 GiB and more. */
+uint32_t strtab_intern(struct strtab *t, const void *bytes, size_t len);
+
+/* STRTAB_NONE when it was never interned. */
+uint32_t strtab_find(const struct strtab *t, const void *bytes, size_t len);
+
+struct str strtab_get(const struct strtab *t, uint32_t id); /* id < count */
+size_t strtab_count(const struct strtab *t);
+
+#endif
