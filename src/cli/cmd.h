@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd: a subcommand is one file with one const struct; main.c has the table of them. */
+#ifndef CLI_CMD_H
+#define CLI_CMD_H
+
+#include "base/err.h"
+#include "base/opt.h"
+
+
+struct cmd {
+	const char *name;
+	const char *operands;   /* for the usage line: "[FILE]", "-- CMD [ARG...]" */
+	const char *summary;    /* lower case, no full stop */
+	const struct opt *opts; /* ends with OPT_END */
+	bool runs_program;      /* the first operand ends the options */
+
+	/* argv[0] is the command's name. Returns an exit status (0 done, the status of the
+	 * program it ran) or negative errno with the reason in e; cmd_usage() for status 2. */
+	int (*run)(int argc, char **argv, struct err *e);
+};
+
+/* Wrong usage: sets e and returns the code that main turns into exit status 2. */
+int cmd_usage(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+
+/* The name of the command and its options, parsed. Returns 0 or what run must return. */
+int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret_first,
+	      struct err *e) MUST_CHECK;
+
+extern const struct cmd cmd_convert;
+extern const struct cmd cmd_flame;
+extern const struct cmd cmd_merge;
+extern const struct cmd cmd_record;
+extern const struct cmd cmd_report;
+
+#endif

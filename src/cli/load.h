@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* load: from a file name on the command line to a named, filtered profile. */
+#ifndef CLI_LOAD_H
+#define CLI_LOAD_H
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "model/profile.h"
+
+#define DEFAULT_PROFILE "auger.pb.gz"
+
+/* The filter options that views share: put OPT_INCLUDE(struct args, filter, filter_opts) in
+ * a command's table. */
+struct filter_args {
+	const char *focus, *ignore;
+	struct opt_list comm, pid, tid, label; /* label: KEY=REGEX */
+};
+extern const struct opt filter_opts[];
+
+/* Reads path ("-": standard input) in the format named from (NULL: found by content), and
+ * gives addresses their names. *ret is the caller's. */
+int load_profile(const char *path, const char *from, struct profile **ret,
+		 struct err *e) MUST_CHECK;
+
+/* Replaces *p by what the filter keeps of it. */
+int apply_filter(struct profile **p, const struct filter_args *f, struct err *e) MUST_CHECK;
+
+/* The index of --value TYPE, or the default when name is NULL. Unknown: usage error that
+ * lists the types. */
+int choose_type(const struct profile *p, const char *name, size_t *ret, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * formats: every file format auger reads or writes, one const struct each.
+ *
+ * A reader adds to an empty profile and is bounded: any input may be hostile; it answers
+ * with "position: reason" (byte offset or line number), and the caller adds the file name.
+ */
+#ifndef FORMAT_FORMATS_H
+#define FORMAT_FORMATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/profile.h"
+
+struct format {
+	const char *name;            /* "pprof"; the value of --from and --to */
+	const char *summary;         /* lower case, no full stop */
+	const char *const *suffixes; /* file name endings, ".pb.gz"; ends with NULL */
+
+	/* Could these bytes (all of the input) be of this format? Cheap: looks at the start. */
+	bool (*detect)(const unsigned char *data, size_t len);
+	/* NULL: cannot be read. */
+	int (*read)(struct profile *p, const unsigned char *data, size_t len, struct err *e);
+	/* NULL: cannot be written. Appends to out. */
+	int (*write)(const struct profile *p, struct buf *out, struct err *e);
+};
+
+extern const struct format *const formats[]; /* in order of detection; ends with NULL */
+
+/* By name, or NULL. */
+const struct format *format_find(const char *name);
+/* By content, else by the ending of path; NULL: unknown. */
+const struct format *format_detect(const char *path, const unsigned char *data, size_t len);
+/* The writable format of this file name's ending, or NULL. */
+const struct format *format_for_output(const char *path);
+
+#endif
