@@ -110,6 +110,9 @@ int profile_error(const struct profile *p) MUST_CHECK;
 /* The same with words in e. */
 int profile_check(const struct profile *p, struct err *e) MUST_CHECK;
 
+/* For builders outside this file that ran out of memory while they fed p. */
+void profile_fail_nomem(struct profile *p);
+
 /* Strings. Copied; id 0 is "". */
 uint32_t profile_str(struct profile *p, const char *text);
 uint32_t profile_str_n(struct profile *p, const char *text, size_t len);
