@@ -12,7 +12,7 @@
 
 static struct {
 	int cases, failed_cases;
-	bool is_failed;       /* the running case */
+	bool is_failed;      /* the running case */
 	const char *skipped; /* reason, NULL: not skipped */
 } tap;
 
@@ -65,7 +65,7 @@ TAP_USED static int tap_done(void)
 }
 
 #define CHECK(condition) tap_check((condition), __FILE__, __LINE__, #condition)
-#define CHECK_INT(got, want)                                                                       \
+#define CHECK_INT(got, want) \
 	tap_check_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got " == " #want)
 #define CHECK_STR(got, want) tap_check_str((got), (want), __FILE__, __LINE__, #got " == " #want)
 #define SKIP(reason) (tap.skipped = (reason)) /* then return from the case */

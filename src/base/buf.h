@@ -32,8 +32,8 @@ void buf_put(struct buf *b, const void *bytes, size_t len);
 void buf_put_str(struct buf *b, const char *text); /* NUL-terminated text */
 void buf_put_byte(struct buf *b, unsigned char byte);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
-void buf_put_uint(struct buf *b, uint64_t value); /* decimal digits */
-void buf_put_int(struct buf *b, int64_t value);   /* decimal digits, '-' */
+void buf_put_uint(struct buf *b, uint64_t value);   /* decimal digits */
+void buf_put_int(struct buf *b, int64_t value);     /* decimal digits, '-' */
 void buf_put_varint(struct buf *b, uint64_t value); /* protobuf base 128 */
 void buf_put_u32(struct buf *b, uint32_t value);    /* little-endian */
 void buf_put_u64(struct buf *b, uint64_t value);    /* little-endian */

@@ -131,8 +131,7 @@ static void make_getopt_tables(const struct flat *flat, char *shorts, struct opt
 		const struct opt *opt = flat->rows[i].opt;
 		int takes = opt->kind == OPT_KIND_FLAG ? no_argument : required_argument;
 
-		longs[i] =
-			(struct option){ opt->long_name, takes, NULL, FIRST_LONG_CODE + (int)i };
+		longs[i] = (struct option){ opt->long_name, takes, NULL, FIRST_LONG_CODE + (int)i };
 		if (opt->short_name) {
 			*shorts++ = (char)opt->short_name;
 			if (takes == required_argument)

@@ -46,43 +46,43 @@ struct opt {
 	const struct opt *table;    /* INCLUDE */
 };
 
-#define OPT_FLAG(s, l, type, member, text)                                                         \
-	{                                                                                          \
-		.kind = OPT_KIND_FLAG, .short_name = (s), .long_name = (l),                        \
-		.offset = offsetof(type, member), .help = (text)                                   \
+#define OPT_FLAG(s, l, type, member, text)                                  \
+	{                                                                   \
+		.kind = OPT_KIND_FLAG, .short_name = (s), .long_name = (l), \
+		.offset = offsetof(type, member), .help = (text)            \
 	}
-#define OPT_UINT(s, l, v, type, member, lo, hi, text)                                              \
-	{                                                                                          \
-		.kind = OPT_KIND_UINT, .short_name = (s), .long_name = (l), .value_name = (v),     \
-		.offset = offsetof(type, member), .help = (text), .min = (lo), .max = (hi)         \
+#define OPT_UINT(s, l, v, type, member, lo, hi, text)                                          \
+	{                                                                                      \
+		.kind = OPT_KIND_UINT, .short_name = (s), .long_name = (l), .value_name = (v), \
+		.offset = offsetof(type, member), .help = (text), .min = (lo), .max = (hi)     \
 	}
-#define OPT_REAL(s, l, v, type, member, lo, hi, text)                                              \
-	{                                                                                          \
-		.kind = OPT_KIND_REAL, .short_name = (s), .long_name = (l), .value_name = (v),     \
-		.offset = offsetof(type, member), .help = (text), .min = (lo), .max = (hi)         \
+#define OPT_REAL(s, l, v, type, member, lo, hi, text)                                          \
+	{                                                                                      \
+		.kind = OPT_KIND_REAL, .short_name = (s), .long_name = (l), .value_name = (v), \
+		.offset = offsetof(type, member), .help = (text), .min = (lo), .max = (hi)     \
 	}
-#define OPT_STR(s, l, v, type, member, text)                                                       \
-	{                                                                                          \
-		.kind = OPT_KIND_STR, .short_name = (s), .long_name = (l), .value_name = (v),      \
-		.offset = offsetof(type, member), .help = (text)                                   \
+#define OPT_STR(s, l, v, type, member, text)                                                  \
+	{                                                                                     \
+		.kind = OPT_KIND_STR, .short_name = (s), .long_name = (l), .value_name = (v), \
+		.offset = offsetof(type, member), .help = (text)                              \
 	}
-#define OPT_LIST(s, l, v, type, member, text)                                                      \
-	{                                                                                          \
-		.kind = OPT_KIND_LIST, .short_name = (s), .long_name = (l), .value_name = (v),     \
-		.offset = offsetof(type, member), .help = (text)                                   \
+#define OPT_LIST(s, l, v, type, member, text)                                                  \
+	{                                                                                      \
+		.kind = OPT_KIND_LIST, .short_name = (s), .long_name = (l), .value_name = (v), \
+		.offset = offsetof(type, member), .help = (text)                               \
 	}
-#define OPT_CHOICE(s, l, v, type, member, names, text)                                             \
-	{                                                                                          \
-		.kind = OPT_KIND_CHOICE, .short_name = (s), .long_name = (l), .value_name = (v),   \
-		.offset = offsetof(type, member), .help = (text), .choices = (names)               \
+#define OPT_CHOICE(s, l, v, type, member, names, text)                                           \
+	{                                                                                        \
+		.kind = OPT_KIND_CHOICE, .short_name = (s), .long_name = (l), .value_name = (v), \
+		.offset = offsetof(type, member), .help = (text), .choices = (names)             \
 	}
-#define OPT_INCLUDE(type, member, opts)                                                            \
-	{                                                                                          \
-		.kind = OPT_KIND_INCLUDE, .offset = offsetof(type, member), .table = (opts)        \
+#define OPT_INCLUDE(type, member, opts)                                                     \
+	{                                                                                   \
+		.kind = OPT_KIND_INCLUDE, .offset = offsetof(type, member), .table = (opts) \
 	}
-#define OPT_END                                                                                    \
-	{                                                                                          \
-		.kind = OPT_KIND_END                                                               \
+#define OPT_END                      \
+	{                            \
+		.kind = OPT_KIND_END \
 	}
 
 /*

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/opt.h"
 
-
 struct cmd {
 	const char *name;
 	const char *operands;   /* for the usage line: "[FILE]", "-- CMD [ARG...]" */

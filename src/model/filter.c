@@ -28,7 +28,7 @@ struct filter {
 	const struct label_filter *wanted; /* [label_count] */
 	struct pattern *labels;            /* [label_count] */
 	size_t label_count;
-	unsigned char *nodes;     /* [node_count]: HAS_ bits of the whole stack */
+	unsigned char *nodes;      /* [node_count]: HAS_ bits of the whole stack */
 	unsigned char *label_sets; /* [label_set_count]: 1: wanted */
 };
 
@@ -44,9 +44,9 @@ static int compile(struct pattern *p, const char *text, struct err *e)
 
 	if (rc) {
 		regerror(rc, &p->regex, reason, sizeof reason);
-		return rc == REG_ESPACE ? err_nomem(e)
-					: err_set(e, -EINVAL, "regular expression '%s': %s", text,
-						  reason);
+		return rc == REG_ESPACE
+			       ? err_nomem(e)
+			       : err_set(e, -EINVAL, "regular expression '%s': %s", text, reason);
 	}
 	p->is_set = true;
 	return 0;
@@ -172,8 +172,8 @@ static int init(struct filter *f, const struct profile_filter *want, struct err 
 	if (!f->labels)
 		return err_nomem(e);
 	for (; f->label_count < want->label_count; f->label_count++) {
-		rc = compile_whole(&f->labels[f->label_count],
-				   want->labels[f->label_count].regex, e);
+		rc = compile_whole(&f->labels[f->label_count], want->labels[f->label_count].regex,
+				   e);
 		if (rc < 0)
 			return rc;
 	}

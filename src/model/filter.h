@@ -29,7 +29,7 @@ struct profile_filter {
 bool profile_filter_is_empty(const struct profile_filter *f);
 
 /* A bad regular expression is -EINVAL. *ret is a new profile, owned by the caller. */
-int profile_filter(const struct profile *src, const struct profile_filter *f,
-		   struct profile **ret, struct err *e) MUST_CHECK;
+int profile_filter(const struct profile *src, const struct profile_filter *f, struct profile **ret,
+		   struct err *e) MUST_CHECK;
 
 #endif

@@ -19,8 +19,7 @@ struct profile_copier;
 /* dst and src must outlive it. extra: labels that each sample gets besides its own; may be
  * NULL when count is 0. NULL: out of memory. */
 struct profile_copier *profile_copier_new(struct profile *dst, const struct profile *src,
-					  const struct text_label *extra,
-					  size_t count) MUST_CHECK;
+					  const struct text_label *extra, size_t count) MUST_CHECK;
 void profile_copier_free(struct profile_copier *c);
 uint32_t profile_copy_str(struct profile_copier *c, uint32_t id);
 uint32_t profile_copy_location(struct profile_copier *c, uint32_t id);

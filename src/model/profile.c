@@ -10,7 +10,7 @@
 
 /* An array that grows: rows of one size, by id. */
 struct rows {
-	void *data;       /* [cap] rows; owned */
+	void *data;        /* [cap] rows; owned */
 	size_t count, cap; /* rows */
 	size_t row_bytes;
 };
@@ -445,8 +445,8 @@ uint32_t profile_name_location(struct profile *p, const char *name, size_t len)
 {
 	uint32_t str = profile_str_n(p, name, len);
 	struct line line = {
-		.function = profile_add_function(p, &(struct function){ .name = str,
-									.system_name = str }),
+		.function = profile_add_function(
+			p, &(struct function){ .name = str, .system_name = str }),
 	};
 
 	return profile_add_location(p, &(struct location){ .lines = &line, .line_count = 1 });

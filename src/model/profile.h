@@ -63,8 +63,8 @@ struct line {
  * Return addresses are stored less one, so that they lie in the call.
  */
 struct location {
-	uint32_t mapping; /* id, 0: none */
-	uint64_t address; /* 0: only a name */
+	uint32_t mapping;         /* id, 0: none */
+	uint64_t address;         /* 0: only a name */
 	const struct line *lines; /* [line_count]: innermost inlined first; borrowed */
 	uint32_t line_count;      /* 0: not named yet */
 	bool is_folded;           /* pprof's is_folded: several functions share this address */
@@ -90,14 +90,14 @@ struct sample {
 };
 
 struct profile_info {
-	int64_t time_ns;                /* CLOCK_REALTIME at the start; 0: unknown */
-	int64_t duration_ns;            /* 0: unknown */
-	struct value_type period_type;  /* what period counts */
-	int64_t period;                 /* of period_type between two samples */
-	uint32_t default_type;          /* string id of the type to show first, or 0 */
-	uint32_t drop_frames;           /* string id of a regex, or 0 */
-	uint32_t keep_frames;           /* string id of a regex, or 0 */
-	uint32_t doc_url;               /* string id, or 0 */
+	int64_t time_ns;               /* CLOCK_REALTIME at the start; 0: unknown */
+	int64_t duration_ns;           /* 0: unknown */
+	struct value_type period_type; /* what period counts */
+	int64_t period;                /* of period_type between two samples */
+	uint32_t default_type;         /* string id of the type to show first, or 0 */
+	uint32_t drop_frames;          /* string id of a regex, or 0 */
+	uint32_t keep_frames;          /* string id of a regex, or 0 */
+	uint32_t doc_url;              /* string id, or 0 */
 };
 
 struct profile;
@@ -117,7 +117,7 @@ void profile_fail_nomem(struct profile *p);
 uint32_t profile_str(struct profile *p, const char *text);
 uint32_t profile_str_n(struct profile *p, const char *text, size_t len);
 struct str profile_get_str(const struct profile *p, uint32_t id);
-const char *profile_text(const struct profile *p, uint32_t id); /* NUL-terminated */
+const char *profile_text(const struct profile *p, uint32_t id);       /* NUL-terminated */
 uint32_t profile_find_str(const struct profile *p, const char *text); /* STRTAB_NONE */
 size_t profile_str_count(const struct profile *p);
 
@@ -172,7 +172,7 @@ const struct label *profile_get_labels(const struct profile *p, uint32_t id, siz
 
 /* values: [type_count], added to the sample of this node and these labels. */
 void profile_add(struct profile *p, uint32_t node, uint32_t labels, const int64_t *values);
-size_t profile_sample_count(const struct profile *p); /* distinct (node, labels) */
+size_t profile_sample_count(const struct profile *p);                /* distinct (node, labels) */
 struct sample profile_get_sample(const struct profile *p, size_t i); /* in order of first add */
 
 #endif

@@ -18,13 +18,12 @@ struct symbolize_opts {
 	/* [mapping id]: what to open instead of the mapping's own path, e.g.
 	 * "/proc/self/fd/7" or "/proc/12/root/usr/bin/x"; NULL entries and NULL: its own. */
 	const char *const *files;
-	const char *kallsyms; /* NULL: /proc/kallsyms */
+	const char *kallsyms;     /* NULL: /proc/kallsyms */
 	const char *perf_map_dir; /* NULL: /tmp */
-	bool no_inlines;      /* function names only; no DWARF is read */
+	bool no_inlines;          /* function names only; no DWARF is read */
 };
 
 /* Fails only for lack of memory. */
-int profile_symbolize(struct profile *p, const struct symbolize_opts *o,
-		      struct err *e) MUST_CHECK;
+int profile_symbolize(struct profile *p, const struct symbolize_opts *o, struct err *e) MUST_CHECK;
 
 #endif

@@ -43,7 +43,7 @@ enum frame_by {
 };
 
 struct tree_opts {
-	size_t type;      /* index of the sample type */
+	size_t type; /* index of the sample type */
 	enum frame_by by;
 	bool is_reversed; /* leaves become roots: callers above callees */
 };

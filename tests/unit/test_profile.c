@@ -13,8 +13,7 @@ static uint32_t stack(struct profile *p, const char *const *names, size_t count)
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < count; i++)
-		node = profile_push(p, node,
-				    profile_name_location(p, names[i], strlen(names[i])));
+		node = profile_push(p, node, profile_name_location(p, names[i], strlen(names[i])));
 	return node;
 }
 
@@ -79,8 +78,8 @@ static void test_labels_are_sets(void)
 static void test_locations_keep_their_key_when_named(void)
 {
 	struct profile *p = two_types();
-	uint32_t m = profile_add_mapping(p, &(struct mapping){ .limit = 4096,
-							       .path = profile_str(p, "/bin/x") });
+	uint32_t m = profile_add_mapping(
+		p, &(struct mapping){ .limit = 4096, .path = profile_str(p, "/bin/x") });
 	struct location l = { .mapping = m, .address = 0x123 };
 	uint32_t id = profile_add_location(p, &l);
 	uint32_t f = profile_add_function(p, &(struct function){ .name = profile_str(p, "f") });
