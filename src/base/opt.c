@@ -114,6 +114,8 @@ static int set_value(const struct row *row, const char *text, struct err *e)
 		return add_item(opt, value, text, e);
 	case OPT_KIND_CHOICE:
 		return set_choice(opt, value, text, e);
+	case OPT_KIND_HELP:
+		return OPT_HELP_ASKED;
 	case OPT_KIND_END:
 	case OPT_KIND_INCLUDE:
 		break;
@@ -129,7 +131,7 @@ static void make_getopt_tables(const struct flat *flat, char *shorts, struct opt
 	*shorts++ = ':';
 	for (size_t i = 0; i < flat->count; i++) {
 		const struct opt *opt = flat->rows[i].opt;
-		int takes = opt->kind == OPT_KIND_FLAG ? no_argument : required_argument;
+		int takes = opt->value_name ? required_argument : no_argument;
 
 		longs[i] = (struct option){ opt->long_name, takes, NULL, FIRST_LONG_CODE + (int)i };
 		if (opt->short_name) {
@@ -198,13 +200,13 @@ int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool st
 			return explain_failure(code, argv, e);
 		if (code >= FIRST_LONG_CODE) {
 			word = optind - 1;
-			if (row->opt->kind != OPT_KIND_FLAG && optarg == argv[word])
+			if (row->opt->value_name && optarg == argv[word])
 				word--;
 			if (is_prefix_only(row, code, argv[word]))
 				return err_set(e, -EINVAL, "unknown option '%s'", argv[word]);
 		}
 		rc = set_value(row, optarg, e);
-		if (rc < 0)
+		if (rc)
 			return rc;
 	}
 	*ret_first = optind;

@@ -16,6 +16,8 @@
 #include "base/err.h"
 #include "base/macros.h"
 
+#define OPT_HELP_ASKED 1
+
 #define OPT_LIST_MAX 64 /* times a repeatable option may be given */
 
 enum opt_kind {
@@ -27,6 +29,7 @@ enum opt_kind {
 	OPT_KIND_LIST,    /* struct opt_list: may be given again */
 	OPT_KIND_CHOICE,  /* int: index into choices */
 	OPT_KIND_INCLUDE, /* the options of another table, for a member of the struct */
+	OPT_KIND_HELP,    /* takes no value, ends the parsing with OPT_HELP_ASKED */
 };
 
 struct opt_list {
@@ -80,6 +83,10 @@ struct opt {
 	{                                                                                   \
 		.kind = OPT_KIND_INCLUDE, .offset = offsetof(type, member), .table = (opts) \
 	}
+#define OPT_HELP(text)                                                                        \
+	{                                                                                     \
+		.kind = OPT_KIND_HELP, .short_name = 'h', .long_name = "help", .help = (text) \
+	}
 #define OPT_END                      \
 	{                            \
 		.kind = OPT_KIND_END \
@@ -88,8 +95,8 @@ struct opt {
 /*
  * Parses argv[1..argc). Operands are moved behind the options; *ret_first is the index of
  * the first operand. stop_at_operand: everything from the first operand on is an operand
- * (commands that run a program). "--" ends the options. Unknown option, missing or bad
- * value: -EINVAL with the reason.
+ * (commands that run a program). "--" ends the options. Returns 0, OPT_HELP_ASKED, or -EINVAL
+ * with the reason: an unknown option, a missing or bad value.
  */
 int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool stop_at_operand,
 	      int *ret_first, struct err *e) MUST_CHECK;

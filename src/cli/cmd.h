@@ -10,18 +10,20 @@ struct cmd {
 	const char *name;
 	const char *operands;   /* for the usage line: "[FILE]", "-- CMD [ARG...]" */
 	const char *summary;    /* lower case, no full stop */
-	const struct opt *opts; /* ends with OPT_END */
+	const struct opt *opts; /* ends with OPT_END; --help is added to each */
 	bool runs_program;      /* the first operand ends the options */
 
 	/* argv[0] is the command's name. Returns an exit status (0 done, the status of the
-	 * program it ran) or negative errno with the reason in e; cmd_usage() for status 2. */
+	 * program it ran), a negative errno with the reason in e, or what cmd_parse() or
+	 * cmd_usage() returned. */
 	int (*run)(int argc, char **argv, struct err *e);
 };
 
-/* Wrong usage: sets e and returns the code that main turns into exit status 2. */
+/* Wrong usage: main turns what it returns into exit status 2. */
 int cmd_usage(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 
-/* The name of the command and its options, parsed. Returns 0 or what run must return. */
+/* Parses the options; *ret_first is the first operand. Negative: run must return it
+ * (wrong usage, or --help was asked for and is printed). */
 int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret_first,
 	      struct err *e) MUST_CHECK;
 

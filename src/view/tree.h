@@ -4,7 +4,7 @@
  *
  * Locations become frames (inlined lines are frames of their own), equal children of a node
  * are one node, and each node has its self and total. Children are ordered by name, so that
- * what is drawn from the same profile is always the same.
+ * what is drawn from the same profile is always the same. Stacks whose value is 0 are left out.
  */
 #ifndef VIEW_TREE_H
 #define VIEW_TREE_H
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/strtab.h"
 #include "model/profile.h"
 
@@ -27,20 +28,42 @@ enum frame_kind {
 
 /* What a view calls a function (or line, or module: enum frame_by). */
 struct frame {
-	uint32_t name;   /* string id of the tree: what to show; "[unknown]" at the worst */
-	uint32_t module; /* string id: base name of the mapping's path, "" for only a name */
+	uint32_t name;   /* string id of the frames: what to show; "[unknown]" at the worst */
+	uint32_t module; /* string id: base name of the mapping's path, "[jit]", "" */
 	uint32_t file;   /* string id: source file, or "" */
-	int64_t line;    /* FRAME_BY_LINE: sampled line; else the function's first; 0: unknown */
+	int64_t line; /* FRAME_BY_LINE: the sampled line; else the function's first; 0: unknown */
 	enum frame_kind kind;
 	bool is_inlined;
 };
 
 enum frame_by {
 	FRAME_BY_FUNCTION, /* name and module */
-	FRAME_BY_LINE,     /* name, file and line: shown as "file:line" with the function */
-	FRAME_BY_MODULE,   /* adjacent frames of one module are one */
-	FRAME_BY_ADDRESS,  /* each location by itself */
+	FRAME_BY_LINE,     /* also file and line: named "function file.c:12" */
+	FRAME_BY_MODULE,   /* named by the module; neighbours of one module are one frame */
+	FRAME_BY_ADDRESS,  /* also the address: named "function 0x1234" */
 };
+
+/*
+ * The frames of a profile's locations. The annotations that folded stacks carry at the end of
+ * a name (_[k] kernel, _[j] JIT, _[i] inlined) become kind and is_inlined.
+ */
+struct frames {
+	const struct profile *profile;
+	enum frame_by by;
+	struct strtab *strings;
+	struct strtab *keys; /* packed identity of a frame to its id - 1 */
+	struct frame *list;  /* [count]; [0] is the root's, named "all" */
+	size_t count, cap;
+	uint32_t *of_locations; /* [location_count + 1]: first index into ids; see frames_of */
+	uint32_t *ids;          /* frame ids, innermost first */
+};
+
+int frames_init(struct frames *f, const struct profile *p, enum frame_by by,
+		struct err *e) MUST_CHECK;
+void frames_fini(struct frames *f);
+/* Frame ids of a location, innermost first; borrowed. At least one. */
+const uint32_t *frames_of(const struct frames *f, uint32_t location, size_t *ret_count);
+const char *frames_text(const struct frames *f, uint32_t string); /* NUL-terminated */
 
 struct tree_opts {
 	size_t type; /* index of the sample type */
@@ -50,7 +73,7 @@ struct tree_opts {
 
 struct tree_node {
 	uint32_t parent;       /* node id; the root's is 0 */
-	uint32_t frame;        /* frame id; the root's is 0, which is named "all" */
+	uint32_t frame;        /* frame id; the root's is 0 */
 	uint32_t first_child;  /* node id, 0: none */
 	uint32_t next_sibling; /* node id, 0: none */
 	uint32_t depth;        /* 0 for the root */
@@ -58,18 +81,19 @@ struct tree_node {
 };
 
 struct tree {
-	struct strtab *strings;
-	struct frame *frames;    /* [frame_count] */
+	struct frames frames;
 	struct tree_node *nodes; /* [node_count]; [0] is the root; parents before children */
-	size_t frame_count, node_count;
+	size_t node_count, node_cap;
 	uint32_t max_depth;
+	struct map children; /* (parent, frame) to node */
 };
 
-/* Frames of p, without a tree: the ids that tree_add_stack() and tables share. */
-int tree_build(const struct profile *p, const struct tree_opts *o, struct tree *ret,
+/* Sums saturate at the ends of int64_t. */
+int tree_build(struct tree *ret, const struct profile *p, const struct tree_opts *o,
 	       struct err *e) MUST_CHECK;
 void tree_fini(struct tree *t);
 
-const char *tree_text(const struct tree *t, uint32_t string); /* NUL-terminated */
+const struct frame *tree_frame(const struct tree *t, uint32_t node);
+const char *tree_name(const struct tree *t, uint32_t node); /* of its frame, NUL-terminated */
 
 #endif

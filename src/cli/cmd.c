@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/exit.h"
+
+int cmd_usage(struct err *e, const char *fmt, ...)
+{
+	va_list args;
+
+	e->code = CMD_WRONG_USAGE;
+	va_start(args, fmt);
+	vsnprintf(e->msg, sizeof e->msg, fmt, args);
+	va_end(args);
+	return CMD_WRONG_USAGE;
+}
+
+static int print_help(const struct cmd *cmd, const struct opt *opts, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+
+	buf_printf(&text, "usage: auger %s [options] %s\n%s\n\n", cmd->name, cmd->operands,
+		   cmd->summary);
+	opt_help(opts, &text);
+	if (buf_error(&text) < 0)
+		return err_nomem(e);
+	fputs(text.data, stdout);
+	return CMD_HELP_PRINTED;
+}
+
+int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret_first,
+	      struct err *e)
+{
+	const struct opt opts[] = {
+		{ .kind = OPT_KIND_INCLUDE, .table = cmd->opts },
+		OPT_HELP("show this help"),
+		OPT_END,
+	};
+	int rc = opt_parse(opts, args, argc, argv, cmd->runs_program, ret_first, e);
+
+	if (rc == OPT_HELP_ASKED)
+		return print_help(cmd, opts, e);
+	return rc < 0 ? e->code = CMD_WRONG_USAGE : 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/exit.h"
+
+static const struct cmd *const cmds[] = {
+	&cmd_record, &cmd_report, &cmd_flame, &cmd_merge, &cmd_convert,
+};
+
+static void print_log(enum log_level level, const char *domain, const char *text)
+{
+	if (level == LOG_WARN)
+		fprintf(stderr, "auger: %s\n", text);
+	else
+		fprintf(stderr, "auger: %s: %s\n", domain, text);
+}
+
+static const struct cmd *find_cmd(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cmds); i++)
+		if (strcmp(cmds[i]->name, name) == 0)
+			return cmds[i];
+	return NULL;
+}
+
+static void print_help(void)
+{
+	puts("usage: auger COMMAND [options]\n"
+	     "\n"
+	     "where the time and the memory of a program go\n");
+	for (size_t i = 0; i < ARRAY_LEN(cmds); i++)
+		printf("  %-10s %s\n", cmds[i]->name, cmds[i]->summary);
+	puts("\n'auger COMMAND --help' lists a command's options, 'man auger-COMMAND' tells all");
+}
+
+/* Machine-readable, for the shell's completion: commands, or one command's options. */
+static int complete(const struct cmd *cmd)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+
+	if (cmd)
+		opt_complete(cmd->opts, &text);
+	for (size_t i = 0; !cmd && i < ARRAY_LEN(cmds); i++)
+		buf_printf(&text, "%s\t%s\n", cmds[i]->name, cmds[i]->summary);
+	if (buf_error(&text) < 0)
+		return EXIT_FAILURE;
+	fputs(text.data ? text.data : "", stdout);
+	return EXIT_SUCCESS;
+}
+
+static int run_cmd(const struct cmd *cmd, int argc, char **argv)
+{
+	struct err e = { 0 };
+	int rc = argc == 2 && strcmp(argv[1], "--complete") == 0 ? complete(cmd)
+								 : cmd->run(argc, argv, &e);
+
+	if (rc == CMD_HELP_PRINTED)
+		return EXIT_SUCCESS;
+	if (rc >= 0)
+		return rc;
+	fprintf(stderr, "auger %s: %s\n", cmd->name, e.msg);
+	return rc == CMD_WRONG_USAGE ? 2 : EXIT_FAILURE;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct cmd *cmd;
+
+	if (argc < 2) {
+		fputs("auger: no command; 'auger --help' lists them\n", stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_help();
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("auger " AUGER_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(argv[1], "--complete") == 0)
+		return complete(NULL);
+	cmd = find_cmd(argv[1]);
+	if (!cmd) {
+		fprintf(stderr, "auger: unknown command '%s'; 'auger --help' lists them\n",
+			argv[1]);
+		return 2;
+	}
+	return run_cmd(cmd, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	log_open(print_log, getenv("AUGER_LOG"));
+	status = run(argc, argv);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "auger: standard output: %s\n", strerror(errno));
+		return status ? status : EXIT_FAILURE;
+	}
+	return status;
+}
