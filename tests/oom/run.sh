@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh TOOL FAILING_LIBRARY COMMANDS: lets each allocation of each command fail in turn.
+#
+# COMMANDS holds lines of sh with `auger` in them, run in a fresh folder with OOM set to the folder of
+# COMMANDS; "#" lines are comments. Each must end by itself: with exit status 1 and "out of memory" on
+# standard error, or with the status of the undisturbed run when that allocation is not needed
+# (libc's own, or a view that is shown with less in it). The number of runs for one command is
+# bounded by a stride.
+set -u
+tool=$(realpath "$1") || exit 1
+failing=$(realpath "$2") || exit 1
+commands=$3
+most=400 # runs of one command
+OOM=$(cd "$(dirname "$commands")" && pwd) || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+export OOM LC_ALL=C TZ=UTC NO_COLOR=1 PATH="$work/bin:$PATH"
+unset DEBUGINFOD_URLS MALLOC_PERTURB_
+
+# The shell of a command must not fail, only auger.
+cat >"$work/bin/auger" <<AUGER
+#!/bin/sh
+LD_PRELOAD=$failing exec $tool "\$@"
+AUGER
+chmod +x "$work/bin/auger"
+
+# run NAME=VALUE COMMAND: with this in the environment.
+run() {
+	rm -rf "$work/cwd"
+	mkdir "$work/cwd"
+	(cd "$work/cwd" && exec env "$1" sh -c "$2" </dev/null >"$work/out" 2>"$work/err")
+}
+
+# judge STATUS: prints what is wrong with the run that just ended, or nothing.
+judge() {
+	if [ "$1" -gt 128 ]; then
+		echo "ended by signal $(($1 - 128))"
+	elif [ "$1" -eq "$good" ]; then
+		:
+	elif [ "$1" -ne 1 ]; then
+		echo "exit status $1"
+	elif ! grep -qiE 'out of memory|cannot allocate memory' "$work/err"; then
+		echo "exit status 1 without 'out of memory': $(head -n 1 "$work/err")"
+	fi
+}
+
+# fail_each COMMAND: status 0 when every run was as it must be.
+fail_each() {
+	run "OOM_COUNT_FILE=$work/count" "$1"
+	good=$?
+	total=$(cat "$work/count" 2>/dev/null)
+	if [ -z "$total" ] || [ $good -gt 2 ]; then
+		echo "the undisturbed run ends with status $good: $(head -n 1 "$work/err")" >&2
+		return 1
+	fi
+	stride=$(((total + most - 1) / most))
+	at=1
+	wrong=0
+	while [ $at -le "$total" ]; do
+		run "OOM_FAIL_AT=$at" "$1"
+		reason=$(judge $?)
+		if [ -n "$reason" ]; then
+			echo "OOM_FAIL_AT=$at LD_PRELOAD=$failing $1: $reason" >&2
+			wrong=$((wrong + 1))
+		fi
+		at=$((at + stride))
+	done
+	[ $wrong -eq 0 ]
+}
+
+count=0
+bad=0
+while read -r command; do
+	case $command in
+	'' | '#'*) continue ;;
+	esac
+	count=$((count + 1))
+	if fail_each "$command"; then
+		echo "ok $count - $command: $total allocations, every ${stride}th"
+	else
+		echo "not ok $count - $command"
+		bad=1
+	fi
+done <"$commands"
+echo "1..$count"
+exit $bad

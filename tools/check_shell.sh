@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs shellcheck over every file that starts with a shell's "#!" line, and over *.bash.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+{
+	git ls-files '*.bash'
+	git grep -lIE '^#!.*\b(ba|da)?sh\b' | while read -r file; do
+		head -n 1 "$file" | grep -qE '^#!.*\b(ba|da)?sh\b' && echo "$file"
+	done
+} | xargs -r shellcheck -f gcc >&2
