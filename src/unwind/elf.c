@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+
+#define PAGE_MASK UINT64_C(0xfff) /* of the smallest page; larger pages are multiples */
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+const unsigned char *elf_bytes(const struct elf_image *image, uint64_t offset, uint64_t size)
+{
+	if (offset > image->len || size > image->len - offset)
+		return NULL;
+	return image->bytes + offset;
+}
+
+/* An address, offset or size: 4 or 8 bytes, by class. */
+static uint64_t take_word(struct cursor *c, bool is_64)
+{
+	return is_64 ? cursor_u64(c) : cursor_u32(c);
+}
+
+static bool is_table_inside(const struct elf_image *image, uint64_t offset, uint32_t count,
+			    uint32_t entry_size, size_t expected_size)
+{
+	return entry_size == expected_size &&
+	       elf_bytes(image, offset, (uint64_t)count * expected_size) != NULL;
+}
+
+/* A broken table is one that is not there: half of the file may still be of use. */
+static void check_tables(struct elf_image *image, uint32_t phentsize, uint32_t shentsize)
+{
+	size_t ph = image->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	size_t sh = image->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+
+	if (!is_table_inside(image, image->phoff, image->phnum, phentsize, ph))
+		image->phnum = 0;
+	/* More sections than 16 bits: their number is in the first one. */
+	if (image->shoff && image->shnum == 0 &&
+	    is_table_inside(image, image->shoff, 1, shentsize, sh)) {
+		uint64_t count = elf_get_section(image, 0).size;
+
+		image->shnum = count < UINT32_MAX ? (uint32_t)count : 0;
+	}
+	if (!is_table_inside(image, image->shoff, image->shnum, shentsize, sh))
+		image->shnum = 0;
+}
+
+static int parse_header(struct elf_image *image, struct err *e)
+{
+	struct cursor c = cursor_make(image->bytes, image->len);
+	const unsigned char *ident = cursor_bytes(&c, EI_NIDENT);
+	uint32_t phentsize, shentsize;
+
+	if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0)
+		return err_set(e, -ENOEXEC, "not an ELF file");
+	if (ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(e, -ENOEXEC, "not a little-endian ELF file");
+	if (ident[EI_CLASS] != ELFCLASS64 && ident[EI_CLASS] != ELFCLASS32)
+		return err_set(e, -ENOEXEC, "neither a 32 nor a 64 bit ELF file");
+	image->is_64 = ident[EI_CLASS] == ELFCLASS64;
+	image->type = cursor_u16(&c);
+	image->machine = cursor_u16(&c);
+	cursor_skip(&c, 4); /* e_version */
+	image->entry = take_word(&c, image->is_64);
+	image->phoff = take_word(&c, image->is_64);
+	image->shoff = take_word(&c, image->is_64);
+	cursor_skip(&c, 4 + 2); /* e_flags, e_ehsize */
+	phentsize = cursor_u16(&c);
+	image->phnum = cursor_u16(&c);
+	shentsize = cursor_u16(&c);
+	image->shnum = cursor_u16(&c);
+	image->shstrndx = cursor_u16(&c);
+	if (c.bad)
+		return err_set(e, -ENOEXEC, "ELF header cut short");
+	check_tables(image, phentsize, shentsize);
+	if (image->shstrndx == SHN_XINDEX && image->shnum) {
+		/* sh_link of the first section, 10 words of 4 or 8 bytes in all */
+		c = cursor_make(image->bytes + image->shoff + (image->is_64 ? 40 : 24), 4);
+		image->shstrndx = cursor_u32(&c);
+	}
+	return 0;
+}
+
+int elf_image_init(struct elf_image *ret, const void *bytes, size_t len, struct err *e)
+{
+	struct elf_image image = { .bytes = bytes, .len = len };
+	int rc = parse_header(&image, e);
+
+	if (rc == 0)
+		*ret = image;
+	return rc;
+}
+
+int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct err *e)
+{
+	struct elf_image image;
+	struct stat st;
+	void *bytes;
+	int rc;
+
+	if (fstat(fd, &st) < 0)
+		return err_errno(e, "%s", name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL, "%s: not a regular file", name);
+	if (st.st_size == 0)
+		return err_set(e, -ENOEXEC, "%s: not an ELF file", name);
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return err_errno(e, "%s: cannot be mapped", name);
+	rc = elf_image_init(&image, bytes, (size_t)st.st_size, e);
+	if (rc < 0) {
+		munmap(bytes, (size_t)st.st_size);
+		return err_wrap(e, "%s", name);
+	}
+	*ret = image;
+	ret->is_mapped = true;
+	return 0;
+}
+
+int elf_image_open(struct elf_image *ret, const char *path, struct err *e)
+{
+	/* O_NONBLOCK: a FIFO of that name must not stop us; regular files ignore it. */
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return err_errno(e, "%s", path);
+	return elf_image_open_fd(ret, fd, path, e);
+}
+
+void elf_image_close(struct elf_image *image)
+{
+	union {
+		const unsigned char *read;
+		void *write;
+	} bytes = { .read = image->bytes };
+
+	if (image->is_mapped)
+		munmap(bytes.write, image->len);
+	*image = (struct elf_image){ 0 };
+}
+
+struct elf_segment elf_get_segment(const struct elf_image *image, uint32_t index)
+{
+	size_t size = image->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	struct cursor c = cursor_make(image->bytes + image->phoff + index * size, size);
+	struct elf_segment s = { .type = cursor_u32(&c) };
+	uint32_t flags = 0;
+
+	if (image->is_64)
+		flags = cursor_u32(&c);
+	s.offset = take_word(&c, image->is_64);
+	s.vaddr = take_word(&c, image->is_64);
+	take_word(&c, image->is_64); /* p_paddr */
+	s.file_size = take_word(&c, image->is_64);
+	s.mem_size = take_word(&c, image->is_64);
+	if (!image->is_64)
+		flags = cursor_u32(&c);
+	s.is_executable = flags & PF_X;
+	return s;
+}
+
+struct elf_section elf_get_section(const struct elf_image *image, uint32_t index)
+{
+	size_t size = image->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	struct cursor c = cursor_make(image->bytes + image->shoff + index * size, size);
+	struct elf_section s = { 0 };
+
+	cursor_skip(&c, 4); /* sh_name */
+	s.type = cursor_u32(&c);
+	s.flags = take_word(&c, image->is_64);
+	s.vaddr = take_word(&c, image->is_64);
+	s.offset = take_word(&c, image->is_64);
+	s.size = take_word(&c, image->is_64);
+	return s;
+}
+
+bool elf_find_segment(const struct elf_image *image, uint32_t type, struct elf_segment *ret)
+{
+	for (uint32_t i = 0; i < image->phnum; i++) {
+		struct elf_segment s = elf_get_segment(image, i);
+
+		if (s.type != type || !elf_bytes(image, s.offset, s.file_size))
+			continue;
+		*ret = s;
+		return true;
+	}
+	return false;
+}
+
+const unsigned char *elf_section_bytes(const struct elf_image *image, const struct elf_section *s)
+{
+	if (s->type == SHT_NOBITS || s->type == SHT_NULL || s->size == 0)
+		return NULL;
+	return elf_bytes(image, s->offset, s->size);
+}
+
+static bool has_name(const struct elf_image *image, uint32_t index, struct cursor names,
+		     const char *name)
+{
+	size_t size = image->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	struct cursor c = cursor_make(image->bytes + image->shoff + index * size, 4);
+	size_t len = strlen(name) + 1;
+	const unsigned char *at;
+
+	cursor_skip(&names, cursor_u32(&c));
+	at = cursor_bytes(&names, len);
+	return at && memcmp(at, name, len) == 0;
+}
+
+bool elf_find_section(const struct elf_image *image, const char *name, struct elf_section *ret)
+{
+	struct elf_section strings;
+	const unsigned char *bytes;
+	struct cursor names;
+
+	if (image->shstrndx >= image->shnum)
+		return false;
+	strings = elf_get_section(image, image->shstrndx);
+	bytes = elf_section_bytes(image, &strings);
+	if (!bytes)
+		return false;
+	names = cursor_make(bytes, strings.size);
+	for (uint32_t i = 0; i < image->shnum; i++) {
+		if (!has_name(image, i, names, name))
+			continue;
+		*ret = elf_get_section(image, i);
+		return true;
+	}
+	return false;
+}
+
+bool elf_text_segment(const struct elf_image *image, struct elf_segment *ret)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < image->phnum; i++) {
+		struct elf_segment s = elf_get_segment(image, i);
+
+		if (s.type != PT_LOAD || !s.is_executable)
+			continue;
+		if (!found || s.file_size > ret->file_size)
+			*ret = s;
+		found = true;
+	}
+	return found;
+}
+
+/* Does at lie in [start..start+size)? 2 = yes, 1 = only in its pages, 0 = no. */
+static int position(uint64_t at, uint64_t start, uint64_t size)
+{
+	uint64_t front = start & PAGE_MASK;
+
+	if (at - start < size)
+		return 2;
+	return at - (start - front) < ((front + size + PAGE_MASK) & ~PAGE_MASK);
+}
+
+/* The PT_LOAD of an offset, or of a vaddr. */
+static bool find_load(const struct elf_image *image, uint64_t at, bool is_vaddr,
+		      struct elf_segment *ret)
+{
+	int best = 0;
+
+	for (uint32_t i = 0; i < image->phnum; i++) {
+		struct elf_segment s = elf_get_segment(image, i);
+		int rank;
+
+		if (s.type != PT_LOAD || s.file_size == 0)
+			continue;
+		rank = 2 * position(at, is_vaddr ? s.vaddr : s.offset, s.file_size);
+		if (rank && s.is_executable)
+			rank++;
+		if (rank <= best)
+			continue;
+		best = rank;
+		*ret = s;
+	}
+	return best > 0;
+}
+
+bool elf_vaddr_of_offset(const struct elf_image *image, uint64_t offset, uint64_t *ret_vaddr)
+{
+	struct elf_segment s;
+
+	if (!find_load(image, offset, false, &s))
+		return false;
+	*ret_vaddr = offset - s.offset + s.vaddr;
+	return true;
+}
+
+bool elf_offset_of_vaddr(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_offset)
+{
+	struct elf_segment s;
+
+	if (!find_load(image, vaddr, true, &s))
+		return false;
+	*ret_offset = vaddr - s.vaddr + s.offset;
+	return true;
+}
+
+/* Bytes that [a..a+a_len) and [b..b+b_len) share. */
+static uint64_t overlap(uint64_t a, uint64_t a_len, uint64_t b, uint64_t b_len)
+{
+	uint64_t skip;
+
+	if (a > b)
+		return overlap(b, b_len, a, a_len);
+	skip = b - a;
+	if (skip >= a_len)
+		return 0;
+	return a_len - skip < b_len ? a_len - skip : b_len;
+}
+
+bool elf_load_bias(const struct elf_image *image, uint64_t start, uint64_t len, uint64_t offset,
+		   uint64_t *ret_bias)
+{
+	bool best_is_executable = false;
+	uint64_t best = 0;
+
+	for (uint32_t i = 0; i < image->phnum; i++) {
+		struct elf_segment s = elf_get_segment(image, i);
+		uint64_t shared;
+
+		if (s.type != PT_LOAD || (best_is_executable && !s.is_executable))
+			continue;
+		shared = overlap(s.offset, s.file_size, offset, len);
+		if (shared == 0 || (shared <= best && best_is_executable == s.is_executable))
+			continue;
+		best = shared;
+		best_is_executable = s.is_executable;
+		*ret_bias = start - offset + s.offset - s.vaddr;
+	}
+	return best > 0;
+}
+
+/* The build id among notes of 4-byte alignment; NULL: not there. */
+static const unsigned char *find_build_id(struct cursor notes, size_t *ret_len)
+{
+	while (cursor_left(&notes) >= sizeof(Elf64_Nhdr)) {
+		uint32_t name_len = cursor_u32(&notes);
+		uint32_t len = cursor_u32(&notes);
+		uint32_t type = cursor_u32(&notes);
+		const unsigned char *name = cursor_bytes(&notes, name_len);
+		const unsigned char *id;
+
+		cursor_skip(&notes, -name_len & 3);
+		id = cursor_bytes(&notes, len);
+		if (!name || !id)
+			return NULL;
+		if (type == NT_GNU_BUILD_ID && name_len == sizeof ELF_NOTE_GNU &&
+		    memcmp(name, ELF_NOTE_GNU, name_len) == 0 && len && len <= ELF_BUILD_ID_MAX) {
+			*ret_len = len;
+			return id;
+		}
+		cursor_skip(&notes, -len & 3);
+	}
+	return NULL;
+}
+
+/* In segments first: they are what a stripped file and the vdso have. */
+static const unsigned char *build_id_bytes(const struct elf_image *image, size_t *ret_len)
+{
+	struct elf_section section;
+	const unsigned char *bytes, *id;
+	uint64_t budget = image->len; /* no file has its bytes twice in notes */
+
+	for (uint32_t i = 0; i < image->phnum; i++) {
+		struct elf_segment s = elf_get_segment(image, i);
+
+		if (s.type != PT_NOTE || s.file_size > budget)
+			continue;
+		budget -= s.file_size;
+		bytes = elf_bytes(image, s.offset, s.file_size);
+		id = bytes ? find_build_id(cursor_make(bytes, s.file_size), ret_len) : NULL;
+		if (id)
+			return id;
+	}
+	if (!elf_find_section(image, ".note.gnu.build-id", &section))
+		return NULL;
+	bytes = elf_section_bytes(image, &section);
+	return bytes ? find_build_id(cursor_make(bytes, section.size), ret_len) : NULL;
+}
+
+bool elf_build_id(const struct elf_image *image, char ret_hex[ELF_BUILD_ID_HEX])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t len = 0;
+	const unsigned char *id = build_id_bytes(image, &len);
+
+	for (size_t i = 0; id && i < len; i++) {
+		ret_hex[2 * i] = digits[id[i] >> 4];
+		ret_hex[2 * i + 1] = digits[id[i] & 15];
+	}
+	ret_hex[id ? 2 * len : 0] = '\0';
+	return id != NULL;
+}
