@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Records a real workload alone and four times side by side, and shows where the time goes.
-# usage: tools/demo.sh BUILD_DIR OUTPUT_DIR
+# usage: tools/demo.sh [BUILD_DIR [OUTPUT_DIR]]
 set -eu
 
-build=$1
-out=$2
+build=${1:-build}
+out=${2:-demo}
 auger=$build/src/cli/auger
 matrices=$build/examples/matrices/matrices
 mkdir -p "$out"

@@ -10,7 +10,7 @@
 #include "cli/exit.h"
 
 static const struct cmd *const cmds[] = {
-	&cmd_record, &cmd_report, &cmd_flame, &cmd_merge, &cmd_convert,
+	NULL,
 };
 
 static void print_log(enum log_level level, const char *domain, const char *text)
@@ -23,7 +23,7 @@ static void print_log(enum log_level level, const char *domain, const char *text
 
 static const struct cmd *find_cmd(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(cmds); i++)
+	for (size_t i = 0; cmds[i]; i++)
 		if (strcmp(cmds[i]->name, name) == 0)
 			return cmds[i];
 	return NULL;
@@ -34,7 +34,7 @@ static void print_help(void)
 	puts("usage: auger COMMAND [options]\n"
 	     "\n"
 	     "where the time and the memory of a program go\n");
-	for (size_t i = 0; i < ARRAY_LEN(cmds); i++)
+	for (size_t i = 0; cmds[i]; i++)
 		printf("  %-10s %s\n", cmds[i]->name, cmds[i]->summary);
 	puts("\n'auger COMMAND --help' lists a command's options, 'man auger-COMMAND' tells all");
 }
@@ -46,7 +46,7 @@ static int complete(const struct cmd *cmd)
 
 	if (cmd)
 		opt_complete(cmd->opts, &text);
-	for (size_t i = 0; !cmd && i < ARRAY_LEN(cmds); i++)
+	for (size_t i = 0; !cmd && cmds[i]; i++)
 		buf_printf(&text, "%s\t%s\n", cmds[i]->name, cmds[i]->summary);
 	if (buf_error(&text) < 0)
 		return EXIT_FAILURE;
