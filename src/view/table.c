@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/table.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define GAP "  " /* between columns */
+#define GAP_WIDTH 2
+#define MIN_TEXT_WIDTH 12 /* no text column is cut below this */
+#define ELLIPSIS "…"
+
+enum item_kind { ITEM_ROW, ITEM_GAP, ITEM_CELL };
+
+struct item {
+	size_t at;           /* of its bytes in the table's text */
+	uint32_t len;        /* bytes */
+	uint32_t prefix_len; /* bytes */
+	uint32_t width;      /* terminal columns */
+	uint8_t kind;        /* enum item_kind */
+	uint8_t colour;      /* enum table_colour */
+};
+
+void table_fini(struct table *t)
+{
+	buf_fini(&t->text);
+	buf_fini(&t->items);
+}
+
+static void put_heading(struct buf *out, const char *heading)
+{
+	size_t len = strlen(heading);
+	bool is_percent = len > 8 && strcmp(heading + len - 8, "_percent") == 0;
+
+	if (is_percent)
+		len -= 8;
+	for (size_t i = 0; i < len; i++)
+		buf_put_byte(out, heading[i] == '_' ? ' ' : (unsigned char)heading[i]);
+	if (is_percent)
+		buf_put_str(out, " %");
+}
+
+void table_add_column(struct table *t, const char *heading, bool is_text)
+{
+	CLEANUP(buf_fini) struct buf shown = { 0 };
+
+	assert(t->column_count < TABLE_MAX_COLUMNS);
+	put_heading(&shown, heading);
+	t->columns[t->column_count++] =
+		(struct table_column){ .heading = heading, .is_text = is_text, .width = shown.len };
+}
+
+static void put_item(struct table *t, const struct item *item)
+{
+	buf_put(&t->items, item, sizeof *item);
+}
+
+void table_begin_row(struct table *t)
+{
+	put_item(t, &(struct item){ .kind = ITEM_ROW });
+	t->at = 0;
+}
+
+void table_put_gap(struct table *t)
+{
+	put_item(t, &(struct item){ .kind = ITEM_GAP });
+}
+
+void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix_len,
+		    enum table_colour colour)
+{
+	size_t width = utf8_text_width(text, len);
+
+	assert(t->at < t->column_count && prefix_len <= len);
+	put_item(t, &(struct item){ .at = t->text.len,
+				    .len = (uint32_t)len,
+				    .prefix_len = (uint32_t)prefix_len,
+				    .width = (uint32_t)width,
+				    .kind = ITEM_CELL,
+				    .colour = (uint8_t)colour });
+	buf_put(&t->text, text, len);
+	if (t->columns[t->at].width < width)
+		t->columns[t->at].width = width;
+	t->at++;
+}
+
+/* Takes columns from the widest texts until the table fits, as far as that is possible. */
+static void fit_columns(struct table *t, size_t limit)
+{
+	size_t width = t->column_count ? GAP_WIDTH * (t->column_count - 1) : 0;
+
+	for (size_t i = 0; i < t->column_count; i++)
+		width += t->columns[i].width;
+	for (; width > limit; width--) {
+		struct table_column *widest = NULL;
+
+		for (size_t i = 0; i < t->column_count; i++)
+			if (t->columns[i].is_text &&
+			    (!widest || t->columns[i].width > widest->width))
+				widest = &t->columns[i];
+		if (!widest || widest->width <= MIN_TEXT_WIDTH)
+			return;
+		widest->width--;
+	}
+}
+
+static void put_spaces(struct buf *out, size_t count)
+{
+	while (count--)
+		buf_put_byte(out, ' ');
+}
+
+/* The end of a text that fits into this many columns. */
+static void put_tail(struct buf *out, const char *text, size_t len, size_t columns)
+{
+	size_t width = utf8_text_width(text, len), at = 0, step;
+
+	while (at < len && width > columns) {
+		width -= utf8_width(utf8_decode(text + at, len - at, &step));
+		at += step;
+	}
+	buf_put(out, text + at, len - at);
+}
+
+/* The start and the end with an ellipsis between; of a long prefix, only its end. */
+static void put_cut(struct buf *out, const char *text, const struct item *cell, size_t columns)
+{
+	const char *name = text + cell->prefix_len;
+	size_t name_len = cell->len - cell->prefix_len;
+	size_t prefix = utf8_text_width(text, cell->prefix_len);
+	size_t name_width = cell->width - prefix, head;
+
+	if (prefix > columns / 2) {
+		buf_put_str(out, ELLIPSIS);
+		put_tail(out, text, cell->prefix_len, columns / 2 - 1);
+		prefix = columns / 2;
+	} else {
+		buf_put(out, text, cell->prefix_len);
+	}
+	columns -= prefix;
+	if (name_width <= columns) {
+		buf_put(out, name, name_len);
+		return;
+	}
+	head = columns / 2;
+	buf_put(out, name, utf8_fit(name, name_len, head));
+	buf_put_str(out, ELLIPSIS);
+	put_tail(out, name, name_len, columns - head - 1);
+}
+
+static void put_colour(struct buf *out, enum table_colour colour)
+{
+	static const char *const sgr[] = {
+		[TABLE_PLAIN] = "", [TABLE_FAINT] = "2", [TABLE_WARM] = "32",
+		[TABLE_HOT] = "31", [TABLE_GOOD] = "32", [TABLE_BAD] = "31",
+	};
+
+	if (colour != TABLE_PLAIN)
+		buf_printf(out, "\033[%sm", sgr[colour]);
+}
+
+static void put_cell(const struct table *t, size_t column, const struct item *cell, bool has_colour,
+		     struct buf *out)
+{
+	const struct table_column *c = &t->columns[column];
+	const char *text = t->text.data + cell->at;
+	size_t start = out->len, width;
+
+	if (!c->is_text && c->width > cell->width)
+		put_spaces(out, c->width - cell->width);
+	if (has_colour)
+		put_colour(out, cell->colour);
+	start = out->len;
+	if (cell->width > c->width)
+		put_cut(out, text, cell, c->width);
+	else
+		buf_put(out, text, cell->len);
+	if (buf_error(out) < 0)
+		return;
+	width = utf8_text_width(out->data + start, out->len - start);
+	if (has_colour && cell->colour != TABLE_PLAIN)
+		buf_put_str(out, "\033[0m");
+	if (c->is_text && column + 1 < t->column_count && width < c->width)
+		put_spaces(out, c->width - width);
+}
+
+static void write_headings(const struct table *t, bool has_colour, struct buf *out)
+{
+	if (has_colour)
+		buf_put_str(out, "\033[1m");
+	for (size_t i = 0; i < t->column_count; i++) {
+		CLEANUP(buf_fini) struct buf shown = { 0 };
+		size_t pad;
+
+		if (i)
+			buf_put_str(out, GAP);
+		put_heading(&shown, t->columns[i].heading);
+		pad = t->columns[i].width > shown.len ? t->columns[i].width - shown.len : 0;
+		if (!t->columns[i].is_text)
+			put_spaces(out, pad);
+		buf_put(out, shown.data, shown.len);
+		if (t->columns[i].is_text && i + 1 < t->column_count)
+			put_spaces(out, pad);
+	}
+	if (has_colour)
+		buf_put_str(out, "\033[0m");
+	buf_put_byte(out, '\n');
+}
+
+static void trim_spaces(struct buf *out)
+{
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->data[--out->len] = '\0';
+}
+
+void table_write(struct table *t, size_t width, bool has_colour, struct buf *out)
+{
+	size_t count = t->items.len / sizeof(struct item), column = 0;
+
+	if (width)
+		fit_columns(t, width);
+	if (buf_error(&t->items) < 0 || buf_error(&t->text) < 0) {
+		out->bad = true;
+		return;
+	}
+	write_headings(t, has_colour, out);
+	for (size_t i = 0; i < count; i++) {
+		struct item item;
+
+		memcpy(&item, t->items.data + i * sizeof item, sizeof item);
+		if (item.kind == ITEM_CELL) {
+			if (column)
+				buf_put_str(out, GAP);
+			put_cell(t, column++, &item, has_colour, out);
+			continue;
+		}
+		if (column) {
+			trim_spaces(out);
+			buf_put_byte(out, '\n');
+		}
+		column = 0;
+		if (item.kind == ITEM_GAP)
+			buf_put_byte(out, '\n');
+	}
+	if (column) {
+		trim_spaces(out);
+		buf_put_byte(out, '\n');
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table: rows of cells laid out in aligned columns for a terminal or a text file.
+ *
+ * Texts are UTF-8 without controls (utf8_put_visible). Numbers are right-aligned, texts
+ * left-aligned. All zero is a valid empty table; failure is remembered in its bufs.
+ */
+#ifndef VIEW_TABLE_H
+#define VIEW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+#define TABLE_MAX_COLUMNS 32
+
+enum table_colour {
+	TABLE_PLAIN,
+	TABLE_FAINT, /* what is seldom read */
+	TABLE_WARM,  /* at least 0.5 % of the whole */
+	TABLE_HOT,   /* at least 5 % of the whole */
+	TABLE_GOOD,  /* less cost */
+	TABLE_BAD,   /* more cost */
+};
+
+struct table_column {
+	const char *heading; /* "_percent" at the end is shown as " %", '_' as ' ' */
+	bool is_text;
+	size_t width; /* terminal columns of the heading and the widest cell */
+};
+
+struct table {
+	struct table_column columns[TABLE_MAX_COLUMNS];
+	size_t column_count;
+	size_t at;        /* column of the next cell */
+	struct buf text;  /* of all cells */
+	struct buf items; /* struct item of table.c: starts of rows, gaps, cells */
+};
+
+void table_fini(struct table *t);
+
+/* All columns before the first row. heading: a literal, borrowed. */
+void table_add_column(struct table *t, const char *heading, bool is_text);
+
+void table_begin_row(struct table *t);
+void table_put_gap(struct table *t); /* an empty line */
+
+/* The next cell of the row. prefix_len: bytes at the start of text that are cut last. */
+void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix_len,
+		    enum table_colour colour);
+
+/* Appends the table, its headings first. width: in terminal columns, 0: no limit; longer
+ * texts are cut in the middle. colour: with SGR sequences. */
+void table_write(struct table *t, size_t width, bool has_colour, struct buf *out);
+
+#endif
