@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * self: walking one's own stack, also inside malloc and signal handlers.
+ *
+ * The tables of all code of this process are made beforehand, outside of such places, and
+ * again when code was loaded. Making them uses mmap and no malloc.
+ */
+#ifndef UNWIND_SELF_H
+#define UNWIND_SELF_H
+
+#include "base/err.h"
+#include "unwind/walk.h"
+
+struct unwind_self; /* the process' code at a time */
+
+/*
+ * From /proc/self/maps. old: tables of files that were there are taken over from it; NULL at
+ * first. old stays valid and must be freed, but only when no walk uses it any more (also
+ * one that a signal interrupted). Files without code that we know are frame-pointer maps.
+ * -ENOMEM, or the errno of reading /proc/self/maps.
+ */
+int unwind_self_new(struct unwind_self *old, struct unwind_self **ret, struct err *e) MUST_CHECK;
+void unwind_self_free(struct unwind_self *self); /* NULL is allowed */
+
+const struct unwind_space *unwind_self_space(const struct unwind_self *self);
+
+/* One past the calling thread's stack. Not in a signal handler; ask once a thread. 0: not
+ * known. */
+uint64_t unwind_self_stack_end(void);
+
+/* The registers of the function it stands in. */
+static inline __attribute__((always_inline)) void unwind_self_regs(struct unwind_regs *regs)
+{
+	uint64_t ip, sp, fp;
+
+	regs->known = 0;
+#if defined(__x86_64__)
+	uint64_t bx;
+
+	__asm__ volatile("mov %%rbx, %3\n\tmov %%rbp, %2\n\tmov %%rsp, %1\n\tlea 0(%%rip), %0"
+			 : "=&r"(ip), "=&r"(sp), "=&r"(fp), "=&r"(bx));
+	unwind_regs_set(regs, UNWIND_X86_SP, sp);
+	unwind_regs_set(regs, UNWIND_X86_BP, fp);
+	unwind_regs_set(regs, UNWIND_X86_BX, bx);
+#elif defined(__aarch64__)
+	uint64_t lr;
+
+	__asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29\n\tmov %3, x30"
+			 : "=&r"(ip), "=&r"(sp), "=&r"(fp), "=&r"(lr));
+	unwind_regs_set(regs, UNWIND_ARM64_SP, sp);
+	unwind_regs_set(regs, UNWIND_ARM64_FP, fp);
+	unwind_regs_set(regs, UNWIND_ARM64_LR, lr);
+#else
+#error "unwinding knows x86-64 and AArch64"
+#endif
+	regs->ip = ip;
+}
+
+#endif

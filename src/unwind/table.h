@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table: how to leave each function of a file, made once from its call frame information.
+ *
+ * Rows are sorted by address; each holds from its address to that of the next. A row is 6
+ * bytes: an offset from the first executable address, and the number of a rule. Rules are
+ * few, because most functions push the same registers in the same order. What no function
+ * describes (gaps) has rows of its own, so that every address has a rule.
+ *
+ * A table is read-only once made, needs neither the file nor malloc, and may be used in a
+ * signal handler and shared between processes that run the same file (same build id).
+ *
+ * Source: DWARF 5, section 6.4; LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr); x86-64 psABI 3.7;
+ * AArch64 DWARF ABI (AADWARF64) 4.
+ */
+#ifndef UNWIND_TABLE_H
+#define UNWIND_TABLE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "unwind/elf.h"
+
+/* DWARF's numbers of the registers that matter. */
+enum {
+	UNWIND_X86_BX = 3,
+	UNWIND_X86_BP = 6,
+	UNWIND_X86_SP = 7,
+	UNWIND_X86_RA = 16,
+	UNWIND_ARM64_FP = 29,
+	UNWIND_ARM64_LR = 30,
+	UNWIND_ARM64_SP = 31,
+	UNWIND_REG_COUNT = 32,
+};
+
+/* What differs between machines. */
+struct unwind_arch {
+	uint16_t machine;      /* EM_X86_64, EM_AARCH64 */
+	uint8_t sp, fp;        /* DWARF numbers */
+	uint8_t aux;           /* one more register that is followed from frame to frame */
+	uint8_t ra;            /* DWARF column of the return address */
+	uint16_t context_regs; /* bytes from the sp in a signal frame to its saved registers */
+	uint64_t address_mask; /* bits of a return address; the rest is a signature of it */
+};
+
+/* NULL: not a machine that we know. */
+const struct unwind_arch *unwind_arch_of(uint16_t machine);
+
+/* Where the caller's stack pointer (the canonical frame address, CFA) comes from. */
+enum unwind_cfa {
+	UNWIND_CFA_NONE,    /* no description: a gap */
+	UNWIND_CFA_UNKNOWN, /* a description that cannot be followed */
+	UNWIND_CFA_END,     /* nobody called this: the outermost frame */
+	UNWIND_CFA_SP,      /* sp + offset, and all saves are SAME or AT_CFA: the usual ones */
+	UNWIND_CFA_FP,      /* fp + offset, likewise */
+	UNWIND_CFA_REG,     /* reg + offset */
+	UNWIND_CFA_DEREF,   /* what lies at reg + offset, + add */
+	UNWIND_CFA_PLT,     /* reg + offset, + 8 in the last bytes of each 16: pc % 16 >= add */
+	UNWIND_CFA_SIGNAL,  /* sp + offset is a signal frame of the kernel: all registers */
+};
+
+/* Where the caller's value of a register is. */
+enum unwind_save {
+	UNWIND_SAVE_SAME,   /* still in the register */
+	UNWIND_SAVE_AT_CFA, /* in memory at CFA + at */
+	UNWIND_SAVE_AT_SP,  /* in memory at sp + at */
+	UNWIND_SAVE_AT_FP,  /* in memory at fp + at */
+	UNWIND_SAVE_IN_REG, /* in the register of number at */
+	UNWIND_SAVE_IS_CFA, /* is CFA + at */
+	UNWIND_SAVE_LOST,   /* nowhere */
+};
+
+struct unwind_rule {
+	uint8_t cfa;         /* enum unwind_cfa */
+	uint8_t reg;         /* DWARF number, for REG, DEREF, PLT */
+	uint8_t ra, fp, aux; /* enum unwind_save */
+	uint8_t is_signal;   /* 1: the caller was interrupted, it did not call */
+	int16_t add;         /* bytes */
+	int32_t offset;      /* bytes */
+	int32_t ra_at, fp_at, aux_at;
+};
+
+struct unwind_table; /* opaque, read-only */
+
+struct unwind_table_size {
+	uint32_t functions; /* descriptions (FDEs) used */
+	uint32_t rows, rules;
+	uint32_t unknown; /* rows that cannot be followed */
+	size_t bytes;     /* of memory in all */
+};
+
+/*
+ * From .eh_frame, and where that lacks a function from .debug_frame, of the image or of its
+ * separate debug file (debug may be NULL); neither is needed afterwards. A file without any
+ * description is fine: one large gap. Broken descriptions are left out, and become gaps.
+ * Memory and time are linear in the size of the sections.
+ * Fails with -ENOTSUP for another machine than those above and for 32 bit, -ENOEXEC without
+ * an executable segment, -ENOMEM. Uses no malloc: memory comes from mmap.
+ */
+int unwind_table_new(const struct elf_image *image, const struct elf_image *debug,
+		     struct unwind_table **ret, struct err *e) MUST_CHECK;
+void unwind_table_free(struct unwind_table *t); /* NULL is allowed */
+
+/* vaddr: as the file was linked. Never NULL: outside of all code it is a gap's. Lives as long
+ * as the table. */
+const struct unwind_rule *unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
+
+struct unwind_table_size unwind_table_measure(const struct unwind_table *t);
+
+/* One row, index < rows: from *ret_vaddr to the next row's. For tests. */
+const struct unwind_rule *unwind_table_row(const struct unwind_table *t, uint32_t index,
+					   uint64_t *ret_vaddr);
+
+#endif
