@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PRINTF_BYTES 120 /* what one buf_printf() mostly needs at most */
+
 void buf_fini(struct buf *b)
 {
 	free(b->data);
@@ -86,23 +88,27 @@ void buf_put_byte(struct buf *b, unsigned char byte)
 
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
+	char *at = buf_reserve(b, PRINTF_BYTES);
 	va_list args;
-	char *at;
 	int len;
 
+	if (!at)
+		return;
 	va_start(args, fmt);
-	len = vsnprintf(NULL, 0, fmt, args);
+	len = vsnprintf(at, PRINTF_BYTES + 1, fmt, args);
 	va_end(args);
+	if (len > PRINTF_BYTES) {
+		at = buf_reserve(b, (size_t)len);
+		if (!at)
+			return;
+		va_start(args, fmt);
+		len = vsnprintf(at, (size_t)len + 1, fmt, args);
+		va_end(args);
+	}
 	if (len < 0) {
 		b->bad = true;
 		return;
 	}
-	at = buf_reserve(b, (size_t)len);
-	if (!at)
-		return;
-	va_start(args, fmt);
-	vsnprintf(at, (size_t)len + 1, fmt, args);
-	va_end(args);
 	buf_grew(b, (size_t)len);
 }
 

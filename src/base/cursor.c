@@ -136,14 +136,12 @@ bool cursor_line(struct cursor *c, const char **ret_line, size_t *ret_len)
 	if (!len)
 		return false;
 	newline = memchr(line, '\n', len);
+	c->at = newline ? newline + 1 : c->end;
 	if (newline) {
 		len = (size_t)(newline - line);
-		c->at = newline + 1;
-	} else {
-		c->at = c->end;
+		if (len && line[len - 1] == '\r')
+			len--;
 	}
-	if (len && line[len - 1] == '\r')
-		len--;
 	*ret_line = (const char *)line;
 	*ret_len = len;
 	return true;

@@ -2,17 +2,37 @@
 #include "base/err.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+void err_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+int err_vset(struct err *e, int code, const char *fmt, va_list args)
+{
+	e->code = code;
+	vsnprintf(e->msg, sizeof e->msg, fmt, args);
+	err_clean(e->msg);
+	return code;
+}
+
+static void append(struct err *e, const char *reason)
+{
+	size_t len = strlen(e->msg);
+
+	snprintf(e->msg + len, sizeof e->msg - len, ": %s", reason);
+}
 
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list args;
 
-	e->code = code;
 	va_start(args, fmt);
-	vsnprintf(e->msg, sizeof e->msg, fmt, args);
+	err_vset(e, code, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -21,14 +41,11 @@ int err_errno(struct err *e, const char *fmt, ...)
 {
 	int saved = errno;
 	va_list args;
-	size_t len;
 
-	e->code = -saved;
 	va_start(args, fmt);
-	vsnprintf(e->msg, sizeof e->msg, fmt, args);
+	err_vset(e, -saved, fmt, args);
 	va_end(args);
-	len = strlen(e->msg);
-	snprintf(e->msg + len, sizeof e->msg - len, ": %s", strerror(saved));
+	append(e, strerror(saved));
 	return e->code;
 }
 
@@ -41,13 +58,11 @@ int err_wrap(struct err *e, const char *fmt, ...)
 {
 	char inner[sizeof e->msg];
 	va_list args;
-	size_t len;
 
 	memcpy(inner, e->msg, sizeof inner);
 	va_start(args, fmt);
-	vsnprintf(e->msg, sizeof e->msg, fmt, args);
+	err_vset(e, e->code, fmt, args);
 	va_end(args);
-	len = strlen(e->msg);
-	snprintf(e->msg + len, sizeof e->msg - len, ": %s", inner);
+	append(e, inner);
 	return e->code;
 }

@@ -8,15 +8,18 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdarg.h>
+
 #include "base/macros.h"
 
 struct err {
 	int code;      /* negative errno, 0 while nothing failed */
-	char msg[512]; /* UTF-8, one line, no trailing newline */
+	char msg[512]; /* one line; control characters became '?'; cut when too long */
 };
 
 /* code: negative errno. Returns code, so that "return err_set(...)" reads well. */
 int err_set(struct err *e, int code, const char *fmt, ...) PRINTF(3, 4);
+int err_vset(struct err *e, int code, const char *fmt, va_list args) PRINTF(3, 0);
 
 /* For a failed system call: the text, then ": " and the words for errno. Returns -errno. */
 int err_errno(struct err *e, const char *fmt, ...) PRINTF(2, 3);
@@ -26,5 +29,9 @@ int err_nomem(struct err *e);
 
 /* Puts "context: " before the message. Returns e->code. */
 int err_wrap(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+
+/* Words from outside (names of files, option values) may hold newlines and terminal escapes:
+ * each control character becomes '?'. */
+void err_clean(char *text);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
+
 static struct {
 	log_sink *sink;
 	char spec[256]; /* "domain=level,..." */
@@ -17,22 +19,32 @@ void log_open(log_sink *sink, const char *spec)
 	snprintf(state.spec, sizeof state.spec, "%s", spec ? spec : "");
 }
 
-/* The level that spec opens for domain; LOG_WARN when it says nothing. */
+/* "DOMAIN=LEVEL" for this domain: changes *level; anything else is left alone. */
+static void apply_word(const char *word, size_t len, const char *domain, enum log_level *level)
+{
+	static const char *const names[] = { "warn", "info", "debug" }; /* by log_level */
+	size_t name = strcspn(word, "=");
+	bool is_any = name == 1 && *word == '*';
+
+	if (name >= len || !(is_any || (name == strlen(domain) && memcmp(word, domain, name) == 0)))
+		return;
+	word += name + 1;
+	len -= name + 1;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == len && memcmp(names[i], word, len) == 0)
+			*level = (enum log_level)i;
+}
+
+/* The level that the spec opens for domain; LOG_WARN when it says nothing. */
 static enum log_level opened_level(const char *domain)
 {
 	enum log_level level = LOG_WARN;
 	const char *at = state.spec;
 
 	while (*at) {
-		size_t len = strcspn(at, ","), name = strcspn(at, "=,");
-		bool is_any = name == 1 && *at == '*';
+		size_t len = strcspn(at, ",");
 
-		if (is_any || (name == strlen(domain) && memcmp(at, domain, name) == 0)) {
-			if (len > name && strncmp(at + name, "=info", len - name) == 0)
-				level = LOG_INFO;
-			else if (len > name && strncmp(at + name, "=debug", len - name) == 0)
-				level = LOG_DEBUG;
-		}
+		apply_word(at, len, domain, &level);
 		at += len + (at[len] == ',');
 	}
 	return level;
@@ -48,5 +60,6 @@ void log_msg(enum log_level level, const char *domain, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
+	err_clean(text);
 	state.sink(level, domain, text);
 }

@@ -17,7 +17,7 @@ enum log_level {
 	LOG_DEBUG, /* for us */
 };
 
-/* text: one line without newline. */
+/* text: one line without newline or other control characters. */
 typedef void log_sink(enum log_level level, const char *domain, const char *text);
 
 /* spec: the text of AUGER_LOG, or NULL; copied. sink NULL: silence. */

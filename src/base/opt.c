@@ -1,36 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/opt.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OPTIONS 96
-#define FIRST_LONG_CODE 256 /* getopt's code of table row i is FIRST_LONG_CODE + i */
+#define HELP_COLUMN 31 /* where the help texts start */
 
-/* One row of the flattened table: an option and the struct that its offset counts from. */
-struct row {
-	const struct opt *opt;
-	char *base;
+/* An option and where its value goes. */
+struct target {
+	const struct opt *opt; /* NULL: no such option */
+	void *value;
 };
-
-struct flat {
-	struct row rows[MAX_OPTIONS];
-	size_t count;
-};
-
-static void flatten(const struct opt *opts, char *base, struct flat *ret)
-{
-	for (; opts->kind != OPT_KIND_END; opts++) {
-		if (opts->kind == OPT_KIND_INCLUDE)
-			flatten(opts->table, base ? base + opts->offset : NULL, ret);
-		else if (ret->count < MAX_OPTIONS)
-			ret->rows[ret->count++] = (struct row){ opts, base };
-	}
-}
 
 static int bad_value(const struct opt *opt, const char *text, const char *want, struct err *e)
 {
@@ -39,18 +22,22 @@ static int bad_value(const struct opt *opt, const char *text, const char *want, 
 
 static int out_of_range(const struct opt *opt, const char *text, struct err *e)
 {
+	if (opt->max == UINT64_MAX)
+		return err_set(e, -EINVAL, "--%s: '%s' is less than %llu", opt->long_name, text,
+			       (unsigned long long)opt->min);
 	return err_set(e, -EINVAL, "--%s: '%s' is not between %llu and %llu", opt->long_name, text,
 		       (unsigned long long)opt->min, (unsigned long long)opt->max);
 }
 
 static int set_uint(const struct opt *opt, uint64_t *value, const char *text, struct err *e)
 {
-	char *end;
+	bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	unsigned long long parsed;
+	char *end;
 
 	errno = 0;
-	parsed = strtoull(text, &end, 0);
-	if (errno || end == text || *end || text[0] < '0' || text[0] > '9')
+	parsed = strtoull(text, &end, is_hex ? 16 : 10);
+	if (errno || *end || text[0] < '0' || text[0] > '9')
 		return bad_value(opt, text, "a whole number", e);
 	if ((opt->min || opt->max) && (parsed < opt->min || parsed > opt->max))
 		return out_of_range(opt, text, e);
@@ -94,152 +81,193 @@ static int add_item(const struct opt *opt, struct opt_list *list, const char *te
 	return 0;
 }
 
-static int set_value(const struct row *row, const char *text, struct err *e)
+static int set_value(struct target to, const char *text, struct err *e)
 {
-	const struct opt *opt = row->opt;
-	void *value = row->base + opt->offset;
-
-	switch (opt->kind) {
+	switch (to.opt->kind) {
 	case OPT_KIND_FLAG:
-		*(bool *)value = true;
+		*(bool *)to.value = true;
 		return 0;
 	case OPT_KIND_UINT:
-		return set_uint(opt, value, text, e);
+		return set_uint(to.opt, to.value, text, e);
 	case OPT_KIND_REAL:
-		return set_real(opt, value, text, e);
+		return set_real(to.opt, to.value, text, e);
 	case OPT_KIND_STR:
-		*(const char **)value = text;
+		*(const char **)to.value = text;
 		return 0;
 	case OPT_KIND_LIST:
-		return add_item(opt, value, text, e);
+		return add_item(to.opt, to.value, text, e);
 	case OPT_KIND_CHOICE:
-		return set_choice(opt, value, text, e);
+		return set_choice(to.opt, to.value, text, e);
 	case OPT_KIND_HELP:
 		return OPT_HELP_ASKED;
 	case OPT_KIND_END:
 	case OPT_KIND_INCLUDE:
 		break;
 	}
+	assert(false);
 	return 0;
 }
 
-static void make_getopt_tables(const struct flat *flat, char *shorts, struct option *longs,
-			       bool stop_at_operand)
+static bool is_long_name(const struct opt *opt, const char *name, size_t len)
 {
-	if (stop_at_operand)
-		*shorts++ = '+';
-	*shorts++ = ':';
-	for (size_t i = 0; i < flat->count; i++) {
-		const struct opt *opt = flat->rows[i].opt;
-		int takes = opt->value_name ? required_argument : no_argument;
+	return strncmp(opt->long_name, name, len) == 0 && opt->long_name[len] == '\0';
+}
 
-		longs[i] = (struct option){ opt->long_name, takes, NULL, FIRST_LONG_CODE + (int)i };
-		if (opt->short_name) {
-			*shorts++ = (char)opt->short_name;
-			if (takes == required_argument)
-				*shorts++ = ':';
+/* By long name, or by letter when name is NULL. */
+static struct target find(const struct opt *opts, char *args, const char *name, size_t len,
+			  char letter)
+{
+	for (; opts->kind != OPT_KIND_END; opts++) {
+		char *value = args + opts->offset;
+
+		if (opts->kind == OPT_KIND_INCLUDE) {
+			struct target inner = find(opts->table, value, name, len, letter);
+
+			if (inner.opt)
+				return inner;
+		} else if (name ? is_long_name(opts, name, len) : opts->short_name == letter) {
+			return (struct target){ opts, value };
 		}
 	}
-	*shorts = '\0';
+	return (struct target){ 0 };
 }
 
-static const struct row *find_row(const struct flat *flat, int code)
+/* The words of a command line; options and their values are taken out one by one. */
+struct words {
+	char **argv; /* [argc] */
+	int argc;
+	int first; /* operands met so far: argv[first..next) */
+	int next;  /* not looked at yet: argv[next..argc) */
+};
+
+/* The next word, moved before the operands; NULL when there is none. */
+static char *take_word(struct words *w)
 {
-	if (code >= FIRST_LONG_CODE)
-		return &flat->rows[code - FIRST_LONG_CODE];
-	for (size_t i = 0; i < flat->count; i++)
-		if (flat->rows[i].opt->short_name == code)
-			return &flat->rows[i];
-	return NULL;
+	char *word;
+
+	if (w->next == w->argc)
+		return NULL;
+	word = w->argv[w->next];
+	memmove(&w->argv[w->first + 1], &w->argv[w->first],
+		(size_t)(w->next - w->first) * sizeof *w->argv);
+	w->argv[w->first++] = word;
+	w->next++;
+	return word;
 }
 
-static int explain_failure(int code, char **argv, struct err *e)
+static int parse_long(const struct opt *opts, void *args, const char *name, struct words *w,
+		      struct err *e)
 {
-	const char *word = argv[optind - 1];
+	size_t len = strcspn(name, "=");
+	const char *value = name[len] ? name + len + 1 : NULL;
+	struct target to = find(opts, args, name, len, 0);
 
-	if (code == ':')
-		return err_set(e, -EINVAL, "option '%s' needs a value", word);
-	if (optopt >= FIRST_LONG_CODE)
-		return err_set(e, -EINVAL, "option '%s' takes no value", word);
-	if (optopt)
-		return err_set(e, -EINVAL, "unknown option '-%c'", optopt);
-	return err_set(e, -EINVAL, "unknown option '%s'", word);
+	if (!to.opt)
+		return err_set(e, -EINVAL, "unknown option '--%.*s'", (int)len, name);
+	if (!to.opt->value_name && value)
+		return err_set(e, -EINVAL, "option '--%s' takes no value", to.opt->long_name);
+	if (to.opt->value_name && !value)
+		value = take_word(w);
+	if (to.opt->value_name && !value)
+		return err_set(e, -EINVAL, "option '--%s' needs a value", to.opt->long_name);
+	return set_value(to, value, e);
 }
 
-/* getopt accepts a unique prefix of a long name; a script that used one would break when
- * an option is added. */
-static bool is_prefix_only(const struct row *row, int code, const char *word)
+/* One or more letters; the rest of the word is the value of the first that takes one. */
+static int parse_letters(const struct opt *opts, void *args, const char *letters, struct words *w,
+			 struct err *e)
 {
-	size_t len = strlen(row->opt->long_name);
+	for (; *letters; letters++) {
+		struct target to = find(opts, args, NULL, 0, *letters);
+		const char *value;
+		int rc;
 
-	return code >= FIRST_LONG_CODE && strncmp(word, "--", 2) == 0 &&
-	       (strncmp(word + 2, row->opt->long_name, len) != 0 ||
-		(word[2 + len] != '\0' && word[2 + len] != '='));
+		if (!to.opt)
+			return err_set(e, -EINVAL, "unknown option '-%s'", letters);
+		if (to.opt->value_name) {
+			value = letters[1] ? letters + 1 : take_word(w);
+			if (!value)
+				return err_set(e, -EINVAL, "option '-%c' needs a value", *letters);
+			return set_value(to, value, e);
+		}
+		rc = set_value(to, NULL, e);
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool stop_at_operand,
 	      int *ret_first, struct err *e)
 {
-	char shorts[2 * MAX_OPTIONS + 3];
-	struct option longs[MAX_OPTIONS + 1] = { 0 };
-	struct flat flat = { 0 };
+	struct words w = { argv, argc, .first = 1, .next = 1 };
 
-	flatten(opts, args, &flat);
-	make_getopt_tables(&flat, shorts, longs, stop_at_operand);
-	optind = 0; /* start anew: GNU */
-	for (;;) {
-		int word = optind ? optind : 1;
-		int code = getopt_long(argc, argv, shorts, longs, NULL);
-		const struct row *row;
+	while (w.next < argc) {
+		const char *word = argv[w.next];
 		int rc;
 
-		if (code == -1)
-			break;
-		row = code == ':' || code == '?' ? NULL : find_row(&flat, code);
-		if (!row)
-			return explain_failure(code, argv, e);
-		if (code >= FIRST_LONG_CODE) {
-			word = optind - 1;
-			if (row->opt->value_name && optarg == argv[word])
-				word--;
-			if (is_prefix_only(row, code, argv[word]))
-				return err_set(e, -EINVAL, "unknown option '%s'", argv[word]);
+		if (word[0] != '-' || word[1] == '\0') {
+			if (stop_at_operand)
+				break;
+			w.next++;
+			continue;
 		}
-		rc = set_value(row, optarg, e);
+		take_word(&w);
+		if (strcmp(word, "--") == 0)
+			break;
+		rc = word[1] == '-' ? parse_long(opts, args, word + 2, &w, e)
+				    : parse_letters(opts, args, word + 1, &w, e);
 		if (rc)
 			return rc;
 	}
-	*ret_first = optind;
+	*ret_first = w.first;
 	return 0;
+}
+
+static void help_line(const struct opt *opt, struct buf *out)
+{
+	size_t start = out->len, width;
+
+	if (opt->short_name)
+		buf_printf(out, "  -%c, --%s", opt->short_name, opt->long_name);
+	else
+		buf_printf(out, "      --%s", opt->long_name);
+	if (opt->value_name)
+		buf_printf(out, " %s", opt->value_name);
+	width = out->len - start;
+	if (width >= HELP_COLUMN) {
+		buf_put_byte(out, '\n');
+		width = 0;
+	}
+	buf_printf(out, "%*s%s\n", (int)(HELP_COLUMN - width), "", opt->help);
 }
 
 void opt_help(const struct opt *opts, struct buf *out)
 {
-	struct flat flat = { 0 };
-
-	flatten(opts, NULL, &flat);
-	for (size_t i = 0; i < flat.count; i++) {
-		const struct opt *opt = flat.rows[i].opt;
-		char left[80];
-
-		snprintf(left, sizeof left, "  %c%c%s --%s%s%s", opt->short_name ? '-' : ' ',
-			 opt->short_name ? opt->short_name : ' ', opt->short_name ? "," : " ",
-			 opt->long_name, opt->value_name ? " " : "",
-			 opt->value_name ? opt->value_name : "");
-		buf_printf(out, "%-30s %s\n", left, opt->help);
+	for (; opts->kind != OPT_KIND_END; opts++) {
+		if (opts->kind == OPT_KIND_INCLUDE)
+			opt_help(opts->table, out);
+		else
+			help_line(opts, out);
 	}
+}
+
+static void complete_option(const struct opt *opt, struct buf *out)
+{
+	if (opt->short_name)
+		buf_printf(out, "-%c\n", opt->short_name);
+	buf_printf(out, "--%s%s", opt->long_name, opt->value_name ? "=" : "");
+	for (size_t i = 0; opt->choices && opt->choices[i]; i++)
+		buf_printf(out, "%s%s", i ? "|" : "", opt->choices[i]);
+	buf_put_byte(out, '\n');
 }
 
 void opt_complete(const struct opt *opts, struct buf *out)
 {
-	struct flat flat = { 0 };
-
-	flatten(opts, NULL, &flat);
-	for (size_t i = 0; i < flat.count; i++) {
-		const struct opt *opt = flat.rows[i].opt;
-
-		buf_printf(out, "--%s%s\n", opt->long_name, opt->value_name ? "=" : "");
-		if (opt->short_name)
-			buf_printf(out, "-%c\n", opt->short_name);
+	for (; opts->kind != OPT_KIND_END; opts++) {
+		if (opts->kind == OPT_KIND_INCLUDE)
+			opt_complete(opts->table, out);
+		else
+			complete_option(opts, out);
 	}
 }

@@ -101,10 +101,13 @@ struct opt {
 int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool stop_at_operand,
 	      int *ret_first, struct err *e) MUST_CHECK;
 
-/* One line an option, for --help. */
+/* What the options are, for --help: a line each, or two where the left column is too long. */
 void opt_help(const struct opt *opts, struct buf *out);
 
-/* "--name" and "-n" of each option, one a line, with a '=' behind those that take a value. */
+/*
+ * "--name" and "-n" of each option, one a line. A '=' follows a long name that takes a value,
+ * and then the choices if it has them: "--format=table|csv|json".
+ */
 void opt_complete(const struct opt *opts, struct buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/strtab.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ struct chunk {
 struct strtab {
 	struct entry *entries; /* [count]; by id */
 	uint32_t *slots;       /* [slot_cap]; id + 1, 0: free */
-	struct chunk *chunks;  /* newest first */
+	struct chunk *chunks;  /* the first is the one being filled */
 	size_t count, cap;
 	size_t slot_cap; /* a power of two, at least 4/3 of count */
 };
@@ -113,22 +114,32 @@ static int grow_slots(struct strtab *t)
 	return 0;
 }
 
+/* A chunk with room for len bytes. One large string gets a chunk of its own behind the newest,
+ * which goes on being filled. */
+static struct chunk *chunk_for(struct strtab *t, size_t len)
+{
+	bool is_large = len > CHUNK_BYTES / 4;
+	size_t cap = is_large ? len : CHUNK_BYTES;
+	struct chunk *chunk = t->chunks, **at;
+
+	if (chunk && chunk->cap - chunk->used >= len)
+		return chunk;
+	at = is_large && chunk ? &chunk->next : &t->chunks;
+	chunk = malloc(sizeof *chunk + cap);
+	if (!chunk)
+		return NULL;
+	*chunk = (struct chunk){ .next = *at, .cap = cap };
+	*at = chunk;
+	return chunk;
+}
+
 static char *store(struct strtab *t, const void *bytes, size_t len)
 {
-	struct chunk *chunk = t->chunks;
+	struct chunk *chunk = chunk_for(t, len + 1);
 	char *at;
 
-	if (!chunk || chunk->cap - chunk->used < len + 1) {
-		size_t cap = len + 1 > CHUNK_BYTES / 4 ? len + 1 : CHUNK_BYTES;
-
-		chunk = malloc(sizeof *chunk + cap);
-		if (!chunk)
-			return NULL;
-		chunk->used = 0;
-		chunk->cap = cap;
-		chunk->next = t->chunks;
-		t->chunks = chunk;
-	}
+	if (!chunk)
+		return NULL;
 	at = chunk->data + chunk->used;
 	if (len)
 		memcpy(at, bytes, len);
