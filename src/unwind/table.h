@@ -20,7 +20,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "unwind/elf.h"
+#include "base/elf_image.h"
 
 /* DWARF's numbers of the registers that matter. */
 enum {

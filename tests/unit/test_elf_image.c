@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/elf.h"
+#include "base/elf_image.h"
 
 #include <errno.h>
 #include <link.h>

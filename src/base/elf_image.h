@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf: what unwinding and address spaces need of an ELF file: segments, sections, build id.
+ * elf_image: what unwinding and address spaces need of an ELF file: segments, sections, build id.
  *
  * A view of bytes that somebody holds; nothing is copied and nothing is trusted: every
  * offset is checked against the bytes before it is followed, and what lies outside is
@@ -9,8 +9,8 @@
  *
  * Source: elf(5); System V ABI, chapters 4 and 5; gABI on SHF_COMPRESSED.
  */
-#ifndef UNWIND_ELF_H
-#define UNWIND_ELF_H
+#ifndef BASE_ELF_IMAGE_H
+#define BASE_ELF_IMAGE_H
 
 #include <elf.h>
 #include <stdbool.h>
