@@ -1,38 +1,65 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Completion for auger. The words come from auger's own option tables: `auger --complete` prints
-# the commands, `auger COMMAND --complete` the options of one ("--name=" takes a value).
+# Completion for auger. The words come from auger's own tables: `auger --complete` prints the
+# commands, `auger COMMAND --complete` the options of one. Where there are none of them, names of
+# files are completed.
 
-_auger_files() {
-	compopt -o filenames 2>/dev/null
-	mapfile -t COMPREPLY < <(compgen -f -- "$1")
+# _auger_words WORD CANDIDATE...: those that WORD starts.
+_auger_words() {
+	mapfile -t COMPREPLY < <(compgen -W "${*:2}" -- "$1")
+}
+
+# _auger_value WORD OPTION TABLE: the values of an option. Status 1: it takes none.
+_auger_value() {
+	local line names choices
+	while read -r line; do
+		names=" ${line%%=*} "
+		[[ $names == *" $2 "* && $line == *=* ]] || continue
+		choices=${line#*=}
+		[[ $choices ]] && _auger_words "$1" "${choices//|/ }"
+		return 0
+	done <<<"$3"
+	return 1
+}
+
+# _auger_program INDEX: the program to run and its arguments, from this word on.
+_auger_program() {
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif ((COMP_CWORD == $1)); then
+		mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]}")
+	fi
 }
 
 _auger() {
-	local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]-} tool=${COMP_WORDS[0]} i
+	local tool=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local table i
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W "$("$tool" --complete 2>/dev/null | cut -f 1) --help --version" -- "$current")
+		_auger_words "$word" "$("$tool" --complete 2>/dev/null | cut -f 1)" --help --version
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		if [[ ${COMP_WORDS[i]} == -- ]]; then
-			# What follows is a program with its own completion, if it has one.
-			if declare -F _command_offset >/dev/null; then
-				_command_offset $((i + 1))
-			else
-				_auger_files "$current"
-			fi
+			_auger_program $((i + 1))
 			return
 		fi
 	done
-	if [[ $current == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$("$tool" "$command" --complete 2>/dev/null) --help" -- "$current")
-		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
-		return
+	table=$("$tool" "${COMP_WORDS[1]}" --complete 2>/dev/null)
+
+	# The shell makes three words of "--name=value".
+	if [[ $word == = ]]; then
+		_auger_value "" "$previous" "$table"
+	elif [[ $previous == = ]]; then
+		_auger_value "$word" "${COMP_WORDS[COMP_CWORD - 2]}" "$table"
+	elif _auger_value "$word" "$previous" "$table"; then
+		:
+	elif [[ $word == -* ]]; then
+		_auger_words "$word" "$(tr ' ' '\n' <<<"$table" | sed 's/=.*/=/')" --help
+		[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 	fi
-	_auger_files "$current"
+	return 0
 }
 
-complete -F _auger auger
+complete -o bashdefault -o default -F _auger auger

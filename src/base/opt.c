@@ -255,7 +255,7 @@ void opt_help(const struct opt *opts, struct buf *out)
 static void complete_option(const struct opt *opt, struct buf *out)
 {
 	if (opt->short_name)
-		buf_printf(out, "-%c\n", opt->short_name);
+		buf_printf(out, "-%c ", opt->short_name);
 	buf_printf(out, "--%s%s", opt->long_name, opt->value_name ? "=" : "");
 	for (size_t i = 0; opt->choices && opt->choices[i]; i++)
 		buf_printf(out, "%s%s", i ? "|" : "", opt->choices[i]);

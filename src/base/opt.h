@@ -105,8 +105,8 @@ int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool st
 void opt_help(const struct opt *opts, struct buf *out);
 
 /*
- * "--name" and "-n" of each option, one a line. A '=' follows a long name that takes a value,
- * and then the choices if it has them: "--format=table|csv|json".
+ * For the shell's completion, one line an option: "-n --name", "--name". A '=' follows a long
+ * name that takes a value, and then the choices if it has them: "-f --format=table|csv|json".
  */
 void opt_complete(const struct opt *opts, struct buf *out);
 

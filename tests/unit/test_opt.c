@@ -249,9 +249,9 @@ static void test_complete(void)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	opt_complete(opts, &text);
-	CHECK_STR(text.data, "-a\n--all\n-q\n--quiet\n-n\n--count=\n--limit=\n-p\n--percent=\n"
-			     "-o\n--output=\n-d\n--deep\n-w\n--where=\n-t\n--tag=\n"
-			     "-f\n--format=table|csv|json\n-h\n--help\n");
+	CHECK_STR(text.data, "-a --all\n-q --quiet\n-n --count=\n--limit=\n-p --percent=\n"
+			     "-o --output=\n-d --deep\n-w --where=\n-t --tag=\n"
+			     "-f --format=table|csv|json\n-h --help\n");
 }
 
 int main(void)
