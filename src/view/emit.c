@@ -13,6 +13,7 @@
 
 #define HOT_PERCENT 5.0
 #define WARM_PERCENT 0.5
+#define MAX_TABLE_ITEMS 8 /* of a list in the head */
 
 enum state { STATE_HEAD, STATE_COLUMNS, STATE_ROWS };
 
@@ -107,19 +108,14 @@ static void close_head(struct emit *out)
 		buf_put_byte(out->to, '\n');
 }
 
-static void put_head_str(struct emit *out, const char *text)
-{
-	if (out->opts.format == EMIT_TABLE)
-		utf8_put_visible(out->to, text, strlen(text));
-	else
-		json_put_str(out->to, text, strlen(text));
-}
-
 void emit_head_str(struct emit *out, const char *key, const char *text)
 {
 	if (!open_head(out, key))
 		return;
-	put_head_str(out, text);
+	if (out->opts.format == EMIT_TABLE)
+		utf8_put_visible(out->to, text, strlen(text));
+	else
+		json_put_str(out->to, text, strlen(text));
 	close_head(out);
 }
 
@@ -142,22 +138,31 @@ void emit_head_value(struct emit *out, const char *key, int64_t value, const cha
 	close_head(out);
 }
 
-void emit_head_list(struct emit *out, const char *key, const char *const *texts, size_t count)
+void emit_head_list(struct emit *out, const char *key)
 {
-	if (out->opts.format == EMIT_TABLE) {
-		for (size_t i = 0; i < count; i++)
-			emit_head_str(out, key, texts[i]);
-		return;
+	out->list = key;
+	out->item_count = 0;
+	if (out->opts.format == EMIT_JSON && open_head(out, key))
+		buf_put_byte(out->to, '[');
+}
+
+void emit_head_item(struct emit *out, const char *text)
+{
+	if (out->opts.format == EMIT_JSON) {
+		buf_put_str(out->to, out->item_count ? ", " : "");
+		json_put_str(out->to, text, strlen(text));
+	} else if (out->item_count < MAX_TABLE_ITEMS) {
+		emit_head_str(out, out->list, text);
 	}
-	if (!open_head(out, key))
-		return;
-	buf_put_byte(out->to, '[');
-	for (size_t i = 0; i < count; i++) {
-		if (i)
-			buf_put_str(out->to, ", ");
-		put_head_str(out, texts[i]);
-	}
-	buf_put_byte(out->to, ']');
+	out->item_count++;
+}
+
+void emit_head_list_end(struct emit *out)
+{
+	if (out->opts.format == EMIT_JSON)
+		buf_put_byte(out->to, ']');
+	else if (out->item_count > MAX_TABLE_ITEMS)
+		emit_note(out, "%s: and %zu more", out->list, out->item_count - MAX_TABLE_ITEMS);
 }
 
 /* Columns and rows. */
@@ -225,8 +230,10 @@ static struct buf *open_cell(struct emit *out, const char *key, bool is_text)
 	assert(out->at < out->column_count && strcmp(out->columns[out->at].key, key) == 0);
 	if (out->opts.format == EMIT_TABLE) {
 		buf_clear(&out->scratch);
-		if (!out->columns[out->at].is_hidden)
+		if (!out->columns[out->at].is_hidden) {
+			out->table.columns[out->table.at].is_text |= is_text;
 			return &out->scratch;
+		}
 		out->at++;
 		out->is_hidden = false;
 		return NULL;
@@ -308,8 +315,8 @@ void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole
 	close_cell(out, 0);
 }
 
-void emit_branch(struct emit *out, const char *key, const char *prefix, const char *text,
-		 size_t len)
+void emit_name(struct emit *out, const char *key, const char *prefix, const char *name,
+	       const char *suffix)
 {
 	bool is_table = out->opts.format == EMIT_TABLE;
 	struct buf *to = open_cell(out, key, true);
@@ -318,18 +325,15 @@ void emit_branch(struct emit *out, const char *key, const char *prefix, const ch
 		return;
 	if (is_table)
 		buf_put_str(to, prefix);
-	put_str(out, text, len);
+	put_str(out, name, strlen(name));
+	if (is_table)
+		buf_put_str(to, suffix);
 	close_cell(out, is_table ? strlen(prefix) : 0);
-}
-
-void emit_str(struct emit *out, const char *key, const char *text, size_t len)
-{
-	emit_branch(out, key, "", text, len);
 }
 
 void emit_text(struct emit *out, const char *key, const char *text)
 {
-	emit_branch(out, key, "", text, strlen(text));
+	emit_name(out, key, "", text, "");
 }
 
 void emit_bool(struct emit *out, const char *key, bool value)
@@ -382,7 +386,7 @@ void emit_note(struct emit *out, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(note, sizeof note, fmt, args);
 	va_end(args);
-	buf_printf(&out->notes, "# %s\n", note);
+	buf_printf(out->state == STATE_HEAD ? out->to : &out->notes, "# %s\n", note);
 }
 
 int emit_end(struct emit *out)
@@ -402,8 +406,12 @@ int emit_end(struct emit *out)
 		if (buf_error(&out->notes) < 0)
 			to->bad = true;
 	}
+	return buf_error(to);
+}
+
+void emit_fini(struct emit *out)
+{
 	table_fini(&out->table);
 	buf_fini(&out->scratch);
 	buf_fini(&out->notes);
-	return buf_error(to);
 }

@@ -19,7 +19,7 @@
  *	emit_columns(&out);
  *	put_row(&out, &nothing);                so that an empty table has its columns too
  *	for each row: emit_row(&out), emit_value(&out, "self", ...), ...
- *	emit_end(&out)
+ *	emit_end(&out), emit_fini(&out)
  *
  * Keys are literals (borrowed for good, not escaped). Failure is remembered in the buf.
  */
@@ -55,7 +55,9 @@ struct emit {
 	int state; /* enum state of emit.c */
 	struct emit_column columns[TABLE_MAX_COLUMNS];
 	size_t column_count;
-	size_t at;                /* column of the next cell */
+	size_t at;                /* column of the next cell; members of the head so far */
+	const char *list;         /* key of the list in the head being written */
+	size_t item_count;        /* in that list */
 	enum table_colour colour; /* of the next cell */
 	bool is_hidden;           /* the next cell or line of the head */
 	bool has_rows;
@@ -65,15 +67,18 @@ struct emit {
 };
 
 void emit_begin(struct emit *out, const struct emit_opts *o, struct buf *to);
-int emit_end(struct emit *out) MUST_CHECK; /* 0 or -ENOMEM; frees what it holds */
+int emit_end(struct emit *out) MUST_CHECK; /* completes the text: 0 or -ENOMEM */
+void emit_fini(struct emit *out);          /* at any time */
 
 /* The head: before emit_columns and the first row. */
 void emit_head_str(struct emit *out, const char *key, const char *text);
 void emit_head_int(struct emit *out, const char *key, int64_t value);
 /* Words in tables; in JSON an integer, so key names its unit ("duration_ns"). */
 void emit_head_value(struct emit *out, const char *key, int64_t value, const char *unit);
-/* A list of texts: in tables one line each. */
-void emit_head_list(struct emit *out, const char *key, const char *const *texts, size_t count);
+/* A list of texts: one line each in tables, where only the first few are shown. */
+void emit_head_list(struct emit *out, const char *key);
+void emit_head_item(struct emit *out, const char *text);
+void emit_head_list_end(struct emit *out);
 
 /* The cells up to the first emit_row are no row: they only name the columns. */
 void emit_columns(struct emit *out);
@@ -83,19 +88,18 @@ void emit_int(struct emit *out, const char *key, int64_t value);
 void emit_value(struct emit *out, const char *key, int64_t value, const char *unit);
 void emit_real(struct emit *out, const char *key, double value, int decimals);
 void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole);
-void emit_str(struct emit *out, const char *key, const char *text, size_t len);
 void emit_text(struct emit *out, const char *key, const char *text);
 void emit_bool(struct emit *out, const char *key, bool value);
 void emit_none(struct emit *out, const char *key); /* absent */
-/* Text behind a prefix that tables only have: the lines of a tree. */
-void emit_branch(struct emit *out, const char *key, const char *prefix, const char *text,
-		 size_t len);
+/* A name with what only tables have around it: the lines of a tree, " (inlined)". */
+void emit_name(struct emit *out, const char *key, const char *prefix, const char *name,
+	       const char *suffix);
 
 /* About the next cell, or line of the head. */
 void emit_hide(struct emit *out);                             /* for programs: not in tables */
 void emit_colour(struct emit *out, enum table_colour colour); /* in tables */
 
-/* Tables only: an empty line between rows; a "# " line under them. */
+/* Tables only: an empty line between rows; a "# " line under them, or in the head. */
 void emit_gap(struct emit *out);
 void emit_note(struct emit *out, const char *fmt, ...) PRINTF(2, 3);
 

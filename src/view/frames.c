@@ -79,16 +79,12 @@ static size_t take_annotation(const char *name, size_t len, struct frame *frame)
 }
 
 /* The name to show, as enum frame_by says. */
-static void put_name(const struct frames *f, const struct location *l, struct frame *frame,
-		     struct str function, struct buf *out)
+static void put_name(const struct frames *f, const struct location *l, const struct frame *frame,
+		     struct buf *out)
 {
-	size_t len = take_annotation(function.ptr, function.len, frame);
+	struct str function = strtab_get(f->strings, frame->function);
 
-	if (f->by == FRAME_BY_MODULE && frame->module) {
-		buf_put_str(out, frames_text(f, frame->module));
-		return;
-	}
-	buf_put(out, function.ptr, len);
+	buf_put(out, function.ptr, function.len);
 	if (f->by == FRAME_BY_LINE && frame->line)
 		buf_printf(out, " %s:%" PRId64, base_name(frames_text(f, frame->file)),
 			   frame->line);
@@ -138,7 +134,11 @@ static uint32_t frame_of(struct frames *f, const struct location *l, uint32_t i)
 
 	if (!function.len)
 		function = (struct str){ "[unknown]", strlen("[unknown]") };
-	put_name(f, l, &frame, function, &name);
+	function.len = take_annotation(function.ptr, function.len, &frame);
+	frame.function = f->by == FRAME_BY_MODULE && frame.module
+				 ? frame.module
+				 : intern_text(f, function.ptr, function.len, &bad);
+	put_name(f, l, &frame, &name);
 	if (bad || buf_error(&name) < 0)
 		return STRTAB_NONE;
 	frame.name = intern_text(f, name.data ? name.data : "", name.len, &bad);
@@ -185,7 +185,7 @@ int frames_init(struct frames *f, const struct profile *p, enum frame_by by, str
 	if (!f->strings || !f->keys)
 		goto fail;
 	intern_text(f, "", 0, &bad);
-	root.name = intern_text(f, "all", 3, &bad);
+	root.name = root.function = intern_text(f, "all", 3, &bad);
 	if (bad || add_frame(f, &root) == STRTAB_NONE)
 		goto fail;
 	rc = name_locations(f, e);

@@ -153,8 +153,8 @@ static void put_cut(struct buf *out, const char *text, const struct item *cell, 
 static void put_colour(struct buf *out, enum table_colour colour)
 {
 	static const char *const sgr[] = {
-		[TABLE_PLAIN] = "", [TABLE_FAINT] = "2", [TABLE_WARM] = "32",
-		[TABLE_HOT] = "31", [TABLE_GOOD] = "32", [TABLE_BAD] = "31",
+		[TABLE_PLAIN] = "", [TABLE_STRONG] = "1", [TABLE_FAINT] = "2", [TABLE_WARM] = "32",
+		[TABLE_HOT] = "31", [TABLE_GOOD] = "32",  [TABLE_BAD] = "31",
 	};
 
 	if (colour != TABLE_PLAIN)

@@ -17,11 +17,12 @@
 
 enum table_colour {
 	TABLE_PLAIN,
-	TABLE_FAINT, /* what is seldom read */
-	TABLE_WARM,  /* at least 0.5 % of the whole */
-	TABLE_HOT,   /* at least 5 % of the whole */
-	TABLE_GOOD,  /* less cost */
-	TABLE_BAD,   /* more cost */
+	TABLE_STRONG, /* what the rows are about */
+	TABLE_FAINT,  /* what is seldom read */
+	TABLE_WARM,   /* at least 0.5 % of the whole */
+	TABLE_HOT,    /* at least 5 % of the whole */
+	TABLE_GOOD,   /* less cost */
+	TABLE_BAD,    /* more cost */
 };
 
 struct table_column {

@@ -28,9 +28,10 @@ enum frame_kind {
 
 /* What a view calls a function (or line, or module: enum frame_by). */
 struct frame {
-	uint32_t name;   /* string id of the frames: what to show; "[unknown]" at the worst */
-	uint32_t module; /* string id: base name of the mapping's path, "[jit]", "" */
-	uint32_t file;   /* string id: source file, or "" */
+	uint32_t name;     /* string id of the frames: what to show; "[unknown]" at the worst */
+	uint32_t function; /* string id: the function (module) alone, without line or address */
+	uint32_t module;   /* string id: base name of the mapping's path, "[jit]", "" */
+	uint32_t file;     /* string id: source file, or "" */
 	int64_t line; /* FRAME_BY_LINE: the sampled line; else the function's first; 0: unknown */
 	enum frame_kind kind;
 	bool is_inlined;

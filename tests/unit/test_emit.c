@@ -29,12 +29,14 @@ static void put_row(struct emit *out, const struct row *row)
 
 static void put_all(const struct emit_opts *o, size_t count, struct buf *text)
 {
-	static const char *const comments[] = { "a b", "c" };
-	struct emit out;
+	CLEANUP(emit_fini) struct emit out;
 
 	emit_begin(&out, o, text);
 	emit_head_str(&out, "file", "a\"b.pb.gz");
-	emit_head_list(&out, "comment", comments, ARRAY_LEN(comments));
+	emit_head_list(&out, "comment");
+	emit_head_item(&out, "a b");
+	emit_head_item(&out, "c");
+	emit_head_list_end(&out);
 	emit_head_value(&out, "duration_ns", 3010000000, "nanoseconds");
 	emit_hide(&out);
 	emit_head_int(&out, "total", 3000000000);
@@ -138,17 +140,16 @@ static void test_width(void)
 		  "short" },
 	};
 	CLEANUP(buf_fini) struct buf text = { 0 }, want = { 0 };
-	struct emit out;
+	CLEANUP(emit_fini) struct emit out;
 
 	emit_begin(&out, &(struct emit_opts){ .width = 22 }, &text);
 	emit_columns(&out);
 	emit_value(&out, "self", 0, "nanoseconds");
-	emit_branch(&out, "function", "", "", 0);
+	emit_name(&out, "function", "", "", "");
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
 		emit_row(&out);
 		emit_value(&out, "self", cells[i].self, "nanoseconds");
-		emit_branch(&out, "function", cells[i].prefix, cells[i].function,
-			    strlen(cells[i].function));
+		emit_name(&out, "function", cells[i].prefix, cells[i].function, "");
 	}
 	CHECK_INT(emit_end(&out), 0);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
@@ -159,7 +160,7 @@ static void test_width(void)
 static void test_colour(void)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct emit out;
+	CLEANUP(emit_fini) struct emit out;
 
 	emit_begin(&out, &(struct emit_opts){ .has_colour = true }, &text);
 	emit_columns(&out);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/report.h"
+#include "view/tree.h"
+
+#define LINE_DOWN "│ " /* more siblings follow */
+#define LINE_FORK "├ " /* a sibling that is not the last */
+#define LINE_LAST "└ "
+#define LINE_NONE "  "
+
+/* A node that waits to be shown. The lines of the tree before its name are the first
+ * prefix_len bytes of the printer's prefix. */
+struct pending {
+	uint32_t node;
+	uint32_t rank; /* among its siblings, by name */
+	uint32_t prefix_len;
+	bool has_siblings; /* that are shown; else it stands right below its caller */
+	bool is_last;      /* of its siblings */
+};
+
+struct printer {
+	struct emit *out;
+	struct tree tree;
+	const char *unit;
+	double least; /* totals nearer to 0 are left out */
+	enum flat_order order;
+	struct buf prefix;
+	struct pending *pending; /* [pending_count]: a stack */
+	size_t pending_count, pending_cap;
+};
+
+static bool is_shown(const struct printer *t, uint32_t node)
+{
+	return fabs((double)t->tree.nodes[node].total) >= t->least;
+}
+
+/* What is to be shown first comes last: the stack is taken from its end. */
+static int compare_pending(const void *left, const void *right, void *printer)
+{
+	const struct printer *t = printer;
+	const struct pending *x = left, *y = right;
+	const struct tree_node *a = &t->tree.nodes[x->node], *b = &t->tree.nodes[y->node];
+	int by_self = (a->self > b->self) - (a->self < b->self);
+	int by_total = (a->total > b->total) - (a->total < b->total);
+	int order = 0;
+
+	if (t->order == FLAT_BY_SELF)
+		order = by_self ? by_self : by_total;
+	else if (t->order == FLAT_BY_TOTAL)
+		order = by_total;
+	return order ? order : (x->rank < y->rank) - (x->rank > y->rank);
+}
+
+static int push(struct printer *t, const struct pending *node)
+{
+	if (t->pending_count == t->pending_cap) {
+		size_t cap = t->pending_cap ? 2 * t->pending_cap : 256;
+		struct pending *pending = reallocarray(t->pending, cap, sizeof *pending);
+
+		if (!pending)
+			return -1;
+		t->pending = pending;
+		t->pending_cap = cap;
+	}
+	t->pending[t->pending_count++] = *node;
+	return 0;
+}
+
+/* Children come in order of their names: that is their rank. */
+static int push_children(struct printer *t, uint32_t node)
+{
+	size_t begin = t->pending_count, count;
+	uint32_t child = t->tree.nodes[node].first_child;
+
+	for (uint32_t rank = 0; child; child = t->tree.nodes[child].next_sibling, rank++)
+		if (is_shown(t, child) &&
+		    push(t, &(struct pending){ .node = child,
+					       .rank = rank,
+					       .prefix_len = (uint32_t)t->prefix.len }) < 0)
+			return -1;
+	count = t->pending_count - begin;
+	if (count < 2)
+		return 0;
+	qsort_r(t->pending + begin, count, sizeof *t->pending, compare_pending, t);
+	for (size_t i = 0; i < count; i++)
+		t->pending[begin + i].has_siblings = true;
+	t->pending[begin].is_last = true;
+	return 0;
+}
+
+static void put_row(struct printer *t, uint32_t node)
+{
+	const struct tree_node *n = &t->tree.nodes[node];
+	const struct frame *frame = tree_frame(&t->tree, node);
+	int64_t whole = t->tree.nodes[0].total;
+
+	emit_hide(t->out);
+	emit_int(t->out, "depth", n->depth);
+	emit_value(t->out, "total", n->total, t->unit);
+	emit_percent(t->out, "total_percent", n->total, whole);
+	emit_value(t->out, "self", n->self, t->unit);
+	emit_percent(t->out, "self_percent", n->self, whole);
+	emit_name(t->out, "function", t->prefix.len ? t->prefix.data : "",
+		  tree_name(&t->tree, node), frame->is_inlined ? " (inlined)" : "");
+	emit_colour(t->out, TABLE_FAINT);
+	emit_text(t->out, "module", frames_text(&t->tree.frames, frame->module));
+	emit_hide(t->out);
+	emit_text(t->out, "inlined", frame->is_inlined ? "yes" : "no");
+}
+
+/* Shows a node; leaves the prefix that its children's begin with. */
+static void put_pending(struct printer *t, const struct pending *node)
+{
+	t->prefix.len = node->prefix_len;
+	if (t->prefix.data)
+		t->prefix.data[t->prefix.len] = '\0';
+	if (!node->has_siblings) {
+		put_row(t, node->node);
+		return;
+	}
+	buf_put_str(&t->prefix, node->is_last ? LINE_LAST : LINE_FORK);
+	put_row(t, node->node);
+	t->prefix.len = node->prefix_len;
+	buf_put_str(&t->prefix, node->is_last ? LINE_NONE : LINE_DOWN);
+}
+
+static int put_rows(struct printer *t, size_t limit)
+{
+	size_t shown = 0, kept = 0;
+
+	for (uint32_t i = 0; i < t->tree.node_count; i++)
+		kept += i == 0 || is_shown(t, i);
+	if (push(t, &(struct pending){ 0 }) < 0)
+		return -1;
+	while (t->pending_count && !(limit && shown == limit)) {
+		struct pending next = t->pending[--t->pending_count];
+
+		emit_row(t->out);
+		put_pending(t, &next);
+		shown++;
+		if (buf_error(&t->prefix) < 0 || push_children(t, next.node) < 0)
+			return -1;
+	}
+	if (kept > shown)
+		emit_note(t->out, "%zu more rows; -n 0 shows all", kept - shown);
+	if (t->tree.node_count > kept)
+		emit_note(t->out, "%zu frames with less than --min-percent are left out",
+			  t->tree.node_count - kept);
+	return 0;
+}
+
+int report_tree(struct emit *out, const struct profile *p, const struct report_opts *o,
+		enum frame_by by, double min_percent, struct err *e)
+{
+	struct printer printer = { .out = out, .unit = report_unit(p, o->type), .order = o->order };
+	const struct tree_opts tree_opts = { .type = o->type, .by = by };
+	int rc = tree_build(&printer.tree, p, &tree_opts, e);
+
+	if (rc < 0)
+		return rc;
+	printer.least = fabs((double)printer.tree.nodes[0].total) * min_percent / 100;
+	report_put_head(out, p, o);
+	emit_columns(out);
+	put_row(&printer, 0);
+	if (put_rows(&printer, o->limit) < 0)
+		rc = err_nomem(e);
+	buf_fini(&printer.prefix);
+	free(printer.pending);
+	tree_fini(&printer.tree);
+	return rc;
+}
