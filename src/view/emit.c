@@ -172,6 +172,8 @@ void emit_columns(struct emit *out)
 	assert(out->state == STATE_HEAD);
 	if (out->opts.format == EMIT_JSON)
 		buf_printf(out->to, "%s\n\"rows\": [", out->at ? "," : "");
+	else if (out->opts.format == EMIT_TABLE && out->to->len)
+		buf_put_byte(out->to, '\n');
 	out->at = 0;
 	out->state = STATE_COLUMNS;
 }
@@ -334,6 +336,14 @@ void emit_name(struct emit *out, const char *key, const char *prefix, const char
 void emit_text(struct emit *out, const char *key, const char *text)
 {
 	emit_name(out, key, "", text, "");
+}
+
+void emit_optional(struct emit *out, const char *key, const char *text)
+{
+	if (*text)
+		emit_text(out, key, text);
+	else
+		emit_none(out, key);
 }
 
 void emit_bool(struct emit *out, const char *key, bool value)

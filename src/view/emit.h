@@ -89,6 +89,7 @@ void emit_value(struct emit *out, const char *key, int64_t value, const char *un
 void emit_real(struct emit *out, const char *key, double value, int decimals);
 void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole);
 void emit_text(struct emit *out, const char *key, const char *text);
+void emit_optional(struct emit *out, const char *key, const char *text); /* "" is absent */
 void emit_bool(struct emit *out, const char *key, bool value);
 void emit_none(struct emit *out, const char *key); /* absent */
 /* A name with what only tables have around it: the lines of a tree, " (inlined)". */

@@ -93,6 +93,7 @@ void report_put_head(struct emit *out, const struct profile *p, const struct rep
 		emit_head_int(out, "lost", o->facts.lost);
 	}
 	emit_head_str(out, "type", profile_text(p, profile_get_type(p, o->type).type));
+	emit_hide(out);
 	emit_head_str(out, "unit", report_unit(p, o->type));
 	put_totals(out, p, o);
 }

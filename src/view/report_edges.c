@@ -103,7 +103,7 @@ static void put_row(const struct lists *l, uint32_t about, const char *relation,
 	emit_hide(l->out);
 	emit_text(l->out, "about", flat_label(f, about));
 	emit_hide(l->out);
-	emit_text(l->out, "about_module", flat_module(f, about));
+	emit_optional(l->out, "about_module", flat_module(f, about));
 	emit_value(l->out, "value", value, l->unit);
 	emit_percent(l->out, "share_percent", value, f->rows[about].total);
 	emit_percent(l->out, "total_percent", value, f->rows[FLAT_ROOT].total);
@@ -113,7 +113,7 @@ static void put_row(const struct lists *l, uint32_t about, const char *relation,
 	emit_name(l->out, "function", "", name ? name : flat_label(f, row),
 		  name ? "" : report_inlined_suffix(far));
 	emit_colour(l->out, TABLE_FAINT);
-	emit_text(l->out, "module", name ? "" : flat_module(f, row));
+	emit_optional(l->out, "module", name ? "" : flat_module(f, row));
 	emit_hide(l->out);
 	emit_text(l->out, "inlined", name ? "no" : report_inlined_word(far));
 }

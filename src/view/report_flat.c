@@ -33,13 +33,16 @@ static void put_names(struct emit *out, const struct flat *f, uint32_t row)
 
 	emit_name(out, "function", "", flat_name(f, row), report_inlined_suffix(&f->rows[row]));
 	emit_colour(out, TABLE_FAINT);
-	emit_text(out, "module", flat_module(f, row));
+	emit_optional(out, "module", flat_module(f, row));
 	emit_hide(out);
 	emit_text(out, "inlined", report_inlined_word(&f->rows[row]));
 	emit_hide(out);
-	emit_text(out, "file", frames_text(&f->frames, frame->file));
+	emit_optional(out, "file", frames_text(&f->frames, frame->file));
 	emit_hide(out);
-	emit_int(out, "line", frame->line);
+	if (frame->line)
+		emit_int(out, "line", frame->line);
+	else
+		emit_none(out, "line");
 }
 
 static void put_row(const struct table_of *t, uint32_t index)

@@ -106,7 +106,7 @@ static void put_row(struct printer *t, uint32_t node)
 	emit_name(t->out, "function", t->prefix.len ? t->prefix.data : "",
 		  tree_name(&t->tree, node), frame->is_inlined ? " (inlined)" : "");
 	emit_colour(t->out, TABLE_FAINT);
-	emit_text(t->out, "module", frames_text(&t->tree.frames, frame->module));
+	emit_optional(t->out, "module", frames_text(&t->tree.frames, frame->module));
 	emit_hide(t->out);
 	emit_text(t->out, "inlined", frame->is_inlined ? "yes" : "no");
 }

@@ -154,38 +154,67 @@ static void sum_totals(struct tree *t)
 	}
 }
 
-/* Last name first, because each child is then put before those already there. */
-static int compare_names_down(const void *left, const void *right, void *tree)
+static int compare_frames(const void *left, const void *right, void *frames)
 {
-	const struct tree *t = tree;
+	const struct frames *f = frames;
 	const uint32_t *a = left, *b = right;
-	const struct frame *fa = tree_frame(t, *a), *fb = tree_frame(t, *b);
-	int order = strcmp(frames_text(&t->frames, fb->name), frames_text(&t->frames, fa->name));
+	const struct frame *fa = &f->list[*a], *fb = &f->list[*b];
+	int order = strcmp(frames_text(f, fa->name), frames_text(f, fb->name));
 
 	if (!order)
-		order = strcmp(frames_text(&t->frames, fb->module),
-			       frames_text(&t->frames, fa->module));
-	return order ? order : (*a < *b) - (*a > *b);
+		order = strcmp(frames_text(f, fa->module), frames_text(f, fb->module));
+	return order ? order : (*a > *b) - (*a < *b);
+}
+
+/* ret_rank: [count]: the place of each frame in order of names. spare: [count]. */
+static void rank_frames(struct frames *f, uint32_t *ret_rank, uint32_t *spare)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		spare[i] = i;
+	qsort_r(spare, f->count, sizeof *spare, compare_frames, f);
+	for (uint32_t i = 0; i < f->count; i++)
+		ret_rank[spare[i]] = i;
+}
+
+/* ret_order: [node_count]: the nodes in order of their frames' ranks. There are few frames
+ * and many nodes, so they are counted, not compared. ends: [frame count + 1], all 0. */
+static void order_nodes(const struct tree *t, const uint32_t *rank, uint32_t *ends,
+			uint32_t *ret_order)
+{
+	for (size_t i = 0; i < t->node_count; i++)
+		ends[rank[t->nodes[i].frame] + 1]++;
+	for (size_t i = 0; i < t->frames.count; i++)
+		ends[i + 1] += ends[i];
+	for (size_t i = 0; i < t->node_count; i++)
+		ret_order[ends[rank[t->nodes[i].frame]]++] = (uint32_t)i;
 }
 
 static int link_children(struct tree *t)
 {
+	size_t frame_count = t->frames.count;
 	uint32_t *order = reallocarray(NULL, t->node_count, sizeof *order);
+	uint32_t *rank = reallocarray(NULL, frame_count, sizeof *rank);
+	uint32_t *ends = reallocarray(NULL, frame_count + 1, sizeof *ends);
+	bool is_done = order && rank && ends;
 
-	if (!order)
-		return -1;
-	for (size_t i = 1; i < t->node_count; i++)
-		order[i - 1] = (uint32_t)i;
-	qsort_r(order, t->node_count - 1, sizeof *order, compare_names_down, t);
-	for (size_t i = 0; i + 1 < t->node_count; i++) {
-		struct tree_node *node = &t->nodes[order[i]];
-		struct tree_node *parent = &t->nodes[node->parent];
+	if (is_done) {
+		rank_frames(&t->frames, rank, ends);
+		memset(ends, 0, (frame_count + 1) * sizeof *ends);
+		order_nodes(t, rank, ends, order);
+		/* Last name first: each child is put before those already there. */
+		for (size_t i = t->node_count; i-- > 0;) {
+			struct tree_node *node = &t->nodes[order[i]];
 
-		node->next_sibling = parent->first_child;
-		parent->first_child = order[i];
+			if (!order[i])
+				continue; /* the root */
+			node->next_sibling = t->nodes[node->parent].first_child;
+			t->nodes[node->parent].first_child = order[i];
+		}
 	}
 	free(order);
-	return 0;
+	free(rank);
+	free(ends);
+	return is_done ? 0 : -1;
 }
 
 int tree_build(struct tree *ret, const struct profile *p, const struct tree_opts *o, struct err *e)

@@ -21,10 +21,7 @@ static void put_row(struct emit *out, const struct row *row)
 	emit_text(out, "function", row->function);
 	emit_hide(out);
 	emit_bool(out, "is_inlined", row->self == 20000000);
-	if (row->module[0])
-		emit_text(out, "module", row->module);
-	else
-		emit_none(out, "module");
+	emit_optional(out, "module", row->module);
 }
 
 static void put_all(const struct emit_opts *o, size_t count, struct buf *text)
@@ -57,6 +54,7 @@ static void test_formats(void)
 			       "# comment: a b\n"
 			       "# comment: c\n"
 			       "# duration: 3.01 s\n"
+			       "\n"
 			       "   self  self %  function               module\n"
 			       " 1.50 s  50.00%  fill(int, \"x\")         work\n"
 			       "20.0 ms   0.67%  evil\\x0a\\x1b[31m,\\xff  libm.so.6\n"
@@ -99,6 +97,7 @@ static void test_no_rows(void)
 			       "# comment: a b\n"
 			       "# comment: c\n"
 			       "# duration: 3.01 s\n"
+			       "\n"
 			       "self  self %  function  module\n"
 			       "# 3 more\n",
 		[EMIT_CSV] = "self,self_percent,function,is_inlined,module\n",
