@@ -146,12 +146,13 @@ void utf8_put_visible(struct buf *out, const char *text, size_t len)
 	put_escaped(out, text, len, is_control);
 }
 
-static bool is_nul(int32_t character)
+static bool is_terminal_control(int32_t character)
 {
-	return character == 0;
+	return (character < 0x20 && character != '\t' && character != '\n' && character != '\r') ||
+	       (character >= 0x7f && character <= 0x9f);
 }
 
 void utf8_put_valid(struct buf *out, const char *text, size_t len)
 {
-	put_escaped(out, text, len, is_nul);
+	put_escaped(out, text, len, is_terminal_control);
 }

@@ -31,7 +31,7 @@ size_t utf8_fit(const char *text, size_t len, size_t columns);
 /* Appends the text on one line: no controls, no bad bytes, no change of direction. */
 void utf8_put_visible(struct buf *out, const char *text, size_t len);
 
-/* Appends the text with only its bad bytes and NULs written as "\xNN". */
+/* Appends the text as it is, but for bad bytes and controls other than tab and line ends. */
 void utf8_put_valid(struct buf *out, const char *text, size_t len);
 
 #endif

@@ -97,9 +97,9 @@ void units_put(struct buf *out, int64_t value, const char *unit)
 	const struct unit *known = find_unit(unit);
 	double amount;
 
-	if (!known || known->family == FAMILY_COUNT) {
+	if (!value || !known || known->family == FAMILY_COUNT) {
 		buf_put_int(out, value);
-		if (!known)
+		if (value && !known)
 			buf_printf(out, " %s", unit);
 		return;
 	}

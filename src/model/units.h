@@ -5,6 +5,7 @@
  * Times are shown to three digits in the largest unit that leaves a whole number
  * ("1.23 s", "45.6 ms"), sizes in powers of 1024 with one decimal ("4.0 MiB"), counts with
  * all their digits; a unit that is not known is put behind the digits ("12 requests").
+ * 0 is "0" in any unit.
  */
 #ifndef MODEL_UNITS_H
 #define MODEL_UNITS_H

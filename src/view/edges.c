@@ -46,7 +46,9 @@ static int visit(struct edges *x, const struct stacks_walk *walk, const bool *is
 	while (count-- > 0) {
 		uint32_t callee = f->row_of[ids[count]];
 
-		if (is_asked[caller] || is_asked[callee]) {
+		bool is_call = f->frames.by != FRAME_BY_MODULE || caller != callee;
+
+		if (is_call && (is_asked[caller] || is_asked[callee])) {
 			struct edge *edge = find_edge(x, caller, callee);
 
 			if (!edge)

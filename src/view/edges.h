@@ -4,7 +4,7 @@
  *
  * An edge's value is the total of the stacks that hold this call; a stack counts once
  * however often it is in it. So without recursion the callers of a function add up to its
- * total, and so do its callees and its self.
+ * total, and so do its callees and its self. A module does not call itself.
  */
 #ifndef VIEW_EDGES_H
 #define VIEW_EDGES_H

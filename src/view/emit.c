@@ -151,8 +151,10 @@ void emit_head_item(struct emit *out, const char *text)
 	if (out->opts.format == EMIT_JSON) {
 		buf_put_str(out->to, out->item_count ? ", " : "");
 		json_put_str(out->to, text, strlen(text));
-	} else if (out->item_count < MAX_TABLE_ITEMS) {
-		emit_head_str(out, out->list, text);
+	} else if (out->opts.format == EMIT_TABLE && out->item_count < MAX_TABLE_ITEMS) {
+		buf_put_str(out->to, "# ");
+		utf8_put_visible(out->to, text, strlen(text));
+		buf_put_byte(out->to, '\n');
 	}
 	out->item_count++;
 }
@@ -162,7 +164,7 @@ void emit_head_list_end(struct emit *out)
 	if (out->opts.format == EMIT_JSON)
 		buf_put_byte(out->to, ']');
 	else if (out->item_count > MAX_TABLE_ITEMS)
-		emit_note(out, "%s: and %zu more", out->list, out->item_count - MAX_TABLE_ITEMS);
+		emit_note(out, "%s: %zu more", out->list, out->item_count - MAX_TABLE_ITEMS);
 }
 
 /* Columns and rows. */
@@ -317,8 +319,8 @@ void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole
 	close_cell(out, 0);
 }
 
-void emit_name(struct emit *out, const char *key, const char *prefix, const char *name,
-	       const char *suffix)
+static void put_text(struct emit *out, const char *key, const char *prefix, const char *text,
+		     const char *suffix)
 {
 	bool is_table = out->opts.format == EMIT_TABLE;
 	struct buf *to = open_cell(out, key, true);
@@ -327,15 +329,25 @@ void emit_name(struct emit *out, const char *key, const char *prefix, const char
 		return;
 	if (is_table)
 		buf_put_str(to, prefix);
-	put_str(out, name, strlen(name));
+	put_str(out, text, strlen(text));
 	if (is_table)
 		buf_put_str(to, suffix);
 	close_cell(out, is_table ? strlen(prefix) : 0);
 }
 
+void emit_name(struct emit *out, const char *key, const char *prefix, const char *name,
+	       const char *suffix)
+{
+	size_t column = out->table.at;
+
+	put_text(out, key, prefix, name, suffix);
+	if (out->table.at > column)
+		out->table.columns[column].is_name = true;
+}
+
 void emit_text(struct emit *out, const char *key, const char *text)
 {
-	emit_name(out, key, "", text, "");
+	put_text(out, key, "", text, "");
 }
 
 void emit_optional(struct emit *out, const char *key, const char *text)

@@ -75,7 +75,7 @@ void emit_head_str(struct emit *out, const char *key, const char *text);
 void emit_head_int(struct emit *out, const char *key, int64_t value);
 /* Words in tables; in JSON an integer, so key names its unit ("duration_ns"). */
 void emit_head_value(struct emit *out, const char *key, int64_t value, const char *unit);
-/* A list of texts: one line each in tables, where only the first few are shown. */
+/* A list of texts: "# text" lines in tables, where only the first few are shown. */
 void emit_head_list(struct emit *out, const char *key);
 void emit_head_item(struct emit *out, const char *text);
 void emit_head_list_end(struct emit *out);

@@ -25,7 +25,8 @@ struct printer {
 	struct emit *out;
 	struct tree tree;
 	const char *unit;
-	double least; /* totals nearer to 0 are left out */
+	double min_percent; /* of the total */
+	double least;       /* the same; totals nearer to 0 are left out */
 	enum flat_order order;
 	struct buf prefix;
 	struct pending *pending; /* [pending_count]: a stack */
@@ -34,7 +35,7 @@ struct printer {
 
 static bool is_shown(const struct printer *t, uint32_t node)
 {
-	return fabs((double)t->tree.nodes[node].total) >= t->least;
+	return node == 0 || fabs((double)t->tree.nodes[node].total) >= t->least;
 }
 
 /* What is to be shown first comes last: the stack is taken from its end. */
@@ -127,12 +128,24 @@ static void put_pending(struct printer *t, const struct pending *node)
 	buf_put_str(&t->prefix, node->is_last ? LINE_NONE : LINE_DOWN);
 }
 
+static void put_notes(struct printer *t, size_t kept, size_t shown)
+{
+	size_t left_out = t->tree.node_count - kept;
+
+	if (kept > shown)
+		emit_note(t->out, "%zu more row%s; -n 0 shows all", kept - shown,
+			  kept - shown == 1 ? "" : "s");
+	if (left_out)
+		emit_note(t->out, "%zu frame%s with less than %g%% left out", left_out,
+			  left_out == 1 ? "" : "s", t->min_percent);
+}
+
 static int put_rows(struct printer *t, size_t limit)
 {
 	size_t shown = 0, kept = 0;
 
 	for (uint32_t i = 0; i < t->tree.node_count; i++)
-		kept += i == 0 || is_shown(t, i);
+		kept += is_shown(t, i);
 	if (push(t, &(struct pending){ 0 }) < 0)
 		return -1;
 	while (t->pending_count && !(limit && shown == limit)) {
@@ -144,18 +157,17 @@ static int put_rows(struct printer *t, size_t limit)
 		if (buf_error(&t->prefix) < 0 || push_children(t, next.node) < 0)
 			return -1;
 	}
-	if (kept > shown)
-		emit_note(t->out, "%zu more rows; -n 0 shows all", kept - shown);
-	if (t->tree.node_count > kept)
-		emit_note(t->out, "%zu frames with less than --min-percent are left out",
-			  t->tree.node_count - kept);
+	put_notes(t, kept, shown);
 	return 0;
 }
 
 int report_tree(struct emit *out, const struct profile *p, const struct report_opts *o,
 		enum frame_by by, double min_percent, struct err *e)
 {
-	struct printer printer = { .out = out, .unit = report_unit(p, o->type), .order = o->order };
+	struct printer printer = { .out = out,
+				   .unit = report_unit(p, o->type),
+				   .min_percent = min_percent,
+				   .order = o->order };
 	const struct tree_opts tree_opts = { .type = o->type, .by = by };
 	int rc = tree_build(&printer.tree, p, &tree_opts, e);
 

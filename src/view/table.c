@@ -9,7 +9,8 @@
 
 #define GAP "  " /* between columns */
 #define GAP_WIDTH 2
-#define MIN_TEXT_WIDTH 12 /* no text column is cut below this */
+#define MIN_NAME_WIDTH 16 /* no column is cut below these */
+#define MIN_TEXT_WIDTH 8
 #define ELLIPSIS "…"
 
 enum item_kind { ITEM_ROW, ITEM_GAP, ITEM_CELL };
@@ -86,7 +87,17 @@ void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix
 	t->at++;
 }
 
-/* Takes columns from the widest texts until the table fits, as far as that is possible. */
+/* How dear a text column is: the dearest one gives. Names count half; 0: it cannot give. */
+static size_t dearness(const struct table_column *c)
+{
+	size_t least = c->is_name ? MIN_NAME_WIDTH : MIN_TEXT_WIDTH;
+
+	if (!c->is_text || c->width <= least)
+		return 0;
+	return c->is_name ? c->width : 2 * c->width;
+}
+
+/* Takes from the texts until the table fits, as far as that is possible. */
 static void fit_columns(struct table *t, size_t limit)
 {
 	size_t width = t->column_count ? GAP_WIDTH * (t->column_count - 1) : 0;
@@ -94,15 +105,14 @@ static void fit_columns(struct table *t, size_t limit)
 	for (size_t i = 0; i < t->column_count; i++)
 		width += t->columns[i].width;
 	for (; width > limit; width--) {
-		struct table_column *widest = NULL;
+		struct table_column *dearest = &t->columns[0];
 
-		for (size_t i = 0; i < t->column_count; i++)
-			if (t->columns[i].is_text &&
-			    (!widest || t->columns[i].width > widest->width))
-				widest = &t->columns[i];
-		if (!widest || widest->width <= MIN_TEXT_WIDTH)
+		for (size_t i = 1; i < t->column_count; i++)
+			if (dearness(&t->columns[i]) > dearness(dearest))
+				dearest = &t->columns[i];
+		if (!dearness(dearest))
 			return;
-		widest->width--;
+		dearest->width--;
 	}
 }
 
@@ -134,8 +144,10 @@ static void put_cut(struct buf *out, const char *text, const struct item *cell, 
 
 	if (prefix > columns / 2) {
 		buf_put_str(out, ELLIPSIS);
-		put_tail(out, text, cell->prefix_len, columns / 2 - 1);
-		prefix = columns / 2;
+		/* an even number, because each step of a tree takes two columns */
+		prefix = (columns / 2 - 1) / 2 * 2;
+		put_tail(out, text, cell->prefix_len, prefix);
+		prefix++;
 	} else {
 		buf_put(out, text, cell->prefix_len);
 	}
@@ -219,7 +231,7 @@ void table_write(struct table *t, size_t width, bool has_colour, struct buf *out
 {
 	size_t count = t->items.len / sizeof(struct item), column = 0;
 
-	if (width)
+	if (width && t->column_count)
 		fit_columns(t, width);
 	if (buf_error(&t->items) < 0 || buf_error(&t->text) < 0) {
 		out->bad = true;

@@ -28,6 +28,7 @@ enum table_colour {
 struct table_column {
 	const char *heading; /* "_percent" at the end is shown as " %", '_' as ' ' */
 	bool is_text;
+	bool is_name; /* what the row is about: cut less than other texts */
 	size_t width; /* terminal columns of the heading and the widest cell */
 };
 

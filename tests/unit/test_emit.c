@@ -51,8 +51,8 @@ static void test_formats(void)
 {
 	static const char *const texts[] = {
 		[EMIT_TABLE] = "# file: a\"b.pb.gz\n"
-			       "# comment: a b\n"
-			       "# comment: c\n"
+			       "# a b\n"
+			       "# c\n"
 			       "# duration: 3.01 s\n"
 			       "\n"
 			       "   self  self %  function               module\n"
@@ -62,7 +62,7 @@ static void test_formats(void)
 			       "# 3 more\n",
 		[EMIT_CSV] = "self,self_percent,function,is_inlined,module\n"
 			     "1500000000,50.0000,\"fill(int, \"\"x\"\")\",false,work\n"
-			     "20000000,0.6667,\"evil\n\033[31m,\\xff\",true,libm.so.6\n"
+			     "20000000,0.6667,\"evil\n\\x1b[31m,\\xff\",true,libm.so.6\n"
 			     "-5,-0.0000,,false,\n",
 		[EMIT_JSON] = "{\n"
 			      "\"file\": \"a\\\"b.pb.gz\",\n"
@@ -94,8 +94,8 @@ static void test_no_rows(void)
 {
 	static const char *const texts[] = {
 		[EMIT_TABLE] = "# file: a\"b.pb.gz\n"
-			       "# comment: a b\n"
-			       "# comment: c\n"
+			       "# a b\n"
+			       "# c\n"
 			       "# duration: 3.01 s\n"
 			       "\n"
 			       "self  self %  function  module\n"
@@ -123,8 +123,8 @@ static void test_width(void)
 {
 	static const char *const lines[] = {
 		"  self  function",
-		"1.00 s  std::_H\xe2\x80\xa6Other>",
-		" 10 ns  \xe2\x94\x94 std::_\xe2\x80\xa6ther>",
+		"1.00 s  std::_Ha\xe2\x80\xa6 Other>",
+		" 10 ns  \xe2\x94\x94 std::_H\xe2\x80\xa6Other>",
 		" 10 ns  \xe2\x80\xa6\xe2\x94\x94 \xe2\x94\x94 \xe2\x94\x94 short",
 	};
 	static const struct {
@@ -141,7 +141,7 @@ static void test_width(void)
 	CLEANUP(buf_fini) struct buf text = { 0 }, want = { 0 };
 	CLEANUP(emit_fini) struct emit out;
 
-	emit_begin(&out, &(struct emit_opts){ .width = 22 }, &text);
+	emit_begin(&out, &(struct emit_opts){ .width = 24 }, &text);
 	emit_columns(&out);
 	emit_value(&out, "self", 0, "nanoseconds");
 	emit_name(&out, "function", "", "", "");

@@ -9,7 +9,7 @@ static void test_put(void)
 		int64_t value;
 		const char *unit, *text;
 	} rows[] = {
-		{ 0, "nanoseconds", "0 ns" },
+		{ 0, "nanoseconds", "0" },
 		{ 999, "nanoseconds", "999 ns" },
 		{ 1000, "nanoseconds", "1.00 us" },
 		{ 9994, "ns", "9.99 us" },
@@ -27,7 +27,7 @@ static void test_put(void)
 		{ 2, "Minutes", "120 s" },
 		{ INT64_MAX, "nanoseconds", "2562048 h" },
 		{ INT64_MIN, "nanoseconds", "-2562048 h" },
-		{ 0, "bytes", "0 B" },
+		{ 0, "bytes", "0" },
 		{ 1023, "bytes", "1023 B" },
 		{ 1024, "bytes", "1.0 KiB" },
 		{ 4 << 20, "bytes", "4.0 MiB" },

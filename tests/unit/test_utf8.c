@@ -46,12 +46,12 @@ static void test_escapes(void)
 		{ BYTES(""), "", "", "\"\"" },
 		{ BYTES("a\"b\\c"), "a\"b\\c", "a\"b\\c", "\"a\\\"b\\\\c\"" },
 		{ BYTES("1\n2\t3"), "1\\x0a2\\x093", "1\n2\t3", "\"1\\n2\\t3\"" },
-		{ BYTES("\033[2J"), "\\x1b[2J", "\033[2J", "\"\\u001b[2J\"" },
+		{ BYTES("\033[2J"), "\\x1b[2J", "\\x1b[2J", "\"\\u001b[2J\"" },
 		{ BYTES("a\0b"), "a\\x00b", "a\\x00b", "\"a\\u0000b\"" },
 		{ BYTES("\xff\xfe"), "\\xff\\xfe", "\\xff\\xfe", "\"\\\\xff\\\\xfe\"" },
 		{ BYTES("\xe2\x80\xaegnp"), "\\u202egnp", "\xe2\x80\xaegnp",
 		  "\"\xe2\x80\xaegnp\"" },
-		{ BYTES("\xc2\x9bm"), "\\u009bm", "\xc2\x9bm", "\"\xc2\x9bm\"" },
+		{ BYTES("\xc2\x9bm"), "\\u009bm", "\\u009bm", "\"\xc2\x9bm\"" },
 		{ BYTES("gr\xc3\xbcn"), "gr\xc3\xbcn", "gr\xc3\xbcn", "\"gr\xc3\xbcn\"" },
 	};
 
