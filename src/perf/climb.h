@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * climb: the frames of a sample to a stack of the profile.
+ *
+ * A step up the trie that was made before is found in one look-up by (parent, address,
+ * version of the maps), without asking where the address lies.
+ */
+#ifndef PERF_CLIMB_H
+#define PERF_CLIMB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "model/profile.h"
+#include "perf/dso.h"
+#include "perf/maps.h"
+
+enum frame_space {
+	FRAME_SPACE_USER,
+	FRAME_SPACE_KERNEL,
+	FRAME_SPACE_GUEST, /* a virtual machine's */
+	FRAME_SPACE_HYPERVISOR,
+};
+
+struct stack_frame {
+	uint64_t address; /* of an instruction: return addresses are less one already */
+	enum frame_space space;
+};
+
+struct climb;
+
+struct climb *climb_new(struct profile *p, struct dsos *d) MUST_CHECK; /* NULL: no memory */
+void climb_free(struct climb *s);
+
+/* The node of frames [0..count), leaf first, of a process with these maps. */
+uint32_t climb_node(struct climb *s, const struct stack_frame *frames, size_t count,
+		    struct maps *maps, uint32_t pid);
+
+uint64_t climb_unknown(const struct climb *s); /* user frames in no mapping so far */
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/dso.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/elf_image.h"
+#include "base/log.h"
+#include "base/strtab.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+#define SEGMENTS_MAX 4 /* of one dso; files have one or two */
+
+/* A part of a file that holds code, and its mapping in the profile. */
+struct segment {
+	uint64_t offset, len; /* in the file, [offset..offset+len) */
+	uint64_t vaddr;       /* of offset */
+	uint32_t mapping;     /* id, 0: not made yet */
+};
+
+struct dso {
+	enum dso_kind kind;
+	bool is_tried;                   /* opened, or found that it cannot be */
+	int fd;                          /* -1: none */
+	struct str path;                 /* borrowed from keys */
+	char build_id[ELF_BUILD_ID_HEX]; /* "": none known */
+	bool is_build_id_told;           /* by the mapping: the file must have it */
+	uint64_t ino;                    /* 0: not told */
+	uint32_t pid;                    /* DSO_ANON: whose code */
+	uint32_t pid_inside;             /* DSO_ANON: the same, as the process sees it */
+	struct segment segments[SEGMENTS_MAX];
+	size_t segment_count;
+};
+
+struct dsos {
+	struct dsos_opts opts;
+	struct strtab *keys; /* packed struct key and path; the id is the dso's */
+	struct dso *list;    /* [cap]; owned */
+	size_t count, cap;
+	size_t fd_count;
+	uint32_t kernel;       /* mapping id, 0: not made yet */
+	struct buf file_names; /* texts of files */
+	const char **files;    /* [mapping count]; owned */
+};
+
+/* What tells two dsos apart besides the path, which stands behind it. */
+struct key {
+	uint32_t kind, pid;
+	uint32_t major, minor;
+	uint64_t ino;
+	unsigned char build_id[RECORD_BUILD_ID_MAX];
+	uint32_t build_id_len;
+};
+
+struct dsos *dsos_new(const struct dsos_opts *o)
+{
+	struct dsos *d = calloc(1, sizeof *d);
+
+	if (!d)
+		return NULL;
+	d->opts = *o;
+	d->keys = strtab_new();
+	if (!d->keys) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void dsos_free(struct dsos *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->count; i++)
+		if (d->list[i].fd >= 0)
+			close(d->list[i].fd);
+	free(d->list);
+	free(d->files);
+	buf_fini(&d->file_names);
+	strtab_free(d->keys);
+	free(d);
+}
+
+static bool starts_with(const char *text, size_t len, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return len >= n && memcmp(text, prefix, n) == 0;
+}
+
+enum dso_kind dso_kind_of(const char *path, size_t *path_len)
+{
+	static const char deleted[] = " (deleted)";
+	static const char *const anon[] = {
+		"//anon",    "[heap]", "[stack",      "[anon",
+		"/dev/zero", "/SYSV",  "anon_inode:", "/anon_hugepage",
+	};
+	size_t len = *path_len, cut = sizeof deleted - 1;
+
+	if (len > cut && memcmp(path + len - cut, deleted, cut) == 0)
+		*path_len = len -= cut;
+	if (len == 0)
+		return DSO_ANON;
+	for (size_t i = 0; i < ARRAY_LEN(anon); i++)
+		if (starts_with(path, len, anon[i]))
+			return DSO_ANON;
+	if (starts_with(path, len, "[vdso]"))
+		return DSO_VDSO;
+	return path[0] == '/' && !starts_with(path, len, "//") ? DSO_FILE : DSO_OTHER;
+}
+
+/* The bytes that tell this dso from others. */
+static void make_key(const struct dso_id *id, struct buf *out)
+{
+	struct key key = { .kind = id->kind };
+
+	if (id->kind == DSO_ANON)
+		key.pid = id->pid;
+	if (id->kind == DSO_FILE && id->build_id_len && id->build_id_len <= sizeof key.build_id) {
+		memcpy(key.build_id, id->build_id, id->build_id_len);
+		key.build_id_len = (uint32_t)id->build_id_len;
+	} else if (id->kind == DSO_FILE) {
+		key.major = id->major;
+		key.minor = id->minor;
+		key.ino = id->ino;
+	}
+	buf_put(out, &key, sizeof key);
+	if (id->kind != DSO_ANON)
+		buf_put(out, id->path, id->path_len);
+}
+
+static void print_hex(char *out, const unsigned char *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < len; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
+}
+
+/* The row of the dso that has just been given its id. */
+static int append(struct dsos *d, const struct dso_id *id, struct str key)
+{
+	struct dso *dso;
+
+	if (d->count == d->cap) {
+		size_t cap = d->cap ? 2 * d->cap : 64;
+		struct dso *list = reallocarray(d->list, cap, sizeof *list);
+
+		if (!list)
+			return -ENOMEM;
+		d->list = list;
+		d->cap = cap;
+	}
+	dso = &d->list[d->count++];
+	*dso = (struct dso){
+		.kind = id->kind,
+		.fd = -1,
+		.path = { key.ptr + sizeof(struct key), key.len - sizeof(struct key) },
+		.ino = id->ino,
+		.pid = id->pid,
+	};
+	if (id->kind == DSO_FILE && id->build_id_len <= RECORD_BUILD_ID_MAX)
+		print_hex(dso->build_id, id->build_id, id->build_id_len);
+	dso->is_build_id_told = dso->build_id[0] != '\0';
+	return 0;
+}
+
+uint32_t dsos_add(struct dsos *d, const struct dso_id *id)
+{
+	CLEANUP(buf_fini) struct buf key = { 0 };
+	uint32_t i;
+
+	make_key(id, &key);
+	if (buf_error(&key) < 0)
+		return DSO_NONE;
+	i = strtab_intern(d->keys, key.data, key.len);
+	/* A dso whose row could not be made has an id for good, and no row. */
+	if (i == STRTAB_NONE || i > d->count)
+		return DSO_NONE;
+	if (i == d->count && append(d, id, strtab_get(d->keys, i)) < 0)
+		return DSO_NONE;
+	return i;
+}
+
+/* Is the open file the one that was mapped? Reads where its code is. */
+static bool take_file(struct dso *dso, int fd, bool is_live)
+{
+	struct elf_image image = { 0 };
+	char build_id[ELF_BUILD_ID_HEX];
+	struct stat st;
+	struct err e;
+	bool fits;
+
+	if (fstat(fd, &st) < 0 || elf_image_open_fd(&image, fd, "mapped file", &e) < 0)
+		return false;
+	elf_build_id(&image, build_id);
+	if (dso->is_build_id_told)
+		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;
+	else
+		fits = !is_live || dso->ino == 0 || dso->ino == st.st_ino;
+	dso->segment_count = 0;
+	for (uint32_t i = 0; fits && i < image.phnum && dso->segment_count < SEGMENTS_MAX; i++) {
+		struct elf_segment s = elf_get_segment(&image, i);
+
+		if (s.type == PT_LOAD && s.is_executable && s.file_size)
+			dso->segments[dso->segment_count++] =
+				(struct segment){ s.offset, s.file_size, s.vaddr, 0 };
+	}
+	if (fits)
+		memcpy(dso->build_id, build_id, sizeof build_id);
+	elf_image_close(&image);
+	return fits;
+}
+
+/* Opens one candidate. O_NONBLOCK: a FIFO of that name must not stop us. */
+static bool try_path(struct dsos *d, struct dso *dso, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	if (!take_file(dso, fd, d->opts.proc != NULL)) {
+		close(fd);
+		return false;
+	}
+	if (d->fd_count < d->opts.fd_limit) {
+		dso->fd = fd;
+		d->fd_count++;
+	} else {
+		close(fd);
+	}
+	return true;
+}
+
+/* The ways to a mapped file, the surest first. */
+static void open_file(struct dsos *d, struct dso *dso, const struct vma *v, uint32_t pid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	const char *proc = d->opts.proc;
+
+	if (proc) {
+		buf_printf(&path, "%s/%u/map_files/%llx-%llx", proc, pid,
+			   (unsigned long long)v->start, (unsigned long long)v->end);
+		if (buf_error(&path) == 0 && try_path(d, dso, path.data))
+			return;
+		buf_clear(&path);
+		buf_printf(&path, "%s/%u/root%s", proc, pid, dso->path.ptr);
+		if (buf_error(&path) == 0 && try_path(d, dso, path.data))
+			return;
+		buf_clear(&path);
+		buf_printf(&path, "%s/%u/exe", proc, pid);
+		if (buf_error(&path) == 0 && (dso->is_build_id_told || dso->ino) &&
+		    try_path(d, dso, path.data))
+			return;
+	}
+	if (try_path(d, dso, dso->path.ptr))
+		return;
+	if (proc && starts_with(dso->path.ptr, dso->path.len, "/memfd:"))
+		dso->kind = DSO_ANON; /* code made at run time, in a shared memory */
+	else
+		log_msg(LOG_INFO, "dso", "%s: cannot be opened as it was mapped", dso->path.ptr);
+	dso->pid = pid;
+}
+
+/* The part of the file that holds this offset: a true segment, else one whose pages do. */
+static struct segment *find_segment(struct dso *dso, uint64_t offset)
+{
+	for (size_t i = 0; i < dso->segment_count; i++) {
+		struct segment *s = &dso->segments[i];
+
+		if (offset >= s->offset && offset - s->offset < s->len)
+			return s;
+	}
+	for (size_t i = 0; i < dso->segment_count; i++) {
+		struct segment *s = &dso->segments[i];
+		uint64_t start = s->offset & ~(PAGE_BYTES - 1);
+
+		if (offset >= start && offset - start < s->len + 2 * PAGE_BYTES)
+			return s;
+	}
+	return NULL;
+}
+
+/* For what cannot be read: the mapped part, as if linked at its offset. NULL: too many. */
+static struct segment *add_plain(struct dso *dso, const struct vma *v)
+{
+	if (dso->segment_count == SEGMENTS_MAX)
+		return NULL;
+	dso->segments[dso->segment_count] =
+		(struct segment){ v->offset, v->end - v->start, v->offset, 0 };
+	return &dso->segments[dso->segment_count++];
+}
+
+static uint32_t add_mapping(struct dsos *d, const struct segment *s, struct str path,
+			    const char *build_id)
+{
+	struct mapping m = {
+		.start = s->vaddr,
+		.limit = s->vaddr + s->len,
+		.offset = s->offset,
+		.path = profile_str_n(d->opts.profile, path.ptr, path.len),
+		.build_id = profile_str(d->opts.profile, build_id),
+	};
+
+	return profile_add_mapping(d->opts.profile, &m);
+}
+
+static struct place name_place(const struct dsos *d, struct str name)
+{
+	return (struct place){ .name = profile_str_n(d->opts.profile, name.ptr, name.len) };
+}
+
+static struct place locate_file(struct dsos *d, struct dso *dso, const struct vma *v,
+				uint64_t address)
+{
+	uint64_t offset = v->offset + (address - v->start);
+	struct segment *s = find_segment(dso, offset);
+
+	if (!s)
+		s = add_plain(dso, v);
+	if (!s)
+		return name_place(d, dso->path);
+	if (!s->mapping)
+		s->mapping = add_mapping(d, s, dso->path, dso->build_id);
+	return (struct place){ .mapping = s->mapping, .address = s->vaddr + (offset - s->offset) };
+}
+
+/* The process id as the process itself sees it, the last number of NSpid. Source: proc(5). */
+static uint32_t pid_inside(const char *proc, uint32_t pid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	char line[256];
+	uint32_t inside = pid;
+	FILE *f;
+
+	buf_printf(&path, "%s/%u/status", proc, pid);
+	f = buf_error(&path) == 0 ? fopen(path.data, "re") : NULL;
+	while (f && fgets(line, sizeof line, f)) {
+		size_t at = strlen(line);
+
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		while (at > 6 && isspace((unsigned char)line[at - 1]))
+			at--;
+		while (at > 6 && isdigit((unsigned char)line[at - 1]))
+			at--;
+		inside = (uint32_t)strtoul(line + at, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return inside;
+}
+
+/*
+ * Code made at run time is named by a perf map, if its process writes one. Through its root,
+ * while it lives: a process in a container writes into another /tmp, under another id.
+ */
+static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || d->fd_count >= d->opts.fd_limit) {
+		close(fd);
+		return false;
+	}
+	dso->fd = fd;
+	return true;
+}
+
+static struct place locate_anon(struct dsos *d, struct dso *dso, uint64_t address)
+{
+	const char *proc = d->opts.proc;
+	struct segment *s = &dso->segments[0];
+	char path[128];
+
+	if (!s->mapping) {
+		dso->pid_inside = proc ? pid_inside(proc, dso->pid) : dso->pid;
+		snprintf(path, sizeof path, "/tmp/perf-%u.map", dso->pid_inside);
+		*s = (struct segment){ .len = UINT64_MAX };
+		dso->segment_count = 1;
+		s->mapping = add_mapping(d, s, (struct str){ path, strlen(path) }, "");
+	}
+	/* The file may come later than the code. */
+	if (proc && dso->fd < 0) {
+		snprintf(path, sizeof path, "%s/%u/root/tmp/perf-%u.map", proc, dso->pid,
+			 dso->pid_inside);
+		d->fd_count += open_perf_map(d, dso, path);
+	}
+	return (struct place){ .mapping = s->mapping, .address = address };
+}
+
+/* Addresses in the vdso are relative to its start, as its own ELF header has them. */
+static struct place locate_vdso(struct dsos *d, struct dso *dso, const struct vma *v,
+				uint64_t address)
+{
+	struct segment *s = &dso->segments[0];
+
+	if (!s->mapping) {
+		*s = (struct segment){ .len = v->end - v->start };
+		dso->segment_count = 1;
+		s->mapping = add_mapping(d, s, dso->path, "");
+	}
+	return (struct place){ .mapping = s->mapping, .address = address - v->start + v->offset };
+}
+
+struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address)
+{
+	struct dso *dso = &d->list[v->dso];
+
+	if (dso->kind == DSO_FILE && !dso->is_tried) {
+		dso->is_tried = true;
+		open_file(d, dso, v, pid);
+	}
+	switch (dso->kind) {
+	case DSO_FILE:
+		return locate_file(d, dso, v, address);
+	case DSO_ANON:
+		return locate_anon(d, dso, address);
+	case DSO_VDSO:
+		return locate_vdso(d, dso, v, address);
+	case DSO_OTHER:
+		break;
+	}
+	return name_place(d, dso->path);
+}
+
+struct place dsos_locate_kernel(struct dsos *d, uint64_t address)
+{
+	static const char path[] = "[kernel.kallsyms]";
+	uint64_t start = d->opts.kernel_start ? d->opts.kernel_start : UINT64_C(1) << 63;
+	struct segment s = { .vaddr = start, .len = UINT64_MAX - start };
+
+	if (!d->kernel)
+		d->kernel = add_mapping(d, &s, (struct str){ path, sizeof path - 1 }, "");
+	return (struct place){ .mapping = d->kernel, .address = address };
+}
+
+const char *const *dsos_files(struct dsos *d)
+{
+	static const size_t name_bytes = sizeof "/proc/self/fd/2147483647";
+	size_t mappings = profile_mapping_count(d->opts.profile);
+	size_t next = 0;
+
+	free(d->files);
+	d->files = calloc(mappings ? mappings : 1, sizeof *d->files);
+	buf_clear(&d->file_names);
+	if (!d->files || !buf_reserve(&d->file_names, d->fd_count * name_bytes))
+		return NULL;
+	for (size_t i = 0; i < d->count; i++) {
+		struct dso *dso = &d->list[i];
+		char *name = d->file_names.data + next;
+
+		if (dso->fd < 0)
+			continue;
+		snprintf(name, name_bytes, "/proc/self/fd/%d", dso->fd);
+		next += name_bytes;
+		for (size_t j = 0; j < dso->segment_count; j++)
+			if (dso->segments[j].mapping)
+				d->files[dso->segments[j].mapping] = name;
+	}
+	return d->files;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dso: the files (and other memory) that code lies in, each once, and where an address of a
+ * process lies in them.
+ *
+ * A file is opened when the first sample falls into it, through the process that maps it, so
+ * that containers and deleted files are found, and its descriptor is kept, so that it can
+ * be symbolised when it is gone. A file that is not the one that was mapped (build id, else
+ * inode) is not used. Addresses are turned into the file's own virtual addresses, the same
+ * in all processes; of a file that cannot be read, into offsets.
+ */
+#ifndef PERF_DSO_H
+#define PERF_DSO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "model/profile.h"
+#include "perf/maps.h"
+#include "perf/record.h"
+
+#define DSO_NONE UINT32_MAX /* out of memory */
+
+/* What a mapping's name says. */
+enum dso_kind {
+	DSO_FILE,
+	DSO_VDSO,
+	DSO_ANON,  /* memory without a file: code made at run time, by one process */
+	DSO_OTHER, /* e.g. [vsyscall]: shown by name */
+};
+
+/* A file as a mapping tells of it. */
+struct dso_id {
+	enum dso_kind kind;
+	const char *path; /* [0..path_len), without " (deleted)" */
+	size_t path_len;
+	const unsigned char *build_id; /* [0..build_id_len) */
+	size_t build_id_len;           /* 0: not told */
+	uint32_t major, minor;
+	uint64_t ino; /* 0: not told */
+	uint32_t pid; /* DSO_ANON: the process that made the code */
+};
+
+struct dsos_opts {
+	struct profile *profile; /* gets the mappings; must outlive the dsos */
+	const char *proc;        /* "/proc": processes are alive and can be asked; NULL: not */
+	uint64_t kernel_start;   /* lowest address of the kernel's code; 0: unknown */
+	size_t fd_limit;         /* descriptors to keep at most */
+};
+
+struct dsos;
+
+struct dsos *dsos_new(const struct dsos_opts *o) MUST_CHECK; /* NULL: out of memory */
+void dsos_free(struct dsos *d);                              /* closes the files */
+
+/* The name of a mapping to the kind of its memory; cuts " (deleted)" off. */
+enum dso_kind dso_kind_of(const char *path, size_t *path_len);
+
+/* The id of a dso. DSO_NONE: out of memory. */
+uint32_t dsos_add(struct dsos *d, const struct dso_id *id);
+
+/* Where an address lies, in terms of the profile. */
+struct place {
+	uint32_t mapping; /* id */
+	uint64_t address; /* as struct mapping defines it */
+	uint32_t name;    /* string id, not 0: only a name, mapping and address are 0 */
+};
+
+/* Opens what is not open. address lies in v, a mapping of process pid. */
+struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address);
+
+/* An address of the kernel. */
+struct place dsos_locate_kernel(struct dsos *d, uint64_t address);
+
+/*
+ * What to open for each mapping of the profile, for struct symbolize_opts: [mapping count]
+ * paths of the descriptors that are kept, NULL where there is none. Owned by d. NULL: out of
+ * memory.
+ */
+const char *const *dsos_files(struct dsos *d);
+
+#endif

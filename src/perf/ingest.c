@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/ingest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/chain.h"
+#include "perf/climb.h"
+
+#define MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
+
+struct ingest {
+	struct ingest_opts opts;
+	struct profile *profile;
+	struct tasks *tasks;
+	struct dsos *dsos;
+	struct climb *climb;
+	struct ingest_counts counts;
+	struct {
+		size_t type; /* index of the sample type */
+		uint64_t period;
+	} events[PROFILE_MAX_TYPES];
+	size_t event_count;
+	struct {
+		uint32_t pid, tid, comm, cpu; /* string ids of label keys */
+	} keys;
+	struct stack_frame frames[MAX_CHAIN];
+};
+
+static void add_types(struct ingest *in, const struct ingest_event *events, size_t count)
+{
+	struct profile *p = in->profile;
+
+	profile_add_type(p, "samples", "count");
+	for (size_t i = 0; i < count; i++) {
+		in->events[i].type = profile_add_type(p, events[i].type, events[i].unit);
+		in->events[i].period = events[i].period;
+	}
+	in->event_count = count;
+	if (count)
+		profile_info(p)->default_type = profile_str(p, events[0].type);
+	in->keys.pid = profile_str(p, "pid");
+	in->keys.tid = profile_str(p, "tid");
+	in->keys.comm = profile_str(p, "comm");
+	in->keys.cpu = profile_str(p, "cpu");
+}
+
+struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event *events,
+			  size_t event_count)
+{
+	struct ingest *in = calloc(1, sizeof *in);
+
+	if (!in)
+		return NULL;
+	in->opts = *o;
+	in->profile = o->dsos.profile;
+	in->tasks = tasks_new();
+	in->dsos = dsos_new(&o->dsos);
+	if (!in->tasks || !in->dsos)
+		goto fail;
+	in->climb = climb_new(in->profile, in->dsos);
+	if (!in->climb)
+		goto fail;
+	add_types(in, events, event_count);
+	return in;
+
+fail:
+	ingest_free(in);
+	return NULL;
+}
+
+void ingest_free(struct ingest *in)
+{
+	if (!in)
+		return;
+	climb_free(in->climb);
+	dsos_free(in->dsos);
+	tasks_free(in->tasks);
+	free(in);
+}
+
+/* The thread, after what is known of a process that no record told of. */
+static uint32_t get_thread(struct ingest *in, uint32_t pid, uint32_t tid)
+{
+	bool is_new;
+	uint32_t i = tasks_get(in->tasks, pid, tid, &is_new);
+
+	if (i == TASKS_NONE || !is_new || !in->opts.fetch)
+		return i;
+	in->opts.fetch(in->opts.context, pid);
+	return tasks_get(in->tasks, pid, tid, &is_new); /* it may have moved */
+}
+
+static uint32_t make_labels(struct ingest *in, const struct thread *t)
+{
+	struct str comm = tasks_comm(in->tasks, t->comm);
+	struct label labels[] = {
+		{ .key = in->keys.pid, .num = t->pid },
+		{ .key = in->keys.tid, .num = t->tid },
+		{ .key = in->keys.comm, .str = profile_str_n(in->profile, comm.ptr, comm.len) },
+		{ .key = in->keys.cpu, .num = t->cpu },
+	};
+	size_t count = ARRAY_LEN(labels) - !in->opts.has_cpu_label;
+
+	return profile_add_labels(in->profile, labels, count);
+}
+
+static uint32_t get_labels(struct ingest *in, struct thread *t, uint32_t cpu)
+{
+	if (t->labels && (t->cpu == cpu || !in->opts.has_cpu_label))
+		return t->labels;
+	t->cpu = cpu;
+	t->labels = make_labels(in, t);
+	return t->labels;
+}
+
+/* What a broken chain of frame pointers ends with is not shown, if anything else is. */
+static size_t cut_garbage(const struct stack_frame *frames, size_t count, struct maps *maps)
+{
+	size_t n = count;
+
+	while (n > 1 && frames[n - 1].space == FRAME_SPACE_USER &&
+	       frames[n - 2].space == FRAME_SPACE_USER && !maps_find(maps, frames[n - 1].address))
+		n--;
+	return n;
+}
+
+static size_t collect_frames(struct ingest *in, const struct record *r, struct maps *maps)
+{
+	const struct record_sample *s = &r->sample;
+	size_t n = chain_frames(s->chain, r->misc, in->frames);
+
+	if (in->opts.max_frames && n >= in->opts.max_frames)
+		in->counts.cut++;
+	if (n == 0 && s->ip)
+		in->frames[n++] = (struct stack_frame){ s->ip, chain_space_of(r->misc) };
+	return cut_garbage(in->frames, n, maps);
+}
+
+static int add_sample(struct ingest *in, const struct record *r, size_t event)
+{
+	uint32_t index = get_thread(in, r->pid, r->tid);
+	int64_t values[PROFILE_MAX_TYPES] = { 0 };
+	uint64_t period = r->sample.period ? r->sample.period : in->events[event].period;
+	struct thread *t;
+	struct maps *maps;
+	size_t n;
+
+	if (index == TASKS_NONE)
+		return -ENOMEM;
+	t = tasks_thread(in->tasks, index);
+	maps = tasks_process(in->tasks, t->process)->maps;
+	n = collect_frames(in, r, maps);
+	values[0] = event == 0;
+	values[in->events[event].type] += period > INT64_MAX ? INT64_MAX : (int64_t)period;
+	profile_add(in->profile, climb_node(in->climb, in->frames, n, maps, t->pid),
+		    get_labels(in, t, r->cpu), values);
+	in->counts.samples++;
+	return profile_error(in->profile);
+}
+
+static int add_map(struct ingest *in, const struct record *r)
+{
+	const struct record_mmap *m = &r->mmap;
+	struct vma v = { .start = m->start, .offset = m->offset };
+	struct dso_id id = {
+		.path = m->path.len ? (const char *)m->path.bytes : "",
+		.path_len = m->path.len,
+		.build_id = m->build_id,
+		.build_id_len = m->build_id_len,
+		.major = m->major,
+		.minor = m->minor,
+		.ino = m->ino,
+		.pid = m->pid,
+	};
+
+	/* The kernel's own, and data that perf.data may tell of. */
+	if (chain_space_of(r->misc) != FRAME_SPACE_USER || r->misc & PERF_RECORD_MISC_MMAP_DATA)
+		return 0;
+	if (__builtin_add_overflow(m->start, m->len, &v.end))
+		return 0;
+	id.kind = dso_kind_of(id.path, &id.path_len);
+	if (id.kind == DSO_VDSO)
+		v.offset = 0;
+	v.dso = dsos_add(in->dsos, &id);
+	if (v.dso == DSO_NONE || get_thread(in, m->pid, m->tid) == TASKS_NONE)
+		return -ENOMEM;
+	return tasks_map(in->tasks, m->pid, m->tid, &v);
+}
+
+static int add_comm(struct ingest *in, const struct record *r)
+{
+	const struct record_comm *c = &r->comm;
+	int rc;
+
+	if (get_thread(in, c->pid, c->tid) == TASKS_NONE)
+		return -ENOMEM;
+	rc = tasks_name(in->tasks, c->pid, c->tid, (const char *)c->name.bytes, c->name.len);
+	if (rc == 0 && r->misc & PERF_RECORD_MISC_COMM_EXEC)
+		rc = tasks_exec(in->tasks, c->pid, c->tid);
+	return rc;
+}
+
+static int add_fork(struct ingest *in, const struct record_task *t)
+{
+	if (get_thread(in, t->ppid, t->ptid) == TASKS_NONE)
+		return -ENOMEM;
+	return tasks_fork(in->tasks, t->pid, t->tid, t->ppid, t->ptid);
+}
+
+int ingest_record(struct ingest *in, const struct record *r, size_t event)
+{
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		return add_sample(in, r, event < in->event_count ? event : 0);
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return add_map(in, r);
+	case PERF_RECORD_COMM:
+		return add_comm(in, r);
+	case PERF_RECORD_FORK:
+		return add_fork(in, &r->task);
+	case PERF_RECORD_EXIT:
+		tasks_exit(in->tasks, r->task.tid);
+		return 0;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		in->counts.lost += r->lost.count;
+		return 0;
+	case PERF_RECORD_THROTTLE:
+		in->counts.throttled++;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void ingest_count_lost(struct ingest *in, uint64_t count)
+{
+	in->counts.lost += count;
+}
+
+void ingest_count_lost_side(struct ingest *in, uint64_t count)
+{
+	in->counts.lost_side += count;
+}
+
+void ingest_count_bad(struct ingest *in)
+{
+	in->counts.bad++;
+}
+
+const struct ingest_counts *ingest_counts(const struct ingest *in)
+{
+	return &in->counts;
+}
+
+struct dsos *ingest_dsos(struct ingest *in)
+{
+	return in->dsos;
+}
+
+void ingest_finish(struct ingest *in)
+{
+	static const char name[] = "[lost]";
+	int64_t values[PROFILE_MAX_TYPES] = { (int64_t)in->counts.lost };
+	uint32_t node;
+
+	in->counts.unknown = climb_unknown(in->climb);
+	if (in->counts.lost == 0)
+		return;
+	node = profile_push(in->profile, 0,
+			    profile_name_location(in->profile, name, sizeof name - 1));
+	profile_add(in->profile, node, 0, values);
+}

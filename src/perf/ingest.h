@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ingest: from records in time order to the samples of a profile.
+ *
+ * Keeps the processes' address spaces as the records tell of them, and turns the call chain
+ * of each sample into a stack of the profile at once, so that nothing is kept per sample.
+ * The first sample type is samples/count (of the first event), then one type an event.
+ *
+ * Return addresses are stored less one, in both parts of a chain; the address a thread was
+ * at, exactly. What lies in no known mapping is "[unknown]".
+ */
+#ifndef PERF_INGEST_H
+#define PERF_INGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "model/profile.h"
+#include "perf/dso.h"
+#include "perf/record.h"
+#include "perf/tasks.h"
+
+/* What the samples of one event count. */
+struct ingest_event {
+	const char *type, *unit; /* sample type: "cpu" "nanoseconds", "page-faults" "count" */
+	uint64_t period;         /* of a sample that tells none */
+};
+
+struct ingest_opts {
+	struct dsos_opts dsos; /* with the profile */
+	bool has_cpu_label;
+	unsigned max_frames; /* chains of so many frames are cut; 0: unknown */
+
+	/* Called for a process that no record told of, to tell what is known of it by
+	 * ingest_record(). NULL: nothing is. */
+	void (*fetch)(void *context, uint32_t pid);
+	void *context;
+};
+
+struct ingest_counts {
+	uint64_t samples;   /* of all events */
+	uint64_t lost;      /* samples that the kernel dropped */
+	uint64_t lost_side; /* other records that the kernel dropped */
+	uint64_t throttled; /* times the kernel paused an event */
+	uint64_t cut;       /* samples with max_frames frames */
+	uint64_t unknown;   /* user frames in no known mapping */
+	uint64_t bad;       /* records that could not be decoded */
+};
+
+struct ingest;
+
+/* Adds the sample types to the profile, which must be empty. NULL: out of memory. */
+struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event *events,
+			  size_t event_count) MUST_CHECK;
+void ingest_free(struct ingest *in);
+
+/*
+ * One record, in the order of time. event: which of the events a sample is of. Types that
+ * say nothing about stacks are ignored. Fails for lack of memory only; profile_error() too
+ * must be asked at the end.
+ */
+int ingest_record(struct ingest *in, const struct record *r, size_t event) MUST_CHECK;
+
+/* Samples that were lost without a record of it; records that tell of processes; a record
+ * that could not be decoded. */
+void ingest_count_lost(struct ingest *in, uint64_t count);
+void ingest_count_lost_side(struct ingest *in, uint64_t count);
+void ingest_count_bad(struct ingest *in);
+
+const struct ingest_counts *ingest_counts(const struct ingest *in);
+struct dsos *ingest_dsos(struct ingest *in);
+
+/* Adds the "[lost]" sample when there are any. The last call before the profile is used. */
+void ingest_finish(struct ingest *in);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tasks: processes and threads as the records tell of them: who was forked by whom, under
+ * what name, with which mappings.
+ *
+ * Threads that end are kept for a little while, because the kernel still samples a thread
+ * behind its exit record; then their memory is used again, so the size follows the number of
+ * threads that are alive. Ids are those of the pid namespace that the recording was made in.
+ */
+#ifndef PERF_TASKS_H
+#define PERF_TASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "base/strtab.h"
+#include "perf/maps.h"
+
+#define TASKS_NONE UINT32_MAX /* out of memory; no such task */
+
+struct process {
+	uint32_t pid;
+	uint32_t threads;  /* that it has; 0: a free slot */
+	struct maps *maps; /* its reference */
+};
+
+struct thread {
+	uint32_t pid, tid;
+	uint32_t process; /* index */
+	uint32_t comm;    /* string id of tasks_comm() */
+	uint32_t labels;  /* for the owner's use: 0 after each change of the above */
+	uint32_t cpu;     /* for the owner's use */
+	uint32_t serial;  /* tells the users of one slot apart */
+	bool is_used, is_ended;
+};
+
+struct tasks;
+
+struct tasks *tasks_new(void) MUST_CHECK; /* NULL: out of memory */
+void tasks_free(struct tasks *t);
+
+/*
+ * The index of a thread, valid until it ends; one that was never heard of is made (with an
+ * unnamed process of no mappings, then *ret_is_new_process is set). TASKS_NONE: out of
+ * memory.
+ */
+uint32_t tasks_get(struct tasks *t, uint32_t pid, uint32_t tid, bool *ret_is_new_process);
+
+/* Borrowed until the next call that can make a task. */
+struct thread *tasks_thread(struct tasks *t, uint32_t index);
+struct process *tasks_process(struct tasks *t, uint32_t index);
+struct str tasks_comm(const struct tasks *t, uint32_t comm);
+
+/* The records. 0 or -ENOMEM. */
+int tasks_fork(struct tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid,
+	       uint32_t ptid) MUST_CHECK;
+int tasks_name(struct tasks *t, uint32_t pid, uint32_t tid, const char *name,
+	       size_t len) MUST_CHECK;
+int tasks_exec(struct tasks *t, uint32_t pid, uint32_t tid) MUST_CHECK; /* mappings are gone */
+int tasks_map(struct tasks *t, uint32_t pid, uint32_t tid, const struct vma *v) MUST_CHECK;
+void tasks_exit(struct tasks *t, uint32_t tid);
+
+size_t tasks_count(const struct tasks *t); /* threads that are kept */
+
+#endif
