@@ -15,6 +15,9 @@
 #include "base/err.h"
 #include "model/profile.h"
 
+#define FORMAT_MAX_DEPTH (1 << 20)   /* frames of a stack that a reader takes */
+#define FORMAT_NO_STACK "[no stack]" /* the one frame of samples without any */
+
 struct format {
 	const char *name;            /* "pprof"; the value of --from and --to */
 	const char *summary;         /* lower case, no full stop */

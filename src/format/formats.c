@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/formats.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+#include "format/folded.h"
+#include "format/pprof.h"
+
+/* Text formats come last: their detection is the weakest. */
+const struct format *const formats[] = {
+	&format_pprof,
+	&format_folded,
+	NULL,
+};
+
+const struct format *format_find(const char *name)
+{
+	for (size_t i = 0; formats[i]; i++)
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t text_len = strlen(text), end_len = strlen(end);
+
+	return text_len >= end_len && strcmp(text + text_len - end_len, end) == 0;
+}
+
+static bool has_suffix_of(const char *path, const struct format *format)
+{
+	for (size_t i = 0; format->suffixes[i]; i++)
+		if (ends_with(path, format->suffixes[i]))
+			return true;
+	return false;
+}
+
+const struct format *format_detect(const char *path, const unsigned char *data, size_t len)
+{
+	for (size_t i = 0; formats[i]; i++)
+		if (formats[i]->detect && formats[i]->detect(data, len))
+			return formats[i];
+	for (size_t i = 0; formats[i]; i++)
+		if (formats[i]->read && has_suffix_of(path, formats[i]))
+			return formats[i];
+	return NULL;
+}
+
+const struct format *format_for_output(const char *path)
+{
+	for (size_t i = 0; formats[i]; i++)
+		if (formats[i]->write && has_suffix_of(path, formats[i]))
+			return formats[i];
+	return NULL;
+}
