@@ -47,7 +47,7 @@ static int choose_format(const char *path, const char *from, const struct file_i
 static int read_into(struct profile *p, const char *path, const char *from, struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input in = { 0 };
-	const struct format *format;
+	const struct format *format = NULL;
 	int rc = file_load(path, &in, e);
 
 	if (rc < 0)
