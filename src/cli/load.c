@@ -131,7 +131,7 @@ static int filter_into(const struct profile *p, const struct filter_args *args,
 	if (profile_filter_is_empty(&filter))
 		return 0;
 	rc = profile_filter(p, &filter, ret, e);
-	return rc == -EINVAL ? cmd_usage(e, "%s", ((struct err) * e).msg) : rc;
+	return rc == -EINVAL ? (e->code = CMD_WRONG_USAGE) : rc;
 }
 
 int apply_filter(struct profile **p, const struct filter_args *args, struct err *e)
