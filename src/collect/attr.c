@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/attr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+static struct perf_event_attr attr_common(const struct attr_opts *o)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.disabled = 1,
+		.inherit = o->has_inherit,
+		.enable_on_exec = o->has_exec,
+		.sample_id_all = 1,
+		.watermark = 1,
+		.wakeup_watermark = o->watermark,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+}
+
+struct perf_event_attr attr_sampling(const struct event *event, const struct attr_opts *o)
+{
+	struct perf_event_attr attr = attr_common(o);
+
+	attr.type = event->type;
+	attr.config = event->config;
+	attr.config1 = event->config1;
+	attr.config2 = event->config2;
+	attr.precise_ip = event->precise & 3;
+	attr.exclude_kernel = o->is_user_only || event->is_user_only;
+	attr.exclude_user = o->is_kernel_only || event->is_kernel_only;
+	attr.exclude_hv = attr.exclude_kernel;
+	attr.exclude_guest = 1;
+	attr.exclude_idle = event->is_clock; /* an idle CPU is no use of time */
+	attr.read_format = PERF_FORMAT_LOST;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+	if (o->stack == STACK_FP)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (o->has_identifier)
+		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
+	if (o->period) {
+		attr.sample_period = o->period;
+	} else if (event->is_rare) {
+		attr.sample_period = 1;
+	} else {
+		attr.freq = 1;
+		attr.sample_freq = o->frequency_hz;
+	}
+	return attr;
+}
+
+struct perf_event_attr attr_side_band(const struct attr_opts *o)
+{
+	struct perf_event_attr attr = attr_common(o);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TIME;
+	attr.exclude_kernel = 1; /* its records need no permission to see the kernel */
+	attr.exclude_hv = 1;
+	attr.mmap = 1;
+	attr.mmap2 = 1;
+	attr.build_id = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	return attr;
+}
+
+struct perf_event_attr attr_anchor(const struct attr_opts *o)
+{
+	struct perf_event_attr attr = attr_common(o);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_period = 1;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	attr.inherit = 0;
+	attr.enable_on_exec = 0;
+	return attr;
+}
+
+int attr_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	for (;;) {
+		long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+		if (fd >= 0)
+			return (int)fd;
+		if (errno != EINVAL)
+			return -errno;
+		if (attr->read_format & PERF_FORMAT_LOST)
+			attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST; /* before 6.0 */
+		else if (attr->build_id)
+			attr->build_id = 0; /* before 5.12 */
+		else
+			return -EINVAL;
+	}
+}
+
+static bool is_denied(int code)
+{
+	return code == -EACCES || code == -EPERM;
+}
+
+static bool is_missing(int code)
+{
+	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENODEV || code == -ENXIO;
+}
+
+int attr_probe(struct perf_event_attr *attr, const char *name, bool *ret_no_kernel, struct err *e)
+{
+	for (;;) {
+		int fd = attr_open(attr, 0, -1);
+
+		if (fd >= 0) {
+			close(fd);
+			return 0;
+		}
+		if ((is_missing(fd) || fd == -EINVAL) && attr->precise_ip) {
+			attr->precise_ip--;
+		} else if (is_denied(fd) && !attr->exclude_kernel && !attr->exclude_user) {
+			attr->exclude_kernel = 1;
+			attr->exclude_hv = 1;
+			*ret_no_kernel = true;
+		} else if (is_missing(fd)) {
+			attr_explain(fd, name, 0, e);
+			return -ENOENT;
+		} else {
+			return attr_explain(fd, name, 0, e);
+		}
+	}
+}
+
+int64_t attr_sysctl(const char *name, int64_t fallback)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct err e;
+
+	buf_printf(&path, "/proc/sys/kernel/%s", name);
+	if (buf_error(&path) < 0 || file_read_small(path.data, 64, &text, &e) < 0 || !text.data)
+		return fallback;
+	return strtoll(text.data, NULL, 10);
+}
+
+static int explain_denied(int code, const char *name, pid_t pid, struct err *e)
+{
+	int64_t paranoid = attr_sysctl("perf_event_paranoid", -2);
+
+	if (paranoid == -2)
+		return err_set(e, code, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+	if (pid == -1 && paranoid > 0)
+		return err_set(e, code,
+			       "all processes: kernel.perf_event_paranoid is %lld; needs root, "
+			       "CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=0'",
+			       (long long)paranoid);
+	if (paranoid > 2)
+		return err_set(e, code,
+			       "kernel.perf_event_paranoid is %lld; needs root, CAP_PERFMON or "
+			       "'sysctl kernel.perf_event_paranoid=2'",
+			       (long long)paranoid);
+	if (pid > 0)
+		return err_set(e, code,
+			       "process %d may not be looked at; needs its user, root, or "
+			       "CAP_PERFMON and CAP_SYS_PTRACE",
+			       (int)pid);
+	if (paranoid > 1 || code == -EACCES)
+		return err_set(e, code,
+			       "event '%s': kernel.perf_event_paranoid is %lld; needs root, "
+			       "CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=-1'",
+			       name, (long long)paranoid);
+	return err_set(e, code,
+		       "perf_event_open is not allowed here (container?); needs CAP_PERFMON, e.g. "
+		       "'docker run --cap-add PERFMON'");
+}
+
+int attr_explain(int code, const char *name, pid_t pid, struct err *e)
+{
+	if (is_denied(code))
+		return explain_denied(code, name, pid, e);
+	if (is_missing(code))
+		return err_set(e, code, "event '%s': this machine cannot count it", name);
+	switch (code) {
+	case -ENOSYS:
+		return err_set(e, code, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+	case -EMFILE:
+		return err_set(e, code,
+			       "too many open files: a thread needs two a CPU; raise 'ulimit -n', "
+			       "or choose CPUs by --cpu");
+	case -EBUSY:
+		return err_set(e, code, "event '%s': the counters are in use by somebody else",
+			       name);
+	case -ESRCH:
+		return err_set(e, code, "process %d does not exist", (int)pid);
+	default:
+		return err_set(e, code, "event '%s': %s", name, strerror(-code));
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attr: an event as perf_event_open(2) wants it, and what can be had of it here.
+ */
+#ifndef COLLECT_ATTR_H
+#define COLLECT_ATTR_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "collect/events.h"
+
+/* How stacks are taken. */
+enum stack_mode {
+	STACK_FP,   /* frame pointers, by the kernel */
+	STACK_NONE, /* only the address */
+};
+
+struct attr_opts {
+	uint64_t frequency_hz; /* samples a second and thread; 0: by period */
+	uint64_t period;       /* of the event; 0: by frequency */
+	enum stack_mode stack;
+	bool is_user_only, is_kernel_only;
+	bool has_inherit;    /* children are sampled, too */
+	bool has_exec;       /* starts with the next exec */
+	bool has_identifier; /* samples tell which event they are of */
+	uint32_t watermark;  /* bytes in the ring that wake the reader */
+};
+
+/* A sampling event. Starts disabled. */
+struct perf_event_attr attr_sampling(const struct event *event, const struct attr_opts *o);
+
+/* Tells of processes and their mappings; samples nothing. */
+struct perf_event_attr attr_side_band(const struct attr_opts *o);
+
+/* Writes nothing: holds a ring that other events of its CPU write to. */
+struct perf_event_attr attr_anchor(const struct attr_opts *o);
+
+/* perf_event_open(2): a descriptor or -errno. What a kernel older than the attr does not
+ * know is left out of *attr. */
+int attr_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/*
+ * Can a process of ours be sampled like this? Lessens *attr until it works: less precise;
+ * without the kernel's part (then *ret_no_kernel). -ENOENT: no such event on this machine;
+ * else the reason and the remedy.
+ */
+int attr_probe(struct perf_event_attr *attr, const char *name, bool *ret_no_kernel,
+	       struct err *e) MUST_CHECK;
+
+/* Words for a failed attr_open, with the knob to turn. pid -1: all processes. Returns code. */
+int attr_explain(int code, const char *name, pid_t pid, struct err *e);
+
+/* A number in /proc/sys/kernel; fallback when it cannot be read. */
+int64_t attr_sysctl(const char *name, int64_t fallback);
+
+#endif

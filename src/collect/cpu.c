@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/cpu.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "collect/launch.h"
+#include "collect/procmaps.h"
+#include "collect/sampler.h"
+#include "collect/watch.h"
+
+#define RING_BYTES ((size_t)512 << 10) /* of samples, a CPU */
+#define SIDE_BYTES ((size_t)256 << 10)
+#define TICK_NS INT64_C(100000000) /* between two looks at rings that are not full */
+#define PROC "/proc"
+
+struct cpu {
+	struct cpu_opts opts;
+	struct cpulist online; /* when no CPUs were asked for */
+	const struct cpulist *cpus;
+	struct sampler *sampler;
+	struct ingest *ingest;
+	struct launch launch;
+	struct watch watch;
+	size_t alive; /* of opts.pids that are watched */
+	bool has_no_kernel;
+	int exec_error; /* errno of a failed exec; 0: none */
+};
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* Children get the old limit. */
+static void raise_file_limit(struct rlimit *ret_old)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, ret_old) < 0)
+		*ret_old = (struct rlimit){ 1024, 1024 };
+	raised = *ret_old;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+static size_t file_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
+}
+
+static struct attr_opts attr_opts_of(const struct cpu_opts *o)
+{
+	bool follows = !o->is_all;
+
+	return (struct attr_opts){
+		.frequency_hz = o->frequency_hz,
+		.period = o->period,
+		.stack = o->stack,
+		.is_user_only = o->is_user_only,
+		.is_kernel_only = o->is_kernel_only,
+		.has_inherit = follows,
+		.has_exec = follows && !o->pid_count,
+		.has_identifier = o->event_count > 1,
+		.watermark = RING_BYTES / 2,
+	};
+}
+
+static int open_sampler(struct cpu *c, struct err *e)
+{
+	struct sampler_opts o = {
+		.events = c->opts.events,
+		.event_count = c->opts.event_count,
+		.attr = attr_opts_of(&c->opts),
+		.cpus = c->cpus,
+		.ring_bytes = RING_BYTES,
+		.side_bytes = SIDE_BYTES,
+	};
+
+	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);
+}
+
+/* The default event: cycles where the machine counts them. */
+static int open_default(struct cpu *c, struct err *e)
+{
+	int rc;
+
+	c->opts.event_count = 1;
+	c->opts.events[0] = event_cycles;
+	c->opts.events[0].precise = 3; /* lessened to what is there */
+	rc = open_sampler(c, e);
+	if (rc != -ENOENT)
+		return rc;
+	log_msg(LOG_WARN, "cpu", "this machine counts no cycles; sampling cpu-clock instead");
+	c->opts.events[0] = event_cpu_clock;
+	return open_sampler(c, e);
+}
+
+static void limit_frequency(struct cpu_opts *o)
+{
+	int64_t max = attr_sysctl("perf_event_max_sample_rate", INT64_MAX);
+
+	if (o->period || max <= 0 || o->frequency_hz <= (uint64_t)max)
+		return;
+	log_msg(LOG_WARN, "cpu",
+		"%lld samples a second instead of %llu: kernel.perf_event_max_sample_rate",
+		(long long)max, (unsigned long long)o->frequency_hz);
+	o->frequency_hz = (uint64_t)max;
+}
+
+static int choose_cpus(struct cpu *c, struct err *e)
+{
+	uint32_t missing;
+	int rc = cpulist_online(NULL, &c->online, e);
+
+	if (rc < 0)
+		return rc;
+	c->cpus = c->opts.cpus ? c->opts.cpus : &c->online;
+	if (!cpulist_within(c->cpus, &c->online, &missing))
+		return err_set(e, -EINVAL, "CPU %u does not run", missing);
+	return 0;
+}
+
+static int open_events(struct cpu *c, struct err *e)
+{
+	int rc = choose_cpus(c, e);
+
+	if (rc < 0)
+		return rc;
+	limit_frequency(&c->opts);
+	rc = c->opts.event_count ? open_sampler(c, e) : open_default(c, e);
+	if (rc == 0 && c->has_no_kernel)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: only user code is sampled; root, "
+			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows the kernel, too",
+			(long long)attr_sysctl("perf_event_paranoid", 2));
+	return rc;
+}
+
+static void fetch(void *context, uint32_t pid)
+{
+	struct cpu *c = context;
+
+	/* Out of memory is seen again by the caller. */
+	if (procmaps_tell(c->ingest, PROC, pid) < 0)
+		return;
+}
+
+static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
+{
+	struct ingest_event events[CPU_EVENTS_MAX];
+	struct ingest_opts o = {
+		.dsos = { .profile = p,
+			  .proc = PROC,
+			  .kernel_start = procmaps_kernel_start(PROC "/kallsyms"),
+			  .fd_limit = file_limit() },
+		.has_cpu_label = c->opts.has_cpu_label,
+		.fetch = fetch,
+		.context = c,
+	};
+
+	if (c->opts.stack == STACK_FP)
+		o.max_frames = (unsigned)attr_sysctl("perf_event_max_stack", 127);
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		events[i] = (struct ingest_event){ event_sample_type(&c->opts.events[i]),
+						   c->opts.events[i].unit, 1 };
+	c->ingest = ingest_new(&o, events, c->opts.event_count);
+	return c->ingest ? 0 : err_nomem(e);
+}
+
+/* All threads that are not in seen; *ret_added: how many. */
+static int attach_threads(struct cpu *c, pid_t pid, struct map *seen, size_t *ret_added,
+			  struct err *e)
+{
+	CLEANUP(close_dir) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[64];
+
+	*ret_added = 0;
+	snprintf(path, sizeof path, PROC "/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int rc;
+
+		if (tid <= 0 || map_get(seen, (uint64_t)tid) != MAP_NONE)
+			continue;
+		if (map_put(seen, (uint64_t)tid, 1) < 0)
+			return err_nomem(e);
+		rc = sampler_attach(c->sampler, tid, e);
+		if (rc < 0 && rc != -ESRCH)
+			return rc;
+		*ret_added += rc == 0;
+	}
+	return 0;
+}
+
+/* A thread may be made by one that we are not attached to yet: again until there is no new
+ * one. The children of attached threads are followed by the kernel. */
+static int attach_process(struct cpu *c, pid_t pid, struct err *e)
+{
+	struct map seen = { 0 };
+	size_t added, total = 0;
+	int rc;
+
+	do {
+		rc = attach_threads(c, pid, &seen, &added, e);
+		total += added;
+	} while (rc == 0 && added);
+	map_fini(&seen);
+	if (rc == 0 && total == 0)
+		rc = err_set(e, -ESRCH, "process %d does not exist", (int)pid);
+	return rc;
+}
+
+static int attach(struct cpu *c, struct err *e)
+{
+	int rc = 0;
+
+	if (c->opts.is_all)
+		return sampler_attach(c->sampler, -1, e);
+	if (!c->opts.pid_count)
+		return sampler_attach(c->sampler, c->launch.pid, e);
+	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
+		rc = attach_process(c, c->opts.pids[i], e);
+	return rc;
+}
+
+/* Everything that can end the recording, or asks for its rings to be read. */
+static int watch_all(struct cpu *c, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sampler_fd_count(c->sampler); i++)
+		rc = watch_add(&c->watch, sampler_fd(c->sampler, i), WATCH_RING, e);
+	if (rc == 0 && c->launch.pid_fd > 0)
+		rc = watch_add(&c->watch, c->launch.pid_fd, WATCH_COMMAND, e);
+	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++) {
+		rc = watch_pid(&c->watch, c->opts.pids[i], e);
+		c->alive++;
+		if (rc == -ENOSYS)
+			rc = 0; /* an old kernel: a signal or the time ends the recording */
+	}
+	return rc;
+}
+
+static int build(struct cpu *c, struct profile *p, struct err *e)
+{
+	struct rlimit old;
+	int rc;
+
+	raise_file_limit(&old);
+	rc = watch_open(&c->watch, e);
+	if (rc == 0 && c->opts.argv)
+		rc = launch_new(&c->launch, c->opts.argv, watch_old_mask(&c->watch), &old, e);
+	if (rc == 0)
+		rc = open_events(c, e);
+	if (rc == 0)
+		rc = make_ingest(c, p, e);
+	if (rc == 0)
+		rc = attach(c, e);
+	if (rc == 0)
+		rc = watch_all(c, e);
+	return rc;
+}
+
+int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret, struct err *e)
+{
+	struct cpu *c = calloc(1, sizeof *c);
+	int rc;
+
+	if (!c)
+		return err_nomem(e);
+	c->opts = *o;
+	rc = build(c, p, e);
+	if (rc < 0) {
+		cpu_free(c);
+		return rc;
+	}
+	*ret = c;
+	return 0;
+}
+
+void cpu_free(struct cpu *c)
+{
+	if (!c)
+		return;
+	sampler_free(c->sampler);
+	ingest_free(c->ingest);
+	launch_close(&c->launch);
+	watch_close(&c->watch);
+	cpulist_fini(&c->online);
+	free(c);
+}
+
+/* A process that we started is known: nothing of it before the exec is of interest. */
+static int tell_command(struct cpu *c)
+{
+	static const unsigned char name[] = "auger";
+	uint32_t pid = (uint32_t)c->launch.pid;
+	struct record r = {
+		.type = PERF_RECORD_COMM,
+		.comm = { .pid = pid, .tid = pid, .name = { name, sizeof name - 1 } },
+	};
+
+	return ingest_record(c->ingest, &r, 0);
+}
+
+static int start(struct cpu *c, struct err *e)
+{
+	int rc = 0;
+
+	if (c->opts.is_all || c->opts.pid_count)
+		sampler_enable_side(c->sampler);
+	if (c->opts.is_all)
+		rc = procmaps_tell_all(c->ingest, PROC, e);
+	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
+		if (procmaps_tell(c->ingest, PROC, (uint32_t)c->opts.pids[i]) < 0)
+			rc = err_nomem(e);
+	if (rc == 0 && c->launch.pid && tell_command(c) < 0)
+		rc = err_nomem(e);
+	if (rc == 0 && (c->opts.is_all || c->opts.pid_count))
+		sampler_enable(c->sampler);
+	if (rc < 0 || !c->launch.pid)
+		return rc;
+	rc = launch_start(&c->launch, c->opts.argv[0], e);
+	c->exec_error = -rc;
+	return rc;
+}
+
+static int64_t time_of(const struct rusage *u)
+{
+	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * NS_PER_S +
+	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+/* The second signal does not wait for the command any more. */
+static void take_signal(struct cpu *c, const struct watch_news *news, unsigned *seen,
+			struct cpu_result *r, bool *ret_done)
+{
+	bool is_alive = c->launch.pid > 0;
+
+	*seen += news->signals;
+	if (!is_alive || *seen > 1) {
+		*ret_done = true;
+		r->is_cut = is_alive;
+		r->status = is_alive ? 128 + news->signal : 0;
+		return;
+	}
+	/* What the terminal sends reaches the command by itself. */
+	if (!news->is_from_kernel || news->signal != SIGINT)
+		kill(c->launch.pid, news->signal);
+}
+
+/* Reads the rings until something ends the recording. A profile that cannot grow is no
+ * reason to leave a command alone: its end is waited for. */
+static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
+{
+	struct rusage usage = { 0 };
+	unsigned signals = 0;
+	bool is_done = false;
+	int rc = 0;
+
+	while (!is_done) {
+		int64_t left = end_ns ? end_ns - clock_mono_ns() : TICK_NS;
+		struct watch_news news;
+
+		watch_wait(&c->watch, left < TICK_NS ? left : TICK_NS, &news);
+		if (rc == 0)
+			rc = sampler_drain(c->sampler, c->ingest, false);
+		c->alive -= news.ended;
+		if (news.signals)
+			take_signal(c, &news, &signals, r, &is_done);
+		if (c->opts.argv)
+			is_done |= launch_poll(&c->launch, &r->status, &usage);
+		else if (c->opts.pid_count)
+			is_done |= c->alive == 0 || rc < 0;
+		else
+			is_done |= rc < 0;
+		is_done |= end_ns && clock_mono_ns() >= end_ns;
+	}
+	r->target_ns = time_of(&usage);
+	return rc;
+}
+
+int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
+{
+	struct cpu_result r = { .start_ns = clock_wall_ns() };
+	int64_t start_ns = clock_mono_ns();
+	struct rusage own;
+	int rc = start(c, e);
+
+	if (rc < 0)
+		return rc;
+	rc = loop(c, c->opts.duration_ns ? start_ns + c->opts.duration_ns : 0, &r);
+	r.duration_ns = clock_mono_ns() - start_ns;
+	sampler_disable(c->sampler);
+	if (rc == 0)
+		rc = sampler_drain(c->sampler, c->ingest, true);
+	ingest_finish(c->ingest);
+	watch_close(&c->watch);
+	r.counts = *ingest_counts(c->ingest);
+	if (getrusage(RUSAGE_SELF, &own) == 0)
+		r.own_ns = time_of(&own);
+	*ret = r;
+	return rc < 0 ? err_set(e, rc, "the profile cannot be kept: %s", strerror(-rc)) : 0;
+}
+
+int cpu_exec_error(const struct cpu *c)
+{
+	return c->exec_error;
+}
+
+const char *const *cpu_files(struct cpu *c)
+{
+	return dsos_files(ingest_dsos(c->ingest));
+}
+
+const struct event *cpu_event(const struct cpu *c, size_t i)
+{
+	return &c->opts.events[i];
+}
+
+size_t cpu_event_count(const struct cpu *c)
+{
+	return c->opts.event_count;
+}
+
+size_t cpu_cpu_count(const struct cpu *c)
+{
+	return c->cpus->count;
+}
+
+bool cpu_has_kernel(const struct cpu *c)
+{
+	return !c->has_no_kernel && !c->opts.is_user_only;
+}
+
+uint64_t cpu_frequency(const struct cpu *c)
+{
+	return c->opts.period ? 0 : c->opts.frequency_hz;
+}

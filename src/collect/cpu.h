@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu: records where CPU time (or any event) goes: of a command, of running processes, or
+ * of the whole machine.
+ *
+ * cpu_new() makes everything ready, the command too, which waits; cpu_run() lets it run and
+ * records until it ends; the files that the profile's addresses lie in stay open until
+ * cpu_free(), to be symbolised. One thread does it all.
+ */
+#ifndef COLLECT_CPU_H
+#define COLLECT_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "collect/attr.h"
+#include "collect/cpulist.h"
+#include "collect/events.h"
+#include "model/profile.h"
+#include "perf/ingest.h"
+
+#define CPU_EVENTS_MAX 16
+
+struct cpu_opts {
+	struct event events[CPU_EVENTS_MAX];
+	size_t event_count;    /* 0: cycles, or what stands in for them */
+	uint64_t frequency_hz; /* 0: by period */
+	uint64_t period;       /* 0: by frequency */
+	enum stack_mode stack;
+	bool is_user_only, is_kernel_only;
+	bool has_cpu_label;
+	const struct cpulist *cpus; /* only these; NULL: all that run; borrowed */
+
+	/* Who: one of the three. Borrowed. */
+	char *const *argv; /* a command, ends with NULL */
+	const pid_t *pids; /* [pid_count] */
+	size_t pid_count;
+	bool is_all;
+
+	int64_t duration_ns; /* ends it; 0: no limit */
+};
+
+struct cpu_result {
+	int status;       /* of the command: exit status, 128+N for signal N */
+	bool is_cut;      /* ended by a signal, the command still runs */
+	int64_t start_ns; /* CLOCK_REALTIME */
+	int64_t duration_ns;
+	int64_t target_ns; /* CPU time of the command and its children; 0: unknown */
+	int64_t own_ns;    /* CPU time that recording took */
+	struct ingest_counts counts;
+};
+
+struct cpu;
+
+/*
+ * Adds the sample types to the profile, which must be empty and outlive it. -EINVAL: wrong
+ * options. What is not to be had here is replaced, and said by LOG_WARN.
+ */
+int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret,
+	    struct err *e) MUST_CHECK;
+
+/*
+ * Until the command or the processes end, the time is over, or SIGINT, SIGTERM or SIGHUP
+ * comes; these go on to the command, which is waited for until the second.
+ */
+int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e) MUST_CHECK;
+
+/* The errno of a command that could not be executed; 0: that is not why cpu_run() failed. */
+int cpu_exec_error(const struct cpu *c);
+
+/* For struct symbolize_opts. Owned by c. NULL: out of memory. */
+const char *const *cpu_files(struct cpu *c);
+
+/* What is recorded: the first event, and what of it (for people). */
+const struct event *cpu_event(const struct cpu *c, size_t i);
+size_t cpu_event_count(const struct cpu *c);
+size_t cpu_cpu_count(const struct cpu *c);
+bool cpu_has_kernel(const struct cpu *c);
+uint64_t cpu_frequency(const struct cpu *c); /* 0: by period */
+
+void cpu_free(struct cpu *c);
+
+#endif

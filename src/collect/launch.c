@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void close_fd(int *fd)
+{
+	if (*fd > 0)
+		close(*fd);
+	*fd = 0;
+}
+
+/* The child's life until it is the program. Ends quietly when nobody tells it to start. */
+static _Noreturn void run_child(int go, int failure, char *const *argv, const sigset_t *mask,
+				const struct rlimit *files)
+{
+	char byte = 0;
+	int error;
+
+	while (read(go, &byte, 1) < 0 && errno == EINTR)
+		;
+	if (byte != 'g')
+		_exit(0);
+	setrlimit(RLIMIT_NOFILE, files);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+	error = errno;
+	while (write(failure, &error, sizeof error) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+int launch_new(struct launch *l, char *const *argv, const sigset_t *mask,
+	       const struct rlimit *files, struct err *e)
+{
+	int go[2], failure[2];
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	if (pipe2(failure, O_CLOEXEC) < 0) {
+		err_errno(e, "pipe");
+		goto fail_go;
+	}
+	pid = fork();
+	if (pid < 0) {
+		err_errno(e, "fork");
+		goto fail;
+	}
+	if (pid == 0) {
+		close(go[1]);
+		run_child(go[0], failure[1], argv, mask, files);
+	}
+	close(go[0]);
+	close(failure[1]);
+	*l = (struct launch){ .pid = pid, .go_fd = go[1], .failure_fd = failure[0] };
+	l->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return 0;
+
+fail:
+	close(failure[0]);
+	close(failure[1]);
+fail_go:
+	close(go[0]);
+	close(go[1]);
+	return e->code;
+}
+
+int launch_start(struct launch *l, const char *name, struct err *e)
+{
+	int error = 0;
+	ssize_t n;
+
+	while (write(l->go_fd, "g", 1) < 0 && errno == EINTR)
+		;
+	close_fd(&l->go_fd);
+	/* Closed by the exec that succeeds. */
+	do
+		n = read(l->failure_fd, &error, sizeof error);
+	while (n < 0 && errno == EINTR);
+	close_fd(&l->failure_fd);
+	if (n != (ssize_t)sizeof error)
+		return 0;
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	l->pid = 0;
+	if (error == ENOENT && !strchr(name, '/'))
+		return err_set(e, -error, "%s: command not found", name);
+	return err_set(e, -error, "%s: %s", name, strerror(error));
+}
+
+bool launch_poll(struct launch *l, int *ret_status, struct rusage *ret_usage)
+{
+	int status;
+
+	if (l->pid == 0 || wait4(l->pid, &status, WNOHANG, ret_usage) != l->pid)
+		return false;
+	l->pid = 0;
+	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return true;
+}
+
+void launch_close(struct launch *l)
+{
+	bool is_waiting = l->pid > 0 && l->go_fd > 0;
+
+	close_fd(&l->go_fd);
+	close_fd(&l->failure_fd);
+	if (l->pid_fd > 0)
+		close(l->pid_fd);
+	while (is_waiting && waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*l = (struct launch){ 0 };
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/procmaps.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "base/file.h"
+
+#define MAPS_MAX (UINT64_C(256) << 20) /* bytes of /proc/PID/maps */
+#define COMM_MAX 256                   /* bytes of /proc/PID/comm */
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static bool parse_id(const char *name, uint32_t *ret)
+{
+	char *end;
+	unsigned long v = strtoul(name, &end, 10);
+
+	if (!isdigit((unsigned char)name[0]) || *end || v > INT32_MAX)
+		return false;
+	*ret = (uint32_t)v;
+	return true;
+}
+
+static int tell_comm(struct ingest *in, const char *proc, uint32_t pid, uint32_t tid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct record r = { .type = PERF_RECORD_COMM, .comm = { .pid = pid, .tid = tid } };
+	struct err e;
+
+	buf_printf(&path, "%s/%u/task/%u/comm", proc, pid, tid);
+	if (buf_error(&path) < 0)
+		return -ENOMEM;
+	if (file_read_small(path.data, COMM_MAX, &text, &e) < 0 || text.len == 0)
+		return 0;
+	r.comm.name.bytes = (const unsigned char *)text.data;
+	r.comm.name.len = text.len - (text.data[text.len - 1] == '\n');
+	return ingest_record(in, &r, 0);
+}
+
+static int tell_threads(struct ingest *in, const char *proc, uint32_t pid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(close_dir) DIR *dir = NULL;
+	struct dirent *entry;
+	uint32_t tid;
+	int rc = 0;
+
+	buf_printf(&path, "%s/%u/task", proc, pid);
+	if (buf_error(&path) < 0)
+		return -ENOMEM;
+	dir = opendir(path.data);
+	while (rc == 0 && dir && (entry = readdir(dir)))
+		if (parse_id(entry->d_name, &tid))
+			rc = tell_comm(in, proc, pid, tid);
+	return rc;
+}
+
+static uint64_t take_hex(const char **at)
+{
+	char *end;
+	uint64_t v = strtoull(*at, &end, 16);
+
+	*at = end + (*end != '\0' && *end != '\n');
+	return v;
+}
+
+/* The kernel writes a newline in a path as \012. */
+static size_t unescape(char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++, n++) {
+		bool is_newline = len - i >= 4 && memcmp(text + i, "\\012", 4) == 0;
+
+		text[n] = is_newline ? '\n' : text[i];
+		i += is_newline ? 3 : 0;
+	}
+	return n;
+}
+
+/*
+ * One line: "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH". false: it is not executable.
+ */
+static bool parse_line(char *line, size_t len, struct record_mmap *ret)
+{
+	const char *at = line;
+	struct record_mmap m = { .has_inode = true };
+	uint64_t end;
+
+	m.start = take_hex(&at);
+	end = take_hex(&at);
+	if (end <= m.start || strnlen(at, 5) < 5 || at[2] != 'x')
+		return false;
+	at += 5;
+	m.len = end - m.start;
+	m.offset = take_hex(&at);
+	m.major = (uint32_t)take_hex(&at);
+	m.minor = (uint32_t)take_hex(&at);
+	m.ino = strtoull(at, NULL, 10);
+	at += strspn(at, "0123456789");
+	at += strspn(at, " ");
+	m.path.bytes = (const unsigned char *)at;
+	m.path.len = unescape(line + (at - line), len - (size_t)(at - line));
+	*ret = m;
+	return true;
+}
+
+static int tell_maps(struct ingest *in, const char *proc, uint32_t pid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct err e;
+	int rc = 0;
+
+	buf_printf(&path, "%s/%u/maps", proc, pid);
+	if (buf_error(&path) < 0)
+		return -ENOMEM;
+	if (file_read_small(path.data, MAPS_MAX, &text, &e) < 0)
+		return 0;
+	for (char *line = text.data, *end; rc == 0 && line && *line; line = end + 1) {
+		struct record r = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER };
+
+		end = strchr(line, '\n');
+		if (!end)
+			break;
+		*end = '\0';
+		if (!parse_line(line, (size_t)(end - line), &r.mmap))
+			continue;
+		r.mmap.pid = pid;
+		r.mmap.tid = pid;
+		rc = ingest_record(in, &r, 0);
+	}
+	return rc;
+}
+
+int procmaps_tell(struct ingest *in, const char *proc, uint32_t pid)
+{
+	int rc = tell_threads(in, proc, pid);
+
+	return rc < 0 ? rc : tell_maps(in, proc, pid);
+}
+
+int procmaps_tell_all(struct ingest *in, const char *proc, struct err *e)
+{
+	CLEANUP(close_dir) DIR *dir = opendir(proc);
+	struct dirent *entry;
+	uint32_t pid;
+
+	if (!dir)
+		return err_errno(e, "%s", proc);
+	while ((entry = readdir(dir)))
+		if (parse_id(entry->d_name, &pid) && procmaps_tell(in, proc, pid) < 0)
+			return err_nomem(e);
+	return 0;
+}
+
+static void close_file(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+uint64_t procmaps_kernel_start(const char *path)
+{
+	CLEANUP(close_file) FILE *f = fopen(path, "re");
+	char line[512];
+
+	/* It is among the first; a file that hides addresses has zeros. */
+	for (int i = 0; f && i < 1000 && fgets(line, sizeof line, f); i++)
+		if (strstr(line, " T _stext\n"))
+			return strtoull(line, NULL, 16);
+	return 0;
+}

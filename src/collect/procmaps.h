@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procmaps: processes that run already, told as perf would have told of them.
+ *
+ * Threads, their names, and executable mappings, as PERF_RECORD_COMM and MMAP2 records.
+ * Source: proc(5), /proc/PID/task/TID/comm, /proc/PID/maps.
+ */
+#ifndef COLLECT_PROCMAPS_H
+#define COLLECT_PROCMAPS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "perf/ingest.h"
+
+/* One process. One that is gone, or may not be looked at, is as if it told nothing.
+ * proc: "/proc". 0 or -ENOMEM. */
+int procmaps_tell(struct ingest *in, const char *proc, uint32_t pid) MUST_CHECK;
+
+/* All processes. */
+int procmaps_tell_all(struct ingest *in, const char *proc, struct err *e) MUST_CHECK;
+
+/* The lowest address of the kernel's code in a file like /proc/kallsyms; 0: it is not told. */
+uint64_t procmaps_kernel_start(const char *path);
+
+#endif

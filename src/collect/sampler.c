@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/sampler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "collect/ring.h"
+#include "perf/order.h"
+
+#define MIN_RING_BYTES ((size_t)64 << 10)
+#define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
+
+/* A ring and the event of ours that holds it. */
+struct source {
+	struct ring ring;
+	int fd;
+	uint64_t released; /* ring.tail when it was given back last */
+};
+
+struct sampler {
+	struct sampler_opts opts;
+	struct perf_event_attr *attrs; /* [event_count]; owned */
+	struct perf_event_attr side;
+	struct record_shape shape, side_shape;
+	struct source *sources; /* [2 * cpus]: side bands, then sampling rings; owned */
+	size_t cpu_count;
+	struct order order;
+	struct map by_id; /* event number of PERF_SAMPLE_IDENTIFIER */
+	int *fds;         /* [fd_count] attached events: sampling ones */
+	int *side_fds;    /* [side_count] */
+	size_t fd_count, fd_cap, side_count, side_cap;
+	uint64_t lost; /* samples, told by records */
+};
+
+static struct record_shape shape_of(const struct perf_event_attr *attr)
+{
+	return (struct record_shape){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.branch_sample_type = attr->branch_sample_type,
+		.regs_user = attr->sample_regs_user,
+		.regs_intr = attr->sample_regs_intr,
+		.sample_id_all = attr->sample_id_all,
+	};
+}
+
+static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
+{
+	for (size_t i = 0; i < s->opts.event_count; i++) {
+		int rc;
+
+		s->attrs[i] = attr_sampling(&s->opts.events[i], &s->opts.attr);
+		rc = attr_probe(&s->attrs[i], s->opts.events[i].name, ret_no_kernel, e);
+		if (rc < 0)
+			return rc;
+	}
+	s->shape = shape_of(&s->attrs[0]);
+	s->side = attr_side_band(&s->opts.attr);
+	s->side.wakeup_watermark = (uint32_t)(s->opts.side_bytes / 2);
+	s->side_shape = shape_of(&s->side);
+	return 0;
+}
+
+/* One ring, with as much of *bytes as can be locked. */
+static int open_source(struct source *source, const struct attr_opts *o, uint32_t cpu,
+		       size_t *bytes, struct err *e)
+{
+	struct perf_event_attr attr = attr_anchor(o);
+	int rc;
+
+	attr.wakeup_watermark = (uint32_t)(*bytes / 2);
+	source->fd = attr_open(&attr, 0, (int)cpu);
+	if (source->fd < 0)
+		return attr_explain(source->fd, "dummy", 0, e);
+	rc = ring_open(&source->ring, source->fd, *bytes);
+	while (rc == -EPERM && *bytes > MIN_RING_BYTES) {
+		*bytes /= 2;
+		rc = ring_open(&source->ring, source->fd, *bytes);
+	}
+	if (rc == -EPERM)
+		return err_set(e, rc,
+			       "no memory may be locked for the rings; raise 'ulimit -l' or "
+			       "kernel.perf_event_mlock_kb");
+	return rc < 0 ? err_set(e, rc, "ring of CPU %u: %s", cpu, strerror(-rc)) : 0;
+}
+
+static int open_sources(struct sampler *s, struct err *e)
+{
+	size_t ring_bytes = s->opts.ring_bytes, side_bytes = s->opts.side_bytes;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->cpu_count; i++)
+		rc = open_source(&s->sources[i], &s->opts.attr, s->opts.cpus->cpus[i], &side_bytes,
+				 e);
+	for (size_t i = 0; rc == 0 && i < s->cpu_count; i++)
+		rc = open_source(&s->sources[s->cpu_count + i], &s->opts.attr,
+				 s->opts.cpus->cpus[i], &ring_bytes, e);
+	if (rc == 0 && (ring_bytes < s->opts.ring_bytes || side_bytes < s->opts.side_bytes))
+		log_msg(LOG_WARN, "sampler",
+			"rings of %zu KiB instead of %zu: more samples may be lost; raise "
+			"'ulimit -l' or kernel.perf_event_mlock_kb",
+			ring_bytes >> 10, s->opts.ring_bytes >> 10);
+	s->opts.ring_bytes = ring_bytes;
+	return rc;
+}
+
+int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no_kernel,
+		struct err *e)
+{
+	struct sampler *s = calloc(1, sizeof *s);
+	int rc = -ENOMEM;
+
+	if (!s)
+		return err_nomem(e);
+	s->opts = *o;
+	s->cpu_count = o->cpus->count;
+	s->attrs = calloc(o->event_count, sizeof *s->attrs);
+	s->sources = calloc(2 * s->cpu_count, sizeof *s->sources);
+	if (!s->attrs || !s->sources) {
+		err_nomem(e);
+		goto fail;
+	}
+	for (size_t i = 0; i < 2 * s->cpu_count; i++)
+		s->sources[i].fd = -1;
+	rc = probe(s, ret_no_kernel, e);
+	if (rc == 0)
+		rc = open_sources(s, e);
+	if (rc < 0)
+		goto fail;
+	*ret = s;
+	return 0;
+
+fail:
+	sampler_free(s);
+	return rc;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->fd_count; i++)
+		close(s->fds[i]);
+	for (size_t i = 0; i < s->side_count; i++)
+		close(s->side_fds[i]);
+	for (size_t i = 0; s->sources && i < 2 * s->cpu_count; i++) {
+		ring_close(&s->sources[i].ring);
+		if (s->sources[i].fd >= 0)
+			close(s->sources[i].fd);
+	}
+	order_fini(&s->order);
+	map_fini(&s->by_id);
+	free(s->fds);
+	free(s->side_fds);
+	free(s->sources);
+	free(s->attrs);
+	free(s);
+}
+
+static int append_fd(int **fds, size_t *count, size_t *cap, int fd)
+{
+	if (*count == *cap) {
+		size_t n = *cap ? 2 * *cap : 16;
+		int *grown = reallocarray(*fds, n, sizeof *grown);
+
+		if (!grown)
+			return -ENOMEM;
+		*fds = grown;
+		*cap = n;
+	}
+	(*fds)[(*count)++] = fd;
+	return 0;
+}
+
+/* An event of a thread on one CPU, that writes to the ring of source. */
+static int open_event(struct perf_event_attr *attr, const char *name, pid_t tid, uint32_t cpu,
+		      const struct source *source, struct err *e)
+{
+	int fd = attr_open(attr, tid, (int)cpu);
+
+	if (fd < 0)
+		return attr_explain(fd, name, tid, e);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, source->fd) < 0) {
+		err_errno(e, "event '%s': cannot write to the ring of CPU %u", name, cpu);
+		close(fd);
+		return e->code;
+	}
+	return fd;
+}
+
+static int remember(struct sampler *s, int fd, size_t event, struct err *e)
+{
+	uint64_t id;
+
+	if (append_fd(&s->fds, &s->fd_count, &s->fd_cap, fd) < 0) {
+		close(fd);
+		return err_nomem(e);
+	}
+	if (!s->opts.attr.has_identifier)
+		return 0;
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return err_errno(e, "event '%s'", s->opts.events[event].name);
+	return map_put(&s->by_id, id, (uint32_t)event) < 0 ? err_nomem(e) : 0;
+}
+
+int sampler_attach(struct sampler *s, pid_t tid, struct err *e)
+{
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		uint32_t cpu = s->opts.cpus->cpus[i];
+		int fd = open_event(&s->side, "dummy", tid, cpu, &s->sources[i], e);
+
+		if (fd < 0)
+			return fd;
+		if (append_fd(&s->side_fds, &s->side_count, &s->side_cap, fd) < 0) {
+			close(fd);
+			return err_nomem(e);
+		}
+		for (size_t j = 0; j < s->opts.event_count; j++) {
+			int rc;
+
+			fd = open_event(&s->attrs[j], s->opts.events[j].name, tid, cpu,
+					&s->sources[s->cpu_count + i], e);
+			if (fd < 0)
+				return fd;
+			rc = remember(s, fd, j, e);
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+void sampler_enable_side(struct sampler *s)
+{
+	for (size_t i = 0; i < s->side_count; i++)
+		ioctl(s->side_fds[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sampler_enable(struct sampler *s)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sampler_disable(struct sampler *s)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->side_count; i++)
+		ioctl(s->side_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+size_t sampler_fd_count(const struct sampler *s)
+{
+	return 2 * s->cpu_count;
+}
+
+int sampler_fd(const struct sampler *s, size_t i)
+{
+	return s->sources[i].fd;
+}
+
+size_t sampler_ring_bytes(const struct sampler *s)
+{
+	return s->opts.ring_bytes;
+}
+
+static bool is_side(const struct sampler *s, uint32_t source)
+{
+	return source < s->cpu_count;
+}
+
+static const struct record_shape *shape_for(const struct sampler *s, uint32_t source)
+{
+	return is_side(s, source) ? &s->side_shape : &s->shape;
+}
+
+/* The time of a source's next record; false: it has none. */
+static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
+{
+	const unsigned char *bytes;
+	size_t len;
+
+	if (!ring_peek(&s->sources[source].ring, &bytes, &len))
+		return false;
+	*ret = record_peek_time(shape_for(s, source), bytes, len);
+	return true;
+}
+
+/* All sources that have a record. The side bands are looked at last: what they tell up to a
+ * time is then there for all samples up to it. */
+static int gather(struct sampler *s)
+{
+	s->order.count = 0;
+	for (uint32_t i = (uint32_t)(2 * s->cpu_count); i > 0; i--) {
+		uint64_t time;
+
+		ring_refresh(&s->sources[i - 1].ring);
+		if (next_time(s, i - 1, &time) && order_put(&s->order, i - 1, time) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
+		   const unsigned char *bytes, size_t len)
+{
+	struct record r;
+	struct err e;
+	uint32_t event = 0;
+
+	if (record_decode(&r, shape_for(s, source), bytes, len, &e) < 0) {
+		ingest_count_bad(in);
+		return 0;
+	}
+	r.cpu = s->opts.cpus->cpus[source % s->cpu_count];
+	if (r.type == PERF_RECORD_LOST && is_side(s, source)) {
+		ingest_count_lost_side(in, r.lost.count);
+		return 0;
+	}
+	if (r.type == PERF_RECORD_LOST)
+		s->lost += r.lost.count;
+	if (r.type == PERF_RECORD_SAMPLE && s->opts.attr.has_identifier)
+		event = map_get(&s->by_id, r.identifier);
+	return ingest_record(in, &r, event);
+}
+
+/* The first source's next record. */
+static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
+{
+	struct source *from = &s->sources[source];
+	const unsigned char *bytes;
+	uint64_t time;
+	size_t len;
+	int rc;
+
+	if (!ring_peek(&from->ring, &bytes, &len)) {
+		order_drop(&s->order);
+		return 0;
+	}
+	rc = hand_on(s, source, in, bytes, len);
+	ring_skip(&from->ring, len);
+	if (from->ring.tail - from->released >= RELEASE_BYTES) {
+		ring_release(&from->ring);
+		from->released = from->ring.tail;
+	}
+	if (next_time(s, source, &time))
+		order_advance(&s->order, time);
+	else
+		order_drop(&s->order);
+	return rc;
+}
+
+/* What the kernel counted but wrote no record of, because nothing came after it. */
+static void count_rest(struct sampler *s, struct ingest *in)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < s->fd_count; i++) {
+		uint64_t values[2]; /* value, lost */
+
+		if (s->shape.read_format == PERF_FORMAT_LOST &&
+		    read(s->fds[i], values, sizeof values) == (ssize_t)sizeof values)
+			lost += values[1];
+	}
+	if (lost > s->lost)
+		ingest_count_lost(in, lost - s->lost);
+}
+
+int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
+{
+	/* Read before the rings: what is not in them now is younger. */
+	uint64_t horizon = (uint64_t)(clock_mono_ns() - SAMPLER_LAG_NS);
+	struct order_entry first;
+	int rc = gather(s);
+
+	while (rc == 0 && order_first(&s->order, &first) && (is_end || first.time <= horizon))
+		rc = drain_one(s, first.source, in);
+	for (size_t i = 0; i < 2 * s->cpu_count; i++) {
+		ring_release(&s->sources[i].ring);
+		s->sources[i].released = s->sources[i].ring.tail;
+	}
+	if (rc == 0 && is_end)
+		count_rest(s, in);
+	return rc;
+}

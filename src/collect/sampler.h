@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler: perf events on the threads or CPUs that are asked for, and their records in the
+ * order of time.
+ *
+ * Two rings a CPU: one that all sampling events of the CPU write to, and a side band of its
+ * own for what tells of processes and mappings, so that samples that are lost never lose a
+ * mapping. The rings belong to events of our own (anchors), and outlive every thread.
+ *
+ * Records stay in their rings until they are older than SAMPLER_LAG_NS, because another CPU
+ * may still be writing an earlier one.
+ */
+#ifndef COLLECT_SAMPLER_H
+#define COLLECT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "collect/attr.h"
+#include "collect/cpulist.h"
+#include "perf/ingest.h"
+
+#define SAMPLER_LAG_NS INT64_C(2000000) /* far more than a CPU needs to write one record */
+
+struct sampler_opts {
+	const struct event *events; /* [event_count]; borrowed */
+	size_t event_count;
+	struct attr_opts attr;
+	const struct cpulist *cpus; /* borrowed */
+	size_t ring_bytes;          /* of each sampling ring; a power of two */
+	size_t side_bytes;          /* of each side band; a power of two */
+};
+
+struct sampler;
+
+/*
+ * Finds what can be had of the events (*ret_no_kernel: only user code), and makes the rings,
+ * smaller ones when the memory that may be locked does not suffice (said by LOG_WARN).
+ * -ENOENT: an event that this machine has not; else the reason and the remedy.
+ */
+int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no_kernel,
+		struct err *e) MUST_CHECK;
+void sampler_free(struct sampler *s);
+
+/* Attaches to a thread, or to all of each CPU (-1). -ESRCH: it is gone. */
+int sampler_attach(struct sampler *s, pid_t tid, struct err *e) MUST_CHECK;
+
+/* The side band first, so that all that changes from then on is told. */
+void sampler_enable_side(struct sampler *s);
+void sampler_enable(struct sampler *s);
+void sampler_disable(struct sampler *s);
+
+/* Descriptors that become readable when a ring fills up: [sampler_fd_count]. */
+size_t sampler_fd_count(const struct sampler *s);
+int sampler_fd(const struct sampler *s, size_t i);
+
+/* Hands on all records that are old enough; with is_end all that there are, and counts what
+ * was lost without a record. -ENOMEM or the failure of the profile. */
+int sampler_drain(struct sampler *s, struct ingest *in, bool is_end) MUST_CHECK;
+
+size_t sampler_ring_bytes(const struct sampler *s); /* of each sampling ring */
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/procmaps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "tap.h"
+
+static char root[] = "/tmp/auger-proc-XXXXXX";
+
+static void write_file(const char *path, const char *content)
+{
+	char full[256];
+	FILE *f;
+
+	snprintf(full, sizeof full, "%s/%s", root, path);
+	for (char *slash = strchr(full + sizeof root, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(full, 0755);
+		*slash = '/';
+	}
+	f = fopen(full, "w");
+	if (!CHECK(f != NULL))
+		return;
+	fputs(content, f);
+	fclose(f);
+}
+
+static void remove_root(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof command, "rm -rf %s", root);
+	CHECK_INT(system(command), 0);
+}
+
+static void make_root(void)
+{
+	CHECK(mkdtemp(root) != NULL);
+	write_file("12/task/12/comm", "main\n");
+	write_file("12/task/13/comm", "a worker\n");
+	write_file("12/maps",
+		   "55d0c0000000-55d0c0001000 r--p 00000000 08:01 77 /usr/bin/x\n"
+		   "55d0c0001000-55d0c0003000 r-xp 00001000 08:01 77         /usr/bin/x y\n"
+		   "55d0c0003000-55d0c0004000 rw-p 00003000 08:01 77 /usr/bin/x\n"
+		   "7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+		   "7f0000002000-7f0000003000 r-xp 00000000 00:05 99 /tmp/a\\012b (deleted)\n"
+		   "7ffd00000000-7ffd00001000 r-xp 00000000 00:00 0 [vdso]\n"
+		   "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
+		   "garbage\n"
+		   "12-1 r-xp 00000000 00:00 0 /x\n"
+		   "7f0000009000-7f000000a000 r-xp");
+	write_file("14/task/14/comm", "kthread\n");
+	write_file("self/maps", "00400000-00500000 r-xp 00000000 08:01 1 /no\n");
+	write_file("kallsyms", "0000000000000000 A x\nffffffff81000000 T startup\n"
+			       "ffffffff81000040 T _stext\nffffffff81000040 T _text\n");
+	write_file("hidden", "0000000000000000 T _stext\n");
+}
+
+/* The sample's leaf and comm as text. */
+static const char *sample_text(struct ingest *in, struct profile *p, uint32_t tid, uint64_t ip,
+			       struct buf *out)
+{
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_USER,
+			    .pid = tid == 13 ? 12 : tid,
+			    .tid = tid };
+	const struct label *labels;
+	struct location l;
+	struct sample s;
+	size_t count;
+
+	r.sample.ip = ip;
+	CHECK_INT(ingest_record(in, &r, 0), 0);
+	s = profile_get_sample(p, profile_sample_count(p) - 1);
+	l = profile_get_location(p, profile_get_node(p, s.node).location);
+	labels = profile_get_labels(p, s.labels, &count);
+	buf_clear(out);
+	if (l.line_count)
+		buf_put_str(out,
+			    profile_text(p, profile_get_function(p, l.lines[0].function)->name));
+	else
+		buf_printf(out, "%s+%llx", profile_text(p, profile_get_mapping(p, l.mapping)->path),
+			   (unsigned long long)l.address);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(profile_text(p, labels[i].key), "comm") == 0)
+			buf_printf(out, " by %s", profile_text(p, labels[i].str));
+	return out->data;
+}
+
+static void test_tell(void)
+{
+	static const struct ingest_event event = { "cpu", "nanoseconds", 1 };
+	static const struct {
+		uint32_t tid;
+		uint64_t ip;
+		const char *want;
+	} rows[] = {
+		{ 12, 0x55d0c0001010, "/usr/bin/x y+1010 by main" },
+		{ 13, 0x55d0c0002010, "/usr/bin/x y+2010 by a worker" },
+		{ 12, 0x55d0c0003010, "[unknown] by main" },
+		{ 12, 0x7f0000000010, "/tmp/perf-12.map+7f0000000010 by main" },
+		{ 12, 0x7f0000002010, "/tmp/a\nb+10 by main" },
+		{ 12, 0x7ffd00000020, "[vdso]+20 by main" },
+		{ 12, 0xffffffffff600400, "[vsyscall] by main" },
+		{ 14, 0x10, "[unknown] by kthread" },
+	};
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct profile *p = profile_new();
+	struct ingest *in =
+		ingest_new(&(struct ingest_opts){ .dsos = { .profile = p } }, &event, 1);
+	struct err e;
+
+	CHECK_INT(procmaps_tell_all(in, root, &e), 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		CHECK_STR(sample_text(in, p, rows[i].tid, rows[i].ip, &got), rows[i].want);
+	CHECK_INT(procmaps_tell(in, root, 99), 0); /* gone */
+	CHECK_INT(procmaps_tell_all(in, "/nowhere", &e), -ENOENT);
+	ingest_free(in);
+	profile_free(p);
+}
+
+static void test_kernel_start(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/kallsyms", root);
+	CHECK(procmaps_kernel_start(path) == UINT64_C(0xffffffff81000040));
+	snprintf(path, sizeof path, "%s/hidden", root);
+	CHECK(procmaps_kernel_start(path) == 0);
+	CHECK(procmaps_kernel_start("/nowhere") == 0);
+}
+
+int main(void)
+{
+	make_root();
+	TAP_CASE(test_tell);
+	TAP_CASE(test_kernel_start);
+	remove_root();
+	return tap_done();
+}
