@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 
 static const struct cmd *const cmds[] = {
+	&cmd_record,
 	NULL,
 };
 

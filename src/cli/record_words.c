@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/record_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "cli/load.h"
+#include "model/units.h"
+#include "view/flat.h"
+
+#define HOTTEST 5          /* functions in the summary */
+#define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
+
+/* An argument as a shell would take it. */
+static void put_argument(struct buf *out, const char *arg)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+
+	if (arg[0] && strspn(arg, plain) == strlen(arg)) {
+		buf_put_str(out, arg);
+		return;
+	}
+	buf_put_byte(out, '\'');
+	for (; *arg; arg++) {
+		if (*arg == '\'')
+			buf_put_str(out, "'\\''");
+		else
+			buf_put_byte(out, (unsigned char)*arg);
+	}
+	buf_put_byte(out, '\'');
+}
+
+static void put_who(struct buf *out, const struct cpu_opts *o)
+{
+	buf_put_str(out, o->pid_count ? "processes:" : "processes: all");
+	for (size_t i = 0; i < o->pid_count; i++)
+		buf_printf(out, " %d", (int)o->pids[i]);
+}
+
+/* "cpu-clock, 999 Hz, frame pointers, user code only" */
+static void put_how(struct buf *out, const struct cpu_opts *o, const struct cpu *c)
+{
+	for (size_t i = 0; i < cpu_event_count(c); i++)
+		buf_printf(out, "%s%s", i ? " and " : "", cpu_event(c, i)->name);
+	if (o->period)
+		buf_printf(out, ", each %llu", (unsigned long long)o->period);
+	else if (cpu_event(c, 0)->is_rare)
+		buf_put_str(out, ", each one");
+	else
+		buf_printf(out, ", %llu Hz", (unsigned long long)cpu_frequency(c));
+	buf_put_str(out, o->stack == STACK_FP ? ", stacks by frame pointers" : ", no stacks");
+	if (!cpu_has_kernel(c))
+		buf_put_str(out, ", user code only");
+	if (o->is_kernel_only)
+		buf_put_str(out, ", kernel code only");
+}
+
+/* Moves the text of out to a comment. */
+static void add_comment(struct profile *p, struct buf *out)
+{
+	CLEANUP(buf_fini) struct buf line = { 0 };
+
+	utf8_put_visible(&line, out->data ? out->data : "", out->len);
+	if (line.data)
+		profile_add_comment(p, line.data);
+	buf_clear(out);
+}
+
+static void put_counts(struct buf *out, const struct cpu_result *r)
+{
+	const struct ingest_counts *n = &r->counts;
+
+	buf_printf(out, "samples: %llu, lost: %llu", (unsigned long long)n->samples,
+		   (unsigned long long)n->lost);
+	if (n->lost_side)
+		buf_printf(out, ", lost records of processes: %llu",
+			   (unsigned long long)n->lost_side);
+	if (n->throttled)
+		buf_printf(out, ", throttled: %llu times", (unsigned long long)n->throttled);
+	if (n->cut)
+		buf_printf(out, ", stacks cut at kernel.perf_event_max_stack: %llu",
+			   (unsigned long long)n->cut);
+	if (n->unknown)
+		buf_printf(out, ", frames in unknown code: %llu", (unsigned long long)n->unknown);
+	if (n->bad)
+		buf_printf(out, ", broken records: %llu", (unsigned long long)n->bad);
+}
+
+static void put_info(struct profile *p, const struct cpu_opts *o, const struct cpu *c,
+		     const struct cpu_result *r)
+{
+	struct profile_info *info = profile_info(p);
+	const struct event *event = cpu_event(c, 0);
+
+	info->time_ns = r->start_ns;
+	info->duration_ns = r->duration_ns;
+	info->period_type.type = profile_str(p, event_sample_type(event));
+	info->period_type.unit = profile_str(p, event->unit);
+	if (o->period)
+		info->period = (int64_t)o->period;
+	else if (event->is_rare)
+		info->period = 1;
+	else if (event->is_clock)
+		info->period = NS_PER_S / (int64_t)cpu_frequency(c);
+}
+
+void record_put_comments(struct profile *p, const struct cpu_opts *o, const struct cpu *c,
+			 const struct cpu_result *r)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	struct utsname host;
+
+	put_info(p, o, c, r);
+	for (size_t i = 0; o->argv && o->argv[i]; i++) {
+		buf_put_str(&out, i ? " " : "command: ");
+		put_argument(&out, o->argv[i]);
+	}
+	if (o->argv)
+		add_comment(p, &out);
+	if (!o->argv || o->is_all || o->pid_count) {
+		put_who(&out, o);
+		add_comment(p, &out);
+	}
+	put_how(&out, o, c);
+	add_comment(p, &out);
+	put_counts(&out, r);
+	add_comment(p, &out);
+	if (r->target_ns) {
+		buf_put_str(&out, "CPU time of the command: ");
+		units_put(&out, r->target_ns, "nanoseconds");
+		add_comment(p, &out);
+	}
+	if (uname(&host) == 0) {
+		buf_printf(&out, "host: %s, %s %s %s, %zu of %ld CPUs", host.nodename, host.sysname,
+			   host.release, host.machine, cpu_cpu_count(c),
+			   sysconf(_SC_NPROCESSORS_ONLN));
+		add_comment(p, &out);
+	}
+	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
+}
+
+/* "4,660": digits in groups of three. */
+static void put_grouped(struct buf *out, uint64_t value)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_put_byte(out, ',');
+		buf_put_byte(out, (unsigned char)digits[i]);
+	}
+}
+
+static size_t distinct_stacks(const struct profile *p)
+{
+	size_t nodes = profile_node_count(p), count = 0;
+	unsigned char *seen = calloc(nodes, 1);
+
+	for (size_t i = 0; seen && i < profile_sample_count(p); i++) {
+		uint32_t node = profile_get_sample(p, i).node;
+
+		count += !seen[node];
+		seen[node] = 1;
+	}
+	free(seen);
+	return count;
+}
+
+static void put_first_line(struct buf *out, const struct profile *p, const struct cpu *c,
+			   const struct cpu_result *r)
+{
+	put_grouped(out, r->counts.samples);
+	buf_put_str(out, " samples of ");
+	for (size_t i = 0; i < cpu_event_count(c); i++)
+		buf_printf(out, "%s%s", i ? " and " : "", cpu_event(c, i)->name);
+	buf_put_str(out, " in ");
+	units_put(out, r->duration_ns, "nanoseconds");
+	buf_put_str(out, ", ");
+	put_grouped(out, distinct_stacks(p));
+	buf_put_str(out, " distinct stacks, ");
+	if (r->counts.lost)
+		put_grouped(out, r->counts.lost);
+	buf_put_str(out, r->counts.lost ? " LOST" : "none lost");
+	buf_put_str(out, "; recording took ");
+	units_put(out, r->own_ns, "nanoseconds");
+	buf_put_str(out, " of CPU\n");
+}
+
+/* What makes the profile less than it looks. */
+static void put_caveats(struct buf *out, const struct profile *p, const struct cpu *c,
+			const struct cpu_result *r)
+{
+	const struct ingest_counts *n = &r->counts;
+	int64_t sampled = 0;
+
+	if (n->throttled)
+		buf_printf(out,
+			   "  the kernel paused sampling %llu times "
+			   "(kernel.perf_event_max_sample_rate, perf_cpu_time_max_percent)\n",
+			   (unsigned long long)n->throttled);
+	if (n->lost_side)
+		buf_printf(out, "  %llu records of new mappings are lost: frames may be unknown\n",
+			   (unsigned long long)n->lost_side);
+	if (n->cut)
+		buf_printf(out,
+			   "  %llu stacks are cut at their outer end; 'sysctl "
+			   "kernel.perf_event_max_stack=1000' lets the kernel walk further\n",
+			   (unsigned long long)n->cut);
+	if (!cpu_event(c, 0)->is_clock || !cpu_has_kernel(c) || r->target_ns < NS_PER_S / 10)
+		return;
+	for (size_t i = 0; i < profile_sample_count(p); i++)
+		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
+	if ((double)sampled < (1 - UNSEEN_PERCENT / 100) * (double)r->target_ns) {
+		buf_printf(out,
+			   "  %.0f %% of the CPU time was not sampled: processes that live less "
+			   "than a period are not seen; -F raises the rate, -a sees them\n",
+			   100 - 100 * (double)sampled / (double)r->target_ns);
+	}
+}
+
+static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
+{
+	struct flat flat;
+	uint32_t *rows = NULL;
+	size_t count = 0;
+	int rc = flat_init(&flat, p, FRAME_BY_FUNCTION, profile_default_type(p), -1, e);
+
+	if (rc < 0)
+		return rc;
+	rc = flat_sorted(&flat, FLAT_BY_SELF, &rows, &count, e);
+	for (size_t i = 0; i < count && i < HOTTEST; i++) {
+		const struct flat_row *row = &flat.rows[rows[i]];
+		const char *name = flat_name(&flat, rows[i]), *module = flat_module(&flat, rows[i]);
+
+		if (row->self == 0)
+			break;
+		buf_printf(out, "  %5.1f %%  ",
+			   100 * (double)row->self / (double)flat.rows[FLAT_ROOT].total);
+		utf8_put_visible(out, name, utf8_fit(name, strlen(name), 60));
+		if (module[0]) {
+			buf_put_str(out, "  ");
+			utf8_put_visible(out, module, strlen(module));
+		}
+		buf_put_byte(out, '\n');
+	}
+	free(rows);
+	flat_fini(&flat);
+	return rc;
+}
+
+static void put_next_steps(struct buf *out, const char *path)
+{
+	const char *file = path ? path : DEFAULT_PROFILE;
+
+	if (strcmp(file, "-") == 0)
+		return;
+	buf_put_str(out, "next: auger report");
+	if (path) {
+		buf_put_byte(out, ' ');
+		put_argument(out, path);
+	}
+	buf_put_str(out, "   or   auger flame ");
+	if (path) {
+		put_argument(out, path);
+		buf_put_byte(out, ' ');
+	}
+	buf_put_str(out, "-o flame.svg\n");
+}
+
+void record_print_summary(const struct profile *p, const struct cpu *c, const struct cpu_result *r,
+			  const char *path)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	struct err e;
+
+	buf_put_str(&out, "auger: ");
+	put_first_line(&out, p, c, r);
+	put_caveats(&out, p, c, r);
+	if (put_hottest(&out, p, &e) < 0)
+		buf_printf(&out, "  %s\n", e.msg);
+	put_next_steps(&out, path);
+	if (buf_error(&out) == 0)
+		fputs(out.data, stderr);
+}
