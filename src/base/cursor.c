@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/cursor.h"
 
+#include <endian.h>
 #include <string.h>
 
 struct cursor cursor_make(const void *bytes, size_t len)
@@ -34,36 +35,42 @@ void cursor_skip(struct cursor *c, size_t len)
 	cursor_bytes(c, len);
 }
 
-static uint64_t little_endian(struct cursor *c, size_t len)
-{
-	const unsigned char *bytes = cursor_bytes(c, len);
-	uint64_t value = 0;
-
-	if (!bytes)
-		return 0;
-	for (size_t i = 0; i < len; i++)
-		value |= (uint64_t)bytes[i] << (8 * i);
-	return value;
-}
-
 uint8_t cursor_u8(struct cursor *c)
 {
-	return (uint8_t)little_endian(c, 1);
+	if (c->at < c->end)
+		return *c->at++;
+	c->bad = true;
+	return 0;
 }
 
 uint16_t cursor_u16(struct cursor *c)
 {
-	return (uint16_t)little_endian(c, 2);
+	const unsigned char *bytes = cursor_bytes(c, 2);
+	uint16_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, 2);
+	return le16toh(value);
 }
 
 uint32_t cursor_u32(struct cursor *c)
 {
-	return (uint32_t)little_endian(c, 4);
+	const unsigned char *bytes = cursor_bytes(c, 4);
+	uint32_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, 4);
+	return le32toh(value);
 }
 
 uint64_t cursor_u64(struct cursor *c)
 {
-	return little_endian(c, 8);
+	const unsigned char *bytes = cursor_bytes(c, 8);
+	uint64_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, 8);
+	return le64toh(value);
 }
 
 uint64_t cursor_varint(struct cursor *c)
