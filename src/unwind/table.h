@@ -16,11 +16,13 @@
 #ifndef UNWIND_TABLE_H
 #define UNWIND_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/elf_image.h"
 #include "base/err.h"
 #include "base/macros.h"
-#include "base/elf_image.h"
 
 /* DWARF's numbers of the registers that matter. */
 enum {
@@ -34,14 +36,21 @@ enum {
 	UNWIND_REG_COUNT = 32,
 };
 
+/* The registers that a rule tells of. */
+enum {
+	UNWIND_RA,  /* the return address */
+	UNWIND_FP,  /* the arch's fp */
+	UNWIND_AUX, /* the arch's aux */
+	UNWIND_SAVES,
+};
+
 /* What differs between machines. */
 struct unwind_arch {
-	uint16_t machine;      /* EM_X86_64, EM_AARCH64 */
-	uint8_t sp, fp;        /* DWARF numbers */
-	uint8_t aux;           /* one more register that is followed from frame to frame */
-	uint8_t ra;            /* DWARF column of the return address */
-	uint16_t context_regs; /* bytes from the sp in a signal frame to its saved registers */
-	uint64_t address_mask; /* bits of a return address; the rest is a signature of it */
+	uint16_t machine;           /* EM_X86_64, EM_AARCH64 */
+	uint8_t sp;                 /* DWARF number */
+	uint8_t save[UNWIND_SAVES]; /* DWARF numbers (columns) of UNWIND_RA, _FP, _AUX */
+	bool is_ra_pushed;          /* by the call; else it is in a register at first */
+	uint64_t address_mask;      /* bits of a return address; the rest is its signature */
 };
 
 /* NULL: not a machine that we know. */
@@ -72,13 +81,13 @@ enum unwind_save {
 };
 
 struct unwind_rule {
-	uint8_t cfa;         /* enum unwind_cfa */
-	uint8_t reg;         /* DWARF number, for REG, DEREF, PLT */
-	uint8_t ra, fp, aux; /* enum unwind_save */
-	uint8_t is_signal;   /* 1: the caller was interrupted, it did not call */
-	int16_t add;         /* bytes */
-	int32_t offset;      /* bytes */
-	int32_t ra_at, fp_at, aux_at;
+	uint8_t cfa;                /* enum unwind_cfa */
+	uint8_t reg;                /* DWARF number, for REG, DEREF, PLT */
+	uint8_t save[UNWIND_SAVES]; /* enum unwind_save */
+	uint8_t is_signal;          /* 1: the caller was interrupted, it did not call */
+	int16_t add;                /* bytes */
+	int32_t offset;             /* bytes */
+	int32_t at[UNWIND_SAVES];   /* bytes, or a register's number */
 };
 
 struct unwind_table; /* opaque, read-only */
@@ -105,6 +114,9 @@ void unwind_table_free(struct unwind_table *t); /* NULL is allowed */
 /* vaddr: as the file was linked. Never NULL: outside of all code it is a gap's. Lives as long
  * as the table. */
 const struct unwind_rule *unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
+
+/* Does it describe any function? */
+bool unwind_table_describes_any(const struct unwind_table *t);
 
 struct unwind_table_size unwind_table_measure(const struct unwind_table *t);
 
