@@ -14,21 +14,23 @@
 struct unwind_self; /* the process' code at a time */
 
 /*
- * From /proc/self/maps. old: tables of files that were there are taken over from it; NULL at
- * first. old stays valid and must be freed, but only when no walk uses it any more (also
- * one that a signal interrupted). Files without code that we know are frame-pointer maps.
- * -ENOMEM, or the errno of reading /proc/self/maps.
+ * From /proc/self/maps. old: what was made before, whose tables of files that are still there
+ * move over; NULL at first. old stays usable, and must be freed before the new one is, but
+ * not while a walk uses it (also one that a signal interrupted). Code that is in no ELF file,
+ * or in one that is gone, is walked by frame pointers.
+ * -ENOMEM, -ENOTSUP on other machines than x86-64 and AArch64, or the errno of reading
+ * /proc/self/maps.
  */
 int unwind_self_new(struct unwind_self *old, struct unwind_self **ret, struct err *e) MUST_CHECK;
 void unwind_self_free(struct unwind_self *self); /* NULL is allowed */
 
 const struct unwind_space *unwind_self_space(const struct unwind_self *self);
 
-/* One past the calling thread's stack. Not in a signal handler; ask once a thread. 0: not
- * known. */
+/* One past the mapping that the calling thread's stack lies in; the same for all the thread's
+ * life, so ask once a thread. Reads /proc/self/maps. 0: not known. */
 uint64_t unwind_self_stack_end(void);
 
-/* The registers of the function it stands in. */
+/* The registers of the function it stands in; none on other machines than the two. */
 static inline __attribute__((always_inline)) void unwind_self_regs(struct unwind_regs *regs)
 {
 	uint64_t ip, sp, fp;
@@ -51,7 +53,7 @@ static inline __attribute__((always_inline)) void unwind_self_regs(struct unwind
 	unwind_regs_set(regs, UNWIND_ARM64_FP, fp);
 	unwind_regs_set(regs, UNWIND_ARM64_LR, lr);
 #else
-#error "unwinding knows x86-64 and AArch64"
+	ip = sp = fp = 0;
 #endif
 	regs->ip = ip;
 }

@@ -3,16 +3,16 @@
  * splice: the outer frames of a stack whose copy ended too early, from what the same thread
  * showed before.
  *
- * A thread's outer frames change seldom. Of the last known stack of a thread we keep each
- * frame's (sp, pc). When a later copy ends, and its last frame has the same sp and the same
- * pc as one of those, that frame was most likely never left, and what lay above still does.
+ * A thread's outer frames change seldom. Of its last known stack we keep where each caller's
+ * frame starts and what it was doing: (sp, pc). When a later copy ends in a frame with the
+ * same sp and the same pc as one of those, and so do the frames before it, then that frame
+ * was most likely never left, and above it is what was there.
  *
- * "Most likely" is not enough for code that comes to the same depth on several ways (a
- * recursion with two calls). Nothing in such a copy tells one way from the other, so we
- * learn where it happens: whenever two stacks of the thread agree in a frame and differ
- * above it, the pc of that frame proves nothing any more in this thread, and copies that
- * end there stay truncated. Also, a copy must agree with what is known in its last
- * SPLICE_RUN frames (or all of them), not in one.
+ * "Most likely" is not enough for code that comes to the same depth on several ways, as a
+ * recursion with two calls does. Nothing in such a copy tells one way from the other. So we
+ * learn where it happens: whenever two stacks of a thread agree in a frame and differ in its
+ * caller, the pc of that frame proves nothing any more in this thread, and copies that end
+ * there stay truncated.
  */
 #ifndef UNWIND_SPLICE_H
 #define UNWIND_SPLICE_H
@@ -22,14 +22,14 @@
 
 #include "unwind/walk.h"
 
-#define SPLICE_RUN 4      /* frames at the end of a copy that must agree */
-#define SPLICE_DOUBTS 256 /* pcs that prove nothing; more: this thread is not spliced */
+#define SPLICE_RUN 4      /* frames at the end of a copy that must agree, if it has as many */
+#define SPLICE_DOUBTS 256 /* pcs that prove nothing; with more, a thread is not spliced */
 
 /* What is known of one thread. All zero is a thread that nothing is known of. */
 struct splice {
-	struct unwind_frame *frames; /* [count], innermost first, sp growing; owned */
+	struct unwind_frame *frames; /* [count] callers, innermost first, sp growing; owned */
 	uint32_t count, cap;
-	uint64_t *doubts; /* [SPLICE_DOUBTS] open addressing, 0: free; owned; NULL: none */
+	uint64_t *doubts; /* [2 * SPLICE_DOUBTS] open addressing, 0: free; owned; NULL: none */
 	uint32_t doubt_count;
 };
 
@@ -38,7 +38,8 @@ void splice_fini(struct splice *s);
 /*
  * Call for every stack of the thread, in time order. A complete stack is remembered. To a
  * truncated one the missing frames are appended when they are known: then true, and end is
- * UNWIND_COMPLETE (or UNWIND_FULL when cap is too small). Out of memory: forgets.
+ * UNWIND_COMPLETE, or UNWIND_FULL when its room ended first. When memory runs out, less is
+ * known.
  */
 bool splice_stack(struct splice *s, struct unwind_stack *stack);
 

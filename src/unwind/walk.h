@@ -29,7 +29,7 @@ struct unwind_map {
 struct unwind_space {
 	const struct unwind_map *maps; /* [count], sorted by start, none overlaps */
 	uint32_t count;
-	uint16_t machine; /* EM_X86_64, EM_AARCH64; tables of another are as none */
+	uint16_t machine; /* EM_X86_64, EM_AARCH64; the tables' too */
 	/* Names this content for the walker's cache: never 0, and never the number of another
 	 * content or of freed tables. unwind_space_version() gives fresh ones. */
 	uint64_t version;

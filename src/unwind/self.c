@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/self.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 4608 /* a path of PATH_MAX and the numbers before it */
+#define MAPS_AT_FIRST 64
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE
+#endif
+
+/* A file that code is mapped from. */
+struct code_file {
+	uint64_t device, inode; /* inode 0: the vdso */
+	struct unwind_table *table;
+	bool is_owned; /* else it moved to a newer struct unwind_self */
+};
+
+struct unwind_self {
+	struct unwind_space space;
+	struct unwind_map *maps; /* [cap], space.count in use */
+	struct code_file *files; /* [cap] */
+	uint32_t file_count, cap;
+	size_t bytes; /* of this mapping */
+};
+
+/* A line of /proc/self/maps. Source: proc(5). */
+struct line {
+	uint64_t start, end, offset, device, inode;
+	bool is_executable;
+	const char *path; /* "" when there is none */
+};
+
+/* Reads lines of any file; longer ones than the room lose their end. */
+struct lines {
+	int fd;
+	char text[LINE_MAX_BYTES];
+	size_t len; /* in text */
+	size_t at;  /* the next line */
+	bool is_broken;
+};
+
+static bool next_text(struct lines *l, char **ret)
+{
+	for (;;) {
+		char *line = l->text + l->at, *newline = memchr(line, '\n', l->len - l->at);
+		ssize_t n;
+
+		if (newline) {
+			*newline = '\0';
+			l->at = (size_t)(newline + 1 - l->text);
+			*ret = line;
+			return true;
+		}
+		memmove(l->text, line, l->len - l->at);
+		l->len -= l->at;
+		l->at = 0;
+		if (l->len == sizeof l->text)
+			l->len -= 256; /* only paths are that long; the rest of this one is lost */
+		n = read(l->fd, l->text + l->len, sizeof l->text - l->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		l->is_broken = n < 0;
+		if (n <= 0)
+			return false;
+		l->len += (size_t)n;
+	}
+}
+
+/* A hexadecimal or decimal number, and the character behind it. */
+static uint64_t take_number(char **at, unsigned base)
+{
+	uint64_t value = 0;
+
+	for (; **at; ++*at) {
+		char c = **at;
+		unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+							: base;
+
+		if (digit >= base)
+			break;
+		value = value * base + digit;
+	}
+	if (**at)
+		++*at;
+	return value;
+}
+
+static bool next_line(struct lines *l, struct line *ret)
+{
+	char *at;
+
+	if (!next_text(l, &at))
+		return false;
+	ret->start = take_number(&at, 16);
+	ret->end = take_number(&at, 16);
+	ret->is_executable = strlen(at) > 4 && at[2] == 'x';
+	at += strlen(at) > 4 ? 5 : 0;
+	ret->offset = take_number(&at, 16);
+	ret->device = take_number(&at, 16) << 32;
+	ret->device |= take_number(&at, 16);
+	ret->inode = take_number(&at, 10);
+	ret->path = at + strspn(at, " ");
+	return true;
+}
+
+static int open_maps(struct lines *l)
+{
+	l->fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	l->len = l->at = 0;
+	l->is_broken = l->fd < 0;
+	return l->fd < 0 ? -errno : 0;
+}
+
+uint64_t unwind_self_stack_end(void)
+{
+	uint64_t here = (uintptr_t)__builtin_frame_address(0), end = 0;
+	struct lines lines;
+	struct line line;
+
+	if (open_maps(&lines) < 0)
+		return 0;
+	while (!end && next_line(&lines, &line))
+		if (here - line.start < line.end - line.start)
+			end = line.end;
+	close(lines.fd);
+	return end;
+}
+
+static struct unwind_self *new_self(uint32_t cap)
+{
+	size_t bytes = sizeof(struct unwind_self) +
+		       cap * (sizeof(struct unwind_map) + sizeof(struct code_file));
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	/* cppcheck-suppress invalidFunctionArg */
+	struct unwind_self *self = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	if (self == MAP_FAILED)
+		return NULL;
+	self->maps = (void *)(self + 1);
+	self->files = (void *)(self->maps + cap);
+	self->cap = cap;
+	self->bytes = bytes;
+	self->space.maps = self->maps;
+	self->space.machine = OWN_MACHINE;
+	self->space.version = unwind_space_version();
+	return self;
+}
+
+void unwind_self_free(struct unwind_self *self)
+{
+	if (!self)
+		return;
+	for (uint32_t i = 0; i < self->file_count; i++)
+		if (self->files[i].is_owned)
+			unwind_table_free(self->files[i].table);
+	munmap(self, self->bytes);
+}
+
+const struct unwind_space *unwind_self_space(const struct unwind_self *self)
+{
+	return &self->space;
+}
+
+/* The file of a line, which may have been replaced under its path since. */
+static int open_code(const struct line *line, struct elf_image *ret, struct err *e)
+{
+	char path[64];
+	struct stat st;
+	int rc;
+
+	if (strcmp(line->path, "[vdso]") == 0)
+		return elf_image_init(ret, (const void *)(uintptr_t)line->start,
+				      line->end - line->start, e);
+	if (line->path[0] != '/')
+		return -ENOENT;
+	if (stat(line->path, &st) == 0 && st.st_ino == line->inode)
+		return elf_image_open(ret, line->path, e);
+	snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", (unsigned long)line->start,
+		 (unsigned long)line->end);
+	rc = elf_image_open(ret, path, e);
+	return rc;
+}
+
+static struct code_file *find_file(struct unwind_self *self, const struct line *line)
+{
+	for (uint32_t i = 0; self && i < self->file_count; i++)
+		if (self->files[i].inode == line->inode && self->files[i].device == line->device)
+			return &self->files[i];
+	return NULL;
+}
+
+/* The table of an opened file: known already, of the older self, or a new one. NULL: none. */
+static const struct unwind_table *get_table(struct unwind_self *self, struct unwind_self *old,
+					    const struct line *line, const struct elf_image *image)
+{
+	struct code_file *file = find_file(self, line), *older = find_file(old, line);
+	struct unwind_table *table;
+	struct err ignored;
+
+	if (file)
+		return file->table;
+	if (older && older->is_owned) {
+		table = older->table;
+		older->is_owned = false;
+	} else if (unwind_table_new(image, NULL, &table, &ignored) < 0) {
+		return NULL;
+	}
+	self->files[self->file_count++] = (struct code_file){
+		.device = line->device, .inode = line->inode, .table = table, .is_owned = true
+	};
+	return table;
+}
+
+static void add_map(struct unwind_self *self, struct unwind_self *old, const struct line *line)
+{
+	struct unwind_map *map = &self->maps[self->space.count++];
+	struct elf_image image;
+	struct err ignored;
+
+	*map = (struct unwind_map){ .start = line->start, .end = line->end };
+	if (open_code(line, &image, &ignored) < 0)
+		return;
+	if (elf_load_bias(&image, line->start, line->end - line->start, line->offset, &map->bias))
+		map->table = get_table(self, old, line, &image);
+	elf_image_close(&image);
+}
+
+/* -EAGAIN: there are more mappings than room for them. */
+static int fill(struct unwind_self *self, struct unwind_self *old)
+{
+	struct lines lines;
+	struct line line;
+	int rc = open_maps(&lines);
+
+	if (rc < 0)
+		return rc;
+	while (rc == 0 && next_line(&lines, &line)) {
+		if (!line.is_executable)
+			continue;
+		if (self->space.count == self->cap)
+			rc = -EAGAIN;
+		else
+			add_map(self, old, &line);
+	}
+	if (lines.is_broken)
+		rc = -EIO;
+	close(lines.fd);
+	return rc;
+}
+
+/* What a failed attempt took over goes back. */
+static void give_back(struct unwind_self *self, struct unwind_self *old)
+{
+	for (uint32_t i = 0; old && i < old->file_count; i++)
+		for (uint32_t k = 0; k < self->file_count; k++)
+			if (self->files[k].table == old->files[i].table) {
+				self->files[k].is_owned = false;
+				old->files[i].is_owned = true;
+			}
+}
+
+int unwind_self_new(struct unwind_self *old, struct unwind_self **ret, struct err *e)
+{
+	if (!unwind_arch_of(OWN_MACHINE))
+		return err_set(e, -ENOTSUP, "stacks of this machine cannot be unwound");
+	for (uint32_t cap = MAPS_AT_FIRST;; cap *= 4) {
+		struct unwind_self *self = new_self(cap);
+		int rc;
+
+		if (!self)
+			return err_nomem(e);
+		rc = fill(self, old);
+		if (rc == 0) {
+			*ret = self;
+			return 0;
+		}
+		give_back(self, old);
+		unwind_self_free(self);
+		if (rc != -EAGAIN)
+			return err_set(e, rc, "/proc/self/maps: cannot be read");
+	}
+}
