@@ -232,7 +232,10 @@ static int put_types(struct reader *r, struct err *e)
 		name = profile_text(r->p, type.type);
 		unit = profile_text(r->p, type.unit);
 		if (profile_add_type(r->p, name, unit) != i)
-			return err_set(e, -EINVAL, "sample type %s/%s is there twice", name, unit);
+			return profile_error(r->p) < 0
+				       ? err_nomem(e)
+				       : err_set(e, -EINVAL, "sample type %s/%s is there twice",
+						 name, unit);
 	}
 	return profile_check(r->p, e);
 }
