@@ -30,20 +30,35 @@ static int group_frames(struct flat *f, struct strtab *keys)
 	return 0;
 }
 
-static void add_selves(struct flat *f, size_t type, int samples_type)
+static struct flat_row *top_row(struct flat *f, uint32_t node)
+{
+	uint32_t location = profile_get_node(f->frames.profile, node).location;
+	size_t count;
+
+	return row_of(f, frames_of(&f->frames, location, &count)[0]);
+}
+
+static void add_samples(struct flat *f, size_t samples_type)
 {
 	const struct profile *p = f->frames.profile;
 
 	for (size_t i = 0; i < profile_sample_count(p); i++) {
 		struct sample s = profile_get_sample(p, i);
-		size_t count;
-		const uint32_t *ids =
-			frames_of(&f->frames, profile_get_node(p, s.node).location, &count);
-		struct flat_row *row = row_of(f, ids[0]);
+		struct flat_row *row = top_row(f, s.node);
+
+		row->samples = stacks_add(row->samples, s.values[samples_type]);
+	}
+}
+
+static void add_selves(struct flat *f, size_t type)
+{
+	const struct profile *p = f->frames.profile;
+
+	for (size_t i = 0; i < profile_sample_count(p); i++) {
+		struct sample s = profile_get_sample(p, i);
+		struct flat_row *row = top_row(f, s.node);
 
 		row->self = stacks_add(row->self, s.values[type]);
-		if (samples_type >= 0)
-			row->samples = stacks_add(row->samples, s.values[samples_type]);
 		if (s.node == 0)
 			row->total = stacks_add(row->total, s.values[type]);
 	}
@@ -72,34 +87,48 @@ static void add_totals(struct flat *f)
 	f->rows[FLAT_ROOT].total = f->stacks.total[0];
 }
 
+int flat_recount(struct flat *f, size_t type, struct err *e)
+{
+	int rc;
+
+	stacks_fini(&f->stacks);
+	rc = stacks_init(&f->stacks, f->frames.profile, type, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < f->row_count; i++)
+		f->rows[i].self = f->rows[i].total = 0;
+	add_selves(f, type);
+	add_totals(f);
+	return 0;
+}
+
+static int make_rows(struct flat *f, struct err *e)
+{
+	struct strtab *keys = strtab_new();
+	int rc;
+
+	f->rows = calloc(f->frames.count, sizeof *f->rows);
+	f->row_of = calloc(f->frames.count, sizeof *f->row_of);
+	rc = f->rows && f->row_of && keys ? group_frames(f, keys) : -ENOMEM;
+	strtab_free(keys);
+	return rc < 0 ? err_nomem(e) : 0;
+}
+
 int flat_init(struct flat *f, const struct profile *p, enum frame_by by, size_t type,
 	      int samples_type, struct err *e)
 {
-	struct strtab *keys;
 	int rc;
 
 	*f = (struct flat){ 0 };
 	rc = frames_init(&f->frames, p, by, e);
+	if (rc == 0)
+		rc = make_rows(f, e);
+	if (rc == 0)
+		rc = flat_recount(f, type, e);
 	if (rc < 0)
-		return rc;
-	rc = stacks_init(&f->stacks, p, type, e);
-	if (rc < 0)
-		goto fail;
-	f->rows = calloc(f->frames.count, sizeof *f->rows);
-	f->row_of = calloc(f->frames.count, sizeof *f->row_of);
-	keys = strtab_new();
-	rc = f->rows && f->row_of && keys ? group_frames(f, keys) : -ENOMEM;
-	strtab_free(keys);
-	if (rc < 0) {
-		err_nomem(e);
-		goto fail;
-	}
-	add_selves(f, type, samples_type);
-	add_totals(f);
-	return 0;
-
-fail:
-	flat_fini(f);
+		flat_fini(f);
+	else if (samples_type >= 0)
+		add_samples(f, (size_t)samples_type);
 	return rc;
 }
 

@@ -43,6 +43,9 @@ int flat_init(struct flat *f, const struct profile *p, enum frame_by by, size_t 
 	      int samples_type, struct err *e) MUST_CHECK;
 void flat_fini(struct flat *f);
 
+/* Counts self and total of all rows anew, for another sample type. */
+int flat_recount(struct flat *f, size_t type, struct err *e) MUST_CHECK;
+
 /* The rows that have a value, without the root, largest first; ties by name and module.
  * *ret: [count], the caller's to free; NULL when count is 0. */
 int flat_sorted(const struct flat *f, enum flat_order order, uint32_t **ret, size_t *ret_count,

@@ -21,7 +21,7 @@ static void put_source(struct emit *out, const struct flat *f, uint32_t row)
 	buf_printf(&source, "%s:%" PRId64, slash ? slash + 1 : path, frame->line);
 	if (buf_error(&source) < 0)
 		out->to->bad = true;
-	else if (*path && frame->line)
+	if (*path && frame->line && source.data)
 		emit_text(out, "source", source.data);
 	else
 		emit_none(out, "source");
