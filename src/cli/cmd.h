@@ -28,5 +28,6 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 	      struct err *e) MUST_CHECK;
 
 extern const struct cmd cmd_record;
+extern const struct cmd cmd_report;
 
 #endif

@@ -11,6 +11,7 @@
 
 static const struct cmd *const cmds[] = {
 	&cmd_record,
+	&cmd_report,
 	NULL,
 };
 

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/cmd.h"
+#include "cli/load.h"
+#include "cli/screen.h"
+#include "view/emit.h"
+#include "view/report.h"
+
+#define DEFAULT_ROWS 40
+#define ROWS_NOT_GIVEN UINT64_MAX
+#define ORDER_NOT_GIVEN (-1)
+
+struct args {
+	struct filter_args filter;
+	const char *by, *callers, *callees, *value, *from;
+	bool is_tree;
+	double min_percent;
+	uint64_t rows;
+	int order;  /* enum flat_order */
+	int format; /* enum emit_format */
+	int colour; /* enum colour_when */
+};
+
+static const char *const orders[] = { "self", "total", "name", NULL };
+
+static const struct opt opts[] = {
+	OPT_STR(0, "by", "WHAT", struct args, by,
+		"function (default), line, module, comm, thread, pid, label:KEY"),
+	OPT_FLAG(0, "tree", struct args, is_tree, "who calls whom, from the outermost inwards"),
+	OPT_REAL(0, "min-percent", "P", struct args, min_percent, 0, 100,
+		 "leave out of the tree what has less of the total (default 0.5)"),
+	OPT_STR(0, "callers", "FUNC", struct args, callers,
+		"who calls FUNC: a name, or a regular expression"),
+	OPT_STR(0, "callees", "FUNC", struct args, callees, "what FUNC calls"),
+	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_STR(0, "value", "TYPE", struct args, value,
+		"sample type to show (default: the profile's)"),
+	OPT_STR(0, "from", "FORMAT", struct args, from, "format of FILE (default: by content)"),
+	OPT_UINT('n', "rows", "N", struct args, rows, 0, UINT64_MAX - 1,
+		 "show N rows, 0 for all (default 40; all of a tree, CSV and JSON)"),
+	OPT_CHOICE(0, "sort", "self|total|name", struct args, order, orders,
+		   "order (default self; total in a tree)"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write the rows (default table)"),
+	OPT_COLOUR(struct args, colour),
+	OPT_END,
+};
+
+/* What --by says: frames to group, or the key of a label. */
+struct grouping {
+	enum frame_by by;
+	const char *label; /* NULL: frames */
+};
+
+static int parse_by(const char *text, struct grouping *ret, struct err *e)
+{
+	static const struct {
+		const char *name;
+		struct grouping grouping;
+	} known[] = {
+		{ "function", { FRAME_BY_FUNCTION, NULL } },
+		{ "line", { FRAME_BY_LINE, NULL } },
+		{ "module", { FRAME_BY_MODULE, NULL } },
+		{ "comm", { 0, "comm" } },
+		{ "thread", { 0, "thread" } },
+		{ "pid", { 0, "pid" } },
+	};
+
+	if (strncmp(text, "label:", 6) == 0 && text[6]) {
+		*ret = (struct grouping){ 0, text + 6 };
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (strcmp(known[i].name, text) == 0) {
+			*ret = known[i].grouping;
+			return 0;
+		}
+	}
+	return cmd_usage(e,
+			 "--by: '%s' is not function, line, module, comm, thread, pid or label:KEY",
+			 text);
+}
+
+static int check_usage(const struct args *a, const struct grouping *g, struct err *e)
+{
+	bool is_edges = a->callers || a->callees;
+
+	if (a->is_tree && is_edges)
+		return cmd_usage(e, "--tree cannot be combined with --callers and --callees");
+	if (g->label && (a->is_tree || is_edges))
+		return cmd_usage(e,
+				 "--by %s cannot be combined with --tree, --callers and --callees",
+				 a->by);
+	return 0;
+}
+
+static void put_list(struct buf *out, const char *option, const struct opt_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		buf_printf(out, " --%s '%s'", option, list->items[i]);
+}
+
+/* The filter as the user gave it, for the head; empty: none. */
+static void put_filter(struct buf *out, const struct filter_args *f)
+{
+	if (f->focus)
+		buf_printf(out, " --focus '%s'", f->focus);
+	if (f->ignore)
+		buf_printf(out, " --ignore '%s'", f->ignore);
+	put_list(out, "comm", &f->comm);
+	put_list(out, "pid", &f->pid);
+	put_list(out, "tid", &f->tid);
+	put_list(out, "label", &f->label);
+}
+
+static int put_report(struct emit *out, const struct profile *p, const struct args *a,
+		      const struct grouping *g, const struct report_opts *o, struct err *e)
+{
+	if (a->is_tree)
+		return report_tree(out, p, o, g->by, a->min_percent, e);
+	if (a->callers || a->callees) {
+		int rc = report_edges(out, p, o, g->by, a->callers, a->callees, e);
+		const struct err reason = *e;
+
+		return rc == -EINVAL ? cmd_usage(e, "%s", reason.msg) : rc;
+	}
+	if (g->label)
+		return report_labels(out, p, o, g->label, e);
+	return report_flat(out, p, o, g->by, e);
+}
+
+static struct report_opts make_opts(const struct args *a, const char *path,
+				    const struct buf *filter)
+{
+	bool is_all = a->is_tree || a->format != EMIT_TABLE;
+	uint64_t rows = a->rows != ROWS_NOT_GIVEN ? a->rows : is_all ? 0 : DEFAULT_ROWS;
+	enum flat_order order = a->is_tree ? FLAT_BY_TOTAL : FLAT_BY_SELF;
+
+	return (struct report_opts){
+		.file = strcmp(path, "-") == 0 ? "standard input" : path,
+		.filter = filter->len ? filter->data + 1 : NULL,
+		.limit = (size_t)rows,
+		.order = a->order == ORDER_NOT_GIVEN ? order : (enum flat_order)a->order,
+	};
+}
+
+static int show(const struct profile *p, const struct args *a, const struct grouping *g,
+		const struct report_opts *o, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct screen screen = screen_get((enum colour_when)a->colour);
+	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
+					     screen.has_colour };
+	CLEANUP(emit_fini) struct emit out;
+	int rc;
+
+	emit_begin(&out, &emit_opts, &text);
+	rc = put_report(&out, p, a, g, o, e);
+	if (rc < 0)
+		return rc;
+	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+}
+
+static int report(struct profile **p, const char *path, const struct args *a,
+		  const struct grouping *g, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf filter = { 0 };
+	struct report_opts o;
+	int rc;
+
+	put_filter(&filter, &a->filter);
+	if (buf_error(&filter) < 0)
+		return err_nomem(e);
+	o = make_opts(a, path, &filter);
+	rc = choose_type(*p, a->value, &o.type, e);
+	if (rc < 0)
+		return rc;
+	if (!profile_type_count(*p))
+		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
+	o.facts = report_facts(*p, o.type);
+	rc = apply_filter(p, &a->filter, e);
+	return rc < 0 ? rc : show(*p, a, g, &o, e);
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { .by = "function",
+			     .min_percent = 0.5,
+			     .rows = ROWS_NOT_GIVEN,
+			     .order = ORDER_NOT_GIVEN };
+	struct grouping grouping = { FRAME_BY_FUNCTION, NULL };
+	struct profile *p;
+	const char *path;
+	int first, rc = cmd_parse(&cmd_report, &args, argc, argv, &first, e);
+
+	if (rc == 0)
+		rc = parse_by(args.by, &grouping, e);
+	if (rc == 0)
+		rc = check_usage(&args, &grouping, e);
+	if (rc < 0)
+		return rc;
+	if (argc - first > 1)
+		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
+	path = first < argc ? argv[first] : DEFAULT_PROFILE;
+	rc = load_profile(path, args.from, &p, e);
+	if (rc == -ENOENT && first == argc)
+		return err_set(e, rc, "no %s here; 'auger record' writes it", path);
+	if (rc < 0)
+		return rc;
+	rc = report(&p, path, &args, &grouping, e);
+	profile_free(p);
+	return rc;
+}
+
+const struct cmd cmd_report = {
+	.name = "report",
+	.operands = "[FILE]",
+	.summary = "show a profile as tables: functions, callers, callees, tree, threads",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/screen.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+const char *const colour_whens[] = { "auto", "always", "never", NULL };
+
+static bool wants_colour(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+struct screen screen_get(enum colour_when when)
+{
+	struct screen s = { .has_colour = when == COLOUR_ALWAYS ||
+					  (when == COLOUR_AUTO && wants_colour()) };
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+		s.width = size.ws_col;
+		s.height = size.ws_row;
+	}
+	return s;
+}
+
+static size_t count_lines(const struct buf *text)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text->len; i++)
+		lines += text->data[i] == '\n';
+	return lines;
+}
+
+static const char *find_pager(const struct screen *s, const struct buf *text)
+{
+	const char *pager = getenv("PAGER");
+
+	if (!s->height || count_lines(text) < s->height)
+		return NULL;
+	if (!pager)
+		return "less";
+	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
+}
+
+static void become_pager(const char *pager, int from)
+{
+	dup2(from, STDIN_FILENO);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	/* F: none when it fits the screen, R: colours, X: leave the text on the screen */
+	setenv("LESS", "FRX", 0);
+	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	_exit(127);
+}
+
+/* Feeds the pager and waits for its end. False: it could not be run. */
+static bool run_pager(const char *pager, const struct buf *text)
+{
+	int ends[2], status = 0;
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		return false;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		become_pager(pager, ends[0]);
+	}
+	close(ends[0]);
+	if (pid > 0 && file_write_all(ends[1], text->data, text->len) < 0)
+		status = 0; /* the reader has seen enough */
+	close(ends[1]);
+	if (pid < 0)
+		return false;
+	while (waitpid(pid, &status, 0) < 0)
+		;
+	return !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+}
+
+int screen_show(const struct screen *s, const struct buf *text, struct err *e)
+{
+	const char *pager;
+
+	if (buf_error(text) < 0)
+		return err_nomem(e);
+	if (!text->len)
+		return 0;
+	pager = find_pager(s, text);
+	if (pager) {
+		/* Ctrl-C and the end of the pager are the pager's and the reader's business. */
+		void (*on_int)(int) = signal(SIGINT, SIG_IGN);
+		void (*on_pipe)(int) = signal(SIGPIPE, SIG_IGN);
+		bool done = run_pager(pager, text);
+
+		signal(SIGINT, on_int);
+		signal(SIGPIPE, on_pipe);
+		if (done)
+			return 0;
+	}
+	fwrite(text->data, 1, text->len, stdout); /* main asks whether stdout failed */
+	return 0;
+}

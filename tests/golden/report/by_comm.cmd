@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report --by comm demo.pb.gz

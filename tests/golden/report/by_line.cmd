@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report --by line demo.pb.gz

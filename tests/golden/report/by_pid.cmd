@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report --by pid -f json demo.pb.gz

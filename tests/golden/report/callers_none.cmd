@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report --callers nowhere demo.pb.gz

@@ -1,0 +1,1 @@
+cp "$GOLDEN/demo.pb.gz" auger.pb.gz && auger report -n 2

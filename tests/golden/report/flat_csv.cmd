@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report -f csv demo.pb.gz

@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report -f json demo.pb.gz

@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report demo.pb.gz >/dev/full

@@ -1,0 +1,1 @@
+auger report -n 2 - <"$GOLDEN/demo.pb.gz"

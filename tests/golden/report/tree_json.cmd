@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report --tree -f json demo.pb.gz

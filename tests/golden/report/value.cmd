@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger report --value samples demo.pb.gz
