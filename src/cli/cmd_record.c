@@ -9,138 +9,26 @@
 #include "cli/load.h"
 #include "cli/record_output.h"
 #include "cli/record_words.h"
+#include "cli/sampling.h"
 #include "collect/cpu.h"
 
-#define DEFAULT_HZ 999
-#define MAX_PIDS 1024
-
 struct args {
-	struct opt_list events;
-	uint64_t frequency_hz, period; /* 0: not given */
-	bool is_all;
-	struct opt_list pids;
+	struct sampling_args sampling;
 	double seconds; /* 0: no limit */
-	bool is_user_only, is_kernel_only;
-	const char *cpus, *stack;
 	struct opt_list labels;
 	const char *output;
 };
 
 static const struct opt opts[] = {
-	OPT_LIST('e', "event", "EVENT", struct args, events,
-		 "what to sample: cycles, cpu-clock, page-faults, GROUP:TRACEPOINT, ... (default "
-		 "cycles, or cpu-clock where there are none); again for more"),
-	OPT_UINT('F', "frequency", "HZ", struct args, frequency_hz, 1, 1000000,
-		 "samples a second and thread (default 999)"),
-	OPT_UINT('c', "period", "N", struct args, period, 1, INT64_MAX,
-		 "a sample each N events, or nanoseconds of a clock, instead"),
-	OPT_FLAG('a', "all", struct args, is_all, "all processes of the machine"),
-	OPT_LIST('p', "pid", "PID,...", struct args, pids,
-		 "these running processes; again for more"),
+	OPT_INCLUDE(struct args, sampling, sampling_opts),
 	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
 		 "end after this time (with -a and -p; default: by Ctrl-C)"),
-	OPT_FLAG(0, "user", struct args, is_user_only, "only user code"),
-	OPT_FLAG(0, "kernel", struct args, is_kernel_only, "only the kernel's code"),
-	OPT_STR(0, "cpu", "LIST", struct args, cpus, "only on these CPUs, e.g. 0-3,8"),
-	OPT_STR('g', "stack", "fp|none", struct args, stack,
-		"how stacks are taken: by frame pointers, or not (default fp)"),
 	OPT_LIST(0, "label", "cpu", struct args, labels,
 		 "label samples with the CPU, besides pid, tid and comm"),
 	OPT_STR('o', "output", "FILE", struct args, output,
 		"where the profile goes (default " DEFAULT_PROFILE "; an older one is renamed)"),
 	OPT_END,
 };
-
-/* What the options become; owns what cpu_opts borrows. */
-struct plan {
-	struct cpu_opts opts;
-	struct cpulist cpus;
-	pid_t pids[MAX_PIDS];
-};
-
-static int wrong_value(struct err *e, const char *option)
-{
-	const struct err reason = *e;
-
-	return cmd_usage(e, "%s: %s", option, reason.msg);
-}
-
-static int take_event(struct cpu_opts *o, const char *text, size_t len, struct err *e)
-{
-	char name[256];
-	int rc;
-
-	if (o->event_count == CPU_EVENTS_MAX)
-		return cmd_usage(e, "--event: more than %d events", CPU_EVENTS_MAX);
-	if (len >= sizeof name)
-		return cmd_usage(e, "--event: no event '%.*s'", (int)len, text);
-	memcpy(name, text, len);
-	name[len] = '\0';
-	rc = event_parse(name, &(struct event_roots){ 0 }, &o->events[o->event_count++], e);
-	return rc == -EINVAL ? wrong_value(e, "--event") : rc;
-}
-
-/* Commas part events, but not within the slashes of PMU/A=1,B=2/. */
-static size_t event_len(const char *text)
-{
-	bool is_inside = false;
-	size_t n = 0;
-
-	for (; text[n] && (is_inside || text[n] != ','); n++)
-		is_inside ^= text[n] == '/';
-	return n;
-}
-
-static int take_events(struct cpu_opts *o, const struct opt_list *events, struct err *e)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < events->count; i++) {
-		const char *at = events->items[i];
-		size_t len = event_len(at);
-
-		rc = take_event(o, at, len, e);
-		while (rc == 0 && at[len]) {
-			at += len + 1;
-			len = event_len(at);
-			rc = take_event(o, at, len, e);
-		}
-	}
-	return rc;
-}
-
-static int take_pids(struct plan *plan, const struct opt_list *pids, struct err *e)
-{
-	for (size_t i = 0; i < pids->count; i++) {
-		const char *at = pids->items[i];
-
-		do {
-			char *end;
-			long pid = strtol(at, &end, 10);
-
-			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
-				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
-						 pids->items[i]);
-			if (plan->opts.pid_count == MAX_PIDS)
-				return cmd_usage(e, "--pid: more than %d processes", MAX_PIDS);
-			plan->pids[plan->opts.pid_count++] = (pid_t)pid;
-			at = *end ? end + 1 : end;
-		} while (*at);
-	}
-	plan->opts.pids = plan->pids;
-	return 0;
-}
-
-static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
-{
-	if (!text || strcmp(text, "fp") == 0)
-		o->stack = STACK_FP;
-	else if (strcmp(text, "none") == 0)
-		o->stack = STACK_NONE;
-	else
-		return cmd_usage(e, "--stack: '%s' is not fp or none", text);
-	return 0;
-}
 
 static int take_labels(struct cpu_opts *o, const struct opt_list *labels, struct err *e)
 {
@@ -152,49 +40,18 @@ static int take_labels(struct cpu_opts *o, const struct opt_list *labels, struct
 	return 0;
 }
 
-/* What does not go together. */
-static int check(const struct args *args, const struct cpu_opts *o, struct err *e)
+static int make_plan(struct sampling_plan *plan, const struct args *args, char **operands,
+		     struct err *e)
 {
-	if (!o->argv && !o->pid_count && !o->is_all)
-		return cmd_usage(e, "what to record? '-- CMD', -p PID or -a");
-	if (o->is_all && o->pid_count)
-		return cmd_usage(e, "-a and -p do not go together");
-	if (o->argv && args->seconds > 0)
+	int rc = sampling_plan(plan, &args->sampling, operands, e);
+
+	if (rc < 0)
+		return rc;
+	if (plan->opts.argv && args->seconds > 0)
 		return cmd_usage(e,
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
-	if (args->frequency_hz && args->period)
-		return cmd_usage(e, "-F and -c do not go together");
-	if (o->is_user_only && o->is_kernel_only)
-		return cmd_usage(e, "--user and --kernel do not go together");
-	return 0;
-}
-
-static int make_plan(struct plan *plan, const struct args *args, char **operands, struct err *e)
-{
-	struct cpu_opts *o = &plan->opts;
-	int rc;
-
-	o->argv = operands[0] ? operands : NULL;
-	o->is_all = args->is_all;
-	o->is_user_only = args->is_user_only;
-	o->is_kernel_only = args->is_kernel_only;
-	o->period = args->period;
-	o->frequency_hz = args->frequency_hz ? args->frequency_hz : DEFAULT_HZ;
-	o->duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
-	rc = take_pids(plan, &args->pids, e);
-	if (rc == 0)
-		rc = take_stack(o, args->stack, e);
-	if (rc == 0)
-		rc = take_labels(o, &args->labels, e);
-	if (rc == 0)
-		rc = check(args, o, e);
-	if (rc == 0 && args->cpus) {
-		rc = cpulist_parse(args->cpus, &plan->cpus, e);
-		o->cpus = &plan->cpus;
-		if (rc == -EINVAL)
-			rc = wrong_value(e, "--cpu");
-	}
-	return rc == 0 ? take_events(o, &args->events, e) : rc;
+	plan->opts.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
+	return take_labels(&plan->opts, &args->labels, e);
 }
 
 /* 127 and 126, as shells have it. */
@@ -224,7 +81,7 @@ static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p, co
 	return result.status;
 }
 
-static int run_plan(const struct plan *plan, const char *output, struct err *e)
+static int run_plan(const struct sampling_plan *plan, const char *output, struct err *e)
 {
 	struct profile *p = profile_new();
 	struct cpu *c = NULL;
@@ -245,7 +102,7 @@ static int run_plan(const struct plan *plan, const char *output, struct err *e)
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
-	struct plan plan = { 0 };
+	struct sampling_plan plan = { 0 };
 	int first, rc = cmd_parse(&cmd_record, &args, argc, argv, &first, e);
 
 	if (rc < 0)
@@ -253,7 +110,7 @@ static int run(int argc, char **argv, struct err *e)
 	rc = make_plan(&plan, &args, argv + first, e);
 	if (rc == 0)
 		rc = run_plan(&plan, args.output, e);
-	cpulist_fini(&plan.cpus);
+	sampling_plan_fini(&plan);
 	return rc;
 }
 

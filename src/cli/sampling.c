@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/sampling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+
+#define DEFAULT_HZ 999
+
+const struct opt sampling_opts[] = {
+	OPT_LIST('e', "event", "EVENT", struct sampling_args, events,
+		 "what to sample: cycles, cpu-clock, page-faults, GROUP:TRACEPOINT, ... (default "
+		 "cycles, or cpu-clock where there are none); again for more"),
+	OPT_UINT('F', "frequency", "HZ", struct sampling_args, frequency_hz, 1, 1000000,
+		 "samples a second and thread (default 999)"),
+	OPT_UINT('c', "period", "N", struct sampling_args, period, 1, INT64_MAX,
+		 "a sample each N events, or nanoseconds of a clock, instead"),
+	OPT_FLAG('a', "all", struct sampling_args, is_all, "all processes of the machine"),
+	OPT_LIST('p', "pid", "PID,...", struct sampling_args, pids,
+		 "these running processes; again for more"),
+	OPT_FLAG(0, "user", struct sampling_args, is_user_only, "only user code"),
+	OPT_FLAG(0, "kernel", struct sampling_args, is_kernel_only, "only the kernel's code"),
+	OPT_STR(0, "cpu", "LIST", struct sampling_args, cpus, "only on these CPUs, e.g. 0-3,8"),
+	OPT_STR('g', "stack", "fp|none", struct sampling_args, stack,
+		"how stacks are taken: by frame pointers, or not (default fp)"),
+	OPT_END,
+};
+
+static int wrong_value(struct err *e, const char *option)
+{
+	const struct err reason = *e;
+
+	return cmd_usage(e, "%s: %s", option, reason.msg);
+}
+
+static int take_event(struct cpu_opts *o, const char *text, size_t len, struct err *e)
+{
+	char name[256];
+	int rc;
+
+	if (o->event_count == CPU_EVENTS_MAX)
+		return cmd_usage(e, "--event: more than %d events", CPU_EVENTS_MAX);
+	if (len >= sizeof name)
+		return cmd_usage(e, "--event: no event '%.*s'", (int)len, text);
+	memcpy(name, text, len);
+	name[len] = '\0';
+	rc = event_parse(name, &(struct event_roots){ 0 }, &o->events[o->event_count++], e);
+	return rc == -EINVAL ? wrong_value(e, "--event") : rc;
+}
+
+/* Commas part events, but not within the slashes of PMU/A=1,B=2/. */
+static size_t event_len(const char *text)
+{
+	bool is_inside = false;
+	size_t n = 0;
+
+	for (; text[n] && (is_inside || text[n] != ','); n++)
+		is_inside ^= text[n] == '/';
+	return n;
+}
+
+static int take_events(struct cpu_opts *o, const struct opt_list *events, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < events->count; i++) {
+		const char *at = events->items[i];
+		size_t len = event_len(at);
+
+		rc = take_event(o, at, len, e);
+		while (rc == 0 && at[len]) {
+			at += len + 1;
+			len = event_len(at);
+			rc = take_event(o, at, len, e);
+		}
+	}
+	return rc;
+}
+
+static int take_pids(struct sampling_plan *plan, const struct opt_list *pids, struct err *e)
+{
+	for (size_t i = 0; i < pids->count; i++) {
+		const char *at = pids->items[i];
+
+		do {
+			char *end;
+			long pid = strtol(at, &end, 10);
+
+			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
+				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
+						 pids->items[i]);
+			if (plan->opts.pid_count == SAMPLING_MAX_PIDS)
+				return cmd_usage(e, "--pid: more than %d processes",
+						 SAMPLING_MAX_PIDS);
+			plan->pids[plan->opts.pid_count++] = (pid_t)pid;
+			at = *end ? end + 1 : end;
+		} while (*at);
+	}
+	plan->opts.pids = plan->pids;
+	return 0;
+}
+
+static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
+{
+	if (!text || strcmp(text, "fp") == 0)
+		o->stack = STACK_FP;
+	else if (strcmp(text, "none") == 0)
+		o->stack = STACK_NONE;
+	else
+		return cmd_usage(e, "--stack: '%s' is not fp or none", text);
+	return 0;
+}
+
+/* What does not go together. */
+static int check(const struct sampling_args *args, const struct cpu_opts *o, struct err *e)
+{
+	if (!o->argv && !o->pid_count && !o->is_all)
+		return cmd_usage(e, "what to record? '-- CMD', -p PID or -a");
+	if (o->is_all && o->pid_count)
+		return cmd_usage(e, "-a and -p do not go together");
+	if (args->frequency_hz && args->period)
+		return cmd_usage(e, "-F and -c do not go together");
+	if (o->is_user_only && o->is_kernel_only)
+		return cmd_usage(e, "--user and --kernel do not go together");
+	return 0;
+}
+
+static int take_cpus(struct sampling_plan *plan, const char *cpus, struct err *e)
+{
+	int rc = cpulist_parse(cpus, &plan->cpus, e);
+
+	plan->opts.cpus = &plan->cpus;
+	return rc == -EINVAL ? wrong_value(e, "--cpu") : rc;
+}
+
+int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, char **argv,
+		  struct err *e)
+{
+	struct cpu_opts *o = &plan->opts;
+	int rc;
+
+	o->argv = argv[0] ? argv : NULL;
+	o->is_all = args->is_all;
+	o->is_user_only = args->is_user_only;
+	o->is_kernel_only = args->is_kernel_only;
+	o->period = args->period;
+	o->frequency_hz = args->frequency_hz ? args->frequency_hz : DEFAULT_HZ;
+	rc = take_pids(plan, &args->pids, e);
+	if (rc == 0)
+		rc = take_stack(o, args->stack, e);
+	if (rc == 0)
+		rc = check(args, o, e);
+	if (rc == 0 && args->cpus)
+		rc = take_cpus(plan, args->cpus, e);
+	return rc == 0 ? take_events(o, &args->events, e) : rc;
+}
+
+void sampling_plan_fini(struct sampling_plan *plan)
+{
+	cpulist_fini(&plan->cpus);
+}
