@@ -29,5 +29,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
+extern const struct cmd cmd_convert;
+extern const struct cmd cmd_merge;
 
 #endif

@@ -12,6 +12,8 @@
 static const struct cmd *const cmds[] = {
 	&cmd_record,
 	&cmd_report,
+	&cmd_convert,
+	&cmd_merge,
 	NULL,
 };
 

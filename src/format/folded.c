@@ -7,6 +7,7 @@ const struct format format_folded = {
 	.name = "folded",
 	.summary = "one stack a line: stackcollapse, flamegraph.pl",
 	.suffixes = suffixes,
+	.is_text = true,
 	.detect = folded_detect,
 	.read = folded_read,
 	.write = folded_write,

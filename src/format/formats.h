@@ -22,6 +22,7 @@ struct format {
 	const char *name;            /* "pprof"; the value of --from and --to */
 	const char *summary;         /* lower case, no full stop */
 	const char *const *suffixes; /* file name endings, ".pb.gz"; ends with NULL */
+	bool is_text;                /* fit for a terminal */
 
 	/* Could these bytes (all of the input) be of this format? Cheap: looks at the start. */
 	bool (*detect)(const unsigned char *data, size_t len);

@@ -27,7 +27,7 @@ extern const struct format format_pprof;
 
 bool pprof_detect(const unsigned char *data, size_t len);
 
-/* -EINVAL: "byte N: reason"; N counts unpacked bytes when the input is gzipped. */
+/* -EINVAL: "byte N: reason", or "unpacked byte N: reason" when the input is gzipped. */
 int pprof_read(struct profile *p, const unsigned char *data, size_t len, struct err *e) MUST_CHECK;
 
 /* gzip without a time, so that equal profiles are equal bytes. */

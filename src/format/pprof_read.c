@@ -38,7 +38,8 @@ struct path {
 struct reader {
 	struct profile *p;
 	struct unpack in;
-	uint64_t at; /* of the profile's field that is being read */
+	uint64_t at;      /* of the profile's field that is being read */
+	bool is_unpacked; /* false: the failure is of the gzip stream, and says where it is */
 	struct header header;
 	struct pprof_tables tables;
 
@@ -85,6 +86,7 @@ static int next_field(struct reader *r, struct proto_field *ret, struct err *e)
 		rc = unpack_more(&r->in, e);
 		if (rc == 0)
 			return proto_end(status, "profile", e);
+		r->is_unpacked = rc > 0;
 		if (rc < 0)
 			return rc;
 	}
@@ -223,6 +225,7 @@ static int put_types(struct reader *r, struct err *e)
 	for (size_t i = 0; i < r->header.type_count; i++) {
 		struct value_type type;
 		const char *name, *unit;
+		size_t index;
 		int rc;
 
 		r->at = r->header.types[i].at;
@@ -231,13 +234,14 @@ static int put_types(struct reader *r, struct err *e)
 			return rc;
 		name = profile_text(r->p, type.type);
 		unit = profile_text(r->p, type.unit);
-		if (profile_add_type(r->p, name, unit) != i)
-			return profile_error(r->p) < 0
-				       ? err_nomem(e)
-				       : err_set(e, -EINVAL, "sample type %s/%s is there twice",
-						 name, unit);
+		index = profile_add_type(r->p, name, unit);
+		rc = profile_check(r->p, e);
+		if (rc < 0)
+			return rc;
+		if (index != i)
+			return err_set(e, -EINVAL, "sample type %s/%s is there twice", name, unit);
 	}
-	return profile_check(r->p, e);
+	return 0;
 }
 
 static int put_info(struct reader *r, struct err *e)
@@ -503,10 +507,10 @@ static int read_profile(struct reader *r, const unsigned char *data, size_t len,
 
 int pprof_read(struct profile *p, const unsigned char *data, size_t len, struct err *e)
 {
-	CLEANUP(reader_fini) struct reader r = { .p = p };
+	CLEANUP(reader_fini) struct reader r = { .p = p, .is_unpacked = true };
 	int rc = read_profile(&r, data, len, e);
 
-	if (rc != -EINVAL && rc != -EFBIG && rc != -EOVERFLOW)
+	if (rc == 0 || rc == -ENOMEM || !r.is_unpacked)
 		return rc;
 	return err_wrap(e, "%sbyte %" PRIu64, r.in.is_gzip ? "unpacked " : "", r.at);
 }

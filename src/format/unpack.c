@@ -75,7 +75,7 @@ uint64_t unpack_position(const struct unpack *u)
 
 static int stream_error(const struct unpack *u, const char *reason, struct err *e)
 {
-	return err_set(e, -EINVAL, "byte %zu of the gzip stream: %s", taken_input(u), reason);
+	return err_set(e, -EINVAL, "byte %zu: gzip stream %s", taken_input(u), reason);
 }
 
 /* Behind a member: another one, or the end. */
@@ -88,7 +88,7 @@ static int end_member(struct unpack *u, struct err *e)
 		return 0;
 	}
 	if (!unpack_is_gzip(u->data + taken, u->len - taken))
-		return stream_error(u, "bytes behind its end", e);
+		return stream_error(u, "has bytes behind its end", e);
 	return inflateReset(&u->zlib) == Z_OK ? 0 : err_nomem(e);
 }
 
@@ -143,7 +143,7 @@ static int inflate_step(struct unpack *u, struct err *e)
 	case Z_MEM_ERROR:
 		return err_nomem(e);
 	default:
-		return stream_error(u, u->zlib.msg ? u->zlib.msg : "damaged", e);
+		return stream_error(u, "is damaged", e);
 	}
 }
 

@@ -45,7 +45,7 @@ int unpack_open(struct unpack *u, const unsigned char *data, size_t len, struct 
 void unpack_close(struct unpack *u); /* all zero is allowed */
 
 /* More bytes behind end; at and end move. 1: there are some, 0: there was nothing left.
- * -EINVAL: "byte N of the gzip stream: reason"; -EFBIG: over the limit; -ENOMEM. */
+ * -EINVAL: "byte N: gzip stream ends early", N in the input; -EFBIG: over the limit; -ENOMEM. */
 int unpack_more(struct unpack *u, struct err *e) MUST_CHECK;
 
 /* Back to the first byte. -ENOMEM when zlib fails. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
 #define MAX_EXTRA 16
 
 /* Ids of src to ids of dst, of one kind. */
@@ -210,12 +212,28 @@ static uint32_t move_str(struct profile *dst, const struct profile *src, uint32_
 	return profile_str_n(dst, text.ptr, text.len);
 }
 
-static void add_comment_once(struct profile *dst, const char *text)
+/* Is this the first time for the text? */
+static bool is_new_comment(struct profile *p, struct map *seen, const char *text)
 {
+	uint32_t *slot = map_at(seen, profile_str(p, text));
+	bool is_new = slot && *slot == MAP_NONE;
+
+	if (!slot)
+		profile_fail_nomem(p);
+	if (is_new)
+		*slot = 0;
+	return is_new;
+}
+
+static void add_new_comments(struct profile *dst, const struct profile *src)
+{
+	CLEANUP(map_fini) struct map seen = { 0 };
+
 	for (size_t i = 0; i < profile_comment_count(dst); i++)
-		if (strcmp(profile_get_comment(dst, i), text) == 0)
-			return;
-	profile_add_comment(dst, text);
+		is_new_comment(dst, &seen, profile_get_comment(dst, i));
+	for (size_t i = 0; i < profile_comment_count(src); i++)
+		if (is_new_comment(dst, &seen, profile_get_comment(src, i)))
+			profile_add_comment(dst, profile_get_comment(src, i));
 }
 
 static void copy_types(struct profile *dst, const struct profile *src)
@@ -240,8 +258,7 @@ void profile_copy_head(struct profile *dst, const struct profile *src)
 	to->drop_frames = move_str(dst, src, from->drop_frames);
 	to->keep_frames = move_str(dst, src, from->keep_frames);
 	to->doc_url = move_str(dst, src, from->doc_url);
-	for (size_t i = 0; i < profile_comment_count(src); i++)
-		add_comment_once(dst, profile_get_comment(src, i));
+	add_new_comments(dst, src);
 }
 
 static void merge_head(struct profile *dst, const struct profile *src)
@@ -253,8 +270,7 @@ static void merge_head(struct profile *dst, const struct profile *src)
 		to->time_ns = from->time_ns;
 	if (__builtin_add_overflow(to->duration_ns, from->duration_ns, &to->duration_ns))
 		to->duration_ns = INT64_MAX;
-	for (size_t i = 0; i < profile_comment_count(src); i++)
-		add_comment_once(dst, profile_get_comment(src, i));
+	add_new_comments(dst, src);
 }
 
 /* ret_order[i]: the index in dst of src's type i. */
@@ -297,7 +313,9 @@ int profile_merge(struct profile *dst, const struct profile *src, const struct t
 		profile_copy_head(dst, src);
 	else
 		merge_head(dst, src);
-	rc = match_types(dst, src, order, e);
+	rc = profile_check(dst, e);
+	if (rc == 0)
+		rc = match_types(dst, src, order, e);
 	if (rc < 0)
 		return rc;
 	c = profile_copier_new(dst, src, extra, count);

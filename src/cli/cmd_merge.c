@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/cmd.h"
+#include "cli/load.h"
+#include "cli/save.h"
+#include "format/formats.h"
+#include "model/merge.h"
+
+#define MAX_LABELS 16
+
+struct args {
+	const char *output, *from, *to;
+	struct opt_list labels; /* KEY or KEY=TEXT */
+};
+
+static const struct opt opts[] = {
+	OPT_STR('o', "output", "FILE", struct args, output,
+		"write FILE, in the format of its ending (default: standard output)"),
+	OPT_LIST(0, "label", "KEY[=TEXT]", struct args, labels,
+		 "label a file's samples: {n} its number (default), {file}, {dir}"),
+	OPT_STR(0, "from", "FORMAT", struct args, from,
+		"format of the inputs (default: by content)"),
+	OPT_STR(0, "to", "FORMAT", struct args, to,
+		"format of the output (default: by its ending, else pprof)"),
+	OPT_END,
+};
+
+/* The labels of one file. */
+struct file_labels {
+	struct text_label list[MAX_LABELS]; /* [count]; point into text */
+	size_t count;
+	struct buf text; /* keys and values, NUL-terminated, in turn */
+};
+
+static void file_labels_fini(struct file_labels *l)
+{
+	buf_fini(&l->text);
+}
+
+/* The part of the path between from and to: what --label's names stand for. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+static struct span file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const struct format *format = format_for_output(name);
+	size_t len = strlen(name);
+
+	for (size_t i = 0; format && format->suffixes[i]; i++) {
+		size_t end = strlen(format->suffixes[i]);
+
+		if (len > end && strcmp(name + len - end, format->suffixes[i]) == 0)
+			return (struct span){ name, len - end };
+	}
+	return (struct span){ name, len };
+}
+
+static struct span dir_name(const char *path)
+{
+	const char *end = strrchr(path, '/'), *start;
+
+	if (!end)
+		return (struct span){ ".", 1 };
+	for (start = end; start > path && start[-1] != '/';)
+		start--;
+	return (struct span){ start, (size_t)(end - start) };
+}
+
+static bool begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* TEXT of --label with its names replaced. */
+static void put_value(struct buf *out, const char *text, const char *path, size_t number)
+{
+	while (*text) {
+		struct span span = { text, 1 };
+
+		if (begins_with(text, "{n}")) {
+			buf_put_uint(out, number);
+			text += strlen("{n}");
+			continue;
+		}
+		if (begins_with(text, "{file}")) {
+			span = file_name(path);
+			text += strlen("{file}");
+		} else if (begins_with(text, "{dir}")) {
+			span = dir_name(path);
+			text += strlen("{dir}");
+		} else {
+			text++;
+		}
+		buf_put(out, span.at, span.len);
+	}
+	buf_put_byte(out, 0);
+}
+
+static int make_labels(const struct args *args, const char *path, size_t number,
+		       struct file_labels *ret, struct err *e)
+{
+	const char *at;
+
+	for (size_t i = 0; i < args->labels.count; i++) {
+		const char *label = args->labels.items[i], *equals = strchr(label, '=');
+
+		buf_put(&ret->text, label, equals ? (size_t)(equals - label) : strlen(label));
+		buf_put_byte(&ret->text, 0);
+		put_value(&ret->text, equals ? equals + 1 : "{n}", path, number);
+	}
+	if (buf_error(&ret->text) < 0)
+		return err_nomem(e);
+	at = ret->text.data;
+	for (; ret->count < args->labels.count; ret->count++) {
+		struct text_label *label = &ret->list[ret->count];
+
+		label->key = at;
+		at += strlen(at) + 1;
+		label->value = at;
+		at += strlen(at) + 1;
+	}
+	return 0;
+}
+
+static int check_labels(const struct opt_list *labels, struct err *e)
+{
+	if (labels->count > MAX_LABELS)
+		return cmd_usage(e, "--label: given more than %d times", MAX_LABELS);
+	for (size_t i = 0; i < labels->count; i++)
+		if (!*labels->items[i] || *labels->items[i] == '=')
+			return cmd_usage(e, "--label: '%s' is not KEY or KEY=TEXT",
+					 labels->items[i]);
+	return 0;
+}
+
+static int merge_file(struct profile *dst, const struct args *args, const char *path, size_t number,
+		      struct err *e)
+{
+	CLEANUP(file_labels_fini) struct file_labels labels = { 0 };
+	struct profile *src;
+	int rc = make_labels(args, path, number, &labels, e);
+
+	if (rc == 0)
+		rc = load_profile(path, args->from, &src, e);
+	if (rc < 0)
+		return rc;
+	rc = profile_merge(dst, src, labels.list, labels.count, e);
+	profile_free(src);
+	return rc < 0 ? err_wrap(e, "%s", path) : 0;
+}
+
+static void show_progress(size_t done, size_t count)
+{
+	if (!isatty(STDERR_FILENO) || count < 2)
+		return;
+	if (done < count)
+		fprintf(stderr, "\rmerging %zu of %zu files", done + 1, count);
+	else
+		fputs("\r\033[K", stderr);
+}
+
+/* One file at a time is in memory, besides the sum. */
+static int merge_files(struct profile *dst, const struct args *args, char **paths, size_t count,
+		       struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		show_progress(i, count);
+		rc = merge_file(dst, args, paths[i], i, e);
+	}
+	show_progress(count, count);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	struct output output;
+	struct profile *sum;
+	int first, rc = cmd_parse(&cmd_merge, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (first == argc)
+		return cmd_usage(e, "no files to merge");
+	rc = check_labels(&args.labels, e);
+	if (rc == 0)
+		rc = choose_output(args.output, args.to, "pprof", &output, e);
+	if (rc < 0)
+		return rc;
+	sum = profile_new();
+	if (!sum)
+		return err_nomem(e);
+	rc = merge_files(sum, &args, argv + first, (size_t)(argc - first), e);
+	if (rc == 0)
+		rc = save_profile(sum, &output, e);
+	profile_free(sum);
+	return rc;
+}
+
+const struct cmd cmd_merge = {
+	.name = "merge",
+	.operands = "FILE...",
+	.summary = "add profiles up: of ranks, hosts or runs",
+	.opts = opts,
+	.run = run,
+};

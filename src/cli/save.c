@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/save.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "cli/cmd.h"
+
+#define HOW_TO_LIST "'auger convert --list' shows the formats"
+
+static int choose_format(const char *path, const char *to, const char *fallback,
+			 const struct format **ret, struct err *e)
+{
+	if (to)
+		*ret = format_find(to);
+	else
+		*ret = path ? format_for_output(path) : NULL;
+	if (!*ret && to)
+		return cmd_usage(e, "--to: no format '%s'; " HOW_TO_LIST, to);
+	if (!*ret && fallback)
+		*ret = format_find(fallback);
+	if (!*ret && path && strcmp(path, "-") != 0)
+		return cmd_usage(e, "%s: no format has this ending: name one by --to; " HOW_TO_LIST,
+				 path);
+	if (!*ret)
+		return cmd_usage(e, "name a file by -o or a format by --to; " HOW_TO_LIST);
+	if (!(*ret)->write)
+		return cmd_usage(e, "format %s is only read; " HOW_TO_LIST, (*ret)->name);
+	return 0;
+}
+
+int choose_output(const char *path, const char *to, const char *fallback, struct output *ret,
+		  struct err *e)
+{
+	const struct format *format;
+	int rc = choose_format(path, to, fallback, &format, e);
+
+	if (rc < 0)
+		return rc;
+	if (!path)
+		path = "-";
+	if (strcmp(path, "-") == 0 && !format->is_text && isatty(STDOUT_FILENO))
+		return cmd_usage(e, "format %s is nothing for a terminal: name a file by -o",
+				 format->name);
+	*ret = (struct output){ path, format };
+	return file_check_writable(path, e);
+}
+
+int save_profile(const struct profile *p, const struct output *o, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	int rc = o->format->write(p, &out, e);
+
+	if (rc < 0)
+		return rc == -ENOMEM ? rc : err_wrap(e, "%s", o->path);
+	if (buf_error(&out) < 0)
+		return err_nomem(e);
+	return file_replace(o->path, out.data, out.len, e);
+}

@@ -1,0 +1,2 @@
+printf 'a;b 2\n' | auger convert - -o auger.pb.gz
+auger convert --to folded
