@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "cli/cmd.h"
+#include "cli/grouping.h"
 #include "cli/load.h"
 #include "cli/screen.h"
 #include "view/emit.h"
@@ -27,8 +28,7 @@ struct args {
 static const char *const orders[] = { "self", "total", "name", NULL };
 
 static const struct opt opts[] = {
-	OPT_STR(0, "by", "WHAT", struct args, by,
-		"function (default), line, module, comm, thread, pid, label:KEY"),
+	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP),
 	OPT_FLAG(0, "tree", struct args, is_tree, "who calls whom, from the outermost inwards"),
 	OPT_REAL(0, "min-percent", "P", struct args, min_percent, 0, 100,
 		 "leave out of the tree what has less of the total (default 0.5)"),
@@ -49,41 +49,6 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
-/* What --by says: frames to group, or the key of a label. */
-struct grouping {
-	enum frame_by by;
-	const char *label; /* NULL: frames */
-};
-
-static int parse_by(const char *text, struct grouping *ret, struct err *e)
-{
-	static const struct {
-		const char *name;
-		struct grouping grouping;
-	} known[] = {
-		{ "function", { FRAME_BY_FUNCTION, NULL } },
-		{ "line", { FRAME_BY_LINE, NULL } },
-		{ "module", { FRAME_BY_MODULE, NULL } },
-		{ "comm", { 0, "comm" } },
-		{ "thread", { 0, "thread" } },
-		{ "pid", { 0, "pid" } },
-	};
-
-	if (strncmp(text, "label:", 6) == 0 && text[6]) {
-		*ret = (struct grouping){ 0, text + 6 };
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (strcmp(known[i].name, text) == 0) {
-			*ret = known[i].grouping;
-			return 0;
-		}
-	}
-	return cmd_usage(e,
-			 "--by: '%s' is not function, line, module, comm, thread, pid or label:KEY",
-			 text);
-}
-
 static int check_usage(const struct args *a, const struct grouping *g, struct err *e)
 {
 	bool is_edges = a->callers || a->callees;
@@ -95,25 +60,6 @@ static int check_usage(const struct args *a, const struct grouping *g, struct er
 				 "--by %s cannot be combined with --tree, --callers and --callees",
 				 a->by);
 	return 0;
-}
-
-static void put_list(struct buf *out, const char *option, const struct opt_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		buf_printf(out, " --%s '%s'", option, list->items[i]);
-}
-
-/* The filter as the user gave it, for the head; empty: none. */
-static void put_filter(struct buf *out, const struct filter_args *f)
-{
-	if (f->focus)
-		buf_printf(out, " --focus '%s'", f->focus);
-	if (f->ignore)
-		buf_printf(out, " --ignore '%s'", f->ignore);
-	put_list(out, "comm", &f->comm);
-	put_list(out, "pid", &f->pid);
-	put_list(out, "tid", &f->tid);
-	put_list(out, "label", &f->label);
 }
 
 static int put_report(struct emit *out, const struct profile *p, const struct args *a,
@@ -141,7 +87,7 @@ static struct report_opts make_opts(const struct args *a, const char *path,
 
 	return (struct report_opts){
 		.file = strcmp(path, "-") == 0 ? "standard input" : path,
-		.filter = filter->len ? filter->data + 1 : NULL,
+		.filter = filter->len ? filter->data : NULL,
 		.limit = (size_t)rows,
 		.order = a->order == ORDER_NOT_GIVEN ? order : (enum flat_order)a->order,
 	};
@@ -171,7 +117,7 @@ static int report(struct profile **p, const char *path, const struct args *a,
 	struct report_opts o;
 	int rc;
 
-	put_filter(&filter, &a->filter);
+	describe_filter(&a->filter, &filter);
 	if (buf_error(&filter) < 0)
 		return err_nomem(e);
 	o = make_opts(a, path, &filter);
@@ -197,7 +143,7 @@ static int run(int argc, char **argv, struct err *e)
 	int first, rc = cmd_parse(&cmd_report, &args, argc, argv, &first, e);
 
 	if (rc == 0)
-		rc = parse_by(args.by, &grouping, e);
+		rc = grouping_parse(args.by, &grouping, e);
 	if (rc == 0)
 		rc = check_usage(&args, &grouping, e);
 	if (rc < 0)

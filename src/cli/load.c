@@ -148,6 +148,29 @@ int apply_filter(struct profile **p, const struct filter_args *args, struct err 
 	return 0;
 }
 
+static void describe(struct buf *out, const char *option, const char *value)
+{
+	buf_printf(out, "%s--%s '%s'", out->len ? " " : "", option, value);
+}
+
+static void describe_list(struct buf *out, const char *option, const struct opt_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		describe(out, option, list->items[i]);
+}
+
+void describe_filter(const struct filter_args *f, struct buf *out)
+{
+	if (f->focus)
+		describe(out, "focus", f->focus);
+	if (f->ignore)
+		describe(out, "ignore", f->ignore);
+	describe_list(out, "comm", &f->comm);
+	describe_list(out, "pid", &f->pid);
+	describe_list(out, "tid", &f->tid);
+	describe_list(out, "label", &f->label);
+}
+
 int choose_type(const struct profile *p, const char *name, size_t *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf known = { 0 };

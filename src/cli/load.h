@@ -3,6 +3,7 @@
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "model/profile.h"
@@ -24,6 +25,9 @@ int load_profile(const char *path, const char *from, struct profile **ret,
 
 /* Replaces *p by what the filter keeps of it. */
 int apply_filter(struct profile **p, const struct filter_args *f, struct err *e) MUST_CHECK;
+
+/* Appends the filter as the user gave it, for the head of a report; nothing when there is none. */
+void describe_filter(const struct filter_args *f, struct buf *out);
 
 /* The index of --value TYPE, or the default when name is NULL. Unknown: usage error that
  * lists the types. */

@@ -127,6 +127,14 @@ void emit_head_int(struct emit *out, const char *key, int64_t value)
 	close_head(out);
 }
 
+void emit_head_real(struct emit *out, const char *key, double value)
+{
+	if (!open_head(out, key))
+		return;
+	buf_printf(out->to, "%.6g", value);
+	close_head(out);
+}
+
 void emit_head_value(struct emit *out, const char *key, int64_t value, const char *unit)
 {
 	if (!open_head(out, key))
@@ -286,13 +294,52 @@ void emit_value(struct emit *out, const char *key, int64_t value, const char *un
 	close_cell(out, 0);
 }
 
-void emit_real(struct emit *out, const char *key, double value, int decimals)
+void emit_change(struct emit *out, const char *key, int64_t value, const char *unit)
 {
+	bool is_table = out->opts.format == EMIT_TABLE;
 	struct buf *to = open_cell(out, key, false);
 
 	if (!to)
 		return;
-	buf_printf(to, "%.*f", decimals, value);
+	if (is_table && value > 0)
+		buf_put_byte(to, '+');
+	if (is_table)
+		units_put(to, value, unit);
+	else
+		buf_put_int(to, value);
+	close_cell(out, 0);
+}
+
+void emit_real(struct emit *out, const char *key, double value, int decimals, const char *mark)
+{
+	bool is_table = out->opts.format == EMIT_TABLE;
+	struct buf *to = open_cell(out, key, false);
+
+	if (!to)
+		return;
+	buf_printf(to, "%.*f%s", decimals, value, is_table ? mark : "");
+	close_cell(out, 0);
+}
+
+void emit_relative(struct emit *out, const char *key, int64_t before, int64_t after)
+{
+	bool is_table = out->opts.format == EMIT_TABLE;
+	double percent = before ? 100.0 * ((double)after / (double)before - 1) : 0;
+	struct buf *to;
+
+	if (!before && !(is_table && after)) {
+		emit_none(out, key);
+		return;
+	}
+	to = open_cell(out, key, false);
+	if (!to)
+		return;
+	if (!before)
+		buf_put_str(to, "new");
+	else if (is_table && !after)
+		buf_put_str(to, "gone");
+	else
+		buf_printf(to, is_table ? "%+.2f%%" : "%.4f", percent);
 	close_cell(out, 0);
 }
 

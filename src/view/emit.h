@@ -73,6 +73,7 @@ void emit_fini(struct emit *out);          /* at any time */
 /* The head: before emit_columns and the first row. */
 void emit_head_str(struct emit *out, const char *key, const char *text);
 void emit_head_int(struct emit *out, const char *key, int64_t value);
+void emit_head_real(struct emit *out, const char *key, double value);
 /* Words in tables; in JSON an integer, so key names its unit ("duration_ns"). */
 void emit_head_value(struct emit *out, const char *key, int64_t value, const char *unit);
 /* A list of texts: "# text" lines in tables, where only the first few are shown. */
@@ -86,8 +87,13 @@ void emit_row(struct emit *out);
 
 void emit_int(struct emit *out, const char *key, int64_t value);
 void emit_value(struct emit *out, const char *key, int64_t value, const char *unit);
-void emit_real(struct emit *out, const char *key, double value, int decimals);
+/* A value that is a difference: "+" before what is more in tables. */
+void emit_change(struct emit *out, const char *key, int64_t value, const char *unit);
+/* mark: behind the number in tables, "" elsewhere. */
+void emit_real(struct emit *out, const char *key, double value, int decimals, const char *mark);
 void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole);
+/* after against before, in percent of before; without it "new" in tables, absent elsewhere. */
+void emit_relative(struct emit *out, const char *key, int64_t before, int64_t after);
 void emit_text(struct emit *out, const char *key, const char *text);
 void emit_optional(struct emit *out, const char *key, const char *text); /* "" is absent */
 void emit_bool(struct emit *out, const char *key, bool value);

@@ -59,6 +59,8 @@ int report_labels(struct emit *out, const struct profile *p, const struct report
 void report_put_head(struct emit *out, const struct profile *p, const struct report_opts *o);
 void report_put_cut(struct emit *out, size_t rows, int64_t value, int64_t total);
 const char *report_unit(const struct profile *p, size_t type);
+/* The cells that name a row: source line, function, module and more for programs. */
+void report_put_names(struct emit *out, const struct flat *f, uint32_t row);
 /* For tables: "", " (inlined)", " (partly inlined)"; for programs "no", "yes", "partly". */
 const char *report_inlined_suffix(const struct flat_row *row);
 const char *report_inlined_word(const struct flat_row *row);

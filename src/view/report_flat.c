@@ -45,6 +45,17 @@ static void put_names(struct emit *out, const struct flat *f, uint32_t row)
 		emit_none(out, "line");
 }
 
+void report_put_names(struct emit *out, const struct flat *f, uint32_t row)
+{
+	if (f->frames.by == FRAME_BY_MODULE) {
+		emit_text(out, "module", flat_name(f, row));
+		return;
+	}
+	if (f->frames.by == FRAME_BY_LINE)
+		put_source(out, f, row);
+	put_names(out, f, row);
+}
+
 static void put_row(const struct table_of *t, uint32_t index)
 {
 	const struct flat_row *row = &t->flat->rows[index];
@@ -56,13 +67,7 @@ static void put_row(const struct table_of *t, uint32_t index)
 	emit_percent(t->out, "total_percent", row->total, whole);
 	if (t->has_samples)
 		emit_int(t->out, "samples", row->samples);
-	if (t->flat->frames.by == FRAME_BY_MODULE) {
-		emit_text(t->out, "module", flat_name(t->flat, index));
-		return;
-	}
-	if (t->flat->frames.by == FRAME_BY_LINE)
-		put_source(t->out, t->flat, index);
-	put_names(t->out, t->flat, index);
+	report_put_names(t->out, t->flat, index);
 }
 
 static int put_rows(const struct table_of *t, const struct report_opts *o, struct err *e)

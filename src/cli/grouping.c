@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/grouping.h"
+
+#include <string.h>
+
+#include "cli/cmd.h"
+
+int grouping_parse(const char *text, struct grouping *ret, struct err *e)
+{
+	static const struct {
+		const char *name;
+		struct grouping grouping;
+	} known[] = {
+		{ "function", { FRAME_BY_FUNCTION, NULL } },
+		{ "line", { FRAME_BY_LINE, NULL } },
+		{ "module", { FRAME_BY_MODULE, NULL } },
+		{ "comm", { 0, "comm" } },
+		{ "thread", { 0, "thread" } },
+		{ "pid", { 0, "pid" } },
+	};
+
+	if (strncmp(text, "label:", 6) == 0 && text[6]) {
+		*ret = (struct grouping){ 0, text + 6 };
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (strcmp(known[i].name, text) == 0) {
+			*ret = known[i].grouping;
+			return 0;
+		}
+	}
+	return cmd_usage(e,
+			 "--by: '%s' is not function, line, module, comm, thread, pid or label:KEY",
+			 text);
+}

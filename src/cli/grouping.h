@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* grouping: what --by says: frames to group, or a label. */
+#ifndef CLI_GROUPING_H
+#define CLI_GROUPING_H
+
+#include "base/err.h"
+#include "view/tree.h"
+
+#define GROUPING_HELP "function (default), line, module, comm, thread, pid, label:KEY"
+
+struct grouping {
+	enum frame_by by;
+	const char *label; /* key, "thread" or "pid"; borrowed from the text; NULL: frames */
+};
+
+int grouping_parse(const char *text, struct grouping *ret, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare: what changed from one profile to another, as rows.
+ *
+ * A change is told from chance by the numbers of samples on both sides, which are taken as
+ * Poisson counts: z = 2 (sqrt(a + 3/8) - sqrt(r (b + 3/8))) / sqrt(1 + r), where b and a are the
+ * samples before and after, and r is how many samples after are expected for one before. The
+ * same cost twice gives z of the standard normal distribution; from COMPARE_Z on (in 3 of 1000
+ * such cases) a change is called significant.
+ * Source of the test: Gu, Ng, Tang, Schucany: Testing the ratio of two Poisson rates,
+ * Biometrical Journal 50 (2008), the statistic W5.
+ */
+#ifndef VIEW_COMPARE_H
+#define VIEW_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/diff.h"
+#include "view/emit.h"
+#include "view/report.h"
+#include "view/tree.h"
+
+#define COMPARE_Z 3.0
+
+enum compare_order { COMPARE_BY_CHANGE, COMPARE_BY_BEFORE, COMPARE_BY_AFTER, COMPARE_BY_NAME };
+
+struct compare_side {
+	const char *file; /* as the user named it */
+	struct report_facts facts;
+	int64_t duration_ns; /* 0: unknown */
+};
+
+struct compare_opts {
+	struct compare_side before, after;
+	const char *type;       /* name of what is compared */
+	const char *filter;     /* as the user gave it; NULL: none */
+	const char *normalized; /* what by, in words; NULL: not */
+	double factor;          /* of the values before */
+	bool has_totals;        /* of functions with what they call; else of their own */
+	enum frame_by by;
+	const char *label; /* key of the label to group by; NULL: frames */
+	enum compare_order order;
+	size_t limit; /* rows; 0: all */
+};
+
+/* diff: of profile_diff(). Puts a head and rows into an emitter that has begun. */
+int compare_put(struct emit *out, const struct profile *diff, const struct compare_opts *o,
+		struct err *e) MUST_CHECK;
+
+/* samples before and after; ratio: r above, more than 0. */
+double compare_z(int64_t before, int64_t after, double ratio);
+
+#endif

@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger diff -f csv before.pb.gz after.pb.gz

@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger diff -f json before.pb.gz after.pb.gz

@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger diff before.pb.gz after.pb.gz

@@ -1,0 +1,1 @@
+cd "$GOLDEN" && auger diff --total before.pb.gz after.pb.gz

@@ -1,0 +1,2 @@
+cd "$GOLDEN" && auger diff --value samples before.pb.gz after.pb.gz
+auger diff --value requests before.pb.gz after.pb.gz
