@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/exit.h"
 
+/* clang-format off */
 static const struct cmd *const cmds[] = {
 	&cmd_record,
 	&cmd_report,
@@ -17,6 +18,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_merge,
 	NULL,
 };
+/* clang-format on */
 
 static void print_log(enum log_level level, const char *domain, const char *text)
 {
