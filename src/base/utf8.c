@@ -156,3 +156,44 @@ void utf8_put_valid(struct buf *out, const char *text, size_t len)
 {
 	put_escaped(out, text, len, is_terminal_control);
 }
+
+/* Eight bytes of ASCII without a NUL, as most text is. */
+static bool is_plain(const char *text)
+{
+	const uint64_t low = UINT64_C(0x0101010101010101), high = low << 7;
+	uint64_t word;
+
+	memcpy(&word, text, sizeof word);
+	/* a byte less one borrows from its high bit when it is 0 */
+	return !((word | (word - low)) & high);
+}
+
+size_t utf8_clean_len(const char *text, size_t len)
+{
+	size_t at = 0, step;
+
+	while (at < len) {
+		if (len - at >= sizeof(uint64_t) && is_plain(text + at)) {
+			at += sizeof(uint64_t);
+			continue;
+		}
+		if (utf8_decode(text + at, len - at, &step) <= 0)
+			break;
+		at += step;
+	}
+	return at;
+}
+
+void utf8_put_clean(struct buf *out, const char *text, size_t len)
+{
+	while (len) {
+		size_t clean = utf8_clean_len(text, len);
+
+		buf_put(out, text, clean);
+		if (clean == len)
+			return;
+		buf_printf(out, "\\x%02x", (unsigned char)text[clean]);
+		text += clean + 1;
+		len -= clean + 1;
+	}
+}

@@ -31,6 +31,12 @@ size_t utf8_fit(const char *text, size_t len, size_t columns);
 /* Appends the text on one line: no controls, no bad bytes, no change of direction. */
 void utf8_put_visible(struct buf *out, const char *text, size_t len);
 
+/* Bytes of the longest start that is UTF-8 without a NUL: len when all of it is. */
+size_t utf8_clean_len(const char *text, size_t len);
+
+/* Appends the text as it is, but for bad bytes and NULs. */
+void utf8_put_clean(struct buf *out, const char *text, size_t len);
+
 /* Appends the text as it is, but for bad bytes and controls other than tab and line ends. */
 void utf8_put_valid(struct buf *out, const char *text, size_t len);
 

@@ -7,6 +7,8 @@
  * one, and ids are given anew, once. Samples without a stack get one frame, "[no stack]", when
  * read and when written, because go tool pprof leaves them out of its totals.
  *
+ * Bytes that are no UTF-8, and NULs, become \xNN in texts: protobuf's strings are UTF-8.
+ *
  * Refused: what go tool pprof refuses (docs/formats.md lists it), sample types that are there
  * twice or more than PROFILE_MAX_TYPES, stacks of more than FORMAT_MAX_DEPTH frames.
  *

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/pprof_fields.h"
 #include "format/proto.h"
 
@@ -39,6 +40,7 @@ static void ids_fini(struct pprof_ids *ids)
 void pprof_tables_fini(struct pprof_tables *t)
 {
 	rows_fini(&t->strings);
+	buf_fini(&t->text);
 	rows_fini(&t->mappings);
 	rows_fini(&t->functions);
 	rows_fini(&t->lines);
@@ -90,6 +92,20 @@ static int ids_put(struct pprof_ids *ids, const char *kind, uint64_t id, uint32_
 	return 0;
 }
 
+/* Strings of protobuf are UTF-8; one that is not would be refused by other tools. */
+static uint32_t add_clean(struct pprof_tables *t, struct profile *p, const char *text, size_t len)
+{
+	if (utf8_clean_len(text, len) == len)
+		return profile_str_n(p, text, len);
+	buf_clear(&t->text);
+	utf8_put_clean(&t->text, text, len);
+	if (buf_error(&t->text) < 0) {
+		profile_fail_nomem(p);
+		return 0;
+	}
+	return profile_str_n(p, t->text.data, t->text.len);
+}
+
 int pprof_add_string(struct pprof_tables *t, struct profile *p, struct cursor text, struct err *e)
 {
 	size_t len = cursor_left(&text);
@@ -100,7 +116,7 @@ int pprof_add_string(struct pprof_tables *t, struct profile *p, struct cursor te
 	row = rows_add(&t->strings, sizeof *row);
 	if (!row)
 		return err_nomem(e);
-	*row = profile_str_n(p, (const char *)text.at, len);
+	*row = add_clean(t, p, (const char *)text.at, len);
 	return profile_check(p, e);
 }
 

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/macros.h"
@@ -30,6 +31,7 @@ struct pprof_ids {
 
 struct pprof_tables {
 	struct rows strings;  /* uint32_t: string ids of the profile */
+	struct buf text;      /* a string that is being mended */
 	struct rows mappings; /* as they came */
 	struct rows functions;
 	struct rows lines; /* of all locations, in their order */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/pack.h"
 #include "format/pprof_fields.h"
 #include "format/proto.h"
@@ -19,6 +20,7 @@ struct writer {
 	const struct profile *p;
 	struct pack pack;
 	struct buf message;         /* the one that is being made */
+	struct buf info;            /* the fields behind the strings, which they use */
 	struct buf inner, packed;   /* parts of it */
 	struct numbering strings;   /* from 0: string_table[0] is "" */
 	struct numbering locations; /* from 1, like all ids but strings */
@@ -52,6 +54,7 @@ static void writer_fini(struct writer *w)
 {
 	pack_close(&w->pack);
 	buf_fini(&w->message);
+	buf_fini(&w->info);
 	buf_fini(&w->inner);
 	buf_fini(&w->packed);
 	numbering_fini(&w->strings);
@@ -103,11 +106,18 @@ static void put_message(struct writer *w, uint32_t field)
 	pack_flush(&w->pack);
 }
 
-static void put_value_type(struct writer *w, uint32_t field, struct value_type type)
+static void make_value_type(struct writer *w, struct value_type type)
 {
 	proto_put_number(&w->message, VALUE_TYPE_TYPE, string_index(w, type.type));
 	proto_put_number(&w->message, VALUE_TYPE_UNIT, string_index(w, type.unit));
-	put_message(w, field);
+}
+
+static void put_types(struct writer *w)
+{
+	for (size_t i = 0; i < profile_type_count(w->p); i++) {
+		make_value_type(w, profile_get_type(w->p, i));
+		put_message(w, PROFILE_SAMPLE_TYPE);
+	}
 }
 
 static void put_packed(struct writer *w, uint32_t field)
@@ -246,18 +256,20 @@ static void put_functions(struct writer *w)
 	}
 }
 
-/* Last but for the strings, because it uses some. */
-static void put_info(struct writer *w)
+static void make_info(struct writer *w)
 {
 	const struct profile_info *info = profile_get_info(w->p);
-	struct buf *b = &w->pack.staged;
+	struct buf *b = &w->info;
 
 	proto_put_number(b, PROFILE_DROP_FRAMES, string_index(w, info->drop_frames));
 	proto_put_number(b, PROFILE_KEEP_FRAMES, string_index(w, info->keep_frames));
 	proto_put_number(b, PROFILE_TIME_NANOS, (uint64_t)info->time_ns);
 	proto_put_number(b, PROFILE_DURATION_NANOS, (uint64_t)info->duration_ns);
-	if (info->period_type.type || info->period_type.unit)
-		put_value_type(w, PROFILE_PERIOD_TYPE, info->period_type);
+	if (info->period_type.type || info->period_type.unit) {
+		make_value_type(w, info->period_type);
+		proto_put_bytes(b, PROFILE_PERIOD_TYPE, w->message.data, w->message.len);
+		w->message.len = 0;
+	}
 	proto_put_number(b, PROFILE_PERIOD, (uint64_t)info->period);
 	for (size_t i = 0; i < profile_comment_count(w->p); i++) {
 		uint32_t id = profile_find_str(w->p, profile_get_comment(w->p, i));
@@ -278,8 +290,8 @@ static void put_strings(struct writer *w)
 
 		if (id < profile_str_count(w->p))
 			text = profile_get_str(w->p, id);
-		proto_put_bytes(&w->pack.staged, PROFILE_STRING_TABLE, text.ptr, text.len);
-		pack_flush(&w->pack);
+		utf8_put_clean(&w->message, text.ptr, text.len);
+		put_message(w, PROFILE_STRING_TABLE);
 	}
 }
 
@@ -290,15 +302,16 @@ int pprof_write(const struct profile *p, struct buf *out, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < profile_type_count(p); i++)
-		put_value_type(&w, PROFILE_SAMPLE_TYPE, profile_get_type(p, i));
+	put_types(&w);
 	put_samples(&w);
 	put_mappings(&w);
 	put_location_table(&w);
 	put_functions(&w);
-	put_info(&w);
+	make_info(&w);
 	put_strings(&w);
-	if (buf_error(&w.message) < 0 || buf_error(&w.inner) < 0 || buf_error(&w.packed) < 0)
+	buf_put(&w.pack.staged, w.info.data, w.info.len);
+	if (buf_error(&w.message) < 0 || buf_error(&w.info) < 0 || buf_error(&w.inner) < 0 ||
+	    buf_error(&w.packed) < 0)
 		return err_nomem(e);
 	return pack_end(&w.pack, e);
 }

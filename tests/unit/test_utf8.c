@@ -34,6 +34,33 @@ static void test_decode(void)
 	}
 }
 
+static void test_clean(void)
+{
+	static const struct {
+		const char *text;
+		size_t len, clean;
+		const char *out;
+	} rows[] = {
+		{ "", 0, 0, "" },
+		{ "0123456789", 10, 10, "0123456789" },
+		{ "01234\0"
+		  "67",
+		  8, 5, "01234\\x0067" },
+		{ "0123456\xff"
+		  "8\n\xfe",
+		  11, 7, "0123456\\xff8\n\\xfe" },
+		{ "\xc3\xa9t\xc3\xa9 012345\xc3", 13, 12, "\xc3\xa9t\xc3\xa9 012345\\xc3" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(buf_fini) struct buf out = { 0 };
+
+		CHECK_INT(utf8_clean_len(rows[i].text, rows[i].len), rows[i].clean);
+		utf8_put_clean(&out, rows[i].text, rows[i].len);
+		CHECK_STR(out.data ? out.data : "", rows[i].out);
+	}
+}
+
 #define BYTES(literal) literal, sizeof(literal) - 1
 
 static void test_escapes(void)
@@ -96,6 +123,7 @@ static void test_width(void)
 int main(void)
 {
 	TAP_CASE(test_decode);
+	TAP_CASE(test_clean);
 	TAP_CASE(test_escapes);
 	TAP_CASE(test_width);
 	return tap_done();

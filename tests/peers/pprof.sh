@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# pprof.sh AUGER TESTS: go tool pprof and protoc read what auger writes as auger does. TESTS is this
+# repository's tests folder. A peer that is not installed is skipped.
+set -u
+auger=$(realpath "$1") || exit 1
+tests=$(realpath "$2") || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LC_ALL=C TZ=UTC HOME="$work" PPROF_TMPDIR="$work"
+message=perftools.profiles.Profile
+count=0
+bad=0
+
+# result NAME STATUS: one TAP line.
+result() {
+	count=$((count + 1))
+	if [ "$2" -eq 0 ]; then
+		echo "ok $count - $1"
+	else
+		echo "not ok $count - $1"
+		bad=1
+	fi
+}
+
+skip() {
+	count=$((count + 1))
+	echo "ok $count - $1 # SKIP $2"
+}
+
+has() {
+	command -v "$1" >/dev/null
+}
+
+raw() {
+	go tool pprof -symbolize=none -raw "$1" 2>err || cat err
+}
+
+# Total, self and name of each function, as both print them.
+peer_top() {
+	go tool pprof -symbolize=none -top -sample_index="$2" -nodefraction=0 -edgefraction=0 \
+		-nodecount=100000 -unit="$3" "$1" 2>err |
+		sed -n '/flat%/,$p' | sed 1d |
+		sed -E 's/^ *([0-9]+)[^ ]* +[^ ]+ +[^ ]+ +([0-9]+)[^ ]* +[^ ]+  /\2 \1 /
+			s/ \((partial-)?inline\)$//' | sort
+}
+
+our_top() {
+	"$auger" report "$1" --value "$2" -n 0 -f json | python3 -c '
+import json, sys
+sums = {}
+for row in json.load(sys.stdin)["rows"]:
+    name = row["function"]
+    if name == "[unknown]":
+        name = "[%s]" % row["module"]
+    sums[name] = (row["total"], row["self"])
+for name, (total, own) in sums.items():
+    print(total, own, name)' | sort
+}
+
+# Writing what was read is the same for the peer; writing it again is the same byte for byte.
+check_rewrite() {
+	"$auger" convert "$1" -o once.pb.gz && "$auger" convert once.pb.gz -o twice.pb.gz &&
+		cmp once.pb.gz twice.pb.gz
+	result "$2: written twice is the same" $?
+	if has go; then
+		raw "$1" >before && raw once.pb.gz >after && diff before after >&2
+		result "$2: go tool pprof -raw" $?
+	else
+		skip "$2: go tool pprof -raw" "go is not installed"
+	fi
+	if has protoc; then
+		gzip -dc once.pb.gz >once.pb
+		protoc -I"$tests/fixtures" --decode=$message profile.proto <once.pb >text &&
+			! grep -nE '^ *[0-9]+[:{ ]' text &&
+			protoc -I"$tests/fixtures" --encode=$message profile.proto <text >encoded &&
+			cmp once.pb encoded
+		result "$2: protoc decodes all of it and encodes the same bytes" $?
+	else
+		skip "$2: protoc" "protoc is not installed"
+	fi
+}
+
+check_top() {
+	if has go; then
+		peer_top "$1" "$2" "$3" >peer
+		our_top "$1" "$2" >ours
+		[ -s peer ] && diff peer ours >&2
+		result "$4: go tool pprof -top" $?
+	else
+		skip "$4: go tool pprof -top" "go is not installed"
+	fi
+}
+
+corpus=$tests/fuzz/corpus
+for file in "$corpus"/pprof/go_*.gz "$corpus"/pprof/gperftools.pb.gz "$corpus"/pprof/types.pb; do
+	check_rewrite "$file" "$(basename "$file")"
+done
+"$auger" convert "$corpus/folded/stacks" -o folded.pb.gz
+check_rewrite folded.pb.gz "folded stacks"
+"$auger" merge --label rank "$corpus"/pprof/go_heap.pb.gz "$corpus"/pprof/go_heap.pb.gz -o merged.pb.gz
+check_rewrite merged.pb.gz "merged with labels"
+if "$auger" record -F 4999 -o record.pb.gz -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' \
+	2>err; then
+	check_rewrite record.pb.gz recording
+	check_top record.pb.gz cpu nanoseconds recording
+else
+	skip recording "$(tail -n 1 err)"
+fi
+check_top "$corpus/pprof/go_cpu.pb.gz" cpu nanoseconds go_cpu.pb.gz
+check_top "$corpus/pprof/go_heap.pb.gz" alloc_space B go_heap.pb.gz
+check_top folded.pb.gz samples count "folded stacks"
+echo "1..$count"
+exit $bad
