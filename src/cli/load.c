@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"

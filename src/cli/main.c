@@ -14,6 +14,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_record,
 	&cmd_report,
 	&cmd_diff,
+	&cmd_flame,
 	&cmd_convert,
 	&cmd_merge,
 	NULL,

@@ -346,10 +346,21 @@ int folded_read(struct profile *p, const unsigned char *data, size_t len, struct
 	return profile_check(p, e);
 }
 
+/* What is looked at: some lines, but a very deep stack is a long one. */
+static size_t look_len(const unsigned char *data, size_t len)
+{
+	enum { LOOK_BYTES = 64 * 1024 };
+	const unsigned char *newline = len ? memchr(data, '\n', len) : NULL;
+	size_t first = newline ? (size_t)(newline - data) + 1 : len;
+
+	return first > LOOK_BYTES ? first : len < LOOK_BYTES ? len : LOOK_BYTES;
+}
+
 bool folded_detect(const unsigned char *data, size_t len)
 {
-	enum { LOOK_BYTES = 64 * 1024, ENOUGH_LINES = 8 };
-	struct cursor text = cursor_make(data, len < LOOK_BYTES ? len : LOOK_BYTES);
+	enum { ENOUGH_LINES = 8 };
+	struct cursor text = cursor_make(data, look_len(data, len));
+	bool is_cut = cursor_left(&text) < len && data[cursor_left(&text) - 1] != '\n';
 	size_t found = 0, line_len;
 	const char *line;
 
@@ -358,8 +369,8 @@ bool folded_detect(const unsigned char *data, size_t len)
 	while (found < ENOUGH_LINES && cursor_line(&text, &line, &line_len)) {
 		struct folded_number number;
 
-		if (!cursor_left(&text) && len > LOOK_BYTES)
-			break; /* cut off by us */
+		if (!cursor_left(&text) && is_cut)
+			break; /* by us */
 		if (is_comment(line, line_len))
 			continue;
 		if (!folded_cut_number(line, &line_len, &number))

@@ -6,13 +6,15 @@
 
 const char *const flame_colors_names[] = { "module", "name", "hot", "plain", NULL };
 
-/* Hue in degrees, the rest in 0..1. A shade is one of four hues and one of two lights. */
+/* Hue in degrees, the rest in 0..1. A shade is one of four hues and one of two lights; with a
+ * ramp, one of eight lights. */
 static const struct band {
 	char letter;
 	const char *label;
 	double hue, spread; /* of the first hue, and from it to the fourth */
 	double saturation, light;
 	double dark_saturation, dark_light;
+	double ramp, dark_ramp; /* added to the light with each shade */
 } bands[FLAME_BANDS] = {
 	[FLAME_BAND_ROOT] = { 'a', NULL, 220, 0, .10, .84, .08, .34 },
 	[FLAME_BAND_NAME] = { 'n', NULL, 8, 42, .92, .70, .52, .36 },
@@ -24,6 +26,9 @@ static const struct band {
 	[FLAME_BAND_PLAIN] = { 'm', NULL, 214, 8, .40, .80, .24, .38 },
 	[FLAME_BAND_WHEEL] = { 'r', NULL, 0, 135, .62, .76, .40, .38 },
 	[FLAME_BAND_WHEEL_REST] = { 's', NULL, 180, 135, .62, .76, .40, .38 },
+	[FLAME_BAND_LESS] = { 'b', "less", 216, 0, .90, .93, .60, .25, -.04, .035 },
+	[FLAME_BAND_MORE] = { 'd', "more", 6, 0, .92, .93, .62, .25, -.04, .035 },
+	[FLAME_BAND_SAME] = { 'e', "not changed", 220, 0, .08, .88, .06, .30 },
 };
 
 const char *flame_band_label(enum flame_band band)
@@ -110,7 +115,12 @@ static void put_rule(struct buf *out, struct flame_shade shade, bool is_dark)
 	const struct band *b = &bands[shade.band];
 	double hue = b->hue + b->spread * (shade.shade / 2) / 3;
 	double saturation = is_dark ? b->dark_saturation : b->saturation;
-	double light = (is_dark ? b->dark_light : b->light) + (shade.shade % 2 ? .05 : 0);
+	double light = is_dark ? b->dark_light : b->light;
+
+	if (b->ramp != 0)
+		light += shade.shade * (is_dark ? b->dark_ramp : b->ramp);
+	else
+		light += shade.shade % 2 ? .05 : 0;
 
 	buf_put_byte(out, '.');
 	flame_put_class(out, shade);

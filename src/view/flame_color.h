@@ -32,6 +32,9 @@ enum flame_band {
 	FLAME_BAND_PLAIN,
 	FLAME_BAND_WHEEL, /* this and the next: FLAME_COLORS_NAME */
 	FLAME_BAND_WHEEL_REST,
+	FLAME_BAND_LESS, /* differential: eight grades, strongest last */
+	FLAME_BAND_MORE,
+	FLAME_BAND_SAME,
 	FLAME_BANDS
 };
 

@@ -21,9 +21,9 @@ struct flame_box {
 };
 
 struct flame_layout {
-	struct flame_box *boxes; /* [stats.drawn]: parents before children, left to right */
-	uint32_t levels;         /* rows: 1 for the root alone */
-	struct flame_stats stats;
+	struct flame_box *boxes;  /* [stats.drawn]: parents before children, left to right */
+	uint32_t levels;          /* rows: 1 for the root alone */
+	struct flame_stats stats; /* all but missing */
 };
 
 /* least_share: of the root's width, below which a frame is left out. */

@@ -92,11 +92,21 @@ static void put_name(const struct frames *f, const struct location *l, const str
 		buf_printf(out, " 0x%" PRIx64, l->address);
 }
 
+/* What tells a frame from another, with ids of one frames' strings. */
+struct frame_key {
+	uint32_t name, module, kind, is_inlined, file;
+};
+
+static struct frame_key key_of(const struct frames *f, const struct frame *frame)
+{
+	return (struct frame_key){ frame->name, frame->module, frame->kind, frame->is_inlined,
+				   f->by == FRAME_BY_LINE ? frame->file : 0 };
+}
+
 static uint32_t add_frame(struct frames *f, const struct frame *frame)
 {
-	uint32_t key[] = { frame->name, frame->module, (uint32_t)frame->kind, frame->is_inlined,
-			   f->by == FRAME_BY_LINE ? frame->file : 0 };
-	uint32_t id = strtab_intern(f->keys, key, sizeof key);
+	struct frame_key key = key_of(f, frame);
+	uint32_t id = strtab_intern(f->keys, &key, sizeof key);
 
 	if (id == STRTAB_NONE || id < f->count)
 		return id;
@@ -217,4 +227,21 @@ const uint32_t *frames_of(const struct frames *f, uint32_t location, size_t *ret
 const char *frames_text(const struct frames *f, uint32_t string)
 {
 	return strtab_get(f->strings, string).ptr;
+}
+
+static uint32_t find_text(const struct frames *f, const struct frames *of, uint32_t string)
+{
+	struct str text = strtab_get(of->strings, string);
+
+	return strtab_find(f->strings, text.ptr, text.len);
+}
+
+uint32_t frames_find(const struct frames *f, const struct frames *of, uint32_t id)
+{
+	struct frame_key key = key_of(of, &of->list[id]);
+
+	key.name = find_text(f, of, key.name);
+	key.module = find_text(f, of, key.module);
+	key.file = find_text(f, of, key.file);
+	return strtab_find(f->keys, &key, sizeof key);
 }

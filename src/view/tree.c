@@ -255,3 +255,35 @@ const char *tree_name(const struct tree *t, uint32_t node)
 {
 	return frames_text(&t->frames, tree_frame(t, node)->name);
 }
+
+/* Of each frame of f, the same one of other, or STRTAB_NONE. NULL: out of memory. */
+static uint32_t *match_frames(const struct frames *f, const struct frames *other)
+{
+	uint32_t *ids = reallocarray(NULL, f->count, sizeof *ids);
+
+	for (uint32_t i = 0; ids && i < f->count; i++)
+		ids[i] = frames_find(other, f, i);
+	return ids;
+}
+
+int tree_match(const struct tree *t, const struct tree *other, uint32_t **ret, struct err *e)
+{
+	uint32_t *frames = match_frames(&t->frames, &other->frames);
+	uint32_t *nodes = frames ? reallocarray(NULL, t->node_count, sizeof *nodes) : NULL;
+
+	if (!nodes) {
+		free(frames);
+		return err_nomem(e);
+	}
+	nodes[0] = 0;
+	for (uint32_t i = 1; i < t->node_count; i++) {
+		uint32_t parent = nodes[t->nodes[i].parent], frame = frames[t->nodes[i].frame];
+
+		nodes[i] = parent == MAP_NONE || frame == STRTAB_NONE
+				   ? MAP_NONE
+				   : map_get(&other->children, map_pair(parent, frame));
+	}
+	free(frames);
+	*ret = nodes;
+	return 0;
+}

@@ -65,6 +65,8 @@ void frames_fini(struct frames *f);
 /* Frame ids of a location, innermost first; borrowed. At least one. */
 const uint32_t *frames_of(const struct frames *f, uint32_t location, size_t *ret_count);
 const char *frames_text(const struct frames *f, uint32_t string); /* NUL-terminated */
+/* The frame that is the same as one of other frames; STRTAB_NONE: there is none. */
+uint32_t frames_find(const struct frames *f, const struct frames *of, uint32_t id);
 
 struct tree_opts {
 	size_t type; /* index of the sample type */
@@ -96,5 +98,12 @@ void tree_fini(struct tree *t);
 
 const struct frame *tree_frame(const struct tree *t, uint32_t node);
 const char *tree_name(const struct tree *t, uint32_t node); /* of its frame, NUL-terminated */
+
+/*
+ * (*ret)[node of t]: the node of other with the same frames from the root, or MAP_NONE; the
+ * caller's to free. Both trees are made alike, of the same profile or of two.
+ */
+int tree_match(const struct tree *t, const struct tree *other, uint32_t **ret,
+	       struct err *e) MUST_CHECK;
 
 #endif

@@ -2,6 +2,7 @@
 #include "view/flame.h"
 
 #include "tap.h"
+#include "view/flame_change.h"
 #include "view/flame_layout.h"
 #include "view/svg.h"
 
@@ -290,6 +291,86 @@ static void test_figures(void)
 	profile_free(p);
 }
 
+/* Shares of two wholes, or (absolute) values: the colour of frame "x". */
+static void test_changes(void)
+{
+	static const struct {
+		int64_t before, before_rest, after, after_rest;
+		bool is_absolute;
+		enum flame_band band;
+		unsigned shade;
+	} rows[] = {
+		{ 100, 900, 100, 900, false, FLAME_BAND_SAME, 0 },
+		{ 100, 900, 1000, 9000, false, FLAME_BAND_SAME, 0 },
+		{ 100, 900, 1000, 9000, true, FLAME_BAND_MORE, 7 },
+		{ 100, 900, 200, 800, false, FLAME_BAND_MORE, 5 },
+		{ 200, 800, 100, 900, false, FLAME_BAND_LESS, 5 },
+		{ 1, 9, 2, 8, false, FLAME_BAND_SAME, 0 }, /* so few tell nothing */
+		{ 10, 0, 14, 0, true, FLAME_BAND_SAME, 0 },
+		{ 0, 100, 50, 50, false, FLAME_BAND_MORE, 7 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct profile *before = new_profile(), *after = new_profile();
+		struct flame_side drawn = { 0 }, other = { 0 };
+		struct flame_comparison c = { 0 };
+		struct tree_opts o = { 0 };
+		struct err e;
+
+		add_stack(before, "x", rows[i].before);
+		add_stack(before, "y", rows[i].before_rest);
+		add_stack(after, "x", rows[i].after);
+		add_stack(after, "y", rows[i].after_rest);
+		if (CHECK(flame_side_make(&drawn, after, &o, &e) == 0 &&
+			  flame_side_make(&other, before, &o, &e) == 0 &&
+			  flame_comparison_make(&c, &drawn, &other, &e) == 0)) {
+			struct flame_change change;
+			struct flame_shade shade;
+
+			c.is_absolute = rows[i].is_absolute;
+			change = flame_change_of(&c, drawn.tree.nodes[0].first_child);
+			shade = flame_change_shade(&change);
+			CHECK_INT(shade.band, rows[i].band);
+			CHECK_INT(shade.shade, rows[i].shade);
+		}
+		flame_comparison_fini(&c);
+		flame_side_fini(&drawn);
+		flame_side_fini(&other);
+		profile_free(before);
+		profile_free(after);
+	}
+}
+
+static void test_missing(void)
+{
+	struct profile *before = new_profile(), *after = new_profile();
+	struct flame_side drawn = { 0 }, other = { 0 };
+	struct flame_comparison c = { 0 };
+	struct tree_opts o = { 0 };
+	uint32_t nodes[2];
+	size_t count = 0;
+	struct err e;
+
+	add_stack(after, "main;kept", 1);
+	add_stack(before, "main;kept;small", 1);
+	add_stack(before, "main;large;leaf", 5);
+	add_stack(before, "main;middle", 3);
+	add_stack(before, "main;kept", 1);
+	if (CHECK(flame_side_make(&drawn, after, &o, &e) == 0 &&
+		  flame_side_make(&other, before, &o, &e) == 0 &&
+		  flame_comparison_make(&c, &drawn, &other, &e) == 0 &&
+		  flame_missing(&c, nodes, ARRAY_LEN(nodes), &count, &e) == 0)) {
+		CHECK_INT(count, 3);
+		CHECK_STR(tree_name(&other.tree, nodes[0]), "large");
+		CHECK_STR(tree_name(&other.tree, nodes[1]), "middle");
+	}
+	flame_comparison_fini(&c);
+	flame_side_fini(&drawn);
+	flame_side_fini(&other);
+	profile_free(before);
+	profile_free(after);
+}
+
 int main(void)
 {
 	TAP_CASE(test_layout);
@@ -303,5 +384,7 @@ int main(void)
 	TAP_CASE(test_pixels);
 	TAP_CASE(test_kinds);
 	TAP_CASE(test_figures);
+	TAP_CASE(test_changes);
+	TAP_CASE(test_missing);
 	return tap_done();
 }

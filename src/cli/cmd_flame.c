@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/cmd.h"
+#include "cli/load.h"
+#include "view/flame.h"
+
+#define DEFAULT_WIDTH 1200
+#define MIN_WIDTH 320
+#define MAX_WIDTH 20000
+
+struct args {
+	const char *output; /* NULL: standard output, unless that is a terminal */
+	const char *title, *value, *from;
+	uint64_t width;
+	double min_percent;
+	int colors; /* enum flame_colors */
+	bool is_icicle, is_reversed;
+	bool is_diff, is_negated, is_absolute;
+	struct filter_args filter;
+};
+
+static const struct opt opts[] = {
+	OPT_STR('o', "output", "FILE", struct args, output,
+		"write the picture to FILE (default: standard output)"),
+	OPT_STR(0, "title", "TEXT", struct args, title, "the title (default \"Flame graph\")"),
+	OPT_CHOICE(0, "colors", "module|name|hot|plain", struct args, colors, flame_colors_names,
+		   "what colours mean: kind of code, name, nothing (default module)"),
+	OPT_FLAG(0, "icicle", struct args, is_icicle, "draw the root on top"),
+	OPT_FLAG(0, "reverse", struct args, is_reversed, "start with leaves: callers on callees"),
+	OPT_REAL(0, "min-percent", "P", struct args, min_percent, 0, 100,
+		 "leave out frames below P % (default: below a tenth of a pixel)"),
+	OPT_UINT(0, "width", "PIXELS", struct args, width, MIN_WIDTH, MAX_WIDTH,
+		 "width where it does not follow the window (default 1200)"),
+	OPT_STR(0, "value", "TYPE", struct args, value, "sample type (default: the profile's)"),
+	OPT_STR(0, "from", "FORMAT", struct args, from, "format of FILE (default: by content)"),
+	OPT_FLAG(0, "diff", struct args, is_diff, "colour by the change from FILE to FILE2"),
+	OPT_FLAG(0, "negate", struct args, is_negated, "with --diff: widths of FILE, not of FILE2"),
+	OPT_FLAG(0, "absolute", struct args, is_absolute,
+		 "with --diff: compare values, not shares of the whole"),
+	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_END,
+};
+
+static void print_summary(const char *output, const struct flame_stats *s)
+{
+	fprintf(stderr, "%s: %zu frame%s drawn", strcmp(output, "-") == 0 ? "flame graph" : output,
+		s->drawn, s->drawn == 1 ? "" : "s");
+	if (s->narrow)
+		fprintf(stderr, ", %zu too narrow to draw", s->narrow);
+	if (s->deep)
+		fprintf(stderr, ", %zu deeper than %d levels left out", s->deep, FLAME_MAX_LEVELS);
+	if (s->negative)
+		fprintf(stderr, ", %zu negative values taken as 0", s->negative);
+	fputc('\n', stderr);
+	if (s->missing.len)
+		fprintf(stderr, "%s\n", s->missing.data);
+}
+
+/* One or two profiles, and the value of each. */
+struct inputs {
+	const char *paths[2];
+	struct profile *profiles[2]; /* [1] NULL: a single one */
+	size_t types[2];
+	bool is_diff; /* types of one profile, or two profiles */
+};
+
+static void inputs_fini(struct inputs *in)
+{
+	profile_free(in->profiles[0]);
+	profile_free(in->profiles[1]);
+}
+
+/* Folded stacks with two values are a difference by themselves. */
+static bool has_two_values(const struct profile *p)
+{
+	return profile_type_count(p) == 2 && profile_find_type(p, "before") == 0 &&
+	       profile_find_type(p, "after") == 1;
+}
+
+static int load_one(struct inputs *in, size_t i, const struct args *args, struct err *e)
+{
+	const char *name = strcmp(in->paths[i], "-") == 0 ? "standard input" : in->paths[i];
+	int rc = load_profile(in->paths[i], args->from, &in->profiles[i], e);
+
+	if (rc == 0)
+		rc = choose_type(in->profiles[i], args->value, &in->types[i], e);
+	if (rc == 0 && !profile_type_count(in->profiles[i]))
+		rc = err_set(e, -EINVAL, "%s: has no values to draw", name);
+	return rc < 0 ? rc : apply_filter(&in->profiles[i], &args->filter, e);
+}
+
+/* Both must be of one kind: the second has what was chosen of the first. */
+static int choose_same_type(struct inputs *in, struct err *e)
+{
+	struct value_type type = profile_get_type(in->profiles[0], in->types[0]);
+	const char *name = profile_text(in->profiles[0], type.type);
+	const char *unit = profile_text(in->profiles[0], type.unit);
+	int found = profile_find_type(in->profiles[1], name);
+
+	if (found >= 0)
+		type = profile_get_type(in->profiles[1], (size_t)found);
+	if (found < 0 || strcmp(profile_text(in->profiles[1], type.unit), unit) != 0)
+		return err_set(e, -EINVAL, "%s: has no '%s' in '%s' to compare with", in->paths[1],
+			       name, unit);
+	in->types[1] = (size_t)found;
+	return 0;
+}
+
+static int load(struct inputs *in, const struct args *args, struct err *e)
+{
+	int rc = load_one(in, 0, args, e);
+
+	if (rc == 0 && in->paths[1])
+		rc = load_one(in, 1, args, e);
+	if (rc == 0 && in->paths[1])
+		rc = choose_same_type(in, e);
+	if (rc < 0)
+		return rc;
+	in->is_diff = in->paths[1] || (has_two_values(in->profiles[0]) && !args->value);
+	if (!in->paths[1] && in->is_diff) {
+		in->types[0] = 0;
+		in->types[1] = 1;
+	}
+	if (args->is_diff && !in->is_diff)
+		return cmd_usage(e, "--diff: name two files, before and after");
+	if ((args->is_negated || args->is_absolute) && !in->is_diff)
+		return cmd_usage(e, "--%s goes with --diff",
+				 args->is_negated ? "negate" : "absolute");
+	return 0;
+}
+
+/* What is compared, and what the filter keeps; empty: everything of one profile. */
+static void put_note(struct buf *out, const struct inputs *in, const struct filter_args *filter)
+{
+	CLEANUP(buf_fini) struct buf words = { 0 };
+
+	describe_filter(filter, &words);
+	out->bad |= words.bad;
+	if (in->paths[1])
+		buf_printf(out, "from %s to %s", in->paths[0], in->paths[1]);
+	if (words.len)
+		buf_printf(out, "%sonly %s", out->len ? ", " : "", words.data);
+}
+
+static struct flame_opts make_opts(const struct args *args, const struct inputs *in,
+				   const struct buf *note)
+{
+	size_t drawn = in->is_diff && !args->is_negated;
+	struct flame_opts o = {
+		.title = args->title,
+		.note = note->len ? note->data : NULL,
+		.type = in->types[drawn],
+		.width = (unsigned)args->width,
+		.min_percent = args->min_percent,
+		.colors = (enum flame_colors)args->colors,
+		.is_icicle = args->is_icicle,
+		.is_reversed = args->is_reversed,
+	};
+
+	if (in->is_diff) {
+		o.other = in->profiles[in->paths[1] ? !drawn : 0];
+		o.other_type = in->types[!drawn];
+		o.is_negated = args->is_negated;
+		o.is_absolute = args->is_absolute;
+	}
+	return o;
+}
+
+static int draw(const struct inputs *in, const struct args *args, const char *output, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf svg = { 0 }, note = { 0 };
+	const struct profile *drawn = in->profiles[in->paths[1] && !args->is_negated];
+	struct flame_stats stats;
+	struct flame_opts o;
+	int rc;
+
+	put_note(&note, in, &args->filter);
+	if (buf_error(&note) < 0)
+		return err_nomem(e);
+	o = make_opts(args, in, &note);
+	rc = flame_write(drawn, &o, &svg, &stats, e);
+	if (rc < 0)
+		return rc;
+	rc = file_replace(output, svg.data, svg.len, e);
+	if (rc == 0)
+		print_summary(output, &stats);
+	buf_fini(&stats.missing);
+	return rc;
+}
+
+static int check_usage(const struct args *args, int operands, struct err *e)
+{
+	if (!args->is_diff && operands > 1)
+		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
+	if (args->is_diff && operands > 2)
+		return cmd_usage(e, "--diff: two files, before and after");
+	if (!args->output && isatty(STDOUT_FILENO))
+		return cmd_usage(e, "a picture is nothing for a terminal: name a file with -o");
+	return 0;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	CLEANUP(inputs_fini) struct inputs in = { 0 };
+	struct args args = { .width = DEFAULT_WIDTH };
+	const char *output;
+	int first, rc = cmd_parse(&cmd_flame, &args, argc, argv, &first, e);
+
+	if (rc == 0)
+		rc = check_usage(&args, argc - first, e);
+	if (rc < 0)
+		return rc;
+	in.paths[0] = first < argc ? argv[first] : DEFAULT_PROFILE;
+	in.paths[1] = argc - first == 2 ? argv[first + 1] : NULL;
+	output = args.output ? args.output : "-";
+	rc = file_check_writable(output, e);
+	if (rc == 0)
+		rc = load(&in, &args, e);
+	return rc < 0 ? rc : draw(&in, &args, output, e);
+}
+
+const struct cmd cmd_flame = {
+	.name = "flame",
+	.operands = "[FILE [FILE2]]",
+	.summary = "show a profile as an interactive SVG flame graph",
+	.opts = opts,
+	.run = run,
+};

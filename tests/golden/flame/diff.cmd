@@ -1,0 +1,2 @@
+cd "$GOLDEN"
+auger flame --diff stacks.folded after.folded | awk '/id="frames"/, /^<\/g>/; /id="head"/, /^<\/g>/'

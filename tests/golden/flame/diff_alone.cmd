@@ -1,0 +1,1 @@
+auger flame --diff "$GOLDEN/stacks.folded"

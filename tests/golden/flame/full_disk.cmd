@@ -1,0 +1,1 @@
+auger flame "$GOLDEN/stacks.folded" -o /dev/full

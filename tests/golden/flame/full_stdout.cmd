@@ -1,0 +1,1 @@
+auger flame "$GOLDEN/stacks.folded" >/dev/full

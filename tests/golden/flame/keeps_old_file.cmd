@@ -1,0 +1,3 @@
+echo old >a.svg
+echo 'no stacks' | auger flame - -o a.svg
+cat a.svg; ls

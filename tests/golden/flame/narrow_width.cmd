@@ -1,0 +1,1 @@
+auger flame --width 10 "$GOLDEN/stacks.folded"

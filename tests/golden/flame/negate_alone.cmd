@@ -1,0 +1,1 @@
+auger flame --negate "$GOLDEN/stacks.folded"

@@ -1,0 +1,1 @@
+auger flame missing.pb.gz

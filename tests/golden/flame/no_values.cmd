@@ -1,0 +1,1 @@
+: >a.pb && auger flame --from pprof a.pb

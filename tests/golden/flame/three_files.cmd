@@ -1,0 +1,1 @@
+auger flame --diff a b c

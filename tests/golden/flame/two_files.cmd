@@ -1,0 +1,1 @@
+auger flame "$GOLDEN/stacks.folded" "$GOLDEN/after.folded"

@@ -1,0 +1,1 @@
+auger flame --value heap "$GOLDEN/stacks.folded"
