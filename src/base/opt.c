@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define HELP_COLUMN 31 /* where the help texts start */
+#define HELP_WIDTH 68  /* columns of a help text */
 
 /* An option and where its value goes. */
 struct target {
@@ -224,6 +225,33 @@ int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool st
 	return 0;
 }
 
+/* Bytes of the text that fit on one line, cut at a blank if there is one. */
+static size_t fitting(const char *text)
+{
+	size_t len = strlen(text), at = HELP_WIDTH;
+
+	if (len <= HELP_WIDTH)
+		return len;
+	while (at && text[at] != ' ')
+		at--;
+	return at ? at : strcspn(text, " ");
+}
+
+/* width: columns that are taken already. */
+static void help_text(const char *text, size_t width, struct buf *out)
+{
+	for (;;) {
+		size_t len = fitting(text);
+
+		buf_printf(out, "%*s%.*s\n", (int)(HELP_COLUMN - width), "", (int)len, text);
+		text += len;
+		if (!*text)
+			return;
+		text++; /* the blank */
+		width = 0;
+	}
+}
+
 static void help_line(const struct opt *opt, struct buf *out)
 {
 	size_t start = out->len, width;
@@ -239,7 +267,7 @@ static void help_line(const struct opt *opt, struct buf *out)
 		buf_put_byte(out, '\n');
 		width = 0;
 	}
-	buf_printf(out, "%*s%s\n", (int)(HELP_COLUMN - width), "", opt->help);
+	help_text(opt->help, width, out);
 }
 
 void opt_help(const struct opt *opts, struct buf *out)

@@ -101,7 +101,7 @@ struct opt {
 int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool stop_at_operand,
 	      int *ret_first, struct err *e) MUST_CHECK;
 
-/* What the options are, for --help: a line each, or two where the left column is too long. */
+/* What the options are, for --help: two columns, the right one wrapped before column 100. */
 void opt_help(const struct opt *opts, struct buf *out);
 
 /*

@@ -30,27 +30,35 @@ void table_fini(struct table *t)
 	buf_fini(&t->items);
 }
 
-static void put_heading(struct buf *out, const char *heading)
+/* A heading is shown with blanks, and "_percent" as " %". */
+static bool is_percent(const char *heading)
 {
 	size_t len = strlen(heading);
-	bool is_percent = len > 8 && strcmp(heading + len - 8, "_percent") == 0;
 
-	if (is_percent)
-		len -= 8;
+	return len > 8 && strcmp(heading + len - 8, "_percent") == 0;
+}
+
+static size_t heading_width(const char *heading)
+{
+	return strlen(heading) - (is_percent(heading) ? strlen("_percent") - strlen(" %") : 0);
+}
+
+static void put_heading(struct buf *out, const char *heading)
+{
+	size_t len = strlen(heading) - (is_percent(heading) ? strlen("_percent") : 0);
+
 	for (size_t i = 0; i < len; i++)
 		buf_put_byte(out, heading[i] == '_' ? ' ' : (unsigned char)heading[i]);
-	if (is_percent)
+	if (is_percent(heading))
 		buf_put_str(out, " %");
 }
 
 void table_add_column(struct table *t, const char *heading, bool is_text)
 {
-	CLEANUP(buf_fini) struct buf shown = { 0 };
-
 	assert(t->column_count < TABLE_MAX_COLUMNS);
-	put_heading(&shown, heading);
-	t->columns[t->column_count++] =
-		(struct table_column){ .heading = heading, .is_text = is_text, .width = shown.len };
+	t->columns[t->column_count++] = (struct table_column){ .heading = heading,
+							       .is_text = is_text,
+							       .width = heading_width(heading) };
 }
 
 static void put_item(struct table *t, const struct item *item)
@@ -203,17 +211,16 @@ static void write_headings(const struct table *t, bool has_colour, struct buf *o
 	if (has_colour)
 		buf_put_str(out, "\033[1m");
 	for (size_t i = 0; i < t->column_count; i++) {
-		CLEANUP(buf_fini) struct buf shown = { 0 };
-		size_t pad;
+		const struct table_column *c = &t->columns[i];
+		size_t shown = heading_width(c->heading);
+		size_t pad = c->width > shown ? c->width - shown : 0;
 
 		if (i)
 			buf_put_str(out, GAP);
-		put_heading(&shown, t->columns[i].heading);
-		pad = t->columns[i].width > shown.len ? t->columns[i].width - shown.len : 0;
-		if (!t->columns[i].is_text)
+		if (!c->is_text)
 			put_spaces(out, pad);
-		buf_put(out, shown.data, shown.len);
-		if (t->columns[i].is_text && i + 1 < t->column_count)
+		put_heading(out, c->heading);
+		if (c->is_text && i + 1 < t->column_count)
 			put_spaces(out, pad);
 	}
 	if (has_colour)

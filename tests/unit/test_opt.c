@@ -24,7 +24,9 @@ static const char *const formats[] = { "table", "csv", "json", NULL };
 
 static const struct opt inner_opts[] = {
 	OPT_FLAG('d', "deep", struct inner, deep, "go deep"),
-	OPT_STR('w', "where", "FOLDER[,FOLDER...]", struct inner, where, "where to look"),
+	OPT_STR('w', "where", "FOLDER[,FOLDER...]", struct inner, where,
+		"where to look, and also what this help looks like when its text is longer than "
+		"what one line of a terminal holds"),
 	OPT_END,
 };
 
@@ -229,19 +231,21 @@ static void test_help(void)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	opt_help(opts, &text);
-	CHECK_STR(text.data,
-		  "  -a, --all                    everything\n"
-		  "  -q, --quiet                  say nothing\n"
-		  "  -n, --count N                how many (default 10)\n"
-		  "      --limit N                between 1 and 100\n"
-		  "  -p, --percent P              cut-off\n"
-		  "  -o, --output FILE            where to write\n"
-		  "  -d, --deep                   go deep\n"
-		  "  -w, --where FOLDER[,FOLDER...]\n"
-		  "                               where to look\n"
-		  "  -t, --tag KEY=VALUE          a tag; again for more\n"
-		  "  -f, --format table|csv|json  how to write the rows (default table)\n"
-		  "  -h, --help                   show this help\n");
+	CHECK_STR(
+		text.data,
+		"  -a, --all                    everything\n"
+		"  -q, --quiet                  say nothing\n"
+		"  -n, --count N                how many (default 10)\n"
+		"      --limit N                between 1 and 100\n"
+		"  -p, --percent P              cut-off\n"
+		"  -o, --output FILE            where to write\n"
+		"  -d, --deep                   go deep\n"
+		"  -w, --where FOLDER[,FOLDER...]\n"
+		"                               where to look, and also what this help looks like when its text is\n"
+		"                               longer than what one line of a terminal holds\n"
+		"  -t, --tag KEY=VALUE          a tag; again for more\n"
+		"  -f, --format table|csv|json  how to write the rows (default table)\n"
+		"  -h, --help                   show this help\n");
 }
 
 static void test_complete(void)
