@@ -3,23 +3,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/pattern.h"
 #include "model/merge.h"
 
 /* What is known of a location or a stack. */
 enum {
 	HAS_FOCUS = 1,  /* a frame matches focus */
 	HAS_IGNORE = 2, /* a frame matches ignore */
-};
-
-struct pattern {
-	regex_t regex;
-	bool is_set;
 };
 
 struct filter {
@@ -37,44 +31,13 @@ bool profile_filter_is_empty(const struct profile_filter *f)
 	return !f->focus && !f->ignore && !f->label_count;
 }
 
-static int compile(struct pattern *p, const char *text, struct err *e)
+static unsigned match_text(struct filter *f, const char *text)
 {
-	char reason[128];
-	int rc = regcomp(&p->regex, text, REG_EXTENDED | REG_NOSUB);
-
-	if (rc) {
-		regerror(rc, &p->regex, reason, sizeof reason);
-		return rc == REG_ESPACE
-			       ? err_nomem(e)
-			       : err_set(e, -EINVAL, "regular expression '%s': %s", text, reason);
-	}
-	p->is_set = true;
-	return 0;
+	return (pattern_matches(&f->focus, text) ? HAS_FOCUS : 0u) |
+	       (pattern_matches(&f->ignore, text) ? HAS_IGNORE : 0u);
 }
 
-/* The whole text must match. */
-static int compile_whole(struct pattern *p, const char *text, struct err *e)
-{
-	CLEANUP(buf_fini) struct buf whole = { 0 };
-
-	buf_printf(&whole, "^(%s)$", text);
-	if (buf_error(&whole) < 0)
-		return err_nomem(e);
-	return compile(p, whole.data, e);
-}
-
-static bool matches(const struct pattern *p, const char *text)
-{
-	return p->is_set && regexec(&p->regex, text, 0, NULL, 0) == 0;
-}
-
-static unsigned match_text(const struct filter *f, const char *text)
-{
-	return (matches(&f->focus, text) ? HAS_FOCUS : 0u) |
-	       (matches(&f->ignore, text) ? HAS_IGNORE : 0u);
-}
-
-static unsigned match_location(const struct filter *f, uint32_t id)
+static unsigned match_location(struct filter *f, uint32_t id)
 {
 	struct location l = profile_get_location(f->src, id);
 	const struct mapping *m = profile_get_mapping(f->src, l.mapping);
@@ -112,21 +75,20 @@ static int mark_nodes(struct filter *f, struct err *e)
 	return 0;
 }
 
-static bool label_matches(const struct filter *f, size_t wanted, const struct label *label)
+static bool label_matches(struct filter *f, size_t wanted, const struct label *label)
 {
 	char number[24];
 
 	if (strcmp(profile_text(f->src, label->key), f->wanted[wanted].key) != 0)
 		return false;
 	if (label->str)
-		return matches(&f->labels[wanted], profile_text(f->src, label->str));
+		return pattern_matches(&f->labels[wanted], profile_text(f->src, label->str));
 	snprintf(number, sizeof number, "%" PRId64, label->num);
-	return matches(&f->labels[wanted], number);
+	return pattern_matches(&f->labels[wanted], number);
 }
 
 /* Several filters of one key are alternatives, different keys must all be met. */
-static bool is_key_met(const struct filter *f, const char *key, const struct label *labels,
-		       size_t count)
+static bool is_key_met(struct filter *f, const char *key, const struct label *labels, size_t count)
 {
 	for (size_t w = 0; w < f->label_count; w++) {
 		if (strcmp(f->wanted[w].key, key) != 0)
@@ -163,32 +125,50 @@ static int init(struct filter *f, const struct profile_filter *want, struct err 
 
 	f->wanted = want->labels;
 	if (want->focus)
-		rc = compile(&f->focus, want->focus, e);
+		rc = pattern_init(&f->focus, want->focus, e);
 	if (rc == 0 && want->ignore)
-		rc = compile(&f->ignore, want->ignore, e);
+		rc = pattern_init(&f->ignore, want->ignore, e);
 	if (rc < 0)
 		return rc;
 	f->labels = calloc(want->label_count + 1, sizeof *f->labels);
 	if (!f->labels)
 		return err_nomem(e);
 	for (; f->label_count < want->label_count; f->label_count++) {
-		rc = compile_whole(&f->labels[f->label_count], want->labels[f->label_count].regex,
-				   e);
+		rc = pattern_init_whole(&f->labels[f->label_count],
+					want->labels[f->label_count].regex, e);
 		if (rc < 0)
 			return rc;
 	}
-	rc = mark_nodes(f, e);
-	return rc < 0 ? rc : mark_label_sets(f, e);
+	return 0;
+}
+
+/* Out of memory while anything was matched? */
+static int check_patterns(const struct filter *f, struct err *e)
+{
+	int rc = pattern_error(&f->focus);
+
+	if (rc == 0)
+		rc = pattern_error(&f->ignore);
+	for (size_t i = 0; rc == 0 && i < f->label_count; i++)
+		rc = pattern_error(&f->labels[i]);
+	return rc < 0 ? err_nomem(e) : 0;
+}
+
+static int mark(struct filter *f, struct err *e)
+{
+	int rc = mark_nodes(f, e);
+
+	if (rc == 0)
+		rc = mark_label_sets(f, e);
+	return rc < 0 ? rc : check_patterns(f, e);
 }
 
 static void fini(struct filter *f)
 {
-	if (f->focus.is_set)
-		regfree(&f->focus.regex);
-	if (f->ignore.is_set)
-		regfree(&f->ignore.regex);
+	pattern_fini(&f->focus);
+	pattern_fini(&f->ignore);
 	for (size_t i = 0; i < f->label_count; i++)
-		regfree(&f->labels[i].regex);
+		pattern_fini(&f->labels[i]);
 	free(f->labels);
 	free(f->nodes);
 	free(f->label_sets);
@@ -227,6 +207,8 @@ int profile_filter(const struct profile *src, const struct profile_filter *want,
 	struct profile *dst;
 	int rc = init(&f, want, e);
 
+	if (rc == 0)
+		rc = mark(&f, e);
 	if (rc < 0)
 		return rc;
 	dst = profile_new();

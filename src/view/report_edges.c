@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "view/edges.h"
 #include "view/report.h"
 
@@ -36,28 +36,24 @@ static bool mark_exact(const struct flat *f, const char *name, bool *marks)
 	return found;
 }
 
-static int mark_matches(const struct flat *f, const char *pattern, bool *marks, struct err *e)
+static int mark_matches(const struct flat *f, const char *regex, bool *marks, struct err *e)
 {
-	bool found = mark_exact(f, pattern, marks);
-	char reason[128];
-	regex_t regex;
+	CLEANUP(pattern_fini) struct pattern p = { 0 };
+	bool found = mark_exact(f, regex, marks);
 	int rc;
 
 	if (found)
 		return 0;
-	rc = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
-	if (rc) {
-		regerror(rc, &regex, reason, sizeof reason);
-		return rc == REG_ESPACE ? err_nomem(e)
-					: err_set(e, -EINVAL, "regular expression '%s': %s",
-						  pattern, reason);
-	}
+	rc = pattern_init(&p, regex, e);
+	if (rc < 0)
+		return rc;
 	for (uint32_t i = FLAT_ROOT + 1; i < f->row_count; i++) {
-		marks[i] = f->rows[i].total && regexec(&regex, flat_name(f, i), 0, NULL, 0) == 0;
+		marks[i] = f->rows[i].total && pattern_matches(&p, flat_name(f, i));
 		found |= marks[i];
 	}
-	regfree(&regex);
-	return found ? 0 : err_set(e, -ENOENT, "no function matches '%s'", pattern);
+	if (pattern_error(&p) < 0)
+		return err_nomem(e);
+	return found ? 0 : err_set(e, -ENOENT, "no function matches '%s'", regex);
 }
 
 static void question_fini(struct question *q)
