@@ -19,7 +19,6 @@ say "1. One run: auger record -- matrices"
 "$auger" record -o "$out/solo.pb.gz" -- "$matrices"
 
 say "2. Four runs side by side"
-# shellcheck disable=SC2016 # the inner shell's $0
 "$auger" record -o "$out/four.pb.gz" -- \
 	sh -c '"$0" & "$0" & "$0" & "$0" & wait' "$matrices"
 
