@@ -97,7 +97,7 @@ static int open_side(struct side *s, const struct args *a, size_t *ret_type, str
 		return rc;
 	if (!profile_type_count(s->profile))
 		return err_set(e, -EINVAL, "%s: has no values to compare", s->path);
-	if (a->normalize && strcmp(a->normalize, "total") != 0 && !s->amount) {
+	if (a->normalize && strcmp(a->normalize, "total") != 0 && s->amount == 0) {
 		rc = measure(s, a->normalize, e);
 		if (rc < 0)
 			return rc;

@@ -39,7 +39,7 @@ static void check_values(const struct profile *p, const char *name, const int64_
 			CHECK_INT(s.values[k], want[k]);
 		return;
 	}
-	CHECK(!"there is no such sample");
+	CHECK(false);
 }
 
 /* Both sides in one profile; the order of types differs. */
