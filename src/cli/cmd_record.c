@@ -61,8 +61,8 @@ static int exec_failed(const struct cpu *c, const struct err *e)
 	return cpu_exec_error(c) == ENOENT ? 127 : 126;
 }
 
-static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p, const char *output,
-		  struct err *e)
+static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
+		  const struct output *output, bool is_named, struct err *e)
 {
 	struct cpu_result result;
 	int rc = cpu_run(c, &result, e);
@@ -74,26 +74,27 @@ static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p, co
 	record_put_comments(p, o, c, &result);
 	rc = profile_check(p, e);
 	if (rc == 0)
-		rc = record_write(p, output, e);
+		rc = record_save(p, output, is_named, e);
 	if (rc < 0)
 		return rc;
-	record_print_summary(p, c, &result, output);
+	record_print_summary(p, c, &result, is_named ? output->path : NULL);
 	return result.status;
 }
 
-static int run_plan(const struct sampling_plan *plan, const char *output, struct err *e)
+static int run_plan(const struct sampling_plan *plan, const char *path, struct err *e)
 {
 	struct profile *p = profile_new();
+	struct output output;
 	struct cpu *c = NULL;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
-	rc = record_check_output(output, e);
+	rc = record_choose_output(path, &output, e);
 	if (rc == 0)
 		rc = cpu_new(&plan->opts, p, &c, e);
 	if (rc == 0)
-		rc = record(&plan->opts, c, p, output, e);
+		rc = record(&plan->opts, c, p, &output, path != NULL, e);
 	cpu_free(c);
 	profile_free(p);
 	return rc;

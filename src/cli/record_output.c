@@ -7,20 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cli/load.h"
-#include "format/formats.h"
 
-int record_check_output(const char *path, struct err *e)
+int record_choose_output(const char *path, struct output *ret, struct err *e)
 {
-	if (path && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
-		return err_set(e, -EINVAL,
-			       "a profile is no text for a terminal; name a file by -o");
-	return file_check_writable(path ? path : DEFAULT_PROFILE, e);
+	return choose_output(path ? path : DEFAULT_PROFILE, NULL, "pprof", ret, e);
 }
 
 /* The name that an older profile gets; a number tells those of one second apart. */
@@ -64,18 +58,9 @@ static int keep_older(struct err *e)
 	return err_errno(e, "%s: cannot be renamed", DEFAULT_PROFILE);
 }
 
-int record_write(const struct profile *p, const char *path, struct err *e)
+int record_save(const struct profile *p, const struct output *o, bool is_named, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf out = { 0 };
-	const struct format *format = path ? format_for_output(path) : NULL;
-	int rc;
+	int rc = is_named ? 0 : keep_older(e);
 
-	if (!format)
-		format = format_find("pprof");
-	rc = format->write(p, &out, e);
-	if (rc == 0 && buf_error(&out) < 0)
-		rc = err_nomem(e);
-	if (rc == 0 && !path)
-		rc = keep_older(e);
-	return rc < 0 ? rc : file_replace(path ? path : DEFAULT_PROFILE, out.data, out.len, e);
+	return rc < 0 ? rc : save_profile(p, o, e);
 }

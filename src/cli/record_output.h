@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_output: where a recorded profile goes, and what becomes of the one that is there.
- *
- * path is what -o named. NULL: DEFAULT_PROFILE, and an older file of that name is kept, under
- * a name with its time ("auger.20260131-235959.pb.gz").
+ * record_output: the default output of commands that record: DEFAULT_PROFILE, but nothing is
+ * overwritten that was not named: an older file of that name is renamed.
  */
 #ifndef CLI_RECORD_OUTPUT_H
 #define CLI_RECORD_OUTPUT_H
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "cli/save.h"
 #include "model/profile.h"
 
-/* Before anything is run: can it be written? */
-int record_check_output(const char *path, struct err *e) MUST_CHECK;
+/* Asked before anything is run. path: of -o, NULL: DEFAULT_PROFILE. */
+int record_choose_output(const char *path, struct output *ret, struct err *e) MUST_CHECK;
 
-/* In the format that the name's ending says, else pprof's. */
-int record_write(const struct profile *p, const char *path, struct err *e) MUST_CHECK;
+/* An older DEFAULT_PROFILE is kept by the time of its last change, as in
+ * "auger.20260131-235959.pb.gz" (said by LOG_WARN), unless -o named it. */
+int record_save(const struct profile *p, const struct output *o, bool is_named,
+		struct err *e) MUST_CHECK;
 
 #endif

@@ -15,6 +15,7 @@
 #include "view/flat.h"
 
 #define HOTTEST 5          /* functions in the summary */
+#define WORST 3            /* files with broken stacks */
 #define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
 
 /* An argument as a shell would take it. */
@@ -55,7 +56,11 @@ static void put_how(struct buf *out, const struct cpu_opts *o, const struct cpu 
 		buf_put_str(out, ", each one");
 	else
 		buf_printf(out, ", %llu Hz", (unsigned long long)cpu_frequency(c));
-	buf_put_str(out, o->stack == STACK_FP ? ", stacks by frame pointers" : ", no stacks");
+	if (o->stack == STACK_DWARF)
+		buf_printf(out, ", stacks by unwinding tables from %u bytes", o->stack_bytes);
+	else
+		buf_put_str(out,
+			    o->stack == STACK_FP ? ", stacks by frame pointers" : ", no stacks");
 	if (!cpu_has_kernel(c))
 		buf_put_str(out, ", user code only");
 	if (o->is_kernel_only)
@@ -91,6 +96,42 @@ static void put_counts(struct buf *out, const struct cpu_result *r)
 		buf_printf(out, ", frames in unknown code: %llu", (unsigned long long)n->unknown);
 	if (n->bad)
 		buf_printf(out, ", broken records: %llu", (unsigned long long)n->bad);
+}
+
+/* How many user stacks reach the program's start, and why others do not. */
+static void put_stacks(struct buf *out, const struct cpu *c, const struct cpu_result *r)
+{
+	const struct user_stack_counts *n = &r->counts.user;
+	uint64_t rooted = n->complete + n->spliced, all = rooted + n->truncated + n->broken;
+	uint64_t times;
+	size_t shown = 0;
+
+	buf_printf(out, "stacks: %.1f %% complete", 100 * (double)rooted / (double)all);
+	if (n->spliced)
+		buf_printf(out, " (%llu with outer frames seen before)",
+			   (unsigned long long)n->spliced);
+	if (n->truncated)
+		buf_printf(out, ", %llu truncated", (unsigned long long)n->truncated);
+	if (n->broken)
+		buf_printf(out, ", %llu broken", (unsigned long long)n->broken);
+	for (; shown < WORST; shown++) {
+		const char *name = cpu_worst(c, shown, &times);
+		const char *slash = strrchr(name, '/');
+
+		if (!times)
+			break;
+		buf_printf(out, "%s%s: %llu", shown ? ", " : " (", slash ? slash + 1 : name,
+			   (unsigned long long)times);
+	}
+	if (shown)
+		buf_put_byte(out, ')');
+}
+
+static bool has_stacks(const struct cpu_result *r)
+{
+	const struct user_stack_counts *n = &r->counts.user;
+
+	return n->complete + n->spliced + n->truncated + n->broken > 0;
 }
 
 static void put_info(struct profile *p, const struct cpu_opts *o, const struct cpu *c,
@@ -132,6 +173,10 @@ void record_put_comments(struct profile *p, const struct cpu_opts *o, const stru
 	add_comment(p, &out);
 	put_counts(&out, r);
 	add_comment(p, &out);
+	if (has_stacks(r)) {
+		put_stacks(&out, c, r);
+		add_comment(p, &out);
+	}
 	if (r->target_ns) {
 		buf_put_str(&out, "CPU time of the command: ");
 		units_put(&out, r->target_ns, "nanoseconds");
@@ -283,6 +328,11 @@ void record_print_summary(const struct profile *p, const struct cpu *c, const st
 
 	buf_put_str(&out, "auger: ");
 	put_first_line(&out, p, c, r);
+	if (has_stacks(r)) {
+		buf_put_str(&out, "  ");
+		put_stacks(&out, c, r);
+		buf_put_byte(&out, '\n');
+	}
 	put_caveats(&out, p, c, r);
 	if (put_hottest(&out, p, &e) < 0)
 		buf_printf(&out, "  %s\n", e.msg);

@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 
 #define DEFAULT_HZ 999
+#define DEFAULT_STACK_BYTES 16384
 
 const struct opt sampling_opts[] = {
 	OPT_LIST('e', "event", "EVENT", struct sampling_args, events,
@@ -23,8 +24,9 @@ const struct opt sampling_opts[] = {
 	OPT_FLAG(0, "user", struct sampling_args, is_user_only, "only user code"),
 	OPT_FLAG(0, "kernel", struct sampling_args, is_kernel_only, "only the kernel's code"),
 	OPT_STR(0, "cpu", "LIST", struct sampling_args, cpus, "only on these CPUs, e.g. 0-3,8"),
-	OPT_STR('g', "stack", "fp|none", struct sampling_args, stack,
-		"how stacks are taken: by frame pointers, or not (default fp)"),
+	OPT_STR('g', "stack", "dwarf[,BYTES]|fp|none", struct sampling_args, stack,
+		"how stacks are taken: by unwinding tables from a copy of so many bytes, by frame "
+		"pointers, or not (default dwarf,16384)"),
 	OPT_END,
 };
 
@@ -102,14 +104,31 @@ static int take_pids(struct sampling_plan *plan, const struct opt_list *pids, st
 	return 0;
 }
 
+static int wrong_stack(const char *text, struct err *e)
+{
+	return cmd_usage(e, "--stack: '%s' is not dwarf, dwarf,BYTES (8 to %d), fp or none", text,
+			 ATTR_STACK_MAX);
+}
+
 static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
 {
-	if (!text || strcmp(text, "fp") == 0)
+	unsigned long bytes = DEFAULT_STACK_BYTES;
+	char *end;
+
+	if (strncmp(text, "dwarf", 5) == 0 && (!text[5] || text[5] == ',')) {
+		o->stack = STACK_DWARF;
+		if (text[5])
+			bytes = strtoul(text + 6, &end, 10);
+		if ((text[5] && *end) || bytes < 8 || bytes > ATTR_STACK_MAX)
+			return wrong_stack(text, e);
+		o->stack_bytes = (uint32_t)(bytes & ~7ul);
+	} else if (strcmp(text, "fp") == 0) {
 		o->stack = STACK_FP;
-	else if (strcmp(text, "none") == 0)
+	} else if (strcmp(text, "none") == 0) {
 		o->stack = STACK_NONE;
-	else
-		return cmd_usage(e, "--stack: '%s' is not fp or none", text);
+	} else {
+		return wrong_stack(text, e);
+	}
 	return 0;
 }
 
@@ -149,7 +168,7 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 	o->frequency_hz = args->frequency_hz ? args->frequency_hz : DEFAULT_HZ;
 	rc = take_pids(plan, &args->pids, e);
 	if (rc == 0)
-		rc = take_stack(o, args->stack, e);
+		rc = take_stack(o, args->stack ? args->stack : "dwarf", e);
 	if (rc == 0)
 		rc = check(args, o, e);
 	if (rc == 0 && args->cpus)

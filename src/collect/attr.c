@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "perf/user_stack.h"
 
 static struct perf_event_attr attr_common(const struct attr_opts *o)
 {
@@ -24,6 +25,19 @@ static struct perf_event_attr attr_common(const struct attr_opts *o)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
+}
+
+static void take_stacks(struct perf_event_attr *attr, const struct attr_opts *o)
+{
+	if (o->stack == STACK_NONE)
+		return;
+	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (o->stack == STACK_FP || attr->exclude_user)
+		return;
+	attr->exclude_callchain_user = 1;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = user_stack_regs(user_stack_machine());
+	attr->sample_stack_user = o->stack_bytes;
 }
 
 struct perf_event_attr attr_sampling(const struct event *event, const struct attr_opts *o)
@@ -42,8 +56,7 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	attr.exclude_idle = event->is_clock; /* an idle CPU is no use of time */
 	attr.read_format = PERF_FORMAT_LOST;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
-	if (o->stack == STACK_FP)
-		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	take_stacks(&attr, o);
 	if (o->has_identifier)
 		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	if (o->period) {

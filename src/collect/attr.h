@@ -14,16 +14,20 @@
 #include "base/macros.h"
 #include "collect/events.h"
 
+#define ATTR_STACK_MAX 65528 /* what fits in a record, says the kernel */
+
 /* How stacks are taken. */
 enum stack_mode {
-	STACK_FP,   /* frame pointers, by the kernel */
-	STACK_NONE, /* only the address */
+	STACK_DWARF, /* the user's part by unwinding tables, from a copy of the stack */
+	STACK_FP,    /* frame pointers, by the kernel */
+	STACK_NONE,  /* only the address */
 };
 
 struct attr_opts {
 	uint64_t frequency_hz; /* samples a second and thread; 0: by period */
 	uint64_t period;       /* of the event; 0: by frequency */
 	enum stack_mode stack;
+	uint32_t stack_bytes; /* STACK_DWARF: to copy; a multiple of 8, at most ATTR_STACK_MAX */
 	bool is_user_only, is_kernel_only;
 	bool has_inherit;    /* children are sampled, too */
 	bool has_exec;       /* starts with the next exec */

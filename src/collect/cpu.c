@@ -19,7 +19,8 @@
 #include "collect/sampler.h"
 #include "collect/watch.h"
 
-#define RING_BYTES ((size_t)512 << 10) /* of samples, a CPU */
+#define RING_BYTES ((size_t)512 << 10)    /* of samples, a CPU */
+#define COPY_RING_BYTES ((size_t)4 << 20) /* likewise, with copies of stacks */
 #define SIDE_BYTES ((size_t)256 << 10)
 #define TICK_NS INT64_C(100000000) /* between two looks at rings that are not full */
 #define PROC "/proc"
@@ -62,6 +63,11 @@ static size_t file_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
 }
 
+static size_t ring_bytes(const struct cpu_opts *o)
+{
+	return o->stack == STACK_DWARF ? COPY_RING_BYTES : RING_BYTES;
+}
+
 static struct attr_opts attr_opts_of(const struct cpu_opts *o)
 {
 	bool follows = !o->is_all;
@@ -70,12 +76,13 @@ static struct attr_opts attr_opts_of(const struct cpu_opts *o)
 		.frequency_hz = o->frequency_hz,
 		.period = o->period,
 		.stack = o->stack,
+		.stack_bytes = o->stack_bytes,
 		.is_user_only = o->is_user_only,
 		.is_kernel_only = o->is_kernel_only,
 		.has_inherit = follows,
 		.has_exec = follows && !o->pid_count,
 		.has_identifier = o->event_count > 1,
-		.watermark = RING_BYTES / 2,
+		.watermark = (uint32_t)(ring_bytes(o) / 2),
 	};
 }
 
@@ -86,7 +93,7 @@ static int open_sampler(struct cpu *c, struct err *e)
 		.event_count = c->opts.event_count,
 		.attr = attr_opts_of(&c->opts),
 		.cpus = c->cpus,
-		.ring_bytes = RING_BYTES,
+		.ring_bytes = ring_bytes(&c->opts),
 		.side_bytes = SIDE_BYTES,
 	};
 
@@ -168,6 +175,7 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 			  .kernel_start = procmaps_kernel_start(PROC "/kallsyms"),
 			  .fd_limit = file_limit() },
 		.has_cpu_label = c->opts.has_cpu_label,
+		.machine = user_stack_machine(),
 		.fetch = fetch,
 		.context = c,
 	};
@@ -412,7 +420,8 @@ int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 	sampler_disable(c->sampler);
 	if (rc == 0)
 		rc = sampler_drain(c->sampler, c->ingest, true);
-	ingest_finish(c->ingest);
+	if (rc == 0)
+		rc = ingest_finish(c->ingest);
 	watch_close(&c->watch);
 	r.counts = *ingest_counts(c->ingest);
 	if (getrusage(RUSAGE_SELF, &own) == 0)
@@ -429,6 +438,11 @@ int cpu_exec_error(const struct cpu *c)
 const char *const *cpu_files(struct cpu *c)
 {
 	return dsos_files(ingest_dsos(c->ingest));
+}
+
+const char *cpu_worst(const struct cpu *c, size_t n, uint64_t *ret_count)
+{
+	return ingest_worst(c->ingest, n, ret_count);
 }
 
 const struct event *cpu_event(const struct cpu *c, size_t i)

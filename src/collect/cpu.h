@@ -31,6 +31,7 @@ struct cpu_opts {
 	uint64_t frequency_hz; /* 0: by period */
 	uint64_t period;       /* 0: by frequency */
 	enum stack_mode stack;
+	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label;
 	const struct cpulist *cpus; /* only these; NULL: all that run; borrowed */
@@ -74,6 +75,9 @@ int cpu_exec_error(const struct cpu *c);
 
 /* For struct symbolize_opts. Owned by c. NULL: out of memory. */
 const char *const *cpu_files(struct cpu *c);
+
+/* The file in which the most stacks broke off, n-th from the worst; "" when there is none. */
+const char *cpu_worst(const struct cpu *c, size_t n, uint64_t *ret_count);
 
 /* What is recorded: the first event, and what of it (for people). */
 const struct event *cpu_event(const struct cpu *c, size_t i);

@@ -388,5 +388,5 @@ int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 	}
 	if (rc == 0 && is_end)
 		count_rest(s, in);
-	return rc;
+	return rc < 0 ? rc : ingest_poll(in);
 }

@@ -2,6 +2,7 @@
 #include "perf/climb.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define STEP_BITS 14 /* 16384 steps of 24 bytes: stays in the second-level cache */
 
@@ -35,11 +36,6 @@ void climb_free(struct climb *s)
 	free(s);
 }
 
-static uint32_t name_location(struct climb *s, const char *name, size_t len)
-{
-	return profile_name_location(s->profile, name, len);
-}
-
 static uint32_t place_location(struct climb *s, struct place place)
 {
 	struct location l = { .mapping = place.mapping, .address = place.address };
@@ -48,29 +44,28 @@ static uint32_t place_location(struct climb *s, struct place place)
 	if (!place.name)
 		return profile_add_location(s->profile, &l);
 	name = profile_get_str(s->profile, place.name);
-	return name_location(s, name.ptr, name.len);
+	return profile_name_location(s->profile, name.ptr, name.len);
 }
+
+/* What is shown of a frame that is no address of ours. */
+static const char *const space_names[] = {
+	[FRAME_SPACE_USER] = "[unknown]",          [FRAME_SPACE_GUEST] = "[guest]",
+	[FRAME_SPACE_HYPERVISOR] = "[hypervisor]", [FRAME_SPACE_TRUNCATED] = "[truncated]",
+	[FRAME_SPACE_BROKEN] = "[broken]",
+};
 
 /* v: the mapping of a user's frame, NULL: none. */
 static uint32_t locate(struct climb *s, const struct stack_frame *f, const struct vma *v,
 		       uint32_t pid)
 {
-	static const char unknown[] = "[unknown]", guest[] = "[guest]", hyper[] = "[hypervisor]";
+	const char *name = space_names[f->space];
 
-	switch (f->space) {
-	case FRAME_SPACE_USER:
-		if (v)
-			return place_location(s, dsos_locate(s->dsos, v, pid, f->address));
-		break;
-	case FRAME_SPACE_KERNEL:
+	if (f->space == FRAME_SPACE_KERNEL)
 		return place_location(s, dsos_locate_kernel(s->dsos, f->address));
-	case FRAME_SPACE_GUEST:
-		return name_location(s, guest, sizeof guest - 1);
-	case FRAME_SPACE_HYPERVISOR:
-		return name_location(s, hyper, sizeof hyper - 1);
-	}
-	s->unknown++;
-	return name_location(s, unknown, sizeof unknown - 1);
+	if (v)
+		return place_location(s, dsos_locate(s->dsos, v, pid, f->address));
+	s->unknown += f->space == FRAME_SPACE_USER;
+	return profile_name_location(s->profile, name, strlen(name));
 }
 
 static struct step *find_slot(struct climb *s, const struct step *key)

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/elf_image.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/strtab.h"
 
 #define PAGE_BYTES UINT64_C(4096)
@@ -27,9 +28,10 @@ struct segment {
 
 struct dso {
 	enum dso_kind kind;
-	bool is_tried;                   /* opened, or found that it cannot be */
-	int fd;                          /* -1: none */
-	struct str path;                 /* borrowed from keys */
+	bool is_tried;   /* opened, or found that it cannot be */
+	uint32_t same;   /* id of the dso that stands for this one, too: the same file */
+	int fd;          /* -1: none */
+	struct str path; /* borrowed from keys */
 	char build_id[ELF_BUILD_ID_HEX]; /* "": none known */
 	bool is_build_id_told;           /* by the mapping: the file must have it */
 	uint64_t ino;                    /* 0: not told */
@@ -46,6 +48,7 @@ struct dsos {
 	size_t count, cap;
 	size_t fd_count;
 	uint32_t kernel;       /* mapping id, 0: not made yet */
+	struct map by_file;    /* what is_same_file() is asked of: by the file's number */
 	struct buf file_names; /* texts of files */
 	const char **files;    /* [mapping count]; owned */
 };
@@ -84,6 +87,7 @@ void dsos_free(struct dsos *d)
 	free(d->list);
 	free(d->files);
 	buf_fini(&d->file_names);
+	map_fini(&d->by_file);
 	strtab_free(d->keys);
 	free(d);
 }
@@ -164,6 +168,7 @@ static int append(struct dsos *d, const struct dso_id *id, struct str key)
 	dso = &d->list[d->count++];
 	*dso = (struct dso){
 		.kind = id->kind,
+		.same = (uint32_t)d->count - 1,
 		.fd = -1,
 		.path = { key.ptr + sizeof(struct key), key.len - sizeof(struct key) },
 		.ino = id->ino,
@@ -192,48 +197,79 @@ uint32_t dsos_add(struct dsos *d, const struct dso_id *id)
 	return i;
 }
 
-/* Is the open file the one that was mapped? Reads where its code is. */
-static bool take_file(struct dso *dso, int fd, bool is_live)
+/* Where the code is in a file, and its build id. */
+static void take_segments(struct dso *dso, const struct elf_image *image, const char *build_id)
 {
-	struct elf_image image = { 0 };
-	char build_id[ELF_BUILD_ID_HEX];
-	struct stat st;
-	struct err e;
-	bool fits;
-
-	if (fstat(fd, &st) < 0 || elf_image_open_fd(&image, fd, "mapped file", &e) < 0)
-		return false;
-	elf_build_id(&image, build_id);
-	if (dso->is_build_id_told)
-		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;
-	else
-		fits = !is_live || dso->ino == 0 || dso->ino == st.st_ino;
 	dso->segment_count = 0;
-	for (uint32_t i = 0; fits && i < image.phnum && dso->segment_count < SEGMENTS_MAX; i++) {
-		struct elf_segment s = elf_get_segment(&image, i);
+	for (uint32_t i = 0; i < image->phnum && dso->segment_count < SEGMENTS_MAX; i++) {
+		struct elf_segment s = elf_get_segment(image, i);
 
 		if (s.type == PT_LOAD && s.is_executable && s.file_size)
 			dso->segments[dso->segment_count++] =
 				(struct segment){ s.offset, s.file_size, s.vaddr, 0 };
 	}
+	memcpy(dso->build_id, build_id, ELF_BUILD_ID_HEX);
+}
+
+/* Is the open file the one that was mapped? Then its code is known. */
+static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_live)
+{
+	struct elf_image image = { 0 };
+	char build_id[ELF_BUILD_ID_HEX];
+	struct err e;
+	bool fits;
+
+	if (elf_image_open_fd(&image, fd, "mapped file", &e) < 0)
+		return false;
+	elf_build_id(&image, build_id);
+	if (dso->is_build_id_told)
+		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;
+	else
+		fits = !is_live || dso->ino == 0 || dso->ino == st->st_ino;
 	if (fits)
-		memcpy(dso->build_id, build_id, sizeof build_id);
+		take_segments(dso, &image, build_id);
 	elf_image_close(&image);
 	return fits;
+}
+
+/*
+ * A file may be told of by its build id and by its inode, so two dsos are one file: then the
+ * first stands for both, with its descriptor and table.
+ */
+static bool is_known(struct dsos *d, struct dso *dso, const struct stat *st)
+{
+	uint64_t number = (uint64_t)st->st_ino * UINT64_C(0x9e3779b97f4a7c15) ^ st->st_dev;
+	uint32_t *known = map_at(&d->by_file, number);
+	struct dso *other;
+
+	if (!known)
+		return false;
+	if (*known == MAP_NONE) {
+		*known = dso->same;
+		return false;
+	}
+	other = &d->list[*known];
+	if (other->path.len != dso->path.len ||
+	    memcmp(other->path.ptr, dso->path.ptr, dso->path.len) != 0 ||
+	    strcmp(other->build_id, dso->build_id) != 0)
+		return false;
+	dso->same = *known;
+	return true;
 }
 
 /* Opens one candidate. O_NONBLOCK: a FIFO of that name must not stop us. */
 static bool try_path(struct dsos *d, struct dso *dso, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
 
 	if (fd < 0)
 		return false;
-	if (!take_file(dso, fd, d->opts.proc != NULL)) {
+	if (fstat(fd, &st) < 0 || !take_file(dso, fd, &st, d->opts.proc != NULL)) {
 		close(fd);
 		return false;
 	}
-	if (d->fd_count < d->opts.fd_limit) {
+	if (!is_known(d, dso, &st) && d->fd_count < d->opts.fd_limit) {
 		dso->fd = fd;
 		d->fd_count++;
 	} else {
@@ -416,14 +452,20 @@ static struct place locate_vdso(struct dsos *d, struct dso *dso, const struct vm
 	return (struct place){ .mapping = s->mapping, .address = address - v->start + v->offset };
 }
 
-struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address)
+static struct dso *get_open(struct dsos *d, const struct vma *v, uint32_t pid)
 {
 	struct dso *dso = &d->list[v->dso];
 
-	if (dso->kind == DSO_FILE && !dso->is_tried) {
-		dso->is_tried = true;
+	if (!dso->is_tried && dso->kind == DSO_FILE)
 		open_file(d, dso, v, pid);
-	}
+	dso->is_tried = true;
+	return &d->list[dso->same];
+}
+
+struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address)
+{
+	struct dso *dso = get_open(d, v, pid);
+
 	switch (dso->kind) {
 	case DSO_FILE:
 		return locate_file(d, dso, v, address);
@@ -446,6 +488,39 @@ struct place dsos_locate_kernel(struct dsos *d, uint64_t address)
 	if (!d->kernel)
 		d->kernel = add_mapping(d, &s, (struct str){ path, sizeof path - 1 }, "");
 	return (struct place){ .mapping = d->kernel, .address = address };
+}
+
+int dsos_open(struct dsos *d, const struct vma *v, uint32_t pid)
+{
+	return get_open(d, v, pid)->fd;
+}
+
+uint32_t dsos_same(const struct dsos *d, uint32_t id)
+{
+	return d->list[id].same;
+}
+
+enum dso_kind dsos_kind(const struct dsos *d, uint32_t id)
+{
+	return d->list[id].kind;
+}
+
+const char *dsos_path(const struct dsos *d, uint32_t id)
+{
+	return d->list[id].kind == DSO_ANON ? "code made at run time" : d->list[id].path.ptr;
+}
+
+bool dsos_is_live(const struct dsos *d)
+{
+	return d->opts.proc != NULL;
+}
+
+uint64_t dsos_bias(struct dsos *d, const struct vma *v)
+{
+	struct dso *dso = &d->list[d->list[v->dso].same];
+	struct segment *s = dso->kind == DSO_FILE ? find_segment(dso, v->offset) : NULL;
+
+	return v->start - v->offset + (s ? s->offset - s->vaddr : 0);
 }
 
 const char *const *dsos_files(struct dsos *d)

@@ -75,6 +75,21 @@ struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint
 /* An address of the kernel. */
 struct place dsos_locate_kernel(struct dsos *d, uint64_t address);
 
+/* The file that v, a mapping of process pid, lies in: its descriptor, opened if it is not yet;
+ * borrowed. -1: it cannot be had. */
+int dsos_open(struct dsos *d, const struct vma *v, uint32_t pid);
+
+/* A file that is known by several ids is one: the id that stands for all. */
+uint32_t dsos_same(const struct dsos *d, uint32_t id);
+
+/* Of such an id. */
+enum dso_kind dsos_kind(const struct dsos *d, uint32_t id);
+const char *dsos_path(const struct dsos *d, uint32_t id); /* in words when it has none */
+bool dsos_is_live(const struct dsos *d);
+
+/* What to subtract from an address in v to have the address that the file was linked for. */
+uint64_t dsos_bias(struct dsos *d, const struct vma *v);
+
 /*
  * What to open for each mapping of the profile, for struct symbolize_opts: [mapping count]
  * paths of the descriptors that are kept, NULL where there is none. Owned by d. NULL: out of

@@ -7,8 +7,12 @@
 
 #include "perf/chain.h"
 #include "perf/climb.h"
+#include "perf/pending.h"
+#include "perf/tables.h"
+#include "perf/tasks.h"
 
 #define MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
+#define PENDING_BYTES ((size_t)64 << 20) /* of samples that wait */
 
 struct ingest {
 	struct ingest_opts opts;
@@ -16,6 +20,9 @@ struct ingest {
 	struct tasks *tasks;
 	struct dsos *dsos;
 	struct climb *climb;
+	struct tables *tables;
+	struct user_stacks *user;
+	struct pending pending;
 	struct ingest_counts counts;
 	struct {
 		size_t type; /* index of the sample type */
@@ -25,7 +32,7 @@ struct ingest {
 	struct {
 		uint32_t pid, tid, comm, cpu; /* string ids of label keys */
 	} keys;
-	struct stack_frame frames[MAX_CHAIN];
+	struct stack_frame frames[MAX_CHAIN + USER_STACK_MAX];
 };
 
 static void add_types(struct ingest *in, const struct ingest_event *events, size_t count)
@@ -60,7 +67,11 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	if (!in->tasks || !in->dsos)
 		goto fail;
 	in->climb = climb_new(in->profile, in->dsos);
-	if (!in->climb)
+	in->tables = tables_new(in->dsos, o->dsos.proc != NULL);
+	if (!in->climb || !in->tables)
+		goto fail;
+	in->user = user_stacks_new(in->dsos, in->tables, o->machine);
+	if (!in->user)
 		goto fail;
 	add_types(in, events, event_count);
 	return in;
@@ -74,6 +85,9 @@ void ingest_free(struct ingest *in)
 {
 	if (!in)
 		return;
+	pending_fini(&in->pending);
+	user_stacks_free(in->user);
+	tables_free(in->tables);
 	climb_free(in->climb);
 	dsos_free(in->dsos);
 	tasks_free(in->tasks);
@@ -115,49 +129,102 @@ static uint32_t get_labels(struct ingest *in, struct thread *t, uint32_t cpu)
 	return t->labels;
 }
 
-/* What a broken chain of frame pointers ends with is not shown, if anything else is. */
+/*
+ * What a broken chain of frame pointers ends with is not shown, if anything else is: of the
+ * user's part all but its first frame, and that too behind the kernel's (an exec that has left
+ * the old program, with the registers of that).
+ */
 static size_t cut_garbage(const struct stack_frame *frames, size_t count, struct maps *maps)
 {
 	size_t n = count;
 
 	while (n > 1 && frames[n - 1].space == FRAME_SPACE_USER &&
-	       frames[n - 2].space == FRAME_SPACE_USER && !maps_find(maps, frames[n - 1].address))
+	       !maps_find(maps, frames[n - 1].address))
 		n--;
 	return n;
 }
 
-static size_t collect_frames(struct ingest *in, const struct record *r, struct maps *maps)
+/* The user's part of the chain is only used when the sample brings no stack to walk. false:
+ * has to wait. */
+static bool collect_frames(struct ingest *in, const struct record *r,
+			   struct user_stack_owner *owner, size_t *ret_count)
 {
 	const struct record_sample *s = &r->sample;
 	size_t n = chain_frames(s->chain, r->misc, in->frames);
+	size_t kernel = 0, user;
 
+	while (kernel < n && in->frames[kernel].space != FRAME_SPACE_USER)
+		kernel++;
+	owner->in_kernel = kernel > 0;
+	if (!user_stacks_walk(in->user, s, owner, in->frames + kernel, &user))
+		return false;
 	if (in->opts.max_frames && n >= in->opts.max_frames)
 		in->counts.cut++;
-	if (n == 0 && s->ip)
+	if (n + user == 0 && s->ip)
 		in->frames[n++] = (struct stack_frame){ s->ip, chain_space_of(r->misc) };
-	return cut_garbage(in->frames, n, maps);
+	*ret_count = user ? kernel + user : cut_garbage(in->frames, n, owner->maps);
+	return true;
+}
+
+/* in->frames: [0..count) */
+static int commit(struct ingest *in, const struct record *r, size_t count,
+		  const struct user_stack_owner *owner, uint32_t labels, size_t event)
+{
+	int64_t values[PROFILE_MAX_TYPES] = { 0 };
+	uint64_t period = r->sample.period ? r->sample.period : in->events[event].period;
+	uint32_t node = climb_node(in->climb, in->frames, count, owner->maps, owner->pid);
+
+	values[0] = event == 0;
+	values[in->events[event].type] += period > INT64_MAX ? INT64_MAX : (int64_t)period;
+	profile_add(in->profile, node, labels, values);
+	in->counts.samples++;
+	return profile_error(in->profile);
+}
+
+/* Samples that waited, as long as the first one does not have to any more. must: until there
+ * are no more than so many bytes. */
+static int retry(struct ingest *in, size_t must)
+{
+	const struct pending_sample *s;
+	int rc = 0;
+
+	while (rc == 0 && (s = pending_first(&in->pending))) {
+		struct user_stack_owner owner = { .maps = s->maps, .pid = s->pid };
+		size_t count;
+
+		if (collect_frames(in, &s->record, &owner, &count)) {
+			rc = commit(in, &s->record, count, &owner, s->labels, s->event);
+			pending_drop(&in->pending);
+		} else if (in->pending.bytes <= must || !tables_collect(in->tables, true)) {
+			break;
+		}
+	}
+	return rc;
 }
 
 static int add_sample(struct ingest *in, const struct record *r, size_t event)
 {
 	uint32_t index = get_thread(in, r->pid, r->tid);
-	int64_t values[PROFILE_MAX_TYPES] = { 0 };
-	uint64_t period = r->sample.period ? r->sample.period : in->events[event].period;
+	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
-	struct maps *maps;
-	size_t n;
+	uint32_t labels;
+	size_t count;
 
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
-	maps = tasks_process(in->tasks, t->process)->maps;
-	n = collect_frames(in, r, maps);
-	values[0] = event == 0;
-	values[in->events[event].type] += period > INT64_MAX ? INT64_MAX : (int64_t)period;
-	profile_add(in->profile, climb_node(in->climb, in->frames, n, maps, t->pid),
-		    get_labels(in, t, r->cpu), values);
-	in->counts.samples++;
-	return profile_error(in->profile);
+	labels = get_labels(in, t, r->cpu);
+	owner.maps = tasks_process(in->tasks, t->process)->maps;
+	owner.splice = &t->splice;
+	if (collect_frames(in, r, &owner, &count))
+		return commit(in, r, count, &owner, labels, event);
+	if (pending_put(&in->pending, &(struct pending_sample){ .record = *r,
+								.maps = owner.maps,
+								.pid = owner.pid,
+								.labels = labels,
+								.event = event }) < 0)
+		return -ENOMEM;
+	return in->pending.bytes > PENDING_BYTES ? retry(in, PENDING_BYTES / 2) : 0;
 }
 
 static int add_map(struct ingest *in, const struct record *r)
@@ -261,16 +328,29 @@ struct dsos *ingest_dsos(struct ingest *in)
 	return in->dsos;
 }
 
-void ingest_finish(struct ingest *in)
+const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count)
+{
+	return tables_worst(in->tables, n, ret_count);
+}
+
+int ingest_poll(struct ingest *in)
+{
+	return tables_collect(in->tables, false) ? retry(in, SIZE_MAX) : 0;
+}
+
+int ingest_finish(struct ingest *in)
 {
 	static const char name[] = "[lost]";
+	int rc = retry(in, 0);
 	int64_t values[PROFILE_MAX_TYPES] = { (int64_t)in->counts.lost };
 	uint32_t node;
 
 	in->counts.unknown = climb_unknown(in->climb);
-	if (in->counts.lost == 0)
-		return;
+	in->counts.user = *user_stacks_counts(in->user);
+	if (rc < 0 || in->counts.lost == 0)
+		return rc;
 	node = profile_push(in->profile, 0,
 			    profile_name_location(in->profile, name, sizeof name - 1));
 	profile_add(in->profile, node, 0, values);
+	return profile_error(in->profile);
 }

@@ -21,7 +21,7 @@
 #include "model/profile.h"
 #include "perf/dso.h"
 #include "perf/record.h"
-#include "perf/tasks.h"
+#include "perf/user_stack.h"
 
 /* What the samples of one event count. */
 struct ingest_event {
@@ -33,6 +33,7 @@ struct ingest_opts {
 	struct dsos_opts dsos; /* with the profile */
 	bool has_cpu_label;
 	unsigned max_frames; /* chains of so many frames are cut; 0: unknown */
+	uint16_t machine;    /* EM_X86_64, ...: of samples with a copy of the user's stack */
 
 	/* Called for a process that no record told of, to tell what is known of it by
 	 * ingest_record(). NULL: nothing is. */
@@ -41,13 +42,14 @@ struct ingest_opts {
 };
 
 struct ingest_counts {
-	uint64_t samples;   /* of all events */
-	uint64_t lost;      /* samples that the kernel dropped */
-	uint64_t lost_side; /* other records that the kernel dropped */
-	uint64_t throttled; /* times the kernel paused an event */
-	uint64_t cut;       /* samples with max_frames frames */
-	uint64_t unknown;   /* user frames in no known mapping */
-	uint64_t bad;       /* records that could not be decoded */
+	uint64_t samples;              /* of all events */
+	uint64_t lost;                 /* samples that the kernel dropped */
+	uint64_t lost_side;            /* other records that the kernel dropped */
+	uint64_t throttled;            /* times the kernel paused an event */
+	uint64_t cut;                  /* samples with max_frames frames */
+	uint64_t unknown;              /* user frames in no known mapping */
+	uint64_t bad;                  /* records that could not be decoded */
+	struct user_stack_counts user; /* samples with a copy of the user's stack */
 };
 
 struct ingest;
@@ -70,10 +72,17 @@ void ingest_count_lost(struct ingest *in, uint64_t count);
 void ingest_count_lost_side(struct ingest *in, uint64_t count);
 void ingest_count_bad(struct ingest *in);
 
+/* Goes on with samples that waited for something. Call now and then. */
+int ingest_poll(struct ingest *in) MUST_CHECK;
+
 const struct ingest_counts *ingest_counts(const struct ingest *in);
 struct dsos *ingest_dsos(struct ingest *in);
 
-/* Adds the "[lost]" sample when there are any. The last call before the profile is used. */
-void ingest_finish(struct ingest *in);
+/* The file in which the n-th most stacks broke off, and how many; "": there are no more. */
+const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count);
+
+/* Waits for all samples, and adds the "[lost]" sample when there are any. The last call before
+ * the profile is used. */
+int ingest_finish(struct ingest *in) MUST_CHECK;
 
 #endif

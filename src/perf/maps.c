@@ -13,6 +13,7 @@ struct maps {
 	struct vma *vmas;   /* [cap], [0..count) sorted and disjoint; owned */
 	size_t count, cap;
 	size_t last_hit; /* index: where maps_find looks first */
+	struct maps_view view;
 };
 
 struct maps *maps_new(uint64_t *versions)
@@ -38,6 +39,7 @@ void maps_unref(struct maps *m)
 	if (!m || --m->refs > 0)
 		return;
 	free(m->vmas);
+	free(m->view.maps);
 	free(m);
 }
 
@@ -118,6 +120,7 @@ static void replace(struct maps *m, const struct vma *v)
 	parts[n++] = *v;
 	if (last > first && m->vmas[last - 1].end > v->end)
 		parts[n++] = tail_of(&m->vmas[last - 1], v->end);
+	m->view.made_for = 0;
 	if (last > first)
 		m->version = ++*m->versions; /* what was found there is gone */
 	memmove(m->vmas + first + n, m->vmas + last, (m->count - last) * sizeof *m->vmas);
@@ -176,6 +179,11 @@ const struct vma *maps_find(struct maps *m, uint64_t address)
 		return NULL;
 	m->last_hit = i;
 	return &m->vmas[i];
+}
+
+struct maps_view *maps_view(struct maps *m)
+{
+	return &m->view;
 }
 
 uint64_t maps_version(const struct maps *m)

@@ -9,10 +9,12 @@
 #ifndef PERF_MAPS_H
 #define PERF_MAPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/macros.h"
+#include "unwind/walk.h"
 
 struct vma {
 	uint64_t start, end; /* addresses in the process, [start..end) */
@@ -42,6 +44,16 @@ const struct vma *maps_find(struct maps *m, uint64_t address);
  * may be there later. No two different maps have a version in common.
  */
 uint64_t maps_version(const struct maps *m);
+
+/* The same mappings for the unwinder: [count of space] of maps belong to those of vmas. */
+struct maps_view {
+	struct unwind_space space;
+	struct unwind_map *maps; /* [cap]; owned */
+	size_t cap;
+	uint64_t made_for; /* what the owner says; 0 after each change of the mappings */
+};
+
+struct maps_view *maps_view(struct maps *m);
 
 size_t maps_count(const struct maps *m);
 const struct vma *maps_get(const struct maps *m, size_t i); /* ascending */

@@ -17,6 +17,7 @@
 #include "base/macros.h"
 #include "base/strtab.h"
 #include "perf/maps.h"
+#include "unwind/splice.h"
 
 #define TASKS_NONE UINT32_MAX /* out of memory; no such task */
 
@@ -34,6 +35,7 @@ struct thread {
 	uint32_t cpu;     /* for the owner's use */
 	uint32_t serial;  /* tells the users of one slot apart */
 	bool is_used, is_ended;
+	struct splice splice; /* what is known of its stack; forgotten by exec */
 };
 
 struct tasks;

@@ -166,6 +166,13 @@ static bool is_above(const struct walk *w, uint64_t cfa)
 	return cfa > w->sp || (cfa == w->sp && w->is_exact && !w->arch->is_ra_pushed);
 }
 
+/* Epilogues tell where a register was saved after they have popped it: it lies below the sp,
+ * where a copy of the stack does not reach, and is in its register again. */
+static bool is_popped(const struct walk *w, uint64_t at)
+{
+	return w->is_exact && at < w->sp;
+}
+
 /* The rule of nearly all frames: CFA from sp or fp, the rest at fixed places below it. */
 static inline enum step step_plain(struct walk *w, uint64_t base, const struct unwind_rule *rule,
 				   enum unwind_end *ret_end)
@@ -180,16 +187,20 @@ static inline enum step step_plain(struct walk *w, uint64_t base, const struct u
 	if (rule->save[UNWIND_FP] == UNWIND_SAVE_AT_CFA) {
 		uint64_t at = cfa + (uint64_t)(int64_t)rule->at[UNWIND_FP];
 
-		if (!unwind_memory_word(w->memory, at, &w->fp))
-			return end_unread(w, at, ret_end);
-		w->missing &= ~(uint32_t)NO_FP;
+		if (!is_popped(w, at)) {
+			if (!unwind_memory_word(w->memory, at, &w->fp))
+				return end_unread(w, at, ret_end);
+			w->missing &= ~(uint32_t)NO_FP;
+		}
 	}
 	if (rule->save[UNWIND_AUX] == UNWIND_SAVE_AT_CFA) {
 		uint64_t at = cfa + (uint64_t)(int64_t)rule->at[UNWIND_AUX];
 
-		if (!unwind_memory_word(w->memory, at, &w->aux))
-			return end_unread(w, at, ret_end);
-		w->missing &= ~(uint32_t)NO_AUX;
+		if (!is_popped(w, at)) {
+			if (!unwind_memory_word(w->memory, at, &w->aux))
+				return end_unread(w, at, ret_end);
+			w->missing &= ~(uint32_t)NO_AUX;
+		}
 	}
 	enter_caller(w, ra, cfa);
 	w->missing &= ~(uint32_t)NO_SP;
@@ -264,6 +275,8 @@ static bool find_saved(struct walk *w, const struct unwind_rule *rule, int which
 	case UNWIND_SAVE_SAME:
 		return get_reg(w, w->arch->save[which], ret);
 	case UNWIND_SAVE_AT_CFA:
+		if (is_popped(w, cfa + at))
+			return get_reg(w, w->arch->save[which], ret);
 		return unwind_memory_word(w->memory, cfa + at, ret);
 	case UNWIND_SAVE_AT_SP:
 		return !(w->missing & NO_SP) && unwind_memory_word(w->memory, w->sp + at, ret);

@@ -292,7 +292,7 @@ static void test_lost(void)
 
 	feed(&b, &r, 0);
 	ingest_count_lost(b.ingest, 2);
-	ingest_finish(b.ingest);
+	CHECK_INT(ingest_finish(b.ingest), 0);
 	CHECK_INT(profile_sample_count(b.profile), 1);
 	CHECK_STR(stack_text(b.profile, 0, &got), "[lost]");
 	CHECK_INT(profile_get_sample(b.profile, 0).values[0], 7);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/pending.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pending_node {
+	struct pending_node *next;
+	struct pending_sample sample;
+	size_t bytes;         /* of the whole node */
+	unsigned char copy[]; /* chain, registers, stack */
+};
+
+void pending_fini(struct pending *p)
+{
+	while (p->first)
+		pending_drop(p);
+}
+
+/* Copies [0..len) to *at and moves it on. */
+static const unsigned char *keep(unsigned char **at, const unsigned char *bytes, size_t len)
+{
+	unsigned char *to = *at;
+
+	if (len)
+		memcpy(to, bytes, len);
+	*at += len;
+	return to;
+}
+
+int pending_put(struct pending *p, const struct pending_sample *s)
+{
+	const struct record_sample *from = &s->record.sample;
+	size_t chain = 8 * from->chain.count, regs = 8 * from->user.values.count;
+	size_t bytes = sizeof(struct pending_node) + chain + regs + from->stack.len;
+	struct pending_node *node = malloc(bytes);
+	struct record_sample *to;
+	unsigned char *at;
+
+	if (!node)
+		return -ENOMEM;
+	node->next = NULL;
+	node->sample = *s;
+	node->bytes = bytes;
+	at = node->copy;
+	to = &node->sample.record.sample;
+	to->chain.bytes = keep(&at, from->chain.bytes, chain);
+	to->user.values.bytes = keep(&at, from->user.values.bytes, regs);
+	to->stack.bytes = keep(&at, from->stack.bytes, from->stack.len);
+	maps_ref(s->maps);
+	if (!p->last)
+		p->last = &p->first;
+	*p->last = node;
+	p->last = &node->next;
+	p->count++;
+	p->bytes += bytes;
+	return 0;
+}
+
+const struct pending_sample *pending_first(const struct pending *p)
+{
+	return p->first ? &p->first->sample : NULL;
+}
+
+void pending_drop(struct pending *p)
+{
+	struct pending_node *node = p->first;
+
+	p->first = node->next;
+	if (!p->first)
+		p->last = &p->first;
+	p->count--;
+	p->bytes -= node->bytes;
+	maps_unref(node->sample.maps);
+	free(node);
+}

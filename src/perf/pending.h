@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pending: samples that wait for an unwinding table, copied out of the ring, with the address
+ * space as it was when they were taken. First in, first out.
+ */
+#ifndef PERF_PENDING_H
+#define PERF_PENDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "perf/maps.h"
+#include "perf/record.h"
+
+/* A sample and whose it is. */
+struct pending_sample {
+	struct record record; /* its pointers are into memory of its own */
+	struct maps *maps;    /* a reference of its own */
+	uint32_t pid;
+	uint32_t thread;        /* index of tasks.h, */
+	uint32_t thread_serial; /* still the same thread if this is */
+	uint32_t labels;        /* label-set id */
+	size_t event;
+};
+
+/* All zero is empty. */
+struct pending {
+	struct pending_node *first, **last;
+	size_t count;
+	size_t bytes; /* of memory */
+};
+
+void pending_fini(struct pending *p);
+
+/* Copies what the sample points to, and takes a reference of the maps. 0 or -ENOMEM. */
+int pending_put(struct pending *p, const struct pending_sample *s) MUST_CHECK;
+
+/* The first one, NULL: empty. Borrowed until pending_drop(), which takes it out. */
+const struct pending_sample *pending_first(const struct pending *p);
+void pending_drop(struct pending *p);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/tablemaker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/elf_image.h"
+
+/* A file on its way to a table. */
+struct job {
+	struct job *next;
+	uint32_t key;
+	int fd;                     /* its own */
+	struct unwind_table *table; /* when finished */
+};
+
+/* First in, first out. */
+struct queue {
+	struct job *first, **last; /* last: where the next one is linked */
+};
+
+struct tablemaker {
+	pthread_t thread;
+	bool has_thread; /* written by the caller's thread only */
+	size_t asked;    /* and not taken; the caller's thread only */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct queue todo, done; /* under lock */
+	bool is_ending;          /* under lock */
+};
+
+static void put(struct queue *q, struct job *job)
+{
+	job->next = NULL;
+	*q->last = job;
+	q->last = &job->next;
+}
+
+static struct job *take(struct queue *q)
+{
+	struct job *job = q->first;
+
+	if (!job)
+		return NULL;
+	q->first = job->next;
+	if (!q->first)
+		q->last = &q->first;
+	return job;
+}
+
+static void job_free(struct job *job)
+{
+	if (job->fd >= 0)
+		close(job->fd);
+	unwind_table_free(job->table);
+	free(job);
+}
+
+struct tablemaker *tablemaker_new(void)
+{
+	struct tablemaker *m = calloc(1, sizeof *m);
+
+	if (!m)
+		return NULL;
+	m->todo.last = &m->todo.first;
+	m->done.last = &m->done.first;
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->changed, NULL);
+	return m;
+}
+
+void tablemaker_free(struct tablemaker *m)
+{
+	struct job *job;
+
+	if (!m)
+		return;
+	if (m->has_thread) {
+		pthread_mutex_lock(&m->lock);
+		m->is_ending = true;
+		pthread_cond_broadcast(&m->changed);
+		pthread_mutex_unlock(&m->lock);
+		pthread_join(m->thread, NULL);
+	}
+	while ((job = take(&m->todo)) || (job = take(&m->done)))
+		job_free(job);
+	pthread_cond_destroy(&m->changed);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+static void make(struct job *job)
+{
+	struct elf_image image;
+	struct err e;
+
+	if (elf_image_open_fd(&image, job->fd, "mapped file", &e) < 0)
+		return;
+	if (unwind_table_new(&image, NULL, &job->table, &e) < 0)
+		job->table = NULL;
+	elf_image_close(&image);
+}
+
+static void *work(void *context)
+{
+	struct tablemaker *m = context;
+
+	pthread_mutex_lock(&m->lock);
+	while (!m->is_ending) {
+		struct job *job = take(&m->todo);
+
+		if (!job) {
+			pthread_cond_wait(&m->changed, &m->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&m->lock);
+		make(job);
+		pthread_mutex_lock(&m->lock);
+		put(&m->done, job);
+		pthread_cond_broadcast(&m->changed);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+int tablemaker_ask(struct tablemaker *m, uint32_t key, int fd)
+{
+	struct job *job;
+	int rc;
+
+	if (!m->has_thread) {
+		rc = pthread_create(&m->thread, NULL, work, m);
+		if (rc)
+			return -rc;
+		m->has_thread = true;
+	}
+	job = calloc(1, sizeof *job);
+	if (!job)
+		return -ENOMEM;
+	job->key = key;
+	job->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (job->fd < 0) {
+		rc = -errno;
+		job_free(job);
+		return rc;
+	}
+	pthread_mutex_lock(&m->lock);
+	put(&m->todo, job);
+	pthread_cond_broadcast(&m->changed);
+	pthread_mutex_unlock(&m->lock);
+	m->asked++;
+	return 0;
+}
+
+bool tablemaker_take(struct tablemaker *m, uint32_t *ret_key, struct unwind_table **ret_table)
+{
+	struct job *job;
+
+	if (m->asked == 0)
+		return false;
+	pthread_mutex_lock(&m->lock);
+	job = take(&m->done);
+	pthread_mutex_unlock(&m->lock);
+	if (!job)
+		return false;
+	m->asked--;
+	*ret_key = job->key;
+	*ret_table = job->table;
+	job->table = NULL;
+	job_free(job);
+	return true;
+}
+
+void tablemaker_wait(struct tablemaker *m)
+{
+	if (m->asked == 0)
+		return;
+	pthread_mutex_lock(&m->lock);
+	while (!m->done.first)
+		pthread_cond_wait(&m->changed, &m->lock);
+	pthread_mutex_unlock(&m->lock);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/user_stack.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/splice.h"
+#include "unwind/walk.h"
+
+struct user_stacks {
+	struct dsos *dsos;
+	struct tables *tables;
+	uint16_t machine;
+	struct user_stack_counts counts;
+	struct unwind_walker walker;
+	struct unwind_slot slots[UNWIND_SLOTS];
+	struct unwind_frame frames[USER_STACK_MAX - 1];
+};
+
+/* perf's numbers of the registers, by DWARF's. Source: asm/perf_regs.h, psABIs. */
+enum { X86_IP = 8, ARM64_PC = 32 };
+
+static const uint8_t x86_perf_number[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23 };
+
+uint16_t user_stack_machine(void)
+{
+#if defined(__x86_64__)
+	return EM_X86_64;
+#elif defined(__aarch64__)
+	return EM_AARCH64;
+#else
+	return EM_NONE;
+#endif
+}
+
+/* -1: there is none of this number. */
+static int perf_number(uint16_t machine, unsigned dwarf)
+{
+	if (machine == EM_X86_64)
+		return dwarf < ARRAY_LEN(x86_perf_number) ? x86_perf_number[dwarf] : -1;
+	return dwarf < ARM64_PC ? (int)dwarf : -1;
+}
+
+static unsigned perf_ip(uint16_t machine)
+{
+	return machine == EM_X86_64 ? X86_IP : ARM64_PC;
+}
+
+/* All that a rule may ask for: they cost nothing beside the copy of the stack. */
+uint64_t user_stack_regs(uint16_t machine)
+{
+	uint64_t mask;
+
+	if (!unwind_arch_of(machine))
+		return 0;
+	mask = UINT64_C(1) << perf_ip(machine);
+	for (unsigned i = 0; i < UNWIND_REG_COUNT; i++)
+		if (perf_number(machine, i) >= 0)
+			mask |= UINT64_C(1) << perf_number(machine, i);
+	return mask;
+}
+
+struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine)
+{
+	struct user_stacks *u = calloc(1, sizeof *u);
+
+	if (!u)
+		return NULL;
+	u->dsos = d;
+	u->tables = t;
+	u->machine = machine;
+	unwind_walker_init(&u->walker, u->slots, UNWIND_SLOTS);
+	return u;
+}
+
+void user_stacks_free(struct user_stacks *u)
+{
+	free(u);
+}
+
+/* A register's value among those of the sample; false: it has none. */
+static bool get_reg(const struct record_regs *regs, unsigned number, uint64_t *ret)
+{
+	uint64_t below = (UINT64_C(1) << number) - 1;
+
+	if (!(regs->mask >> number & 1))
+		return false;
+	*ret = record_word(regs->values, (size_t)__builtin_popcountll(regs->mask & below));
+	return true;
+}
+
+/* false: of another machine, or not what a walk needs. */
+static bool take_regs(const struct user_stacks *u, const struct record_regs *from,
+		      struct unwind_regs *ret)
+{
+	const struct unwind_arch *arch = unwind_arch_of(u->machine);
+	uint64_t value;
+
+	if (!arch || from->abi != PERF_SAMPLE_REGS_ABI_64 || !from->values.bytes ||
+	    !get_reg(from, perf_ip(u->machine), &ret->ip))
+		return false;
+	ret->known = 0;
+	for (unsigned i = 0; i < UNWIND_REG_COUNT; i++) {
+		int number = perf_number(u->machine, i);
+
+		if (number >= 0 && get_reg(from, (unsigned)number, &value))
+			unwind_regs_set(ret, i, value);
+	}
+	return ret->known >> arch->sp & 1;
+}
+
+/* The mappings as the unwinder wants them, after each change of them or of the tables. */
+static bool renew_view(struct user_stacks *u, struct maps *maps)
+{
+	struct maps_view *view = maps_view(maps);
+	size_t count = maps_count(maps);
+
+	if (view->made_for == tables_version(u->tables))
+		return true;
+	if (count > view->cap) {
+		struct unwind_map *grown = reallocarray(view->maps, count + 8, sizeof *grown);
+
+		if (!grown)
+			return false;
+		view->maps = grown;
+		view->cap = count + 8;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct vma *v = maps_get(maps, i);
+
+		view->maps[i] = (struct unwind_map){
+			.start = v->start,
+			.end = v->end,
+			.table = tables_get(u->tables, v),
+			.bias = dsos_bias(u->dsos, v),
+		};
+	}
+	view->space = (struct unwind_space){
+		.maps = view->maps,
+		.count = (uint32_t)count,
+		.machine = u->machine,
+		.version = unwind_space_version(),
+	};
+	view->made_for = tables_version(u->tables);
+	return true;
+}
+
+/* Asks for the tables of the files that the stack goes through. */
+static bool want_tables(struct user_stacks *u, const struct user_stack_owner *owner,
+			const struct unwind_stack *stack, bool *ret_is_new)
+{
+	bool all_there = true;
+
+	*ret_is_new = false;
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct vma *v = maps_find(owner->maps, stack->frames[i].pc);
+		bool is_new = false;
+
+		if (v && !tables_want(u->tables, v, owner->pid, &is_new))
+			all_there = false;
+		*ret_is_new |= is_new;
+	}
+	return all_there;
+}
+
+/* A walk that comes through a file for the first time is made again with its table. false:
+ * that is not there yet. */
+static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
+		 const struct record_bytes *copy, const struct user_stack_owner *owner,
+		 struct unwind_stack *stack)
+{
+	const struct unwind_arch *arch = unwind_arch_of(u->machine);
+	struct maps_view *view = maps_view(owner->maps);
+	bool is_new;
+
+	do {
+		struct unwind_memory memory =
+			unwind_memory_copy(regs->r[arch->sp], copy->bytes, copy->len);
+		uint64_t misses = u->walker.misses;
+
+		stack->count = 0;
+		stack->end = UNWIND_NO_INFO;
+		is_new = false;
+		if (!renew_view(u, owner->maps))
+			return true; /* out of memory: seen by the profile, too */
+		unwind_walk(&u->walker, &view->space, regs, &memory, stack);
+		/* Only what was not seen before can be in a file that was not asked for. */
+		if ((u->walker.misses != misses || tables_waiting(u->tables)) &&
+		    !want_tables(u, owner, stack, &is_new))
+			return false;
+	} while (is_new);
+	return true;
+}
+
+/* What stands for the callers that are not known; FRAME_SPACE_USER: there are none. */
+static enum frame_space count_end(struct user_stacks *u, const struct unwind_stack *stack,
+				  struct maps *maps, bool is_spliced)
+{
+	const struct vma *v;
+
+	switch (stack->end) {
+	case UNWIND_COMPLETE:
+		u->counts.complete += !is_spliced;
+		u->counts.spliced += is_spliced;
+		return FRAME_SPACE_USER;
+	case UNWIND_TRUNCATED:
+	case UNWIND_FULL:
+		u->counts.truncated++;
+		return FRAME_SPACE_TRUNCATED;
+	case UNWIND_NO_INFO:
+	case UNWIND_BROKEN:
+		break;
+	}
+	u->counts.broken++;
+	v = stack->count ? maps_find(maps, stack->frames[stack->count - 1].pc) : NULL;
+	if (v)
+		tables_count_end(u->tables, v);
+	return FRAME_SPACE_BROKEN;
+}
+
+/* An exec that has left the old program: the registers are still of that. */
+static bool is_stale(const struct user_stack_owner *owner, const struct unwind_stack *stack)
+{
+	return owner->in_kernel && stack->count <= 1 &&
+	       !maps_find(owner->maps, stack->count ? stack->frames[0].pc : 0);
+}
+
+bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
+		      const struct user_stack_owner *owner, struct stack_frame *out,
+		      size_t *ret_count)
+{
+	struct unwind_stack stack = { .frames = u->frames, .cap = ARRAY_LEN(u->frames) };
+	struct unwind_regs regs;
+	enum frame_space end;
+	bool is_spliced;
+	size_t n = 0;
+
+	*ret_count = 0;
+	if (!take_regs(u, &s->user, &regs))
+		return true;
+	if (!walk(u, &regs, &s->stack, owner, &stack))
+		return false;
+	if (is_stale(owner, &stack))
+		return true;
+	is_spliced = owner->splice && splice_stack(owner->splice, &stack);
+	end = count_end(u, &stack, owner->maps, is_spliced);
+	for (; n < stack.count; n++)
+		out[n] = (struct stack_frame){ .address = u->frames[n].pc };
+	if (end != FRAME_SPACE_USER)
+		out[n++] = (struct stack_frame){ .space = end };
+	*ret_count = n;
+	return true;
+}
+
+const struct user_stack_counts *user_stacks_counts(const struct user_stacks *u)
+{
+	return &u->counts;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * user_stack: the user's part of a stack, from the registers and the copy of the stack that a
+ * sample brings.
+ *
+ * Tables are made of the files that stacks go through, when the first one does. A copy that
+ * ends too early is continued by what the thread showed before, where that is sure.
+ */
+#ifndef PERF_USER_STACK_H
+#define PERF_USER_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "perf/climb.h"
+#include "perf/dso.h"
+#include "perf/record.h"
+#include "perf/tables.h"
+#include "unwind/splice.h"
+
+#define USER_STACK_MAX 32768 /* frames */
+
+/* How stacks ended. */
+struct user_stack_counts {
+	uint64_t complete;  /* at the outermost frame, by the copy alone */
+	uint64_t spliced;   /* likewise, with frames that the thread showed before */
+	uint64_t truncated; /* where the copy ends */
+	uint64_t broken;    /* where nothing, or nonsense, told how to go on */
+};
+
+struct user_stacks;
+
+/* machine: EM_X86_64, EM_AARCH64. NULL: out of memory. */
+struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine) MUST_CHECK;
+void user_stacks_free(struct user_stacks *u);
+
+/* The registers to ask perf_event_open(2) for; 0: a machine that is not known. */
+uint64_t user_stack_regs(uint16_t machine);
+uint16_t user_stack_machine(void); /* of this program */
+
+/* Of which process a stack is. */
+struct user_stack_owner {
+	struct maps *maps;
+	uint32_t pid;
+	struct splice *splice; /* of the thread; NULL: nothing is known or learnt of it */
+	bool in_kernel;        /* the kernel ran for the thread */
+};
+
+/*
+ * The frames of a sample, leaf first, to out[0..USER_STACK_MAX), and their number; 0: it tells
+ * none. A stack that is not complete ends with a frame that says so. false: a table that it
+ * needs is not there yet, nothing was done.
+ */
+bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
+		      const struct user_stack_owner *owner, struct stack_frame *out,
+		      size_t *ret_count);
+
+const struct user_stack_counts *user_stacks_counts(const struct user_stacks *u);
+
+#endif
