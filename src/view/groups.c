@@ -176,6 +176,14 @@ int groups_compare(const struct groups *g, uint32_t a, uint32_t b)
 	return order ? order : (a > b) - (a < b);
 }
 
+/* Heap profiles have sizes without a unit under the key "bytes". */
+static const char *unit_of(const struct profile *p, const struct label *label)
+{
+	if (!label->unit && strcmp(profile_text(p, label->key), "bytes") == 0)
+		return "bytes";
+	return profile_text(p, label->unit);
+}
+
 static void put_label(struct emit *out, const struct profile *p, const char *key,
 		      const struct label *label)
 {
@@ -184,7 +192,7 @@ static void put_label(struct emit *out, const struct profile *p, const char *key
 	else if (label->str)
 		emit_text(out, key, profile_text(p, label->str));
 	else
-		emit_value(out, key, label->num, profile_text(p, label->unit));
+		emit_value(out, key, label->num, unit_of(p, label));
 }
 
 void groups_put_names(const struct groups *g, const struct group *group, struct emit *out)

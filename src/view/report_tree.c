@@ -10,6 +10,7 @@
 #define LINE_FORK "├ " /* a sibling that is not the last */
 #define LINE_LAST "└ "
 #define LINE_NONE "  "
+#define MAX_PREFIX 400 /* bytes: about a hundred forks above each other */
 
 /* A node that waits to be shown. The lines of the tree before its name are the first
  * prefix_len bytes of the printer's prefix. */
@@ -119,6 +120,10 @@ static void put_pending(struct printer *t, const struct pending *node)
 	if (t->prefix.data)
 		t->prefix.data[t->prefix.len] = '\0';
 	if (!node->has_siblings) {
+		put_row(t, node->node);
+		return;
+	}
+	if (node->prefix_len > MAX_PREFIX) {
 		put_row(t, node->node);
 		return;
 	}

@@ -11,6 +11,7 @@
 #define GAP_WIDTH 2
 #define MIN_NAME_WIDTH 16 /* no column is cut below these */
 #define MIN_TEXT_WIDTH 8
+#define MAX_PADDED_WIDTH 100 /* longer texts stand out of a column that is not cut */
 #define ELLIPSIS "…"
 
 enum item_kind { ITEM_ROW, ITEM_GAP, ITEM_CELL };
@@ -93,6 +94,14 @@ void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix
 	if (t->columns[t->at].width < width)
 		t->columns[t->at].width = width;
 	t->at++;
+}
+
+/* One name of a thousand characters must not push all others to the right. */
+static void limit_columns(struct table *t)
+{
+	for (size_t i = 0; i < t->column_count; i++)
+		if (t->columns[i].width > MAX_PADDED_WIDTH)
+			t->columns[i].width = MAX_PADDED_WIDTH;
 }
 
 /* How dear a text column is: the dearest one gives. Names count half; 0: it cannot give. */
@@ -193,7 +202,7 @@ static void put_cell(const struct table *t, size_t column, const struct item *ce
 	if (has_colour)
 		put_colour(out, cell->colour);
 	start = out->len;
-	if (cell->width > c->width)
+	if (t->is_cut && cell->width > c->width)
 		put_cut(out, text, cell, c->width);
 	else
 		buf_put(out, text, cell->len);
@@ -238,6 +247,8 @@ void table_write(struct table *t, size_t width, bool has_colour, struct buf *out
 {
 	size_t count = t->items.len / sizeof(struct item), column = 0;
 
+	limit_columns(t);
+	t->is_cut = width != 0;
 	if (width && t->column_count)
 		fit_columns(t, width);
 	if (buf_error(&t->items) < 0 || buf_error(&t->text) < 0) {

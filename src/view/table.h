@@ -36,6 +36,7 @@ struct table {
 	struct table_column columns[TABLE_MAX_COLUMNS];
 	size_t column_count;
 	size_t at;        /* column of the next cell */
+	bool is_cut;      /* it must fit a width */
 	struct buf text;  /* of all cells */
 	struct buf items; /* struct item of table.c: starts of rows, gaps, cells */
 };
