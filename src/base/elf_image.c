@@ -183,6 +183,10 @@ struct elf_section elf_get_section(const struct elf_image *image, uint32_t index
 	s.vaddr = take_word(&c, image->is_64);
 	s.offset = take_word(&c, image->is_64);
 	s.size = take_word(&c, image->is_64);
+	s.link = cursor_u32(&c);
+	s.info = cursor_u32(&c);
+	take_word(&c, image->is_64); /* sh_addralign */
+	s.entry_size = take_word(&c, image->is_64);
 	return s;
 }
 

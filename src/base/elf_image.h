@@ -48,6 +48,8 @@ struct elf_section {
 	uint32_t type;  /* SHT_PROGBITS, SHT_NOBITS, ... */
 	uint64_t flags; /* SHF_ALLOC, SHF_COMPRESSED, ... */
 	uint64_t vaddr, offset, size;
+	uint32_t link, info; /* indices of other sections, by type */
+	uint64_t entry_size; /* of a table's rows; 0: no table */
 };
 
 /* Views [0..len), which must live as long as the image is used. Fails with -ENOEXEC and the

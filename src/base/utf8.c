@@ -50,6 +50,32 @@ int32_t utf8_decode(const char *text, size_t len, size_t *ret_len)
 	return character;
 }
 
+static void put_rest(struct buf *out, uint32_t character, unsigned count)
+{
+	while (count--)
+		buf_put_byte(out, (unsigned char)(0x80 | (character >> (6 * count) & 0x3f)));
+}
+
+void utf8_put(struct buf *out, int32_t character)
+{
+	uint32_t c = (uint32_t)character;
+
+	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		c = 0xfffd;
+	if (c < 0x80) {
+		buf_put_byte(out, (unsigned char)c);
+	} else if (c < 0x800) {
+		buf_put_byte(out, (unsigned char)(0xc0 | c >> 6));
+		put_rest(out, c, 1);
+	} else if (c < 0x10000) {
+		buf_put_byte(out, (unsigned char)(0xe0 | c >> 12));
+		put_rest(out, c, 2);
+	} else {
+		buf_put_byte(out, (unsigned char)(0xf0 | c >> 18));
+		put_rest(out, c, 3);
+	}
+}
+
 struct range {
 	int32_t first, last;
 };

@@ -19,6 +19,9 @@
  * starts none (overlong, surrogate, cut short, over U+10FFFF); *ret_len is then 1. */
 int32_t utf8_decode(const char *text, size_t len, size_t *ret_len);
 
+/* Appends a character as bytes; what is none (surrogate, over U+10FFFF) as U+FFFD. */
+void utf8_put(struct buf *out, int32_t character);
+
 /* Columns of a terminal that a character takes: 0 (combining), 1, or 2 (East Asian wide). */
 unsigned utf8_width(int32_t character);
 

@@ -441,6 +441,11 @@ void profile_set_lines(struct profile *p, uint32_t id, const struct line *lines,
 	row->line_count = count;
 }
 
+void profile_set_location_mapping(struct profile *p, uint32_t id, uint32_t mapping)
+{
+	((struct location_row *)p->locations.data)[id].mapping = mapping;
+}
+
 uint32_t profile_name_location(struct profile *p, const char *name, size_t len)
 {
 	uint32_t str = profile_str_n(p, name, len);

@@ -156,6 +156,9 @@ struct location profile_get_location(const struct profile *p, uint32_t id);
 /* Names a location: replaces its lines (copied). Later profile_add_location calls with the
  * mapping, address and lines it was added with still find it. */
 void profile_set_lines(struct profile *p, uint32_t id, const struct line *lines, uint32_t count);
+/* Moves a location to another mapping, e.g. from the kernel to one of its modules. It is still
+ * found by the mapping that it was added with. */
+void profile_set_location_mapping(struct profile *p, uint32_t id, uint32_t mapping);
 /* A location that is only a name, e.g. a frame of a folded stack. */
 uint32_t profile_name_location(struct profile *p, const char *name, size_t len);
 

@@ -3,10 +3,13 @@
  * symbolize: gives the addresses of a profile their names.
  *
  * Each location with an address and without lines gets function, source file, line and
- * inlined frames, from (in this order) .symtab, MiniDebugInfo, separate debug files by build
- * id and debug link, .dynsym and PLT names for functions, DWARF for lines; /proc/kallsyms for
- * the kernel; /tmp/perf-PID.map for mappings of that name. Every distinct address is looked
- * up once. What cannot be named stays without lines; a missing file is no failure.
+ * inlined frames: of ELF files as symbol_file tells, of the kernel from /proc/kallsyms (code
+ * of a module moves to a mapping "[module]"), of mappings called /tmp/perf-PID.map from that
+ * file. Every distinct address is looked up once. What cannot be named stays without lines;
+ * a missing file is no failure. A file that is not the one that was recorded (by build id) is
+ * not used, and the user is told.
+ *
+ * A mapping that has functions already is left alone: it was asked when it was recorded.
  */
 #ifndef SYMBOL_SYMBOLIZE_H
 #define SYMBOL_SYMBOLIZE_H
@@ -20,6 +23,7 @@ struct symbolize_opts {
 	const char *const *files;
 	const char *kallsyms;     /* NULL: /proc/kallsyms */
 	const char *perf_map_dir; /* NULL: /tmp */
+	const char *debug_dir;    /* separate debug files; NULL: /usr/lib/debug */
 	bool no_inlines;          /* function names only; no DWARF is read */
 };
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbol/perfmap.h"
+
+#include <stdlib.h>
+
+#include "symbol/cover.h"
+#include "symbol/text.h"
+
+/* Adds the lines that matter. names: size_t, where in text the name of range i begins. */
+static void read_lines(struct buf *text, struct cover *cover, struct buf *names)
+{
+	size_t at = 0;
+	char *line;
+
+	while ((line = text_line(text, &at))) {
+		uint64_t start, size, end;
+		size_t name;
+
+		if (!text_hex(&line, &start) || !text_hex(&line, &size) || !line[0] ||
+		    __builtin_add_overflow(start, size, &end))
+			continue;
+		name = (size_t)(line - text->data);
+		if (cover_add(cover, start, end, (uint32_t)(names->len / sizeof name)))
+			buf_put(names, &name, sizeof name);
+	}
+}
+
+int perfmap_find(const char *path, const uint64_t *wanted, size_t count, struct buf *text,
+		 const char **ret, struct err *e)
+{
+	struct cover cover = cover_make(wanted, count);
+	uint32_t *which = calloc(count + 1, sizeof *which);
+	struct buf names = { 0 };
+	int rc = which ? text_load(path, text, e) : err_nomem(e);
+
+	if (rc == 0)
+		read_lines(text, &cover, &names);
+	if (rc == 0 && (buf_error(&names) < 0 || cover_resolve(&cover, which) < 0))
+		rc = err_nomem(e);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const size_t *list = (const void *)names.data;
+
+		ret[i] = which[i] == COVER_NONE ? NULL : text->data + list[which[i]];
+	}
+	cover_fini(&cover);
+	buf_fini(&names);
+	free(which);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * starts: where functions begin in a file without symbols, told by its unwind tables.
+ *
+ * .eh_frame_hdr holds the start of each function, sorted; the entry of .eh_frame that it
+ * leads to has the length.
+ *
+ * Source: Linux Standard Base Core, "Exception Frames" (.eh_frame_hdr, pointer encodings).
+ */
+#ifndef SYMBOL_STARTS_H
+#define SYMBOL_STARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/elf_image.h"
+
+/* The binary search table of a file. All zero: there is none. */
+struct starts {
+	const struct elf_image *image;
+	const unsigned char *rows; /* [count] of two int32_t, relative to base */
+	size_t count;
+	uint64_t base; /* address of .eh_frame_hdr */
+};
+
+struct starts starts_open(const struct elf_image *image);
+
+/* The function that holds address: [*ret_start..*ret_end). false: none is known. */
+bool starts_find(const struct starts *s, uint64_t address, uint64_t *ret_start, uint64_t *ret_end);
+
+#endif

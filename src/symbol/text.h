@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text: a table of symbols that is a text file, held as lines that end with NUL.
+ */
+#ifndef SYMBOL_TEXT_H
+#define SYMBOL_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macros.h"
+
+/* Reads a regular file (also of /proc) to its end; anything else is -EINVAL, so that no FIFO
+ * makes us wait. */
+int text_load(const char *path, struct buf *ret, struct err *e) MUST_CHECK;
+
+/* The next line, which is made to end with NUL; *at is 0 at first. NULL: no more. */
+char *text_line(struct buf *text, size_t *at);
+
+/* A hexadecimal number, with or without "0x", and the blank behind it. Moves *at behind both.
+ * false: there is none, or it has more than 64 bits. */
+bool text_hex(char **at, uint64_t *ret);
+
+#endif
