@@ -11,6 +11,7 @@
 #include "cli/record_words.h"
 #include "cli/sampling.h"
 #include "collect/cpu.h"
+#include "symbol/symbolize.h"
 
 struct args {
 	struct sampling_args sampling;
@@ -73,6 +74,8 @@ static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
 		return rc;
 	record_put_comments(p, o, c, &result);
 	rc = profile_check(p, e);
+	if (rc == 0)
+		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
 	if (rc == 0)
 		rc = record_save(p, output, is_named, e);
 	if (rc < 0)

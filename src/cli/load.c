@@ -9,6 +9,7 @@
 #include "cli/exit.h"
 #include "format/formats.h"
 #include "model/filter.h"
+#include "symbol/symbolize.h"
 
 const struct opt filter_opts[] = {
 	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
@@ -69,6 +70,8 @@ int load_profile(const char *path, const char *from, struct profile **ret, struc
 	if (!p)
 		return err_nomem(e);
 	rc = read_into(p, path, from, e);
+	if (rc == 0)
+		rc = profile_symbolize(p, &(struct symbolize_opts){ 0 }, e);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
