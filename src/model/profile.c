@@ -208,6 +208,28 @@ size_t profile_str_count(const struct profile *p)
 	return strtab_count(p->strings);
 }
 
+/* One more value for each sample that is there already. */
+static bool widen_samples(struct profile *p)
+{
+	size_t old = p->types.count, new = old + 1;
+	struct rows wide = { .row_bytes = sizeof(int64_t) };
+	int64_t *to = NULL;
+
+	if (p->samples.count && p->samples.count <= UINT32_MAX / new)
+		to = rows_add(p, &wide, p->samples.count * new);
+	else if (p->samples.count)
+		fail(p, -EOVERFLOW);
+	for (size_t i = 0; to && i < p->samples.count; i++) {
+		memcpy(to + i * new, (const int64_t *)p->values.data + i * old, old * sizeof *to);
+		to[i * new + old] = 0;
+	}
+	if (to) {
+		free(p->values.data);
+		p->values = wide;
+	}
+	return to || !p->samples.count;
+}
+
 size_t profile_add_type(struct profile *p, const char *type, const char *unit)
 {
 	struct value_type new = { profile_str(p, type), profile_str(p, unit) };
@@ -217,10 +239,12 @@ size_t profile_add_type(struct profile *p, const char *type, const char *unit)
 	for (size_t i = 0; i < p->types.count; i++)
 		if (types[i].type == new.type && types[i].unit == new.unit)
 			return i;
-	if (p->types.count == PROFILE_MAX_TYPES || p->samples.count) {
+	if (p->types.count == PROFILE_MAX_TYPES) {
 		fail(p, -EOVERFLOW);
 		return 0;
 	}
+	if (!widen_samples(p))
+		return 0;
 	row = rows_add(p, &p->types, 1);
 	if (!row)
 		return 0;

@@ -121,8 +121,9 @@ const char *profile_text(const struct profile *p, uint32_t id);       /* NUL-ter
 uint32_t profile_find_str(const struct profile *p, const char *text); /* STRTAB_NONE */
 size_t profile_str_count(const struct profile *p);
 
-/* Sample types, all before the first sample. Returns its index; the same type and unit
- * again give the same index. More than PROFILE_MAX_TYPES is -EOVERFLOW (remembered). */
+/* Returns its index; the same type and unit again give the same index. Samples that are
+ * there already get the value 0, which copies all of them: best before the first sample.
+ * More than PROFILE_MAX_TYPES is -EOVERFLOW (remembered). */
 size_t profile_add_type(struct profile *p, const char *type, const char *unit);
 size_t profile_type_count(const struct profile *p);
 struct value_type profile_get_type(const struct profile *p, size_t i);

@@ -102,7 +102,31 @@ static void test_types(void)
 	profile_info(p)->default_type = profile_str(p, "samples");
 	CHECK_INT(profile_default_type(p), 0);
 	profile_add(p, 0, 0, (int64_t[]){ 1, 1 });
-	profile_add_type(p, "late", "count");
+	profile_free(p);
+}
+
+static void test_types_that_come_late(void)
+{
+	struct profile *p = two_types();
+	char name[] = "type ?";
+
+	profile_add(p, 0, 0, (int64_t[]){ 1, 10 });
+	profile_add(p, stack(p, (const char *const[]){ "a" }, 1), 0, (int64_t[]){ 2, 20 });
+	CHECK_INT(profile_add_type(p, "late", "count"), 2);
+	profile_add(p, 0, 0, (int64_t[]){ 0, 1, 7 });
+	CHECK_INT(profile_get_sample(p, 0).values[1], 11);
+	CHECK_INT(profile_get_sample(p, 0).values[2], 7);
+	CHECK_INT(profile_get_sample(p, 1).values[0], 2);
+	CHECK_INT(profile_get_sample(p, 1).values[1], 20);
+	CHECK_INT(profile_get_sample(p, 1).values[2], 0);
+	CHECK_INT(profile_error(p), 0);
+	for (int i = 0; i < PROFILE_MAX_TYPES - 3; i++) {
+		name[5] = (char)('0' + i);
+		CHECK_INT(profile_add_type(p, name, "count"), 3 + i);
+	}
+	CHECK_INT(profile_get_sample(p, 1).values[1], 20);
+	CHECK_INT(profile_error(p), 0);
+	profile_add_type(p, "one too many", "count");
 	CHECK_INT(profile_error(p), -EOVERFLOW);
 	profile_free(p);
 }
@@ -193,6 +217,7 @@ int main(void)
 	TAP_CASE(test_labels_are_sets);
 	TAP_CASE(test_locations_keep_their_key_when_named);
 	TAP_CASE(test_types);
+	TAP_CASE(test_types_that_come_late);
 	TAP_CASE(test_merge_adds_and_labels);
 	TAP_CASE(test_merge_refuses_other_types);
 	TAP_CASE(test_filter);
