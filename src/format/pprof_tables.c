@@ -250,16 +250,16 @@ static int resolve_function(struct pprof_tables *t, struct profile *p,
 static int resolve_lines(const struct pprof_tables *t, const struct raw_location *raw,
 			 struct rows *lines, struct err *e)
 {
-	const struct raw_line *from = (const struct raw_line *)t->lines.data + raw->first_line;
+	const struct raw_line *from = t->lines.data;
 
 	lines->count = 0;
 	for (uint32_t i = 0; i < raw->line_count; i++) {
 		struct line *line = rows_add(lines, sizeof *line);
-		uint64_t id = from[i].fields[LINE_FUNCTION_ID];
+		uint64_t id = from[raw->first_line + i].fields[LINE_FUNCTION_ID];
 
 		if (!line)
 			return err_nomem(e);
-		line->line = (int64_t)from[i].fields[LINE_LINE];
+		line->line = (int64_t)from[raw->first_line + i].fields[LINE_LINE];
 		line->function = ids_get(&t->function_ids, id);
 		if (id && !line->function)
 			return err_set(e, -EINVAL, "unknown function id %" PRIu64, id);
