@@ -5,11 +5,13 @@
 
 #include "base/macros.h"
 #include "format/folded.h"
+#include "format/perfscript.h"
 #include "format/pprof.h"
 
 /* Text formats come last: their detection is the weakest. */
 const struct format *const formats[] = {
 	&format_pprof,
+	&format_perfscript,
 	&format_folded,
 	NULL,
 };
