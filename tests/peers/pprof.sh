@@ -101,6 +101,7 @@ done
 check_rewrite folded.pb.gz "folded stacks"
 "$auger" merge --label rank "$corpus"/pprof/go_heap.pb.gz "$corpus"/pprof/go_heap.pb.gz -o merged.pb.gz
 check_rewrite merged.pb.gz "merged with labels"
+# shellcheck disable=SC2016 # it is the recorded shell's variable
 if "$auger" record -F 4999 -o record.pb.gz -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' \
 	2>err; then
 	check_rewrite record.pb.gz recording
