@@ -38,10 +38,10 @@ struct profile {
 	struct profile_info info;
 	struct strtab *strings;
 	struct strtab *mapping_keys, *function_keys, *location_keys, *label_keys; /* key to id */
-	struct map node_keys;   /* (parent, location) to node */
+	struct trie trie;
 	struct map sample_keys; /* (node, labels) to sample */
-	struct rows types, comments, mappings, functions, locations, lines, nodes, label_sets,
-		labels, samples, values;
+	struct rows types, comments, mappings, functions, locations, lines, label_sets, labels,
+		samples, values;
 };
 
 static void fail(struct profile *p, int error)
@@ -86,7 +86,6 @@ static void init_rows(struct profile *p)
 	p->functions.row_bytes = sizeof(struct function);
 	p->locations.row_bytes = sizeof(struct location_row);
 	p->lines.row_bytes = sizeof(struct line);
-	p->nodes.row_bytes = sizeof(struct stack_node);
 	p->label_sets.row_bytes = sizeof(struct label_set);
 	p->labels.row_bytes = sizeof(struct label);
 	p->samples.row_bytes = sizeof(struct sample_row);
@@ -96,8 +95,7 @@ static void init_rows(struct profile *p)
 /* Row 0 of each kind is its null object. */
 static bool add_null_objects(struct profile *p)
 {
-	struct rows *const kinds[] = { &p->mappings, &p->functions, &p->locations, &p->nodes,
-				       &p->label_sets };
+	struct rows *const kinds[] = { &p->mappings, &p->functions, &p->locations, &p->label_sets };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		void *row = rows_add(p, kinds[i], 1);
@@ -122,7 +120,7 @@ struct profile *profile_new(void)
 	p->location_keys = strtab_new();
 	p->label_keys = strtab_new();
 	if (!p->strings || !p->mapping_keys || !p->function_keys || !p->location_keys ||
-	    !p->label_keys || !add_null_objects(p))
+	    !p->label_keys || trie_init(&p->trie) < 0 || !add_null_objects(p))
 		goto fail;
 	return p;
 
@@ -140,7 +138,7 @@ void profile_free(struct profile *p)
 	strtab_free(p->function_keys);
 	strtab_free(p->location_keys);
 	strtab_free(p->label_keys);
-	map_fini(&p->node_keys);
+	trie_fini(&p->trie);
 	map_fini(&p->sample_keys);
 	free(p->types.data);
 	free(p->comments.data);
@@ -148,7 +146,6 @@ void profile_free(struct profile *p)
 	free(p->functions.data);
 	free(p->locations.data);
 	free(p->lines.data);
-	free(p->nodes.data);
 	free(p->label_sets.data);
 	free(p->labels.data);
 	free(p->samples.data);
@@ -483,33 +480,22 @@ uint32_t profile_name_location(struct profile *p, const char *name, size_t len)
 
 uint32_t profile_push(struct profile *p, uint32_t parent, uint32_t location)
 {
-	uint32_t *id = map_at(&p->node_keys, map_pair(parent, location));
-	struct stack_node *row;
+	uint32_t id = trie_push(&p->trie, parent, location);
 
-	if (!id) {
-		fail(p, -ENOMEM);
-		return 0;
-	}
-	if (*id != MAP_NONE)
-		return *id;
-	row = rows_add(p, &p->nodes, 1);
-	if (!row) {
-		*id = 0;
-		return 0;
-	}
-	*row = (struct stack_node){ parent, location };
-	*id = (uint32_t)(p->nodes.count - 1);
-	return *id;
+	if (id != TRIE_NONE)
+		return id;
+	fail(p, -ENOMEM);
+	return 0;
 }
 
 size_t profile_node_count(const struct profile *p)
 {
-	return p->nodes.count;
+	return p->trie.count;
 }
 
 struct stack_node profile_get_node(const struct profile *p, uint32_t id)
 {
-	return ((const struct stack_node *)p->nodes.data)[id];
+	return p->trie.nodes[id];
 }
 
 static int compare_u64(uint64_t a, uint64_t b)

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "base/strtab.h"
+#include "model/trie.h"
 
 #define PROFILE_MAX_TYPES 64
 
@@ -68,11 +69,6 @@ struct location {
 	const struct line *lines; /* [line_count]: innermost inlined first; borrowed */
 	uint32_t line_count;      /* 0: not named yet */
 	bool is_folded;           /* pprof's is_folded: several functions share this address */
-};
-
-struct stack_node {
-	uint32_t parent;   /* node id, nearer to the root */
-	uint32_t location; /* id */
 };
 
 /* Either str, or num with a unit: a label whose str is 0 is a number. */
