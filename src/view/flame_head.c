@@ -112,7 +112,7 @@ static int put_missing(const struct picture *p, struct buf *out, struct err *e)
 	}
 	if (count > ARRAY_LEN(nodes))
 		buf_printf(out, "; and %zu more", count - ARRAY_LEN(nodes));
-	return 0;
+	return buf_error(out) < 0 ? err_nomem(e) : 0;
 }
 
 /* The lines that have something to say. */
