@@ -38,7 +38,7 @@ int report_flat(struct emit *out, const struct profile *p, const struct report_o
 		enum frame_by by, struct err *e) MUST_CHECK;
 
 /* One row a node of the calling-context tree, each below its caller; nodes with less than
- * min_percent of the total are left out. */
+ * min_percent of the total are left out. A function that calls only itself is one row. */
 int report_tree(struct emit *out, const struct profile *p, const struct report_opts *o,
 		enum frame_by by, double min_percent, struct err *e) MUST_CHECK;
 

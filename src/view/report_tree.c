@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "view/report.h"
 #include "view/tree.h"
@@ -93,52 +94,105 @@ static int push_children(struct printer *t, uint32_t node)
 	return 0;
 }
 
-static void put_row(struct printer *t, uint32_t node)
+/* A function that calls only itself again is one row for all these calls. */
+struct run {
+	uint32_t first, last; /* nodes */
+	uint32_t count;
+	int64_t self; /* of all of them */
+};
+
+/* The only child of a node that is shown, 0: there is none or more than one. */
+static uint32_t only_child(const struct printer *t, uint32_t node)
 {
-	const struct tree_node *n = &t->tree.nodes[node];
-	const struct frame *frame = tree_frame(&t->tree, node);
+	uint32_t only = 0;
+
+	for (uint32_t c = t->tree.nodes[node].first_child; c; c = t->tree.nodes[c].next_sibling) {
+		if (!is_shown(t, c))
+			continue;
+		if (only)
+			return 0;
+		only = c;
+	}
+	return only;
+}
+
+static struct run find_run(const struct printer *t, uint32_t node)
+{
+	const struct tree_node *nodes = t->tree.nodes;
+	struct run run = { node, node, 1, nodes[node].self };
+
+	for (;;) {
+		uint32_t child = only_child(t, run.last);
+
+		if (!child || nodes[child].frame != nodes[node].frame)
+			return run;
+		run.last = child;
+		run.count++;
+		run.self = stacks_add(run.self, nodes[child].self);
+	}
+}
+
+static void put_function(struct printer *t, const struct frame *frame, const struct run *run)
+{
+	char suffix[48] = "";
+
+	if (run->count > 1)
+		snprintf(suffix, sizeof suffix, " (%s×%" PRIu32 ")",
+			 frame->is_inlined ? "inlined, " : "", run->count);
+	else if (frame->is_inlined)
+		snprintf(suffix, sizeof suffix, " (inlined)");
+	emit_name(t->out, "function", t->prefix.len ? t->prefix.data : "",
+		  tree_name(&t->tree, run->first), suffix);
+}
+
+static void put_row(struct printer *t, const struct run *run)
+{
+	const struct tree_node *n = &t->tree.nodes[run->first];
+	const struct frame *frame = tree_frame(&t->tree, run->first);
 	int64_t whole = t->tree.nodes[0].total;
 
 	emit_hide(t->out);
 	emit_int(t->out, "depth", n->depth);
 	emit_value(t->out, "total", n->total, t->unit);
 	emit_percent(t->out, "total_percent", n->total, whole);
-	emit_value(t->out, "self", n->self, t->unit);
-	emit_percent(t->out, "self_percent", n->self, whole);
-	emit_name(t->out, "function", t->prefix.len ? t->prefix.data : "",
-		  tree_name(&t->tree, node), frame->is_inlined ? " (inlined)" : "");
+	emit_value(t->out, "self", run->self, t->unit);
+	emit_percent(t->out, "self_percent", run->self, whole);
+	put_function(t, frame, run);
 	emit_colour(t->out, TABLE_FAINT);
 	emit_optional(t->out, "module", frames_text(&t->tree.frames, frame->module));
 	emit_hide(t->out);
 	emit_text(t->out, "inlined", frame->is_inlined ? "yes" : "no");
+	emit_hide(t->out);
+	emit_int(t->out, "repeats", run->count);
 }
 
 /* Shows a node; leaves the prefix that its children's begin with. */
-static void put_pending(struct printer *t, const struct pending *node)
+static void put_pending(struct printer *t, const struct pending *node, const struct run *run)
 {
 	t->prefix.len = node->prefix_len;
 	if (t->prefix.data)
 		t->prefix.data[t->prefix.len] = '\0';
 	if (!node->has_siblings) {
-		put_row(t, node->node);
+		put_row(t, run);
 		return;
 	}
 	if (node->prefix_len > MAX_PREFIX) {
-		put_row(t, node->node);
+		put_row(t, run);
 		return;
 	}
 	buf_put_str(&t->prefix, node->is_last ? LINE_LAST : LINE_FORK);
-	put_row(t, node->node);
+	put_row(t, run);
 	t->prefix.len = node->prefix_len;
 	buf_put_str(&t->prefix, node->is_last ? LINE_NONE : LINE_DOWN);
 }
 
+/* kept: nodes with enough of the total; shown: those of them that rows stand for. */
 static void put_notes(struct printer *t, size_t kept, size_t shown)
 {
 	size_t left_out = t->tree.node_count - kept;
 
 	if (kept > shown)
-		emit_note(t->out, "%zu more row%s; -n 0 shows all", kept - shown,
+		emit_note(t->out, "%zu more frame%s; -n 0 shows all", kept - shown,
 			  kept - shown == 1 ? "" : "s");
 	if (left_out)
 		emit_note(t->out, "%zu frame%s with less than %g%% left out", left_out,
@@ -147,7 +201,7 @@ static void put_notes(struct printer *t, size_t kept, size_t shown)
 
 static int put_rows(struct printer *t, size_t limit)
 {
-	size_t shown = 0, kept = 0;
+	size_t shown = 0, frames = 0, kept = 0;
 
 	for (uint32_t i = 0; i < t->tree.node_count; i++)
 		kept += is_shown(t, i);
@@ -155,14 +209,16 @@ static int put_rows(struct printer *t, size_t limit)
 		return -1;
 	while (t->pending_count && !(limit && shown == limit)) {
 		struct pending next = t->pending[--t->pending_count];
+		struct run run = find_run(t, next.node);
 
 		emit_row(t->out);
-		put_pending(t, &next);
+		put_pending(t, &next, &run);
 		shown++;
-		if (buf_error(&t->prefix) < 0 || push_children(t, next.node) < 0)
+		frames += run.count;
+		if (buf_error(&t->prefix) < 0 || push_children(t, run.last) < 0)
 			return -1;
 	}
-	put_notes(t, kept, shown);
+	put_notes(t, kept, frames);
 	return 0;
 }
 
@@ -181,7 +237,7 @@ int report_tree(struct emit *out, const struct profile *p, const struct report_o
 	printer.least = fabs((double)printer.tree.nodes[0].total) * min_percent / 100;
 	report_put_head(out, p, o);
 	emit_columns(out);
-	put_row(&printer, 0);
+	put_row(&printer, &(struct run){ .count = 1 });
 	if (put_rows(&printer, o->limit) < 0)
 		rc = err_nomem(e);
 	buf_fini(&printer.prefix);

@@ -120,14 +120,19 @@ def check_calls(truth):
 
 
 def check_tree(truth):
-    paths, path = {}, []
+    """A row stands for some nested calls of one function, with the total of the outermost."""
+    want, paths, path, selves = truth.paths(), {}, [], 0
     for row in report(truth.path, "--tree", "--min-percent", "0")["rows"]:
         del path[max(row["depth"] - 1, 0):]
         if row["depth"]:
             path.append(row["function"])
         # Inlined and called by the same caller are two nodes.
         paths[tuple(path)] = paths.get(tuple(path), 0) + row["total"]
-    return same("tree", paths, truth.paths())
+        selves += row["self"]
+        for _ in range(row["repeats"] - 1):
+            path.append(row["function"])
+            paths.setdefault(tuple(path), want.get(tuple(path)))
+    return same("tree", paths, want) and same("selves of the tree", selves, truth.total)
 
 
 def check_labels(truth):
