@@ -57,7 +57,7 @@ static void put_how(struct buf *out, const struct cpu_opts *o, const struct cpu 
 	else
 		buf_printf(out, ", %llu Hz", (unsigned long long)cpu_frequency(c));
 	if (o->stack == STACK_DWARF)
-		buf_printf(out, ", stacks by unwinding tables from %u bytes", o->stack_bytes);
+		buf_printf(out, ", stacks by unwinding tables from %u bytes", cpu_stack_bytes(c));
 	else
 		buf_put_str(out,
 			    o->stack == STACK_FP ? ", stacks by frame pointers" : ", no stacks");

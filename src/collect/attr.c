@@ -21,7 +21,7 @@ static struct perf_event_attr attr_common(const struct attr_opts *o)
 		.enable_on_exec = o->has_exec,
 		.sample_id_all = 1,
 		.watermark = 1,
-		.wakeup_watermark = o->watermark,
+		.wakeup_watermark = 1, /* what counts is that of the ring's owner */
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};

@@ -32,7 +32,6 @@ struct attr_opts {
 	bool has_inherit;    /* children are sampled, too */
 	bool has_exec;       /* starts with the next exec */
 	bool has_identifier; /* samples tell which event they are of */
-	uint32_t watermark;  /* bytes in the ring that wake the reader */
 };
 
 /* A sampling event. Starts disabled. */

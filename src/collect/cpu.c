@@ -19,8 +19,14 @@
 #include "collect/sampler.h"
 #include "collect/watch.h"
 
-#define RING_BYTES ((size_t)512 << 10)    /* of samples, a CPU */
-#define COPY_RING_BYTES ((size_t)4 << 20) /* likewise, with copies of stacks */
+/* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
+ * the last for all CPUs. */
+#define RING_MIN_BYTES ((uint64_t)512 << 10)
+#define RING_MAX_BYTES ((uint64_t)16 << 20)
+#define RINGS_MAX_BYTES ((uint64_t)256 << 20)
+#define RINGS_A_SECOND 5
+#define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
+#define UNKNOWN_HZ 1000         /* by period */
 #define SIDE_BYTES ((size_t)256 << 10)
 #define TICK_NS INT64_C(100000000) /* between two looks at rings that are not full */
 #define PROC "/proc"
@@ -63,13 +69,23 @@ static size_t file_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
 }
 
-static size_t ring_bytes(const struct cpu_opts *o)
+static size_t ring_bytes(const struct cpu *c)
 {
-	return o->stack == STACK_DWARF ? COPY_RING_BYTES : RING_BYTES;
+	const struct cpu_opts *o = &c->opts;
+	uint64_t sample = PLAIN_SAMPLE_BYTES + (o->stack == STACK_DWARF ? o->stack_bytes : 0);
+	uint64_t rate = o->period ? UNKNOWN_HZ : o->frequency_hz;
+	uint64_t want = rate * sample / RINGS_A_SECOND;
+	uint64_t bytes = RING_MIN_BYTES;
+
+	while (bytes < want && bytes < RING_MAX_BYTES &&
+	       2 * bytes * c->cpus->count <= RINGS_MAX_BYTES)
+		bytes *= 2;
+	return bytes;
 }
 
-static struct attr_opts attr_opts_of(const struct cpu_opts *o)
+static struct attr_opts attr_opts_of(const struct cpu *c)
 {
+	const struct cpu_opts *o = &c->opts;
 	bool follows = !o->is_all;
 
 	return (struct attr_opts){
@@ -82,7 +98,6 @@ static struct attr_opts attr_opts_of(const struct cpu_opts *o)
 		.has_inherit = follows,
 		.has_exec = follows && !o->pid_count,
 		.has_identifier = o->event_count > 1,
-		.watermark = (uint32_t)(ring_bytes(o) / 2),
 	};
 }
 
@@ -91,29 +106,32 @@ static int open_sampler(struct cpu *c, struct err *e)
 	struct sampler_opts o = {
 		.events = c->opts.events,
 		.event_count = c->opts.event_count,
-		.attr = attr_opts_of(&c->opts),
+		.attr = attr_opts_of(c),
 		.cpus = c->cpus,
-		.ring_bytes = ring_bytes(&c->opts),
+		.ring_bytes = ring_bytes(c),
 		.side_bytes = SIDE_BYTES,
 	};
 
 	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);
 }
 
-/* The default event: cycles where the machine counts them. */
-static int open_default(struct cpu *c, struct err *e)
+/* The default event: cycles where the machine counts them. Other failures than that it does
+ * not are left to the opening. */
+static void choose_default(struct cpu *c)
 {
-	int rc;
+	struct attr_opts o = attr_opts_of(c);
+	struct perf_event_attr attr;
+	bool ignored;
+	struct err e;
 
 	c->opts.event_count = 1;
 	c->opts.events[0] = event_cycles;
 	c->opts.events[0].precise = 3; /* lessened to what is there */
-	rc = open_sampler(c, e);
-	if (rc != -ENOENT)
-		return rc;
+	attr = attr_sampling(&c->opts.events[0], &o);
+	if (attr_probe(&attr, event_cycles.name, &ignored, &e) != -ENOENT)
+		return;
 	log_msg(LOG_WARN, "cpu", "this machine counts no cycles; sampling cpu-clock instead");
 	c->opts.events[0] = event_cpu_clock;
-	return open_sampler(c, e);
 }
 
 static void limit_frequency(struct cpu_opts *o)
@@ -148,7 +166,9 @@ static int open_events(struct cpu *c, struct err *e)
 	if (rc < 0)
 		return rc;
 	limit_frequency(&c->opts);
-	rc = c->opts.event_count ? open_sampler(c, e) : open_default(c, e);
+	if (c->opts.event_count == 0)
+		choose_default(c);
+	rc = open_sampler(c, e);
 	if (rc == 0 && c->has_no_kernel)
 		log_msg(LOG_WARN, "cpu",
 			"kernel.perf_event_paranoid is %lld: only user code is sampled; root, "
@@ -443,6 +463,11 @@ const char *const *cpu_files(struct cpu *c)
 const char *cpu_worst(const struct cpu *c, size_t n, uint64_t *ret_count)
 {
 	return ingest_worst(c->ingest, n, ret_count);
+}
+
+uint32_t cpu_stack_bytes(const struct cpu *c)
+{
+	return sampler_stack_bytes(c->sampler);
 }
 
 const struct event *cpu_event(const struct cpu *c, size_t i)

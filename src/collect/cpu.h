@@ -84,7 +84,8 @@ const struct event *cpu_event(const struct cpu *c, size_t i);
 size_t cpu_event_count(const struct cpu *c);
 size_t cpu_cpu_count(const struct cpu *c);
 bool cpu_has_kernel(const struct cpu *c);
-uint64_t cpu_frequency(const struct cpu *c); /* 0: by period */
+uint64_t cpu_frequency(const struct cpu *c);   /* 0: by period */
+uint32_t cpu_stack_bytes(const struct cpu *c); /* copied; less than asked for in small rings */
 
 void cpu_free(struct cpu *c);
 

@@ -14,6 +14,8 @@
 #include "perf/order.h"
 
 #define MIN_RING_BYTES ((size_t)64 << 10)
+#define LEAST_RING_SAMPLES 32 /* that a ring holds; else copies of stacks are smaller */
+#define LEAST_STACK_BYTES 4096
 #define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
 
 /* A ring and the event of ours that holds it. */
@@ -62,51 +64,79 @@ static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
 	}
 	s->shape = shape_of(&s->attrs[0]);
 	s->side = attr_side_band(&s->opts.attr);
-	s->side.wakeup_watermark = (uint32_t)(s->opts.side_bytes / 2);
 	s->side_shape = shape_of(&s->side);
 	return 0;
 }
 
-/* One ring, with as much of *bytes as can be locked. */
-static int open_source(struct source *source, const struct attr_opts *o, uint32_t cpu,
-		       size_t *bytes, struct err *e)
+/* One ring. -EPERM: so much may not be locked. */
+static int open_source(struct source *source, const struct attr_opts *o, uint32_t cpu, size_t bytes,
+		       struct err *e)
 {
 	struct perf_event_attr attr = attr_anchor(o);
 	int rc;
 
-	attr.wakeup_watermark = (uint32_t)(*bytes / 2);
+	attr.wakeup_watermark = (uint32_t)(bytes / 2);
 	source->fd = attr_open(&attr, 0, (int)cpu);
 	if (source->fd < 0)
 		return attr_explain(source->fd, "dummy", 0, e);
-	rc = ring_open(&source->ring, source->fd, *bytes);
-	while (rc == -EPERM && *bytes > MIN_RING_BYTES) {
-		*bytes /= 2;
-		rc = ring_open(&source->ring, source->fd, *bytes);
+	rc = ring_open(&source->ring, source->fd, bytes);
+	return rc < 0 ? err_set(e, rc, "ring of CPU %u: %s", cpu, strerror(-rc)) : 0;
+}
+
+static void close_sources(struct sampler *s)
+{
+	for (size_t i = 0; s->sources && i < 2 * s->cpu_count; i++) {
+		ring_close(&s->sources[i].ring);
+		if (s->sources[i].fd >= 0)
+			close(s->sources[i].fd);
+		s->sources[i].fd = -1;
+	}
+}
+
+static int open_all_sources(struct sampler *s, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < 2 * s->cpu_count; i++)
+		rc = open_source(&s->sources[i], &s->opts.attr,
+				 s->opts.cpus->cpus[i % s->cpu_count],
+				 i < s->cpu_count ? s->opts.side_bytes : s->opts.ring_bytes, e);
+	return rc;
+}
+
+static void say_smaller(size_t wanted, size_t bytes)
+{
+	enum log_level level = bytes < wanted / 4 ? LOG_WARN : LOG_INFO;
+
+	if (bytes < wanted)
+		log_msg(level, "sampler",
+			"rings of %zu KiB instead of %zu: more samples may be lost; raise "
+			"'ulimit -l' or kernel.perf_event_mlock_kb",
+			bytes >> 10, wanted >> 10);
+}
+
+/* All rings, of half the size until they may be locked. */
+static int open_sources(struct sampler *s, struct err *e)
+{
+	size_t wanted = s->opts.ring_bytes;
+	int rc = open_all_sources(s, e);
+
+	while (rc == -EPERM && s->opts.ring_bytes > MIN_RING_BYTES) {
+		close_sources(s);
+		s->opts.ring_bytes /= 2;
+		if (s->opts.side_bytes > s->opts.ring_bytes)
+			s->opts.side_bytes = s->opts.ring_bytes;
+		rc = open_all_sources(s, e);
 	}
 	if (rc == -EPERM)
 		return err_set(e, rc,
 			       "no memory may be locked for the rings; raise 'ulimit -l' or "
 			       "kernel.perf_event_mlock_kb");
-	return rc < 0 ? err_set(e, rc, "ring of CPU %u: %s", cpu, strerror(-rc)) : 0;
-}
-
-static int open_sources(struct sampler *s, struct err *e)
-{
-	size_t ring_bytes = s->opts.ring_bytes, side_bytes = s->opts.side_bytes;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < s->cpu_count; i++)
-		rc = open_source(&s->sources[i], &s->opts.attr, s->opts.cpus->cpus[i], &side_bytes,
-				 e);
-	for (size_t i = 0; rc == 0 && i < s->cpu_count; i++)
-		rc = open_source(&s->sources[s->cpu_count + i], &s->opts.attr,
-				 s->opts.cpus->cpus[i], &ring_bytes, e);
-	if (rc == 0 && (ring_bytes < s->opts.ring_bytes || side_bytes < s->opts.side_bytes))
-		log_msg(LOG_WARN, "sampler",
-			"rings of %zu KiB instead of %zu: more samples may be lost; raise "
-			"'ulimit -l' or kernel.perf_event_mlock_kb",
-			ring_bytes >> 10, s->opts.ring_bytes >> 10);
-	s->opts.ring_bytes = ring_bytes;
+	if (rc == 0)
+		say_smaller(wanted, s->opts.ring_bytes);
+	while (s->opts.attr.stack_bytes > LEAST_STACK_BYTES &&
+	       s->opts.ring_bytes / s->opts.attr.stack_bytes < LEAST_RING_SAMPLES)
+		s->opts.attr.stack_bytes = s->opts.attr.stack_bytes / 2 & ~7u;
 	return rc;
 }
 
@@ -128,9 +158,9 @@ int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no
 	}
 	for (size_t i = 0; i < 2 * s->cpu_count; i++)
 		s->sources[i].fd = -1;
-	rc = probe(s, ret_no_kernel, e);
+	rc = open_sources(s, e);
 	if (rc == 0)
-		rc = open_sources(s, e);
+		rc = probe(s, ret_no_kernel, e);
 	if (rc < 0)
 		goto fail;
 	*ret = s;
@@ -149,11 +179,7 @@ void sampler_free(struct sampler *s)
 		close(s->fds[i]);
 	for (size_t i = 0; i < s->side_count; i++)
 		close(s->side_fds[i]);
-	for (size_t i = 0; s->sources && i < 2 * s->cpu_count; i++) {
-		ring_close(&s->sources[i].ring);
-		if (s->sources[i].fd >= 0)
-			close(s->sources[i].fd);
-	}
+	close_sources(s);
 	order_fini(&s->order);
 	map_fini(&s->by_id);
 	free(s->fds);
@@ -266,9 +292,9 @@ int sampler_fd(const struct sampler *s, size_t i)
 	return s->sources[i].fd;
 }
 
-size_t sampler_ring_bytes(const struct sampler *s)
+uint32_t sampler_stack_bytes(const struct sampler *s)
 {
-	return s->opts.ring_bytes;
+	return s->opts.attr.stack_bytes;
 }
 
 static bool is_side(const struct sampler *s, uint32_t source)

@@ -39,7 +39,8 @@ struct sampler;
 
 /*
  * Finds what can be had of the events (*ret_no_kernel: only user code), and makes the rings,
- * smaller ones when the memory that may be locked does not suffice (said by LOG_WARN).
+ * smaller ones when the memory that may be locked does not suffice, and then smaller copies
+ * of stacks (said by log_msg).
  * -ENOENT: an event that this machine has not; else the reason and the remedy.
  */
 int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no_kernel,
@@ -62,6 +63,6 @@ int sampler_fd(const struct sampler *s, size_t i);
  * was lost without a record. -ENOMEM or the failure of the profile. */
 int sampler_drain(struct sampler *s, struct ingest *in, bool is_end) MUST_CHECK;
 
-size_t sampler_ring_bytes(const struct sampler *s); /* of each sampling ring */
+uint32_t sampler_stack_bytes(const struct sampler *s); /* copied with each sample */
 
 #endif
