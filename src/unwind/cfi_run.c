@@ -44,12 +44,13 @@ enum {
 enum {
 	OP_DEREF = 0x06,
 	OP_AND = 0x1a,
+	OP_MUL = 0x1e,
 	OP_PLUS = 0x22,
 	OP_PLUS_UCONST = 0x23,
 	OP_SHL = 0x24,
 	OP_GE = 0x2a,
-	OP_LIT0 = 0x30,
-	OP_BREG0 = 0x70,
+	OP_LIT0 = 0x30,  /* to 31 */
+	OP_BREG0 = 0x70, /* to 31 */
 };
 
 /* In a rule's save before it is finished: undefined on purpose. */
@@ -84,6 +85,23 @@ static bool parse_plt(struct cursor c, uint8_t *ret_from)
 	return bytes && *ret_from < 16 && memcmp(bytes, end, sizeof end) == 0 && !cursor_left(&c);
 }
 
+/* openssl's bn_mul_mont, where sp was saved in an array: + 8 * register. */
+static bool parse_index(struct cursor *c, uint64_t *ret_reg)
+{
+	static const uint8_t end[] = { OP_LIT0 + 8, OP_MUL, OP_PLUS };
+	struct cursor at = *c;
+	const unsigned char *bytes;
+	int64_t offset;
+
+	if (!parse_breg(&at, ret_reg, &offset) || offset != 0)
+		return false;
+	bytes = cursor_bytes(&at, sizeof end);
+	if (!bytes || memcmp(bytes, end, sizeof end) != 0)
+		return false;
+	*c = at;
+	return true;
+}
+
 static void set_cfa(struct cfi_run *r, enum unwind_cfa cfa, uint64_t reg, int64_t offset,
 		    int64_t add)
 {
@@ -95,9 +113,11 @@ static void set_cfa(struct cfi_run *r, enum unwind_cfa cfa, uint64_t reg, int64_
 		r->rule.cfa = UNWIND_CFA_UNKNOWN;
 }
 
+/* reg + offset; what lies there; what lies there, + add. */
 static void set_cfa_expression(struct cfi_run *r, struct cursor c)
 {
-	uint64_t reg, add = 0;
+	enum unwind_cfa kind = UNWIND_CFA_DEREF;
+	uint64_t reg, index, add = 0;
 	int64_t offset;
 	uint8_t from;
 
@@ -112,6 +132,10 @@ static void set_cfa_expression(struct cfi_run *r, struct cursor c)
 		set_cfa(r, UNWIND_CFA_REG, reg, offset, 0);
 		return;
 	}
+	if (reg == r->section->arch->sp && parse_index(&c, &index)) {
+		kind = UNWIND_CFA_INDEX;
+		reg = index;
+	}
 	if (cursor_u8(&c) != OP_DEREF)
 		return;
 	if (cursor_left(&c)) {
@@ -120,7 +144,7 @@ static void set_cfa_expression(struct cfi_run *r, struct cursor c)
 		add = cursor_uleb(&c);
 	}
 	if (!c.bad && !cursor_left(&c) && add <= INT16_MAX)
-		set_cfa(r, UNWIND_CFA_DEREF, reg, offset, (int64_t)add);
+		set_cfa(r, kind, reg, offset, (int64_t)add);
 }
 
 /* The index of a register in a rule's save, -1: not followed. */
@@ -140,6 +164,13 @@ static void set_save(struct cfi_run *r, uint64_t reg, uint8_t save, int64_t at)
 		return;
 	r->rule.save[i] = at == (int32_t)at ? save : UNWIND_SAVE_LOST;
 	r->rule.at[i] = at == (int32_t)at ? (int32_t)at : 0;
+}
+
+/* The caller's sp is in a register instead of being the CFA, as before a longjmp. Kept in what
+ * a CFA of register and offset has no use for. */
+static void set_sp_register(struct cfi_run *r, uint64_t reg)
+{
+	r->rule.add = reg < UNWIND_REG_COUNT ? (int16_t)(reg + 1) : 0;
 }
 
 static void set_save_expression(struct cfi_run *r, uint64_t reg, struct cursor c)
@@ -249,7 +280,7 @@ static bool run_cfa(struct cfi_run *r, uint8_t op)
 static bool run_save(struct cfi_run *r, uint8_t op)
 {
 	struct cursor *c = &r->code;
-	uint64_t reg;
+	uint64_t reg, in;
 
 	if (op < CFA_OFFSET_EXTENDED || (op > CFA_REGISTER && op < CFA_EXPRESSION) ||
 	    (op > CFA_VAL_EXPRESSION && op != CFA_NEGATIVE_OFFSET_EXTENDED))
@@ -275,7 +306,10 @@ static bool run_save(struct cfi_run *r, uint8_t op)
 		set_save(r, reg, UNWIND_SAVE_SAME, 0);
 		return true;
 	case CFA_REGISTER:
-		set_save(r, reg, UNWIND_SAVE_IN_REG, (int64_t)(cursor_uleb(c) & INT32_MAX));
+		in = cursor_uleb(c);
+		if (reg == r->section->arch->sp && r->rule.cfa == UNWIND_CFA_REG)
+			set_sp_register(r, in);
+		set_save(r, reg, UNWIND_SAVE_IN_REG, (int64_t)(in & INT32_MAX));
 		return true;
 	case CFA_VAL_OFFSET:
 		set_save(r, reg, UNWIND_SAVE_IS_CFA, take_factored(r));
@@ -401,6 +435,10 @@ static struct unwind_rule finished_rule(const struct cfi_run *r)
 			rule.save[i] = UNWIND_SAVE_LOST;
 		if (rule.save[i] == UNWIND_SAVE_IN_REG && rule.at[i] >= UNWIND_REG_COUNT)
 			return unknown;
+	}
+	if (rule.cfa == UNWIND_CFA_REG && rule.add) {
+		rule.cfa = UNWIND_CFA_JUMP;
+		rule.add--;
 	}
 	if (is_context(r, &rule))
 		return (struct unwind_rule){ .cfa = UNWIND_CFA_SIGNAL,

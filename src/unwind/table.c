@@ -10,6 +10,7 @@
 
 #define RULES_MAX 65536 /* numbers of 16 bits */
 #define ROWS_A_BUCKET 16
+#define PROBES_MAX 256 /* for a rule; more only when somebody chose rules of one hash */
 
 /* Numbers of rules that every table has. */
 enum {
@@ -69,20 +70,25 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 	return hash >> 32 ^ hash;
 }
 
-/* The number of an equal rule. Past the largest number, rules are unknown. */
+/* The number of an equal rule. When there are too many, it is unknown. */
 static uint16_t intern_rule(struct builder *b, const struct unwind_rule *rule)
 {
-	size_t mask = 2 * RULES_MAX - 1;
-	size_t slot = hash_rule(rule) & mask;
+	size_t first = hash_rule(rule);
 
-	for (; b->rule_slots[slot]; slot = (slot + 1) & mask)
-		if (memcmp(&b->rules[b->rule_slots[slot]], rule, sizeof *rule) == 0)
-			return b->rule_slots[slot];
-	if (b->rule_count == RULES_MAX)
-		return RULE_UNKNOWN;
-	b->rules[b->rule_count] = *rule;
-	b->rule_slots[slot] = (uint16_t)b->rule_count;
-	return (uint16_t)b->rule_count++;
+	for (size_t i = 0; i < PROBES_MAX; i++) {
+		uint16_t *slot = &b->rule_slots[(first + i) % (2 * RULES_MAX)];
+
+		if (*slot && memcmp(&b->rules[*slot], rule, sizeof *rule) == 0)
+			return *slot;
+		if (*slot)
+			continue;
+		if (b->rule_count == RULES_MAX)
+			return RULE_UNKNOWN;
+		b->rules[b->rule_count] = *rule;
+		*slot = (uint16_t)b->rule_count;
+		return (uint16_t)b->rule_count++;
+	}
+	return RULE_UNKNOWN;
 }
 
 /* From offset pc on holds the rule, whatever rows said of that before. */

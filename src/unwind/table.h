@@ -65,7 +65,9 @@ enum unwind_cfa {
 	UNWIND_CFA_FP,      /* fp + offset, likewise */
 	UNWIND_CFA_REG,     /* reg + offset */
 	UNWIND_CFA_DEREF,   /* what lies at reg + offset, + add */
+	UNWIND_CFA_INDEX,   /* what lies at sp + 8 * reg + offset, + add */
 	UNWIND_CFA_PLT,     /* reg + offset, + 8 in the last bytes of each 16: pc % 16 >= add */
+	UNWIND_CFA_JUMP,    /* reg + offset has the saves; the caller's sp is in register add */
 	UNWIND_CFA_SIGNAL,  /* sp + offset is a signal frame of the kernel: all registers */
 };
 
@@ -82,10 +84,10 @@ enum unwind_save {
 
 struct unwind_rule {
 	uint8_t cfa;                /* enum unwind_cfa */
-	uint8_t reg;                /* DWARF number, for REG, DEREF, PLT */
+	uint8_t reg;                /* DWARF number, for REG, DEREF, INDEX, PLT, JUMP */
 	uint8_t save[UNWIND_SAVES]; /* enum unwind_save */
 	uint8_t is_signal;          /* 1: the caller was interrupted, it did not call */
-	int16_t add;                /* bytes */
+	int16_t add;                /* bytes, or a register's number */
 	int32_t offset;             /* bytes */
 	int32_t at[UNWIND_SAVES];   /* bytes, or a register's number */
 };

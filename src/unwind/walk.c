@@ -4,42 +4,11 @@
 #include <assert.h>
 #include <stdatomic.h>
 
+#include "unwind/step.h"
+
 #define SIGNALS_MAX 64                /* signal frames in one walk */
 #define FRAME_MAX (UINT64_C(1) << 30) /* bytes; more is not a frame but nonsense */
-#define GUESS_MAX (UINT64_C(8) << 20) /* bytes that a frame pointer may point ahead */
-#define SLOT_HASH UINT64_C(0x9e3779b97f4a7c15)
-#define WORD 8
-
-/* What is not known of the frame. */
-enum {
-	NO_SP = 1, /* only a lower bound of it */
-	NO_FP = 2,
-	NO_AUX = 4,
-};
-
-/* The walk, and the frame that it stands in. */
-struct walk {
-	struct unwind_walker *walker;
-	const struct unwind_space *space;
-	struct unwind_memory *memory;
-	struct unwind_stack *stack;
-	const struct unwind_arch *arch;
-	uint64_t salt; /* of this space in the walker's cache */
-
-	uint64_t pc, sp, fp, aux; /* pc as in struct unwind_frame */
-	uint32_t missing;         /* NO_SP ... */
-	bool is_exact;            /* pc is the instruction itself, and regs are its registers */
-	const struct unwind_regs *regs;
-	struct unwind_regs restored; /* from a signal frame */
-	uint32_t signals;            /* signal frames so far */
-};
-
-/* What a step came to, before the frame there has been looked at. */
-enum step {
-	STEP_CALLER,      /* the walk stands in the caller */
-	STEP_INTERRUPTED, /* in what a signal interrupted */
-	STEP_END,         /* nowhere: the frame is the last one, enum unwind_end in *ret_end */
-};
+#define RED_ZONE UINT64_C(128)        /* bytes below sp that are a leaf's. Source: psABI 3.2.2 */
 
 uint64_t unwind_space_version(void)
 {
@@ -71,9 +40,7 @@ void unwind_walker_init(struct unwind_walker *w, struct unwind_slot *slots, uint
 	*w = (struct unwind_walker){ .slots = slots, .mask = count - 1 };
 }
 
-static __attribute__((noinline)) const struct unwind_rule *look_up(struct walk *w,
-								   struct unwind_slot *slot,
-								   uint64_t pc)
+const struct unwind_rule *step_look_up(struct walk *w, struct unwind_slot *slot, uint64_t pc)
 {
 	static const struct unwind_rule none = { .cfa = UNWIND_CFA_NONE };
 	const struct unwind_map *map = unwind_space_find(w->space, pc);
@@ -88,30 +55,15 @@ static __attribute__((noinline)) const struct unwind_rule *look_up(struct walk *
 	return rule;
 }
 
-/* How to leave the frame at pc; NULL: there is no code. */
-static inline const struct unwind_rule *find_rule(struct walk *w, uint64_t pc)
+/* Must a function leave this register as it found it? */
+static bool is_callee_saved(const struct walk *w, unsigned number)
 {
-	uint64_t hash = (pc ^ w->salt) * SLOT_HASH;
-	struct unwind_slot *slot = &w->walker->slots[(hash >> 32) & w->walker->mask];
-
-	if (__builtin_expect(slot->pc == pc && slot->version == w->space->version, 1))
-		return slot->rule;
-	return look_up(w, slot, pc);
+	if (w->arch->machine == EM_X86_64)
+		return number >= 12 || number == UNWIND_X86_BX || number == UNWIND_X86_BP;
+	return number >= 19;
 }
 
-static enum step end_with(enum unwind_end end, enum unwind_end *ret_end)
-{
-	*ret_end = end;
-	return STEP_END;
-}
-
-/* A word that should be there is not: the copy ends before it, or it is nonsense. */
-static enum step end_unread(const struct walk *w, uint64_t address, enum unwind_end *ret_end)
-{
-	return end_with(address - w->sp < FRAME_MAX ? UNWIND_TRUNCATED : UNWIND_BROKEN, ret_end);
-}
-
-static bool get_reg(const struct walk *w, unsigned number, uint64_t *ret)
+bool step_get_reg(const struct walk *w, unsigned number, uint64_t *ret)
 {
 	if (number == w->arch->sp) {
 		*ret = w->sp;
@@ -125,10 +77,21 @@ static bool get_reg(const struct walk *w, unsigned number, uint64_t *ret)
 		*ret = w->aux;
 		return !(w->missing & NO_AUX);
 	}
-	if (!w->is_exact || !(w->regs->known >> number & 1))
+	/* Described assembly that relies on a register which a call may change calls nothing that
+	 * changes it. Others may have been saved and changed, which is not followed. */
+	if ((!w->is_exact && is_callee_saved(w, number)) || !(w->regs->known >> number & 1))
 		return false;
 	*ret = w->regs->r[number];
 	return true;
+}
+
+/* A word that should be there is not: the copy ends before it, or it is nonsense. A function
+ * may keep words just below sp, where no copy has them. */
+static enum step end_unread(const struct walk *w, uint64_t address, enum unwind_end *ret_end)
+{
+	bool is_near = address - w->sp + RED_ZONE < FRAME_MAX;
+
+	return step_end(is_near ? UNWIND_TRUNCATED : UNWIND_BROKEN, ret_end);
 }
 
 /* Takes over the registers of an instruction that is running or was interrupted. */
@@ -150,27 +113,26 @@ static void enter_exact(struct walk *w, const struct unwind_regs *regs)
 		w->missing |= NO_AUX;
 }
 
-static void enter_caller(struct walk *w, uint64_t ra, uint64_t sp)
-{
-	w->pc = (ra & w->arch->address_mask) - 1;
-	w->sp = sp;
-	w->is_exact = false;
-}
-
-/* Does the caller's sp lie above that of this frame? Nothing is pushed by a call on AArch64,
- * so the innermost function may not have moved it. */
+/* Does the caller's sp lie above that of this frame? The innermost function may not have moved
+ * it (AArch64), or back already (longjmp). */
 static bool is_above(const struct walk *w, uint64_t cfa)
 {
-	if (cfa % WORD)
-		return false;
-	return cfa > w->sp || (cfa == w->sp && w->is_exact && !w->arch->is_ra_pushed);
+	return cfa % STEP_WORD == 0 && (cfa > w->sp || (cfa == w->sp && w->is_exact));
 }
 
-/* Epilogues tell where a register was saved after they have popped it: it lies below the sp,
- * where a copy of the stack does not reach, and is in its register again. */
-static bool is_popped(const struct walk *w, uint64_t at)
+/*
+ * A register that was saved at an address, into *value. Below sp it has been taken back from
+ * there already: compilers do not tell so in the last instructions of a function, and the copy
+ * of a stack starts at sp.
+ */
+static inline void take_saved(struct walk *w, uint64_t at, uint32_t flag, uint64_t *value)
 {
-	return w->is_exact && at < w->sp;
+	if (at - w->sp >= FRAME_MAX)
+		return;
+	if (unwind_memory_word(w->memory, at, value))
+		w->missing &= ~flag;
+	else
+		w->missing |= flag;
 }
 
 /* The rule of nearly all frames: CFA from sp or fp, the rest at fixed places below it. */
@@ -181,28 +143,14 @@ static inline enum step step_plain(struct walk *w, uint64_t base, const struct u
 	uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->at[UNWIND_RA], ra;
 
 	if (!is_above(w, cfa))
-		return end_with(UNWIND_BROKEN, ret_end);
+		return step_end(UNWIND_BROKEN, ret_end);
 	if (!unwind_memory_word(w->memory, ra_at, &ra))
 		return end_unread(w, ra_at, ret_end);
-	if (rule->save[UNWIND_FP] == UNWIND_SAVE_AT_CFA) {
-		uint64_t at = cfa + (uint64_t)(int64_t)rule->at[UNWIND_FP];
-
-		if (!is_popped(w, at)) {
-			if (!unwind_memory_word(w->memory, at, &w->fp))
-				return end_unread(w, at, ret_end);
-			w->missing &= ~(uint32_t)NO_FP;
-		}
-	}
-	if (rule->save[UNWIND_AUX] == UNWIND_SAVE_AT_CFA) {
-		uint64_t at = cfa + (uint64_t)(int64_t)rule->at[UNWIND_AUX];
-
-		if (!is_popped(w, at)) {
-			if (!unwind_memory_word(w->memory, at, &w->aux))
-				return end_unread(w, at, ret_end);
-			w->missing &= ~(uint32_t)NO_AUX;
-		}
-	}
-	enter_caller(w, ra, cfa);
+	if (rule->save[UNWIND_FP] == UNWIND_SAVE_AT_CFA)
+		take_saved(w, cfa + (uint64_t)(int64_t)rule->at[UNWIND_FP], NO_FP, &w->fp);
+	if (rule->save[UNWIND_AUX] == UNWIND_SAVE_AT_CFA)
+		take_saved(w, cfa + (uint64_t)(int64_t)rule->at[UNWIND_AUX], NO_AUX, &w->aux);
+	step_to_caller(w, ra, cfa);
 	w->missing &= ~(uint32_t)NO_SP;
 	return STEP_CALLER;
 }
@@ -227,8 +175,8 @@ static enum step step_signal(struct walk *w, const struct unwind_rule *rule,
 	struct unwind_regs regs = { .known = 0 };
 
 	if (w->missing & NO_SP)
-		return end_with(UNWIND_NO_INFO, ret_end);
-	for (uint32_t i = 0; i < context->count; i++, at += WORD) {
+		return step_end(UNWIND_NO_INFO, ret_end);
+	for (uint32_t i = 0; i < context->count; i++, at += STEP_WORD) {
 		uint64_t value;
 
 		if (!unwind_memory_word(w->memory, at, &value))
@@ -249,13 +197,15 @@ static bool find_cfa(struct walk *w, const struct unwind_rule *rule, uint64_t *r
 	uint64_t value, at;
 
 	*ret_end = UNWIND_NO_INFO;
-	if (!get_reg(w, rule->reg, &value))
+	if (!step_get_reg(w, rule->reg, &value))
 		return false;
+	if (rule->cfa == UNWIND_CFA_INDEX)
+		value = value * STEP_WORD + w->sp;
 	at = value + (uint64_t)(int64_t)rule->offset;
 	*ret = at;
 	if (rule->cfa == UNWIND_CFA_PLT && w->pc % 16 >= (uint64_t)rule->add)
-		*ret += WORD;
-	if (rule->cfa != UNWIND_CFA_DEREF)
+		*ret += STEP_WORD;
+	if (rule->cfa != UNWIND_CFA_DEREF && rule->cfa != UNWIND_CFA_INDEX)
 		return true;
 	if (!unwind_memory_word(w->memory, at, &value)) {
 		end_unread(w, at, ret_end);
@@ -273,17 +223,17 @@ static bool find_saved(struct walk *w, const struct unwind_rule *rule, int which
 
 	switch (rule->save[which]) {
 	case UNWIND_SAVE_SAME:
-		return get_reg(w, w->arch->save[which], ret);
+		return step_get_reg(w, w->arch->save[which], ret);
 	case UNWIND_SAVE_AT_CFA:
-		if (is_popped(w, cfa + at))
-			return get_reg(w, w->arch->save[which], ret);
+		if (cfa + at - w->sp >= FRAME_MAX) /* taken back already, see take_saved */
+			return step_get_reg(w, w->arch->save[which], ret);
 		return unwind_memory_word(w->memory, cfa + at, ret);
 	case UNWIND_SAVE_AT_SP:
 		return !(w->missing & NO_SP) && unwind_memory_word(w->memory, w->sp + at, ret);
 	case UNWIND_SAVE_AT_FP:
 		return !(w->missing & NO_FP) && unwind_memory_word(w->memory, w->fp + at, ret);
 	case UNWIND_SAVE_IN_REG:
-		return get_reg(w, (unsigned)at, ret);
+		return step_get_reg(w, (unsigned)at, ret);
 	case UNWIND_SAVE_IS_CFA:
 		*ret = cfa + at;
 		return true;
@@ -292,94 +242,30 @@ static bool find_saved(struct walk *w, const struct unwind_rule *rule, int which
 	}
 }
 
-/* A caller by the call's own convention: the instruction has not yet moved the stack, or never
- * does. true: there is code at the address where it would return. */
-static bool guess_leaf(struct walk *w)
-{
-	uint64_t ra, sp = w->sp;
-	const struct unwind_rule *rule;
-
-	if (!w->is_exact)
-		return false;
-	if (w->arch->is_ra_pushed) {
-		if (!unwind_memory_word(w->memory, sp, &ra))
-			return false;
-		sp += WORD;
-	} else if (!get_reg(w, w->arch->save[UNWIND_RA], &ra)) {
-		return false;
-	}
-	rule = find_rule(w, (ra & w->arch->address_mask) - 1);
-	if (!rule || rule->cfa == UNWIND_CFA_NONE || rule->cfa == UNWIND_CFA_UNKNOWN)
-		return false;
-	enter_caller(w, ra, sp);
-	return true;
-}
-
-/* A caller by the frame pointer: both machines keep the caller's one where it points to, and
- * the return address behind. Where the caller's frame starts is known only on x86-64. */
-static enum step guess_frame(struct walk *w, enum unwind_end *ret_end)
-{
-	uint64_t fp, ra;
-
-	if (w->missing & NO_FP || w->fp % WORD || w->fp < w->sp || w->fp - w->sp > GUESS_MAX)
-		return end_with(UNWIND_NO_INFO, ret_end);
-	if (!unwind_memory_word(w->memory, w->fp, &fp) ||
-	    !unwind_memory_word(w->memory, w->fp + WORD, &ra))
-		return end_with(UNWIND_TRUNCATED, ret_end);
-	if ((ra & w->arch->address_mask) && !find_rule(w, (ra & w->arch->address_mask) - 1))
-		return end_with(UNWIND_NO_INFO, ret_end);
-	enter_caller(w, ra, w->fp + 2 * WORD);
-	w->fp = fp;
-	w->missing = NO_AUX | (w->arch->is_ra_pushed ? 0 : NO_SP);
-	return STEP_CALLER;
-}
-
-/* Code that nothing describes (rule: NONE), or not so that it helps. */
-static enum step step_guess(struct walk *w, const struct unwind_rule *rule,
-			    enum unwind_end *ret_end)
-{
-	const struct unwind_map *map = unwind_space_find(w->space, w->pc);
-	bool is_gap = rule->cfa == UNWIND_CFA_NONE;
-	enum step step;
-
-	/* Nothing around it uses frame pointers, most likely. */
-	bool is_leaf_first =
-		is_gap && (!map || (map->table && unwind_table_describes_any(map->table)));
-
-	if (!w->is_exact && is_gap && map && map->table && !(w->missing & NO_FP) && w->fp == 0)
-		return end_with(UNWIND_COMPLETE, ret_end); /* as the psABIs tell thread starts to */
-	w->stack->guessed++;
-	if (is_leaf_first && guess_leaf(w))
-		return STEP_CALLER;
-	step = guess_frame(w, ret_end);
-	if (step == STEP_END && is_gap && !is_leaf_first && guess_leaf(w))
-		return STEP_CALLER;
-	if (step == STEP_END)
-		w->stack->guessed--;
-	return step;
-}
-
 /* Any other rule that has a CFA. */
 static enum step step_general(struct walk *w, const struct unwind_rule *rule,
 			      enum unwind_end *ret_end)
 {
-	uint64_t cfa, ra, fp, aux;
+	uint64_t cfa, sp, ra, fp, aux;
 	bool has_fp, has_aux;
 
 	if (!find_cfa(w, rule, &cfa, ret_end))
 		return *ret_end == UNWIND_NO_INFO ? step_guess(w, rule, ret_end) : STEP_END;
-	if (!rule->is_signal && !is_above(w, cfa))
-		return end_with(UNWIND_BROKEN, ret_end);
+	sp = cfa;
+	if (rule->cfa == UNWIND_CFA_JUMP && !step_get_reg(w, (unsigned)rule->add, &sp))
+		return step_end(UNWIND_NO_INFO, ret_end);
+	if (!rule->is_signal && !is_above(w, sp))
+		return step_end(UNWIND_BROKEN, ret_end);
 	if (!find_saved(w, rule, UNWIND_RA, cfa, &ra))
 		return rule->save[UNWIND_RA] == UNWIND_SAVE_AT_CFA
-			       ? end_unread(w, cfa - WORD, ret_end)
-			       : end_with(UNWIND_NO_INFO, ret_end);
+			       ? end_unread(w, cfa - STEP_WORD, ret_end)
+			       : step_end(UNWIND_NO_INFO, ret_end);
 	has_fp = find_saved(w, rule, UNWIND_FP, cfa, &fp);
 	has_aux = find_saved(w, rule, UNWIND_AUX, cfa, &aux);
 	w->fp = has_fp ? fp : 0;
 	w->aux = has_aux ? aux : 0;
 	w->missing = (has_fp ? 0 : NO_FP) | (has_aux ? 0 : NO_AUX);
-	enter_caller(w, ra, cfa);
+	step_to_caller(w, ra, sp);
 	if (rule->is_signal)
 		w->pc++;
 	return STEP_CALLER;
@@ -395,10 +281,10 @@ static inline enum step take_step(struct walk *w, const struct unwind_rule *rule
 		return w->missing & NO_FP ? step_guess(w, rule, ret_end)
 					  : step_plain(w, w->fp, rule, ret_end);
 	if (rule->is_signal && ++w->signals > SIGNALS_MAX)
-		return end_with(UNWIND_BROKEN, ret_end);
+		return step_end(UNWIND_BROKEN, ret_end);
 	switch (rule->cfa) {
 	case UNWIND_CFA_END:
-		return end_with(UNWIND_COMPLETE, ret_end);
+		return step_end(UNWIND_COMPLETE, ret_end);
 	case UNWIND_CFA_NONE:
 	case UNWIND_CFA_UNKNOWN:
 		return step_guess(w, rule, ret_end);
@@ -423,14 +309,14 @@ void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 	w.memory = memory;
 	w.stack = stack;
 	w.arch = unwind_arch_of(space->machine);
-	w.salt = space->version * SLOT_HASH;
+	w.salt = space->version * STEP_HASH;
 	w.signals = 0;
 	assert(w.arch && stack->cap);
 	enter_exact(&w, regs);
 	stack->count = 0;
 	stack->guessed = 0;
 	do {
-		rule = find_rule(&w, w.pc);
+		rule = step_find_rule(&w, w.pc);
 		if (!rule && step == STEP_CALLER) {
 			stack->end = w.pc == UINT64_MAX ? UNWIND_COMPLETE : UNWIND_BROKEN;
 			return;

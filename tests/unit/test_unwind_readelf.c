@@ -52,10 +52,11 @@ static bool is_cfa(const struct unwind_rule *r, const char *text)
 	char want[24];
 
 	if (strcmp(text, "exp") == 0)
-		return r->cfa == UNWIND_CFA_DEREF || r->cfa == UNWIND_CFA_PLT ||
-		       r->cfa == UNWIND_CFA_UNKNOWN;
+		return r->cfa == UNWIND_CFA_DEREF || r->cfa == UNWIND_CFA_INDEX ||
+		       r->cfa == UNWIND_CFA_PLT || r->cfa == UNWIND_CFA_UNKNOWN;
 	snprintf(want, sizeof want, "%s%+d", names[reg], r->offset);
-	return (r->cfa == UNWIND_CFA_SP || r->cfa == UNWIND_CFA_FP || r->cfa == UNWIND_CFA_REG) &&
+	return (r->cfa == UNWIND_CFA_SP || r->cfa == UNWIND_CFA_FP || r->cfa == UNWIND_CFA_REG ||
+		r->cfa == UNWIND_CFA_JUMP) &&
 	       strcmp(want, text) == 0;
 }
 

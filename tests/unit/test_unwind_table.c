@@ -57,6 +57,12 @@ static void put_rule(struct buf *out, const struct unwind_rule *r)
 	case UNWIND_CFA_REG:
 		buf_printf(out, "r%d%+d", r->reg, r->offset);
 		break;
+	case UNWIND_CFA_JUMP:
+		buf_printf(out, "jump r%d%+d to r%d", r->reg, r->offset, r->add);
+		break;
+	case UNWIND_CFA_INDEX:
+		buf_printf(out, "*(sp+8*r%d%+d)%+d", r->reg, r->offset, r->add);
+		break;
 	case UNWIND_CFA_DEREF:
 		buf_printf(out, "*(r%d%+d)%+d", r->reg, r->offset, r->add);
 		break;
@@ -135,6 +141,9 @@ static const struct {
 	  BYTES_INIT("\x07\x06\x09\x03\x02\x41\x14\x06\x02\x41\x15\x06\x7e") },
 	/* the return address in a register; undefined: the outermost function */
 	{ "r7+0 ra=r1; 101: end", BYTES_INIT("\x0c\x07\x00\x09\x10\x01\x41\x07\x10") },
+	/* longjmp: a buffer at rdi, then rsp is r8 and rip is rdx */
+	{ "sp+8; 103: jump r5+0 to r8 ra=r1 aux=c+0; 104: sp+8",
+	  BYTES_INIT("\x43\x0a\x0c\x05\x00\x09\x07\x08\x09\x10\x01\x83\x00\x41\x0b") },
 	/* registers that are not followed, args_size, nop */
 	{ "sp+8", BYTES_INIT("\x8f\x02\x8e\x03\x2e\x10\x00\x09\x0c\x0d\x07\x0e\xce") },
 	/* CFA in another register: rbx, r10 */
@@ -147,6 +156,7 @@ static const struct {
 	/* openssl: *(rsp + 0x98) + 8 */
 	{ "*(r7+152)+8", BYTES_INIT("\x0f\x06\x77\x98\x01\x06\x23\x08") },
 	{ "r5+16", BYTES_INIT("\x0f\x02\x75\x10") },
+	{ "*(sp+8*r9+8)+8", BYTES_INIT("\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08") },
 	/* saved at rsp + 16; at a register that is not followed; by a value */
 	{ "r7+8 fp=? aux=sp+16; 101: r7+8 fp=? aux=?",
 	  BYTES_INIT("\x10\x06\x02\x75\x10\x10\x03\x02\x77\x10\x41\x16\x03\x01\x30") },

@@ -24,10 +24,12 @@ enum {
 	BASE = 0x200,     /* CFA rbx + 16 */
 	SCRATCH = 0x240,  /* CFA r9 + 16 */
 	PLT = 0x280,      /* the linker's expression */
-	JUMP = 0x2c0,     /* return address in rdx, CFA rdi + 0 */
+	INDEX = 0x300,    /* CFA *(rsp + 8 + 8 * r9) + 8 */
+	JUMP = 0x2c0,     /* as longjmp: saves at rdi + 0, rsp in r8, rip in rdx */
 	RESTORER = 0x401, /* of the kernel's signal frame, not described; at 0x401 of a gap */
 	GAP = 0x500,
-	RISE = 0x600, /* CFA sp + 0: no function does that */
+	POPPED = 0x640, /* CFA sp + 8, rbp at c-16, rbx at c-24 */
+	RISE = 0x600,   /* CFA sp + 0: no function does that */
 };
 
 struct scene {
@@ -54,7 +56,10 @@ static void put_x86_functions(struct cfi_maker *m)
 	put_fde(m, CODE_VADDR + SCRATCH, 0x40, BYTES("\x0c\x09\x10"));
 	put_fde(m, CODE_VADDR + PLT, 0x40,
 		BYTES("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"));
-	put_fde(m, CODE_VADDR + JUMP, 0x40, BYTES("\x0c\x05\x00\x09\x10\x01"));
+	put_fde(m, CODE_VADDR + INDEX, 0x40,
+		BYTES("\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08"));
+	put_fde(m, CODE_VADDR + JUMP, 0x40, BYTES("\x0c\x05\x00\x09\x07\x08\x09\x10\x01"));
+	put_fde(m, CODE_VADDR + POPPED, 0x40, BYTES("\x86\x02\x83\x03"));
 	put_fde(m, CODE_VADDR + RISE, 0x40, BYTES("\x0e\x00"));
 }
 
@@ -179,6 +184,13 @@ static void test_tables(void)
 	stand_at(&s, CALL(SAVES), NO);
 	PUSH(&s, NO, at_word(5), NO, CALL(BASE), NO, NO, CALL(START));
 	check_walk(&s, "c150 c20f cf complete");
+	/* the last instructions of a function: rbp and rbx have been taken back from the stack */
+	stand_at(&s, CALL(POPPED), at_word(4));
+	unwind_regs_set(&s.regs, UNWIND_X86_BX, at_word(4));
+	PUSH(&s, CALL(PLAIN), NO, CALL(FRAME), NO, at_word(8), CALL(BASE), NO, NO, NO, NO, NO);
+	s.stack[5] = CALL(BASE);
+	s.words = 6;
+	check_walk(&s, "c650 c10f c18f c20f broken");
 	/* rbx is not known */
 	stand_at(&s, CALL(BASE), NO);
 	PUSH(&s, NO, CALL(START));
@@ -208,10 +220,21 @@ static void test_scratch_registers(void)
 	unwind_regs_set(&s.regs, 9, at_word(2));
 	PUSH(&s, NO, NO, NO, CALL(PLAIN), NO, CALL(START));
 	check_walk(&s, "c250 c10f cf complete");
-	s.regs.known &= ~(1u << 9);
+	/* its caller relies on one too, so it does not change it */
+	stand_at(&s, CALL(PLAIN), NO);
+	unwind_regs_set(&s.regs, 9, at_word(3));
+	PUSH(&s, NO, CALL(SCRATCH), NO, NO, CALL(START));
+	check_walk(&s, "c110 c24f cf complete");
+	stand_at(&s, CALL(SCRATCH), NO);
+	PUSH(&s, NO, CALL(START));
 	check_walk(&s, "c250 no info");
+	stand_at(&s, CALL(INDEX), NO);
+	unwind_regs_set(&s.regs, 9, 3);
+	PUSH(&s, NO, NO, NO, NO, /* 4: */ at_word(6), NO, CALL(START));
+	check_walk(&s, "c310 cf complete");
 	stand_at(&s, CALL(JUMP), NO);
-	unwind_regs_set(&s.regs, 5, at_word(1));
+	unwind_regs_set(&s.regs, 5, 0x1000); /* not on the stack at all */
+	unwind_regs_set(&s.regs, 8, at_word(1));
 	unwind_regs_set(&s.regs, 1, CALL(PLAIN));
 	PUSH(&s, NO, NO, CALL(START));
 	check_walk(&s, "c2d0 c10f cf complete");
@@ -269,6 +292,10 @@ static void test_frame_pointers(void)
 	PUSH(&s, NO, /* 7: CFA of PLAIN is 8 */ (uint64_t)JIT + 0x30, /* 8: */ NO, CALL(START));
 	s.stack[4] = at_word(8);
 	check_walk(&s, "j10 j1f c10f j2f cf complete ?3");
+	/* rbp was pushed, and is still the caller's */
+	stand_at(&s, JIT + 0x10, at_word(4));
+	PUSH(&s, at_word(4), CALL(FRAME), NO, NO, /* 4: */ NO, CALL(START));
+	check_walk(&s, "j10 c18f cf complete ?1");
 	/* rbp that makes no sense: odd, below sp, too far up, to data, to no code */
 	stand_at(&s, JIT + 0x10, at_word(1) + 1);
 	PUSH(&s, NO, at_word(4), CALL(START));
@@ -303,9 +330,21 @@ static void test_leaf_in_gap(void)
 	struct scene s;
 
 	scene_init(&s, EM_X86_64);
+	stand_at(&s, CODE + GAP, NO);
+	PUSH(&s, CALL(PLAIN), NO, CALL(START));
+	check_walk(&s, "c500 c10f cf complete ?1");
+	/* its caller has a frame pointer */
+	stand_at(&s, CODE + GAP, at_word(3));
+	PUSH(&s, CALL(FRAME), NO, NO, NO, CALL(START));
+	check_walk(&s, "c500 c18f cf complete ?1");
+	/* it has its own: what is at sp may be anything */
 	stand_at(&s, CODE + GAP, at_word(3));
 	PUSH(&s, CALL(PLAIN), NO, CALL(START), NO, CALL(START));
-	check_walk(&s, "c500 c10f cf complete ?1");
+	check_walk(&s, "c500 cf complete ?1");
+	/* a word of an earlier call is at sp: what would have called that is no code */
+	stand_at(&s, CODE + GAP, at_word(3));
+	PUSH(&s, CALL(PLAIN), NO, NO, NO, CALL(START));
+	check_walk(&s, "c500 cf complete ?1");
 	/* its return address is not at sp: by rbp */
 	stand_at(&s, CODE + GAP, at_word(3));
 	PUSH(&s, NO, NO, NO, NO, CALL(START));
