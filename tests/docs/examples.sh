@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# examples.sh TOOL SOLVER DOCS: runs the examples of the man pages.
+#
+# The ``` blocks under "# EXAMPLES" of a page are one script of sh, run in a folder with what they
+# speak of: programs to record (./solver, which is also running, and its other names), profiles, and
+# programs of others that only take their input. A new name in an example is added to make_world here.
+# "-d 10" becomes a second. Where this machine lets nobody record, pages that record are skipped.
+set -u
+tool=$(realpath "$1") || exit 1
+solver=$(realpath "$2") || exit 1
+docs=$(realpath "$3") || exit 1
+work=$(mktemp -d) || exit 1
+pid=
+trap 'kill $pid 2>/dev/null; rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/world"
+export LC_ALL=C HOME="$work" PATH="$work/bin:$PATH" PAGER=cat
+
+# stub NAME WORDS: a program of others.
+stub() {
+	printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"
+	chmod +x "$work/bin/$1"
+}
+
+make_world() {
+	ln -s "$tool" "$work/bin/auger"
+	for name in flamegraph.pl go jq; do
+		stub $name 'cat >/dev/null 2>&1'
+	done
+	stub perf 'echo'
+	stub stackcollapse-perf.pl 'cat >/dev/null; echo "main;fill 7"'
+	stub make ./solver
+
+	cd "$work/world" || return 1
+	for name in solver solver-new work prog run-test; do
+		ln -s "$solver" $name
+	done
+	touch input.dat
+	printf 'main;fill;memset 70\nmain;read_input 30\nmain 5\n' >stacks.folded
+	printf 'start_thread;work;fill;memset 90\n' >worker.folded
+	for name in before after v1 v2 rank-00 rank-01 rank-02 rank-03; do
+		auger convert stacks.folded -o $name.pb.gz || return 1
+	done
+	for name in node1 node2; do
+		mkdir $name
+		cp v1.pb.gz $name/auger.pb.gz
+	done
+	auger merge --label comm={file} stacks.folded worker.folded -o auger.pb.gz &&
+		auger merge --label comm=worker "$docs/../tests/fuzz/corpus/pprof/go_heap.pb.gz" \
+			-o heap.pb.gz
+}
+
+# examples PAGE: the script.
+examples() {
+	awk '/^# / { is_examples = $2 == "EXAMPLES" }
+		/^```/ { is_code = !is_code; next }
+		is_examples && is_code' "$1" |
+		sed 's/\\\(.\)/\1/g; s/-d 10\b/-d 1/'
+}
+
+run_page() {
+	cp -R "$work/world" "$work/cwd"
+	(cd "$work/cwd" && exec timeout 60 sh -eux "$work/script" </dev/null >/dev/null 2>"$work/err")
+	status=$?
+	rm -rf "$work/cwd"
+	return $status
+}
+
+make_world >"$work/out" 2>&1 || {
+	cat "$work/out" >&2
+	exit 1
+}
+"$solver" forever &
+pid=$!
+can_record=true
+auger record -o "$work/try.pb.gz" -- true 2>/dev/null || can_record=false
+
+count=0
+bad=0
+for page in "$docs"/*.1.scd; do
+	count=$((count + 1))
+	name=$(basename "$page" .scd)
+	examples "$page" >"$work/script"
+	if ! $can_record && grep -q 'auger record' "$work/script"; then
+		echo "ok $count - $name # SKIP nobody may record here"
+	elif run_page; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed "s,^,$name: ," "$work/err" | tail -n 5 >&2
+		bad=1
+	fi
+done
+echo "1..$count"
+exit $bad
