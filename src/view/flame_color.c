@@ -16,19 +16,19 @@ static const struct band {
 	double dark_saturation, dark_light;
 	double ramp, dark_ramp; /* added to the light with each shade */
 } bands[FLAME_BANDS] = {
-	[FLAME_BAND_ROOT] = { 'a', NULL, 220, 0, .10, .84, .08, .34 },
-	[FLAME_BAND_NAME] = { 'n', NULL, 8, 42, .92, .70, .52, .36 },
-	[FLAME_BAND_PROGRAM] = { 'p', "program", 32, 16, .92, .70, .56, .34 },
-	[FLAME_BAND_LIBRARY] = { 'l', "library", 198, 30, .72, .74, .44, .38 },
-	[FLAME_BAND_KERNEL] = { 'k', "kernel", 272, 30, .62, .80, .34, .44 },
-	[FLAME_BAND_JIT] = { 'j', "JIT", 88, 36, .50, .68, .36, .34 },
-	[FLAME_BAND_INLINED] = { 'i', "inlined", 164, 12, .48, .72, .40, .33 },
-	[FLAME_BAND_PLAIN] = { 'm', NULL, 214, 8, .40, .80, .24, .38 },
-	[FLAME_BAND_WHEEL] = { 'r', NULL, 0, 135, .62, .76, .40, .38 },
-	[FLAME_BAND_WHEEL_REST] = { 's', NULL, 180, 135, .62, .76, .40, .38 },
+	[FLAME_BAND_ROOT] = { 'a', NULL, 220, 0, .10, .84, .08, .34, 0, 0 },
+	[FLAME_BAND_NAME] = { 'n', NULL, 8, 42, .92, .70, .52, .36, 0, 0 },
+	[FLAME_BAND_PROGRAM] = { 'p', "program", 32, 16, .92, .70, .56, .34, 0, 0 },
+	[FLAME_BAND_LIBRARY] = { 'l', "library", 198, 30, .72, .74, .44, .38, 0, 0 },
+	[FLAME_BAND_KERNEL] = { 'k', "kernel", 272, 30, .62, .80, .34, .44, 0, 0 },
+	[FLAME_BAND_JIT] = { 'j', "JIT", 88, 36, .50, .68, .36, .34, 0, 0 },
+	[FLAME_BAND_INLINED] = { 'i', "inlined", 164, 12, .48, .72, .40, .33, 0, 0 },
+	[FLAME_BAND_PLAIN] = { 'm', NULL, 214, 8, .40, .80, .24, .38, 0, 0 },
+	[FLAME_BAND_WHEEL] = { 'r', NULL, 0, 135, .62, .76, .40, .38, 0, 0 },
+	[FLAME_BAND_WHEEL_REST] = { 's', NULL, 180, 135, .62, .76, .40, .38, 0, 0 },
 	[FLAME_BAND_LESS] = { 'b', "less", 216, 0, .90, .93, .60, .25, -.04, .035 },
 	[FLAME_BAND_MORE] = { 'd', "more", 6, 0, .92, .93, .62, .25, -.04, .035 },
-	[FLAME_BAND_SAME] = { 'e', "not changed", 220, 0, .08, .88, .06, .30 },
+	[FLAME_BAND_SAME] = { 'e', "not changed", 220, 0, .08, .88, .06, .30, 0, 0 },
 };
 
 const char *flame_band_label(enum flame_band band)

@@ -135,5 +135,7 @@ int flame_make_head(struct picture *p, struct err *e)
 	for (size_t i = 0; i < p->line_count && rc == 0; i++)
 		if (buf_error(&p->lines[i]) < 0)
 			rc = err_nomem(e);
-	return rc == 0 && buf_error(&p->title) < 0 ? err_nomem(e) : rc;
+	if (rc == 0 && (buf_error(&p->title) < 0 || buf_error(&p->layout.stats.missing) < 0))
+		rc = err_nomem(e);
+	return rc;
 }

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 # run.sh TOOL FAILING_LIBRARY COMMANDS: lets each allocation of each command fail in turn.
 #
-# COMMANDS holds lines of sh with `auger` in them, run in a fresh folder with OOM set to the folder of
-# COMMANDS; "#" lines are comments. Each must end by itself: with exit status 1 and "out of memory" on
-# standard error, or as the undisturbed run does when that allocation is not needed (a cache, libc's
-# own); what shows less than usual must say "out of memory". A stride bounds the runs of one command.
+# COMMANDS holds lines of sh with `auger` in them, run in a folder of their own with OOM set to that
+# of COMMANDS; "#" lines are comments. Each run must end by itself: with exit status 1 and "out of
+# memory" on standard error, or as the undisturbed run does when that allocation is not needed (a cache,
+# libc's own); what shows less than usual must say "out of memory". A stride bounds the runs of one
+# command.
 set -u
 tool=$(realpath "$1") || exit 1
 failing=$(realpath "$2") || exit 1
@@ -14,29 +15,28 @@ most=400 # runs of one command
 OOM=$(cd "$(dirname "$commands")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/bin"
-export OOM LC_ALL=C TZ=UTC NO_COLOR=1 PATH="$work/bin:$PATH"
+export OOM LC_ALL=C TZ=UTC NO_COLOR=1
 unset DEBUGINFOD_URLS MALLOC_PERTURB_
 
 # The shell of a command must not fail, only auger.
-cat >"$work/bin/auger" <<AUGER
-#!/bin/sh
-LD_PRELOAD=$failing exec $tool "\$@"
-AUGER
-chmod +x "$work/bin/auger"
+# shellcheck disable=SC2317 # called by eval
+auger() {
+	LD_PRELOAD=$failing "$tool" "$@"
+}
 
-# run NAME=VALUE COMMAND: with this in the environment.
+# run NAME VALUE COMMAND: with this in the environment.
 run() {
-	rm -rf "$work/cwd"
-	mkdir "$work/cwd"
-	(cd "$work/cwd" && exec env "$1" sh -c "$2" </dev/null >"$work/out" 2>"$work/err")
+	(
+		export "$1=$2"
+		cd "$work/cwd" && eval "$3"
+	) </dev/null >"$work/out" 2>"$work/err"
 }
 
 # judge STATUS: prints what is wrong with the run that just ended, or nothing.
 judge() {
 	if [ "$1" -gt 128 ]; then
 		echo "ended by signal $(($1 - 128))"
-	elif grep -qiE 'out of memory|cannot allocate memory' "$work/err"; then
+	elif [ -s "$work/err" ] && grep -qiE 'out of memory|cannot allocate memory' "$work/err"; then
 		[ "$1" -eq 1 ] || [ "$1" -eq "$good" ] || echo "exit status $1"
 	elif [ "$1" -eq "$good" ]; then
 		cmp -s "$work/out" "$work/good" || echo "prints something else, without a word"
@@ -47,7 +47,9 @@ judge() {
 
 # fail_each COMMAND: status 0 when every run was as it must be.
 fail_each() {
-	run "OOM_COUNT_FILE=$work/count" "$1"
+	rm -rf "$work/cwd" "$work/count"
+	mkdir "$work/cwd"
+	run OOM_COUNT_FILE "$work/count" "$1"
 	good=$?
 	cp "$work/out" "$work/good"
 	total=$(cat "$work/count" 2>/dev/null)
@@ -59,7 +61,7 @@ fail_each() {
 	at=1
 	wrong=0
 	while [ $at -le "$total" ]; do
-		run "OOM_FAIL_AT=$at" "$1"
+		run OOM_FAIL_AT $at "$1"
 		reason=$(judge $?)
 		if [ -n "$reason" ]; then
 			echo "OOM_FAIL_AT=$at LD_PRELOAD=$failing $1: $reason" >&2

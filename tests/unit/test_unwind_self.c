@@ -70,7 +70,7 @@ static NOINLINE void one(void)
 	volatile char room[3000];
 
 	MARK();
-	room[sink % 3000] = 1;
+	room[(unsigned)sink % 3000] = 1;
 	two();
 	sink += room[0];
 }
