@@ -51,7 +51,9 @@ static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *r
 	struct err e = { 0 };
 	bool found = false;
 
-	if (buf_error(b) == 0 && elf_image_open(ret, b->data, &e) == 0) {
+	if (buf_error(b) < 0) {
+		log_msg(LOG_WARN, "symbol", "out of memory: a debug file is not looked for");
+	} else if (elf_image_open(ret, b->data, &e) == 0) {
 		found = matches(ret, wish);
 		log_msg(LOG_DEBUG, "symbol", "debug file %s: %s", b->data,
 			found ? "taken" : "of another binary");

@@ -45,7 +45,7 @@ make_world() {
 		mkdir $name
 		cp v1.pb.gz $name/auger.pb.gz
 	done
-	auger merge --label comm={file} stacks.folded worker.folded -o auger.pb.gz &&
+	auger merge --label 'comm={file}' stacks.folded worker.folded -o auger.pb.gz &&
 		auger merge --label comm=worker "$docs/../tests/fuzz/corpus/pprof/go_heap.pb.gz" \
 			-o heap.pb.gz
 }
