@@ -27,11 +27,13 @@ int cmd_usage(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret_first,
 	      struct err *e) MUST_CHECK;
 
+extern const struct cmd cmd_annotate;
+extern const struct cmd cmd_convert;
 extern const struct cmd cmd_diff;
 extern const struct cmd cmd_flame;
+extern const struct cmd cmd_merge;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
-extern const struct cmd cmd_convert;
-extern const struct cmd cmd_merge;
+extern const struct cmd cmd_top;
 
 #endif

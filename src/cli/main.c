@@ -13,7 +13,9 @@
 static const struct cmd *const cmds[] = {
 	&cmd_record,
 	&cmd_report,
+	&cmd_annotate,
 	&cmd_diff,
+	&cmd_top,
 	&cmd_flame,
 	&cmd_convert,
 	&cmd_merge,

@@ -421,6 +421,10 @@ static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
 		else
 			is_done |= rc < 0;
 		is_done |= end_ns && clock_mono_ns() >= end_ns;
+		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context)) {
+			r->is_cut = c->launch.pid > 0;
+			is_done = true;
+		}
 	}
 	r->target_ns = time_of(&usage);
 	return rc;

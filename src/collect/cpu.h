@@ -43,6 +43,11 @@ struct cpu_opts {
 	bool is_all;
 
 	int64_t duration_ns; /* ends it; 0: no limit */
+
+	/* Called some ten times a second, with all samples up to then in the profile; false
+	 * ends the recording. NULL: nothing. */
+	bool (*tick)(void *context);
+	void *tick_context;
 };
 
 struct cpu_result {

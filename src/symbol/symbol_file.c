@@ -208,6 +208,11 @@ bool symbol_file_vaddr(const struct symbol_file *f, uint64_t offset, uint64_t *r
 	return elf_vaddr_of_offset(&f->main, offset, ret);
 }
 
+uint16_t symbol_file_machine(const struct symbol_file *f)
+{
+	return f->main.machine;
+}
+
 bool symbol_file_has_code(const struct symbol_file *f)
 {
 	return f->has_code;

@@ -41,6 +41,8 @@ void symbol_file_close(struct symbol_file *f); /* NULL is allowed */
 /* From an offset in the file to a virtual address; false: no segment holds it. */
 bool symbol_file_vaddr(const struct symbol_file *f, uint64_t offset, uint64_t *ret);
 
+uint16_t symbol_file_machine(const struct symbol_file *f); /* EM_X86_64, ... */
+
 /* false: only its debug file is there, found by build id. */
 bool symbol_file_has_code(const struct symbol_file *f);
 

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/listing.h"
+#include "cli/load.h"
+#include "cli/screen.h"
+#include "view/annotate.h"
+#include "view/report.h"
+
+#define MAX_OTHERS 5 /* further functions that match, named */
+
+struct args {
+	struct filter_args filter;
+	const char *value, *from;
+	bool is_all;
+	int format; /* enum emit_format */
+	int colour; /* enum colour_when */
+};
+
+static const struct opt opts[] = {
+	OPT_FLAG(0, "all", struct args, is_all,
+		 "instructions of all lines (default: of those that cost something)"),
+	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_STR(0, "value", "TYPE", struct args, value,
+		"sample type to show (default: the profile's)"),
+	OPT_STR(0, "from", "FORMAT", struct args, from, "format of PROFILE (default: by content)"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write the rows (default table)"),
+	OPT_COLOUR(struct args, colour),
+	OPT_END,
+};
+
+/* What is annotated: functions of one name, or of one file. */
+struct choice {
+	bool *is_chosen;    /* [function count]; owned */
+	uint32_t function;  /* id of the one to show; 0: a file */
+	uint32_t file;      /* string id: of its source; 0: unknown */
+	struct costs costs; /* owned */
+};
+
+static void choice_fini(struct choice *c)
+{
+	free(c->is_chosen);
+	costs_fini(&c->costs);
+}
+
+static const char *function_name(const struct profile *p, uint32_t id)
+{
+	return profile_text(p, profile_get_function(p, id)->name);
+}
+
+static size_t choose_exactly(const struct profile *p, const char *name, bool *is_chosen)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 1; i < profile_function_count(p); i++) {
+		is_chosen[i] = strcmp(function_name(p, i), name) == 0;
+		count += is_chosen[i];
+	}
+	return count;
+}
+
+static size_t choose_by_regex(const struct profile *p, const char *text, bool *is_chosen)
+{
+	size_t count = 0;
+	regex_t regex;
+
+	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB) != 0)
+		return 0;
+	for (uint32_t i = 1; i < profile_function_count(p); i++) {
+		is_chosen[i] = regexec(&regex, function_name(p, i), 0, NULL, 0) == 0;
+		count += is_chosen[i];
+	}
+	regfree(&regex);
+	return count;
+}
+
+/* Does path end in name, at a '/'? */
+static bool is_path_end(const char *path, const char *name, size_t len)
+{
+	size_t path_len = strlen(path);
+
+	return len && path_len >= len && strncmp(path + path_len - len, name, len) == 0 &&
+	       (path_len == len || path[path_len - len - 1] == '/');
+}
+
+static bool has_line(const struct profile *p, uint32_t function, int64_t line)
+{
+	for (uint32_t i = 1; i < profile_location_count(p); i++) {
+		struct location l = profile_get_location(p, i);
+
+		for (uint32_t k = 0; k < l.line_count; k++)
+			if (l.lines[k].function == function && l.lines[k].line == line)
+				return true;
+	}
+	return false;
+}
+
+/* FILE or FILE:LINE; *ret_file: string id of the first file that matches. */
+static size_t choose_by_file(const struct profile *p, const char *text, bool *is_chosen,
+			     uint32_t *ret_file)
+{
+	const char *colon = strrchr(text, ':');
+	int64_t line = colon ? atoll(colon + 1) : 0;
+	size_t len = colon ? (size_t)(colon - text) : strlen(text), count = 0;
+
+	*ret_file = 0;
+	for (uint32_t i = 1; i < profile_function_count(p); i++) {
+		uint32_t file = profile_get_function(p, i)->file;
+
+		is_chosen[i] = file && (!*ret_file || file == *ret_file) &&
+			       is_path_end(profile_text(p, file), text, len) &&
+			       (!line || has_line(p, i, line));
+		if (is_chosen[i])
+			*ret_file = file;
+		count += is_chosen[i];
+	}
+	return count;
+}
+
+/* Of several functions the costliest is shown, and some of the others are named. */
+static int keep_costliest(const struct profile *p, size_t type, struct choice *c, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf others = { 0 };
+	struct flat f;
+	uint32_t *rows;
+	size_t count, named = 0;
+	int rc = flat_init(&f, p, FRAME_BY_FUNCTION, type, -1, e);
+
+	if (rc < 0)
+		return rc;
+	rc = flat_sorted(&f, FLAT_BY_TOTAL, &rows, &count, e);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		uint32_t name = profile_find_str(p, flat_name(&f, rows[i]));
+
+		for (uint32_t k = 1; k < profile_function_count(p); k++) {
+			if (!c->is_chosen[k] || profile_get_function(p, k)->name != name)
+				continue;
+			if (!c->function) {
+				c->function = k;
+			} else if (profile_get_function(p, c->function)->name != name &&
+				   named++ < MAX_OTHERS) {
+				buf_printf(&others, "%s%s", others.len ? ", " : "",
+					   function_name(p, k));
+			}
+			break;
+		}
+	}
+	if (rc == 0)
+		free(rows);
+	flat_fini(&f);
+	if (named)
+		log_msg(LOG_WARN, "annotate", "%zu other functions match: %s%s", named,
+			others.data ? others.data : "", named > MAX_OTHERS ? ", ..." : "");
+	return rc;
+}
+
+static int choose(const struct profile *p, size_t type, const char *what, struct choice *c,
+		  struct err *e)
+{
+	int rc = 0;
+
+	c->is_chosen = calloc(profile_function_count(p) + 1, sizeof *c->is_chosen);
+	if (!c->is_chosen)
+		return err_nomem(e);
+	if (choose_exactly(p, what, c->is_chosen) ||
+	    !choose_by_file(p, what, c->is_chosen, &c->file)) {
+		if (!choose_exactly(p, what, c->is_chosen) &&
+		    !choose_by_regex(p, what, c->is_chosen))
+			return err_set(e, -ENOENT, "no function or source file '%s' was sampled",
+				       what);
+		rc = keep_costliest(p, type, c, e);
+	}
+	if (rc == 0 && c->function) {
+		c->file = profile_get_function(p, c->function)->file;
+		choose_exactly(p, function_name(p, c->function), c->is_chosen);
+	}
+	return rc == 0 ? costs_collect(&c->costs, p, type, c->is_chosen, e) : rc;
+}
+
+/* The lines of a source file: texts without tabs, [count], and their bytes. */
+struct source {
+	struct buf text;
+	const char **lines;
+	size_t count;
+};
+
+static void source_fini(struct source *s)
+{
+	buf_fini(&s->text);
+	free(s->lines);
+}
+
+static void put_untabbed(struct buf *out, const char *line, size_t len)
+{
+	size_t column = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		do
+			buf_put_byte(out, line[i] == '\t' ? ' ' : (unsigned char)line[i]);
+		while (++column % 8 && line[i] == '\t');
+	}
+	buf_put_byte(out, 0);
+}
+
+static int split_lines(struct source *s, const struct file_input *in, struct err *e)
+{
+	struct cursor c = cursor_make(in->data, in->len);
+	const char *line, *at;
+	size_t len;
+
+	while (cursor_line(&c, &line, &len)) {
+		put_untabbed(&s->text, line, len);
+		s->count++;
+	}
+	s->lines = reallocarray(NULL, s->count + 1, sizeof *s->lines);
+	if (buf_error(&s->text) < 0 || !s->lines)
+		return err_nomem(e);
+	at = s->text.data;
+	for (size_t i = 0; i < s->count; i++, at += strlen(at) + 1)
+		s->lines[i] = at;
+	return 0;
+}
+
+static int load_source(struct source *s, const char *path, struct err *e)
+{
+	CLEANUP(file_input_fini) struct file_input in = { 0 };
+
+	if (!*path)
+		return 0;
+	if (file_load(path, &in, e) < 0) {
+		log_msg(LOG_WARN, "annotate", "no source: %s", e->msg);
+		return 0;
+	}
+	return split_lines(s, &in, e);
+}
+
+static void put_head(struct emit *out, const struct profile *p, const char *path,
+		     const struct choice *c, size_t type, int64_t whole)
+{
+	const char *unit = report_unit(p, type);
+
+	emit_head_str(out, "profile", path);
+	if (c->function)
+		emit_head_str(out, "function", function_name(p, c->function));
+	if (c->file)
+		emit_head_str(out, "source", profile_text(p, c->file));
+	emit_head_str(out, "type", profile_text(p, profile_get_type(p, type).type));
+	emit_head_value(out, "self", c->costs.self, unit);
+	emit_head_value(out, "total", c->costs.total, unit);
+	emit_head_value(out, "of", whole, unit);
+}
+
+static int put(const struct args *args, const struct profile *p, const char *path, size_t type,
+	       const struct choice *c, struct buf *text, struct err *e)
+{
+	CLEANUP(source_fini) struct source source = { 0 };
+	const char *file = profile_text(p, c->file);
+	struct screen screen = screen_get((enum colour_when)args->colour);
+	struct listing *listing = NULL;
+	struct annotation a = {
+		.profile = p,
+		.type = type,
+		.whole = report_facts(p, type).total,
+		.costs = &c->costs,
+		.file = c->file,
+		.start_line = c->function ? profile_get_function(p, c->function)->start_line : 0,
+		.has_all_insns = args->is_all,
+	};
+	CLEANUP(emit_fini) struct emit out = { 0 };
+	int rc = load_source(&source, file, e);
+
+	if (rc == 0 && c->function)
+		rc = listing_new(&listing, p, &c->costs, function_name(p, c->function), file, e);
+	if (rc < 0)
+		return rc;
+	if (listing)
+		a.insns = listing_insns(listing, &a.insn_count);
+	a.source = source.lines;
+	a.source_count = source.count;
+	emit_begin(&out,
+		   &(struct emit_opts){ .format = (enum emit_format)args->format,
+					.width = screen.width,
+					.has_colour = screen.has_colour },
+		   text);
+	put_head(&out, p, path, c, type, a.whole);
+	rc = annotate_put(&out, &a, e);
+	if (rc == 0 && emit_end(&out) < 0)
+		rc = err_nomem(e);
+	listing_free(listing);
+	return rc;
+}
+
+static int annotate(const struct args *args, const char *what, const char *path, struct profile **p,
+		    struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(choice_fini) struct choice choice = { 0 };
+	struct screen screen = screen_get((enum colour_when)args->colour);
+	size_t type;
+	int rc = load_profile(path, args->from, p, e);
+
+	if (rc == 0)
+		rc = apply_filter(p, &args->filter, e);
+	if (rc == 0)
+		rc = choose_type(*p, args->value, &type, e);
+	if (rc == 0)
+		rc = choose(*p, type, what, &choice, e);
+	if (rc == 0)
+		rc = put(args, *p, path, type, &choice, &text, e);
+	return rc == 0 ? screen_show(&screen, &text, e) : rc;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	struct profile *p = NULL;
+	int first, rc = cmd_parse(&cmd_annotate, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (argc - first < 1 || argc - first > 2)
+		return cmd_usage(e, "what to annotate? FUNC, FILE or FILE:LINE, then the PROFILE");
+	rc = annotate(&args, argv[first], argc - first == 2 ? argv[first + 1] : DEFAULT_PROFILE, &p,
+		      e);
+	profile_free(p);
+	return rc;
+}
+
+const struct cmd cmd_annotate = {
+	.name = "annotate",
+	.operands = "FUNC|FILE[:LINE] [PROFILE]",
+	.summary = "show what each line and instruction of a function costs",
+	.opts = opts,
+	.run = run,
+};

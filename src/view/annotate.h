@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * annotate: what a function costs, line by line, with the instructions of each line beneath.
+ */
+#ifndef VIEW_ANNOTATE_H
+#define VIEW_ANNOTATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "view/costs.h"
+#include "view/emit.h"
+
+/* One instruction of the function's code. */
+struct annotate_insn {
+	uint32_t mapping; /* id of the profile */
+	uint32_t size;    /* bytes */
+	uint64_t address;
+	int64_t line;        /* of the function's file, 0: unknown */
+	const char *text;    /* borrowed */
+	const char *inlined; /* the inlined function that it is of; NULL: the function's own */
+};
+
+struct annotation {
+	const struct profile *profile;
+	size_t type;                 /* index of the sample type */
+	int64_t whole;               /* of the profile: what percentages are of */
+	const struct costs *costs;   /* of the function */
+	uint32_t file;               /* string id of the profile; 0: no source file is known */
+	const char *const *source;   /* [source_count]: lines of the file, from line 1 */
+	size_t source_count;         /* 0: the source is not there */
+	int64_t start_line;          /* where the function is declared, 0: unknown */
+	struct annotate_insn *insns; /* [insn_count]; put in order here */
+	size_t insn_count;
+	bool has_all_insns; /* also those of lines that cost nothing */
+};
+
+/* Rows only; the head is the caller's. 0 or -ENOMEM. */
+int annotate_put(struct emit *out, struct annotation *a, struct err *e) MUST_CHECK;
+
+#endif

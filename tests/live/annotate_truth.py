@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""annotate and top on the bundled example, whose hot line is known. usage: annotate_truth.py AUGER MATRICES"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+auger, matrices = sys.argv[1:]
+cases = 0
+
+
+def check(good, what, detail=""):
+    global cases
+    cases += 1
+    print(f"{'ok' if good else 'not ok'} {cases} - {what}", flush=True)
+    if not good:
+        print(detail, file=sys.stderr)
+
+
+def run(*command):
+    return subprocess.run([auger, *command], capture_output=True, text=True)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    profile = os.path.join(folder, "m.pb.gz")
+    made = run("record", "-o", profile, "--", matrices)
+    if made.returncode:
+        print(f"1..0 # SKIP auger record: {made.stderr.strip()}")
+        sys.exit(0)
+    shown = run("annotate", "fill", profile, "-f", "json", "--all")
+    rows = json.loads(shown.stdout)["rows"] if shown.stdout else []
+    lines = [r for r in rows if r["address"] is None]
+    insns = [r for r in rows if r["address"] is not None]
+    functions = json.loads(run("report", profile, "-f", "json").stdout)["rows"]
+    fill = next(r for r in functions if r["function"] == "fill")
+    check(sum(r["self"] for r in lines) == fill["self"], "the lines add up to the function", shown.stdout)
+    if "no instructions" in shown.stderr:
+        check(True, f"instructions # SKIP {shown.stderr.strip()}")
+    else:
+        check(sum(r["self"] for r in insns) == fill["self"], "the instructions add up to the function", shown.stdout)
+    hottest = max(lines, key=lambda r: r["total"])
+    check("matrices[m][i] = value" in hottest["text"], "the store of the inner loop is the hottest line", hottest)
+    by_file = run("annotate", f"matrices.c:{hottest['line']}", profile, "-f", "json")
+    check(any(r["line"] == hottest["line"] for r in json.loads(by_file.stdout or '{"rows": []}')["rows"]),
+          "FILE:LINE shows the line", by_file.stderr)
+    none = run("annotate", "no_such_function", profile)
+    check(none.returncode == 1 and none.stderr.count("\n") == 1, "a function that was not sampled is told in a line",
+          none.stderr)
+    looks = run("top", "--batch", "-d", "0.3", "--rows", "5", "--", matrices, "3")
+    check(looks.returncode == 0 and " fill " in looks.stdout, "top shows the hot function", looks.stdout + looks.stderr)
+print(f"1..{cases}")
