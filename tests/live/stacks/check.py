@@ -38,7 +38,7 @@ KINDS = {
                     ("thrower", "~Guard"), ("middle", "~Guard"), ("~Guard", "burn"), ("catcher", "burn")},
                    {"thrower", "middle", "catcher"}, {"catcher"}),
 }
-KERNEL = re.compile(r"_\[k\]$|^(asm_|entry_|exc_|do_syscall|syscall_|ret_from_|irqentry|common_|sysvec_|handle_|__x64_)")
+KERNEL = re.compile(r"_\[k\]$|^(asm_|entry_|exc_|do_syscall|syscall_|ret_from_|irqentry|common_|sysvec_|handle_|__x64_|__x86_)")
 ROOTS = re.compile(r"^(_start|(__)?clone3?|_dl_start_user|_dl_start)$")
 TRUNCATED = "[truncated]"  # what auger calls the part that it does not know
 OPENING = re.compile(r"^(_start|_dl_start|_dl_start_user|__libc_start|_init|_fini|frame_dummy|_dl_|__do_global)")

@@ -16,13 +16,17 @@ int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 1;
 	void *library = dlopen(argv[2], RTLD_NOW);
-	void (*run)(void (*)(word), word);
+	/* as dlsym(3) has it, since C has no such conversion */
+	union {
+		void *found;
+		void (*call)(void (*)(word), word);
+	} run = { .found = library ? dlsym(library, "plugin_run") : NULL };
 
-	if (!library || !(run = (void (*)(void (*)(word), word))dlsym(library, "plugin_run"))) {
+	if (!run.found) {
 		fprintf(stderr, "late: %s\n", dlerror());
 		return 1;
 	}
 	for (word i = 0; !seconds_over(seconds); i++)
-		run(back, i * 2654435761u);
+		run.call(back, i * 2654435761u);
 	return 0;
 }
