@@ -40,7 +40,7 @@ KINDS = {
 }
 KERNEL = re.compile(r"_\[k\]$|^(asm_|entry_|exc_|do_syscall|syscall_|ret_from_|irqentry|common_|sysvec_|handle_|__x64_|__x86_)")
 ROOTS = re.compile(r"^(_start|(__)?clone3?|_dl_start_user|_dl_start)$")
-TRUNCATED = "[truncated]"  # what auger calls the part that it does not know
+ENDED_EARLY = {"[truncated]", "[broken]"}  # what auger calls the part that it does not know
 OPENING = re.compile(r"^(_start|_dl_start|_dl_start_user|__libc_start|_init|_fini|frame_dummy|_dl_|__do_global)")
 
 
@@ -66,7 +66,9 @@ class Judge:
         if OPENING.match(caller) or OPENING.match(callee) or callee.endswith("@plt"):
             return True
         if caller in self.own and callee in self.own:
-            return (caller, callee) in self.calls
+            # libgcc, about to jump to a handler, has overwritten its own return address
+            is_jumping = caller == callee and after and after.startswith("_Unwind_")
+            return (caller, callee) in self.calls or is_jumping
         if caller in self.own:
             return caller in self.out or (self.has_signals and after in ("handler", None))
         return callee not in self.own or callee in self.entered or caller.endswith("@plt")
@@ -112,17 +114,11 @@ def main():
         if not frames or frames[0] == "[lost]":
             continue
         total += count
-        if frames[0] == TRUNCATED:
-            endings[TRUNCATED] += count
-            frames = frames[1:]
-            pair = judge.wrong_pair(frames)
-            if pair:
-                wrong[pair] += count
-            continue
-        pair = judge.wrong_pair(frames)
+        is_early = frames[0] in ENDED_EARLY
+        pair = judge.wrong_pair(frames[1:] if is_early else frames)
         if pair:
             wrong[pair] += count
-        elif is_rooted(frames):
+        elif not is_early and is_rooted(frames):
             complete += count
         else:
             endings[frames[0]] += count
