@@ -23,7 +23,7 @@
 	const HINT = 'click, Enter: zoom \u00b7 Escape: reset \u00b7 Backspace: back \u00b7 arrows: move \u00b7 ' +
 		'/, Ctrl-F: search \u00b7 n: next match \u00b7 f: flip \u00b7 c: copy stack';
 
-	const svg = document.currentScript.closest('svg');
+	const svg = document.currentScript ? document.currentScript.closest('svg') : document.documentElement;
 	const isAlone = svg === document.documentElement; // not a part of somebody's page
 	const part = (id) => svg.querySelector('#' + id);
 	const frames = part('frames'), head = part('head'), foot = part('foot');
@@ -39,6 +39,7 @@
 	const parent = new Int32Array(count), depth = new Int32Array(count);
 	const end = new Int32Array(count); // one past the last frame of the subtree
 	const hits = new Uint8Array(count);
+	const names = []; // of those that were asked for
 	const rows = []; // of each depth: its frames from left to right
 
 	const firstIcicle = data.dataset.icicle === '1';
@@ -94,9 +95,9 @@
 	const words = (i) => groups[i].firstElementChild.textContent;
 
 	function nameOf(i) {
-		const text = words(i), stop = text.indexOf('\n');
-
-		return stop < 0 ? text : text.slice(0, stop);
+		if (names[i] === undefined)
+			names[i] = words(i).split('\n', 1)[0];
+		return names[i];
 	}
 
 	// Columns of a character in a font of fixed width: as utf8_width() in auger.
@@ -450,14 +451,17 @@
 	}
 
 	function copyStack() {
-		const names = [];
+		const stack = [];
+		const say = (text) => {
+			detail.textContent = text;
+		};
 
 		for (let i = current; i > 0; i = parent[i])
-			names.unshift(nameOf(i));
+			stack.unshift(nameOf(i));
 		if (navigator.clipboard)
-			navigator.clipboard.writeText(names.join(';')).then(() => {
-				detail.textContent = 'copied: a stack of ' + names.length;
-			}, () => {});
+			navigator.clipboard.writeText(stack.join(';')).then(
+				() => say('copied: a stack of ' + stack.length + ' frames'),
+				() => say('the browser does not let this page copy'));
 	}
 
 	function startSearch() {

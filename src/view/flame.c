@@ -116,7 +116,8 @@ static void sum_bands(const struct picture *p, double shares[FLAME_BANDS])
 	const struct tree *t = &p->side.tree;
 
 	for (uint32_t i = 0; i < t->node_count; i++)
-		shares[shade_of(p, i).band] += (double)t->nodes[i].self;
+		if (t->nodes[i].self)
+			shares[shade_of(p, i).band] += (double)t->nodes[i].self;
 	for (size_t i = 0; i < FLAME_BANDS; i++)
 		shares[i] = t->nodes[0].total > 0 ? shares[i] / (double)t->nodes[0].total : 0;
 }

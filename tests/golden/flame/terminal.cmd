@@ -1,0 +1,1 @@
+script -qec "auger flame '$GOLDEN/stacks.folded'" /dev/null | tr -d '\r'
