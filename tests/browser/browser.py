@@ -74,7 +74,7 @@ class Page:
                   deviceScaleFactor=1, mobile=False)
 
     def set_dark(self, is_dark):
-        self.call('Emulation.setEmulatedMedia', features=[
+        self.call('Emulation.setEmulatedMedia', media='', features=[
             {'name': 'prefers-color-scheme', 'value': 'dark' if is_dark else 'light'}])
 
     def set_script(self, has_script):

@@ -350,6 +350,15 @@ def test_dark(folder, page):
           'rgb(230, 232, 236)')
 
 
+def test_print(folder, page):
+    """On paper it is light and has no buttons, whatever the desktop prefers."""
+    page.open(make(folder, 'a', STACKS))
+    page.call('Emulation.setEmulatedMedia', media='print',
+              features=[{'name': 'prefers-color-scheme', 'value': 'dark'}])
+    check(page.eval("getComputedStyle(document.querySelector('.back')).fill"), 'rgb(255, 255, 255)')
+    check(page.eval("getComputedStyle(document.querySelector('#tools')).display"), 'none')
+
+
 def test_diff(folder, page):
     """Two values a line; the tooltip tells the change."""
     page.open(make(folder, 'a', 'main;grew 10 40\nmain;shrank 40 10\nmain;same 50 50\nnew 0 9\nold 9 0\n'))
