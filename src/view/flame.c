@@ -84,7 +84,7 @@ static void put_frame(struct picture *p, const struct flame_box *box)
 	buf_put_str(out, "</g>\n");
 }
 
-/* A line of text from outside, shortened here, and again by flame.js for its window. */
+/* A line of text from outside, shortened here, and again by the script for its window. */
 static void put_line(struct picture *p, const char *class, double y, double cell,
 		     const struct buf *text)
 {
@@ -200,7 +200,7 @@ static void put_foot(struct picture *p)
 	buf_printf(p->out, "<text id=\"detail\" x=\"%d\" y=\"40\"></text></g>\n", PAD);
 }
 
-/* What flame.js needs; it describes the format. */
+/* What the script needs; data/flame/frames.js describes the format. */
 static void put_data(struct picture *p)
 {
 	struct buf *out = p->out;
@@ -224,7 +224,7 @@ static void put_data(struct picture *p)
 	buf_put_str(out, "</metadata>\n");
 }
 
-/* The first script spares a browser the layout of frames that flame.js will replace. */
+/* The first script spares a browser the layout of frames that the other will replace. */
 static void put_opening(struct picture *p)
 {
 	struct buf *out = p->out;
@@ -259,9 +259,9 @@ static int put_picture(struct picture *p)
 	put_head(p);
 	put_foot(p);
 	put_data(p);
-	buf_put_str(out, "<script><![CDATA[\n");
+	buf_put_str(out, "<script><![CDATA[\n(function () {\n'use strict';\n");
 	buf_put(out, flame_js, flame_js_len);
-	buf_put_str(out, "]]></script>\n</svg>\n");
+	buf_put_str(out, "}());\n]]></script>\n</svg>\n");
 	return buf_error(out);
 }
 

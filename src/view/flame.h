@@ -3,8 +3,8 @@
  * flame: a profile as a flame graph, one self-contained SVG.
  *
  * A frame is as wide as its total; its callees stand on it, in order of name. The picture is
- * complete without script: labels, native tooltips, legend; data/flame.js adds zoom, search
- * and keys where scripts run. It is well-formed XML 1.0 whatever the names hold, and needs
+ * complete without script: labels, native tooltips, legend; the script of data/flame adds zoom,
+ * search and keys where scripts run. It is well-formed XML 1.0 whatever the names hold, and needs
  * nothing from the network.
  *
  * Differential: widths are those of one profile, colours tell how each frame changed against

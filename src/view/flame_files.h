@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_files: data/flame.css and data/flame.js, put into the binary by the build. */
+/* flame_files: style and script of flame graphs, from data/flame, put in by the build. */
 #ifndef VIEW_FLAME_FILES_H
 #define VIEW_FLAME_FILES_H
 

@@ -34,7 +34,7 @@ struct picture {
 };
 
 /* The native tooltip of a node whose name is in p->name: name, origin, total, self, change; a
- * line each. flame.js takes the first for the name. */
+ * line each. The script takes the first for the name. */
 void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node);
 
 /* Fills title and lines. */

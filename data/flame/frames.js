@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// frames: what a flame graph of auger consists of, for its script.
+//
+// The script gives a flame graph zoom, search, keys and the width of the window. The picture is
+// complete without. The files of this folder are one function, in the order that
+// src/view/meson.build names them. Where it runs, #frames (a group with <title>, <rect> and
+// <text> for each frame) gives way to #live: one <path> for all frames of a row and shade, so
+// that twenty thousand frames are zoomed at once, and labels.
+//
+// #data holds three whole numbers a frame, in the order of the elements of #frames, parents
+// before children: how many levels to go up from the frame before to reach the parent
+// (0: the frame before is the parent), the distance from the end of the sibling before (or
+// the start of the parent), and the width; the last two in the unit of the value.
+// The data- attributes of #data: row, height of a row; top and bottom, heights above and below
+// the frames; pad, left and right of them; inset, of a label; cell, width of a character; least,
+// width of the narrowest frame (all in pixels); levels; roof, the greatest height of all rows;
+// icicle, 1 when the root is on top.
+
+const SVG = 'http://www.w3.org/2000/svg';
+const XHTML = 'http://www.w3.org/1999/xhtml';
+const FULL_ROW = 17, LABEL_ROW = 12, LABEL_CELLS = 3; // as in the picture without script
+const KEPT_ABOVE = 8; // ancestors that stay when a deep picture is zoomed
+const HINT = 'click, Enter: zoom \u00b7 Escape: reset \u00b7 Backspace: back \u00b7 arrows: move \u00b7 ' +
+	'/, Ctrl-F: search \u00b7 n: next match \u00b7 f: flip \u00b7 c: copy stack';
+
+const svg = document.currentScript ? document.currentScript.closest('svg') : document.documentElement;
+const isAlone = svg === document.documentElement; // not a part of somebody's page
+const part = (id) => svg.querySelector('#' + id);
+const frames = part('frames'), head = part('head'), foot = part('foot');
+const detail = part('detail'), data = part('data');
+const given = (key) => Number(data.dataset[key]);
+const top = given('top'), bottom = given('bottom'), pad = given('pad');
+const inset = given('inset'), least = given('least'), roof = given('roof');
+
+// The frames, by their number.
+const groups = Array.from(frames.children), count = groups.length;
+const shades = groups.map((group) => group.getAttribute('class'));
+const start = new Float64Array(count), width = new Float64Array(count);
+const parent = new Int32Array(count), depth = new Int32Array(count);
+const end = new Int32Array(count); // one past the last frame of the subtree
+const hits = new Uint8Array(count);
+const names = []; // of those that were asked for
+const rows = []; // of each depth: its frames from left to right
+
+const firstIcicle = data.dataset.icicle === '1';
+const state = { zoom: 0, search: '', fold: false, icicle: firstIcicle };
+let cell = given('cell'), pageWidth = svg.viewBox.baseVal.width;
+let row = given('row'), levels = given('levels'), base = 0; // base: depth of the first row
+let current = 0; // the frame that the keyboard is on
+let hovered = -1;
+
+function make(space, tag, attributes, ...inside) {
+	const element = document.createElementNS(space, tag);
+
+	for (const key of Object.keys(attributes))
+		element.setAttribute(key, attributes[key]);
+	element.append(...inside);
+	return element;
+}
+
+const shapes = make(SVG, 'g', { id: 'shapes' }), labels = make(SVG, 'g', { id: 'labels' });
+const outline = make(SVG, 'rect', { id: 'outline', display: 'none' });
+const cursor = make(SVG, 'rect', { id: 'cursor', tabindex: 0, role: 'img' });
+const live = make(SVG, 'g', { id: 'live' }, make(SVG, 'rect', { class: 'back', y: top,
+	width: '100%', height: '100%' }), shapes, labels, outline, cursor);
+
+function decode() {
+	const numbers = data.textContent.split(',');
+	const next = new Float64Array(count); // where the next child starts
+
+	for (let i = 0; i < count; i++) {
+		let above = i - 1;
+
+		for (let ups = Number(numbers[3 * i]); ups > 0; ups--)
+			above = parent[above];
+		parent[i] = above;
+		width[i] = Number(numbers[3 * i + 2]);
+		start[i] = Number(numbers[3 * i + 1]);
+		if (i > 0) {
+			start[i] += next[above];
+			depth[i] = depth[above] + 1;
+			next[above] = start[i] + width[i];
+		}
+		next[i] = start[i];
+		(rows[depth[i]] = rows[depth[i]] || []).push(i);
+	}
+	for (let i = count - 1; i >= 0; i--) {
+		end[i] = Math.max(end[i], i + 1);
+		if (i > 0)
+			end[parent[i]] = Math.max(end[parent[i]], end[i]);
+	}
+}
+
+// Name, origin, figures; a line each.
+const words = (i) => groups[i].firstElementChild.textContent;
+
+function nameOf(i) {
+	if (names[i] === undefined)
+		names[i] = words(i).split('\n', 1)[0];
+	return names[i];
+}
+
+// Columns of a character in a font of fixed width: as utf8_width() in auger.
+function cellsOf(code) {
+	return (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+		(code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+		(code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+		(code >= 0xffe0 && code <= 0xffe6) || (code >= 0x1f300 && code <= 0x1faff) ||
+		(code >= 0x20000 && code <= 0x3fffd) ? 2 : 1;
+}
+
+// The text, or as much of it as fits before "..".
+function fit(text, room) {
+	let used = 0, at = 0, cut = 0;
+
+	for (const c of text) {
+		used += cellsOf(c.codePointAt(0));
+		if (used > room)
+			return text.slice(0, cut) + '..';
+		at += c.length;
+		if (used <= room - 2)
+			cut = at;
+	}
+	return text;
+}
+
+const inner = () => pageWidth - 2 * pad;
+const scale = () => width[state.zoom] > 0 ? inner() / width[state.zoom] : 0;
+const isAbove = (i) => i < state.zoom && end[i] > state.zoom;
+const tenth = (px) => Math.round(px * 10) / 10;
