@@ -16,14 +16,14 @@ typedef uint64_t step(uint64_t seed, unsigned depth);
 static uint64_t call_next(uint64_t seed, unsigned depth);
 
 /* Each keeps something on its stack across the call, as functions do. */
-#define DEFINE(r, c)                                                                               \
-	static __attribute__((noinline)) uint64_t f##r##c(uint64_t seed, unsigned depth)           \
-	{                                                                                          \
-		volatile uint64_t kept[1 + (c) % 4] = { seed };                                    \
-		uint64_t v = call_next(seed * UINT64_C(6364136223846793005) + (r) * 8 + (c) + 1,   \
-				       depth);                                                     \
-                                                                                                   \
-		return v + kept[0];                                                                \
+#define DEFINE(r, c)                                                                              \
+	static __attribute__((noinline)) uint64_t f##r##c(uint64_t seed, unsigned depth)          \
+	{                                                                                         \
+		volatile uint64_t kept[1 + (c) % 4] = { seed };                                   \
+		uint64_t v =                                                                      \
+			call_next(seed * UINT64_C(6364136223846793005) + (r)*8 + (c) + 1, depth); \
+                                                                                                  \
+		return v + kept[0];                                                               \
 	}
 FUNCTIONS(DEFINE)
 
@@ -58,8 +58,7 @@ int main(int argc, char **argv)
 	}
 	getrusage(RUSAGE_SELF, &own);
 	fprintf(stderr, "%s", seed == 0 ? "zero\n" : "");
-	printf("%lld\n",
-	       (own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000ll +
-		       (own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000ll);
+	printf("%lld\n", (own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000ll +
+				 (own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000ll);
 	return 0;
 }

@@ -1,0 +1,502 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""record.py TOOL WORKLOADS [CASE...]: auger record against programs that tell their own truth."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import live
+from live import Skip, totals, truth, within
+
+
+def check_shares(bench, report, told, names):
+    """The report's totals of these functions are what the program said."""
+    whole = told["alpha"] + told["beta"] + told["delta"]
+    shares = totals(report)
+    for name in names:
+        want = told[name] / whole
+        bench.check(
+            within(shares.get(name, 0), want, report["samples"], 0.02),
+            f"{name}: got {shares.get(name, 0):.3f}, want {want:.3f}, {report['samples']} samples",
+        )
+
+
+FUNCTIONS = ("alpha", "beta", "delta", "spin_one", "spin_two", "spin_three")
+EDGES = {
+    "main": {"alpha", "beta", "delta"},
+    "alpha": {"spin_one"},
+    "beta": {"spin_one", "spin_two"},
+    "delta": {"delta", "spin_three"},
+}
+
+
+def edges(report):
+    """The pairs of caller and callee in a tree, of functions of the program."""
+    path, pairs = [], set()
+    for row in report["rows"]:
+        del path[row["depth"]:]
+        while len(path) < row["depth"]:
+            path.append(None)
+        if path and path[-1] in EDGES:
+            pairs.add((path[-1], row["function"]))
+        path.append(row["function"])
+    return pairs
+
+
+def check_tree(bench):
+    """Every call in the profile is one that the program makes."""
+    tree = bench.report("--tree", "--min-percent", "0")
+    for caller, callee in edges(tree):
+        if callee.startswith(("asm_", "sysvec_")) or callee in ("spin", "[broken]"):
+            continue
+        bench.check(callee in EDGES[caller], f"{caller} does not call {callee}")
+
+
+def shares_by_tables(bench):
+    done = bench.record(bench.workload("shares"), "600")
+    report = bench.report()
+    check_shares(bench, report, truth(done.stdout), FUNCTIONS)
+    check_tree(bench)
+    comms = {row["comm"] for row in bench.report("--by", "comm")["rows"]}
+    bench.equal(comms, {"shares"}, "nothing of auger itself is in the profile")
+    comments = " ".join(report["comment"])
+    bench.check("command: " in comments and "shares 600" in comments, comments)
+    bench.check("stacks: 100.0 % complete" in comments or "stacks: 99." in comments, comments)
+    bench.check("samples of" in done.stderr and "auger flame" in done.stderr, done.stderr)
+
+
+def shares_by_frame_pointers(bench):
+    done = bench.record("-g", "fp", bench.workload("shares_fp"), "600")
+    report = bench.report()
+    # In a prologue or epilogue the caller is not seen: some 1 % of the samples.
+    check_shares(bench, report, truth(done.stdout), FUNCTIONS)
+
+
+def no_stacks(bench):
+    bench.record("-g", "none", bench.workload("shares"), "200")
+    report = bench.report()
+    bench.check(report["samples"] > 20, f"{report['samples']} samples")
+    bench.check("main" not in totals(report), "callers without stacks")
+
+
+def by_period(bench):
+    bench.record("-c", "5000000", bench.workload("shares"), "500")
+    report = bench.report()
+    bench.equal(report["total"], report["samples"] * 5000000, "each sample is a period")
+
+
+def only_user(bench):
+    bench.record("--user", bench.workload("shares"), "200")
+    modules = {row["module"] for row in bench.report("--by", "module")["rows"]}
+    bench.check("[kernel.kallsyms]" not in modules, f"{modules}")
+
+
+def several_events(bench):
+    done = bench.record("-e", "cpu-clock,page-faults", "--label", "cpu", bench.workload("shares"),
+                        "200")
+    bench.check("cpu-clock and page-faults" in done.stderr, done.stderr)
+    clock = bench.report("--value", "cpu")
+    faults = bench.report("--value", "page-faults")
+    bench.check(clock["total"] > 10**7, f"cpu {clock['total']}")
+    bench.check(faults["total"] > 0 and faults["unit"] == "count", f"faults {faults['total']}")
+    cpus = bench.report("--by", "label:cpu", "--value", "cpu")
+    bench.check(cpus["rows"], "no CPU labels")
+
+
+def threads(bench):
+    done = bench.record(bench.workload("threads"), "60")
+    told = truth(done.stdout)
+    report = bench.report("--by", "comm")
+    shares = totals(report, "comm")
+    whole = sum(told.values())
+    for name, used in told.items():
+        bench.check(
+            within(shares.get(name, 0), used / whole, report["samples"], 0.02),
+            f"{name}: got {shares.get(name, 0):.3f}, want {used / whole:.3f}",
+        )
+
+
+def forks(bench):
+    done = bench.record(bench.workload("forks"), "150")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    report = bench.report("--by", "pid")
+    whole = sum(int(row[2]) for row in rows)
+    shares = {str(row["pid"]): row["total"] / report["total"] for row in report["rows"]}
+    for what, pid, used in rows:
+        want = int(used) / whole
+        got = shares.get(pid, 0)
+        bench.check(
+            within(got, want, report["samples"], 0.03), f"{what}: got {got:.3f}, want {want:.3f}"
+        )
+    functions = totals(bench.report())
+    bench.check(within(functions.get("child_work", 0), 0.5, report["samples"], 0.05),
+                f"child_work {functions.get('child_work')}")
+    bench.check(within(functions.get("exec_work", 0), 0.5, report["samples"], 0.05),
+                f"exec_work {functions.get('exec_work')}")
+    comms = totals(bench.report("--by", "comm"), "comm")
+    bench.check("forks" in comms and "exe" in comms, f"{comms}")
+
+
+def short_lived(bench):
+    """Children that live for some periods: their time is seen, under the name they had."""
+    script = "for i in $(seq 40); do " + bench.workload("shares") + " 5 >/dev/null; done"
+    bench.record("-F", "4999", "sh", "-c", script)
+    comms = totals(bench.report("--by", "comm"), "comm")
+    bench.check(comms.get("shares", 0) > 0.5, f"{comms}")
+    functions = totals(bench.report())
+    for name in FUNCTIONS:
+        bench.check(functions.get(name, 0) > 0, f"{name} is missing")
+
+
+def wait_for_lines(path, count):
+    """Until a file has so many lines; whoever writes it is alive."""
+    for _ in range(2400):
+        with open(path, encoding="utf-8") as f:
+            if sum(1 for _ in f) >= count:
+                return
+        time.sleep(0.05)
+    raise ValueError(f"{path}: not {count} lines")
+
+
+def line_count(path):
+    with open(path, encoding="utf-8") as f:
+        return sum(1 for _ in f)
+
+
+def attach(bench):
+    """Threads that come later are seen; detaching leaves the process as it was."""
+    out = bench.path("out")
+    with open(out, "w", encoding="utf-8") as f:
+        server = bench.start(bench.workload("server"), stdin=subprocess.PIPE, stdout=f)
+    try:
+        wait_for_lines(out, 10)
+        auger = bench.start(bench.tool, "record", "-p", str(server.pid), "-o", "p.pb.gz",
+                            stderr=subprocess.PIPE)
+        wait_for_lines(out, line_count(out) + 300)
+        server.stdin.write("t")
+        server.stdin.flush()
+        wait_for_lines(out, line_count(out) + 300)
+        auger.send_signal(signal.SIGINT)
+        words = auger.communicate(timeout=60)[1]
+        bench.equal(auger.returncode, 0, f"detached: {words}")
+        wait_for_lines(out, line_count(out) + 100)
+        bench.equal(server.poll(), None, "the process runs on")
+    finally:
+        server.stdin.close()
+        bench.equal(server.wait(timeout=60), 0, "the process ends as it would")
+    with open(out, encoding="utf-8") as f:
+        lines = f.read().split()
+    bench.equal(lines, [str(i) for i in range(len(lines))], "its output is whole")
+    comms = totals(bench.report("--by", "comm"), "comm")
+    bench.check("server" in comms and "late" in comms, f"{comms}")
+    functions = totals(bench.report())
+    bench.check(functions.get("early_work", 0) > 0.2, f"{functions}")
+    bench.check(functions.get("late_work", 0) > 0.1, f"{functions}")
+
+
+def attach_to_the_end(bench):
+    """A process that ends ends the recording; several are recorded at once."""
+    programs = [bench.start(bench.workload("shares"), "700", stdout=subprocess.DEVNULL)
+                for _ in range(2)]
+    bench.record("-p", ",".join(str(p.pid) for p in programs))
+    for program in programs:
+        bench.equal(program.wait(timeout=60), 0, "the program's status")
+    pids = {str(row["pid"]) for row in bench.report("--by", "pid")["rows"]}
+    bench.equal(pids, {str(p.pid) for p in programs}, "processes seen")
+
+
+def attach_for_a_time(bench):
+    server = bench.start(bench.workload("server"), stdin=subprocess.PIPE,
+                         stdout=subprocess.DEVNULL)
+    try:
+        bench.record("-p", str(server.pid), "-d", "0.5")
+        bench.equal(server.poll(), None, "the process runs on")
+    finally:
+        server.stdin.close()
+        server.wait(timeout=60)
+    bench.check(totals(bench.report()).get("early_work", 0) > 0.3, "early_work")
+
+
+def whole_machine(bench):
+    names = ("aaa-live", "bbb-live")
+    programs = []
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    for name in names:
+        shutil.copy(bench.workload("shares"), bench.path(name))
+        programs.append(bench.start(bench.path(name), "4000", stdout=subprocess.DEVNULL))
+    try:
+        script = "./ccc-live 300 >/dev/null"
+        shutil.copy(bench.workload("shares"), bench.path("ccc-live"))
+        bench.record("-a", "--", "sh", "-c", script)
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait(timeout=60)
+    comms = totals(bench.report("--by", "comm"), "comm")
+    for name in (*names, "ccc-live"):
+        bench.check(comms.get(name, 0) > 0.02, f"{name}: {comms}")
+    rows = bench.report("--comm", "aaa-live")
+    bench.check(totals(rows).get("beta", 0) > 0.3, "functions of a program that ran before")
+
+
+def statuses(bench):
+    """The command's exit status, and its input and output untouched."""
+    done = bench.record("sh", "-c", "cat; echo err >&2; exit 3", status=3, stdin="a\nb")
+    bench.equal(done.stdout, "a\nb", "standard output")
+    bench.check(done.stderr.startswith("err\n") or "\nerr\n" in done.stderr, done.stderr)
+    bench.record("sh", "-c", "kill -9 $$", status=137)
+    done = bench.record("no-such-command-here", status=127)
+    bench.check("no-such-command-here: command not found\n" in done.stderr, done.stderr)
+    bench.record("/no/such/file", status=127)
+    bench.record("/etc/passwd", status=126)
+    bench.check(not os.path.exists(bench.path("none")), "no file without a recording")
+
+
+def wrong_usage(bench):
+    for args in (
+        (), ("-a", "-p", "1"), ("-F", "0", "true"), ("-F", "9", "-c", "9", "true"),
+        ("-e", "nothing", "true"), ("-p", "x"), ("-p", "1,,2"), ("--cpu", "x", "true"),
+        ("-g", "lbr", "true"), ("-g", "dwarf,4", "true"), ("-g", "dwarf,99999", "true"),
+        ("--label", "host", "true"), ("--user", "--kernel", "true"), ("-d", "1", "true"),
+        ("--nothing", "true"), ("-e", "cpu/nothing=1/", "true"),
+    ):
+        done = bench.record(*args, status=2)
+        bench.equal(done.stderr.count("\n"), 1, f"{args}: {done.stderr}")
+        bench.equal(done.stdout, "", f"{args}")
+    bench.check(not os.path.exists(bench.path("p.pb.gz")), "no file by wrong usage")
+
+
+def failures(bench):
+    for args, words in (
+        (("-p", "999999999"), "process 999999999 does not exist"),
+        (("--cpu", "65000", "true"), "CPU 65000"),
+        (("-e", "sched:nothing_of_this_name", "true"), "sched:nothing_of_this_name"),
+    ):
+        done = bench.record(*args, status=None)
+        bench.check(done.returncode in (1, 2), f"{args}: {done.returncode}")
+        bench.check(words in done.stderr, f"{args}: {done.stderr}")
+    done = bench.record("true", status=1, output="/no/such/folder/x")
+    bench.equal(done.stderr.count("\n"), 1, done.stderr)
+    done = bench.record("touch", "was-run", status=1, output="/no/such/folder/x")
+    bench.check(not os.path.exists(bench.path("was-run")), "run although it cannot be written")
+    done = bench.record("true", status=1, output="/dev/full")
+    bench.check("/dev/full" in done.stderr, done.stderr)
+
+
+def nothing_overwritten(bench):
+    """The default file is kept by its date, one that is named is replaced."""
+    for _ in range(3):
+        bench.run(bench.tool, "record", "true")
+    kept = sorted(os.listdir(bench.folder))
+    bench.equal(len([name for name in kept if name.startswith("auger.")]), 3, f"{kept}")
+    bench.record("true")
+    bench.record("true")
+    bench.equal(len([name for name in os.listdir(bench.folder) if name.startswith("p.")]), 1, "-o")
+
+
+def to_standard_output(bench):
+    done = subprocess.run([bench.tool, "record", "-o", "-", "-e", "page-faults", "true"],
+                          cwd=bench.folder, capture_output=True, timeout=60, check=False)
+    bench.equal(done.stdout[:2], b"\x1f\x8b", "gzip on standard output")
+    bench.record(bench.workload("shares"), "50", output="p.folded")
+    with open(bench.path("p.folded"), encoding="utf-8") as f:
+        bench.check("main;" in f.read(), "folded stacks by the name's ending")
+
+
+def interrupted(bench):
+    """A signal goes on to the command; its end is waited for, and all is written."""
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        auger = bench.start(bench.tool, "record", "-o", "p.pb.gz", bench.workload("shares"),
+                            "100000", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        auger.send_signal(number)
+        words = auger.communicate(timeout=60)[1]
+        bench.equal(auger.returncode, status, f"{number}: {words}")
+        bench.check(bench.report()["samples"] > 0, "what was recorded is written")
+
+
+def interrupted_twice(bench):
+    """The second signal does not wait for a command that takes no notice of it."""
+    script = "trap '' INT; echo $$; exec " + bench.workload("shares") + " 100000"
+    auger = bench.start(bench.tool, "record", "-o", "p.pb.gz", "sh", "-c", script,
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pid = int(auger.stdout.readline())
+    try:
+        time.sleep(0.5)
+        auger.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        bench.equal(auger.poll(), None, "the first is passed on, and the command waited for")
+        auger.send_signal(signal.SIGINT)
+        auger.wait(timeout=60)
+        bench.equal(auger.returncode, 130, "status")
+        os.kill(pid, 0)  # raises when the command is gone
+        bench.check(bench.report()["samples"] > 0, "what was recorded is written")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        auger.stdout.close()
+        auger.stderr.close()
+
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+def sysctl(name):
+    with open(f"/proc/sys/kernel/{name}", encoding="ascii") as f:
+        return int(f.read())
+
+
+def unprivileged(bench):
+    prefix = NOBODY if os.geteuid() == 0 else ()
+    paranoid = sysctl("perf_event_paranoid")
+    if paranoid > 2:
+        raise Skip(f"kernel.perf_event_paranoid is {paranoid}")
+    # Where the workload is built, others may have no business.
+    for name in ("shares", "server"):
+        shutil.copy(bench.workload(name), bench.path(name))
+    shutil.copy(bench.tool, bench.path("auger"))
+    tool = bench.path("auger")
+    done = bench.run(tool, "record", "-o", "p.pb.gz", "./shares", "300", prefix=prefix)
+    report = bench.report()
+    check_shares(bench, report, truth(done.stdout), FUNCTIONS)
+    if paranoid == 2:
+        bench.check("only user code" in done.stderr, done.stderr)
+        done = bench.run(tool, "record", "-o", "q.pb.gz", "--kernel", "true", prefix=prefix,
+                         status=1)
+        bench.check("kernel.perf_event_paranoid" in done.stderr, done.stderr)
+    if paranoid > 0:
+        done = bench.run(tool, "record", "-o", "q.pb.gz", "-a", "-d", "0.1", prefix=prefix,
+                         status=1)
+        bench.check("kernel.perf_event_paranoid" in done.stderr, done.stderr)
+    if os.geteuid() == 0:
+        done = bench.run(tool, "record", "-o", "q.pb.gz", "-p", "1", "-d", "0.1", prefix=prefix,
+                         status=1)
+        bench.check("process 1 may not be looked at" in done.stderr, done.stderr)
+    bench.run("sh", "-c", f"ulimit -l 0; exec {tool} record -o p.pb.gz ./shares 100",
+              prefix=prefix)
+    bench.check(bench.report()["samples"] > 10, "with small rings")
+
+
+def deleted_file(bench):
+    """A program that is gone from its folder has its names nevertheless."""
+    shutil.copy(bench.workload("shares"), bench.path("gone"))
+    program = bench.start(bench.path("gone"), "1500", stdout=subprocess.DEVNULL)
+    os.unlink(bench.path("gone"))
+    bench.record("-p", str(program.pid))
+    program.wait(timeout=60)
+    bench.check(totals(bench.report()).get("beta", 0) > 0.3, "names of a deleted file")
+
+
+def replaced_file(bench):
+    """Another file under the name of the program does not lend it its names."""
+    shutil.copy(bench.workload("shares"), bench.path("prog"))
+    program = bench.start(bench.path("prog"), "1500", stdout=subprocess.DEVNULL)
+    os.unlink(bench.path("prog"))
+    shutil.copy(bench.workload("server"), bench.path("prog"))
+    bench.record("-p", str(program.pid))
+    program.wait(timeout=60)
+    names = totals(bench.report())
+    bench.check("early_work" not in names and names.get("beta", 0) > 0.3, f"{names}")
+
+
+def run_time_code(bench):
+    done = bench.record(bench.workload("jit"), "300")
+    report = bench.report()
+    os.unlink(f"/tmp/perf-{report_pid(bench)}.map")
+    told = truth(done.stdout)
+    got = totals(report).get("made_up_function", 0)
+    bench.check(told["made_up_function"] > 0 and got > 0.8, f"made_up_function {got}")
+    bench.check(totals(report).get("call_made", 0) > 0.8, "its caller")
+
+
+def report_pid(bench):
+    return bench.report("--by", "pid")["rows"][0]["pid"]
+
+
+def complete_percent(bench):
+    for comment in bench.report()["comment"]:
+        if comment.startswith("stacks: "):
+            return float(comment.split()[1])
+    return 0.0
+
+
+def python(bench):
+    script = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(25)\n"
+    bench.record("/usr/bin/python3", "-c", script)
+    bench.check(complete_percent(bench) >= 99, f"{complete_percent(bench)} % complete")
+    names = totals(bench.report())
+    bench.check(names.get("_PyEval_EvalFrameDefault", 0) > 0.5, "the interpreter's loop")
+
+
+def compiler(bench):
+    with open(bench.path("a.c"), "w", encoding="utf-8") as f:
+        f.write("#include <math.h>\n#include <stdio.h>\n")
+        for i in range(300):
+            f.write(f"double f{i}(double x) {{ for (int i = 0; i < {i}; i++) x += sin(x) / i;"
+                    f" return x; }}\n")
+    bench.record("gcc", "-O2", "-c", "a.c")
+    bench.check(complete_percent(bench) >= 98, f"{complete_percent(bench)} % complete")
+    comms = totals(bench.report("--by", "comm"), "comm")
+    bench.check(comms.get("cc1", 0) > 0.5, f"{comms}")
+
+
+def stripped(bench):
+    shutil.copy(bench.workload("shares"), bench.path("stripped"))
+    bench.run("strip", "stripped")
+    bench.record("./stripped", "300")
+    report = bench.report()
+    bench.check(complete_percent(bench) >= 99, f"{complete_percent(bench)} % complete")
+    bench.check("main" not in totals(report), "names from nowhere")
+    modules = totals(bench.report("--by", "module"), "module")
+    bench.check(modules.get("stripped", 0) > 0.9, f"{modules}")
+
+
+def perf_leaves(bench):
+    """The shares of functions that perf saw running, of the program's own samples."""
+    done = bench.run("perf", "script", "-i", "perf.data", "-F", "ip,sym", "--no-inline")
+    counts = {}
+    stack = []
+    for line in [*done.stdout.splitlines(), ""]:
+        words = line.split()
+        if words:
+            stack.append(words[1] if len(words) > 1 else "")
+        elif stack:
+            for name in set(stack):
+                counts[name] = counts.get(name, 0) + 1
+            counts["samples"] = counts.get("samples", 0) + 1
+            stack = []
+    return counts
+
+
+def same_as_perf(bench):
+    """Both look at the same run."""
+    if not shutil.which("perf"):
+        raise Skip("no perf")
+    program = bench.start(bench.workload("shares_fp"), "3000", stdout=subprocess.PIPE)
+    perf = bench.start("perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o",
+                       "perf.data", "-p", str(program.pid), stderr=subprocess.DEVNULL)
+    bench.record("-g", "fp", "-p", str(program.pid))
+    program.communicate(timeout=60)
+    if perf.wait(timeout=60) != 0:
+        raise Skip("perf does not work here")
+    theirs = perf_leaves(bench)
+    report = bench.report()
+    ours = totals(report)
+    samples = min(theirs["samples"], report["samples"])
+    for name in FUNCTIONS:
+        want = theirs.get(name, 0) / theirs["samples"]
+        bench.check(within(ours.get(name, 0), want, samples / 2, 0.02),
+                    f"{name}: got {ours.get(name, 0):.3f}, perf has {want:.3f}")
+
+
+if __name__ == "__main__":
+    live.main([
+        shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_user,
+        several_events, threads, forks, short_lived, attach, attach_to_the_end,
+        attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
+        to_standard_output, interrupted, interrupted_twice, unprivileged, deleted_file,
+        replaced_file, run_time_code, python, compiler, stripped, same_as_perf,
+    ])
