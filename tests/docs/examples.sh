@@ -5,7 +5,8 @@
 # The ``` blocks under "# EXAMPLES" of a page are one script of sh, run in a folder with what they
 # speak of: programs to record (./solver, which is also running, and its other names), profiles, and
 # programs of others that only take their input. A new name in an example is added to make_world here.
-# "-d 10" becomes a second. Where this machine lets nobody record, pages that record are skipped.
+# Recording for ten seconds becomes one, and a screen ends after two. Where this machine lets nobody
+# record, pages that need it are skipped.
 set -u
 tool=$(realpath "$1") || exit 1
 solver=$(realpath "$2") || exit 1
@@ -20,6 +21,15 @@ export LC_ALL=C HOME="$work" PATH="$work/bin:$PATH" PAGER=cat
 stub() {
 	printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"
 	chmod +x "$work/bin/$1"
+}
+
+# A program with its source and a profile of it.
+make_recording() {
+	$can_record || return 0
+	mkdir src
+	printf '%s\n' '#include <time.h>' 'int main(void)' '{' '	volatile int n = 0;' '' \
+		'	while (clock() < CLOCKS_PER_SEC / 5)' '		n++;' '	return 0;' '}' >src/fill.c
+	cc -g -O1 -o fill src/fill.c && auger record -o run.pb.gz -- ./fill
 }
 
 make_world() {
@@ -46,6 +56,7 @@ make_world() {
 		cp v1.pb.gz $name/auger.pb.gz
 	done
 	auger merge --label 'comm={file}' stacks.folded worker.folded -o auger.pb.gz &&
+		make_recording &&
 		auger merge --label comm=worker "$docs/../tests/fuzz/corpus/pprof/go_heap.pb.gz" \
 			-o heap.pb.gz
 }
@@ -55,7 +66,7 @@ examples() {
 	awk '/^# / { is_examples = $2 == "EXAMPLES" }
 		/^```/ { is_code = !is_code; next }
 		is_examples && is_code' "$1" |
-		sed 's/\\\(.\)/\1/g; s/-d 10\b/-d 1/'
+		sed 's/\\\(.\)/\1/g; s/-d 10\b/-d 1/; s/^auger top$/timeout --preserve-status -s INT 2 &/'
 }
 
 run_page() {
@@ -66,14 +77,14 @@ run_page() {
 	return $status
 }
 
+can_record=true
+"$tool" record -o "$work/try.pb.gz" -- true 2>/dev/null || can_record=false
 make_world >"$work/out" 2>&1 || {
 	cat "$work/out" >&2
 	exit 1
 }
 "$solver" forever &
 pid=$!
-can_record=true
-auger record -o "$work/try.pb.gz" -- true 2>/dev/null || can_record=false
 
 count=0
 bad=0
@@ -81,7 +92,7 @@ for page in "$docs"/*.1.scd; do
 	count=$((count + 1))
 	name=$(basename "$page" .scd)
 	examples "$page" >"$work/script"
-	if ! $can_record && grep -q 'auger record' "$work/script"; then
+	if ! $can_record && grep -qE 'auger (record|top|annotate)' "$work/script"; then
 		echo "ok $count - $name # SKIP nobody may record here"
 	elif run_page; then
 		echo "ok $count - $name"
