@@ -148,7 +148,7 @@ static int put_profile(struct top_view *v, const struct profile *p, size_t width
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct report_opts o = { .type = profile_default_type(p), .limit = lines };
-	struct emit emit;
+	CLEANUP(emit_fini) struct emit emit = { 0 };
 	int rc;
 
 	o.file = "";

@@ -97,7 +97,7 @@ def record(auger, command):
         run = subprocess.run([auger, "record", "-o", profile, "--", *command], capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"Bail out! auger record: status {run.returncode}: {run.stderr}")
-        return subprocess.run([auger, "convert", profile, "--to", "folded", "-o", "-"], capture_output=True,
+        return subprocess.run([auger, "convert", profile, "--to", "folded", "--value", "samples", "-o", "-"], capture_output=True,
                               text=True, check=True).stdout
 
 
@@ -123,12 +123,14 @@ def main():
         else:
             endings[frames[0]] += count
     share = 100 * complete / total if total else 0
+    missing = total - complete
     print(f"# {share:.2f} % of {total} complete")
     for pair, count in wrong.most_common(10):
         print(f"wrong: {pair[0]} -> {pair[1]}: {count}", file=sys.stderr)
     for frame, count in endings.most_common(10):
         print(f"ends at: {frame}: {count}", file=sys.stderr)
-    failed_share = share < float(least)
+    # two samples are no share of a short run
+    failed_share = share < float(least) and missing > 2
     print(f"{'not ' if wrong else ''}ok 1 - {kind}: no wrong pair")
     print(f"{'not ' if failed_share else ''}ok 2 - {kind}: at least {least} % complete")
     print("1..2")
