@@ -54,7 +54,8 @@ for row in json.load(sys.stdin)["rows"]:
     name = row["function"]
     if name == "[unknown]":
         name = "[%s]" % row["module"]
-    sums[name] = (row["total"], row["self"])
+    total, own = sums.get(name, (0, 0))  # the peer puts functions of one name together
+    sums[name] = (total + row["total"], own + row["self"])
 for name, (total, own) in sums.items():
     print(total, own, name)' | sort
 }
