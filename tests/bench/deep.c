@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 
 	for (unsigned long i = 0; i < rounds; i++) {
 		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-		seed += call_next(seed, 10 + (seed >> 33) % 51);
+		seed += call_next(seed, 10 + (unsigned)((seed >> 33) % 51));
 	}
 	getrusage(RUSAGE_SELF, &own);
 	fprintf(stderr, "%s", seed == 0 ? "zero\n" : "");
