@@ -15,7 +15,7 @@
 #include "symbol/symbol_file.h"
 #include "tap.h"
 
-#define KEEP __attribute__((noinline, noclone, used))
+#define KEEP __attribute__((noinline, used))
 
 static volatile int sink;
 
