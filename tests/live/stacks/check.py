@@ -70,7 +70,7 @@ class Judge:
             is_jumping = caller == callee and after and after.startswith("_Unwind_")
             return (caller, callee) in self.calls or is_jumping
         if caller in self.own:
-            return caller in self.out or (self.has_signals and after in ("handler", None))
+            return caller in self.out or (self.has_signals and (callee == "__restore_rt" or after in ("handler", None)))
         return callee not in self.own or callee in self.entered or caller.endswith("@plt")
 
     def wrong_pair(self, frames):
