@@ -13,9 +13,11 @@
 #include "collect/cpu.h"
 #include "symbol/symbolize.h"
 
+#define NO_LIMIT (-1)
+
 struct args {
 	struct sampling_args sampling;
-	double seconds; /* 0: no limit */
+	double seconds; /* NO_LIMIT: not given */
 	struct opt_list labels;
 	const char *output;
 };
@@ -48,10 +50,13 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 
 	if (rc < 0)
 		return rc;
+	if (args->seconds == 0)
+		return cmd_usage(e, "--duration: 0 seconds are nothing to record");
 	if (plan->opts.argv && args->seconds > 0)
 		return cmd_usage(e,
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
-	plan->opts.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
+	if (args->seconds > 0)
+		plan->opts.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
 	return take_labels(&plan->opts, &args->labels, e);
 }
 
@@ -80,7 +85,7 @@ static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
 		rc = record_save(p, output, is_named, e);
 	if (rc < 0)
 		return rc;
-	record_print_summary(p, c, &result, is_named ? output->path : NULL);
+	record_print_summary(p, o, c, &result, is_named ? output->path : NULL);
 	return result.status;
 }
 
@@ -105,7 +110,7 @@ static int run_plan(const struct sampling_plan *plan, const char *path, struct e
 
 static int run(int argc, char **argv, struct err *e)
 {
-	struct args args = { 0 };
+	struct args args = { .seconds = NO_LIMIT };
 	struct sampling_plan plan = { 0 };
 	int first, rc = cmd_parse(&cmd_record, &args, argc, argv, &first, e);
 

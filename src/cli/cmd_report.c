@@ -13,6 +13,8 @@
 #define DEFAULT_ROWS 40
 #define ROWS_NOT_GIVEN UINT64_MAX
 #define ORDER_NOT_GIVEN (-1)
+#define MIN_PERCENT_NOT_GIVEN (-1)
+#define DEFAULT_MIN_PERCENT 0.5
 
 struct args {
 	struct filter_args filter;
@@ -53,6 +55,8 @@ static int check_usage(const struct args *a, const struct grouping *g, struct er
 {
 	bool is_edges = a->callers || a->callees;
 
+	if (a->min_percent >= 0 && !a->is_tree)
+		return cmd_usage(e, "--min-percent goes with --tree");
 	if (a->is_tree && is_edges)
 		return cmd_usage(e, "--tree cannot be combined with --callers and --callees");
 	if (g->label && (a->is_tree || is_edges))
@@ -66,7 +70,8 @@ static int put_report(struct emit *out, const struct profile *p, const struct ar
 		      const struct grouping *g, const struct report_opts *o, struct err *e)
 {
 	if (a->is_tree)
-		return report_tree(out, p, o, g->by, a->min_percent, e);
+		return report_tree(out, p, o, g->by,
+				   a->min_percent < 0 ? DEFAULT_MIN_PERCENT : a->min_percent, e);
 	if (a->callers || a->callees) {
 		int rc = report_edges(out, p, o, g->by, a->callers, a->callees, e);
 		const struct err reason = *e;
@@ -134,7 +139,7 @@ static int report(struct profile **p, const char *path, const struct args *a,
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .by = "function",
-			     .min_percent = 0.5,
+			     .min_percent = MIN_PERCENT_NOT_GIVEN,
 			     .rows = ROWS_NOT_GIVEN,
 			     .order = ORDER_NOT_GIVEN };
 	struct grouping grouping = { FRAME_BY_FUNCTION, NULL };

@@ -223,7 +223,7 @@ static void put_first_line(struct buf *out, const struct profile *p, const struc
 			   const struct cpu_result *r)
 {
 	put_grouped(out, r->counts.samples);
-	buf_put_str(out, " samples of ");
+	buf_put_str(out, r->counts.samples == 1 ? " sample of " : " samples of ");
 	for (size_t i = 0; i < cpu_event_count(c); i++)
 		buf_printf(out, "%s%s", i ? " and " : "", cpu_event(c, i)->name);
 	buf_put_str(out, " in ");
@@ -239,12 +239,37 @@ static void put_first_line(struct buf *out, const struct profile *p, const struc
 	buf_put_str(out, " of CPU\n");
 }
 
+/* How much of the command's CPU time no sample stands for, when it is much. */
+static void put_unseen(struct buf *out, const struct profile *p, const struct cpu_opts *o,
+		       const struct cpu *c, const struct cpu_result *r)
+{
+	int64_t sampled = 0;
+
+	if (!cpu_event(c, 0)->is_clock || r->target_ns < NS_PER_S / 10)
+		return;
+	if (r->counts.samples == 0 && !cpu_has_kernel(c)) {
+		buf_put_str(out, "  the command used ");
+		units_put(out, r->target_ns, "nanoseconds");
+		buf_put_str(out, " of CPU: if not in the kernel, it is setuid or unreadable, and "
+				 "only root may sample it\n");
+	}
+	if (!cpu_has_kernel(c) || o->is_kernel_only || o->cpus)
+		return; /* only a part was to be sampled */
+	for (size_t i = 0; i < profile_sample_count(p); i++)
+		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
+	if ((double)sampled < (1 - UNSEEN_PERCENT / 100) * (double)r->target_ns) {
+		buf_printf(out,
+			   "  %.0f %% of the CPU time was not sampled: processes that live less "
+			   "than a period are not seen; -F raises the rate, -a sees them\n",
+			   100 - 100 * (double)sampled / (double)r->target_ns);
+	}
+}
+
 /* What makes the profile less than it looks. */
-static void put_caveats(struct buf *out, const struct profile *p, const struct cpu *c,
-			const struct cpu_result *r)
+static void put_caveats(struct buf *out, const struct profile *p, const struct cpu_opts *o,
+			const struct cpu *c, const struct cpu_result *r)
 {
 	const struct ingest_counts *n = &r->counts;
-	int64_t sampled = 0;
 
 	if (n->throttled)
 		buf_printf(out,
@@ -259,16 +284,7 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct c
 			   "  %llu stacks are cut at their outer end; 'sysctl "
 			   "kernel.perf_event_max_stack=1000' lets the kernel walk further\n",
 			   (unsigned long long)n->cut);
-	if (!cpu_event(c, 0)->is_clock || !cpu_has_kernel(c) || r->target_ns < NS_PER_S / 10)
-		return;
-	for (size_t i = 0; i < profile_sample_count(p); i++)
-		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
-	if ((double)sampled < (1 - UNSEEN_PERCENT / 100) * (double)r->target_ns) {
-		buf_printf(out,
-			   "  %.0f %% of the CPU time was not sampled: processes that live less "
-			   "than a period are not seen; -F raises the rate, -a sees them\n",
-			   100 - 100 * (double)sampled / (double)r->target_ns);
-	}
+	put_unseen(out, p, o, c, r);
 }
 
 static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
@@ -320,8 +336,8 @@ static void put_next_steps(struct buf *out, const char *path)
 	buf_put_str(out, "-o flame.svg\n");
 }
 
-void record_print_summary(const struct profile *p, const struct cpu *c, const struct cpu_result *r,
-			  const char *path)
+void record_print_summary(const struct profile *p, const struct cpu_opts *o, const struct cpu *c,
+			  const struct cpu_result *r, const char *path)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct err e;
@@ -333,7 +349,7 @@ void record_print_summary(const struct profile *p, const struct cpu *c, const st
 		put_stacks(&out, c, r);
 		buf_put_byte(&out, '\n');
 	}
-	put_caveats(&out, p, c, r);
+	put_caveats(&out, p, o, c, r);
 	if (put_hottest(&out, p, &e) < 0)
 		buf_printf(&out, "  %s\n", e.msg);
 	put_next_steps(&out, path);

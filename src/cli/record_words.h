@@ -15,7 +15,7 @@ void record_put_comments(struct profile *p, const struct cpu_opts *o, const stru
 
 /* To standard error: how much was sampled, the hottest functions, what to type next. path as
  * for record_write(). */
-void record_print_summary(const struct profile *p, const struct cpu *c, const struct cpu_result *r,
-			  const char *path);
+void record_print_summary(const struct profile *p, const struct cpu_opts *o, const struct cpu *c,
+			  const struct cpu_result *r, const char *path);
 
 #endif

@@ -89,6 +89,8 @@ int launch_start(struct launch *l, const char *name, struct err *e)
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	l->pid = 0;
+	if (!name[0])
+		return err_set(e, -error, "'': command not found");
 	if (error == ENOENT && !strchr(name, '/'))
 		return err_set(e, -error, "%s: command not found", name);
 	return err_set(e, -error, "%s: %s", name, strerror(error));

@@ -361,21 +361,22 @@ bool folded_detect(const unsigned char *data, size_t len)
 	enum { ENOUGH_LINES = 8 };
 	struct cursor text = cursor_make(data, look_len(data, len));
 	bool is_cut = cursor_left(&text) < len && data[cursor_left(&text) - 1] != '\n';
-	size_t found = 0, line_len;
+	size_t found = 0, missed = 0, line_len;
 	const char *line;
 
 	if (!len || memchr(data, 0, cursor_left(&text)))
 		return false;
-	while (found < ENOUGH_LINES && cursor_line(&text, &line, &line_len)) {
+	while (found + missed < ENOUGH_LINES && cursor_line(&text, &line, &line_len)) {
 		struct folded_number number;
 
 		if (!cursor_left(&text) && is_cut)
 			break; /* by us */
 		if (is_comment(line, line_len))
 			continue;
-		if (!folded_cut_number(line, &line_len, &number))
-			return false;
-		found++;
+		if (folded_cut_number(line, &line_len, &number))
+			found++;
+		else
+			missed++;
 	}
-	return found > 0;
+	return found > missed; /* the reader tells which line is none */
 }

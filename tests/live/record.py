@@ -88,8 +88,12 @@ def by_period(bench):
     bench.equal(report["total"], report["samples"] * 5000000, "each sample is a period")
 
 
-def only_user(bench):
-    bench.record("--user", bench.workload("shares"), "200")
+def only_a_part(bench):
+    """Where a part was asked for, the rest is not told as missing."""
+    done = bench.record("--kernel", bench.workload("shares"), "200")
+    bench.check("was not sampled" not in done.stderr, done.stderr)
+    done = bench.record("--user", bench.workload("shares"), "200")
+    bench.check("was not sampled" not in done.stderr, done.stderr)
     modules = {row["module"] for row in bench.report("--by", "module")["rows"]}
     bench.check("[kernel.kallsyms]" not in modules, f"{modules}")
 
@@ -251,6 +255,8 @@ def statuses(bench):
     bench.record("sh", "-c", "kill -9 $$", status=137)
     done = bench.record("no-such-command-here", status=127)
     bench.check("no-such-command-here: command not found\n" in done.stderr, done.stderr)
+    done = bench.record("", status=127)
+    bench.check("'': command not found\n" in done.stderr, done.stderr)
     bench.record("/no/such/file", status=127)
     bench.record("/etc/passwd", status=126)
     bench.check(not os.path.exists(bench.path("none")), "no file without a recording")
@@ -262,7 +268,7 @@ def wrong_usage(bench):
         ("-e", "nothing", "true"), ("-p", "x"), ("-p", "1,,2"), ("--cpu", "x", "true"),
         ("-g", "lbr", "true"), ("-g", "dwarf,4", "true"), ("-g", "dwarf,99999", "true"),
         ("--label", "host", "true"), ("--user", "--kernel", "true"), ("-d", "1", "true"),
-        ("--nothing", "true"), ("-e", "cpu/nothing=1/", "true"),
+        ("--nothing", "true"), ("-a", "-d", "0"), ("-e", "cpu/nothing=1/", "true"),
     ):
         done = bench.record(*args, status=2)
         bench.equal(done.stderr.count("\n"), 1, f"{args}: {done.stderr}")
@@ -375,6 +381,11 @@ def unprivileged(bench):
         done = bench.run(tool, "record", "-o", "q.pb.gz", "-p", "1", "-d", "0.1", prefix=prefix,
                          status=1)
         bench.check("process 1 may not be looked at" in done.stderr, done.stderr)
+    if os.geteuid() == 0:
+        shutil.copy(bench.workload("shares"), bench.path("setuid"))
+        os.chmod(bench.path("setuid"), 0o4755)
+        done = bench.run(tool, "record", "-o", "q.pb.gz", "./setuid", "200", prefix=prefix)
+        bench.check(" 0 samples" in done.stderr and "setuid" in done.stderr, done.stderr)
     bench.run("sh", "-c", f"ulimit -l 0; exec {tool} record -o p.pb.gz ./shares 100",
               prefix=prefix)
     bench.check(bench.report()["samples"] > 10, "with small rings")
@@ -494,7 +505,7 @@ def same_as_perf(bench):
 
 if __name__ == "__main__":
     live.main([
-        shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_user,
+        shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_a_part,
         several_events, threads, forks, short_lived, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, interrupted, interrupted_twice, unprivileged, deleted_file,

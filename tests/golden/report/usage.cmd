@@ -13,5 +13,6 @@ try --sort size demo.pb.gz
 try -f xml demo.pb.gz
 try -n many demo.pb.gz
 try --min-percent 101 demo.pb.gz
+try --min-percent 5 demo.pb.gz
 try demo.pb.gz hostile.pb.gz
 try --tre demo.pb.gz
