@@ -10,7 +10,7 @@
 #define DEFAULT_HZ 999
 #define DEFAULT_STACK_BYTES 32768 /* 99.6 % of a C++ compiler's stacks; 16384: 98.4 */
 #define LEAST_STACK_BYTES 8192    /* at high frequencies: not more than */
-#define STACK_BYTES_A_SECOND (UINT64_C(48) << 20) /* a CPU, for rings to keep up */
+#define STACK_BYTES_A_SECOND (UINT64_C(96) << 20) /* a CPU, for rings to keep up */
 
 const struct opt sampling_opts[] = {
 	OPT_LIST('e', "event", "EVENT", struct sampling_args, events,

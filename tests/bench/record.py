@@ -18,7 +18,19 @@ import tempfile
 import time
 
 HZ = "999"
-FORKS = "import os\nfor i in range(400):\n    p = os.fork()\n    p or os._exit(0)\n    os.wait()\n"
+PYTHON = "/usr/bin/python3"
+TELL = "t = os.times()\nprint(int(sum(t[:4]) * 1e9))"
+FORKS = ("import os\nfor i in range(400):\n    p = os.fork()\n    p or os._exit(0)\n    os.wait()\n"
+         + TELL)
+REAL = """
+import json, os, re, zlib
+data = {str(i): [i, str(i) * 3, {"x": i / 7}] for i in range(3000)}
+for i in range(30):
+    text = json.dumps(data, indent=1)
+    json.loads(text)
+    re.findall(r"[0-9]+(?=\\.)", text)
+    zlib.compress(text.encode(), 6)
+""" + TELL
 
 
 class Run:
@@ -85,7 +97,7 @@ def to_picture(auger, program, folder, rounds):
             Run(["perf", "record", "-q", "-e", "cpu-clock", "-F", HZ, "--call-graph", "dwarf",
                  "-o", "perf.data", "--", *program], folder)
             theirs.append(Run(["perf", "script", "-i", "perf.data"], folder, tells=False).cpu)
-    print(f"to the flame graph: auger {min(ours):.3f} s of CPU, recording included")
+    print(f"to the flame graph of a python program: auger {min(ours):.3f} s of CPU, recording included")
     if theirs:
         print(f"  perf script alone, of a dwarf recording: {min(theirs):.3f} s, "
               f"x{min(theirs) / min(ours):.1f}")
@@ -96,11 +108,10 @@ def main():
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     folder = tempfile.mkdtemp(prefix="auger-bench-")
     program = [deep, "200000"]
-    forks = ["/usr/bin/python3", "-c", FORKS + "t = os.times()\nprint(int(sum(t[:4]) * 1e9))"]
     try:
         compare("CPU-bound", program, modes(auger, folder), folder, rounds)
-        compare("400 forks", forks, modes(auger, folder), folder, rounds)
-        to_picture(auger, program, folder, max(2, rounds // 2))
+        compare("400 forks", [PYTHON, "-c", FORKS], modes(auger, folder), folder, rounds)
+        to_picture(auger, [PYTHON, "-c", REAL], folder, max(2, rounds // 2))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

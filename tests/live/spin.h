@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <time.h>
 
+#ifdef __clang__ /* has no clones */
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 /* CPU time of the calling thread, nanoseconds. */
 static inline int64_t cpu_ns(void)
