@@ -12,7 +12,11 @@ mkdir -p "$out"
 
 say()
 {
-	printf '\n\033[1m%s\033[0m\n' "$*"
+	if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+		printf '\n\033[1m%s\033[0m\n' "$*"
+	else
+		printf '\n%s\n' "$*"
+	fi
 }
 
 say "1. One run: auger record -- matrices"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,22 @@ static int run_plan(const struct sampling_plan *plan, const char *path, struct e
 	return rc;
 }
 
+static void nobody_reads(int number)
+{
+	(void)number;
+}
+
+/* A pipe without reader that our words go to does not end a recording. With a handler, because
+ * the command would inherit that the signal is ignored. */
+static void outlive_closed_pipes(void)
+{
+	const struct sigaction action = { .sa_handler = nobody_reads, .sa_flags = SA_RESTART };
+	struct sigaction old;
+
+	if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		sigaction(SIGPIPE, &action, NULL);
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .seconds = NO_LIMIT };
@@ -116,6 +133,7 @@ static int run(int argc, char **argv, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	outlive_closed_pipes();
 	rc = make_plan(&plan, &args, argv + first, e);
 	if (rc == 0)
 		rc = run_plan(&plan, args.output, e);

@@ -32,6 +32,8 @@ struct ingest {
 	struct {
 		uint32_t pid, tid, comm, cpu; /* string ids of label keys */
 	} keys;
+	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
+	bool has_main;     /* that program's file is known */
 	struct stack_frame frames[MAX_CHAIN + USER_STACK_MAX];
 };
 
@@ -227,6 +229,15 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	return in->pending.bytes > PENDING_BYTES ? retry(in, PENDING_BYTES / 2) : 0;
 }
 
+/* The tools of pprof's family take the first mapping for the main program. It would be the
+ * dynamic linker, in whose code most programs begin. */
+static void put_main_first(struct ingest *in, const struct vma *v)
+{
+	if (!in->has_main)
+		dsos_locate(in->dsos, v, in->main_pid, v->start);
+	in->has_main = true;
+}
+
 static int add_map(struct ingest *in, const struct record *r)
 {
 	const struct record_mmap *m = &r->mmap;
@@ -253,6 +264,8 @@ static int add_map(struct ingest *in, const struct record *r)
 	v.dso = dsos_add(in->dsos, &id);
 	if (v.dso == DSO_NONE || get_thread(in, m->pid, m->tid) == TASKS_NONE)
 		return -ENOMEM;
+	if (id.kind == DSO_FILE && m->pid == in->main_pid)
+		put_main_first(in, &v);
 	return tasks_map(in->tasks, m->pid, m->tid, &v);
 }
 
@@ -264,6 +277,8 @@ static int add_comm(struct ingest *in, const struct record *r)
 	if (get_thread(in, c->pid, c->tid) == TASKS_NONE)
 		return -ENOMEM;
 	rc = tasks_name(in->tasks, c->pid, c->tid, (const char *)c->name.bytes, c->name.len);
+	if (r->misc & PERF_RECORD_MISC_COMM_EXEC && !in->main_pid)
+		in->main_pid = c->pid;
 	if (rc == 0 && r->misc & PERF_RECORD_MISC_COMM_EXEC)
 		rc = tasks_exec(in->tasks, c->pid, c->tid);
 	return rc;

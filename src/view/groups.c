@@ -67,7 +67,8 @@ static int group_label_sets(struct groups *g, struct strtab *ids)
 	return 0;
 }
 
-/* The value of each thread name of each process; the largest gives the process its name. */
+/* The value of each thread name of each process; the largest gives the process its name, that
+ * of the main thread first. */
 struct comms {
 	struct map ids;   /* (group, comm) to index of values */
 	int64_t *values;  /* [ids.count] */
@@ -102,18 +103,42 @@ static int add_comm(struct groups *g, struct comms *c, uint32_t group, uint32_t 
 	return 0;
 }
 
-static int name_processes(struct groups *g, size_t type)
+static bool is_main_thread(const struct profile *p, uint32_t labels)
 {
-	struct comms comms = { .largest = calloc(g->count, sizeof *comms.largest) };
-	int rc = comms.largest ? 0 : -1;
+	struct label pid = { 0 }, tid = { 0 };
+
+	find_label(p, labels, "pid", &pid);
+	find_label(p, labels, "tid", &tid);
+	return pid.key && tid.key && pid.num == tid.num && pid.str == tid.str;
+}
+
+/* By the main threads, or by the others of the processes that have no name then. */
+static int name_by(struct groups *g, struct comms *comms, bool is_by_main, size_t type)
+{
+	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < profile_sample_count(g->profile); i++) {
 		struct sample s = profile_get_sample(g->profile, i);
 		struct label comm = { 0 };
 
+		if (is_main_thread(g->profile, s.labels) != is_by_main)
+			continue;
 		find_label(g->profile, s.labels, "comm", &comm);
-		rc = add_comm(g, &comms, g->of_labels[s.labels], comm.str, s.values[type]);
+		rc = add_comm(g, comms, g->of_labels[s.labels], comm.str, s.values[type]);
 	}
+	return rc;
+}
+
+static int name_processes(struct groups *g, size_t type)
+{
+	struct comms comms = { .largest = calloc(g->count, sizeof *comms.largest) };
+	int rc = comms.largest ? name_by(g, &comms, true, type) : -1;
+
+	for (size_t i = 0; rc == 0 && i < g->count; i++)
+		if (g->list[i].comm)
+			comms.largest[i] = INT64_MAX;
+	if (rc == 0)
+		rc = name_by(g, &comms, false, type);
 	map_fini(&comms.ids);
 	free(comms.values);
 	free(comms.largest);

@@ -3,8 +3,8 @@
  * groups: the samples of a profile by the values of a label.
  *
  * Keys are those of labels ("comm", "stage"), "thread" (comm and tid) and "pid", where the
- * thread name with the most value stands beside the number. Samples without the label are a
- * group of their own.
+ * name of the main thread (else the one with the most value) stands beside the number. Samples
+ * without the label are a group of their own.
  */
 #ifndef VIEW_GROUPS_H
 #define VIEW_GROUPS_H

@@ -313,6 +313,17 @@ def to_standard_output(bench):
         bench.check("main;" in f.read(), "folded stacks by the name's ending")
 
 
+def words_unread(bench):
+    """A reader of standard error that goes away ends nothing, and the command's signals are as
+    they were."""
+    ask = "grep SigIgn /proc/self/status"
+    script = f"{bench.tool} record -o p.pb.gz {ask} 2>&1 >out | true; echo ${{PIPESTATUS[0]}}; {ask}"
+    done = bench.run("bash", "-c", script)
+    with open(bench.path("out"), encoding="utf-8") as f:
+        bench.equal(done.stdout, "0\n" + f.read(), "status, and signals ignored")
+    bench.report()
+
+
 def interrupted(bench):
     """A signal goes on to the command; its end is waited for, and all is written."""
     for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -508,6 +519,6 @@ if __name__ == "__main__":
         shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_a_part,
         several_events, threads, forks, short_lived, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
-        to_standard_output, interrupted, interrupted_twice, unprivileged, deleted_file,
+        to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
         replaced_file, run_time_code, python, compiler, stripped, same_as_perf,
     ])

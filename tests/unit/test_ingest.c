@@ -192,6 +192,24 @@ static void test_chain(void)
 	bench_free(&b);
 }
 
+/* The program that was executed stands before the libraries where its samples begin. */
+static void test_main_program_is_first(void)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, BASE + 0x2000010 };
+	struct bench b = bench_new(NULL);
+
+	comm(&b, 7, 7, "prog", true);
+	map(&b, 7, BASE, 0, "/no/such/prog");
+	map(&b, 7, BASE + 0x2000000, 0, "/no/such/lib.so");
+	comm(&b, 8, 8, "other", true);
+	map(&b, 8, BASE, 0, "/no/such/other");
+	sample(&b, 7, 7, 0, chain, ARRAY_LEN(chain));
+	CHECK_INT(profile_mapping_count(b.profile), 3);
+	CHECK_STR(profile_text(b.profile, profile_get_mapping(b.profile, 1)->path),
+		  "/no/such/prog");
+	bench_free(&b);
+}
+
 static void test_events(void)
 {
 	struct bench b = bench_new(NULL);
@@ -330,6 +348,7 @@ int main(void)
 {
 	learn_self();
 	TAP_CASE(test_chain);
+	TAP_CASE(test_main_program_is_first);
 	TAP_CASE(test_events);
 	TAP_CASE(test_processes);
 	TAP_CASE(test_kinds);
