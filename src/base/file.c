@@ -173,7 +173,20 @@ static mode_t wanted_mode(const char *target)
 	return 0666 & ~mask;
 }
 
-int file_replace(const char *path, const void *bytes, size_t len, struct err *e)
+/* File systems that cannot rename so (NFS) can link. */
+int file_move_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (link(from, to) < 0)
+		return -errno;
+	unlink(from);
+	return 0;
+}
+
+static int put(const char *path, bool is_new, const void *bytes, size_t len, struct err *e)
 {
 	char target[PATH_MAX], temporary[PATH_MAX];
 	int fd, rc;
@@ -191,7 +204,9 @@ int file_replace(const char *path, const void *bytes, size_t len, struct err *e)
 		rc = -errno;
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
-	if (rc == 0 && rename(temporary, target) < 0)
+	if (rc == 0 && is_new)
+		rc = file_move_new(temporary, target);
+	else if (rc == 0 && rename(temporary, target) < 0)
 		rc = -errno;
 	if (rc < 0) {
 		unlink(temporary);
@@ -199,6 +214,16 @@ int file_replace(const char *path, const void *bytes, size_t len, struct err *e)
 		return err_errno(e, "%s", path);
 	}
 	return 0;
+}
+
+int file_replace(const char *path, const void *bytes, size_t len, struct err *e)
+{
+	return put(path, false, bytes, len, e);
+}
+
+int file_create(const char *path, const void *bytes, size_t len, struct err *e)
+{
+	return put(path, true, bytes, len, e);
 }
 
 int file_check_writable(const char *path, struct err *e)

@@ -34,6 +34,12 @@ int file_read_small(const char *path, size_t limit, struct buf *ret, struct err 
  */
 int file_replace(const char *path, const void *bytes, size_t len, struct err *e) MUST_CHECK;
 
+/* As file_replace, but a regular file that is there stays, and it is -EEXIST. */
+int file_create(const char *path, const void *bytes, size_t len, struct err *e) MUST_CHECK;
+
+/* Renames within a file system; -EEXIST when to is there, or another -errno. */
+int file_move_new(const char *from, const char *to) MUST_CHECK;
+
 /* Can path be replaced? Asked before long work, so that a wrong path fails at once. */
 int file_check_writable(const char *path, struct err *e) MUST_CHECK;
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/load.h"
 
@@ -16,6 +17,8 @@ int record_choose_output(const char *path, struct output *ret, struct err *e)
 {
 	return choose_output(path ? path : DEFAULT_PROFILE, NULL, "pprof", ret, e);
 }
+
+#define NAMES_MAX 1000
 
 /* The name that an older profile gets; a number tells those of one second apart. */
 static void put_kept_name(struct buf *out, const struct stat *st, unsigned number)
@@ -34,33 +37,46 @@ static void put_kept_name(struct buf *out, const struct stat *st, unsigned numbe
 	buf_put_str(out, ending);
 }
 
-/* Nothing is overwritten that was not named. */
-static int keep_older(struct err *e)
+/* Under a name by its date. */
+static int keep_older(const struct stat *st, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf name = { 0 };
-	struct stat st;
+	int rc = -EEXIST;
 
-	if (lstat(DEFAULT_PROFILE, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
-	for (unsigned number = 0; number < 1000; number++) {
-		put_kept_name(&name, &st, number);
+	for (unsigned number = 0; rc == -EEXIST && number < NAMES_MAX; number++) {
+		put_kept_name(&name, st, number);
 		if (buf_error(&name) < 0)
 			return err_nomem(e);
-		if (renameat2(AT_FDCWD, DEFAULT_PROFILE, AT_FDCWD, name.data, RENAME_NOREPLACE) ==
-		    0) {
-			log_msg(LOG_WARN, "record", "the older %s is kept as %s", DEFAULT_PROFILE,
-				name.data);
-			return 0;
-		}
-		if (errno != EEXIST)
-			break;
+		rc = file_move_new(DEFAULT_PROFILE, name.data);
 	}
-	return err_errno(e, "%s: cannot be renamed", DEFAULT_PROFILE);
+	if (rc == 0)
+		log_msg(LOG_WARN, "record", "the older %s is kept as %s", DEFAULT_PROFILE,
+			name.data);
+	errno = -rc;
+	/* Another recording may have renamed it. */
+	return rc == 0 || rc == -ENOENT ? 0
+					: err_errno(e, "%s: cannot be renamed", DEFAULT_PROFILE);
+}
+
+/* Nothing is overwritten that was not named, also when several recordings end at once. */
+static int save_default(const struct profile *p, const struct output *o, struct err *e)
+{
+	struct output output = *o;
+	struct stat st;
+	int rc = -EEXIST;
+
+	for (int i = 0; rc == -EEXIST && i < NAMES_MAX; i++) {
+		bool is_there = lstat(o->path, &st) == 0;
+
+		output.is_new = !is_there || S_ISREG(st.st_mode);
+		rc = is_there && output.is_new ? keep_older(&st, e) : 0;
+		if (rc == 0)
+			rc = save_profile(p, &output, e);
+	}
+	return rc;
 }
 
 int record_save(const struct profile *p, const struct output *o, bool is_named, struct err *e)
 {
-	int rc = is_named ? 0 : keep_older(e);
-
-	return rc < 0 ? rc : save_profile(p, o, e);
+	return is_named ? save_profile(p, o, e) : save_default(p, o, e);
 }

@@ -253,7 +253,8 @@ static void put_unseen(struct buf *out, const struct profile *p, const struct cp
 		buf_put_str(out, " of CPU: if not in the kernel, it is setuid or unreadable, and "
 				 "only root may sample it\n");
 	}
-	if (!cpu_has_kernel(c) || o->is_kernel_only || o->cpus)
+	if (!cpu_has_kernel(c) || o->is_kernel_only || o->cpus || cpu_event(c, 0)->is_user_only ||
+	    cpu_event(c, 0)->is_kernel_only)
 		return; /* only a part was to be sampled */
 	for (size_t i = 0; i < profile_sample_count(p); i++)
 		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
@@ -279,6 +280,9 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct c
 	if (n->lost_side)
 		buf_printf(out, "  %llu records of new mappings are lost: frames may be unknown\n",
 			   (unsigned long long)n->lost_side);
+	if (n->bad)
+		buf_printf(out, "  %llu records could not be understood: samples may be missing\n",
+			   (unsigned long long)n->bad);
 	if (n->cut)
 		buf_printf(out,
 			   "  %llu stacks are cut at their outer end; 'sysctl "

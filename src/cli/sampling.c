@@ -65,6 +65,32 @@ static size_t event_len(const char *text)
 	return n;
 }
 
+static bool has_type_of(const struct cpu_opts *o, size_t event)
+{
+	const char *type = event_sample_type(&o->events[event]);
+
+	for (size_t i = 0; i < o->event_count; i++)
+		if (i != event && strcmp(event_sample_type(&o->events[i]), type) == 0)
+			return true;
+	return false;
+}
+
+/* Events that would be added up as one sample type go by their full names: "cpu-clock:u". */
+static int tell_apart(struct cpu_opts *o, struct err *e)
+{
+	bool is_alike[CPU_EVENTS_MAX];
+
+	for (size_t i = 0; i < o->event_count; i++)
+		is_alike[i] = has_type_of(o, i);
+	for (size_t i = 0; i < o->event_count; i++)
+		if (is_alike[i])
+			event_use_full_name(&o->events[i]);
+	for (size_t i = 0; i < o->event_count; i++)
+		if (has_type_of(o, i))
+			return cmd_usage(e, "--event: '%s' is there twice", o->events[i].name);
+	return 0;
+}
+
 static int take_events(struct cpu_opts *o, const struct opt_list *events, struct err *e)
 {
 	int rc = 0;
@@ -80,7 +106,7 @@ static int take_events(struct cpu_opts *o, const struct opt_list *events, struct
 			rc = take_event(o, at, len, e);
 		}
 	}
-	return rc;
+	return rc == 0 ? tell_apart(o, e) : rc;
 }
 
 static int take_pids(struct sampling_plan *plan, const struct opt_list *pids, struct err *e)

@@ -45,7 +45,7 @@ int choose_output(const char *path, const char *to, const char *fallback, struct
 	if (strcmp(path, "-") == 0 && !format->is_text && isatty(STDOUT_FILENO))
 		return cmd_usage(e, "format %s is nothing for a terminal: name a file by -o",
 				 format->name);
-	*ret = (struct output){ path, format };
+	*ret = (struct output){ path, format, false };
 	return file_check_writable(path, e);
 }
 
@@ -58,5 +58,6 @@ int save_profile(const struct profile *p, const struct output *o, struct err *e)
 		return rc == -ENOMEM ? rc : err_wrap(e, "%s", o->path);
 	if (buf_error(&out) < 0)
 		return err_nomem(e);
-	return file_replace(o->path, out.data, out.len, e);
+	return o->is_new ? file_create(o->path, out.data, out.len, e)
+			 : file_replace(o->path, out.data, out.len, e);
 }

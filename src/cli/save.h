@@ -3,6 +3,8 @@
 #ifndef CLI_SAVE_H
 #define CLI_SAVE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/macros.h"
 #include "format/formats.h"
@@ -11,6 +13,7 @@
 struct output {
 	const char *path; /* "-": standard output; borrowed */
 	const struct format *format;
+	bool is_new; /* a file that is there is not replaced: saving is -EEXIST */
 };
 
 /*

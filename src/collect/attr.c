@@ -32,8 +32,10 @@ static void take_stacks(struct perf_event_attr *attr, const struct attr_opts *o)
 	if (o->stack == STACK_NONE)
 		return;
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	if (o->stack == STACK_FP || attr->exclude_user)
+	if (o->stack == STACK_FP)
 		return;
+	/* All events alike, because their samples share rings; of the kernel's, too, the user
+	 * code that called it is told. */
 	attr->exclude_callchain_user = 1;
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr->sample_regs_user = user_stack_regs(user_stack_machine());

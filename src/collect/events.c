@@ -64,6 +64,15 @@ const char *event_sample_type(const struct event *event)
 	return event->sample_type ? event->sample_type : event->name;
 }
 
+void event_use_full_name(struct event *event)
+{
+	size_t len = strlen(event->name);
+
+	event->sample_type = NULL;
+	if ((event->is_user_only || event->is_kernel_only) && len + 3 <= sizeof event->name)
+		memcpy(event->name + len, event->is_user_only ? ":u" : ":k", 3);
+}
+
 static bool find_known(const char *name, struct event *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {

@@ -44,4 +44,7 @@ extern const struct event event_cycles, event_cpu_clock;
 /* The name of the event's values in a profile. */
 const char *event_sample_type(const struct event *event);
 
+/* From now on its values have the event's name, with ":u" or ":k" when it is restricted. */
+void event_use_full_name(struct event *event);
+
 #endif

@@ -89,9 +89,14 @@ def by_period(bench):
 
 
 def only_a_part(bench):
-    """Where a part was asked for, the rest is not told as missing."""
-    done = bench.record("--kernel", bench.workload("shares"), "200")
+    """Where a part was asked for, the rest is not told as missing; the kernel has its callers."""
+    script = "head -c 100000000 /dev/zero | cat >/dev/null"
+    done = bench.record("--kernel", "sh", "-c", script)
     bench.check("was not sampled" not in done.stderr, done.stderr)
+    report = bench.report()
+    bench.check(all(row["module"].startswith("[") or row["self"] == 0 for row in report["rows"]),
+                "a function of user code ran in the kernel")
+    bench.check(totals(report).get("__libc_start_main", 0) > 0.5, "callers in user code")
     done = bench.record("--user", bench.workload("shares"), "200")
     bench.check("was not sampled" not in done.stderr, done.stderr)
     modules = {row["module"] for row in bench.report("--by", "module")["rows"]}
@@ -108,6 +113,19 @@ def several_events(bench):
     bench.check(faults["total"] > 0 and faults["unit"] == "count", f"faults {faults['total']}")
     cpus = bench.report("--by", "label:cpu", "--value", "cpu")
     bench.check(cpus["rows"], "no CPU labels")
+
+
+def parts_of_an_event(bench):
+    """User code and kernel apart, in one recording."""
+    script = "head -c 100000000 /dev/zero | cat >/dev/null"
+    done = bench.record("-e", "cpu-clock:u,cpu-clock:k", "sh", "-c", script)
+    bench.check("could not be understood" not in done.stderr, done.stderr)
+    kernel = bench.report("--value", "cpu-clock:k", "--by", "module")
+    bench.check(kernel["total"] > 0 and kernel["unit"] == "nanoseconds", f"{kernel['total']}")
+    bench.check(kernel["rows"][0]["module"] == "[kernel.kallsyms]", f"{kernel['rows'][0]}")
+    user = bench.report("--value", "cpu-clock:u", "--by", "module")
+    bench.check(all(row["module"] != "[kernel.kallsyms]" or row["self"] == 0
+                    for row in user["rows"]), f"{user['rows']}")
 
 
 def threads(bench):
@@ -268,7 +286,8 @@ def wrong_usage(bench):
         ("-e", "nothing", "true"), ("-p", "x"), ("-p", "1,,2"), ("--cpu", "x", "true"),
         ("-g", "lbr", "true"), ("-g", "dwarf,4", "true"), ("-g", "dwarf,99999", "true"),
         ("--label", "host", "true"), ("--user", "--kernel", "true"), ("-d", "1", "true"),
-        ("--nothing", "true"), ("-a", "-d", "0"), ("-e", "cpu/nothing=1/", "true"),
+        ("--nothing", "true"), ("-a", "-d", "0"),
+        ("-e", "cpu-clock,cpu-clock", "true"), ("-e", "cpu/nothing=1/", "true"),
     ):
         done = bench.record(*args, status=2)
         bench.equal(done.stderr.count("\n"), 1, f"{args}: {done.stderr}")
@@ -302,6 +321,12 @@ def nothing_overwritten(bench):
     bench.record("true")
     bench.record("true")
     bench.equal(len([name for name in os.listdir(bench.folder) if name.startswith("p.")]), 1, "-o")
+    at_once = [bench.start(bench.tool, "record", "sleep", "0.3", stderr=subprocess.DEVNULL)
+               for _ in range(5)]
+    for recording in at_once:
+        bench.equal(recording.wait(timeout=60), 0, "recordings that end at once")
+    kept = [name for name in os.listdir(bench.folder) if name.startswith("auger.")]
+    bench.equal(len(kept), 8, f"{kept}")
 
 
 def to_standard_output(bench):
@@ -517,7 +542,7 @@ def same_as_perf(bench):
 if __name__ == "__main__":
     live.main([
         shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_a_part,
-        several_events, threads, forks, short_lived, attach, attach_to_the_end,
+        several_events, parts_of_an_event, threads, forks, short_lived, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
         replaced_file, run_time_code, python, compiler, stripped, same_as_perf,

@@ -148,6 +148,21 @@ static void test_replace_keeps_mode_and_link(void)
 	unlink("link");
 }
 
+static void test_create_replaces_nothing(void)
+{
+	struct err e = { 0 };
+
+	CHECK_INT(file_create("new", "one", 3, &e), 0);
+	CHECK_INT(file_create("new", "two", 3, &e), -EEXIST);
+	check_content("new", "one");
+	write_file("other", "kept");
+	CHECK_INT(file_move_new("new", "other"), -EEXIST);
+	check_content("other", "kept");
+	CHECK_INT(count_files(), 2);
+	unlink("new");
+	unlink("other");
+}
+
 /* A file system that is full, in the middle of the writing. */
 static void test_failure_leaves_what_was_there(void)
 {
@@ -209,6 +224,7 @@ int main(void)
 	TAP_CASE(test_read_small);
 	TAP_CASE(test_replace_makes_a_file);
 	TAP_CASE(test_replace_keeps_mode_and_link);
+	TAP_CASE(test_create_replaces_nothing);
 	TAP_CASE(test_failure_leaves_what_was_there);
 	TAP_CASE(test_devices_are_written_directly);
 	TAP_CASE(test_check_writable);
