@@ -19,6 +19,7 @@
 struct args {
 	struct sampling_args sampling;
 	double seconds; /* NO_LIMIT: not given */
+	bool has_off_cpu;
 	struct opt_list labels;
 	const char *output;
 };
@@ -27,6 +28,8 @@ static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, sampling, sampling_opts),
 	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
 		 "end after this time (with -a and -p; default: by Ctrl-C)"),
+	OPT_FLAG(0, "off-cpu", struct args, has_off_cpu,
+		 "tell of waiting, too: time off the CPU by stack and reason"),
 	OPT_LIST(0, "label", "cpu", struct args, labels,
 		 "label samples with the CPU, besides pid, tid and comm"),
 	OPT_STR('o', "output", "FILE", struct args, output,
@@ -56,6 +59,9 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	if (plan->opts.argv && args->seconds > 0)
 		return cmd_usage(e,
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
+	if (args->has_off_cpu && plan->opts.cpus)
+		return cmd_usage(e, "--off-cpu and --cpu do not go together: threads move");
+	plan->opts.has_off_cpu = args->has_off_cpu;
 	if (args->seconds > 0)
 		plan->opts.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
 	return take_labels(&plan->opts, &args->labels, e);

@@ -127,6 +127,45 @@ static void put_stacks(struct buf *out, const struct cpu *c, const struct cpu_re
 		buf_put_byte(out, ')');
 }
 
+/* "4,660": digits in groups of three. */
+static void put_grouped(struct buf *out, uint64_t value)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_put_byte(out, ',');
+		buf_put_byte(out, (unsigned char)digits[i]);
+	}
+}
+
+/* "3.68 s in 1,234 waits: 92.1 % sleeping, 7.9 % preempted" */
+static void put_waits(struct buf *out, const struct cpu_result *r)
+{
+	const struct waits_counts *n = &r->counts.waits;
+	uint64_t all = 0;
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < OFFCPU_STATES; i++)
+		all += n->ns[i];
+	buf_put_str(out, "off the CPU: ");
+	units_put(out, (int64_t)all, "nanoseconds");
+	buf_put_str(out, " in ");
+	put_grouped(out, n->waits);
+	buf_put_str(out, n->waits == 1 ? " wait" : " waits");
+	for (size_t i = 0; i < OFFCPU_STATES; i++)
+		if (n->ns[i])
+			buf_printf(out, "%s%.1f %% %s", shown++ ? ", " : ": ",
+				   100 * (double)n->ns[i] / (double)all, offcpu_state_names[i]);
+	if (n->cut)
+		buf_printf(out, "; stacks of %llu cut", (unsigned long long)n->cut);
+	if (n->lost)
+		buf_printf(out, "; begin or end of %llu lost", (unsigned long long)n->lost);
+	if (r->counts.lost_waits)
+		buf_printf(out, "; LOST records: %llu", (unsigned long long)r->counts.lost_waits);
+}
+
 static bool has_stacks(const struct cpu_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
@@ -177,6 +216,10 @@ void record_put_comments(struct profile *p, const struct cpu_opts *o, const stru
 		put_stacks(&out, c, r);
 		add_comment(p, &out);
 	}
+	if (o->has_off_cpu) {
+		put_waits(&out, r);
+		add_comment(p, &out);
+	}
 	if (r->target_ns) {
 		buf_put_str(&out, "CPU time of the command: ");
 		units_put(&out, r->target_ns, "nanoseconds");
@@ -189,19 +232,6 @@ void record_put_comments(struct profile *p, const struct cpu_opts *o, const stru
 		add_comment(p, &out);
 	}
 	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
-}
-
-/* "4,660": digits in groups of three. */
-static void put_grouped(struct buf *out, uint64_t value)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			buf_put_byte(out, ',');
-		buf_put_byte(out, (unsigned char)digits[i]);
-	}
 }
 
 static size_t distinct_stacks(const struct profile *p)
@@ -351,6 +381,11 @@ void record_print_summary(const struct profile *p, const struct cpu_opts *o, con
 	if (has_stacks(r)) {
 		buf_put_str(&out, "  ");
 		put_stacks(&out, c, r);
+		buf_put_byte(&out, '\n');
+	}
+	if (r->counts.waits.waits) {
+		buf_put_str(&out, "  ");
+		put_waits(&out, r);
 		buf_put_byte(&out, '\n');
 	}
 	put_caveats(&out, p, o, c, r);

@@ -91,6 +91,38 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 	return attr;
 }
 
+#define SWITCH_DEEP_HZ 100 /* samples a second, thread and CPU */
+
+/* The kernel's part tells why a thread waits, even where it is not shown. */
+static void take_switch_stack(struct perf_event_attr *attr, const struct attr_opts *o)
+{
+	take_stacks(attr, o);
+	attr->exclude_callchain_user |= o->is_kernel_only;
+	if (o->is_kernel_only)
+		attr->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+}
+
+struct perf_event_attr attr_switch(enum attr_switch kind, const struct attr_opts *o,
+				   uint64_t tracepoint)
+{
+	struct perf_event_attr attr = attr_common(o);
+
+	attr.type = tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
+	attr.config = tracepoint ? tracepoint : PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	attr.sample_type |= tracepoint ? PERF_SAMPLE_RAW : 0;
+	attr.sample_period = 1;
+	attr.context_switch = kind == ATTR_SWITCH_EACH;
+	if (kind != ATTR_SWITCH_WAKE)
+		take_switch_stack(&attr, o);
+	if (kind == ATTR_SWITCH_DEEP) {
+		attr.freq = 1;
+		attr.sample_freq = SWITCH_DEEP_HZ;
+	}
+	return attr;
+}
+
 struct perf_event_attr attr_anchor(const struct attr_opts *o)
 {
 	struct perf_event_attr attr = attr_common(o);

@@ -43,6 +43,18 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o);
 /* Writes nothing: holds a ring that other events of its CPU write to. */
 struct perf_event_attr attr_anchor(const struct attr_opts *o);
 
+/* What tells of switches between threads. */
+enum attr_switch {
+	ATTR_SWITCH_EACH, /* a sample when a thread leaves its CPU, and records of each switch */
+	ATTR_SWITCH_DEEP, /* a sample of some, with a larger copy of the stack */
+	ATTR_SWITCH_WAKE, /* a sample when a thread may run again */
+	ATTR_SWITCHES
+};
+
+/* tracepoint: its number; 0: by what needs none. stack_bytes of o: that are copied. */
+struct perf_event_attr attr_switch(enum attr_switch kind, const struct attr_opts *o,
+				   uint64_t tracepoint);
+
 /* perf_event_open(2): a descriptor or -errno. What a kernel older than the attr does not
  * know is left out of *attr. */
 int attr_open(struct perf_event_attr *attr, pid_t pid, int cpu);

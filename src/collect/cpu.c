@@ -28,13 +28,16 @@
 #define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
 #define UNKNOWN_HZ 1000         /* by period */
 #define SIDE_BYTES ((size_t)256 << 10)
-#define TICK_NS INT64_C(100000000) /* between two looks at rings that are not full */
+#define SWITCH_BYTES ((size_t)4 << 20) /* of switches between threads, a CPU */
+#define TICK_NS INT64_C(100000000)     /* between two looks at rings that are not full */
 #define PROC "/proc"
 
 struct cpu {
 	struct cpu_opts opts;
 	struct cpulist online; /* when no CPUs were asked for */
 	const struct cpulist *cpus;
+	struct switches switches;
+	struct ingest_waits waits;
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct launch launch;
@@ -110,6 +113,8 @@ static int open_sampler(struct cpu *c, struct err *e)
 		.cpus = c->cpus,
 		.ring_bytes = ring_bytes(c),
 		.side_bytes = SIDE_BYTES,
+		.switches = c->switches.count ? &c->switches : NULL,
+		.switch_bytes = SWITCH_BYTES,
 	};
 
 	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);
@@ -125,6 +130,10 @@ static void choose_default(struct cpu *c)
 	struct err e;
 
 	c->opts.event_count = 1;
+	if (c->opts.has_off_cpu) { /* goes with time on the CPU */
+		c->opts.events[0] = event_cpu_clock;
+		return;
+	}
 	c->opts.events[0] = event_cycles;
 	c->opts.events[0].precise = 3; /* lessened to what is there */
 	attr = attr_sampling(&c->opts.events[0], &o);
@@ -159,6 +168,41 @@ static int choose_cpus(struct cpu *c, struct err *e)
 	return 0;
 }
 
+/* Events that are only sampled while their thread is on a CPU. */
+static uint64_t running_events(const struct cpu *c)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		if (c->opts.events[i].is_clock || c->opts.events[i].type == PERF_TYPE_HARDWARE)
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+static int find_switches(struct cpu *c, struct err *e)
+{
+	struct attr_opts o = attr_opts_of(c);
+	int rc;
+
+	if (!c->opts.has_off_cpu)
+		return 0;
+	rc = switches_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
+	if (rc < 0)
+		return rc;
+	c->waits.is_on = true;
+	c->waits.own_pid = (uint32_t)getpid();
+	c->waits.is_user_only = c->opts.is_user_only;
+	c->waits.running = running_events(c);
+	c->waits.sleep_count = procmaps_find_code(PROC "/kallsyms", switches_sleeps,
+						  INGEST_SLEEPS_MAX, c->waits.sleeps);
+	if (c->switches.has_no_stacks)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: waiting is told without stacks; root, "
+			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows them",
+			(long long)attr_sysctl("perf_event_paranoid", 2));
+	return 0;
+}
+
 static int open_events(struct cpu *c, struct err *e)
 {
 	int rc = choose_cpus(c, e);
@@ -168,7 +212,9 @@ static int open_events(struct cpu *c, struct err *e)
 	limit_frequency(&c->opts);
 	if (c->opts.event_count == 0)
 		choose_default(c);
-	rc = open_sampler(c, e);
+	rc = find_switches(c, e);
+	if (rc == 0)
+		rc = open_sampler(c, e);
 	if (rc == 0 && c->has_no_kernel)
 		log_msg(LOG_WARN, "cpu",
 			"kernel.perf_event_paranoid is %lld: only user code is sampled; root, "
@@ -196,6 +242,7 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 			  .fd_limit = file_limit() },
 		.has_cpu_label = c->opts.has_cpu_label,
 		.machine = user_stack_machine(),
+		.waits = c->waits,
 		.fetch = fetch,
 		.context = c,
 	};
@@ -362,8 +409,10 @@ static int start(struct cpu *c, struct err *e)
 			rc = err_nomem(e);
 	if (rc == 0 && c->launch.pid && tell_command(c) < 0)
 		rc = err_nomem(e);
-	if (rc == 0 && (c->opts.is_all || c->opts.pid_count))
+	if (rc == 0 && (c->opts.is_all || c->opts.pid_count)) {
 		sampler_enable(c->sampler);
+		ingest_begin_waits(c->ingest, (uint64_t)clock_mono_ns());
+	}
 	if (rc < 0 || !c->launch.pid)
 		return rc;
 	rc = launch_start(&c->launch, c->opts.argv[0], e);
@@ -433,17 +482,19 @@ static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
 int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 {
 	struct cpu_result r = { .start_ns = clock_wall_ns() };
-	int64_t start_ns = clock_mono_ns();
+	int64_t start_ns = clock_mono_ns(), end_ns;
 	struct rusage own;
 	int rc = start(c, e);
 
 	if (rc < 0)
 		return rc;
 	rc = loop(c, c->opts.duration_ns ? start_ns + c->opts.duration_ns : 0, &r);
-	r.duration_ns = clock_mono_ns() - start_ns;
+	end_ns = clock_mono_ns();
+	r.duration_ns = end_ns - start_ns;
 	sampler_disable(c->sampler);
 	if (rc == 0)
 		rc = sampler_drain(c->sampler, c->ingest, true);
+	ingest_end_waits(c->ingest, (uint64_t)end_ns);
 	if (rc == 0)
 		rc = ingest_finish(c->ingest);
 	watch_close(&c->watch);
@@ -487,6 +538,16 @@ size_t cpu_event_count(const struct cpu *c)
 size_t cpu_cpu_count(const struct cpu *c)
 {
 	return c->cpus->count;
+}
+
+bool cpu_has_wait_stacks(const struct cpu *c)
+{
+	return c->switches.count && !c->switches.has_no_stacks;
+}
+
+bool cpu_has_wait_states(const struct cpu *c)
+{
+	return c->switches.count && !c->switches.has_no_states;
 }
 
 bool cpu_has_kernel(const struct cpu *c)

@@ -34,6 +34,7 @@ struct cpu_opts {
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label;
+	bool has_off_cpu;           /* waiting is told, too: the sample type offcpu/nanoseconds */
 	const struct cpulist *cpus; /* only these; NULL: all that run; borrowed */
 
 	/* Who: one of the three. Borrowed. */
@@ -89,6 +90,9 @@ const struct event *cpu_event(const struct cpu *c, size_t i);
 size_t cpu_event_count(const struct cpu *c);
 size_t cpu_cpu_count(const struct cpu *c);
 bool cpu_has_kernel(const struct cpu *c);
+/* What was to be had of waiting: where, why. */
+bool cpu_has_wait_stacks(const struct cpu *c);
+bool cpu_has_wait_states(const struct cpu *c);
 uint64_t cpu_frequency(const struct cpu *c);   /* 0: by period */
 uint32_t cpu_stack_bytes(const struct cpu *c); /* copied; less than asked for in small rings */
 

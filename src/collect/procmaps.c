@@ -183,3 +183,41 @@ uint64_t procmaps_kernel_start(const char *path)
 			return strtoull(line, NULL, 16);
 	return 0;
 }
+
+static bool is_one_of(const char *line, const char *const *names)
+{
+	const char *name = strchr(line, ' ');
+	size_t len;
+
+	name = name && name[1] ? name + 3 : "";
+	len = strcspn(name, "\t\n");
+	for (; *names; names++)
+		if (strlen(*names) == len && memcmp(*names, name, len) == 0)
+			return true;
+	return false;
+}
+
+size_t procmaps_find_code(const char *path, const char *const *names, size_t cap,
+			  struct ingest_code *ret)
+{
+	CLEANUP(close_file) FILE *f = fopen(path, "re");
+	size_t wanted = 0, count = 0;
+	bool is_open = false; /* the end of the last one is not known */
+	char line[512];
+
+	while (names[wanted])
+		wanted++;
+	while (f && (count < wanted || is_open) && fgets(line, sizeof line, f)) {
+		uint64_t address = strtoull(line, NULL, 16);
+
+		if (is_open && address > ret[count - 1].start) {
+			ret[count - 1].end = address;
+			is_open = false;
+		}
+		if (count < cap && address && is_one_of(line, names)) {
+			ret[count++] = (struct ingest_code){ address, address };
+			is_open = true;
+		}
+	}
+	return count;
+}

@@ -24,4 +24,9 @@ int procmaps_tell_all(struct ingest *in, const char *proc, struct err *e) MUST_C
 /* The lowest address of the kernel's code in a file like /proc/kallsyms; 0: it is not told. */
 uint64_t procmaps_kernel_start(const char *path);
 
+/* The functions of these names in such a file, to ret[0..cap); returns how many it tells. names:
+ * ends with NULL. */
+size_t procmaps_find_code(const char *path, const char *const *names, size_t cap,
+			  struct ingest_code *ret);
+
 #endif

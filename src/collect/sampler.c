@@ -25,18 +25,24 @@ struct source {
 	uint64_t released; /* ring.tail when it was given back last */
 };
 
+/* The rings of a CPU. Those that tell of processes come first at equal times. */
+enum lane { LANE_SIDE, LANE_SAMPLES, LANE_SWITCHES, LANES };
+
 struct sampler {
 	struct sampler_opts opts;
 	struct perf_event_attr *attrs; /* [event_count]; owned */
 	struct perf_event_attr side;
 	struct record_shape shape, side_shape;
-	struct source *sources; /* [2 * cpus]: side bands, then sampling rings; owned */
-	size_t cpu_count;
+	struct switches switches;
+	struct record_shape switch_shapes[ATTR_SWITCHES]; /* of switches.attrs */
+	struct source *sources; /* [lanes * cpus]: by lane, then CPU; owned */
+	size_t cpu_count, source_count;
 	struct order order;
 	struct map by_id; /* event number of PERF_SAMPLE_IDENTIFIER */
 	int *fds;         /* [fd_count] attached events: sampling ones */
 	int *side_fds;    /* [side_count] */
-	size_t fd_count, fd_cap, side_count, side_cap;
+	int *switch_fds;  /* [switch_count] */
+	size_t fd_count, fd_cap, side_count, side_cap, switch_count, switch_cap;
 	uint64_t lost; /* samples, told by records */
 };
 
@@ -65,6 +71,13 @@ static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
 	s->shape = shape_of(&s->attrs[0]);
 	s->side = attr_side_band(&s->opts.attr);
 	s->side_shape = shape_of(&s->side);
+	for (size_t i = 0; i < s->switches.count; i++) {
+		struct perf_event_attr *attr = &s->switches.attrs[i];
+
+		if (attr->sample_stack_user > s->opts.attr.stack_bytes)
+			attr->sample_stack_user = s->opts.attr.stack_bytes;
+		s->switch_shapes[i] = shape_of(attr);
+	}
 	return 0;
 }
 
@@ -85,7 +98,7 @@ static int open_source(struct source *source, const struct attr_opts *o, uint32_
 
 static void close_sources(struct sampler *s)
 {
-	for (size_t i = 0; s->sources && i < 2 * s->cpu_count; i++) {
+	for (size_t i = 0; s->sources && i < s->source_count; i++) {
 		ring_close(&s->sources[i].ring);
 		if (s->sources[i].fd >= 0)
 			close(s->sources[i].fd);
@@ -95,12 +108,14 @@ static void close_sources(struct sampler *s)
 
 static int open_all_sources(struct sampler *s, struct err *e)
 {
+	const size_t bytes[LANES] = { [LANE_SIDE] = s->opts.side_bytes,
+				      [LANE_SAMPLES] = s->opts.ring_bytes,
+				      [LANE_SWITCHES] = s->opts.switch_bytes };
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < 2 * s->cpu_count; i++)
+	for (size_t i = 0; rc == 0 && i < s->source_count; i++)
 		rc = open_source(&s->sources[i], &s->opts.attr,
-				 s->opts.cpus->cpus[i % s->cpu_count],
-				 i < s->cpu_count ? s->opts.side_bytes : s->opts.ring_bytes, e);
+				 s->opts.cpus->cpus[i % s->cpu_count], bytes[i / s->cpu_count], e);
 	return rc;
 }
 
@@ -126,6 +141,8 @@ static int open_sources(struct sampler *s, struct err *e)
 		s->opts.ring_bytes /= 2;
 		if (s->opts.side_bytes > s->opts.ring_bytes)
 			s->opts.side_bytes = s->opts.ring_bytes;
+		if (s->opts.switch_bytes > s->opts.ring_bytes)
+			s->opts.switch_bytes = s->opts.ring_bytes;
 		rc = open_all_sources(s, e);
 	}
 	if (rc == -EPERM)
@@ -150,13 +167,16 @@ int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no
 		return err_nomem(e);
 	s->opts = *o;
 	s->cpu_count = o->cpus->count;
+	if (o->switches)
+		s->switches = *o->switches;
+	s->source_count = (o->switches ? LANES : LANE_SWITCHES) * s->cpu_count;
 	s->attrs = calloc(o->event_count, sizeof *s->attrs);
-	s->sources = calloc(2 * s->cpu_count, sizeof *s->sources);
+	s->sources = calloc(s->source_count, sizeof *s->sources);
 	if (!s->attrs || !s->sources) {
 		err_nomem(e);
 		goto fail;
 	}
-	for (size_t i = 0; i < 2 * s->cpu_count; i++)
+	for (size_t i = 0; i < s->source_count; i++)
 		s->sources[i].fd = -1;
 	rc = open_sources(s, e);
 	if (rc == 0)
@@ -179,11 +199,14 @@ void sampler_free(struct sampler *s)
 		close(s->fds[i]);
 	for (size_t i = 0; i < s->side_count; i++)
 		close(s->side_fds[i]);
+	for (size_t i = 0; i < s->switch_count; i++)
+		close(s->switch_fds[i]);
 	close_sources(s);
 	order_fini(&s->order);
 	map_fini(&s->by_id);
 	free(s->fds);
 	free(s->side_fds);
+	free(s->switch_fds);
 	free(s->sources);
 	free(s->attrs);
 	free(s);
@@ -220,46 +243,70 @@ static int open_event(struct perf_event_attr *attr, const char *name, pid_t tid,
 	return fd;
 }
 
-static int remember(struct sampler *s, int fd, size_t event, struct err *e)
+/* Samples of an event that is not alone in its ring are told apart by its id. */
+static int remember_id(struct sampler *s, int fd, size_t number, const char *name, struct err *e)
 {
 	uint64_t id;
 
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return err_errno(e, "event '%s'", name);
+	return map_put(&s->by_id, id, (uint32_t)number) < 0 ? err_nomem(e) : 0;
+}
+
+static int attach_side(struct sampler *s, pid_t tid, size_t cpu, struct err *e)
+{
+	int fd = open_event(&s->side, "dummy", tid, s->opts.cpus->cpus[cpu], &s->sources[cpu], e);
+
+	if (fd < 0)
+		return fd;
+	if (append_fd(&s->side_fds, &s->side_count, &s->side_cap, fd) == 0)
+		return 0;
+	close(fd);
+	return err_nomem(e);
+}
+
+static int attach_sampling(struct sampler *s, size_t event, pid_t tid, size_t cpu, struct err *e)
+{
+	const char *name = s->opts.events[event].name;
+	int fd = open_event(&s->attrs[event], name, tid, s->opts.cpus->cpus[cpu],
+			    &s->sources[LANE_SAMPLES * s->cpu_count + cpu], e);
+
+	if (fd < 0)
+		return fd;
 	if (append_fd(&s->fds, &s->fd_count, &s->fd_cap, fd) < 0) {
 		close(fd);
 		return err_nomem(e);
 	}
-	if (!s->opts.attr.has_identifier)
-		return 0;
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
-		return err_errno(e, "event '%s'", s->opts.events[event].name);
-	return map_put(&s->by_id, id, (uint32_t)event) < 0 ? err_nomem(e) : 0;
+	return s->opts.attr.has_identifier ? remember_id(s, fd, event, name, e) : 0;
+}
+
+static int attach_switch(struct sampler *s, size_t i, pid_t tid, size_t cpu, struct err *e)
+{
+	static const char name[] = "context switches";
+	int fd = open_event(&s->switches.attrs[i], name, tid, s->opts.cpus->cpus[cpu],
+			    &s->sources[LANE_SWITCHES * s->cpu_count + cpu], e);
+
+	if (fd < 0)
+		return fd;
+	if (append_fd(&s->switch_fds, &s->switch_count, &s->switch_cap, fd) < 0) {
+		close(fd);
+		return err_nomem(e);
+	}
+	return remember_id(s, fd, i, name, e);
 }
 
 int sampler_attach(struct sampler *s, pid_t tid, struct err *e)
 {
-	for (size_t i = 0; i < s->cpu_count; i++) {
-		uint32_t cpu = s->opts.cpus->cpus[i];
-		int fd = open_event(&s->side, "dummy", tid, cpu, &s->sources[i], e);
+	int rc = 0;
 
-		if (fd < 0)
-			return fd;
-		if (append_fd(&s->side_fds, &s->side_count, &s->side_cap, fd) < 0) {
-			close(fd);
-			return err_nomem(e);
-		}
-		for (size_t j = 0; j < s->opts.event_count; j++) {
-			int rc;
-
-			fd = open_event(&s->attrs[j], s->opts.events[j].name, tid, cpu,
-					&s->sources[s->cpu_count + i], e);
-			if (fd < 0)
-				return fd;
-			rc = remember(s, fd, j, e);
-			if (rc < 0)
-				return rc;
-		}
+	for (size_t cpu = 0; rc == 0 && cpu < s->cpu_count; cpu++) {
+		rc = attach_side(s, tid, cpu, e);
+		for (size_t i = 0; rc == 0 && i < s->switches.count; i++)
+			rc = attach_switch(s, i, tid, cpu, e);
+		for (size_t i = 0; rc == 0 && i < s->opts.event_count; i++)
+			rc = attach_sampling(s, i, tid, cpu, e);
 	}
-	return 0;
+	return rc;
 }
 
 void sampler_enable_side(struct sampler *s)
@@ -270,6 +317,8 @@ void sampler_enable_side(struct sampler *s)
 
 void sampler_enable(struct sampler *s)
 {
+	for (size_t i = 0; i < s->switch_count; i++)
+		ioctl(s->switch_fds[i], PERF_EVENT_IOC_ENABLE, 0);
 	for (size_t i = 0; i < s->fd_count; i++)
 		ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0);
 }
@@ -278,13 +327,15 @@ void sampler_disable(struct sampler *s)
 {
 	for (size_t i = 0; i < s->fd_count; i++)
 		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->switch_count; i++)
+		ioctl(s->switch_fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	for (size_t i = 0; i < s->side_count; i++)
 		ioctl(s->side_fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
 size_t sampler_fd_count(const struct sampler *s)
 {
-	return 2 * s->cpu_count;
+	return s->source_count;
 }
 
 int sampler_fd(const struct sampler *s, size_t i)
@@ -297,14 +348,22 @@ uint32_t sampler_stack_bytes(const struct sampler *s)
 	return s->opts.attr.stack_bytes;
 }
 
-static bool is_side(const struct sampler *s, uint32_t source)
+static enum lane lane_of(const struct sampler *s, uint32_t source)
 {
-	return source < s->cpu_count;
+	return (enum lane)(source / s->cpu_count);
 }
 
+/* What all records of a source have the same. */
 static const struct record_shape *shape_for(const struct sampler *s, uint32_t source)
 {
-	return is_side(s, source) ? &s->side_shape : &s->shape;
+	switch (lane_of(s, source)) {
+	case LANE_SIDE:
+		return &s->side_shape;
+	case LANE_SWITCHES:
+		return &s->switch_shapes[0];
+	default:
+		return &s->shape;
+	}
 }
 
 /* The time of a source's next record; false: it has none. */
@@ -324,7 +383,7 @@ static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
 static int gather(struct sampler *s)
 {
 	s->order.count = 0;
-	for (uint32_t i = (uint32_t)(2 * s->cpu_count); i > 0; i--) {
+	for (uint32_t i = (uint32_t)s->source_count; i > 0; i--) {
 		uint64_t time;
 
 		ring_refresh(&s->sources[i - 1].ring);
@@ -334,26 +393,62 @@ static int gather(struct sampler *s)
 	return 0;
 }
 
+static void count_lost(struct sampler *s, enum lane lane, uint64_t count, struct ingest *in)
+{
+	switch (lane) {
+	case LANE_SIDE:
+		ingest_count_lost_side(in, count);
+		break;
+	case LANE_SWITCHES:
+		ingest_count_lost_waits(in, count);
+		break;
+	default:
+		s->lost += count;
+		ingest_count_lost(in, count);
+	}
+}
+
+/* The number of the event that wrote the record, and what its samples look like. */
+static const struct record_shape *find_event(const struct sampler *s, uint32_t source,
+					     const unsigned char *bytes, size_t len,
+					     size_t *ret_event)
+{
+	const struct record_shape *shape = shape_for(s, source);
+	enum lane lane = lane_of(s, source);
+	uint32_t number = 0;
+	uint64_t id;
+
+	*ret_event = 0;
+	if (record_type(bytes) != PERF_RECORD_SAMPLE)
+		return shape;
+	if (lane != LANE_SWITCHES && !s->opts.attr.has_identifier)
+		return shape;
+	if (record_peek_id(shape, bytes, len, &id))
+		number = map_get(&s->by_id, id);
+	*ret_event = number;
+	if (lane != LANE_SWITCHES || number >= s->switches.count)
+		return shape;
+	*ret_event = s->switches.kinds[number];
+	return &s->switch_shapes[number];
+}
+
 static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 		   const unsigned char *bytes, size_t len)
 {
 	struct record r;
 	struct err e;
-	uint32_t event = 0;
+	size_t event;
+	const struct record_shape *shape = find_event(s, source, bytes, len, &event);
 
-	if (record_decode(&r, shape_for(s, source), bytes, len, &e) < 0) {
+	if (record_decode(&r, shape, bytes, len, &e) < 0) {
 		ingest_count_bad(in);
 		return 0;
 	}
 	r.cpu = s->opts.cpus->cpus[source % s->cpu_count];
-	if (r.type == PERF_RECORD_LOST && is_side(s, source)) {
-		ingest_count_lost_side(in, r.lost.count);
+	if (r.type == PERF_RECORD_LOST) {
+		count_lost(s, lane_of(s, source), r.lost.count, in);
 		return 0;
 	}
-	if (r.type == PERF_RECORD_LOST)
-		s->lost += r.lost.count;
-	if (r.type == PERF_RECORD_SAMPLE && s->opts.attr.has_identifier)
-		event = map_get(&s->by_id, r.identifier);
 	return ingest_record(in, &r, event);
 }
 
@@ -408,7 +503,7 @@ int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 
 	while (rc == 0 && order_first(&s->order, &first) && (is_end || first.time <= horizon))
 		rc = drain_one(s, first.source, in);
-	for (size_t i = 0; i < 2 * s->cpu_count; i++) {
+	for (size_t i = 0; i < s->source_count; i++) {
 		ring_release(&s->sources[i].ring);
 		s->sources[i].released = s->sources[i].ring.tail;
 	}

@@ -5,7 +5,9 @@
  *
  * Two rings a CPU: one that all sampling events of the CPU write to, and a side band of its
  * own for what tells of processes and mappings, so that samples that are lost never lose a
- * mapping. The rings belong to events of our own (anchors), and outlive every thread.
+ * mapping. Switches between threads, when they are asked for, have a third one: however many
+ * there are, they never lose a sample. The rings belong to events of our own (anchors), and outlive
+ * every thread.
  *
  * Records stay in their rings until they are older than SAMPLER_LAG_NS, because another CPU
  * may still be writing an earlier one.
@@ -22,6 +24,7 @@
 #include "base/macros.h"
 #include "collect/attr.h"
 #include "collect/cpulist.h"
+#include "collect/switches.h"
 #include "perf/ingest.h"
 
 #define SAMPLER_LAG_NS INT64_C(2000000) /* far more than a CPU needs to write one record */
@@ -33,6 +36,9 @@ struct sampler_opts {
 	const struct cpulist *cpus; /* borrowed */
 	size_t ring_bytes;          /* of each sampling ring; a power of two */
 	size_t side_bytes;          /* of each side band; a power of two */
+
+	const struct switches *switches; /* NULL: are not told; borrowed until sampler_new ends */
+	size_t switch_bytes;             /* of each ring of theirs; a power of two */
 };
 
 struct sampler;

@@ -5,37 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf/chain.h"
-#include "perf/climb.h"
-#include "perf/pending.h"
-#include "perf/tables.h"
-#include "perf/tasks.h"
-
-#define MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
-#define PENDING_BYTES ((size_t)64 << 20) /* of samples that wait */
-
-struct ingest {
-	struct ingest_opts opts;
-	struct profile *profile;
-	struct tasks *tasks;
-	struct dsos *dsos;
-	struct climb *climb;
-	struct tables *tables;
-	struct user_stacks *user;
-	struct pending pending;
-	struct ingest_counts counts;
-	struct {
-		size_t type; /* index of the sample type */
-		uint64_t period;
-	} events[PROFILE_MAX_TYPES];
-	size_t event_count;
-	struct {
-		uint32_t pid, tid, comm, cpu; /* string ids of label keys */
-	} keys;
-	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
-	bool has_main;     /* that program's file is known */
-	struct stack_frame frames[MAX_CHAIN + USER_STACK_MAX];
-};
+#include "perf/ingest_inside.h"
 
 static void add_types(struct ingest *in, const struct ingest_event *events, size_t count)
 {
@@ -76,6 +46,8 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	if (!in->user)
 		goto fail;
 	add_types(in, events, event_count);
+	if (o->waits.is_on)
+		waits_init(&in->waits, in->profile);
 	return in;
 
 fail:
@@ -88,6 +60,7 @@ void ingest_free(struct ingest *in)
 	if (!in)
 		return;
 	pending_fini(&in->pending);
+	waits_fini(&in->waits);
 	user_stacks_free(in->user);
 	tables_free(in->tables);
 	climb_free(in->climb);
@@ -96,8 +69,7 @@ void ingest_free(struct ingest *in)
 	free(in);
 }
 
-/* The thread, after what is known of a process that no record told of. */
-static uint32_t get_thread(struct ingest *in, uint32_t pid, uint32_t tid)
+uint32_t ingest_thread(struct ingest *in, uint32_t pid, uint32_t tid)
 {
 	bool is_new;
 	uint32_t i = tasks_get(in->tasks, pid, tid, &is_new);
@@ -122,7 +94,7 @@ static uint32_t make_labels(struct ingest *in, const struct thread *t)
 	return profile_add_labels(in->profile, labels, count);
 }
 
-static uint32_t get_labels(struct ingest *in, struct thread *t, uint32_t cpu)
+uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu)
 {
 	if (t->labels && (t->cpu == cpu || !in->opts.has_cpu_label))
 		return t->labels;
@@ -146,10 +118,8 @@ static size_t cut_garbage(const struct stack_frame *frames, size_t count, struct
 	return n;
 }
 
-/* The user's part of the chain is only used when the sample brings no stack to walk. false:
- * has to wait. */
-static bool collect_frames(struct ingest *in, const struct record *r,
-			   struct user_stack_owner *owner, size_t *ret_count)
+bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack_owner *owner,
+		    size_t *ret_count)
 {
 	const struct record_sample *s = &r->sample;
 	size_t n = chain_frames(s->chain, r->misc, in->frames);
@@ -183,19 +153,21 @@ static int commit(struct ingest *in, const struct record *r, size_t count,
 	return profile_error(in->profile);
 }
 
-/* Samples that waited, as long as the first one does not have to any more. must: until there
- * are no more than so many bytes. */
-static int retry(struct ingest *in, size_t must)
+int ingest_retry(struct ingest *in, size_t must)
 {
 	const struct pending_sample *s;
 	int rc = 0;
 
 	while (rc == 0 && (s = pending_first(&in->pending))) {
-		struct user_stack_owner owner = { .maps = s->maps, .pid = s->pid };
+		struct user_stack_owner owner = { .maps = s->maps,
+						  .pid = s->pid,
+						  .is_uncounted = s->is_wait };
 		size_t count;
 
-		if (collect_frames(in, &s->record, &owner, &count)) {
-			rc = commit(in, &s->record, count, &owner, s->labels, s->event);
+		if (ingest_collect(in, &s->record, &owner, &count)) {
+			rc = s->is_wait
+				     ? ingest_commit_wait(in, s, count, &owner)
+				     : commit(in, &s->record, count, &owner, s->labels, s->event);
 			pending_drop(&in->pending);
 		} else if (in->pending.bytes <= must || !tables_collect(in->tables, true)) {
 			break;
@@ -206,7 +178,7 @@ static int retry(struct ingest *in, size_t must)
 
 static int add_sample(struct ingest *in, const struct record *r, size_t event)
 {
-	uint32_t index = get_thread(in, r->pid, r->tid);
+	uint32_t index = ingest_thread(in, r->pid, r->tid);
 	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
 	uint32_t labels;
@@ -215,18 +187,21 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
-	labels = get_labels(in, t, r->cpu);
+	if (in->opts.waits.running >> event & 1)
+		ingest_see_running(in, t, r->time);
+	labels = ingest_labels(in, t, r->cpu);
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
 	owner.splice = &t->splice;
-	if (collect_frames(in, r, &owner, &count))
+	if (ingest_collect(in, r, &owner, &count))
 		return commit(in, r, count, &owner, labels, event);
-	if (pending_put(&in->pending, &(struct pending_sample){ .record = *r,
-								.maps = owner.maps,
-								.pid = owner.pid,
-								.labels = labels,
-								.event = event }) < 0)
+	if (!pending_put(&in->pending, &(struct pending_sample){ .record = *r,
+								 .maps = owner.maps,
+								 .pid = owner.pid,
+								 .labels = labels,
+								 .event = event }))
 		return -ENOMEM;
-	return in->pending.bytes > PENDING_BYTES ? retry(in, PENDING_BYTES / 2) : 0;
+	return in->pending.bytes > INGEST_PENDING_BYTES ? ingest_retry(in, INGEST_PENDING_BYTES / 2)
+							: 0;
 }
 
 /* The tools of pprof's family take the first mapping for the main program. It would be the
@@ -262,7 +237,7 @@ static int add_map(struct ingest *in, const struct record *r)
 	if (id.kind == DSO_VDSO)
 		v.offset = 0;
 	v.dso = dsos_add(in->dsos, &id);
-	if (v.dso == DSO_NONE || get_thread(in, m->pid, m->tid) == TASKS_NONE)
+	if (v.dso == DSO_NONE || ingest_thread(in, m->pid, m->tid) == TASKS_NONE)
 		return -ENOMEM;
 	if (id.kind == DSO_FILE && m->pid == in->main_pid)
 		put_main_first(in, &v);
@@ -274,7 +249,7 @@ static int add_comm(struct ingest *in, const struct record *r)
 	const struct record_comm *c = &r->comm;
 	int rc;
 
-	if (get_thread(in, c->pid, c->tid) == TASKS_NONE)
+	if (ingest_thread(in, c->pid, c->tid) == TASKS_NONE)
 		return -ENOMEM;
 	rc = tasks_name(in->tasks, c->pid, c->tid, (const char *)c->name.bytes, c->name.len);
 	if (r->misc & PERF_RECORD_MISC_COMM_EXEC && !in->main_pid)
@@ -284,17 +259,25 @@ static int add_comm(struct ingest *in, const struct record *r)
 	return rc;
 }
 
-static int add_fork(struct ingest *in, const struct record_task *t)
+static int add_fork(struct ingest *in, const struct record *r)
 {
-	if (get_thread(in, t->ppid, t->ptid) == TASKS_NONE)
+	const struct record_task *t = &r->task;
+	int rc;
+
+	if (ingest_thread(in, t->ppid, t->ptid) == TASKS_NONE)
 		return -ENOMEM;
-	return tasks_fork(in->tasks, t->pid, t->tid, t->ppid, t->ptid);
+	rc = tasks_fork(in->tasks, t->pid, t->tid, t->ppid, t->ptid);
+	if (rc == 0)
+		ingest_wait_of_new(in, r);
+	return rc;
 }
 
 int ingest_record(struct ingest *in, const struct record *r, size_t event)
 {
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
+		if (event >= INGEST_LEAVE && event <= INGEST_FOUND)
+			return ingest_wait_sample(in, r, event);
 		return add_sample(in, r, event < in->event_count ? event : 0);
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
@@ -302,10 +285,14 @@ int ingest_record(struct ingest *in, const struct record *r, size_t event)
 	case PERF_RECORD_COMM:
 		return add_comm(in, r);
 	case PERF_RECORD_FORK:
-		return add_fork(in, &r->task);
+		return add_fork(in, r);
 	case PERF_RECORD_EXIT:
+		ingest_wait_of_ended(in, r);
 		tasks_exit(in->tasks, r->task.tid);
 		return 0;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return ingest_switch(in, r);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		in->counts.lost += r->lost.count;
@@ -350,18 +337,19 @@ const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count)
 
 int ingest_poll(struct ingest *in)
 {
-	return tables_collect(in->tables, false) ? retry(in, SIZE_MAX) : 0;
+	return tables_collect(in->tables, false) ? ingest_retry(in, SIZE_MAX) : 0;
 }
 
 int ingest_finish(struct ingest *in)
 {
 	static const char name[] = "[lost]";
-	int rc = retry(in, 0);
+	int rc = ingest_retry(in, 0);
 	int64_t values[PROFILE_MAX_TYPES] = { (int64_t)in->counts.lost };
 	uint32_t node;
 
 	in->counts.unknown = climb_unknown(in->climb);
 	in->counts.user = *user_stacks_counts(in->user);
+	in->counts.waits = in->waits.counts;
 	if (rc < 0 || in->counts.lost == 0)
 		return rc;
 	node = profile_push(in->profile, 0,

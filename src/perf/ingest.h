@@ -22,6 +22,9 @@
 #include "perf/dso.h"
 #include "perf/record.h"
 #include "perf/user_stack.h"
+#include "perf/waits.h"
+
+#define INGEST_SLEEPS_MAX 4
 
 /* What the samples of one event count. */
 struct ingest_event {
@@ -29,11 +32,39 @@ struct ingest_event {
 	uint64_t period;         /* of a sample that tells none */
 };
 
+/* Samples that tell of waiting, in place of an event's number. */
+enum {
+	INGEST_LEAVE = PROFILE_MAX_TYPES, /* of each switch: a thread leaves its CPU */
+	INGEST_LEAVE_DEEP, /* the same of some switches, with a larger copy of the stack */
+	INGEST_WAKE,       /* a thread may run again */
+	INGEST_FOUND,      /* made up: a thread waits since the recording began */
+};
+
+/* A function: addresses [start..end). */
+struct ingest_code {
+	uint64_t start, end;
+};
+
+/* How time off the CPU is told. */
+struct ingest_waits {
+	bool is_on;              /* then the sample type offcpu/nanoseconds is added */
+	uint32_t own_pid;        /* not to be counted; 0: none */
+	uint64_t running;        /* bits of the events that are only sampled on a CPU */
+	bool is_user_only;       /* the kernel's frames are left out */
+	bool has_switch_fields;  /* the raw data of INGEST_LEAVE has, at these bytes: */
+	size_t state_at, pid_at; /* the thread's state (8 bytes) and number (4) */
+	bool has_wake_fields;
+	size_t woken_at;                              /* of INGEST_WAKE: the thread's number (4) */
+	struct ingest_code sleeps[INGEST_SLEEPS_MAX]; /* the kernel's, that waits for devices */
+	size_t sleep_count;
+};
+
 struct ingest_opts {
 	struct dsos_opts dsos; /* with the profile */
 	bool has_cpu_label;
 	unsigned max_frames; /* chains of so many frames are cut; 0: unknown */
 	uint16_t machine;    /* EM_X86_64, ...: of samples with a copy of the user's stack */
+	struct ingest_waits waits;
 
 	/* Called for a process that no record told of, to tell what is known of it by
 	 * ingest_record(). NULL: nothing is. */
@@ -50,6 +81,8 @@ struct ingest_counts {
 	uint64_t unknown;              /* user frames in no known mapping */
 	uint64_t bad;                  /* records that could not be decoded */
 	struct user_stack_counts user; /* samples with a copy of the user's stack */
+	struct waits_counts waits;
+	uint64_t lost_waits; /* records of waiting that the kernel dropped */
 };
 
 struct ingest;
@@ -71,6 +104,11 @@ int ingest_record(struct ingest *in, const struct record *r, size_t event) MUST_
 void ingest_count_lost(struct ingest *in, uint64_t count);
 void ingest_count_lost_side(struct ingest *in, uint64_t count);
 void ingest_count_bad(struct ingest *in);
+void ingest_count_lost_waits(struct ingest *in, uint64_t count);
+
+/* Since when waits of threads that run already are told, and until when. */
+void ingest_begin_waits(struct ingest *in, uint64_t time_ns);
+void ingest_end_waits(struct ingest *in, uint64_t time_ns);
 
 /* Goes on with samples that waited for something. Call now and then. */
 int ingest_poll(struct ingest *in) MUST_CHECK;

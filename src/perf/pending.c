@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "perf/pending.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +28,7 @@ static const unsigned char *keep(unsigned char **at, const unsigned char *bytes,
 	return to;
 }
 
-int pending_put(struct pending *p, const struct pending_sample *s)
+struct pending_sample *pending_put(struct pending *p, const struct pending_sample *s)
 {
 	const struct record_sample *from = &s->record.sample;
 	size_t chain = 8 * from->chain.count, regs = 8 * from->user.values.count;
@@ -39,7 +38,7 @@ int pending_put(struct pending *p, const struct pending_sample *s)
 	unsigned char *at;
 
 	if (!node)
-		return -ENOMEM;
+		return NULL;
 	node->next = NULL;
 	node->sample = *s;
 	node->bytes = bytes;
@@ -55,7 +54,7 @@ int pending_put(struct pending *p, const struct pending_sample *s)
 	p->last = &node->next;
 	p->count++;
 	p->bytes += bytes;
-	return 0;
+	return &node->sample;
 }
 
 const struct pending_sample *pending_first(const struct pending *p)

@@ -12,6 +12,7 @@
 
 #include "base/macros.h"
 #include "perf/maps.h"
+#include "perf/offcpu.h"
 #include "perf/record.h"
 
 /* A sample and whose it is. */
@@ -23,6 +24,9 @@ struct pending_sample {
 	uint32_t thread_serial; /* still the same thread if this is */
 	uint32_t labels;        /* label-set id */
 	size_t event;
+	bool is_wait;            /* of a thread that left its CPU, */
+	bool is_over;            /* and came back: */
+	struct offcpu_wait wait; /* its time */
 };
 
 /* All zero is empty. */
@@ -34,8 +38,9 @@ struct pending {
 
 void pending_fini(struct pending *p);
 
-/* Copies what the sample points to, and takes a reference of the maps. 0 or -ENOMEM. */
-int pending_put(struct pending *p, const struct pending_sample *s) MUST_CHECK;
+/* Copies what the sample points to, and takes a reference of the maps. The copy, borrowed until
+ * it is dropped; NULL: out of memory. */
+struct pending_sample *pending_put(struct pending *p, const struct pending_sample *s) MUST_CHECK;
 
 /* The first one, NULL: empty. Borrowed until pending_drop(), which takes it out. */
 const struct pending_sample *pending_first(const struct pending *p);

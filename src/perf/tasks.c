@@ -328,3 +328,15 @@ size_t tasks_count(const struct tasks *t)
 {
 	return t->thread_count;
 }
+
+size_t tasks_slots(const struct tasks *t)
+{
+	return t->thread_cap;
+}
+
+uint32_t tasks_find(const struct tasks *t, uint32_t tid)
+{
+	uint32_t i = map_get(&t->by_tid, tid);
+
+	return i == MAP_NONE ? TASKS_NONE : i;
+}

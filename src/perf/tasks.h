@@ -17,6 +17,7 @@
 #include "base/macros.h"
 #include "base/strtab.h"
 #include "perf/maps.h"
+#include "perf/offcpu.h"
 #include "unwind/splice.h"
 
 #define TASKS_NONE UINT32_MAX /* out of memory; no such task */
@@ -36,6 +37,7 @@ struct thread {
 	uint32_t serial;  /* tells the users of one slot apart */
 	bool is_used, is_ended;
 	struct splice splice; /* what is known of its stack; forgotten by exec */
+	struct offcpu offcpu; /* for the owner's use */
 };
 
 struct tasks;
@@ -49,6 +51,9 @@ void tasks_free(struct tasks *t);
  * memory.
  */
 uint32_t tasks_get(struct tasks *t, uint32_t pid, uint32_t tid, bool *ret_is_new_process);
+
+/* The index of a thread that was heard of; TASKS_NONE. */
+uint32_t tasks_find(const struct tasks *t, uint32_t tid);
 
 /* Borrowed until the next call that can make a task. */
 struct thread *tasks_thread(struct tasks *t, uint32_t index);
@@ -65,5 +70,6 @@ int tasks_map(struct tasks *t, uint32_t pid, uint32_t tid, const struct vma *v) 
 void tasks_exit(struct tasks *t, uint32_t tid);
 
 size_t tasks_count(const struct tasks *t); /* threads that are kept */
+size_t tasks_slots(const struct tasks *t); /* their indices are below; some are not used */
 
 #endif

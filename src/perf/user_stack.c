@@ -195,25 +195,28 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 
 /* What stands for the callers that are not known; FRAME_SPACE_USER: there are none. */
 static enum frame_space count_end(struct user_stacks *u, const struct unwind_stack *stack,
-				  struct maps *maps, bool is_spliced)
+				  const struct user_stack_owner *owner, bool is_spliced)
 {
+	bool counts = !owner->is_uncounted;
 	const struct vma *v;
 
 	switch (stack->end) {
 	case UNWIND_COMPLETE:
-		u->counts.complete += !is_spliced;
-		u->counts.spliced += is_spliced;
+		u->counts.complete += counts && !is_spliced;
+		u->counts.spliced += counts && is_spliced;
 		return FRAME_SPACE_USER;
 	case UNWIND_TRUNCATED:
 	case UNWIND_FULL:
-		u->counts.truncated++;
+		u->counts.truncated += counts;
 		return FRAME_SPACE_TRUNCATED;
 	case UNWIND_NO_INFO:
 	case UNWIND_BROKEN:
 		break;
 	}
+	if (!counts)
+		return FRAME_SPACE_BROKEN;
 	u->counts.broken++;
-	v = stack->count ? maps_find(maps, stack->frames[stack->count - 1].pc) : NULL;
+	v = stack->count ? maps_find(owner->maps, stack->frames[stack->count - 1].pc) : NULL;
 	if (v)
 		tables_count_end(u->tables, v);
 	return FRAME_SPACE_BROKEN;
@@ -244,7 +247,7 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 	if (is_stale(owner, &stack))
 		return true;
 	is_spliced = owner->splice && splice_stack(owner->splice, &stack);
-	end = count_end(u, &stack, owner->maps, is_spliced);
+	end = count_end(u, &stack, owner, is_spliced);
 	for (; n < stack.count; n++)
 		out[n] = (struct stack_frame){ .address = u->frames[n].pc };
 	if (end != FRAME_SPACE_USER)

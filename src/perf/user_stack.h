@@ -46,6 +46,7 @@ struct user_stack_owner {
 	uint32_t pid;
 	struct splice *splice; /* of the thread; NULL: nothing is known or learnt of it */
 	bool in_kernel;        /* the kernel ran for the thread */
+	bool is_uncounted;     /* user_stacks_counts() are of other stacks */
 };
 
 /*

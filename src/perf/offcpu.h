@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu: how long one thread was off the CPU, from what the kernel tells of its switches.
+ *
+ * A wait begins when a thread leaves its CPU, which several records tell (signals), and ends
+ * when it is back. Any of them may be lost. What follows from the others is taken: a thread
+ * that is seen to run, or that leaves again, was back; one that comes back without having
+ * left did so after it was last seen to run. Times are those of the recording's clock.
+ */
+#ifndef PERF_OFFCPU_H
+#define PERF_OFFCPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/* Why a thread is not on a CPU; the value of the label "state". */
+enum offcpu_state {
+	OFFCPU_UNKNOWN,
+	OFFCPU_SLEEPING,  /* until an event or a signal comes (S) */
+	OFFCPU_BLOCKED,   /* in the kernel, no signal ends it (D) */
+	OFFCPU_IOWAIT,    /* likewise, for a device */
+	OFFCPU_STOPPED,   /* by a signal or a debugger (T, t) */
+	OFFCPU_PREEMPTED, /* it could go on, but another thread is on the CPU */
+	OFFCPU_RUNNABLE,  /* the wait is over, but no CPU is free */
+	OFFCPU_STATES
+};
+extern const char *const offcpu_state_names[OFFCPU_STATES];
+
+/* The state that sched:sched_switch tells of a thread that leaves. Source: kernel 6.18,
+ * include/trace/events/sched.h, prev_state. */
+enum offcpu_state offcpu_state_of(int64_t prev_state);
+
+/* What tells that a thread leaves, or waits. Each comes once a wait. */
+enum offcpu_signal {
+	OFFCPU_EACH = 1,  /* the sample of each switch */
+	OFFCPU_DEEP = 2,  /* a sample with more of the stack, of some */
+	OFFCPU_OUT = 4,   /* the record of the switch itself */
+	OFFCPU_NEW = 8,   /* the thread was made: it has not run yet */
+	OFFCPU_FOUND = 16 /* found waiting when the recording began */
+};
+
+struct pending_sample;
+
+/* One thread. All zero: nothing is known of it. */
+struct offcpu {
+	uint64_t left_ns;  /* since when it waits; 0: it does not, as far as is known */
+	uint64_t woken_ns; /* 0: not yet */
+	uint64_t seen_ns;  /* when it last was on a CPU; 0: never */
+	uint32_t node;     /* its stack; 0: none */
+	uint8_t signals;   /* of this wait */
+	uint8_t state;     /* enum offcpu_state */
+	bool is_cut;       /* the stack lacks its outer end */
+	struct pending_sample *pending; /* the stack comes later; borrowed */
+};
+
+/* A wait that is over. */
+struct offcpu_wait {
+	struct offcpu before; /* as the thread was */
+	uint64_t waited_ns;   /* in its state */
+	uint64_t runnable_ns; /* then, until it was on a CPU */
+	bool is_lost;         /* what told of its begin or its end */
+};
+
+/* All return true when a wait is over by that. */
+
+/* OFFCPU_UNKNOWN: the signal tells no state. */
+bool offcpu_leave(struct offcpu *o, enum offcpu_signal signal, uint64_t time_ns,
+		  enum offcpu_state state, struct offcpu_wait *ret) MUST_CHECK;
+/* It could run from now on. */
+void offcpu_wake(struct offcpu *o, uint64_t time_ns);
+/* start_ns: since when a thread that was never heard of was waiting; 0: unknown. */
+bool offcpu_return(struct offcpu *o, uint64_t time_ns, uint64_t start_ns,
+		   struct offcpu_wait *ret) MUST_CHECK;
+/* It is on a CPU. */
+bool offcpu_seen(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret) MUST_CHECK;
+/* The recording, or the thread, ends. */
+bool offcpu_end(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret) MUST_CHECK;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits: the waits of all threads, summed in a profile by stack and state.
+ *
+ * The sample type is offcpu/nanoseconds, the label "state" one of offcpu_state_names. What has
+ * no stack is told why: "[lost stack]" its record was lost, "[waiting since before]" it waited
+ * when the recording began, "[new thread]" it had not run yet, "[no stack]" it may not be seen.
+ */
+#ifndef PERF_WAITS_H
+#define PERF_WAITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "model/profile.h"
+#include "perf/offcpu.h"
+
+struct waits_counts {
+	uint64_t waits;
+	uint64_t lost; /* of which begin or end was not told */
+	uint64_t cut;  /* whose stack lacks its outer end */
+	uint64_t ns[OFFCPU_STATES];
+};
+
+/* All zero is not ready. */
+struct waits {
+	struct profile *profile;
+	size_t type;       /* index of the sample type */
+	uint32_t key;      /* string id of "state" */
+	struct map labels; /* of (label set, state): with the state */
+	struct waits_counts counts;
+};
+
+void waits_init(struct waits *w, struct profile *p); /* adds the sample type */
+void waits_fini(struct waits *w);
+
+/* node: its stack, 0: none. labels: of the thread. Failure is the profile's. */
+void waits_add(struct waits *w, const struct offcpu_wait *wait, uint32_t node, uint32_t labels);
+
+#endif

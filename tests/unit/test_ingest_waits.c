@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/ingest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "tap.h"
+
+#define SLEEP_AT UINT64_C(0xffffffff81000100) /* in the kernel's code that waits for devices */
+#define OTHER_AT UINT64_C(0xffffffff81000900)
+
+struct bench {
+	struct profile *profile;
+	struct ingest *ingest;
+};
+
+static struct bench bench_new(void)
+{
+	static const struct ingest_event events[] = { { "cpu", "nanoseconds", 1000 } };
+	struct bench b = { .profile = profile_new() };
+	struct ingest_opts opts = {
+		.dsos = { .profile = b.profile,
+			  .fd_limit = 10,
+			  .kernel_start = 0xffffffff81000000 },
+		.waits = { .is_on = true,
+			   .own_pid = 99,
+			   .running = 1,
+			   .has_switch_fields = true,
+			   .state_at = 8,
+			   .pid_at = 4,
+			   .has_wake_fields = true,
+			   .woken_at = 4,
+			   .sleeps = { { SLEEP_AT - 16, SLEEP_AT + 16 } },
+			   .sleep_count = 1 },
+	};
+
+	b.ingest = ingest_new(&opts, events, 1);
+	return b;
+}
+
+static void feed(struct bench *b, const struct record *r, size_t event)
+{
+	CHECK_INT(ingest_record(b->ingest, r, event), 0);
+}
+
+static void sample(struct bench *b, uint64_t time, uint32_t tid, size_t event, int64_t state,
+		   uint64_t at)
+{
+	unsigned char raw[16] = { 0 };
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_KERNEL,
+			    .pid = tid,
+			    .tid = tid,
+			    .time = time };
+
+	memcpy(raw + 4, &tid, sizeof tid);
+	memcpy(raw + 8, &state, sizeof state);
+	r.sample.raw = (struct record_bytes){ raw, sizeof raw };
+	r.sample.chain = (struct record_words){ (const unsigned char *)&at, 1 };
+	feed(b, &r, event);
+}
+
+static void leave(struct bench *b, uint64_t time, uint32_t tid, int64_t state, uint64_t at)
+{
+	sample(b, time, tid, INGEST_LEAVE, state, at);
+}
+
+static void turn(struct bench *b, uint64_t time, uint32_t tid, uint16_t misc)
+{
+	struct record r = {
+		.type = PERF_RECORD_SWITCH, .misc = misc, .pid = tid, .tid = tid, .time = time
+	};
+
+	feed(b, &r, 0);
+}
+
+static void task(struct bench *b, uint32_t type, uint64_t time, uint32_t tid)
+{
+	struct record r = { .type = type, .time = time, .task = { tid, 1, tid, 1, time } };
+
+	feed(b, &r, 0);
+}
+
+static const char *label_of(const struct profile *p, size_t i, const char *key)
+{
+	size_t count;
+	const struct label *l = profile_get_labels(p, profile_get_sample(p, i).labels, &count);
+
+	for (size_t j = 0; j < count; j++)
+		if (strcmp(profile_text(p, l[j].key), key) == 0)
+			return profile_text(p, l[j].str);
+	return "";
+}
+
+/* All that was waited, as "STATE LEAF NANOSECONDS" in the order of first adding. */
+static const char *told(struct bench *b, struct buf *out)
+{
+	const struct profile *p = b->profile;
+
+	CHECK_INT(ingest_finish(b->ingest), 0);
+	for (size_t i = 0; i < profile_sample_count(p); i++) {
+		struct sample s = profile_get_sample(p, i);
+		struct location l = profile_get_location(p, profile_get_node(p, s.node).location);
+
+		if (s.values[2] == 0)
+			continue;
+		buf_printf(out, "%s%s ", out->len ? "; " : "", label_of(p, i, "state"));
+		if (l.line_count)
+			buf_put_str(out,
+				    profile_text(
+					    p, profile_get_function(p, l.lines[0].function)->name));
+		else
+			buf_printf(out, "%llx", (unsigned long long)(l.address & 0xfff));
+		buf_printf(out, " %lld", (long long)s.values[2]);
+	}
+	return out->data ? out->data : "";
+}
+
+static void bench_free(struct bench *b)
+{
+	CHECK_INT(profile_error(b->profile), 0);
+	ingest_free(b->ingest);
+	profile_free(b->profile);
+}
+
+static void test_states(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_new();
+
+	leave(&b, 100, 5, 1, OTHER_AT);
+	turn(&b, 101, 5, PERF_RECORD_MISC_SWITCH_OUT);
+	turn(&b, 110, 5, 0);
+	leave(&b, 200, 5, 2, OTHER_AT);
+	turn(&b, 220, 5, 0);
+	leave(&b, 300, 5, 2, SLEEP_AT);
+	turn(&b, 330, 5, 0);
+	leave(&b, 400, 5, 0x100, OTHER_AT);
+	turn(&b, 440, 5, 0);
+	leave(&b, 500, 5, 1, OTHER_AT);
+	sample(&b, 530, 5, INGEST_WAKE, 0, 0);
+	turn(&b, 550, 5, 0);
+	CHECK_STR(told(&b, &got), "sleeping 900 40; blocked 900 20; iowait 100 30; "
+				  "preempted 900 40; runnable 900 20");
+	CHECK_INT(ingest_counts(b.ingest)->waits.waits, 5);
+	CHECK_INT(ingest_counts(b.ingest)->waits.lost, 0);
+	CHECK_INT(profile_default_type(b.profile), 1);
+	bench_free(&b);
+}
+
+/* The idle task and the recorder itself. */
+static void test_not_counted(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_new();
+
+	leave(&b, 100, 0, 1, OTHER_AT);
+	turn(&b, 110, 0, 0);
+	leave(&b, 100, 99, 1, OTHER_AT);
+	turn(&b, 110, 99, 0);
+	CHECK_STR(told(&b, &got), "");
+	bench_free(&b);
+}
+
+static void test_lost(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_new();
+
+	turn(&b, 100, 5, PERF_RECORD_MISC_SWITCH_OUT); /* its sample is lost */
+	turn(&b, 110, 5, 0);
+	turn(&b, 130, 5, 0); /* it had left */
+	leave(&b, 200, 5, 1, OTHER_AT);
+	sample(&b, 250, 5, 0, 0, OTHER_AT); /* it runs: it was back */
+	leave(&b, 300, 5, 2, OTHER_AT);
+	leave(&b, 400, 5, 1, OTHER_AT);
+	turn(&b, 410, 5, 0);
+	CHECK_STR(told(&b, &got), "unknown [lost stack] 30; sleeping 900 60; blocked 900 100");
+	CHECK_INT(ingest_counts(b.ingest)->waits.lost, 3);
+	bench_free(&b);
+}
+
+static void test_lives(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_new();
+
+	ingest_begin_waits(b.ingest, 50);
+	turn(&b, 80, 5, 0); /* since before */
+	task(&b, PERF_RECORD_FORK, 100, 6);
+	turn(&b, 120, 6, 0);
+	leave(&b, 200, 6, 1, OTHER_AT);
+	task(&b, PERF_RECORD_EXIT, 210, 6); /* its return is lost */
+	leave(&b, 300, 5, 2, OTHER_AT);
+	ingest_end_waits(b.ingest, 400);
+	CHECK_STR(told(&b, &got), "unknown [waiting since before] 30; runnable [new thread] 20; "
+				  "sleeping 900 10; blocked 900 100");
+	bench_free(&b);
+}
+
+/* Threads are numbered otherwise in the kernel's data: nobody is told to be awake. */
+static void test_foreign_numbers(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_new();
+	struct record r = { .type = PERF_RECORD_SAMPLE, .pid = 5, .tid = 5, .time = 100 };
+	static const unsigned char raw[16] = { 0, 0, 0, 0, 7, 0, 0, 0, 1 };
+
+	r.sample.raw = (struct record_bytes){ raw, sizeof raw };
+	feed(&b, &r, INGEST_LEAVE);
+	sample(&b, 110, 5, INGEST_WAKE, 0, 0);
+	turn(&b, 150, 5, 0);
+	CHECK_STR(told(&b, &got), "sleeping [no stack] 50");
+	bench_free(&b);
+}
+
+int main(void)
+{
+	TAP_CASE(test_states);
+	TAP_CASE(test_not_counted);
+	TAP_CASE(test_lost);
+	TAP_CASE(test_lives);
+	TAP_CASE(test_foreign_numbers);
+	return tap_done();
+}
