@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh BUILD: installs into an empty folder; everything is there and works from there.
+set -u
+build=$1
+root=$(mktemp -d) || exit 1
+trap 'rm -rf "$root"' EXIT
+count=0
+bad=0
+
+# check NAME COMMAND...: one TAP line.
+check() {
+	count=$((count + 1))
+	name=$1
+	shift
+	if "$@" >"$root/words" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		cat "$root/words" >&2
+		bad=1
+	fi
+}
+
+# one NAME: the only installed file with this path ending.
+one() {
+	found=$(find "$root/tree" -path "*/$1")
+	[ -f "$found" ] || echo "$1: '$found'"
+	[ -f "$found" ]
+}
+
+has_pages() {
+	for command in $("$auger" --complete | cut -f 1); do
+		one "man1/auger-$command.1" || return 1
+	done
+	one man1/auger.1
+}
+
+# The version stands in one place.
+has_one_version() {
+	package=$(dirname "$(find "$root/tree" -name auger.pc)")
+	[ "auger $(PKG_CONFIG_PATH=$package pkg-config --modversion auger)" = "$("$auger" --version)" ]
+}
+
+check "meson install" meson install -C "$build" --no-rebuild --destdir "$root/tree"
+auger=$(find "$root/tree" -path '*/bin/auger')
+check "auger --version" "$auger" --version
+check "pkg-config knows the version" has_one_version
+check "bash completion" one bash-completion/completions/auger
+check "licence" one doc/auger/LICENSE
+if [ -e "$build/docs/auger.1" ]; then
+	check "a man page for each command" has_pages
+fi
+echo "1..$count"
+exit $bad
