@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/rows.h"
 #include "base/strtab.h"
+#include "format/frame.h"
 
 #define NO_COMM STRTAB_NONE
 #define MAX_BYTES ((size_t)4 << 30) /* a long name in a deep stack makes much of little */
@@ -86,29 +87,21 @@ static uint32_t make_name(struct writer *w, struct str from, char blank)
 
 static uint32_t function_name(struct writer *w, uint32_t id)
 {
-	const struct function *fn = profile_get_function(w->p, id);
 	uint32_t *name = &w->functions[id];
 
 	if (*name == STRTAB_NONE)
-		*name = make_name(w, profile_get_str(w->p, fn->name ? fn->name : fn->system_name),
-				  ' ');
+		*name = make_name(w, frame_function_name(w->p, id), ' ');
 	return *name;
 }
 
-/* "[libc.so.6]", "[unknown]"; what is in brackets already stays as it is. */
 static uint32_t module_name(struct writer *w, uint32_t mapping)
 {
-	const char *path = profile_text(w->p, profile_get_mapping(w->p, mapping)->path);
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	CLEANUP(buf_fini) struct buf name = { 0 };
 
-	if (*base && *base != '[')
-		buf_printf(&name, "[%s]", base);
-	else
-		buf_put_str(&name, base);
+	frame_put_module_name(w->p, mapping, &name);
 	if (buf_error(&name) < 0)
 		return STRTAB_NONE;
-	return make_name(w, (struct str){ name.data ? name.data : "", name.len }, ' ');
+	return make_name(w, (struct str){ name.data, name.len }, ' ');
 }
 
 static struct node *get_node(const struct writer *w, uint32_t id)

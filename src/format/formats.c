@@ -5,16 +5,21 @@
 
 #include "base/macros.h"
 #include "format/folded.h"
+#include "format/gperftools.h"
 #include "format/perfscript.h"
 #include "format/pprof.h"
 
 /* Text formats come last: their detection is the weakest. */
+/* clang-format off */
 const struct format *const formats[] = {
 	&format_pprof,
+	&format_gperftools,
+	&format_gperftools_symbols,
 	&format_perfscript,
 	&format_folded,
 	NULL,
 };
+/* clang-format on */
 
 const struct format *format_find(const char *name)
 {

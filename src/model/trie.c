@@ -87,14 +87,14 @@ static int make_room(struct trie *t)
 
 uint32_t trie_push(struct trie *t, uint32_t parent, uint32_t location)
 {
-	uint32_t *slot = find_slot(t, parent, location);
+	uint32_t id = *find_slot(t, parent, location);
 
-	if (*slot)
-		return *slot;
+	if (id)
+		return id;
 	if (make_room(t) < 0)
 		return TRIE_NONE;
-	slot = find_slot(t, parent, location);
-	t->nodes[t->count] = (struct stack_node){ parent, location };
-	*slot = (uint32_t)t->count;
-	return (uint32_t)t->count++;
+	id = (uint32_t)t->count++;
+	*find_slot(t, parent, location) = id;
+	t->nodes[id] = (struct stack_node){ parent, location };
+	return id;
 }

@@ -10,28 +10,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export LC_ALL=C TZ=UTC HOME="$work" PPROF_TMPDIR="$work"
 message=perftools.profiles.Profile
-count=0
-bad=0
-
-# result NAME STATUS: one TAP line.
-result() {
-	count=$((count + 1))
-	if [ "$2" -eq 0 ]; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		bad=1
-	fi
-}
-
-skip() {
-	count=$((count + 1))
-	echo "ok $count - $1 # SKIP $2"
-}
-
-has() {
-	command -v "$1" >/dev/null
-}
+# shellcheck source=/dev/null
+. "$tests/peers/lib.sh"
 
 raw() {
 	go tool pprof -symbolize=none -raw "$1" 2>err || cat err
@@ -44,20 +24,6 @@ peer_top() {
 		sed -n '/flat%/,$p' | sed 1d |
 		sed -E 's/^ *([0-9]+)[^ ]* +[^ ]+ +[^ ]+ +([0-9]+)[^ ]* +[^ ]+  /\2 \1 /
 			s/ \((partial-)?inline\)$//' | sort
-}
-
-our_top() {
-	"$auger" report "$1" --value "$2" -n 0 -f json | python3 -c '
-import json, sys
-sums = {}
-for row in json.load(sys.stdin)["rows"]:
-    name = row["function"]
-    if name == "[unknown]":
-        name = "[%s]" % row["module"]
-    total, own = sums.get(name, (0, 0))  # the peer puts functions of one name together
-    sums[name] = (total + row["total"], own + row["self"])
-for name, (total, own) in sums.items():
-    print(total, own, name)' | sort
 }
 
 # Writing what was read is the same for the peer; writing it again is the same byte for byte.
@@ -104,9 +70,7 @@ done
 check_rewrite folded.pb.gz "folded stacks"
 "$auger" merge --label rank "$corpus"/pprof/go_heap.pb.gz "$corpus"/pprof/go_heap.pb.gz -o merged.pb.gz
 check_rewrite merged.pb.gz "merged with labels"
-# shellcheck disable=SC2016 # it is the recorded shell's variable
-if "$auger" record -F 4999 -o record.pb.gz -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' \
-	2>err; then
+if record_shell; then
 	check_rewrite record.pb.gz recording
 	check_top record.pb.gz cpu nanoseconds recording
 else
@@ -115,5 +79,4 @@ fi
 check_top "$corpus/pprof/go_cpu.pb.gz" cpu nanoseconds go_cpu.pb.gz
 check_top "$corpus/pprof/go_heap.pb.gz" alloc_space B go_heap.pb.gz
 check_top folded.pb.gz samples count "folded stacks"
-echo "1..$count"
-exit $bad
+finish

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gperftools_maps: the mapped files that a legacy CPU profile lists behind its records, as
+ * lines of /proc/PID/maps or "start-end: path"; "build=DIR" says what $build in a path means.
+ */
+#ifndef FORMAT_GPERFTOOLS_MAPS_H
+#define FORMAT_GPERFTOOLS_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/rows.h"
+#include "model/profile.h"
+
+/* All zero is empty. */
+struct gperftools_maps {
+	struct rows ranges; /* struct range, by start */
+};
+
+void gperftools_maps_fini(struct gperftools_maps *maps);
+
+/* Adds a mapping for each line of code; lines that are no maps are skipped, as the peers do. */
+int gperftools_maps_read(struct gperftools_maps *maps, struct profile *p, struct cursor text,
+			 struct err *e) MUST_CHECK;
+
+/* The mapping of an address, 0: none. */
+uint32_t gperftools_maps_find(const struct gperftools_maps *maps, uint64_t address);
+
+/* Hexadecimal digits at the start of the text; how many, 0: there are none or too many. */
+size_t gperftools_parse_hex(const char *text, size_t len, uint64_t *ret);
+
+#endif
