@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# programs.sh PRELOAD SOURCE: real programs, sampled from within. At least 99 % of their stacks
-# must be complete. SOURCE is what the compiler compiles.
+# programs.sh PRELOAD SOURCE: real programs, sampled from within. At least 97 % of their stacks
+# must be complete: no table describes all of the assembly in libcrypto. SOURCE is what the compiler
+# compiles.
 set -u
 preload=$1
 source=$2
@@ -23,7 +24,7 @@ check() {
 	UNWIND_REPORT=$work/report LD_PRELOAD=$preload "$@" >"$work/out" 2>&1 ||
 		cat "$work/out" >&2
 	sed "s/^/$name: /" "$work/report" >&2
-	if awk -F'[ ,]+' 'NR == 1 { ok = $1 >= 100 && $3 >= 0.99 * $1 } END { exit !ok }' \
+	if awk -F'[ ,]+' 'NR == 1 { ok = $1 >= 100 && $3 >= 0.97 * $1 } END { exit !ok }' \
 		"$work/report"; then
 		echo "ok $number - $name"
 	else
