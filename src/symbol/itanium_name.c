@@ -61,21 +61,18 @@ static uint32_t binding(struct itanium *p)
 /* scope: the class. */
 static uint32_t structor(struct itanium *p, uint32_t scope, struct name_facts *facts)
 {
-	bool is_destructor = itanium_take(p, 'D');
+	bool is_destructor = itanium_take(p, 'D'), is_inherited;
 	char kind;
 
 	if (!is_destructor)
-		p->at++; /* C */
-	if (!is_destructor && itanium_take(p, 'I')) {
-		kind = itanium_peek(p);
-		p->at++;
-		itanium_type(p); /* where an inherited constructor is from */
-	} else {
-		kind = itanium_peek(p);
-		p->at++;
-	}
+		itanium_take(p, 'C');
+	is_inherited = !is_destructor && itanium_take(p, 'I');
+	kind = itanium_peek(p);
 	if (kind < '0' || kind > '5' || !scope)
 		return itanium_fail(p);
+	p->at++;
+	if (is_inherited)
+		itanium_type(p); /* from where */
 	if (facts)
 		facts->has_no_return = true;
 	return itanium_add_pair(p, is_destructor ? NODE_DTOR : NODE_CTOR, scope, 0);

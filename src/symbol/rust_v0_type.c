@@ -184,19 +184,15 @@ static void put_type_of(struct v0 *v, char tag)
 
 void v0_put_type(struct v0 *v)
 {
-	char tag = v0_peek(v);
+	char tag;
 
-	if (!v0_enter(v)) {
-		v->depth--;
-		return;
+	if (v0_enter(v)) {
+		tag = v0_take(v);
+		if (basic_type(tag))
+			v0_put(v, basic_type(tag));
+		else
+			put_type_of(v, tag);
 	}
-	v->at++;
-	if (basic_type(tag))
-		v0_put(v, basic_type(tag));
-	else if (tag)
-		put_type_of(v, tag);
-	else
-		v->bad = true;
 	v->depth--;
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Any perf map, which is also taken for a /proc/kallsyms: names lie within the text. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/macros.h"
+#include "fuzz.h"
+#include "symbol/kallsyms.h"
+#include "symbol/perfmap.h"
+
+static const uint64_t wanted[] = {
+	0,
+	1,
+	0x1000,
+	0x1008,
+	0x2000,
+	0x7f0000000000,
+	0xffffffff81000000,
+	0xffffffffc0000010,
+	UINT64_MAX,
+};
+
+static void check_name(const struct buf *text, const char *name)
+{
+	if (name)
+		FUZZ_CHECK(name >= text->data && name + strlen(name) <= text->data + text->len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct kernel_symbol symbols[ARRAY_LEN(wanted)] = { { 0 } };
+	const char *names[ARRAY_LEN(wanted)] = { 0 };
+	struct buf text = { 0 }, kernel = { 0 };
+	static int fd = -1;
+	char path[32];
+	struct err e;
+
+	if (fd < 0)
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+	FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	FUZZ_CHECK(file_write_all(fd, data, size) == 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	FUZZ_CHECK(perfmap_find(path, wanted, ARRAY_LEN(wanted), &text, names, &e) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		check_name(&text, names[i]);
+	if (kallsyms_find(path, wanted, ARRAY_LEN(wanted), &kernel, symbols, &e) == 0)
+		for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+			check_name(&kernel, symbols[i].name);
+			check_name(&kernel, symbols[i].module);
+		}
+	buf_fini(&text);
+	buf_fini(&kernel);
+	return 0;
+}
