@@ -45,7 +45,7 @@ static bool matches(const struct elf_image *image, const struct wish *wish)
 	return crc == wish->crc;
 }
 
-/* Opens the path in b when it is what is wished for; empties b. */
+/* Opens the path in b when it is what is wished for; else empties b. */
 static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *ret)
 {
 	struct err e = { 0 };
@@ -60,53 +60,53 @@ static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *r
 		if (!found)
 			elf_image_close(ret);
 	}
-	buf_clear(b);
+	if (!found)
+		buf_clear(b);
 	return found;
 }
 
 static bool try_build_id(const struct debug_search *s, const struct wish *wish,
-			 struct elf_image *ret)
+			 struct elf_image *ret, struct buf *b)
 {
 	const char *id = wish->build_id;
 	const char *roots[] = { s->root, "" };
-	struct buf b = { 0 };
 	bool found = false;
 
 	for (size_t i = s->root[0] ? 0 : 1; strlen(id) > 2 && !found && i < ARRAY_LEN(roots); i++) {
-		buf_printf(&b, "%s%s/.build-id/%.2s/%s.debug", roots[i], s->debug_dir, id, id + 2);
-		found = try_path(&b, wish, ret);
+		buf_printf(b, "%s%s/.build-id/%.2s/%s.debug", roots[i], s->debug_dir, id, id + 2);
+		found = try_path(b, wish, ret);
 	}
-	buf_fini(&b);
 	return found;
 }
 
-static size_t folder_length(const char *path)
+/* Begins a path in the folder of the binary: "/proc/12/root/usr/bin/". */
+static void put_folder(struct buf *b, const struct debug_search *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? (size_t)(slash - path) : 0;
+	buf_put_str(b, s->root);
+	buf_put(b, path, slash ? (size_t)(slash - path) + 1 : 0);
 }
 
 static bool try_link(const char *link, const struct debug_search *s, const struct wish *wish,
-		     struct elf_image *ret)
+		     struct elf_image *ret, struct buf *b)
 {
-	int folder = (int)folder_length(s->path);
-	struct buf b = { 0 };
 	bool found;
 
-	if (s->path[0] != '/')
-		return false;
-	buf_printf(&b, "%s%.*s/%s", s->root, folder, s->path, link);
-	found = try_path(&b, wish, ret);
+	put_folder(b, s, s->path);
+	buf_put_str(b, link);
+	found = try_path(b, wish, ret);
 	if (!found) {
-		buf_printf(&b, "%s%.*s/.debug/%s", s->root, folder, s->path, link);
-		found = try_path(&b, wish, ret);
+		put_folder(b, s, s->path);
+		buf_printf(b, ".debug/%s", link);
+		found = try_path(b, wish, ret);
 	}
-	if (!found) {
-		buf_printf(&b, "%s%s%.*s/%s", s->root, s->debug_dir, folder, s->path, link);
-		found = try_path(&b, wish, ret);
+	if (!found && s->path[0] == '/') {
+		buf_printf(b, "%s%s", s->root, s->debug_dir);
+		buf_put(b, s->path, (size_t)(strrchr(s->path, '/') + 1 - s->path));
+		buf_put_str(b, link);
+		found = try_path(b, wish, ret);
 	}
-	buf_fini(&b);
 	return found;
 }
 
@@ -133,49 +133,49 @@ static const char *read_link(const struct elf_image *binary, uint32_t *ret_crc)
 }
 
 bool debugfile_open(const struct elf_image *binary, const struct debug_search *s,
-		    struct elf_image *ret)
+		    struct elf_image *ret, struct buf *ret_path)
 {
 	struct wish wish = { 0 };
 	const char *link;
 
-	if (elf_build_id(binary, wish.build_id) && try_build_id(s, &wish, ret))
+	if (elf_build_id(binary, wish.build_id) && try_build_id(s, &wish, ret, ret_path))
 		return true;
 	link = read_link(binary, &wish.crc);
 	wish.has_crc = link != NULL;
-	return link && try_link(link, s, &wish, ret);
+	return link && try_link(link, s, &wish, ret, ret_path);
 }
 
-bool debugfile_open_id(const char *build_id, const struct debug_search *s, struct elf_image *ret)
+bool debugfile_open_id(const char *build_id, const struct debug_search *s, struct elf_image *ret,
+		       struct buf *ret_path)
 {
 	struct wish wish = { 0 };
 
 	snprintf(wish.build_id, sizeof wish.build_id, "%s", build_id);
 	return strspn(build_id, "0123456789abcdef") == strlen(build_id) &&
-	       try_build_id(s, &wish, ret);
+	       try_build_id(s, &wish, ret, ret_path);
 }
 
-bool debugfile_open_alt(const struct elf_image *debug, const struct debug_search *s,
-			struct elf_image *ret)
+bool debugfile_open_alt(const struct elf_image *debug, const char *path,
+			const struct debug_search *s, struct elf_image *ret)
 {
 	struct cursor c = section_cursor(debug, ".gnu_debugaltlink");
 	struct wish wish = { 0 };
 	struct buf b = { 0 };
 	size_t len = 0;
-	const char *name = cursor_cstr(&c, &len);
-	bool found = false;
+	const char *name = cursor_cstr(&c, &len), *slash = strrchr(path, '/');
+	bool found;
 
 	/* What follows the name is the build id, of at most its own maximum. */
 	for (size_t i = 0; cursor_left(&c) && i < ELF_BUILD_ID_MAX; i++)
 		snprintf(wish.build_id + 2 * i, 3, "%02x", cursor_u8(&c));
 	if (!name || !len || !wish.build_id[0])
 		return false;
-	if (name[0] == '/') {
-		buf_printf(&b, "%s%s", s->root, name);
-		found = try_path(&b, &wish, ret);
-	} else {
-		buf_printf(&b, "%s%.*s/%s", s->root, (int)folder_length(s->path), s->path, name);
-		found = try_path(&b, &wish, ret);
-	}
+	if (name[0] == '/')
+		buf_put_str(&b, s->root);
+	else
+		buf_put(&b, path, slash ? (size_t)(slash - path) + 1 : 0);
+	buf_put_str(&b, name);
+	found = try_path(&b, &wish, ret) || try_build_id(s, &wish, ret, &b);
 	buf_fini(&b);
-	return found || try_build_id(s, &wish, ret);
+	return found;
 }

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/elf_image.h"
 
 struct debug_search {
@@ -23,16 +24,17 @@ struct debug_search {
 	const char *debug_dir; /* "/usr/lib/debug" */
 };
 
-/* false: there is none. *ret is closed with elf_image_close. */
+/* false: there is none. *ret is closed with elf_image_close; its path is put into ret_path. */
 bool debugfile_open(const struct elf_image *binary, const struct debug_search *s,
-		    struct elf_image *ret);
+		    struct elf_image *ret, struct buf *ret_path);
 
 /* By build id alone, lower-case hex: for a binary that is gone. */
-bool debugfile_open_id(const char *build_id, const struct debug_search *s, struct elf_image *ret);
+bool debugfile_open_id(const char *build_id, const struct debug_search *s, struct elf_image *ret,
+		       struct buf *ret_path);
 
 /* The supplementary file that several debug files share (dwz -m), named by one of them, which
- * was opened from s->path. */
-bool debugfile_open_alt(const struct elf_image *debug, const struct debug_search *s,
-			struct elf_image *ret);
+ * was opened from path; s->path is not used. */
+bool debugfile_open_alt(const struct elf_image *debug, const char *path,
+			const struct debug_search *s, struct elf_image *ret);
 
 #endif

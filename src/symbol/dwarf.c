@@ -2,17 +2,19 @@
 #include "symbol/dwarf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "symbol/dwarf_abbrev.h"
-#include "symbol/dwarf_form.h"
 #include "symbol/dwarf_lines.h"
-#include "symbol/dwarf_names.h"
 #include "symbol/dwarf_ranges.h"
+#include "symbol/dwarf_split.h"
+#include "symbol/dwarf_unit.h"
 
 #define BUDGET_TIMES 16                  /* how often all bytes may be read */
 #define BUDGET_MORE (UINT64_C(64) << 20) /* bytes; for small files with much sharing */
 
+/* In the files of split DWARF ".dwo" follows. */
 static const char *const section_names[DWARF_SECTION_COUNT] = {
 	[DWARF_INFO] = ".debug_info",
 	[DWARF_ABBREV] = ".debug_abbrev",
@@ -37,10 +39,13 @@ bool dwarf_is_in(const struct elf_image *image)
 struct cursor dwarf_bytes(struct dwarf *d, enum dwarf_section section)
 {
 	struct unpacked *u = &d->sections[section];
+	char name[32];
 
 	if (!d->is_loaded[section]) {
 		d->is_loaded[section] = true;
-		if (unpack_section(d->image, section_names[section], u) < 0)
+		snprintf(name, sizeof name, "%s%s", section_names[section],
+			 d->is_dwo ? ".dwo" : "");
+		if (unpack_section(d->image, name, u) < 0)
 			d->bad = true;
 		d->budget += u->len * BUDGET_TIMES;
 	}
@@ -63,116 +68,37 @@ bool dwarf_spend(struct dwarf *d, uint64_t bytes)
 	return is_enough;
 }
 
-/* The header's fields behind the length. c ends with the unit. false: nothing we can read. */
-static bool read_header(struct dwarf_unit *u, struct cursor *c)
-{
-	unsigned type = UNIT_COMPILE;
-
-	u->version = cursor_u16(c);
-	if (u->version < 2 || u->version > 5)
-		return false;
-	if (u->version >= 5) {
-		type = cursor_u8(c);
-		u->address_size = cursor_u8(c);
-		u->abbrev_offset = form_read_offset(u, c);
-	} else {
-		u->abbrev_offset = form_read_offset(u, c);
-		u->address_size = cursor_u8(c);
-	}
-	if (type == UNIT_SKELETON || type == UNIT_SPLIT_COMPILE)
-		cursor_skip(c, 8); /* the id that both parts have */
-	/* Type units have no code. */
-	return !c->bad && (u->address_size == 4 || u->address_size == 8) && type != UNIT_TYPE &&
-	       type != UNIT_SPLIT_TYPE;
-}
-
-static void keep_root_value(struct dwarf_unit *u, unsigned name, struct dwarf_value v)
-{
-	switch (name) {
-	case AT_NAME:
-		u->name = v;
-		break;
-	case AT_COMP_DIR:
-		u->comp_dir = v;
-		break;
-	case AT_STMT_LIST:
-		u->has_lines = value_offset(v, &u->line_offset);
-		break;
-	case AT_LOW_PC:
-		u->root_low = v;
-		break;
-	case AT_HIGH_PC:
-		u->root_high = v;
-		break;
-	case AT_RANGES:
-		u->root_ranges = v;
-		break;
-	case AT_STR_OFFSETS_BASE:
-		value_offset(v, &u->str_offsets_base);
-		break;
-	case AT_ADDR_BASE:
-	case AT_GNU_ADDR_BASE:
-		value_offset(v, &u->addr_base);
-		break;
-	case AT_RNGLISTS_BASE:
-		value_offset(v, &u->rnglists_base);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The first entry of the unit, which says where its strings, addresses and code are. */
-static void read_root(struct dwarf_unit *u, struct cursor *c)
-{
-	struct abbrev_attr attr;
-	struct cursor shape;
-	unsigned tag;
-
-	u->str_offsets_base = u->version >= 5 ? u->offset_size * 2 : 0; /* behind the header */
-	if (!abbrev_seek(u->dwarf, u->abbrev_offset, cursor_uleb(c), &tag, &shape))
-		return;
-	while (!c->bad && abbrev_next_attr(&shape, &attr))
-		keep_root_value(u, attr.name, form_read(u, c, attr.form, attr.implicit));
-	value_address(u, u->root_low, &u->low_pc);
-}
-
 static int read_units(struct dwarf *d)
 {
-	struct cursor c = dwarf_bytes(d, DWARF_INFO);
-	const unsigned char *begin = c.at;
 	struct buf units = { 0 };
+	struct dwarf_unit u;
+	uint64_t offset = 0;
+	int rc;
 
-	while (cursor_left(&c) > 4) {
-		struct dwarf_unit u = { .dwarf = d, .offset_size = 4 };
-		uint64_t len;
-		struct cursor sub;
-
-		u.offset = (uint64_t)(c.at - begin);
-		len = cursor_u32(&c);
-		if (len == UINT32_MAX) {
-			len = cursor_u64(&c);
-			u.offset_size = 8;
-		}
-		if (len > cursor_left(&c))
-			len = cursor_left(&c); /* cut short: what is there may still be read */
-		sub = cursor_sub(&c, len);
-		u.end = (uint64_t)(c.at - begin);
-		if (!read_header(&u, &sub))
-			continue;
-		u.root = (uint64_t)(sub.at - begin);
-		read_root(&u, &sub);
-		buf_put(&units, &u, sizeof u);
-	}
+	while ((rc = dwarf_read_unit(d, &offset, NULL, &u)) >= 0)
+		if (rc > 0)
+			buf_put(&units, &u, sizeof u);
 	d->unit_count = units.len / sizeof *d->units;
 	d->units = (void *)units.data;
 	return buf_error(&units) < 0 || d->bad ? -ENOMEM : 0;
 }
 
-int dwarf_open(struct dwarf *d, const struct elf_image *image, uint64_t min_address)
+int dwarf_open(struct dwarf *d, const struct elf_image *image, const char *path,
+	       uint64_t min_address)
 {
-	*d = (struct dwarf){ .image = image, .min_address = min_address, .budget = BUDGET_MORE };
+	*d = (struct dwarf){
+		.image = image, .path = path, .min_address = min_address, .budget = BUDGET_MORE
+	};
 	return read_units(d);
+}
+
+void dwarf_open_dwo(struct dwarf *d, const struct elf_image *image, uint64_t min_address)
+{
+	*d = (struct dwarf){ .image = image,
+			     .is_dwo = true,
+			     .path = "",
+			     .min_address = min_address,
+			     .budget = BUDGET_MORE };
 }
 
 void dwarf_close(struct dwarf *d)
@@ -182,6 +108,7 @@ void dwarf_close(struct dwarf *d)
 	for (size_t i = 0; i < d->unit_count; i++)
 		dwarf_files_free(d->units[i].files);
 	free(d->units);
+	dwarf_package_free(d->package);
 	for (size_t i = 0; i < d->abbrevs.len / sizeof *abbrevs; i++)
 		dwarf_abbrevs_free(abbrevs[i]);
 	buf_fini(&d->abbrevs);

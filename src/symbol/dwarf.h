@@ -65,29 +65,37 @@ struct dwarf_value {
 };
 
 struct dwarf_files;
+struct dwarf_package;
 
 struct dwarf_unit {
-	struct dwarf *dwarf;         /* whose .debug_info it is in */
-	uint64_t offset, end;        /* in .debug_info: of the header, one past the last entry */
-	uint64_t root;               /* of its first entry */
-	uint64_t abbrev_offset;      /* in .debug_abbrev */
-	uint16_t version;            /* 2 to 5 */
-	uint8_t address_size;        /* 4 or 8 */
-	uint8_t offset_size;         /* 4 or 8 */
-	bool has_lines;              /* line_offset holds */
-	uint64_t line_offset;        /* in .debug_line */
-	uint64_t low_pc;             /* what its range lists count from */
-	uint64_t addr_base;          /* in .debug_addr */
-	uint64_t rnglists_base;      /* in .debug_rnglists */
-	uint64_t str_offsets_base;   /* in .debug_str_offsets */
-	struct dwarf_value name;     /* of its source file */
-	struct dwarf_value comp_dir; /* what relative file names start from */
+	struct dwarf *dwarf;           /* whose .debug_info it is in */
+	uint64_t offset, end;          /* in .debug_info: of the header, one past the last entry */
+	uint64_t root;                 /* of its first entry */
+	uint64_t abbrev_offset;        /* in .debug_abbrev */
+	uint16_t version;              /* 2 to 5 */
+	uint8_t address_size;          /* 4 or 8 */
+	uint8_t offset_size;           /* 4 or 8 */
+	bool has_lines;                /* line_offset holds */
+	uint64_t line_offset;          /* in .debug_line */
+	uint64_t low_pc;               /* what its range lists count from */
+	uint64_t addr_base;            /* in .debug_addr */
+	uint64_t rnglists_base;        /* in .debug_rnglists */
+	uint64_t str_offsets_base;     /* in .debug_str_offsets */
+	uint64_t ranges_base;          /* in .debug_ranges, for the other part of this unit */
+	uint64_t split_id;             /* that both parts of a split unit have; 0: none */
+	struct dwarf_value split_name; /* of the file that the other part is in */
+	struct dwarf_unit *skeleton;   /* of that part: the one it belongs to; NULL: it is whole */
+	struct dwarf_value name;       /* of its source file */
+	struct dwarf_value comp_dir;   /* what relative file names start from */
 	struct dwarf_value root_low, root_high, root_ranges; /* its code */
 	struct dwarf_files *files;                           /* read when first needed; owned */
 };
 
 struct dwarf {
 	const struct elf_image *image;
+	const char *path; /* of the file; borrowed */
+	bool is_dwo;      /* parts of split units: sections are called ".debug_info.dwo" */
+	struct dwarf_package *package; /* of such parts; NULL: not looked for so far; owned */
 	struct unpacked sections[DWARF_SECTION_COUNT];
 	bool is_loaded[DWARF_SECTION_COUNT];
 	struct dwarf_unit *units; /* [unit_count], by offset */
@@ -100,9 +108,12 @@ struct dwarf {
 	bool bad;             /* out of memory, for good */
 };
 
-/* image must live as long. Sections are unpacked when first needed. 0 or -ENOMEM; no
+/* image and path must live as long. Sections are unpacked when first needed. 0 or -ENOMEM; no
  * .debug_info: no units. */
-int dwarf_open(struct dwarf *d, const struct elf_image *image, uint64_t min_address) MUST_CHECK;
+int dwarf_open(struct dwarf *d, const struct elf_image *image, const char *path,
+	       uint64_t min_address) MUST_CHECK;
+/* The same for a file of split DWARF, whose units are read by those who know which. */
+void dwarf_open_dwo(struct dwarf *d, const struct elf_image *image, uint64_t min_address);
 void dwarf_close(struct dwarf *d); /* all zero is allowed */
 
 /* Does the file have .debug_info at all? */
@@ -122,6 +133,12 @@ bool dwarf_spend(struct dwarf *d, uint64_t bytes);
 
 /* The unit that an offset in .debug_info lies in; NULL: none. */
 struct dwarf_unit *dwarf_unit_at(struct dwarf *d, uint64_t offset);
+
+/* The unit that knows addresses, ranges and source files of u: its skeleton, or u itself. */
+static inline const struct dwarf_unit *dwarf_home(const struct dwarf_unit *u)
+{
+	return u->skeleton ? u->skeleton : u;
+}
 
 /* Adds the code of each unit to c, with the unit's index as value. */
 void dwarf_cover_units(struct dwarf *d, struct cover *c);

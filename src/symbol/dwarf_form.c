@@ -246,6 +246,7 @@ const char *value_text(const struct dwarf_unit *u, struct dwarf_value v)
 
 bool value_address(const struct dwarf_unit *u, struct dwarf_value v, uint64_t *ret)
 {
+	const struct dwarf_unit *home = dwarf_home(u);
 	struct cursor c;
 
 	if (v.kind == VALUE_ADDRESS) {
@@ -254,8 +255,8 @@ bool value_address(const struct dwarf_unit *u, struct dwarf_value v, uint64_t *r
 	}
 	if (v.kind != VALUE_ADDRX)
 		return false;
-	c = indexed(u->dwarf, DWARF_ADDR, u->addr_base, v.u, u->address_size);
-	*ret = form_read_address(u, &c);
+	c = indexed(home->dwarf, DWARF_ADDR, home->addr_base, v.u, home->address_size);
+	*ret = form_read_address(home, &c);
 	return !c.bad;
 }
 

@@ -167,6 +167,8 @@ static void read_files(struct dwarf_files *f, struct dwarf *d, uint64_t offset)
 
 static struct dwarf_files *unit_files(struct dwarf_unit *u)
 {
+	if (u->skeleton)
+		return unit_files(u->skeleton);
 	if (!u->files && u->has_lines) {
 		u->files = calloc(1, sizeof *u->files);
 		if (u->files) {

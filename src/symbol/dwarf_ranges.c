@@ -126,7 +126,11 @@ static void read_list(struct list *l, struct dwarf_value ranges)
 		offset = list_offset(u, ranges.u);
 	else if (!value_offset(ranges, &offset))
 		return;
-	l->c = dwarf_bytes_at(u->dwarf, u->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES, offset);
+	if (u->version >= 5)
+		l->c = dwarf_bytes_at(u->dwarf, DWARF_RNGLISTS, offset);
+	else
+		l->c = dwarf_bytes_at(dwarf_home(u)->dwarf, DWARF_RANGES,
+				      offset + (u->skeleton ? u->ranges_base : 0));
 	if (u->version >= 5)
 		read_entries(l);
 	else

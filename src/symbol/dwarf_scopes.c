@@ -10,6 +10,7 @@
 #include "symbol/dwarf_lines.h"
 #include "symbol/dwarf_names.h"
 #include "symbol/dwarf_ranges.h"
+#include "symbol/dwarf_split.h"
 
 #define MAX_DEPTH 512 /* of entries within entries; real ones stay below 100 */
 
@@ -215,7 +216,20 @@ static void add_all_frames(struct walk *w, struct dwarf_functions *functions,
 	}
 }
 
-/* wanted: those of the unit. */
+/* Walks the entries of u, which the wanted addresses are in. */
+static void walk_unit(struct walk *w, struct dwarf_unit *u, const uint64_t *wanted, size_t count)
+{
+	w->unit = u;
+	w->cover = cover_make(wanted, count);
+	w->abbrevs = dwarf_unit_abbrevs(u);
+	w->c = dwarf_bytes_at(u->dwarf, DWARF_INFO, u->root);
+	if (!w->c.bad && w->abbrevs) {
+		w->c.end = w->c.at + (u->end - u->root);
+		walk_entries(w);
+	}
+}
+
+/* u: the unit, or its other part. wanted: those of the unit. */
 static void find_in_unit(struct dwarf_unit *u, struct dwarf_functions *functions,
 			 const uint64_t *wanted, size_t count, struct buf *frames,
 			 struct dwarf_span *spans)
@@ -228,14 +242,7 @@ static void find_in_unit(struct dwarf_unit *u, struct dwarf_functions *functions
 		u->dwarf->bad = true;
 		goto out;
 	}
-	w->unit = u;
-	w->cover = cover_make(wanted, count);
-	w->abbrevs = dwarf_unit_abbrevs(u);
-	w->c = dwarf_bytes_at(u->dwarf, DWARF_INFO, u->root);
-	if (!w->c.bad && w->abbrevs) {
-		w->c.end = w->c.at + (u->end - u->root);
-		walk_entries(w);
-	}
+	walk_unit(w, u, wanted, count);
 	dwarf_find_lines(u, wanted, count, positions);
 	if (buf_error(&w->scopes) < 0 || cover_resolve(&w->cover, innermost) < 0)
 		u->dwarf->bad = true;
@@ -250,6 +257,24 @@ out:
 	free(w);
 	free(positions);
 	free(innermost);
+}
+
+/* What the skeleton cannot tell is in a file of its own; without it, lines are left. */
+static void find_in_split(struct dwarf_unit *skeleton, struct dwarf_functions *functions,
+			  const uint64_t *wanted, size_t count, struct buf *frames,
+			  struct dwarf_span *spans)
+{
+	struct dwarf_functions own = { .strings = functions->strings };
+	struct dwarf_split split;
+
+	if (!dwarf_split_open(skeleton, &split)) {
+		find_in_unit(skeleton, functions, wanted, count, frames, spans);
+		return;
+	}
+	find_in_unit(&split.unit, &own, wanted, count, frames, spans);
+	skeleton->dwarf->bad |= split.unit.dwarf->bad;
+	dwarf_functions_fini(&own);
+	dwarf_split_close(&split);
 }
 
 /* The wanted addresses of one unit, out of all. */
@@ -271,11 +296,16 @@ static void find_part(struct dwarf *d, struct dwarf_functions *functions, const 
 		      const struct part *parts, size_t count, uint64_t *addresses,
 		      struct dwarf_span *found, struct buf *frames, struct dwarf_span *spans)
 {
+	struct dwarf_unit *unit = &d->units[parts[0].unit];
+
 	for (size_t i = 0; i < count; i++) {
 		addresses[i] = wanted[parts[i].index];
 		found[i] = (struct dwarf_span){ 0 };
 	}
-	find_in_unit(&d->units[parts[0].unit], functions, addresses, count, frames, found);
+	if (dwarf_is_split(unit))
+		find_in_split(unit, functions, addresses, count, frames, found);
+	else
+		find_in_unit(unit, functions, addresses, count, frames, found);
 	for (size_t i = 0; i < count; i++)
 		spans[parts[i].index] = found[i];
 }

@@ -31,6 +31,7 @@ struct symbol_file {
 	struct elf_image mini;         /* MiniDebugInfo; all zero: none */
 	struct unpacked mini_data;     /* its bytes */
 	struct dwarf dwarf, alt_dwarf; /* no units: none */
+	struct buf dwarf_path;         /* of the file that dwarf is in */
 	struct starts starts;
 	struct names names;
 };
@@ -115,18 +116,18 @@ static uint64_t lowest_code(const struct elf_image *image)
 	return lowest == UINT64_MAX ? 0 : lowest;
 }
 
-static int open_dwarf(struct symbol_file *f, const struct debug_search *search, struct err *e)
+/* image: of the file dwarf_path. */
+static int open_dwarf(struct symbol_file *f, const struct elf_image *image,
+		      const struct debug_search *search, struct err *e)
 {
-	const struct elf_image *image = dwarf_is_in(&f->main) ? &f->main : &f->debug;
 	uint64_t lowest = lowest_code(&f->main);
+	const char *path = f->dwarf_path.data;
 
-	if (!image->bytes || !dwarf_is_in(image))
-		return 0;
-	if (dwarf_open(&f->dwarf, image, lowest) < 0)
+	if (buf_error(&f->dwarf_path) < 0 || dwarf_open(&f->dwarf, image, path, lowest) < 0)
 		return err_nomem(e);
-	if (!debugfile_open_alt(image, search, &f->alt))
+	if (!debugfile_open_alt(image, path, search, &f->alt))
 		return 0;
-	if (dwarf_open(&f->alt_dwarf, &f->alt, lowest) < 0)
+	if (dwarf_open(&f->alt_dwarf, &f->alt, "", lowest) < 0)
 		return err_nomem(e);
 	f->dwarf.alt = &f->alt_dwarf;
 	return 0;
@@ -136,18 +137,24 @@ static int open_dwarf(struct symbol_file *f, const struct debug_search *search, 
 static int open_others(struct symbol_file *f, const struct symbol_file_opts *o,
 		       const struct debug_search *search, struct err *e)
 {
-	bool wants_dwarf = !o->no_dwarf && !dwarf_is_in(&f->main);
+	bool has_dwarf = dwarf_is_in(&f->main), has_names = has_symtab(&f->main);
 	int rc = 0;
 
 	if (f->has_code)
 		f->starts = starts_open(&f->main);
-	if (wants_dwarf || !has_symtab(&f->main))
-		debugfile_open(&f->main, search, &f->debug);
-	if (!has_symtab(&f->main) && !(f->debug.bytes && has_symtab(&f->debug)))
+	if (!has_names || (!has_dwarf && !o->no_dwarf))
+		debugfile_open(&f->main, search, &f->debug, &f->dwarf_path);
+	if (!has_names && !has_symtab(&f->debug))
 		rc = open_mini(f, e);
-	if (rc == 0 && !o->no_dwarf)
-		rc = open_dwarf(f, search, e);
-	return rc;
+	if (rc < 0 || o->no_dwarf)
+		return rc;
+	if (!has_dwarf)
+		return dwarf_is_in(&f->debug) ? open_dwarf(f, &f->debug, search, e) : 0;
+	if (f->has_code) {
+		buf_clear(&f->dwarf_path);
+		buf_printf(&f->dwarf_path, "%s%s", search->root, search->path);
+	}
+	return open_dwarf(f, &f->main, search, e);
 }
 
 static int open_all(struct symbol_file *f, const struct symbol_file_opts *o, struct err *e)
@@ -166,7 +173,7 @@ static int open_all(struct symbol_file *f, const struct symbol_file_opts *o, str
 	rc = open_main(f, o, e);
 	f->has_code = rc == 0;
 	if (rc < 0 && rc != -ENOMEM && o->build_id &&
-	    debugfile_open_id(o->build_id, &search, &f->main))
+	    debugfile_open_id(o->build_id, &search, &f->main, &f->dwarf_path))
 		rc = 0;
 	if (rc == 0)
 		rc = open_others(f, o, &search, e);
@@ -198,6 +205,7 @@ void symbol_file_close(struct symbol_file *f)
 	unpacked_fini(&f->mini_data);
 	elf_image_close(&f->debug);
 	elf_image_close(&f->main);
+	buf_fini(&f->dwarf_path);
 	names_fini(&f->names);
 	free(f->label);
 	free(f);
