@@ -63,7 +63,7 @@ static void add_attrs(struct dwarf_abbrevs *a, const struct dwarf_unit *u, struc
 	abbrev->first_attr = (uint32_t)(a->attrs.len / sizeof attr);
 	abbrev->first_step = (uint32_t)(a->steps.len / sizeof(struct abbrev_step));
 	while (abbrev_next_attr(c, &attr)) {
-		struct abbrev_step step = { skip, abbrev->first_attr + abbrev->attr_count };
+		struct abbrev_step step = { skip, abbrev->attr_count };
 		int size = form_size(u, attr.form);
 
 		buf_put(&a->attrs, &attr, sizeof attr);

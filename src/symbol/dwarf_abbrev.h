@@ -18,7 +18,7 @@ struct abbrev_attr {
 
 struct abbrev_step {
 	uint32_t skip; /* bytes before it */
-	uint32_t attr; /* index into attrs: a value to be kept, or one whose size varies */
+	uint32_t attr; /* of the shape's attributes: a value to be kept, or one whose size varies */
 };
 
 struct abbrev {
@@ -44,14 +44,21 @@ void dwarf_abbrevs_free(struct dwarf_abbrevs *a);
 /* NULL: no such shape. */
 const struct abbrev *abbrev_find(const struct dwarf_abbrevs *a, uint64_t code);
 
-static inline const struct abbrev_attr *abbrev_attrs(const struct dwarf_abbrevs *a)
+/* Of a shape: [attr_count], and [step_count]. */
+static inline const struct abbrev_attr *abbrev_attrs(const struct dwarf_abbrevs *a,
+						     const struct abbrev *abbrev)
 {
-	return (const void *)a->attrs.data;
+	const struct abbrev_attr *all = (const void *)a->attrs.data;
+
+	return all ? all + abbrev->first_attr : NULL;
 }
 
-static inline const struct abbrev_step *abbrev_steps(const struct dwarf_abbrevs *a)
+static inline const struct abbrev_step *abbrev_steps(const struct dwarf_abbrevs *a,
+						     const struct abbrev *abbrev)
 {
-	return (const void *)a->steps.data;
+	const struct abbrev_step *all = (const void *)a->steps.data;
+
+	return all ? all + abbrev->first_step : NULL;
 }
 
 /* Finds one shape without keeping the others: its tag, and where its attributes are, for

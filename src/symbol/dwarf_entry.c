@@ -78,7 +78,7 @@ static bool read_entry(struct dwarf_unit *u, uint64_t offset, struct entry *ret)
 	abbrev = abbrev_find(abbrevs, cursor_uleb(&c));
 	if (!abbrev || !dwarf_spend(u->dwarf, abbrev->attr_count))
 		return false;
-	attrs = abbrev_attrs(abbrevs) + abbrev->first_attr;
+	attrs = abbrev_attrs(abbrevs, abbrev);
 	for (uint32_t i = 0; i < abbrev->attr_count && !c.bad; i++)
 		keep_value(ret, u, attrs[i].name,
 			   form_read(u, &c, attrs[i].form, attrs[i].implicit));

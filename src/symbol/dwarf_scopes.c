@@ -41,8 +41,8 @@ struct walk {
 /* Reads the values of an entry that the walk is about, and steps over the rest. */
 static void read_values(struct walk *w, const struct abbrev *abbrev, struct dwarf_code *ret)
 {
-	const struct abbrev_step *step = abbrev_steps(w->abbrevs) + abbrev->first_step;
-	const struct abbrev_attr *attrs = abbrev_attrs(w->abbrevs);
+	const struct abbrev_step *step = abbrev_steps(w->abbrevs, abbrev);
+	const struct abbrev_attr *attrs = abbrev_attrs(w->abbrevs, abbrev);
 
 	*ret = (struct dwarf_code){ 0 };
 	w->sibling = 0;
