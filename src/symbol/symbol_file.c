@@ -198,6 +198,7 @@ void symbol_file_close(struct symbol_file *f)
 {
 	if (!f)
 		return;
+	starts_fini(&f->starts);
 	dwarf_close(&f->dwarf);
 	dwarf_close(&f->alt_dwarf);
 	elf_image_close(&f->alt);

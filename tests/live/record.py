@@ -501,6 +501,27 @@ def stripped(bench):
     bench.check(modules.get("stripped", 0) > 0.9, f"{modules}")
 
 
+def stripped_static(bench):
+    """No symbols and no sorted table of functions: they are told by where they begin."""
+    if not os.path.exists(bench.workload("shares_static")):
+        raise Skip("not built")
+    names = bench.run("nm", bench.workload("shares_static")).stdout.splitlines()
+    starts = {words[2]: int(words[0], 16) for words in map(str.split, names) if len(words) == 3}
+    shutil.copy(bench.workload("shares_static"), bench.path("static"))
+    bench.run("strip", "static")
+    done = bench.record("./static", "300")
+    report = bench.report()
+    shares = totals(report)
+    told = truth(done.stdout)
+    for name in ("alpha", "beta", "main"):
+        shares[name] = shares.get(f"[static+{starts[name]:#x}]", 0)
+    for name in ("alpha", "beta"):
+        want = told[name] / (told["alpha"] + told["beta"] + told["delta"])
+        bench.check(within(shares[name], want, report["samples"], 0.02),
+                    f"{name}: got {shares[name]:.3f}, want {want:.3f}")
+    bench.check(shares["main"] > 0.98, f"main: {shares['main']}")
+
+
 def perf_leaves(bench):
     """The shares of functions that perf saw running, of the program's own samples."""
     done = bench.run("perf", "script", "-i", "perf.data", "-F", "ip,sym", "--no-inline")
@@ -545,5 +566,5 @@ if __name__ == "__main__":
         several_events, parts_of_an_event, threads, forks, short_lived, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
-        replaced_file, run_time_code, python, compiler, stripped, same_as_perf,
+        replaced_file, run_time_code, python, compiler, stripped, stripped_static, same_as_perf,
     ])
