@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh BUILD: installs into an empty folder; everything is there and works from there.
+# shellcheck disable=SC2317 # check calls the functions
 set -u
 build=$1
 root=$(mktemp -d) || exit 1
