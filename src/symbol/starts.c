@@ -263,7 +263,7 @@ static bool find_row(const struct starts *s, uint64_t address, struct extent *re
 
 bool starts_find(const struct starts *s, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
 {
-	struct extent extent;
+	struct extent extent = { 0 };
 
 	if (!(s->count ? find_row(s, address, &extent) : find_extent(s, address, &extent)))
 		return false;
