@@ -133,8 +133,11 @@ static const struct restorer *find_restorer(uint16_t machine, const unsigned cha
 	return NULL;
 }
 
-/* Rows for the restorers in a gap that starts at offset start. A walk comes with the return
- * address less one, so the byte before counts too. */
+/*
+ * Rows for the restorers in a gap that starts at offset start. A walk comes with the return
+ * address less one, so the byte before counts too; and the byte behind, because a thread in
+ * the system call stands there.
+ */
 static void put_restorers(struct builder *b, uint32_t start, const unsigned char *code, size_t len)
 {
 	static const struct unwind_rule signal = { .cfa = UNWIND_CFA_SIGNAL, .is_signal = 1 };
@@ -151,7 +154,7 @@ static void put_restorers(struct builder *b, uint32_t start, const unsigned char
 			continue;
 		at -= found->number_len;
 		put_row(b, at ? at - 1 : at, intern_rule(b, &signal));
-		put_row(b, start + (uint32_t)(from - code), RULE_NONE);
+		put_row(b, start + (uint32_t)(from - code) + 1, RULE_NONE);
 	}
 }
 
@@ -213,6 +216,17 @@ static void put_function(struct builder *b, const struct entry *entry, uint32_t 
 	}
 }
 
+/* Offset up to which the rows of entry i hold. A restorer ends in a system call, where a thread
+ * stands at the byte behind it. */
+static uint32_t covered_by(const struct builder *b, size_t i)
+{
+	const struct unwind_rule *last = &b->rules[b->rule_ids[b->row_count - 1]];
+	uint32_t end = b->entries[i].end;
+	bool is_followed = i + 1 < b->entry_count && b->entries[i + 1].start <= end;
+
+	return last->cfa == UNWIND_CFA_SIGNAL && !is_followed && end < b->span ? end + 1 : end;
+}
+
 static void put_functions(struct builder *b)
 {
 	uint32_t covered = 0; /* offset up to which there are rows */
@@ -226,7 +240,7 @@ static void put_functions(struct builder *b)
 		if (start > covered)
 			put_gap(b, covered, start);
 		put_function(b, entry, start);
-		covered = entry->end;
+		covered = covered_by(b, i);
 	}
 	if (covered < b->span)
 		put_gap(b, covered, (uint32_t)b->span);

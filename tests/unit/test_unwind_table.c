@@ -202,25 +202,25 @@ static void test_special_frames(void)
 		BYTES("\x0f\x04\x77\xa0\x01\x06\x10\x10\x03\x77\xa8\x01\x10\x06\x03\x77\xf8\x00"));
 	/* another one with that flag */
 	put_cie(&m, "zRS", BYTES("\x0c\x07\x08\x90\x01"));
-	put_fde(&m, CODE_VADDR + 0x90, 0x10, BYTES(""));
+	put_fde(&m, CODE_VADDR + 0xa0, 0x10, BYTES(""));
 	check_rows(&m, BYTES(""), 0,
-		   "0: sp+16; 6: sp+24; 10: plt r7+8 from 11; 40: gap; 80: signal+0; "
-		   "90: r7+8 interrupted; a0: gap");
+		   "0: sp+16; 6: sp+24; 10: plt r7+8 from 11; 40: gap; 80: signal+0; 91: gap; "
+		   "a0: r7+8 interrupted; b0: gap");
 }
 
 /* Signal restorers and a program start that nobody described. */
 static void test_gaps(void)
 {
 	static const char code[] = "\x90\x48\xc7\xc0\x0f\0\0\0\x0f\x05" /* 1..10 */
-				   "\x90\x90\xb8\x0f\0\0\0\x0f\x05"     /* 12..19 */
+				   "\x90\x90\x90\xb8\x0f\0\0\0\x0f\x05" /* 13..20 */
 				   "\xb8\x0e\0\0\0\x0f\x05";            /* another call */
 	CLEANUP(maker_fini) struct cfi_maker m = { .machine = EM_X86_64 };
 	CLEANUP(maker_fini) struct cfi_maker arm = { .machine = EM_AARCH64 };
 
-	check_rows(&m, BYTES(code), 0, "0: signal+0; a: gap; b: signal+0; 13: gap");
+	check_rows(&m, BYTES(code), 0, "0: signal+0; b: gap; c: signal+0; 15: gap");
 	check_rows(&m, BYTES(""), CODE_VADDR + 0x10, "0: gap; 10: end; 40: gap");
 	check_rows(&arm, BYTES("\0\0\0\0\x68\x11\x80\xd2\x01\0\0\xd4"), 0,
-		   "0: gap; 3: signal+0; c: gap");
+		   "0: gap; 3: signal+0; d: gap");
 	/* described ones are not searched */
 	put_usual_cie(&m);
 	put_fde(&m, CODE_VADDR, CODE_LEN, BYTES(""));
