@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "unwind/cfi.h"
 
+#include <endian.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "unwind/inflate.h"
+
+#define UNPACKED_MAX (UINT64_C(256) << 20) /* bytes of a section that was compressed */
+#define DEFLATE_MAX 1032                   /* times that deflate can make bytes fewer */
 
 /* Encodings of addresses. Source: LSB 5.0, 10.5.1. */
 enum {
@@ -106,6 +113,7 @@ void cfi_section_init(struct cfi_section *ret, const void *bytes, uint64_t len, 
 	ret->is_eh = is_eh;
 	ret->is_open_ended = false;
 	ret->arch = arch;
+	ret->unpacked = NULL;
 	/* Files have few CIEs in .eh_frame, and one a compilation unit in .debug_frame. Reading
 	 * each of them twice over is all that the cache's misses should cost. */
 	ret->work = 4 * len + 4096;
@@ -164,6 +172,66 @@ static bool open_section(struct cfi_section *ret, const struct elf_image *image,
 	return true;
 }
 
+/* How many bytes a compressed section has, and where its stream starts. Two kinds: the one of
+ * the gABI, and what GNU tools (and Go before 1.19) named ".z..." before. */
+static bool open_stream(const struct elf_image *image, struct cursor *ret_stream, uint64_t *ret_len)
+{
+	struct elf_section section;
+	const unsigned char *bytes;
+
+	if (elf_find_section(image, ".debug_frame", &section) && section.flags & SHF_COMPRESSED) {
+		bytes = elf_section_bytes(image, &section);
+		*ret_stream = cursor_make(bytes, bytes ? section.size : 0);
+		if (cursor_u32(ret_stream) != ELFCOMPRESS_ZLIB)
+			return false;
+		cursor_skip(ret_stream, 4);
+		*ret_len = cursor_u64(ret_stream);
+		cursor_skip(ret_stream, 8); /* ch_addralign */
+		return !ret_stream->bad;
+	}
+	if (!elf_find_section(image, ".zdebug_frame", &section))
+		return false;
+	bytes = elf_section_bytes(image, &section);
+	*ret_stream = cursor_make(bytes, bytes ? section.size : 0);
+	bytes = cursor_bytes(ret_stream, 4);
+	if (!bytes || memcmp(bytes, "ZLIB", 4) != 0)
+		return false;
+	*ret_len = be64toh(cursor_u64(ret_stream));
+	return !ret_stream->bad;
+}
+
+static bool open_compressed(struct cfi_section *ret, const struct elf_image *image,
+			    const struct unwind_arch *arch)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	struct cursor stream;
+	uint64_t len;
+	void *bytes;
+
+	if (!open_stream(image, &stream, &len) || len == 0 || len > UNPACKED_MAX ||
+	    len / DEFLATE_MAX > cursor_left(&stream))
+		return false;
+	/* cppcheck-suppress invalidFunctionArg */
+	bytes = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (bytes == MAP_FAILED)
+		return false;
+	if (inflate_zlib(stream.at, cursor_left(&stream), bytes, len) < 0) {
+		munmap(bytes, len);
+		return false;
+	}
+	cfi_section_init(ret, bytes, len, 0, false, arch);
+	ret->unpacked = bytes;
+	ret->unpacked_len = len;
+	return true;
+}
+
+void cfi_section_close(struct cfi_section *s)
+{
+	if (s->unpacked)
+		munmap(s->unpacked, s->unpacked_len);
+	s->unpacked = NULL;
+}
+
 bool cfi_section_open_eh(struct cfi_section *ret, const struct elf_image *image)
 {
 	const struct unwind_arch *arch = unwind_arch_of(image->machine);
@@ -180,7 +248,9 @@ bool cfi_section_open_debug(struct cfi_section *ret, const struct elf_image *ima
 {
 	const struct unwind_arch *arch = unwind_arch_of(image->machine);
 
-	return arch && image->is_64 && open_section(ret, image, ".debug_frame", arch);
+	return arch && image->is_64 &&
+	       (open_section(ret, image, ".debug_frame", arch) ||
+		open_compressed(ret, image, arch));
 }
 
 /* One record of the section. */

@@ -42,6 +42,8 @@ struct cfi_section {
 	const struct unwind_arch *arch;
 	struct cfi_cie cies[CFI_CIES]; /* direct-mapped by offset */
 	uint64_t work;                 /* bytes of CIEs that may still be read: a bound on time */
+	void *unpacked; /* [unpacked_len) pages, when the file's are compressed; owned */
+	uint64_t unpacked_len;
 };
 
 /* One function's description (an FDE). */
@@ -52,12 +54,13 @@ struct cfi_fde {
 	struct cursor program;
 };
 
-/* The file's own .eh_frame, also without section headers; or its .debug_frame. false: it has
- * none. */
+/* The file's own .eh_frame, also without section headers; or its .debug_frame, which may be
+ * compressed by zlib. false: it has none that can be read. */
 bool cfi_section_open_eh(struct cfi_section *ret, const struct elf_image *image);
 bool cfi_section_open_debug(struct cfi_section *ret, const struct elf_image *image);
 void cfi_section_init(struct cfi_section *ret, const void *bytes, uint64_t len, uint64_t vaddr,
 		      bool is_eh, const struct unwind_arch *arch);
+void cfi_section_close(struct cfi_section *s);
 
 /* The next usable FDE at or behind *at, which moves behind it. false: no more. */
 bool cfi_next_fde(struct cfi_section *s, uint64_t *at, struct cfi_fde *ret);

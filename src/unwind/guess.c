@@ -3,6 +3,7 @@
 
 #define AHEAD_MAX (UINT64_C(8) << 20) /* bytes that a frame pointer may point ahead */
 #define OWN_MAX 512                   /* ... when it is that of a function without much else */
+#define SAVED_MAX 4096                /* bytes that are searched for a saved sp */
 
 /* A caller that may be. */
 struct guess {
@@ -123,6 +124,31 @@ static bool guess_caller(struct walk *w, bool is_gap, const struct unwind_map *m
 	if (!map || (map->table && unwind_table_describes_any(map->table)))
 		return guess_in_gap(w, ret, ret_end);
 	return by_frame(w, AHEAD_MAX, ret, ret_end) || by_call(w, ret);
+}
+
+bool step_guess_cfa(struct walk *w, const struct unwind_rule *rule, uint64_t *ret)
+{
+	if (!w->is_exact || rule->cfa != UNWIND_CFA_DEREF || rule->reg != w->arch->sp ||
+	    rule->offset >= 0)
+		return false;
+	for (uint64_t at = w->sp; at < w->sp + SAVED_MAX; at += STEP_WORD) {
+		struct guess g = { 0 };
+		uint64_t saved, ra;
+
+		if (!unwind_memory_word(w->memory, at, &saved))
+			return false;
+		if (saved <= at || saved - at > AHEAD_MAX || saved % STEP_WORD ||
+		    !unwind_memory_word(w->memory, saved, &ra))
+			continue;
+		g.sp = saved + (uint64_t)rule->add;
+		set_return(w, &g, ra);
+		if (!is_plausible(w, &g))
+			continue;
+		w->stack->guessed++;
+		*ret = g.sp;
+		return true;
+	}
+	return false;
 }
 
 enum step step_guess(struct walk *w, const struct unwind_rule *rule, enum unwind_end *ret_end)

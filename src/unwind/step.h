@@ -75,4 +75,11 @@ static inline void step_to_caller(struct walk *w, uint64_t ra, uint64_t sp)
 /* The caller of code that nothing describes (rule: NONE), or not so that it helps. */
 enum step step_guess(struct walk *w, const struct unwind_rule *rule, enum unwind_end *ret_end);
 
+/*
+ * The CFA of a function that keeps the sp it was entered with just below its own sp, where no
+ * copy of the stack has it (openssl's vector code, which copies it down as it moves sp): the
+ * first word further up that points to a return address is most likely an older copy of that.
+ */
+bool step_guess_cfa(struct walk *w, const struct unwind_rule *rule, uint64_t *ret);
+
 #endif

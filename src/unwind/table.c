@@ -450,7 +450,10 @@ int unwind_table_new(const struct elf_image *image, const struct elf_image *debu
 	if (rc < 0)
 		return rc;
 	open_sections(&b, debug);
-	return build(&b, ret, e);
+	rc = build(&b, ret, e);
+	for (uint32_t i = 0; i < b.section_count; i++)
+		cfi_section_close(&sections[i]);
+	return rc;
 }
 
 void unwind_table_free(struct unwind_table *t)

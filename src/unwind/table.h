@@ -102,10 +102,12 @@ struct unwind_table_size {
 };
 
 /*
- * From .eh_frame, and where that lacks a function from .debug_frame, of the image or of its
- * separate debug file (debug may be NULL); neither is needed afterwards. A file without any
+ * From .eh_frame, and where that lacks a function from .debug_frame (also one that zlib has
+ * compressed), of the image or of its separate debug file (debug may be NULL); neither is
+ * needed afterwards. A file without any
  * description is fine: one large gap. Broken descriptions are left out, and become gaps.
- * Memory and time are linear in the size of the sections.
+ * Memory and time are linear in the size of the sections, of which a compressed one has up to
+ * 256 MiB.
  * Fails with -ENOTSUP for another machine than those above and for 32 bit, -ENOEXEC without
  * an executable segment, -ENOMEM. Uses no malloc: memory comes from mmap.
  */

@@ -249,7 +249,7 @@ static enum step step_general(struct walk *w, const struct unwind_rule *rule,
 	uint64_t cfa, sp, ra, fp, aux;
 	bool has_fp, has_aux;
 
-	if (!find_cfa(w, rule, &cfa, ret_end))
+	if (!find_cfa(w, rule, &cfa, ret_end) && !step_guess_cfa(w, rule, &cfa))
 		return *ret_end == UNWIND_NO_INFO ? step_guess(w, rule, ret_end) : STEP_END;
 	sp = cfa;
 	if (rule->cfa == UNWIND_CFA_JUMP && !step_get_reg(w, (unsigned)rule->add, &sp))

@@ -29,6 +29,7 @@ enum {
 	RESTORER = 0x401, /* of the kernel's signal frame, not described; at 0x401 of a gap */
 	GAP = 0x500,
 	POPPED = 0x640, /* CFA sp + 8, rbp at c-16, rbx at c-24 */
+	BELOW = 0x680,  /* CFA *(rsp - 8) + 8, rbx at c-16 */
 	RISE = 0x600,   /* CFA sp + 0: no function does that */
 };
 
@@ -60,6 +61,7 @@ static void put_x86_functions(struct cfi_maker *m)
 		BYTES("\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08"));
 	put_fde(m, CODE_VADDR + JUMP, 0x40, BYTES("\x0c\x05\x00\x09\x07\x08\x09\x10\x01"));
 	put_fde(m, CODE_VADDR + POPPED, 0x40, BYTES("\x86\x02\x83\x03"));
+	put_fde(m, CODE_VADDR + BELOW, 0x40, BYTES("\x0f\x05\x77\x78\x06\x23\x08\x83\x02"));
 	put_fde(m, CODE_VADDR + RISE, 0x40, BYTES("\x0e\x00"));
 }
 
@@ -238,6 +240,21 @@ static void test_scratch_registers(void)
 	unwind_regs_set(&s.regs, 1, CALL(PLAIN));
 	PUSH(&s, NO, NO, CALL(START));
 	check_walk(&s, "c2d0 c10f cf complete");
+	scene_fini(&s);
+}
+
+/* What a function keeps below sp is in no copy; but there is an older copy of it further up. */
+static void test_below_sp(void)
+{
+	struct scene s;
+
+	scene_init(&s, EM_X86_64);
+	stand_at(&s, CALL(BELOW), NO);
+	PUSH(&s, NO, /* no code there: */ at_word(3), NO, NO, at_word(6), /* rbx: */ at_word(8),
+	     /* 6: */ CALL(BASE), NO, NO, CALL(START));
+	check_walk(&s, "c690 c20f cf complete ?1");
+	s.words = 4;
+	check_walk(&s, "c690 truncated");
 	scene_fini(&s);
 }
 
@@ -524,6 +541,7 @@ int main(void)
 {
 	TAP_CASE(test_tables);
 	TAP_CASE(test_scratch_registers);
+	TAP_CASE(test_below_sp);
 	TAP_CASE(test_ends);
 	TAP_CASE(test_frame_pointers);
 	TAP_CASE(test_leaf_in_gap);

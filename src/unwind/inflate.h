@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inflate: sections of debug information that were compressed by zlib. (Go's linker does so;
+ * this part of auger links nothing but libc.)
+ *
+ * Source: RFC 1950, RFC 1951.
+ */
+#ifndef UNWIND_INFLATE_H
+#define UNWIND_INFLATE_H
+
+#include <stddef.h>
+
+#include "base/macros.h"
+
+/* Fills [out..out+out_len) from a zlib stream. 0, -EINVAL when it is none, or has fewer or more
+ * bytes; -ENOMEM. The checksum is not looked at: who reads the bytes trusts nothing of them. */
+int inflate_zlib(const void *in, size_t in_len, void *out, size_t out_len) MUST_CHECK;
+
+#endif
