@@ -10,6 +10,7 @@
 
 #define RULES_MAX 65536 /* numbers of 16 bits */
 #define ROWS_A_BUCKET 16
+#define SCANNED_MAX (UINT64_C(16) << 20) /* bytes of code that are read for signal restorers */
 #define PROBES_MAX 256 /* for a rule; more only when somebody chose rules of one hash */
 
 /* Numbers of rules that every table has. */
@@ -439,8 +440,8 @@ int unwind_table_new(const struct elf_image *image, const struct elf_image *debu
 	struct cfi_section sections[2];
 	struct builder b = { .image = image,
 			     .arch = unwind_arch_of(image->machine),
-			     .sections = sections,
-			     .scan_left = UINT64_C(64) << 20 };
+			     .sections = sections };
+	struct elf_segment interpreter;
 	int rc;
 
 	if (!b.arch || !image->is_64)
@@ -449,6 +450,10 @@ int unwind_table_new(const struct elf_image *image, const struct elf_image *debu
 	rc = find_code(&b, e);
 	if (rc < 0)
 		return rc;
+	/* Signal handlers return to code of the C library, so a program that is linked with one as
+	 * it starts has none. */
+	if (!elf_find_segment(image, PT_INTERP, &interpreter))
+		b.scan_left = SCANNED_MAX;
 	open_sections(&b, debug);
 	rc = build(&b, ret, e);
 	for (uint32_t i = 0; i < b.section_count; i++)
