@@ -9,8 +9,6 @@
 
 #define DEFAULT_HZ 999
 #define DEFAULT_STACK_BYTES 32768 /* 99.6 % of a C++ compiler's stacks; 16384: 98.4 */
-#define LEAST_STACK_BYTES 8192    /* at high frequencies: not more than */
-#define STACK_BYTES_A_SECOND (UINT64_C(96) << 20) /* a CPU, for rings to keep up */
 
 const struct opt sampling_opts[] = {
 	OPT_LIST('e', "event", "EVENT", struct sampling_args, events,
@@ -138,18 +136,9 @@ static int wrong_stack(const char *text, struct err *e)
 			 ATTR_STACK_MAX);
 }
 
-static unsigned long default_bytes(uint64_t frequency_hz)
-{
-	unsigned long bytes = DEFAULT_STACK_BYTES;
-
-	while (bytes > LEAST_STACK_BYTES && bytes * frequency_hz > STACK_BYTES_A_SECOND)
-		bytes /= 2;
-	return bytes;
-}
-
 static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
 {
-	unsigned long bytes = default_bytes(o->frequency_hz);
+	unsigned long bytes = DEFAULT_STACK_BYTES;
 	char *end;
 
 	if (strncmp(text, "dwarf", 5) == 0 && (!text[5] || text[5] == ',')) {

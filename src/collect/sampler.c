@@ -14,8 +14,9 @@
 #include "perf/order.h"
 
 #define MIN_RING_BYTES ((size_t)64 << 10)
-#define LEAST_RING_SAMPLES 32 /* that a ring holds; else copies of stacks are smaller */
+#define RINGS_A_SECOND 20 /* at most; else copies of stacks are smaller */
 #define LEAST_STACK_BYTES 4096
+#define UNKNOWN_HZ 1000                    /* by period */
 #define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
 
 /* A ring and the event of ours that holds it. */
@@ -88,7 +89,7 @@ static int open_source(struct source *source, const struct attr_opts *o, uint32_
 	struct perf_event_attr attr = attr_anchor(o);
 	int rc;
 
-	attr.wakeup_watermark = (uint32_t)(bytes / 2);
+	attr.wakeup_watermark = (uint32_t)(bytes / 4); /* the rest is time to be scheduled */
 	source->fd = attr_open(&attr, 0, (int)cpu);
 	if (source->fd < 0)
 		return attr_explain(source->fd, "dummy", 0, e);
@@ -133,6 +134,7 @@ static void say_smaller(size_t wanted, size_t bytes)
 /* All rings, of half the size until they may be locked. */
 static int open_sources(struct sampler *s, struct err *e)
 {
+	uint64_t rate = s->opts.attr.period ? UNKNOWN_HZ : s->opts.attr.frequency_hz;
 	size_t wanted = s->opts.ring_bytes;
 	int rc = open_all_sources(s, e);
 
@@ -152,7 +154,7 @@ static int open_sources(struct sampler *s, struct err *e)
 	if (rc == 0)
 		say_smaller(wanted, s->opts.ring_bytes);
 	while (s->opts.attr.stack_bytes > LEAST_STACK_BYTES &&
-	       s->opts.ring_bytes / s->opts.attr.stack_bytes < LEAST_RING_SAMPLES)
+	       s->opts.attr.stack_bytes * rate > RINGS_A_SECOND * s->opts.ring_bytes)
 		s->opts.attr.stack_bytes = s->opts.attr.stack_bytes / 2 & ~7u;
 	return rc;
 }

@@ -17,6 +17,8 @@
 #include "base/strtab.h"
 
 #define PAGE_BYTES UINT64_C(4096)
+#define ANCESTORS 4    /* processes whose root is looked at, the process first */
+#define TRIES_MAX 16   /* to open a file */
 #define SEGMENTS_MAX 4 /* of one dso; files have one or two */
 
 /* A part of a file that holds code, and its mapping in the profile. */
@@ -28,10 +30,12 @@ struct segment {
 
 struct dso {
 	enum dso_kind kind;
-	bool is_tried;   /* opened, or found that it cannot be */
-	uint32_t same;   /* id of the dso that stands for this one, too: the same file */
-	int fd;          /* -1: none */
-	struct str path; /* borrowed from keys */
+	bool is_open;      /* read, and it is the one that was mapped */
+	unsigned tries;    /* to open it */
+	uint32_t last_pid; /* whose mapping was tried last */
+	uint32_t same;     /* id of the dso that stands for this one, too: the same file */
+	int fd;            /* -1: none */
+	struct str path;   /* borrowed from keys */
 	char build_id[ELF_BUILD_ID_HEX]; /* "": none known */
 	bool is_build_id_told;           /* by the mapping: the file must have it */
 	uint64_t ino;                    /* 0: not told */
@@ -49,6 +53,7 @@ struct dsos {
 	size_t fd_count;
 	uint32_t kernel;       /* mapping id, 0: not made yet */
 	struct map by_file;    /* what is_same_file() is asked of: by the file's number */
+	struct map parents;    /* process id to that of its parent */
 	struct buf file_names; /* texts of files */
 	const char **files;    /* [mapping count]; owned */
 };
@@ -88,6 +93,7 @@ void dsos_free(struct dsos *d)
 	free(d->files);
 	buf_fini(&d->file_names);
 	map_fini(&d->by_file);
+	map_fini(&d->parents);
 	strtab_free(d->keys);
 	free(d);
 }
@@ -278,34 +284,57 @@ static bool try_path(struct dsos *d, struct dso *dso, const char *path)
 	return true;
 }
 
-/* The ways to a mapped file, the surest first. */
-static void open_file(struct dsos *d, struct dso *dso, const struct vma *v, uint32_t pid)
+/* What a process, or what made it, sees under a path of /proc/PID. */
+static bool try_proc(struct dsos *d, struct dso *dso, uint32_t pid, const char *name,
+		     const char *behind)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
-	const char *proc = d->opts.proc;
 
-	if (proc) {
-		buf_printf(&path, "%s/%u/map_files/%llx-%llx", proc, pid,
-			   (unsigned long long)v->start, (unsigned long long)v->end);
-		if (buf_error(&path) == 0 && try_path(d, dso, path.data))
-			return;
-		buf_clear(&path);
-		buf_printf(&path, "%s/%u/root%s", proc, pid, dso->path.ptr);
-		if (buf_error(&path) == 0 && try_path(d, dso, path.data))
-			return;
-		buf_clear(&path);
-		buf_printf(&path, "%s/%u/exe", proc, pid);
-		if (buf_error(&path) == 0 && (dso->is_build_id_told || dso->ino) &&
-		    try_path(d, dso, path.data))
-			return;
+	buf_printf(&path, "%s/%u/%s%s", d->opts.proc, pid, name, behind);
+	return buf_error(&path) == 0 && try_path(d, dso, path.data);
+}
+
+/* The roots of a process and of those that made it: it may have ended already, but is mostly
+ * of the same container as they are. */
+static bool try_roots(struct dsos *d, struct dso *dso, uint32_t pid)
+{
+	for (unsigned i = 0; i < ANCESTORS && pid != MAP_NONE; i++) {
+		if (try_proc(d, dso, pid, "root", dso->path.ptr))
+			return true;
+		pid = map_get(&d->parents, pid);
 	}
-	if (try_path(d, dso, dso->path.ptr))
+	return false;
+}
+
+/* The ways to a mapped file, the surest first. */
+static bool find_file(struct dsos *d, struct dso *dso, const struct vma *v, uint32_t pid)
+{
+	char range[64];
+
+	if (!d->opts.proc)
+		return try_path(d, dso, dso->path.ptr);
+	snprintf(range, sizeof range, "%llx-%llx", (unsigned long long)v->start,
+		 (unsigned long long)v->end);
+	if (try_proc(d, dso, pid, "map_files/", range) || try_roots(d, dso, pid))
+		return true;
+	if ((dso->is_build_id_told || dso->ino) && try_proc(d, dso, pid, "exe", ""))
+		return true;
+	return try_path(d, dso, dso->path.ptr);
+}
+
+static void open_file(struct dsos *d, struct dso *dso, const struct vma *v, uint32_t pid)
+{
+	dso->tries++;
+	dso->last_pid = pid;
+	dso->is_open = find_file(d, dso, v, pid);
+	if (dso->is_open)
 		return;
-	if (proc && starts_with(dso->path.ptr, dso->path.len, "/memfd:"))
+	if (d->opts.proc && starts_with(dso->path.ptr, dso->path.len, "/memfd:")) {
 		dso->kind = DSO_ANON; /* code made at run time, in a shared memory */
-	else
+		dso->pid = pid;
+	}
+	if (dso->tries == 1)
 		log_msg(LOG_INFO, "dso", "%s: cannot be opened as it was mapped", dso->path.ptr);
-	dso->pid = pid;
 }
 
 /* The part of the file that holds this offset: a true segment, else one whose pages do. */
@@ -456,9 +485,10 @@ static struct dso *get_open(struct dsos *d, const struct vma *v, uint32_t pid)
 {
 	struct dso *dso = &d->list[v->dso];
 
-	if (!dso->is_tried && dso->kind == DSO_FILE)
+	/* Another process may be alive, or see what this one does not. */
+	if (dso->kind == DSO_FILE && !dso->is_open && dso->tries < TRIES_MAX &&
+	    (dso->tries == 0 || dso->last_pid != pid))
 		open_file(d, dso, v, pid);
-	dso->is_tried = true;
 	return &d->list[dso->same];
 }
 
@@ -488,6 +518,11 @@ struct place dsos_locate_kernel(struct dsos *d, uint64_t address)
 	if (!d->kernel)
 		d->kernel = add_mapping(d, &s, (struct str){ path, sizeof path - 1 }, "");
 	return (struct place){ .mapping = d->kernel, .address = address };
+}
+
+int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent)
+{
+	return map_put(&d->parents, pid, parent);
 }
 
 int dsos_open(struct dsos *d, const struct vma *v, uint32_t pid)

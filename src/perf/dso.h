@@ -62,6 +62,9 @@ enum dso_kind dso_kind_of(const char *path, size_t *path_len);
 /* The id of a dso. DSO_NONE: out of memory. */
 uint32_t dsos_add(struct dsos *d, const struct dso_id *id);
 
+/* Who made a process: files of one that has ended are looked for there. 0 or -ENOMEM. */
+int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent) MUST_CHECK;
+
 /* Where an address lies, in terms of the profile. */
 struct place {
 	uint32_t mapping; /* id */

@@ -153,7 +153,7 @@ static int commit(struct ingest *in, const struct record *r, size_t count,
 	return profile_error(in->profile);
 }
 
-int ingest_retry(struct ingest *in, size_t must)
+int ingest_retry(struct ingest *in, bool is_end)
 {
 	const struct pending_sample *s;
 	int rc = 0;
@@ -169,7 +169,7 @@ int ingest_retry(struct ingest *in, size_t must)
 				     ? ingest_commit_wait(in, s, count, &owner)
 				     : commit(in, &s->record, count, &owner, s->labels, s->event);
 			pending_drop(&in->pending);
-		} else if (in->pending.bytes <= must || !tables_collect(in->tables, true)) {
+		} else if (!is_end || !tables_collect(in->tables, true)) {
 			break;
 		}
 	}
@@ -192,6 +192,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	labels = ingest_labels(in, t, r->cpu);
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
 	owner.splice = &t->splice;
+	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
 	if (ingest_collect(in, r, &owner, &count))
 		return commit(in, r, count, &owner, labels, event);
 	if (!pending_put(&in->pending, &(struct pending_sample){ .record = *r,
@@ -200,8 +201,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 								 .labels = labels,
 								 .event = event }))
 		return -ENOMEM;
-	return in->pending.bytes > INGEST_PENDING_BYTES ? ingest_retry(in, INGEST_PENDING_BYTES / 2)
-							: 0;
+	return 0;
 }
 
 /* The tools of pprof's family take the first mapping for the main program. It would be the
@@ -265,6 +265,8 @@ static int add_fork(struct ingest *in, const struct record *r)
 	int rc;
 
 	if (ingest_thread(in, t->ppid, t->ptid) == TASKS_NONE)
+		return -ENOMEM;
+	if (t->pid != t->ppid && dsos_set_parent(in->dsos, t->pid, t->ppid) < 0)
 		return -ENOMEM;
 	rc = tasks_fork(in->tasks, t->pid, t->tid, t->ppid, t->ptid);
 	if (rc == 0)
@@ -337,13 +339,13 @@ const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count)
 
 int ingest_poll(struct ingest *in)
 {
-	return tables_collect(in->tables, false) ? ingest_retry(in, SIZE_MAX) : 0;
+	return tables_collect(in->tables, false) ? ingest_retry(in, false) : 0;
 }
 
 int ingest_finish(struct ingest *in)
 {
 	static const char name[] = "[lost]";
-	int rc = ingest_retry(in, 0);
+	int rc = ingest_retry(in, true);
 	int64_t values[PROFILE_MAX_TYPES] = { (int64_t)in->counts.lost };
 	uint32_t node;
 

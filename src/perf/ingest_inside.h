@@ -12,7 +12,7 @@
 #include "perf/waits.h"
 
 #define INGEST_MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
-#define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait */
+#define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait; more do not */
 
 struct ingest {
 	struct ingest_opts opts;
@@ -52,9 +52,8 @@ uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu);
 bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack_owner *owner,
 		    size_t *ret_count) MUST_CHECK;
 
-/* Samples that waited, as long as the first one does not have to any more. must: until there
- * are no more than so many bytes. */
-int ingest_retry(struct ingest *in, size_t must) MUST_CHECK;
+/* Samples that waited, as long as the first one does not have to any more. is_end: all. */
+int ingest_retry(struct ingest *in, bool is_end) MUST_CHECK;
 
 /* Waiting (ingest_waits.c). */
 

@@ -106,7 +106,8 @@ static int take_stack(struct ingest *in, const struct record *r, uint32_t index)
 	struct user_stack_owner owner = { .maps = tasks_process(in->tasks, t->process)->maps,
 					  .splice = &t->splice,
 					  .pid = r->pid,
-					  .is_uncounted = true };
+					  .is_uncounted = true,
+					  .cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES };
 	struct pending_sample sample = { .record = *r,
 					 .maps = owner.maps,
 					 .pid = owner.pid,
@@ -123,10 +124,7 @@ static int take_stack(struct ingest *in, const struct record *r, uint32_t index)
 	}
 	sample.labels = ingest_labels(in, t, r->cpu);
 	t->offcpu.pending = pending_put(&in->pending, &sample);
-	if (!t->offcpu.pending)
-		return -ENOMEM;
-	return in->pending.bytes > INGEST_PENDING_BYTES ? ingest_retry(in, INGEST_PENDING_BYTES / 2)
-							: 0;
+	return t->offcpu.pending ? 0 : -ENOMEM;
 }
 
 static bool is_not_counted(const struct ingest *in, uint32_t pid)

@@ -129,9 +129,9 @@ static void ask(struct tables *t, struct entry *entry, const struct vma *v, uint
 		t->waiting++;
 	} else if (kind == DSO_VDSO ? dsos_is_live(t->dsos) : kind == DSO_FILE && fd >= 0) {
 		put(t, entry, make(v, fd));
-	} else {
+	} else if (kind != DSO_FILE) {
 		put(t, entry, NULL);
-	}
+	} /* else another process may lead to it */
 }
 
 bool tables_want(struct tables *t, const struct vma *v, uint32_t pid, bool *ret_is_new)
@@ -151,7 +151,7 @@ bool tables_want(struct tables *t, const struct vma *v, uint32_t pid, bool *ret_
 		is_new = true;
 	}
 	*ret_is_new = is_new && entry->state == STATE_THERE;
-	return entry->state == STATE_THERE;
+	return entry->state != STATE_WAITING;
 }
 
 bool tables_collect(struct tables *t, bool wait)

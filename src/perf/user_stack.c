@@ -187,7 +187,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 		unwind_walk(&u->walker, &view->space, regs, &memory, stack);
 		/* Only what was not seen before can be in a file that was not asked for. */
 		if ((u->walker.misses != misses || tables_waiting(u->tables)) &&
-		    !want_tables(u, owner, stack, &is_new))
+		    !want_tables(u, owner, stack, &is_new) && !owner->cannot_wait)
 			return false;
 	} while (is_new);
 	return true;

@@ -47,6 +47,7 @@ struct user_stack_owner {
 	struct splice *splice; /* of the thread; NULL: nothing is known or learnt of it */
 	bool in_kernel;        /* the kernel ran for the thread */
 	bool is_uncounted;     /* user_stacks_counts() are of other stacks */
+	bool cannot_wait;      /* for tables: what is there must do */
 };
 
 /*
