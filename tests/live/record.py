@@ -471,7 +471,7 @@ def complete_percent(bench):
 
 
 def python(bench):
-    script = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(25)\n"
+    script = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(30)\n"
     bench.record("/usr/bin/python3", "-c", script)
     bench.check(complete_percent(bench) >= 99, f"{complete_percent(bench)} % complete")
     names = totals(bench.report())
