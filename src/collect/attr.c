@@ -176,6 +176,8 @@ int attr_probe(struct perf_event_attr *attr, const char *name, bool *ret_no_kern
 		}
 		if ((is_missing(fd) || fd == -EINVAL) && attr->precise_ip) {
 			attr->precise_ip--;
+		} else if (fd == -EINVAL && attr->exclude_guest) {
+			attr->exclude_guest = 0; /* some units can leave nothing out */
 		} else if (is_denied(fd) && !attr->exclude_kernel && !attr->exclude_user) {
 			attr->exclude_kernel = 1;
 			attr->exclude_hv = 1;

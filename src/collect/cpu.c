@@ -29,8 +29,11 @@
 #define UNKNOWN_HZ 1000         /* by period */
 #define SIDE_BYTES ((size_t)256 << 10)
 #define SWITCH_BYTES ((size_t)4 << 20) /* of switches between threads, a CPU */
-#define TICK_NS INT64_C(20000000)      /* between two looks: what ended may be looked at no more */
-#define HURRY_NICE (-20) /* priority while the rings are to be kept from running over */
+#define TICK_NS INT64_C(100000000)     /* between two looks at rings that are not full */
+#define LIVELY_NS                                                                          \
+	INT64_C(20000000) /* while processes come and go: of one that ended no file can be \
+			   * found */
+#define HURRY_NICE (-20)  /* priority while the rings are to be kept from running over */
 #define PROC "/proc"
 
 struct cpu {
@@ -455,10 +458,11 @@ static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
 	int rc = 0;
 
 	while (!is_done) {
-		int64_t left = end_ns ? end_ns - clock_mono_ns() : TICK_NS;
+		int64_t tick = sampler_is_lively(c->sampler) ? LIVELY_NS : TICK_NS;
+		int64_t left = end_ns ? end_ns - clock_mono_ns() : tick;
 		struct watch_news news;
 
-		watch_wait(&c->watch, left < TICK_NS ? left : TICK_NS, &news);
+		watch_wait(&c->watch, left < tick ? left : tick, &news);
 		if (rc == 0)
 			rc = sampler_drain(c->sampler, c->ingest, false);
 		c->alive -= news.ended;

@@ -44,7 +44,8 @@ struct sampler {
 	int *side_fds;    /* [side_count] */
 	int *switch_fds;  /* [switch_count] */
 	size_t fd_count, fd_cap, side_count, side_cap, switch_count, switch_cap;
-	uint64_t lost; /* samples, told by records */
+	uint64_t lost;  /* samples, told by records */
+	bool is_lively; /* sampler_is_lively() */
 };
 
 static struct record_shape shape_of(const struct perf_event_attr *attr)
@@ -345,6 +346,11 @@ int sampler_fd(const struct sampler *s, size_t i)
 	return s->sources[i].fd;
 }
 
+bool sampler_is_lively(const struct sampler *s)
+{
+	return s->is_lively;
+}
+
 uint32_t sampler_stack_bytes(const struct sampler *s)
 {
 	return s->opts.attr.stack_bytes;
@@ -447,6 +453,7 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 		return 0;
 	}
 	r.cpu = s->opts.cpus->cpus[source % s->cpu_count];
+	s->is_lively |= lane_of(s, source) == LANE_SIDE;
 	if (r.type == PERF_RECORD_LOST) {
 		count_lost(s, lane_of(s, source), r.lost.count, in);
 		return 0;
@@ -502,6 +509,8 @@ int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 	uint64_t horizon = (uint64_t)(clock_mono_ns() - SAMPLER_LAG_NS);
 	struct order_entry first;
 	int rc = gather(s);
+
+	s->is_lively = false;
 
 	while (rc == 0 && order_first(&s->order, &first) && (is_end || first.time <= horizon))
 		rc = drain_one(s, first.source, in);

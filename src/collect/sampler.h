@@ -69,6 +69,9 @@ int sampler_fd(const struct sampler *s, size_t i);
  * was lost without a record. -ENOMEM or the failure of the profile. */
 int sampler_drain(struct sampler *s, struct ingest *in, bool is_end) MUST_CHECK;
 
+/* Did processes come, go or change their code in what was handed on last? */
+bool sampler_is_lively(const struct sampler *s);
+
 uint32_t sampler_stack_bytes(const struct sampler *s); /* copied with each sample */
 
 #endif

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "perf/climb.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_BITS 14 /* 16384 steps of 24 bytes: stays in the second-level cache */
+/* Both stay in the second-level cache. */
+#define STEP_BITS 13 /* of 24 bytes */
+#define SPOT_BITS 13 /* of 24 bytes */
 
 /* A way from a stack to one with a frame more. */
 struct step {
 	uint64_t address;
-	uint64_t version; /* of the maps; 0 and space for what is not of a process */
+	uint64_t version; /* of the maps; 0 for the kernel */
 	uint32_t parent, node;
+};
+
+/* An address whose location is known. */
+struct spot {
+	uint64_t address;
+	uint64_t version;  /* as of a step */
+	uint32_t location; /* id, 0: free */
 };
 
 struct climb {
@@ -18,6 +28,7 @@ struct climb {
 	struct dsos *dsos;
 	uint64_t unknown;
 	struct step steps[1u << STEP_BITS]; /* by hash; node 0: free */
+	struct spot spots[1u << SPOT_BITS]; /* by hash */
 };
 
 struct climb *climb_new(struct profile *p, struct dsos *d)
@@ -68,44 +79,76 @@ static uint32_t locate(struct climb *s, const struct stack_frame *f, const struc
 	return profile_name_location(s->profile, name, strlen(name));
 }
 
-static struct step *find_slot(struct climb *s, const struct step *key)
-{
-	uint64_t h = key->address * UINT64_C(0x9e3779b97f4a7c15);
+#define HASH_ADDRESS UINT64_C(0x9e3779b97f4a7c15)
+#define HASH_REST UINT64_C(0xd6e8feb86659fd93)
 
-	h ^= (key->version << 32 | key->parent) * UINT64_C(0xd6e8feb86659fd93);
+static struct step *find_step(struct climb *s, uint64_t address, uint64_t version, uint32_t parent)
+{
+	uint64_t h = address * HASH_ADDRESS ^ (version << 32 | parent) * HASH_REST;
+
 	return &s->steps[h >> (64 - STEP_BITS)];
 }
 
-static uint32_t push(struct climb *s, uint32_t parent, const struct stack_frame *f,
-		     struct maps *maps, uint32_t pid)
+static struct spot *find_spot(struct climb *s, uint64_t address, uint64_t version)
 {
-	struct step key = {
-		.address = f->address,
-		.version = f->space == FRAME_SPACE_USER ? maps_version(maps) : 0,
-		.parent = parent,
-	};
-	struct step *slot = find_slot(s, &key);
+	uint64_t h = address * HASH_ADDRESS ^ version * HASH_REST;
+
+	return &s->spots[h >> (64 - SPOT_BITS)];
+}
+
+/* The location of a frame of the user or the kernel, 0: in no mapping. What is in none now may
+ * be in one later, and is not remembered. */
+static uint32_t find_location(struct climb *s, const struct stack_frame *f, uint64_t version,
+			      struct maps *maps, uint32_t pid)
+{
+	struct spot *spot = find_spot(s, f->address, version);
 	const struct vma *v = NULL;
 
-	if (slot->address == key.address && slot->version == key.version &&
-	    slot->parent == parent && slot->node)
-		return slot->node;
-	if (f->space == FRAME_SPACE_USER)
+	if (spot->address == f->address && spot->version == version && spot->location)
+		return spot->location;
+	if (f->space == FRAME_SPACE_USER) {
 		v = maps_find(maps, f->address);
-	key.node = profile_push(s->profile, parent, locate(s, f, v, pid));
-	/* What is in no mapping now may be in one later. */
-	if (v || f->space == FRAME_SPACE_KERNEL)
-		*slot = key;
-	return key.node;
+		if (!v)
+			return 0;
+	}
+	*spot = (struct spot){ f->address, version, locate(s, f, v, pid) };
+	return spot->location;
+}
+
+/* *is_new: the parent was just made, so no stack goes on from it; the same of what is
+ * returned. A stack that comes once is not worth remembering. */
+static uint32_t push(struct climb *s, uint32_t parent, const struct stack_frame *f,
+		     struct maps *maps, uint32_t pid, bool *is_new)
+{
+	uint64_t version = f->space == FRAME_SPACE_USER ? maps_version(maps) : 0;
+	struct step *step = find_step(s, f->address, version, parent);
+	bool can_remember = f->space <= FRAME_SPACE_KERNEL;
+	size_t nodes = profile_node_count(s->profile);
+	uint32_t location = 0, node;
+
+	if (can_remember && !*is_new && step->address == f->address && step->version == version &&
+	    step->parent == parent && step->node)
+		return step->node;
+	if (can_remember)
+		location = find_location(s, f, version, maps, pid);
+	can_remember = location != 0;
+	if (!location)
+		location = locate(s, f, NULL, pid);
+	node = profile_push(s->profile, parent, location);
+	*is_new = profile_node_count(s->profile) > nodes;
+	if (can_remember && !*is_new)
+		*step = (struct step){ f->address, version, parent, node };
+	return node;
 }
 
 uint32_t climb_node(struct climb *s, const struct stack_frame *frames, size_t count,
 		    struct maps *maps, uint32_t pid)
 {
 	uint32_t node = 0;
+	bool is_new = false;
 
 	for (size_t i = count; i > 0; i--)
-		node = push(s, node, &frames[i - 1], maps, pid);
+		node = push(s, node, &frames[i - 1], maps, pid, &is_new);
 	return node;
 }
 

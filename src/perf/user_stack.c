@@ -229,6 +229,22 @@ static bool is_stale(const struct user_stack_owner *owner, const struct unwind_s
 	       !maps_find(owner->maps, stack->count ? stack->frames[0].pc : 0);
 }
 
+/* What has no tables, a 32-bit program's stack: only where it stands is known. */
+static size_t put_foreign(struct user_stacks *u, const struct record_sample *s,
+			  const struct user_stack_owner *owner, struct stack_frame *out)
+{
+	size_t n = 0;
+
+	if (s->user.abi != PERF_SAMPLE_REGS_ABI_32 || !s->user.values.bytes)
+		return 0;
+	if (get_reg(&s->user, perf_ip(u->machine), &out[n].address))
+		out[n++].space = FRAME_SPACE_USER;
+	out[n++] = (struct stack_frame){ .space = FRAME_SPACE_BROKEN };
+	if (!owner->is_uncounted)
+		u->counts.broken++;
+	return n;
+}
+
 bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		      const struct user_stack_owner *owner, struct stack_frame *out,
 		      size_t *ret_count)
@@ -240,8 +256,10 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 	size_t n = 0;
 
 	*ret_count = 0;
-	if (!take_regs(u, &s->user, &regs))
+	if (!take_regs(u, &s->user, &regs)) {
+		*ret_count = put_foreign(u, s, owner, out);
 		return true;
+	}
 	if (!walk(u, &regs, &s->stack, owner, &stack))
 		return false;
 	if (is_stale(owner, &stack))
