@@ -21,7 +21,7 @@ struct args {
 	double seconds; /* NO_LIMIT: not given */
 	bool has_off_cpu;
 	struct opt_list labels;
-	const char *output;
+	const char *output, *raw;
 };
 
 static const struct opt opts[] = {
@@ -34,6 +34,8 @@ static const struct opt opts[] = {
 		 "label samples with the CPU, besides pid, tid and comm"),
 	OPT_STR('o', "output", "FILE", struct args, output,
 		"where the profile goes (default " DEFAULT_PROFILE "; an older one is renamed)"),
+	OPT_STR(0, "raw", "FILE", struct args, raw,
+		"keep the kernel's records, too, as a perf.data file for perf report"),
 	OPT_END,
 };
 
@@ -62,6 +64,7 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	if (args->has_off_cpu && plan->opts.cpus)
 		return cmd_usage(e, "--off-cpu and --cpu do not go together: threads move");
 	plan->opts.has_off_cpu = args->has_off_cpu;
+	plan->opts.raw = args->raw;
 	if (args->seconds > 0)
 		plan->opts.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
 	return take_labels(&plan->opts, &args->labels, e);
@@ -90,6 +93,8 @@ static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
 		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
 	if (rc == 0)
 		rc = record_save(p, output, is_named, e);
+	if (rc == 0)
+		rc = cpu_finish_raw(c, e);
 	if (rc < 0)
 		return rc;
 	record_print_summary(p, o, c, &result, is_named ? output->path : NULL);

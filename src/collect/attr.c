@@ -79,11 +79,12 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.sample_period = 1;
-	attr.sample_type = PERF_SAMPLE_TIME;
+	attr.sample_type = PERF_SAMPLE_TIME | (o->has_identifier ? PERF_SAMPLE_IDENTIFIER : 0);
 	attr.exclude_kernel = 1; /* its records need no permission to see the kernel */
 	attr.exclude_hv = 1;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
+	attr.mmap_data = o->has_data_maps;
 	attr.build_id = 1;
 	attr.comm = 1;
 	attr.comm_exec = 1;

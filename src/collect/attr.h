@@ -32,6 +32,7 @@ struct attr_opts {
 	bool has_inherit;    /* children are sampled, too */
 	bool has_exec;       /* starts with the next exec */
 	bool has_identifier; /* samples tell which event they are of */
+	bool has_data_maps;  /* mappings that are not executable are told: perf unwinds with them */
 };
 
 /* A sampling event. Starts disabled. */

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "collect/launch.h"
 #include "collect/procmaps.h"
+#include "collect/rawfile.h"
 #include "collect/sampler.h"
 #include "collect/watch.h"
 
@@ -46,7 +47,8 @@ struct cpu {
 	struct ingest *ingest;
 	struct launch launch;
 	struct watch watch;
-	size_t alive; /* of opts.pids that are watched */
+	struct rawfile *raw; /* NULL: none */
+	size_t alive;        /* of opts.pids that are watched */
 	bool has_no_kernel;
 	int exec_error; /* errno of a failed exec; 0: none */
 };
@@ -104,7 +106,8 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 		.is_kernel_only = o->is_kernel_only,
 		.has_inherit = follows,
 		.has_exec = follows && !o->pid_count,
-		.has_identifier = o->event_count > 1,
+		.has_identifier = o->event_count > 1 || o->raw,
+		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};
 }
 
@@ -117,6 +120,7 @@ static int open_sampler(struct cpu *c, struct err *e)
 		.cpus = c->cpus,
 		.ring_bytes = ring_bytes(c),
 		.side_bytes = SIDE_BYTES,
+		.raw = c->raw,
 		.switches = c->switches.count ? &c->switches : NULL,
 		.switch_bytes = SWITCH_BYTES,
 	};
@@ -227,12 +231,27 @@ static int open_events(struct cpu *c, struct err *e)
 	return rc;
 }
 
-static void fetch(void *context, uint32_t pid)
+/* What is known besides by the kernel's records, to all who want to know. */
+static int tell(void *context, const struct record *r)
 {
 	struct cpu *c = context;
 
+	if (c->raw)
+		rawfile_put_told(c->raw, r, sampler_id_bytes(c->sampler));
+	return ingest_record(c->ingest, r, 0);
+}
+
+static struct procmaps_listener listener_of(struct cpu *c)
+{
+	return (struct procmaps_listener){ .tell = tell, .context = c, .wants_data = c->raw };
+}
+
+static void fetch(void *context, uint32_t pid)
+{
+	struct procmaps_listener to = listener_of(context);
+
 	/* Out of memory is seen again by the caller. */
-	if (procmaps_tell(c->ingest, PROC, pid) < 0)
+	if (procmaps_tell(&to, PROC, pid) < 0)
 		return;
 }
 
@@ -345,6 +364,8 @@ static int build(struct cpu *c, struct profile *p, struct err *e)
 
 	raise_file_limit(&old);
 	rc = watch_open(&c->watch, e);
+	if (rc == 0 && c->opts.raw)
+		rc = rawfile_open(c->opts.raw, &c->raw, e);
 	if (rc == 0 && c->opts.argv)
 		rc = launch_new(&c->launch, c->opts.argv, watch_old_mask(&c->watch), &old, e);
 	if (rc == 0)
@@ -380,6 +401,7 @@ void cpu_free(struct cpu *c)
 	if (!c)
 		return;
 	sampler_free(c->sampler);
+	rawfile_free(c->raw);
 	ingest_free(c->ingest);
 	launch_close(&c->launch);
 	watch_close(&c->watch);
@@ -397,19 +419,22 @@ static int tell_command(struct cpu *c)
 		.comm = { .pid = pid, .tid = pid, .name = { name, sizeof name - 1 } },
 	};
 
-	return ingest_record(c->ingest, &r, 0);
+	return tell(c, &r);
 }
 
 static int start(struct cpu *c, struct err *e)
 {
+	struct procmaps_listener to = listener_of(c);
 	int rc = 0;
 
 	if (c->opts.is_all || c->opts.pid_count)
 		sampler_enable_side(c->sampler);
-	if (c->opts.is_all)
-		rc = procmaps_tell_all(c->ingest, PROC, e);
+	if (c->raw && procmaps_tell_kernel(&to, PROC "/kallsyms") < 0)
+		rc = err_nomem(e);
+	if (rc == 0 && c->opts.is_all)
+		rc = procmaps_tell_all(&to, PROC, e);
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
-		if (procmaps_tell(c->ingest, PROC, (uint32_t)c->opts.pids[i]) < 0)
+		if (procmaps_tell(&to, PROC, (uint32_t)c->opts.pids[i]) < 0)
 			rc = err_nomem(e);
 	if (rc == 0 && c->launch.pid && tell_command(c) < 0)
 		rc = err_nomem(e);
@@ -521,6 +546,11 @@ int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 		r.own_ns = time_of(&own);
 	*ret = r;
 	return rc < 0 ? err_set(e, rc, "the profile cannot be kept: %s", strerror(-rc)) : 0;
+}
+
+int cpu_finish_raw(struct cpu *c, struct err *e)
+{
+	return c->raw ? sampler_finish_raw(c->sampler, c->opts.argv, e) : 0;
 }
 
 int cpu_exec_error(const struct cpu *c)

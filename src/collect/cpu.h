@@ -44,8 +44,9 @@ struct cpu_opts {
 	bool is_all;
 
 	int64_t duration_ns; /* ends it; 0: no limit */
+	const char *raw;     /* path of a perf.data file that gets all records; NULL: none */
 
-	/* Called some ten times a second, with all samples up to then in the profile; false
+	/* Called ten times a second and more, with all samples up to then in the profile; false
 	 * ends the recording. NULL: nothing. */
 	bool (*tick)(void *context);
 	void *tick_context;
@@ -75,6 +76,9 @@ int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret,
  * comes; these go on to the command, which is waited for until the second.
  */
 int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e) MUST_CHECK;
+
+/* Makes the raw file complete, after cpu_run(). Nothing when there is none. */
+int cpu_finish_raw(struct cpu *c, struct err *e) MUST_CHECK;
 
 /* The errno of a command that could not be executed; 0: that is not why cpu_run() failed. */
 int cpu_exec_error(const struct cpu *c);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/cursor.h"
@@ -32,7 +33,18 @@ static bool parse_id(const char *name, uint32_t *ret)
 	return true;
 }
 
-static int tell_comm(struct ingest *in, const char *proc, uint32_t pid, uint32_t tid)
+static int tell_ingest(void *context, const struct record *r)
+{
+	return ingest_record(context, r, 0);
+}
+
+struct procmaps_listener procmaps_to_ingest(struct ingest *in)
+{
+	return (struct procmaps_listener){ .tell = tell_ingest, .context = in };
+}
+
+static int tell_comm(const struct procmaps_listener *to, const char *proc, uint32_t pid,
+		     uint32_t tid)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -46,10 +58,10 @@ static int tell_comm(struct ingest *in, const char *proc, uint32_t pid, uint32_t
 		return 0;
 	r.comm.name.bytes = (const unsigned char *)text.data;
 	r.comm.name.len = text.len - (text.data[text.len - 1] == '\n');
-	return ingest_record(in, &r, 0);
+	return to->tell(to->context, &r);
 }
 
-static int tell_threads(struct ingest *in, const char *proc, uint32_t pid)
+static int tell_threads(const struct procmaps_listener *to, const char *proc, uint32_t pid)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(close_dir) DIR *dir = NULL;
@@ -63,7 +75,7 @@ static int tell_threads(struct ingest *in, const char *proc, uint32_t pid)
 	dir = opendir(path.data);
 	while (rc == 0 && dir && (entry = readdir(dir)))
 		if (parse_id(entry->d_name, &tid))
-			rc = tell_comm(in, proc, pid, tid);
+			rc = tell_comm(to, proc, pid, tid);
 	return rc;
 }
 
@@ -91,18 +103,20 @@ static size_t unescape(char *text, size_t len)
 }
 
 /*
- * One line: "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH". false: it is not executable.
+ * One line: "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH". false: it is none.
  */
 static bool parse_line(char *line, size_t len, struct record_mmap *ret)
 {
 	const char *at = line;
-	struct record_mmap m = { .has_inode = true };
+	struct record_mmap m = { .has_inode = true, .prot = PROT_READ };
 	uint64_t end;
 
 	m.start = take_hex(&at);
 	end = take_hex(&at);
-	if (end <= m.start || strnlen(at, 5) < 5 || at[2] != 'x')
+	if (end <= m.start || strnlen(at, 5) < 5)
 		return false;
+	if (at[2] == 'x')
+		m.prot |= PROT_EXEC;
 	at += 5;
 	m.len = end - m.start;
 	m.offset = take_hex(&at);
@@ -117,7 +131,7 @@ static bool parse_line(char *line, size_t len, struct record_mmap *ret)
 	return true;
 }
 
-static int tell_maps(struct ingest *in, const char *proc, uint32_t pid)
+static int tell_maps(const struct procmaps_listener *to, const char *proc, uint32_t pid)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -138,21 +152,25 @@ static int tell_maps(struct ingest *in, const char *proc, uint32_t pid)
 		*end = '\0';
 		if (!parse_line(line, (size_t)(end - line), &r.mmap))
 			continue;
+		if (!(r.mmap.prot & PROT_EXEC) && (!to->wants_data || !r.mmap.ino))
+			continue;
+		if (!(r.mmap.prot & PROT_EXEC))
+			r.misc |= PERF_RECORD_MISC_MMAP_DATA;
 		r.mmap.pid = pid;
 		r.mmap.tid = pid;
-		rc = ingest_record(in, &r, 0);
+		rc = to->tell(to->context, &r);
 	}
 	return rc;
 }
 
-int procmaps_tell(struct ingest *in, const char *proc, uint32_t pid)
+int procmaps_tell(const struct procmaps_listener *to, const char *proc, uint32_t pid)
 {
-	int rc = tell_threads(in, proc, pid);
+	int rc = tell_threads(to, proc, pid);
 
-	return rc < 0 ? rc : tell_maps(in, proc, pid);
+	return rc < 0 ? rc : tell_maps(to, proc, pid);
 }
 
-int procmaps_tell_all(struct ingest *in, const char *proc, struct err *e)
+int procmaps_tell_all(const struct procmaps_listener *to, const char *proc, struct err *e)
 {
 	CLEANUP(close_dir) DIR *dir = opendir(proc);
 	struct dirent *entry;
@@ -161,7 +179,7 @@ int procmaps_tell_all(struct ingest *in, const char *proc, struct err *e)
 	if (!dir)
 		return err_errno(e, "%s", proc);
 	while ((entry = readdir(dir)))
-		if (parse_id(entry->d_name, &pid) && procmaps_tell(in, proc, pid) < 0)
+		if (parse_id(entry->d_name, &pid) && procmaps_tell(to, proc, pid) < 0)
 			return err_nomem(e);
 	return 0;
 }
@@ -220,4 +238,23 @@ size_t procmaps_find_code(const char *path, const char *const *names, size_t cap
 		}
 	}
 	return count;
+}
+
+int procmaps_tell_kernel(const struct procmaps_listener *to, const char *path)
+{
+	static const char *const names[] = { "_stext", "_etext", NULL };
+	static const unsigned char name[] = "[kernel.kallsyms]_stext";
+	struct record r = { .type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL };
+	struct ingest_code code[2];
+
+	if (procmaps_find_code(path, names, 2, code) < 2 || code[0].start >= code[1].start)
+		return 0;
+	r.mmap = (struct record_mmap){
+		.pid = UINT32_MAX,
+		.start = code[0].start,
+		.len = code[1].start - code[0].start,
+		.offset = code[0].start,
+		.path = { name, sizeof name - 1 },
+	};
+	return to->tell(to->context, &r);
 }

@@ -8,18 +8,32 @@
 #ifndef COLLECT_PROCMAPS_H
 #define COLLECT_PROCMAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/macros.h"
 #include "perf/ingest.h"
 
+/* Who is told, one record at a time. */
+struct procmaps_listener {
+	int (*tell)(void *context, const struct record *r); /* 0 or -ENOMEM */
+	void *context;
+	bool wants_data; /* mappings of files that are not executable, too */
+};
+
+struct procmaps_listener procmaps_to_ingest(struct ingest *in);
+
 /* One process. One that is gone, or may not be looked at, is as if it told nothing.
  * proc: "/proc". 0 or -ENOMEM. */
-int procmaps_tell(struct ingest *in, const char *proc, uint32_t pid) MUST_CHECK;
+int procmaps_tell(const struct procmaps_listener *to, const char *proc, uint32_t pid) MUST_CHECK;
 
 /* All processes. */
-int procmaps_tell_all(struct ingest *in, const char *proc, struct err *e) MUST_CHECK;
+int procmaps_tell_all(const struct procmaps_listener *to, const char *proc,
+		      struct err *e) MUST_CHECK;
+
+/* The kernel's code, by a file like /proc/kallsyms, as perf's own recordings have it. */
+int procmaps_tell_kernel(const struct procmaps_listener *to, const char *path) MUST_CHECK;
 
 /* The lowest address of the kernel's code in a file like /proc/kallsyms; 0: it is not told. */
 uint64_t procmaps_kernel_start(const char *path);

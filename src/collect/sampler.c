@@ -9,44 +9,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "collect/ring.h"
-#include "perf/order.h"
+#include "collect/sampler_inside.h"
 
 #define MIN_RING_BYTES ((size_t)64 << 10)
 #define RINGS_A_SECOND 20 /* at most; else copies of stacks are smaller */
 #define LEAST_STACK_BYTES 4096
 #define UNKNOWN_HZ 1000                    /* by period */
 #define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
-
-/* A ring and the event of ours that holds it. */
-struct source {
-	struct ring ring;
-	int fd;
-	uint64_t released; /* ring.tail when it was given back last */
-};
-
-/* The rings of a CPU. Those that tell of processes come first at equal times. */
-enum lane { LANE_SIDE, LANE_SAMPLES, LANE_SWITCHES, LANES };
-
-struct sampler {
-	struct sampler_opts opts;
-	struct perf_event_attr *attrs; /* [event_count]; owned */
-	struct perf_event_attr side;
-	struct record_shape shape, side_shape;
-	struct switches switches;
-	struct record_shape switch_shapes[ATTR_SWITCHES]; /* of switches.attrs */
-	struct source *sources; /* [lanes * cpus]: by lane, then CPU; owned */
-	size_t cpu_count, source_count;
-	struct order order;
-	struct map by_id; /* event number of PERF_SAMPLE_IDENTIFIER */
-	int *fds;         /* [fd_count] attached events: sampling ones */
-	int *side_fds;    /* [side_count] */
-	int *switch_fds;  /* [switch_count] */
-	size_t fd_count, fd_cap, side_count, side_cap, switch_count, switch_cap;
-	uint64_t lost;  /* samples, told by records */
-	bool is_lively; /* sampler_is_lively() */
-};
 
 static struct record_shape shape_of(const struct perf_event_attr *attr)
 {
@@ -448,6 +417,8 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 	size_t event;
 	const struct record_shape *shape = find_event(s, source, bytes, len, &event);
 
+	if (s->opts.raw)
+		rawfile_put(s->opts.raw, bytes, len);
 	if (record_decode(&r, shape, bytes, len, &e) < 0) {
 		ingest_count_bad(in);
 		return 0;
@@ -520,5 +491,7 @@ int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 	}
 	if (rc == 0 && is_end)
 		count_rest(s, in);
+	if (s->opts.raw)
+		rawfile_end_round(s->opts.raw);
 	return rc < 0 ? rc : ingest_poll(in);
 }

@@ -24,6 +24,7 @@
 #include "base/macros.h"
 #include "collect/attr.h"
 #include "collect/cpulist.h"
+#include "collect/rawfile.h"
 #include "collect/switches.h"
 #include "perf/ingest.h"
 
@@ -39,6 +40,7 @@ struct sampler_opts {
 
 	const struct switches *switches; /* NULL: are not told; borrowed until sampler_new ends */
 	size_t switch_bytes;             /* of each ring of theirs; a power of two */
+	struct rawfile *raw;             /* gets all records, too; NULL: none; borrowed */
 };
 
 struct sampler;
@@ -68,6 +70,10 @@ int sampler_fd(const struct sampler *s, size_t i);
 /* Hands on all records that are old enough; with is_end all that there are, and counts what
  * was lost without a record. -ENOMEM or the failure of the profile. */
 int sampler_drain(struct sampler *s, struct ingest *in, bool is_end) MUST_CHECK;
+
+/* What the events of the raw file were, and its end. */
+int sampler_finish_raw(struct sampler *s, char *const *argv, struct err *e) MUST_CHECK;
+size_t sampler_id_bytes(const struct sampler *s); /* of the id that ends its records */
 
 /* Did processes come, go or change their code in what was handed on last? */
 bool sampler_is_lively(const struct sampler *s);

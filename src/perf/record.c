@@ -12,11 +12,6 @@
 /* Values of the ABI that are younger than the oldest headers we build with (6.1). */
 #define BRANCH_COUNTERS (UINT64_C(1) << 19) /* PERF_SAMPLE_BRANCH_COUNTERS */
 
-/* What stands before and behind a sample's other fields, and in every record's trailer. */
-#define ID_BITS                                                                        \
-	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
-	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
-
 static unsigned count_bits(uint64_t v)
 {
 	return (unsigned)__builtin_popcountll(v);
@@ -202,7 +197,7 @@ static void take_sample_tail(struct record_sample *s, const struct record_shape 
 
 static void take_sample(struct record *r, const struct record_shape *shape, struct cursor *c)
 {
-	r->has = shape->sample_type & ID_BITS;
+	r->has = shape->sample_type & RECORD_ID_BITS;
 	take_sample_head(r, shape, c);
 	take_sample_stacks(&r->sample, shape, c);
 	take_sample_tail(&r->sample, shape, c);
@@ -211,7 +206,7 @@ static void take_sample(struct record *r, const struct record_shape *shape, stru
 /* Parts the id that ends every record but samples from the rest. */
 static void take_trailer(struct record *r, const struct record_shape *shape, struct cursor *c)
 {
-	uint64_t bits = shape->sample_type & ID_BITS;
+	uint64_t bits = shape->sample_type & RECORD_ID_BITS;
 	size_t len = 8 * (size_t)count_bits(bits);
 	struct cursor t;
 

@@ -23,6 +23,11 @@
 #define RECORD_MAX_BYTES 65536 /* header.size has 16 bits */
 #define RECORD_BUILD_ID_MAX 20 /* bytes */
 
+/* Of sample_type: what every record but samples ends with, eight bytes each. */
+#define RECORD_ID_BITS                                                                 \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
 /* What the attributes of an event say about the layout of its records. */
 struct record_shape {
 	uint64_t sample_type;          /* PERF_SAMPLE_ bits */

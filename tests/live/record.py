@@ -522,9 +522,9 @@ def stripped_static(bench):
     bench.check(shares["main"] > 0.98, f"main: {shares['main']}")
 
 
-def perf_leaves(bench):
-    """The shares of functions that perf saw running, of the program's own samples."""
-    done = bench.run("perf", "script", "-i", "perf.data", "-F", "ip,sym", "--no-inline")
+def perf_totals(bench, path="perf.data"):
+    """In how many stacks perf has each function."""
+    done = bench.run("perf", "script", "-i", path, "-F", "ip,sym", "--no-inline")
     counts = {}
     stack = []
     for line in [*done.stdout.splitlines(), ""]:
@@ -550,7 +550,7 @@ def same_as_perf(bench):
     program.communicate(timeout=60)
     if perf.wait(timeout=60) != 0:
         raise Skip("perf does not work here")
-    theirs = perf_leaves(bench)
+    theirs = perf_totals(bench)
     report = bench.report()
     ours = totals(report)
     samples = min(theirs["samples"], report["samples"])
@@ -560,6 +560,39 @@ def same_as_perf(bench):
                     f"{name}: got {ours.get(name, 0):.3f}, perf has {want:.3f}")
 
 
+def raw_records(bench):
+    """What perf reads in the kernel's own records is what the profile has."""
+    if not shutil.which("perf"):
+        raise Skip("no perf")
+    bench.record("--raw", "raw.data", bench.workload("shares"), "300")
+    same_in_raw(bench)
+    program = bench.start(bench.workload("shares"), "1000", stdout=subprocess.DEVNULL)
+    bench.record("--raw", "raw.data", "-p", str(program.pid))
+    program.wait(timeout=60)
+    same_in_raw(bench)
+    bench.record("--raw", "raw.data", "-e", "cpu-clock,page-faults", "-g", "fp",
+                 bench.workload("shares"), "100")
+    done = bench.run("perf", "report", "-i", "raw.data", "--stdio", "--no-children")
+    bench.check("of event 'cpu-clock'" in done.stdout, done.stdout[:500])
+    bench.check("of event 'page-faults'" in done.stdout, done.stdout[:500])
+    done = bench.record("--raw", "/dev/full", "touch", "was-run", status=1)
+    bench.check("/dev/full" in done.stderr, done.stderr)
+    bench.check(not os.path.exists(bench.path("was-run")), "run although it cannot be written")
+    left = [name for name in os.listdir(bench.folder) if name.startswith("raw.data.")]
+    bench.equal(left, [], "temporary files")
+
+
+def same_in_raw(bench):
+    theirs = perf_totals(bench, "raw.data")
+    report = bench.report()
+    bench.equal(theirs["samples"], report["samples"], "samples")
+    ours = totals(report)
+    for name in FUNCTIONS:
+        got = theirs.get(name, 0) / theirs["samples"]
+        bench.check(abs(got - ours.get(name, 0)) < 0.02,
+                    f"{name}: perf has {got:.3f}, the profile {ours.get(name, 0):.3f}")
+
+
 if __name__ == "__main__":
     live.main([
         shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_a_part,
@@ -567,4 +600,5 @@ if __name__ == "__main__":
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
         replaced_file, run_time_code, python, compiler, stripped, stripped_static, same_as_perf,
+        raw_records,
     ])

@@ -112,13 +112,14 @@ static void test_tell(void)
 	struct profile *p = profile_new();
 	struct ingest *in =
 		ingest_new(&(struct ingest_opts){ .dsos = { .profile = p } }, &event, 1);
+	struct procmaps_listener to = procmaps_to_ingest(in);
 	struct err e;
 
-	CHECK_INT(procmaps_tell_all(in, root, &e), 0);
+	CHECK_INT(procmaps_tell_all(&to, root, &e), 0);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		CHECK_STR(sample_text(in, p, rows[i].tid, rows[i].ip, &got), rows[i].want);
-	CHECK_INT(procmaps_tell(in, root, 99), 0); /* gone */
-	CHECK_INT(procmaps_tell_all(in, "/nowhere", &e), -ENOENT);
+	CHECK_INT(procmaps_tell(&to, root, 99), 0); /* gone */
+	CHECK_INT(procmaps_tell_all(&to, "/nowhere", &e), -ENOENT);
 	ingest_free(in);
 	profile_free(p);
 }

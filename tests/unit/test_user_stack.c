@@ -75,8 +75,11 @@ static struct bench bench_new(const char *proc)
 	struct ingest_opts o = { .dsos = { .profile = b.profile, .proc = proc, .fd_limit = 100 },
 				 .machine = user_stack_machine() };
 
+	struct procmaps_listener to;
+
 	b.ingest = ingest_new(&o, &event, 1);
-	CHECK_INT(procmaps_tell(b.ingest, "/proc", (uint32_t)getpid()), 0);
+	to = procmaps_to_ingest(b.ingest);
+	CHECK_INT(procmaps_tell(&to, "/proc", (uint32_t)getpid()), 0);
 	return b;
 }
 
