@@ -6,6 +6,7 @@
 
 #include "symbol/dwarf_form.h"
 #include "symbol/dwarf_names.h"
+#include "symbol/fast.h"
 
 #define OPERANDS_MAX 256
 #define FORMATS_MAX 256 /* of an entry in the version 5 tables */
@@ -346,13 +347,13 @@ static void run_standard(struct machine *m, unsigned opcode)
 		emit_row(m);
 		return;
 	case LNS_ADVANCE_PC:
-		advance_address(m, cursor_uleb(&m->c));
+		advance_address(m, fast_uleb(&m->c));
 		return;
 	case LNS_ADVANCE_LINE:
 		m->position.line += (uint64_t)cursor_sleb(&m->c);
 		return;
 	case LNS_SET_FILE:
-		m->position.file = cursor_uleb(&m->c);
+		m->position.file = fast_uleb(&m->c);
 		return;
 	case LNS_CONST_ADD_PC:
 		advance_address(m, (255U - f->opcode_base) / f->line_range);
@@ -362,7 +363,7 @@ static void run_standard(struct machine *m, unsigned opcode)
 		return;
 	default:
 		for (unsigned i = 0; i < f->operands[opcode]; i++)
-			cursor_uleb(&m->c);
+			fast_uleb(&m->c);
 	}
 }
 
@@ -371,7 +372,7 @@ static void run(struct machine *m)
 	const struct dwarf_files *f = m->files;
 
 	begin_sequence(m);
-	while (cursor_left(&m->c) && !m->c.bad) {
+	while (m->c.at < m->c.end && !m->c.bad) {
 		unsigned opcode = *m->c.at++;
 
 		if (opcode >= f->opcode_base) {

@@ -100,6 +100,15 @@ enum dwarf_form {
 	FORM_GNU_STRP_ALT = 0x1f21,
 };
 
+enum dwarf_language {
+	LANG_C_PLUS_PLUS = 0x04,
+	LANG_C_PLUS_PLUS_11 = 0x1a,
+	LANG_RUST = 0x1c,
+	LANG_C_PLUS_PLUS_14 = 0x21,
+	LANG_C_PLUS_PLUS_17 = 0x2b,
+	LANG_C_PLUS_PLUS_20 = 0x2c,
+};
+
 enum dwarf_unit_type {
 	UNIT_COMPILE = 0x01,
 	UNIT_TYPE = 0x02,

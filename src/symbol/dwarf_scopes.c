@@ -11,6 +11,7 @@
 #include "symbol/dwarf_names.h"
 #include "symbol/dwarf_ranges.h"
 #include "symbol/dwarf_split.h"
+#include "symbol/fast.h"
 
 #define MAX_DEPTH 512 /* of entries within entries; real ones stay below 100 */
 
@@ -50,7 +51,7 @@ static void read_values(struct walk *w, const struct abbrev *abbrev, struct dwar
 		const struct abbrev_attr *attr = &attrs[step->attr];
 		struct dwarf_value v;
 
-		cursor_skip(&w->c, step->skip);
+		fast_skip(&w->c, step->skip);
 		v = form_read(w->unit, &w->c, attr->form, attr->implicit);
 		switch (attr->name) {
 		case AT_SIBLING:
@@ -69,7 +70,7 @@ static void read_values(struct walk *w, const struct abbrev *abbrev, struct dwar
 			break;
 		}
 	}
-	cursor_skip(&w->c, abbrev->tail);
+	fast_skip(&w->c, abbrev->tail);
 }
 
 static uint32_t keep_scope(struct walk *w, uint64_t entry, uint32_t parent, bool is_inlined)
@@ -100,7 +101,7 @@ static uint32_t enter(struct walk *w, unsigned tag, uint64_t entry, uint32_t aro
 }
 
 /* Can there be no function that matters in what this entry contains? */
-static bool is_closed(unsigned tag, uint32_t inside)
+static bool is_closed(const struct dwarf_unit *u, unsigned tag, uint32_t inside)
 {
 	switch (tag) {
 	case TAG_CLASS:
@@ -111,6 +112,8 @@ static bool is_closed(unsigned tag, uint32_t inside)
 		return true;
 	case TAG_INLINED_SUBROUTINE:
 		return inside == SCOPE_UNWANTED;
+	case TAG_SUBPROGRAM:
+		return inside == SCOPE_UNWANTED && u->is_flat;
 	default:
 		return false;
 	}
@@ -135,7 +138,7 @@ static void walk_entries(struct walk *w)
 	w->inside[0] = SCOPE_NONE;
 	do {
 		uint64_t entry = w->unit->root + (uint64_t)(w->c.at - begin);
-		uint64_t code = cursor_uleb(&w->c);
+		uint64_t code = fast_uleb(&w->c);
 		const struct abbrev *abbrev;
 		struct dwarf_code pcs;
 		uint32_t inside;
@@ -150,7 +153,7 @@ static void walk_entries(struct walk *w)
 			return;
 		read_values(w, abbrev, &pcs);
 		inside = enter(w, abbrev->tag, entry, w->inside[depth], &pcs);
-		if (!abbrev->has_children || (is_closed(abbrev->tag, inside) && skip_children(w)))
+		if (!abbrev->has_children || (is_closed(w->unit, abbrev->tag, inside) && skip_children(w)))
 			continue;
 		if (++depth == MAX_DEPTH)
 			return;

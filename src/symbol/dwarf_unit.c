@@ -28,6 +28,22 @@ static bool read_header(struct dwarf_unit *u, struct cursor *c)
 	       type != UNIT_SPLIT_TYPE;
 }
 
+/* Fortran's contained procedures and GNU C's nested functions are within others. */
+static bool is_flat_language(uint64_t language)
+{
+	switch (language) {
+	case LANG_C_PLUS_PLUS:
+	case LANG_C_PLUS_PLUS_11:
+	case LANG_C_PLUS_PLUS_14:
+	case LANG_C_PLUS_PLUS_17:
+	case LANG_C_PLUS_PLUS_20:
+	case LANG_RUST:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void keep_root_value(struct dwarf_unit *u, unsigned name, struct dwarf_value v)
 {
 	switch (name) {
@@ -36,6 +52,9 @@ static void keep_root_value(struct dwarf_unit *u, unsigned name, struct dwarf_va
 		break;
 	case AT_COMP_DIR:
 		u->comp_dir = v;
+		break;
+	case AT_LANGUAGE:
+		u->is_flat = v.kind == VALUE_UINT && is_flat_language(v.u);
 		break;
 	case AT_STMT_LIST:
 		u->has_lines = value_offset(v, &u->line_offset);
