@@ -75,8 +75,8 @@ struct dwarf_unit {
 	uint16_t version;              /* 2 to 5 */
 	uint8_t address_size;          /* 4 or 8 */
 	uint8_t offset_size;           /* 4 or 8 */
-	bool is_flat;              /* its language has no functions within functions */
-	bool has_lines;            /* line_offset holds */
+	bool is_flat;                  /* its language has no functions within functions */
+	bool has_lines;                /* line_offset holds */
 	uint64_t line_offset;          /* in .debug_line */
 	uint64_t low_pc;               /* what its range lists count from */
 	uint64_t addr_base;            /* in .debug_addr */

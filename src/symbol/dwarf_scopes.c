@@ -153,7 +153,8 @@ static void walk_entries(struct walk *w)
 			return;
 		read_values(w, abbrev, &pcs);
 		inside = enter(w, abbrev->tag, entry, w->inside[depth], &pcs);
-		if (!abbrev->has_children || (is_closed(w->unit, abbrev->tag, inside) && skip_children(w)))
+		if (!abbrev->has_children ||
+		    (is_closed(w->unit, abbrev->tag, inside) && skip_children(w)))
 			continue;
 		if (++depth == MAX_DEPTH)
 			return;

@@ -9,11 +9,6 @@
 #define MAX_DEPTH 1000   /* of nodes within nodes; arguments put trees into trees */
 #define MAX_STEPS 500000 /* a small tree can refer to its parts again and again */
 
-const struct node *print_get(const struct printer *w, uint32_t id)
-{
-	return itanium_node(w->tree, id);
-}
-
 void print_text(struct printer *w, const char *text, size_t len)
 {
 	if (w->bad)
@@ -405,7 +400,9 @@ void print_node(struct printer *w, uint32_t id)
 
 bool itanium_print(const struct itanium *p, uint32_t root, struct buf *out)
 {
-	struct printer w = { .tree = p, .out = out, .begin = out->len, .element = PRINT_NO_PACK };
+	struct printer w = {
+		.nodes = itanium_node(p, 0), .out = out, .begin = out->len, .element = PRINT_NO_PACK
+	};
 
 	print_node(&w, root);
 	return !w.bad;

@@ -12,7 +12,7 @@
 #define PRINT_MAX_HOPS 1000 /* from a node to what it stands for */
 
 struct printer {
-	const struct itanium *tree;
+	const struct node *nodes; /* of the tree */
 	struct buf *out;
 	size_t begin; /* out->len at first */
 	unsigned depth, steps;
@@ -31,7 +31,11 @@ char print_last_char(const struct printer *w); /* '\0': none was written */
 
 /* ---- the tree ---- */
 
-const struct node *print_get(const struct printer *w, uint32_t id);
+static inline const struct node *print_get(const struct printer *w, uint32_t id)
+{
+	return w->nodes + id;
+}
+
 /* Steps through what only stands for something else; from a pack to its element that is being
  * written. 0: there is no such element. */
 uint32_t print_resolve(const struct printer *w, uint32_t id);

@@ -5,16 +5,6 @@
 
 #define MAX_DEPTH 400 /* of parsers within parsers; real names stay below 100 */
 
-char itanium_peek_at(const struct itanium *p, size_t ahead)
-{
-	return p->at + ahead < p->len ? p->text[p->at + ahead] : '\0';
-}
-
-char itanium_peek(const struct itanium *p)
-{
-	return itanium_peek_at(p, 0);
-}
-
 bool itanium_take(struct itanium *p, char c)
 {
 	if (p->at >= p->len || p->text[p->at] != c)
@@ -71,11 +61,6 @@ uint32_t itanium_fail(struct itanium *p)
 {
 	p->bad = true;
 	return 0;
-}
-
-struct node *itanium_node(const struct itanium *p, uint32_t id)
-{
-	return (struct node *)(void *)p->nodes.data + id;
 }
 
 uint32_t itanium_add(struct itanium *p, struct node node)

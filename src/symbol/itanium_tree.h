@@ -127,8 +127,17 @@ struct itanium {
 
 /* ---- reading ---- */
 
-char itanium_peek(const struct itanium *p); /* '\0' at the end */
-char itanium_peek_at(const struct itanium *p, size_t ahead);
+/* '\0' at the end. */
+static inline char itanium_peek_at(const struct itanium *p, size_t ahead)
+{
+	return p->at + ahead < p->len ? p->text[p->at + ahead] : '\0';
+}
+
+static inline char itanium_peek(const struct itanium *p)
+{
+	return itanium_peek_at(p, 0);
+}
+
 bool itanium_take(struct itanium *p, char c); /* when it is there */
 bool itanium_take_text(struct itanium *p, const char *text);
 bool itanium_number(struct itanium *p, uint32_t *ret); /* decimal digits; false: none */
@@ -144,7 +153,10 @@ uint32_t itanium_fail(struct itanium *p); /* 0 */
 uint32_t itanium_add(struct itanium *p, struct node node);
 uint32_t itanium_add_pair(struct itanium *p, enum node_kind kind, uint32_t left, uint32_t right);
 uint32_t itanium_add_text(struct itanium *p, const char *text);
-struct node *itanium_node(const struct itanium *p, uint32_t id); /* until the next add */
+static inline struct node *itanium_node(const struct itanium *p, uint32_t id)
+{
+	return (struct node *)(void *)p->nodes.data + id; /* until the next add */
+}
 
 /* Appends to a list that begins at *first and ends at *last; both 0: empty. */
 void itanium_append(struct itanium *p, uint32_t *first, uint32_t *last, uint32_t element);

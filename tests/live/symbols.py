@@ -1,0 +1,376 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What auger says of addresses against addr2line, nm, objdump and c++filt.
+
+usage: symbols.py SYMBOL_DUMP FOLDER [CASE...]
+
+Programs are compiled here, in many ways; every address of their code is asked for. The peers
+are known to err where a case says so.
+"""
+import os
+import random
+import re
+import shutil
+
+import live
+
+CXX = r"""
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+namespace shop {
+template <class T> struct Basket {
+	std::vector<T> items;
+	inline T total() const { T sum{}; for (auto &i : items) sum += twice(i); return sum; }
+	static inline T twice(const T &t) { auto f = [](const T &x) { return x + x; }; return f(t); }
+	__attribute__((noinline)) void sort() { std::sort(items.begin(), items.end()); }
+};
+static __attribute__((noinline)) int count(const std::map<std::string, int> &m)
+{
+	int n = 0;
+	for (auto &e : m) n += e.second > 0 && !e.first.empty();
+	return n;
+}
+}
+int main(int argc, char **argv)
+{
+	shop::Basket<int> ints; shop::Basket<std::string> words; std::map<std::string, int> m;
+	for (int i = 0; i < argc; i++) { ints.items.push_back(i); words.items.push_back(argv[i]); m[argv[i]]++; }
+	ints.sort(); words.sort();
+	return ints.total() + (int)words.total().size() + shop::count(m);
+}
+"""
+
+C = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static inline int square(int x) { return x * x; }
+static inline int cube(int x) { return square(x) * x; }
+__attribute__((noinline)) int polynomial(int x) { int s = 0; for (int i = 0; i < x; i++) s += cube(i) - square(i); return s; }
+__attribute__((noinline, cold)) void complain(const char *why) { fprintf(stderr, "%s\n", why); abort(); }
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+__attribute__((weak)) int weak_one(int x) { return polynomial(x) + 1; }
+int weak_alias(int x) __attribute__((alias("weak_one")));
+int main(int argc, char **argv)
+{
+	int numbers[] = { 3, argc, 1 };
+	int (*out)(const char *) = puts;
+	qsort(numbers, 3, sizeof numbers[0], compare);
+	if (numbers[0] > argc) complain(argv[0]);
+	out("hello");
+	printf("%d %zu %d\n", polynomial(numbers[1]), strlen(argv[0]), weak_alias(4));
+	return getenv("X") != NULL;
+}
+"""
+
+FORTRAN = """
+program contained
+  implicit none
+  integer :: n
+  n = command_argument_count()
+  print *, outer(n + 3)
+contains
+  integer function outer(x)
+    integer, intent(in) :: x
+    outer = inner(x) + inner(x + 1)
+  end function
+  integer function inner(x)
+    integer, intent(in) :: x
+    integer :: i
+    inner = 0
+    do i = 1, x
+      inner = inner + mod(i * x, 7)
+    end do
+  end function
+end program
+"""
+
+
+def need(*tools):
+    for tool in tools:
+        if not shutil.which(tool):
+            raise live.Skip(f"{tool} is not installed")
+
+
+def compile_to(bench, output, source, *flags, compiler="g++", suffix=".cc"):
+    with open(bench.path(output + suffix), "w", encoding="utf-8") as f:
+        f.write(source)
+    bench.run(compiler, "-w", *flags, "-o", output, output + suffix)
+
+
+def functions(bench, path, *flags):
+    """[(address, size, name)] of the functions that nm knows."""
+    rows = [line.split() for line in bench.run("nm", "-S", "--defined-only", *flags, path).stdout.splitlines()]
+    return [(int(r[0], 16), int(r[1], 16), re.sub("@.*", "", r[3])) for r in rows
+            if len(r) == 4 and r[2] in "tTwWi" and int(r[1], 16) and "stapsdt" not in r[3]]
+
+
+def every_address(bench, path, limit=5000):
+    addresses = {a + i for a, size, _ in functions(bench, path) for i in range(size)}
+    if len(addresses) > limit:
+        addresses = random.Random(1).sample(sorted(addresses), limit)
+    return "".join(f"{a:x}\n" for a in sorted(addresses))
+
+
+def plain(path):
+    """addr2line leaves "." and ".." in, and says "?" for line 0."""
+    path = re.sub(r" \(discriminator \d+\)", "", path)
+    file, line = path.rsplit(":", 1)
+    return (os.path.normpath(file) if file != "??" else file, "0" if line == "?" else line)
+
+
+def parse(text):
+    """{address: [(name, (file, line))]}"""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        if line.startswith("0x"):
+            frames = found.setdefault(int(line, 16), [])
+        else:
+            frames.append((line, plain(next(lines))))
+    return found
+
+
+def dump(bench, path, addresses, *args, debug_dir=None):
+    extra = [debug_dir] if debug_dir else []
+    return parse(bench.run(bench.tool, *args, path, *extra, stdin=addresses).stdout)
+
+
+def agree(bench, path, words, addresses=None, peer="addr2line", want=None):
+    """Frames are the peer's, but the outermost is called as the symbol table has it."""
+    addresses = addresses or every_address(bench, path)
+    got = dump(bench, path, addresses)
+    want = want or parse(bench.run(peer, "-aife", path, stdin=addresses).stdout)
+    bench.check(len(want) > 100, f"{words}: only {len(want)} addresses")
+    wrong = 0
+    for address, frames in want.items():
+        ours = got.get(address, [])
+        same = (len(ours) == len(frames) and [f for _, f in ours] == [f for _, f in frames] and
+                [n for n, _ in ours[:-1]] == [n for n, _ in frames[:-1]])
+        if not same and frames[-1][1][1] != "0":
+            wrong += 1
+            if wrong <= 3:
+                bench.check(False, f"{words}: {address:#x}: got {ours}, {peer} says {frames}")
+    bench.equal(wrong, 0, f"{words}: differences of {len(want)}")
+
+
+def outermost(bench, path, words, *args, debug_dir=None, names=None):
+    """Each function is called as nm calls it, or one of its aliases."""
+    names = names or functions(bench, path)
+    aliases = {}
+    for address, _, name in names:
+        aliases.setdefault(address, set()).add(name)
+    asked = "".join(f"{a + size // 2:x}\n" for a, size, _ in names)
+    got = dump(bench, path, asked, *args, debug_dir=debug_dir)
+    bench.check(len(names) > 3, f"{words}: only {len(names)} functions")
+    for address, size, name in names:
+        ours = got[address + size // 2][-1][0]
+        bench.check(ours in aliases[address], f"{words}: {name} at {address:#x}: got {ours}")
+    return got
+
+
+def cxx_inlines(bench):
+    for version in ("4", "5"):
+        for kind, flags in (("pie", []), ("exec", ["-no-pie"]), ("static", ["-static"])):
+            name = f"cxx{version}{kind}"
+            compile_to(bench, name, CXX, "-O2", "-g", f"-gdwarf-{version}", *flags)
+            agree(bench, name, name)
+            outermost(bench, name, name)
+
+
+def cxx_by_clang(bench):
+    need("clang++", "llvm-addr2line-14")
+    for version in ("4", "5"):
+        name = f"clang{version}"
+        compile_to(bench, name, CXX, "-O2", "-g", f"-gdwarf-{version}", compiler="clang++")
+        # GNU addr2line 2.40 loses the inlined calls of clang's DWARF 5.
+        agree(bench, name, name, peer="llvm-addr2line-14")
+
+
+def c_program(bench):
+    for flags in (["-O2"], ["-O0"], ["-O2", "-static"], ["-O2", "-gdwarf-2", "-gstrict-dwarf"]):
+        name = "c" + "".join(flags)
+        compile_to(bench, name, C, "-g", *flags, compiler="gcc", suffix=".c")
+        agree(bench, name, name)
+        outermost(bench, name, name)
+
+
+def link_time_optimised(bench):
+    need("llvm-addr2line-14")
+    compile_to(bench, "lto", C, "-g", "-O2", "-flto", compiler="gcc", suffix=".c")
+    # GNU addr2line 2.40 calls the source "<artificial>".
+    agree(bench, "lto", "lto", peer="llvm-addr2line-14")
+    outermost(bench, "lto", "lto")
+
+
+def fortran_contained(bench):
+    need("gfortran")
+    compile_to(bench, "contained", FORTRAN, "-O2", "-g", "-fno-inline", compiler="gfortran", suffix=".f90")
+    agree(bench, "contained", "contained")
+    got = outermost(bench, "contained", "contained")
+    bench.check(any("inner" in frames[-1][0] for frames in got.values()), "no contained procedure")
+
+
+def compressed_sections(bench):
+    compile_to(bench, "whole", CXX, "-O2", "-g")
+    addresses = every_address(bench, "whole")
+    want = dump(bench, "whole", addresses)
+    for how in ("zlib-gabi", "zlib-gnu", "zstd"):
+        bench.run("objcopy", f"--compress-debug-sections={how}", "whole", how)
+        bench.check(dump(bench, how, addresses) == want, f"{how}: another answer")
+
+
+def split_units(bench):
+    for version in ("4", "5"):
+        compile_to(bench, f"whole{version}", CXX, "-O2", "-g", f"-gdwarf-{version}")
+        compile_to(bench, f"split{version}", CXX.replace("whole", "split"), "-O2", "-g", f"-gdwarf-{version}",
+                   "-gsplit-dwarf")
+        os.rename(bench.path(f"whole{version}.cc"), bench.path("x.cc"))
+        addresses = every_address(bench, f"whole{version}")
+        def names(path, addresses=addresses):
+            return {a: [(n, line[1]) for n, line in f] for a, f in dump(bench, path, addresses).items()}
+        want = names(f"whole{version}")
+        bench.check(names(f"split{version}") == want, f"split{version}: .dwo: another answer")
+        if version == "4" and shutil.which("dwp"):
+            bench.run("dwp", "-e", "split4", "-o", "split4.dwp")
+            for name in os.listdir(bench.folder):
+                if name.endswith(".dwo"):
+                    os.remove(bench.path(name))
+            bench.check(names("split4") == want, "split4: .dwp: another answer")
+
+
+def separate_files(bench):
+    compile_to(bench, "whole", CXX, "-O2", "-g", "-Wl,--build-id")
+    addresses = every_address(bench, "whole")
+    want = dump(bench, "whole", addresses)
+    bench.run("objcopy", "--only-keep-debug", "whole", "linked.debug")
+    # by debug link, beside the binary and in .debug/
+    bench.run("objcopy", "-S", "--add-gnu-debuglink=linked.debug", "whole", "linked")
+    bench.check(dump(bench, "linked", addresses) == want, "debug link beside: another answer")
+    os.mkdir(bench.path(".debug"))
+    os.rename(bench.path("linked.debug"), bench.path(".debug/linked.debug"))
+    bench.check(dump(bench, "linked", addresses) == want, "debug link in .debug: another answer")
+    # by build id
+    build_id = re.search(r"Build ID: (\w+)", bench.run("readelf", "-n", "whole").stdout).group(1)
+    folder = bench.path(f"store/.build-id/{build_id[:2]}")
+    os.makedirs(folder)
+    os.rename(bench.path(".debug/linked.debug"), f"{folder}/{build_id[2:]}.debug")
+    bench.run("objcopy", "-S", "whole", "stripped")
+    bench.check(dump(bench, "stripped", addresses, debug_dir=bench.path("store")) == want,
+                "build id: another answer")
+    # another binary's file must not be taken
+    compile_to(bench, "other", C, "-O2", "-g", "-Wl,--build-id", compiler="gcc", suffix=".c")
+    bench.run("objcopy", "--only-keep-debug", "other", "linked.debug")
+    got = dump(bench, "linked", addresses)
+    bench.check(not any(frame[1][1] != "0" for frames in got.values() for frame in frames),
+                "a debug file of another binary was taken")
+
+
+def without_build_id(bench):
+    compile_to(bench, "whole", C, "-O2", "-g", "-Wl,--build-id=none", compiler="gcc", suffix=".c")
+    addresses = every_address(bench, "whole")
+    want = dump(bench, "whole", addresses)
+    bench.run("objcopy", "--only-keep-debug", "whole", "crc.debug")
+    bench.run("objcopy", "-S", "--add-gnu-debuglink=crc.debug", "whole", "crc")
+    bench.check(dump(bench, "crc", addresses) == want, "right CRC: another answer")
+    with open(bench.path("crc.debug"), "ab") as f:
+        f.write(b"x")
+    got = dump(bench, "crc", addresses)
+    bench.check(got != want, "a file of another CRC was taken")
+
+
+def shared_debug_data(bench):
+    need("dwz")
+    for name, flag in (("one", "-DONE"), ("two", "-DTWO")):
+        compile_to(bench, name, CXX, "-O2", "-g", flag)
+        bench.run("objcopy", "--only-keep-debug", name, f"{name}.debug")
+        shutil.copy(bench.path(name), bench.path(f"{name}.whole"))
+        bench.run("objcopy", "-S", f"--add-gnu-debuglink={name}.debug", f"{name}.whole", name)
+    bench.run("dwz", "-m", "shared", "-M", "shared", "one.debug", "two.debug")
+    for name in ("one", "two"):
+        addresses = every_address(bench, f"{name}.whole")
+        bench.check(dump(bench, name, addresses) == dump(bench, f"{name}.whole", addresses),
+                    f"{name}: another answer")
+
+
+def mini_debug_info(bench):
+    need("xz")
+    compile_to(bench, "whole", C, "-O2", "-Wl,--export-dynamic", compiler="gcc", suffix=".c")
+    names = functions(bench, "whole")
+    dynamic = {name for _, _, name in functions(bench, "whole", "-D")}
+    with open(bench.path("keep"), "w", encoding="utf-8") as f:
+        f.writelines(f"{name}\n" for _, _, name in names if name not in dynamic)
+    bench.run("objcopy", "-S", "--remove-section=.comment", "--keep-symbols=keep", "whole", "mini")
+    bench.run("xz", "mini")
+    bench.run("objcopy", "-S", "whole", "stripped")
+    bench.run("objcopy", "--add-section", ".gnu_debugdata=mini.xz", "stripped", "packed")
+    bench.check(dynamic and len(dynamic) < len(names), f"{len(dynamic)} of {len(names)} are dynamic")
+    outermost(bench, "packed", "MiniDebugInfo", names=names)
+
+
+def stripped_by_starts(bench):
+    compile_to(bench, "whole", C, "-O2", "-fno-ipa-icf", compiler="gcc", suffix=".c")
+    bench.run("objcopy", "-S", "whole", "bare")
+    names = [row for row in functions(bench, "whole") if row[2] in ("main", "polynomial", "compare", "complain")]
+    got = dump(bench, "bare", "".join(f"{a + 1:x}\n" for a, _, _ in names))
+    for address, _, name in names:
+        bench.equal(got[address + 1][0][0], f"[bare+{address:#x}]", name)
+    bench.equal(len(names), 4, "functions")
+
+
+def stubs(bench, path):
+    """{address: name@plt} of objdump's labels."""
+    text = bench.run("objdump", "-d", path).stdout
+    return {int(m.group(1), 16): m.group(2) for m in re.finditer(r"^(\w+) <(\S+@plt)>:", text, re.M)}
+
+
+def plt_stubs(bench):
+    kinds = {
+        "lazy": ["-Wl,-z,lazy", "-fcf-protection=none"],
+        "lazy_ibt": ["-Wl,-z,lazy", "-Wl,-z,ibtplt", "-fcf-protection"],
+        "now": ["-Wl,-z,now", "-fcf-protection=none"],
+        "now_ibt": ["-Wl,-z,now", "-Wl,-z,ibtplt", "-fcf-protection"],
+        "exec": ["-no-pie", "-Wl,-z,lazy"],
+        "m32": ["-m32", "-Wl,-z,lazy"],
+        "m32pic": ["-m32", "-fPIC", "-pie", "-Wl,-z,lazy"],
+    }
+    for name, flags in kinds.items():
+        if "-m32" in flags and bench.run("gcc", "-m32", "-xc", "-", "-o", "m32test", status=None,
+                                         stdin="int main(void){return 0;}").returncode:
+            continue
+        compile_to(bench, name, C, "-O2", *flags, compiler="gcc", suffix=".c")
+        want = stubs(bench, name)
+        bench.check(len(want) > 3, f"{name}: only {len(want)} stubs")
+        for path in (name, name + ".stripped"):
+            if path != name:
+                bench.run("objcopy", "-S", name, path)
+            got = dump(bench, path, "".join(f"{a + 5:x}\n" for a in want))
+            for address, stub in want.items():
+                if "*ABS*" not in stub:
+                    bench.equal(got[address + 5][0][0], stub, f"{path}: {address:#x}")
+
+
+def names_of_libraries(bench):
+    """Against c++filt, but for what it writes oddly: commas of empty packs, "> >" lost there."""
+    library = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+    if not os.path.exists(library):
+        raise live.Skip("no libstdc++.so.6")
+    rows = functions(bench, library, "-D")
+    got = dump(bench, library, "".join(f"{a:x}\n" for a, _, _ in rows), "-C", "-n")
+    raw = dump(bench, library, "".join(f"{a:x}\n" for a, _, _ in rows), "-n")
+    pairs = [(raw[a][0][0], got[a][0][0]) for a, _, _ in rows]
+    want = bench.run("c++filt", "-i", stdin="".join(f"{r}\n" for r, _ in pairs)).stdout.splitlines()
+    bench.check(len(pairs) > 2000, f"only {len(pairs)} names")
+    for (name, ours), theirs in zip(pairs, want):
+        bench.equal(ours, theirs, name)
+
+
+def own_binary(bench):
+    """Of this project's own code, at every address of a program that is not small."""
+    agree(bench, bench.tool, "symbol_dump itself", peer="addr2line")
+
+
+live.main([cxx_inlines, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
+           separate_files, without_build_id, shared_debug_data, mini_debug_info, stripped_by_starts, plt_stubs,
+           names_of_libraries, own_binary])
