@@ -15,7 +15,7 @@
 /* Where the files of the corpus have their code. */
 static size_t choose_addresses(uint64_t *ret)
 {
-	static const uint64_t starts[] = { 0x1d0, 0x280, 0x4000b0, 0x8048080 };
+	static const uint64_t starts[] = { 0x1d0, 0x2e0, 0x4000b0, 0x8048080 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
