@@ -10,6 +10,10 @@
 #define ZLIB_CONST /* next_in points to const */
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
+#ifdef HAVE_LIBDEFLATE
+#include <libdeflate.h> /* more than twice as fast, for what is all in memory */
+#endif
 
 #include "base/buf.h"
 #include "base/cursor.h"
@@ -24,17 +28,35 @@ void unpacked_fini(struct unpacked *u)
 	*u = (struct unpacked){ 0 };
 }
 
-/* Inflates one zlib stream that must fill out exactly; avail fields of zlib are 32 bits. */
-static bool inflate_all(struct cursor in, unsigned char *out, size_t len)
+/* Inflates one zlib stream that must fill out exactly. 0, -EINVAL, -ENOMEM. */
+#ifdef HAVE_LIBDEFLATE
+static int inflate_all(struct cursor in, unsigned char *out, size_t len)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	enum libdeflate_result rc;
+
+	if (!d)
+		return -ENOMEM;
+	rc = libdeflate_zlib_decompress(d, in.at, cursor_left(&in), out, len, NULL);
+	libdeflate_free_decompressor(d);
+	return rc == LIBDEFLATE_SUCCESS ? 0 : -EINVAL;
+}
+#else
+/* What zlib counts has 32 bits. */
+static size_t step(size_t left)
+{
+	return left < UINT_MAX ? left : UINT_MAX;
+}
+
+static int inflate_all(struct cursor in, unsigned char *out, size_t len)
 {
 	z_stream z = { 0 };
-	int rc = Z_OK;
+	int rc = inflateInit(&z);
 
-	if (inflateInit(&z) != Z_OK)
-		return false;
+	if (rc != Z_OK)
+		return rc == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
 	while (rc == Z_OK) {
-		size_t take = cursor_left(&in) < UINT_MAX ? cursor_left(&in) : UINT_MAX;
-		size_t room = len < UINT_MAX ? len : UINT_MAX;
+		size_t take = step(cursor_left(&in)), room = step(len);
 
 		z.next_in = in.at;
 		z.avail_in = (uInt)take;
@@ -48,36 +70,39 @@ static bool inflate_all(struct cursor in, unsigned char *out, size_t len)
 		len -= room - z.avail_out;
 	}
 	inflateEnd(&z);
-	return len == 0;
+	return rc == Z_MEM_ERROR ? -ENOMEM : len ? -EINVAL : 0;
 }
+#endif
 
-static bool decompress(uint32_t type, struct cursor in, unsigned char *out, size_t len)
+static int unzstd(struct cursor in, unsigned char *out, size_t len)
 {
-	size_t got;
+	size_t got = ZSTD_decompress(out, len, in.at, cursor_left(&in));
 
-	if (type == ELFCOMPRESS_ZLIB)
-		return inflate_all(in, out, len);
-	if (type != CHDR_ZSTD)
-		return false;
-	got = ZSTD_decompress(out, len, in.at, cursor_left(&in));
-	return !ZSTD_isError(got) && got == len;
+	if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+		return -ENOMEM;
+	return ZSTD_isError(got) || got != len ? -EINVAL : 0;
 }
 
 /* The packed bytes in, which say that they are len bytes when unpacked. */
 static int unpack_sized(uint32_t type, struct cursor in, uint64_t len, struct unpacked *ret)
 {
 	unsigned char *out;
+	int rc = -EINVAL;
 
 	if (in.bad || len == 0 || len / UNPACK_MAX_RATIO > cursor_left(&in))
 		return 0;
 	out = malloc(len);
 	if (!out)
 		return -ENOMEM;
-	if (decompress(type, in, out, len))
+	if (type == ELFCOMPRESS_ZLIB)
+		rc = inflate_all(in, out, len);
+	else if (type == CHDR_ZSTD)
+		rc = unzstd(in, out, len);
+	if (rc == 0)
 		*ret = (struct unpacked){ out, len, out };
 	else
 		free(out);
-	return 0;
+	return rc == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int unpack_shf(const struct elf_image *image, struct cursor in, struct unpacked *ret)
