@@ -267,13 +267,32 @@ static int find_symbols(struct symbol_file *f, const uint64_t *addresses, size_t
 	return rc;
 }
 
+/* The functions that linkers make have sections of their own. */
+static const char *name_by_section(const struct symbol_file *f, uint64_t address)
+{
+	static const struct {
+		const char *section, *name;
+	} rows[] = { { ".init", "_init" }, { ".fini", "_fini" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct elf_section s;
+
+		if (elf_find_section(&f->main, rows[i].section, &s) && address - s.vaddr < s.size)
+			return rows[i].name;
+	}
+	return NULL;
+}
+
 /* "[file+0x1234]", or NAMES_NONE: nothing tells where the function begins. */
 static uint32_t name_by_start(struct symbol_file *f, uint64_t address)
 {
+	const char *known = name_by_section(f, address);
 	uint64_t start, end;
 	struct buf text = { 0 };
 	uint32_t id = NAMES_NONE;
 
+	if (known)
+		return names_str(&f->names, known, strlen(known));
 	if (!starts_find(&f->starts, address, &start, &end))
 		return NAMES_NONE;
 	buf_printf(&text, "[%s+0x%" PRIx64 "]", f->label, start);

@@ -3,8 +3,8 @@
  * symbol_file: what can be known of the code of one ELF file: names, source lines, inlined
  * calls, where functions begin and end, and the code itself.
  *
- * Names come from .symtab (of the file, else of its separate debug file), else MiniDebugInfo,
- * .dynsym and the stubs of the PLT; lines and inlined calls from DWARF. A function that has no
+ * Names come from .symtab (of the file, else of its separate debug file), else MiniDebugInfo and
+ * .dynsym, and the stubs of the PLT; lines and inlined calls from DWARF. A function that has no
  * name anywhere is called after the place where it begins, "[file+0x1234]".
  *
  * Addresses are the file's own virtual addresses. Ask for all addresses at once: each call
