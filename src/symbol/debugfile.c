@@ -59,6 +59,8 @@ static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *r
 			found ? "taken" : "of another binary");
 		if (!found)
 			elf_image_close(ret);
+	} else {
+		log_msg(LOG_DEBUG, "symbol", "debug file %s", e.msg);
 	}
 	if (!found)
 		buf_clear(b);
