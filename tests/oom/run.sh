@@ -19,7 +19,6 @@ export OOM LC_ALL=C TZ=UTC NO_COLOR=1
 unset DEBUGINFOD_URLS MALLOC_PERTURB_
 
 # The shell of a command must not fail, only auger.
-# shellcheck disable=SC2317 # called by eval
 auger() {
 	LD_PRELOAD=$failing "$tool" "$@"
 }
