@@ -112,7 +112,8 @@ struct perf_event_attr attr_switch(enum attr_switch kind, const struct attr_opts
 	attr.config = tracepoint ? tracepoint : PERF_COUNT_SW_CONTEXT_SWITCHES;
 	attr.sample_type =
 		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-	attr.sample_type |= tracepoint ? PERF_SAMPLE_RAW : 0;
+	if (tracepoint && kind != ATTR_SWITCH_DEEP)
+		attr.sample_type |= PERF_SAMPLE_RAW;
 	attr.sample_period = 1;
 	attr.context_switch = kind == ATTR_SWITCH_EACH;
 	if (kind != ATTR_SWITCH_WAKE)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "collect/found.h"
 #include "collect/launch.h"
 #include "collect/procmaps.h"
 #include "collect/rawfile.h"
@@ -30,6 +31,7 @@
 #define UNKNOWN_HZ 1000         /* by period */
 #define SIDE_BYTES ((size_t)256 << 10)
 #define SWITCH_BYTES ((size_t)4 << 20) /* of switches between threads, a CPU */
+#define FOUND_BYTES ((uint32_t)65536)  /* read of the stack of a thread that waits already */
 #define TICK_NS INT64_C(100000000)     /* between two looks at rings that are not full */
 #define LIVELY_NS                                                                          \
 	INT64_C(20000000) /* while processes come and go: of one that ended no file can be \
@@ -422,7 +424,8 @@ static int tell_command(struct cpu *c)
 	return tell(c, &r);
 }
 
-static int start(struct cpu *c, struct err *e)
+/* What runs already: its mappings, and what waits. */
+static int tell_running(struct cpu *c, struct err *e)
 {
 	struct procmaps_listener to = listener_of(c);
 	int rc = 0;
@@ -436,11 +439,36 @@ static int start(struct cpu *c, struct err *e)
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
 		if (procmaps_tell(&to, PROC, (uint32_t)c->opts.pids[i]) < 0)
 			rc = err_nomem(e);
+	return rc;
+}
+
+static int tell_waiting(struct cpu *c, struct err *e)
+{
+	uint32_t bytes = c->opts.stack == STACK_NONE || c->opts.is_kernel_only ? 0 : FOUND_BYTES;
+	uint64_t now = (uint64_t)clock_mono_ns();
+	int rc = 0;
+
+	if (!c->waits.is_on)
+		return 0;
+	ingest_begin_waits(c->ingest, now);
+	if (c->opts.is_all)
+		rc = found_tell_all(c->ingest, PROC, now, bytes, e);
+	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
+		if (found_tell(c->ingest, PROC, (uint32_t)c->opts.pids[i], now, bytes) < 0)
+			rc = err_nomem(e);
+	return rc;
+}
+
+static int start(struct cpu *c, struct err *e)
+{
+	bool has_running = c->opts.is_all || c->opts.pid_count;
+	int rc = tell_running(c, e);
+
 	if (rc == 0 && c->launch.pid && tell_command(c) < 0)
 		rc = err_nomem(e);
-	if (rc == 0 && (c->opts.is_all || c->opts.pid_count)) {
+	if (rc == 0 && has_running) {
 		sampler_enable(c->sampler);
-		ingest_begin_waits(c->ingest, (uint64_t)clock_mono_ns());
+		rc = tell_waiting(c, e);
 	}
 	if (rc < 0 || !c->launch.pid)
 		return rc;

@@ -80,7 +80,8 @@ static void add(struct switches *s, const struct perf_event_attr *attr, size_t k
 
 /* A sample of each switch, by the tracepoint or without. */
 static bool find_each(struct switches *s, const struct attr_opts *o,
-		      const struct event_roots *roots, struct ingest_waits *fields)
+		      const struct event_roots *roots, struct ingest_waits *fields,
+		      uint64_t *ret_tracepoint)
 {
 	CLEANUP(close_tracepoint) struct tracepoint t = { 0 };
 	struct perf_event_attr attr;
@@ -93,6 +94,7 @@ static bool find_each(struct switches *s, const struct attr_opts *o,
 		fields->has_switch_fields = false;
 		attr = attr_switch(ATTR_SWITCH_EACH, o, 0);
 	}
+	*ret_tracepoint = fields->has_switch_fields ? t.number : 0;
 	s->has_no_states = !fields->has_switch_fields;
 	if (!is_allowed(&attr))
 		return false;
@@ -120,13 +122,14 @@ int switches_find(struct switches *s, const struct attr_opts *o, const struct ev
 {
 	struct attr_opts small = *o;
 	struct perf_event_attr attr;
+	uint64_t tracepoint;
 	int fd;
 
 	if (small.stack_bytes > SWITCH_STACK_BYTES)
 		small.stack_bytes = SWITCH_STACK_BYTES;
 	*s = (struct switches){ 0 };
-	if (find_each(s, &small, roots, ret_fields)) {
-		attr = attr_switch(ATTR_SWITCH_DEEP, o, 0);
+	if (find_each(s, &small, roots, ret_fields, &tracepoint)) {
+		attr = attr_switch(ATTR_SWITCH_DEEP, o, tracepoint);
 		if (o->stack == STACK_DWARF && !o->is_kernel_only)
 			add(s, &attr, INGEST_LEAVE_DEEP);
 		find_wake(s, o, roots, ret_fields);

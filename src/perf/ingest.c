@@ -278,7 +278,7 @@ int ingest_record(struct ingest *in, const struct record *r, size_t event)
 {
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
-		if (event >= INGEST_LEAVE && event <= INGEST_FOUND)
+		if (event >= INGEST_LEAVE && event <= INGEST_WAKE)
 			return ingest_wait_sample(in, r, event);
 		return add_sample(in, r, event < in->event_count ? event : 0);
 	case PERF_RECORD_MMAP:

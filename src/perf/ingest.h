@@ -37,7 +37,6 @@ enum {
 	INGEST_LEAVE = PROFILE_MAX_TYPES, /* of each switch: a thread leaves its CPU */
 	INGEST_LEAVE_DEEP, /* the same of some switches, with a larger copy of the stack */
 	INGEST_WAKE,       /* a thread may run again */
-	INGEST_FOUND,      /* made up: a thread waits since the recording began */
 };
 
 /* A function: addresses [start..end). */
@@ -105,6 +104,9 @@ void ingest_count_lost(struct ingest *in, uint64_t count);
 void ingest_count_lost_side(struct ingest *in, uint64_t count);
 void ingest_count_bad(struct ingest *in);
 void ingest_count_lost_waits(struct ingest *in, uint64_t count);
+
+/* A thread waits already, as of r->time; the sample may tell of its stack. 0 or -ENOMEM. */
+int ingest_found(struct ingest *in, const struct record *r, enum offcpu_state state) MUST_CHECK;
 
 /* Since when waits of threads that run already are told, and until when. */
 void ingest_begin_waits(struct ingest *in, uint64_t time_ns);

@@ -132,27 +132,32 @@ static bool is_not_counted(const struct ingest *in, uint32_t pid)
 	return !in->opts.waits.is_on || pid == 0 || pid == in->opts.waits.own_pid;
 }
 
-static int leave(struct ingest *in, const struct record *r, enum offcpu_signal signal)
+static int leave(struct ingest *in, const struct record *r, enum offcpu_signal signal,
+		 enum offcpu_state state)
 {
-	enum offcpu_state state = OFFCPU_UNKNOWN;
 	struct offcpu_wait wait;
 	struct thread *t;
 	uint32_t index;
 
-	if (is_not_counted(in, r->pid))
+	if (is_not_counted(in, r->pid) || state == OFFCPU_DEAD)
 		return 0;
 	index = ingest_thread(in, r->pid, r->tid);
 	if (index == TASKS_NONE)
 		return -ENOMEM;
-	if (signal != OFFCPU_DEEP)
-		state = state_of(in, r);
 	t = tasks_thread(in->tasks, index);
+	if (t->is_ended)
+		return 0;
 	if (offcpu_leave(&t->offcpu, signal, r->time, state, &wait))
 		add_wait(in, t, &wait);
 	ingest_labels(in, t, r->cpu);
 	if (signal == OFFCPU_EACH && t->offcpu.signals & OFFCPU_DEEP)
 		return 0; /* its stack is known better already */
 	return take_stack(in, r, index);
+}
+
+int ingest_found(struct ingest *in, const struct record *r, enum offcpu_state state)
+{
+	return leave(in, r, OFFCPU_FOUND, state);
 }
 
 static void wake(struct ingest *in, const struct record *r)
@@ -171,11 +176,9 @@ int ingest_wait_sample(struct ingest *in, const struct record *r, size_t kind)
 {
 	switch (kind) {
 	case INGEST_LEAVE:
-		return leave(in, r, OFFCPU_EACH);
+		return leave(in, r, OFFCPU_EACH, state_of(in, r));
 	case INGEST_LEAVE_DEEP:
-		return leave(in, r, OFFCPU_DEEP);
-	case INGEST_FOUND:
-		return leave(in, r, OFFCPU_FOUND);
+		return leave(in, r, OFFCPU_DEEP, OFFCPU_UNKNOWN);
 	default:
 		wake(in, r);
 		return 0;
@@ -196,6 +199,8 @@ int ingest_switch(struct ingest *in, const struct record *r)
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
+	if (t->is_ended)
+		return 0;
 	if (r->misc & PERF_RECORD_MISC_SWITCH_OUT)
 		is_over = offcpu_leave(&t->offcpu, OFFCPU_OUT, r->time,
 				       is_preempted ? OFFCPU_PREEMPTED : OFFCPU_UNKNOWN, &wait);

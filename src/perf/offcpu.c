@@ -18,6 +18,8 @@ enum offcpu_state offcpu_state_of(int64_t prev_state)
 		return OFFCPU_STOPPED;
 	if (prev_state & 0x80) /* a thread of the kernel that has nothing to do */
 		return OFFCPU_SLEEPING;
+	if (prev_state & (0x10 | 0x20))
+		return OFFCPU_DEAD;
 	return prev_state & 0xff ? OFFCPU_UNKNOWN : OFFCPU_PREEMPTED;
 }
 

@@ -24,7 +24,8 @@ enum offcpu_state {
 	OFFCPU_STOPPED,   /* by a signal or a debugger (T, t) */
 	OFFCPU_PREEMPTED, /* it could go on, but another thread is on the CPU */
 	OFFCPU_RUNNABLE,  /* the wait is over, but no CPU is free */
-	OFFCPU_STATES
+	OFFCPU_STATES,
+	OFFCPU_DEAD = OFFCPU_STATES /* it will not come back: no state to wait in */
 };
 extern const char *const offcpu_state_names[OFFCPU_STATES];
 

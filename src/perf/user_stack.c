@@ -61,6 +61,15 @@ uint64_t user_stack_regs(uint16_t machine)
 	return mask;
 }
 
+uint64_t user_stack_least_regs(uint16_t machine)
+{
+	const struct unwind_arch *arch = unwind_arch_of(machine);
+
+	if (!arch)
+		return 0;
+	return UINT64_C(1) << perf_ip(machine) | UINT64_C(1) << perf_number(machine, arch->sp);
+}
+
 struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine)
 {
 	struct user_stacks *u = calloc(1, sizeof *u);

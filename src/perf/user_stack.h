@@ -38,6 +38,8 @@ void user_stacks_free(struct user_stacks *u);
 
 /* The registers to ask perf_event_open(2) for; 0: a machine that is not known. */
 uint64_t user_stack_regs(uint16_t machine);
+/* Of these, the stack pointer and the address, in this order. */
+uint64_t user_stack_least_regs(uint16_t machine);
 uint16_t user_stack_machine(void); /* of this program */
 
 /* Of which process a stack is. */

@@ -145,7 +145,7 @@ static void test_states(void)
 		     { 1, OFFCPU_SLEEPING },  { 0x2001, OFFCPU_SLEEPING },
 		     { 2, OFFCPU_BLOCKED },   { 4, OFFCPU_STOPPED },
 		     { 8, OFFCPU_STOPPED },   { 0x80, OFFCPU_SLEEPING },
-		     { 0x10, OFFCPU_UNKNOWN } };
+		     { 0x10, OFFCPU_DEAD } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		CHECK_INT(offcpu_state_of(rows[i].raw), rows[i].want);
