@@ -355,15 +355,24 @@ static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
 	return true;
 }
 
+/* So many samples wait that some may soon be lost. */
+static bool is_filling(const struct ring *r)
+{
+	return r->head - r->tail > r->size / 4;
+}
+
 /* All sources that have a record. The side bands are looked at last: what they tell up to a
  * time is then there for all samples up to it. */
 static int gather(struct sampler *s)
 {
 	s->order.count = 0;
+	s->is_behind = false;
 	for (uint32_t i = (uint32_t)s->source_count; i > 0; i--) {
 		uint64_t time;
 
 		ring_refresh(&s->sources[i - 1].ring);
+		s->is_behind |=
+			lane_of(s, i - 1) == LANE_SAMPLES && is_filling(&s->sources[i - 1].ring);
 		if (next_time(s, i - 1, &time) && order_put(&s->order, i - 1, time) < 0)
 			return -ENOMEM;
 	}
@@ -445,7 +454,12 @@ static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
 		order_drop(&s->order);
 		return 0;
 	}
-	rc = hand_on(s, source, in, bytes, len);
+	if (s->is_behind && lane_of(s, source) == LANE_SWITCHES) {
+		ingest_count_lost_waits(in, 1);
+		rc = 0;
+	} else {
+		rc = hand_on(s, source, in, bytes, len);
+	}
 	ring_skip(&from->ring, len);
 	if (from->ring.tail - from->released >= RELEASE_BYTES) {
 		ring_release(&from->ring);

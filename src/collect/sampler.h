@@ -5,9 +5,9 @@
  *
  * Two rings a CPU: one that all sampling events of the CPU write to, and a side band of its
  * own for what tells of processes and mappings, so that samples that are lost never lose a
- * mapping. Switches between threads, when they are asked for, have a third one: however many
- * there are, they never lose a sample. The rings belong to events of our own (anchors), and outlive
- * every thread.
+ * mapping. Switches between threads, when they are asked for, have a third one, and are
+ * passed over while samples wait for too long: they never make samples be lost. The rings belong to
+ * events of our own (anchors), and outlive every thread.
  *
  * Records stay in their rings until they are older than SAMPLER_LAG_NS, because another CPU
  * may still be writing an earlier one.

@@ -35,6 +35,7 @@ struct sampler {
 	size_t fd_count, fd_cap, side_count, side_cap, switch_count, switch_cap;
 	uint64_t lost;  /* samples, told by records */
 	bool is_lively; /* sampler_is_lively() */
+	bool is_behind; /* samples wait for too long: switches are passed over */
 };
 
 #endif

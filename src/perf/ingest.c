@@ -188,7 +188,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
 	if (in->opts.waits.running >> event & 1)
-		ingest_see_running(in, t, r->time);
+		ingest_see_running(in, t, r);
 	labels = ingest_labels(in, t, r->cpu);
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
 	owner.splice = &t->splice;

@@ -48,7 +48,7 @@ struct ingest_code {
 struct ingest_waits {
 	bool is_on;              /* then the sample type offcpu/nanoseconds is added */
 	uint32_t own_pid;        /* not to be counted; 0: none */
-	uint64_t running;        /* bits of the events that are only sampled on a CPU */
+	uint64_t running;        /* bits of the events that sample CPU time, in nanoseconds */
 	bool is_user_only;       /* the kernel's frames are left out */
 	bool has_switch_fields;  /* the raw data of INGEST_LEAVE has, at these bytes: */
 	size_t state_at, pid_at; /* the thread's state (8 bytes) and number (4) */

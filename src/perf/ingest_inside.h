@@ -57,8 +57,8 @@ int ingest_retry(struct ingest *in, bool is_end) MUST_CHECK;
 
 /* Waiting (ingest_waits.c). */
 
-/* t is on a CPU. */
-void ingest_see_running(struct ingest *in, struct thread *t, uint64_t time_ns);
+/* t is on a CPU: a sample of its time. */
+void ingest_see_running(struct ingest *in, struct thread *t, const struct record *r);
 /* A sample of the kinds behind INGEST_LEAVE; switches; a thread that was made, one that ends. */
 int ingest_wait_sample(struct ingest *in, const struct record *r, size_t kind) MUST_CHECK;
 int ingest_switch(struct ingest *in, const struct record *r) MUST_CHECK;

@@ -17,11 +17,12 @@ static void add_wait(struct ingest *in, struct thread *t, const struct offcpu_wa
 	pending->wait = *wait;
 }
 
-void ingest_see_running(struct ingest *in, struct thread *t, uint64_t time_ns)
+void ingest_see_running(struct ingest *in, struct thread *t, const struct record *r)
 {
 	struct offcpu_wait wait;
 
-	if (in->opts.waits.is_on && offcpu_seen(&t->offcpu, time_ns, &wait))
+	if (in->opts.waits.is_on && !t->is_ended &&
+	    offcpu_seen(&t->offcpu, r->time, r->sample.period, &wait))
 		add_wait(in, t, &wait);
 }
 
@@ -230,6 +231,8 @@ static void end_wait(struct ingest *in, uint32_t index, uint64_t time_ns)
 
 	if (offcpu_end(&t->offcpu, time_ns, &wait))
 		add_wait(in, t, &wait);
+	if (in->opts.waits.running && in->counts.lost_waits && offcpu_rest(&t->offcpu, &wait))
+		add_wait(in, t, &wait);
 }
 
 void ingest_wait_of_ended(struct ingest *in, const struct record *r)
@@ -248,7 +251,7 @@ void ingest_begin_waits(struct ingest *in, uint64_t time_ns)
 void ingest_end_waits(struct ingest *in, uint64_t time_ns)
 {
 	for (uint32_t i = 0; i < tasks_slots(in->tasks); i++)
-		if (tasks_thread(in->tasks, i)->is_used)
+		if (tasks_thread(in->tasks, i)->is_used && !tasks_thread(in->tasks, i)->is_ended)
 			end_wait(in, i, time_ns);
 }
 

@@ -28,6 +28,16 @@ static uint64_t since(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
+/* As far as is known, it was on a CPU since it was seen there last. */
+static void run_until(struct offcpu *o, uint64_t time_ns)
+{
+	uint64_t ran_ns = o->seen_ns ? since(o->seen_ns, time_ns) : 0;
+
+	if (__builtin_add_overflow(o->unseen_ns, (int64_t)(ran_ns & INT64_MAX), &o->unseen_ns))
+		o->unseen_ns = 0;
+	o->seen_ns = time_ns;
+}
+
 /* The wait from left_ns to time_ns is over; nothing but seen_ns stays. */
 static bool finish(struct offcpu *o, uint64_t time_ns, bool is_lost, struct offcpu_wait *ret)
 {
@@ -41,7 +51,7 @@ static bool finish(struct offcpu *o, uint64_t time_ns, bool is_lost, struct offc
 		.runnable_ns = since(until, time_ns),
 		.is_lost = is_lost,
 	};
-	*o = (struct offcpu){ .seen_ns = time_ns };
+	*o = (struct offcpu){ .seen_ns = time_ns, .unseen_ns = o->unseen_ns };
 	return true;
 }
 
@@ -54,8 +64,10 @@ bool offcpu_leave(struct offcpu *o, enum offcpu_signal signal, uint64_t time_ns,
 		*o = (struct offcpu){ .seen_ns = o->left_ns };
 	if (o->left_ns && o->signals & (signal | OFFCPU_NEW))
 		is_over = finish(o, time_ns, true, ret);
-	if (!o->left_ns)
+	if (!o->left_ns) {
+		run_until(o, time_ns);
 		o->left_ns = time_ns;
+	}
 	o->signals |= (uint8_t)signal;
 	if (o->state == OFFCPU_UNKNOWN)
 		o->state = (uint8_t)state;
@@ -82,17 +94,30 @@ bool offcpu_return(struct offcpu *o, uint64_t time_ns, uint64_t start_ns, struct
 	return false;
 }
 
-bool offcpu_seen(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret)
+bool offcpu_seen(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns, struct offcpu_wait *ret)
 {
 	if (o->signals & OFFCPU_FOUND)
-		*o = (struct offcpu){ 0 };
+		*o = (struct offcpu){ .seen_ns = o->left_ns };
+	o->unseen_ns -= ran_ns < INT64_MAX ? (int64_t)ran_ns : 0;
 	if (o->left_ns)
 		return finish(o, time_ns, true, ret);
-	o->seen_ns = time_ns;
+	run_until(o, time_ns);
 	return false;
 }
 
 bool offcpu_end(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret)
 {
-	return o->left_ns && finish(o, time_ns, false, ret);
+	if (o->left_ns)
+		return finish(o, time_ns, false, ret);
+	run_until(o, time_ns);
+	return false;
+}
+
+bool offcpu_rest(struct offcpu *o, struct offcpu_wait *ret)
+{
+	int64_t rest_ns = o->unseen_ns;
+
+	o->unseen_ns = 0;
+	*ret = (struct offcpu_wait){ .waited_ns = (uint64_t)rest_ns, .is_lost = true };
+	return rest_ns > 0;
 }

@@ -49,6 +49,7 @@ struct offcpu {
 	uint64_t left_ns;  /* since when it waits; 0: it does not, as far as is known */
 	uint64_t woken_ns; /* 0: not yet */
 	uint64_t seen_ns;  /* when it last was on a CPU; 0: never */
+	int64_t unseen_ns; /* that it ran, so far as is known, less what it was sampled doing */
 	uint32_t node;     /* its stack; 0: none */
 	uint8_t signals;   /* of this wait */
 	uint8_t state;     /* enum offcpu_state */
@@ -74,9 +75,15 @@ void offcpu_wake(struct offcpu *o, uint64_t time_ns);
 /* start_ns: since when a thread that was never heard of was waiting; 0: unknown. */
 bool offcpu_return(struct offcpu *o, uint64_t time_ns, uint64_t start_ns,
 		   struct offcpu_wait *ret) MUST_CHECK;
-/* It is on a CPU. */
-bool offcpu_seen(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret) MUST_CHECK;
+/* It is on a CPU, which a sample of so much of its time tells. */
+bool offcpu_seen(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns,
+		 struct offcpu_wait *ret) MUST_CHECK;
 /* The recording, or the thread, ends. */
 bool offcpu_end(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret) MUST_CHECK;
+/*
+ * Then, when records of switches were lost: what it seemed to run, and was not sampled doing, it
+ * waited.
+ */
+bool offcpu_rest(struct offcpu *o, struct offcpu_wait *ret) MUST_CHECK;
 
 #endif

@@ -7,7 +7,8 @@
 
 /* A step of a thread's life, and the wait that it ends. */
 struct step {
-	char what; /* L leave, D deep, O out, N new, F found, W wake, R return, S seen, E end */
+	char what; /* L leave, D deep, O out, N new, F found, W wake, R return, S seen for 10, E
+		      end, X rest */
 	uint64_t at;
 	enum offcpu_state state;
 	bool is_over, is_lost;
@@ -32,8 +33,10 @@ static bool take(struct offcpu *o, const struct step *s, struct offcpu_wait *ret
 		return false;
 	case 'R':
 		return offcpu_return(o, s->at, s->waited == 77 ? s->at - 77 : 0, ret);
+	case 'X':
+		return offcpu_rest(o, ret);
 	case 'S':
-		return offcpu_seen(o, s->at, ret);
+		return offcpu_seen(o, s->at, 10, ret);
 	default:
 		return offcpu_end(o, s->at, ret);
 	}
@@ -111,6 +114,16 @@ static void test_ends(void)
 	       { 'E', 170, 0, 0, 0, 0, 0 });
 }
 
+/* What it ran, and was not sampled doing, it waited. */
+static void test_rest(void)
+{
+	FOLLOW({ 'R', 100, 0, 0, 0, 0, 0 }, { 'S', 110, 0, 0, 0, 0, 0 },
+	       { 'S', 120, 0, 0, 0, 0, 0 }, { 'L', 150, OFFCPU_SLEEPING, 0, 0, 0, 0 },
+	       { 'R', 200, OFFCPU_SLEEPING, 1, 0, 50, 0 }, { 'S', 210, 0, 0, 0, 0, 0 },
+	       { 'E', 260, 0, 0, 0, 0, 0 }, { 'X', 260, 0, 1, 1, 80, 0 },
+	       { 'X', 260, 0, 0, 1, 0, 0 });
+}
+
 static void test_new(void)
 {
 	FOLLOW({ 'N', 100, 0, 0, 0, 0, 0 }, { 'R', 130, OFFCPU_RUNNABLE, 1, 0, 30, 0 });
@@ -159,6 +172,7 @@ int main(void)
 	TAP_CASE(test_lost_return);
 	TAP_CASE(test_lost_leave);
 	TAP_CASE(test_ends);
+	TAP_CASE(test_rest);
 	TAP_CASE(test_new);
 	TAP_CASE(test_found);
 	TAP_CASE(test_time_goes_back);
