@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/load.h"
+#include "model/wall.h"
 #include "view/flame.h"
 
 #define DEFAULT_WIDTH 1200
@@ -20,7 +21,7 @@ struct args {
 	double min_percent;
 	int colors; /* enum flame_colors */
 	bool is_icicle, is_reversed;
-	bool is_diff, is_negated, is_absolute;
+	bool is_diff, is_negated, is_absolute, is_wall;
 	struct filter_args filter;
 };
 
@@ -38,6 +39,8 @@ static const struct opt opts[] = {
 		 "width where it does not follow the window (default 1200)"),
 	OPT_STR(0, "value", "TYPE", struct args, value, "sample type (default: the profile's)"),
 	OPT_STR(0, "from", "FORMAT", struct args, from, "format of FILE (default: by content)"),
+	OPT_FLAG(0, "wall", struct args, is_wall,
+		 "on and off the CPU in one picture, of 'record --off-cpu'; colours tell which"),
 	OPT_FLAG(0, "diff", struct args, is_diff, "colour by the change from FILE to FILE2"),
 	OPT_FLAG(0, "negate", struct args, is_negated, "with --diff: widths of FILE, not of FILE2"),
 	OPT_FLAG(0, "absolute", struct args, is_absolute,
@@ -67,6 +70,7 @@ struct inputs {
 	struct profile *profiles[2]; /* [1] NULL: a single one */
 	size_t types[2];
 	bool is_diff; /* types of one profile, or two profiles */
+	bool is_wall; /* the first type, and what of it is off the CPU */
 };
 
 static void inputs_fini(struct inputs *in)
@@ -94,6 +98,23 @@ static int load_one(struct inputs *in, size_t i, const struct args *args, struct
 	return rc < 0 ? rc : apply_filter(&in->profiles[i], &args->filter, e);
 }
 
+/* The wall clock instead of the times that are its parts. */
+static int make_wall(struct inputs *in, struct err *e)
+{
+	struct profile *wall;
+	struct wall_types types;
+	int rc = profile_wall(in->profiles[0], &wall, &types, e);
+
+	if (rc < 0)
+		return err_wrap(e, "%s", in->paths[0]);
+	profile_free(in->profiles[0]);
+	in->profiles[0] = wall;
+	in->types[0] = types.wall;
+	in->types[1] = types.off;
+	in->is_wall = true;
+	return 0;
+}
+
 /* Both must be of one kind: the second has what was chosen of the first. */
 static int choose_same_type(struct inputs *in, struct err *e)
 {
@@ -119,6 +140,8 @@ static int load(struct inputs *in, const struct args *args, struct err *e)
 		rc = load_one(in, 1, args, e);
 	if (rc == 0 && in->paths[1])
 		rc = choose_same_type(in, e);
+	if (rc == 0 && args->is_wall)
+		return make_wall(in, e);
 	if (rc < 0)
 		return rc;
 	in->is_diff = in->paths[1] || (has_two_values(in->profiles[0]) && !args->value);
@@ -162,6 +185,11 @@ static struct flame_opts make_opts(const struct args *args, const struct inputs 
 		.is_reversed = args->is_reversed,
 	};
 
+	if (in->is_wall) {
+		o.other = in->profiles[0];
+		o.other_type = in->types[1];
+		o.is_wall = true;
+	}
 	if (in->is_diff) {
 		o.other = in->profiles[in->paths[1] ? !drawn : 0];
 		o.other_type = in->types[!drawn];
@@ -199,6 +227,9 @@ static int check_usage(const struct args *args, int operands, struct err *e)
 		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
 	if (args->is_diff && operands > 2)
 		return cmd_usage(e, "--diff: two files, before and after");
+	if (args->is_wall &&
+	    (args->is_diff || args->is_negated || args->is_absolute || args->value))
+		return cmd_usage(e, "--wall goes with neither --diff nor --value");
 	if (!args->output && isatty(STDOUT_FILENO))
 		return cmd_usage(e, "a picture is nothing for a terminal: name a file with -o");
 	return 0;

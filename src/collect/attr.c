@@ -92,7 +92,7 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 	return attr;
 }
 
-#define SWITCH_DEEP_HZ 500 /* samples a second, thread and CPU */
+#define SWITCH_DEEP_HZ 4000 /* samples a second, thread and CPU */
 
 /* The kernel's part tells why a thread waits, even where it is not shown. */
 static void take_switch_stack(struct perf_event_attr *attr, const struct attr_opts *o)

@@ -358,7 +358,7 @@ static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
 /* So many samples wait that some may soon be lost. */
 static bool is_filling(const struct ring *r)
 {
-	return r->head - r->tail > r->size / 4;
+	return r->head - r->tail > r->size / 4 * 3;
 }
 
 /* All sources that have a record. The side bands are looked at last: what they tell up to a

@@ -21,7 +21,7 @@
 #include "collect/events.h"
 #include "perf/ingest.h"
 
-#define SWITCH_STACK_BYTES 1024 /* of each switch: seldom more than leaves a library */
+#define SWITCH_STACK_BYTES 4096 /* of each switch: seldom more than leaves a library */
 
 struct switches {
 	struct perf_event_attr attrs[ATTR_SWITCHES]; /* [count] */

@@ -58,6 +58,8 @@ static struct flame_shade shade_of(const struct picture *p, uint32_t node)
 
 	if (!p->opts->other)
 		return flame_shade_of(&t->frames, t->nodes[node].frame, p->opts->colors);
+	if (p->opts->is_wall)
+		return flame_off_shade(&p->comparison, node);
 	change = flame_change_of(&p->comparison, node);
 	return flame_change_shade(&change);
 }
@@ -110,11 +112,17 @@ static void put_head(struct picture *p)
 	buf_put_str(p->out, "</g>\n");
 }
 
-/* What share each band has of all self. */
+/* What share each band has of all self; of a wall clock, what is on and off the CPU. */
 static void sum_bands(const struct picture *p, double shares[FLAME_BANDS])
 {
 	const struct tree *t = &p->side.tree;
 
+	if (p->opts->is_wall && t->nodes[0].total > 0) {
+		shares[FLAME_BAND_OFF] =
+			(double)flame_off_of(&p->comparison, 0) / (double)t->nodes[0].total;
+		shares[FLAME_BAND_ON] = 1 - shares[FLAME_BAND_OFF];
+		return;
+	}
 	for (uint32_t i = 0; i < t->node_count; i++)
 		if (t->nodes[i].self)
 			shares[shade_of(p, i).band] += (double)t->nodes[i].self;
@@ -129,6 +137,13 @@ static unsigned highest_bit(unsigned bits)
 	while (bits >>= 1)
 		bit++;
 	return bit;
+}
+
+/* The colour that stands for a band. */
+static struct flame_shade legend_shade(const struct picture *p, enum flame_band band)
+{
+	return (struct flame_shade){ band,
+				     band == FLAME_BAND_ON ? 0 : highest_bit(p->shades[band]) };
 }
 
 /* Returns where the next entry begins. */
@@ -151,14 +166,14 @@ static void put_legend(struct picture *p)
 
 	sum_bands(p, shares);
 	for (unsigned i = 0; i < FLAME_BANDS; i++) {
-		struct flame_shade shade = { (enum flame_band)i, highest_bit(p->shades[i]) };
+		struct flame_shade shade = legend_shade(p, (enum flame_band)i);
 		const char *label = flame_band_label(shade.band);
 		char text[40];
 
 		if (!label || !p->shades[i])
 			continue;
 		snprintf(text, sizeof text, "%s %.1f %%", label, 100 * shares[i]);
-		x = put_legend_entry(p, x, shade, p->opts->other ? label : text);
+		x = put_legend_entry(p, x, shade, flame_is_diff(p->opts) ? label : text);
 	}
 }
 
@@ -252,6 +267,10 @@ static int put_picture(struct picture *p)
 		put_frame(p, &p->layout.boxes[i]);
 	if (buf_error(&p->frames) < 0)
 		return -1;
+	if (p->opts->is_wall) { /* the pure ones, for the legend */
+		p->shades[FLAME_BAND_ON] |= 1;
+		p->shades[FLAME_BAND_OFF] |= 1 << (FLAME_SHADES - 1);
+	}
 	put_opening(p);
 	buf_put_str(out, "<g id=\"frames\">\n");
 	buf_put(out, p->frames.data, p->frames.len);

@@ -38,6 +38,8 @@ struct flame_opts {
 	size_t other_type;           /* index in other */
 	bool is_negated;             /* other comes after the profile that is drawn */
 	bool is_absolute;            /* values are compared, not shares of the whole */
+	bool is_wall; /* other is the profile itself, other_type what of type is off the CPU:
+		       * that is what colours tell, nothing is compared */
 };
 
 /* What is in the picture and what is not. */

@@ -81,6 +81,29 @@ struct flame_shade flame_change_shade(const struct flame_change *change)
 				     shade < FLAME_SHADES ? shade : FLAME_SHADES - 1 };
 }
 
+int64_t flame_off_of(const struct flame_comparison *c, uint32_t node)
+{
+	uint32_t match = c->other_of[node];
+
+	return match == MAP_NONE ? 0 : c->other->tree.nodes[match].total;
+}
+
+/* Four hues in each half, the light by the depth of the pair. */
+struct flame_shade flame_off_shade(const struct flame_comparison *c, uint32_t node)
+{
+	const struct tree *t = &c->drawn->tree;
+	double share = share_of(flame_off_of(c, node), t->nodes[node].total);
+	unsigned grade = (unsigned)(share * FLAME_SHADES);
+	unsigned half = FLAME_SHADES / 2;
+
+	if (node == 0)
+		return (struct flame_shade){ FLAME_BAND_ROOT, 0 };
+	if (grade >= FLAME_SHADES)
+		grade = FLAME_SHADES - 1;
+	return (struct flame_shade){ grade < half ? FLAME_BAND_ON : FLAME_BAND_OFF,
+				     grade % half * 2 + t->nodes[node].frame % 2 };
+}
+
 /* Keeps the list sorted, largest first; what falls off its end is forgotten. */
 static void keep_largest(const struct tree *t, uint32_t node, uint32_t *list, size_t cap,
 			 size_t count)

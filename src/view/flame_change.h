@@ -35,6 +35,10 @@ void flame_comparison_fini(struct flame_comparison *c);
 struct flame_change flame_change_of(const struct flame_comparison *c, uint32_t node);
 struct flame_shade flame_change_shade(const struct flame_change *change);
 
+/* Of a wall clock: the part that other tells, and the colour for it. node: of drawn. */
+int64_t flame_off_of(const struct flame_comparison *c, uint32_t node);
+struct flame_shade flame_off_shade(const struct flame_comparison *c, uint32_t node);
+
 /*
  * The uppermost nodes of other that drawn does not have, largest first: the first cap of them
  * into ret. *ret_count: how many there are in all.

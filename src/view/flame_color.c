@@ -28,6 +28,8 @@ static const struct band {
 	[FLAME_BAND_WHEEL_REST] = { 's', NULL, 180, 135, .62, .76, .40, .38, 0, 0 },
 	[FLAME_BAND_LESS] = { 'b', "less", 216, 0, .90, .93, .60, .25, -.04, .035 },
 	[FLAME_BAND_MORE] = { 'd', "more", 6, 0, .92, .93, .62, .25, -.04, .035 },
+	[FLAME_BAND_ON] = { 'o', "on the CPU", 390, -55, .88, .70, .54, .36, 0, 0 },
+	[FLAME_BAND_OFF] = { 'w', "off the CPU", 280, -70, .62, .76, .42, .40, 0, 0 },
 	[FLAME_BAND_SAME] = { 'e', "not changed", 220, 0, .08, .88, .06, .30, 0, 0 },
 };
 

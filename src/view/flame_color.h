@@ -35,6 +35,9 @@ enum flame_band {
 	FLAME_BAND_LESS, /* differential: eight grades, strongest last */
 	FLAME_BAND_MORE,
 	FLAME_BAND_SAME,
+	FLAME_BAND_ON,  /* on the CPU, at least for the larger part; the purer, the lower the shade
+			 */
+	FLAME_BAND_OFF, /* off the CPU; the purer, the higher the shade */
 	FLAME_BANDS
 };
 

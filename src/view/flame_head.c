@@ -19,6 +19,8 @@ static const char *title_of(const struct flame_opts *o)
 {
 	if (o->title)
 		return o->title;
+	if (o->is_wall)
+		return "Wall clock of threads";
 	if (o->other)
 		return "Differential flame graph";
 	return o->is_reversed ? "Flame graph: callers on callees" : "Flame graph";
@@ -73,8 +75,12 @@ static void put_facts(const struct picture *p, struct buf *out)
 		flame_put_grouped(out, flame_side_samples(&p->side, 0, false));
 		buf_put_str(out, " samples");
 	}
-	if (p->opts->other)
+	if (p->opts->is_wall) {
+		buf_put_str(out, SEPARATOR "off the CPU ");
+		units_put(out, p->other.tree.nodes[0].total, p->unit.data);
+	} else if (p->opts->other) {
 		put_other(p, out);
+	}
 	if (info->period > 0 && info->period_type.unit) {
 		CLEANUP(buf_fini) struct buf words = { 0 };
 
@@ -127,7 +133,7 @@ int flame_make_head(struct picture *p, struct err *e)
 	put_comments(p, line);
 	line += line->len > 0;
 	put_facts(p, line++);
-	if (p->opts->other)
+	if (flame_is_diff(p->opts))
 		rc = put_missing(p, &p->layout.stats.missing, e);
 	if (p->layout.stats.missing.len)
 		buf_put_str(line++, p->layout.stats.missing.data);

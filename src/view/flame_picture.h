@@ -33,6 +33,12 @@ struct picture {
 	struct buf *out;
 };
 
+/* Is the profile compared with another? */
+static inline bool flame_is_diff(const struct flame_opts *o)
+{
+	return o->other && !o->is_wall;
+}
+
 /* The native tooltip of a node whose name is in p->name: name, origin, total, self, change; a
  * line each. The script takes the first for the name. */
 void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node);

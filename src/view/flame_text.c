@@ -173,6 +173,21 @@ static void put_change(struct picture *p, struct buf *out, uint32_t node)
 		buf_put_str(out, SEPARATOR "may be chance");
 }
 
+/* "off the CPU 1.2 s · 80.00 % of it". */
+static void put_off(struct picture *p, struct buf *out, uint32_t node)
+{
+	int64_t off = flame_off_of(&p->comparison, node);
+	int64_t total = p->side.tree.nodes[node].total;
+
+	buf_put_str(out, "\noff the CPU ");
+	put_exact(p, out, off);
+	if (total > 0) {
+		buf_put_str(out, SEPARATOR);
+		put_percent(out, (double)off / (double)total);
+		buf_put_str(out, " of it");
+	}
+}
+
 void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node)
 {
 	buf_put_str(out, "<title>");
@@ -181,7 +196,9 @@ void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node)
 	put_figure(p, out, "total", node, false);
 	if (node)
 		put_figure(p, out, "self", node, true);
-	if (p->opts->other)
+	if (p->opts->is_wall)
+		put_off(p, out, node);
+	else if (p->opts->other)
 		put_change(p, out, node);
 	buf_put_str(out, "</title>");
 }

@@ -135,11 +135,34 @@ static void test_kernel_start(void)
 	CHECK(procmaps_kernel_start("/nowhere") == 0);
 }
 
+static void test_find_code(void)
+{
+	static const char *const names[] = { "io_schedule", "late", NULL };
+	struct ingest_code got[3];
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/symbols", root);
+	write_file("symbols", "ffffffff81000100 T io_schedule_timeout\n"
+			      "ffffffff81000200 T io_schedule\n"
+			      "ffffffff81000200 T alias\n"
+			      "ffffffff81000260 t next\n"
+			      "ffffffffc0000000 t late\t[module]\n");
+	CHECK_INT(procmaps_find_code(path, names, 3, got), 2);
+	CHECK_INT(got[0].start, 0xffffffff81000200);
+	CHECK_INT(got[0].end, 0xffffffff81000260);
+	CHECK_INT(got[1].start, got[1].end); /* where it ends is not told */
+	CHECK_INT(procmaps_find_code(path, names, 1, got), 1);
+	snprintf(path, sizeof path, "%s/hidden", root);
+	CHECK_INT(procmaps_find_code(path, names, 3, got), 0);
+	CHECK_INT(procmaps_find_code("/nowhere", names, 3, got), 0);
+}
+
 int main(void)
 {
 	make_root();
 	TAP_CASE(test_tell);
 	TAP_CASE(test_kernel_start);
+	TAP_CASE(test_find_code);
 	remove_root();
 	return tap_done();
 }

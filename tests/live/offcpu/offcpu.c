@@ -6,7 +6,6 @@
  * CPU time, and the wall clock of its waiting calls, in nanoseconds. usage: offcpu MILLISECONDS
  * [NAME...]
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -80,8 +79,8 @@ __attribute__((noinline)) static int64_t wait_disk(void)
 {
 	static char block[1 << 16];
 	const char *folder = getenv("TMPDIR");
+	int64_t start = now(CLOCK_MONOTONIC);
 	char path[4096];
-	int64_t start = 0;
 	int fd;
 
 	snprintf(path, sizeof path, "%s/offcpu.XXXXXX", folder ? folder : "/tmp");
@@ -89,13 +88,10 @@ __attribute__((noinline)) static int64_t wait_disk(void)
 	if (fd < 0)
 		return 0;
 	unlink(path);
-	if (write(fd, block, sizeof block) > 0) {
-		start = now(CLOCK_MONOTONIC);
+	if (write(fd, block, sizeof block) > 0)
 		fsync(fd);
-		start = now(CLOCK_MONOTONIC) - start;
-	}
 	close(fd);
-	return start;
+	return now(CLOCK_MONOTONIC) - start;
 }
 
 /* Holds the lock and feeds the pipe. */
@@ -140,8 +136,8 @@ static struct line {
 
 static void *work(void *arg)
 {
-	const struct job *job = arg;
-	struct line *line = &lines[job - jobs];
+	struct line *line = arg;
+	const struct job *job = &jobs[line - lines];
 	int64_t start;
 
 	pthread_setname_np(pthread_self(), job->name);
@@ -190,7 +186,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < JOBS; i++)
 		if (is_chosen(jobs[i].name, argc, argv)) {
 			lines[i].start = now(CLOCK_MONOTONIC);
-			pthread_create(&threads[i], NULL, work, (void *)&jobs[i]);
+			pthread_create(&threads[i], NULL, work, &lines[i]);
 		}
 	for (size_t i = 0; i < JOBS; i++)
 		if (is_chosen(jobs[i].name, argc, argv))

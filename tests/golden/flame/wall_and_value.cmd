@@ -1,0 +1,1 @@
+auger flame --wall --value cpu "$GOLDEN/stacks.folded"

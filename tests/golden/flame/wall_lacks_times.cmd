@@ -1,0 +1,2 @@
+cd "$GOLDEN"
+auger flame --wall stacks.folded

@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""offcpu.py TOOL WORKLOADS [CASE...]: time off the CPU, against programs that measure it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import live  # noqa: E402
+from live import Skip  # noqa: E402
+
+SHARE = 0.02  # that a time may be off
+SLACK = 15e6  # nanoseconds, besides: a thread's begin and end, a sample more or less
+
+
+def agree(bench, got, want, words, slack=SLACK):
+    bench.check(abs(got - want) <= SHARE * want + slack,
+                f"{words}: got {got / 1e6:.1f} ms, want {want / 1e6:.1f} ms")
+
+
+def by(bench, what, value, *more):
+    """The totals of each value of a label; those without it are left out."""
+    rows = bench.report("--by", f"label:{what}", "--value", value, *more)["rows"]
+    return {str(row[what]): row["total"] for row in rows if row["total"]}
+
+
+def clocks(bench):
+    """On plus off the CPU of each thread."""
+    on, off = by(bench, "tid", "cpu"), by(bench, "tid", "offcpu")
+    return {tid: on.get(tid, 0) + off.get(tid, 0) for tid in {*on, *off}}
+
+
+def told(text):
+    """NAME: (tid, wall, cpu, waited)."""
+    rows = [line.split() for line in text.splitlines()]
+    return {row[0]: (row[1], *map(int, row[2:])) for row in rows if len(row) == 5}
+
+
+def has_states(bench):
+    done = bench.record("--off-cpu", "sleep", "0.1")
+    return "sleeping" in done.stderr
+
+
+def wall(bench):
+    """On and off the CPU are the wall clock of each thread."""
+    done = bench.record("--off-cpu", bench.workload("offcpu"), "1500")
+    if "no stack" in done.stderr or "without stacks" in done.stderr:
+        raise Skip("the kernel may not be seen")
+    got, want = clocks(bench), told(done.stdout)
+    bench.equal(len(want), 6, "threads of the workload")
+    for name, (tid, wall_ns, _, _) in want.items():
+        agree(bench, got.get(tid, 0), wall_ns, f"wall clock of {name}")
+    bench.check("off the CPU: " in done.stderr, done.stderr)
+    return want
+
+
+def functions(bench):
+    """Waiting is accounted to the function that waits."""
+    want = wall(bench)
+    sums = {}
+    for value in ("cpu", "offcpu"):
+        for row in bench.report("--value", value)["rows"]:
+            name = row["function"]
+            sums[name] = sums.get(name, 0) + row["total"]
+    waits = {"wait_sleep": ["sleep"], "wait_pipe": ["pipe"], "wait_lock": ["lock"],
+             "wait_disk": ["disk"]}
+    for function, names in waits.items():
+        waited = sum(want[name][3] for name in names)
+        agree(bench, sums.get(function, 0), waited, function)
+    turns = bench.report("--value", "offcpu", "--focus", "^wait_turn$")["total"]
+    agree(bench, turns, want["turn"][3] + want["turn2"][3], "wait_turn", 2 * SLACK)
+
+
+def states(bench):
+    """Why a thread waits."""
+    if not has_states(bench):
+        raise Skip("no tracepoints")
+    done = bench.record("--off-cpu", bench.workload("offcpu"), "1000")
+    for function, expected in (("wait_sleep", {"sleeping", "runnable"}),
+                               ("wait_lock", {"sleeping", "runnable"}),
+                               ("wait_turn", {"preempted"})):
+        got = by(bench, "state", "offcpu", "--focus", f"^{function}$")
+        whole = sum(got.values()) or 1
+        share = sum(got.get(state, 0) for state in expected) / whole
+        bench.check(share > 0.8, f"{function}: {got}")
+    waited = told(done.stdout)["disk"][3]
+    got = by(bench, "state", "offcpu", "--focus", "^.*fsync$")
+    if waited > 100e6 and sum(got.values()) > 50e6:
+        bench.check(got.get("iowait", 0) + got.get("blocked", 0) > 0, f"fsync: {got}")
+
+
+def stacks(bench):
+    """Callers beyond libraries without frame pointers are there; complete by the table."""
+    bench.record("--off-cpu", bench.workload("offcpu"), "500", "sleep")
+    rows = bench.report("--value", "offcpu", "--focus", "^wait_sleep$", "--tree", "--min-percent",
+                        "0")["rows"]
+    names = [row["function"] for row in rows]
+    for name in ("work", "wait_sleep", "clock_nanosleep"):
+        bench.check(name in names, f"no {name} in {names}")
+    bench.check("[truncated]" not in names, f"{names}")
+
+
+def frame_pointers(bench):
+    done = bench.record("--off-cpu", "-g", "fp", bench.workload("offcpu"), "500", "sleep", "lock")
+    for name, (tid, wall_ns, _, _) in told(done.stdout).items():
+        agree(bench, clocks(bench).get(tid, 0), wall_ns, f"wall clock of {name}")
+
+
+def only_user(bench):
+    done = bench.record("--off-cpu", "--user", bench.workload("offcpu"), "500", "sleep")
+    modules = {row["module"] for row in bench.report("--by", "module", "--value", "offcpu")["rows"]}
+    bench.check("[kernel.kallsyms]" not in modules, f"{modules}")
+    total = bench.report("--value", "offcpu", "--focus", "^wait_sleep$")["total"]
+    agree(bench, total, told(done.stdout)["sleep"][3], "wait_sleep")
+
+
+def no_stacks(bench):
+    done = bench.record("--off-cpu", "-g", "none", bench.workload("offcpu"), "500", "sleep")
+    tid, wall_ns = told(done.stdout)["sleep"][:2]
+    agree(bench, clocks(bench).get(tid, 0), wall_ns, "wall clock")
+
+
+def children(bench):
+    """Each process, from its making on."""
+    bench.record("--off-cpu", "--", "sh", "-c", "sleep 0.5; sleep 0.3 & sleep 0.2; wait")
+    rows = bench.report("--value", "offcpu", "--focus", "nanosleep")
+    agree(bench, rows["total"], 1e9, "the three naps", 60e6)
+    bench.equal(len([r for r in by(bench, "tid", "offcpu").values() if r > 1e8]), 4, "processes")
+
+
+def attach(bench):
+    """Threads that run already, from when on they are recorded."""
+    workload = bench.start(bench.workload("offcpu"), "4000", "sleep", "lock",
+                           stdout=subprocess.PIPE)
+    try:
+        time.sleep(0.5)
+        done = bench.record("--off-cpu", "-p", str(workload.pid), "-d", "1")
+        if done.returncode:
+            raise Skip(done.stderr)
+        length = bench.report()["duration_ns"] if "duration_ns" in bench.report() else 1e9
+        got = clocks(bench)
+        for task in os.listdir(f"/proc/{workload.pid}/task"):
+            agree(bench, got.get(task, 0), length, f"wall clock of {task}", 60e6)
+    finally:
+        workload.kill()
+        workload.communicate()
+
+
+def found(bench):
+    """A process that waits all the time is seen to wait, and where."""
+    sleeper = bench.start("sleep", "1000")
+    try:
+        time.sleep(0.3)
+        done = bench.record("--off-cpu", "-p", str(sleeper.pid), "-d", "0.5")
+        report = bench.report("--value", "offcpu", "--tree", "--min-percent", "0")
+        agree(bench, report["total"], 5e8, "the nap", 60e6)
+        names = [row["function"] for row in report["rows"]]
+        bench.check(any("nanosleep" in name for name in names), f"{names} {done.stderr}")
+        bench.equal(list(by(bench, "state", "offcpu")), ["sleeping"], "states")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def stopped(bench):
+    if not has_states(bench):
+        raise Skip("no tracepoints")
+    script = "kill -STOP $$; exit 0"
+    recording = bench.start(bench.tool, "record", "--off-cpu", "-o", bench.path("p.pb.gz"), "--", "sh",
+                            "-c", script, stderr=subprocess.PIPE)
+    try:
+        time.sleep(1)
+        pids = subprocess.run(["pgrep", "-P", str(recording.pid)], capture_output=True, text=True,
+                              check=False).stdout.split()
+        for pid in pids:
+            os.kill(int(pid), signal.SIGCONT)
+    finally:
+        recording.communicate(timeout=60)
+    got = by(bench, "state", "offcpu")
+    bench.check(got.get("stopped", 0) > 3e8, f"{got}")
+
+
+def everything(bench):
+    """A thread of the machine's; the recorder and the idle task are not there."""
+    workload = bench.start(bench.workload("offcpu"), "4000", "sleep", stdout=subprocess.PIPE)
+    try:
+        time.sleep(0.3)
+        done = bench.record("--off-cpu", "-a", "-d", "1", status=None)
+        if done.returncode:
+            raise Skip(done.stderr)
+        got = clocks(bench)
+        for task in os.listdir(f"/proc/{workload.pid}/task"):
+            agree(bench, got.get(task, 0), 1e9, f"wall clock of {task}", 100e6)
+        bench.check("0" not in by(bench, "tid", "offcpu"), "the idle task waits")
+    finally:
+        workload.kill()
+        workload.communicate()
+
+
+def picture(bench):
+    """Both in one flame graph."""
+    bench.record("--off-cpu", bench.workload("offcpu"), "300", "sleep")
+    done = bench.run(bench.tool, "flame", "--wall", "p.pb.gz", "-o", "wall.svg")
+    with open(bench.path("wall.svg"), encoding="utf-8") as file:
+        svg = file.read()
+    for words in ("[sleeping]", "Wall clock of threads", "on the CPU ", "off the CPU ", "wait_sleep"):
+        bench.check(words in svg, f"no {words} in the picture {done.stderr}")
+    shares = re.findall(r">(on|off) the CPU ([0-9.]+) %<", svg)
+    bench.check(abs(sum(float(share) for _, share in shares) - 100) < 0.2, f"{shares}")
+    bench.run(bench.tool, "record", "-o", "on.pb.gz", "true")
+    bench.run(bench.tool, "flame", "--wall", "on.pb.gz", "-o", "no.svg", status=1)
+
+
+def not_permitted(bench):
+    """Without the permission to see the kernel, the times are there."""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        paranoid = int(file.read())
+    if os.getuid() != 0 or paranoid != 2:
+        raise Skip("needs root, and kernel.perf_event_paranoid 2")
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    done = bench.record("--off-cpu", bench.workload("offcpu"), "500", "sleep", prefix=nobody)
+    bench.check("without stacks" in done.stderr, done.stderr)
+    tid, wall_ns, cpu_ns, _ = told(done.stdout)["sleep"]
+    agree(bench, by(bench, "tid", "offcpu").get(tid, 0), wall_ns - cpu_ns, "off the CPU")
+
+
+live.main([wall, functions, states, stacks, frame_pointers, only_user, no_stacks, children, attach,
+           found, stopped, everything, picture, not_permitted])
