@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "format/callgrind.h"
+#include "format/firefox.h"
 #include "format/folded.h"
 #include "format/gperftools.h"
 #include "format/perfscript.h"
 #include "format/pprof.h"
+#include "format/speedscope.h"
 
 /* Text formats come last: their detection is the weakest. */
 /* clang-format off */
@@ -17,6 +20,9 @@ const struct format *const formats[] = {
 	&format_gperftools_symbols,
 	&format_perfscript,
 	&format_folded,
+	&format_speedscope,
+	&format_firefox,
+	&format_callgrind,
 	NULL,
 };
 /* clang-format on */

@@ -24,7 +24,8 @@ struct format {
 	const char *const *suffixes; /* file name endings, ".pb.gz"; ends with NULL */
 	bool is_text;                /* fit for a terminal */
 
-	/* Could these bytes (all of the input) be of this format? Cheap: looks at the start. */
+	/* Could these bytes (all of the input) be of this format? Cheap: looks at the start.
+	 * NULL when it cannot be read. */
 	bool (*detect)(const unsigned char *data, size_t len);
 	/* NULL: cannot be read. */
 	int (*read)(struct profile *p, const unsigned char *data, size_t len, struct err *e);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/speedscope.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "format/frame.h"
+#include "format/stacksum.h"
+
+struct writer {
+	const struct profile *p;
+	struct strtab *frames; /* JSON of each, by its number in the file */
+	uint32_t *functions;   /* [function_count]: frame + 1, 0: not yet */
+	uint32_t *mappings;    /* [mapping_count]: the same for code without a name */
+	struct rows stack;     /* uint32_t: frames of a sample, leaf first */
+	struct buf name, json; /* of a frame being made */
+	struct buf profiles;   /* JSON, behind the frames in the file */
+};
+
+static void writer_fini(struct writer *w)
+{
+	strtab_free(w->frames);
+	free(w->functions);
+	free(w->mappings);
+	rows_fini(&w->stack);
+	buf_fini(&w->name);
+	buf_fini(&w->json);
+	buf_fini(&w->profiles);
+}
+
+static int writer_init(struct writer *w, struct err *e)
+{
+	w->frames = strtab_new();
+	w->functions = calloc(profile_function_count(w->p), sizeof *w->functions);
+	w->mappings = calloc(profile_mapping_count(w->p), sizeof *w->mappings);
+	return w->frames && w->functions && w->mappings ? 0 : err_nomem(e);
+}
+
+static int add_frame(struct writer *w, uint32_t frame)
+{
+	uint32_t *row = frame == STRTAB_NONE ? NULL : rows_add(&w->stack, sizeof *row);
+
+	if (!row)
+		return -ENOMEM;
+	*row = frame;
+	return 0;
+}
+
+static uint32_t make_frame(struct writer *w, const struct location *l, uint32_t line)
+{
+	static const struct function none;
+	const struct function *fn =
+		line < l->line_count ? profile_get_function(w->p, l->lines[line].function) : &none;
+
+	buf_clear(&w->name);
+	buf_clear(&w->json);
+	frame_put_name(w->p, l, line, &w->name);
+	buf_put_str(&w->json, "{\"name\":");
+	json_put_str(&w->json, w->name.data, w->name.len);
+	if (fn->file) {
+		struct str file = profile_get_str(w->p, fn->file);
+
+		buf_put_str(&w->json, ",\"file\":");
+		json_put_str(&w->json, file.ptr, file.len);
+		if (fn->start_line > 0) {
+			buf_put_str(&w->json, ",\"line\":");
+			buf_put_int(&w->json, fn->start_line);
+		}
+	}
+	buf_put_byte(&w->json, '}');
+	if (buf_error(&w->name) < 0 || buf_error(&w->json) < 0)
+		return STRTAB_NONE;
+	return strtab_intern(w->frames, w->json.data, w->json.len);
+}
+
+static int add_line(struct writer *w, const struct location *l, uint32_t line)
+{
+	uint32_t function = line < l->line_count ? l->lines[line].function : 0;
+	bool is_named = function && frame_function_name(w->p, function).len;
+	uint32_t *frame = is_named ? &w->functions[function] : &w->mappings[l->mapping];
+
+	if (!*frame)
+		*frame = make_frame(w, l, line) + 1;
+	return add_frame(w, *frame - 1);
+}
+
+static int add_no_stack(struct writer *w)
+{
+	static const char frame[] = "{\"name\":\"" FORMAT_NO_STACK "\"}";
+
+	return add_frame(w, strtab_intern(w->frames, frame, sizeof frame - 1));
+}
+
+static int make_stack(struct writer *w, uint32_t node)
+{
+	int rc = 0;
+
+	w->stack.count = 0;
+	if (!node)
+		return add_no_stack(w);
+	while (node && rc == 0) {
+		struct stack_node n = profile_get_node(w->p, node);
+		struct location l = profile_get_location(w->p, n.location);
+
+		rc = add_line(w, &l, 0);
+		for (uint32_t i = 1; i < l.line_count && rc == 0; i++)
+			rc = add_line(w, &l, i);
+		node = n.parent;
+	}
+	return rc;
+}
+
+static int put_stacks(struct writer *w, const struct stacksum *sums)
+{
+	const struct stack_sum *sum = sums->sums.data;
+	bool is_first = true;
+
+	for (size_t i = 0; i < sums->sums.count; i++) {
+		const uint32_t *frames;
+
+		if (sum[i].value <= 0)
+			continue;
+		if (make_stack(w, sum[i].node) < 0)
+			return -ENOMEM;
+		buf_put_str(&w->profiles, is_first ? "\n[" : ",\n[");
+		is_first = false;
+		frames = w->stack.data;
+		for (size_t k = w->stack.count; k-- > 0;) {
+			buf_put_uint(&w->profiles, frames[k]);
+			buf_put_str(&w->profiles, k ? "," : "]");
+		}
+	}
+	return 0;
+}
+
+/* *ret_total: of what is written; at most INT64_MAX. */
+static void put_weights(struct writer *w, const struct stacksum *sums, int64_t *ret_total)
+{
+	const struct stack_sum *sum = sums->sums.data;
+	bool is_first = true;
+
+	*ret_total = 0;
+	for (size_t i = 0; i < sums->sums.count; i++) {
+		if (sum[i].value <= 0)
+			continue;
+		buf_put_str(&w->profiles, is_first ? "" : ",");
+		is_first = false;
+		buf_put_int(&w->profiles, sum[i].value);
+		if (__builtin_add_overflow(*ret_total, sum[i].value, ret_total))
+			*ret_total = INT64_MAX;
+	}
+}
+
+/* The units that speedscope knows; others are plain numbers. */
+static const char *unit_of(const char *unit)
+{
+	static const char *const known[] = { "nanoseconds", "microseconds", "milliseconds",
+					     "seconds", "bytes" };
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strcmp(unit, known[i]) == 0)
+			return known[i];
+	return "none";
+}
+
+static int put_profile(struct writer *w, size_t type, struct err *e)
+{
+	CLEANUP(stacksum_fini) struct stacksum sums = { 0 };
+	struct value_type t = profile_get_type(w->p, type);
+	struct str name = profile_get_str(w->p, t.type);
+	int rc = stacksum_make(&sums, w->p, type, e);
+	int64_t total;
+
+	if (rc < 0)
+		return rc;
+	buf_put_str(&w->profiles, "{\"type\":\"sampled\",\"name\":");
+	json_put_str(&w->profiles, name.ptr, name.len);
+	buf_printf(&w->profiles, ",\"unit\":\"%s\",\"samples\":[",
+		   unit_of(profile_text(w->p, t.unit)));
+	if (put_stacks(w, &sums) < 0)
+		return err_nomem(e);
+	buf_put_str(&w->profiles, "],\n\"weights\":[");
+	put_weights(w, &sums, &total);
+	buf_put_str(&w->profiles, "],\n\"startValue\":0,\"endValue\":");
+	buf_put_int(&w->profiles, total);
+	buf_put_byte(&w->profiles, '}');
+	return 0;
+}
+
+static void put_frames(const struct writer *w, struct buf *out)
+{
+	for (uint32_t i = 0; i < strtab_count(w->frames); i++) {
+		struct str frame = strtab_get(w->frames, i);
+
+		buf_put_str(out, i ? ",\n" : "\n");
+		buf_put(out, frame.ptr, frame.len);
+	}
+}
+
+int speedscope_write(const struct profile *p, struct buf *out, struct err *e)
+{
+	CLEANUP(writer_fini) struct writer w = { .p = p };
+	int rc = writer_init(&w, e);
+
+	if (rc == 0 && !profile_type_count(p))
+		return err_set(e, -EINVAL, "there is no sample type");
+	for (size_t i = 0; i < profile_type_count(p) && rc == 0; i++) {
+		buf_put_str(&w.profiles, i ? ",\n" : "\n");
+		rc = put_profile(&w, i, e);
+	}
+	if (rc < 0)
+		return rc;
+	buf_put_str(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+			 "\"exporter\":\"auger " AUGER_VERSION "\",\n"
+			 "\"activeProfileIndex\":");
+	buf_put_uint(out, profile_default_type(p));
+	buf_put_str(out, ",\n\"shared\":{\"frames\":[");
+	put_frames(&w, out);
+	buf_put_str(out, "]},\n\"profiles\":[");
+	buf_put(out, w.profiles.data, w.profiles.len);
+	buf_put_str(out, "]}\n");
+	return buf_error(&w.profiles) < 0 ? err_nomem(e) : 0;
+}
+
+static const char *const suffixes[] = { ".speedscope.json", ".speedscope", NULL };
+
+const struct format format_speedscope = {
+	.name = "speedscope",
+	.summary = "JSON for speedscope.app",
+	.suffixes = suffixes,
+	.is_text = true,
+	.write = speedscope_write,
+};
