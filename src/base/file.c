@@ -77,18 +77,35 @@ int file_load(const char *path, struct file_input *ret, struct err *e)
 	return 0;
 }
 
-void file_input_fini(struct file_input *in)
+/* Without const, as the calls that end or change a mapping want it. */
+static void *data_of(const struct file_input *in)
 {
 	union {
 		const unsigned char *read;
 		void *write;
 	} data = { .read = in->data };
 
+	return data.write;
+}
+
+void file_input_fini(struct file_input *in)
+{
 	if (in->is_mapped)
-		munmap(data.write, in->len);
+		munmap(data_of(in), in->len);
 	else
-		free(data.write);
+		free(data_of(in));
 	*in = (struct file_input){ 0 };
+}
+
+void file_input_drop(const struct file_input *in, size_t from, size_t to)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	/* Only pages of a file come back as they were. */
+	if (in->is_mapped && from < to)
+		madvise((char *)data_of(in) + from, to - from, MADV_DONTNEED);
 }
 
 int file_read_small(const char *path, size_t limit, struct buf *ret, struct err *e)

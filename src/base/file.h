@@ -23,6 +23,9 @@ struct file_input {
 int file_load(const char *path, struct file_input *ret, struct err *e) MUST_CHECK;
 void file_input_fini(struct file_input *in);
 
+/* [from..to) will not be read soon: the memory for it, if mapped, is given back until it is. */
+void file_input_drop(const struct file_input *in, size_t from, size_t to);
+
 /* As file_load for small files of /proc and /sys, whose st_size is 0; at most limit bytes. */
 struct buf;
 int file_read_small(const char *path, size_t limit, struct buf *ret, struct err *e) MUST_CHECK;
