@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "perf/eventname.h"
 
 void script_events_fini(struct script_events *s)
 {
@@ -14,49 +15,30 @@ void script_events_fini(struct script_events *s)
 	*s = (struct script_events){ 0 };
 }
 
-/* The length of an event's name without its modifiers: "cycles:ppp", "cpu-clock:u". */
-static size_t base_len(struct script_text name)
-{
-	size_t i = name.len;
-
-	while (i && name.ptr[i - 1] && strchr("ukhGHpPSDIWeb", name.ptr[i - 1]))
-		i--;
-	return i > 1 && i < name.len && name.ptr[i - 1] == ':' ? i - 1 : name.len;
-}
-
-static bool is_clock(struct script_text name)
-{
-	static const char *const clocks[] = { "cpu-clock", "task-clock" };
-	size_t len = base_len(name);
-
-	for (size_t i = 0; i < ARRAY_LEN(clocks); i++)
-		if (len == strlen(clocks[i]) && memcmp(name.ptr, clocks[i], len) == 0)
-			return true;
-	return false;
-}
-
-/* Each hit of a tracepoint ("group:name") is a sample and counts once. */
 static const char *unit_of(const struct script_event *event)
 {
-	size_t len = base_len(event->name);
-	bool is_tracepoint = len && memchr(event->name.ptr, ':', len);
+	struct script_text name = event->name;
 
-	return event->has_period || is_tracepoint ? "count" : "samples";
+	if (event->has_period && eventname_is_clock(name.ptr, name.len))
+		return "nanoseconds";
+	return event->has_period || eventname_is_tracepoint(name.ptr, name.len) ? "count"
+										: "samples";
 }
 
-/* The index of the type of what the event's samples count. */
+/* The index of the type of what the event's samples count. The first clock is "cpu". */
 static size_t add_type(struct profile *p, const struct script_event *event)
 {
 	CLEANUP(buf_fini) struct buf name = { 0 };
+	const char *unit = unit_of(event);
 
-	if (event->has_period && is_clock(event->name))
-		return profile_add_type(p, "cpu", "nanoseconds");
 	if (event->has_label || !event->name.len)
 		buf_put_str(&name, "events");
+	else if (strcmp(unit, "nanoseconds") == 0 && profile_find_type(p, "cpu") < 0)
+		buf_put_str(&name, "cpu");
 	else
-		buf_put(&name, event->name.ptr, base_len(event->name));
+		buf_put(&name, event->name.ptr, eventname_base(event->name.ptr, event->name.len));
 	if (buf_error(&name) == 0)
-		return profile_add_type(p, name.data, unit_of(event));
+		return profile_add_type(p, name.data, unit);
 	profile_fail_nomem(p);
 	return 0;
 }

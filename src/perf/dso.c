@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "perf/kernel.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 #define ANCESTORS 4    /* processes whose root is looked at, the process first */
@@ -263,12 +264,15 @@ static bool is_known(struct dsos *d, struct dso *dso, const struct stat *st)
 	return true;
 }
 
-/* Opens one candidate. O_NONBLOCK: a FIFO of that name must not stop us. */
+/* Opens one candidate. To open a device can do something to it. */
 static bool try_path(struct dsos *d, struct dso *dso, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	int fd;
 
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &st) < 0 || !take_file(dso, fd, &st, d->opts.proc != NULL)) {
@@ -515,6 +519,8 @@ struct place dsos_locate_kernel(struct dsos *d, uint64_t address)
 	uint64_t start = d->opts.kernel_start ? d->opts.kernel_start : UINT64_C(1) << 63;
 	struct segment s = { .vaddr = start, .len = UINT64_MAX - start };
 
+	if (d->opts.kernel)
+		return kernel_locate(d->opts.kernel, address);
 	if (!d->kernel)
 		d->kernel = add_mapping(d, &s, (struct str){ path, sizeof path - 1 }, "");
 	return (struct place){ .mapping = d->kernel, .address = address };

@@ -48,9 +48,11 @@ struct dsos_opts {
 	struct profile *profile; /* gets the mappings; must outlive the dsos */
 	const char *proc;        /* "/proc": processes are alive and can be asked; NULL: not */
 	uint64_t kernel_start;   /* lowest address of the kernel's code; 0: unknown */
+	struct kernel *kernel;   /* of perf/kernel.h, not the running one; NULL: that */
 	size_t fd_limit;         /* descriptors to keep at most */
 };
 
+struct kernel;
 struct dsos;
 
 struct dsos *dsos_new(const struct dsos_opts *o) MUST_CHECK; /* NULL: out of memory */

@@ -7,6 +7,8 @@
 
 #include "perf/ingest_inside.h"
 
+#define NO_TID UINT32_MAX
+
 static void add_types(struct ingest *in, const struct ingest_event *events, size_t count)
 {
 	struct profile *p = in->profile;
@@ -84,8 +86,8 @@ static uint32_t make_labels(struct ingest *in, const struct thread *t)
 {
 	struct str comm = tasks_comm(in->tasks, t->comm);
 	struct label labels[] = {
-		{ .key = in->keys.pid, .num = t->pid },
-		{ .key = in->keys.tid, .num = t->tid },
+		{ .key = in->keys.pid, .num = (int32_t)t->pid },
+		{ .key = in->keys.tid, .num = (int32_t)t->tid },
 		{ .key = in->keys.comm, .str = profile_str_n(in->profile, comm.ptr, comm.len) },
 		{ .key = in->keys.cpu, .num = t->cpu },
 	};
@@ -178,7 +180,8 @@ int ingest_retry(struct ingest *in, bool is_end)
 
 static int add_sample(struct ingest *in, const struct record *r, size_t event)
 {
-	uint32_t index = ingest_thread(in, r->pid, r->tid);
+	/* A thread that has all but ended has no id; it is told as the first of its process. */
+	uint32_t index = ingest_thread(in, r->pid, r->tid == NO_TID ? r->pid : r->tid);
 	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
 	uint32_t labels;

@@ -365,8 +365,16 @@ size_t record_len(const unsigned char *bytes, size_t len)
 
 	if (len < RECORD_HEADER_BYTES)
 		return 0;
-	memcpy(&size, bytes + 6, sizeof size);
+	size = record_claim(bytes);
 	return size >= RECORD_HEADER_BYTES && size <= len ? size : 0;
+}
+
+uint16_t record_claim(const unsigned char *bytes)
+{
+	uint16_t size;
+
+	memcpy(&size, bytes + 6, sizeof size);
+	return size;
 }
 
 uint32_t record_type(const unsigned char *bytes)

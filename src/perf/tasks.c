@@ -8,6 +8,7 @@
 #include "base/map.h"
 
 #define ENDED_KEPT 256 /* threads that are kept behind their end */
+#define IDLE_COMM 1    /* string id: of what runs when nothing does, tid 0 */
 
 /* Slots with ids of their own. A slot that is free is on the list of free ones. */
 struct slots {
@@ -35,12 +36,14 @@ struct tasks {
 
 struct tasks *tasks_new(void)
 {
+	static const char idle[] = "swapper"; /* as the kernel calls it */
 	struct tasks *t = calloc(1, sizeof *t);
 
 	if (!t)
 		return NULL;
 	t->comms = strtab_new();
-	if (!t->comms || strtab_intern(t->comms, "", 0) == STRTAB_NONE)
+	if (!t->comms || strtab_intern(t->comms, "", 0) != 0 ||
+	    strtab_intern(t->comms, idle, sizeof idle - 1) != IDLE_COMM)
 		goto fail;
 	for (size_t i = 0; i < ENDED_KEPT; i++)
 		t->ended[i].index = TASKS_NONE;
@@ -217,7 +220,7 @@ uint32_t tasks_get(struct tasks *t, uint32_t pid, uint32_t tid, bool *ret_is_new
 		process = add_process(t, pid, NULL);
 		*ret_is_new_process = process != TASKS_NONE;
 	}
-	return join(t, tid, process, 0);
+	return join(t, tid, process, tid ? 0 : IDLE_COMM);
 }
 
 struct thread *tasks_thread(struct tasks *t, uint32_t index)

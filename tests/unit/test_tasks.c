@@ -46,6 +46,7 @@ static void test_unknown(void)
 	CHECK_STR(comm(t, 5, 6), "");
 	CHECK_INT(tasks_count(t), 2);
 	CHECK_INT(get(t, 5, 6)->process, get(t, 5, 7)->process);
+	CHECK_STR(comm(t, 0, 0), "swapper");
 	tasks_free(t);
 }
 
