@@ -57,9 +57,9 @@ static int read_into(struct profile *p, const char *path, const char *from, stru
 	rc = choose_format(path, from, &in, &format, e);
 	if (rc < 0)
 		return rc;
-	if (format->read(p, in.data, in.len, e) < 0)
-		return err_wrap(e, "%s", path);
-	return 0;
+	rc = format->read_input ? format->read_input(p, &in, e)
+				: format->read(p, in.data, in.len, e);
+	return rc < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
 int load_profile(const char *path, const char *from, struct profile **ret, struct err *e)

@@ -8,6 +8,7 @@
 #include "format/firefox.h"
 #include "format/folded.h"
 #include "format/gperftools.h"
+#include "format/perfdata.h"
 #include "format/perfscript.h"
 #include "format/pprof.h"
 #include "format/speedscope.h"
@@ -18,6 +19,7 @@ const struct format *const formats[] = {
 	&format_pprof,
 	&format_gperftools,
 	&format_gperftools_symbols,
+	&format_perfdata,
 	&format_perfscript,
 	&format_folded,
 	&format_speedscope,

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "model/profile.h"
 
 #define FORMAT_MAX_DEPTH (1 << 20)   /* frames of a stack that a reader takes */
@@ -29,6 +30,8 @@ struct format {
 	bool (*detect)(const unsigned char *data, size_t len);
 	/* NULL: cannot be read. */
 	int (*read)(struct profile *p, const unsigned char *data, size_t len, struct err *e);
+	/* The same in less memory, for inputs that may be huge; NULL: read. */
+	int (*read_input)(struct profile *p, const struct file_input *in, struct err *e);
 	/* NULL: cannot be written. Appends to out. */
 	int (*write)(const struct profile *p, struct buf *out, struct err *e);
 };

@@ -37,7 +37,7 @@ make_world() {
 	for name in flamegraph.pl go jq; do
 		stub $name 'cat >/dev/null 2>&1'
 	done
-	stub perf 'echo'
+	stub perf "cat '$docs/../tests/golden/convert/stacks.script'"
 	stub stackcollapse-perf.pl 'cat >/dev/null; echo "main;fill 7"'
 	stub make ./solver
 
@@ -46,6 +46,7 @@ make_world() {
 		ln -s "$solver" $name
 	done
 	touch input.dat
+	cp "$docs/../tests/fuzz/corpus/perfdata/chains" perf.data
 	printf 'main;fill;memset 70\nmain;read_input 30\nmain 5\n' >stacks.folded
 	printf 'start_thread;work;fill;memset 90\n' >worker.folded
 	for name in before after v1 v2 rank-00 rank-01 rank-02 rank-03; do
