@@ -6,13 +6,15 @@
 #include "cli/cmd.h"
 #include "cli/load.h"
 #include "cli/save.h"
+#include "format/collapse.h"
 #include "format/formats.h"
 #include "view/emit.h"
 
 struct args {
-	const char *output, *from, *to, *value;
+	const char *output, *from, *to, *value, *event;
 	bool is_list;
 	struct filter_args filter;
+	bool pid, tid, kernel, jit, all;
 };
 
 static const struct opt opts[] = {
@@ -24,7 +26,21 @@ static const struct opt opts[] = {
 		"format of the output (default: by its ending)"),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"sample type for formats that hold one (default: the profile's)"),
-	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_STR(0, "focus", "REGEX", struct args, filter.focus,
+		"only stacks with a frame that matches"),
+	OPT_STR(0, "ignore", "REGEX", struct args, filter.ignore,
+		"no stacks with a frame that matches"),
+	OPT_LIST(0, "comm", "REGEX", struct args, filter.comm,
+		 "only threads of this name; may be given again"),
+	OPT_LIST(0, "label", "KEY=REGEX", struct args, filter.label,
+		 "only samples with this label, e.g. pid=7; again for more"),
+	OPT_STR(0, "event-filter", "EVENT", struct args, event,
+		"the sample type of this event, as perf names it"),
+	OPT_FLAG(0, "pid", struct args, pid, "folded: name threads NAME-PID"),
+	OPT_FLAG(0, "tid", struct args, tid, "folded: name threads NAME-PID/TID"),
+	OPT_FLAG(0, "kernel", struct args, kernel, "folded: _[k] behind the kernel's functions"),
+	OPT_FLAG(0, "jit", struct args, jit, "folded: _[j] behind functions made at run time"),
+	OPT_FLAG(0, "all", struct args, all, "folded: both, and _[i] behind inlined functions"),
 	OPT_FLAG(0, "list", struct args, is_list, "list the formats"),
 	OPT_END,
 };
@@ -65,16 +81,58 @@ static int list_formats(struct err *e)
 	return 0;
 }
 
+/* The index of what is asked for by --value or --event-filter. */
+static int choose(const struct profile *p, const struct args *args, size_t *ret, struct err *e)
+{
+	int found = args->event ? collapse_find_event(p, args->event) : -1;
+
+	if (args->value && args->event)
+		return cmd_usage(e, "--value and --event-filter: only one of them");
+	if (!args->event)
+		return choose_type(p, args->value, ret, e);
+	if (found < 0)
+		return cmd_usage(e, "--event-filter: no samples of an event '%s'", args->event);
+	*ret = (size_t)found;
+	return 0;
+}
+
+static bool is_collapsed(const struct args *args)
+{
+	return args->pid || args->tid || args->kernel || args->jit || args->all;
+}
+
+static int collapse(struct profile **p, const struct args *args, size_t type, struct err *e)
+{
+	const struct collapse_opts o = {
+		.type = type,
+		.has_pid = args->pid,
+		.has_tid = args->tid,
+		.marks_kernel = args->kernel || args->all,
+		.marks_jit = args->jit || args->all,
+		.marks_inlined = args->all,
+	};
+	struct profile *collapsed;
+	int rc = profile_collapse(*p, &o, &collapsed, e);
+
+	if (rc < 0)
+		return rc;
+	profile_free(*p);
+	*p = collapsed;
+	return 0;
+}
+
 /* What is converted: the chosen type is the default one, which single-valued formats take. */
 static int prepare(struct profile **p, const struct args *args, struct err *e)
 {
 	size_t type;
-	int rc = choose_type(*p, args->value, &type, e);
+	int rc = choose(*p, args, &type, e);
 
 	if (rc == 0)
 		rc = apply_filter(p, &args->filter, e);
-	if (rc == 0 && args->value)
+	if (rc == 0 && (args->value || args->event))
 		profile_info(*p)->default_type = profile_get_type(*p, type).type;
+	if (rc == 0 && is_collapsed(args) && profile_type_count(*p))
+		rc = collapse(p, args, type, e);
 	return rc;
 }
 
@@ -92,6 +150,8 @@ static int run(int argc, char **argv, struct err *e)
 	if (argc - first > 1)
 		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
 	rc = choose_output(args.output, args.to, NULL, &output, e);
+	if (rc == 0 && is_collapsed(&args) && output.format != format_find("folded"))
+		rc = cmd_usage(e, "--pid, --tid, --kernel, --jit and --all are for --to folded");
 	if (rc == 0)
 		rc = load_profile(first < argc ? argv[first] : DEFAULT_PROFILE, args.from, &p, e);
 	if (rc < 0)
