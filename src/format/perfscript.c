@@ -12,8 +12,12 @@
 #include "format/perfscript_stacks.h"
 #include "format/textmemo.h"
 
+#define DROP_BYTES ((size_t)16 << 20) /* of input that is behind us are given back at once */
+
 struct reader {
 	struct profile *p;
+	const struct file_input *in;
+	size_t dropped;              /* bytes of it that were given back */
 	const char *data, *at, *end; /* the text; at: its next line */
 	struct textmemo threads;     /* struct script_header's thread to label set */
 	struct script_stacks stacks;
@@ -214,10 +218,23 @@ static void read_part(struct reader *r)
 		read_head(r, line);
 }
 
+/* Gives back what lies behind us: nothing there is looked at again but to count lines. */
+static void drop_input(struct reader *r)
+{
+	size_t done = (size_t)(r->at - r->data);
+
+	if (done - r->dropped < DROP_BYTES)
+		return;
+	file_input_drop(r->in, r->dropped, done);
+	r->dropped = done;
+}
+
 static int read_all(struct reader *r, struct err *e)
 {
-	while (r->at < r->end && !r->error && !r->stacks.too_deep)
+	while (r->at < r->end && !r->error && !r->stacks.too_deep) {
 		read_part(r);
+		drop_input(r);
+	}
 	if (r->stacks.too_deep)
 		return err_set(e, -EINVAL, "line %zu: a stack of more than %d frames",
 			       line_number(r, r->stacks.too_deep), FORMAT_MAX_DEPTH);
@@ -259,16 +276,24 @@ static void reader_fini(struct reader *r)
 	script_events_fini(&r->events);
 }
 
-int perfscript_read(struct profile *p, const unsigned char *data, size_t len, struct err *e)
+int perfscript_read_input(struct profile *p, const struct file_input *in, struct err *e)
 {
-	const char *text = (const char *)data;
+	const char *text = (const char *)in->data;
 	CLEANUP(reader_fini)
-	struct reader r = {
-		.p = p, .data = text, .at = text, .end = text + len, .stacks.profile = p
-	};
+	struct reader r = { .p = p,
+			    .in = in,
+			    .data = text,
+			    .at = text,
+			    .end = text + in->len,
+			    .stacks.profile = p };
 	int rc = read_all(&r, e);
 
 	return rc < 0 ? rc : finish(&r, e);
+}
+
+int perfscript_read(struct profile *p, const unsigned char *data, size_t len, struct err *e)
+{
+	return perfscript_read_input(p, &(struct file_input){ .data = data, .len = len }, e);
 }
 
 /* Is there a sample among the first lines, and nothing else before it? */
@@ -301,4 +326,5 @@ const struct format format_perfscript = {
 	.is_text = true,
 	.detect = perfscript_detect,
 	.read = perfscript_read,
+	.read_input = perfscript_read_input,
 };

@@ -31,4 +31,7 @@ bool perfscript_detect(const unsigned char *data, size_t len);
 int perfscript_read(struct profile *p, const unsigned char *data, size_t len,
 		    struct err *e) MUST_CHECK;
 
+/* As format.read_input. */
+int perfscript_read_input(struct profile *p, const struct file_input *in, struct err *e) MUST_CHECK;
+
 #endif

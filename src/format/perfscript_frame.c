@@ -14,6 +14,8 @@ struct part {
 void script_frames_fini(struct script_frames *f)
 {
 	free(f->lines);
+	textmemo_fini(&f->functions);
+	textmemo_fini(&f->mappings);
 	*f = (struct script_frames){ 0 };
 }
 
@@ -46,11 +48,36 @@ static bool take_part(struct script_text *text, struct part *ret)
 	return true;
 }
 
-static void add_line(struct script_frames *f, struct profile *p, struct script_text name,
-		     const struct part *part)
+static uint32_t add_function(struct profile *p, struct script_text name, const struct part *part)
 {
 	struct function function = { .name = profile_str_n(p, name.ptr, name.len) };
 
+	function.system_name = function.name;
+	if (part->file.len)
+		function.file = profile_str_n(p, part->file.ptr, part->file.len);
+	return profile_add_function(p, &function);
+}
+
+static uint32_t get_function(struct script_frames *f, struct profile *p, struct script_text name,
+			     const struct part *part)
+{
+	uint32_t *known;
+
+	if (part->file.len)
+		return add_function(p, name, part);
+	known = textmemo_at(&f->functions, textmemo_hash(name.ptr, name.len));
+	if (!known) {
+		profile_fail_nomem(p);
+		return 0;
+	}
+	if (*known == TEXTMEMO_NEW)
+		*known = add_function(p, name, part);
+	return *known;
+}
+
+static void add_line(struct script_frames *f, struct profile *p, struct script_text name,
+		     const struct part *part)
+{
 	if (f->count == f->cap) {
 		uint32_t cap = f->cap ? 2 * f->cap : 16;
 		struct line *lines = reallocarray(f->lines, cap, sizeof *lines);
@@ -62,11 +89,8 @@ static void add_line(struct script_frames *f, struct profile *p, struct script_t
 		f->lines = lines;
 		f->cap = cap;
 	}
-	function.system_name = function.name;
-	if (part->file.len)
-		function.file = profile_str_n(p, part->file.ptr, part->file.len);
 	f->lines[f->count++] = (struct line){
-		.function = profile_add_function(p, &function),
+		.function = get_function(f, p, name, part),
 		.line = part->line,
 	};
 }
@@ -109,8 +133,6 @@ static void add_lines(struct script_frames *f, struct profile *p, const struct p
 static uint32_t add_mapping(struct profile *p, struct script_text dso, bool has_lines,
 			    bool has_inlines)
 {
-	if (!dso.len)
-		return 0;
 	return profile_add_mapping(p, &(struct mapping){
 					      .path = profile_str_n(p, dso.ptr, dso.len),
 					      .has_functions = true,
@@ -118,6 +140,26 @@ static uint32_t add_mapping(struct profile *p, struct script_text dso, bool has_
 					      .has_line_numbers = has_lines,
 					      .has_inline_frames = has_inlines,
 				      });
+}
+
+static uint32_t get_mapping(struct script_frames *f, struct profile *p, struct script_text dso,
+			    bool has_lines)
+{
+	uint32_t *known;
+
+	if (!dso.len)
+		return 0;
+	/* what it has is or-ed in */
+	if (has_lines || f->count > 1)
+		return add_mapping(p, dso, has_lines, f->count > 1);
+	known = textmemo_at(&f->mappings, textmemo_hash(dso.ptr, dso.len));
+	if (!known) {
+		profile_fail_nomem(p);
+		return 0;
+	}
+	if (*known == TEXTMEMO_NEW)
+		*known = add_mapping(p, dso, false, false);
+	return *known;
 }
 
 uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct script_text text)
@@ -132,11 +174,11 @@ uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct sc
 		add_lines(f, p, &part);
 		has_lines |= part.line > 0;
 	}
-	return profile_add_location(
-		p, &(struct location){
-			   .mapping = add_mapping(p, part.frame.dso, has_lines, f->count > 1),
-			   .address = part.frame.address,
-			   .lines = f->lines,
-			   .line_count = f->count,
-		   });
+	return profile_add_location(p,
+				    &(struct location){
+					    .mapping = get_mapping(f, p, part.frame.dso, has_lines),
+					    .address = part.frame.address,
+					    .lines = f->lines,
+					    .line_count = f->count,
+				    });
 }
