@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbol/starts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,7 +184,7 @@ static int compare_extents(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void collect(struct starts *s)
+static int collect(struct starts *s)
 {
 	struct elf_section section;
 	const unsigned char *bytes = NULL;
@@ -192,7 +193,7 @@ static void collect(struct starts *s)
 	if (elf_find_section(s->image, ".eh_frame", &section))
 		bytes = elf_section_bytes(s->image, &section);
 	if (!bytes)
-		return;
+		return 0;
 	c = cursor_make(bytes, section.size);
 	while (cursor_left(&c) >= 4) {
 		uint64_t len = cursor_u32(&c), address;
@@ -203,19 +204,17 @@ static void collect(struct starts *s)
 		add_fde(s, cursor_sub(&c, len), address);
 	}
 	if (buf_error(&s->extents) < 0)
-		buf_fini(&s->extents);
-	else if (s->extents.len)
+		return -ENOMEM;
+	if (s->extents.len)
 		qsort(s->extents.data, s->extents.len / sizeof(struct extent),
 		      sizeof(struct extent), compare_extents);
+	return 0;
 }
 
-struct starts starts_open(const struct elf_image *image)
+int starts_open(struct starts *s, const struct elf_image *image)
 {
-	struct starts s = { .image = image };
-
-	if (!open_table(&s))
-		collect(&s);
-	return s;
+	*s = (struct starts){ .image = image };
+	return open_table(s) ? 0 : collect(s);
 }
 
 void starts_fini(struct starts *s)

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/elf_image.h"
+#include "base/macros.h"
 
 /* The binary search table of a file. All zero: there is none. */
 struct starts {
@@ -26,8 +27,7 @@ struct starts {
 	struct buf extents; /* [] of struct extent, by start: of a file without that table */
 };
 
-/* Fewer functions are known when memory is lacking. */
-struct starts starts_open(const struct elf_image *image);
+int starts_open(struct starts *s, const struct elf_image *image) MUST_CHECK; /* 0 or -ENOMEM */
 void starts_fini(struct starts *s);
 
 /* The function that holds address: [*ret_start..*ret_end). false: none is known. */

@@ -140,8 +140,8 @@ static int open_others(struct symbol_file *f, const struct symbol_file_opts *o,
 	bool has_dwarf = dwarf_is_in(&f->main), has_names = has_symtab(&f->main);
 	int rc = 0;
 
-	if (f->has_code)
-		f->starts = starts_open(&f->main);
+	if (f->has_code && starts_open(&f->starts, &f->main) < 0)
+		return err_nomem(e);
 	if (!has_names || (!has_dwarf && !o->no_dwarf))
 		debugfile_open(&f->main, search, &f->debug, &f->dwarf_path);
 	if (!has_names && !has_symtab(&f->debug))
