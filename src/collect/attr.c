@@ -35,8 +35,8 @@ static void take_stacks(struct perf_event_attr *attr, const struct attr_opts *o)
 	if (o->stack == STACK_FP)
 		return;
 	/* All events alike, because their samples share rings; of the kernel's, too, the user
-	 * code that called it is told. */
-	attr->exclude_callchain_user = 1;
+	 * code that called it is told. Frame pointers continue copies that end too early. */
+	attr->exclude_callchain_user = o->has_no_user_chain;
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr->sample_regs_user = user_stack_regs(user_stack_machine());
 	attr->sample_stack_user = o->stack_bytes;
@@ -98,7 +98,7 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 static void take_switch_stack(struct perf_event_attr *attr, const struct attr_opts *o)
 {
 	take_stacks(attr, o);
-	attr->exclude_callchain_user |= o->is_kernel_only;
+	attr->exclude_callchain_user |= o->is_kernel_only || o->stack == STACK_DWARF;
 	if (o->is_kernel_only)
 		attr->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
 }

@@ -29,10 +29,11 @@ struct attr_opts {
 	enum stack_mode stack;
 	uint32_t stack_bytes; /* STACK_DWARF: to copy; a multiple of 8, at most ATTR_STACK_MAX */
 	bool is_user_only, is_kernel_only;
-	bool has_inherit;    /* children are sampled, too */
-	bool has_exec;       /* starts with the next exec */
-	bool has_identifier; /* samples tell which event they are of */
-	bool has_data_maps;  /* mappings that are not executable are told: perf unwinds with them */
+	bool has_inherit;       /* children are sampled, too */
+	bool has_exec;          /* starts with the next exec */
+	bool has_identifier;    /* samples tell which event they are of */
+	bool has_no_user_chain; /* STACK_DWARF: perf shows it besides what it unwinds */
+	bool has_data_maps; /* mappings that are not executable are told: perf unwinds with them */
 };
 
 /* A sampling event. Starts disabled. */

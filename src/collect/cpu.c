@@ -118,6 +118,7 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 		.has_inherit = follows,
 		.has_exec = follows && !o->pid_count,
 		.has_identifier = o->event_count > 1 || o->raw,
+		.has_no_user_chain = o->raw,
 		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};
 }

@@ -65,3 +65,17 @@ size_t chain_frames(struct record_words chain, uint16_t misc, struct stack_frame
 	}
 	return n;
 }
+
+struct record_words chain_user(struct record_words chain)
+{
+	size_t start = 0, end;
+
+	while (start < chain.count && record_word(chain, start) != PERF_CONTEXT_USER)
+		start++;
+	if (start >= chain.count)
+		return (struct record_words){ 0 };
+	start++;
+	for (end = start; end < chain.count && record_word(chain, end) < FIRST_MARK;)
+		end++;
+	return (struct record_words){ chain.bytes + 8 * start, end - start };
+}

@@ -22,4 +22,7 @@ enum frame_space chain_space_of(uint16_t misc);
  * misc: of the record, for a chain that does not start with a mark. */
 size_t chain_frames(struct record_words chain, uint16_t misc, struct stack_frame *out);
 
+/* The user's part of a chain, without its mark; none: no words. */
+struct record_words chain_user(struct record_words chain);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/chain.h"
+#include "unwind/links.h"
 #include "unwind/splice.h"
 #include "unwind/walk.h"
 
@@ -174,26 +176,31 @@ static bool want_tables(struct user_stacks *u, const struct user_stack_owner *ow
 }
 
 /* A walk that comes through a file for the first time is made again with its table. false:
- * that is not there yet. */
+ * that is not there yet. *ret_copied: the frames that the copy alone has shown; the rest are
+ * by frame pointers. */
 static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
-		 const struct record_bytes *copy, const struct user_stack_owner *owner,
-		 struct unwind_stack *stack)
+		 const struct record_sample *s, const struct user_stack_owner *owner,
+		 struct unwind_stack *stack, uint32_t *ret_copied)
 {
+	struct record_words chain = chain_user(s->chain);
+	const struct links links = { chain.bytes, chain.count };
 	const struct unwind_arch *arch = unwind_arch_of(u->machine);
 	struct maps_view *view = maps_view(owner->maps);
 	bool is_new;
 
 	do {
 		struct unwind_memory memory =
-			unwind_memory_copy(regs->r[arch->sp], copy->bytes, copy->len);
+			unwind_memory_copy(regs->r[arch->sp], s->stack.bytes, s->stack.len);
 		uint64_t misses = u->walker.misses;
 
-		stack->count = 0;
+		stack->count = *ret_copied = 0;
 		stack->end = UNWIND_NO_INFO;
 		is_new = false;
 		if (!renew_view(u, owner->maps))
 			return true; /* out of memory: seen by the profile, too */
 		unwind_walk(&u->walker, &view->space, regs, &memory, stack);
+		*ret_copied = stack->count;
+		links_continue(&u->walker, &view->space, regs, &memory, &links, stack);
 		/* Only what was not seen before can be in a file that was not asked for. */
 		if ((u->walker.misses != misses || tables_waiting(u->tables)) &&
 		    !want_tables(u, owner, stack, &is_new) && !owner->cannot_wait)
@@ -202,17 +209,35 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 	return true;
 }
 
+/* What goes on behind the copy: best what the thread showed before, which reaches the end of
+ * the stack, else what frame pointers told. */
+static bool extend(const struct user_stack_owner *owner, struct unwind_stack *stack,
+		   uint32_t copied)
+{
+	uint32_t linked = stack->count;
+	enum unwind_end end = stack->end;
+
+	stack->count = copied;
+	if (linked > copied)
+		stack->end = UNWIND_TRUNCATED;
+	if (owner->splice && splice_stack(owner->splice, stack))
+		return true;
+	stack->count = linked;
+	stack->end = end;
+	return linked > copied;
+}
+
 /* What stands for the callers that are not known; FRAME_SPACE_USER: there are none. */
 static enum frame_space count_end(struct user_stacks *u, const struct unwind_stack *stack,
-				  const struct user_stack_owner *owner, bool is_spliced)
+				  const struct user_stack_owner *owner, bool is_extended)
 {
 	bool counts = !owner->is_uncounted;
 	const struct vma *v;
 
 	switch (stack->end) {
 	case UNWIND_COMPLETE:
-		u->counts.complete += counts && !is_spliced;
-		u->counts.spliced += counts && is_spliced;
+		u->counts.complete += counts && !is_extended;
+		u->counts.spliced += counts && is_extended;
 		return FRAME_SPACE_USER;
 	case UNWIND_TRUNCATED:
 	case UNWIND_FULL:
@@ -261,7 +286,8 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 	struct unwind_stack stack = { .frames = u->frames, .cap = ARRAY_LEN(u->frames) };
 	struct unwind_regs regs;
 	enum frame_space end;
-	bool is_spliced;
+	uint32_t copied;
+	bool is_extended;
 	size_t n = 0;
 
 	*ret_count = 0;
@@ -269,12 +295,12 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		*ret_count = put_foreign(u, s, owner, out);
 		return true;
 	}
-	if (!walk(u, &regs, &s->stack, owner, &stack))
+	if (!walk(u, &regs, s, owner, &stack, &copied))
 		return false;
 	if (is_stale(owner, &stack))
 		return true;
-	is_spliced = owner->splice && splice_stack(owner->splice, &stack);
-	end = count_end(u, &stack, owner, is_spliced);
+	is_extended = extend(owner, &stack, copied);
+	end = count_end(u, &stack, owner, is_extended);
 	for (; n < stack.count; n++)
 		out[n] = (struct stack_frame){ .address = u->frames[n].pc };
 	if (end != FRAME_SPACE_USER)

@@ -4,7 +4,8 @@
  * sample brings.
  *
  * Tables are made of the files that stacks go through, when the first one does. A copy that
- * ends too early is continued by what the thread showed before, where that is sure.
+ * ends too early is continued, where that is sure, by what the thread showed before, else by
+ * the frame pointers that the kernel followed.
  */
 #ifndef PERF_USER_STACK_H
 #define PERF_USER_STACK_H
@@ -25,8 +26,8 @@
 /* How stacks ended. */
 struct user_stack_counts {
 	uint64_t complete;  /* at the outermost frame, by the copy alone */
-	uint64_t spliced;   /* likewise, with frames that the thread showed before */
-	uint64_t truncated; /* where the copy ends */
+	uint64_t spliced;   /* likewise, with frames from elsewhere: see above */
+	uint64_t truncated; /* where the copy ends, and what could continue it */
 	uint64_t broken;    /* where nothing, or nonsense, told how to go on */
 };
 

@@ -315,6 +315,7 @@ void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 	enter_exact(&w, regs);
 	stack->count = 0;
 	stack->guessed = 0;
+	stack->fp = 0;
 	do {
 		rule = step_find_rule(&w, w.pc);
 		if (!rule && step == STEP_CALLER) {
@@ -328,4 +329,5 @@ void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 		stack->frames[stack->count++] = (struct unwind_frame){ w.pc, w.sp };
 		step = take_step(&w, rule ? rule : &none, &stack->end);
 	} while (step != STEP_END);
+	stack->fp = w.missing & NO_FP ? 0 : w.fp;
 }

@@ -76,6 +76,7 @@ struct unwind_stack {
 	uint32_t count;              /* at least 1 after a walk */
 	enum unwind_end end;
 	uint32_t guessed; /* frames that were left without a description */
+	uint64_t fp;      /* the frame pointer in the last frame; 0: not known */
 };
 
 /* One remembered answer; all zero is an empty one. */
@@ -97,7 +98,7 @@ struct unwind_walker {
 /* slots: [count] zeroes; count: a power of two. */
 void unwind_walker_init(struct unwind_walker *w, struct unwind_slot *slots, uint32_t count);
 
-/* Fills stack->frames, count, end, guessed. An ip outside of all maps is a frame like any
+/* Fills stack->frames, count, end, guessed, fp. An ip outside of all maps is a frame like any
  * other: NO_INFO unless the frame pointer helps. */
 void unwind_walk(struct unwind_walker *w, const struct unwind_space *space,
 		 const struct unwind_regs *regs, struct unwind_memory *memory,

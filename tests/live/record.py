@@ -79,6 +79,27 @@ def shares_by_frame_pointers(bench):
     check_shares(bench, report, truth(done.stdout), FUNCTIONS)
 
 
+def links(bench):
+    """Frame pointers continue a copy that is too short, and the stacks tell that it was."""
+    program = bench.workload("stacks/stacks_recursion_fp")
+    bench.record("-g", "dwarf,1024", program, "1", "90")
+    done = bench.run(bench.tool, "convert", "p.pb.gz", "--to", "folded", "--value", "samples",
+                     "-o", "-")
+    cut = linked = 0
+    for line in done.stdout.splitlines():
+        frames, _, count = line.rpartition(" ")
+        frames = frames.split(";")[1:]
+        if frames[0] != "[truncated]":
+            continue
+        cut += int(count)
+        wrong = [f for f in frames[1:] if f not in
+                 ("__libc_start_main", "__libc_start_call_main", "main", "recurse", "burn")]
+        if "main" in frames and frames.count("recurse") > 20 and not wrong:
+            linked += int(count)
+            bench.equal(frames.index("recurse"), frames.index("main") + 1, "main's callee")
+    bench.check(cut > 100 and linked > 0.8 * cut, f"{linked} of {cut} reach main")
+
+
 def no_stacks(bench):
     bench.record("-g", "none", bench.workload("shares"), "200")
     report = bench.report()
@@ -628,7 +649,7 @@ def same_in_raw(bench):
 
 if __name__ == "__main__":
     live.main([
-        shares_by_tables, shares_by_frame_pointers, no_stacks, by_period, only_a_part,
+        shares_by_tables, shares_by_frame_pointers, links, no_stacks, by_period, only_a_part,
         several_events, parts_of_an_event, threads, forks, short_lived, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,

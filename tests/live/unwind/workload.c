@@ -121,8 +121,10 @@ static void judge_all(struct tally *t)
 
 		for (size_t i = 0; i < sampler_count(); i++) {
 			struct sampler_stack stack = *sampler_get(i);
-			struct unwind_stack whole = { frames, SAMPLER_DEPTH, stack.count, stack.end,
-						      0 };
+			struct unwind_stack whole = { .frames = frames,
+						      .cap = SAMPLER_DEPTH,
+						      .count = stack.count,
+						      .end = stack.end };
 
 			if (stack.thread != thread)
 				continue;
