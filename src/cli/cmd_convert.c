@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/load.h"
 #include "cli/save.h"
+#include "format/akaros.h"
 #include "format/collapse.h"
 #include "format/formats.h"
 #include "view/emit.h"
 
 struct args {
 	const char *output, *from, *to, *value, *event;
-	bool is_list;
+	bool is_list, is_op2;
 	struct filter_args filter;
+	struct places_args places;
 	bool pid, tid, kernel, jit, all;
 };
 
@@ -41,6 +45,9 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "kernel", struct args, kernel, "folded: _[k] behind the kernel's functions"),
 	OPT_FLAG(0, "jit", struct args, jit, "folded: _[j] behind functions made at run time"),
 	OPT_FLAG(0, "all", struct args, all, "folded: both, and _[i] behind inlined functions"),
+	OPT_INCLUDE(struct args, places, places_opts),
+	OPT_FLAG(0, "op2-compatible", struct args, is_op2,
+		 "of an Akaros trace: what its own converter op2 makes of it"),
 	OPT_FLAG(0, "list", struct args, is_list, "list the formats"),
 	OPT_END,
 };
@@ -136,11 +143,33 @@ static int prepare(struct profile **p, const struct args *args, struct err *e)
 	return rc;
 }
 
+/* The original's output cannot be made from a profile: it mistakes what a profile has right. */
+static int convert_as_op2(const struct args *args, const char *path, struct err *e)
+{
+	CLEANUP(file_input_fini) struct file_input in = { 0 };
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	const char *output = args->output ? args->output : "-";
+	int rc;
+
+	if (args->to)
+		return cmd_usage(e,
+				 "--op2-compatible is a format of its own: it goes without --to");
+	if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
+		return cmd_usage(e, "a profile is nothing for a terminal: name a file by -o");
+	rc = file_load(path, &in, e);
+	if (rc < 0)
+		return rc;
+	if (akaros_op2(in.data, in.len, &out, e) < 0)
+		return err_wrap(e, "%s", path);
+	return buf_error(&out) < 0 ? err_nomem(e) : file_replace(output, out.data, out.len, e);
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
 	struct output output;
 	struct profile *p;
+	const char *path;
 	int first, rc = cmd_parse(&cmd_convert, &args, argc, argv, &first, e);
 
 	if (rc < 0)
@@ -149,11 +178,14 @@ static int run(int argc, char **argv, struct err *e)
 		return list_formats(e);
 	if (argc - first > 1)
 		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
+	path = first < argc ? argv[first] : DEFAULT_PROFILE;
+	if (args.is_op2)
+		return convert_as_op2(&args, path, e);
 	rc = choose_output(args.output, args.to, NULL, &output, e);
 	if (rc == 0 && is_collapsed(&args) && output.format != format_find("folded"))
 		rc = cmd_usage(e, "--pid, --tid, --kernel, --jit and --all are for --to folded");
 	if (rc == 0)
-		rc = load_profile(first < argc ? argv[first] : DEFAULT_PROFILE, args.from, &p, e);
+		rc = load_profile_at(path, args.from, &args.places, &p, e);
 	if (rc < 0)
 		return rc;
 	rc = prepare(&p, &args, e);

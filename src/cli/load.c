@@ -9,7 +9,6 @@
 #include "cli/exit.h"
 #include "format/formats.h"
 #include "model/filter.h"
-#include "symbol/symbolize.h"
 
 const struct opt filter_opts[] = {
 	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
@@ -44,7 +43,8 @@ static int choose_format(const char *path, const char *from, const struct file_i
 	return 0;
 }
 
-static int read_into(struct profile *p, const char *path, const char *from, struct err *e)
+static int read_into(struct profile *p, const char *path, const char *from, bool *ret_is_foreign,
+		     struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input in = { 0 };
 	const struct format *format = NULL;
@@ -57,27 +57,36 @@ static int read_into(struct profile *p, const char *path, const char *from, stru
 	rc = choose_format(path, from, &in, &format, e);
 	if (rc < 0)
 		return rc;
+	*ret_is_foreign = format->is_foreign;
 	rc = format->read_input ? format->read_input(p, &in, e)
 				: format->read(p, in.data, in.len, e);
 	return rc < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
-int load_profile(const char *path, const char *from, struct profile **ret, struct err *e)
+int load_profile_at(const char *path, const char *from, const struct places_args *places,
+		    struct profile **ret, struct err *e)
 {
+	const struct places_args none = { 0 };
 	struct profile *p = profile_new();
+	bool is_foreign;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
-	rc = read_into(p, path, from, e);
+	rc = read_into(p, path, from, &is_foreign, e);
 	if (rc == 0)
-		rc = profile_symbolize(p, &(struct symbolize_opts){ 0 }, e);
+		rc = places_name(p, places ? places : &none, is_foreign, e);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
 	}
 	*ret = p;
 	return 0;
+}
+
+int load_profile(const char *path, const char *from, struct profile **ret, struct err *e)
+{
+	return load_profile_at(path, from, NULL, ret, e);
 }
 
 struct label_filters {

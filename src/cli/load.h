@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "cli/places.h"
 #include "model/profile.h"
 
 #define DEFAULT_PROFILE "auger.pb.gz"
@@ -22,6 +23,10 @@ extern const struct opt filter_opts[];
  * gives addresses their names. *ret is the caller's. */
 int load_profile(const char *path, const char *from, struct profile **ret,
 		 struct err *e) MUST_CHECK;
+
+/* The same, where the user may tell where code lies (NULL: he did not). */
+int load_profile_at(const char *path, const char *from, const struct places_args *places,
+		    struct profile **ret, struct err *e) MUST_CHECK;
 
 /* Replaces *p by what the filter keeps of it. */
 int apply_filter(struct profile **p, const struct filter_args *f, struct err *e) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "format/akaros.h"
 #include "format/callgrind.h"
 #include "format/firefox.h"
 #include "format/folded.h"
@@ -19,6 +20,7 @@ const struct format *const formats[] = {
 	&format_pprof,
 	&format_gperftools,
 	&format_gperftools_symbols,
+	&format_akaros,
 	&format_perfdata,
 	&format_perfscript,
 	&format_folded,

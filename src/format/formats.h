@@ -24,6 +24,7 @@ struct format {
 	const char *summary;         /* lower case, no full stop */
 	const char *const *suffixes; /* file name endings, ".pb.gz"; ends with NULL */
 	bool is_text;                /* fit for a terminal */
+	bool is_foreign; /* of another machine: this one's kernel and files name nothing in it */
 
 	/* Could these bytes (all of the input) be of this format? Cheap: looks at the start.
 	 * NULL when it cannot be read. */

@@ -44,11 +44,12 @@ static bool is_perf_map(const char *path)
 	return digits && strcmp(name + 5 + digits, ".map") == 0;
 }
 
-/* Of the names in brackets all but these are the kernel's: itself, "[ext4]", "[bpf]". */
+/* Of the names in brackets all but these are the kernel's: itself, "[ext4]", "[bpf]".
+ * "[kernel]" is that of another machine. */
 static bool is_kernel(const char *path)
 {
 	static const char *const others[] = { "[vsyscall]", "[heap]",    "[stack", "[anon",
-					      "[uprobes]",  "[unknown]", "[jit]" };
+					      "[uprobes]",  "[unknown]", "[jit]",  "[kernel]" };
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		if (strncmp(path, others[i], strlen(others[i])) == 0)

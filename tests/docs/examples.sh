@@ -52,6 +52,7 @@ make_world() {
 	for name in before after v1 v2 rank-00 rank-01 rank-02 rank-03; do
 		auger convert stacks.folded -o $name.pb.gz || return 1
 	done
+	cp "$docs/../tests/fuzz/corpus/akaros/plain" trace
 	for name in node1 node2; do
 		mkdir $name
 		cp v1.pb.gz $name/auger.pb.gz
