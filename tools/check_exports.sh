@@ -25,7 +25,7 @@ done
 
 expected=$(mktemp)
 trap 'rm -f "$expected"' EXIT
-for library in $(find build/src -name 'lib*.so' -type f 2>/dev/null | sort); do
+for library in $(find build/src -type f \( -name 'lib*.so' -o -name 'lib*.so.[0-9]' \) 2>/dev/null | sort); do
 	awk -v name="$(basename "$library")" '!/^#/ && $1 == name { print $2 }' tools/exports.txt |
 		sort >"$expected"
 	for symbol in $(exported "$library" | comm -23 - "$expected"); do

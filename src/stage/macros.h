@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* macros: the few that every file of the library may use. */
+#ifndef STAGE_MACROS_H
+#define STAGE_MACROS_H
+
+#define EXPORT __attribute__((visibility("default")))
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define CLEANUP(fn) __attribute__((cleanup(fn))) /* run fn(&var) when var leaves its scope */
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Fields that one thread writes while others read them, for reports. Release and acquire, so that
+ * a counter that is odd while a change is made tells readers of it. */
+#define PEEK(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+#define POKE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nest: begins and ends in one context, and the readings at both. This is the hot path.
+ *
+ * A token is the context's id and a serial number, so the end of another thread's stage, a second
+ * end, and ends in the wrong order are told apart. Peaks: see wire/peaks.h; what happened before
+ * a begin is told to the peaks at that begin, so windows nest without cutting each other.
+ */
+#ifndef STAGE_NEST_H
+#define STAGE_NEST_H
+
+#include "stage/profiler.h"
+
+/* address: as struct frame has it. 0: not measured. */
+auger_token nest_begin(struct auger_context *c, struct shard *s, struct auger_name *name,
+		       void *address);
+void nest_end(struct auger_context *c, struct shard *s, auger_token token);
+
+/* The innermost open stage with this name. */
+void nest_end_name(struct auger_context *c, struct shard *s, uint32_t name);
+
+/* Ends all that is open, each with an error. Does not ask the source. */
+void nest_end_all(struct auger_context *c, struct shard *s);
+
+/*
+ * For reports, by any thread. Reads all but the source, as an end does; own, the shard of the
+ * calling thread, may be NULL: then its group and its allocations are not set.
+ */
+void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary *ret);
+
+/* What an open stage (a copy of its frame) cost so far. own: the shard that now was read for. */
+void nest_call_so_far(const struct auger_profiler *p, struct frame *f, const struct boundary *now,
+		      const struct shard *own, struct call *ret);
+
+#endif

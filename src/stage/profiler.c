@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/profiler.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "stage/names.h"
+#include "stage/nest.h"
+#include "stage/output.h"
+#include "stage/registry.h"
+#include "stage/report.h"
+#include "stage/sigterm.h"
+#include "stage/thread.h"
+#include "stage/ticks.h"
+
+#define MAX_STAGES 1000
+#define MAX_DEPTH 128
+#define RSS_INTERVAL_US 100
+#define IO_INTERVAL_US 1000
+
+EXPORT struct auger_profiler *auger_default;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int start_status;
+
+static void start(void);
+
+/* What is in the environment, else otherwise. What is neither is off, and said so. */
+static enum auger_level level_of_env(enum auger_level otherwise)
+{
+	static const char *const names[] = {
+		[AUGER_OFF] = "off", [AUGER_TIME] = "time", [AUGER_FULL] = "full"
+	};
+	const char *value = getenv("AUGER_STAGES");
+
+	if (!value || !*value)
+		return otherwise;
+	for (int i = AUGER_OFF; i <= AUGER_FULL; i++) {
+		if (strcmp(value, names[i]) == 0)
+			return (enum auger_level)i;
+	}
+	output_warn("AUGER_STAGES is off, time or full", value, "off");
+	return AUGER_OFF;
+}
+
+static void decide_opts(struct auger_opts *to, const struct auger_opts *from)
+{
+	if (from && from->size && from->size < sizeof *to)
+		memcpy(to, from, from->size);
+	else if (from)
+		*to = *from;
+	to->size = sizeof *to;
+	if (to->level < AUGER_OFF || to->level > AUGER_FULL)
+		to->level = level_of_env(AUGER_FULL);
+	if (!to->out)
+		to->out = getenv("AUGER_STAGES_OUT");
+	if (to->out && !*to->out)
+		to->out = NULL;
+	if (!to->max_stages || to->max_stages > NAMES_MAX)
+		to->max_stages = to->max_stages ? NAMES_MAX : MAX_STAGES;
+	if (!to->max_depth || to->max_depth > 65536)
+		to->max_depth = to->max_depth ? 65536 : MAX_DEPTH;
+	if (!to->rss_interval_us)
+		to->rss_interval_us = RSS_INTERVAL_US;
+	else if (to->rss_interval_us == UINT32_MAX)
+		to->rss_interval_us = 0;
+	if (getenv("AUGER_STAGES_SIGTERM") && strcmp(getenv("AUGER_STAGES_SIGTERM"), "1") == 0)
+		to->on_sigterm = 1;
+}
+
+static const char *copy_text(struct auger_profiler *p, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = arena_alloc(&p->arena, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* The preloaded library may be newer or older than this one. */
+static const struct heap_count *find_heap(void)
+{
+	const struct heap_count *(*get)(void);
+	const struct heap_count *heap;
+
+	*(void **)&get = dlsym(RTLD_DEFAULT, HEAP_COUNT_SYMBOL);
+	heap = get ? get() : NULL;
+	if (!heap || heap->version != HEAP_COUNT_VERSION ||
+	    heap->thread_size != sizeof(struct heap_thread))
+		return NULL;
+	return heap;
+}
+
+static void choose_groups(struct auger_profiler *p)
+{
+	struct meter probe;
+
+	p->heap = find_heap();
+	meter_files_open(&p->files);
+	meter_start(&probe, &p->files, &p->plan);
+	p->has_perf_page = probe.page != NULL;
+	meter_stop(&probe);
+	p->groups.heap = p->heap != NULL;
+	p->groups.process = p->opts.level == AUGER_FULL;
+	p->groups.thread = p->groups.process || p->has_perf_page;
+	p->resets_rss = p->groups.process && p->opts.reset_rss_peak && meter_reset_rss_hwm() == 0;
+}
+
+/* Ticks in a time, as far as it is known so soon. */
+static uint64_t ticks_in(double us)
+{
+	return (uint64_t)(us * 1000 / ticks_ns());
+}
+
+static void begin_report(struct auger_profiler *p)
+{
+	nest_read_now(p, NULL, &p->reset);
+	p->start_ns = clock_ns(CLOCK_REALTIME);
+}
+
+static int fill(struct auger_profiler *p, const struct auger_opts *opts)
+{
+	p->opts = *opts;
+	if (opts->out && !(p->opts.out = copy_text(p, opts->out)))
+		return -ENOMEM;
+	if (paths_init(&p->paths, opts->max_stages, &p->arena) < 0)
+		return -ENOMEM;
+	p->retired = arena_alloc(&p->arena, (p->paths.max + 1) * sizeof(struct row *));
+	if (!p->retired)
+		return -ENOMEM;
+	p->plan.rss_ticks = ticks_in(opts->rss_interval_us);
+	p->plan.io_ticks = ticks_in(IO_INTERVAL_US);
+	place_read(&p->place);
+	choose_groups(p);
+	begin_report(p);
+	return 0;
+}
+
+static void free_profiler(struct auger_profiler *p)
+{
+	meter_files_close(&p->files);
+	arena_fini(&p->arena);
+	pthread_mutex_destroy(&p->lock);
+	munmap(p, sizeof *p);
+}
+
+static struct auger_profiler *make(const struct auger_opts *opts, int *ret_status)
+{
+	struct auger_profiler *p = pages_map(sizeof *p);
+
+	if (!p) {
+		*ret_status = -ENOMEM;
+		return NULL;
+	}
+	pthread_mutex_init(&p->lock, NULL);
+	p->files = (struct meter_files){ .statm = -1, .io = -1 };
+	*ret_status = fill(p, opts);
+	if (*ret_status == 0) {
+		registry_lock();
+		*ret_status = registry_add(p);
+		registry_unlock();
+	}
+	if (*ret_status == 0)
+		return p;
+	free_profiler(p);
+	return NULL;
+}
+
+EXPORT struct auger_profiler *auger_profiler_new(const struct auger_opts *opts)
+{
+	struct auger_opts decided = { 0 };
+	struct auger_profiler *p;
+	int status;
+
+	decide_opts(&decided, opts);
+	errno = 0;
+	if (decided.level == AUGER_OFF)
+		return NULL;
+	pthread_once(&once, start);
+	p = start_status == 0 ? make(&decided, &status) : NULL;
+	if (!p) {
+		errno = start_status ? -start_status : -status;
+		return NULL;
+	}
+	if (decided.on_sigterm)
+		sigterm_watch();
+	errno = 0;
+	return p;
+}
+
+EXPORT void auger_profiler_close(struct auger_profiler *p)
+{
+	if (!p || p == auger_default)
+		return;
+	output_write_out(p);
+	registry_lock();
+	registry_remove(p);
+	registry_unlock();
+	for (struct shard *s = p->shards; s; s = s->next)
+		meter_stop(&s->meter);
+	free_profiler(p);
+}
+
+EXPORT enum auger_level auger_profiler_level(const struct auger_profiler *p)
+{
+	return p ? p->opts.level : AUGER_OFF;
+}
+
+/* The lock is held, or there is one thread. */
+static void reset(struct auger_profiler *p)
+{
+	for (uint32_t i = 1; i <= p->paths.max; i++) {
+		if (p->retired[i])
+			row_clear(p->retired[i]);
+	}
+	POKE(p->stray_ends, 0);
+	POKE(p->bad_names, 0);
+	POKE(p->too_deep, 0);
+	POKE(p->other_calls, 0);
+	POKE(p->lost, 0);
+	begin_report(p);
+	POKE(p->epoch, p->epoch + 1);
+}
+
+EXPORT void auger_profiler_reset(struct auger_profiler *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	reset(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static struct key *find_key(struct auger_profiler *p, const char *name)
+{
+	for (unsigned i = 0; i < p->key_count; i++) {
+		if (strcmp(p->keys[i].name, name) == 0)
+			return &p->keys[i];
+	}
+	return NULL;
+}
+
+EXPORT void auger_profiler_set(struct auger_profiler *p, const char *key, const char *value)
+{
+	struct key *known;
+
+	if (!p || !key || report_has_key(p, key))
+		return;
+	pthread_mutex_lock(&p->lock);
+	known = find_key(p, key);
+	if (!known && p->key_count < KEYS_MAX) {
+		known = &p->keys[p->key_count];
+		known->name = copy_text(p, key);
+		p->key_count += known->name != NULL;
+	}
+	if (known)
+		known->value = value ? copy_text(p, value) : NULL;
+	pthread_mutex_unlock(&p->lock);
+}
+
+EXPORT int auger_profiler_source(struct auger_profiler *p, const struct auger_source *source)
+{
+	size_t len;
+
+	if (!p)
+		return 0;
+	p->groups.source = false;
+	if (!source)
+		return 0;
+	len = source->name ? strlen(source->name) : 0;
+	if (!len || len > SOURCE_NAME_MAX || !source->read ||
+	    strspn(source->name, "abcdefghijklmnopqrstuvwxyz0123456789_") != len)
+		return -EINVAL;
+	p->source = *source;
+	memcpy(p->source_name, source->name, len + 1);
+	strncpy(p->source_detail, source->detail ? source->detail : "",
+		sizeof p->source_detail - 1);
+	p->groups.source = true;
+	return 0;
+}
+
+/* Around a fork(): no lock is held by a thread that the child does not have. */
+static void before_fork(void)
+{
+	registry_lock();
+	for (unsigned i = 0; i < PROFILERS_MAX; i++) {
+		if (registry_get(i))
+			pthread_mutex_lock(&registry_get(i)->lock);
+	}
+	names_lock();
+}
+
+static void after_fork(void)
+{
+	names_unlock();
+	for (unsigned i = 0; i < PROFILERS_MAX; i++) {
+		if (registry_get(i))
+			pthread_mutex_unlock(&registry_get(i)->lock);
+	}
+	registry_unlock();
+}
+
+static void in_child(void)
+{
+	bool on_sigterm = false;
+
+	for (unsigned i = 0; i < PROFILERS_MAX; i++) {
+		struct auger_profiler *p = registry_get(i);
+
+		if (!p)
+			continue;
+		meter_files_close(&p->files);
+		meter_files_open(&p->files);
+		thread_forked(p);
+		p->source_peaks.is_locked = 0;
+		p->rss_peaks.is_locked = 0;
+		reset(p);
+		on_sigterm |= p->opts.on_sigterm;
+	}
+	after_fork();
+	if (on_sigterm)
+		sigterm_forked();
+}
+
+static void start(void)
+{
+	ticks_start();
+	start_status = threads_start();
+	if (start_status == 0)
+		start_status = -pthread_atfork(before_fork, after_fork, in_child);
+}
+
+__attribute__((constructor(101))) static void make_default(void)
+{
+	const char *out = getenv("AUGER_STAGES_OUT");
+	struct auger_opts opts = { .level = level_of_env(out && *out ? AUGER_FULL : AUGER_OFF) };
+
+	if (opts.level != AUGER_OFF)
+		auger_default = auger_profiler_new(&opts);
+}
+
+/* Other threads may go on; what they do from now on is not told. */
+__attribute__((destructor)) static void write_all_out(void)
+{
+	registry_lock();
+	for (unsigned i = 0; i < PROFILERS_MAX; i++) {
+		if (registry_get(i))
+			output_write_out(registry_get(i));
+	}
+	registry_unlock();
+}

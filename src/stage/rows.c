@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/rows.h"
+
+#include <stddef.h>
+
+#include "stage/macros.h"
+
+static unsigned bucket_of(uint64_t ticks)
+{
+	unsigned exponent, bucket;
+
+	if (ticks < 8)
+		return (unsigned)ticks;
+	exponent = 63 - (unsigned)__builtin_clzll(ticks);
+	bucket = (exponent - 2) << 3 | (unsigned)(ticks >> (exponent - 3) & 7);
+	return bucket < SPREAD_LEN ? bucket : SPREAD_LEN - 1;
+}
+
+static uint64_t bucket_start(unsigned bucket)
+{
+	return bucket < 8 ? bucket : (uint64_t)(8 | (bucket & 7)) << ((bucket >> 3) - 1);
+}
+
+void extreme_raise(struct extreme *to, struct extreme by)
+{
+	if (!by.is_known)
+		return;
+	if (!to->is_known || by.value > to->value) {
+		POKE(to->value, by.value);
+		POKE(to->is_exact, by.is_exact);
+		POKE(to->is_known, true);
+	} else if (by.value == to->value && by.is_exact) {
+		POKE(to->is_exact, true);
+	}
+}
+
+static void add_costs(struct row *row, const struct call *call, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		POKE(row->total[i], row->total[i] + call->total[i]);
+		POKE(row->inner[i], row->inner[i] + call->inner[i]);
+	}
+}
+
+void row_add_call(struct row *row, const struct call *call, const struct cost_groups *groups)
+{
+	uint64_t wall = (uint64_t)call->total[COST_WALL];
+	uint64_t *bucket = &row->spread[bucket_of(wall)];
+
+	if (!row->calls || call->begin < row->first)
+		POKE(row->first, call->begin);
+	if (!row->calls || wall < row->wall_min)
+		POKE(row->wall_min, wall);
+	if (wall > row->wall_max)
+		POKE(row->wall_max, wall);
+	POKE(row->calls, row->calls + 1);
+	POKE(*bucket, *bucket + 1);
+	add_costs(row, call, 0, groups->thread ? COSTS_HEAP : COST_THREAD_WALL);
+	if (groups->heap) {
+		add_costs(row, call, COSTS_HEAP, COSTS_SOURCE);
+		extreme_raise(&row->heap_peak, call->heap_peak);
+	}
+	if (groups->source) {
+		add_costs(row, call, COSTS_SOURCE, COSTS_PROCESS);
+		extreme_raise(&row->source_peak, call->source_peak);
+	}
+	if (groups->process) {
+		add_costs(row, call, COSTS_PROCESS, COST_COUNT);
+		extreme_raise(&row->rss_peak, call->rss_peak);
+	}
+}
+
+typedef uint64_t __attribute__((may_alias)) word;
+_Static_assert(sizeof(struct row) % sizeof(word) == 0, "whole words");
+
+void row_clear(struct row *row)
+{
+	word *words = (word *)row;
+
+	for (size_t i = 0; i < sizeof *row / sizeof *words; i++)
+		POKE(words[i], 0);
+}
+
+static void copy_extreme(struct extreme *to, const struct extreme *from)
+{
+	to->value = PEEK(from->value);
+	to->is_known = PEEK(from->is_known);
+	to->is_exact = PEEK(from->is_exact);
+}
+
+void row_copy(struct row *to, const struct row *from)
+{
+	to->calls = PEEK(from->calls);
+	to->first = PEEK(from->first);
+	for (int i = 0; i < COST_COUNT; i++) {
+		to->total[i] = PEEK(from->total[i]);
+		to->inner[i] = PEEK(from->inner[i]);
+	}
+	to->wall_min = PEEK(from->wall_min);
+	to->wall_max = PEEK(from->wall_max);
+	copy_extreme(&to->heap_peak, &from->heap_peak);
+	copy_extreme(&to->source_peak, &from->source_peak);
+	copy_extreme(&to->rss_peak, &from->rss_peak);
+	to->errors = PEEK(from->errors);
+	to->open = from->open;
+	to->threads = from->threads;
+	for (unsigned i = 0; i < SPREAD_LEN; i++)
+		to->spread[i] = PEEK(from->spread[i]);
+}
+
+void row_add(struct row *to, const struct row *from)
+{
+	if (from->calls) {
+		if (!to->calls || from->first < to->first)
+			to->first = from->first;
+		if (!to->calls || from->wall_min < to->wall_min)
+			to->wall_min = from->wall_min;
+		if (from->wall_max > to->wall_max)
+			to->wall_max = from->wall_max;
+	}
+	to->calls += from->calls;
+	for (int i = 0; i < COST_COUNT; i++) {
+		to->total[i] += from->total[i];
+		to->inner[i] += from->inner[i];
+	}
+	extreme_raise(&to->heap_peak, from->heap_peak);
+	extreme_raise(&to->source_peak, from->source_peak);
+	extreme_raise(&to->rss_peak, from->rss_peak);
+	to->errors += from->errors;
+	to->open += from->open;
+	for (unsigned i = 0; i < SPREAD_LEN; i++)
+		to->spread[i] += from->spread[i];
+}
+
+/* Calls of a bucket are taken to be spread evenly over it. */
+uint64_t row_percentile(const struct row *row, double share)
+{
+	double rank = share * (double)row->calls;
+	uint64_t passed = 0;
+
+	for (unsigned i = 0; i < SPREAD_LEN; i++) {
+		uint64_t in = row->spread[i];
+
+		if (in && (double)(passed + in) >= rank) {
+			double start = (double)bucket_start(i);
+			double width = (double)bucket_start(i + 1) - start;
+			uint64_t ticks =
+				(uint64_t)(start + width * (rank - (double)passed) / (double)in);
+
+			if (ticks < row->wall_min)
+				return row->wall_min;
+			return ticks > row->wall_max ? row->wall_max : ticks;
+		}
+		passed += in;
+	}
+	return row->wall_max;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows: what the calls of one stage cost in sum, at most, and how their times are spread.
+ *
+ * One thread adds; others may read a copy. A row of all zero is empty.
+ */
+#ifndef STAGE_ROWS_H
+#define STAGE_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stage/costs.h"
+
+/* Times are counted in buckets of eight to the power of two: right to an eighth. */
+#define SPREAD_LEN 368
+
+/* A maximum over calls. */
+struct extreme {
+	int64_t value;
+	bool is_known;
+	bool is_exact; /* otherwise it was at least this */
+};
+
+struct row {
+	uint64_t calls;
+	uint64_t first;              /* ticks at the first begin */
+	int64_t total[COST_COUNT];   /* of all calls */
+	int64_t inner[COST_COUNT];   /* part of it, by the stages inside */
+	uint64_t wall_min, wall_max; /* ticks */
+	struct extreme heap_peak;    /* bytes, all absolute */
+	struct extreme source_peak;  /* bytes */
+	struct extreme rss_peak;     /* KiB */
+	uint64_t errors;
+	uint64_t open;    /* calls that have not ended; only in sums */
+	uint64_t threads; /* that made calls; only in sums */
+	uint64_t spread[SPREAD_LEN];
+};
+
+/* One call that ended. */
+struct call {
+	uint64_t begin;            /* ticks */
+	int64_t total[COST_COUNT]; /* 0 where it is not measured */
+	const int64_t *inner;      /* [COST_COUNT] */
+	struct extreme heap_peak, source_peak, rss_peak;
+};
+
+void row_add_call(struct row *row, const struct call *call, const struct cost_groups *groups);
+void row_clear(struct row *row);
+
+/* Copies fields that a thread may be writing to. */
+void row_copy(struct row *to, const struct row *from);
+
+/* Adds another thread's row. threads is not touched. */
+void row_add(struct row *to, const struct row *from);
+
+/* The time that this share (0..1) of the calls was not longer than, in ticks. calls > 0. */
+uint64_t row_percentile(const struct row *row, double share);
+
+void extreme_raise(struct extreme *to, struct extreme by);
+
+#endif

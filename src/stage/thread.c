@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/thread.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "stage/nest.h"
+#include "stage/registry.h"
+
+_Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t exit_key;
+static struct arena arena;           /* of threads; under the registry's lock */
+static struct thread *spare_threads; /* under the registry's lock */
+
+static void retire_rows(struct auger_profiler *p, struct shard *s)
+{
+	for (uint32_t i = 1; i <= p->paths.max; i++) {
+		struct row *row = s->rows[i];
+
+		if (!row || (!row->calls && !row->errors))
+			continue;
+		if (!p->retired[i])
+			p->retired[i] = arena_alloc(&p->arena, sizeof *row);
+		if (!p->retired[i])
+			continue;
+		row_add(p->retired[i], row);
+		p->retired[i]->threads += row->calls > 0;
+		row_clear(row);
+	}
+}
+
+/* With rows for each thread, the first ones that end keep theirs. */
+static bool keeps_rows(struct auger_profiler *p)
+{
+	return p->opts.per_thread && p->kept_shards < KEPT_SHARDS_MAX;
+}
+
+static void retire(struct auger_profiler *p, struct shard *s)
+{
+	nest_end_all(&s->context, s);
+	meter_stop(&s->meter);
+	pthread_mutex_lock(&p->lock);
+	if (s->epoch == p->epoch && keeps_rows(p)) {
+		p->kept_shards++;
+	} else {
+		if (s->epoch == p->epoch)
+			retire_rows(p, s);
+		s->is_used = false;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void at_thread_exit(void *self)
+{
+	struct thread *t = self;
+
+	registry_lock();
+	for (unsigned i = 0; i < PROFILERS_MAX; i++) {
+		struct auger_profiler *p = registry_get(i);
+
+		if (p && t->slots[i].serial == p->serial)
+			retire(p, t->slots[i].shard);
+		t->slots[i].serial = 0;
+	}
+	thread_self = NULL;
+	t->next = spare_threads;
+	spare_threads = t;
+	registry_unlock();
+}
+
+int threads_start(void)
+{
+	return -pthread_key_create(&exit_key, at_thread_exit);
+}
+
+static struct thread *new_thread(void)
+{
+	struct thread *t;
+
+	registry_lock();
+	t = spare_threads;
+	if (t)
+		spare_threads = t->next;
+	else
+		t = arena_alloc(&arena, sizeof *t);
+	registry_unlock();
+	if (!t)
+		return NULL;
+	thread_self = t;
+	pthread_setspecific(exit_key, t);
+	return t;
+}
+
+static struct shard *make_shard(struct auger_profiler *p)
+{
+	struct shard *s = arena_alloc(&p->arena, sizeof *s);
+
+	if (!s)
+		return NULL;
+	s->rows = arena_alloc(&p->arena, (p->paths.max + 1) * sizeof(struct row *));
+	if (!s->rows)
+		return NULL;
+	s->profiler = p;
+	s->context.profiler = p;
+	s->epoch = p->epoch;
+	s->next = p->shards;
+	POKE(p->shards, s);
+	return s;
+}
+
+static struct shard *take_shard(struct auger_profiler *p)
+{
+	struct shard *s;
+
+	pthread_mutex_lock(&p->lock);
+	s = p->shards;
+	while (s && s->is_used)
+		s = s->next;
+	if (!s)
+		s = make_shard(p);
+	if (s) {
+		s->is_used = true;
+		s->context.id = ++p->context_ids;
+		POKE(s->context.base, PATH_TOP);
+		s->tid = (pid_t)syscall(SYS_gettid);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (!s)
+		return NULL;
+	s->heap = p->heap ? p->heap->thread() : NULL;
+	if (p->groups.thread || p->groups.process)
+		meter_start(&s->meter, &p->files, &p->plan);
+	return s;
+}
+
+struct shard *thread_shard_slowly(struct auger_profiler *p)
+{
+	int saved = errno;
+	struct thread *t = thread_self ? thread_self : new_thread();
+	struct shard *s = t ? take_shard(p) : NULL;
+
+	if (s)
+		t->slots[p->slot] = (struct thread_slot){ p->serial, s };
+	errno = saved;
+	return s;
+}
+
+struct row *shard_row(struct shard *s, uint32_t path)
+{
+	struct auger_profiler *p = s->profiler;
+
+	if (!s->rows[path]) {
+		pthread_mutex_lock(&p->lock);
+		POKE(s->rows[path], arena_alloc(&p->arena, sizeof(struct row)));
+		pthread_mutex_unlock(&p->lock);
+	}
+	return s->rows[path];
+}
+
+uint32_t shard_child_slowly(struct shard *s, struct child *known, uint32_t parent, uint32_t name)
+{
+	struct auger_profiler *p = s->profiler;
+	bool is_other;
+	uint32_t path;
+
+	pthread_mutex_lock(&p->lock);
+	path = paths_child(&p->paths, parent, name, &p->arena);
+	is_other = path && path == p->paths.other;
+	pthread_mutex_unlock(&p->lock);
+	if (is_other)
+		__atomic_fetch_add(&p->other_calls, 1, __ATOMIC_RELAXED);
+	else if (path)
+		*known = (struct child){ parent, name, path };
+	return path;
+}
+
+/* Sixteen at once. */
+struct frame *shard_frame(struct shard *s)
+{
+	struct auger_profiler *p = s->profiler;
+	struct frame *frames;
+
+	pthread_mutex_lock(&p->lock);
+	frames = arena_alloc(&p->arena, 16 * sizeof *frames);
+	pthread_mutex_unlock(&p->lock);
+	for (int i = 0; frames && i < 16; i++) {
+		frames[i].below = s->spare;
+		s->spare = &frames[i];
+	}
+	return s->spare;
+}
+
+static void fork_context(const struct auger_profiler *p, struct auger_context *c, struct shard *own)
+{
+	bool is_ours = own && (c == &own->context || c->is_task);
+
+	c->change = 0;
+	if (is_ours && p->opts.fork == AUGER_FORK_KEEP) {
+		for (struct frame *f = c->top; f; f = f->below)
+			f->is_inherited = true;
+		return;
+	}
+	c->top = NULL;
+	c->depth = 0;
+	c->deep = 0;
+	c->base = PATH_TOP;
+	c->ended_serial = c->serial;
+}
+
+void thread_forked(struct auger_profiler *p)
+{
+	struct thread *t = thread_self;
+	struct shard *own = NULL;
+
+	if (t && t->slots[p->slot].serial == p->serial)
+		own = t->slots[p->slot].shard;
+	for (struct shard *s = p->shards; s; s = s->next) {
+		fork_context(p, &s->context, own);
+		meter_stop(&s->meter);
+		s->is_used = s == own;
+	}
+	for (struct auger_context *c = p->tasks; c; c = c->next)
+		fork_context(p, c, own);
+	if (own) {
+		own->tid = (pid_t)syscall(SYS_gettid);
+		meter_start(&own->meter, &p->files, &p->plan);
+	}
+}

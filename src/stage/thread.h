@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* thread: each thread's way to its shards. */
+#ifndef STAGE_THREAD_H
+#define STAGE_THREAD_H
+
+#include "stage/profiler.h"
+
+/* One for a profiler that the thread uses. */
+struct thread_slot {
+	uint64_t serial; /* of the profiler; 0: never used */
+	struct shard *shard;
+};
+
+struct thread {
+	struct thread_slot slots[PROFILERS_MAX];
+	struct thread *next; /* spare */
+};
+
+/* A pointer alone: a library that is loaded late has little room for such variables.
+ * initial-exec: nothing is allocated behind our back on first use in a thread. */
+extern _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
+
+/* Once, before there is a profiler. 0 or a negative errno. */
+int threads_start(void);
+
+/* The shard of the calling thread, made when it has none. NULL: out of memory. */
+struct shard *thread_shard_slowly(struct auger_profiler *p);
+
+static inline struct shard *thread_shard(struct auger_profiler *p)
+{
+	struct thread *t = thread_self;
+
+	if (LIKELY(t && t->slots[p->slot].serial == p->serial))
+		return t->slots[p->slot].shard;
+	return thread_shard_slowly(p);
+}
+
+/* In the child of a fork(), whose only thread is this one: what other threads had is free. */
+void thread_forked(struct auger_profiler *p);
+
+#endif
