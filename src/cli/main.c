@@ -19,6 +19,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_flame,
 	&cmd_convert,
 	&cmd_merge,
+	&cmd_stages,
 	NULL,
 };
 /* clang-format on */

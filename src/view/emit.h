@@ -6,7 +6,8 @@
  * how it looks:
  *
  *	table	head as "# key: value" lines, aligned columns, values in words by their unit.
- *		The heading of a column is its key with spaces for '_', '%' for "percent".
+ *		The heading of a column is its key with spaces for '_', '%' for "percent", and
+ *		without the "_ns" or "_bytes" at its end.
  *		Names are on one line and without control characters (utf8_put_visible).
  *	CSV	rows only: keys, then one line a row (RFC 4180 quoting, lines end with LF).
  *	JSON	one object: the head's members, then "rows": an array of objects, one a line.

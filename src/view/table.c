@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/utf8.h"
 
 #define GAP "  " /* between columns */
@@ -31,27 +32,41 @@ void table_fini(struct table *t)
 	buf_fini(&t->items);
 }
 
-/* A heading is shown with blanks, and "_percent" as " %". */
-static bool is_percent(const char *heading)
+/* A heading is shown with blanks, "_percent" as " %", and without the unit that is for programs. */
+static size_t shown_len(const char *heading, const char **ret_mark)
 {
+	static const char *const ends[][2] = { { "_percent", " %" },
+					       { "_ns", "" },
+					       { "_bytes", "" } };
 	size_t len = strlen(heading);
 
-	return len > 8 && strcmp(heading + len - 8, "_percent") == 0;
+	*ret_mark = "";
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t tail = strlen(ends[i][0]);
+
+		if (len > tail && strcmp(heading + len - tail, ends[i][0]) == 0) {
+			*ret_mark = ends[i][1];
+			return len - tail;
+		}
+	}
+	return len;
 }
 
 static size_t heading_width(const char *heading)
 {
-	return strlen(heading) - (is_percent(heading) ? strlen("_percent") - strlen(" %") : 0);
+	const char *mark;
+
+	return shown_len(heading, &mark) + strlen(mark);
 }
 
 static void put_heading(struct buf *out, const char *heading)
 {
-	size_t len = strlen(heading) - (is_percent(heading) ? strlen("_percent") : 0);
+	const char *mark;
+	size_t len = shown_len(heading, &mark);
 
 	for (size_t i = 0; i < len; i++)
 		buf_put_byte(out, heading[i] == '_' ? ' ' : (unsigned char)heading[i]);
-	if (is_percent(heading))
-		buf_put_str(out, " %");
+	buf_put_str(out, mark);
 }
 
 void table_add_column(struct table *t, const char *heading, bool is_text)

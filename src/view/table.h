@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-#define TABLE_MAX_COLUMNS 32
+#define TABLE_MAX_COLUMNS 48
 
 enum table_colour {
 	TABLE_PLAIN,
@@ -26,7 +26,8 @@ enum table_colour {
 };
 
 struct table_column {
-	const char *heading; /* "_percent" at the end is shown as " %", '_' as ' ' */
+	const char *heading; /* the end "_percent" is shown as " %", "_ns" and "_bytes" are not; '_'
+				is ' ' */
 	bool is_text;
 	bool is_name; /* what the row is about: cut less than other texts */
 	size_t width; /* terminal columns of the heading and the widest cell */

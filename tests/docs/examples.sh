@@ -53,6 +53,8 @@ make_world() {
 		auger convert stacks.folded -o $name.pb.gz || return 1
 	done
 	cp "$docs/../tests/fuzz/corpus/akaros/plain" trace
+	mkdir results
+	cp "$docs"/../tests/golden/stages/results/a.flows.jsonl results
 	for name in node1 node2; do
 		mkdir $name
 		cp v1.pb.gz $name/auger.pb.gz

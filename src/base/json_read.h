@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_read: one JSON text, read forward member by member without building anything.
+ *
+ * The first thing that is wrong ends the reading: wrong tells what, at stays where it is, and
+ * every call after it yields nothing, so a reader asks once at the end (json_end). Texts are
+ * borrowed from the input and as written there. NaN, Infinity and -Infinity are taken as
+ * null, because Python writes them; bytes that are no UTF-8 are taken.
+ *
+ *	struct json_list o = json_object(&j);
+ *	while (json_member(&j, &o, &key))
+ *		take(&key, json_number(&j)); or json_skip(&j)
+ *
+ * Source: RFC 8259.
+ */
+#ifndef BASE_JSON_READ_H
+#define BASE_JSON_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/macros.h"
+
+#define JSON_MAX_DEPTH 1024 /* arrays and objects in one another */
+
+struct json {
+	const char *start; /* of the text */
+	const char *at;    /* next byte */
+	const char *end;   /* one past the last: a NUL or a line end that can be read */
+	const char *wrong; /* a literal: why the text is none; NULL so far */
+};
+
+/* A string or the digits of a number, as written. */
+struct json_text {
+	const char *ptr; /* [0..len); borrowed; NULL: none */
+	size_t len;
+	bool has_escapes;
+};
+
+/* digits * 10^exponent. */
+struct json_number {
+	uint64_t digits;
+	int exponent;
+	bool is_negative;
+	bool is_none; /* null, NaN, Infinity, or more than can be told */
+};
+
+/* What is being read of an array or object. */
+struct json_list {
+	char close; /* '}' or ']'; 0: over */
+	bool is_first;
+};
+
+/* text[len] must be readable: a NUL or a line end. */
+struct json json_begin(const char *text, size_t len);
+
+/* The first byte of the next value: '{', '[', '"', '-', a digit, 't', 'f', 'n', ...; 0: none. */
+char json_peek(struct json *j);
+
+/* Enters the value, which must be an object or an array. */
+struct json_list json_object(struct json *j);
+struct json_list json_array(struct json *j);
+
+/* The next member of an object, whose value must then be read or skipped; false: it is over. */
+bool json_member(struct json *j, struct json_list *object, struct json_text *ret_key);
+/* The same of an array. */
+bool json_item(struct json *j, struct json_list *array);
+
+struct json_text json_string(struct json *j);
+struct json_number json_number(struct json *j); /* or null */
+bool json_bool(struct json *j);
+/* A value of any kind; a string, number or literal as text. */
+struct json_text json_skip(struct json *j);
+
+/* Nothing but blanks may follow. True when all was well. */
+bool json_end(struct json *j);
+
+/* Appends the text with its escapes replaced; half surrogates become U+FFFD. */
+void json_unescape(struct json_text text, struct buf *out);
+
+/* value * 10^scale, rounded towards zero. False: none, or it does not fit. */
+bool json_scale(struct json_number n, int scale, int64_t *ret);
+
+#endif

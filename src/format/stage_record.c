@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/stage_record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_read.h"
+#include "base/rows.h"
+
+#define KEY_SLOTS 256 /* a power of two, several times the keys */
+
+/* What is said of a record besides its rows. */
+enum fact {
+	FACT_GROUP,
+	FACT_INPUT,
+	FACT_HOST,
+	FACT_RANK,
+	FACT_JOB,
+	FACT_ARRAY_JOB,
+	FACT_ARRAY_TASK,
+	FACT_START,
+	FACT_TOTAL_WALL,
+	FACT_TOTAL_CPU,
+	FACT_RSS_NOW,
+	FACT_RSS_PEAK,
+	FACT_TRACED,
+	FACTS
+};
+
+/* In order of preference where several may tell the same. */
+static const struct {
+	const char *key;
+	enum fact fact;
+} fact_keys[] = {
+	{ "input", FACT_INPUT },
+	{ "host", FACT_HOST },
+	{ "hostname", FACT_HOST },
+	{ "rank", FACT_RANK },
+	{ "slurm_procid", FACT_RANK },
+	{ "procid", FACT_RANK },
+	{ "slurm_job_id", FACT_JOB },
+	{ "job_id", FACT_JOB },
+	{ "slurm_array_job_id", FACT_ARRAY_JOB },
+	{ "array_job_id", FACT_ARRAY_JOB },
+	{ "slurm_array_task_id", FACT_ARRAY_TASK },
+	{ "array_task_id", FACT_ARRAY_TASK },
+	{ "start_unix", FACT_START },
+	{ "start_unix_s", FACT_START },
+	{ "total_wall_s", FACT_TOTAL_WALL },
+	{ "total_cpu_s", FACT_TOTAL_CPU },
+	{ "rss_kb_now", FACT_RSS_NOW },
+	{ "rss_kb_peak", FACT_RSS_PEAK },
+	{ "python_memory_traced", FACT_TRACED },
+};
+
+/* The same metric under the name of other writers. */
+static const struct {
+	const char *key;
+	enum stage_metric metric;
+} other_keys[] = {
+	{ "wall_self_s", STAGE_SELF_WALL },
+	{ "minflt", STAGE_MINOR_FAULTS },
+	{ "majflt", STAGE_MAJOR_FAULTS },
+	{ "rss_kb_peak_max", STAGE_RSS_PEAK },
+};
+
+/* A member of a row: a metric by its name; STAGE_METRICS: the name of the stage. */
+struct row_key {
+	const char *text; /* NULL: free */
+	size_t len;
+	int metric;
+	int scale; /* times are in seconds: 9 */
+};
+
+/* facts: [FACTS], as they are written. */
+struct facts {
+	struct json_text list[FACTS];
+};
+
+struct stage_reader {
+	const char *key;
+	struct row_key slots[KEY_SLOTS];
+	struct rows rows; /* struct stage_row */
+	struct buf
+		text; /* texts with their escapes replaced; as long as the line, so that it stays */
+	struct facts outer; /* of the record around the report */
+	struct facts inner; /* of the report */
+	bool has_report;
+};
+
+static size_t hash_key(const char *text, size_t len)
+{
+	size_t h = len * 7;
+
+	if (len)
+		h += (unsigned char)text[0] * 31u + (unsigned char)text[len - 1] * 17u +
+		     (unsigned char)text[len / 2] * 5u + (unsigned char)text[len / 4];
+	return h % KEY_SLOTS;
+}
+
+static void add_key(struct stage_reader *r, const char *text, int metric)
+{
+	bool is_time = metric < STAGE_METRICS && stage_metrics[metric].unit[0] == 'n';
+	size_t len = strlen(text), at = hash_key(text, len);
+
+	while (r->slots[at].text)
+		at = (at + 1) % KEY_SLOTS;
+	r->slots[at] = (struct row_key){ text, len, metric, is_time ? 9 : 0 };
+}
+
+static const struct row_key *find_key(const struct stage_reader *r, const struct json_text *key)
+{
+	for (size_t at = hash_key(key->ptr, key->len); r->slots[at].text; at = (at + 1) % KEY_SLOTS)
+		if (r->slots[at].len == key->len &&
+		    memcmp(r->slots[at].text, key->ptr, key->len) == 0)
+			return &r->slots[at];
+	return NULL;
+}
+
+struct stage_reader *stage_reader_new(const char *key)
+{
+	struct stage_reader *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	r->key = key;
+	add_key(r, "stage", STAGE_METRICS);
+	for (int i = 0; i < STAGE_METRICS; i++)
+		add_key(r, stage_metrics[i].key, i);
+	for (size_t i = 0; i < ARRAY_LEN(other_keys); i++)
+		add_key(r, other_keys[i].key, (int)other_keys[i].metric);
+	return r;
+}
+
+void stage_reader_free(struct stage_reader *r)
+{
+	if (!r)
+		return;
+	rows_fini(&r->rows);
+	buf_fini(&r->text);
+	free(r);
+}
+
+static bool is_key(const struct json_text *key, const char *text)
+{
+	return strlen(text) == key->len && memcmp(text, key->ptr, key->len) == 0;
+}
+
+static void fail(struct json *j, const char *wrong)
+{
+	if (!j->wrong)
+		j->wrong = wrong;
+}
+
+/* The text with its escapes replaced. */
+static struct str plain_text(struct stage_reader *r, struct json_text text)
+{
+	size_t start = r->text.len;
+
+	if (!text.has_escapes)
+		return (struct str){ text.ptr, text.len };
+	json_unescape(text, &r->text);
+	return (struct str){ r->text.data + start, r->text.len - start };
+}
+
+/* Rows. */
+
+static void read_metric(struct json *j, const struct row_key *key, struct stage_row *row)
+{
+	struct json_number n = json_number(j);
+	int64_t value;
+
+	if (n.is_none)
+		return;
+	if (!json_scale(n, key->scale, &value)) {
+		fail(j, "has a number out of range");
+		return;
+	}
+	row->values[key->metric] = value;
+	row->has |= UINT64_C(1) << key->metric;
+}
+
+static void read_row(struct stage_reader *r, struct json *j, struct stage_row *row)
+{
+	struct json_list object = json_object(j);
+	struct json_text key;
+
+	while (json_member(j, &object, &key)) {
+		const struct row_key *known = find_key(r, &key);
+
+		if (!known)
+			json_skip(j);
+		else if (known->metric < STAGE_METRICS)
+			read_metric(j, known, row);
+		else
+			row->name = plain_text(r, json_string(j));
+	}
+	if (!row->name.ptr)
+		fail(j, "has a stage without a name");
+	else if (row->name.len > STAGE_NAME_MAX)
+		fail(j, "has a stage with a name of more than 4096 bytes");
+}
+
+static int read_rows(struct stage_reader *r, struct json *j)
+{
+	struct json_list array = json_array(j);
+
+	r->rows.count = 0;
+	r->has_report = true;
+	while (json_item(j, &array)) {
+		struct stage_row *row = rows_add(&r->rows, sizeof *row);
+
+		if (!row)
+			return -ENOMEM;
+		read_row(r, j, row);
+	}
+	return 0;
+}
+
+/* Facts. */
+
+static void note_fact(const struct stage_reader *r, struct facts *facts,
+		      const struct json_text *key, struct json_text value)
+{
+	bool is_null = value.len == 4 && value.ptr && memcmp(value.ptr, "null", 4) == 0;
+
+	/* the null of JSON, not the text "null" */
+	if (!value.ptr || (is_null && value.ptr[-1] != '"'))
+		return;
+	if (r->key && is_key(key, r->key))
+		facts->list[FACT_GROUP] = value;
+	for (size_t i = 0; i < ARRAY_LEN(fact_keys); i++)
+		if (is_key(key, fact_keys[i].key))
+			facts->list[fact_keys[i].fact] = value;
+}
+
+/* An object in the head of a report. */
+static void read_head(struct stage_reader *r, struct json *j, int depth)
+{
+	struct json_list object = json_object(j);
+	struct json_text key;
+
+	while (json_member(j, &object, &key)) {
+		if (depth && json_peek(j) == '{')
+			read_head(r, j, depth - 1);
+		else
+			note_fact(r, &r->inner, &key, json_skip(j));
+	}
+}
+
+static int read_report(struct stage_reader *r, struct json *j)
+{
+	struct json_list object = json_object(j);
+	struct json_text key;
+	int rc = 0;
+
+	while (rc == 0 && json_member(j, &object, &key)) {
+		char first = json_peek(j);
+
+		if (first == '[' && is_key(&key, "stages"))
+			rc = read_rows(r, j);
+		else if (first == '{')
+			read_head(r, j, 1);
+		else
+			note_fact(r, &r->inner, &key, json_skip(j));
+	}
+	return rc;
+}
+
+/* A row has a name. Objects that others call "stages" are none of ours. */
+static bool looks_like_rows(const struct json *at)
+{
+	struct json look = *at;
+	struct json_list array = json_array(&look), object;
+	struct json_text key;
+
+	if (!json_item(&look, &array))
+		return !look.wrong;
+	object = json_object(&look);
+	while (json_member(&look, &object, &key)) {
+		if (is_key(&key, "stage"))
+			return true;
+		json_skip(&look);
+	}
+	return false;
+}
+
+/* The line: a record of results, or a report. */
+static int read_line(struct stage_reader *r, struct json *j)
+{
+	struct json_list object = json_object(j);
+	struct json_text key;
+	bool is_bare = false, has_profile = false;
+	int rc = 0;
+
+	while (rc == 0 && json_member(j, &object, &key)) {
+		char first = json_peek(j);
+
+		if (first == '{' && is_key(&key, "profile")) {
+			has_profile = true;
+			rc = read_report(r, j);
+		} else if (first == '[' && !has_profile && is_key(&key, "stages") &&
+			   looks_like_rows(j)) {
+			is_bare = true;
+			rc = read_rows(r, j);
+		} else if (first == '{' && (is_key(&key, "env") || is_key(&key, "slurm"))) {
+			read_head(r, j, 1);
+		} else {
+			note_fact(r, &r->outer, &key, json_skip(j));
+		}
+	}
+	if (is_bare && !has_profile)
+		for (int i = 0; i < FACTS; i++)
+			if (r->outer.list[i].ptr)
+				r->inner.list[i] = r->outer.list[i];
+	return rc;
+}
+
+/* The record. */
+
+static const struct json_text *pick(const struct stage_reader *r, enum fact fact)
+{
+	bool is_outer = fact == FACT_GROUP || fact == FACT_INPUT;
+	const struct json_text *first = is_outer ? &r->outer.list[fact] : &r->inner.list[fact];
+	const struct json_text *second = is_outer ? &r->inner.list[fact] : &r->outer.list[fact];
+
+	return first->ptr ? first : second;
+}
+
+static struct str pick_text(struct stage_reader *r, enum fact fact)
+{
+	return plain_text(r, *pick(r, fact));
+}
+
+static bool pick_number(const struct stage_reader *r, enum fact fact, int scale, int64_t *ret)
+{
+	struct json_text text = *pick(r, fact);
+	struct json j = { .start = text.ptr, .at = text.ptr };
+
+	if (!text.ptr)
+		return false;
+	j.end = text.ptr + text.len;
+	return json_scale(json_number(&j), scale, ret) && !j.wrong;
+}
+
+/* As Slurm writes it: "123", "120_7". */
+static struct str make_job(struct stage_reader *r)
+{
+	struct str job = pick_text(r, FACT_JOB), array = pick_text(r, FACT_ARRAY_JOB);
+	struct str task = pick_text(r, FACT_ARRAY_TASK);
+	size_t start = r->text.len;
+
+	if (!array.len || !task.len)
+		return job;
+	buf_put(&r->text, array.ptr, array.len);
+	buf_put_byte(&r->text, '_');
+	buf_put(&r->text, task.ptr, task.len);
+	return (struct str){ r->text.data + start, r->text.len - start };
+}
+
+static struct str pick_group(struct stage_reader *r)
+{
+	struct str none = { "", 0 };
+
+	if (!r->key)
+		return none;
+	if (strcmp(r->key, "host") == 0)
+		return pick_text(r, FACT_HOST);
+	if (strcmp(r->key, "rank") == 0)
+		return pick_text(r, FACT_RANK);
+	if (strcmp(r->key, "job") == 0)
+		return make_job(r);
+	return pick_text(r, FACT_GROUP);
+}
+
+/* Columns of a profiler that did not look at Python's memory are zero, but not measured. */
+static void drop_untraced(struct stage_reader *r)
+{
+	const struct json_text *traced = pick(r, FACT_TRACED);
+	const uint64_t columns = UINT64_C(1) << STAGE_PY_DELTA | UINT64_C(1) << STAGE_PY_PEAK;
+	struct stage_row *rows = r->rows.data;
+
+	if (!traced->ptr || *traced->ptr != 'f')
+		return;
+	for (size_t i = 0; i < r->rows.count; i++)
+		rows[i].has &= ~columns;
+}
+
+static void make_record(struct stage_reader *r, struct stage_record *ret)
+{
+	*ret = (struct stage_record){ .rows = r->rows.data, .row_count = r->rows.count };
+	ret->group = pick_group(r);
+	if (!ret->group.ptr)
+		ret->group = (struct str){ "", 0 };
+	ret->name = pick_text(r, FACT_INPUT);
+	ret->job = make_job(r);
+	pick_number(r, FACT_START, 9, &ret->start_ns);
+	ret->has_total_wall = pick_number(r, FACT_TOTAL_WALL, 9, &ret->total_wall_ns);
+	ret->has_total_cpu = pick_number(r, FACT_TOTAL_CPU, 9, &ret->total_cpu_ns);
+	ret->has_rss_peak = pick_number(r, FACT_RSS_PEAK, 0, &ret->rss_peak_kb);
+	drop_untraced(r);
+}
+
+int stage_reader_read(struct stage_reader *r, const char *line, size_t len,
+		      struct stage_record *ret, struct err *e)
+{
+	struct json j = json_begin(line, len);
+
+	r->rows.count = 0;
+	r->has_report = false;
+	r->outer = r->inner = (struct facts){ 0 };
+	buf_clear(&r->text);
+	/* escapes are longer than what they stand for; a job's name is made of two */
+	if (!buf_reserve(&r->text, 3 * len + 2) || read_line(r, &j) < 0)
+		return err_nomem(e);
+	if (!json_end(&j))
+		return err_set(e, -EINVAL, "column %zu: %s", (size_t)(j.at - j.start) + 1, j.wrong);
+	if (!r->has_report)
+		return 0;
+	make_record(r, ret);
+	return buf_error(&r->text) < 0 ? err_nomem(e) : 1;
+}

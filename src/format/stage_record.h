@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage_record: one line of results to the stage report in it.
+ *
+ * A line is a JSON object: a report itself (it has "stages", an array of rows), or a record of
+ * results that has one under "profile". What the record is about is its "input"; host, rank and
+ * job are those that the report tells, at its top or in an object of its head ("env", "slurm").
+ * Members that are not known are passed over.
+ *
+ * Times are in seconds, sizes in KiB ("kb"); null is what was not measured, and so are the
+ * "py_" columns of a report that says "python_memory_traced": false.
+ *
+ * Source: the report of the stage profiler (docs/auger-stages.1.scd, REPORTS).
+ */
+#ifndef FORMAT_STAGE_RECORD_H
+#define FORMAT_STAGE_RECORD_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "model/stages.h"
+
+#define STAGE_NAME_MAX 4096 /* bytes of a stage's label */
+
+struct stage_reader;
+
+/* key: member whose value is the group: "host", "rank", "input" or any other; borrowed; NULL:
+ * all is one group. NULL: out of memory. */
+struct stage_reader *stage_reader_new(const char *key) MUST_CHECK;
+void stage_reader_free(struct stage_reader *r); /* NULL is allowed */
+
+/*
+ * line[len] must be readable: a NUL or LF. 1: a report, *ret borrows from line and reader until
+ * the next call; its name is that of the input, if it has one. 0: JSON without a report. -EINVAL:
+ * "column N: reason". -ENOMEM.
+ */
+int stage_reader_read(struct stage_reader *r, const char *line, size_t len,
+		      struct stage_record *ret, struct err *e) MUST_CHECK;
+
+#endif

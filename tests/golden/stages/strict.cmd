@@ -1,0 +1,2 @@
+cd $GOLDEN
+auger stages --strict results
