@@ -289,10 +289,11 @@ static void put_unseen(struct buf *out, const struct profile *p, const struct cp
 	for (size_t i = 0; i < profile_sample_count(p); i++)
 		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
 	if ((double)sampled < (1 - UNSEEN_PERCENT / 100) * (double)r->target_ns) {
-		buf_printf(out,
-			   "  %.0f %% of the CPU time was not sampled: processes that live less "
-			   "than a period are not seen; -F raises the rate, -a sees them\n",
-			   100 - 100 * (double)sampled / (double)r->target_ns);
+		buf_printf(
+			out,
+			"  %.0f %% of the CPU time was not sampled: of processes that live less "
+			"than a period few are seen; -F raises the rate, as root more are seen\n",
+			100 - 100 * (double)sampled / (double)r->target_ns);
 	}
 }
 

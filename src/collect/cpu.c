@@ -20,6 +20,7 @@
 #include "collect/rawfile.h"
 #include "collect/sampler.h"
 #include "collect/watch.h"
+#include "collect/widen.h"
 
 /* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
  * the last for all CPUs. */
@@ -49,6 +50,7 @@ struct cpu {
 	struct ingest *ingest;
 	struct launch launch;
 	struct watch watch;
+	struct widen widen;
 	struct rawfile *raw; /* NULL: none */
 	size_t alive;        /* of opts.pids that are watched */
 	bool has_no_kernel;
@@ -527,6 +529,8 @@ static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
 		watch_wait(&c->watch, left < tick ? left : tick, &news);
 		if (rc == 0)
 			rc = sampler_drain(c->sampler, c->ingest, false);
+		if (c->opts.argv && !c->opts.is_all && !c->raw) /* that has only what it told */
+			widen_look(&c->widen, c->sampler, c->ingest);
 		c->alive -= news.ended;
 		if (news.signals)
 			take_signal(c, &news, &signals, r, &is_done);

@@ -173,18 +173,21 @@ void sampler_free(struct sampler *s)
 		close(s->side_fds[i]);
 	for (size_t i = 0; i < s->switch_count; i++)
 		close(s->switch_fds[i]);
+	for (size_t i = 0; i < s->wide_count; i++)
+		close(s->wide_fds[i]);
 	close_sources(s);
 	order_fini(&s->order);
 	map_fini(&s->by_id);
 	free(s->fds);
 	free(s->side_fds);
 	free(s->switch_fds);
+	free(s->wide_fds);
 	free(s->sources);
 	free(s->attrs);
 	free(s);
 }
 
-static int append_fd(int **fds, size_t *count, size_t *cap, int fd)
+int sampler_keep_fd(int **fds, size_t *count, size_t *cap, int fd)
 {
 	if (*count == *cap) {
 		size_t n = *cap ? 2 * *cap : 16;
@@ -199,9 +202,8 @@ static int append_fd(int **fds, size_t *count, size_t *cap, int fd)
 	return 0;
 }
 
-/* An event of a thread on one CPU, that writes to the ring of source. */
-static int open_event(struct perf_event_attr *attr, const char *name, pid_t tid, uint32_t cpu,
-		      const struct source *source, struct err *e)
+int sampler_open_event(struct perf_event_attr *attr, const char *name, pid_t tid, uint32_t cpu,
+		       const struct source *source, struct err *e)
 {
 	int fd = attr_open(attr, tid, (int)cpu);
 
@@ -215,8 +217,7 @@ static int open_event(struct perf_event_attr *attr, const char *name, pid_t tid,
 	return fd;
 }
 
-/* Samples of an event that is not alone in its ring are told apart by its id. */
-static int remember_id(struct sampler *s, int fd, size_t number, const char *name, struct err *e)
+int sampler_remember_id(struct sampler *s, int fd, size_t number, const char *name, struct err *e)
 {
 	uint64_t id;
 
@@ -227,11 +228,12 @@ static int remember_id(struct sampler *s, int fd, size_t number, const char *nam
 
 static int attach_side(struct sampler *s, pid_t tid, size_t cpu, struct err *e)
 {
-	int fd = open_event(&s->side, "dummy", tid, s->opts.cpus->cpus[cpu], &s->sources[cpu], e);
+	int fd = sampler_open_event(&s->side, "dummy", tid, s->opts.cpus->cpus[cpu],
+				    &s->sources[cpu], e);
 
 	if (fd < 0)
 		return fd;
-	if (append_fd(&s->side_fds, &s->side_count, &s->side_cap, fd) == 0)
+	if (sampler_keep_fd(&s->side_fds, &s->side_count, &s->side_cap, fd) == 0)
 		return 0;
 	close(fd);
 	return err_nomem(e);
@@ -240,31 +242,31 @@ static int attach_side(struct sampler *s, pid_t tid, size_t cpu, struct err *e)
 static int attach_sampling(struct sampler *s, size_t event, pid_t tid, size_t cpu, struct err *e)
 {
 	const char *name = s->opts.events[event].name;
-	int fd = open_event(&s->attrs[event], name, tid, s->opts.cpus->cpus[cpu],
-			    &s->sources[LANE_SAMPLES * s->cpu_count + cpu], e);
+	int fd = sampler_open_event(&s->attrs[event], name, tid, s->opts.cpus->cpus[cpu],
+				    &s->sources[LANE_SAMPLES * s->cpu_count + cpu], e);
 
 	if (fd < 0)
 		return fd;
-	if (append_fd(&s->fds, &s->fd_count, &s->fd_cap, fd) < 0) {
+	if (sampler_keep_fd(&s->fds, &s->fd_count, &s->fd_cap, fd) < 0) {
 		close(fd);
 		return err_nomem(e);
 	}
-	return s->opts.attr.has_identifier ? remember_id(s, fd, event, name, e) : 0;
+	return s->opts.attr.has_identifier ? sampler_remember_id(s, fd, event, name, e) : 0;
 }
 
 static int attach_switch(struct sampler *s, size_t i, pid_t tid, size_t cpu, struct err *e)
 {
 	static const char name[] = "context switches";
-	int fd = open_event(&s->switches.attrs[i], name, tid, s->opts.cpus->cpus[cpu],
-			    &s->sources[LANE_SWITCHES * s->cpu_count + cpu], e);
+	int fd = sampler_open_event(&s->switches.attrs[i], name, tid, s->opts.cpus->cpus[cpu],
+				    &s->sources[LANE_SWITCHES * s->cpu_count + cpu], e);
 
 	if (fd < 0)
 		return fd;
-	if (append_fd(&s->switch_fds, &s->switch_count, &s->switch_cap, fd) < 0) {
+	if (sampler_keep_fd(&s->switch_fds, &s->switch_count, &s->switch_cap, fd) < 0) {
 		close(fd);
 		return err_nomem(e);
 	}
-	return remember_id(s, fd, i, name, e);
+	return sampler_remember_id(s, fd, i, name, e);
 }
 
 int sampler_attach(struct sampler *s, pid_t tid, struct err *e)
@@ -297,6 +299,8 @@ void sampler_enable(struct sampler *s)
 
 void sampler_disable(struct sampler *s)
 {
+	for (size_t i = 0; i < s->wide_count; i++)
+		ioctl(s->wide_fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	for (size_t i = 0; i < s->fd_count; i++)
 		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	for (size_t i = 0; i < s->switch_count; i++)

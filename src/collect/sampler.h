@@ -61,6 +61,15 @@ int sampler_attach(struct sampler *s, pid_t tid, struct err *e) MUST_CHECK;
 /* The side band first, so that all that changes from then on is told. */
 void sampler_enable_side(struct sampler *s);
 void sampler_enable(struct sampler *s);
+
+/*
+ * What is sampled at a rate is sampled of all that runs on each CPU from now on, in place of
+ * the threads it was attached to; and back. -EACCES: that takes privileges; then nothing has
+ * changed.
+ */
+int sampler_widen(struct sampler *s, struct err *e) MUST_CHECK;
+void sampler_narrow(struct sampler *s);
+
 void sampler_disable(struct sampler *s);
 
 /* Descriptors that become readable when a ring fills up: [sampler_fd_count]. */

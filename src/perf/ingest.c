@@ -178,18 +178,35 @@ int ingest_retry(struct ingest *in, bool is_end)
 	return rc;
 }
 
+static bool is_known(struct ingest *in, uint32_t pid, uint32_t tid)
+{
+	uint32_t index = tasks_find(in->tasks, tid);
+
+	return index != TASKS_NONE && tasks_thread(in->tasks, index)->pid == pid;
+}
+
 static int add_sample(struct ingest *in, const struct record *r, size_t event)
 {
 	/* A thread that has all but ended has no id; it is told as the first of its process. */
-	uint32_t index = ingest_thread(in, r->pid, r->tid == NO_TID ? r->pid : r->tid);
+	uint32_t tid = r->tid == NO_TID ? r->pid : r->tid, index;
 	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
 	uint32_t labels;
 	size_t count;
 
+	if (in->keeps_known && !is_known(in, r->pid, tid)) {
+		in->counts.left_out++;
+		return 0;
+	}
+	index = ingest_thread(in, r->pid, tid);
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
+	if (r->sample.period !=
+	    1) { /* else each one is a sample, which tells nothing of the rest */
+		t->is_seen = true;
+		in->counts.rated++;
+	}
 	if (in->opts.waits.running >> event & 1)
 		ingest_see_running(in, t, r);
 	labels = ingest_labels(in, t, r->cpu);
@@ -277,6 +294,15 @@ static int add_fork(struct ingest *in, const struct record *r)
 	return rc;
 }
 
+static void add_exit(struct ingest *in, const struct record *r)
+{
+	uint32_t index = tasks_find(in->tasks, r->task.tid);
+
+	ingest_wait_of_ended(in, r);
+	in->counts.unseen += index != TASKS_NONE && !tasks_thread(in->tasks, index)->is_seen;
+	tasks_exit(in->tasks, r->task.tid);
+}
+
 int ingest_record(struct ingest *in, const struct record *r, size_t event)
 {
 	switch (r->type) {
@@ -292,8 +318,7 @@ int ingest_record(struct ingest *in, const struct record *r, size_t event)
 	case PERF_RECORD_FORK:
 		return add_fork(in, r);
 	case PERF_RECORD_EXIT:
-		ingest_wait_of_ended(in, r);
-		tasks_exit(in->tasks, r->task.tid);
+		add_exit(in, r);
 		return 0;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
@@ -308,6 +333,11 @@ int ingest_record(struct ingest *in, const struct record *r, size_t event)
 	default:
 		return 0;
 	}
+}
+
+void ingest_keep_known(struct ingest *in, bool is_on)
+{
+	in->keeps_known = is_on;
 }
 
 void ingest_count_lost(struct ingest *in, uint64_t count)

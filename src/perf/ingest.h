@@ -81,6 +81,9 @@ struct ingest_counts {
 	uint64_t bad;                  /* records that could not be decoded */
 	struct user_stack_counts user; /* samples with a copy of the user's stack */
 	struct waits_counts waits;
+	uint64_t rated;      /* samples that stand for more than one event */
+	uint64_t unseen;     /* threads that ended without one of these */
+	uint64_t left_out;   /* samples of threads that no record told of: ingest_keep_known() */
 	uint64_t lost_waits; /* records of waiting that the kernel dropped */
 };
 
@@ -104,6 +107,9 @@ void ingest_count_lost(struct ingest *in, uint64_t count);
 void ingest_count_lost_side(struct ingest *in, uint64_t count);
 void ingest_count_bad(struct ingest *in);
 void ingest_count_lost_waits(struct ingest *in, uint64_t count);
+
+/* Are samples of threads that no record told of left out from now on? */
+void ingest_keep_known(struct ingest *in, bool is_on);
 
 /* A thread waits already, as of r->time; the sample may tell of its stack. 0 or -ENOMEM. */
 int ingest_found(struct ingest *in, const struct record *r, enum offcpu_state state) MUST_CHECK;

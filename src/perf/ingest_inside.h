@@ -25,6 +25,7 @@ struct ingest {
 	struct pending pending;
 	struct waits waits;
 	uint64_t waits_begin_ns;  /* 0: unknown */
+	bool keeps_known;         /* ingest_keep_known() */
 	bool has_foreign_numbers; /* the kernel's raw data numbers threads otherwise */
 	struct ingest_counts counts;
 	struct {

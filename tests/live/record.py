@@ -3,6 +3,7 @@
 """record.py TOOL WORKLOADS [CASE...]: auger record against programs that tell their own truth."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -197,6 +198,26 @@ def short_lived(bench):
     functions = totals(bench.report())
     for name in FUNCTIONS:
         bench.check(functions.get(name, 0) > 0, f"{name} is missing")
+
+
+def very_short(bench):
+    """Children that end within a period are seen by events of whole CPUs, and nobody else is."""
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    other = bench.start(bench.workload("server"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        script = "i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i + 1)); done"
+        done = bench.record("-e", "cpu-clock,page-faults", "sh", "-c", script)
+    finally:
+        other.stdin.close()
+        other.wait(timeout=60)
+    report = bench.report("--by", "comm", "--value", "cpu")
+    comms = {row["comm"] for row in report["rows"]}
+    bench.check(comms <= {"sh", "true"}, f"of the command only: {comms}")
+    share = re.search(r"([0-9]+) % of the CPU time was not sampled", done.stderr)
+    bench.check(not share or int(share.group(1)) < 50, done.stderr)
+    faults = bench.report("--by", "comm", "--value", "page-faults")
+    bench.check(faults["total"] > 600 * 20, f"{faults['total']} page faults")
 
 
 def wait_for_lines(path, count):
@@ -650,7 +671,7 @@ def same_in_raw(bench):
 if __name__ == "__main__":
     live.main([
         shares_by_tables, shares_by_frame_pointers, links, no_stacks, by_period, only_a_part,
-        several_events, parts_of_an_event, threads, forks, short_lived, attach, attach_to_the_end,
+        several_events, parts_of_an_event, threads, forks, short_lived, very_short, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
         replaced_file, run_time_code, python, compiler, stripped, stripped_static, same_as_perf,
