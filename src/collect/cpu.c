@@ -25,7 +25,7 @@
 /* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
  * the last for all CPUs. */
 #define RING_MIN_BYTES ((uint64_t)512 << 10)
-#define RING_MAX_BYTES ((uint64_t)16 << 20)
+#define RING_MAX_BYTES ((uint64_t)64 << 20)
 #define RINGS_MAX_BYTES ((uint64_t)256 << 20)
 #define RINGS_A_SECOND 5
 #define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */

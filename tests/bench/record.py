@@ -45,6 +45,8 @@ class Run:
         _, self.status, usage = os.wait4(child.pid, 0)
         child.stdout.close()
         child.returncode = self.status
+        if self.status:
+            sys.exit("%s failed" % " ".join(command[:8]))
         self.wall = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -103,6 +105,31 @@ def to_picture(auger, program, folder, rounds):
               f"x{min(theirs) / min(ours):.1f}")
 
 
+def busy_machine(auger, deep, folder):
+    """Two programs a CPU, all of it at 4999 Hz: samples that are lost."""
+    busy = [subprocess.Popen([deep, "10000000"], stdout=subprocess.DEVNULL)
+            for _ in range(2 * os.cpu_count())]
+    try:
+        ours = subprocess.run([auger, "record", "-a", "-F", "4999", "-d", "5", "-o", "p.pb.gz"],
+                              cwd=folder, text=True, stderr=subprocess.PIPE, check=True)
+        print("machine with all CPUs busy, 4999 Hz, 5 s:")
+        print("  " + next(line for line in ours.stderr.splitlines() if "samples of" in line))
+        if shutil.which("perf"):
+            subprocess.run(["perf", "record", "-q", "-a", "-F", "4999", "-e", "cpu-clock",
+                            "--call-graph", "dwarf", "-o", "perf.data", "--", "sleep", "5"],
+                           cwd=folder, stderr=subprocess.DEVNULL, check=True)
+            stats = subprocess.run(["perf", "report", "--stats", "-i", "perf.data"], cwd=folder,
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   check=True).stdout.splitlines()
+            print("  perf dwarf:", ", ".join(" ".join(line.split()[:4]) for line in stats
+                                             if line.split()[:1] in (["SAMPLE"], ["LOST_SAMPLES"])
+                                             and "(" not in line))
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
 def main():
     auger, deep = (os.path.realpath(path) for path in sys.argv[1:3])
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
@@ -111,6 +138,7 @@ def main():
     try:
         compare("CPU-bound", program, modes(auger, folder), folder, rounds)
         compare("400 forks", [PYTHON, "-c", FORKS], modes(auger, folder), folder, rounds)
+        busy_machine(auger, deep, folder)
         to_picture(auger, [PYTHON, "-c", REAL], folder, max(2, rounds // 2))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
