@@ -28,7 +28,7 @@ for format in speedscope firefox; do
 	: >empty.folded
 	check $format empty.folded samples "no stacks"
 done
-"$auger" merge --label pid=7 --label comm={file} "$corpus/folded/marks" "$corpus/folded/neighbours" -o threads.pb.gz
+"$auger" merge --label pid=7 --label 'comm={file}' "$corpus/folded/marks" "$corpus/folded/neighbours" -o threads.pb.gz
 check firefox threads.pb.gz samples "two threads"
 # Names that would break out of a string.
 printf '"},{\\\\;</script>\033[2J\377 3\n' >hostile.folded

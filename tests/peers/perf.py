@@ -30,8 +30,8 @@ CASES = {
     "more kinds of records": (["-g", "-F", "999", "--switch-events", "--namespaces", "-d"], "fp", 5),
     "build ids in the records": (["-g", "-F", "999", "--buildid-mmap"], "fp", 5),
     "no call chains": (["-F", "999"], "flat", 0),
-    "copies of the stack": (["--call-graph", "dwarf,16384", "-F", "499"], "dwarf", 20),
-    "packed copies of the stack": (["--call-graph", "dwarf", "-F", "499", "-z"], "dwarf", 20),
+    "copies of the stack": (["--call-graph", "dwarf,16384", "-F", "499"], "dwarf", 50),
+    "packed copies of the stack": (["--call-graph", "dwarf", "-F", "499", "-z"], "dwarf", 50),
 }
 
 

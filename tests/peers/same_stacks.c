@@ -157,15 +157,24 @@ static bool is_start(struct str a, struct str b)
 	return a.len < b.len && memcmp(a.ptr, b.ptr, a.len) == 0 && b.ptr[a.len] == ';';
 }
 
-/* Where perf's unwinder gave up before ours did, both tell the same. */
+static struct str without_last(struct str stack)
+{
+	const char *last = memrchr(stack.ptr, ';', stack.len);
+
+	return last ? (struct str){ stack.ptr, (size_t)(last - stack.ptr) } : stack;
+}
+
+/* Where perf's unwinder gave up before ours did, both tell the same. It may end with one frame
+ * that is none: an address in the data of the loader. */
 static void pair_early_ends(struct stacks *s)
 {
 	for (uint32_t ours = 0; ours < strtab_count(s->keys); ours++)
 		for (uint32_t theirs = 0; theirs < strtab_count(s->keys); theirs++) {
 			int64_t *more = &s->counts[ours], *less = &s->counts[theirs], both;
+			struct str a = strtab_get(s->keys, theirs), b = strtab_get(s->keys, ours);
 
 			if (*more <= 0 || *less >= 0 ||
-			    !is_start(strtab_get(s->keys, theirs), strtab_get(s->keys, ours)))
+			    (!is_start(a, b) && !is_start(without_last(a), b)))
 				continue;
 			both = *more < -*less ? *more : -*less;
 			*more -= both;
