@@ -19,7 +19,9 @@ google() {
 
 google_top() {
 	google "$1" | sed 1d | sed -E 's/^ *([0-9]+) +[^ ]+ +[^ ]+ +([0-9]+) +[^ ]+ /\2 \1 /
-		s/ \(inline\)$//' | sort
+		s/ \(inline\)$//' |
+		awk '{ total = $1; self = $2; $1 = $2 = ""; t[$0] += total; s[$0] += self }
+			END { for (name in t) print t[name], s[name] name }' | sed 's/   */ /' | sort
 }
 
 check_symbols() {
