@@ -395,6 +395,7 @@ static void make_record(struct stage_reader *r, struct stage_record *ret)
 		ret->group = (struct str){ "", 0 };
 	ret->name = pick_text(r, FACT_INPUT);
 	ret->job = make_job(r);
+	ret->raw_job = pick_text(r, FACT_JOB);
 	pick_number(r, FACT_START, 9, &ret->start_ns);
 	ret->has_total_wall = pick_number(r, FACT_TOTAL_WALL, 9, &ret->total_wall_ns);
 	ret->has_total_cpu = pick_number(r, FACT_TOTAL_CPU, 9, &ret->total_cpu_ns);

@@ -83,10 +83,11 @@ struct stage_row {
 
 /* A report, and what its record says of itself; borrowed. ptr NULL: not told. */
 struct stage_record {
-	struct str group; /* what --by asks for */
-	struct str name;  /* what the record is about, or where it is */
-	struct str job;   /* of Slurm: "123", or "120_7" of an array */
-	int64_t start_ns; /* CLOCK_REALTIME; 0: not told */
+	struct str group;   /* what --by asks for */
+	struct str name;    /* what the record is about, or where it is */
+	struct str job;     /* of Slurm: "123", or "120_7" of an array */
+	struct str raw_job; /* the number that a task of an array has as well */
+	int64_t start_ns;   /* CLOCK_REALTIME; 0: not told */
 	int64_t total_wall_ns, total_cpu_ns, rss_peak_kb;
 	bool has_total_wall, has_total_cpu, has_rss_peak;
 	const struct stage_row *rows; /* [row_count] */

@@ -38,6 +38,7 @@ make_world() {
 		stub $name 'cat >/dev/null 2>&1'
 	done
 	stub perf "cat '$docs/../tests/golden/convert/stacks.script'"
+	stub sacct 'echo "JobID|State|Elapsed|MaxRSS"; echo "120_0|COMPLETED|00:00:18|99132K"'
 	stub stackcollapse-perf.pl 'cat >/dev/null; echo "main;fill 7"'
 	stub make ./solver
 

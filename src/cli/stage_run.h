@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* stage_run: a command whose stages are measured, and the folder that its reports are in. */
+#ifndef CLI_STAGE_RUN_H
+#define CLI_STAGE_RUN_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+
+extern const char *const stage_levels[]; /* "full", "time", NULL: for OPT_CHOICE */
+
+struct stage_run {
+	char folder[PATH_MAX]; /* of the reports, one file a process */
+	bool is_temporary;
+	int status; /* of the command, 128+N for signal N */
+};
+
+/*
+ * Runs argv, which ends with NULL, with AUGER_STAGES=level, AUGER_STAGES_OUT in a folder, and the
+ * heap counter preloaded where it is installed. folder: made when it is not there; NULL: a
+ * temporary one, until stage_run_fini. Interrupts and the request to end are the command's.
+ * A command that cannot be run is its errno.
+ */
+int stage_run(char *const *argv, const char *level, const char *folder, struct stage_run *ret,
+	      struct err *e) MUST_CHECK;
+void stage_run_fini(struct stage_run *r); /* removes a temporary folder; all zero is allowed */
+
+#endif
