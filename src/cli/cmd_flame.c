@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/load.h"
+#include "format/formats.h"
 #include "model/wall.h"
 #include "view/flame.h"
 
@@ -221,6 +223,28 @@ static int draw(const struct inputs *in, const struct args *args, const char *ou
 	return rc;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	return strcmp(b, "-") != 0 && stat(a, &of_a) == 0 && stat(b, &of_b) == 0 &&
+	       S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+/* A profile that is drawn over by mistake is gone. */
+static int check_output(const struct inputs *in, const char *output, struct err *e)
+{
+	if (strcmp(output, "-") == 0)
+		return 0;
+	if (format_for_output(output))
+		return cmd_usage(e, "-o %s: the ending is of a profile, and this is an SVG picture",
+				 output);
+	for (size_t i = 0; i < ARRAY_LEN(in->paths); i++)
+		if (in->paths[i] && is_same_file(output, in->paths[i]))
+			return cmd_usage(e, "-o %s: is the profile itself", output);
+	return file_check_writable(output, e);
+}
+
 static int check_usage(const struct args *args, int operands, struct err *e)
 {
 	if (!args->is_diff && operands > 1)
@@ -249,7 +273,7 @@ static int run(int argc, char **argv, struct err *e)
 	in.paths[0] = first < argc ? argv[first] : DEFAULT_PROFILE;
 	in.paths[1] = argc - first == 2 ? argv[first + 1] : NULL;
 	output = args.output ? args.output : "-";
-	rc = file_check_writable(output, e);
+	rc = check_output(&in, output, e);
 	if (rc == 0)
 		rc = load(&in, &args, e);
 	return rc < 0 ? rc : draw(&in, &args, output, e);

@@ -65,6 +65,7 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 		return cmd_usage(e, "--off-cpu and --cpu do not go together: threads move");
 	plan->opts.has_off_cpu = args->has_off_cpu;
 	plan->opts.raw = args->raw;
+	plan->opts.owns_stdout = args->output && strcmp(args->output, "-") == 0;
 	if (args->seconds > 0)
 		plan->opts.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S);
 	return take_labels(&plan->opts, &args->labels, e);

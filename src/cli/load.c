@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "format/formats.h"
@@ -145,6 +146,17 @@ static int filter_into(const struct profile *p, const struct filter_args *args,
 	return rc == -EINVAL ? (e->code = CMD_WRONG_USAGE) : rc;
 }
 
+static void say_empty(const struct filter_args *args)
+{
+	CLEANUP(buf_fini) struct buf words = { 0 };
+
+	describe_filter(args, &words);
+	if (buf_error(&words) == 0 && words.data)
+		log_msg(LOG_WARN, "filter",
+			"no sample matches %s; 'auger report' without it shows what there is",
+			words.data);
+}
+
 int apply_filter(struct profile **p, const struct filter_args *args, struct err *e)
 {
 	struct label_filters labels = { 0 };
@@ -154,6 +166,8 @@ int apply_filter(struct profile **p, const struct filter_args *args, struct err 
 	buf_fini(&labels.keys);
 	if (rc < 0 || !kept)
 		return rc;
+	if (profile_sample_count(*p) && !profile_sample_count(kept))
+		say_empty(args);
 	profile_free(*p);
 	*p = kept;
 	return 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -30,6 +32,18 @@ static void print_log(enum log_level level, const char *domain, const char *text
 		fprintf(stderr, "auger: %s\n", text);
 	else
 		fprintf(stderr, "auger: %s: %s\n", domain, text);
+}
+
+/*
+ * A standard descriptor that is closed would be the next file that is opened, and words would
+ * go into it. What stands in its place reads and writes nothing, and is not inherited.
+ */
+static void fill_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+			return;
 }
 
 static const struct cmd *find_cmd(const char *name)
@@ -110,6 +124,7 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	fill_closed();
 	log_open(print_log, getenv("AUGER_LOG"));
 	status = run(argc, argv);
 	if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -88,7 +88,7 @@ static void put_counts(struct buf *out, const struct cpu_result *r)
 		buf_printf(out, ", lost records of processes: %llu",
 			   (unsigned long long)n->lost_side);
 	if (n->throttled)
-		buf_printf(out, ", throttled: %llu times", (unsigned long long)n->throttled);
+		buf_printf(out, ", times throttled: %llu", (unsigned long long)n->throttled);
 	if (n->cut)
 		buf_printf(out, ", stacks cut at kernel.perf_event_max_stack: %llu",
 			   (unsigned long long)n->cut);
@@ -234,16 +234,19 @@ void record_put_comments(struct profile *p, const struct cpu_opts *o, const stru
 	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
 }
 
-static size_t distinct_stacks(const struct profile *p)
+static size_t distinct_stacks(const struct profile *p, const struct cpu *c)
 {
 	size_t nodes = profile_node_count(p), count = 0;
 	unsigned char *seen = calloc(nodes, 1);
 
 	for (size_t i = 0; seen && i < profile_sample_count(p); i++) {
-		uint32_t node = profile_get_sample(p, i).node;
+		struct sample s = profile_get_sample(p, i);
+		bool is_sampled = false;
 
-		count += !seen[node];
-		seen[node] = 1;
+		for (size_t event = 0; event < cpu_event_count(c); event++)
+			is_sampled |= s.values[1 + event] != 0; /* neither lost nor waited */
+		count += is_sampled && !seen[s.node];
+		seen[s.node] |= is_sampled;
 	}
 	free(seen);
 	return count;
@@ -252,6 +255,8 @@ static size_t distinct_stacks(const struct profile *p)
 static void put_first_line(struct buf *out, const struct profile *p, const struct cpu *c,
 			   const struct cpu_result *r)
 {
+	size_t stacks = distinct_stacks(p, c);
+
 	put_grouped(out, r->counts.samples);
 	buf_put_str(out, r->counts.samples == 1 ? " sample of " : " samples of ");
 	for (size_t i = 0; i < cpu_event_count(c); i++)
@@ -259,8 +264,8 @@ static void put_first_line(struct buf *out, const struct profile *p, const struc
 	buf_put_str(out, " in ");
 	units_put(out, r->duration_ns, "nanoseconds");
 	buf_put_str(out, ", ");
-	put_grouped(out, distinct_stacks(p));
-	buf_put_str(out, " distinct stacks, ");
+	put_grouped(out, stacks);
+	buf_put_str(out, stacks == 1 ? " distinct stack, " : " distinct stacks, ");
 	if (r->counts.lost)
 		put_grouped(out, r->counts.lost);
 	buf_put_str(out, r->counts.lost ? " LOST" : "none lost");
@@ -305,15 +310,17 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct c
 
 	if (n->throttled)
 		buf_printf(out,
-			   "  the kernel paused sampling %llu times "
+			   "  the kernel paused sampling %llu time%s "
 			   "(kernel.perf_event_max_sample_rate, perf_cpu_time_max_percent)\n",
-			   (unsigned long long)n->throttled);
+			   (unsigned long long)n->throttled, n->throttled == 1 ? "" : "s");
 	if (n->lost_side)
-		buf_printf(out, "  %llu records of new mappings are lost: frames may be unknown\n",
-			   (unsigned long long)n->lost_side);
+		buf_printf(out, "  %llu %s of new mappings %s lost: frames may be unknown\n",
+			   (unsigned long long)n->lost_side,
+			   n->lost_side == 1 ? "record" : "records",
+			   n->lost_side == 1 ? "is" : "are");
 	if (n->bad)
-		buf_printf(out, "  %llu records could not be understood: samples may be missing\n",
-			   (unsigned long long)n->bad);
+		buf_printf(out, "  %llu record%s could not be understood: samples may be missing\n",
+			   (unsigned long long)n->bad, n->bad == 1 ? "" : "s");
 	if (n->cut)
 		buf_printf(out,
 			   "  %llu stacks are cut at their outer end; 'sysctl "

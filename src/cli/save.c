@@ -11,6 +11,16 @@
 
 #define HOW_TO_LIST "'auger convert --list' shows the formats"
 
+/* Does the name have an ending, as in "x.svg"? */
+static bool has_ending(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name && dot[1];
+}
+
 static int choose_format(const char *path, const char *to, const char *fallback,
 			 const struct format **ret, struct err *e)
 {
@@ -20,6 +30,12 @@ static int choose_format(const char *path, const char *to, const char *fallback,
 		*ret = path ? format_for_output(path) : NULL;
 	if (!*ret && to)
 		return cmd_usage(e, "--to: no format '%s'; " HOW_TO_LIST, to);
+	if (!*ret && fallback && path && has_ending(path))
+		return cmd_usage(
+			e,
+			"%s: no profile has this ending; .pb.gz is the usual one; " HOW_TO_LIST
+			"; 'auger flame' draws pictures",
+			path);
 	if (!*ret && fallback)
 		*ret = format_find(fallback);
 	if (!*ret && path && strcmp(path, "-") != 0)

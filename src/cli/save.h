@@ -18,8 +18,9 @@ struct output {
 
 /*
  * Asked before long work. path: of -o, NULL: standard output. to: of --to, NULL: by the ending
- * of path. fallback: the name of the format when neither tells, NULL: that is wrong usage, and
- * so is what is no text on a terminal. Fails when the file cannot be written.
+ * of path. fallback: the name of the format when neither tells; a path with an
+ * unknown ending, or NULL: that is wrong usage, and so is what is no text on a terminal. Fails when
+ * the file cannot be written.
  */
 int choose_output(const char *path, const char *to, const char *fallback, struct output *ret,
 		  struct err *e) MUST_CHECK;

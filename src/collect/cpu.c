@@ -380,7 +380,12 @@ static int build(struct cpu *c, struct profile *p, struct err *e)
 	if (rc == 0 && c->opts.raw)
 		rc = rawfile_open(c->opts.raw, &c->raw, e);
 	if (rc == 0 && c->opts.argv)
-		rc = launch_new(&c->launch, c->opts.argv, watch_old_mask(&c->watch), &old, e);
+		rc = launch_new(&c->launch,
+				&(struct launch_opts){ .argv = c->opts.argv,
+						       .mask = watch_old_mask(&c->watch),
+						       .files = &old,
+						       .owns_stdout = c->opts.owns_stdout },
+				e);
 	if (rc == 0)
 		rc = open_events(c, e);
 	if (rc == 0)

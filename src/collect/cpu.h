@@ -42,6 +42,7 @@ struct cpu_opts {
 	const pid_t *pids; /* [pid_count] */
 	size_t pid_count;
 	bool is_all;
+	bool owns_stdout; /* the command's standard output goes to standard error */
 
 	int64_t duration_ns; /* ends it; 0: no limit */
 	const char *raw;     /* path of a perf.data file that gets all records; NULL: none */

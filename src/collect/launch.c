@@ -16,8 +16,7 @@ static void close_fd(int *fd)
 }
 
 /* The child's life until it is the program. Ends quietly when nobody tells it to start. */
-static _Noreturn void run_child(int go, int failure, char *const *argv, const sigset_t *mask,
-				const struct rlimit *files)
+static _Noreturn void run_child(int go, int failure, const struct launch_opts *o)
 {
 	char byte = 0;
 	int error;
@@ -26,17 +25,18 @@ static _Noreturn void run_child(int go, int failure, char *const *argv, const si
 		;
 	if (byte != 'g')
 		_exit(0);
-	setrlimit(RLIMIT_NOFILE, files);
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(argv[0], argv);
+	setrlimit(RLIMIT_NOFILE, o->files);
+	if (o->owns_stdout)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	sigprocmask(SIG_SETMASK, o->mask, NULL);
+	execvp(o->argv[0], o->argv);
 	error = errno;
 	while (write(failure, &error, sizeof error) < 0 && errno == EINTR)
 		;
 	_exit(127);
 }
 
-int launch_new(struct launch *l, char *const *argv, const sigset_t *mask,
-	       const struct rlimit *files, struct err *e)
+int launch_new(struct launch *l, const struct launch_opts *o, struct err *e)
 {
 	int go[2], failure[2];
 	pid_t pid;
@@ -54,7 +54,7 @@ int launch_new(struct launch *l, char *const *argv, const sigset_t *mask,
 	}
 	if (pid == 0) {
 		close(go[1]);
-		run_child(go[0], failure[1], argv, mask, files);
+		run_child(go[0], failure[1], o);
 	}
 	close(go[0]);
 	close(failure[1]);

@@ -26,10 +26,16 @@ struct launch {
 
 /*
  * Makes the child: with the signal mask, and the limit of open files as they are given,
- * and all else as ours. argv ends with NULL and stays the caller's.
+ * and all else as ours, but that it writes to our standard error by both of its own when
+ * stdout is ours alone. argv ends with NULL and stays the caller's.
  */
-int launch_new(struct launch *l, char *const *argv, const sigset_t *mask,
-	       const struct rlimit *files, struct err *e) MUST_CHECK;
+struct launch_opts {
+	char *const *argv;
+	const sigset_t *mask;
+	const struct rlimit *files;
+	bool owns_stdout;
+};
+int launch_new(struct launch *l, const struct launch_opts *o, struct err *e) MUST_CHECK;
 
 /* Lets it run. A program that cannot be executed is its errno (-ENOENT, -EACCES, ...), with
  * the words in e; the child is gone then. */

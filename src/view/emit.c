@@ -156,6 +156,11 @@ void emit_head_list(struct emit *out, const char *key)
 
 void emit_head_item(struct emit *out, const char *text)
 {
+	bool is_hidden = out->is_hidden;
+
+	out->is_hidden = false;
+	if (out->opts.format == EMIT_TABLE && is_hidden)
+		return;
 	if (out->opts.format == EMIT_JSON) {
 		buf_put_str(out->to, out->item_count ? ", " : "");
 		json_put_str(out->to, text, strlen(text));

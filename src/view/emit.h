@@ -103,7 +103,7 @@ void emit_none(struct emit *out, const char *key); /* absent */
 void emit_name(struct emit *out, const char *key, const char *prefix, const char *name,
 	       const char *suffix);
 
-/* About the next cell, or line of the head. */
+/* About the next cell, line of the head or item of it. */
 void emit_hide(struct emit *out);                             /* for programs: not in tables */
 void emit_colour(struct emit *out, enum table_colour colour); /* in tables */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *report_unit(const struct profile *p, size_t type)
@@ -40,11 +41,27 @@ struct report_facts report_facts(const struct profile *p, size_t type)
 	return facts;
 }
 
-static void put_comments(struct emit *out, const struct profile *p)
+/* The recorder's counts, when they say no more than the head does. */
+static bool is_told(const char *comment, const struct report_facts *facts)
+{
+	long long samples, lost;
+	char rest;
+
+	return sscanf(comment, "samples: %lld, lost: %lld%c", &samples, &lost, &rest) == 2 &&
+	       samples == facts->samples && lost == facts->lost;
+}
+
+static void put_comments(struct emit *out, const struct profile *p,
+			 const struct report_facts *facts)
 {
 	emit_head_list(out, "comment");
-	for (size_t i = 0; i < profile_comment_count(p); i++)
-		emit_head_item(out, profile_get_comment(p, i));
+	for (size_t i = 0; i < profile_comment_count(p); i++) {
+		const char *comment = profile_get_comment(p, i);
+
+		if (is_told(comment, facts))
+			emit_hide(out);
+		emit_head_item(out, comment);
+	}
 	emit_head_list_end(out);
 }
 
@@ -69,7 +86,7 @@ static void put_totals(struct emit *out, const struct profile *p, const struct r
 	emit_head_str(out, "filter", o->filter);
 	emit_head_value(out, "total", total, unit);
 	emit_head_value(out, "unfiltered_total", o->facts.total, unit);
-	if (o->facts.total)
+	if (o->facts.total && total)
 		emit_note(out, "percentages are of the filtered total, which is %.2f%% of all",
 			  100.0 * (double)total / (double)o->facts.total);
 }
@@ -79,7 +96,7 @@ void report_put_head(struct emit *out, const struct profile *p, const struct rep
 	const struct profile_info *info = profile_get_info(p);
 
 	emit_head_str(out, "file", o->file);
-	put_comments(out, p);
+	put_comments(out, p, &o->facts);
 	if (info->time_ns) {
 		emit_hide(out);
 		emit_head_int(out, "time_ns", info->time_ns);

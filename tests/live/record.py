@@ -408,6 +408,10 @@ def to_standard_output(bench):
     done = subprocess.run([bench.tool, "record", "-o", "-", "-e", "page-faults", "true"],
                           cwd=bench.folder, capture_output=True, timeout=60, check=False)
     bench.equal(done.stdout[:2], b"\x1f\x8b", "gzip on standard output")
+    done = subprocess.run([bench.tool, "record", "-o", "-", "echo", "words of the command"],
+                          cwd=bench.folder, capture_output=True, timeout=60, check=False)
+    bench.equal(done.stdout[:2], b"\x1f\x8b", "the profile alone is on standard output")
+    bench.check(b"words of the command\n" in done.stderr, done.stderr)
     bench.record(bench.workload("shares"), "50", output="p.folded")
     with open(bench.path("p.folded"), encoding="utf-8") as f:
         bench.check("main;" in f.read(), "folded stacks by the name's ending")

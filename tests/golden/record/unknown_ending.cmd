@@ -1,0 +1,3 @@
+auger record -o x.svg true
+auger record -o perf.data true
+ls
