@@ -129,7 +129,7 @@ static int run_command(char *const *argv, struct stage_run *r, struct err *e)
 
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	getrlimit(RLIMIT_NOFILE, &files);
-	rc = launch_new(&launch, argv, &mask, &files, e);
+	rc = launch_new(&launch, &(struct launch_opts){ argv, &mask, &files, false }, e);
 	if (rc < 0)
 		return rc;
 	child = launch.pid;
