@@ -21,11 +21,14 @@ struct args {
 	const char *title, *value, *from;
 	uint64_t width;
 	double min_percent;
-	int colors; /* enum flame_colors */
+	int colors;    /* enum flame_colors */
+	int normalize; /* in normalizations */
 	bool is_icicle, is_reversed;
-	bool is_diff, is_negated, is_absolute, is_wall;
+	bool is_diff, is_negated, is_wall;
 	struct filter_args filter;
 };
+
+static const char *const normalizations[] = { "none", "total", NULL };
 
 static const struct opt opts[] = {
 	OPT_STR('o', "output", "FILE", struct args, output,
@@ -45,8 +48,8 @@ static const struct opt opts[] = {
 		 "on and off the CPU in one picture, of 'record --off-cpu'; colours tell which"),
 	OPT_FLAG(0, "diff", struct args, is_diff, "colour by the change from FILE to FILE2"),
 	OPT_FLAG(0, "negate", struct args, is_negated, "with --diff: widths of FILE, not of FILE2"),
-	OPT_FLAG(0, "absolute", struct args, is_absolute,
-		 "with --diff: compare values, not shares of the whole"),
+	OPT_CHOICE(0, "normalize", "none|total", struct args, normalize, normalizations,
+		   "with --diff: compare values, or shares of the total (default none)"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_END,
 };
@@ -153,9 +156,9 @@ static int load(struct inputs *in, const struct args *args, struct err *e)
 	}
 	if (args->is_diff && !in->is_diff)
 		return cmd_usage(e, "--diff: name two files, before and after");
-	if ((args->is_negated || args->is_absolute) && !in->is_diff)
+	if ((args->is_negated || args->normalize) && !in->is_diff)
 		return cmd_usage(e, "--%s goes with --diff",
-				 args->is_negated ? "negate" : "absolute");
+				 args->is_negated ? "negate" : "normalize");
 	return 0;
 }
 
@@ -196,7 +199,7 @@ static struct flame_opts make_opts(const struct args *args, const struct inputs 
 		o.other = in->profiles[in->paths[1] ? !drawn : 0];
 		o.other_type = in->types[!drawn];
 		o.is_negated = args->is_negated;
-		o.is_absolute = args->is_absolute;
+		o.is_absolute = !args->normalize;
 	}
 	return o;
 }
@@ -251,8 +254,7 @@ static int check_usage(const struct args *args, int operands, struct err *e)
 		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
 	if (args->is_diff && operands > 2)
 		return cmd_usage(e, "--diff: two files, before and after");
-	if (args->is_wall &&
-	    (args->is_diff || args->is_negated || args->is_absolute || args->value))
+	if (args->is_wall && (args->is_diff || args->is_negated || args->normalize || args->value))
 		return cmd_usage(e, "--wall goes with neither --diff nor --value");
 	if (!args->output && isatty(STDOUT_FILENO))
 		return cmd_usage(e, "a picture is nothing for a terminal: name a file with -o");

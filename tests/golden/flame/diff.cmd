@@ -1,2 +1,2 @@
 cd "$GOLDEN"
-auger flame --diff stacks.folded after.folded | awk '/id="frames"/, /^<\/g>/; /id="head"/, /^<\/g>/'
+auger flame --diff --normalize total stacks.folded after.folded | awk '/id="frames"/, /^<\/g>/; /id="head"/, /^<\/g>/'

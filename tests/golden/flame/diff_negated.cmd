@@ -1,3 +1,3 @@
 cd "$GOLDEN"
-auger flame --diff --negate --absolute stacks.folded after.folded |
+auger flame --diff --negate stacks.folded after.folded |
 	awk '/id="frames"/, /^<\/g>/; /id="head"/, /^<\/g>/'
