@@ -10,6 +10,7 @@
 #include "cli/stage_inputs.h"
 #include "cli/stage_run.h"
 #include "cli/stage_sacct.h"
+#include "view/stage_diff.h"
 #include "view/stage_jobs_table.h"
 #include "view/stage_table.h"
 
@@ -19,7 +20,7 @@
 struct args {
 	const char *by, *to, *output, *reports, *sacct;
 	int level; /* index of stage_levels */
-	bool is_strict;
+	bool is_strict, is_diff;
 	uint64_t rows;
 	int order;  /* enum stage_order */
 	int format; /* enum emit_format */
@@ -35,6 +36,8 @@ static const struct opt opts[] = {
 		   "order (default wall)"),
 	OPT_FLAG(0, "strict", struct args, is_strict,
 		 "fail at the first damaged line instead of leaving it out"),
+	OPT_FLAG(0, "diff", struct args, is_diff,
+		 "compare two: BEFORE AFTER, each a file, folder or pattern"),
 	OPT_STR(0, "sacct", "FILE", struct args, sacct,
 		"jobs: reports against what 'sacct -P' printed to FILE, or 'live' to ask it"),
 	OPT_STR(0, "to", "FORMAT", struct args, to,
@@ -57,22 +60,36 @@ static size_t row_limit(const struct args *a)
 	return a->format == EMIT_TABLE ? DEFAULT_ROWS : 0;
 }
 
-/* jobs NULL: a row a stage. */
-static int show(const struct stages *s, const struct stage_jobs *jobs,
-		const struct stage_inputs *inputs, const struct args *a, struct err *e)
+/* What there is to show: one of them, or both sides. */
+struct found {
+	struct stages *stages;
+	struct stage_inputs inputs;
+};
+
+static void found_fini(struct found *f)
+{
+	stages_free(f->stages);
+}
+
+static int show(const struct args *a, const struct found *found, const struct stage_jobs *jobs,
+		const struct stage_diff_opts *diff, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get((enum colour_when)a->colour);
 	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
 					     screen.has_colour };
-	const struct stage_table_opts o = { *inputs, a->by, (enum stage_order)a->order,
+	const struct stage_table_opts o = { found->inputs, a->by, (enum stage_order)a->order,
 					    row_limit(a) };
 	CLEANUP(emit_fini) struct emit out;
 	int rc;
 
 	emit_begin(&out, &emit_opts, &text);
-	rc = jobs ? stage_jobs_table(&out, jobs, inputs, row_limit(a), e)
-		  : stage_table(&out, s, &o, e);
+	if (diff)
+		rc = stage_diff(&out, found[0].stages, found[1].stages, diff, e);
+	else if (jobs)
+		rc = stage_jobs_table(&out, jobs, &found->inputs, row_limit(a), e);
+	else
+		rc = stage_table(&out, found->stages, &o, e);
 	if (rc < 0)
 		return rc;
 	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
@@ -102,33 +119,55 @@ static int see_job(void *jobs, const struct stage_record *r)
 /* Rows are jobs instead of stages. */
 static int compare_jobs(const struct args *a, char **paths, size_t count, struct err *e)
 {
+	CLEANUP(found_fini) struct found found = { 0 };
 	struct stage_jobs *jobs = stage_jobs_new();
 	const struct stage_input_opts o = { .is_strict = a->is_strict,
 					    .see = see_job,
 					    .context = jobs };
-	struct stage_inputs inputs;
 	struct accounting accounting = { 0 };
-	struct stages *s = NULL;
-	int rc = jobs ? stage_inputs_read(paths, count, &o, &s, &inputs, e) : err_nomem(e);
+	int rc = jobs ? stage_inputs_read(paths, count, &o, &found.stages, &found.inputs, e)
+		      : err_nomem(e);
 
 	if (rc == 0)
 		rc = accounting_load(&accounting, a->sacct, jobs, e);
 	if (rc == 0)
-		rc = show(s, jobs, &inputs, a, e);
-	if (s)
-		stages_free(s);
+		rc = show(a, &found, jobs, NULL, e);
 	accounting_fini(&accounting);
 	stage_jobs_free(jobs);
+	return rc;
+}
+
+static int compare_two(const struct args *a, char **paths, struct err *e)
+{
+	const struct stage_input_opts o = { .by = a->by, .is_strict = a->is_strict };
+	struct found sides[2] = { { 0 } };
+	int rc = 0;
+
+	for (int i = 0; i < 2 && rc == 0; i++)
+		rc = stage_inputs_read(&paths[i], 1, &o, &sides[i].stages, &sides[i].inputs, e);
+	if (rc == 0) {
+		const struct stage_diff_opts diff = {
+			paths[0],
+			paths[1],
+			{ sides[0].inputs, sides[1].inputs },
+			a->by,
+			a->order == STAGE_BY_NAME,
+			row_limit(a),
+		};
+
+		rc = show(a, sides, NULL, &diff, e);
+	}
+	found_fini(&sides[0]);
+	found_fini(&sides[1]);
 	return rc;
 }
 
 static int reduce(const struct args *a, char **paths, size_t count, struct err *e)
 {
 	const struct stage_input_opts o = { .by = a->by, .is_strict = a->is_strict };
+	CLEANUP(found_fini) struct found found = { 0 };
 	bool is_saved = a->to || a->output;
-	struct stage_inputs inputs;
 	struct output output;
-	struct stages *s;
 	int rc = 0;
 
 	if (a->sacct)
@@ -138,19 +177,23 @@ static int reduce(const struct args *a, char **paths, size_t count, struct err *
 				   a->to && strcmp(a->to, "profile") == 0 ? "pprof" : a->to, NULL,
 				   &output, e);
 	if (rc == 0)
-		rc = stage_inputs_read(paths, count, &o, &s, &inputs, e);
+		rc = stage_inputs_read(paths, count, &o, &found.stages, &found.inputs, e);
 	if (rc < 0)
 		return rc;
-	rc = is_saved ? save(s, a, &output, e) : show(s, NULL, &inputs, a, e);
-	stages_free(s);
-	return rc;
+	return is_saved ? save(found.stages, a, &output, e) : show(a, &found, NULL, NULL, e);
 }
 
 /* What cannot be asked for together. */
-static int check_usage(const struct args *a, bool is_run, struct err *e)
+static int check_usage(const struct args *a, bool is_run, size_t count, struct err *e)
 {
 	if (a->sacct && (a->by || a->to || a->output))
 		return cmd_usage(e, "--sacct cannot be combined with --by, --to and -o");
+	if (a->is_diff && (is_run || a->sacct || a->to || a->output))
+		return cmd_usage(e, "--diff cannot be combined with run, --sacct, --to and -o");
+	if (a->is_diff && a->order != STAGE_BY_WALL && a->order != STAGE_BY_NAME)
+		return cmd_usage(e, "--diff is sorted by the change, or by name");
+	if (a->is_diff && count != 2)
+		return cmd_usage(e, "--diff: name two files, folders or patterns");
 	if (!is_run && (a->reports || a->level))
 		return cmd_usage(e, "--level and --reports go with run");
 	return 0;
@@ -159,13 +202,19 @@ static int check_usage(const struct args *a, bool is_run, struct err *e)
 /* The command's exit status is ours, unless its reports cannot be shown. */
 static int run_and_reduce(const struct args *a, char **argv, struct err *e)
 {
+	const struct stage_run_opts o = {
+		.argv = argv,
+		.level = stage_levels[a->level],
+		.folder = a->reports,
+		.owns_stdout = a->format != EMIT_TABLE || a->to || a->output,
+	};
 	struct stage_run r;
 	char *folder = r.folder;
 	int status, rc;
 
 	if (!argv[0])
 		return cmd_usage(e, "run: no command");
-	rc = stage_run(argv, stage_levels[a->level], a->reports, &r, e);
+	rc = stage_run(&o, &r, e);
 	if (rc < 0)
 		return rc;
 	status = r.status;
@@ -189,9 +238,11 @@ static int run(int argc, char **argv, struct err *e)
 	if (first == argc)
 		return cmd_usage(e, "no files, folders or patterns to read; '-' is standard input");
 	is_run = strcmp(argv[first], "run") == 0;
-	rc = check_usage(&args, is_run, e);
+	rc = check_usage(&args, is_run, (size_t)(argc - first), e);
 	if (rc < 0)
 		return rc;
+	if (args.is_diff)
+		return compare_two(&args, argv + first, e);
 	return is_run ? run_and_reduce(&args, argv + first + 1, e)
 		      : reduce(&args, argv + first, (size_t)(argc - first), e);
 }

@@ -119,8 +119,9 @@ static void leave_signals_to_command(void)
 		sigaction(passed[i], &pass, NULL);
 }
 
-static int run_command(char *const *argv, struct stage_run *r, struct err *e)
+static int run_command(const struct stage_run_opts *o, struct stage_run *r, struct err *e)
 {
+	struct launch_opts how = { .argv = o->argv, .owns_stdout = o->owns_stdout };
 	struct launch launch;
 	struct rusage usage;
 	struct rlimit files;
@@ -129,12 +130,14 @@ static int run_command(char *const *argv, struct stage_run *r, struct err *e)
 
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	getrlimit(RLIMIT_NOFILE, &files);
-	rc = launch_new(&launch, &(struct launch_opts){ argv, &mask, &files, false }, e);
+	how.mask = &mask;
+	how.files = &files;
+	rc = launch_new(&launch, &how, e);
 	if (rc < 0)
 		return rc;
 	child = launch.pid;
 	leave_signals_to_command();
-	rc = launch_start(&launch, argv[0], e);
+	rc = launch_start(&launch, o->argv[0], e);
 	while (rc == 0 && !launch_poll(&launch, &r->status, &usage)) {
 		struct pollfd ended = { .fd = launch.pid_fd, .events = POLLIN };
 
@@ -145,17 +148,16 @@ static int run_command(char *const *argv, struct stage_run *r, struct err *e)
 	return rc;
 }
 
-int stage_run(char *const *argv, const char *level, const char *folder, struct stage_run *ret,
-	      struct err *e)
+int stage_run(const struct stage_run_opts *o, struct stage_run *ret, struct err *e)
 {
 	int rc;
 
 	*ret = (struct stage_run){ 0 };
-	rc = make_folder(folder, ret, e);
+	rc = make_folder(o->folder, ret, e);
 	if (rc == 0)
-		rc = set_environment(level, ret->folder, e);
+		rc = set_environment(o->level, ret->folder, e);
 	if (rc == 0)
-		rc = run_command(argv, ret, e);
+		rc = run_command(o, ret, e);
 	if (rc < 0)
 		stage_run_fini(ret);
 	return rc;

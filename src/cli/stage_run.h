@@ -17,14 +17,20 @@ struct stage_run {
 	int status; /* of the command, 128+N for signal N */
 };
 
+struct stage_run_opts {
+	char *const *argv;  /* ends with NULL */
+	const char *level;  /* one of stage_levels */
+	const char *folder; /* for the reports, made when it is not there; NULL: a temporary one,
+			     * until stage_run_fini */
+	bool owns_stdout;   /* the command writes to standard error instead */
+};
+
 /*
- * Runs argv, which ends with NULL, with AUGER_STAGES=level, AUGER_STAGES_OUT in a folder, and the
- * heap counter preloaded where it is installed. folder: made when it is not there; NULL: a
- * temporary one, until stage_run_fini. Interrupts and the request to end are the command's.
- * A command that cannot be run is its errno.
+ * Runs the command with AUGER_STAGES, AUGER_STAGES_OUT in the folder, and the heap counter
+ * preloaded where it is installed. Interrupts and the request to end are the command's. One that
+ * cannot be run is its errno.
  */
-int stage_run(char *const *argv, const char *level, const char *folder, struct stage_run *ret,
-	      struct err *e) MUST_CHECK;
+int stage_run(const struct stage_run_opts *o, struct stage_run *ret, struct err *e) MUST_CHECK;
 void stage_run_fini(struct stage_run *r); /* removes a temporary folder; all zero is allowed */
 
 #endif

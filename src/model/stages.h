@@ -119,7 +119,7 @@ struct stages_totals {
 struct stages;
 
 struct stages *stages_new(void) MUST_CHECK; /* NULL: out of memory */
-void stages_free(struct stages *s);
+void stages_free(struct stages *s);         /* NULL is allowed */
 
 /* 0 or -ENOMEM, after which the sums are not to be used. */
 int stages_add(struct stages *s, const struct stage_record *r) MUST_CHECK;

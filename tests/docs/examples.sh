@@ -56,6 +56,8 @@ make_world() {
 	cp "$docs/../tests/fuzz/corpus/akaros/plain" trace
 	mkdir results
 	cp "$docs"/../tests/golden/stages/results/a.flows.jsonl results
+	cp results/a.flows.jsonl before.jsonl
+	cp results/a.flows.jsonl after.jsonl
 	for name in node1 node2; do
 		mkdir $name
 		cp v1.pb.gz $name/auger.pb.gz
