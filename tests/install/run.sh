@@ -43,12 +43,28 @@ has_one_version() {
 	[ "auger $(PKG_CONFIG_PATH=$package pkg-config --modversion auger)" = "$("$auger" --version)" ]
 }
 
+# The package for Python, as an installation that was moved finds it.
+has_package() {
+	one auger/_stages.abi3.so || return 1
+	folder=$(find "$root/tree" -name _stages.abi3.so)
+	library=$(find "$root/tree" -name libauger.so)
+	LD_LIBRARY_PATH=$(dirname "$library") PYTHONPATH=${folder%/auger/*} /usr/bin/python3 -B -c '
+import auger
+with auger.StageProfiler(out="") as prof, prof.stage("outer"), prof.stage("inner"):
+    pass
+labels = [row["stage"] for row in prof.report()["stages"]]
+assert labels == ["outer", "outer.inner"], labels'
+}
+
 check "meson install" meson install -C "$build" --no-rebuild --destdir "$root/tree"
 auger=$(find "$root/tree" -path '*/bin/auger')
 check "auger --version" "$auger" --version
 check "pkg-config knows the version" has_one_version
 check "bash completion" one bash-completion/completions/auger
 check "licence" one doc/auger/LICENSE
+if [ -e "$build/python" ]; then
+	check "python package" has_package
+fi
 if [ -e "$build/docs/auger.1" ]; then
 	check "a man page for each command" has_pages
 fi

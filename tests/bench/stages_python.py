@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Python stages: a `with` block against a bare pair of time.perf_counter() calls, and memory by our
+hooks against tracemalloc. CPU time, least of several rounds; each measurement in a process of its
+own, so that none warms or hooks the other's."""
+
+import json
+import subprocess
+import sys
+import time
+
+PAIRS, OBJECTS, ROUNDS = 100000, 20000, 9
+
+
+def least(run, count):
+    """Nanoseconds of CPU for one of count."""
+    best = None
+    for _ in range(ROUNDS):
+        start = time.process_time_ns()
+        run(count)
+        spent = time.process_time_ns() - start
+        best = spent if best is None or spent < best else best
+    return best / count
+
+
+def empty(count):
+    for _ in range(count):
+        pass
+
+
+def pair(count):
+    clock = time.perf_counter
+    for _ in range(count):
+        clock()
+        clock()
+
+
+def blocks(prof):
+    """Stages at depth four, as in the benchmark of the C library."""
+
+    def run(count):
+        with prof.stage("a"), prof.stage("b"), prof.stage("c"):
+            for _ in range(count):
+                with prof.stage("d"):
+                    pass
+
+    return run
+
+
+def wrapped(prof):
+    def nothing():
+        pass
+
+    call = prof.wrap("d", nothing)
+
+    def run(count):
+        for _ in range(count):
+            call()
+
+    return run
+
+
+def contextmanager(count):
+    """A stage as it is written in Python alone, without any measuring but of time."""
+    from contextlib import contextmanager as manager  # pylint: disable=import-outside-toplevel
+
+    rows = {}
+
+    @manager
+    def stage(name):
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            row = rows.setdefault(name, [0, 0.0])
+            row[0] += 1
+            row[1] += time.perf_counter() - start
+
+    for _ in range(count):
+        with stage("d"):
+            pass
+
+
+def profiler(**options):
+    from auger import StageProfiler  # pylint: disable=import-outside-toplevel
+
+    return StageProfiler(**options)
+
+
+def null():
+    from auger import NullProfiler  # pylint: disable=import-outside-toplevel
+
+    return NullProfiler()
+
+
+def workload(count):
+    """Much memory in small objects."""
+    text = json.dumps([{"id": i, "name": f"n{i}", "tags": [f"a{i % 17}", "b"], "v": i * 1.5}
+                       for i in range(count)])
+    rows = json.loads(text)
+    kinds = {row["name"]: [row["v"]] + row["tags"] for row in rows}
+    return len(json.dumps(kinds)) + len(text)
+
+
+def trace():
+    import tracemalloc  # pylint: disable=import-outside-toplevel
+
+    tracemalloc.start()
+
+
+MEASUREMENTS = {
+    "loop": lambda: least(empty, PAIRS),
+    "pair": lambda: least(pair, PAIRS),
+    "null": lambda: least(blocks(null()), PAIRS),
+    "off": lambda: least(blocks(profiler(level="off")), PAIRS),
+    "time": lambda: least(blocks(profiler(trace_python_memory=False, level="time")), PAIRS),
+    "memory": lambda: least(blocks(profiler(level="time")), PAIRS),
+    "full": lambda: least(blocks(profiler()), PAIRS),
+    "wrap": lambda: least(wrapped(profiler(level="time")), PAIRS),
+    "contextmanager": lambda: least(contextmanager, PAIRS),
+    "tracemalloc pair": lambda: least(
+        blocks(profiler(source="tracemalloc", level="time")), PAIRS // 10),
+    "work": lambda: least(workload, OBJECTS),
+    "work hooks": lambda: (profiler(level="time"), least(workload, OBJECTS))[1],
+    "work tracemalloc": lambda: (trace(), least(workload, OBJECTS))[1],
+}
+
+
+def measure(name):
+    # Twice, at different times: what else the machine does is not ours.
+    return min(float(subprocess.run([sys.executable, __file__, name], check=True,
+                                    stdout=subprocess.PIPE).stdout) for _ in range(2))
+
+
+def main():
+    got = {name: measure(name) for name in MEASUREMENTS}
+    loop = got["loop"]
+    bare = got["pair"] - loop
+    print(f"python {sys.version.split()[0]}; ns of CPU, without the loop's {loop:.0f}")
+    print(f"  {bare:8.0f}         time.perf_counter() twice")
+    for name, words in (("null", "with block, NullProfiler"),
+                        ("off", "with block, level off"),
+                        ("time", "with block, time"),
+                        ("memory", "with block, time and Python memory (target 150)"),
+                        ("full", "with block, level full: process CPU, RSS and peak, faults, I/O"),
+                        ("wrap", "wrapped call, time and Python memory"),
+                        ("contextmanager", "the same in Python, time alone"),
+                        ("tracemalloc pair", "with block, time and tracemalloc")):
+        print(f"  {got[name] - loop:8.0f}  {(got[name] - loop) / bare:5.2f}  {words}")
+    work = got["work"]
+    print(f"memory of Python objects, {work:.0f} ns of JSON work for a record of 5 objects:")
+    print(f"  {got['work hooks'] / work:8.2f}  times as long with our hooks (target 1.2)")
+    print(f"  {got['work tracemalloc'] / work:8.2f}  with tracemalloc")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(MEASUREMENTS[sys.argv[1]]())
+    else:
+        main()
