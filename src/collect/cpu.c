@@ -51,8 +51,9 @@ struct cpu {
 	struct launch launch;
 	struct watch watch;
 	struct widen widen;
-	struct rawfile *raw; /* NULL: none */
-	size_t alive;        /* of opts.pids that are watched */
+	struct rawfile *raw;             /* NULL: none */
+	int64_t start_ns, start_wall_ns; /* when sampling began; of clock_mono, clock_wall */
+	size_t alive;                    /* of opts.pids that are watched */
 	bool has_no_kernel;
 	int exec_error; /* errno of a failed exec; 0: none */
 };
@@ -482,6 +483,8 @@ static int start(struct cpu *c, struct err *e)
 
 	if (rc == 0 && c->launch.pid && tell_command(c) < 0)
 		rc = err_nomem(e);
+	c->start_ns = clock_mono_ns(); /* what ran is known: that takes its time */
+	c->start_wall_ns = clock_wall_ns();
 	if (rc == 0 && has_running) {
 		sampler_enable(c->sampler);
 		rc = tell_waiting(c, e);
@@ -568,17 +571,18 @@ static int hurry(void)
 
 int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 {
-	struct cpu_result r = { .start_ns = clock_wall_ns() };
-	int64_t start_ns = clock_mono_ns(), end_ns;
+	struct cpu_result r = { 0 };
+	int64_t end_ns;
 	struct rusage own;
 	int rc = start(c, e), nice_before;
 
 	if (rc < 0)
 		return rc;
 	nice_before = hurry();
-	rc = loop(c, c->opts.duration_ns ? start_ns + c->opts.duration_ns : 0, &r);
+	r.start_ns = c->start_wall_ns;
+	rc = loop(c, c->opts.duration_ns ? c->start_ns + c->opts.duration_ns : 0, &r);
 	end_ns = clock_mono_ns();
-	r.duration_ns = end_ns - start_ns;
+	r.duration_ns = end_ns - c->start_ns;
 	sampler_disable(c->sampler);
 	if (rc == 0)
 		rc = sampler_drain(c->sampler, c->ingest, true);
