@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api: begins and ends by their public names. */
+/* api: what is not the hot path of begins and ends; that is in nest.c. */
 #include "auger/stage.h"
 
 #include <string.h>
@@ -7,40 +7,6 @@
 #include "stage/names.h"
 #include "stage/nest.h"
 #include "stage/thread.h"
-
-static void count_lost(struct auger_profiler *p)
-{
-	__atomic_fetch_add(&p->lost, 1, __ATOMIC_RELAXED);
-}
-
-EXPORT auger_token auger_begin(struct auger_profiler *p, struct auger_name *name)
-{
-	struct shard *s = thread_shard(p);
-
-	if (LIKELY(s != NULL))
-		return nest_begin(&s->context, s, name, NULL);
-	count_lost(p);
-	return 0;
-}
-
-EXPORT auger_token auger_begin_scope(struct auger_profiler *p, struct auger_name *name,
-				     void *address)
-{
-	struct shard *s = thread_shard(p);
-
-	if (LIKELY(s != NULL))
-		return nest_begin(&s->context, s, name, address);
-	count_lost(p);
-	return 0;
-}
-
-EXPORT void auger_end(struct auger_profiler *p, auger_token token)
-{
-	struct shard *s = token ? thread_shard(p) : NULL;
-
-	if (LIKELY(s != NULL))
-		nest_end(&s->context, s, token);
-}
 
 static struct auger_name name_of(const char *text, size_t len)
 {
@@ -128,25 +94,6 @@ EXPORT void auger_context_free(struct auger_context *c)
 	c->spare = c->profiler->spare_tasks;
 	c->profiler->spare_tasks = c;
 	pthread_mutex_unlock(&c->profiler->lock);
-}
-
-EXPORT auger_token auger_context_begin(struct auger_context *c, struct auger_name *name)
-{
-	struct shard *s = c ? thread_shard(c->profiler) : NULL;
-
-	if (s)
-		return nest_begin(c, s, name, NULL);
-	if (c)
-		count_lost(c->profiler);
-	return 0;
-}
-
-EXPORT void auger_context_end(struct auger_context *c, auger_token token)
-{
-	struct shard *s = c ? thread_shard(c->profiler) : NULL;
-
-	if (s)
-		nest_end(c, s, token);
 }
 
 EXPORT auger_path auger_context_current(struct auger_context *c)

@@ -9,18 +9,23 @@
 #define STAGE_COSTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "stage/macros.h"
 
 enum cost {
 	/* always */
 	COST_WALL, /* ticks */
-	/* of calls that ran in one thread whose CPU is known; else 0 */
-	COST_THREAD_WALL,  /* ticks */
-	COST_THREAD_NS,    /* CPU of the thread: this many nanoseconds ... */
-	COST_THREAD_TICKS, /* ... and ticks */
+	/*
+	 * thread: what its CPU time is behind the wall clock, which stands still as long as the
+	 * thread runs. Ticks less nanoseconds.
+	 */
+	COST_APART, /* ticks of calls for which it is not known: they changed the thread */
+	COST_WAIT_TICKS,
+	COST_WAIT_NS,
 	/* heap: with libauger-count.so */
 	COST_HEAP,        /* bytes of the process */
-	COST_ALLOCS,      /* of the thread, like the next two */
-	COST_FREES,       /* blocks */
+	COST_ALLOCS,      /* of the thread, like the next */
 	COST_ALLOC_BYTES, /* of blocks made */
 	/* source: of the caller */
 	COST_SOURCE, /* bytes */
@@ -35,16 +40,68 @@ enum cost {
 	COST_COUNT,
 };
 
+#define COSTS_THREAD COST_APART
 #define COSTS_HEAP COST_HEAP
 #define COSTS_SOURCE COST_SOURCE
 #define COSTS_PROCESS COST_CPU_US
 
-/* Which groups are read. */
+/* Which groups are read, or are not all zero. */
 struct cost_groups {
 	bool thread; /* CPU of the thread */
 	bool heap;
 	bool source;
 	bool process;
 };
+
+/* A whole group at once: their lengths are known, so these loops become straight code. */
+static inline void costs_set_range(int64_t *to, const int64_t *from, int first, int end)
+{
+#pragma GCC unroll 8
+	for (int i = first; i < end; i++)
+		POKE(to[i], from[i]);
+}
+
+static inline void costs_add_range(int64_t *to, const int64_t *more, int first, int end)
+{
+#pragma GCC unroll 8
+	for (int i = first; i < end; i++)
+		POKE(to[i], to[i] + more[i]);
+}
+
+static inline void costs_subtract_range(int64_t *to, const int64_t *a, const int64_t *b, int first,
+					int end)
+{
+#pragma GCC unroll 8
+	for (int i = first; i < end; i++)
+		to[i] = a[i] - b[i];
+}
+
+/* For the groups that are read: to[i] = from[i]. */
+static inline void costs_set(const struct cost_groups *g, int64_t *to, const int64_t *from)
+{
+	costs_set_range(to, from, COST_WALL, COSTS_THREAD);
+	if (g->thread)
+		costs_set_range(to, from, COSTS_THREAD, COSTS_HEAP);
+	if (g->heap)
+		costs_set_range(to, from, COSTS_HEAP, COSTS_SOURCE);
+	if (g->source)
+		costs_set_range(to, from, COSTS_SOURCE, COSTS_PROCESS);
+	if (g->process)
+		costs_set_range(to, from, COSTS_PROCESS, COST_COUNT);
+}
+
+/* For the groups that are read: to[i] += more[i]. */
+static inline void costs_add(const struct cost_groups *g, int64_t *to, const int64_t *more)
+{
+	costs_add_range(to, more, COST_WALL, COSTS_THREAD);
+	if (g->thread)
+		costs_add_range(to, more, COSTS_THREAD, COSTS_HEAP);
+	if (g->heap)
+		costs_add_range(to, more, COSTS_HEAP, COSTS_SOURCE);
+	if (g->source)
+		costs_add_range(to, more, COSTS_SOURCE, COSTS_PROCESS);
+	if (g->process)
+		costs_add_range(to, more, COSTS_PROCESS, COST_COUNT);
+}
 
 #endif

@@ -146,14 +146,14 @@ int64_t meter_read_process(struct meter *m, int64_t *at, bool is_begin)
 	has_read |= read_io(m, now);
 	if (has_read && is_begin)
 		getrusage(RUSAGE_SELF, &u); /* what the reading took is no part of the stage */
-	at[COST_CPU_US] = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000) +
-			  u.ru_utime.tv_usec + u.ru_stime.tv_usec;
-	at[COST_MINOR_FAULTS] = u.ru_minflt;
-	at[COST_MAJOR_FAULTS] = u.ru_majflt;
-	at[COST_SWITCHES] = u.ru_nvcsw + u.ru_nivcsw;
-	at[COST_RSS_KB] = m->rss_kb;
-	at[COST_READ_BYTES] = m->read_bytes;
-	at[COST_WRITE_BYTES] = m->write_bytes;
+	POKE(at[COST_CPU_US], (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000) +
+				      u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	POKE(at[COST_MINOR_FAULTS], u.ru_minflt);
+	POKE(at[COST_MAJOR_FAULTS], u.ru_majflt);
+	POKE(at[COST_SWITCHES], u.ru_nvcsw + u.ru_nivcsw);
+	POKE(at[COST_RSS_KB], m->rss_kb);
+	POKE(at[COST_READ_BYTES], m->read_bytes);
+	POKE(at[COST_WRITE_BYTES], m->write_bytes);
 	errno = saved;
 	return u.ru_maxrss > m->rss_kb ? u.ru_maxrss : m->rss_kb;
 }
@@ -191,7 +191,7 @@ static void read_base(struct meter *m)
 	}
 }
 
-void meter_read_thread_slowly(struct meter *m, uint64_t *now, bool is_begin)
+void meter_read_thread_slowly(struct meter *m, int64_t *at, bool is_begin)
 {
 	if (m->page) {
 		read_base(m);
@@ -200,7 +200,7 @@ void meter_read_thread_slowly(struct meter *m, uint64_t *now, bool is_begin)
 		m->base_at = ticks();
 	}
 	if (is_begin)
-		*now = ticks();
+		POKE(at[COST_WALL], (int64_t)ticks());
 }
 
 /* The mapping keeps the event alive: no descriptor is left open. */

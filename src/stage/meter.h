@@ -59,19 +59,16 @@ void meter_stop(struct meter *m);
  */
 int64_t meter_read_process(struct meter *m, int64_t *at, bool is_begin);
 
-/*
- * Fills in the group of the thread, at the time of now (ticks). When its CPU time had to be read
- * by a system call, *now may be moved on if is_begin: what that took is no part of the stage.
- */
-void meter_read_thread_slowly(struct meter *m, uint64_t *now, bool is_begin);
+/* Fills in the group of the thread, at the time in at[COST_WALL]. When its CPU time had to be read
+ * by a system call at a begin, the time is moved on: what that took is no part of the stage. */
+void meter_read_thread_slowly(struct meter *m, int64_t *at, bool is_begin);
 
-static inline void meter_read_thread(struct meter *m, int64_t *at, uint64_t *now, bool is_begin)
+static inline void meter_read_thread(struct meter *m, int64_t *at, bool is_begin)
 {
 	if (UNLIKELY(!m->page || __atomic_load_n(&m->page->lock, __ATOMIC_ACQUIRE) != m->lock))
-		meter_read_thread_slowly(m, now, is_begin);
-	at[COST_THREAD_WALL] = (int64_t)*now;
-	at[COST_THREAD_NS] = m->base_ns;
-	at[COST_THREAD_TICKS] = (int64_t)(*now - m->base_at);
+		meter_read_thread_slowly(m, at, is_begin);
+	POKE(at[COST_WAIT_TICKS], (int64_t)m->base_at);
+	POKE(at[COST_WAIT_NS], m->base_ns);
 }
 
 /* Makes the most RSS that the process ever had what it has now. 0 or a negative errno. Source:

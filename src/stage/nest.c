@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "stage/boundary.h"
 #include "stage/names.h"
+#include "stage/thread.h"
 #include "stage/ticks.h"
 
 #define SERIAL_BITS 40
@@ -42,113 +44,10 @@ static void leave(struct auger_context *c)
 	POKE(c->change, c->change + 1);
 }
 
-/* What this thread did since its last boundary becomes part of the windows that are open now. */
-static void read_heap(const struct auger_profiler *p, const struct shard *s, struct boundary *b)
-{
-	struct heap_thread *t = s->heap;
-
-	if (t->live != t->flushed || t->peak != t->flushed)
-		p->heap->flush(t);
-	b->at[COST_HEAP] = __atomic_load_n(&p->heap->process->live, __ATOMIC_RELAXED);
-	b->heap_moment = peaks_now(&p->heap->process->peaks);
-	b->at[COST_ALLOCS] = (int64_t)t->allocs;
-	b->at[COST_FREES] = (int64_t)t->frees;
-	b->at[COST_ALLOC_BYTES] = (int64_t)t->bytes_made;
-}
-
-static void read_source(struct auger_profiler *p, struct boundary *b)
-{
-	int64_t live, peak;
-
-	b->has_source = p->source.read(p->source.self, &live, &peak) == 0;
-	if (!b->has_source)
-		return;
-	if (peak > PEEK(p->source_live))
-		peaks_add(&p->source_peaks, peak);
-	POKE(p->source_live, live);
-	b->at[COST_SOURCE] = live;
-	b->source_moment = peaks_now(&p->source_peaks);
-}
-
-static void read_process(struct auger_profiler *p, struct meter *m, bool is_begin,
-			 struct boundary *b)
-{
-	b->rss_hwm = meter_read_process(m, b->at, is_begin);
-	if (!p->resets_rss)
-		return;
-	peaks_lock(&p->rss_peaks);
-	peaks_put(&p->rss_peaks, b->rss_hwm);
-	meter_reset_rss_hwm();
-	b->rss_moment = p->rss_peaks.now;
-	peaks_unlock(&p->rss_peaks);
-}
-
-/* The time last: what the readings take is no part of the stage. */
-static inline void read_begin(struct auger_profiler *p, struct shard *s, struct boundary *b)
-{
-	if (p->groups.process)
-		read_process(p, &s->meter, true, b);
-	if (p->groups.source)
-		read_source(p, b);
-	if (p->groups.heap)
-		read_heap(p, s, b);
-	b->ticks = ticks();
-	if (p->groups.thread)
-		meter_read_thread(&s->meter, b->at, &b->ticks, true);
-	b->at[COST_WALL] = (int64_t)b->ticks;
-}
-
-/* The time first. */
-static inline void read_end(struct auger_profiler *p, struct shard *s, bool asks_source,
-			    struct boundary *b)
-{
-	b->ticks = ticks();
-	b->at[COST_WALL] = (int64_t)b->ticks;
-	if (p->groups.thread)
-		meter_read_thread(&s->meter, b->at, &b->ticks, false);
-	if (p->groups.heap)
-		read_heap(p, s, b);
-	b->has_source = false;
-	if (p->groups.source && asks_source)
-		read_source(p, b);
-	if (p->groups.process)
-		read_process(p, &s->meter, false, b);
-}
-
-static void poke_costs(const struct cost_groups *g, int64_t *to, const int64_t *from)
-{
-	POKE(to[COST_WALL], from[COST_WALL]);
-	for (int i = COST_THREAD_WALL; g->thread && i < COSTS_HEAP; i++)
-		POKE(to[i], from[i]);
-	for (int i = COSTS_HEAP; g->heap && i < COSTS_SOURCE; i++)
-		POKE(to[i], from[i]);
-	if (g->source)
-		POKE(to[COST_SOURCE], from[COST_SOURCE]);
-	for (int i = COSTS_PROCESS; g->process && i < COST_COUNT; i++)
-		POKE(to[i], from[i]);
-}
-
-static void clear_costs(const struct cost_groups *g, int64_t *costs)
-{
-	static const int64_t zero[COST_COUNT];
-
-	poke_costs(g, costs, zero);
-}
-
-static void add_costs(const struct cost_groups *g, int64_t *to, const int64_t *more)
-{
-	int64_t sum[COST_COUNT];
-
-	for (int i = 0; i < COST_COUNT; i++)
-		sum[i] = to[i] + more[i];
-	poke_costs(g, to, sum);
-}
-
 static void poke_boundary(const struct cost_groups *g, struct boundary *to,
 			  const struct boundary *from)
 {
-	POKE(to->ticks, from->ticks);
-	poke_costs(g, to->at, from->at);
+	costs_set(g, to->at, from->at);
 	if (g->heap)
 		POKE(to->heap_moment, from->heap_moment);
 	if (g->source) {
@@ -168,9 +67,8 @@ static void begin_anew(struct auger_profiler *p, struct frame *f)
 	poke_boundary(&p->groups, &f->begin, &p->reset);
 	POKE(f->epoch, p->epoch);
 	pthread_mutex_unlock(&p->lock);
-	POKE(f->is_cut, true);
+	POKE(f->flags, (f->flags | FRAME_CUT) & ~(uint32_t)FRAME_INNER);
 	POKE(f->rss_seen, f->begin.at[COST_RSS_KB]);
-	clear_costs(&p->groups, f->inner);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -178,61 +76,94 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static struct extreme peak_of(const struct peaks *peaks, uint64_t moment, int64_t a, int64_t b)
+{
+	struct peaks *shared = (struct peaks *)(uintptr_t)peaks; /* for its lock */
+
+	return (struct extreme){ peaks_since(shared, moment, larger(a, b)), true, true };
+}
+
 static struct extreme rss_peak(const struct auger_profiler *p, const struct frame *f,
 			       const struct boundary *b)
 {
 	int64_t seen = larger(f->rss_seen, b->at[COST_RSS_KB]);
-	struct auger_profiler *shared = (struct auger_profiler *)(uintptr_t)p;
 
 	if (p->resets_rss)
-		return (struct extreme){ peaks_since(&shared->rss_peaks, f->begin.rss_moment, seen),
-					 true, true };
+		return peak_of(&p->rss_peaks, f->begin.rss_moment, seen, seen);
 	if (b->rss_hwm > f->begin.rss_hwm)
 		return (struct extreme){ b->rss_hwm, true, true };
 	return (struct extreme){ seen, true, false };
 }
 
-/* s: the shard that b was read in; NULL: it has nothing that only a thread knows. */
-static void make_call(const struct auger_profiler *p, const struct frame *f,
-		      const struct boundary *b, const struct shard *s, struct call *ret)
+/* The usual call made and freed nothing. */
+static inline void make_heap(const struct auger_profiler *p, const struct frame *f,
+			     const struct boundary *b, bool same_thread, struct call *ret)
 {
-	const struct cost_groups *g = &p->groups;
-	bool same_thread = s && f->shard == s && !f->is_cut;
+	const int64_t *begin = f->begin.at;
+
+	ret->heap_peak = peak_of(&p->heap->process->peaks, f->begin.heap_moment, begin[COST_HEAP],
+				 b->at[COST_HEAP]);
+	ret->groups.heap = !same_thread || begin[COST_HEAP] != b->at[COST_HEAP] ||
+			   begin[COST_ALLOCS] != b->at[COST_ALLOCS];
+	if (LIKELY(!ret->groups.heap))
+		return;
+	costs_subtract_range(ret->total, b->at, begin, COSTS_HEAP, COSTS_SOURCE);
+	if (!same_thread) {
+		ret->total[COST_ALLOCS] = 0;
+		ret->total[COST_ALLOC_BYTES] = 0;
+	}
+}
+
+/* The usual call did not wait. */
+static inline void make_thread(const struct frame *f, const struct boundary *b, bool same_thread,
+			       struct call *ret)
+{
 	int64_t *total = ret->total;
 
-	memset(total, 0, sizeof ret->total);
-	ret->heap_peak.is_known = false;
-	ret->source_peak.is_known = false;
-	ret->rss_peak.is_known = false;
-	ret->begin = f->begin.ticks;
-	ret->inner = f->inner;
+	ret->groups.thread = !same_thread || b->at[COST_WAIT_TICKS] != f->begin.at[COST_WAIT_TICKS];
+	if (LIKELY(!ret->groups.thread))
+		return;
+	total[COST_APART] = same_thread ? 0 : total[COST_WALL];
+	total[COST_WAIT_TICKS] =
+		same_thread ? b->at[COST_WAIT_TICKS] - f->begin.at[COST_WAIT_TICKS] : 0;
+	total[COST_WAIT_NS] = same_thread ? b->at[COST_WAIT_NS] - f->begin.at[COST_WAIT_NS] : 0;
+}
+
+static void make_source(const struct auger_profiler *p, const struct frame *f,
+			const struct boundary *b, struct call *ret)
+{
+	const struct boundary *begin = &f->begin;
+
+	ret->source_peak.is_known = begin->has_source && b->has_source;
+	ret->groups.source = ret->source_peak.is_known;
+	if (!ret->source_peak.is_known)
+		return;
+	ret->total[COST_SOURCE] = b->at[COST_SOURCE] - begin->at[COST_SOURCE];
+	ret->source_peak = peak_of(&p->source_peaks, begin->source_moment, begin->at[COST_SOURCE],
+				   b->at[COST_SOURCE]);
+}
+
+/* s: the shard that b was read in; NULL: it has nothing that only a thread knows. */
+static inline void make_call(const struct auger_profiler *p, const struct frame *f,
+			     const struct boundary *b, const struct shard *s, struct call *ret)
+{
+	bool same_thread = s && f->shard == s && !(f->flags & FRAME_CUT);
+	int64_t *total = ret->total;
+
+	ret->groups = p->groups;
+	ret->begin = (uint64_t)f->begin.at[COST_WALL];
+	ret->inner = f->flags & FRAME_INNER ? f->inner : NULL;
 	total[COST_WALL] = larger(0, b->at[COST_WALL] - f->begin.at[COST_WALL]);
-	for (int i = COST_THREAD_WALL; g->thread && same_thread && i < COSTS_HEAP; i++)
-		total[i] = b->at[i] - f->begin.at[i];
-	if (g->heap) {
-		struct peaks *peaks = &p->heap->process->peaks;
-		int64_t least = larger(f->begin.at[COST_HEAP], b->at[COST_HEAP]);
-
-		total[COST_HEAP] = b->at[COST_HEAP] - f->begin.at[COST_HEAP];
-		for (int i = COST_ALLOCS; same_thread && i < COSTS_SOURCE; i++)
-			total[i] = b->at[i] - f->begin.at[i];
-		ret->heap_peak = (struct extreme){ peaks_since(peaks, f->begin.heap_moment, least),
-						   true, true };
-	}
-	if (g->source && f->begin.has_source && b->has_source) {
-		struct peaks *peaks = &((struct auger_profiler *)(uintptr_t)p)->source_peaks;
-		int64_t least = larger(f->begin.at[COST_SOURCE], b->at[COST_SOURCE]);
-
-		total[COST_SOURCE] = b->at[COST_SOURCE] - f->begin.at[COST_SOURCE];
-		ret->source_peak =
-			(struct extreme){ peaks_since(peaks, f->begin.source_moment, least), true,
-					  true };
-	}
-	if (g->process) {
-		for (int i = COSTS_PROCESS; i < COST_COUNT; i++)
-			total[i] = b->at[i] - f->begin.at[i];
+	if (ret->groups.thread)
+		make_thread(f, b, same_thread, ret);
+	if (ret->groups.source)
+		make_source(p, f, b, ret);
+	if (ret->groups.process) {
+		costs_subtract_range(total, b->at, f->begin.at, COSTS_PROCESS, COST_COUNT);
 		ret->rss_peak = rss_peak(p, f, b);
 	}
+	if (ret->groups.heap)
+		make_heap(p, f, b, same_thread, ret);
 }
 
 static void clear_rows(struct shard *s)
@@ -244,11 +175,18 @@ static void clear_rows(struct shard *s)
 	POKE(s->epoch, PEEK(s->profiler->epoch));
 }
 
-static void tell_parent(struct auger_profiler *p, struct frame *parent, const struct call *call)
+static const int64_t zero[COST_COUNT];
+
+static inline void tell_parent(struct auger_profiler *p, struct frame *parent,
+			       const struct call *call)
 {
 	if (UNLIKELY(parent->epoch != PEEK(p->epoch)))
 		begin_anew(p, parent);
-	add_costs(&p->groups, parent->inner, call->total);
+	if (!(parent->flags & FRAME_INNER)) {
+		POKE(parent->flags, parent->flags | FRAME_INNER);
+		costs_set(&p->groups, parent->inner, zero);
+	}
+	costs_add(&call->groups, parent->inner, call->total);
 	if (p->groups.process && call->rss_peak.value > parent->rss_seen)
 		POKE(parent->rss_seen, call->rss_peak.value);
 }
@@ -266,7 +204,7 @@ static inline void pop(struct auger_context *c, struct shard *s, const struct bo
 		begin_anew(p, f);
 	if (UNLIKELY(s->epoch != PEEK(p->epoch)))
 		clear_rows(s);
-	if (LIKELY(!f->is_inherited)) {
+	if (LIKELY(!(f->flags & FRAME_INHERITED))) {
 		make_call(p, f, b, s, &call);
 		row = s->rows[f->path];
 		if (UNLIKELY(!row))
@@ -328,13 +266,13 @@ static __attribute__((noinline)) void end_other(struct auger_context *c, struct 
 		count(&c->profiler->stray_ends, 1);
 }
 
-void nest_end(struct auger_context *c, struct shard *s, auger_token token)
+static inline void end(struct auger_context *c, struct shard *s, auger_token token)
 {
 	struct boundary b;
 
 	if (!token || !enter(c))
 		return;
-	read_end(c->profiler, s, true, &b);
+	boundary_read_end(c->profiler, s, true, &b);
 	if (LIKELY(c->top && c->top->token == token && !c->deep))
 		pop(c, s, &b, false);
 	else
@@ -349,7 +287,7 @@ void nest_end_name(struct auger_context *c, struct shard *s, uint32_t name)
 
 	if (!enter(c))
 		return;
-	read_end(c->profiler, s, true, &b);
+	boundary_read_end(c->profiler, s, true, &b);
 	f = c->top;
 	while (f && f->name != name)
 		f = f->below;
@@ -371,7 +309,7 @@ void nest_end_all(struct auger_context *c, struct shard *s)
 		return;
 	while (last->below)
 		last = last->below;
-	read_end(c->profiler, s, false, &b);
+	boundary_read_end(c->profiler, s, false, &b);
 	pop_to(c, s, last, &b, true);
 	leave(c);
 }
@@ -387,7 +325,7 @@ static __attribute__((noinline)) void end_passed(struct auger_context *c, struct
 		if (f->address && f->address < address)
 			passed = f;
 	}
-	read_end(c->profiler, s, true, &b);
+	boundary_read_end(c->profiler, s, true, &b);
 	if (passed)
 		pop_to(c, s, passed, &b, true);
 }
@@ -413,12 +351,11 @@ static __attribute__((noinline)) uint32_t look_up(struct auger_profiler *p, stru
 	return id;
 }
 
-auger_token nest_begin(struct auger_context *c, struct shard *s, struct auger_name *name,
-		       void *address)
+static inline auger_token begin(struct auger_context *c, struct shard *s, struct auger_name *name,
+				void *address)
 {
 	struct auger_profiler *p = c->profiler;
 	uint32_t id = PEEK(name->id);
-	struct boundary b;
 	struct frame *f;
 	uint32_t path = 0;
 	auger_token token;
@@ -446,12 +383,10 @@ auger_token nest_begin(struct auger_context *c, struct shard *s, struct auger_na
 	f->address = address;
 	POKE(f->path, path);
 	POKE(f->epoch, PEEK(p->epoch));
-	POKE(f->is_inherited, false);
-	POKE(f->is_cut, false);
-	clear_costs(&p->groups, f->inner);
-	read_begin(p, s, &b);
-	poke_boundary(&p->groups, &f->begin, &b);
-	POKE(f->rss_seen, p->groups.process ? b.at[COST_RSS_KB] : 0);
+	POKE(f->flags, 0);
+	boundary_read_begin(p, s, &f->begin);
+	if (p->groups.process)
+		POKE(f->rss_seen, f->begin.at[COST_RSS_KB]);
 	POKE(c->top, f);
 	POKE(c->depth, c->depth + 1);
 	leave(c);
@@ -464,13 +399,12 @@ void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary 
 
 	memset(ret, 0, sizeof *ret);
 	if (own) {
-		read_end(p, own, false, ret);
+		boundary_read_end(p, own, false, ret);
 		return;
 	}
-	ret->ticks = ticks();
-	ret->at[COST_WALL] = (int64_t)ret->ticks;
+	ret->at[COST_WALL] = (int64_t)ticks();
 	if (p->groups.process)
-		read_process(p, &once, false, ret);
+		boundary_read_process(p, &once, false, ret);
 	if (p->groups.heap) {
 		ret->at[COST_HEAP] = __atomic_load_n(&p->heap->process->live, __ATOMIC_RELAXED);
 		ret->heap_moment = peaks_now(&p->heap->process->peaks);
@@ -478,14 +412,66 @@ void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary 
 	ret->source_moment = peaks_now(&p->source_peaks);
 }
 
-void nest_call_so_far(const struct auger_profiler *p, struct frame *f, const struct boundary *now,
-		      const struct shard *own, struct call *ret)
+void nest_cut_copy(const struct auger_profiler *p, struct frame *f)
 {
-	if (f->epoch != p->epoch) {
-		f->begin = p->reset;
-		f->is_cut = true;
-		f->rss_seen = f->begin.at[COST_RSS_KB];
-		memset(f->inner, 0, sizeof f->inner);
-	}
+	if (f->epoch == p->epoch)
+		return;
+	f->epoch = p->epoch;
+	f->begin = p->reset;
+	f->flags = (f->flags | FRAME_CUT) & ~(uint32_t)FRAME_INNER;
+	f->rss_seen = f->begin.at[COST_RSS_KB];
+}
+
+void nest_call_so_far(const struct auger_profiler *p, const struct frame *f,
+		      const struct boundary *now, const struct shard *own, struct call *ret)
+{
 	make_call(p, f, now, own, ret);
+}
+
+EXPORT auger_token auger_begin(struct auger_profiler *p, struct auger_name *name)
+{
+	struct shard *s = thread_shard(p);
+
+	if (LIKELY(s != NULL))
+		return begin(&s->context, s, name, NULL);
+	count(&p->lost, 1);
+	return 0;
+}
+
+EXPORT auger_token auger_begin_scope(struct auger_profiler *p, struct auger_name *name,
+				     void *address)
+{
+	struct shard *s = thread_shard(p);
+
+	if (LIKELY(s != NULL))
+		return begin(&s->context, s, name, address);
+	count(&p->lost, 1);
+	return 0;
+}
+
+EXPORT void auger_end(struct auger_profiler *p, auger_token token)
+{
+	struct shard *s = thread_shard(p);
+
+	if (LIKELY(s != NULL))
+		end(&s->context, s, token);
+}
+
+EXPORT auger_token auger_context_begin(struct auger_context *c, struct auger_name *name)
+{
+	struct shard *s = c ? thread_shard(c->profiler) : NULL;
+
+	if (LIKELY(s != NULL))
+		return begin(c, s, name, NULL);
+	if (c)
+		count(&c->profiler->lost, 1);
+	return 0;
+}
+
+EXPORT void auger_context_end(struct auger_context *c, auger_token token)
+{
+	struct shard *s = c ? thread_shard(c->profiler) : NULL;
+
+	if (LIKELY(s != NULL))
+		end(c, s, token);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nest: begins and ends in one context, and the readings at both. This is the hot path.
+ * nest: begins and ends in one context: the hot path, which is also why the public begins and ends
+ * are here.
  *
  * A token is the context's id and a serial number, so the end of another thread's stage, a second
  * end, and ends in the wrong order are told apart. Peaks: see wire/peaks.h; what happened before
@@ -10,11 +11,6 @@
 #define STAGE_NEST_H
 
 #include "stage/profiler.h"
-
-/* address: as struct frame has it. 0: not measured. */
-auger_token nest_begin(struct auger_context *c, struct shard *s, struct auger_name *name,
-		       void *address);
-void nest_end(struct auger_context *c, struct shard *s, auger_token token);
 
 /* The innermost open stage with this name. */
 void nest_end_name(struct auger_context *c, struct shard *s, uint32_t name);
@@ -28,8 +24,11 @@ void nest_end_all(struct auger_context *c, struct shard *s);
  */
 void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary *ret);
 
+/* Makes a copy of a frame that was open at the last reset begin there. The lock is held. */
+void nest_cut_copy(const struct auger_profiler *p, struct frame *f);
+
 /* What an open stage (a copy of its frame) cost so far. own: the shard that now was read for. */
-void nest_call_so_far(const struct auger_profiler *p, struct frame *f, const struct boundary *now,
-		      const struct shard *own, struct call *ret);
+void nest_call_so_far(const struct auger_profiler *p, const struct frame *f,
+		      const struct boundary *now, const struct shard *own, struct call *ret);
 
 #endif

@@ -37,11 +37,16 @@ struct shard;
 
 /* All that is read at a begin, an end, or for a report; groups that are not read are not set. */
 struct boundary {
-	uint64_t ticks;
 	int64_t at[COST_COUNT];                          /* running totals */
 	uint64_t heap_moment, source_moment, rss_moment; /* of the peaks */
 	int64_t rss_hwm;                                 /* KiB, the most the process ever had */
 	bool has_source;                                 /* the source was known */
+};
+
+enum {
+	FRAME_INHERITED = 1, /* over a fork(): not counted */
+	FRAME_CUT = 2,       /* by a reset: what only its thread knows is not known */
+	FRAME_INNER = 4,     /* inner is set; otherwise it is all zero */
 };
 
 /* An open stage. In a list of spare ones when it is not open. */
@@ -52,9 +57,8 @@ struct frame {
 	auger_token token;
 	uint32_t path;
 	uint32_t name;
-	uint32_t epoch;    /* of the profiler when the totals below were begun */
-	bool is_inherited; /* over a fork(): not counted */
-	bool is_cut;       /* by a reset: what only its thread knows is not known */
+	uint32_t epoch; /* of the profiler when the totals below were begun */
+	uint32_t flags; /* FRAME_... */
 	struct boundary begin;
 	int64_t inner[COST_COUNT]; /* of the stages inside that have ended */
 	int64_t rss_seen;          /* KiB: the most that it was known to have during the call */

@@ -83,11 +83,6 @@ static void put_known(struct text *out, const char *key, const char *value)
 	text_put_str(out, value);
 }
 
-static int64_t thread_cpu_ns(const struct report *r, const int64_t *total)
-{
-	return total[COST_THREAD_NS] + snapshot_ns(r->s, total[COST_THREAD_TICKS]);
-}
-
 /* The columns of the document, in its order and with its names. */
 static void put_first_columns(const struct report *r, const struct row *row)
 {
@@ -114,9 +109,9 @@ static void put_percentile(const struct report *r, const struct row *row, const 
 
 static void put_times(const struct report *r, const struct row *row)
 {
-	bool has_thread = r->p->groups.thread && row->total[COST_THREAD_WALL] > 0;
-	int64_t cpu_ns = thread_cpu_ns(r, row->total);
-	int64_t wait_ns = snapshot_ns(r->s, row->total[COST_THREAD_WALL]) - cpu_ns;
+	bool has_thread = r->p->groups.thread && row->total[COST_APART] < row->total[COST_WALL];
+	int64_t wait_ns = snapshot_wait_ns(r->s, row->total);
+	int64_t cpu_ns = snapshot_cpu_ns(r->s, row->total);
 
 	put_s_if(r->out, "self_wall_s", true,
 		 snapshot_ns(r->s, row->total[COST_WALL] - row->inner[COST_WALL]));
@@ -149,7 +144,6 @@ static void put_memory(const struct report *r, const struct row *row)
 		  row->heap_peak.value);
 	put_int_if(r->out, "allocs", heap, row->total[COST_ALLOCS]);
 	put_kb_if(r->out, "alloc_kb", heap, row->total[COST_ALLOC_BYTES]);
-	put_int_if(r->out, "frees", heap, row->total[COST_FREES]);
 	put_int_if(r->out, "rss_kb_peak", row->rss_peak.is_known, row->rss_peak.value);
 	put_key(r->out, "rss_kb_peak_exact");
 	if (row->rss_peak.is_known)

@@ -5,69 +5,9 @@
 
 #include "stage/macros.h"
 
-static unsigned bucket_of(uint64_t ticks)
-{
-	unsigned exponent, bucket;
-
-	if (ticks < 8)
-		return (unsigned)ticks;
-	exponent = 63 - (unsigned)__builtin_clzll(ticks);
-	bucket = (exponent - 2) << 3 | (unsigned)(ticks >> (exponent - 3) & 7);
-	return bucket < SPREAD_LEN ? bucket : SPREAD_LEN - 1;
-}
-
 static uint64_t bucket_start(unsigned bucket)
 {
 	return bucket < 8 ? bucket : (uint64_t)(8 | (bucket & 7)) << ((bucket >> 3) - 1);
-}
-
-void extreme_raise(struct extreme *to, struct extreme by)
-{
-	if (!by.is_known)
-		return;
-	if (!to->is_known || by.value > to->value) {
-		POKE(to->value, by.value);
-		POKE(to->is_exact, by.is_exact);
-		POKE(to->is_known, true);
-	} else if (by.value == to->value && by.is_exact) {
-		POKE(to->is_exact, true);
-	}
-}
-
-static void add_costs(struct row *row, const struct call *call, int from, int to)
-{
-	for (int i = from; i < to; i++) {
-		POKE(row->total[i], row->total[i] + call->total[i]);
-		POKE(row->inner[i], row->inner[i] + call->inner[i]);
-	}
-}
-
-void row_add_call(struct row *row, const struct call *call, const struct cost_groups *groups)
-{
-	uint64_t wall = (uint64_t)call->total[COST_WALL];
-	uint64_t *bucket = &row->spread[bucket_of(wall)];
-
-	if (!row->calls || call->begin < row->first)
-		POKE(row->first, call->begin);
-	if (!row->calls || wall < row->wall_min)
-		POKE(row->wall_min, wall);
-	if (wall > row->wall_max)
-		POKE(row->wall_max, wall);
-	POKE(row->calls, row->calls + 1);
-	POKE(*bucket, *bucket + 1);
-	add_costs(row, call, 0, groups->thread ? COSTS_HEAP : COST_THREAD_WALL);
-	if (groups->heap) {
-		add_costs(row, call, COSTS_HEAP, COSTS_SOURCE);
-		extreme_raise(&row->heap_peak, call->heap_peak);
-	}
-	if (groups->source) {
-		add_costs(row, call, COSTS_SOURCE, COSTS_PROCESS);
-		extreme_raise(&row->source_peak, call->source_peak);
-	}
-	if (groups->process) {
-		add_costs(row, call, COSTS_PROCESS, COST_COUNT);
-		extreme_raise(&row->rss_peak, call->rss_peak);
-	}
 }
 
 typedef uint64_t __attribute__((may_alias)) word;

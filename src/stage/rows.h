@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "stage/costs.h"
+#include "stage/macros.h"
 
 /* Times are counted in buckets of eight to the power of two: right to an eighth. */
 #define SPREAD_LEN 368
@@ -40,12 +41,12 @@ struct row {
 /* One call that ended. */
 struct call {
 	uint64_t begin;            /* ticks */
-	int64_t total[COST_COUNT]; /* 0 where it is not measured */
-	const int64_t *inner;      /* [COST_COUNT] */
+	struct cost_groups groups; /* that are not all zero */
+	int64_t total[COST_COUNT]; /* of these groups */
+	const int64_t *inner;      /* [COST_COUNT]; NULL: nothing inside */
 	struct extreme heap_peak, source_peak, rss_peak;
 };
 
-void row_add_call(struct row *row, const struct call *call, const struct cost_groups *groups);
 void row_clear(struct row *row);
 
 /* Copies fields that a thread may be writing to. */
@@ -57,6 +58,53 @@ void row_add(struct row *to, const struct row *from);
 /* The time that this share (0..1) of the calls was not longer than, in ticks. calls > 0. */
 uint64_t row_percentile(const struct row *row, double share);
 
-void extreme_raise(struct extreme *to, struct extreme by);
+static inline unsigned row_bucket(uint64_t ticks)
+{
+	unsigned exponent, bucket;
+
+	if (ticks < 8)
+		return (unsigned)ticks;
+	exponent = 63 - (unsigned)__builtin_clzll(ticks);
+	bucket = (exponent - 2) << 3 | (unsigned)(ticks >> (exponent - 3) & 7);
+	return bucket < SPREAD_LEN ? bucket : SPREAD_LEN - 1;
+}
+
+static inline void extreme_raise(struct extreme *to, struct extreme by)
+{
+	if (!by.is_known)
+		return;
+	if (!to->is_known || by.value > to->value) {
+		POKE(to->value, by.value);
+		POKE(to->is_exact, by.is_exact);
+		POKE(to->is_known, true);
+	} else if (by.value == to->value && by.is_exact) {
+		POKE(to->is_exact, true);
+	}
+}
+
+static inline void row_add_call(struct row *row, const struct call *call,
+				const struct cost_groups *groups)
+{
+	uint64_t wall = (uint64_t)call->total[COST_WALL];
+	uint64_t *bucket = &row->spread[row_bucket(wall)];
+
+	if (!row->calls || call->begin < row->first)
+		POKE(row->first, call->begin);
+	if (!row->calls || wall < row->wall_min)
+		POKE(row->wall_min, wall);
+	if (wall > row->wall_max)
+		POKE(row->wall_max, wall);
+	POKE(row->calls, row->calls + 1);
+	POKE(*bucket, *bucket + 1);
+	costs_add(&call->groups, row->total, call->total);
+	if (call->inner)
+		costs_add(groups, row->inner, call->inner);
+	if (groups->heap)
+		extreme_raise(&row->heap_peak, call->heap_peak);
+	if (groups->source)
+		extreme_raise(&row->source_peak, call->source_peak);
+	if (groups->process)
+		extreme_raise(&row->rss_peak, call->rss_peak);
+}
 
 #endif

@@ -60,17 +60,31 @@ static uint32_t copy_frames(struct reader *r, const struct auger_context *c)
 	return 0;
 }
 
+static void tell_outer(const struct reader *r, struct frame *outer, const struct call *call)
+{
+	const struct cost_groups *g = &r->p->groups;
+
+	if (!(outer->flags & FRAME_INNER))
+		memset(outer->inner, 0, sizeof outer->inner);
+	outer->flags |= FRAME_INNER;
+	costs_add(&call->groups, outer->inner, call->total);
+	if (g->process && call->rss_peak.value > outer->rss_seen)
+		outer->rss_seen = call->rss_peak.value;
+}
+
 /* From the innermost: what it cost so far is a part of the one around it. */
 static int add_open(struct reader *r, const struct auger_context *c, struct row **rows)
 {
 	uint32_t count = copy_frames(r, c);
 	struct call call;
 
+	for (uint32_t i = 0; i < count; i++)
+		nest_cut_copy(r->p, &r->frames[i]);
 	for (uint32_t i = 0; i < count; i++) {
 		struct frame *f = &r->frames[i];
 		struct row *row;
 
-		if (f->is_inherited)
+		if (f->flags & FRAME_INHERITED)
 			continue;
 		nest_call_so_far(r->p, f, &r->now, r->own, &call);
 		row = row_of(r->s, rows, f->path);
@@ -80,10 +94,7 @@ static int add_open(struct reader *r, const struct auger_context *c, struct row 
 		row->open++;
 		if (i + 1 == count)
 			break;
-		for (int k = 0; k < COST_COUNT; k++)
-			r->frames[i + 1].inner[k] += call.total[k];
-		if (call.rss_peak.is_known && call.rss_peak.value > r->frames[i + 1].rss_seen)
-			r->frames[i + 1].rss_seen = call.rss_peak.value;
+		tell_outer(r, &r->frames[i + 1], &call);
 	}
 	return 0;
 }
@@ -293,4 +304,14 @@ uint32_t snapshot_sort(const struct snapshot *s, struct row *const *rows, uint32
 int64_t snapshot_ns(const struct snapshot *s, int64_t ticks)
 {
 	return (int64_t)((double)ticks * s->tick_ns);
+}
+
+int64_t snapshot_wait_ns(const struct snapshot *s, const int64_t *costs)
+{
+	return snapshot_ns(s, costs[COST_WAIT_TICKS]) - costs[COST_WAIT_NS];
+}
+
+int64_t snapshot_cpu_ns(const struct snapshot *s, const int64_t *costs)
+{
+	return snapshot_ns(s, costs[COST_WALL] - costs[COST_APART]) - snapshot_wait_ns(s, costs);
 }

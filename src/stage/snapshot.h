@@ -38,4 +38,8 @@ uint32_t snapshot_sort(const struct snapshot *s, struct row *const *rows, uint32
 /* Ticks as nanoseconds. */
 int64_t snapshot_ns(const struct snapshot *s, int64_t ticks);
 
+/* Of costs of calls: time that threads waited, and their CPU time, where both are known. */
+int64_t snapshot_wait_ns(const struct snapshot *s, const int64_t *costs);
+int64_t snapshot_cpu_ns(const struct snapshot *s, const int64_t *costs);
+
 #endif

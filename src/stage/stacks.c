@@ -123,7 +123,7 @@ static size_t values_of(const struct writer *w, const struct row *row, int64_t *
 	values[n++] = (int64_t)row->calls;
 	values[n++] = snapshot_ns(w->s, own[COST_WALL]);
 	if (g->thread)
-		values[n++] = own[COST_THREAD_NS] + snapshot_ns(w->s, own[COST_THREAD_TICKS]);
+		values[n++] = snapshot_cpu_ns(w->s, own);
 	if (g->heap) {
 		values[n++] = own[COST_ALLOC_BYTES];
 		values[n++] = own[COST_HEAP];

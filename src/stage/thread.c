@@ -199,7 +199,7 @@ static void fork_context(const struct auger_profiler *p, struct auger_context *c
 	c->change = 0;
 	if (is_ours && p->opts.fork == AUGER_FORK_KEEP) {
 		for (struct frame *f = c->top; f; f = f->below)
-			f->is_inherited = true;
+			f->flags |= FRAME_INHERITED;
 		return;
 	}
 	c->top = NULL;
