@@ -10,7 +10,7 @@
 
 static struct auger_name name_of(const char *text, size_t len)
 {
-	return (struct auger_name){ text, len, text ? names_intern(text, len) : 0 };
+	return (struct auger_name){ text, len, text ? names_intern(text, len, false) : 0 };
 }
 
 EXPORT auger_token auger_stage_begin_name(struct auger_profiler *p, const char *text, size_t len)
@@ -29,7 +29,8 @@ EXPORT void auger_stage_end_name(struct auger_profiler *p, const char *text, siz
 
 	if (s)
 		nest_end_name(&s->context, s,
-			      text ? names_intern(text, len) : names_intern("(null)", 6));
+			      text ? names_intern(text, len, false)
+				   : names_intern("(null)", 6, true));
 }
 
 EXPORT auger_path auger_stage_current(struct auger_profiler *p)

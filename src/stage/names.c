@@ -57,11 +57,11 @@ static int make_tables(void)
 	return 0;
 }
 
-static uint32_t add(const char *text, size_t len, size_t slot)
+static uint32_t add(const char *text, size_t len, size_t slot, bool is_kept)
 {
 	char *copy;
 
-	if (count == NAMES_MAX)
+	if (count >= (is_kept ? NAMES_MAX : NAMES_MAX - NAMES_KEPT))
 		return NAME_OTHER;
 	copy = arena_alloc(&arena, len + 1);
 	if (!copy)
@@ -72,7 +72,7 @@ static uint32_t add(const char *text, size_t len, size_t slot)
 	return count++;
 }
 
-uint32_t names_intern(const char *text, size_t len)
+uint32_t names_intern(const char *text, size_t len, bool is_kept)
 {
 	uint32_t id = 0;
 	size_t slot;
@@ -92,7 +92,7 @@ uint32_t names_intern(const char *text, size_t len)
 	} else {
 		id = find(text, len, &slot);
 		if (!id)
-			id = add(text, len, slot);
+			id = add(text, len, slot, is_kept);
 	}
 	pthread_mutex_unlock(&lock);
 	return id;

@@ -344,9 +344,9 @@ static __attribute__((noinline)) uint32_t look_up(struct auger_profiler *p, stru
 
 	if (!name->text) {
 		count(&p->bad_names, 1);
-		return names_intern(null, sizeof null - 1);
+		return names_intern(null, sizeof null - 1, true);
 	}
-	id = names_intern(name->text, name->len ? name->len : strlen(name->text));
+	id = names_intern(name->text, name->len ? name->len : strlen(name->text), true);
 	POKE(name->id, id);
 	return id;
 }
@@ -377,10 +377,10 @@ static inline auger_token begin(struct auger_context *c, struct shard *s, struct
 	s->spare = f->below;
 	token = make_token(c, ++c->serial);
 	POKE(f->below, c->top);
-	f->token = token;
-	f->name = id;
+	POKE(f->token, token);
+	POKE(f->name, id);
 	POKE(f->shard, s);
-	f->address = address;
+	POKE(f->address, address);
 	POKE(f->path, path);
 	POKE(f->epoch, PEEK(p->epoch));
 	POKE(f->flags, 0);

@@ -42,8 +42,6 @@ void row_copy(struct row *to, const struct row *from)
 	copy_extreme(&to->source_peak, &from->source_peak);
 	copy_extreme(&to->rss_peak, &from->rss_peak);
 	to->errors = PEEK(from->errors);
-	to->open = from->open;
-	to->threads = from->threads;
 	for (unsigned i = 0; i < SPREAD_LEN; i++)
 		to->spread[i] = PEEK(from->spread[i]);
 }

@@ -49,7 +49,7 @@ struct call {
 
 void row_clear(struct row *row);
 
-/* Copies fields that a thread may be writing to. */
+/* Copies fields that a thread may be writing to; those that are only in sums are not touched. */
 void row_copy(struct row *to, const struct row *from);
 
 /* Adds another thread's row. threads is not touched. */

@@ -9,7 +9,7 @@
 #include "stage/thread.h"
 #include "stage/ticks.h"
 
-#define TRIES 1000
+#define TRIES 100
 
 /* One that is read while its thread writes. */
 struct reader {
@@ -18,7 +18,6 @@ struct reader {
 	const struct shard *own; /* of the calling thread; may be NULL */
 	struct boundary now;     /* with what the calling thread knows */
 	struct frame *frames;    /* [max_depth]: copies, innermost first */
-	struct row copy;
 };
 
 static struct row *row_of(struct snapshot *s, struct row **rows, uint32_t path)
@@ -99,27 +98,24 @@ static int add_open(struct reader *r, const struct auger_context *c, struct row 
 	return 0;
 }
 
-static int add_rows(struct reader *r, const struct shard *shard, struct row **rows)
+/* The rows that have calls, each consistent in itself if its thread lets it. */
+static int copy_rows(struct reader *r, const struct shard *shard, struct row **rows)
 {
-	struct snapshot *s = r->s;
-
-	for (uint32_t i = 1; i <= s->path_count; i++) {
+	for (uint32_t i = 1; i <= r->s->path_count; i++) {
 		const struct row *from = PEEK(shard->rows[i]);
-		struct row *row;
 		uint32_t change;
 		int tries = 0;
 
 		if (!from || (!PEEK(from->calls) && !PEEK(from->errors)))
 			continue;
+		if (!row_of(r->s, rows, i))
+			return -ENOMEM;
 		do {
 			change = PEEK(shard->context.change);
-			row_copy(&r->copy, from);
+			row_copy(rows[i], from);
 		} while (((change & 1) || PEEK(shard->context.change) != change) &&
 			 ++tries < TRIES);
-		row = row_of(s, rows, i);
-		if (!row)
-			return -ENOMEM;
-		row_add(row, &r->copy);
+		rows[i]->open = 0;
 	}
 	return 0;
 }
@@ -129,7 +125,7 @@ static int sum_up(struct snapshot *s, struct row **rows)
 	for (uint32_t i = 1; i <= s->path_count; i++) {
 		struct row *sum;
 
-		if (!rows[i])
+		if (!rows[i] || (!rows[i]->calls && !rows[i]->errors))
 			continue;
 		sum = row_of(s, s->rows, i);
 		if (!sum)
@@ -140,18 +136,42 @@ static int sum_up(struct snapshot *s, struct row **rows)
 	return 0;
 }
 
+static void clear(const struct snapshot *s, struct row **rows)
+{
+	for (uint32_t i = 1; i <= s->path_count; i++) {
+		if (rows[i])
+			memset(rows[i], 0, sizeof *rows[i]);
+	}
+}
+
+/* All rows and the open stages at one moment, if the thread is that slow. One that begins and ends
+ * stages all the time is read row by row: later rows then have seen more. */
+static int copy_shard(struct reader *r, const struct shard *shard, struct row **rows)
+{
+	uint32_t change;
+	int tries = 0;
+
+	do {
+		int status = 0;
+
+		clear(r->s, rows);
+		change = PEEK(shard->context.change);
+		if (PEEK(shard->epoch) == r->p->epoch)
+			status = copy_rows(r, shard, rows);
+		if (status == 0)
+			status = add_open(r, &shard->context, rows);
+		if (status < 0)
+			return status;
+	} while (PEEK(shard->context.change) != change && ++tries < 10);
+	return 0;
+}
+
 /* Its rows by themselves, then into the sum. */
 static int add_shard(struct reader *r, struct shard *shard, struct row **rows)
 {
-	int status = 0;
+	int status = copy_shard(r, shard, rows);
 
-	if (PEEK(shard->epoch) == r->p->epoch)
-		status = add_rows(r, shard, rows);
-	if (status == 0)
-		status = add_open(r, &shard->context, rows);
-	if (status == 0)
-		status = sum_up(r->s, rows);
-	return status;
+	return status < 0 ? status : sum_up(r->s, rows);
 }
 
 static struct row **new_rows(struct snapshot *s)
@@ -162,18 +182,10 @@ static struct row **new_rows(struct snapshot *s)
 static bool is_empty(const struct snapshot *s, struct row *const *rows)
 {
 	for (uint32_t i = 1; i <= s->path_count; i++) {
-		if (rows[i])
+		if (rows[i] && (rows[i]->calls || rows[i]->errors))
 			return false;
 	}
 	return true;
-}
-
-static void clear(const struct snapshot *s, struct row **rows)
-{
-	for (uint32_t i = 1; i <= s->path_count; i++) {
-		if (rows[i])
-			memset(rows[i], 0, sizeof *rows[i]);
-	}
 }
 
 /* Without per_thread, one set of rows serves all threads in turn. */
@@ -187,8 +199,6 @@ static int add_shards(struct reader *r)
 
 		if (!rows || r->p->opts.per_thread)
 			rows = new_rows(s);
-		else
-			clear(s, rows);
 		if (!rows)
 			return -ENOMEM;
 		status = add_shard(r, shard, rows);
