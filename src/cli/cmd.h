@@ -30,6 +30,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 extern const struct cmd cmd_annotate;
 extern const struct cmd cmd_convert;
 extern const struct cmd cmd_diff;
+extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_flame;
 extern const struct cmd cmd_merge;
 extern const struct cmd cmd_record;

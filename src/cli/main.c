@@ -22,6 +22,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_convert,
 	&cmd_merge,
 	&cmd_stages,
+	&cmd_doctor,
 	NULL,
 };
 /* clang-format on */

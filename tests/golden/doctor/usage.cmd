@@ -1,0 +1,2 @@
+auger doctor now
+auger doctor -f xml

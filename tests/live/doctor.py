@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""doctor.py TOOL FOLDER [CASE...]: what auger doctor says, against what is then tried in another way."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+
+import live
+from live import Skip
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+          "--bounding-set=-all")
+
+
+def rows(bench, *prefix, env=None):
+    """The findings by check."""
+    done = subprocess.run([*prefix, bench.tool, "doctor", "-f", "json"], capture_output=True,
+                          text=True, timeout=60, check=True, env=env)
+    return {row["check"]: row for row in json.loads(done.stdout)["rows"]}
+
+
+def sysctl(name):
+    """A number of the kernel, None where it has none."""
+    try:
+        with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:
+            return int(file.read())
+    except OSError:
+        return None
+
+
+def states(bench):
+    """Each row has one of three states, and what does not work a remedy."""
+    for row in rows(bench).values():
+        bench.check(row["state"] in ("works", "partly", "fails"), row)
+        bench.check(row["found"] and row["serves"], row)
+        bench.check((row["state"] == "works") == (row["remedy"] is None), row)
+
+
+def formats(bench):
+    """CSV and JSON have the same rows, and the table has their remedies below."""
+    told = rows(bench)
+    text = bench.run(bench.tool, "doctor", "-f", "csv").stdout
+    table = bench.run(bench.tool, "doctor").stdout
+    for row in csv.DictReader(io.StringIO(text)):
+        want = told[row["check"]]
+        bench.equal(row, {key: value or "" for key, value in want.items()}, row["check"])
+        if want["remedy"]:
+            bench.check(f"# {row['check']}: {want['remedy']}\n" in table, table)
+
+
+def recording(bench):
+    """What works can be done."""
+    told = rows(bench)
+    for check, options in (("cpu sampling", []), ("whole machine", ["-a"]),
+                           ("tracepoints", ["-e", "sched:sched_switch"]),
+                           ("hardware counters", ["-e", "instructions"]),
+                           ("off-CPU stacks", ["--off-cpu"])):
+        done = subprocess.run(
+            [bench.tool, "record", *options, "-o", bench.path("try.pb.gz"), "--", "true"],
+            capture_output=True, text=True, timeout=60, check=False)
+        bench.equal(told[check]["state"] != "fails", done.returncode == 0,
+                    f"{check}: {done.stderr}")
+
+
+def unprivileged(bench):
+    """Another user is told the kernel's knobs."""
+    if os.geteuid() != 0:
+        raise Skip("only root becomes another user")
+    copy = bench.path("auger")
+    subprocess.run(["cp", bench.tool, copy], check=True)
+    done = subprocess.run([*NOBODY, copy, "doctor", "-f", "json"], capture_output=True, text=True,
+                          timeout=60, check=True)
+    told = {row["check"]: row for row in json.loads(done.stdout)["rows"]}
+    paranoid = sysctl("perf_event_paranoid")
+    bench.equal(told["whole machine"]["state"], "fails" if paranoid > 0 else "works", "machine")
+    if paranoid > 0:
+        bench.check("kernel.perf_event_paranoid=0" in told["whole machine"]["remedy"], told)
+    want = "works" if paranoid < 2 else "partly" if paranoid == 2 else "fails"
+    for check in ("cpu sampling", "off-CPU stacks"):
+        bench.equal(told[check]["state"], want, check)
+    if sysctl("unprivileged_bpf_disabled"):
+        bench.equal(told["BPF"]["state"], "fails", "BPF")
+    if sysctl("yama/ptrace_scope"):
+        bench.check("ptrace_scope" in told["ptrace"]["found"], told["ptrace"])
+    with open("/proc/mounts", encoding="utf-8") as file:
+        bench.check(" fuse.auger " not in file.read(), "a mount was left")
+
+
+def limits(bench):
+    """The limit of open files is the one that holds."""
+    told = rows(bench, "prlimit", "--nofile=512:512")["open files"]
+    bench.equal((told["state"], told["found"]), ("partly", "at most 512 may be open"), "512")
+
+
+def program(bench, name, words):
+    """A program of Slurm's on a PATH of its own."""
+    path = bench.path(name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\n{words}\n")
+    os.chmod(path, 0o755)
+
+
+def slurm(bench):
+    """Each answer that Slurm's programs may give."""
+    env = {**os.environ, "PATH": f"{bench.folder}:/usr/bin:/bin"}
+    env.pop("SLURM_JOB_ID", None)
+    up = "echo 'Slurmctld(primary) at node1 is UP'"
+    for ping, sacct, job, state, words in (
+            (up, "exit 0", "", "works", "this is no job"),
+            (up, "exit 0", "42", "works", "this is job 42"),
+            (up, "exit 1", "", "partly", "sacct has no accounting"),
+            (up, "sleep 60", "", "partly", "no answer in 5 s"),
+            ("echo 'Slurmctld(primary) at node1 is DOWN'; exit 1", "exit 0", "", "fails",
+             "no slurmctld answers")):
+        program(bench, "scontrol", ping)
+        program(bench, "sacct", sacct)
+        told = rows(bench, env={**env, "SLURM_JOB_ID": job} if job else env)["Slurm"]
+        bench.equal(told["state"], state, f"{ping}, {sacct}")
+        bench.check(words in told["found"], told)
+
+
+if __name__ == "__main__":
+    live.main([states, formats, recording, unprivileged, limits, slurm])
