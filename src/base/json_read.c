@@ -192,6 +192,41 @@ bool json_member(struct json *j, struct json_list *object, struct json_text *ret
 	return true;
 }
 
+/* memcmp without a call: words are short. */
+static bool is_same(const char *a, const char *b, size_t len)
+{
+	uint64_t x, y;
+
+	if (len < 8)
+		return memcmp(a, b, len) == 0;
+	for (size_t at = 0; at + 8 < len; at += 8) {
+		memcpy(&x, a + at, 8);
+		memcpy(&y, b + at, 8);
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a + len - 8, 8);
+	memcpy(&y, b + len - 8, 8);
+	return x == y;
+}
+
+bool json_expect(struct json *j, struct json_list *object, const char *word, size_t len)
+{
+	const char *at = j->at;
+
+	if (!object->close || j->wrong)
+		return false;
+	/* the end is a byte that is neither */
+	if (!object->is_first && *at++ != ',')
+		return false;
+	at += *at == ' ';
+	if (j->end - at < (ptrdiff_t)len || !is_same(at, word, len))
+		return false;
+	j->at = at + len;
+	object->is_first = false;
+	return true;
+}
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -443,6 +478,17 @@ void json_unescape(struct json_text text, struct buf *out)
 	}
 }
 
+#define MAX_POWER 19 /* of ten, in 64 bits */
+
+static uint64_t power_of_ten(int exponent)
+{
+	uint64_t power = 1;
+
+	while (exponent-- > 0)
+		power *= 10;
+	return power;
+}
+
 bool json_scale(struct json_number n, int scale, int64_t *ret)
 {
 	int exponent = n.exponent + scale;
@@ -450,11 +496,13 @@ bool json_scale(struct json_number n, int scale, int64_t *ret)
 
 	if (n.is_none)
 		return false;
-	for (; exponent > 0 && value; exponent--)
-		if (__builtin_mul_overflow(value, UINT64_C(10), &value))
-			return false;
-	for (; exponent < 0 && value; exponent++)
-		value /= 10;
+	if (exponent < -MAX_POWER)
+		value = 0;
+	else if (exponent < 0)
+		value /= power_of_ten(-exponent);
+	else if (value && (exponent > MAX_POWER ||
+			   __builtin_mul_overflow(value, power_of_ten(exponent), &value)))
+		return false;
 	if (value > INT64_MAX)
 		return false;
 	*ret = n.is_negative ? -(int64_t)value : (int64_t)value;

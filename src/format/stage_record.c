@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/stage_record.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@
 #include "base/rows.h"
 
 #define KEY_SLOTS 256 /* a power of two, several times the keys */
+#define KEY_BYTES 32  /* of the longest, with quotes, colon and NUL */
+#define ROW_KEYS 64   /* that are looked for in the order of the row before */
 
 /* What is said of a record besides its rows. */
 enum fact {
@@ -28,7 +32,6 @@ enum fact {
 	FACTS
 };
 
-/* In order of preference where several may tell the same. */
 static const struct {
 	const char *key;
 	enum fact fact;
@@ -65,12 +68,17 @@ static const struct {
 	{ "rss_kb_peak_max", STAGE_RSS_PEAK },
 };
 
-/* A member of a row: a metric by its name; STAGE_METRICS: the name of the stage. */
-struct row_key {
-	const char *text; /* NULL: free */
-	size_t len;
-	int metric;
-	int scale; /* times are in seconds: 9 */
+#define MEANS_STAGE STAGE_METRICS /* of a key in a row: its name */
+
+struct known_key {
+	char word[KEY_BYTES]; /* with quotes and colon, as json_expect() wants it */
+	size_t len;           /* of the key itself; 0: the slot is free */
+	int meaning;          /* in a row: enum stage_metric or MEANS_STAGE; else: enum fact */
+	int scale;            /* of a metric: times are in seconds, 9 */
+};
+
+struct known_keys {
+	struct known_key slots[KEY_SLOTS];
 };
 
 /* facts: [FACTS], as they are written. */
@@ -79,11 +87,11 @@ struct facts {
 };
 
 struct stage_reader {
-	const char *key;
-	struct row_key slots[KEY_SLOTS];
-	struct rows rows; /* struct stage_row */
-	struct buf
-		text; /* texts with their escapes replaced; as long as the line, so that it stays */
+	struct json_text key; /* of the group; ptr NULL: none */
+	struct known_keys of_rows, of_facts;
+	const struct known_key *order[ROW_KEYS]; /* of the row before; NULL: not known */
+	struct rows rows;                        /* struct stage_row */
+	struct buf text;    /* texts without their escapes; never grows while a line is read */
 	struct facts outer; /* of the record around the report */
 	struct facts inner; /* of the report */
 	bool has_report;
@@ -99,22 +107,30 @@ static size_t hash_key(const char *text, size_t len)
 	return h % KEY_SLOTS;
 }
 
-static void add_key(struct stage_reader *r, const char *text, int metric)
+static void add_key(struct known_keys *k, const char *text, int meaning, int scale)
 {
-	bool is_time = metric < STAGE_METRICS && stage_metrics[metric].unit[0] == 'n';
 	size_t len = strlen(text), at = hash_key(text, len);
 
-	while (r->slots[at].text)
+	assert(len + 4 <= KEY_BYTES);
+	while (k->slots[at].len)
 		at = (at + 1) % KEY_SLOTS;
-	r->slots[at] = (struct row_key){ text, len, metric, is_time ? 9 : 0 };
+	k->slots[at] = (struct known_key){ .len = len, .meaning = meaning, .scale = scale };
+	snprintf(k->slots[at].word, KEY_BYTES, "\"%s\":", text);
 }
 
-static const struct row_key *find_key(const struct stage_reader *r, const struct json_text *key)
+static void add_metric(struct stage_reader *r, const char *text, enum stage_metric metric)
 {
-	for (size_t at = hash_key(key->ptr, key->len); r->slots[at].text; at = (at + 1) % KEY_SLOTS)
-		if (r->slots[at].len == key->len &&
-		    memcmp(r->slots[at].text, key->ptr, key->len) == 0)
-			return &r->slots[at];
+	bool is_time = stage_metrics[metric].unit[0] == 'n';
+
+	add_key(&r->of_rows, text, (int)metric, is_time ? 9 : 0);
+}
+
+static const struct known_key *find_key(const struct known_keys *k, const struct json_text *key)
+{
+	for (size_t at = hash_key(key->ptr, key->len); k->slots[at].len; at = (at + 1) % KEY_SLOTS)
+		if (k->slots[at].len == key->len &&
+		    memcmp(k->slots[at].word + 1, key->ptr, key->len) == 0)
+			return &k->slots[at];
 	return NULL;
 }
 
@@ -124,12 +140,14 @@ struct stage_reader *stage_reader_new(const char *key)
 
 	if (!r)
 		return NULL;
-	r->key = key;
-	add_key(r, "stage", STAGE_METRICS);
+	r->key = (struct json_text){ .ptr = key, .len = key ? strlen(key) : 0 };
+	add_key(&r->of_rows, "stage", MEANS_STAGE, 0);
 	for (int i = 0; i < STAGE_METRICS; i++)
-		add_key(r, stage_metrics[i].key, i);
+		add_metric(r, stage_metrics[i].key, (enum stage_metric)i);
 	for (size_t i = 0; i < ARRAY_LEN(other_keys); i++)
-		add_key(r, other_keys[i].key, (int)other_keys[i].metric);
+		add_metric(r, other_keys[i].key, other_keys[i].metric);
+	for (size_t i = 0; i < ARRAY_LEN(fact_keys); i++)
+		add_key(&r->of_facts, fact_keys[i].key, (int)fact_keys[i].fact, 0);
 	return r;
 }
 
@@ -166,7 +184,7 @@ static struct str plain_text(struct stage_reader *r, struct json_text text)
 
 /* Rows. */
 
-static void read_metric(struct json *j, const struct row_key *key, struct stage_row *row)
+static void read_metric(struct json *j, const struct known_key *key, struct stage_row *row)
 {
 	struct json_number n = json_number(j);
 	int64_t value;
@@ -177,24 +195,38 @@ static void read_metric(struct json *j, const struct row_key *key, struct stage_
 		fail(j, "has a number out of range");
 		return;
 	}
-	row->values[key->metric] = value;
-	row->has |= UINT64_C(1) << key->metric;
+	row->values[key->meaning] = value;
+	row->has |= UINT64_C(1) << key->meaning;
 }
 
+static void read_known(struct stage_reader *r, struct json *j, const struct known_key *key,
+		       struct stage_row *row)
+{
+	if (key && key->meaning < STAGE_METRICS)
+		read_metric(j, key, row);
+	else if (key && key->meaning == MEANS_STAGE)
+		row->name = plain_text(r, json_string(j));
+	else
+		json_skip(j);
+}
+
+/* Rows of a writer have their members in one order, which is remembered. */
 static void read_row(struct stage_reader *r, struct json *j, struct stage_row *row)
 {
 	struct json_list object = json_object(j);
 	struct json_text key;
 
-	while (json_member(j, &object, &key)) {
-		const struct row_key *known = find_key(r, &key);
+	for (size_t i = 0;; i++) {
+		const struct known_key *known = i < ROW_KEYS ? r->order[i] : NULL;
 
-		if (!known)
-			json_skip(j);
-		else if (known->metric < STAGE_METRICS)
-			read_metric(j, known, row);
-		else
-			row->name = plain_text(r, json_string(j));
+		if (!known || !json_expect(j, &object, known->word, known->len + 3)) {
+			if (!json_member(j, &object, &key))
+				break;
+			known = find_key(&r->of_rows, &key);
+			if (i < ROW_KEYS)
+				r->order[i] = known;
+		}
+		read_known(r, j, known, row);
 	}
 	if (!row->name.ptr)
 		fail(j, "has a stage without a name");
@@ -223,16 +255,17 @@ static int read_rows(struct stage_reader *r, struct json *j)
 static void note_fact(const struct stage_reader *r, struct facts *facts,
 		      const struct json_text *key, struct json_text value)
 {
+	const struct known_key *known;
 	bool is_null = value.len == 4 && value.ptr && memcmp(value.ptr, "null", 4) == 0;
 
 	/* the null of JSON, not the text "null" */
 	if (!value.ptr || (is_null && value.ptr[-1] != '"'))
 		return;
-	if (r->key && is_key(key, r->key))
+	known = find_key(&r->of_facts, key);
+	if (known)
+		facts->list[known->meaning] = value;
+	if (r->key.len == key->len && memcmp(r->key.ptr, key->ptr, key->len) == 0)
 		facts->list[FACT_GROUP] = value;
-	for (size_t i = 0; i < ARRAY_LEN(fact_keys); i++)
-		if (is_key(key, fact_keys[i].key))
-			facts->list[fact_keys[i].fact] = value;
 }
 
 /* An object in the head of a report. */
@@ -363,13 +396,13 @@ static struct str pick_group(struct stage_reader *r)
 {
 	struct str none = { "", 0 };
 
-	if (!r->key)
+	if (!r->key.ptr)
 		return none;
-	if (strcmp(r->key, "host") == 0)
+	if (is_key(&r->key, "host"))
 		return pick_text(r, FACT_HOST);
-	if (strcmp(r->key, "rank") == 0)
+	if (is_key(&r->key, "rank"))
 		return pick_text(r, FACT_RANK);
-	if (strcmp(r->key, "job") == 0)
+	if (is_key(&r->key, "job"))
 		return make_job(r);
 	return pick_text(r, FACT_GROUP);
 }
