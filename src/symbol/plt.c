@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -15,13 +16,15 @@
 /* Relocations of the slots that stubs jump through. */
 struct slots {
 	const struct elf_image *image;
-	struct map names;    /* address of the slot to index of its symbol, 0: none */
-	struct map resolver; /* slot without symbol to its index in addends */
-	struct buf addends;  /* uint64_t: where the resolver of an IRELATIVE slot is */
-	struct buf order;    /* uint64_t: the slot of relocation n of .rela.plt */
-	uint32_t symtab;     /* section that the indices are for */
-	uint64_t got;        /* address of .got.plt, which i386 stubs count from */
-	bool bad;            /* out of memory */
+	struct map names;         /* address of the slot to index of its symbol, 0: none */
+	struct map resolver;      /* slot without symbol to its index in addends */
+	struct buf addends;       /* uint64_t: where the resolver of an IRELATIVE slot is */
+	struct buf sorted;        /* uint64_t: the same ascending, no two equal */
+	struct symbol *resolvers; /* [of sorted]: whose code that is; owned */
+	struct buf order;         /* uint64_t: the slot of relocation n of .rela.plt */
+	uint32_t symtab;          /* section that the indices are for */
+	uint64_t got;             /* address of .got.plt, which i386 stubs count from */
+	bool bad;                 /* out of memory */
 };
 
 static bool is_relocation(const struct elf_section *s)
@@ -80,7 +83,68 @@ static void read_relocations(struct slots *s, const struct elf_section *table, b
 	}
 }
 
-static int slots_init(struct slots *s, const struct elf_image *image)
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void sort_addends(struct slots *s)
+{
+	size_t count = s->addends.len / sizeof(uint64_t), kept = 0;
+	uint64_t *all;
+
+	buf_put(&s->sorted, s->addends.data, s->addends.len);
+	if (buf_error(&s->sorted) < 0)
+		return;
+	all = (void *)s->sorted.data;
+	qsort(all, count, sizeof *all, compare_addresses);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || all[i] != all[kept - 1])
+			all[kept++] = all[i];
+	s->sorted.len = kept * sizeof *all;
+}
+
+/* A function that is chosen when the program starts has the address of what chooses. */
+static int find_resolvers(struct slots *s, const struct plt_tables *tables)
+{
+	size_t count;
+	struct symbols symbols;
+	int rc;
+
+	if (!s->addends.len)
+		return 0;
+	sort_addends(s);
+	count = s->sorted.len / sizeof(uint64_t);
+	s->resolvers = calloc(count + 1, sizeof *s->resolvers);
+	if (!s->resolvers || buf_error(&s->sorted) < 0 ||
+	    symbols_init(&symbols, (const void *)s->sorted.data, count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_LEN(tables->images); i++) {
+		if (!tables->images[i])
+			continue;
+		symtab_offer(tables->images[i], SHT_SYMTAB, &symbols);
+		symtab_offer(tables->images[i], SHT_DYNSYM, &symbols);
+	}
+	rc = symbols_resolve(&symbols, s->resolvers);
+	symbols_fini(&symbols);
+	return rc;
+}
+
+/* The name of the function that the resolver at an address chooses; NULL: it is not known. */
+static const char *resolved_name(const struct slots *s, uint64_t address)
+{
+	const uint64_t *first = (const void *)s->sorted.data;
+	const uint64_t *found = bsearch(&address, first, s->sorted.len / sizeof *first,
+					sizeof *first, compare_addresses);
+	const struct symbol *symbol = found ? &s->resolvers[found - first] : NULL;
+
+	return symbol && symbol->name && symbol->start == address ? symbol->name : NULL;
+}
+
+static int slots_init(struct slots *s, const struct elf_image *image,
+		      const struct plt_tables *tables)
 {
 	struct elf_section plt = { 0 }, got;
 
@@ -95,7 +159,9 @@ static int slots_init(struct slots *s, const struct elf_image *image)
 	}
 	if (elf_find_section(image, ".got.plt", &got) || elf_find_section(image, ".got", &got))
 		s->got = got.vaddr;
-	return s->bad || buf_error(&s->order) < 0 || buf_error(&s->addends) < 0 ? -ENOMEM : 0;
+	if (s->bad || buf_error(&s->order) < 0 || buf_error(&s->addends) < 0)
+		return -ENOMEM;
+	return find_resolvers(s, tables);
 }
 
 static void slots_fini(struct slots *s)
@@ -103,6 +169,8 @@ static void slots_fini(struct slots *s)
 	map_fini(&s->names);
 	map_fini(&s->resolver);
 	buf_fini(&s->addends);
+	buf_fini(&s->sorted);
+	free(s->resolvers);
 	buf_fini(&s->order);
 }
 
@@ -176,7 +244,8 @@ static bool decode(const struct slots *s, const unsigned char *code, size_t len,
 	return false;
 }
 
-/* "name@plt"; for a slot without symbol, as in static programs, where it is resolved. */
+/* "name@plt"; for a slot without symbol, as of functions that are chosen by the CPU's abilities,
+ * by what chooses, or where that is. */
 static bool slot_name(const struct slots *s, uint64_t slot, struct buf *ret)
 {
 	uint32_t index = map_get(&s->names, slot);
@@ -190,12 +259,14 @@ static bool slot_name(const struct slots *s, uint64_t slot, struct buf *ret)
 
 		if (at == MAP_NONE || addends[at] == 0)
 			return false;
-		buf_printf(ret, "*ABS*+0x%" PRIx64 "@plt", addends[at]);
-		return true;
+		name = resolved_name(s, addends[at]);
+		if (!name)
+			buf_printf(ret, "*ABS*+0x%" PRIx64 "@plt", addends[at]);
+	} else {
+		name = symtab_name(s->image, s->symtab, index);
 	}
-	name = symtab_name(s->image, s->symtab, index);
 	if (!name)
-		return false;
+		return index == 0;
 	buf_put(ret, name, symbol_name_length(name));
 	buf_put_str(ret, "@plt");
 	return true;
@@ -262,7 +333,8 @@ static void offer_stubs(const struct slots *slots, const struct elf_section *plt
 	}
 }
 
-int plt_offer(const struct elf_image *image, struct strtab *names, struct symbols *symbols)
+int plt_offer(const struct elf_image *image, const struct plt_tables *tables, struct strtab *names,
+	      struct symbols *symbols)
 {
 	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
 	struct slots slots;
@@ -276,7 +348,7 @@ int plt_offer(const struct elf_image *image, struct strtab *names, struct symbol
 		    !elf_section_bytes(image, &plt) || !is_wanted(symbols, &plt))
 			continue;
 		if (!is_ready)
-			rc = slots_init(&slots, image);
+			rc = slots_init(&slots, image, tables);
 		is_ready = true;
 		if (rc == 0)
 			offer_stubs(&slots, &plt, names, symbols);

@@ -248,6 +248,7 @@ struct symbol_function symbol_file_function(const struct symbol_file *f, uint32_
 static int find_symbols(struct symbol_file *f, const uint64_t *addresses, size_t count,
 			struct symbol *ret)
 {
+	const struct plt_tables tables = { { &f->main, &f->debug, &f->mini } };
 	struct symbols symbols;
 	bool is_full;
 	int rc;
@@ -260,7 +261,7 @@ static int find_symbols(struct symbol_file *f, const uint64_t *addresses, size_t
 		symtab_offer(&f->mini, SHT_SYMTAB, &symbols);
 		symtab_offer(&f->main, SHT_DYNSYM, &symbols);
 	}
-	rc = plt_offer(&f->main, f->names.strings, &symbols);
+	rc = plt_offer(&f->main, &tables, f->names.strings, &symbols);
 	if (rc == 0)
 		rc = symbols_resolve(&symbols, ret);
 	symbols_fini(&symbols);

@@ -351,6 +351,27 @@ def plt_stubs(bench):
                     bench.equal(got[address + 5][0][0], stub, f"{path}: {address:#x}")
 
 
+def chosen_functions(bench):
+    """Stubs of functions that a resolver chooses have the name of what it chooses."""
+    source = """
+static int one(int x) { return x + 1; }
+static int two(int x) { return x + 2; }
+static int (*pick(void))(int) { return (unsigned long)&one & 1 ? two : one; }
+int chosen(int x) __attribute__((ifunc("pick")));
+int main(int argc, char **argv) { (void)argv; return chosen(argc); }
+"""
+    flags = ("-O1", "-no-pie", "-fcf-protection=none")
+    compile_to(bench, "chosen", source, *flags, compiler="gcc", suffix=".c")
+    listing = bench.run("objdump", "-d", "chosen").stdout
+    found = re.search(r"^([0-9a-f]+) <(\*ABS\*\+0x[0-9a-f]+@plt)>:", listing, re.M)
+    if not found:
+        raise live.Skip("no stub without a symbol")
+    bench.run("objcopy", "-S", "chosen", "chosen.stripped")
+    address = int(found.group(1), 16)
+    for path, want in (("chosen", "chosen@plt"), ("chosen.stripped", found.group(2))):
+        bench.equal(dump(bench, path, f"{address + 5:x}\n")[address + 5][0][0], want, path)
+
+
 def names_of_libraries(bench):
     """Against c++filt, but for what it writes oddly: commas of empty packs, "> >" lost there."""
     library = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
@@ -373,4 +394,5 @@ def own_binary(bench):
 
 live.main([cxx_inlines, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
            separate_files, without_build_id, shared_debug_data, mini_debug_info, stripped_by_starts, plt_stubs,
+           chosen_functions,
            names_of_libraries, own_binary])
