@@ -230,26 +230,47 @@ static void take_trailer(struct record *r, const struct record_shape *shape, str
 		r->identifier = cursor_u64(&t);
 }
 
-static void take_file_id(struct record_mmap *m, bool has_build_id, struct cursor *c)
+/*
+ * The kernel leaves the bit that promises a build id set when it goes on from an event that
+ * asked for one to an event of somebody else (to 6.18), whose record has device and inode: its
+ * size is the device's major number then, and its bytes those of the minor number, inode and
+ * generation. A minor number has 20 bits; behind a short id there are zeros.
+ */
+static bool is_build_id(const unsigned char *field)
 {
-	const unsigned char *id;
-	size_t len;
+	size_t len = field[0];
+	const unsigned char *id = field + 4;
+	const unsigned char *high = id + 2; /* of a little-endian minor number */
 
-	if (has_build_id) {
-		len = cursor_u8(c);
-		cursor_skip(c, 3);
-		id = cursor_bytes(c, RECORD_BUILD_ID_MAX);
-		if (!id)
-			return;
-		m->build_id_len = len < RECORD_BUILD_ID_MAX ? len : RECORD_BUILD_ID_MAX;
-		memcpy(m->build_id, id, m->build_id_len);
-	} else {
-		m->has_inode = true;
-		m->major = cursor_u32(c);
-		m->minor = cursor_u32(c);
-		m->ino = cursor_u64(c);
-		m->ino_generation = cursor_u64(c);
+	if (len == RECORD_BUILD_ID_MAX)
+		return true;
+	if (len > RECORD_BUILD_ID_MAX || ((high[0] & 0xf0) == 0 && high[1] == 0))
+		return false;
+	for (size_t i = len; i < RECORD_BUILD_ID_MAX; i++)
+		if (id[i] != 0)
+			return false;
+	return true;
+}
+
+/* The build id with its size in front, or device, inode and its generation. */
+static void take_file_id(struct record_mmap *m, bool may_be_build_id, struct cursor *c)
+{
+	struct cursor numbers;
+	const unsigned char *field = cursor_bytes(c, 4 + RECORD_BUILD_ID_MAX);
+
+	if (!field)
+		return;
+	if (may_be_build_id && is_build_id(field)) {
+		m->build_id_len = field[0];
+		memcpy(m->build_id, field + 4, m->build_id_len);
+		return;
 	}
+	numbers = cursor_make(field, 4 + RECORD_BUILD_ID_MAX);
+	m->has_inode = true;
+	m->major = cursor_u32(&numbers);
+	m->minor = cursor_u32(&numbers);
+	m->ino = cursor_u64(&numbers);
+	m->ino_generation = cursor_u64(&numbers);
 }
 
 static void take_mmap(struct record *r, struct cursor *c)

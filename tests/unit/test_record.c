@@ -226,7 +226,7 @@ static void put_mmap2(struct maker *m, bool has_build_id)
 	buf_put_u64(&m->out, 0x2000);
 	if (has_build_id) {
 		buf_put(&m->out, "\x04\0\0\0\xaa\xbb\xcc\xdd", 8);
-		put_words(m, 2);
+		buf_put(&m->out, (char[16]){ 0 }, 16);
 	} else {
 		buf_put_u32(&m->out, 8);
 		buf_put_u32(&m->out, 1);
@@ -268,6 +268,51 @@ static void test_mmap2(void)
 		CHECK_INT(record_peek_time(&side_shape, bytes, len), 1234);
 		CHECK(record_peek_id(&side_shape, bytes, len, &id) && id == 99);
 		check_cut(&side_shape, bytes, len, 64);
+		free(bytes);
+		buf_fini(&m.out);
+	}
+}
+
+/* The bit that promises a build id may be a leftover of another event's record. */
+static void test_leftover_of_build_id(void)
+{
+	static const struct {
+		uint32_t major, minor;
+		uint64_t ino, generation;
+		size_t len; /* of the build id */
+	} rows[] = {
+		{ 254, 0, 0xb140e9, 0xe22c5f2f, 0 },
+		{ 8, 1, 1234, 0, 0 },
+		{ 8, 0xfffff, 1234, 5, 0 },
+		{ 0, 25, 77, 0, 0 },
+		{ 9, 0x12345678, 0x9abcdef0, 1, 0 },
+		{ 8, 0x12345678, 0x9abcdef0, 0, 8 },
+		{ 20, 5, 0x123456789abcdef0, 0x12345, 20 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct maker m = { 0 };
+		struct record r;
+		struct err e;
+		unsigned char *bytes;
+		size_t len;
+
+		start(&m, PERF_RECORD_MMAP2,
+		      PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
+		put_words(&m, 4);
+		buf_put_u32(&m.out, rows[i].major);
+		buf_put_u32(&m.out, rows[i].minor);
+		buf_put_u64(&m.out, rows[i].ino);
+		buf_put_u64(&m.out, rows[i].generation);
+		put_words(&m, 1);
+		buf_put(&m.out, "/bin/a\0", 8);
+		put_trailer(&m);
+		bytes = finish(&m, &len);
+		if (CHECK_INT(record_decode(&r, &side_shape, bytes, len, &e), 0)) {
+			CHECK_INT(r.mmap.build_id_len, rows[i].len);
+			CHECK_INT(r.mmap.has_inode, rows[i].len == 0);
+			CHECK_INT(r.mmap.ino, rows[i].len ? 0 : rows[i].ino);
+		}
 		free(bytes);
 		buf_fini(&m.out);
 	}
@@ -368,6 +413,7 @@ int main(void)
 	TAP_CASE(test_pairs_of_bits);
 	TAP_CASE(test_hostile_counts);
 	TAP_CASE(test_mmap2);
+	TAP_CASE(test_leftover_of_build_id);
 	TAP_CASE(test_other_types);
 	TAP_CASE(test_fields);
 	TAP_CASE(test_len);
