@@ -288,14 +288,19 @@ static void put_totals(const struct report *r)
 	const struct snapshot *s = r->s;
 	int64_t wall = s->now.at[COST_WALL] - s->reset.at[COST_WALL];
 	bool has_py = p->groups.source && strcmp(p->source_name, "py") == 0;
+	int64_t rss_peak = s->now.rss_hwm; /* which the kernel may count late */
 
+	for (uint32_t i = 0; i < s->row_count; i++) {
+		if (s->rows[s->order[i]]->rss_peak.value > rss_peak)
+			rss_peak = s->rows[s->order[i]]->rss_peak.value;
+	}
 	put_str(r->out, "schema", "stage/1");
 	put_s_if(r->out, "total_wall_s", true, snapshot_ns(s, wall));
 	put_int_if(r->out, "rss_kb_now", s->rss_kb >= 0, s->rss_kb);
 	put_bool(r->out, "python_memory_traced", has_py);
 	put_s_if(r->out, "total_cpu_s", p->groups.process,
 		 (s->now.at[COST_CPU_US] - s->reset.at[COST_CPU_US]) * 1000);
-	put_int_if(r->out, "rss_kb_peak", p->groups.process, s->now.rss_hwm);
+	put_int_if(r->out, "rss_kb_peak", p->groups.process, rss_peak);
 	put_kb_if(r->out, "heap_kb_now", p->groups.heap, s->now.at[COST_HEAP]);
 }
 

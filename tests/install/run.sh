@@ -56,6 +56,32 @@ labels = [row["stage"] for row in prof.report()["stages"]]
 assert labels == ["outer", "outer.inner"], labels'
 }
 
+# The folder of the libraries, and what a package needs to be compiled and linked with from there.
+libdir() {
+	dirname "$(find "$root/tree" -name libauger.so)"
+}
+
+flags() {
+	PKG_CONFIG_SYSROOT_DIR=$root/tree PKG_CONFIG_PATH=$(libdir)/pkgconfig pkg-config --cflags --libs "$1"
+}
+
+# builds COMPILER EXAMPLE PACKAGE: an example is built as its text says, and runs.
+builds() {
+	source=$(find "$root/tree" -name "$2")
+	# shellcheck disable=SC2046 # words
+	"$1" -o "$root/$2.out" "$source" $(flags "$3") &&
+		LD_LIBRARY_PATH=$(libdir) "$root/$2.out" >"$root/$2.json" &&
+		grep -q '"stages":\[{' "$root/$2.json"
+}
+
+# The archive is all that a program needs.
+builds_static() {
+	source=$(find "$root/tree" -name pipeline.c)
+	cc -static -I"$(dirname "$(dirname "$(find "$root/tree" -name stage.h)")")" -o "$root/static" "$source" \
+		"$(libdir)/libauger.a" -pthread && "$root/static" >"$root/static.json" &&
+		grep -q '"stages":\[{' "$root/static.json"
+}
+
 check "meson install" meson install -C "$build" --no-rebuild --destdir "$root/tree"
 auger=$(find "$root/tree" -path '*/bin/auger')
 check "auger --version" "$auger" --version
@@ -64,6 +90,14 @@ check "bash completion" one bash-completion/completions/auger
 check "licence" one doc/auger/LICENSE
 if [ -e "$build/python" ]; then
 	check "python package" has_package
+fi
+if ! grep -q -- -fsanitize "$build/build.ninja"; then
+	check "a C program by pkg-config" builds cc pipeline.c auger
+	check "a C++ program by pkg-config" builds c++ threads.cpp auger
+	check "a program that is static" builds_static
+	if command -v gfortran >/dev/null; then
+		check "a Fortran program by pkg-config" builds gfortran heat.f90 auger_fortran
+	fi
 fi
 if [ -e "$build/docs/auger.1" ]; then
 	check "a man page for each command" has_pages
