@@ -104,6 +104,16 @@ static void run_calls(struct auger_profiler *p, long pairs)
 		read_all();
 }
 
+static void run_malloc(struct auger_profiler *p, long pairs)
+{
+	(void)p;
+	for (long i = 0; i < pairs; i++) {
+		void *volatile block = malloc(64);
+
+		free(block);
+	}
+}
+
 struct work {
 	void (*run)(struct auger_profiler *p, long pairs);
 	struct auger_profiler *p;
@@ -190,6 +200,7 @@ int main(void)
 	show("time, two threads, each", measure_threads(timed, 400000), counters, "two counters");
 	show("full", measure_one(run_stages, full, 8000), calls, "its system calls");
 	show("full, two threads, each", measure_threads(full, 8000), calls, "its system calls");
+	show("malloc(64) and free()", measure_one(run_malloc, NULL, 400000), 0, NULL);
 	auger_profiler_close(timed);
 	auger_profiler_close(full);
 	return 0;
