@@ -162,9 +162,13 @@ static int compare_two(const struct args *a, char **paths, struct err *e)
 	return rc;
 }
 
-static int reduce(const struct args *a, char **paths, size_t count, struct err *e)
+/* folder: as in struct stage_input_opts. */
+static int reduce(const struct args *a, char **paths, size_t count, const char *folder,
+		  struct err *e)
 {
-	const struct stage_input_opts o = { .by = a->by, .is_strict = a->is_strict };
+	const struct stage_input_opts o = { .by = a->by,
+					    .is_strict = a->is_strict,
+					    .folder = folder };
 	CLEANUP(found_fini) struct found found = { 0 };
 	bool is_saved = a->to || a->output;
 	struct output output;
@@ -218,7 +222,7 @@ static int run_and_reduce(const struct args *a, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	status = r.status;
-	rc = reduce(a, &folder, 1, e);
+	rc = reduce(a, &folder, 1, r.is_temporary ? folder : NULL, e);
 	if (rc == -ENODATA) {
 		log_msg(LOG_WARN, "stages", "%s wrote no stage reports", argv[0]);
 		rc = 0;
@@ -244,7 +248,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.is_diff)
 		return compare_two(&args, argv + first, e);
 	return is_run ? run_and_reduce(&args, argv + first + 1, e)
-		      : reduce(&args, argv + first, (size_t)(argc - first), e);
+		      : reduce(&args, argv + first, (size_t)(argc - first), NULL, e);
 }
 
 const struct cmd cmd_stages = {

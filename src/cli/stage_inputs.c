@@ -142,6 +142,17 @@ static int read_lines(struct reading *r, struct lines *l, struct err *e)
 	return rc < 0 ? err_set(e, rc, "%s", reason.msg) : 0;
 }
 
+/* As people know the file. */
+static const char *name_of(const struct reading *r, const char *path)
+{
+	size_t len = r->o->folder ? strlen(r->o->folder) : 0;
+
+	if (strcmp(path, "-") == 0)
+		return "standard input";
+	return len && strncmp(path, r->o->folder, len) == 0 && path[len] == '/' ? path + len + 1
+										: path;
+}
+
 static int read_file(struct reading *r, const char *path, struct err *e)
 {
 	struct lines *l;
@@ -149,7 +160,7 @@ static int read_file(struct reading *r, const char *path, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	r->path = strcmp(path, "-") == 0 ? "standard input" : path;
+	r->path = name_of(r, path);
 	r->inputs->files++;
 	rc = read_lines(r, l, e);
 	lines_close(l);

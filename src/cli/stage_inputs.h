@@ -10,8 +10,9 @@
 #include "view/stage_table.h"
 
 struct stage_input_opts {
-	const char *by; /* member of records to group by; NULL: none */
-	bool is_strict; /* a damaged line is a failure */
+	const char *by;     /* member of records to group by; NULL: none */
+	bool is_strict;     /* a damaged line is a failure */
+	const char *folder; /* left out of the names of files in it; NULL: none */
 	/* Called for each report, besides reducing it; NULL: nothing. 0 or -ENOMEM. */
 	int (*see)(void *context, const struct stage_record *r);
 	void *context;

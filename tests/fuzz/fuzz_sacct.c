@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Any text taken for what sacct prints: jobs have names of the text, each once, and numbers that
+ * are either there or -1; they join reports whatever they say. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "format/sacct.h"
+#include "fuzz.h"
+#include "model/stage_jobs.h"
+
+static void join(const struct sacct *s)
+{
+	const struct stage_record record = { .job = { "120_7", 5 }, .raw_job = { "127", 3 } };
+	struct stage_jobs *jobs = stage_jobs_new();
+
+	FUZZ_CHECK(stage_jobs_add(jobs, &record) == 0);
+	for (size_t i = 0; i < sacct_count(s); i++) {
+		const struct sacct_job *job = sacct_get(s, i);
+
+		FUZZ_CHECK(job->elapsed_ns >= -1 && job->max_rss_kb >= -1);
+		FUZZ_CHECK(stage_jobs_account(jobs, job->id, job->state, job->elapsed_ns,
+					      job->max_rss_kb) == 0);
+	}
+	FUZZ_CHECK(stage_jobs_count(jobs) <= sacct_count(s) + 1);
+	for (size_t i = 0; i < stage_jobs_count(jobs); i++)
+		FUZZ_CHECK(stage_job_doubts[stage_job_doubt(stage_jobs_get(jobs, i))]);
+	stage_jobs_free(jobs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf text = { 0 };
+	struct sacct *s;
+	struct err e;
+
+	buf_put(&text, data, size);
+	if (sacct_read(text.data, size, &s, &e) == 0) {
+		join(s);
+		sacct_free(s);
+	}
+	buf_fini(&text);
+	return 0;
+}
