@@ -15,7 +15,6 @@
 #define PLACES (1u << LEAF_BITS)
 #define LARGE UINT16_MAX /* the size stands in the places that follow, inside the block */
 #define LARGE_PLACES 3   /* 48 bits */
-#define POOL_LEAVES 16   /* mapped at once */
 
 /*
  * A size is stored plus one, 0: no block begins here. The tail is for a large block at the end.
@@ -31,33 +30,12 @@ struct region {
 
 static _Atomic(struct region *) top[1u << TOP_BITS];
 
-/* Leaves that are mapped but not in use yet: the rest of a pool. under pool_lock */
-static atomic_flag pool_lock = ATOMIC_FLAG_INIT;
-static struct leaf *pool;
-static size_t pool_left;
-
 static void *map_zeroed(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static struct leaf *leaf_new(void)
-{
-	struct leaf *leaf = NULL;
-
-	while (atomic_flag_test_and_set_explicit(&pool_lock, memory_order_acquire))
-		;
-	if (!pool_left) {
-		pool = map_zeroed(POOL_LEAVES * sizeof *pool);
-		pool_left = pool ? POOL_LEAVES : 0;
-	}
-	if (pool_left)
-		leaf = &pool[--pool_left];
-	atomic_flag_clear_explicit(&pool_lock, memory_order_release);
-	return leaf;
 }
 
 static inline size_t bits_of(uintptr_t address, unsigned shift, unsigned bits)
@@ -68,6 +46,7 @@ static inline size_t bits_of(uintptr_t address, unsigned shift, unsigned bits)
 #define LEAF_SHIFT (LEAF_BITS + PLACE_BITS)
 #define REGION_SHIFT (REGION_BITS + LEAF_SHIFT)
 
+/* Who loses against another thread takes the other's. No lock: a fork() may come at any time. */
 static struct region *region_make(_Atomic(struct region *) *slot)
 {
 	struct region *made = map_zeroed(sizeof *made);
@@ -79,28 +58,30 @@ static struct region *region_make(_Atomic(struct region *) *slot)
 	return found;
 }
 
-/* Slow: the leaf of address, made. NULL: out of memory, or no address of ours. */
-__attribute__((noinline)) static struct leaf *leaf_make(uintptr_t address)
+static struct leaf *leaf_make(_Atomic(struct leaf *) *slot)
+{
+	struct leaf *made = map_zeroed(sizeof *made);
+	struct leaf *found = NULL;
+
+	if (!made || atomic_compare_exchange_strong(slot, &found, made))
+		return made;
+	munmap(made, sizeof *made);
+	return found;
+}
+
+/* Slow: the leaf of an address whose leaf is not there yet. NULL: out of memory, or not of ours. */
+__attribute__((noinline)) static struct leaf *leaf_add(uintptr_t address)
 {
 	_Atomic(struct region *) *slot = &top[bits_of(address, REGION_SHIFT, TOP_BITS)];
 	struct region *region;
-	_Atomic(struct leaf *) *place;
-	struct leaf *found = NULL;
-	struct leaf *made;
 
 	if (address >> (REGION_SHIFT + TOP_BITS))
 		return NULL;
 	region = atomic_load_explicit(slot, memory_order_acquire);
 	if (!region)
 		region = region_make(slot);
-	if (!region)
-		return NULL;
-	place = &region->leaves[bits_of(address, LEAF_SHIFT, REGION_BITS)];
-	made = leaf_new();
-	/* Lost against another thread, the new leaf stays unused: addresses that no page backs. */
-	if (made && !atomic_compare_exchange_strong(place, &found, made))
-		return found;
-	return made;
+	return region ? leaf_make(&region->leaves[bits_of(address, LEAF_SHIFT, REGION_BITS)])
+		      : NULL;
 }
 
 static inline struct leaf *leaf_get(uintptr_t address)
@@ -142,7 +123,7 @@ long long sizes_put(const void *block, size_t size)
 	long long before = 0;
 
 	if (__builtin_expect(!leaf, 0)) {
-		leaf = leaf_make(address);
+		leaf = leaf_add(address);
 		if (!leaf)
 			return -1;
 	}

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Python stages: a `with` block against a bare pair of time.perf_counter() calls, and memory by our
-hooks against tracemalloc. CPU time, least of several rounds; each measurement in a process of its
-own, so that none warms or hooks the other's."""
+"""stages_python.py LIBRARY: a `with` block against a bare pair of time.perf_counter() calls, and memory
+of Python objects by our hooks, and of native code too by LIBRARY (libauger-count.so), against
+tracemalloc. CPU time, least of several rounds; each measurement in processes of its own, so that
+none warms or hooks the other's, in turns, so that what else the machine does is nobody's."""
 
 import json
+import os
 import subprocess
 import sys
 import time
 
-PAIRS, OBJECTS, ROUNDS = 100000, 20000, 9
+PAIRS, OBJECTS, ROUNDS, TURNS = 100000, 20000, 5, 4
 
 
 def least(run, count):
@@ -121,18 +123,27 @@ MEASUREMENTS = {
         blocks(profiler(source="tracemalloc", level="time")), PAIRS // 10),
     "work": lambda: least(workload, OBJECTS),
     "work hooks": lambda: (profiler(level="time"), least(workload, OBJECTS))[1],
+    "work c heap": lambda: (profiler(level="time"), least(workload, OBJECTS))[1],
     "work tracemalloc": lambda: (trace(), least(workload, OBJECTS))[1],
 }
 
 
-def measure(name):
-    # Twice, at different times: what else the machine does is not ours.
-    return min(float(subprocess.run([sys.executable, __file__, name], check=True,
-                                    stdout=subprocess.PIPE).stdout) for _ in range(2))
+WITH_C_HEAP = "work c heap"
 
 
-def main():
-    got = {name: measure(name) for name in MEASUREMENTS}
+def measure(name, library):
+    """In a process of its own."""
+    env = dict(os.environ)
+    if name == WITH_C_HEAP:
+        env.update(PYTHONMALLOC="malloc", LD_PRELOAD=library)
+    done = subprocess.run([sys.executable, __file__, library, name], env=env, check=True,
+                          stdout=subprocess.PIPE)
+    return float(done.stdout)
+
+
+def main(library):
+    turns = [{name: measure(name, library) for name in MEASUREMENTS} for _ in range(TURNS)]
+    got = {name: min(turn[name] for turn in turns) for name in MEASUREMENTS}
     loop = got["loop"]
     bare = got["pair"] - loop
     print(f"python {sys.version.split()[0]}; ns of CPU, without the loop's {loop:.0f}")
@@ -149,11 +160,12 @@ def main():
     work = got["work"]
     print(f"memory of Python objects, {work:.0f} ns of JSON work for a record of 5 objects:")
     print(f"  {got['work hooks'] / work:8.2f}  times as long with our hooks (target 1.2)")
+    print(f"  {got['work c heap'] / work:8.2f}  with PYTHONMALLOC=malloc and libauger-count.so too")
     print(f"  {got['work tracemalloc'] / work:8.2f}  with tracemalloc")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(MEASUREMENTS[sys.argv[1]]())
+    if len(sys.argv) > 2:
+        print(MEASUREMENTS[sys.argv[2]]())
     else:
-        main()
+        main(sys.argv[1])

@@ -2,6 +2,7 @@
 """Memory of Python objects as the allocators' hooks count it, against tracemalloc: to the byte."""
 
 import array
+import ctypes
 import io
 import json
 import os
@@ -189,8 +190,46 @@ def sources_agree():
             tap.near(rows[0][label][column], rows[1][label][column], 64, f"{label} {column}")
 
 
+def both_heaps():
+    """Run with every Python object on the C heap, and that counted."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    with StageProfiler(level="time") as prof:
+        with prof.stage("python"):
+            kept = [bytes(100) for _ in range(50000)]
+        with prof.stage("native"):
+            block = libc.malloc(ctypes.c_size_t(6 << 20))
+        with prof.stage("free"):
+            libc.free(ctypes.c_void_p(block))
+            kept.clear()
+    report = prof.report()
+    rows = {row["stage"]: row for row in report["stages"]}
+    python, native, free = rows["python"], rows["native"], rows["free"]
+    assert report["heap_source"] and report["py_source"] == "pymem", report
+    assert 0 < python["py_kb_delta"] <= python["heap_kb_delta"] < 1.3 * python["py_kb_delta"], python
+    assert python["allocs"] >= 50000, python
+    tap.near(native["heap_kb_delta"], 6 << 10, 16)
+    tap.near(native["py_kb_delta"], 0, 16)
+    tap.near(free["heap_kb_delta"], -python["heap_kb_delta"] - native["heap_kb_delta"], 600)
+    tap.near(free["heap_kb_peak_max"] - native["heap_kb_peak_max"], 0, 64)
+
+
+def native_and_python():
+    """Native and Python heap in one number, with the Python share of it: PYTHONMALLOC=malloc and
+    libauger-count.so."""
+    library = os.environ.get("AUGER_COUNT")
+    if not library:
+        raise tap.Skip("AUGER_COUNT does not name libauger-count.so")
+    env = dict(os.environ, PYTHONMALLOC="malloc", LD_PRELOAD=library)
+    done = subprocess.run([sys.executable, __file__, "both_heaps"], env=env, check=False,
+                          capture_output=True, text=True)
+    tap.equal((done.returncode, done.stderr), (0, ""))
+
+
 if sys.argv[1:] == ["one"]:
     tap.run(to_the_byte, peak_of_a_stage)
+elif sys.argv[1:] == ["both_heaps"]:
+    tap.run(both_heaps)
 elif __name__ == "__main__":
     tap.run(to_the_byte, peak_of_a_stage, in_threads, other_allocators, hooks_of_others,
-            source_tracemalloc, sources_agree)
+            source_tracemalloc, sources_agree, native_and_python)
