@@ -206,6 +206,10 @@ struct auger_context *auger_context_new(struct auger_profiler *p, auger_path pat
 /* Ends what is open in it, with errors. Not after its profiler was closed. */
 void auger_context_free(struct auger_context *c);
 
+/*
+ * Here ends may come in any order: a stage that was begun inside one that has ended, such as in a
+ * generator that goes on, stays open and keeps its label.
+ */
 auger_token auger_context_begin(struct auger_context *c, struct auger_name *name);
 void auger_context_end(struct auger_context *c, auger_token token);
 auger_path auger_context_current(struct auger_context *c);

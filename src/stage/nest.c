@@ -191,12 +191,10 @@ static inline void tell_parent(struct auger_profiler *p, struct frame *parent,
 		POKE(parent->rss_seen, call->rss_peak.value);
 }
 
-/* Ends the innermost stage at a boundary. */
-static inline void pop(struct auger_context *c, struct shard *s, const struct boundary *b,
-		       bool is_error)
+/* Counts the call of an open stage that ends at a boundary. */
+static inline void count_call(struct auger_profiler *p, struct shard *s, struct frame *f,
+			      const struct boundary *b, bool is_error)
 {
-	struct auger_profiler *p = c->profiler;
-	struct frame *f = c->top;
 	struct call call;
 	struct row *row;
 
@@ -204,24 +202,67 @@ static inline void pop(struct auger_context *c, struct shard *s, const struct bo
 		begin_anew(p, f);
 	if (UNLIKELY(s->epoch != PEEK(p->epoch)))
 		clear_rows(s);
-	if (LIKELY(!(f->flags & FRAME_INHERITED))) {
-		make_call(p, f, b, s, &call);
-		row = s->rows[f->path];
-		if (UNLIKELY(!row))
-			row = shard_row(s, f->path);
-		if (LIKELY(row))
-			row_add_call(row, &call, &p->groups);
-		else
-			count(&p->lost, 1);
-		if (UNLIKELY(is_error) && row)
-			POKE(row->errors, row->errors + 1);
-		if (f->below)
-			tell_parent(p, f->below, &call);
-	}
-	POKE(c->top, f->below);
+	if (UNLIKELY(f->flags & FRAME_INHERITED))
+		return;
+	make_call(p, f, b, s, &call);
+	row = s->rows[f->path];
+	if (UNLIKELY(!row))
+		row = shard_row(s, f->path);
+	if (LIKELY(row))
+		row_add_call(row, &call, &p->groups);
+	else
+		count(&p->lost, 1);
+	if (UNLIKELY(is_error) && row)
+		POKE(row->errors, row->errors + 1);
+	if (f->below)
+		tell_parent(p, f->below, &call);
+}
+
+static inline void put_away(struct auger_context *c, struct shard *s, struct frame *f)
+{
 	POKE(c->depth, c->depth - 1);
 	POKE(f->below, s->spare);
 	s->spare = f;
+}
+
+/* Ends the innermost stage at a boundary. */
+static inline void pop(struct auger_context *c, struct shard *s, const struct boundary *b,
+		       bool is_error)
+{
+	struct frame *f = c->top;
+
+	count_call(c->profiler, s, f, b, is_error);
+	POKE(c->top, f->below);
+	put_away(c, s, f);
+}
+
+/*
+ * Ends a stage of a task and leaves those inside of it open. What they cost so far is the inner
+ * part of it; of the stage around it is what they cost from now on.
+ */
+static void take_out(struct auger_context *c, struct shard *s, struct frame *f,
+		     const struct boundary *b)
+{
+	struct auger_profiler *p = c->profiler;
+	struct frame *above = c->top;
+	struct call part = { 0 };
+
+	while (above->below != f)
+		above = above->below;
+	if (above->epoch != PEEK(p->epoch))
+		begin_anew(p, above);
+	if (!(above->flags & FRAME_INHERITED)) {
+		make_call(p, above, b, s, &part);
+		tell_parent(p, f, &part);
+	}
+	if (!(above->flags & FRAME_INHERITED) && f->below) {
+		for (int i = 0; i < COST_COUNT; i++)
+			part.total[i] = -part.total[i];
+		tell_parent(p, f->below, &part);
+	}
+	count_call(p, s, f, b, false);
+	POKE(above->below, f->below);
+	put_away(c, s, f);
 }
 
 /* Ends a stage that is open, and those inside of it, which are errors. */
@@ -260,7 +301,9 @@ static __attribute__((noinline)) void end_other(struct auger_context *c, struct 
 	}
 	while (f && f->token != token)
 		f = f->below;
-	if (f)
+	if (f && c->is_task)
+		take_out(c, s, f, b);
+	else if (f)
 		pop_to(c, s, f, b, false);
 	else if (!is_own(c, token) || (token & SERIAL_MASK) > c->ended_serial)
 		count(&c->profiler->stray_ends, 1);

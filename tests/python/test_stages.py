@@ -49,7 +49,7 @@ def nested():
         tap.equal(calls(prof), {"outer": 3, "outer.inner": 6})
         outer, inner = row_of(prof, "outer"), row_of(prof, "outer.inner")
         assert outer["wall_s"] >= inner["wall_s"] >= 0.012
-        assert outer["self_wall_s"] < outer["wall_s"] / 2, outer
+        assert outer["self_wall_s"] <= outer["wall_s"] - 0.012, outer
 
 
 def recursion():
@@ -305,8 +305,8 @@ def outlived():
         tap.equal(calls(prof)["outer"], 1)
         tap.equal(calls(prof)["outer.gen"], 1)
         assert row_of(prof, "outer.gen")["wall_s"] >= 0.007
-        assert row_of(prof, "outer")["wall_s"] < row_of(prof, "outer.gen")["wall_s"]
-        assert row_of(prof, "outer")["self_wall_s"] < 0.002
+        outer = row_of(prof, "outer")
+        assert outer["self_wall_s"] <= outer["wall_s"] - 0.002, outer
 
 
 def closed_elsewhere():
@@ -571,6 +571,6 @@ def no_leaks():
 
 if __name__ == "__main__":
     tap.run(nested, recursion, kept_stage, exceptions, peaks, peaks_across_threads, threads,
-            shared_stage, pool_inherits, tasks, many_tasks, cancelled_task,
+            shared_stage, pool_inherits, tasks, many_tasks, cancelled_task, generators, outlived,
             closed_elsewhere, open_stages, misuse, after_close, many_profilers, names,
             wrapped, off, levels, environment, reset_and_set, forked, no_leaks, many_names)

@@ -221,6 +221,40 @@ static void test_contexts(void)
 	auger_profiler_close(p);
 }
 
+/* A task's stages may end in any order: later ones go on, and self times still add up to the whole.
+ */
+static void test_context_order(void)
+{
+	struct auger_profiler *p = new_profiler(AUGER_TIME);
+	struct auger_context *c = auger_context_new(p, 0);
+	struct auger_name top = AUGER_NAME("top"), in = AUGER_NAME("in"), on = AUGER_NAME("on");
+	auger_token in_top = auger_context_begin(c, &top);
+	auger_token in_in = auger_context_begin(c, &in);
+	auger_token in_on = auger_context_begin(c, &on);
+	double wall, self;
+
+	usleep(2000);
+	auger_context_end(c, in_in);
+	auger_context_end(c, in_in); /* ended */
+	usleep(2000);
+	auger_context_end(c, in_on);
+	auger_context_end(c, in_top);
+	CHECK_INT(auger_context_current(c), 0);
+	wall = stage_number(p, "top", "wall_s");
+	self = stage_number(p, "top", "self_wall_s") + stage_number(p, "top.in", "self_wall_s") +
+	       stage_number(p, "top.in.on", "self_wall_s");
+	CHECK(self > wall - 1e-6 && self < wall + 1e-6);
+	CHECK(stage_number(p, "top.in.on", "wall_s") >= 0.004);
+	CHECK(stage_number(p, "top", "self_wall_s") <= wall - 0.004);
+	CHECK(stage_number(p, "top.in", "self_wall_s") <=
+	      stage_number(p, "top.in", "wall_s") - 0.002);
+	CHECK_INT(stage_number(p, "top.in", "errors"), 0);
+	CHECK_INT(stage_number(p, "top.in.on", "errors"), 0);
+	CHECK_INT(stage_number(p, NULL, "stray_ends"), 1);
+	auger_context_free(c);
+	auger_profiler_close(p);
+}
+
 static int64_t pool_live, pool_peak;
 
 static int read_pool(void *self, int64_t *ret_live, int64_t *ret_peak)
@@ -283,6 +317,7 @@ int main(void)
 	TAP_CASE(test_open);
 	TAP_CASE(test_reset);
 	TAP_CASE(test_contexts);
+	TAP_CASE(test_context_order);
 	TAP_CASE(test_source);
 	return tap_done();
 }
