@@ -21,10 +21,10 @@
 
 const char *const stage_levels[] = { "full", "time", NULL };
 
-/* Beside the binary in the build tree; else where it is installed, seen from bin. */
+/* Beside the binary in the build tree; else where libraries are installed, seen from bin. */
 static bool find_counter(char *ret, size_t cap)
 {
-	static const char *const places[] = { "../preload", "../" AUGER_LIBDIR, "../lib" };
+	static const char *const places[] = { "preload", AUGER_LIBDIR, "lib" };
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 	char *slash;
@@ -36,10 +36,14 @@ static bool find_counter(char *ret, size_t cap)
 	if (!slash)
 		return false;
 	*slash = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(places); i++)
-		if ((size_t)snprintf(ret, cap, "%s/%s/" COUNTER, self, places[i]) < cap &&
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		bool is_absolute = places[i][0] == '/';
+
+		if ((size_t)snprintf(ret, cap, "%s%s%s/" COUNTER, is_absolute ? "" : self,
+				     is_absolute ? "" : "/../", places[i]) < cap &&
 		    access(ret, R_OK) == 0)
 			return true;
+	}
 	return false;
 }
 
