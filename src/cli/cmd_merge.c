@@ -148,7 +148,7 @@ static int merge_file(struct profile *dst, const struct args *args, const char *
 	int rc = make_labels(args, path, number, &labels, e);
 
 	if (rc == 0)
-		rc = load_profile(path, args->from, &src, e);
+		rc = load_profile_at(path, args->from, NULL, &src, e);
 	if (rc < 0)
 		return rc;
 	rc = profile_merge(dst, src, labels.list, labels.count, e);

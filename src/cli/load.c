@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 #include "format/formats.h"
 #include "model/filter.h"
+#include "model/prune.h"
 
 const struct opt filter_opts[] = {
 	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
@@ -85,9 +86,31 @@ int load_profile_at(const char *path, const char *from, const struct places_args
 	return 0;
 }
 
+/* What the profile says that is of no interest. */
+static int leave_out(struct profile *p, struct profile **ret, struct err *e)
+{
+	struct err reason = { 0 };
+	int rc = profile_prune(&p, &reason);
+
+	if (rc == -EINVAL) {
+		log_msg(LOG_WARN, "load", "all frames are shown: %s", reason.msg);
+		rc = 0;
+	}
+	if (rc < 0) {
+		profile_free(p);
+		*e = reason;
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
 int load_profile(const char *path, const char *from, struct profile **ret, struct err *e)
 {
-	return load_profile_at(path, from, NULL, ret, e);
+	struct profile *p;
+	int rc = load_profile_at(path, from, NULL, &p, e);
+
+	return rc < 0 ? rc : leave_out(p, ret, e);
 }
 
 struct label_filters {

@@ -20,7 +20,8 @@ struct filter_args {
 extern const struct opt filter_opts[];
 
 /* Reads path ("-": standard input) in the format named from (NULL: found by content), and
- * gives addresses their names. *ret is the caller's. */
+ * gives addresses their names; what it says that is of no interest (pprof's drop_frames) is
+ * left out. *ret is the caller's. */
 int load_profile(const char *path, const char *from, struct profile **ret,
 		 struct err *e) MUST_CHECK;
 
