@@ -21,6 +21,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_flame,
 	&cmd_convert,
 	&cmd_merge,
+	&cmd_stat,
 	&cmd_stages,
 	&cmd_doctor,
 	NULL,

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/screen.h"
+#include "cli/stat_figures.h"
+#include "collect/jobstat.h"
+#include "view/stat_table.h"
+
+struct args {
+	uint64_t runs;
+	const char *vs, *output;
+	int format; /* enum emit_format */
+};
+
+static const struct opt opts[] = {
+	OPT_UINT('r', "repeat", "N", struct args, runs, 1, 100000,
+		 "run it N times: median, least and most (default 1)"),
+	OPT_STR(0, "vs", "CMD2", struct args, vs,
+		"run this line of sh by turns with CMD, and compare"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write the figures (default table)"),
+	OPT_STR('o', "output", "FILE", struct args, output,
+		"write them to FILE (default: standard error)"),
+	OPT_END,
+};
+
+/* What is measured, and what came of it. */
+struct measurement {
+	const struct args *args;
+	struct stat_series series, vs;
+	struct job last; /* of series */
+	int status;      /* of the last run of the command that failed */
+	bool is_over;    /* we were told to end, or a program cannot be executed */
+};
+
+/* 127 and 126, as shells have it. */
+static int exec_failed(const struct err *e)
+{
+	fprintf(stderr, "auger stat: %s\n", e->msg);
+	return e->code == -ENOENT ? 127 : 126;
+}
+
+static int run_once(struct measurement *m, char *const *argv, struct stat_series *s, struct err *e)
+{
+	struct stat_figure figures[STAT_MAX_FIGURES];
+	struct job job;
+	bool is_no_exec;
+	int rc = job_run(argv, &job, &is_no_exec, e);
+
+	if (rc < 0) {
+		job_fini(&job);
+		if (!is_no_exec)
+			return rc;
+		m->is_over = true;
+		m->status = exec_failed(e);
+		return 0;
+	}
+	m->is_over = job.signal != 0;
+	if (job.status && (s == &m->series || !m->status))
+		m->status = job.status;
+	rc = stat_series_add(s, figures, stat_figures(&job, figures), e);
+	if (s == &m->series) {
+		job_fini(&m->last);
+		m->last = job;
+	} else {
+		job_fini(&job);
+	}
+	return rc;
+}
+
+static int run_all(struct measurement *m, char *const *argv, struct err *e)
+{
+	char shell[] = "sh", option[] = "-c";
+	char *line = m->args->vs ? strdup(m->args->vs) : NULL;
+	char *const vs[] = { shell, option, line, NULL };
+	int rc = m->args->vs && !line ? err_nomem(e) : 0;
+
+	for (uint64_t i = 0; i < m->args->runs && rc == 0 && !m->is_over; i++) {
+		rc = run_once(m, argv, &m->series, e);
+		if (rc == 0 && line && !m->is_over)
+			rc = run_once(m, vs, &m->vs, e);
+	}
+	free(line);
+	return rc;
+}
+
+static int take_processes(const struct proctree *t, struct stat_process **ret, struct err *e)
+{
+	const struct process *from = t->processes.data;
+	struct stat_process *to = reallocarray(NULL, t->processes.count + 1, sizeof *to);
+
+	if (!to)
+		return err_nomem(e);
+	for (size_t i = 0; i < t->processes.count; i++)
+		to[i] = (struct stat_process){
+			.pid = from[i].pid,
+			.parent = from[i].parent,
+			.command = from[i].command,
+			.wall_ns = from[i].wall_ns,
+			.user_ns = from[i].user_ns,
+			.system_ns = from[i].system_ns,
+			.peak_rss_bytes = from[i].peak_rss_bytes,
+			.minor_faults = from[i].minor_faults,
+			.major_faults = from[i].major_faults,
+			.run_wait_ns = from[i].run_wait_ns,
+		};
+	*ret = to;
+	return 0;
+}
+
+/* Standard output is the command's. */
+static int write_text(const struct buf *text, const char *path, struct err *e)
+{
+	int rc;
+
+	if (path)
+		return file_replace(path, text->data, text->len, e);
+	rc = file_write_all(STDERR_FILENO, text->data, text->len);
+	return rc < 0 ? err_set(e, rc, "standard error: %s", strerror(-rc)) : 0;
+}
+
+static int show(const struct measurement *m, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct emit_opts o = { .format = (enum emit_format)m->args->format };
+	struct stat_process *processes = NULL;
+	int rc = take_processes(&m->last.tree, &processes, e);
+
+	if (rc == 0)
+		rc = stat_table(&o, &m->series, m->vs.run_count ? &m->vs : NULL, processes,
+				m->last.tree.processes.count, &text, e);
+	if (rc == 0)
+		rc = write_text(&text, m->args->output, e);
+	free(processes);
+	return rc;
+}
+
+static int join_words(char *const *argv, struct buf *ret, struct err *e)
+{
+	for (size_t i = 0; argv[i]; i++)
+		buf_printf(ret, "%s%s", i ? " " : "", argv[i]);
+	return buf_error(ret) < 0 ? err_nomem(e) : 0;
+}
+
+static int measure(const struct args *args, char *const *argv, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf command = { 0 };
+	struct measurement m = { .args = args };
+	int rc = join_words(argv, &command, e);
+
+	m.series.command = command.data;
+	m.vs.command = args->vs;
+	if (rc == 0)
+		rc = run_all(&m, argv, e);
+	if (rc == 0 && m.series.run_count)
+		rc = show(&m, e);
+	job_fini(&m.last);
+	stat_series_fini(&m.series);
+	stat_series_fini(&m.vs);
+	return rc < 0 ? rc : m.status;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { .runs = 1 };
+	int first, rc = cmd_parse(&cmd_stat, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (first == argc)
+		return cmd_usage(e, "no command to run; 'auger stat -- CMD'");
+	if (args.output && strcmp(args.output, "-") != 0 && file_check_writable(args.output, e) < 0)
+		return e->code;
+	return measure(&args, argv + first, e);
+}
+
+const struct cmd cmd_stat = {
+	.name = "stat",
+	.operands = "[--] CMD [ARG...]",
+	.summary = "what a command used: time, memory, faults, I/O, counters, pressure",
+	.opts = opts,
+	.runs_program = true,
+	.run = run,
+};

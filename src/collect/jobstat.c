@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/jobstat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/launch.h"
+#include "collect/watch.h"
+
+#define LOOK_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
+#define LOOK_MAX_NS INT64_C(20000000)
+#define LOOK_SHARE 50 /* a look takes at most this part of the time between two */
+
+struct run {
+	struct job *job;
+	struct watch watch;
+	struct launch launch;
+	int64_t next_look_ns, start_ns;
+};
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The number behind the key, which begins a line. */
+static int64_t number_after(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (strncmp(at, key, len) == 0)
+			return strtoll(at + len, NULL, 10);
+	return 0;
+}
+
+static void read_io(pid_t pid, struct job_io *io)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+	io->has_value = read_text(path, text, sizeof text);
+	if (!io->has_value)
+		return;
+	io->read_chars = number_after(text, "rchar:");
+	io->write_chars = number_after(text, "wchar:");
+	io->read_calls = number_after(text, "syscr:");
+	io->write_calls = number_after(text, "syscw:");
+	io->read_bytes = number_after(text, "read_bytes:");
+	io->write_bytes = number_after(text, "write_bytes:");
+}
+
+static int64_t read_run_wait(pid_t pid)
+{
+	char path[64], text[64];
+	long long wait;
+
+	snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+	if (!read_text(path, text, sizeof text) || sscanf(text, "%*u %lld", &wait) != 1)
+		return -1;
+	return wait;
+}
+
+/* The line "some avg10=... total=USEC" or "full ...". */
+static int64_t total_ns(const char *text, const char *kind)
+{
+	const char *line = strstr(text, kind);
+	const char *total = line ? strstr(line, "total=") : NULL;
+
+	return total ? strtoll(total + strlen("total="), NULL, 10) * 1000 : 0;
+}
+
+static struct job_pressure read_pressure(void)
+{
+	struct job_pressure p = { 0 };
+	char cpu[256], memory[256], io[256];
+
+	p.has_value = read_text("/proc/pressure/cpu", cpu, sizeof cpu) &&
+		      read_text("/proc/pressure/memory", memory, sizeof memory) &&
+		      read_text("/proc/pressure/io", io, sizeof io);
+	if (!p.has_value)
+		return p;
+	p.cpu_some_ns = total_ns(cpu, "some");
+	p.memory_some_ns = total_ns(memory, "some");
+	p.memory_full_ns = total_ns(memory, "full");
+	p.io_some_ns = total_ns(io, "some");
+	p.io_full_ns = total_ns(io, "full");
+	return p;
+}
+
+static void end_pressure(struct job_pressure *before)
+{
+	struct job_pressure after = read_pressure();
+
+	before->has_value &= after.has_value;
+	before->cpu_some_ns = after.cpu_some_ns - before->cpu_some_ns;
+	before->memory_some_ns = after.memory_some_ns - before->memory_some_ns;
+	before->memory_full_ns = after.memory_full_ns - before->memory_full_ns;
+	before->io_some_ns = after.io_some_ns - before->io_some_ns;
+	before->io_full_ns = after.io_full_ns - before->io_full_ns;
+}
+
+static void end_cgroup(const struct cgroup *group, struct cgroup_usage *before)
+{
+	struct cgroup_usage after;
+
+	cgroup_read(group, &after);
+	after.throttled_count.value -= before->throttled_count.value;
+	after.throttled_ns.value -= before->throttled_ns.value;
+	*before = after;
+}
+
+static void add_time(struct timeval *to, const struct timeval *t)
+{
+	to->tv_sec += t->tv_sec + (to->tv_usec + t->tv_usec) / 1000000;
+	to->tv_usec = (to->tv_usec + t->tv_usec) % 1000000;
+}
+
+static void add_orphan(struct job *j, const struct rusage *u)
+{
+	add_time(&j->orphans.ru_utime, &u->ru_utime);
+	add_time(&j->orphans.ru_stime, &u->ru_stime);
+	if (u->ru_maxrss > j->orphans.ru_maxrss)
+		j->orphans.ru_maxrss = u->ru_maxrss;
+	j->orphan_count++;
+}
+
+/* Our children that ended: orphans are reaped, the command is left for its figures to be read.
+ * Has it ended? */
+static bool reap(struct run *r)
+{
+	siginfo_t info = { 0 };
+	struct rusage usage;
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+		if (info.si_pid == r->launch.pid)
+			return true;
+		if (wait4(info.si_pid, NULL, WNOHANG, &usage) == info.si_pid)
+			add_orphan(r->job, &usage);
+		info.si_pid = 0;
+	}
+	info.si_pid = 0;
+	return waitid(P_PID, (id_t)r->launch.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static int look(struct run *r, struct err *e)
+{
+	int64_t start = cpu_ns(), end, pause;
+	int rc = proctree_look(&r->job->tree, e);
+
+	pause = (cpu_ns() - start) * LOOK_SHARE;
+	end = clock_mono_ns();
+	if (pause < LOOK_MIN_NS)
+		pause = LOOK_MIN_NS;
+	if (pause < LOOK_MAX_NS && end - r->start_ns > 10 * LOOK_MAX_NS)
+		pause = LOOK_MAX_NS;
+	r->next_look_ns = end + pause;
+	return rc;
+}
+
+/* The terminal tells the command by itself. */
+static void pass_on(struct run *r, const struct watch_news *news)
+{
+	r->job->signal = news->signal;
+	if (!news->is_from_kernel)
+		kill(r->launch.pid, news->signal);
+}
+
+static int wait_for_end(struct run *r, struct err *e)
+{
+	struct watch_news news;
+	int rc = 0;
+
+	/* Also when no more can be looked at: the command has its end in peace. */
+	while (!reap(r)) {
+		if (rc == 0 && clock_mono_ns() >= r->next_look_ns)
+			rc = look(r, e);
+		if (rc < 0)
+			r->next_look_ns = clock_mono_ns() + LOOK_MAX_NS;
+		watch_wait(&r->watch, r->next_look_ns - clock_mono_ns(), &news);
+		if (news.signals)
+			pass_on(r, &news);
+	}
+	return rc;
+}
+
+/* While it is a zombie: then it is gone. */
+static void take_figures(struct run *r, const struct cgroup *group)
+{
+	struct job *j = r->job;
+	pid_t pid = r->launch.pid;
+
+	read_io(pid, &j->io);
+	j->run_wait_ns = read_run_wait(pid);
+	launch_poll(&r->launch, &j->status, &j->usage);
+	counters_read(&j->counters);
+	end_pressure(&j->pressure);
+	end_cgroup(group, &j->cgroup);
+	j->look_ns = j->tree.looks ? j->elapsed_ns / j->tree.looks : 0;
+}
+
+static int count_left(struct run *r, struct err *e)
+{
+	int rc = proctree_look(&r->job->tree, e);
+	const struct process *all = r->job->tree.processes.data;
+
+	for (size_t i = 0; i < r->job->tree.processes.count; i++)
+		r->job->left_count += all[i].is_alive;
+	return rc;
+}
+
+/* The kernel's maximum is over what a process was before and after exec. */
+static int64_t read_peak_kbytes(pid_t pid)
+{
+	char path[64], text[4096];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	return read_text(path, text, sizeof text) ? number_after(text, "VmHWM:") : 0;
+}
+
+static int run_started(struct run *r, const char *name, bool *ret_no_exec, struct err *e)
+{
+	struct cgroup group;
+	int rc = cgroup_find("self", &group, e);
+
+	if (rc < 0)
+		return rc;
+	counters_open(&r->job->counters, r->launch.pid);
+	cgroup_read(&group, &r->job->cgroup);
+	r->job->pressure = read_pressure();
+	rc = proctree_look(&r->job->tree, e); /* learns who is there already */
+	if (rc < 0)
+		return rc;
+	proctree_forget(&r->job->tree);
+	r->job->floor_kbytes = read_peak_kbytes(r->launch.pid);
+	r->start_ns = clock_mono_ns();
+	rc = launch_start(&r->launch, name, e);
+	*ret_no_exec = rc < 0;
+	if (rc == 0)
+		rc = wait_for_end(r, e);
+	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
+	if (rc == 0)
+		rc = proctree_look(&r->job->tree, e);
+	if (rc < 0)
+		return rc;
+	take_figures(r, &group);
+	return count_left(r, e);
+}
+
+int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e)
+{
+	struct run r = { .job = ret };
+	struct launch_opts o = { .argv = argv };
+	struct rlimit files;
+	int rc;
+
+	*ret = (struct job){ 0 };
+	*ret_no_exec = false;
+	for (size_t i = 0; i < COUNTERS; i++)
+		ret->counters.all[i].fd = -1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rc = watch_open(&r.watch, e);
+	if (rc == 0) {
+		getrlimit(RLIMIT_NOFILE, &files);
+		o.mask = watch_old_mask(&r.watch);
+		o.files = &files;
+		rc = launch_new(&r.launch, &o, e);
+	}
+	if (rc == 0 && r.launch.pid_fd >= 0)
+		rc = watch_add(&r.watch, r.launch.pid_fd, WATCH_COMMAND, e);
+	if (rc == 0)
+		rc = run_started(&r, argv[0], ret_no_exec, e);
+	launch_close(&r.launch);
+	watch_close(&r.watch);
+	return rc;
+}
+
+void job_fini(struct job *j)
+{
+	counters_close(&j->counters);
+	proctree_fini(&j->tree);
+}

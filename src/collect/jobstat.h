@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jobstat: what a command used, from its start to its end, by every account the kernel keeps.
+ *
+ * wait4(2) tells of the command and of the descendants that were waited for, as
+ * /usr/bin/time does; /proc/PID/io of the zombie tells of the same. Descendants that were
+ * orphaned become our children (PR_SET_CHILD_SUBREAPER) and are told apart. The processes are
+ * looked at from time to time, for which at most a fiftieth of a CPU is spent.
+ * Source: getrusage(2); proc(5), /proc/PID/io; kernel Documentation/accounting/psi.rst.
+ */
+#ifndef COLLECT_JOBSTAT_H
+#define COLLECT_JOBSTAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "collect/cgroup.h"
+#include "collect/counters.h"
+#include "collect/proctree.h"
+
+/* /proc/PID/io, in bytes and calls. */
+struct job_io {
+	bool has_value;
+	int64_t read_chars, write_chars; /* by read(2) and write(2), from wherever */
+	int64_t read_calls, write_calls;
+	int64_t read_bytes, write_bytes; /* from and to storage; written: made dirty */
+};
+
+/* Time in which tasks stalled, of the whole machine. */
+struct job_pressure {
+	bool has_value;
+	int64_t cpu_some_ns, memory_some_ns, memory_full_ns, io_some_ns, io_full_ns;
+};
+
+struct job {
+	int status; /* of the command: as shells have it */
+	int64_t elapsed_ns;
+	struct rusage usage;   /* of the command, and what it waited for */
+	struct rusage orphans; /* what ended without being waited for by the command */
+	int64_t floor_kbytes;  /* maximum RSS of the child before it was the command */
+	int64_t orphan_count;
+	int64_t left_count; /* processes that outlived the command */
+	struct job_io io;
+	int64_t run_wait_ns; /* the command's main thread waited for a CPU; -1: not told */
+	struct counters counters;
+	struct job_pressure pressure;
+	struct cgroup_usage cgroup; /* throttling: in the time of the job */
+	struct proctree tree;
+	int64_t look_ns; /* between two looks, in the mean */
+	int signal;      /* that we were told to end by; 0: none */
+};
+
+/* Runs argv (ends with NULL) to its end. A program that cannot be executed is its errno, and then
+ * *ret_no_exec. */
+int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e) MUST_CHECK;
+void job_fini(struct job *j); /* all zero is allowed */
+
+#endif

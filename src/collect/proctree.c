@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/proctree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+void proctree_fini(struct proctree *t)
+{
+	rows_fini(&t->processes);
+	rows_fini(&t->foreign);
+}
+
+void proctree_forget(struct proctree *t)
+{
+	t->processes.count = 0;
+	t->peak_rss_bytes = t->peak_count = t->looks = 0;
+}
+
+/* The start of a small file with a NUL behind. Its length; 0: the process is gone. */
+static size_t read_start(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+static int64_t ns_of_ticks(uint64_t ticks)
+{
+	return (int64_t)(ticks * (uint64_t)(NS_PER_S / sysconf(_SC_CLK_TCK)));
+}
+
+static int64_t boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* What /proc/PID/stat tells. */
+struct glance {
+	char name[16]; /* comm */
+	char state;
+	int parent;
+	unsigned long long minor, major, user, system, threads, start, rss_pages;
+};
+
+static bool glance_at(pid_t pid, struct glance *g)
+{
+	char text[1024];
+	const char *tail, *name;
+
+	if (!read_start(pid, "stat", text, sizeof text))
+		return false;
+	tail = strrchr(text, ')'); /* the name may hold anything */
+	name = strchr(text, '(');
+	if (!tail || !name || name > tail)
+		return false;
+	snprintf(g->name, sizeof g->name, "%.*s", (int)(tail - name - 1), name + 1);
+	return sscanf(tail,
+		      ") %c %d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %llu "
+		      "%*d %llu %*u %llu",
+		      &g->state, &g->parent, &g->minor, &g->major, &g->user, &g->system,
+		      &g->threads, &g->start, &g->rss_pages) == 9;
+}
+
+static struct process *find(struct proctree *t, pid_t pid, uint64_t start)
+{
+	struct process *all = t->processes.data;
+
+	for (size_t i = t->processes.count; i-- > 0;)
+		if (all[i].pid == pid && all[i].start == start)
+			return &all[i];
+	return NULL;
+}
+
+static void read_command(struct process *p)
+{
+	char text[PROCTREE_COMMAND_MAX];
+	size_t len = read_start(p->pid, "cmdline", text, sizeof text);
+
+	while (len && text[len - 1] == '\0')
+		len--;
+	if (!len)
+		return; /* a kernel thread, or ending */
+	for (size_t i = 0; i < len; i++)
+		p->command[i] = text[i] ? text[i] : ' ';
+	p->command[len] = '\0';
+}
+
+/* The memory of one that is ending is gone before it is. */
+static void read_peak(struct process *p)
+{
+	char text[4096];
+	const char *at;
+
+	if (!read_start(p->pid, "status", text, sizeof text))
+		return;
+	at = strstr(text, "\nVmHWM:");
+	if (at)
+		p->peak_rss_bytes = strtoll(at + strlen("\nVmHWM:"), NULL, 10) * 1024;
+}
+
+static void read_waiting(struct process *p)
+{
+	char text[64];
+	unsigned long long wait;
+
+	if (read_start(p->pid, "schedstat", text, sizeof text) &&
+	    sscanf(text, "%*u %llu", &wait) == 1)
+		p->run_wait_ns = (int64_t)wait;
+}
+
+static int take(struct proctree *t, pid_t pid, const struct glance *g)
+{
+	struct process *p = find(t, pid, g->start);
+
+	if (!p) {
+		p = rows_add(&t->processes, sizeof *p);
+		if (!p)
+			return -ENOMEM;
+		p->pid = pid;
+		p->start = g->start;
+		p->parent = g->parent;
+		p->run_wait_ns = -1;
+	}
+	p->is_alive = g->state != 'Z' && g->state != 'X';
+	p->user_ns = ns_of_ticks(g->user);
+	p->system_ns = ns_of_ticks(g->system);
+	p->minor_faults = (int64_t)g->minor;
+	p->major_faults = (int64_t)g->major;
+	read_waiting(p);
+	if (!p->command[0])
+		snprintf(p->command, sizeof p->command, "[%s]", g->name);
+	if (!p->is_alive && p->wall_ns)
+		return 0;
+	p->wall_ns = boot_ns() - ns_of_ticks(g->start);
+	read_command(p);
+	read_peak(p);
+	return 0;
+}
+
+/* One of all processes of the machine. */
+struct seen {
+	pid_t pid;
+	struct glance glance; /* unless it is foreign */
+	bool is_ours, is_foreign;
+};
+
+/* Who was not ours never will be, so a look reads only of those that were not there before.
+ * /proc lists in ascending order, and so is the list. */
+static bool was_foreign(const struct proctree *t, size_t *at, pid_t pid)
+{
+	const pid_t *all = t->foreign.data;
+
+	while (*at < t->foreign.count && all[*at] < pid)
+		++*at;
+	return *at < t->foreign.count && all[*at] == pid;
+}
+
+static int list_all(const struct proctree *t, struct rows *ret, struct err *e)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	size_t at = 0;
+	int rc = 0;
+
+	if (!dir)
+		return errno == ENOMEM ? err_nomem(e) : err_errno(e, "/proc");
+	while (rc == 0 && (entry = readdir(dir))) {
+		struct seen one = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
+		struct seen *row;
+
+		if (one.pid <= 0)
+			continue;
+		one.is_foreign = was_foreign(t, &at, one.pid);
+		if (!one.is_foreign && !glance_at(one.pid, &one.glance))
+			continue;
+		row = rows_add(ret, sizeof *row);
+		if (!row)
+			rc = err_nomem(e);
+		else
+			*row = one;
+	}
+	closedir(dir);
+	return rc;
+}
+
+static bool has_pid(const struct rows *pids, pid_t pid)
+{
+	const pid_t *all = pids->data;
+
+	for (size_t i = 0; i < pids->count; i++)
+		if (all[i] == pid)
+			return true;
+	return false;
+}
+
+static int add_pid(struct rows *pids, pid_t pid, struct err *e)
+{
+	pid_t *row = rows_add(pids, sizeof *row);
+
+	if (!row)
+		return err_nomem(e);
+	*row = pid;
+	return 0;
+}
+
+/* Numbers wrap around, so a child may be listed before its parent: repeat until nothing is new. */
+static int find_ours(struct seen *all, size_t count, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows ours = { 0 };
+	size_t before;
+
+	if (add_pid(&ours, getpid(), e) < 0)
+		return e->code;
+	do {
+		before = ours.count;
+		for (size_t i = 0; i < count; i++) {
+			if (all[i].is_foreign || all[i].is_ours ||
+			    !has_pid(&ours, all[i].glance.parent))
+				continue;
+			all[i].is_ours = true;
+			if (add_pid(&ours, all[i].pid, e) < 0)
+				return e->code;
+		}
+	} while (ours.count > before);
+	return 0;
+}
+
+static int take_foreign(struct proctree *t, const struct seen *all, size_t count, struct err *e)
+{
+	int rc = 0;
+
+	t->foreign.count = 0;
+	for (size_t i = 0; i < count && rc == 0; i++)
+		if (!all[i].is_ours)
+			rc = add_pid(&t->foreign, all[i].pid, e);
+	return rc;
+}
+
+static int take_ours(struct proctree *t, const struct seen *all, size_t count, struct err *e)
+{
+	int64_t rss_bytes = 0, alive = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!all[i].is_ours)
+			continue;
+		if (take(t, all[i].pid, &all[i].glance) < 0)
+			return err_nomem(e);
+		rss_bytes += (int64_t)all[i].glance.rss_pages * sysconf(_SC_PAGESIZE);
+		alive += all[i].glance.state != 'Z' && all[i].glance.state != 'X';
+	}
+	if (rss_bytes > t->peak_rss_bytes)
+		t->peak_rss_bytes = rss_bytes;
+	if (alive > t->peak_count)
+		t->peak_count = alive;
+	t->looks++;
+	return 0;
+}
+
+int proctree_look(struct proctree *t, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows seen = { 0 };
+	struct process *known = t->processes.data;
+	int rc = list_all(t, &seen, e);
+
+	for (size_t i = 0; i < t->processes.count; i++)
+		known[i].is_alive = false;
+	if (rc == 0)
+		rc = find_ours(seen.data, seen.count, e);
+	if (rc == 0)
+		rc = take_foreign(t, seen.data, seen.count, e);
+	return rc < 0 ? rc : take_ours(t, seen.data, seen.count, e);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proctree: the processes below us, looked at from time to time.
+ *
+ * What is not waited for by its parent becomes our child (PR_SET_CHILD_SUBREAPER), so nothing
+ * of a command is lost sight of. A process that lives between two looks is not seen.
+ * Source: proc(5), /proc/PID/stat, status, cmdline, and schedstat.
+ */
+#ifndef COLLECT_PROCTREE_H
+#define COLLECT_PROCTREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/rows.h"
+
+#define PROCTREE_COMMAND_MAX 160
+
+/* As it was when it was last seen. */
+struct process {
+	pid_t pid, parent;
+	uint64_t start;                     /* clock ticks since boot: tells pids used again */
+	char command[PROCTREE_COMMAND_MAX]; /* arguments with spaces, cut; or "[NAME]" */
+	int64_t wall_ns;                    /* since it was made */
+	int64_t user_ns, system_ns;         /* its own, not its children's; in clock ticks */
+	int64_t peak_rss_bytes;             /* VmHWM: of the program it is now; 0: not told */
+	int64_t minor_faults, major_faults;
+	int64_t run_wait_ns; /* of the main thread, waiting for a CPU; -1: not told */
+	bool is_alive;       /* not ended at the last look */
+};
+
+/* All zero is one that saw nothing. */
+struct proctree {
+	struct rows processes;  /* struct process, in order of first sight */
+	struct rows foreign;    /* pid_t, ascending: of others, at the last look */
+	int64_t peak_rss_bytes; /* the largest sum of resident sets in one look */
+	int64_t peak_count;     /* the most processes in one look */
+	int64_t looks;          /* so far */
+};
+
+void proctree_fini(struct proctree *t);
+
+/* What was seen so far does not count. */
+void proctree_forget(struct proctree *t);
+
+/* Looks at the processes below us. 0, -ENOMEM, or why /proc cannot be read. */
+int proctree_look(struct proctree *t, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/stat_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Over the runs of a series; a figure that one run lacks is lacking. */
+struct summary {
+	bool has_value;
+	int64_t median, least, most;
+};
+
+int stat_series_add(struct stat_series *s, const struct stat_figure *figures, size_t count,
+		    struct err *e)
+{
+	struct stat_figure *runs = reallocarray(s->runs, (s->run_count + 1) * count, sizeof *runs);
+
+	if (!runs)
+		return err_nomem(e);
+	s->runs = runs;
+	memcpy(runs + s->run_count * count, figures, count * sizeof *figures);
+	memcpy(s->last, figures, count * sizeof *figures);
+	s->figure_count = count;
+	s->run_count++;
+	return 0;
+}
+
+void stat_series_fini(struct stat_series *s)
+{
+	free(s->runs);
+	s->runs = NULL;
+	s->run_count = 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 0 or -ENOMEM. */
+static int summarize(const struct stat_series *s, size_t figure, struct summary *ret, struct err *e)
+{
+	int64_t *values = reallocarray(NULL, s->run_count, sizeof *values);
+
+	if (!values)
+		return err_nomem(e);
+	*ret = (struct summary){ .has_value = true };
+	for (size_t i = 0; i < s->run_count; i++) {
+		const struct stat_figure *f = &s->runs[i * s->figure_count + figure];
+
+		ret->has_value &= f->has_value;
+		values[i] = f->value;
+	}
+	qsort(values, s->run_count, sizeof *values, compare);
+	ret->least = values[0];
+	ret->most = values[s->run_count - 1];
+	ret->median = s->run_count % 2
+			      ? values[s->run_count / 2]
+			      : values[s->run_count / 2 - 1] / 2 + values[s->run_count / 2] / 2;
+	free(values);
+	return 0;
+}
+
+static void put_value(struct emit *out, const char *key, bool has_value, int64_t value,
+		      const char *unit)
+{
+	if (has_value)
+		emit_value(out, key, value, unit);
+	else
+		emit_none(out, key);
+}
+
+/* What is behind the value: how sure it is, and what the other command has. */
+static void put_comparison(struct emit *out, const struct stat_figure *f, const struct summary *a,
+			   const struct summary *b, bool has_runs)
+{
+	if (has_runs) {
+		put_value(out, "least", a->has_value, a->least, f->unit);
+		put_value(out, "most", a->has_value, a->most, f->unit);
+	}
+	if (!b)
+		return;
+	put_value(out, "vs", b->has_value, b->median, f->unit);
+	if (has_runs) {
+		put_value(out, "vs_least", b->has_value, b->least, f->unit);
+		put_value(out, "vs_most", b->has_value, b->most, f->unit);
+	}
+	if (a->has_value && b->has_value && a->median > 0)
+		emit_real(out, "ratio", (double)b->median / (double)a->median, 2, "x");
+	else
+		emit_none(out, "ratio");
+}
+
+static void put_figure(struct emit *out, const struct stat_figure *f, const struct summary *a,
+		       const struct summary *b, bool has_runs)
+{
+	emit_name(out, "figure", "", f->name, "");
+	put_value(out, "value", a->has_value, a->median, f->unit);
+	emit_hide(out);
+	emit_text(out, "unit", f->unit);
+	put_comparison(out, f, a, b, has_runs);
+	emit_hide(out);
+	emit_text(out, "group", f->group);
+	emit_optional(out, "detail", f->detail);
+}
+
+static int put_figures(struct emit *out, const struct stat_series *s, const struct stat_series *vs,
+		       struct err *e)
+{
+	const char *group = NULL;
+	bool is_table = out->opts.format == EMIT_TABLE;
+
+	emit_head_str(out, "command", s->command);
+	if (vs)
+		emit_head_str(out, "vs", vs->command);
+	if (s->run_count > 1)
+		emit_head_int(out, "runs", (int64_t)s->run_count);
+	emit_columns(out);
+	for (size_t i = 0; i < s->figure_count; i++) {
+		const struct stat_figure *f = &s->last[i];
+		struct summary a, b;
+
+		if (is_table && f->is_idle)
+			continue;
+		if (summarize(s, i, &a, e) < 0 || (vs && summarize(vs, i, &b, e) < 0))
+			return e->code;
+		if (i == 0)
+			put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
+		if (group && strcmp(group, f->group) != 0)
+			emit_gap(out);
+		group = f->group;
+		emit_row(out);
+		put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
+	}
+	return 0;
+}
+
+static void put_process(struct emit *out, const struct stat_process *p)
+{
+	emit_int(out, "pid", p->pid);
+	emit_int(out, "parent", p->parent);
+	emit_value(out, "wall_ns", p->wall_ns, "nanoseconds");
+	emit_value(out, "user_ns", p->user_ns, "nanoseconds");
+	emit_value(out, "system_ns", p->system_ns, "nanoseconds");
+	put_value(out, "run_wait_ns", p->run_wait_ns >= 0, p->run_wait_ns, "nanoseconds");
+	put_value(out, "peak_rss_bytes", p->peak_rss_bytes > 0, p->peak_rss_bytes, "bytes");
+	emit_int(out, "minor_faults", p->minor_faults);
+	emit_int(out, "major_faults", p->major_faults);
+	emit_name(out, "command", "", p->command, "");
+}
+
+static void put_processes(struct emit *out, const struct stat_process *all, size_t count)
+{
+	const struct stat_process nothing = { .command = "" };
+
+	emit_columns(out);
+	put_process(out, &nothing);
+	for (size_t i = 0; i < count; i++) {
+		emit_row(out);
+		put_process(out, &all[i]);
+	}
+}
+
+static int put_both(struct emit *figures, struct emit *processes, const struct emit_opts *o,
+		    const struct stat_series *s, const struct stat_series *vs,
+		    const struct stat_process *all, size_t count, struct buf *to, struct err *e)
+{
+	bool is_json = o->format == EMIT_JSON;
+
+	buf_put_str(to, is_json ? "{\"figures\":\n" : "");
+	emit_begin(figures, o, to);
+	if (put_figures(figures, s, vs, e) < 0)
+		return e->code;
+	if (emit_end(figures) < 0)
+		return err_nomem(e);
+	buf_put_str(to, is_json ? ",\n\"processes\":\n" : o->format == EMIT_CSV ? "\n" : "");
+	emit_begin(processes, o, to);
+	put_processes(processes, all, count);
+	if (emit_end(processes) < 0)
+		return err_nomem(e);
+	buf_put_str(to, is_json ? "}\n" : "");
+	return buf_error(to) < 0 ? err_nomem(e) : 0;
+}
+
+int stat_table(const struct emit_opts *o, const struct stat_series *s, const struct stat_series *vs,
+	       const struct stat_process *processes, size_t count, struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit figures = { 0 };
+	CLEANUP(emit_fini) struct emit rest = { 0 };
+
+	return put_both(&figures, &rest, o, s, vs, processes, count, to, e);
+}

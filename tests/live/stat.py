@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""stat.py TOOL FOLDER [CASE...]: auger stat against /usr/bin/time -v and programs that know their use."""
+
+import csv
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+import live
+from live import Skip
+
+TIME = "/usr/bin/time"
+MIB = 1 << 20
+
+# Uses some of everything that is accounted.
+WORK = """
+import os, sys, time
+data = bytearray(os.urandom(4096)) * (64 * 256)
+for _ in range(30):
+    time.sleep(0.001)
+with open(sys.argv[1], "wb") as file:
+    file.write(data[:20 << 20])
+    file.flush()
+    os.fsync(file.fileno())
+if os.fork() == 0:
+    end = time.process_time() + 0.15
+    while time.process_time() < end:
+        pass
+    os._exit(0)
+os.wait()
+os._exit(3)
+"""
+
+# What the program time itself uses, which stat tells of, too.
+SLACK = {"Major": 50, "Minor": 600, "Voluntary": 50, "Involuntary": 500, "File system inputs": 4000,
+         "File system outputs": 64}
+
+
+def stat(bench, *args, status=0, output="s.json"):
+    """The figures by name, and the processes."""
+    bench.run(bench.tool, "stat", "-f", "json", "-o", output, *args, status=status)
+    with open(bench.path(output), encoding="utf-8") as file:
+        told = json.load(file)
+    return {row["figure"]: row for row in told["figures"]["rows"]}, told["processes"]["rows"]
+
+
+def python(words, *args):
+    return (sys.executable, "-c", words, *args)
+
+
+def seconds(text):
+    """h:mm:ss or m:ss.cc"""
+    total = 0.0
+    for part in text.split(":"):
+        total = 60 * total + float(part)
+    return total
+
+
+def check_label(bench, label, text, row):
+    """One line of time -v against the figure that claims to be it; ours holds time's own use, too."""
+    value = row["value"]
+    if label.startswith("Elapsed"):
+        bench.check(-0.02 < value / 1e9 - seconds(text) < 2, f"{label}: {text}, {row}")
+    elif label.startswith(("User", "System")):
+        bench.check(-0.02 < value / 1e9 - float(text) < 0.1, f"{label}: {text}, {row}")
+    elif label.startswith("Percent"):
+        bench.check(abs(value - int(text.rstrip("%"))) <= 15, f"{label}: {text}, {row}")
+    else:
+        most = next((n for start, n in SLACK.items() if label.startswith(start)), 0)
+        bench.check(0 <= value - int(text) <= most, f"{label}: {text}, {row}")
+
+
+def as_time_does(bench):
+    """Every line that time -v prints is a figure, and has its value."""
+    if not os.access(TIME, os.X_OK):
+        raise Skip(f"no {TIME}")
+    figures, _ = stat(bench, "--", TIME, "-v", "-o", "t", *python(WORK, bench.path("data")), status=3)
+    with open(bench.path("t"), encoding="utf-8") as file:
+        lines = re.findall(r"^\t(.+): (\S+)$", file.read(), re.M)
+    lines = [line for line in lines if not line[0].startswith("Command being timed")]
+    bench.check(len(lines) >= 21, lines)
+    for label, text in lines:
+        rows = [row for row in figures.values() if (row["detail"] or "").startswith("time -v: ") and
+                label.startswith(row["detail"][len("time -v: "):].split(";")[0])]
+        if bench.equal(len(rows), 1, f"figures for {label}"):
+            check_label(bench, label, text, rows[0])
+
+
+def bytes_told(bench):
+    """Bytes read and written, by the program and by a child that it waits for."""
+    words = ("import os\nos.write(os.open('/dev/null', os.O_WRONLY), bytes(3 << 20))\n"
+             "if os.fork() == 0:\n os.read(os.open('/dev/zero', os.O_RDONLY), 5 << 20)\n os._exit(0)\n"
+             "os.wait()\n")
+    plain, _ = stat(bench, "--", *python("import os"))
+    figures, _ = stat(bench, "--", *python(words))
+    for name, want in (("wchar", 3 * MIB), ("rchar", 5 * MIB)):
+        more = figures[name]["value"] - plain[name]["value"]
+        bench.check(want <= more < want + 65536, f"{name}: {more}, want {want}")
+
+
+def processes(bench):
+    """Memory and CPU time of each, and the sum of those that are there at the same time."""
+    words = ("import os, sys, time\nheld = bytearray(b'x') * (int(sys.argv[1]) << 20)\n"
+             "end = time.process_time() + float(sys.argv[2])\n"
+             "while time.process_time() < end: pass\ntime.sleep(1)\n")
+    path = bench.path("hold.py")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(words)
+    figures, rows = stat(bench, "--", "sh", "-c",
+                         f"{sys.executable} {path} 60 0.3 & {sys.executable} {path} 90 0 & wait")
+    by_size = {size: next((row for row in rows if f"{path} {size} " in row["command"] and
+                           not row["command"].startswith("sh ")), None) for size in (60, 90)}
+    if not bench.check(all(by_size.values()), rows):
+        return
+    for size, row in by_size.items():
+        bench.check(size * MIB <= row["peak_rss_bytes"] < (size + 30) * MIB, row)
+        bench.check(row["wall_ns"] > 0.9e9, row)
+    bench.check(by_size[60]["user_ns"] + by_size[60]["system_ns"] >= 0.28e9, by_size)
+    bench.check(figures["peak RSS of the tree"]["value"] > 150 * MIB, figures["peak RSS of the tree"])
+    bench.check(figures["maximum RSS"]["value"] < 120 * 1024, figures["maximum RSS"])
+    bench.check(figures["peak of processes"]["value"] == 3, figures["peak of processes"])
+
+
+def orphans(bench):
+    """What nobody waits for is told apart; what is left running is counted, and left alone."""
+    words = ("import os, sys, time\n"
+             "if os.fork() == 0:\n"
+             " if os.fork() == 0:\n"
+             "  end = time.process_time() + 0.3\n"
+             "  while time.process_time() < end: pass\n"
+             "  os._exit(0)\n"
+             " os._exit(0)\n"
+             "os.wait()\ntime.sleep(3)\n")
+    figures, _ = stat(bench, "--", *python(words))
+    bench.equal(figures["orphans"]["value"], 1, "orphans")
+    used = figures["user of orphans"]["value"] + figures["system of orphans"]["value"]
+    bench.check(0.29e9 < used < 0.5e9, f"{used}")
+    figures, _ = stat(bench, "--", "sh", "-c", "sleep 2 >/dev/null 2>&1 & echo $! >left")
+    bench.equal(figures["left running"]["value"], 1, "left")
+    with open(bench.path("left"), encoding="ascii") as file:
+        left = int(file.read())
+    bench.check(os.path.exists(f"/proc/{left}"), "it was ended")
+    os.kill(left, signal.SIGTERM)
+
+
+def counters(bench):
+    """Software events are those of wait4; what cannot be counted says why and is not 0."""
+    figures, _ = stat(bench, "--", *python(WORK, bench.path("data")), status=3)
+    used = figures["user"]["value"] + figures["system"]["value"]
+    clock = figures["task-clock"]["value"]
+    bench.check(abs(clock - used) < 0.1 * used + 2e7, f"task-clock {clock}, CPU time {used}")
+    faults = figures["minor faults"]["value"] + figures["major faults"]["value"]
+    bench.check(abs(figures["page-faults"]["value"] - faults) < 0.1 * faults + 200,
+                f"{figures['page-faults']}, {faults}")
+    for name in ("cycles", "instructions", "branch-misses"):
+        row = figures[name]
+        bench.check(row["value"] if row["value"] is not None else row["detail"], row)
+
+
+def repeated(bench):
+    """The median lies between the least and the most; the other command is run as often."""
+    figures, _ = stat(bench, "-r", "3", "--vs", "echo b >>ran; exit 4", "--", "sh", "-c", "echo a >>ran",
+                      status=4)
+    for row in figures.values():
+        if row["value"] is not None:
+            bench.check(row["least"] <= row["value"] <= row["most"], row)
+    with open(bench.path("ran"), encoding="ascii") as file:
+        bench.equal(file.read().split(), list("ababab"), "order")
+    figures, _ = stat(bench, "--vs", "sleep 0.6", "--", "sh", "-c", "sleep 0.2")
+    bench.check(1.5 < figures["elapsed"]["ratio"] < 3.5, figures["elapsed"])
+
+
+def formats(bench):
+    """Standard output is the command's; CSV has two tables."""
+    done = bench.run(bench.tool, "stat", "-f", "csv", "--", "sh", "-c", "echo out; sleep 0.2")
+    bench.equal(done.stdout, "out\n", "standard output")
+    figures, rows = (list(csv.DictReader(part.splitlines())) for part in done.stderr.split("\n\n"))
+    bench.equal(figures[0]["figure"], "elapsed", "first figure")
+    bench.check(int(figures[0]["value"]) >= 2e8, figures[0])
+    bench.check(any("sleep 0.2" in row["command"] for row in rows), rows)
+
+
+def ended(bench):
+    """A signal to stat ends the command, and what it used until then is told."""
+    tool = bench.start(bench.tool, "stat", "-f", "json", "-o", "s.json", "--", "sleep", "60")
+    time.sleep(0.5)
+    tool.send_signal(signal.SIGTERM)
+    bench.equal(tool.wait(30), 128 + signal.SIGTERM, "status")
+    with open(bench.path("s.json"), encoding="utf-8") as file:
+        rows = {row["figure"]: row["value"] for row in json.load(file)["figures"]["rows"]}
+    bench.check(0.3e9 < rows["elapsed"] < 20e9, rows["elapsed"])
+    bench.equal(rows["exit status"], 128 + signal.SIGTERM, "exit status")
+
+
+if __name__ == "__main__":
+    live.main([as_time_does, bytes_told, processes, orphans, counters, repeated, formats, ended])
