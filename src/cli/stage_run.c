@@ -176,7 +176,8 @@ void stage_run_fini(struct stage_run *r)
 		while ((entry = readdir(dir)))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 		closedir(dir);
-		rmdir(r->folder);
 	}
+	if (r->is_temporary)
+		rmdir(r->folder);
 	*r = (struct stage_run){ 0 };
 }
