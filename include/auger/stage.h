@@ -16,7 +16,7 @@
  *
  * Nothing here ends the program, prints, or fails in a way that the caller must handle: begins and
  * ends that do not match, more stages than there is room for and lack of memory are counted in the
- * report. No function may be called from a signal handler; one that is does nothing.
+ * report. No function may be called from a signal handler.
  */
 #ifndef AUGER_STAGE_H
 #define AUGER_STAGE_H

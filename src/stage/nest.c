@@ -373,9 +373,12 @@ static __attribute__((noinline)) void end_passed(struct auger_context *c, struct
 		pop_to(c, s, passed, &b, true);
 }
 
+/* A stage that is not measured, and those inside of it: too deep, or without memory. */
 static __attribute__((noinline)) auger_token begin_deep(struct auger_context *c)
 {
-	count(&c->profiler->too_deep, 1);
+	struct auger_profiler *p = c->profiler;
+
+	count(c->depth < p->opts.max_depth && !c->deep ? &p->lost : &p->too_deep, 1);
 	c->deep++;
 	return DEEP | make_token(c, c->deep);
 }
@@ -403,10 +406,10 @@ static inline auger_token begin(struct auger_context *c, struct shard *s, struct
 	uint32_t path = 0;
 	auger_token token;
 
-	if (UNLIKELY(!id))
-		id = look_up(p, name);
 	if (!enter(c))
 		return 0;
+	if (UNLIKELY(!id))
+		id = look_up(p, name);
 	if (address && c->top && UNLIKELY(c->top->address && c->top->address < address))
 		end_passed(c, s, address);
 	f = LIKELY(s->spare != NULL) ? s->spare : shard_frame(s);

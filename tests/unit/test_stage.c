@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "stage_json.h"
@@ -306,6 +307,44 @@ static void test_source(void)
 	auger_profiler_close(p);
 }
 
+static void touch(size_t mib)
+{
+	size_t size = mib << 20;
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(pages, 1, size);
+	munmap(pages, size);
+}
+
+/* On request, exact for each stage: the kernel's mark is reset at each boundary. It counts in
+ * batches of pages, so it may be some hundred KiB late. */
+static void test_rss_peaks(void)
+{
+	struct auger_profiler *p =
+		auger_profiler_new(AUGER_OPTS(.level = AUGER_FULL, .out = "", .reset_rss_peak = 1));
+	double base = stage_number(p, NULL, "rss_kb_now");
+
+	{
+		AUGER_STAGE(p, "parent");
+		{
+			AUGER_STAGE(p, "large");
+			touch(64);
+		}
+		{
+			AUGER_STAGE(p, "small");
+			touch(16);
+		}
+		{
+			AUGER_STAGE(p, "none");
+		}
+	}
+	CHECK(fabs(stage_number(p, "parent", "rss_kb_peak") - base - 65536) < 2048);
+	CHECK(fabs(stage_number(p, "parent.large", "rss_kb_peak") - base - 65536) < 2048);
+	CHECK(fabs(stage_number(p, "parent.small", "rss_kb_peak") - base - 16384) < 2048);
+	CHECK(fabs(stage_number(p, "parent.none", "rss_kb_peak") - base) < 2048);
+	auger_profiler_close(p);
+}
+
 int main(void)
 {
 	TAP_CASE(test_nesting);
@@ -319,5 +358,6 @@ int main(void)
 	TAP_CASE(test_contexts);
 	TAP_CASE(test_context_order);
 	TAP_CASE(test_source);
+	TAP_CASE(test_rss_peaks);
 	return tap_done();
 }

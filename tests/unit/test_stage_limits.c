@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stage_json.h"
@@ -276,6 +278,55 @@ static void test_old_options(void)
 	auger_profiler_close(p);
 }
 
+/* Bytes of address space that the process has. */
+static rlim_t address_space(void)
+{
+	char text[64] = "";
+	int fd = open("/proc/self/statm", O_RDONLY);
+
+	if (fd < 0 || read(fd, text, sizeof text - 1) < 0)
+		return 0;
+	close(fd);
+	return (rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static int run_without_memory(void)
+{
+	struct auger_profiler *p = new_profiler();
+	struct rlimit limit = { address_space() + 100000, RLIM_INFINITY };
+	char name[32];
+
+	setrlimit(RLIMIT_AS, &limit);
+	for (int i = 0; i < 900; i++) {
+		snprintf(name, sizeof name, "hungry %d", i);
+		call_once(p, name, strlen(name));
+	}
+	if (auger_profiler_new(AUGER_OPTS(.level = AUGER_TIME)) || errno != ENOMEM)
+		return 2;
+	limit.rlim_cur = RLIM_INFINITY;
+	setrlimit(RLIMIT_AS, &limit);
+	if (stage_number(p, "hungry 0", "calls") != 1)
+		return 3;
+	return stage_number(p, NULL, "lost") + stage_number(p, NULL, "over_limit") < 100;
+}
+
+/* What has no memory is counted, and the program goes on. */
+static void test_no_memory(void)
+{
+	int status = -1;
+	pid_t child;
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("the sanitizer itself needs memory");
+	return;
+#endif
+	child = fork();
+	if (child == 0)
+		_exit(run_without_memory());
+	waitpid(child, &status, 0);
+	CHECK_INT(status, 0);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -291,6 +342,7 @@ int main(void)
 	TAP_CASE(test_closed_files);
 	TAP_CASE(test_many_profilers);
 	TAP_CASE(test_old_options);
+	TAP_CASE(test_no_memory);
 	TAP_CASE(test_many_names); /* the last: they are never forgotten */
 	rmdir(folder);
 	return tap_done();
