@@ -84,8 +84,9 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 	attr.exclude_hv = 1;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
+	/* No build ids: where one event asks for them the kernel (to 6.18) marks the records of
+	 * other recorders, too, which then have none, and perf 6.1 aborts on those. */
 	attr.mmap_data = o->has_data_maps;
-	attr.build_id = 1;
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
@@ -148,12 +149,9 @@ int attr_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 			return (int)fd;
 		if (errno != EINVAL)
 			return -errno;
-		if (attr->read_format & PERF_FORMAT_LOST)
-			attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST; /* before 6.0 */
-		else if (attr->build_id)
-			attr->build_id = 0; /* before 5.12 */
-		else
+		if (!(attr->read_format & PERF_FORMAT_LOST))
 			return -EINVAL;
+		attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST; /* before 6.0 */
 	}
 }
 

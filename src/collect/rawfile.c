@@ -115,11 +115,30 @@ static void flush_some(struct rawfile *r)
 		flush(r);
 }
 
+/*
+ * Our events ask for no build ids. When another recorder's do, the kernel (to 6.18) leaves
+ * their mark on our records, and perf aborts on it.
+ */
+static void clear_build_id_mark(unsigned char *bytes)
+{
+	struct perf_event_header h;
+
+	memcpy(&h, bytes, sizeof h);
+	if (h.type != PERF_RECORD_MMAP2)
+		return;
+	h.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	memcpy(bytes, &h, sizeof h);
+}
+
 void rawfile_put(struct rawfile *r, const unsigned char *bytes, size_t len)
 {
+	size_t start = r->buf.len;
+
 	if (r->failed.code)
 		return;
 	buf_put(&r->buf, bytes, len);
+	if (buf_error(&r->buf) == 0 && len >= sizeof(struct perf_event_header))
+		clear_build_id_mark((unsigned char *)r->buf.data + start);
 	flush_some(r);
 }
 

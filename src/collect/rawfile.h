@@ -31,8 +31,9 @@ struct rawfile;
 /* Fails when no file can be made beside path, or path is something else than a file. */
 int rawfile_open(const char *path, struct rawfile **ret, struct err *e) MUST_CHECK;
 
-/* A record as the kernel wrote it; one that it might have written. id_bytes: of the id that
- * records end with, which is zero. A failure is remembered. */
+/* A record as the kernel wrote it, of an event that asked for no build ids; one that it might
+ * have written. id_bytes: of the id that records end with, which is zero. A failure is
+ * remembered. */
 void rawfile_put(struct rawfile *r, const unsigned char *bytes, size_t len);
 void rawfile_put_told(struct rawfile *r, const struct record *told, size_t id_bytes);
 

@@ -4,10 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -218,6 +220,14 @@ static void take_segments(struct dso *dso, const struct elf_image *image, const 
 	memcpy(dso->build_id, build_id, ELF_BUILD_ID_HEX);
 }
 
+/* The kernel tells of the file beneath an overlay (before 6.8), stat of the one in it. */
+static bool is_inode_sure(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC;
+}
+
 /* Is the open file the one that was mapped? Then its code is known. */
 static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_live)
 {
@@ -232,7 +242,7 @@ static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_li
 	if (dso->is_build_id_told)
 		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;
 	else
-		fits = !is_live || dso->ino == 0 || dso->ino == st->st_ino;
+		fits = !is_live || dso->ino == 0 || dso->ino == st->st_ino || !is_inode_sure(fd);
 	if (fits)
 		take_segments(dso, &image, build_id);
 	elf_image_close(&image);

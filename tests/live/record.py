@@ -661,6 +661,22 @@ def raw_records(bench):
     bench.equal(left, [], "temporary files")
 
 
+def beside_perf(bench):
+    """Neither harms the other's records of mappings: the kernel mixes up who wants build ids."""
+    if not shutil.which("perf") or os.geteuid() != 0:
+        raise Skip("needs perf, and root")
+    bench.record("-a", "--", "perf", "record", "-q", "-e", "cpu-clock", "-g", "-o",
+                 "perf.data", bench.workload("shares"), "100")
+    bench.check(perf_totals(bench)["samples"] > 50, "perf recorded nothing")
+    perf = bench.start("perf", "record", "-q", "-a", "-e", "dummy", "--buildid-mmap", "-o",
+                       "mmaps.data", stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    bench.record("--raw", "raw.data", bench.workload("shares"), "300")
+    perf.send_signal(signal.SIGINT)
+    perf.wait(timeout=60)
+    same_in_raw(bench)
+
+
 def same_in_raw(bench):
     theirs = perf_totals(bench, "raw.data")
     report = bench.report()
@@ -679,5 +695,5 @@ if __name__ == "__main__":
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
         replaced_file, run_time_code, python, compiler, stripped, stripped_static, same_as_perf,
-        raw_records,
+        raw_records, beside_perf,
     ])
