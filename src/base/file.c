@@ -68,7 +68,8 @@ int file_load(const char *path, struct file_input *ret, struct err *e)
 		return err_errno(e, "%s", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, -EISDIR, "%s: is a directory", path);
-	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+	/* Files of virtual file systems have no length, or cannot be read but in order. */
+	if (!S_ISREG(st.st_mode) || st.st_size == 0 || lseek(fd, 0, SEEK_CUR) < 0)
 		return load_stream(fd, path, ret, e);
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)

@@ -24,6 +24,9 @@ static const struct cmd *const cmds[] = {
 	&cmd_stat,
 	&cmd_stages,
 	&cmd_doctor,
+#ifdef HAVE_FUSE
+	&cmd_control,
+#endif
 	NULL,
 };
 /* clang-format on */

@@ -55,7 +55,7 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	attr.exclude_user = o->is_kernel_only || event->is_kernel_only;
 	attr.exclude_hv = attr.exclude_kernel;
 	attr.exclude_guest = 1;
-	attr.exclude_idle = event->is_clock; /* an idle CPU is no use of time */
+	attr.exclude_idle = event->is_clock && !o->has_idle; /* an idle CPU is no use of time */
 	attr.read_format = PERF_FORMAT_LOST;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	take_stacks(&attr, o);

@@ -309,6 +309,22 @@ void sampler_disable(struct sampler *s)
 		ioctl(s->side_fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* Sampling events were attached CPU by CPU, all events of each together. */
+void sampler_enable_cpu(struct sampler *s, size_t cpu, bool is_on)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (i / s->opts.event_count % s->cpu_count == cpu)
+			ioctl(s->fds[i], is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int sampler_set_period(struct sampler *s, uint64_t period, struct err *e)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (ioctl(s->fds[i], PERF_EVENT_IOC_PERIOD, &period) < 0)
+			return err_errno(e, "a period of %llu", (unsigned long long)period);
+	return 0;
+}
+
 size_t sampler_fd_count(const struct sampler *s)
 {
 	return s->source_count;
@@ -438,6 +454,8 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 	}
 	r.cpu = s->opts.cpus->cpus[source % s->cpu_count];
 	s->is_lively |= lane_of(s, source) == LANE_SIDE;
+	if (s->opts.tap && !s->opts.tap(s->opts.tap_context, &r, lane_of(s, source) == LANE_SIDE))
+		return 0;
 	if (r.type == PERF_RECORD_LOST) {
 		count_lost(s, lane_of(s, source), r.lost.count, in);
 		return 0;

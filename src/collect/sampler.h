@@ -40,7 +40,11 @@ struct sampler_opts {
 
 	const struct switches *switches; /* NULL: are not told; borrowed until sampler_new ends */
 	size_t switch_bytes;             /* of each ring of theirs; a power of two */
-	struct rawfile *raw;             /* gets all records, too; NULL: none; borrowed */
+	/* Sees each record of processes and samples first; false: it is not handed on. NULL: all
+	 * are. side: it tells of processes. */
+	bool (*tap)(void *context, const struct record *r, bool is_side);
+	void *tap_context;
+	struct rawfile *raw; /* gets all records, too; NULL: none; borrowed */
 };
 
 struct sampler;
@@ -71,6 +75,10 @@ int sampler_widen(struct sampler *s, struct err *e) MUST_CHECK;
 void sampler_narrow(struct sampler *s);
 
 void sampler_disable(struct sampler *s);
+
+/* The sampling events of one CPU, by its index in opts.cpus, or of all at another period. */
+void sampler_enable_cpu(struct sampler *s, size_t cpu, bool is_on);
+int sampler_set_period(struct sampler *s, uint64_t period, struct err *e) MUST_CHECK;
 
 /* Descriptors that become readable when a ring fills up: [sampler_fd_count]. */
 size_t sampler_fd_count(const struct sampler *s);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "ctlfs/ctlfs.h"
+#include "symbol/symbolize.h"
+
+struct args {
+	const char *options, *group;
+	int event;
+	bool is_foreground;
+};
+
+static const char
+	*const events[] = { [TRACER_CLOCK] = "cpu-clock", [TRACER_CYCLES] = "cycles", NULL };
+
+static const struct opt opts[] = {
+	OPT_FLAG('f', "foreground", struct args, is_foreground,
+		 "stay, and show kptrace: for service managers"),
+	OPT_STR('g', "group", "GROUP", struct args, group, "this group may use the files, too"),
+	OPT_CHOICE('e', "event", "cpu-clock|cycles", struct args, event, events,
+		   "what timers count (default cpu-clock)"),
+	OPT_STR('o', "options", "OPTIONS", struct args, options, "of mount, as in -o allow_root"),
+	OPT_END,
+};
+
+static void show(const char *line)
+{
+	fprintf(stderr, "auger control: %s\n", line);
+}
+
+static int name_profile(struct profile *p, const char *const *files, struct err *e)
+{
+	return profile_symbolize(p, &(struct symbolize_opts){ .files = files }, e);
+}
+
+static int find_group(const char *name, gid_t *ret, struct err *e)
+{
+	const struct group *group;
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(name, &end, 10);
+	if (*name >= '0' && *name <= '9' && !*end && !errno && number < UINT_MAX) {
+		*ret = (gid_t)number;
+		return 0;
+	}
+	group = getgrnam(name);
+	if (!group)
+		return cmd_usage(e, "--group: there is no group '%s'", name);
+	*ret = group->gr_gid;
+	return 0;
+}
+
+/*
+ * Tells a service manager that all is mounted; one that did not ask is told nothing.
+ * Source: sd_notify(3).
+ */
+static int stay(void *context, struct err *e)
+{
+	static const char ready[] = "READY=1";
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	size_t len = path ? strlen(path) : 0;
+	int fd;
+
+	(void)context;
+	if (len < 2 || len >= sizeof to.sun_path)
+		return 0;
+	memcpy(to.sun_path, path, len);
+	if (to.sun_path[0] == '@')
+		to.sun_path[0] = '\0'; /* an abstract one */
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || sendto(fd, ready, sizeof ready - 1, 0, (const struct sockaddr *)&to,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+		err_errno(e, "%s: the service manager cannot be told", path);
+	else
+		e->code = 0;
+	if (fd >= 0)
+		close(fd);
+	return e->code;
+}
+
+/* Everything is mounted: the shell that called may go on, and we belong to nobody. */
+static int detach(void *context, struct err *e)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int *pipe_fd = context;
+
+	if (null < 0 || chdir("/") < 0 || setsid() < 0)
+		return err_errno(e, "cannot go to the background");
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (dup2(null, fd) < 0)
+			return err_errno(e, "cannot go to the background");
+	close(null);
+	if (write(*pipe_fd, "", 1) < 0)
+		return err_errno(e, "cannot tell that it is mounted");
+	close(*pipe_fd);
+	return 0;
+}
+
+/* Waits until the child has mounted the files, or ended. Its exit status is ours. */
+static int await(pid_t child, int pipe_fd, struct err *e)
+{
+	char byte;
+	int status;
+
+	if (read(pipe_fd, &byte, 1) == 1)
+		return 0;
+	if (waitpid(child, &status, 0) < 0)
+		return err_errno(e, "waiting");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int run_in_background(struct ctlfs_opts *o, struct err *e)
+{
+	int pipe_fds[2];
+	pid_t child;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	child = fork();
+	if (child < 0)
+		return err_errno(e, "fork");
+	if (child > 0) {
+		close(pipe_fds[1]);
+		return await(child, pipe_fds[0], e);
+	}
+	close(pipe_fds[0]);
+	o->ready = detach;
+	o->context = &pipe_fds[1];
+	return ctlfs_run(o, e);
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	struct ctlfs_opts o = { .name = name_profile, .ready = stay };
+	char mount[PATH_MAX];
+	struct stat st;
+	int first, rc = cmd_parse(&cmd_control, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (argc - first != 1)
+		return cmd_usage(e, "name one folder to mount the files on");
+	if (args.group)
+		rc = find_group(args.group, &o.group, e);
+	if (rc < 0)
+		return rc;
+	if (!realpath(argv[first], mount) || stat(mount, &st) < 0)
+		return err_errno(e, "%s", argv[first]);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(e, -ENOTDIR, "%s: is no folder", argv[first]);
+	o.mount = mount;
+	o.options = args.options;
+	o.has_group = args.group != NULL;
+	o.event = (enum tracer_event)args.event;
+	if (!args.is_foreground)
+		return run_in_background(&o, e);
+	o.console = show;
+	return ctlfs_run(&o, e);
+}
+
+const struct cmd cmd_control = {
+	.name = "control",
+	.operands = "FOLDER",
+	.summary = "mount files from which the machine's sampling is driven",
+	.opts = opts,
+	.run = run,
+};

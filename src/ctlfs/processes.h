@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * processes: which files the processes that were sampled have, and had, in their memory.
+ *
+ * What processes that never are sampled had is forgotten when they end.
+ */
+#ifndef CTLFS_PROCESSES_H
+#define CTLFS_PROCESSES_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/macros.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "collect/tracer.h"
+
+/* All zero is empty. What memory lacks for is left out. */
+struct processes {
+	struct map by_pid; /* index of list */
+	struct rows list;  /* struct process */
+	struct rows free;  /* uint32_t: indices that may be used again */
+	size_t bytes;      /* of all text */
+};
+
+void processes_fini(struct processes *p);
+void processes_clear(struct processes *p);
+
+void processes_map(struct processes *p, const struct tracer_mapping *m);
+void processes_fork(struct processes *p, uint32_t pid, uint32_t parent);
+void processes_exec(struct processes *p, uint32_t pid);
+void processes_exit(struct processes *p, uint32_t pid);
+void processes_sample(struct processes *p, uint32_t pid);
+
+/* Of each sampled process, "# pid N", and lines as /proc/PID/maps has them. */
+void processes_put(const struct processes *p, struct buf *out);
+
+#endif

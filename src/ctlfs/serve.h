@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* serve: the requests of the kernel, each with its answer. */
+#ifndef CTLFS_SERVE_H
+#define CTLFS_SERVE_H
+
+#include <fuse_lowlevel.h>
+#include <time.h>
+
+#include "ctlfs/ctlfs.h"
+#include "ctlfs/handles.h"
+#include "ctlfs/nodes.h"
+
+#define SERVE_MAX_SESSIONS 32
+
+struct server {
+	const struct ctlfs_opts *opts; /* borrowed */
+	struct world world;
+	struct handles handles;
+	uint64_t next_session; /* id */
+	size_t session_count;
+	int done_fd; /* of snapshots */
+	struct timespec start;
+};
+
+/* The user data of its session is the server. */
+extern const struct fuse_lowlevel_ops serve_ops;
+
+#endif
