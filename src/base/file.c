@@ -35,8 +35,10 @@ static int read_all(int fd, const char *name, size_t limit, struct buf *out, str
 			continue;
 		if (n < 0)
 			return err_errno(e, "%s", name);
-		if (n == 0)
+		if (n == 0) {
+			buf_grew(out, 0); /* nothing may have been read, and the NUL is promised */
 			return 0;
+		}
 		buf_grew(out, (size_t)n);
 		if (out->len > limit)
 			return err_set(e, -EFBIG, "%s: more than %zu bytes", name, limit);

@@ -47,7 +47,8 @@ static int name_profile(struct profile *p, const char *const *files, struct err 
 
 static int find_group(const char *name, gid_t *ret, struct err *e)
 {
-	const struct group *group;
+	struct group group, *found;
+	char text[16384]; /* names of all members */
 	unsigned long number;
 	char *end;
 
@@ -57,10 +58,9 @@ static int find_group(const char *name, gid_t *ret, struct err *e)
 		*ret = (gid_t)number;
 		return 0;
 	}
-	group = getgrnam(name);
-	if (!group)
+	if (getgrnam_r(name, &group, text, sizeof text, &found) != 0 || !found)
 		return cmd_usage(e, "--group: there is no group '%s'", name);
-	*ret = group->gr_gid;
+	*ret = group.gr_gid;
 	return 0;
 }
 
@@ -124,8 +124,9 @@ static int await(pid_t child, int pipe_fd, struct err *e)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static int run_in_background(struct ctlfs_opts *o, struct err *e)
+static int run_in_background(const struct ctlfs_opts *wanted, struct err *e)
 {
+	struct ctlfs_opts o = *wanted;
 	int pipe_fds[2];
 	pid_t child;
 
@@ -139,9 +140,9 @@ static int run_in_background(struct ctlfs_opts *o, struct err *e)
 		return await(child, pipe_fds[0], e);
 	}
 	close(pipe_fds[0]);
-	o->ready = detach;
-	o->context = &pipe_fds[1];
-	return ctlfs_run(o, e);
+	o.ready = detach;
+	o.context = &pipe_fds[1];
+	return ctlfs_run(&o, e);
 }
 
 static int run(int argc, char **argv, struct err *e)

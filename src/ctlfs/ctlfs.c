@@ -176,7 +176,7 @@ static bool is_pollable(const struct handles *h)
 
 static int serve(struct loop *l, struct fuse_buf *buffer, struct err *e)
 {
-	struct signalfd_siginfo signal; /* taken, so that it does not end us when it is let through */
+	struct signalfd_siginfo signal; /* taken: else it would end us when it is let through */
 	uint64_t done;
 	int timeout_ms;
 

@@ -17,7 +17,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mount import Mount  # noqa: E402
 
-AUGER, SPIN = sys.argv[1:3]
+AUGER, SPIN = map(os.path.realpath, sys.argv[1:3])
 USAGE = "startclr|start|stop|clear|opstart|opstop|optimer|"
 OPTIMER_USAGE = "optimer [<0|1|..|n|all> <on|off>] [period USEC]"
 CASES = []

@@ -114,6 +114,10 @@ static void test_read_small(void)
 	CHECK_INT(file_read_small("some", 3, &text, &e), -EFBIG);
 	CHECK_STR(e.msg, "some: more than 3 bytes");
 	CHECK_INT(file_read_small("missing", 3, &text, &e), -ENOENT);
+	buf_fini(&text);
+	write_file("some", "");
+	CHECK_INT(file_read_small("some", 3, &text, &e), 0);
+	CHECK_STR(text.data, "");
 	unlink("some");
 }
 
