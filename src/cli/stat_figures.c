@@ -44,6 +44,19 @@ static int64_t ns_of(struct timeval t)
 	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
 }
 
+/* CPU time of the job that no process has which was seen. */
+static int64_t unseen_ns(const struct job *j)
+{
+	const struct process *all = j->tree.processes.data;
+	int64_t ns = ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
+		     ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime);
+
+	for (size_t i = 0; i < j->tree.processes.count; i++)
+		if (!all[i].is_alive) /* else it is in neither */
+			ns -= all[i].user_ns + all[i].system_ns;
+	return ns > 0 ? ns : 0;
+}
+
 static void add_time(struct list *l, const struct job *j)
 {
 	int64_t user = ns_of(j->usage.ru_utime), system = ns_of(j->usage.ru_stime);
@@ -56,6 +69,8 @@ static void add_time(struct list *l, const struct job *j)
 	tell(add(l, "CPU", "percent", j->elapsed_ns > 0,
 		 (int64_t)(100.0 * (double)(user + system) / (double)(j->elapsed_ns + 1))),
 	     "time -v: Percent of CPU this job got");
+	tell(add(l, "unseen CPU time", "nanoseconds", true, unseen_ns(j)),
+	     "of processes that lived too briefly to be seen, or since the last look");
 	tell(add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
 	     "the command's main thread was ready, but had no CPU");
 	tell(add(l, "exit status", "count", true, j->status), "time -v: Exit status");

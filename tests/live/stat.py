@@ -125,6 +125,19 @@ def processes(bench):
     bench.check(figures["peak of processes"]["value"] == 3, figures["peak of processes"])
 
 
+def unseen(bench):
+    """The processes that were seen and the rest make up the whole."""
+    figures, rows = stat(bench, "--", "sh", "-c",
+                         "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done")
+    whole = figures["user"]["value"] + figures["system"]["value"]
+    seen = sum(row["user_ns"] + row["system_ns"] for row in rows)
+    rest = figures["unseen CPU time"]["value"]
+    bench.check(abs(seen + rest - whole) <= max(0, seen - whole), f"{seen}, {rest}, {whole}")
+    bench.check(rest > whole / 4, f"{rest} of {whole}")
+    figures, _ = stat(bench, "--", *python("import time\nwhile time.process_time() < 0.5: pass"))
+    bench.check(figures["unseen CPU time"]["value"] < 0.06e9, figures["unseen CPU time"])
+
+
 def orphans(bench):
     """What nobody waits for is told apart; what is left running is counted, and left alone."""
     words = ("import os, sys, time\n"
@@ -197,4 +210,4 @@ def ended(bench):
 
 
 if __name__ == "__main__":
-    live.main([as_time_does, bytes_told, processes, orphans, counters, repeated, formats, ended])
+    live.main([as_time_does, bytes_told, processes, unseen, orphans, counters, repeated, formats, ended])
