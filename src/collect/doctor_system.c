@@ -247,7 +247,7 @@ static int mount_fuse(void)
 
 	if (fd < 0)
 		return errno;
-	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
 		return errno;
 	snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u", fd,
 		 (unsigned)getuid(), (unsigned)getgid());
