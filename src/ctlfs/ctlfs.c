@@ -17,7 +17,7 @@
 #include "base/rows.h"
 #include "ctlfs/serve.h"
 
-#define WAITED_MS 20 /* between looks at the rings while somebody waits for samples */
+#define WAITED_MS 50 /* between looks at the rings while somebody waits for samples */
 #define BUSY_MS 200  /* while timers fire: what must be read sooner wakes us */
 #define IDLE_MS 1000
 #define FIXED_FDS 3 /* requests, signals, snapshots */
