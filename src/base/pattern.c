@@ -3,15 +3,13 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
-
-int pattern_init(struct pattern *p, const char *regex, struct err *e)
+static int compile(struct pattern *p, const char *regex, int flags, struct err *e)
 {
 	char reason[128];
 	int rc;
 
 	*p = (struct pattern){ 0 };
-	rc = regcomp(&p->regex, regex, REG_EXTENDED | REG_NOSUB);
+	rc = regcomp(&p->regex, regex, REG_EXTENDED | flags);
 	if (rc == REG_ESPACE)
 		return err_nomem(e);
 	if (rc) {
@@ -22,14 +20,18 @@ int pattern_init(struct pattern *p, const char *regex, struct err *e)
 	return 0;
 }
 
+int pattern_init(struct pattern *p, const char *regex, struct err *e)
+{
+	return compile(p, regex, REG_NOSUB, e);
+}
+
+/* Not as "^(...)$": when memory runs out, glibc 2.36 frees what it made of that twice. */
 int pattern_init_whole(struct pattern *p, const char *regex, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf whole = { 0 };
+	int rc = compile(p, regex, 0, e);
 
-	buf_printf(&whole, "^(%s)$", regex);
-	if (buf_error(&whole) < 0)
-		return err_nomem(e);
-	return pattern_init(p, whole.data, e);
+	p->is_whole = true;
+	return rc;
 }
 
 void pattern_fini(struct pattern *p)
@@ -39,13 +41,16 @@ void pattern_fini(struct pattern *p)
 	*p = (struct pattern){ 0 };
 }
 
+/* Of the matches that begin first the longest is found: the whole text, if that is one. */
 bool pattern_matches(struct pattern *p, const char *text)
 {
+	regmatch_t match;
+
 	if (!p->is_set)
 		return false;
 	errno = 0;
-	if (regexec(&p->regex, text, 0, NULL, 0) == 0)
-		return true;
+	if (regexec(&p->regex, text, p->is_whole, &match, 0) == 0)
+		return !p->is_whole || (match.rm_so == 0 && !text[match.rm_eo]);
 	p->bad |= errno == ENOMEM; /* glibc returns REG_NOMATCH for it too */
 	return false;
 }

@@ -16,7 +16,7 @@
 
 struct pattern {
 	regex_t regex;
-	bool is_set;
+	bool is_set, is_whole;
 	bool bad; /* memory ran out; for good */
 };
 
