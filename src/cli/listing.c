@@ -148,8 +148,14 @@ static int list_mapping(struct listing *l, size_t first, size_t last)
 	};
 	struct symbol_extent extent = { 0 };
 	struct symbol_file *f;
-	int rc = symbol_file_open(&opts, &f, l->e);
+	int rc;
 
+	if (opts.path[0] == '[') {
+		log_msg(LOG_WARN, "annotate", "no instructions: the code of %s is in no file",
+			opts.path);
+		return 0;
+	}
+	rc = symbol_file_open(&opts, &f, l->e);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0) {
