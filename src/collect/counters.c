@@ -10,20 +10,23 @@ static const struct {
 	const char *name, *unit;
 	uint32_t type;
 	uint64_t config;
-	bool leads; /* begins a group */
+	bool leads;     /* begins a group */
+	bool is_kernel; /* happens there only: nothing to count in user code */
 } events[COUNTERS] = {
-	{ "task-clock", "nanoseconds", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true },
-	{ "page-faults", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, true },
-	{ "context-switches", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, true },
-	{ "cpu-migrations", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, true },
-	{ "cycles", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true },
-	{ "instructions", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false },
+	{ "task-clock", "nanoseconds", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false },
+	{ "page-faults", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, true, false },
+	{ "context-switches", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, true,
+	  true },
+	{ "cpu-migrations", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, true, true },
+	{ "cycles", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true, false },
+	{ "instructions", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false, false },
 	{ "stalled-cycles-frontend", "count", PERF_TYPE_HARDWARE,
-	  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, true },
-	{ "cache-references", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, true },
-	{ "cache-misses", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false },
-	{ "branches", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, true },
-	{ "branch-misses", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false },
+	  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, true, false },
+	{ "cache-references", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, true,
+	  false },
+	{ "cache-misses", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false, false },
+	{ "branches", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, true, false },
+	{ "branch-misses", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false, false },
 };
 
 static int open_one(size_t i, pid_t pid, int leader, bool is_user_only)
@@ -56,7 +59,7 @@ void counters_open(struct counters *c, pid_t pid)
 		if (events[i].leads)
 			leader = -1;
 		one->fd = open_one(i, pid, leader, false);
-		if (one->fd == -EACCES || one->fd == -EPERM) {
+		if (!events[i].is_kernel && (one->fd == -EACCES || one->fd == -EPERM)) {
 			one->is_user_only = true;
 			one->fd = open_one(i, pid, leader, true);
 		}

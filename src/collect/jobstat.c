@@ -51,20 +51,40 @@ static int64_t number_after(const char *text, const char *key)
 	return 0;
 }
 
-static void read_io(pid_t pid, struct job_io *io)
+/* Our own: the kernel adds those of a child to it when the child is waited for. Returns how many
+ * bytes were read for it, which count from the next time on. */
+static int64_t read_own_io(struct job_io *io)
 {
-	char path[64], text[512];
+	char text[512];
 
-	snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-	io->has_value = read_text(path, text, sizeof text);
+	io->has_value = read_text("/proc/self/io", text, sizeof text);
 	if (!io->has_value)
-		return;
+		return 0;
 	io->read_chars = number_after(text, "rchar:");
 	io->write_chars = number_after(text, "wchar:");
 	io->read_calls = number_after(text, "syscr:");
 	io->write_calls = number_after(text, "syscw:");
 	io->read_bytes = number_after(text, "read_bytes:");
 	io->write_bytes = number_after(text, "write_bytes:");
+	return (int64_t)strlen(text);
+}
+
+/* Waits for the command, which has ended, and takes what it and its descendants read and wrote:
+ * exactly, and also where its own /proc/PID/io may not be read. */
+static void wait_for_command(struct run *r)
+{
+	struct job_io before, *io = &r->job->io;
+	int64_t own = read_own_io(&before);
+
+	launch_poll(&r->launch, &r->job->status, &r->job->usage);
+	read_own_io(io);
+	io->has_value &= before.has_value;
+	io->read_chars -= before.read_chars + own;
+	io->write_chars -= before.write_chars;
+	io->read_calls -= before.read_calls + 1;
+	io->write_calls -= before.write_calls;
+	io->read_bytes -= before.read_bytes;
+	io->write_bytes -= before.write_bytes;
 }
 
 static int64_t read_run_wait(pid_t pid)
@@ -216,9 +236,8 @@ static void take_figures(struct run *r, const struct cgroup *group)
 	struct job *j = r->job;
 	pid_t pid = r->launch.pid;
 
-	read_io(pid, &j->io);
 	j->run_wait_ns = read_run_wait(pid);
-	launch_poll(&r->launch, &j->status, &j->usage);
+	wait_for_command(r);
 	counters_read(&j->counters);
 	end_pressure(&j->pressure);
 	end_cgroup(group, &j->cgroup);

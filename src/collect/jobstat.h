@@ -3,8 +3,8 @@
  * jobstat: what a command used, from its start to its end, by every account the kernel keeps.
  *
  * wait4(2) tells of the command and of the descendants that were waited for, as
- * /usr/bin/time does; /proc/PID/io of the zombie tells of the same. Descendants that were
- * orphaned become our children (PR_SET_CHILD_SUBREAPER) and are told apart. The processes are
+ * /usr/bin/time does, and adds what these read and wrote to our own /proc/self/io. Descendants that
+ * were orphaned become our children (PR_SET_CHILD_SUBREAPER) and are told apart. The processes are
  * looked at from time to time, for which at most a fiftieth of a CPU is spent.
  * Source: getrusage(2); proc(5), /proc/PID/io; kernel Documentation/accounting/psi.rst.
  */

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -100,6 +101,22 @@ def bytes_told(bench):
     for name, want in (("wchar", 3 * MIB), ("rchar", 5 * MIB)):
         more = figures[name]["value"] - plain[name]["value"]
         bench.check(want <= more < want + 65536, f"{name}: {more}, want {want}")
+
+
+def unprivileged(bench):
+    """Others are told the same bytes; switches, which happen in the kernel, are not told as none."""
+    if os.geteuid() != 0:
+        raise Skip("only root becomes another user")
+    copy = bench.path("auger")
+    shutil.copy(bench.tool, copy)
+    words = "import os\nos.write(os.open('/dev/null', os.O_WRONLY), bytes(3 << 20))"
+    bench.run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+              "--bounding-set=-all", copy, "stat", "-f", "json", "-o", "s.json", "--", "/usr/bin/python3",
+              "-c", words)
+    with open(bench.path("s.json"), encoding="utf-8") as file:
+        rows = {row["figure"]: row for row in json.load(file)["figures"]["rows"]}
+    bench.check(3 * MIB <= rows["wchar"]["value"] < 3 * MIB + 65536, rows["wchar"])
+    bench.check(rows["context-switches"]["value"] != 0, rows["context-switches"])
 
 
 def processes(bench):
@@ -210,4 +227,5 @@ def ended(bench):
 
 
 if __name__ == "__main__":
-    live.main([as_time_does, bytes_told, processes, unseen, orphans, counters, repeated, formats, ended])
+    live.main([as_time_does, bytes_told, unprivileged, processes, unseen, orphans, counters, repeated, formats,
+               ended])
