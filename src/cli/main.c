@@ -23,6 +23,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_merge,
 	&cmd_stat,
 	&cmd_stages,
+	&cmd_cache,
 	&cmd_doctor,
 #ifdef HAVE_FUSE
 	&cmd_control,

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/cache.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cachefs/flight.h"
+
+#define STOP_NS NS_PER_S     /* for what is still asked of storage at the end */
+#define MISSES 3             /* lookups in vain, until a folder's names are asked for */
+#define GUESS_ENTRIES 100000 /* but not of a folder that has more */
+#define AHEAD_CHUNKS 4       /* of a file that is read in order */
+
+int cache_open(struct storage storage, const struct cache_opts *o, struct cache **ret,
+	       struct err *e)
+{
+	struct cache *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return err_nomem(e);
+	c->storage = storage;
+	c->opts = *o;
+	pthread_mutex_init(&c->keep_lock, NULL);
+	pthread_cond_init(&c->keep_wake, NULL);
+	c->nodes = nodes_new(&c->usage);
+	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage) : NULL;
+	c->pool = c->chunks ? pool_new(o->max_threads) : NULL;
+	if (!c->pool) {
+		chunks_free(c->chunks);
+		nodes_free(c->nodes);
+		free(c);
+		return err_nomem(e);
+	}
+	*ret = c;
+	return 0;
+}
+
+int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e)
+{
+	int rc;
+
+	c->kernel = kernel;
+	rc = pthread_create(&c->keeper, NULL, cache_keeper, c);
+	if (rc)
+		return err_set(e, -rc, "cannot start a thread: %s", strerror(rc));
+	c->has_keeper = true;
+	return 0;
+}
+
+bool cache_close(struct cache *c)
+{
+	if (!pool_stop(c->pool, STOP_NS))
+		return false;
+	if (c->has_keeper) {
+		pthread_mutex_lock(&c->keep_lock);
+		c->closing = true;
+		pthread_cond_signal(&c->keep_wake);
+		pthread_mutex_unlock(&c->keep_lock);
+		pthread_join(c->keeper, NULL);
+	}
+	chunks_free(c->chunks);
+	nodes_free(c->nodes);
+	pthread_mutex_destroy(&c->keep_lock);
+	pthread_cond_destroy(&c->keep_wake);
+	free(c);
+	return true;
+}
+
+struct node *cache_root(struct cache *c)
+{
+	return nodes_root(c->nodes);
+}
+
+struct usage *cache_usage(struct cache *c)
+{
+	return &c->usage;
+}
+
+struct cache_counts *cache_counts(struct cache *c)
+{
+	return &c->counts;
+}
+
+/*
+ * Under the lock of n: the flight that brings this part, joined or started; the caller's
+ * reference. NULL: *ret_rc says why.
+ */
+static struct flight *join(struct cache *c, struct node *n, enum node_part part, size_t max_entries,
+			   bool urgent, int *ret_rc)
+{
+	struct flight *f = n->flights[part];
+
+	if (f) {
+		f->refs++;
+		return f;
+	}
+	f = flight_new(c, n, (enum flight_kind)part);
+	*ret_rc = -ENOMEM;
+	if (!f)
+		return NULL;
+	f->max_entries = max_entries;
+	*ret_rc = flight_start(f, urgent);
+	if (*ret_rc < 0) {
+		flight_unref(f);
+		return NULL;
+	}
+	n->flights[part] = f;
+	return f;
+}
+
+/* Under the lock of n: is what is kept of it good? An absent one that has run out is not. */
+static bool is_known(struct cache *c, struct node *n, bool *ret_was_absent)
+{
+	*ret_was_absent = n->state == NODE_ABSENT;
+	if (n->state == NODE_UNKNOWN)
+		return false;
+	if (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns)
+		return true;
+	if (n->state == NODE_ABSENT)
+		atomic_fetch_add(&c->counts.absent_expires, 1);
+	n->state = NODE_UNKNOWN;
+	return false;
+}
+
+static int64_t time_left(int64_t until_ns)
+{
+	int64_t now = clock_mono_ns();
+
+	if (until_ns == CACHE_FOR_EVER)
+		return CACHE_FOR_EVER;
+	return until_ns > now ? until_ns - now : 0;
+}
+
+/* Under the lock of n. */
+static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *ret_absent_ns)
+{
+	bool was_absent;
+	struct flight *f;
+	int rc = 0;
+
+	*ret_absent_ns = 0;
+	if (is_known(c, n, &was_absent)) {
+		if (n->state == NODE_ABSENT) {
+			atomic_fetch_add(&c->counts.absent_serves, 1);
+			*ret_absent_ns = time_left(n->expires_ns);
+			return -ENOENT;
+		}
+		*ret = n->attr;
+		return 0;
+	}
+	f = join(c, n, NODE_ATTR, 0, true, &rc);
+	if (!f)
+		return rc;
+	f->was_absent |= was_absent;
+	rc = flight_wait(f);
+	if (rc == 0)
+		*ret = f->attr;
+	if (rc == -ENOENT)
+		*ret_absent_ns = c->opts.absent_ns;
+	flight_unref(f);
+	return rc;
+}
+
+/* Under the lock of the folder: its names are known, and name is not one of them. */
+static bool lacks(struct node *folder, const char *name, int64_t *ret_absent_ns)
+{
+	if (!folder->listing || dirlist_has(folder->listing, name))
+		return false;
+	*ret_absent_ns = time_left(folder->listing_expires_ns);
+	return *ret_absent_ns > 0;
+}
+
+/* Who misses often in one folder is looking through a search path, and will be back: its names
+ * answer from then on. */
+static void note_miss(struct cache *c, struct node *folder)
+{
+	struct flight *f;
+	int rc;
+
+	node_lock(c->nodes, folder);
+	if (!folder->listing && !folder->is_unlistable && ++folder->misses >= MISSES) {
+		folder->misses = 0;
+		f = join(c, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
+		if (f)
+			flight_unref(f);
+	}
+	node_unlock(c->nodes, folder);
+}
+
+int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
+		 struct stat *ret_attr, int64_t *ret_absent_ns)
+{
+	struct node *n;
+	bool lacking;
+	int rc;
+
+	*ret_absent_ns = 0;
+	if (strlen(name) > NAME_MAX)
+		return -ENAMETOOLONG;
+	node_lock(c->nodes, parent);
+	lacking = lacks(parent, name, ret_absent_ns);
+	node_unlock(c->nodes, parent);
+	if (lacking)
+		return -ENOENT;
+	n = nodes_get(c->nodes, parent, name);
+	if (!n)
+		return -ENOMEM;
+	node_lock(c->nodes, n);
+	rc = get_attr(c, n, ret_attr, ret_absent_ns);
+	node_unlock(c->nodes, n);
+	if (rc < 0)
+		node_unref(n, 1);
+	else
+		*ret = n;
+	if (rc == -ENOENT)
+		note_miss(c, parent);
+	cache_check_budget(c);
+	return rc;
+}
+
+int cache_attr(struct cache *c, struct node *n, struct stat *ret)
+{
+	int64_t absent_ns;
+	int rc;
+
+	node_lock(c->nodes, n);
+	rc = get_attr(c, n, ret, &absent_ns);
+	node_unlock(c->nodes, n);
+	return rc;
+}
+
+/* Under the lock of n. A guess that was under way gives up at its limit: then we ask. */
+static int get_listing(struct cache *c, struct node *n, struct dirlist **ret)
+{
+	int rc = -E2BIG;
+
+	if (n->listing && time_left(n->listing_expires_ns) > 0) {
+		*ret = dirlist_ref(n->listing);
+		return 0;
+	}
+	for (int tries = 0; tries < 2 && rc == -E2BIG; tries++) {
+		struct flight *f = join(c, n, NODE_LIST, SIZE_MAX, true, &rc);
+
+		if (!f)
+			return rc;
+		rc = flight_wait(f);
+		if (rc == 0)
+			*ret = dirlist_ref(f->listing);
+		flight_unref(f);
+	}
+	return rc;
+}
+
+int cache_list(struct cache *c, struct node *n, struct dirlist **ret)
+{
+	int rc;
+
+	node_lock(c->nodes, n);
+	rc = get_listing(c, n, ret);
+	node_unlock(c->nodes, n);
+	return rc;
+}
+
+int cache_link(struct cache *c, struct node *n, struct buf *ret)
+{
+	struct flight *f;
+	int rc = 0;
+
+	node_lock(c->nodes, n);
+	if (n->link) {
+		buf_put_str(ret, n->link);
+	} else {
+		f = join(c, n, NODE_LINK, 0, true, &rc);
+		if (f) {
+			rc = flight_wait(f);
+			if (rc == 0)
+				buf_put(ret, f->out.data, f->out.len);
+			flight_unref(f);
+		}
+	}
+	node_unlock(c->nodes, n);
+	return rc < 0 ? rc : buf_error(ret);
+}
+
+/*
+ * Under the lock of n: the chunk, filled or being filled; the caller reads it. *ret_flight: its
+ * flight, with a reference; NULL: it is filled.
+ */
+static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, uint64_t index,
+		     bool urgent, struct chunk **ret, struct flight **ret_flight)
+{
+	uint64_t left = (uint64_t)attr->st_size - index * CHUNK_BYTES;
+	struct chunk *chunk = chunks_find(n, index);
+	struct flight *f;
+
+	if (chunk) {
+		chunks_read(chunk);
+		if (chunk->flight)
+			chunk->flight->refs++;
+		*ret_flight = chunk->flight;
+		*ret = chunk;
+		return 0;
+	}
+	f = flight_new(c, n, FLIGHT_CHUNK);
+	if (!f)
+		return -ENOMEM;
+	chunk = chunks_add(c->chunks, n, index, (size_t)(left < CHUNK_BYTES ? left : CHUNK_BYTES));
+	if (!chunk) {
+		flight_unref(f);
+		return -ENOMEM;
+	}
+	f->chunk = chunk;
+	f->attr = *attr;
+	chunks_read(chunk); /* by the flight */
+	chunk->flight = f;
+	if (flight_start(f, urgent) < 0) {
+		chunk->flight = NULL;
+		chunks_forget_one(chunk);
+		chunk_done(chunk);
+		chunk_done(chunk);
+		flight_unref(f);
+		return -EAGAIN;
+	}
+	*ret = chunk;
+	*ret_flight = f;
+	return 0;
+}
+
+/* Under the lock of n: the next chunks of a file that is read from its beginning to its end. */
+static void read_ahead(struct cache *c, struct node *n, const struct stat *attr, uint64_t last)
+{
+	uint64_t end = ((uint64_t)attr->st_size + CHUNK_BYTES - 1) / CHUNK_BYTES;
+	bool in_order = last == n->next_chunk || last + 1 == n->next_chunk;
+
+	n->next_chunk = last + 1;
+	if (!in_order || c->opts.budget_bytes < 4 * AHEAD_CHUNKS * CHUNK_BYTES)
+		return;
+	for (uint64_t i = last + 1; i < end && i <= last + AHEAD_CHUNKS; i++) {
+		struct flight *f = NULL;
+		struct chunk *chunk;
+
+		if (chunks_find(n, i))
+			continue;
+		if (get_chunk(c, n, attr, i, false, &chunk, &f) < 0)
+			return;
+		chunk_done(chunk);
+		if (f)
+			flight_unref(f);
+	}
+}
+
+/* Under the lock of n. Chunks are asked for together, then waited for. */
+static int get_chunks(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
+		      size_t len, struct cache_data *data)
+{
+	uint64_t first = offset / CHUNK_BYTES, last = (offset + len - 1) / CHUNK_BYTES;
+	struct flight *flights[CACHE_SPANS] = { 0 };
+	int rc = 0;
+
+	for (uint64_t i = first; i <= last && rc == 0; i++) {
+		rc = get_chunk(c, n, attr, i, true, &data->chunks[data->count],
+			       &flights[data->count]);
+		data->count += rc == 0;
+	}
+	if (rc == 0)
+		read_ahead(c, n, attr, last);
+	for (size_t i = 0; i < data->count; i++) {
+		int one = flights[i] ? flight_wait(flights[i]) : 0;
+
+		if (flights[i])
+			flight_unref(flights[i]);
+		if (rc == 0)
+			rc = one;
+	}
+	return rc;
+}
+
+static void cut_spans(uint64_t offset, size_t len, struct cache_data *data)
+{
+	for (size_t i = 0; i < data->count; i++) {
+		size_t skip = (size_t)(offset % CHUNK_BYTES), n = data->chunks[i]->len - skip;
+
+		if (n > len)
+			n = len;
+		data->at[i] = data->chunks[i]->bytes + skip;
+		data->len[i] = n;
+		offset += n;
+		len -= n;
+	}
+}
+
+/* Under the lock of n: the answer is the caller's flight. Only for what is not kept. */
+static int ask(struct flight *f)
+{
+	int rc = flight_start(f, true);
+
+	return rc < 0 ? rc : flight_wait(f);
+}
+
+static int read_past(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
+		     size_t len, struct cache_data *data)
+{
+	struct flight *f;
+	int rc = -ENOMEM;
+
+	node_lock(c->nodes, n);
+	f = flight_new(c, n, FLIGHT_BYTES);
+	if (f) {
+		f->attr = *attr;
+		f->offset = offset;
+		f->len = len;
+		rc = ask(f);
+		if (rc == 0) {
+			data->bytes = f->out;
+			f->out = (struct buf){ 0 }; /* handed over */
+			data->at[0] = data->bytes.data;
+			data->len[0] = data->bytes.len;
+			data->count = 1;
+		}
+		flight_unref(f);
+	}
+	node_unlock(c->nodes, n);
+	return rc;
+}
+
+int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len, struct cache_data *ret)
+{
+	struct stat attr;
+	int rc = cache_attr(c, n, &attr);
+
+	*ret = (struct cache_data){ 0 };
+	if (rc < 0)
+		return rc;
+	if (!S_ISREG(attr.st_mode))
+		return S_ISDIR(attr.st_mode) ? -EISDIR : -EINVAL;
+	if (offset >= (uint64_t)attr.st_size || !len)
+		return 0;
+	if (len > 2 * CHUNK_BYTES)
+		len = 2 * CHUNK_BYTES;
+	if (len > (uint64_t)attr.st_size - offset)
+		len = (size_t)((uint64_t)attr.st_size - offset);
+	if (c->opts.max_file_bytes && (uint64_t)attr.st_size >= c->opts.max_file_bytes)
+		return read_past(c, n, &attr, offset, len, ret);
+	chunks_shrink(c->chunks, c->opts.budget_bytes);
+	node_lock(c->nodes, n);
+	rc = get_chunks(c, n, &attr, offset, len, ret);
+	node_unlock(c->nodes, n);
+	if (rc < 0)
+		cache_data_fini(c, ret);
+	else
+		cut_spans(offset, len, ret);
+	return rc;
+}
+
+void cache_data_fini(struct cache *c, struct cache_data *data)
+{
+	for (size_t i = 0; i < data->count; i++)
+		if (data->chunks[i])
+			chunk_done(data->chunks[i]);
+	buf_fini(&data->bytes);
+	*data = (struct cache_data){ 0 };
+	chunks_shrink(c->chunks, c->opts.budget_bytes);
+}
+
+int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret)
+{
+	struct flight *f;
+	int rc = -ENOMEM;
+
+	node_lock(c->nodes, n);
+	f = flight_new(c, n, FLIGHT_XATTR);
+	if (f) {
+		f->name = name ? strdup(name) : NULL;
+		rc = name && !f->name ? -ENOMEM : ask(f);
+		if (rc == 0)
+			buf_put(ret, f->out.data, f->out.len);
+		flight_unref(f);
+	}
+	node_unlock(c->nodes, n);
+	return rc < 0 ? rc : buf_error(ret);
+}
+
+int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence, uint64_t *ret)
+{
+	struct flight *f;
+	int rc = -ENOMEM;
+
+	node_lock(c->nodes, n);
+	f = flight_new(c, n, FLIGHT_SEEK);
+	if (f) {
+		f->offset = offset;
+		f->whence = whence;
+		rc = ask(f);
+		if (rc == 0)
+			*ret = f->number;
+		flight_unref(f);
+	}
+	node_unlock(c->nodes, n);
+	return rc;
+}
+
+int cache_stat_fs(struct cache *c, struct node *n, struct statvfs *ret)
+{
+	struct flight *f;
+	int rc = -ENOMEM;
+
+	node_lock(c->nodes, n);
+	f = flight_new(c, n, FLIGHT_STAT_FS);
+	if (f) {
+		rc = ask(f);
+		if (rc == 0)
+			*ret = f->fs;
+		flight_unref(f);
+	}
+	node_unlock(c->nodes, n);
+	return rc;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache: a storage as seen through memory. What was found is not asked for again; what several
+ * ask for at once is asked for once; what takes longer than the storage timeout fails.
+ *
+ * Nodes that a call is given must be counted (by the kernel's lookups, for example). All calls
+ * may come from any thread, and return 0 or -errno: what storage said, -ETIMEDOUT when it said
+ * nothing in time, -ESTALE when a file changed under the cache, -ENOMEM.
+ */
+#ifndef CACHEFS_CACHE_H
+#define CACHEFS_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cachefs/chunks.h"
+#include "cachefs/node.h"
+#include "cachefs/storage.h"
+#include "cachefs/usage.h"
+
+#define CACHE_FOR_EVER INT64_MAX
+
+struct cache_opts {
+	uint64_t budget_bytes;   /* of all tables together */
+	uint64_t max_file_bytes; /* files of so many bytes and more are not kept; 0: all are */
+	int64_t lifetime_ns;     /* then storage is asked again; CACHE_FOR_EVER */
+	int64_t absent_ns;       /* a name is not there, where the folder's names are not known */
+	int64_t timeout_ns;      /* of storage */
+	unsigned max_threads;    /* that wait for storage */
+};
+
+/* How often what happened since the start. */
+struct cache_counts {
+	_Atomic uint64_t storage_calls; /* that were made */
+	_Atomic uint64_t timeouts;      /* of callers that gave up */
+	_Atomic uint64_t stale;         /* files that changed under the cache */
+	_Atomic uint64_t absent_stores, absent_serves, absent_expires, absent_clears;
+};
+
+/* What the kernel must be told; called by a thread of the cache's own, with no lock held. */
+struct cache_kernel {
+	void (*forget_name)(void *context, uint64_t parent, const char *name);
+	void (*forget_file)(void *context, uint64_t node); /* its data and attributes */
+	void *context;
+};
+
+struct cache;
+
+int cache_open(struct storage storage, const struct cache_opts *o, struct cache **ret,
+	       struct err *e) MUST_CHECK;
+/* No request is under way. False: storage hangs, and the cache stays as it is. */
+bool cache_close(struct cache *c);
+
+/* Starts the thread that keeps to the budget. */
+int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e) MUST_CHECK;
+
+struct node *cache_root(struct cache *c);
+struct usage *cache_usage(struct cache *c);
+struct cache_counts *cache_counts(struct cache *c);
+
+/*
+ * 0: *ret is counted once for the caller, *ret_attr holds. Else *ret_absent_ns says for how long
+ * -ENOENT holds (0: not at all).
+ */
+int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
+		 struct stat *ret_attr, int64_t *ret_absent_ns) MUST_CHECK;
+
+int cache_attr(struct cache *c, struct node *n, struct stat *ret) MUST_CHECK;
+int cache_list(struct cache *c, struct node *n, struct dirlist **ret) MUST_CHECK; /* counted */
+int cache_link(struct cache *c, struct node *n, struct buf *ret) MUST_CHECK;
+
+/* Bytes of a file: up to CACHE_SPANS pieces of chunks. */
+#define CACHE_SPANS 3
+struct cache_data {
+	struct chunk *chunks[CACHE_SPANS]; /* [count] */
+	const char *at[CACHE_SPANS];       /* [len] bytes each; borrowed from the chunks */
+	size_t len[CACHE_SPANS];
+	size_t count;
+	struct buf bytes; /* of a file that is not kept, instead of chunks */
+};
+
+/* len: at most 2 * CHUNK_BYTES. Less comes at the end of the file. */
+int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len,
+	       struct cache_data *ret) MUST_CHECK;
+void cache_data_fini(struct cache *c, struct cache_data *data);
+
+/* Not kept: asked of storage each time. */
+int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret) MUST_CHECK;
+int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence,
+	       uint64_t *ret) MUST_CHECK;
+int cache_stat_fs(struct cache *c, struct node *n, struct statvfs *ret) MUST_CHECK;
+
+#endif

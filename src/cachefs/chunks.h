@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chunks: the data of files, in pieces of CHUNK_BYTES.
+ *
+ * A chunk counts on its node, and sits in a ring of all chunks from which those not used since
+ * the last round are taken first. What is being handed out is never taken.
+ */
+#ifndef CACHEFS_CHUNKS_H
+#define CACHEFS_CHUNKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cachefs/node.h"
+
+#define CHUNK_BYTES (UINT64_C(1) << 20)
+
+struct flight;
+
+struct chunk {
+	struct chunk *before, *after; /* in the ring; under its lock */
+	struct node *node;            /* counted */
+	uint64_t index;               /* of the chunk in its file */
+	char *bytes;                  /* [len] of [cap]; owned; written by the flight only */
+	size_t len, cap;
+	struct flight *flight; /* filling it; NULL: filled. Under the node's lock */
+	_Atomic unsigned readers;
+	_Atomic bool used; /* since the hand of the ring came by */
+};
+
+struct chunks;
+
+struct chunks *chunks_new(struct nodes *nodes,
+			  struct usage *usage) MUST_CHECK; /* NULL: no memory */
+void chunks_free(struct chunks *c);                        /* with all chunks; no reader is left */
+
+/* These three: under the lock of n. */
+struct chunk *chunks_find(const struct node *n, uint64_t index); /* NULL: not there */
+/* Room for cap bytes, with one reader: the caller. NULL: out of memory. */
+struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, size_t cap) MUST_CHECK;
+void chunks_read(struct chunk *chunk); /* one more reader */
+
+void chunk_done(struct chunk *chunk); /* one reader less; needs no lock */
+
+/* Takes chunks until usage is at most limit bytes, or nothing can be taken. No lock is held. */
+void chunks_shrink(struct chunks *c, uint64_t limit);
+
+/* The chunk is not found any more; whoever reads it goes on. Under its node's lock. */
+void chunks_forget_one(struct chunk *chunk);
+
+/* The chunks of n are not found any more; the next shrink takes them. Under the lock of n. */
+void chunks_forget(struct node *n);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/flight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+struct flight *flight_new(struct cache *c, struct node *n, enum flight_kind kind)
+{
+	struct flight *f = calloc(1, sizeof *f);
+
+	if (!f)
+		return NULL;
+	f->cache = c;
+	f->node = node_ref(n);
+	f->kind = kind;
+	f->refs = 1;
+	return f;
+}
+
+void flight_unref(struct flight *f)
+{
+	if (--f->refs)
+		return;
+	node_unref(f->node, 1);
+	dirlist_unref(f->listing);
+	free(f->name);
+	buf_fini(&f->out);
+	free(f);
+}
+
+static int read_into_chunk(struct flight *f, const char *path)
+{
+	const struct storage *s = &f->cache->storage;
+	struct chunk *chunk = f->chunk;
+	size_t len = 0;
+	int rc = s->ops->read_chunk(s->self, path, &f->attr, chunk->index * CHUNK_BYTES,
+				    chunk->bytes, chunk->cap, &len);
+
+	chunk->len = len;
+	return rc == 0 && len != chunk->cap ? -ESTALE : rc;
+}
+
+static int read_bytes(struct flight *f, const char *path)
+{
+	const struct storage *s = &f->cache->storage;
+	void *room = buf_reserve(&f->out, f->len);
+	size_t len = 0;
+	int rc;
+
+	if (!room)
+		return -ENOMEM;
+	rc = s->ops->read_chunk(s->self, path, &f->attr, f->offset, room, f->len, &len);
+	if (rc == 0)
+		buf_grew(&f->out, len);
+	return rc;
+}
+
+static int ask(struct flight *f, const char *path)
+{
+	const struct storage *s = &f->cache->storage;
+
+	switch (f->kind) {
+	case FLIGHT_ATTR:
+		return s->ops->lookup(s->self, path, &f->attr);
+	case FLIGHT_LIST:
+		return s->ops->list(s->self, path, f->max_entries, &f->listing);
+	case FLIGHT_LINK:
+		return s->ops->read_link(s->self, path, &f->out);
+	case FLIGHT_CHUNK:
+		return read_into_chunk(f, path);
+	case FLIGHT_BYTES:
+		return read_bytes(f, path);
+	case FLIGHT_XATTR:
+		return s->ops->xattr(s->self, path, f->name, &f->out);
+	case FLIGHT_SEEK:
+		return s->ops->seek(s->self, path, f->offset, f->whence, &f->number);
+	case FLIGHT_STAT_FS:
+		return s->ops->stat_fs(s->self, path, &f->fs);
+	}
+	return -EINVAL;
+}
+
+static int64_t after(int64_t duration_ns)
+{
+	return duration_ns == CACHE_FOR_EVER ? CACHE_FOR_EVER : clock_mono_ns() + duration_ns;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
+}
+
+static void forget_contents(struct cache *c, struct node *n)
+{
+	chunks_forget(n);
+	node_set_listing(c->nodes, n, NULL);
+	node_set_link(c->nodes, n, NULL);
+	n->is_unlistable = false;
+	n->misses = 0;
+}
+
+static void land_attr(struct flight *f)
+{
+	struct cache *c = f->cache;
+	struct node *n = f->node;
+
+	if (f->rc == 0) {
+		if (!is_same(&n->attr, &f->attr))
+			forget_contents(c, n);
+		n->attr = f->attr;
+		n->state = NODE_PRESENT;
+		n->expires_ns = after(c->opts.lifetime_ns);
+	} else if (f->rc == -ENOENT) {
+		forget_contents(c, n);
+		n->state = NODE_ABSENT;
+		n->expires_ns = after(c->opts.absent_ns);
+		atomic_fetch_add(&c->counts.absent_stores, 1);
+	} else {
+		n->state = NODE_UNKNOWN;
+	}
+	if (f->was_absent && f->rc != -ENOENT)
+		atomic_fetch_add(&c->counts.absent_clears, 1);
+}
+
+static void land_list(struct flight *f)
+{
+	struct node *n = f->node;
+
+	if (f->rc < 0) {
+		n->is_unlistable = true;
+		return;
+	}
+	node_set_listing(f->cache->nodes, n, dirlist_ref(f->listing));
+	n->listing_expires_ns = after(f->cache->opts.lifetime_ns);
+}
+
+static void land_link(struct flight *f)
+{
+	char *link;
+
+	if (f->rc < 0)
+		return;
+	link = strndup(f->out.data ? f->out.data : "", f->out.len);
+	if (link)
+		node_set_link(f->cache->nodes, f->node, link);
+}
+
+static void land_chunk(struct flight *f)
+{
+	f->chunk->flight = NULL;
+	if (f->rc < 0)
+		chunks_forget_one(f->chunk);
+	chunk_done(f->chunk);
+}
+
+/* Under the node's lock. */
+static void land(struct flight *f)
+{
+	if (f->kind < (int)NODE_PARTS)
+		f->node->flights[f->kind] = NULL;
+	if (f->kind == FLIGHT_ATTR)
+		land_attr(f);
+	else if (f->kind == FLIGHT_LIST)
+		land_list(f);
+	else if (f->kind == FLIGHT_LINK)
+		land_link(f);
+	else if (f->kind == FLIGHT_CHUNK)
+		land_chunk(f);
+	if (f->rc == -ESTALE)
+		cache_note_stale(f->cache, f->node);
+	f->done = true;
+}
+
+static void run(struct job *job)
+{
+	struct flight *f = (struct flight *)job;
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	struct cache *c = f->cache;
+	struct node *n = node_ref(f->node);
+	int rc = node_path(n, &path);
+
+	atomic_fetch_add(&c->counts.storage_calls, 1);
+	if (rc == 0)
+		rc = ask(f, path.data);
+	node_lock(c->nodes, n);
+	f->rc = rc;
+	land(f);
+	node_wake(c->nodes, n);
+	flight_unref(f);
+	node_unlock(c->nodes, n);
+	node_unref(n, 1);
+	cache_check_budget(c);
+}
+
+int flight_start(struct flight *f, bool urgent)
+{
+	int rc;
+
+	f->job.run = run;
+	f->refs++;
+	rc = pool_submit(f->cache->pool, &f->job, urgent);
+	if (rc < 0)
+		f->refs--;
+	return rc;
+}
+
+int flight_wait(struct flight *f)
+{
+	struct cache *c = f->cache;
+	int64_t until_ns = clock_mono_ns() + c->opts.timeout_ns;
+
+	while (!f->done) {
+		if (node_wait(c->nodes, f->node, until_ns) || f->done)
+			continue;
+		atomic_fetch_add(&c->counts.timeouts, 1);
+		return -ETIMEDOUT;
+	}
+	return f->rc;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flight: one question to storage, which all who want the answer wait for.
+ *
+ * It is made, found and waited for under its node's lock, and runs without. Who waits too long
+ * leaves; the answer still goes into the cache when it comes.
+ */
+#ifndef CACHEFS_FLIGHT_H
+#define CACHEFS_FLIGHT_H
+
+#include <pthread.h>
+
+#include "cachefs/cache.h"
+#include "cachefs/pool.h"
+
+#define STALE_MAX 256 /* files that the kernel is still to be told of */
+
+struct cache {
+	struct storage storage;
+	struct cache_opts opts; /* written before start */
+	struct usage usage;
+	struct cache_counts counts;
+	struct nodes *nodes;
+	struct chunks *chunks;
+	struct pool *pool;
+	struct cache_kernel kernel; /* written before start */
+
+	pthread_mutex_t keep_lock;
+	pthread_cond_t keep_wake;
+	pthread_t keeper;
+	bool has_keeper;               /* written before start */
+	bool closing;                  /* this and below: under keep_lock */
+	bool is_over;                  /* over the budget, somebody found */
+	struct node *stale[STALE_MAX]; /* [stale_count]; counted */
+	size_t stale_count;
+};
+
+enum flight_kind {
+	FLIGHT_ATTR = NODE_ATTR,
+	FLIGHT_LIST = NODE_LIST,
+	FLIGHT_LINK = NODE_LINK,
+	FLIGHT_CHUNK,
+	FLIGHT_BYTES, /* of a file that is not kept */
+	FLIGHT_XATTR,
+	FLIGHT_SEEK,
+	FLIGHT_STAT_FS,
+};
+
+struct flight {
+	struct job job;
+	struct cache *cache;
+	struct node *node; /* counted */
+	enum flight_kind kind;
+	unsigned refs; /* this, done and rc: under the node's lock */
+	bool done;
+	int rc;
+	bool was_absent; /* ATTR: a negative answer was kept, or had run out */
+
+	struct stat attr;        /* ATTR: the answer; CHUNK, BYTES: what the file must be */
+	size_t max_entries;      /* LIST */
+	struct dirlist *listing; /* LIST: the answer, until it is the node's */
+	struct chunk *chunk;     /* CHUNK: read by us until done */
+	char *name;              /* XATTR: NULL: all names; owned */
+	uint64_t offset;         /* BYTES, SEEK */
+	size_t len;              /* BYTES */
+	int whence;              /* SEEK */
+	struct buf out;          /* LINK, BYTES, XATTR: the answer */
+	uint64_t number;         /* SEEK: the answer */
+	struct statvfs fs;       /* STAT_FS: the answer */
+};
+
+/* All under the lock of n. One reference, the caller's. NULL: out of memory. */
+struct flight *flight_new(struct cache *c, struct node *n, enum flight_kind kind) MUST_CHECK;
+void flight_unref(struct flight *f);
+
+/* urgent: somebody waits. From here on its answer comes for sure. */
+int flight_start(struct flight *f, bool urgent) MUST_CHECK;
+
+/* Its rc, or -ETIMEDOUT. */
+int flight_wait(struct flight *f) MUST_CHECK;
+
+/* The file is not what it was: it is asked for again, and the kernel forgets it. */
+void cache_note_stale(struct cache *c, struct node *n);
+
+/* Wakes the keeper when there is too much. No lock is needed. */
+void cache_check_budget(struct cache *c);
+
+void *cache_keeper(void *cache); /* a thread's whole life */
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/mount.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cachefs/local.h"
+#include "cachefs/ops.h"
+
+#define FOR_EVER_S 1e9 /* what the kernel takes for ever: 30 years */
+#define MOUNTS_MAX (16 << 20)
+
+extern char **environ;
+
+struct serving {
+	struct fuse_session *session;
+	struct local *local;
+	struct cache *cache;
+	struct ops_mount mount;
+};
+
+static void forget_name(void *context, uint64_t parent, const char *name)
+{
+	struct serving *s = context;
+	uint64_t root = (uint64_t)(uintptr_t)cache_root(s->cache);
+
+	fuse_lowlevel_notify_inval_entry(s->session, parent == root ? FUSE_ROOT_ID : parent, name,
+					 strlen(name));
+}
+
+static void forget_file(void *context, uint64_t node)
+{
+	struct serving *s = context;
+
+	fuse_lowlevel_notify_inval_inode(s->session, node, 0, 0);
+}
+
+/* The view as a path below the target; NULL when it is not below. */
+static const char *below(const char *target, const char *view)
+{
+	size_t len = strcmp(target, "/") == 0 ? 0 : strlen(target);
+
+	return strncmp(target, view, len) == 0 && view[len] == '/' && view[len + 1] ? view + len + 1
+										    : NULL;
+}
+
+static int new_session(struct serving *s, const struct mount_opts *o, struct err *e)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char *words = NULL;
+	int rc = fuse_opt_add_arg(&args, "auger");
+
+	rc |= fuse_opt_add_opt(
+		&words, "ro,default_permissions,nosuid,nodev,subtype=auger,max_read=1048576");
+	if (o->has_others)
+		rc |= fuse_opt_add_opt(&words, "allow_other");
+	rc |= fuse_opt_add_arg(&args, "-o");
+	rc |= fuse_opt_add_arg(&args, words ? words : "");
+	if (rc == 0)
+		s->session = fuse_session_new(&args, &ops_table, sizeof ops_table, &s->mount);
+	fuse_opt_free_args(&args);
+	free(words);
+	return s->session ? 0 : err_set(e, -EINVAL, "libfuse takes no session");
+}
+
+/* \040 and the like. Source: proc(5), /proc/pid/mountinfo. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
+			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
+				       (text[3] - '0'));
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+static_assert(OPS_MAX_READ == 1048576, "as the mount option in new_session has it");
+
+/* One line of mountinfo: is it ours, at this path? */
+static bool is_ours(char *line, const char *view, dev_t *ret)
+{
+	unsigned major_nr, minor_nr;
+	char *type = strstr(line, " - "), *path;
+	int at = 0;
+
+	if (!type || strncmp(type, " - fuse.auger ", strlen(" - fuse.auger ")) != 0)
+		return false;
+	if (sscanf(line, "%*u %*u %u:%u %*s %n", &major_nr, &minor_nr, &at) < 2 || !at)
+		return false;
+	path = line + at;
+	path[strcspn(path, " ")] = '\0';
+	unescape(path);
+	*ret = makedev(major_nr, minor_nr);
+	return strcmp(path, view) == 0;
+}
+
+/* The last of them is on top. False: nothing of ours is mounted there. */
+static bool find_mounted(const char *view, dev_t *ret, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	bool found = false;
+
+	if (file_read_small("/proc/self/mountinfo", MOUNTS_MAX, &text, e) < 0)
+		return false;
+	for (char *line = text.data, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		found |= is_ours(line, view, ret);
+	}
+	return found;
+}
+
+/* Who may not unmount asks the program of FUSE that may. It tells its reasons itself. */
+static int ask_fusermount(const char *view, bool is_lazy, struct err *e)
+{
+	char program[] = "fusermount3", option[] = "-u", lazy[] = "-uz", end[] = "--";
+	char *path = strdup(view);
+	char *const argv[] = { program, is_lazy ? lazy : option, end, path, NULL };
+	int rc = path ? 0 : ENOMEM, status = 0;
+	pid_t pid;
+
+	if (rc == 0)
+		rc = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
+	free(path);
+	if (rc)
+		return err_set(e, -rc, "fusermount3: %s", strerror(rc));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_errno(e, "fusermount3");
+	return status ? err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view) : 0;
+}
+
+int mount_end(const char *view, bool is_lazy, struct err *e)
+{
+	dev_t device;
+
+	if (!find_mounted(view, &device, e))
+		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
+	if (umount2(view, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0)
+		return 0;
+	if (errno == EPERM)
+		return ask_fusermount(view, is_lazy, e);
+	if (errno == EBUSY)
+		return err_set(e, -EBUSY, "%s: in use; --lazy unmounts it all the same", view);
+	return err_errno(e, "%s", view);
+}
+
+/* From mounting to unmounting. */
+static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	struct cache_kernel kernel = { forget_name, forget_file, s };
+	dev_t device = 0;
+	int rc;
+
+	if (!config)
+		return err_nomem(e);
+	fuse_loop_cfg_set_clone_fd(config, 1);
+	fuse_loop_cfg_set_max_threads(config, o->max_threads);
+	if (fuse_session_mount(s->session, o->view) != 0) {
+		fuse_loop_cfg_destroy(config);
+		return err_set(e, -EIO, "%s: cannot be mounted on", o->view);
+	}
+	if (find_mounted(o->view, &device, e))
+		local_hide_device(s->local, device);
+	rc = cache_keep(s->cache, kernel, e);
+	if (rc == 0) {
+		rc = o->max_threads > 1 ? fuse_session_loop_mt(s->session, config)
+					: fuse_session_loop(s->session);
+		rc = rc < 0 ? err_set(e, rc, "the kernel's requests: %s", strerror(-rc)) : 0;
+	}
+	fuse_session_unmount(s->session);
+	fuse_loop_cfg_destroy(config);
+	return rc;
+}
+
+static int serve_signals(struct serving *s, const struct mount_opts *o, struct err *e)
+{
+	int rc;
+
+	if (fuse_set_signal_handlers(s->session) != 0)
+		return err_set(e, -EINVAL, "signals cannot be caught");
+	rc = serve(s, o, e);
+	fuse_remove_signal_handlers(s->session);
+	return rc;
+}
+
+static int64_t shown_ns(const struct mount_opts *o)
+{
+	return o->is_exact ? 0 : o->cache.lifetime_ns;
+}
+
+int mount_run(const struct mount_opts *o, struct err *e)
+{
+	struct serving s = { .mount = { .is_exact = o->is_exact,
+					.has_others = o->has_others,
+					.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
+					.ready = o->ready,
+					.context = o->context } };
+	int rc = local_open(o->target, below(o->target, o->view), &s.local, e);
+
+	if (rc < 0)
+		return rc;
+	s.mount.lifetime_s =
+		shown_ns(o) == CACHE_FOR_EVER ? FOR_EVER_S : (double)shown_ns(o) / (double)NS_PER_S;
+	rc = cache_open(local_storage(s.local), &o->cache, &s.cache, e);
+	if (rc == 0) {
+		s.mount.cache = s.cache;
+		rc = new_session(&s, o, e);
+		if (rc == 0)
+			rc = serve_signals(&s, o, e);
+		if (!cache_close(s.cache)) {
+			log_msg(LOG_WARN, "cache", "%s: storage hangs; it is left so", o->target);
+			return rc; /* its threads still use all of it */
+		}
+		if (s.session)
+			fuse_session_destroy(s.session);
+	}
+	local_close(s.local);
+	return rc;
+}

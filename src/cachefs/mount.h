@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* mount: a cached folder as a file system, from mounting to unmounting. */
+#ifndef CACHEFS_MOUNT_H
+#define CACHEFS_MOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cachefs/cache.h"
+
+struct mount_opts {
+	const char *target, *view; /* absolute, without links */
+	struct cache_opts cache;
+	bool is_exact;        /* the kernel keeps nothing */
+	bool has_others;      /* all users may look, each at what the target lets them */
+	unsigned max_threads; /* that answer the kernel */
+
+	/* The view can be used; called once, by any thread. */
+	void (*ready)(void *context);
+	void *context;
+};
+
+/* Returns when the view was unmounted, or at SIGTERM, SIGINT or SIGHUP, which unmount it. */
+int mount_run(const struct mount_opts *o, struct err *e) MUST_CHECK;
+
+/* view: absolute. Only what mount_run mounted, also when nobody serves it any more. is_lazy:
+ * also when it is in use; it goes when its last user does. */
+int mount_end(const char *view, bool is_lazy, struct err *e) MUST_CHECK;
+
+#endif

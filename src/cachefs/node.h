@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node: the tree of what is known, one node a path component.
+ *
+ * A node lives while somebody counts on it: its children, the kernel, a request, a chunk of its
+ * data. After that it stays as a memory of what was found, until nodes_sweep takes it. What is
+ * in a node is guarded by its lock (one of a fixed number, shared by nodes); never take two.
+ */
+#ifndef CACHEFS_NODE_H
+#define CACHEFS_NODE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "cachefs/dirlist.h"
+#include "cachefs/usage.h"
+
+enum node_state {
+	NODE_UNKNOWN,
+	NODE_PRESENT, /* attr holds */
+	NODE_ABSENT,  /* until expires_ns */
+};
+
+/* What is being got from storage for a node: one at a time of each. */
+enum node_part {
+	NODE_ATTR,
+	NODE_LIST,
+	NODE_LINK,
+	NODE_PARTS,
+};
+
+struct flight;
+struct content;
+
+struct node {
+	struct node *next;     /* in its bucket; under the shard's lock */
+	struct node *parent;   /* counted; NULL: the root */
+	_Atomic uint64_t refs; /* all who count on it; raised from 0 under the shard's lock only */
+	_Atomic uint64_t lookups; /* of refs: the kernel's */
+	_Atomic bool used;        /* since nodes_sweep came by */
+	uint32_t hash;            /* of parent and name */
+
+	/* Below: under the node's lock. */
+	enum node_state state;
+	bool is_unlistable; /* its names were asked for in vain: do not, just for a lookup */
+	uint8_t misses;     /* lookups below it that found nothing */
+	int64_t expires_ns; /* of state: the monotonic clock; INT64_MAX: never */
+	int64_t listing_expires_ns;
+	struct stat attr; /* NODE_PRESENT */
+	struct flight *flights[NODE_PARTS];
+	struct dirlist *listing; /* NULL: not known; counted */
+	char *link;              /* where the symbolic link leads; NULL: not known; owned */
+	uint64_t next_chunk;     /* if the file is read in order */
+	struct content *content; /* data; NULL: none; owned by chunks.c */
+	char name[];             /* NUL-terminated; "" for the root */
+};
+
+struct nodes;
+
+struct nodes *nodes_new(struct usage *usage) MUST_CHECK; /* NULL: out of memory */
+void nodes_free(struct nodes *t); /* no request is under way; chunks are gone */
+
+struct node *nodes_root(struct nodes *t);
+
+/* Found or made, counted once more. NULL: out of memory. parent must be counted. */
+struct node *nodes_get(struct nodes *t, struct node *parent, const char *name) MUST_CHECK;
+
+struct node *node_ref(struct node *n); /* n is counted already */
+void node_unref(struct node *n, uint64_t count);
+
+void node_lock(struct nodes *t, struct node *n);
+void node_unlock(struct nodes *t, struct node *n);
+bool node_trylock(struct nodes *t, struct node *n);
+void node_wake(struct nodes *t, struct node *n); /* those who wait */
+/* Waits for node_wake, under n's lock. False at until_ns of the monotonic clock. */
+bool node_wait(struct nodes *t, struct node *n, int64_t until_ns);
+
+/* The path below the root, NUL-terminated, in ret. */
+int node_path(const struct node *n, struct buf *ret) MUST_CHECK;
+
+/* Under n's lock: what is kept for n, and accounted. Takes listing or link over; NULL: none. */
+void node_set_listing(struct nodes *t, struct node *n, struct dirlist *listing);
+void node_set_link(struct nodes *t, struct node *n, char *link);
+
+/* A node that only the kernel counts on, and which it may be asked to forget. */
+struct node_held {
+	uint64_t parent; /* the address of the parent's node, never to be followed */
+	char *name;      /* owned by the list */
+};
+#define NODES_HELD_MAX 256
+struct nodes_held {
+	struct node_held list[NODES_HELD_MAX];
+	size_t count;
+};
+void nodes_held_clear(struct nodes_held *held);
+
+/*
+ * One round over a part of the table: forgets nodes nobody counts on, and listings and links of
+ * others, that were not used since the last time; lists files that only the kernel holds (held
+ * NULL: not). Returns true when the round over the whole table is complete.
+ */
+bool nodes_sweep(struct nodes *t, struct nodes_held *held);
+
+#endif

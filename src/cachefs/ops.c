@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/ops.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+
+static struct ops_mount *mount_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static struct node *node_of(const struct ops_mount *m, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? cache_root(m->cache) : (struct node *)(uintptr_t)ino;
+}
+
+static void want(struct fuse_conn_info *conn, unsigned caps, bool wanted)
+{
+	conn->want &= ~caps;
+	if (wanted)
+		conn->want |= conn->capable & caps;
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct ops_mount *m = userdata;
+
+	want(conn, FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ, true);
+	want(conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, false);
+	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
+	want(conn, FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact);
+	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_fixed && !m->is_exact);
+	want(conn, FUSE_CAP_AUTO_INVAL_DATA, !m->is_fixed);
+	want(conn, FUSE_CAP_POSIX_ACL, m->has_others);
+	conn->max_read = OPS_MAX_READ; /* as the mount option has it */
+	conn->max_readahead = OPS_MAX_READ;
+	m->ready(m->context);
+}
+
+static double seconds_of(const struct ops_mount *m, int64_t ns)
+{
+	if (m->is_exact || ns <= 0)
+		return 0;
+	return ns == CACHE_FOR_EVER ? m->lifetime_s : (double)ns / (double)NS_PER_S;
+}
+
+static void forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
+{
+	struct node *n;
+
+	if (ino == FUSE_ROOT_ID)
+		return;
+	n = node_of(m, ino);
+	atomic_fetch_sub(&n->lookups, count);
+	node_unref(n, count);
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct ops_mount *m = mount_of(req);
+	struct fuse_entry_param entry = { .attr_timeout = m->lifetime_s,
+					  .entry_timeout = m->lifetime_s };
+	int64_t absent_ns = 0;
+	struct node *n;
+	int rc = cache_lookup(m->cache, node_of(m, parent), name, &n, &entry.attr, &absent_ns);
+
+	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0) {
+		entry.entry_timeout = seconds_of(m, absent_ns);
+		fuse_reply_entry(req, &entry); /* number 0: there is none, and will be none */
+		return;
+	}
+	if (rc < 0) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	atomic_fetch_add(&n->lookups, 1);
+	entry.ino = (fuse_ino_t)(uintptr_t)n;
+	if (fuse_reply_entry(req, &entry) != 0)
+		forget(m, entry.ino, 1); /* the caller is gone */
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	forget(mount_of(req), ino, count);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < count; i++)
+		forget(mount_of(req), forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct ops_mount *m = mount_of(req);
+	struct stat attr;
+	int rc = cache_attr(m->cache, node_of(m, ino), &attr);
+
+	(void)fi;
+	if (rc < 0)
+		fuse_reply_err(req, rc == -ENOENT ? ESTALE : -rc);
+	else
+		fuse_reply_attr(req, &attr, m->lifetime_s);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	const struct ops_mount *m = mount_of(req);
+	CLEANUP(buf_fini) struct buf link = { 0 };
+	int rc = cache_link(m->cache, node_of(m, ino), &link);
+
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_readlink(req, link.data ? link.data : "");
+}
+
+/* The kernel need not ask again: nothing is kept for an open file, and pages stay. */
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	if (!mount_of(req)->is_exact) {
+		fuse_reply_err(req, ENOSYS);
+		return;
+	}
+	fi->direct_io = 1;
+	fuse_reply_open(req, fi);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	if (mount_of(req)->is_exact)
+		fuse_reply_open(req, fi);
+	else
+		fuse_reply_err(req, ENOSYS);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		    struct fuse_file_info *fi)
+{
+	const struct ops_mount *m = mount_of(req);
+	struct iovec spans[CACHE_SPANS];
+	struct cache_data data;
+	int rc = cache_read(m->cache, node_of(m, ino), (uint64_t)offset, size, &data);
+
+	(void)fi;
+	if (rc < 0) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	for (size_t i = 0; i < data.count; i++) {
+		union {
+			const char *from;
+			void *to;
+		} at = { data.at[i] }; /* iovec has no const, and nobody writes there */
+
+		spans[i] = (struct iovec){ .iov_base = at.to, .iov_len = data.len[i] };
+	}
+	fuse_reply_iov(req, spans, (int)data.count);
+	cache_data_fini(m->cache, &data);
+}
+
+/* A folder's entries as the kernel wants them: "." and "..", then the names. */
+struct stream {
+	fuse_req_t req;
+	char *bytes; /* [used..size) is free */
+	size_t size, used;
+};
+
+static bool put_entry(struct stream *s, const char *name, uint64_t ino, unsigned char dtype,
+		      size_t index)
+{
+	struct stat st = { .st_ino = ino, .st_mode = (mode_t)DTTOIF(dtype) };
+	size_t room = s->size - s->used;
+	size_t len =
+		fuse_add_direntry(s->req, s->bytes + s->used, room, name, &st, (off_t)(index + 1));
+
+	if (len > room)
+		return false;
+	s->used += len;
+	return true;
+}
+
+static uint64_t number_of(const struct ops_mount *m, struct node *n)
+{
+	struct stat attr;
+
+	return cache_attr(m->cache, n, &attr) == 0 ? attr.st_ino : 1;
+}
+
+static void put_entries(const struct ops_mount *m, struct stream *s, struct node *n,
+			const struct dirlist *names, size_t from)
+{
+	if (from == 0 && !put_entry(s, ".", number_of(m, n), DT_DIR, 0))
+		return;
+	if (from <= 1 && !put_entry(s, "..", number_of(m, n->parent ? n->parent : n), DT_DIR, 1))
+		return;
+	for (size_t i = from > 2 ? from - 2 : 0; i < dirlist_count(names); i++) {
+		struct dirlist_entry entry = dirlist_get(names, i);
+
+		if (!put_entry(s, dirlist_name(names, i), entry.ino, entry.dtype, i + 2))
+			return;
+	}
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+		       struct fuse_file_info *fi)
+{
+	const struct ops_mount *m = mount_of(req);
+	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
+	struct node *n = node_of(m, ino);
+	struct dirlist *names;
+	int rc = s.bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
+
+	(void)fi;
+	if (rc == 0) {
+		put_entries(m, &s, n, names, (size_t)offset);
+		fuse_reply_buf(req, s.bytes, s.used);
+		dirlist_unref(names);
+	} else {
+		fuse_reply_err(req, -rc);
+	}
+	free(s.bytes);
+}
+
+static void reply_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	const struct ops_mount *m = mount_of(req);
+	CLEANUP(buf_fini) struct buf value = { 0 };
+	int rc = cache_xattr(m->cache, node_of(m, ino), name, &value);
+
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	else if (!size)
+		fuse_reply_xattr(req, value.len);
+	else if (size < value.len)
+		fuse_reply_err(req, ERANGE);
+	else
+		fuse_reply_buf(req, value.data, value.len);
+}
+
+static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	reply_xattr(req, ino, name, size);
+}
+
+static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	reply_xattr(req, ino, NULL, size);
+}
+
+static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
+		     struct fuse_file_info *fi)
+{
+	const struct ops_mount *m = mount_of(req);
+	uint64_t at;
+	int rc = cache_seek(m->cache, node_of(m, ino), (uint64_t)offset, whence, &at);
+
+	(void)fi;
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_lseek(req, (off_t)at);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	const struct ops_mount *m = mount_of(req);
+	struct statvfs fs = { 0 };
+	int rc = cache_stat_fs(m->cache, node_of(m, ino ? ino : FUSE_ROOT_ID), &fs);
+
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_statfs(req, &fs);
+}
+
+/* Changes never come here: the mount is read-only, and the kernel answers EROFS. */
+const struct fuse_lowlevel_ops ops_table = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.readlink = op_readlink,
+	.open = op_open,
+	.opendir = op_opendir,
+	.read = op_read,
+	.readdir = op_readdir,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.lseek = op_lseek,
+	.statfs = op_statfs,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* ops: what the kernel asks of a mounted cache, answered from the cache. */
+#ifndef CACHEFS_OPS_H
+#define CACHEFS_OPS_H
+
+#include <fuse_lowlevel.h>
+#include <stdbool.h>
+
+#include "cachefs/cache.h"
+
+#define OPS_MAX_READ (1 << 20) /* bytes of one request of the kernel; also a mount option */
+
+/* The userdata of the session. All written before start. */
+struct ops_mount {
+	struct cache *cache;
+	double lifetime_s;     /* of what the kernel keeps; 0: it keeps nothing */
+	bool is_exact;         /* every call comes to us */
+	bool is_fixed;         /* the tree does not change */
+	bool has_others;       /* more than one user may come: access lists count */
+	void (*ready)(void *); /* the kernel has agreed; called once, by any thread */
+	void *context;
+};
+
+extern const struct fuse_lowlevel_ops ops_table;
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define STACK_BYTES (256 * 1024)
+
+struct queue {
+	struct job *first, **end; /* NULL-ended; end: where the next one is linked */
+};
+
+struct pool {
+	pthread_mutex_t lock;
+	pthread_cond_t wake, ended;
+	struct queue urgent, other; /* all below: under lock */
+	unsigned queued, idle, threads, max_threads;
+	bool closing;
+};
+
+static struct job *take(struct queue *q)
+{
+	struct job *job = q->first;
+
+	if (!job)
+		return NULL;
+	q->first = job->next;
+	if (!q->first)
+		q->end = &q->first;
+	return job;
+}
+
+static void *work(void *arg)
+{
+	struct pool *p = arg;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		struct job *job = take(&p->urgent);
+
+		if (!job)
+			job = take(&p->other);
+		if (!job && p->closing)
+			break;
+		if (!job) {
+			p->idle++;
+			pthread_cond_wait(&p->wake, &p->lock);
+			p->idle--;
+			continue;
+		}
+		p->queued--;
+		pthread_mutex_unlock(&p->lock);
+		job->run(job);
+		pthread_mutex_lock(&p->lock);
+	}
+	p->threads--;
+	pthread_cond_signal(&p->ended);
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+struct pool *pool_new(unsigned max_threads)
+{
+	struct pool *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	pthread_cond_init(&p->ended, NULL);
+	p->urgent.end = &p->urgent.first;
+	p->other.end = &p->other.first;
+	p->max_threads = max_threads;
+	return p;
+}
+
+bool pool_stop(struct pool *p, int64_t timeout_ns)
+{
+	int64_t until_ns = clock_mono_ns() + timeout_ns;
+	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
+	bool ended;
+
+	pthread_mutex_lock(&p->lock);
+	p->closing = true;
+	pthread_cond_broadcast(&p->wake);
+	while (p->threads &&
+	       pthread_cond_clockwait(&p->ended, &p->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
+	ended = p->threads == 0;
+	pthread_mutex_unlock(&p->lock);
+	if (!ended)
+		return false;
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->wake);
+	pthread_cond_destroy(&p->ended);
+	free(p);
+	return true;
+}
+
+/* Under lock. */
+static void add_thread(struct pool *p)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr) != 0)
+		return;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (pthread_create(&thread, &attr, work, p) == 0)
+		p->threads++;
+	pthread_attr_destroy(&attr);
+}
+
+int pool_submit(struct pool *p, struct job *job, bool urgent)
+{
+	struct queue *q = urgent ? &p->urgent : &p->other;
+	int rc = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->idle <= p->queued && p->threads < p->max_threads)
+		add_thread(p);
+	if (p->threads) {
+		job->next = NULL;
+		*q->end = job;
+		q->end = &job->next;
+		p->queued++;
+		pthread_cond_signal(&p->wake);
+	} else {
+		rc = -EAGAIN;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}

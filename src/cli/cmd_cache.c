@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cachefs/memory.h"
+#include "cachefs/mount.h"
+#include "cli/cmd.h"
+#include "cli/copper.h"
+
+#define BUDGET_SHARE 4 /* the default budget: this part of the memory */
+#define SMALLEST_BUDGET (1u << 20)
+#define MS_MAX 86400000
+#define STORAGE_THREADS 64
+
+struct args {
+	const char *target, *budget, *max_file;
+	uint64_t absent_ms, timeout_s, threads;
+	double lifetime_s;
+	bool is_exact, has_others, is_foreground, is_lazy;
+};
+
+static const struct opt opts[] = {
+	OPT_STR('t', "target", "DIR", struct args, target, "the folder to show (default /)"),
+	OPT_STR('b', "budget", "SIZE", struct args, budget,
+		"memory to use, such as 512M or 4G (default: a quarter of what there is)"),
+	OPT_STR(0, "max-file", "SIZE", struct args, max_file,
+		"do not keep files of this size and more (default: keep all)"),
+	OPT_REAL(0, "revalidate", "SECONDS", struct args, lifetime_s, 0, 1000000000,
+		 "ask again what is older; 0: never, the tree is fixed (default)"),
+	OPT_UINT(0, "enoent-ttl", "MS", struct args, absent_ms, 0, MS_MAX,
+		 "a name stays absent for MS milliseconds where its folder's names are not known "
+		 "(default 2000)"),
+	OPT_UINT(0, "storage-timeout", "SECONDS", struct args, timeout_s, 1, 86400,
+		 "fail what the target does not answer in time (default 30)"),
+	OPT_FLAG(0, "exact", struct args, is_exact,
+		 "let the kernel keep nothing: every call comes to the cache"),
+	OPT_UINT(0, "threads", "N", struct args, threads, 1, 1024,
+		 "answer the kernel with at most N threads (default 64)"),
+	OPT_FLAG(0, "allow-other", struct args, has_others,
+		 "all users may look, each at what the target lets them"),
+	OPT_FLAG('f', "foreground", struct args, is_foreground, "stay until unmounted"),
+	OPT_FLAG('z', "lazy", struct args, is_lazy, "of umount: also when it is in use"),
+	OPT_END,
+};
+
+/* "512M": powers of 1024; 0 is allowed. */
+static int parse_size(const char *option, const char *text, uint64_t *ret, struct err *e)
+{
+	static const char suffixes[] = "KMGT";
+	const char *suffix;
+	char *end;
+	unsigned long long value;
+	unsigned shift = 0;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	suffix = *end ? strchr(suffixes, *end) : NULL;
+	if (suffix) {
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+		end++;
+	}
+	if (errno || *end || text[0] < '0' || text[0] > '9' || value > UINT64_MAX >> shift)
+		return cmd_usage(e, "--%s: '%s' is not a size, such as 512M", option, text);
+	*ret = value << shift;
+	return 0;
+}
+
+/* The path without links, though its last part may be a mount that nobody serves any more. */
+static int resolve(const char *path, char *ret, struct err *e)
+{
+	char parent[PATH_MAX];
+	const char *name;
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (len >= sizeof parent)
+		return err_set(e, -ENAMETOOLONG, "%s: too long", path);
+	memcpy(parent, path, len);
+	parent[len] = '\0';
+	if (realpath(parent, ret))
+		return 0;
+	if (errno != ENOTCONN)
+		return err_errno(e, "%s", path);
+	name = strrchr(parent, '/');
+	name = name ? path + (name - parent) + 1 : path;
+	parent[name > path ? name - path - 1 : 0] = '\0';
+	if (!realpath(name == path ? "." : *parent ? parent : "/", ret))
+		return err_errno(e, "%s", path);
+	if (strlen(ret) + len + 2 > PATH_MAX)
+		return err_set(e, -ENAMETOOLONG, "%s: too long", path);
+	sprintf(ret + strlen(ret), "%s%.*s", strcmp(ret, "/") == 0 ? "" : "/",
+		(int)(path + len - name), name);
+	return 0;
+}
+
+static int resolve_folder(const char *path, char *ret, struct err *e)
+{
+	struct stat st;
+
+	if (!realpath(path, ret) || stat(ret, &st) < 0)
+		return err_errno(e, "%s", path);
+	return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "%s: is no folder", path);
+}
+
+/* What ready() needs. */
+struct launch {
+	const char *target, *view;
+	int64_t start_ns;
+	int pipe_fd; /* to the command that waits; -1: foreground */
+};
+
+/* The shell that called may go on, and we belong to nobody. */
+static void detach(int pipe_fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || chdir("/") < 0 || setsid() < 0) {
+		log_msg(LOG_WARN, "cache", "cannot go to the background: %s", strerror(errno));
+		return;
+	}
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	close(null);
+	if (write(pipe_fd, "", 1) == 1)
+		close(pipe_fd);
+}
+
+static void ready(void *context)
+{
+	const struct launch *l = context;
+
+	fprintf(stderr, "auger cache: %s shows %s; ready after %lld us\n", l->view, l->target,
+		(long long)(clock_mono_ns() - l->start_ns) / 1000);
+	if (l->pipe_fd >= 0)
+		detach(l->pipe_fd);
+}
+
+/* Waits until the child serves the view, or ended. Its exit status is ours. */
+static int await(pid_t child, int pipe_fd, struct err *e)
+{
+	ssize_t n;
+	char byte;
+	int status;
+
+	do
+		n = read(pipe_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	close(pipe_fd);
+	if (n == 1)
+		return 0;
+	if (waitpid(child, &status, 0) < 0)
+		return err_errno(e, "waiting");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int serve_in_background(struct mount_opts *o, struct launch *l, struct err *e)
+{
+	int pipe_fds[2];
+	pid_t child;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	child = fork();
+	if (child < 0)
+		return err_errno(e, "fork");
+	if (child > 0) {
+		close(pipe_fds[1]);
+		return await(child, pipe_fds[0], e);
+	}
+	close(pipe_fds[0]);
+	l->pipe_fd = pipe_fds[1];
+	return mount_run(o, e);
+}
+
+static int fill_opts(const struct args *args, struct mount_opts *o, struct err *e)
+{
+	struct cache_opts *c = &o->cache;
+	int rc = 0;
+
+	c->budget_bytes = memory_limit() / BUDGET_SHARE;
+	c->lifetime_ns = args->lifetime_s > 0 ? (int64_t)(args->lifetime_s * (double)NS_PER_S)
+					      : CACHE_FOR_EVER;
+	c->absent_ns = (int64_t)args->absent_ms * (NS_PER_S / 1000);
+	c->timeout_ns = (int64_t)args->timeout_s * NS_PER_S;
+	c->max_threads = STORAGE_THREADS;
+	o->is_exact = args->is_exact;
+	o->has_others = args->has_others;
+	o->max_threads = (unsigned)args->threads;
+	if (args->budget)
+		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
+	if (rc == 0 && c->budget_bytes < SMALLEST_BUDGET)
+		rc = cmd_usage(e, "--budget: less than 1M");
+	if (rc == 0 && args->max_file)
+		rc = parse_size("max-file", args->max_file, &c->max_file_bytes, e);
+	return rc;
+}
+
+static int mount_view(const struct args *args, const char *path, struct err *e)
+{
+	char target[PATH_MAX], view[PATH_MAX];
+	struct launch l = { target, view, .start_ns = clock_mono_ns(), .pipe_fd = -1 };
+	struct mount_opts o = { target, view, .ready = ready, .context = &l };
+	int rc = fill_opts(args, &o, e);
+
+	if (rc == 0)
+		rc = resolve_folder(args->target, target, e);
+	if (rc == 0)
+		rc = resolve_folder(path, view, e);
+	if (rc < 0)
+		return rc;
+	return args->is_foreground ? mount_run(&o, e) : serve_in_background(&o, &l, e);
+}
+
+static int unmount_view(const struct args *args, const char *path, struct err *e)
+{
+	char view[PATH_MAX];
+	int rc = resolve(path, view, e);
+
+	return rc < 0 ? rc : mount_end(view, args->is_lazy, e);
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { .target = "/", .absent_ms = 2000, .timeout_s = 30, .threads = 64 };
+	CLEANUP(copper_fini) struct copper old = { 0 };
+	int first, rc = copper_words(argc, argv, &old, e);
+	const char *view;
+
+	if (rc == 0)
+		rc = cmd_parse(&cmd_cache, &args, old.argc, old.argv, &first, e);
+	if (rc < 0)
+		return rc;
+	argc = old.argc - first;
+	argv = old.argv + first;
+	view = argc > 1 ? argv[1] : old.view;
+	if (!argc || (strcmp(argv[0], "mount") != 0 && strcmp(argv[0], "umount") != 0))
+		return cmd_usage(e, "say 'mount' or 'umount'");
+	if (!view || argc > 2)
+		return cmd_usage(e, "%s: name one folder, the view", argv[0]);
+	return argv[0][0] == 'm' ? mount_view(&args, view, e) : unmount_view(&args, view, e);
+}
+
+const struct cmd cmd_cache = {
+	.name = "cache",
+	.operands = "mount VIEW | umount VIEW",
+	.summary = "show a folder through a cache in memory, read-only",
+	.opts = opts,
+	.run = run,
+};

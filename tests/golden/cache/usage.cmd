@@ -1,0 +1,6 @@
+auger cache; echo $?
+auger cache mount; echo $?
+auger cache mount --budget 5x v; echo $?
+auger cache mount -tpath; echo $?
+auger cache mount --budget 10K v; echo $?
+auger cache umount a b; echo $?

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "tap.h"
+
+#define MS INT64_C(1000000)
+#define FILE_BYTES (3 * CHUNK_BYTES + 5)
+
+/* A storage that counts: "f*" are files of FILE_BYTES, "hang" takes as long as told. */
+struct fake {
+	_Atomic int lookups, lists, reads;
+	_Atomic int64_t hang_ns;
+	_Atomic bool is_changed;
+};
+
+static void rest(int64_t ns)
+{
+	struct timespec t = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
+
+	nanosleep(&t, NULL);
+}
+
+static int fake_lookup(void *self, const char *path, struct stat *ret)
+{
+	struct fake *f = self;
+
+	atomic_fetch_add(&f->lookups, 1);
+	rest(f->hang_ns);
+	*ret = (struct stat){ .st_ino = 1, .st_mode = S_IFDIR | 0755 };
+	if (path[0] == '\0')
+		return 0;
+	if (path[0] != 'f')
+		return -ENOENT;
+	*ret = (struct stat){ .st_ino = 2, .st_mode = S_IFREG | 0644, .st_size = FILE_BYTES };
+	return 0;
+}
+
+static int fake_list(void *self, const char *path, size_t max_entries, struct dirlist **ret)
+{
+	struct fake *f = self;
+	struct dirlist *l = dirlist_new();
+
+	(void)path;
+	(void)max_entries;
+	atomic_fetch_add(&f->lists, 1);
+	if (!l || dirlist_add(l, "f", 2, DT_REG) < 0)
+		return -ENOMEM;
+	dirlist_seal(l);
+	*ret = l;
+	return 0;
+}
+
+static int fake_read(void *self, const char *path, const struct stat *same, uint64_t offset,
+		     void *into, size_t len, size_t *ret_len)
+{
+	struct fake *f = self;
+
+	(void)path;
+	(void)same;
+	atomic_fetch_add(&f->reads, 1);
+	if (f->is_changed)
+		return -ESTALE;
+	if (len > FILE_BYTES - offset)
+		len = (size_t)(FILE_BYTES - offset);
+	for (size_t i = 0; i < len; i++)
+		((char *)into)[i] = (char)((offset + i) % 251);
+	*ret_len = len;
+	return 0;
+}
+
+static const struct storage_ops fake_ops = {
+	.lookup = fake_lookup,
+	.list = fake_list,
+	.read_chunk = fake_read,
+};
+
+static void nobody(void *context, uint64_t node)
+{
+	(void)context;
+	(void)node;
+}
+
+static void no_name(void *context, uint64_t parent, const char *name)
+{
+	(void)context;
+	(void)parent;
+	(void)name;
+}
+
+static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t absent_ns,
+				int64_t timeout_ns)
+{
+	struct cache_opts o = { .budget_bytes = budget,
+				.lifetime_ns = CACHE_FOR_EVER,
+				.absent_ns = absent_ns,
+				.timeout_ns = timeout_ns,
+				.max_threads = 8 };
+	struct cache *c = NULL;
+	struct err e = { 0 };
+
+	CHECK_INT(cache_open((struct storage){ &fake_ops, f }, &o, &c, &e), 0);
+	CHECK_INT(cache_keep(c, (struct cache_kernel){ no_name, nobody, NULL }, &e), 0);
+	return c;
+}
+
+static int look(struct cache *c, const char *name)
+{
+	struct stat attr;
+	struct node *n;
+	int64_t absent_ns;
+	int rc = cache_lookup(c, cache_root(c), name, &n, &attr, &absent_ns);
+
+	if (rc == 0)
+		node_unref(n, 1);
+	return rc;
+}
+
+static void *look_for_f(void *cache)
+{
+	return (void *)(intptr_t)look(cache, "f");
+}
+
+static void test_single_flight(void)
+{
+	struct fake f = { .hang_ns = 100 * MS };
+	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	pthread_t threads[8];
+
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		pthread_create(&threads[i], NULL, look_for_f, c);
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+		void *rc;
+
+		pthread_join(threads[i], &rc);
+		CHECK_INT((intptr_t)rc, 0);
+	}
+	CHECK_INT(f.lookups, 1);
+	CHECK(cache_close(c));
+}
+
+static void test_absent(void)
+{
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 1 << 30, 50 * MS, NS_PER_S);
+
+	CHECK_INT(look(c, "a"), -ENOENT);
+	CHECK_INT(look(c, "a"), -ENOENT);
+	CHECK_INT(f.lookups, 1);
+	CHECK_INT(cache_counts(c)->absent_stores, 1);
+	CHECK_INT(cache_counts(c)->absent_serves, 1);
+	rest(60 * MS);
+	CHECK_INT(look(c, "a"), -ENOENT);
+	CHECK_INT(f.lookups, 2);
+	CHECK_INT(cache_counts(c)->absent_expires, 1);
+	CHECK(cache_close(c));
+}
+
+/* After some misses the folder's names are asked for, and answer. */
+static void test_listing_answers(void)
+{
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	struct dirlist *names;
+
+	for (int i = 0; i < 10; i++)
+		CHECK_INT(look(c, "a"), -ENOENT);
+	if (CHECK_INT(cache_list(c, cache_root(c), &names), 0)) {
+		CHECK_INT(dirlist_count(names), 1);
+		dirlist_unref(names);
+	}
+	f.lookups = 0;
+	CHECK_INT(look(c, "b"), -ENOENT);
+	CHECK_INT(f.lookups, 0);
+	CHECK_INT(f.lists, 1);
+	CHECK_INT(look(c, "f"), 0);
+	CHECK(cache_close(c));
+}
+
+static void test_timeout(void)
+{
+	struct fake f = { .hang_ns = 300 * MS };
+	struct cache *c = open_cache(&f, 1 << 30, 0, 20 * MS);
+
+	CHECK_INT(look(c, "f"), -ETIMEDOUT);
+	CHECK_INT(cache_counts(c)->timeouts, 1);
+	rest(400 * MS); /* the answer is kept when it comes */
+	CHECK_INT(look(c, "f"), 0);
+	CHECK_INT(f.lookups, 1);
+	CHECK(cache_close(c));
+}
+
+static void check_data(const struct cache_data *data, uint64_t offset, size_t want)
+{
+	size_t wrong = 0, len = 0;
+
+	for (size_t i = 0; i < data->count; i++)
+		for (size_t j = 0; j < data->len[i]; j++)
+			wrong += data->at[i][j] != (char)((offset + len++) % 251);
+	CHECK_INT(len, want);
+	CHECK_INT(wrong, 0);
+}
+
+static void test_read(void)
+{
+	static const struct {
+		uint64_t offset;
+		size_t len, want;
+	} rows[] = {
+		{ 0, 10, 10 },
+		{ CHUNK_BYTES - 3, 10, 10 },
+		{ CHUNK_BYTES - 3, CHUNK_BYTES + 10, CHUNK_BYTES + 10 },
+		{ FILE_BYTES - 2, 100, 2 },
+		{ FILE_BYTES, 100, 0 },
+		{ UINT64_C(1) << 40, 100, 0 },
+	};
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 2 * CHUNK_BYTES, 0, NS_PER_S);
+	struct cache_data data;
+	struct stat attr;
+	struct node *n;
+	int64_t absent_ns;
+
+	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &absent_ns), 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CHECK_INT(cache_read(c, n, rows[i].offset, rows[i].len, &data), 0);
+		check_data(&data, rows[i].offset, rows[i].want);
+		cache_data_fini(c, &data);
+		CHECK(usage_total(cache_usage(c)) <= 2 * CHUNK_BYTES);
+	}
+	f.is_changed = true;
+	CHECK_INT(cache_read(c, n, 2 * CHUNK_BYTES - 5, 10, &data), -ESTALE);
+	CHECK(cache_counts(c)->stale > 0);
+	node_unref(n, 1);
+	CHECK(cache_close(c));
+}
+
+/* Paths that nobody uses go when there are too many. */
+static void test_budget(void)
+{
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 1 << 20, 0, NS_PER_S);
+	char name[16];
+
+	for (int i = 0; i < 20000; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		CHECK_INT(look(c, name), 0);
+	}
+	for (int i = 0; i < 200 && usage_total(cache_usage(c)) > 1 << 20; i++)
+		rest(10 * MS);
+	CHECK(usage_total(cache_usage(c)) <= 1 << 20);
+	CHECK(cache_close(c));
+}
+
+int main(void)
+{
+	TAP_CASE(test_single_flight);
+	TAP_CASE(test_absent);
+	TAP_CASE(test_listing_answers);
+	TAP_CASE(test_timeout);
+	TAP_CASE(test_read);
+	TAP_CASE(test_budget);
+	return tap_done();
+}
