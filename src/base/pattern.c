@@ -49,7 +49,7 @@ bool pattern_matches(struct pattern *p, const char *text)
 	if (!p->is_set)
 		return false;
 	errno = 0;
-	if (regexec(&p->regex, text, p->is_whole, &match, 0) == 0)
+	if (regexec(&p->regex, text, p->is_whole ? 1 : 0, &match, 0) == 0)
 		return !p->is_whole || (match.rm_so == 0 && !text[match.rm_eo]);
 	p->bad |= errno == ENOMEM; /* glibc returns REG_NOMATCH for it too */
 	return false;

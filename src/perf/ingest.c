@@ -202,8 +202,8 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
-	if (r->sample.period !=
-	    1) { /* else each one is a sample, which tells nothing of the rest */
+	/* Of the first event only; where each one is a sample, it tells nothing of the rest. */
+	if (event == 0 && r->sample.period != 1) {
 		t->is_seen = true;
 		in->counts.rated++;
 	}

@@ -81,7 +81,7 @@ struct ingest_counts {
 	uint64_t bad;                  /* records that could not be decoded */
 	struct user_stack_counts user; /* samples with a copy of the user's stack */
 	struct waits_counts waits;
-	uint64_t rated;      /* samples that stand for more than one event */
+	uint64_t rated;      /* samples of the first event that stand for more than one */
 	uint64_t unseen;     /* threads that ended without one of these */
 	uint64_t left_out;   /* samples of threads that no record told of: ingest_keep_known() */
 	uint64_t lost_waits; /* records of waiting that the kernel dropped */

@@ -78,8 +78,11 @@ examples() {
 
 run_page() {
 	cp -R "$work/world" "$work/cwd"
-	(cd "$work/cwd" && exec timeout 60 sh -eux "$work/script" </dev/null >/dev/null 2>"$work/err")
+	(cd "$work/cwd" && exec timeout 60 sh -eux "$work/script" </dev/null >/dev/null 2>"$work/err") &
+	group=$! # timeout makes one
+	wait $group
 	status=$?
+	kill -- -$group 2>/dev/null # what a script that failed has left
 	mountpoint -q "$work/cwd/prof" && fusermount3 -u -z "$work/cwd/prof"
 	rm -rf "$work/cwd"
 	return $status

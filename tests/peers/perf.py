@@ -55,7 +55,7 @@ def count_samples(path):
     """By perf, by auger. perf None: it cannot read what it wrote (6.1 dies of some pipes)."""
     script = run("perf", "script", "-i", path, "-G", "-F", "time,event")
     words = run(AUGER, "report", path, "-n", "1").stdout
-    found = re.search(r"^# samples: (\d+), lost", words, re.M)
+    found = re.search(r"^# samples: (\d+)", words, re.M)
     by_perf = sum(1 for line in script.stdout.splitlines() if line.strip())
     return by_perf if script.returncode == 0 else None, int(found.group(1)) if found else 0
 

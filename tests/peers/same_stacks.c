@@ -161,7 +161,9 @@ static struct str without_last(struct str stack)
 {
 	const char *last = memrchr(stack.ptr, ';', stack.len);
 
-	return last ? (struct str){ stack.ptr, (size_t)(last - stack.ptr) } : stack;
+	return last && last != memchr(stack.ptr, ';', stack.len) /* more than the leaf */
+		       ? (struct str){ stack.ptr, (size_t)(last - stack.ptr) }
+		       : stack;
 }
 
 /* Where perf's unwinder gave up before ours did, both tell the same. It may end with one frame
