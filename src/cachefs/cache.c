@@ -426,10 +426,22 @@ static int read_past(struct cache *c, struct node *n, const struct stat *attr, u
 	return rc;
 }
 
+/* While the kernel has another size than we, it would fill up with zeros what we give it. */
+static int get_attr_to_read(struct cache *c, struct node *n, struct stat *ret)
+{
+	int64_t absent_ns;
+	int rc;
+
+	node_lock(c->nodes, n);
+	rc = n->is_stale ? -ESTALE : get_attr(c, n, ret, &absent_ns);
+	node_unlock(c->nodes, n);
+	return rc;
+}
+
 int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len, struct cache_data *ret)
 {
 	struct stat attr;
-	int rc = cache_attr(c, n, &attr);
+	int rc = get_attr_to_read(c, n, &attr);
 
 	*ret = (struct cache_data){ 0 };
 	if (rc < 0)

@@ -16,8 +16,11 @@ void cache_note_stale(struct cache *c, struct node *n)
 	n->state = NODE_UNKNOWN;
 	chunks_forget(n);
 	atomic_fetch_add(&c->counts.stale, 1);
+	if (n->is_stale)
+		return; /* it is being told */
 	pthread_mutex_lock(&c->keep_lock);
-	if (c->stale_count < STALE_MAX)
+	n->is_stale = c->stale_count < STALE_MAX;
+	if (n->is_stale)
 		c->stale[c->stale_count++] = node_ref(n);
 	pthread_cond_signal(&c->keep_wake);
 	pthread_mutex_unlock(&c->keep_lock);
@@ -68,6 +71,9 @@ static void tell_stale(struct cache *c, struct node **stale, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		c->kernel.forget_file(c->kernel.context, (uint64_t)(uintptr_t)stale[i]);
+		node_lock(c->nodes, stale[i]);
+		stale[i]->is_stale = false;
+		node_unlock(c->nodes, stale[i]);
 		node_unref(stale[i], 1);
 	}
 }

@@ -46,6 +46,7 @@ struct node {
 
 	/* Below: under the node's lock. */
 	enum node_state state;
+	bool is_stale;      /* the kernel is still to be told that the file is another one */
 	bool is_unlistable; /* its names were asked for in vain: do not, just for a lookup */
 	uint8_t misses;     /* lookups below it that found nothing */
 	int64_t expires_ns; /* of state: the monotonic clock; INT64_MAX: never */

@@ -35,7 +35,9 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
 	want(conn, FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact);
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_fixed && !m->is_exact);
-	want(conn, FUSE_CAP_AUTO_INVAL_DATA, !m->is_fixed);
+	/* Before it reads, the kernel looks at the attributes: also at those it was told to forget.
+	 */
+	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
 	want(conn, FUSE_CAP_POSIX_ACL, m->has_others);
 	conn->max_read = OPS_MAX_READ; /* as the mount option has it */
 	conn->max_readahead = OPS_MAX_READ;
