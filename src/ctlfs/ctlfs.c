@@ -31,7 +31,7 @@ struct loop {
 	struct rows fds; /* struct pollfd */
 };
 
-static void log_fuse(enum fuse_log_level level, const char *fmt, va_list args)
+PRINTF(2, 0) static void log_fuse(enum fuse_log_level level, const char *fmt, va_list args)
 {
 	char text[512];
 

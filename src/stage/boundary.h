@@ -45,7 +45,7 @@ static inline void boundary_read_process(struct auger_profiler *p, struct meter 
 	if (!p->resets_rss)
 		return;
 	peaks_lock(&p->rss_peaks);
-	peaks_put(&p->rss_peaks, b->rss_hwm);
+	peaks_put(&p->rss_peaks, meter_rss_hwm_kb());
 	meter_reset_rss_hwm();
 	POKE(b->rss_moment, p->rss_peaks.now);
 	peaks_unlock(&p->rss_peaks);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -156,6 +157,25 @@ int64_t meter_read_process(struct meter *m, int64_t *at, bool is_begin)
 	POKE(at[COST_WRITE_BYTES], m->write_bytes);
 	errno = saved;
 	return u.ru_maxrss > m->rss_kb ? u.ru_maxrss : m->rss_kb;
+}
+
+int64_t meter_rss_hwm_kb(void)
+{
+	static const char key[] = "VmHWM:";
+	int saved = errno;
+	char text[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
+	const char *at = NULL;
+
+	if (fd >= 0)
+		close(fd);
+	if (len > 0) {
+		text[len] = '\0';
+		at = strstr(text, key);
+	}
+	errno = saved;
+	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
 int meter_reset_rss_hwm(void)

@@ -75,6 +75,10 @@ static inline void meter_read_thread(struct meter *m, int64_t *at, bool is_begin
  * proc(5), /proc/PID/clear_refs, value 5; kernel 4.0. */
 int meter_reset_rss_hwm(void);
 
+/* The most RSS since the last reset, in KiB; -1: not known. getrusage() does not tell it: its peak
+ * is also that of the program that was there before an exec. */
+int64_t meter_rss_hwm_kb(void);
+
 /* RSS now, in KiB; -1: not known. */
 int64_t meter_rss_kb(struct meter_files *f);
 

@@ -361,7 +361,8 @@ def test_print(folder, page):
 
 def test_diff(folder, page):
     """Two values a line; the tooltip tells the change."""
-    page.open(make(folder, 'a', 'main;grew 10 40\nmain;shrank 40 10\nmain;same 50 50\nnew 0 9\nold 9 0\n'))
+    page.open(make(folder, 'a', 'main;grew 10 40\nmain;shrank 40 10\nmain;same 50 50\nnew 0 9\nold 9 0\n',
+                   '--normalize', 'total'))
     check(label(page, 'old'), None)
     for name, words in (('grew', 'change +27.52 points (+300.0 %)'), ('new', 'new'),
                         ('same', 'change +0.00 points (+0.0 %)')):

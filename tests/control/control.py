@@ -60,9 +60,16 @@ def samples(data):
     return found
 
 
+def spin(seconds, cores=(0, 1)):
+    """Keeps them busy: of a core that is idle there is no sample."""
+    programs = [subprocess.Popen(["taskset", "-c", str(n), SPIN, str(seconds)]) for n in cores]
+    for program in programs:
+        program.wait()
+
+
 def collect(m, seconds=0.3, commands="optimer all on\nopstart\n"):
     equal(m.write(commands), 0, "starting")
-    time.sleep(seconds)
+    spin(seconds)
     equal(m.write("opstop\noptimer all off\n"), 0, "stopping")
 
 
@@ -348,7 +355,7 @@ def other_files(m):
 def cores(m):
     """cpu/N/ctl, lists of cores, and cores that are not there."""
     equal(m.write("on\nopstart\n", "cpu/1/ctl"), 0, "core 1")
-    time.sleep(0.2)
+    spin(0.2, [1])
     status = m.status()
     equal((status["cpu0"]["tracing"], status["cpu1"]["tracing"]), ("off", "on"), "only core 1")
     equal(m.write("opstop\noff\n", "cpu/1/ctl"), 0, "core 1")

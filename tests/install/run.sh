@@ -88,7 +88,7 @@ check "auger --version" "$auger" --version
 check "pkg-config knows the version" has_one_version
 check "bash completion" one bash-completion/completions/auger
 check "licence" one doc/auger/LICENSE
-if [ -e "$build/python" ]; then
+if [ -e "$build/python/auger/_stages.abi3.so" ]; then
 	check "python package" has_package
 fi
 if ! grep -q -- -fsanitize "$build/build.ninja"; then

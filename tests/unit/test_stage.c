@@ -353,11 +353,10 @@ static bool has_rss_peaks(void)
 	return fits;
 }
 
-/* On request, exact for each stage: the kernel's mark is reset at each boundary. Its counts of
- * pages are put together late, at worst after the test: it may try again. */
+/* On request, exact for each stage: the kernel's mark is reset at each boundary. */
 static void test_rss_peaks(void)
 {
-	CHECK(has_rss_peaks() || has_rss_peaks() || has_rss_peaks());
+	CHECK(has_rss_peaks());
 }
 
 int main(void)
