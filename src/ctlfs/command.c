@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS 4 /* one more than any command has */
+#define MAX_WORDS 6 /* one more than any command has */
 
 struct word {
 	const char *ptr; /* [0..len); borrowed */
@@ -175,9 +175,12 @@ static int take_cores(struct parser *p, size_t i)
 static int take_switch(struct parser *p, size_t i, const char *usage)
 {
 	p->c->is_on = is_word(p, i, "on");
-	if (!p->c->is_on && !is_word(p, i, "off"))
-		return refuse(p, i, -EINVAL, usage);
-	return p->count == i + 1 ? 0 : refuse(p, i + 1, -EINVAL, usage);
+	return p->c->is_on || is_word(p, i, "off") ? 0 : refuse(p, i, -EINVAL, usage);
+}
+
+static int take_period(struct parser *p, size_t i)
+{
+	return take_value(p, i, COMMAND_OPTIMER_USAGE, PERIOD_MIN_US, PERIOD_MAX_US);
 }
 
 static int parse_optimer(struct parser *p)
@@ -188,15 +191,16 @@ static int parse_optimer(struct parser *p)
 		return refuse(p, p->count, -EINVAL, COMMAND_OPTIMER_USAGE);
 	if (is_word(p, 1, "period")) {
 		p->c->verb = VERB_PERIOD;
-		return take_value(p, 2, COMMAND_OPTIMER_USAGE, PERIOD_MIN_US, PERIOD_MAX_US);
+		return take_period(p, 2);
 	}
 	p->c->verb = VERB_TIMER;
 	rc = take_cores(p, 1);
 	if (rc < 0)
 		return rc;
-	if (p->count > 3)
+	if (p->count > 3 && !is_word(p, 3, "period"))
 		return refuse(p, 3, -EINVAL, COMMAND_OPTIMER_USAGE);
-	return take_switch(p, 2, "optimer needs on|off");
+	rc = take_switch(p, 2, "optimer needs on|off");
+	return rc == 0 && p->count > 3 ? take_period(p, 4) : rc;
 }
 
 static int parse_simple(struct parser *p, const struct simple *simple)
@@ -215,6 +219,8 @@ static int parse_for_all(struct parser *p)
 		return parse_optimer(p);
 	if (is_word(p, 0, "user")) {
 		p->c->verb = VERB_USER;
+		if (p->count > 2)
+			return refuse(p, 2, -EINVAL, "user on|off");
 		return take_switch(p, 1, "user on|off");
 	}
 	for (size_t i = 0; i < sizeof simples / sizeof *simples; i++)

@@ -38,7 +38,7 @@ enum verb {
 	VERB_CLEAR,
 	VERB_OPSTART, /* cores */
 	VERB_OPSTOP,  /* cores */
-	VERB_TIMER,   /* cores, is_on */
+	VERB_TIMER,   /* cores, is_on, value: microseconds, 0: as before */
 	VERB_PERIOD,  /* value: microseconds */
 	VERB_OPCLEAR,
 	VERB_FLUSH,

@@ -36,10 +36,21 @@ static int check_online(const struct cpulist *wanted, struct err *e)
 	return 0;
 }
 
+static int set_period(struct session *s, uint64_t period_us, struct err *e)
+{
+	int rc = tracer_set_period(s->tracer, period_us * 1000, e);
+
+	if (rc == 0)
+		s->period_us = period_us;
+	return rc;
+}
+
 static int set_timers(struct session *s, const struct command *c, struct err *e)
 {
 	int rc = c->is_on ? check_online(&c->cores, e) : 0;
 
+	if (rc == 0 && c->value)
+		rc = set_period(s, c->value, e);
 	if (rc < 0)
 		return rc;
 	if (!c->is_on)
@@ -93,15 +104,6 @@ static void stop_tracing(struct session *s, const struct cpulist *cores)
 	s->stop_ns = 0;
 	for (struct stream *t = s->streams; t; t = t->next)
 		t->was_stopped = true;
-}
-
-static int set_period(struct session *s, uint64_t period_us, struct err *e)
-{
-	int rc = tracer_set_period(s->tracer, period_us * 1000, e);
-
-	if (rc == 0)
-		s->period_us = period_us;
-	return rc;
 }
 
 static int clear_collected(struct session *s, struct err *e)
