@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* What cpu records: events, CPUs, and the rings for it. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collect/cpu_inside.h"
+#include "collect/procmaps.h"
+
+/* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
+ * the last for all CPUs. */
+#define RING_MIN_BYTES ((uint64_t)512 << 10)
+#define RING_MAX_BYTES ((uint64_t)64 << 20)
+#define RINGS_MAX_BYTES ((uint64_t)256 << 20)
+#define RINGS_A_SECOND 5
+#define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
+#define UNKNOWN_HZ 1000         /* by period */
+#define SIDE_BYTES ((size_t)256 << 10)
+#define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
+
+static size_t ring_bytes(const struct cpu *c)
+{
+	const struct cpu_opts *o = &c->opts;
+	uint64_t sample = PLAIN_SAMPLE_BYTES + (o->stack == STACK_DWARF ? o->stack_bytes : 0);
+	uint64_t rate = o->period ? UNKNOWN_HZ : o->frequency_hz;
+	uint64_t want = rate * sample / RINGS_A_SECOND;
+	uint64_t bytes = RING_MIN_BYTES;
+
+	while (bytes < want && bytes < RING_MAX_BYTES &&
+	       2 * bytes * c->cpus->count <= RINGS_MAX_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+static size_t switch_bytes(const struct cpu *c)
+{
+	uint64_t bytes = SWITCH_BYTES;
+
+	while (bytes > RING_MIN_BYTES && bytes * c->cpus->count > RINGS_MAX_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+static struct attr_opts attr_opts_of(const struct cpu *c)
+{
+	const struct cpu_opts *o = &c->opts;
+	bool follows = !o->is_all;
+
+	return (struct attr_opts){
+		.frequency_hz = o->frequency_hz,
+		.period = o->period,
+		.stack = o->stack,
+		.stack_bytes = o->stack_bytes,
+		.is_user_only = o->is_user_only,
+		.is_kernel_only = o->is_kernel_only,
+		.has_inherit = follows,
+		.has_exec = follows && !o->pid_count,
+		.has_identifier = o->event_count > 1 || o->raw,
+		.has_no_user_chain = o->raw,
+		.has_data_maps = o->raw && o->stack == STACK_DWARF,
+	};
+}
+
+static int open_sampler(struct cpu *c, struct err *e)
+{
+	struct sampler_opts o = {
+		.events = c->opts.events,
+		.event_count = c->opts.event_count,
+		.attr = attr_opts_of(c),
+		.cpus = c->cpus,
+		.ring_bytes = ring_bytes(c),
+		.side_bytes = SIDE_BYTES,
+		.raw = c->raw,
+		.switches = c->switches.count ? &c->switches : NULL,
+		.switch_bytes = switch_bytes(c),
+	};
+
+	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);
+}
+
+/* The default event: cycles where the machine counts them. Other failures than that it does
+ * not are left to the opening. */
+static void choose_default(struct cpu *c)
+{
+	struct attr_opts o = attr_opts_of(c);
+	struct perf_event_attr attr;
+	bool ignored;
+	struct err e;
+
+	c->opts.event_count = 1;
+	if (c->opts.has_off_cpu) { /* goes with time on the CPU */
+		c->opts.events[0] = event_cpu_clock;
+		return;
+	}
+	c->opts.events[0] = event_cycles;
+	c->opts.events[0].precise = 3; /* lessened to what is there */
+	attr = attr_sampling(&c->opts.events[0], &o);
+	if (attr_probe(&attr, event_cycles.name, &ignored, &e) != -ENOENT)
+		return;
+	log_msg(LOG_WARN, "cpu", "this machine counts no cycles; sampling cpu-clock instead");
+	c->opts.events[0] = event_cpu_clock;
+}
+
+static void limit_frequency(struct cpu_opts *o)
+{
+	int64_t max = attr_sysctl("perf_event_max_sample_rate", INT64_MAX);
+
+	if (o->period || max <= 0 || o->frequency_hz <= (uint64_t)max)
+		return;
+	log_msg(LOG_WARN, "cpu",
+		"%lld samples a second instead of %llu: kernel.perf_event_max_sample_rate",
+		(long long)max, (unsigned long long)o->frequency_hz);
+	o->frequency_hz = (uint64_t)max;
+}
+
+static int choose_cpus(struct cpu *c, struct err *e)
+{
+	uint32_t missing;
+	int rc = cpulist_online(NULL, &c->online, e);
+
+	if (rc < 0)
+		return rc;
+	c->cpus = c->opts.cpus ? c->opts.cpus : &c->online;
+	if (!cpulist_within(c->cpus, &c->online, &missing))
+		return err_set(e, -EINVAL, "CPU %u does not run", missing);
+	return 0;
+}
+
+static uint64_t clock_events(const struct cpu *c)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		if (c->opts.events[i].is_clock)
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+static int find_switches(struct cpu *c, struct err *e)
+{
+	struct attr_opts o = attr_opts_of(c);
+	int rc;
+
+	if (!c->opts.has_off_cpu)
+		return 0;
+	rc = switches_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
+	if (rc < 0)
+		return rc;
+	c->waits.is_on = true;
+	c->waits.own_pid = (uint32_t)getpid();
+	c->waits.is_user_only = c->opts.is_user_only;
+	c->waits.running = clock_events(c);
+	c->waits.sleep_count = procmaps_find_code(CPU_PROC "/kallsyms", switches_sleeps,
+						  INGEST_SLEEPS_MAX, c->waits.sleeps);
+	if (c->switches.has_no_stacks)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: waiting is told without stacks; root, "
+			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows them",
+			(long long)attr_sysctl("perf_event_paranoid", 2));
+	return 0;
+}
+
+int cpu_open_events(struct cpu *c, struct err *e)
+{
+	int rc = choose_cpus(c, e);
+
+	if (rc < 0)
+		return rc;
+	limit_frequency(&c->opts);
+	if (c->opts.event_count == 0)
+		choose_default(c);
+	rc = find_switches(c, e);
+	if (rc == 0)
+		rc = open_sampler(c, e);
+	if (rc == 0 && c->has_no_kernel)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: only user code is sampled; root, "
+			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows the kernel, too",
+			(long long)attr_sysctl("perf_event_paranoid", 2));
+	return rc;
+}
