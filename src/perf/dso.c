@@ -4,62 +4,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/elf_image.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/strtab.h"
+#include "perf/dso_inside.h"
 #include "perf/kernel.h"
 
 #define PAGE_BYTES UINT64_C(4096)
-#define ANCESTORS 4    /* processes whose root is looked at, the process first */
-#define TRIES_MAX 16   /* to open a file */
-#define SEGMENTS_MAX 4 /* of one dso; files have one or two */
-
-/* A part of a file that holds code, and its mapping in the profile. */
-struct segment {
-	uint64_t offset, len; /* in the file, [offset..offset+len) */
-	uint64_t vaddr;       /* of offset */
-	uint32_t mapping;     /* id, 0: not made yet */
-};
-
-struct dso {
-	enum dso_kind kind;
-	bool is_open;      /* read, and it is the one that was mapped */
-	unsigned tries;    /* to open it */
-	uint32_t last_pid; /* whose mapping was tried last */
-	uint32_t same;     /* id of the dso that stands for this one, too: the same file */
-	int fd;            /* -1: none */
-	struct str path;   /* borrowed from keys */
-	char build_id[ELF_BUILD_ID_HEX]; /* "": none known */
-	bool is_build_id_told;           /* by the mapping: the file must have it */
-	uint64_t ino;                    /* 0: not told */
-	uint32_t pid;                    /* DSO_ANON: whose code */
-	uint32_t pid_inside;             /* DSO_ANON: the same, as the process sees it */
-	struct segment segments[SEGMENTS_MAX];
-	size_t segment_count;
-};
-
-struct dsos {
-	struct dsos_opts opts;
-	struct strtab *keys; /* packed struct key and path; the id is the dso's */
-	struct dso *list;    /* [cap]; owned */
-	size_t count, cap;
-	size_t fd_count;
-	uint32_t kernel;       /* mapping id, 0: not made yet */
-	struct map by_file;    /* what is_same_file() is asked of: by the file's number */
-	struct map parents;    /* process id to that of its parent */
-	struct buf file_names; /* texts of files */
-	const char **files;    /* [mapping count]; owned */
-};
 
 /* What tells two dsos apart besides the path, which stands behind it. */
 struct key {
@@ -101,7 +55,7 @@ void dsos_free(struct dsos *d)
 	free(d);
 }
 
-static bool starts_with(const char *text, size_t len, const char *prefix)
+bool dso_path_starts(const char *text, size_t len, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -122,11 +76,11 @@ enum dso_kind dso_kind_of(const char *path, size_t *path_len)
 	if (len == 0)
 		return DSO_ANON;
 	for (size_t i = 0; i < ARRAY_LEN(anon); i++)
-		if (starts_with(path, len, anon[i]))
+		if (dso_path_starts(path, len, anon[i]))
 			return DSO_ANON;
-	if (starts_with(path, len, "[vdso]"))
+	if (dso_path_starts(path, len, "[vdso]"))
 		return DSO_VDSO;
-	return path[0] == '/' && !starts_with(path, len, "//") ? DSO_FILE : DSO_OTHER;
+	return path[0] == '/' && !dso_path_starts(path, len, "//") ? DSO_FILE : DSO_OTHER;
 }
 
 /* The bytes that tell this dso from others. */
@@ -206,151 +160,6 @@ uint32_t dsos_add(struct dsos *d, const struct dso_id *id)
 	return i;
 }
 
-/* Where the code is in a file, and its build id. */
-static void take_segments(struct dso *dso, const struct elf_image *image, const char *build_id)
-{
-	dso->segment_count = 0;
-	for (uint32_t i = 0; i < image->phnum && dso->segment_count < SEGMENTS_MAX; i++) {
-		struct elf_segment s = elf_get_segment(image, i);
-
-		if (s.type == PT_LOAD && s.is_executable && s.file_size)
-			dso->segments[dso->segment_count++] =
-				(struct segment){ s.offset, s.file_size, s.vaddr, 0 };
-	}
-	memcpy(dso->build_id, build_id, ELF_BUILD_ID_HEX);
-}
-
-/* The kernel tells of the file beneath an overlay (before 6.8), stat of the one in it. */
-static bool is_inode_sure(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC;
-}
-
-/* Is the open file the one that was mapped? Then its code is known. */
-static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_live)
-{
-	struct elf_image image = { 0 };
-	char build_id[ELF_BUILD_ID_HEX];
-	struct err e;
-	bool fits;
-
-	if (elf_image_open_fd(&image, fd, "mapped file", &e) < 0)
-		return false;
-	elf_build_id(&image, build_id);
-	if (dso->is_build_id_told)
-		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;
-	else
-		fits = !is_live || dso->ino == 0 || dso->ino == st->st_ino || !is_inode_sure(fd);
-	if (fits)
-		take_segments(dso, &image, build_id);
-	elf_image_close(&image);
-	return fits;
-}
-
-/*
- * A file may be told of by its build id and by its inode, so two dsos are one file: then the
- * first stands for both, with its descriptor and table.
- */
-static bool is_known(struct dsos *d, struct dso *dso, const struct stat *st)
-{
-	uint64_t number = (uint64_t)st->st_ino * UINT64_C(0x9e3779b97f4a7c15) ^ st->st_dev;
-	uint32_t *known = map_at(&d->by_file, number);
-	struct dso *other;
-
-	if (!known)
-		return false;
-	if (*known == MAP_NONE) {
-		*known = dso->same;
-		return false;
-	}
-	other = &d->list[*known];
-	if (other->path.len != dso->path.len ||
-	    memcmp(other->path.ptr, dso->path.ptr, dso->path.len) != 0 ||
-	    strcmp(other->build_id, dso->build_id) != 0)
-		return false;
-	dso->same = *known;
-	return true;
-}
-
-/* Opens one candidate. To open a device can do something to it. */
-static bool try_path(struct dsos *d, struct dso *dso, const char *path)
-{
-	struct stat st;
-	int fd;
-
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &st) < 0 || !take_file(dso, fd, &st, d->opts.proc != NULL)) {
-		close(fd);
-		return false;
-	}
-	if (!is_known(d, dso, &st) && d->fd_count < d->opts.fd_limit) {
-		dso->fd = fd;
-		d->fd_count++;
-	} else {
-		close(fd);
-	}
-	return true;
-}
-
-/* What a process, or what made it, sees under a path of /proc/PID. */
-static bool try_proc(struct dsos *d, struct dso *dso, uint32_t pid, const char *name,
-		     const char *behind)
-{
-	CLEANUP(buf_fini) struct buf path = { 0 };
-
-	buf_printf(&path, "%s/%u/%s%s", d->opts.proc, pid, name, behind);
-	return buf_error(&path) == 0 && try_path(d, dso, path.data);
-}
-
-/* The roots of a process and of those that made it: it may have ended already, but is mostly
- * of the same container as they are. */
-static bool try_roots(struct dsos *d, struct dso *dso, uint32_t pid)
-{
-	for (unsigned i = 0; i < ANCESTORS && pid != MAP_NONE; i++) {
-		if (try_proc(d, dso, pid, "root", dso->path.ptr))
-			return true;
-		pid = map_get(&d->parents, pid);
-	}
-	return false;
-}
-
-/* The ways to a mapped file, the surest first. */
-static bool find_file(struct dsos *d, struct dso *dso, const struct vma *v, uint32_t pid)
-{
-	char range[64];
-
-	if (!d->opts.proc)
-		return try_path(d, dso, dso->path.ptr);
-	snprintf(range, sizeof range, "%llx-%llx", (unsigned long long)v->start,
-		 (unsigned long long)v->end);
-	if (try_proc(d, dso, pid, "map_files/", range) || try_roots(d, dso, pid))
-		return true;
-	if ((dso->is_build_id_told || dso->ino) && try_proc(d, dso, pid, "exe", ""))
-		return true;
-	return try_path(d, dso, dso->path.ptr);
-}
-
-static void open_file(struct dsos *d, struct dso *dso, const struct vma *v, uint32_t pid)
-{
-	dso->tries++;
-	dso->last_pid = pid;
-	dso->is_open = find_file(d, dso, v, pid);
-	if (dso->is_open)
-		return;
-	if (d->opts.proc && starts_with(dso->path.ptr, dso->path.len, "/memfd:")) {
-		dso->kind = DSO_ANON; /* code made at run time, in a shared memory */
-		dso->pid = pid;
-	}
-	if (dso->tries == 1)
-		log_msg(LOG_INFO, "dso", "%s: cannot be opened as it was mapped", dso->path.ptr);
-}
-
 /* The part of the file that holds this offset: a true segment, else one whose pages do. */
 static struct segment *find_segment(struct dso *dso, uint64_t offset)
 {
@@ -373,7 +182,7 @@ static struct segment *find_segment(struct dso *dso, uint64_t offset)
 /* For what cannot be read: the mapped part, as if linked at its offset. NULL: too many. */
 static struct segment *add_plain(struct dso *dso, const struct vma *v)
 {
-	if (dso->segment_count == SEGMENTS_MAX)
+	if (dso->segment_count == DSO_SEGMENTS_MAX)
 		return NULL;
 	dso->segments[dso->segment_count] =
 		(struct segment){ v->offset, v->end - v->start, v->offset, 0 };
@@ -495,20 +304,9 @@ static struct place locate_vdso(struct dsos *d, struct dso *dso, const struct vm
 	return (struct place){ .mapping = s->mapping, .address = address - v->start + v->offset };
 }
 
-static struct dso *get_open(struct dsos *d, const struct vma *v, uint32_t pid)
-{
-	struct dso *dso = &d->list[v->dso];
-
-	/* Another process may be alive, or see what this one does not. */
-	if (dso->kind == DSO_FILE && !dso->is_open && dso->tries < TRIES_MAX &&
-	    (dso->tries == 0 || dso->last_pid != pid))
-		open_file(d, dso, v, pid);
-	return &d->list[dso->same];
-}
-
 struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address)
 {
-	struct dso *dso = get_open(d, v, pid);
+	struct dso *dso = dsos_get_open(d, v, pid);
 
 	switch (dso->kind) {
 	case DSO_FILE:
@@ -543,7 +341,7 @@ int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent)
 
 int dsos_open(struct dsos *d, const struct vma *v, uint32_t pid)
 {
-	return get_open(d, v, pid)->fd;
+	return dsos_get_open(d, v, pid)->fd;
 }
 
 uint32_t dsos_same(const struct dsos *d, uint32_t id)
