@@ -120,6 +120,16 @@ int file_read_small(const char *path, size_t limit, struct buf *ret, struct err 
 	return read_all(fd, path, limit, ret, e);
 }
 
+size_t file_read_start(const char *path, char *text, size_t size)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
+	size_t len = n > 0 ? (size_t)n : 0;
+
+	text[len] = '\0';
+	return len;
+}
+
 int file_write_all(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;

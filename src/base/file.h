@@ -30,6 +30,10 @@ void file_input_drop(const struct file_input *in, size_t from, size_t to);
 struct buf;
 int file_read_small(const char *path, size_t limit, struct buf *ret, struct err *e) MUST_CHECK;
 
+/* The first size - 1 bytes of one read of a file of /proc or /sys, with a NUL behind, and how many
+ * they are. 0: it cannot be read, or there are none. */
+size_t file_read_start(const char *path, char *text, size_t size);
+
 /*
  * Replaces path by these bytes: written to a temporary name in the same folder, fsynced,
  * renamed; a failure leaves what was there. What is not a regular file (a device, a FIFO)

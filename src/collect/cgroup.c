@@ -2,12 +2,10 @@
 #include "collect/cgroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cursor.h"
@@ -135,19 +133,11 @@ int cgroup_find(const char *process, struct cgroup *ret, struct err *e)
 static bool read_text(const char *folder, const char *name, char *text, size_t size)
 {
 	char path[CGROUP_PATH_MAX + 64];
-	ssize_t n;
-	int fd;
 
 	if (!folder[0])
 		return false;
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return file_read_start(path, text, size) > 0;
 }
 
 /* "max", -1 and what no machine has are no limit. */

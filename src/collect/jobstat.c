@@ -2,7 +2,6 @@
 #include "collect/jobstat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +9,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "collect/launch.h"
 #include "collect/watch.h"
 
@@ -26,19 +25,6 @@ struct run {
 	struct launch launch;
 	int64_t next_look_ns, start_ns;
 };
-
-static bool read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
 
 /* The number behind the key, which begins a line. */
 static int64_t number_after(const char *text, const char *key)
@@ -57,7 +43,7 @@ static int64_t read_own_io(struct job_io *io)
 {
 	char text[512];
 
-	io->has_value = read_text("/proc/self/io", text, sizeof text);
+	io->has_value = file_read_start("/proc/self/io", text, sizeof text);
 	if (!io->has_value)
 		return 0;
 	io->read_chars = number_after(text, "rchar:");
@@ -93,7 +79,7 @@ static int64_t read_run_wait(pid_t pid)
 	long long wait;
 
 	snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
-	if (!read_text(path, text, sizeof text) || sscanf(text, "%*u %lld", &wait) != 1)
+	if (!file_read_start(path, text, sizeof text) || sscanf(text, "%*u %lld", &wait) != 1)
 		return -1;
 	return wait;
 }
@@ -112,9 +98,9 @@ static struct job_pressure read_pressure(void)
 	struct job_pressure p = { 0 };
 	char cpu[256], memory[256], io[256];
 
-	p.has_value = read_text("/proc/pressure/cpu", cpu, sizeof cpu) &&
-		      read_text("/proc/pressure/memory", memory, sizeof memory) &&
-		      read_text("/proc/pressure/io", io, sizeof io);
+	p.has_value = file_read_start("/proc/pressure/cpu", cpu, sizeof cpu) &&
+		      file_read_start("/proc/pressure/memory", memory, sizeof memory) &&
+		      file_read_start("/proc/pressure/io", io, sizeof io);
 	if (!p.has_value)
 		return p;
 	p.cpu_some_ns = total_ns(cpu, "some");
@@ -260,7 +246,7 @@ static int64_t read_peak_kbytes(pid_t pid)
 	char path[64], text[4096];
 
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	return read_text(path, text, sizeof text) ? number_after(text, "VmHWM:") : 0;
+	return file_read_start(path, text, sizeof text) ? number_after(text, "VmHWM:") : 0;
 }
 
 static int run_started(struct run *r, const char *name, bool *ret_no_exec, struct err *e)

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 void proctree_fini(struct proctree *t)
 {
@@ -24,21 +24,13 @@ void proctree_forget(struct proctree *t)
 	t->peak_rss_bytes = t->peak_count = t->looks = 0;
 }
 
-/* The start of a small file with a NUL behind. Its length; 0: the process is gone. */
+/* As file_read_start. 0: the process is gone. */
 static size_t read_start(pid_t pid, const char *name, char *text, size_t size)
 {
 	char path[64];
-	ssize_t n = 0;
-	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
+	return file_read_start(path, text, size);
 }
 
 static int64_t ns_of_ticks(uint64_t ticks)

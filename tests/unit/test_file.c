@@ -121,6 +121,20 @@ static void test_read_small(void)
 	unlink("some");
 }
 
+static void test_read_start(void)
+{
+	char text[4] = "???";
+
+	write_file("some", "four");
+	CHECK_INT(file_read_start("some", text, sizeof text), 3);
+	CHECK(strcmp(text, "fou") == 0);
+	CHECK_INT(file_read_start("missing", text, sizeof text), 0);
+	CHECK(text[0] == '\0');
+	write_file("some", "");
+	CHECK_INT(file_read_start("some", text, sizeof text), 0);
+	unlink("some");
+}
+
 static void test_replace_makes_a_file(void)
 {
 	mode_t mask = umask(027);
@@ -226,6 +240,7 @@ int main(void)
 	TAP_CASE(test_load);
 	TAP_CASE(test_load_of_standard_input);
 	TAP_CASE(test_read_small);
+	TAP_CASE(test_read_start);
 	TAP_CASE(test_replace_makes_a_file);
 	TAP_CASE(test_replace_keeps_mode_and_link);
 	TAP_CASE(test_create_replaces_nothing);
