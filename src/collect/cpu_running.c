@@ -1,46 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs when cpu begins, or is met later: attached to, and told of. */
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/map.h"
 #include "collect/cpu_inside.h"
 #include "collect/found.h"
+#include "collect/procdir.h"
 #include "collect/procmaps.h"
 
 #define FOUND_BYTES ((uint32_t)65536) /* read of the stack of a thread that waits already */
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 /* All threads that are not in seen; *ret_added: how many. */
 static int attach_threads(struct cpu *c, pid_t pid, struct map *seen, size_t *ret_added,
 			  struct err *e)
 {
-	CLEANUP(close_dir) DIR *dir = NULL;
-	struct dirent *entry;
-	char path[64];
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	uint32_t tid;
 
 	*ret_added = 0;
-	snprintf(path, sizeof path, CPU_PROC "/%d/task", (int)pid);
-	dir = opendir(path);
+	if (procdir_open_threads(CPU_PROC, (uint32_t)pid, &dir) < 0)
+		return err_nomem(e);
 	if (!dir)
 		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
-	while ((entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+	while (procdir_next(dir, &tid)) {
 		int rc;
 
-		if (tid <= 0 || map_get(seen, (uint64_t)tid) != MAP_NONE)
+		if (map_get(seen, tid) != MAP_NONE)
 			continue;
-		if (map_put(seen, (uint64_t)tid, 1) < 0)
+		if (map_put(seen, tid, 1) < 0)
 			return err_nomem(e);
-		rc = sampler_attach(c->sampler, tid, e);
+		rc = sampler_attach(c->sampler, (pid_t)tid, e);
 		if (rc < 0 && rc != -ESRCH)
 			return rc;
 		*ret_added += rc == 0;

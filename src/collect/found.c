@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/found.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +10,10 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "collect/procdir.h"
 #include "perf/user_stack.h"
 
 #define LINE_MAX_BYTES 1024 /* of the files that are read */
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-static bool parse_id(const char *name, uint32_t *ret)
-{
-	char *end;
-	unsigned long v = strtoul(name, &end, 10);
-
-	if (!isdigit((unsigned char)name[0]) || *end || v == 0 || v > INT32_MAX)
-		return false;
-	*ret = (uint32_t)v;
-	return true;
-}
 
 /* One line of a file of the thread; false: it cannot be read. */
 static bool read_line(const char *proc, uint32_t pid, uint32_t tid, const char *name,
@@ -131,24 +113,19 @@ static int tell_thread(struct ingest *in, const char *proc, struct record *r, un
 int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
 	       uint32_t stack_bytes)
 {
-	CLEANUP(buf_fini) struct buf path = { 0 };
-	CLEANUP(close_dir) DIR *dir = NULL;
+	CLEANUP(procdir_close) DIR *dir = NULL;
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_USER,
 			    .pid = pid,
 			    .time = time_ns };
 	unsigned char *stack = malloc(stack_bytes ? stack_bytes : 1);
-	struct dirent *entry;
-	int rc = 0;
+	int rc;
 
 	if (!stack)
 		return -ENOMEM;
-	buf_printf(&path, "%s/%u/task", proc, pid);
-	if (buf_error(&path) == 0)
-		dir = opendir(path.data);
-	while (rc == 0 && dir && (entry = readdir(dir)))
-		if (parse_id(entry->d_name, &r.tid))
-			rc = tell_thread(in, proc, &r, stack, stack_bytes);
+	rc = procdir_open_threads(proc, pid, &dir);
+	while (rc == 0 && procdir_next(dir, &r.tid))
+		rc = tell_thread(in, proc, &r, stack, stack_bytes);
 	free(stack);
 	return rc;
 }
@@ -156,15 +133,13 @@ int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_
 int found_tell_all(struct ingest *in, const char *proc, uint64_t time_ns, uint32_t stack_bytes,
 		   struct err *e)
 {
-	CLEANUP(close_dir) DIR *dir = opendir(proc);
-	struct dirent *entry;
+	CLEANUP(procdir_close) DIR *dir = opendir(proc);
 	uint32_t pid;
 
 	if (!dir)
 		return err_errno(e, "%s", proc);
-	while ((entry = readdir(dir)))
-		if (parse_id(entry->d_name, &pid) &&
-		    found_tell(in, proc, pid, time_ns, stack_bytes) < 0)
+	while (procdir_next(dir, &pid))
+		if (found_tell(in, proc, pid, time_ns, stack_bytes) < 0)
 			return err_nomem(e);
 	return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/procmaps.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +10,10 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/file.h"
+#include "collect/procdir.h"
 
 #define MAPS_MAX (UINT64_C(256) << 20) /* bytes of /proc/PID/maps */
 #define COMM_MAX 256                   /* bytes of /proc/PID/comm */
-
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-static bool parse_id(const char *name, uint32_t *ret)
-{
-	char *end;
-	unsigned long v = strtoul(name, &end, 10);
-
-	if (!isdigit((unsigned char)name[0]) || *end || v > INT32_MAX)
-		return false;
-	*ret = (uint32_t)v;
-	return true;
-}
 
 static int tell_ingest(void *context, const struct record *r)
 {
@@ -63,19 +45,12 @@ static int tell_comm(const struct procmaps_listener *to, const char *proc, uint3
 
 static int tell_threads(const struct procmaps_listener *to, const char *proc, uint32_t pid)
 {
-	CLEANUP(buf_fini) struct buf path = { 0 };
-	CLEANUP(close_dir) DIR *dir = NULL;
-	struct dirent *entry;
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	int rc = procdir_open_threads(proc, pid, &dir);
 	uint32_t tid;
-	int rc = 0;
 
-	buf_printf(&path, "%s/%u/task", proc, pid);
-	if (buf_error(&path) < 0)
-		return -ENOMEM;
-	dir = opendir(path.data);
-	while (rc == 0 && dir && (entry = readdir(dir)))
-		if (parse_id(entry->d_name, &tid))
-			rc = tell_comm(to, proc, pid, tid);
+	while (rc == 0 && procdir_next(dir, &tid))
+		rc = tell_comm(to, proc, pid, tid);
 	return rc;
 }
 
@@ -172,14 +147,13 @@ int procmaps_tell(const struct procmaps_listener *to, const char *proc, uint32_t
 
 int procmaps_tell_all(const struct procmaps_listener *to, const char *proc, struct err *e)
 {
-	CLEANUP(close_dir) DIR *dir = opendir(proc);
-	struct dirent *entry;
+	CLEANUP(procdir_close) DIR *dir = opendir(proc);
 	uint32_t pid;
 
 	if (!dir)
 		return err_errno(e, "%s", proc);
-	while ((entry = readdir(dir)))
-		if (parse_id(entry->d_name, &pid) && procmaps_tell(to, proc, pid) < 0)
+	while (procdir_next(dir, &pid))
+		if (procmaps_tell(to, proc, pid) < 0)
 			return err_nomem(e);
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/proctree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "collect/procdir.h"
 
 void proctree_fini(struct proctree *t)
 {
@@ -169,19 +169,17 @@ static bool was_foreign(const struct proctree *t, size_t *at, pid_t pid)
 
 static int list_all(const struct proctree *t, struct rows *ret, struct err *e)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	CLEANUP(procdir_close) DIR *dir = opendir("/proc");
+	uint32_t pid;
 	size_t at = 0;
 	int rc = 0;
 
 	if (!dir)
 		return errno == ENOMEM ? err_nomem(e) : err_errno(e, "/proc");
-	while (rc == 0 && (entry = readdir(dir))) {
-		struct seen one = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
+	while (rc == 0 && procdir_next(dir, &pid)) {
+		struct seen one = { .pid = (pid_t)pid };
 		struct seen *row;
 
-		if (one.pid <= 0)
-			continue;
 		one.is_foreign = was_foreign(t, &at, one.pid);
 		if (!one.is_foreign && !glance_at(one.pid, &one.glance))
 			continue;
@@ -191,7 +189,6 @@ static int list_all(const struct proctree *t, struct rows *ret, struct err *e)
 		else
 			*row = one;
 	}
-	closedir(dir);
 	return rc;
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procdir: the folders of /proc that are named by numbers: processes, and their threads.
+ *
+ * Source: proc(5).
+ */
+#ifndef COLLECT_PROCDIR_H
+#define COLLECT_PROCDIR_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/* The threads of a process of proc ("/proc"); NULL: it has ended. 0 or -ENOMEM. Owned by the
+ * caller: CLEANUP(procdir_close). */
+int procdir_open_threads(const char *proc, uint32_t pid, DIR **ret) MUST_CHECK;
+void procdir_close(DIR **dir);
+
+/* The next number. false: there is none, or dir is NULL. */
+bool procdir_next(DIR *dir, uint32_t *ret);
+
+#endif
