@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cachefs/memory.h"
 #include "cachefs/mount.h"
+#include "cli/background.h"
 #include "cli/cmd.h"
 #include "cli/copper.h"
 
@@ -116,70 +114,25 @@ static int resolve_folder(const char *path, char *ret, struct err *e)
 struct launch {
 	const char *target, *view;
 	int64_t start_ns;
-	int pipe_fd; /* to the command that waits; -1: foreground */
+	int ready_fd; /* of background_fork; -1: foreground */
 };
-
-/* The shell that called may go on, and we belong to nobody. */
-static void detach(int pipe_fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null < 0 || chdir("/") < 0 || setsid() < 0) {
-		log_msg(LOG_WARN, "cache", "cannot go to the background: %s", strerror(errno));
-		return;
-	}
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	close(null);
-	if (write(pipe_fd, "", 1) == 1)
-		close(pipe_fd);
-}
 
 static void ready(void *context)
 {
 	const struct launch *l = context;
+	struct err e = { 0 };
 
 	fprintf(stderr, "auger cache: %s shows %s; ready after %lld us\n", l->view, l->target,
 		(long long)(clock_mono_ns() - l->start_ns) / 1000);
-	if (l->pipe_fd >= 0)
-		detach(l->pipe_fd);
-}
-
-/* Waits until the child serves the view, or ended. Its exit status is ours. */
-static int await(pid_t child, int pipe_fd, struct err *e)
-{
-	ssize_t n;
-	char byte;
-	int status;
-
-	do
-		n = read(pipe_fd, &byte, 1);
-	while (n < 0 && errno == EINTR);
-	close(pipe_fd);
-	if (n == 1)
-		return 0;
-	if (waitpid(child, &status, 0) < 0)
-		return err_errno(e, "waiting");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (l->ready_fd >= 0 && background_detach(l->ready_fd, &e) < 0)
+		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
 static int serve_in_background(struct mount_opts *o, struct launch *l, struct err *e)
 {
-	int pipe_fds[2];
-	pid_t child;
+	int rc = background_fork(&l->ready_fd, e);
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return err_errno(e, "pipe");
-	child = fork();
-	if (child < 0)
-		return err_errno(e, "fork");
-	if (child > 0) {
-		close(pipe_fds[1]);
-		return await(child, pipe_fds[0], e);
-	}
-	close(pipe_fds[0]);
-	l->pipe_fd = pipe_fds[1];
-	return mount_run(o, e);
+	return l->ready_fd < 0 ? rc : mount_run(o, e);
 }
 
 static int fill_opts(const struct args *args, struct mount_opts *o, struct err *e)
@@ -208,7 +161,7 @@ static int fill_opts(const struct args *args, struct mount_opts *o, struct err *
 static int mount_view(const struct args *args, const char *path, struct err *e)
 {
 	char target[PATH_MAX], view[PATH_MAX];
-	struct launch l = { target, view, .start_ns = clock_mono_ns(), .pipe_fd = -1 };
+	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
 	struct mount_opts o = { target, view, .ready = ready, .context = &l };
 	int rc = fill_opts(args, &o, e);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,9 +8,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/background.h"
 #include "cli/cmd.h"
 #include "ctlfs/ctlfs.h"
 #include "symbol/symbolize.h"
@@ -93,55 +92,22 @@ static int stay(void *context, struct err *e)
 	return e->code;
 }
 
-/* Everything is mounted: the shell that called may go on, and we belong to nobody. */
 static int detach(void *context, struct err *e)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int *pipe_fd = context;
+	const int *ready_fd = context;
 
-	if (null < 0 || chdir("/") < 0 || setsid() < 0)
-		return err_errno(e, "cannot go to the background");
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (dup2(null, fd) < 0)
-			return err_errno(e, "cannot go to the background");
-	close(null);
-	if (write(*pipe_fd, "", 1) < 0)
-		return err_errno(e, "cannot tell that it is mounted");
-	close(*pipe_fd);
-	return 0;
-}
-
-/* Waits until the child has mounted the files, or ended. Its exit status is ours. */
-static int await(pid_t child, int pipe_fd, struct err *e)
-{
-	char byte;
-	int status;
-
-	if (read(pipe_fd, &byte, 1) == 1)
-		return 0;
-	if (waitpid(child, &status, 0) < 0)
-		return err_errno(e, "waiting");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	return background_detach(*ready_fd, e);
 }
 
 static int run_in_background(const struct ctlfs_opts *wanted, struct err *e)
 {
 	struct ctlfs_opts o = *wanted;
-	int pipe_fds[2];
-	pid_t child;
+	int ready_fd, rc = background_fork(&ready_fd, e);
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return err_errno(e, "pipe");
-	child = fork();
-	if (child < 0)
-		return err_errno(e, "fork");
-	if (child > 0) {
-		close(pipe_fds[1]);
-		return await(child, pipe_fds[0], e);
-	}
-	close(pipe_fds[0]);
+	if (ready_fd < 0)
+		return rc;
 	o.ready = detach;
-	o.context = &pipe_fds[1];
+	o.context = &ready_fd;
 	return ctlfs_run(&o, e);
 }
 

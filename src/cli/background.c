@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/background.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int await(pid_t child, int ready_fd, struct err *e)
+{
+	ssize_t n;
+	char byte;
+	int status;
+
+	do
+		n = read(ready_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	close(ready_fd);
+	if (n == 1)
+		return 0;
+	if (waitpid(child, &status, 0) < 0)
+		return err_errno(e, "waiting");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int background_fork(int *ret_ready_fd, struct err *e)
+{
+	int pipe_fds[2];
+	pid_t child;
+
+	*ret_ready_fd = -1;
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return err_errno(e, "pipe");
+	child = fork();
+	if (child < 0)
+		return err_errno(e, "fork");
+	if (child > 0) {
+		close(pipe_fds[1]);
+		return await(child, pipe_fds[0], e);
+	}
+	close(pipe_fds[0]);
+	*ret_ready_fd = pipe_fds[1];
+	return 0;
+}
+
+int background_detach(int ready_fd, struct err *e)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || chdir("/") < 0 || setsid() < 0)
+		return err_errno(e, "cannot go to the background");
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (dup2(null, fd) < 0)
+			return err_errno(e, "cannot go to the background");
+	close(null);
+	if (write(ready_fd, "", 1) < 0)
+		return err_errno(e, "cannot tell that it is ready");
+	close(ready_fd);
+	return 0;
+}
