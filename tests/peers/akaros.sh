@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: MIT
 # akaros.sh AUGER TESTS: go tool pprof and google-pprof see every sample of every damaged trace,
 # in each format that auger makes of it. A peer that is not installed is skipped.
-set -u
-auger=$(realpath "$1") || exit 1
-tests=$(realpath "$2") || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C TZ=UTC HOME="$work" PPROF_TMPDIR="$work" PPROF_PATH=/usr/bin/pprof
-# shellcheck source=/dev/null
-. "$tests/peers/lib.sh"
+# shellcheck source=tests/peers/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # go_count FILE: the samples, and whether their time is that of the period.
 go_count() {

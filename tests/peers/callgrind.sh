@@ -1,15 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # callgrind.sh AUGER TESTS: callgrind_annotate finds the costs that auger report shows.
-set -u
-auger=$(realpath "$1") || exit 1
-tests=$(realpath "$2") || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C TZ=UTC HOME="$work"
-# shellcheck source=/dev/null
-. "$tests/peers/lib.sh"
+# shellcheck source=tests/peers/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # Self (or, inclusive, total) and name of each function.
 peer_costs() {

@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: MIT
 # gperftools.sh AUGER TESTS: google-pprof and go tool pprof read the legacy CPU profiles that auger
 # writes. A peer that is not installed is skipped.
-set -u
-auger=$(realpath "$1") || exit 1
-tests=$(realpath "$2") || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C TZ=UTC HOME="$work" PPROF_TMPDIR="$work" PPROF_PATH=/usr/bin/pprof
-# shellcheck source=/dev/null
-. "$tests/peers/lib.sh"
+# shellcheck source=tests/peers/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # --no-auto-signal-frm: else a second frame that all stacks share is taken for a signal's.
 google() {

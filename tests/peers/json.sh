@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: MIT
 # json.sh AUGER TESTS: the JSON of speedscope and of the Firefox Profiler keeps to the published types
 # and holds the stacks that the folded text holds.
-set -u
-auger=$(realpath "$1") || exit 1
-tests=$(realpath "$2") || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C TZ=UTC HOME="$work"
-# shellcheck source=/dev/null
-. "$tests/peers/lib.sh"
+# shellcheck source=tests/peers/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # check FORMAT FILE TYPE NAME
 check() {

@@ -1,7 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# lib.sh: what the peers' tests share, to be read by them.
-auger=${auger:?}
+# lib.sh: what the peers' tests share, read by them with their arguments AUGER TESTS: the program
+# and this repository's tests folder. They then are in a fresh folder, which goes when they end.
+set -u
+auger=$(realpath "$1") || exit 1
+# shellcheck disable=SC2034 # it is for the tests
+tests=$(realpath "$2") || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LC_ALL=C TZ=UTC HOME="$work" PPROF_TMPDIR="$work" PPROF_PATH=/usr/bin/pprof
 count=0
 bad=0
 

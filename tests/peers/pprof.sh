@@ -2,16 +2,9 @@
 # SPDX-License-Identifier: MIT
 # pprof.sh AUGER TESTS: go tool pprof and protoc read what auger writes as auger does. TESTS is this
 # repository's tests folder. A peer that is not installed is skipped.
-set -u
-auger=$(realpath "$1") || exit 1
-tests=$(realpath "$2") || exit 1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LC_ALL=C TZ=UTC HOME="$work" PPROF_TMPDIR="$work"
+# shellcheck source=tests/peers/lib.sh
+. "$(dirname "$0")/lib.sh"
 message=perftools.profiles.Profile
-# shellcheck source=/dev/null
-. "$tests/peers/lib.sh"
 
 raw() {
 	go tool pprof -symbolize=none -raw "$1" 2>err || cat err
