@@ -2,12 +2,10 @@
 /* Any file: asking for the names of addresses ends, and the answer makes sense. */
 #include <elf.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/macros.h"
 #include "fuzz.h"
+#include "fuzz_file.h"
 #include "symbol/symbol_file.h"
 
 #define ASKED 64
@@ -60,18 +58,11 @@ static void ask(struct symbol_file *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int fd = -1;
 	struct symbol_file_opts o = { .debug_dir = "/nowhere" };
 	struct symbol_file *f;
-	char path[32];
 	struct err e;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
-	FUZZ_CHECK(file_write_all(fd, data, size) == 0);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	o.path = path;
+	o.path = fuzz_file(data, size);
 	if (symbol_file_open(&o, &f, &e) < 0)
 		return 0;
 	ask(f);

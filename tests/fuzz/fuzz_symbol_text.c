@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Any perf map, which is also taken for a /proc/kallsyms: names lie within the text. */
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/macros.h"
 #include "fuzz.h"
+#include "fuzz_file.h"
 #include "symbol/kallsyms.h"
 #include "symbol/perfmap.h"
 
@@ -33,15 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kernel_symbol symbols[ARRAY_LEN(wanted)] = { { 0 } };
 	const char *names[ARRAY_LEN(wanted)] = { 0 };
 	struct buf text = { 0 }, kernel = { 0 };
-	static int fd = -1;
-	char path[32];
+	const char *path = fuzz_file(data, size);
 	struct err e;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
-	FUZZ_CHECK(file_write_all(fd, data, size) == 0);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	FUZZ_CHECK(perfmap_find(path, wanted, ARRAY_LEN(wanted), &text, names, &e) == 0);
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
 		check_name(&text, names[i]);

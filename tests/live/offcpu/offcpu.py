@@ -135,6 +135,14 @@ def children(bench):
     bench.equal(len([r for r in by(bench, "tid", "offcpu").values() if r > 1e8]), 4, "processes")
 
 
+def agree_on_threads(bench, workload):
+    """Each was on or off the CPU for all of the recording."""
+    length = bench.report()["duration_ns"]
+    got = clocks(bench)
+    for task in os.listdir(f"/proc/{workload.pid}/task"):
+        agree(bench, got.get(task, 0), length, f"wall clock of {task}")
+
+
 def attach(bench):
     """Threads that run already, from when on they are recorded."""
     workload = bench.start(bench.workload("offcpu"), "60000", "sleep", "lock",
@@ -144,10 +152,7 @@ def attach(bench):
         done = bench.record("--off-cpu", "-p", str(workload.pid), "-d", "1")
         if done.returncode:
             raise Skip(done.stderr)
-        length = bench.report()["duration_ns"]
-        got = clocks(bench)
-        for task in os.listdir(f"/proc/{workload.pid}/task"):
-            agree(bench, got.get(task, 0), length, f"wall clock of {task}")
+        agree_on_threads(bench, workload)
     finally:
         workload.kill()
         workload.communicate()
@@ -206,10 +211,7 @@ def everything(bench):
         done = bench.record("--off-cpu", "-a", "-d", "1", status=None)
         if done.returncode:
             raise Skip(done.stderr)
-        length = bench.report()["duration_ns"]
-        got = clocks(bench)
-        for task in os.listdir(f"/proc/{workload.pid}/task"):
-            agree(bench, got.get(task, 0), length, f"wall clock of {task}")
+        agree_on_threads(bench, workload)
         bench.check("0" not in by(bench, "tid", "offcpu"), "the idle task waits")
     finally:
         workload.kill()
