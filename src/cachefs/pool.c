@@ -11,29 +11,13 @@
 
 #define STACK_BYTES (256 * 1024)
 
-struct queue {
-	struct job *first, **end; /* NULL-ended; end: where the next one is linked */
-};
-
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake, ended;
-	struct queue urgent, other; /* all below: under lock */
+	struct fifo urgent, other; /* all below: under lock */
 	unsigned queued, idle, threads, max_threads;
 	bool closing;
 };
-
-static struct job *take(struct queue *q)
-{
-	struct job *job = q->first;
-
-	if (!job)
-		return NULL;
-	q->first = job->next;
-	if (!q->first)
-		q->end = &q->first;
-	return job;
-}
 
 static void *work(void *arg)
 {
@@ -44,10 +28,10 @@ static void *work(void *arg)
 	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
-		struct job *job = take(&p->urgent);
+		struct job *job = (struct job *)fifo_take(&p->urgent);
 
 		if (!job)
-			job = take(&p->other);
+			job = (struct job *)fifo_take(&p->other);
 		if (!job && p->closing)
 			break;
 		if (!job) {
@@ -76,8 +60,6 @@ struct pool *pool_new(unsigned max_threads)
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	pthread_cond_init(&p->ended, NULL);
-	p->urgent.end = &p->urgent.first;
-	p->other.end = &p->other.first;
 	p->max_threads = max_threads;
 	return p;
 }
@@ -122,16 +104,13 @@ static void add_thread(struct pool *p)
 
 int pool_submit(struct pool *p, struct job *job, bool urgent)
 {
-	struct queue *q = urgent ? &p->urgent : &p->other;
 	int rc = 0;
 
 	pthread_mutex_lock(&p->lock);
 	if (p->idle <= p->queued && p->threads < p->max_threads)
 		add_thread(p);
 	if (p->threads) {
-		job->next = NULL;
-		*q->end = job;
-		q->end = &job->next;
+		fifo_put(urgent ? &p->urgent : &p->other, &job->link);
 		p->queued++;
 		pthread_cond_signal(&p->wake);
 	} else {

@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fifo.h"
 #include "base/macros.h"
 
 struct job {
+	struct fifo_link link;        /* the pool's */
 	void (*run)(struct job *job); /* owns the job from then on */
-	struct job *next;
 };
 
 struct pool;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct pending_node {
-	struct pending_node *next;
+	struct fifo_link link;
 	struct pending_sample sample;
 	size_t bytes;         /* of the whole node */
 	unsigned char copy[]; /* chain, registers, stack */
@@ -13,7 +13,7 @@ struct pending_node {
 
 void pending_fini(struct pending *p)
 {
-	while (p->first)
+	while (p->queue.first)
 		pending_drop(p);
 }
 
@@ -39,7 +39,6 @@ struct pending_sample *pending_put(struct pending *p, const struct pending_sampl
 
 	if (!node)
 		return NULL;
-	node->next = NULL;
 	node->sample = *s;
 	node->bytes = bytes;
 	at = node->copy;
@@ -48,10 +47,7 @@ struct pending_sample *pending_put(struct pending *p, const struct pending_sampl
 	to->user.values.bytes = keep(&at, from->user.values.bytes, regs);
 	to->stack.bytes = keep(&at, from->stack.bytes, from->stack.len);
 	maps_ref(s->maps);
-	if (!p->last)
-		p->last = &p->first;
-	*p->last = node;
-	p->last = &node->next;
+	fifo_put(&p->queue, &node->link);
 	p->count++;
 	p->bytes += bytes;
 	return &node->sample;
@@ -59,16 +55,15 @@ struct pending_sample *pending_put(struct pending *p, const struct pending_sampl
 
 const struct pending_sample *pending_first(const struct pending *p)
 {
-	return p->first ? &p->first->sample : NULL;
+	const struct pending_node *node = (const struct pending_node *)p->queue.first;
+
+	return node ? &node->sample : NULL;
 }
 
 void pending_drop(struct pending *p)
 {
-	struct pending_node *node = p->first;
+	struct pending_node *node = (struct pending_node *)fifo_take(&p->queue);
 
-	p->first = node->next;
-	if (!p->first)
-		p->last = &p->first;
 	p->count--;
 	p->bytes -= node->bytes;
 	maps_unref(node->sample.maps);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fifo.h"
 #include "base/macros.h"
 #include "perf/maps.h"
 #include "perf/offcpu.h"
@@ -31,7 +32,7 @@ struct pending_sample {
 
 /* All zero is empty. */
 struct pending {
-	struct pending_node *first, **last;
+	struct fifo queue;
 	size_t count;
 	size_t bytes; /* of memory */
 };

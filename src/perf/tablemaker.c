@@ -8,18 +8,14 @@
 #include <unistd.h>
 
 #include "base/elf_image.h"
+#include "base/fifo.h"
 
 /* A file on its way to a table. */
 struct job {
-	struct job *next;
+	struct fifo_link link;
 	uint32_t key;
 	int fd;                     /* its own */
 	struct unwind_table *table; /* when finished */
-};
-
-/* First in, first out. */
-struct queue {
-	struct job *first, **last; /* last: where the next one is linked */
 };
 
 struct tablemaker {
@@ -28,27 +24,13 @@ struct tablemaker {
 	size_t asked;    /* and not taken; the caller's thread only */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct queue todo, done; /* under lock */
-	bool is_ending;          /* under lock */
+	struct fifo todo, done; /* under lock */
+	bool is_ending;         /* under lock */
 };
 
-static void put(struct queue *q, struct job *job)
+static struct job *take(struct fifo *f)
 {
-	job->next = NULL;
-	*q->last = job;
-	q->last = &job->next;
-}
-
-static struct job *take(struct queue *q)
-{
-	struct job *job = q->first;
-
-	if (!job)
-		return NULL;
-	q->first = job->next;
-	if (!q->first)
-		q->last = &q->first;
-	return job;
+	return (struct job *)fifo_take(f);
 }
 
 static void job_free(struct job *job)
@@ -65,8 +47,6 @@ struct tablemaker *tablemaker_new(void)
 
 	if (!m)
 		return NULL;
-	m->todo.last = &m->todo.first;
-	m->done.last = &m->done.first;
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->changed, NULL);
 	return m;
@@ -119,7 +99,7 @@ static void *work(void *context)
 		pthread_mutex_unlock(&m->lock);
 		make(job);
 		pthread_mutex_lock(&m->lock);
-		put(&m->done, job);
+		fifo_put(&m->done, &job->link);
 		pthread_cond_broadcast(&m->changed);
 	}
 	pthread_mutex_unlock(&m->lock);
@@ -148,7 +128,7 @@ int tablemaker_ask(struct tablemaker *m, uint32_t key, int fd)
 		return rc;
 	}
 	pthread_mutex_lock(&m->lock);
-	put(&m->todo, job);
+	fifo_put(&m->todo, &job->link);
 	pthread_cond_broadcast(&m->changed);
 	pthread_mutex_unlock(&m->lock);
 	m->asked++;

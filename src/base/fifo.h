@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fifo: what waits its turn, first in, first out. It owns nothing and needs no memory: the link is
+ * the first member of what waits, so a taken link is cast to that.
+ */
+#ifndef BASE_FIFO_H
+#define BASE_FIFO_H
+
+struct fifo_link {
+	struct fifo_link *next; /* NULL: the last one */
+};
+
+/* All zero is empty. */
+struct fifo {
+	struct fifo_link *first; /* NULL: empty */
+	struct fifo_link *last;  /* undefined when empty */
+};
+
+void fifo_put(struct fifo *f, struct fifo_link *link);
+struct fifo_link *fifo_take(struct fifo *f); /* NULL: empty */
+
+#endif
