@@ -10,11 +10,19 @@ google() {
 	google-pprof --no-auto-signal-frm --text "$@" 2>err
 }
 
+# Total, self and name; no total of a name that several functions have: one stack may hold two of them.
 google_top() {
 	google "$1" | sed 1d | sed -E 's/^ *([0-9]+) +[^ ]+ +[^ ]+ +([0-9]+) +[^ ]+ /\2 \1 /
 		s/ \(inline\)$//' |
-		awk '{ total = $1; self = $2; $1 = $2 = ""; t[$0] += total; s[$0] += self }
+		awk '{ total = $1; self = $2; $1 = $2 = ""; t[$0] = $0 in t ? "-" : total; s[$0] += self }
 			END { for (name in t) print t[name], s[name] name }' | sed 's/   */ /' | sort
+}
+
+# The same names lose their total.
+as_google() {
+	awk '{ total = $1; self = $2; $1 = $2 = "" }
+		NR == FNR { if (total == "-") several[$0]; next }
+		{ print ($0 in several ? "-" : total), self $0 }' peer "$1" | sed 's/   */ /' | sort
 }
 
 check_symbols() {
@@ -23,7 +31,7 @@ check_symbols() {
 		return
 	fi
 	"$auger" convert "$1" --to gperftools-symbols -o symbols &&
-		google_top symbols >peer && our_top symbols samples >ours &&
+		google_top symbols >peer && our_top symbols samples >all && as_google all >ours &&
 		[ -s peer ] && diff peer ours >&2
 	result "$2" $?
 }
