@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copy: the tree of OLD in NEW, again and again until little is left to do.
+ *
+ * Made as root in a tree that others own, so nothing follows a symbolic link or leaves the tree.
+ * NEW's top stays root's with mode 0700 until copy_finish(). Everything made is remembered
+ * and removed by copy_undo(). OLD is only read.
+ *
+ * Source: ../shared/spec/relocate.md 2.7 and 2.11.
+ */
+#ifndef RELOCATE_COPY_H
+#define RELOCATE_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "relocate/survey.h"
+
+struct copy;
+
+struct copy_opts {
+	uint64_t bandwidth;     /* bytes a second while the job runs; 0: as fast as it goes */
+	bool trusts_append;     /* a file that only grew is not compared but continued */
+	bool checks_everything; /* copy_check() compares contents, not only sizes */
+	void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes, unsigned pass);
+	void *progress_self;
+};
+
+/* What a pass did. */
+struct copy_pass {
+	uint64_t entries; /* looked at */
+	uint64_t files;   /* whose content was looked into */
+	uint64_t read_bytes;
+	uint64_t written_bytes;
+	int64_t took_ns;
+};
+
+/* NEW must be empty. */
+int copy_open(struct copy **ret, const struct reloc_place *old_place,
+	      const struct reloc_place *new_place, const struct copy_opts *opts,
+	      struct err *e) MUST_CHECK;
+
+/* One pass over the tree and the deleted files of s: what is new, changed or gone since the last.
+ * is_last: the job is stopped, so afterwards NEW equals OLD as far as the job can tell. */
+int copy_pass_run(struct copy *c, const struct survey *s, bool is_last, struct copy_pass *ret,
+		  struct err *e) MUST_CHECK;
+
+/* Owner, mode and times of NEW's top and all directories; before shift_begin(). */
+int copy_finish(struct copy *c, struct err *e) MUST_CHECK;
+/* After shift_commit(): the hidden names of deleted files. */
+int copy_unlink_hidden(struct copy *c, struct err *e) MUST_CHECK;
+/* After the job runs again: all of NEW is on its storage. */
+int copy_sync(struct copy *c, struct err *e) MUST_CHECK;
+
+/* Removes everything made; NEW is as it was. */
+int copy_undo(struct copy *c, struct err *e) MUST_CHECK;
+void copy_close(struct copy *c);
+
+#endif
