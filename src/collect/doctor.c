@@ -55,6 +55,18 @@ void doctor_say(struct doctor_finding *f, enum doctor_state state, const char *r
 	err_clean(f->remedy);
 }
 
+void doctor_say_failure(struct doctor_finding *f, const struct err *e)
+{
+	static const char before[] = "; needs ";
+	const char *remedy = strstr(e->msg, before);
+
+	if (remedy)
+		doctor_say(f, DOCTOR_FAILS, remedy + strlen(before), "%.*s", (int)(remedy - e->msg),
+			   e->msg);
+	else
+		doctor_say(f, DOCTOR_FAILS, "", "%s", e->msg);
+}
+
 bool doctor_read(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -12,6 +12,9 @@
 void doctor_say(struct doctor_finding *f, enum doctor_state state, const char *remedy,
 		const char *fmt, ...) PRINTF(4, 5);
 
+/* What does not work, in words of the form "FOUND; needs REMEDY". */
+void doctor_say_failure(struct doctor_finding *f, const struct err *e);
+
 /* The start of a file, with a NUL behind. false: it cannot be read, errno tells why. */
 bool doctor_read(const char *path, char *text, size_t size);
 

@@ -22,19 +22,6 @@ static struct perf_event_attr attr_of(const struct event *event)
 	return attr_sampling(event, &o);
 }
 
-/* Words of err, "FOUND; needs REMEDY", in two. */
-static void say_failure(struct doctor_finding *f, const struct err *e)
-{
-	static const char before[] = "; needs ";
-	const char *remedy = strstr(e->msg, before);
-
-	if (remedy)
-		doctor_say(f, DOCTOR_FAILS, remedy + strlen(before), "%.*s", (int)(remedy - e->msg),
-			   e->msg);
-	else
-		doctor_say(f, DOCTOR_FAILS, "", "%s", e->msg);
-}
-
 static void say_paranoid(struct doctor_finding *f, enum doctor_state state, int wanted,
 			 const char *found)
 {
@@ -51,7 +38,7 @@ void doctor_cpu_sampling(struct doctor_finding *f)
 	struct err e;
 
 	if (attr_probe(&attr, event_cpu_clock.name, &is_user_only, &e) < 0)
-		say_failure(f, &e);
+		doctor_say_failure(f, &e);
 	else if (is_user_only)
 		say_paranoid(f, DOCTOR_PARTLY, 1, "user code only: the kernel's part is not shown");
 	else
@@ -98,7 +85,7 @@ void doctor_hardware(struct doctor_finding *f)
 	else if (lacking < ARRAY_LEN(events))
 		doctor_say(f, DOCTOR_PARTLY, "", "without%s", missing);
 	else if (e.code != -ENOENT)
-		say_failure(f, &e);
+		doctor_say_failure(f, &e);
 	else if (is_virtual())
 		doctor_say(f, DOCTOR_FAILS,
 			   "have the host pass its counters on (QEMU: -cpu host,pmu=on); until "
@@ -121,7 +108,7 @@ static int open_event(const struct event *event, pid_t pid, struct doctor_findin
 	if (fd >= 0)
 		return fd;
 	attr_explain(fd, event->name, pid, &e);
-	say_failure(f, &e);
+	doctor_say_failure(f, &e);
 	return fd;
 }
 
@@ -145,7 +132,7 @@ void doctor_off_cpu(struct doctor_finding *f)
 	struct err e;
 
 	if (attr_probe(&attr, event.name, &is_user_only, &e) < 0)
-		say_failure(f, &e);
+		doctor_say_failure(f, &e);
 	else if (is_user_only)
 		say_paranoid(f, DOCTOR_PARTLY, 1, "how long threads wait is told, but not where");
 	else

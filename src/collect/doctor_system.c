@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <linux/bpf.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/elf_image.h"
-#include "collect/attr.h"
+#include "collect/bpf.h"
 #include "collect/cgroup.h"
 #include "collect/doctor_inside.h"
 
@@ -188,55 +187,17 @@ void doctor_ptrace(struct doctor_finding *f)
 		   "ptrace: %s", rc == 255 ? "no answer" : strerror(rc));
 }
 
-/* "r0 = 0; exit" at a tracepoint that every system call passes. 0 or errno. */
-static int attach_bpf(void)
-{
-	static const struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	union bpf_attr load = { 0 }, attach = { 0 };
-	long program, link;
-	int error = 0;
-
-	load.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-	load.insns = (uint64_t)(uintptr_t)code;
-	load.insn_cnt = ARRAY_LEN(code);
-	load.license = (uint64_t)(uintptr_t) "GPL";
-	program = syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load);
-	if (program < 0)
-		return errno;
-	attach.raw_tracepoint.name = (uint64_t)(uintptr_t) "sys_enter";
-	attach.raw_tracepoint.prog_fd = (uint32_t)program;
-	link = syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, &attach, sizeof attach);
-	if (link < 0)
-		error = errno;
-	else
-		close((int)link);
-	close((int)program);
-	return error;
-}
-
 void doctor_bpf(struct doctor_finding *f)
 {
-	int error = attach_bpf();
+	struct err e;
+	int rc = bpf_probe(&e);
 
-	if (error == ENOSYS)
-		doctor_say(f, DOCTOR_FAILS, "a kernel with CONFIG_BPF_SYSCALL",
-			   "this kernel has no bpf(2)");
-	else if (error == EPERM || error == EACCES)
-		doctor_say(f, DOCTOR_FAILS, "root, or CAP_BPF and CAP_PERFMON",
-			   "programs may not be loaded (kernel.unprivileged_bpf_disabled is %lld)",
-			   (long long)attr_sysctl("unprivileged_bpf_disabled", -1));
-	else if (error)
-		doctor_say(f, DOCTOR_FAILS, "", "a program does not attach to sys_enter: %s",
-			   strerror(error));
-	else if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		doctor_say(f, DOCTOR_PARTLY, "a kernel with CONFIG_DEBUG_INFO_BTF",
-			   "programs attach to sys_enter, but /sys/kernel/btf/vmlinux is not "
-			   "there to fit them to this kernel");
+	if (rc == -ENOMEM)
+		f->bad = true;
+	else if (rc < 0)
+		doctor_say_failure(f, &e);
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "programs attach to sys_enter; the kernel has BTF");
+		doctor_say(f, DOCTOR_WORKS, "", "programs load and attach to the scheduler");
 }
 
 /* In a mount namespace of its own, which ends with the process. 0 or errno. */
