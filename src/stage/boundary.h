@@ -52,33 +52,39 @@ static inline void boundary_read_process(struct auger_profiler *p, struct meter 
 }
 
 /* The time last: what the readings take is no part of the stage. */
-static inline void boundary_read_begin(struct auger_profiler *p, struct shard *s,
-				       struct boundary *b)
+static ALWAYS_INLINE void boundary_read_begin(struct auger_profiler *p, struct shard *s,
+					      struct boundary *b)
 {
-	if (p->groups.process)
+	const uint32_t groups = p->groups;
+
+	if (UNLIKELY(groups & GROUP_PROCESS))
 		boundary_read_process(p, &s->meter, true, b);
-	if (p->groups.source)
+	if (UNLIKELY(groups & GROUP_SOURCE))
 		boundary_read_source(p, b);
-	if (p->groups.heap)
+	if (groups & GROUP_HEAP)
 		boundary_read_heap(p, s, b);
 	POKE(b->at[COST_WALL], (int64_t)ticks());
-	if (p->groups.thread)
+	if (LIKELY(groups & GROUP_THREAD))
 		meter_read_thread(&s->meter, b->at, true);
 }
 
 /* The time first. */
-static inline void boundary_read_end(struct auger_profiler *p, struct shard *s, bool asks_source,
-				     struct boundary *b)
+static ALWAYS_INLINE void boundary_read_end(struct auger_profiler *p, struct shard *s,
+					    bool asks_source, struct boundary *b)
 {
+	const uint32_t groups = p->groups;
+
 	POKE(b->at[COST_WALL], (int64_t)ticks());
-	if (p->groups.thread)
+	if (LIKELY(groups & GROUP_THREAD))
 		meter_read_thread(&s->meter, b->at, false);
-	if (p->groups.heap)
+	if (groups & GROUP_HEAP)
 		boundary_read_heap(p, s, b);
 	POKE(b->has_source, false);
-	if (p->groups.source && asks_source)
+	if (LIKELY(!(groups & GROUPS_RARE)))
+		return;
+	if ((groups & GROUP_SOURCE) && asks_source)
 		boundary_read_source(p, b);
-	if (p->groups.process)
+	if (groups & GROUP_PROCESS)
 		boundary_read_process(p, &s->meter, false, b);
 }
 

@@ -46,11 +46,13 @@ enum cost {
 #define COSTS_PROCESS COST_CPU_US
 
 /* Which groups are read, or are not all zero. */
-struct cost_groups {
-	bool thread; /* CPU of the thread */
-	bool heap;
-	bool source;
-	bool process;
+enum {
+	GROUP_WALL = 1,   /* always */
+	GROUP_THREAD = 2, /* CPU of the thread */
+	GROUP_HEAP = 4,
+	GROUP_SOURCE = 8,
+	GROUP_PROCESS = 16,
+	GROUPS_RARE = GROUP_SOURCE | GROUP_PROCESS,
 };
 
 /* A whole group at once: their lengths are known, so these loops become straight code. */
@@ -76,31 +78,56 @@ static inline void costs_subtract_range(int64_t *to, const int64_t *a, const int
 		to[i] = a[i] - b[i];
 }
 
+static inline void costs_clear_range(int64_t *to, int first, int end)
+{
+#pragma GCC unroll 8
+	for (int i = first; i < end; i++)
+		POKE(to[i], 0);
+}
+
+static inline void costs_clear(uint32_t groups, int64_t *to)
+{
+	if (groups & GROUP_WALL)
+		costs_clear_range(to, COST_WALL, COSTS_THREAD);
+	if (groups & GROUP_THREAD)
+		costs_clear_range(to, COSTS_THREAD, COSTS_HEAP);
+	if (groups & GROUP_HEAP)
+		costs_clear_range(to, COSTS_HEAP, COSTS_SOURCE);
+	if (groups & GROUP_SOURCE)
+		costs_clear_range(to, COSTS_SOURCE, COSTS_PROCESS);
+	if (groups & GROUP_PROCESS)
+		costs_clear_range(to, COSTS_PROCESS, COST_COUNT);
+}
+
 /* For the groups that are read: to[i] = from[i]. */
-static inline void costs_set(const struct cost_groups *g, int64_t *to, const int64_t *from)
+static inline void costs_set(uint32_t groups, int64_t *to, const int64_t *from)
 {
 	costs_set_range(to, from, COST_WALL, COSTS_THREAD);
-	if (g->thread)
+	if (groups & GROUP_THREAD)
 		costs_set_range(to, from, COSTS_THREAD, COSTS_HEAP);
-	if (g->heap)
+	if (groups & GROUP_HEAP)
 		costs_set_range(to, from, COSTS_HEAP, COSTS_SOURCE);
-	if (g->source)
+	if (LIKELY(!(groups & GROUPS_RARE)))
+		return;
+	if (groups & GROUP_SOURCE)
 		costs_set_range(to, from, COSTS_SOURCE, COSTS_PROCESS);
-	if (g->process)
+	if (groups & GROUP_PROCESS)
 		costs_set_range(to, from, COSTS_PROCESS, COST_COUNT);
 }
 
 /* For the groups that are read: to[i] += more[i]. */
-static inline void costs_add(const struct cost_groups *g, int64_t *to, const int64_t *more)
+static inline void costs_add(uint32_t groups, int64_t *to, const int64_t *more)
 {
 	costs_add_range(to, more, COST_WALL, COSTS_THREAD);
-	if (g->thread)
+	if (LIKELY(groups == GROUP_WALL))
+		return;
+	if (groups & GROUP_THREAD)
 		costs_add_range(to, more, COSTS_THREAD, COSTS_HEAP);
-	if (g->heap)
+	if (groups & GROUP_HEAP)
 		costs_add_range(to, more, COSTS_HEAP, COSTS_SOURCE);
-	if (g->source)
+	if (groups & GROUP_SOURCE)
 		costs_add_range(to, more, COSTS_SOURCE, COSTS_PROCESS);
-	if (g->process)
+	if (groups & GROUP_PROCESS)
 		costs_add_range(to, more, COSTS_PROCESS, COST_COUNT);
 }
 

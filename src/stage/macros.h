@@ -7,6 +7,7 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define CLEANUP(fn) __attribute__((cleanup(fn))) /* run fn(&var) when var leaves its scope */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 

@@ -44,17 +44,16 @@ static void leave(struct auger_context *c)
 	POKE(c->change, c->change + 1);
 }
 
-static void poke_boundary(const struct cost_groups *g, struct boundary *to,
-			  const struct boundary *from)
+static void poke_boundary(uint32_t groups, struct boundary *to, const struct boundary *from)
 {
-	costs_set(g, to->at, from->at);
-	if (g->heap)
+	costs_set(groups, to->at, from->at);
+	if (groups & GROUP_HEAP)
 		POKE(to->heap_moment, from->heap_moment);
-	if (g->source) {
+	if (groups & GROUP_SOURCE) {
 		POKE(to->source_moment, from->source_moment);
 		POKE(to->has_source, from->has_source);
 	}
-	if (g->process) {
+	if (groups & GROUP_PROCESS) {
 		POKE(to->rss_moment, from->rss_moment);
 		POKE(to->rss_hwm, from->rss_hwm);
 	}
@@ -64,10 +63,11 @@ static void poke_boundary(const struct cost_groups *g, struct boundary *to,
 static void begin_anew(struct auger_profiler *p, struct frame *f)
 {
 	pthread_mutex_lock(&p->lock);
-	poke_boundary(&p->groups, &f->begin, &p->reset);
+	poke_boundary(p->groups, &f->begin, &p->reset);
 	POKE(f->epoch, p->epoch);
 	pthread_mutex_unlock(&p->lock);
-	POKE(f->flags, (f->flags | FRAME_CUT) & ~(uint32_t)FRAME_INNER);
+	POKE(f->flags, f->flags | FRAME_CUT);
+	POKE(f->inner_groups, 0);
 	POKE(f->rss_seen, f->begin.at[COST_RSS_KB]);
 }
 
@@ -103,10 +103,10 @@ static inline void make_heap(const struct auger_profiler *p, const struct frame 
 
 	ret->heap_peak = peak_of(&p->heap->process->peaks, f->begin.heap_moment, begin[COST_HEAP],
 				 b->at[COST_HEAP]);
-	ret->groups.heap = !same_thread || begin[COST_HEAP] != b->at[COST_HEAP] ||
-			   begin[COST_ALLOCS] != b->at[COST_ALLOCS];
-	if (LIKELY(!ret->groups.heap))
+	if (LIKELY(same_thread && begin[COST_HEAP] == b->at[COST_HEAP] &&
+		   begin[COST_ALLOCS] == b->at[COST_ALLOCS]))
 		return;
+	ret->groups |= GROUP_HEAP;
 	costs_subtract_range(ret->total, b->at, begin, COSTS_HEAP, COSTS_SOURCE);
 	if (!same_thread) {
 		ret->total[COST_ALLOCS] = 0;
@@ -118,15 +118,15 @@ static inline void make_heap(const struct auger_profiler *p, const struct frame 
 static inline void make_thread(const struct frame *f, const struct boundary *b, bool same_thread,
 			       struct call *ret)
 {
+	const int64_t *begin = f->begin.at;
 	int64_t *total = ret->total;
 
-	ret->groups.thread = !same_thread || b->at[COST_WAIT_TICKS] != f->begin.at[COST_WAIT_TICKS];
-	if (LIKELY(!ret->groups.thread))
+	if (LIKELY(same_thread && begin[COST_WAIT_TICKS] == b->at[COST_WAIT_TICKS]))
 		return;
+	ret->groups |= GROUP_THREAD;
 	total[COST_APART] = same_thread ? 0 : total[COST_WALL];
-	total[COST_WAIT_TICKS] =
-		same_thread ? b->at[COST_WAIT_TICKS] - f->begin.at[COST_WAIT_TICKS] : 0;
-	total[COST_WAIT_NS] = same_thread ? b->at[COST_WAIT_NS] - f->begin.at[COST_WAIT_NS] : 0;
+	total[COST_WAIT_TICKS] = same_thread ? b->at[COST_WAIT_TICKS] - begin[COST_WAIT_TICKS] : 0;
+	total[COST_WAIT_NS] = same_thread ? b->at[COST_WAIT_NS] - begin[COST_WAIT_NS] : 0;
 }
 
 static void make_source(const struct auger_profiler *p, const struct frame *f,
@@ -135,35 +135,46 @@ static void make_source(const struct auger_profiler *p, const struct frame *f,
 	const struct boundary *begin = &f->begin;
 
 	ret->source_peak.is_known = begin->has_source && b->has_source;
-	ret->groups.source = ret->source_peak.is_known;
 	if (!ret->source_peak.is_known)
 		return;
+	ret->groups |= GROUP_SOURCE;
 	ret->total[COST_SOURCE] = b->at[COST_SOURCE] - begin->at[COST_SOURCE];
 	ret->source_peak = peak_of(&p->source_peaks, begin->source_moment, begin->at[COST_SOURCE],
 				   b->at[COST_SOURCE]);
 }
 
-/* s: the shard that b was read in; NULL: it has nothing that only a thread knows. */
-static inline void make_call(const struct auger_profiler *p, const struct frame *f,
-			     const struct boundary *b, const struct shard *s, struct call *ret)
+static __attribute__((noinline)) void make_rare(const struct auger_profiler *p,
+						const struct frame *f, const struct boundary *b,
+						struct call *ret)
 {
-	bool same_thread = s && f->shard == s && !(f->flags & FRAME_CUT);
-	int64_t *total = ret->total;
-
-	ret->groups = p->groups;
-	ret->begin = (uint64_t)f->begin.at[COST_WALL];
-	ret->inner = f->flags & FRAME_INNER ? f->inner : NULL;
-	total[COST_WALL] = larger(0, b->at[COST_WALL] - f->begin.at[COST_WALL]);
-	if (ret->groups.thread)
-		make_thread(f, b, same_thread, ret);
-	if (ret->groups.source)
+	if (p->groups & GROUP_SOURCE)
 		make_source(p, f, b, ret);
-	if (ret->groups.process) {
-		costs_subtract_range(total, b->at, f->begin.at, COSTS_PROCESS, COST_COUNT);
+	if (p->groups & GROUP_PROCESS) {
+		ret->groups |= GROUP_PROCESS;
+		costs_subtract_range(ret->total, b->at, f->begin.at, COSTS_PROCESS, COST_COUNT);
 		ret->rss_peak = rss_peak(p, f, b);
 	}
-	if (ret->groups.heap)
+}
+
+/* s: the shard that b was read in; NULL: it has nothing that only a thread knows. */
+static ALWAYS_INLINE void make_call(const struct auger_profiler *p, const struct frame *f,
+				    const struct boundary *b, const struct shard *s,
+				    struct call *ret)
+{
+	const uint32_t groups = p->groups;
+	bool same_thread = s && f->shard == s && !(f->flags & FRAME_CUT);
+
+	ret->groups = GROUP_WALL;
+	ret->begin = (uint64_t)f->begin.at[COST_WALL];
+	ret->inner_groups = f->inner_groups;
+	ret->inner = f->inner;
+	ret->total[COST_WALL] = larger(0, b->at[COST_WALL] - f->begin.at[COST_WALL]);
+	if (LIKELY(groups & GROUP_THREAD))
+		make_thread(f, b, same_thread, ret);
+	if (groups & GROUP_HEAP)
 		make_heap(p, f, b, same_thread, ret);
+	if (UNLIKELY(groups & GROUPS_RARE))
+		make_rare(p, f, b, ret);
 }
 
 static void clear_rows(struct shard *s)
@@ -175,25 +186,19 @@ static void clear_rows(struct shard *s)
 	POKE(s->epoch, PEEK(s->profiler->epoch));
 }
 
-static const int64_t zero[COST_COUNT];
-
 static inline void tell_parent(struct auger_profiler *p, struct frame *parent,
 			       const struct call *call)
 {
 	if (UNLIKELY(parent->epoch != PEEK(p->epoch)))
 		begin_anew(p, parent);
-	if (!(parent->flags & FRAME_INNER)) {
-		POKE(parent->flags, parent->flags | FRAME_INNER);
-		costs_set(&p->groups, parent->inner, zero);
-	}
-	costs_add(&call->groups, parent->inner, call->total);
-	if (p->groups.process && call->rss_peak.value > parent->rss_seen)
+	frame_add_inner(parent, call);
+	if ((p->groups & GROUP_PROCESS) && call->rss_peak.value > parent->rss_seen)
 		POKE(parent->rss_seen, call->rss_peak.value);
 }
 
 /* Counts the call of an open stage that ends at a boundary. */
-static inline void count_call(struct auger_profiler *p, struct shard *s, struct frame *f,
-			      const struct boundary *b, bool is_error)
+static ALWAYS_INLINE void count_call(struct auger_profiler *p, struct shard *s, struct frame *f,
+				     const struct boundary *b, bool is_error)
 {
 	struct call call;
 	struct row *row;
@@ -209,7 +214,7 @@ static inline void count_call(struct auger_profiler *p, struct shard *s, struct 
 	if (UNLIKELY(!row))
 		row = shard_row(s, f->path);
 	if (LIKELY(row))
-		row_add_call(row, &call, &p->groups);
+		row_add_call(row, &call, p->groups);
 	else
 		count(&p->lost, 1);
 	if (UNLIKELY(is_error) && row)
@@ -226,8 +231,8 @@ static inline void put_away(struct auger_context *c, struct shard *s, struct fra
 }
 
 /* Ends the innermost stage at a boundary. */
-static inline void pop(struct auger_context *c, struct shard *s, const struct boundary *b,
-		       bool is_error)
+static ALWAYS_INLINE void pop(struct auger_context *c, struct shard *s, const struct boundary *b,
+			      bool is_error)
 {
 	struct frame *f = c->top;
 
@@ -309,7 +314,7 @@ static __attribute__((noinline)) void end_other(struct auger_context *c, struct 
 		count(&c->profiler->stray_ends, 1);
 }
 
-static inline void end(struct auger_context *c, struct shard *s, auger_token token)
+static ALWAYS_INLINE void end(struct auger_context *c, struct shard *s, auger_token token)
 {
 	struct boundary b;
 
@@ -397,8 +402,8 @@ static __attribute__((noinline)) uint32_t look_up(struct auger_profiler *p, stru
 	return id;
 }
 
-static inline auger_token begin(struct auger_context *c, struct shard *s, struct auger_name *name,
-				void *address)
+static ALWAYS_INLINE auger_token begin(struct auger_context *c, struct shard *s,
+				       struct auger_name *name, void *address)
 {
 	struct auger_profiler *p = c->profiler;
 	uint32_t id = PEEK(name->id);
@@ -430,8 +435,9 @@ static inline auger_token begin(struct auger_context *c, struct shard *s, struct
 	POKE(f->path, path);
 	POKE(f->epoch, PEEK(p->epoch));
 	POKE(f->flags, 0);
+	POKE(f->inner_groups, 0);
 	boundary_read_begin(p, s, &f->begin);
-	if (p->groups.process)
+	if (p->groups & GROUP_PROCESS)
 		POKE(f->rss_seen, f->begin.at[COST_RSS_KB]);
 	POKE(c->top, f);
 	POKE(c->depth, c->depth + 1);
@@ -449,9 +455,9 @@ void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary 
 		return;
 	}
 	ret->at[COST_WALL] = (int64_t)ticks();
-	if (p->groups.process)
+	if (p->groups & GROUP_PROCESS)
 		boundary_read_process(p, &once, false, ret);
-	if (p->groups.heap) {
+	if (p->groups & GROUP_HEAP) {
 		ret->at[COST_HEAP] = __atomic_load_n(&p->heap->process->live, __ATOMIC_RELAXED);
 		ret->heap_moment = peaks_now(&p->heap->process->peaks);
 	}
@@ -464,7 +470,8 @@ void nest_cut_copy(const struct auger_profiler *p, struct frame *f)
 		return;
 	f->epoch = p->epoch;
 	f->begin = p->reset;
-	f->flags = (f->flags | FRAME_CUT) & ~(uint32_t)FRAME_INNER;
+	f->flags |= FRAME_CUT;
+	f->inner_groups = 0;
 	f->rss_seen = f->begin.at[COST_RSS_KB];
 }
 

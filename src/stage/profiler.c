@@ -103,10 +103,15 @@ static void choose_groups(struct auger_profiler *p)
 	meter_start(&probe, &p->files, &p->plan);
 	p->has_perf_page = probe.page != NULL;
 	meter_stop(&probe);
-	p->groups.heap = p->heap != NULL;
-	p->groups.process = p->opts.level == AUGER_FULL;
-	p->groups.thread = p->groups.process || p->has_perf_page;
-	p->resets_rss = p->groups.process && p->opts.reset_rss_peak && meter_reset_rss_hwm() == 0;
+	p->groups = GROUP_WALL;
+	if (p->heap)
+		p->groups |= GROUP_HEAP;
+	if (p->opts.level == AUGER_FULL)
+		p->groups |= GROUP_PROCESS | GROUP_THREAD;
+	if (p->has_perf_page)
+		p->groups |= GROUP_THREAD;
+	p->resets_rss =
+		(p->groups & GROUP_PROCESS) && p->opts.reset_rss_peak && meter_reset_rss_hwm() == 0;
 }
 
 /* Ticks in a time, as far as it is known so soon. */
@@ -267,7 +272,7 @@ EXPORT int auger_profiler_source(struct auger_profiler *p, const struct auger_so
 
 	if (!p)
 		return 0;
-	p->groups.source = false;
+	p->groups &= ~(uint32_t)GROUP_SOURCE;
 	if (!source)
 		return 0;
 	len = source->name ? strlen(source->name) : 0;
@@ -278,7 +283,7 @@ EXPORT int auger_profiler_source(struct auger_profiler *p, const struct auger_so
 	memcpy(p->source_name, source->name, len + 1);
 	strncpy(p->source_detail, source->detail ? source->detail : "",
 		sizeof p->source_detail - 1);
-	p->groups.source = true;
+	p->groups |= GROUP_SOURCE;
 	return 0;
 }
 

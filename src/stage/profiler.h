@@ -46,7 +46,6 @@ struct boundary {
 enum {
 	FRAME_INHERITED = 1, /* over a fork(): not counted */
 	FRAME_CUT = 2,       /* by a reset: what only its thread knows is not known */
-	FRAME_INNER = 4,     /* inner is set; otherwise it is all zero */
 };
 
 /* An open stage. In a list of spare ones when it is not open. */
@@ -57,12 +56,25 @@ struct frame {
 	auger_token token;
 	uint32_t path;
 	uint32_t name;
-	uint32_t epoch; /* of the profiler when the totals below were begun */
-	uint32_t flags; /* FRAME_... */
+	uint32_t epoch;        /* of the profiler when the totals below were begun */
+	uint32_t flags;        /* FRAME_... */
+	uint32_t inner_groups; /* of inner that are set; the others are all zero */
 	struct boundary begin;
 	int64_t inner[COST_COUNT]; /* of the stages inside that have ended */
 	int64_t rss_seen;          /* KiB: the most that it was known to have during the call */
 };
+
+/* A call inside of it ended. */
+static inline void frame_add_inner(struct frame *f, const struct call *call)
+{
+	uint32_t fresh = call->groups & ~f->inner_groups;
+
+	if (fresh) {
+		costs_clear(fresh, f->inner);
+		POKE(f->inner_groups, f->inner_groups | fresh);
+	}
+	costs_add(call->groups, f->inner, call->total);
+}
 
 /* Written by one thread at a time. change is odd meanwhile: a reader tries again. */
 struct auger_context {
@@ -81,8 +93,8 @@ struct auger_context {
 };
 
 struct child {
-	uint32_t parent, name;
-	uint32_t path; /* 0: empty */
+	uint64_t way; /* parent and name; 0: empty */
+	uint32_t path;
 };
 
 struct shard {
@@ -111,7 +123,7 @@ struct auger_profiler {
 
 	/* Written before it is given out. */
 	struct auger_opts opts; /* all decided; out: NULL or a copy */
-	struct cost_groups groups;
+	uint32_t groups;        /* that are read */
 	struct meter_plan plan;
 	bool resets_rss;               /* opts.reset_rss_peak, and it can be done here */
 	const struct heap_count *heap; /* NULL: not counted */
@@ -156,11 +168,16 @@ struct row *shard_row(struct shard *s, uint32_t path);
 /* The path of a name in a path, also when it is new. 0: out of memory. */
 uint32_t shard_child_slowly(struct shard *s, struct child *known, uint32_t parent, uint32_t name);
 
+static inline uint64_t child_way(uint32_t parent, uint32_t name)
+{
+	return (uint64_t)parent << 32 | name;
+}
+
 static inline uint32_t shard_child(struct shard *s, uint32_t parent, uint32_t name)
 {
 	struct child *known = &s->children[(parent * 31 + name) % CHILDREN_LEN];
 
-	if (LIKELY(known->parent == parent && known->name == name && known->path))
+	if (LIKELY(known->way == child_way(parent, name)))
 		return known->path;
 	return shard_child_slowly(s, known, parent, name);
 }

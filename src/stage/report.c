@@ -86,18 +86,18 @@ static void put_known(struct text *out, const char *key, const char *value)
 /* The columns of the document, in its order and with its names. */
 static void put_first_columns(const struct report *r, const struct row *row)
 {
-	const struct cost_groups *g = &r->p->groups;
-	bool has_py = g->source && strcmp(r->p->source_name, "py") == 0;
+	uint32_t groups = r->p->groups;
+	bool has_py = (groups & GROUP_SOURCE) && strcmp(r->p->source_name, "py") == 0;
 	const int64_t *total = row->total;
 
 	put_int(r->out, "calls", (int64_t)row->calls);
 	put_s_if(r->out, "wall_s", true, snapshot_ns(r->s, total[COST_WALL]));
 	put_s_if(r->out, "wall_max_s", row->calls, snapshot_ns(r->s, (int64_t)row->wall_max));
-	put_s_if(r->out, "cpu_s", g->process, total[COST_CPU_US] * 1000);
+	put_s_if(r->out, "cpu_s", groups & GROUP_PROCESS, total[COST_CPU_US] * 1000);
 	put_kb_if(r->out, "py_kb_delta", has_py && row->source_peak.is_known, total[COST_SOURCE]);
 	put_kb_if(r->out, "py_kb_peak_max", has_py && row->source_peak.is_known,
 		  row->source_peak.value);
-	put_int_if(r->out, "rss_kb_delta", g->process, total[COST_RSS_KB]);
+	put_int_if(r->out, "rss_kb_delta", groups & GROUP_PROCESS, total[COST_RSS_KB]);
 }
 
 static void put_percentile(const struct report *r, const struct row *row, const char *key,
@@ -109,7 +109,8 @@ static void put_percentile(const struct report *r, const struct row *row, const 
 
 static void put_times(const struct report *r, const struct row *row)
 {
-	bool has_thread = r->p->groups.thread && row->total[COST_APART] < row->total[COST_WALL];
+	bool has_thread =
+		(r->p->groups & GROUP_THREAD) && row->total[COST_APART] < row->total[COST_WALL];
 	int64_t wait_ns = snapshot_wait_ns(r->s, row->total);
 	int64_t cpu_ns = snapshot_cpu_ns(r->s, row->total);
 
@@ -127,7 +128,7 @@ static void put_source(const struct report *r, const struct row *row)
 {
 	char key[SOURCE_NAME_MAX + 16];
 
-	if (!r->p->groups.source || strcmp(r->p->source_name, "py") == 0)
+	if (!(r->p->groups & GROUP_SOURCE) || strcmp(r->p->source_name, "py") == 0)
 		return;
 	strcpy(stpcpy(key, r->p->source_name), "_kb_delta");
 	put_kb_if(r->out, key, row->source_peak.is_known, row->total[COST_SOURCE]);
@@ -137,7 +138,7 @@ static void put_source(const struct report *r, const struct row *row)
 
 static void put_memory(const struct report *r, const struct row *row)
 {
-	bool heap = r->p->groups.heap;
+	bool heap = r->p->groups & GROUP_HEAP;
 
 	put_kb_if(r->out, "heap_kb_delta", heap, row->total[COST_HEAP]);
 	put_kb_if(r->out, "heap_kb_peak_max", heap && row->heap_peak.is_known,
@@ -155,7 +156,7 @@ static void put_memory(const struct report *r, const struct row *row)
 static void put_row(const struct report *r, uint32_t path, const struct row *row)
 {
 	const struct path *label = &r->s->paths[path];
-	bool process = r->p->groups.process;
+	bool process = r->p->groups & GROUP_PROCESS;
 	bool io = process && r->p->files.io >= 0;
 
 	text_put_str(r->out, r->out->data && r->out->data[r->out->len - 1] == '}' ? ",{" : "{");
@@ -223,19 +224,19 @@ static void put_sources(const struct report *r)
 
 	put_str(r->out, "level", level_name(p));
 	put_str(r->out, "clock", ticks_clock());
-	put_str(r->out, "cpu_source", p->groups.process ? "getrusage" : NULL);
+	put_str(r->out, "cpu_source", p->groups & GROUP_PROCESS ? "getrusage" : NULL);
 	put_str(r->out, "cpu_thread_source",
-		!p->groups.thread  ? NULL
-		: p->has_perf_page ? "perf page and thread clock"
-				   : "thread clock");
-	put_str(r->out, "rss_source", p->groups.process ? rss : NULL);
-	put_int_if(r->out, "rss_interval_us", p->groups.process, p->opts.rss_interval_us);
+		!(p->groups & GROUP_THREAD) ? NULL
+		: p->has_perf_page          ? "perf page and thread clock"
+					    : "thread clock");
+	put_str(r->out, "rss_source", p->groups & GROUP_PROCESS ? rss : NULL);
+	put_int_if(r->out, "rss_interval_us", p->groups & GROUP_PROCESS, p->opts.rss_interval_us);
 	put_str(r->out, "rss_peak_source",
-		!p->groups.process ? NULL
-		: p->resets_rss    ? "high-water mark, reset at each boundary"
-				   : "high-water mark, exact where it rose");
-	put_str(r->out, "heap_source", p->groups.heap ? "libauger-count" : NULL);
-	if (p->groups.source) {
+		!(p->groups & GROUP_PROCESS) ? NULL
+		: p->resets_rss              ? "high-water mark, reset at each boundary"
+					     : "high-water mark, exact where it rose");
+	put_str(r->out, "heap_source", p->groups & GROUP_HEAP ? "libauger-count" : NULL);
+	if (p->groups & GROUP_SOURCE) {
 		char key[SOURCE_NAME_MAX + 16];
 
 		strcpy(stpcpy(key, p->source_name), "_source");
@@ -287,7 +288,7 @@ static void put_totals(const struct report *r)
 	const struct auger_profiler *p = r->p;
 	const struct snapshot *s = r->s;
 	int64_t wall = s->now.at[COST_WALL] - s->reset.at[COST_WALL];
-	bool has_py = p->groups.source && strcmp(p->source_name, "py") == 0;
+	bool has_py = (p->groups & GROUP_SOURCE) && strcmp(p->source_name, "py") == 0;
 	int64_t rss_peak = s->now.rss_hwm; /* which the kernel may count late */
 
 	for (uint32_t i = 0; i < s->row_count; i++) {
@@ -298,10 +299,10 @@ static void put_totals(const struct report *r)
 	put_s_if(r->out, "total_wall_s", true, snapshot_ns(s, wall));
 	put_int_if(r->out, "rss_kb_now", s->rss_kb >= 0, s->rss_kb);
 	put_bool(r->out, "python_memory_traced", has_py);
-	put_s_if(r->out, "total_cpu_s", p->groups.process,
+	put_s_if(r->out, "total_cpu_s", p->groups & GROUP_PROCESS,
 		 (s->now.at[COST_CPU_US] - s->reset.at[COST_CPU_US]) * 1000);
-	put_int_if(r->out, "rss_kb_peak", p->groups.process, rss_peak);
-	put_kb_if(r->out, "heap_kb_now", p->groups.heap, s->now.at[COST_HEAP]);
+	put_int_if(r->out, "rss_kb_peak", p->groups & GROUP_PROCESS, rss_peak);
+	put_kb_if(r->out, "heap_kb_now", p->groups & GROUP_HEAP, s->now.at[COST_HEAP]);
 }
 
 uint32_t report_write(struct auger_profiler *p, struct text *out)

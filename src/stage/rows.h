@@ -41,9 +41,10 @@ struct row {
 /* One call that ended. */
 struct call {
 	uint64_t begin;            /* ticks */
-	struct cost_groups groups; /* that are not all zero */
+	uint32_t groups;           /* that are not all zero */
 	int64_t total[COST_COUNT]; /* of these groups */
-	const int64_t *inner;      /* [COST_COUNT]; NULL: nothing inside */
+	uint32_t inner_groups;     /* of inner; 0: nothing inside */
+	const int64_t *inner;      /* [COST_COUNT] */
 	struct extreme heap_peak, source_peak, rss_peak;
 };
 
@@ -82,8 +83,7 @@ static inline void extreme_raise(struct extreme *to, struct extreme by)
 	}
 }
 
-static inline void row_add_call(struct row *row, const struct call *call,
-				const struct cost_groups *groups)
+static ALWAYS_INLINE void row_add_call(struct row *row, const struct call *call, uint32_t groups)
 {
 	uint64_t wall = (uint64_t)call->total[COST_WALL];
 	uint64_t *bucket = &row->spread[row_bucket(wall)];
@@ -96,14 +96,16 @@ static inline void row_add_call(struct row *row, const struct call *call,
 		POKE(row->wall_max, wall);
 	POKE(row->calls, row->calls + 1);
 	POKE(*bucket, *bucket + 1);
-	costs_add(&call->groups, row->total, call->total);
-	if (call->inner)
-		costs_add(groups, row->inner, call->inner);
-	if (groups->heap)
+	costs_add(call->groups, row->total, call->total);
+	if (call->inner_groups)
+		costs_add(call->inner_groups, row->inner, call->inner);
+	if (groups & GROUP_HEAP)
 		extreme_raise(&row->heap_peak, call->heap_peak);
-	if (groups->source)
+	if (LIKELY(!(groups & GROUPS_RARE)))
+		return;
+	if (groups & GROUP_SOURCE)
 		extreme_raise(&row->source_peak, call->source_peak);
-	if (groups->process)
+	if (groups & GROUP_PROCESS)
 		extreme_raise(&row->rss_peak, call->rss_peak);
 }
 

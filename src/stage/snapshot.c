@@ -61,13 +61,10 @@ static uint32_t copy_frames(struct reader *r, const struct auger_context *c)
 
 static void tell_outer(const struct reader *r, struct frame *outer, const struct call *call)
 {
-	const struct cost_groups *g = &r->p->groups;
+	uint32_t groups = r->p->groups;
 
-	if (!(outer->flags & FRAME_INNER))
-		memset(outer->inner, 0, sizeof outer->inner);
-	outer->flags |= FRAME_INNER;
-	costs_add(&call->groups, outer->inner, call->total);
-	if (g->process && call->rss_peak.value > outer->rss_seen)
+	frame_add_inner(outer, call);
+	if ((groups & GROUP_PROCESS) && call->rss_peak.value > outer->rss_seen)
 		outer->rss_seen = call->rss_peak.value;
 }
 
@@ -89,7 +86,7 @@ static int add_open(struct reader *r, const struct auger_context *c, struct row 
 		row = row_of(r->s, rows, f->path);
 		if (!row)
 			return -ENOMEM;
-		row_add_call(row, &call, &r->p->groups);
+		row_add_call(row, &call, r->p->groups);
 		row->open++;
 		if (i + 1 == count)
 			break;

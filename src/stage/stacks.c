@@ -94,27 +94,27 @@ static void put_type(struct writer *w, const char *type, const char *unit)
 /* In the order of values_of(). String 3 is "wall". */
 static void put_types(struct writer *w)
 {
-	const struct cost_groups *g = &w->p->groups;
+	uint32_t groups = w->p->groups;
 
 	put_string(w, "", 0);
 	put_type(w, "calls", "count");
 	put_type(w, "wall", "nanoseconds");
 	put_number(w->out, PROFILE_DEFAULT_SAMPLE_TYPE, 3);
-	if (g->thread)
+	if (groups & GROUP_THREAD)
 		put_type(w, "cpu", "nanoseconds");
-	if (g->heap) {
+	if (groups & GROUP_HEAP) {
 		put_type(w, "alloc_space", "bytes");
 		put_type(w, "heap_growth", "bytes");
 	}
-	if (g->source)
+	if (groups & GROUP_SOURCE)
 		put_type(w, w->p->source_name, "bytes");
-	if (g->process)
+	if (groups & GROUP_PROCESS)
 		put_type(w, "rss_growth", "bytes");
 }
 
 static size_t values_of(const struct writer *w, const struct row *row, int64_t *values)
 {
-	const struct cost_groups *g = &w->p->groups;
+	uint32_t groups = w->p->groups;
 	int64_t own[COST_COUNT];
 	size_t n = 0;
 
@@ -122,15 +122,15 @@ static size_t values_of(const struct writer *w, const struct row *row, int64_t *
 		own[i] = row->total[i] - row->inner[i];
 	values[n++] = (int64_t)row->calls;
 	values[n++] = snapshot_ns(w->s, own[COST_WALL]);
-	if (g->thread)
+	if (groups & GROUP_THREAD)
 		values[n++] = snapshot_cpu_ns(w->s, own);
-	if (g->heap) {
+	if (groups & GROUP_HEAP) {
 		values[n++] = own[COST_ALLOC_BYTES];
 		values[n++] = own[COST_HEAP];
 	}
-	if (g->source)
+	if (groups & GROUP_SOURCE)
 		values[n++] = own[COST_SOURCE];
-	if (g->process)
+	if (groups & GROUP_PROCESS)
 		values[n++] = own[COST_RSS_KB] * 1024;
 	return n;
 }

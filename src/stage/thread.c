@@ -130,7 +130,7 @@ static struct shard *take_shard(struct auger_profiler *p)
 	if (!s)
 		return NULL;
 	s->heap = p->heap ? p->heap->thread() : NULL;
-	if (p->groups.thread || p->groups.process)
+	if ((p->groups & GROUP_THREAD) || (p->groups & GROUP_PROCESS))
 		meter_start(&s->meter, &p->files, &p->plan);
 	return s;
 }
@@ -172,7 +172,7 @@ uint32_t shard_child_slowly(struct shard *s, struct child *known, uint32_t paren
 	if (is_other)
 		__atomic_fetch_add(&p->other_calls, 1, __ATOMIC_RELAXED);
 	else if (path)
-		*known = (struct child){ parent, name, path };
+		*known = (struct child){ child_way(parent, name), path };
 	return path;
 }
 
