@@ -120,7 +120,7 @@ static bool is_known(struct cache *c, struct node *n, bool *ret_was_absent)
 	if (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns)
 		return true;
 	if (n->state == NODE_ABSENT)
-		atomic_fetch_add(&c->counts.absent_expires, 1);
+		cache_count_absent(c, n, ABSENT_EXPIRE);
 	n->state = NODE_UNKNOWN;
 	return false;
 }
@@ -144,7 +144,7 @@ static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *
 	*ret_absent_ns = 0;
 	if (is_known(c, n, &was_absent)) {
 		if (n->state == NODE_ABSENT) {
-			atomic_fetch_add(&c->counts.absent_serves, 1);
+			cache_count_absent(c, n, ABSENT_SERVE);
 			*ret_absent_ns = time_left(n->expires_ns);
 			return -ENOENT;
 		}

@@ -35,7 +35,7 @@ struct cache_counts {
 	_Atomic uint64_t storage_calls; /* that were made */
 	_Atomic uint64_t timeouts;      /* of callers that gave up */
 	_Atomic uint64_t stale;         /* files that changed under the cache */
-	_Atomic uint64_t absent_stores, absent_serves, absent_expires, absent_clears;
+	_Atomic uint64_t absent[ABSENT_EVENTS];
 };
 
 /* What the kernel must be told; called by a thread of the cache's own, with no lock held. */
@@ -58,6 +58,17 @@ int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e) MUST_
 struct node *cache_root(struct cache *c);
 struct usage *cache_usage(struct cache *c);
 struct cache_counts *cache_counts(struct cache *c);
+
+/* From here on what is asked of paths is counted. Call before other threads use c. */
+void cache_keep_counts(struct cache *c);
+/* NULL: they are not kept, or out of memory. */
+struct path_counts *cache_path_counts(struct cache *c, struct node *n);
+/* The same of a name that was looked up in vain. */
+void cache_count_name(struct cache *c, struct node *parent, const char *name, int64_t ns,
+		      enum metrics_result result);
+/* As nodes_visit. */
+int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n),
+		void *context) MUST_CHECK;
 
 /*
  * 0: *ret is counted once for the caller, *ret_attr holds. Else *ret_absent_ns says for how long

@@ -119,12 +119,12 @@ static void land_attr(struct flight *f)
 		forget_contents(c, n);
 		n->state = NODE_ABSENT;
 		n->expires_ns = after(c->opts.absent_ns);
-		atomic_fetch_add(&c->counts.absent_stores, 1);
+		cache_count_absent(c, n, ABSENT_STORE);
 	} else {
 		n->state = NODE_UNKNOWN;
 	}
 	if (f->was_absent && f->rc != -ENOENT)
-		atomic_fetch_add(&c->counts.absent_clears, 1);
+		cache_count_absent(c, n, ABSENT_CLEAR);
 }
 
 static void land_list(struct flight *f)
@@ -212,13 +212,14 @@ int flight_start(struct flight *f, bool urgent)
 int flight_wait(struct flight *f)
 {
 	struct cache *c = f->cache;
-	int64_t until_ns = clock_mono_ns() + c->opts.timeout_ns;
+	int64_t start_ns = clock_mono_ns(), until_ns = start_ns + c->opts.timeout_ns;
+	bool in_time = true;
 
-	while (!f->done) {
-		if (node_wait(c->nodes, f->node, until_ns) || f->done)
-			continue;
-		atomic_fetch_add(&c->counts.timeouts, 1);
-		return -ETIMEDOUT;
-	}
-	return f->rc;
+	while (!f->done && in_time)
+		in_time = node_wait(c->nodes, f->node, until_ns);
+	metrics_note_wait(clock_mono_ns() - start_ns);
+	if (f->done)
+		return f->rc;
+	atomic_fetch_add(&c->counts.timeouts, 1);
+	return -ETIMEDOUT;
 }

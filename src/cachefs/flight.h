@@ -24,6 +24,7 @@ struct cache {
 	struct chunks *chunks;
 	struct pool *pool;
 	struct cache_kernel kernel; /* written before start */
+	bool has_path_counts;       /* written before start */
 
 	pthread_mutex_t keep_lock;
 	pthread_cond_t keep_wake;
@@ -81,6 +82,9 @@ int flight_wait(struct flight *f) MUST_CHECK;
 
 /* The file is not what it was: it is asked for again, and the kernel forgets it. */
 void cache_note_stale(struct cache *c, struct node *n);
+
+/* What became of the absence of n, for all and for n. No lock is needed. */
+void cache_count_absent(struct cache *c, struct node *n, enum absent_event event);
 
 /* Wakes the keeper when there is too much. No lock is needed. */
 void cache_check_budget(struct cache *c);

@@ -4,11 +4,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +21,10 @@
 #include "cachefs/local.h"
 #include "cachefs/ops.h"
 
+#define END_MS 60000   /* for a daemon to write its files at the end */
 #define FOR_EVER_S 1e9 /* what the kernel takes for ever: 30 years */
 #define MOUNTS_MAX (16 << 20)
+#define SOURCE "auger:" /* then our process id: the source of our mounts */
 
 extern char **environ;
 
@@ -59,11 +63,14 @@ static const char *below(const char *target, const char *view)
 static int new_session(struct serving *s, const struct mount_opts *o, struct err *e)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	char *words = NULL;
+	char *words = NULL, source[32];
 	int rc = fuse_opt_add_arg(&args, "auger");
 
+	/* Who unmounts it waits for us. */
+	snprintf(source, sizeof source, "fsname=" SOURCE "%d", (int)getpid());
 	rc |= fuse_opt_add_opt(
 		&words, "ro,default_permissions,nosuid,nodev,subtype=auger,max_read=1048576");
+	rc |= fuse_opt_add_opt(&words, source);
 	if (o->has_others)
 		rc |= fuse_opt_add_opt(&words, "allow_other");
 	rc |= fuse_opt_add_arg(&args, "-o");
@@ -94,26 +101,37 @@ static void unescape(char *text)
 
 static_assert(OPS_MAX_READ == 1048576, "as the mount option in new_session has it");
 
+/* What is mounted at a place. */
+struct mounted {
+	dev_t device;
+	pid_t daemon; /* 0: unknown */
+};
+
 /* One line of mountinfo: is it ours, at this path? */
-static bool is_ours(char *line, const char *view, dev_t *ret)
+static bool is_ours(char *line, const char *view, struct mounted *ret)
 {
+	static const char mark[] = " - fuse.auger ";
 	unsigned major_nr, minor_nr;
-	char *type = strstr(line, " - "), *path;
+	char *type = strstr(line, mark), *path;
 	int at = 0;
 
-	if (!type || strncmp(type, " - fuse.auger ", strlen(" - fuse.auger ")) != 0)
+	if (!type)
 		return false;
 	if (sscanf(line, "%*u %*u %u:%u %*s %n", &major_nr, &minor_nr, &at) < 2 || !at)
 		return false;
 	path = line + at;
 	path[strcspn(path, " ")] = '\0';
 	unescape(path);
-	*ret = makedev(major_nr, minor_nr);
-	return strcmp(path, view) == 0;
+	if (strcmp(path, view) != 0)
+		return false;
+	ret->device = makedev(major_nr, minor_nr);
+	type += strlen(mark);
+	ret->daemon = strncmp(type, SOURCE, strlen(SOURCE)) == 0 ? atoi(type + strlen(SOURCE)) : 0;
+	return true;
 }
 
 /* The last of them is on top. False: nothing of ours is mounted there. */
-static bool find_mounted(const char *view, dev_t *ret, struct err *e)
+static bool find_mounted(const char *view, struct mounted *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	bool found = false;
@@ -149,12 +167,23 @@ static int ask_fusermount(const char *view, bool is_lazy, struct err *e)
 	return status ? err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view) : 0;
 }
 
-int mount_end(const char *view, bool is_lazy, struct err *e)
+/* A descriptor that tells when the process ended; -1: it did, or is none that serves a cache. */
+static int watch_daemon(pid_t pid)
 {
-	dev_t device;
+	char path[64], name[32];
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
-	if (!find_mounted(view, &device, e))
-		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	if (fd >= 0 &&
+	    (!file_read_start(path, name, sizeof name) || strcmp(name, "auger\n") != 0)) {
+		close(fd);
+		return -1; /* of another name space, or another process by now */
+	}
+	return fd;
+}
+
+static int unmount(const char *view, bool is_lazy, struct err *e)
+{
 	if (umount2(view, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0)
 		return 0;
 	if (errno == EPERM)
@@ -164,12 +193,30 @@ int mount_end(const char *view, bool is_lazy, struct err *e)
 	return err_errno(e, "%s", view);
 }
 
+int mount_end(const char *view, bool is_lazy, struct err *e)
+{
+	struct mounted mounted;
+	struct pollfd daemon = { .events = POLLIN };
+	int rc;
+
+	if (!find_mounted(view, &mounted, e))
+		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
+	daemon.fd = watch_daemon(mounted.daemon);
+	rc = unmount(view, is_lazy, e);
+	if (rc == 0 && !is_lazy && daemon.fd >= 0 && poll(&daemon, 1, END_MS) == 0)
+		log_msg(LOG_WARN, "cache", "%s: unmounted, but its process %d has not ended yet",
+			view, (int)mounted.daemon);
+	if (daemon.fd >= 0)
+		close(daemon.fd);
+	return rc;
+}
+
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	struct cache_kernel kernel = { forget_name, forget_file, s };
-	dev_t device = 0;
+	struct mounted mounted;
 	int rc;
 
 	if (!config)
@@ -180,8 +227,8 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 		fuse_loop_cfg_destroy(config);
 		return err_set(e, -EIO, "%s: cannot be mounted on", o->view);
 	}
-	if (find_mounted(o->view, &device, e))
-		local_hide_device(s->local, device);
+	if (find_mounted(o->view, &mounted, e))
+		local_hide_device(s->local, mounted.device);
 	rc = cache_keep(s->cache, kernel, e);
 	if (rc == 0) {
 		rc = o->max_threads > 1 ? fuse_session_loop_mt(s->session, config)
@@ -222,7 +269,9 @@ int mount_run(const struct mount_opts *o, struct err *e)
 		return rc;
 	s.mount.lifetime_s =
 		shown_ns(o) == CACHE_FOR_EVER ? FOR_EVER_S : (double)shown_ns(o) / (double)NS_PER_S;
-	rc = cache_open(local_storage(s.local), &o->cache, &s.cache, e);
+	s.mount.metrics = metrics_new();
+	rc = s.mount.metrics ? cache_open(local_storage(s.local), &o->cache, &s.cache, e)
+			     : err_nomem(e);
 	if (rc == 0) {
 		s.mount.cache = s.cache;
 		rc = new_session(&s, o, e);
@@ -235,6 +284,7 @@ int mount_run(const struct mount_opts *o, struct err *e)
 		if (s.session)
 			fuse_session_destroy(s.session);
 	}
+	metrics_free(s.mount.metrics);
 	local_close(s.local);
 	return rc;
 }

@@ -30,6 +30,7 @@ struct nodes {
 	struct usage *usage;
 	struct node *root;
 	size_t sweep_shard, sweep_bucket; /* where nodes_sweep goes on; its caller's only */
+	bool has_counts;                  /* written before start */
 };
 
 static uint32_t hash_of(const struct node *parent, const char *name)
@@ -77,11 +78,45 @@ static struct node *new_node(struct nodes *t, struct node *parent, const char *n
 	return n;
 }
 
+static struct path_counts *counts_at(struct nodes *t, _Atomic(struct path_counts *) *at)
+{
+	bool is_new;
+	struct path_counts *c = path_counts_get(at, &is_new);
+
+	if (is_new)
+		atomic_fetch_add(&t->usage->bytes[USAGE_METADATA], sizeof *c);
+	return c;
+}
+
+struct path_counts *node_counts(struct nodes *t, struct node *n)
+{
+	return t->has_counts ? counts_at(t, &n->counts) : NULL;
+}
+
+/* What was asked of a node that goes is told by its folder from then on. */
+static void leave_counts(struct nodes *t, struct node *n)
+{
+	struct path_counts *c = atomic_load(&n->counts), *up;
+	uint64_t bytes = sizeof *c;
+
+	if (!c)
+		return;
+	up = n->parent ? node_counts(t, n->parent) : NULL;
+	up = up ? counts_at(t, &up->forgotten) : NULL;
+	if (up)
+		path_counts_merge(up, c);
+	if (atomic_load(&c->forgotten))
+		bytes += sizeof *c;
+	atomic_fetch_sub(&t->usage->bytes[USAGE_METADATA], bytes);
+	path_counts_free(c);
+}
+
 /* Not in the table any more, and nobody counts on it. */
 static void free_node(struct nodes *t, struct node *n)
 {
 	node_set_listing(t, n, NULL);
 	node_set_link(t, n, NULL);
+	leave_counts(t, n);
 	usage_remove(t->usage, USAGE_METADATA, bytes_of(n));
 	if (n->parent)
 		node_unref(n->parent, 1);
@@ -382,4 +417,44 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 		free_node(t, n);
 	}
 	return t->sweep_shard == 0 && t->sweep_bucket == 0;
+}
+
+void nodes_keep_counts(struct nodes *t)
+{
+	t->has_counts = true;
+}
+
+/* All of a shard, counted. *ret is the caller's; -ENOMEM. */
+static int hold_shard(struct shard *s, struct node ***ret, size_t *ret_count)
+{
+	struct node **list;
+	size_t count = 0;
+
+	pthread_mutex_lock(&s->lock);
+	list = malloc((s->count + 1) * sizeof(struct node *));
+	for (size_t i = 0; list && i < s->cap; i++)
+		for (struct node *n = s->buckets[i]; n; n = n->next)
+			list[count++] = node_ref(n);
+	pthread_mutex_unlock(&s->lock);
+	*ret = list;
+	*ret_count = count;
+	return list ? 0 : -ENOMEM;
+}
+
+int nodes_visit(struct nodes *t, void (*visit)(void *context, struct node *n), void *context)
+{
+	visit(context, t->root);
+	for (size_t i = 0; i < SHARDS; i++) {
+		struct node **list;
+		size_t count;
+
+		if (hold_shard(&t->shards[i], &list, &count) < 0)
+			return -ENOMEM;
+		for (size_t k = 0; k < count; k++) {
+			visit(context, list[k]);
+			node_unref(list[k], 1);
+		}
+		free(list);
+	}
+	return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "cachefs/dirlist.h"
+#include "cachefs/path_counts.h"
 #include "cachefs/usage.h"
 
 enum node_state {
@@ -40,9 +41,10 @@ struct node {
 	struct node *next;     /* in its bucket; under the shard's lock */
 	struct node *parent;   /* counted; NULL: the root */
 	_Atomic uint64_t refs; /* all who count on it; raised from 0 under the shard's lock only */
-	_Atomic uint64_t lookups; /* of refs: the kernel's */
-	_Atomic bool used;        /* since nodes_sweep came by */
-	uint32_t hash;            /* of parent and name */
+	_Atomic uint64_t lookups;             /* of refs: the kernel's */
+	_Atomic bool used;                    /* since nodes_sweep came by */
+	uint32_t hash;                        /* of parent and name */
+	_Atomic(struct path_counts *) counts; /* NULL: none; owned */
 
 	/* Below: under the node's lock. */
 	enum node_state state;
@@ -82,6 +84,16 @@ bool node_wait(struct nodes *t, struct node *n, int64_t until_ns);
 
 /* The path below the root, NUL-terminated, in ret. */
 int node_path(const struct node *n, struct buf *ret) MUST_CHECK;
+
+/* From here on what is asked of paths is counted. Call before other threads use t. */
+void nodes_keep_counts(struct nodes *t);
+/* Of n, made when there are none. NULL: they are not kept, or out of memory. */
+struct path_counts *node_counts(struct nodes *t, struct node *n);
+
+/* Every node there is, the root first, each counted during its visit; other threads go on, and
+ * may add nodes that are not visited. -ENOMEM: not all were. */
+int nodes_visit(struct nodes *t, void (*visit)(void *context, struct node *n),
+		void *context) MUST_CHECK;
 
 /* Under n's lock: what is kept for n, and accounted. Takes listing or link over; NULL: none. */
 void node_set_listing(struct nodes *t, struct node *n, struct dirlist *listing);

@@ -44,6 +44,39 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	m->ready(m->context);
 }
 
+/* The request is answered next; n: whose it was, NULL: nobody's. */
+static void end_call(const struct ops_mount *m, const struct metrics_call *call, struct node *n,
+		     int rc, uint64_t bytes)
+{
+	int64_t ns;
+	enum metrics_result result = metrics_end(m->metrics, call, rc, bytes, &ns);
+	struct path_counts *counts = n ? cache_path_counts(m->cache, n) : NULL;
+
+	if (!counts)
+		return;
+	if (call->op == METRICS_GETATTR)
+		path_counts_add(counts, PATH_METADATA, result, ns, 0);
+	else if (call->op == METRICS_READ)
+		path_counts_add(counts, PATH_DATA, result, ns, bytes);
+	else if (call->op == METRICS_READDIR)
+		path_counts_add(counts, PATH_TREE, result, ns, 0);
+}
+
+/* The same of a lookup, where there may be no node. */
+static void end_lookup(const struct ops_mount *m, const struct metrics_call *call,
+		       struct node *parent, const char *name, struct node *n, int rc)
+{
+	int64_t ns;
+	enum metrics_result result;
+
+	if (rc == 0) {
+		end_call(m, call, n, rc, 0);
+		return;
+	}
+	result = metrics_end(m->metrics, call, rc, 0, &ns);
+	cache_count_name(m->cache, parent, name, ns, result);
+}
+
 static double seconds_of(const struct ops_mount *m, int64_t ns)
 {
 	if (m->is_exact || ns <= 0)
@@ -67,10 +100,12 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	const struct ops_mount *m = mount_of(req);
 	struct fuse_entry_param entry = { .attr_timeout = m->lifetime_s,
 					  .entry_timeout = m->lifetime_s };
+	struct metrics_call call = metrics_begin(METRICS_GETATTR);
 	int64_t absent_ns = 0;
-	struct node *n;
+	struct node *n = NULL;
 	int rc = cache_lookup(m->cache, node_of(m, parent), name, &n, &entry.attr, &absent_ns);
 
+	end_lookup(m, &call, node_of(m, parent), name, n, rc);
 	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0) {
 		entry.entry_timeout = seconds_of(m, absent_ns);
 		fuse_reply_entry(req, &entry); /* number 0: there is none, and will be none */
@@ -102,10 +137,12 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_GETATTR);
 	struct stat attr;
 	int rc = cache_attr(m->cache, node_of(m, ino), &attr);
 
 	(void)fi;
+	end_call(m, &call, node_of(m, ino), rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, rc == -ENOENT ? ESTALE : -rc);
 	else
@@ -115,19 +152,30 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_READLINK);
 	CLEANUP(buf_fini) struct buf link = { 0 };
 	int rc = cache_link(m->cache, node_of(m, ino), &link);
 
+	end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_readlink(req, link.data ? link.data : "");
 }
 
+/* Of an operation that is answered at once. */
+static void count(fuse_req_t req, enum metrics_op op)
+{
+	struct metrics_call call = metrics_begin(op);
+
+	end_call(mount_of(req), &call, NULL, 0, 0);
+}
+
 /* The kernel need not ask again: nothing is kept for an open file, and pages stay. */
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
+	count(req, METRICS_OPEN);
 	if (!mount_of(req)->is_exact) {
 		fuse_reply_err(req, ENOSYS);
 		return;
@@ -139,21 +187,49 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
+	count(req, METRICS_OPENDIR);
 	if (mount_of(req)->is_exact)
 		fuse_reply_open(req, fi);
 	else
 		fuse_reply_err(req, ENOSYS);
 }
 
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)fi;
+	count(req, METRICS_RELEASE);
+	fuse_reply_err(req, 0);
+}
+
+static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)fi;
+	count(req, METRICS_RELEASEDIR);
+	fuse_reply_err(req, 0);
+}
+
+static uint64_t bytes_of(const struct cache_data *data)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < data->count; i++)
+		sum += data->len[i];
+	return sum;
+}
+
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		    struct fuse_file_info *fi)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_READ);
 	struct iovec spans[CACHE_SPANS];
 	struct cache_data data;
 	int rc = cache_read(m->cache, node_of(m, ino), (uint64_t)offset, size, &data);
 
 	(void)fi;
+	end_call(m, &call, node_of(m, ino), rc, rc < 0 ? 0 : bytes_of(&data));
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -217,6 +293,7 @@ static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
 		       struct fuse_file_info *fi)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_READDIR);
 	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
 	struct node *n = node_of(m, ino);
 	struct dirlist *names;
@@ -225,20 +302,24 @@ static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
 	(void)fi;
 	if (rc == 0) {
 		put_entries(m, &s, n, names, (size_t)offset);
-		fuse_reply_buf(req, s.bytes, s.used);
 		dirlist_unref(names);
-	} else {
-		fuse_reply_err(req, -rc);
 	}
+	end_call(m, &call, n, rc, 0);
+	if (rc == 0)
+		fuse_reply_buf(req, s.bytes, s.used);
+	else
+		fuse_reply_err(req, -rc);
 	free(s.bytes);
 }
 
 static void reply_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(name ? METRICS_GETXATTR : METRICS_LISTXATTR);
 	CLEANUP(buf_fini) struct buf value = { 0 };
 	int rc = cache_xattr(m->cache, node_of(m, ino), name, &value);
 
+	end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else if (!size)
@@ -263,10 +344,12 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
 		     struct fuse_file_info *fi)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_LSEEK);
 	uint64_t at;
 	int rc = cache_seek(m->cache, node_of(m, ino), (uint64_t)offset, whence, &at);
 
 	(void)fi;
+	end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
@@ -276,9 +359,11 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_STATFS);
 	struct statvfs fs = { 0 };
 	int rc = cache_stat_fs(m->cache, node_of(m, ino ? ino : FUSE_ROOT_ID), &fs);
 
+	end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
@@ -296,7 +381,9 @@ const struct fuse_lowlevel_ops ops_table = {
 	.open = op_open,
 	.opendir = op_opendir,
 	.read = op_read,
+	.release = op_release,
 	.readdir = op_readdir,
+	.releasedir = op_releasedir,
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,
 	.lseek = op_lseek,

@@ -13,6 +13,7 @@
 /* The userdata of the session. All written before start. */
 struct ops_mount {
 	struct cache *cache;
+	struct metrics *metrics;
 	double lifetime_s;     /* of what the kernel keeps; 0: it keeps nothing */
 	bool is_exact;         /* every call comes to us */
 	bool is_fixed;         /* the tree does not change */

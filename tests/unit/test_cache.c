@@ -154,12 +154,12 @@ static void test_absent(void)
 	CHECK_INT(look(c, "a"), -ENOENT);
 	CHECK_INT(look(c, "a"), -ENOENT);
 	CHECK_INT(f.lookups, 1);
-	CHECK_INT(cache_counts(c)->absent_stores, 1);
-	CHECK_INT(cache_counts(c)->absent_serves, 1);
+	CHECK_INT(cache_counts(c)->absent[ABSENT_STORE], 1);
+	CHECK_INT(cache_counts(c)->absent[ABSENT_SERVE], 1);
 	rest(60 * MS);
 	CHECK_INT(look(c, "a"), -ENOENT);
 	CHECK_INT(f.lookups, 2);
-	CHECK_INT(cache_counts(c)->absent_expires, 1);
+	CHECK_INT(cache_counts(c)->absent[ABSENT_EXPIRE], 1);
 	CHECK(cache_close(c));
 }
 

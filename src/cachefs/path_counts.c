@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/path_counts.h"
+
+#include <stdlib.h>
+
+static void add(_Atomic uint64_t *sum, uint64_t value)
+{
+	if (value)
+		atomic_fetch_add_explicit(sum, value, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *sum)
+{
+	return atomic_load_explicit(sum, memory_order_relaxed);
+}
+
+struct path_counts *path_counts_get(_Atomic(struct path_counts *) *at, bool *ret_is_new)
+{
+	struct path_counts *c = atomic_load(at), *made;
+
+	*ret_is_new = false;
+	if (c)
+		return c;
+	made = calloc(1, sizeof *made);
+	if (!made)
+		return NULL;
+	if (!atomic_compare_exchange_strong(at, &c, made)) {
+		free(made);
+		return c; /* another thread's */
+	}
+	*ret_is_new = true;
+	return made;
+}
+
+void path_counts_free(struct path_counts *c)
+{
+	if (!c)
+		return;
+	free(atomic_load(&c->forgotten));
+	free(c);
+}
+
+void path_counts_add(struct path_counts *c, enum path_class class, enum metrics_result result,
+		     int64_t ns, uint64_t bytes)
+{
+	if (result >= PATH_RESULTS)
+		return;
+	add(&c->calls[class][result], 1);
+	add(&c->ns[class][result], (uint64_t)ns);
+	add(&c->bytes, bytes);
+}
+
+static void merge(struct path_counts *to, const struct path_counts *from)
+{
+	for (int class = 0; class < PATH_CLASSES; class ++) {
+		for (int result = 0; result < PATH_RESULTS; result++) {
+			add(&to->calls[class][result], get(&from->calls[class][result]));
+			add(&to->ns[class][result], get(&from->ns[class][result]));
+		}
+	}
+	for (int i = 0; i < ABSENT_EVENTS; i++)
+		add(&to->absent[i], get(&from->absent[i]));
+	add(&to->bytes, get(&from->bytes));
+}
+
+void path_counts_merge(struct path_counts *to, const struct path_counts *from)
+{
+	const struct path_counts *below = atomic_load(&from->forgotten);
+
+	merge(to, from);
+	add(&to->paths, 1);
+	if (below) {
+		merge(to, below);
+		add(&to->paths, get(&below->paths));
+	}
+}
+
+static void clear(_Atomic uint64_t *sum)
+{
+	atomic_store_explicit(sum, 0, memory_order_relaxed);
+}
+
+void path_counts_reset(struct path_counts *c, enum path_class class)
+{
+	for (int i = 0; i < PATH_CLASSES; i++) {
+		if (class != PATH_CLASSES && i != (int)class)
+			continue;
+		for (int result = 0; result < PATH_RESULTS; result++) {
+			clear(&c->calls[i][result]);
+			clear(&c->ns[i][result]);
+		}
+	}
+	if (class == PATH_DATA || class == PATH_CLASSES)
+		clear(&c->bytes);
+	for (int i = 0; class == PATH_CLASSES && i < ABSENT_EVENTS; i++)
+		clear(&c->absent[i]);
+	if (atomic_load(&c->forgotten))
+		path_counts_reset(atomic_load(&c->forgotten), class);
+}
+
+void path_counts_read(const struct path_counts *c, struct path_counts *ret)
+{
+	*ret = (struct path_counts){ .paths = get(&c->paths) };
+	merge(ret, c);
+}
+
+uint64_t path_counts_events(const struct path_counts *c, enum path_class class)
+{
+	uint64_t sum = 0;
+
+	for (int result = 0; result < PATH_RESULTS; result++)
+		sum += get(&c->calls[class][result]);
+	return sum;
+}
+
+uint64_t path_counts_absent_events(const struct path_counts *c)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < ABSENT_EVENTS; i++)
+		sum += get(&c->absent[i]);
+	return sum;
+}
