@@ -14,6 +14,13 @@
 
 #define DROP_BYTES ((size_t)16 << 20) /* of input that is behind us are given back at once */
 
+/* A sample whose stack is being looked up. */
+struct waiting {
+	bool is_there;
+	struct script_header head;
+	struct script_stack stack;
+};
+
 struct reader {
 	struct profile *p;
 	const struct file_input *in;
@@ -22,10 +29,12 @@ struct reader {
 	struct textmemo threads;     /* struct script_header's thread to label set */
 	struct script_stacks stacks;
 	struct script_events events;
-	size_t bad_count;      /* lines that are neither heads nor frames */
-	const char *first_bad; /* NULL: none */
-	bool is_cut;           /* the text ends within a line */
-	int error;             /* first failure, negative errno */
+	struct waiting waiting[2]; /* the last two samples */
+	int turn;                  /* of the last */
+	size_t bad_count;          /* lines that are neither heads nor frames */
+	const char *first_bad;     /* NULL: none */
+	bool is_cut;               /* the text ends within a line */
+	int error;                 /* first failure, negative errno */
 };
 
 static void fail(struct reader *r, int error)
@@ -133,19 +142,44 @@ static bool is_cut(const struct reader *r)
 	return r->at == r->end && r->end[-1] != '\n' && r->end[-1] != ')';
 }
 
-static void add_sample(struct reader *r, const struct script_header *h, struct script_text stack)
+static void end_sample(struct reader *r, struct waiting *w)
 {
 	uint32_t node;
 	int rc;
+
+	if (!w->is_there)
+		return;
+	node = script_stacks_end(&r->stacks, &w->stack);
+	rc = script_events_add(&r->events, r->p, node, get_labels(r, &w->head), &w->head);
+	if (rc < 0)
+		fail(r, rc);
+	w->is_there = false;
+}
+
+static void add_sample(struct reader *r, const struct script_header *h, struct script_text stack)
+{
+	struct waiting *before = &r->waiting[r->turn], *now = &r->waiting[r->turn ^ 1];
 
 	if (is_cut(r)) {
 		r->is_cut = true;
 		return;
 	}
-	node = script_stacks_node(&r->stacks, stack);
-	rc = script_events_add(&r->events, r->p, node, get_labels(r, h), h);
-	if (rc < 0)
-		fail(r, rc);
+	end_sample(r, now);
+	if (before->is_there)
+		script_stacks_go_on(&r->stacks, &before->stack);
+	*now = (struct waiting){ .is_there = true, .head = *h };
+	script_stacks_begin(&r->stacks, stack, &now->stack);
+	r->turn ^= 1;
+}
+
+static void end_samples(struct reader *r)
+{
+	struct waiting *last = &r->waiting[r->turn];
+
+	end_sample(r, &r->waiting[r->turn ^ 1]);
+	if (last->is_there)
+		script_stacks_go_on(&r->stacks, &last->stack);
+	end_sample(r, last);
 }
 
 /* Of the lines that perf script --header prints, those that tell of the recording. */
@@ -235,6 +269,7 @@ static int read_all(struct reader *r, struct err *e)
 		read_part(r);
 		drop_input(r);
 	}
+	end_samples(r);
 	if (r->stacks.too_deep)
 		return err_set(e, -EINVAL, "line %zu: a stack of more than %d frames",
 			       line_number(r, r->stacks.too_deep), FORMAT_MAX_DEPTH);

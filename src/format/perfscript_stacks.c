@@ -112,31 +112,48 @@ static uint32_t add_callers(struct script_stacks *s, struct script_text lines)
 	return node;
 }
 
-static uint32_t get_callers(struct script_stacks *s, struct script_text lines)
+static uint32_t get_callers(struct script_stacks *s, const struct script_stack *stack)
 {
-	uint32_t *node = textmemo_at(&s->callers, textmemo_hash(lines.ptr, lines.len));
+	uint32_t *node = textmemo_at(&s->callers, stack->callers_key);
 
 	if (!node) {
 		profile_fail_nomem(s->profile);
 		return 0;
 	}
 	if (*node == TEXTMEMO_NEW)
-		*node = add_callers(s, lines);
+		*node = add_callers(s, stack->callers);
 	return *node;
 }
 
-uint32_t script_stacks_node(struct script_stacks *s, struct script_text lines)
+void script_stacks_begin(const struct script_stacks *s, struct script_text lines,
+			 struct script_stack *ret)
 {
-	struct textmemo_key key;
-	struct script_text leaf;
-	uint32_t callers = 0;
-
+	*ret = (struct script_stack){ 0 };
 	if (!lines.len)
-		return 0;
-	leaf = take_frame(&lines);
-	key = textmemo_hash(leaf.ptr, leaf.len);
-	textmemo_prepare(&s->frames, key);
-	if (lines.len)
-		callers = get_callers(s, lines);
-	return push(s, callers, leaf, key);
+		return;
+	ret->leaf = take_frame(&lines);
+	ret->leaf_key = textmemo_hash(ret->leaf.ptr, ret->leaf.len);
+	textmemo_prepare(&s->frames, ret->leaf_key);
+	ret->callers = lines;
+	if (!lines.len)
+		return;
+	ret->callers_key = textmemo_hash(lines.ptr, lines.len);
+	textmemo_prepare(&s->callers, ret->callers_key);
+}
+
+void script_stacks_go_on(struct script_stacks *s, struct script_stack *stack)
+{
+	if (!stack->leaf.ptr)
+		return;
+	if (stack->callers.len)
+		stack->callers_node = get_callers(s, stack);
+	stack->location = get_location(s, stack->leaf, stack->leaf_key);
+	profile_prepare_push(s->profile, stack->callers_node, stack->location);
+}
+
+uint32_t script_stacks_end(const struct script_stacks *s, const struct script_stack *stack)
+{
+	if (!stack->location)
+		return stack->callers_node;
+	return profile_push(s->profile, stack->callers_node, stack->location);
 }

@@ -5,6 +5,9 @@
  * The sampled address changes from sample to sample, the callers below it hardly do. So the
  * text of all callers together is looked up first; only when it is new, its frames are
  * looked up one by one, and only a frame that is new is taken apart.
+ *
+ * A look-up waits for memory, which takes as long as parsing a sample. So it is begun when a
+ * stack is met and ended when the next ones were met.
  */
 #ifndef FORMAT_PERFSCRIPT_STACKS_H
 #define FORMAT_PERFSCRIPT_STACKS_H
@@ -33,7 +36,21 @@ struct script_stacks {
 
 void script_stacks_fini(struct script_stacks *s);
 
-/* The node of a stack of these lines, leaf first. Failures are remembered by the profile. */
-uint32_t script_stacks_node(struct script_stacks *s, struct script_text lines);
+/* A stack that is being looked up. */
+struct script_stack {
+	struct script_text leaf, callers; /* lines; empty: none */
+	struct textmemo_key leaf_key, callers_key;
+	uint32_t location, callers_node; /* of them */
+};
+
+/* lines: leaf first. */
+void script_stacks_begin(const struct script_stacks *s, struct script_text lines,
+			 struct script_stack *ret);
+
+/* Once, behind it. Failures are remembered by the profile. */
+void script_stacks_go_on(struct script_stacks *s, struct script_stack *stack);
+
+/* The node, behind that. Failures are remembered by the profile. */
+uint32_t script_stacks_end(const struct script_stacks *s, const struct script_stack *stack);
 
 #endif

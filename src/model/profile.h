@@ -161,6 +161,8 @@ uint32_t profile_name_location(struct profile *p, const char *name, size_t len);
 
 /* The stack with location on top of parent. Children have larger ids than parents. */
 uint32_t profile_push(struct profile *p, uint32_t parent, uint32_t location);
+/* Fetches what profile_push() will need, without waiting for it. */
+void profile_prepare_push(const struct profile *p, uint32_t parent, uint32_t location);
 size_t profile_node_count(const struct profile *p); /* root included */
 struct stack_node profile_get_node(const struct profile *p, uint32_t id);
 

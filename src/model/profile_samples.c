@@ -16,6 +16,11 @@ uint32_t profile_push(struct profile *p, uint32_t parent, uint32_t location)
 	return 0;
 }
 
+void profile_prepare_push(const struct profile *p, uint32_t parent, uint32_t location)
+{
+	trie_prepare(&p->trie, parent, location);
+}
+
 size_t profile_node_count(const struct profile *p)
 {
 	return p->trie.count;

@@ -85,6 +85,11 @@ static int make_room(struct trie *t)
 	return 0;
 }
 
+void trie_prepare(const struct trie *t, uint32_t parent, uint32_t location)
+{
+	__builtin_prefetch(&t->slots[first_slot(t, parent, location)]);
+}
+
 uint32_t trie_push(struct trie *t, uint32_t parent, uint32_t location)
 {
 	uint32_t id = *find_slot(t, parent, location);

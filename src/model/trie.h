@@ -31,6 +31,9 @@ struct trie {
 int trie_init(struct trie *t) MUST_CHECK; /* 0 or -ENOMEM */
 void trie_fini(struct trie *t);
 
+/* Fetches what trie_push() will need, without waiting for it. */
+void trie_prepare(const struct trie *t, uint32_t parent, uint32_t location);
+
 /* The node of location under parent; a new one has the largest id. */
 uint32_t trie_push(struct trie *t, uint32_t parent, uint32_t location);
 
