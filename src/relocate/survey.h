@@ -141,8 +141,8 @@ struct reloc_dir {
 	bool is_left;
 };
 
-/* What --force-partial may leave on OLD, and what nothing helps against. */
-enum reloc_obstacle_kind { RELOC_LEAVES, RELOC_PREVENTS };
+/* What is only told, what --force-partial may leave on OLD, and what nothing helps against. */
+enum reloc_obstacle_kind { RELOC_NOTES, RELOC_LEAVES, RELOC_PREVENTS };
 
 struct reloc_obstacle {
 	enum reloc_obstacle_kind kind;

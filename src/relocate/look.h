@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * look: a survey being taken; what its parts share. The folder's own.
+ *
+ * Rows of the survey grow in lists of their own; survey.c hands them over at the end. Running
+ * out of memory is remembered in bad.
+ */
+#ifndef RELOCATE_LOOK_H
+#define RELOCATE_LOOK_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "relocate/mounts.h"
+#include "relocate/proc.h"
+#include "relocate/survey.h"
+
+struct look {
+	const struct survey_ask *ask;
+	struct rows procs, files, descs, fds, locks, epolls, maps, dirs, obstacles;
+	struct strtab *strings;  /* owned until it is handed over */
+	struct strtab *file_ids; /* device and inode of each row of files: the same index */
+	struct mounts mounts;    /* of this process */
+	struct map mine;         /* ids of the mounts of OLD's file system */
+	struct map members;      /* pid: row of procs */
+	struct map bound;        /* inode of a socket that is bound below OLD */
+	struct buf text;         /* scratch */
+	uint64_t mnt_ns, root_ino, root_mnt; /* of this process */
+	bool bad;
+};
+
+/* What a link of /proc leads to. */
+struct seen {
+	char link[PATH_MAX + 32]; /* as /proc tells it */
+	struct statx x;
+	const char *below; /* its name below OLD, borrowed from link; NULL: it has none */
+	bool is_other_mount;
+	bool is_old; /* it is below OLD */
+};
+
+/* path: a link of /proc. False: gone, or it may not be looked at. Neither waits for storage. */
+bool look_link(const struct look *l, const char *path, struct seen *ret);
+
+/* The row of files; RELOC_NONE: out of memory. source: the link. */
+uint32_t look_file(struct look *l, const struct seen *seen, const char *source, unsigned use);
+
+/* Does the job have the file already? RELOC_NONE: no. */
+uint32_t look_find_file(const struct look *l, const struct statx *x);
+
+/* proc: a row, or RELOC_NONE. Texts are copied. */
+void look_obstacle(struct look *l, enum reloc_obstacle_kind kind, uint32_t proc, const char *what,
+		   const char *path, const char *reason, const char *remedy);
+void look_obstacle_pid(struct look *l, enum reloc_obstacle_kind kind, pid_t pid, const char *comm,
+		       const char *what, const char *path, const char *reason, const char *remedy);
+
+/* Copies. NULL: out of memory. */
+const char *look_string(struct look *l, const char *text);
+
+/* look_procs.c: the processes and their descendants, and what is wrong with them as such. */
+int look_procs(struct look *l, struct err *e) MUST_CHECK;
+/* look_fds.c: descriptors, and what else is in fdinfo. */
+int look_fds(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
+/* look_groups.c: which processes share tables and address spaces. */
+int look_sharing(struct look *l, struct err *e) MUST_CHECK;
+/* Open file descriptions out of descriptors; then locks and epoll sets. */
+int look_groups(struct look *l, struct err *e) MUST_CHECK;
+/* look_maps.c, look_dirs.c */
+/* Is the line of maps about a file of OLD's file system? */
+bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio);
+int look_maps(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
+int look_dirs(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
+/* look_sockets.c: fills bound. */
+void look_sockets(struct look *l);
+/* look_others.c: processes outside the job, and mounts. */
+int look_others(struct look *l, struct err *e) MUST_CHECK;
+/* look_mounts.c */
+int look_mounts(struct look *l, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "relocate/look.h"
+
+static const struct {
+	const char *link, *what, *reason, *remedy;
+} kinds[] = {
+	[RELOC_DIR_CWD] = { "cwd", "working directory", "it was removed",
+			    "let the process change its directory first" },
+	[RELOC_DIR_ROOT] = { "root", "root directory", "its root directory cannot be changed", "" },
+	[RELOC_DIR_EXE] = { "exe", "program",
+			    "the program that runs lies there, and the kernel keeps it",
+			    "start the program from elsewhere next time" },
+};
+
+static void add_dir(struct look *l, uint32_t proc, pid_t tid, enum reloc_dir_kind kind,
+		    const char *path)
+{
+	struct seen seen;
+	struct reloc_dir *d;
+	uint32_t file;
+
+	if (!look_link(l, path, &seen) || !seen.is_old)
+		return;
+	file = look_file(l, &seen, path, kind == RELOC_DIR_EXE ? RELOC_USE_EXEC : RELOC_USE_DIR);
+	d = rows_add(&l->dirs, sizeof *d);
+	if (!d || file == RELOC_NONE) {
+		l->bad = true;
+		return;
+	}
+	d->proc = proc;
+	d->tid = tid;
+	d->kind = kind;
+	d->file = file;
+	if (kind == RELOC_DIR_CWD && seen.below)
+		return;
+	d->is_left = true;
+	look_obstacle(l, RELOC_LEAVES, proc, kinds[kind].what, seen.link,
+		      seen.is_other_mount ? "it is reached through another mount of the file system"
+					  : kinds[kind].reason,
+		      seen.is_other_mount ? "unmount the other mount" : kinds[kind].remedy);
+}
+
+static bool has_own_fs(pid_t pid, pid_t tid)
+{
+	return tid != pid && syscall(SYS_kcmp, pid, tid, KCMP_FS, 0, 0) != 0;
+}
+
+static void check_root(struct look *l, uint32_t proc, pid_t pid)
+{
+	char path[PROC_PATH];
+	struct statx x;
+
+	snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x) < 0)
+		return;
+	if (x.stx_ino == l->root_ino && x.stx_mnt_id == l->root_mnt)
+		return;
+	snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &x) == 0 && x.stx_ino != l->mnt_ns)
+		look_obstacle(l, RELOC_PREVENTS, proc, "process", "",
+			      "it is in another mount namespace, where paths lead elsewhere",
+			      "run auger in that namespace: nsenter --mount --target PID");
+	else
+		look_obstacle(l, RELOC_PREVENTS, proc, "root directory", "",
+			      "the process has another root directory (chroot)", "");
+}
+
+static bool has_rows(const struct look *l, uint32_t proc)
+{
+	const struct reloc_fd *fds = l->fds.data;
+	const struct reloc_map *maps = l->maps.data;
+	const struct reloc_dir *dirs = l->dirs.data;
+
+	for (size_t i = l->fds.count; i-- > 0;)
+		if (fds[i].proc == proc)
+			return true;
+	for (size_t i = l->maps.count; i-- > 0;)
+		if (maps[i].proc == proc)
+			return true;
+	for (size_t i = l->dirs.count; i-- > 0;)
+		if (dirs[i].proc == proc)
+			return true;
+	return false;
+}
+
+int look_dirs(struct look *l, uint32_t proc, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows tids = { 0 };
+	pid_t pid = ((struct reloc_proc *)l->procs.data)[proc].pid;
+	char path[PROC_PATH];
+	const int *all;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	if (proc_numbers(path, &tids) == -ENOMEM)
+		return err_nomem(e);
+	all = tids.data;
+	for (size_t i = 0; i < tids.count; i++) {
+		if (all[i] != pid && !has_own_fs(pid, all[i]))
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/task/%d/cwd", (int)pid, all[i]);
+		add_dir(l, proc, all[i], RELOC_DIR_CWD, path);
+		snprintf(path, sizeof path, "/proc/%d/task/%d/root", (int)pid, all[i]);
+		add_dir(l, proc, all[i], RELOC_DIR_ROOT, path);
+	}
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	add_dir(l, proc, pid, RELOC_DIR_EXE, path);
+	if (has_rows(l, proc))
+		check_root(l, proc, pid);
+	return l->bad ? err_nomem(e) : 0;
+}
