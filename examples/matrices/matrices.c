@@ -6,10 +6,14 @@
  * first touch of a page is a page fault, so that half of the time is the kernel's: on top of
  * initprm in a flame graph. The last phase only computes.
  *
- * usage: matrices [ROUNDS]    (default 6; each gives the memory back and starts anew)
+ * usage: matrices [ROUNDS [huge]]
+ *
+ * ROUNDS: default 6; each gives the memory back and starts anew. huge: in huge pages as long as the
+ * machine has some (vm.nr_hugepages), and in small ones when copies of the program have taken them.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -20,29 +24,47 @@
 
 static double *matrices[MATRICES];
 
-static void map_matrices(void)
-{
-	for (size_t m = 0; m < MATRICES; m++) {
-		void *memory = mmap(NULL, CELLS * sizeof(double), PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#define HUGE_PAGE ((size_t)2 << 20)
 
+static size_t matrix_bytes(void)
+{
+	return (CELLS * sizeof(double) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+static void *map_matrix(int huge)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	void *memory = MAP_FAILED;
+
+	if (huge)
+		memory = mmap(NULL, matrix_bytes(), PROT_READ | PROT_WRITE, flags | MAP_HUGETLB, -1,
+			      0);
+	if (memory == MAP_FAILED) {
+		memory = mmap(NULL, matrix_bytes(), PROT_READ | PROT_WRITE, flags, -1, 0);
 		if (memory == MAP_FAILED) {
 			perror("matrices: mmap");
 			exit(1);
 		}
 		/* the same small pages everywhere, whatever the machine's default */
-		madvise(memory, CELLS * sizeof(double), MADV_NOHUGEPAGE);
-		matrices[m] = memory;
+		madvise(memory, matrix_bytes(), MADV_NOHUGEPAGE);
 	}
+	return memory;
+}
+
+/* The last first: what there is of huge pages goes to kvdw's, then to initprm's. */
+static void map_matrices(int huge)
+{
+	for (size_t m = MATRICES; m-- > 0;)
+		matrices[m] = map_matrix(huge);
 }
 
 static void unmap_matrices(void)
 {
 	for (size_t m = 0; m < MATRICES; m++)
-		munmap(matrices[m], CELLS * sizeof(double));
+		munmap(matrices[m], matrix_bytes());
 }
 
-__attribute__((noinline)) static void fill(size_t first, size_t last, double value)
+__attribute__((always_inline)) static inline void fill(size_t first, size_t last, double value)
 {
 	for (size_t i = 0; i < CELLS; i++)
 		for (size_t m = first; m < last; m++)
@@ -72,11 +94,12 @@ __attribute__((noinline)) static double energy(void)
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 6;
+	int huge = argc > 2 && strcmp(argv[2], "huge") == 0;
 	struct rusage usage;
 	double sum = 0;
 
 	for (int i = 0; i < rounds; i++) {
-		map_matrices();
+		map_matrices(huge);
 		initprm();
 		kvdw();
 		sum += energy();

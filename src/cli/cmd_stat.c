@@ -11,20 +11,27 @@
 #include "cli/cmd.h"
 #include "cli/screen.h"
 #include "cli/stat_figures.h"
+#include "cli/stat_scale.h"
 #include "collect/jobstat.h"
 #include "view/stat_table.h"
 
 struct args {
-	uint64_t runs;
-	const char *vs, *output;
+	uint64_t runs; /* 0: not given */
+	const char *vs, *output, *scale, *profiles;
+	bool is_pinned;
 	int format; /* enum emit_format */
 };
 
 static const struct opt opts[] = {
 	OPT_UINT('r', "repeat", "N", struct args, runs, 1, 100000,
-		 "run it N times: median, least and most (default 1)"),
+		 "run it N times: median, least and most (default 1; 3 with --scale)"),
 	OPT_STR(0, "vs", "CMD2", struct args, vs,
 		"run this line of sh by turns with CMD, and compare"),
+	OPT_STR(0, "scale", "N,...", struct args, scale,
+		"run so many copies at once, by turns: what is lost, and what grew"),
+	OPT_FLAG(0, "pin", struct args, is_pinned, "with --scale: each copy stays on a CPU"),
+	OPT_STR(0, "profiles", "FOLDER", struct args, profiles,
+		"with --scale: where profiles go (default: a new folder " SCALE_FOLDER ")"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "how to write the figures (default table)"),
 	OPT_STR('o', "output", "FILE", struct args, output,
@@ -168,17 +175,48 @@ static int measure(const struct args *args, char *const *argv, struct err *e)
 	return rc < 0 ? rc : m.status;
 }
 
+#define SCALE_ROUNDS 3
+
+static int scale(const struct args *args, char *const *argv, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct scale_args scale = { .list = args->scale,
+					  .profiles = args->profiles,
+					  .is_pinned = args->is_pinned,
+					  .rounds = args->runs ? args->runs : SCALE_ROUNDS,
+					  .emit = { .format = (enum emit_format)args->format } };
+	int status, rc = stat_scale(&scale, argv, &text, &status, e);
+
+	if (rc == 0 && text.len)
+		rc = write_text(&text, args->output, e);
+	return rc < 0 ? rc : status;
+}
+
+static int check_usage(const struct args *args, struct err *e)
+{
+	if (args->scale && args->vs)
+		return cmd_usage(e, "--scale and --vs do not go together");
+	if (!args->scale && (args->is_pinned || args->profiles))
+		return cmd_usage(e, "--%s goes with --scale", args->is_pinned ? "pin" : "profiles");
+	return 0;
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
-	struct args args = { .runs = 1 };
+	struct args args = { 0 };
 	int first, rc = cmd_parse(&cmd_stat, &args, argc, argv, &first, e);
 
 	if (rc < 0)
 		return rc;
 	if (first == argc)
 		return cmd_usage(e, "no command to run; 'auger stat -- CMD'");
+	if (check_usage(&args, e) < 0)
+		return e->code;
 	if (args.output && strcmp(args.output, "-") != 0 && file_check_writable(args.output, e) < 0)
 		return e->code;
+	if (args.scale)
+		return scale(&args, argv + first, e);
+	args.runs = args.runs ? args.runs : 1;
 	return measure(&args, argv + first, e);
 }
 

@@ -72,7 +72,7 @@ static void add_time(struct list *l, const struct job *j)
 	tell(add(l, "unseen CPU time", "nanoseconds", true, unseen_ns(j)),
 	     "of processes that lived too briefly to be seen, or since the last look");
 	tell(add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
-	     "the command's main thread was ready, but had no CPU");
+	     "threads were ready, but had no CPU: all that were seen");
 	tell(add(l, "exit status", "count", true, j->status), "time -v: Exit status");
 }
 

@@ -73,15 +73,16 @@ static void wait_for_command(struct run *r)
 	io->write_bytes -= before.write_bytes;
 }
 
-static int64_t read_run_wait(pid_t pid)
+/* Of all that were seen. */
+static int64_t sum_run_wait(const struct proctree *t)
 {
-	char path[64], text[64];
-	long long wait;
+	const struct process *all = t->processes.data;
+	int64_t sum = -1;
 
-	snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
-	if (!file_read_start(path, text, sizeof text) || sscanf(text, "%*u %lld", &wait) != 1)
-		return -1;
-	return wait;
+	for (size_t i = 0; i < t->processes.count; i++)
+		if (all[i].run_wait_ns >= 0)
+			sum = (sum < 0 ? 0 : sum) + all[i].run_wait_ns;
+	return sum;
 }
 
 /* The line "some avg10=... total=USEC" or "full ...". */
@@ -216,13 +217,11 @@ static int wait_for_end(struct run *r, struct err *e)
 	return rc;
 }
 
-/* While it is a zombie: then it is gone. */
 static void take_figures(struct run *r, const struct cgroup *group)
 {
 	struct job *j = r->job;
-	pid_t pid = r->launch.pid;
 
-	j->run_wait_ns = read_run_wait(pid);
+	j->run_wait_ns = sum_run_wait(&j->tree);
 	wait_for_command(r);
 	counters_read(&j->counters);
 	end_pressure(&j->pressure);

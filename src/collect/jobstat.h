@@ -44,7 +44,7 @@ struct job {
 	int64_t orphan_count;
 	int64_t left_count; /* processes that outlived the command */
 	struct job_io io;
-	int64_t run_wait_ns; /* the command's main thread waited for a CPU; -1: not told */
+	int64_t run_wait_ns; /* all threads that were seen waited for a CPU; -1: not told */
 	struct counters counters;
 	struct job_pressure pressure;
 	struct cgroup_usage cgroup; /* throttling: in the time of the job */

@@ -28,6 +28,10 @@ static _Noreturn void run_child(int go, int failure, const struct launch_opts *o
 	setrlimit(RLIMIT_NOFILE, o->files);
 	if (o->owns_stdout)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (o->null_fd) {
+		dup2(o->null_fd, STDIN_FILENO);
+		dup2(o->null_fd, STDOUT_FILENO);
+	}
 	sigprocmask(SIG_SETMASK, o->mask, NULL);
 	execvp(o->argv[0], o->argv);
 	error = errno;

@@ -27,13 +27,15 @@ struct launch {
 /*
  * Makes the child: with the signal mask, and the limit of open files as they are given,
  * and all else as ours, but that it writes to our standard error by both of its own when
- * stdout is ours alone. argv ends with NULL and stays the caller's.
+ * stdout is ours alone. With null_fd it reads from and writes to that instead of standard input
+ * and output. argv ends with NULL and stays the caller's.
  */
 struct launch_opts {
 	char *const *argv;
 	const sigset_t *mask;
 	const struct rlimit *files;
 	bool owns_stdout;
+	int null_fd; /* 0: none */
 };
 int launch_new(struct launch *l, const struct launch_opts *o, struct err *e) MUST_CHECK;
 

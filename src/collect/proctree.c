@@ -16,11 +16,14 @@ void proctree_fini(struct proctree *t)
 {
 	rows_fini(&t->processes);
 	rows_fini(&t->foreign);
+	map_fini(&t->wait_of);
+	rows_fini(&t->waits);
 }
 
 void proctree_forget(struct proctree *t)
 {
-	t->processes.count = 0;
+	t->processes.count = t->waits.count = 0;
+	map_clear(&t->wait_of);
 	t->peak_rss_bytes = t->peak_count = t->looks = 0;
 }
 
@@ -110,14 +113,51 @@ static void read_peak(struct process *p)
 		p->peak_rss_bytes = strtoll(at + strlen("\nVmHWM:"), NULL, 10) * 1024;
 }
 
-static void read_waiting(struct process *p)
+/* The wait that a thread has in addition since it was seen last. A number that is used again
+ * begins anew. */
+static int add_wait(struct proctree *t, struct process *p, pid_t tid, int64_t wait)
 {
-	char text[64];
+	uint32_t *index = map_at(&t->wait_of, map_pair((uint32_t)p->pid, (uint32_t)tid));
+	int64_t *last;
+
+	if (!index)
+		return -ENOMEM;
+	if (*index == MAP_NONE) {
+		if (!rows_add(&t->waits, sizeof *last))
+			return -ENOMEM;
+		*index = (uint32_t)(t->waits.count - 1);
+	}
+	last = (int64_t *)t->waits.data + *index;
+	if (p->run_wait_ns < 0)
+		p->run_wait_ns = 0;
+	p->run_wait_ns += wait < *last ? wait : wait - *last;
+	*last = wait;
+	return 0;
+}
+
+static int read_thread_wait(struct proctree *t, struct process *p, pid_t tid)
+{
+	char name[64], text[64];
 	unsigned long long wait;
 
-	if (read_start(p->pid, "schedstat", text, sizeof text) &&
-	    sscanf(text, "%*u %llu", &wait) == 1)
-		p->run_wait_ns = (int64_t)wait;
+	snprintf(name, sizeof name, "task/%d/schedstat", (int)tid);
+	if (!read_start(p->pid, name, text, sizeof text) || sscanf(text, "%*u %llu", &wait) != 1)
+		return 0;
+	return add_wait(t, p, tid, (int64_t)wait);
+}
+
+static int read_waiting(struct proctree *t, struct process *p, unsigned long long threads)
+{
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	uint32_t tid;
+	int rc = 0;
+
+	if (threads <= 1)
+		return read_thread_wait(t, p, p->pid);
+	rc = procdir_open_threads("/proc", (uint32_t)p->pid, &dir);
+	while (rc == 0 && procdir_next(dir, &tid))
+		rc = read_thread_wait(t, p, (pid_t)tid);
+	return rc;
 }
 
 static int take(struct proctree *t, pid_t pid, const struct glance *g)
@@ -138,7 +178,10 @@ static int take(struct proctree *t, pid_t pid, const struct glance *g)
 	p->system_ns = ns_of_ticks(g->system);
 	p->minor_faults = (int64_t)g->minor;
 	p->major_faults = (int64_t)g->major;
-	read_waiting(p);
+	if ((int64_t)g->threads > p->threads)
+		p->threads = (int64_t)g->threads;
+	if (read_waiting(t, p, g->threads) < 0)
+		return -ENOMEM;
 	if (!p->command[0])
 		snprintf(p->command, sizeof p->command, "[%s]", g->name);
 	if (!p->is_alive && p->wall_ns)

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "base/map.h"
 #include "base/rows.h"
 
 #define PROCTREE_COMMAND_MAX 160
@@ -28,7 +29,9 @@ struct process {
 	int64_t user_ns, system_ns;         /* its own, not its children's; in clock ticks */
 	int64_t peak_rss_bytes;             /* VmHWM: of the program it is now; 0: not told */
 	int64_t minor_faults, major_faults;
-	int64_t run_wait_ns; /* of the main thread, waiting for a CPU; -1: not told */
+	int64_t run_wait_ns; /* its threads waited for a CPU, each as it was last seen; -1: not told
+			      */
+	int64_t threads;     /* the most that were seen */
 	bool is_alive;       /* not ended at the last look */
 };
 
@@ -36,6 +39,8 @@ struct process {
 struct proctree {
 	struct rows processes;  /* struct process, in order of first sight */
 	struct rows foreign;    /* pid_t, ascending: of others, at the last look */
+	struct map wait_of;     /* process and thread: index of waits */
+	struct rows waits;      /* int64_t: what a thread had waited for a CPU when last seen */
 	int64_t peak_rss_bytes; /* the largest sum of resident sets in one look */
 	int64_t peak_count;     /* the most processes in one look */
 	int64_t looks;          /* so far */
