@@ -283,25 +283,37 @@ static void put_counts(const struct report *r)
 	put_int(r->out, "lost", (int64_t)PEEK(p->lost));
 }
 
+/*
+ * KiB. Since an exec, which getrusage() does not tell apart from what was before; but where peaks
+ * are reset there is only that. The stages' own: the kernel may count late.
+ */
+static int64_t rss_peak_of(const struct report *r)
+{
+	const struct snapshot *s = r->s;
+	int64_t peak = r->p->resets_rss ? -1 : meter_rss_hwm_kb();
+
+	if (peak < 0)
+		peak = s->now.rss_hwm;
+	for (uint32_t i = 0; i < s->row_count; i++) {
+		if (s->rows[s->order[i]]->rss_peak.value > peak)
+			peak = s->rows[s->order[i]]->rss_peak.value;
+	}
+	return peak;
+}
+
 static void put_totals(const struct report *r)
 {
 	const struct auger_profiler *p = r->p;
 	const struct snapshot *s = r->s;
 	int64_t wall = s->now.at[COST_WALL] - s->reset.at[COST_WALL];
 	bool has_py = (p->groups & GROUP_SOURCE) && strcmp(p->source_name, "py") == 0;
-	int64_t rss_peak = s->now.rss_hwm; /* which the kernel may count late */
-
-	for (uint32_t i = 0; i < s->row_count; i++) {
-		if (s->rows[s->order[i]]->rss_peak.value > rss_peak)
-			rss_peak = s->rows[s->order[i]]->rss_peak.value;
-	}
 	put_str(r->out, "schema", "stage/1");
 	put_s_if(r->out, "total_wall_s", true, snapshot_ns(s, wall));
 	put_int_if(r->out, "rss_kb_now", s->rss_kb >= 0, s->rss_kb);
 	put_bool(r->out, "python_memory_traced", has_py);
 	put_s_if(r->out, "total_cpu_s", p->groups & GROUP_PROCESS,
 		 (s->now.at[COST_CPU_US] - s->reset.at[COST_CPU_US]) * 1000);
-	put_int_if(r->out, "rss_kb_peak", p->groups & GROUP_PROCESS, rss_peak);
+	put_int_if(r->out, "rss_kb_peak", p->groups & GROUP_PROCESS, rss_peak_of(r));
 	put_kb_if(r->out, "heap_kb_now", p->groups & GROUP_HEAP, s->now.at[COST_HEAP]);
 }
 

@@ -92,6 +92,13 @@ def rss(bench):
     bench.check(abs(late) < 400, f"the process' peak: {late} KiB more")
 
 
+def peak_before_exec(bench):
+    """What the program was before its exec, a copy of this one, is no part of its peak."""
+    ballast = bytearray(b"x") * (256 << 20)
+    _, reports = work(bench, "rss")
+    bench.check(reports[0]["rss_kb_peak"] < len(ballast) >> 10, "the process' peak")
+
+
 def read_and_written(bench):
     _, reports = work(bench, "io")
     got = rows(reports[0])["io"]
@@ -217,5 +224,5 @@ def examples(bench):
 
 
 live.main([heap_peaks_nest, heap_peak_of_threads, heap_functions, heap_unknown, rss,
-           read_and_written, levels, place, forks, killed, unwritable, archive, profile, exceptions,
+           peak_before_exec, read_and_written, levels, place, forks, killed, unwritable, archive, profile, exceptions,
            examples])
