@@ -13,6 +13,10 @@ struct cmd {
 	const struct opt *opts; /* ends with OPT_END; --help is added to each */
 	bool runs_program;      /* the first operand ends the options */
 
+	/* Commands of their own when their last word is the first one behind the name of this one:
+	 * "cache aggregate". Ends with NULL; NULL: none. */
+	const struct cmd *const *verbs;
+
 	/* argv[0] is the command's name. Returns an exit status (0 done, the status of the
 	 * program it ran), a negative errno with the reason in e, or what cmd_parse() or
 	 * cmd_usage() returned. */
@@ -29,6 +33,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 
 extern const struct cmd cmd_annotate;
 extern const struct cmd cmd_cache;
+extern const struct cmd cmd_cache_aggregate;
 extern const struct cmd cmd_control;
 extern const struct cmd cmd_convert;
 extern const struct cmd cmd_diff;

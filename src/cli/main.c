@@ -77,12 +77,23 @@ static int complete(const struct cmd *cmd)
 
 	if (cmd)
 		opt_complete(cmd->opts, &text);
+	for (size_t i = 0; cmd && cmd->verbs && cmd->verbs[i]; i++)
+		opt_complete(cmd->verbs[i]->opts, &text);
 	for (size_t i = 0; !cmd && cmds[i]; i++)
 		buf_printf(&text, "%s\t%s\n", cmds[i]->name, cmds[i]->summary);
 	if (buf_error(&text) < 0)
 		return EXIT_FAILURE;
 	fputs(text.data ? text.data : "", stdout);
 	return EXIT_SUCCESS;
+}
+
+/* The last word of a verb's name is what it is called by. */
+static const struct cmd *find_verb(const struct cmd *cmd, const char *word)
+{
+	for (size_t i = 0; cmd->verbs && cmd->verbs[i]; i++)
+		if (strcmp(strrchr(cmd->verbs[i]->name, ' ') + 1, word) == 0)
+			return cmd->verbs[i];
+	return NULL;
 }
 
 static int run_cmd(const struct cmd *cmd, int argc, char **argv)
@@ -101,7 +112,7 @@ static int run_cmd(const struct cmd *cmd, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	const struct cmd *cmd;
+	const struct cmd *cmd, *verb;
 
 	if (argc < 2) {
 		fputs("auger: no command; 'auger --help' lists them\n", stderr);
@@ -123,7 +134,10 @@ static int run(int argc, char **argv)
 			argv[1]);
 		return 2;
 	}
-	return run_cmd(cmd, argc - 1, argv + 1);
+	argc--;
+	argv++;
+	verb = argc > 1 ? find_verb(cmd, argv[1]) : NULL;
+	return verb ? run_cmd(verb, argc - 1, argv + 1) : run_cmd(cmd, argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -54,6 +54,7 @@ make_world() {
 		auger convert stacks.folded -o $name.pb.gz || return 1
 	done
 	cp "$docs/../tests/fuzz/corpus/akaros/plain" trace
+	cp -R "$docs/../tests/golden/cache/job" job
 	mkdir results
 	cp "$docs"/../tests/golden/stages/results/a.flows.jsonl results
 	cp results/a.flows.jsonl before.jsonl

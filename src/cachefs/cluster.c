@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/cluster.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+#define MAX_FILE_BYTES ((size_t)1 << 30)
+#define MAX_TOLD 5
+
+/* The reading of one rank after the other. */
+struct reading {
+	struct cluster *cluster;
+	uint32_t rank;
+	uint32_t last_rank;              /* that has a file of operations */
+	bool has_table[PATH_CATEGORIES]; /* of this rank */
+	enum rank_source source;         /* the worst that this rank's files are of */
+	bool has_file;
+	struct buf path, text;
+	struct rows rows; /* struct rank_row */
+	struct err *e;
+};
+
+static int note_damage(struct reading *r, const struct err *reason)
+{
+	struct cluster *c = r->cluster;
+
+	if (c->damaged_count++ < MAX_TOLD)
+		log_msg(LOG_WARN, "cache", "%s: left out", reason->msg);
+	if (c->damaged_count <= CLUSTER_DAMAGED_TOLD &&
+	    strtab_intern(c->damaged, reason->msg, strlen(reason->msg)) == STRTAB_NONE)
+		return err_nomem(r->e);
+	return 0;
+}
+
+static int64_t add_clamped(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* The row of a name that may be new; rows are as the ids of names. NULL: out of memory. */
+static void *row_of(struct strtab *names, struct rows *rows, const struct rank_row *row,
+		    size_t row_bytes)
+{
+	uint32_t id = strtab_intern(names, row->name, row->len);
+
+	if (id == STRTAB_NONE || (id == rows->count && !rows_add(rows, row_bytes)))
+		return NULL;
+	return (char *)rows->data + id * row_bytes;
+}
+
+static int add_metric(struct reading *r, const struct rank_row *row)
+{
+	struct cluster *c = r->cluster;
+	struct range *range = row_of(c->metric_names, &c->metrics, row, sizeof *range);
+
+	if (!range)
+		return err_nomem(r->e);
+	range_add(range, r->rank, row->values[METRIC_VALUE]);
+	return 0;
+}
+
+/* An operation that was not asked for has no row. */
+static int add_operation(struct reading *r, const struct rank_row *row)
+{
+	struct cluster *c = r->cluster;
+	struct range *ranges =
+		row_of(c->operation_names, &c->operations, row, OPERATION_VALUES * sizeof *ranges);
+
+	if (!ranges)
+		return err_nomem(r->e);
+	for (int i = 0; i < OPERATION_VALUES; i++) {
+		range_fill(&ranges[i], c->ranks[RANK_OPERATIONS], r->last_rank);
+		range_add(&ranges[i], r->rank, row->values[i]);
+	}
+	return 0;
+}
+
+static void end_operations(struct reading *r)
+{
+	struct range *ranges = r->cluster->operations.data;
+
+	for (size_t i = 0; i < OPERATION_VALUES * r->cluster->operations.count; i++)
+		range_fill(&ranges[i], r->cluster->ranks[RANK_OPERATIONS], r->last_rank);
+}
+
+static struct cluster_path *path_of(struct cluster *c, const struct rank_row *row)
+{
+	uint32_t path = strtab_intern(c->paths, row->name, row->len), *index;
+	struct cluster_path *p;
+
+	if (path == STRTAB_NONE)
+		return NULL;
+	index = map_at(&c->path_index, map_pair((uint32_t)row->category, path));
+	if (!index)
+		return NULL;
+	if (*index != MAP_NONE)
+		return (struct cluster_path *)c->path_rows.data + *index;
+	p = rows_add(&c->path_rows, sizeof *p);
+	if (!p)
+		return NULL;
+	*index = (uint32_t)(c->path_rows.count - 1);
+	p->path = path;
+	p->category = row->category;
+	return p;
+}
+
+/* floor: the least events in the list that the row is of; 0: the table is complete. */
+static int add_path(struct reading *r, const struct rank_row *row, int64_t floor)
+{
+	struct cluster_path *p = path_of(r->cluster, row);
+
+	if (!p)
+		return err_nomem(r->e);
+	for (int i = 0; i < PATH_VALUES; i++)
+		figure_add(&p->values[i], row->values[i]);
+	range_add(&p->events, r->rank, row->values[PATH_EVENTS]);
+	p->floor = add_clamped(p->floor, floor);
+	return 0;
+}
+
+/* The least events of a list that may go on: one of as many rows as the rank's longest. A shorter
+ * one is complete. */
+static void find_floors(const struct rank_row *rows, size_t count, int64_t floors[PATH_CATEGORIES])
+{
+	size_t counts[PATH_CATEGORIES] = { 0 }, most = 0;
+
+	for (int i = 0; i < PATH_CATEGORIES; i++)
+		floors[i] = INT64_MAX;
+	for (size_t i = 0; i < count; i++) {
+		int category = rows[i].category;
+		int64_t events = rows[i].values[PATH_EVENTS].whole;
+
+		if (events < floors[category])
+			floors[category] = events;
+		if (++counts[category] > most)
+			most = counts[category];
+	}
+	for (int i = 0; i < PATH_CATEGORIES; i++)
+		if (counts[i] < most || !most)
+			floors[i] = 0;
+}
+
+static int add_top_paths(struct reading *r)
+{
+	const struct rank_row *rows = r->rows.data;
+	int64_t floors[PATH_CATEGORIES];
+	int rc = 0;
+
+	find_floors(rows, r->rows.count, floors);
+	for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
+		if (!r->has_table[rows[i].category])
+			rc = add_path(r, &rows[i], floors[rows[i].category]);
+	for (int i = 0; i < PATH_CATEGORIES; i++)
+		if (!r->has_table[i])
+			r->cluster->floors[i] = add_clamped(r->cluster->floors[i], floors[i]);
+	return rc;
+}
+
+static int add_table(struct reading *r, enum path_category category)
+{
+	const struct rank_row *rows = r->rows.data;
+	int rc = 0;
+
+	r->has_table[category] = true;
+	for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
+		rc = add_path(r, &rows[i], 0);
+	return rc;
+}
+
+static int add_rows(struct reading *r, enum rank_file kind)
+{
+	const struct rank_row *rows = r->rows.data;
+	int rc = 0;
+
+	switch (kind) {
+	case RANK_METRICS:
+		for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
+			rc = add_metric(r, &rows[i]);
+		return rc;
+	case RANK_OPERATIONS:
+		for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
+			rc = add_operation(r, &rows[i]);
+		return rc;
+	case RANK_METADATA_EVENTS:
+		return add_table(r, CATEGORY_METADATA);
+	case RANK_DATA_EVENTS:
+		return add_table(r, CATEGORY_DATA);
+	case RANK_TREE_EVENTS:
+		return add_table(r, CATEGORY_TREE);
+	case RANK_TTL_EVENTS:
+		return add_table(r, CATEGORY_TTL);
+	default:
+		return add_top_paths(r);
+	}
+}
+
+/* 0: its rows are there; -EINVAL: it is of no use, and that is noted; another -errno. */
+static int parse(struct reading *r, enum rank_file kind, enum rank_source source)
+{
+	struct err reason = { 0 };
+	int rc;
+
+	jobdir_path(r->cluster->job, r->rank, kind, source, &r->path);
+	if (buf_error(&r->path) < 0)
+		return err_nomem(r->e);
+	buf_clear(&r->text);
+	r->rows.count = 0;
+	rc = file_read_small(r->path.data, MAX_FILE_BYTES, &r->text, &reason);
+	if (rc == 0) {
+		rc = rank_file_parse(kind, r->text.data, r->text.len, &r->rows, &reason);
+		if (rc == -EINVAL)
+			err_wrap(&reason, "%s", r->path.data);
+	}
+	if (rc == -ENOMEM)
+		return err_nomem(r->e);
+	if (rc < 0)
+		return note_damage(r, &reason) < 0 ? -ENOMEM : -EINVAL;
+	return 0;
+}
+
+/* From the best source that is whole. */
+static int read_kind(struct reading *r, enum rank_file kind)
+{
+	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
+
+	for (int source = 0; source < RANK_SOURCES; source++) {
+		int rc;
+
+		if (!(rank->sources[kind] & 1u << source))
+			continue;
+		rc = parse(r, kind, (enum rank_source)source);
+		if (rc == -EINVAL)
+			continue;
+		if (rc < 0)
+			return rc;
+		r->has_file = true;
+		if (source > (int)r->source)
+			r->source = (enum rank_source)source;
+		rc = add_rows(r, kind);
+		r->cluster->ranks[kind]++;
+		if (kind == RANK_OPERATIONS)
+			r->last_rank = r->rank;
+		return rc;
+	}
+	return 0;
+}
+
+static bool is_wanted(enum rank_file kind, enum cluster_paths what)
+{
+	return what == CLUSTER_ALL_PATHS ||
+	       (kind != RANK_METRICS && kind != RANK_OPERATIONS && kind != RANK_TOP_PATHS);
+}
+
+static int read_rank(struct reading *r, enum cluster_paths what)
+{
+	int rc = 0;
+
+	memset(r->has_table, 0, sizeof r->has_table);
+	r->source = SOURCE_FINAL;
+	r->has_file = false;
+	for (int kind = 0; rc == 0 && kind < RANK_FILES; kind++)
+		if (is_wanted((enum rank_file)kind, what))
+			rc = read_kind(r, (enum rank_file)kind);
+	if (r->has_file) {
+		r->cluster->rank_count++;
+		r->cluster->sources[r->source]++;
+	}
+	return rc;
+}
+
+static int read_ranks(struct cluster *c, enum cluster_paths what, struct err *e)
+{
+	struct reading r = { .cluster = c, .e = e };
+	int rc = 0;
+
+	for (; rc == 0 && r.rank < jobdir_rank_count(c->job); r.rank++)
+		rc = read_rank(&r, what);
+	end_operations(&r);
+	buf_fini(&r.path);
+	buf_fini(&r.text);
+	rows_fini(&r.rows);
+	if (c->damaged_count > MAX_TOLD)
+		log_msg(LOG_WARN, "cache", "%zu more files left out", c->damaged_count - MAX_TOLD);
+	return rc;
+}
+
+int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths what,
+		 struct err *e)
+{
+	int rc;
+
+	*c = (struct cluster){ .job = job,
+			       .metric_names = strtab_new(),
+			       .operation_names = strtab_new(),
+			       .paths = strtab_new(),
+			       .damaged = strtab_new() };
+	if (c->metric_names && c->operation_names && c->paths && c->damaged)
+		rc = read_ranks(c, what, e);
+	else
+		rc = err_nomem(e);
+	if (rc == 0 && !c->rank_count && c->damaged_count)
+		rc = err_set(e, -ENODATA, "all %zu profiling files are damaged", c->damaged_count);
+	else if (rc == 0 && !c->rank_count)
+		rc = err_set(e, -ENODATA, "no tables of events: %s",
+			     "they are written by full-path profiling (--profile-paths-full)");
+	if (rc < 0)
+		cluster_fini(c);
+	return rc;
+}
+
+void cluster_fini(struct cluster *c)
+{
+	strtab_free(c->metric_names);
+	strtab_free(c->operation_names);
+	strtab_free(c->paths);
+	strtab_free(c->damaged);
+	map_fini(&c->path_index);
+	rows_fini(&c->metrics);
+	rows_fini(&c->operations);
+	rows_fini(&c->path_rows);
+	*c = (struct cluster){ 0 };
+}
+
+const struct range *cluster_metric(const struct cluster *c, const char *name)
+{
+	uint32_t id = strtab_find(c->metric_names, name, strlen(name));
+
+	return id == STRTAB_NONE ? NULL : (const struct range *)c->metrics.data + id;
+}
+
+const struct cluster_path *cluster_path(const struct cluster *c, size_t i)
+{
+	return (const struct cluster_path *)c->path_rows.data + i;
+}
+
+struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p)
+{
+	return strtab_get(c->paths, p->path);
+}
+
+int64_t cluster_missing(const struct cluster *c, const struct cluster_path *p)
+{
+	int64_t all = c->floors[p->category];
+
+	return all > p->floor ? all - p->floor : 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cluster: what the ranks of a job say together.
+ *
+ * Files are read one after the other; what is kept grows with distinct paths and with ranks, not
+ * with what the ranks tell. Paths come from a rank's tables of events where it has them, which are
+ * complete, else from its list of top paths, which is not: then a sum is the least that it can be,
+ * and there is a bound to what is missing.
+ */
+#ifndef CACHEFS_CLUSTER_H
+#define CACHEFS_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "cachefs/jobdir.h"
+#include "cachefs/rank_file.h"
+
+#define CLUSTER_DAMAGED_TOLD 20 /* files that are named */
+
+struct cluster_path {
+	uint32_t path; /* id in paths */
+	enum path_category category;
+	struct figure values[PATH_VALUES];
+	int64_t floor; /* the least events in the lists that have it, summed: see cluster_missing */
+	struct range events; /* of ranks that tell of it */
+};
+
+struct cluster {
+	const struct jobdir *job;
+	struct strtab *metric_names, *operation_names; /* ids are indices of the next two */
+	struct rows metrics;                           /* struct range */
+	struct rows operations;                        /* struct range [OPERATION_VALUES] each */
+
+	struct strtab *paths;
+	struct map path_index;           /* map_pair(category, path): index of path_rows */
+	struct rows path_rows;           /* struct cluster_path */
+	int64_t floors[PATH_CATEGORIES]; /* summed over the ranks' lists of top paths */
+
+	size_t ranks[RANK_FILES];     /* that have a whole file of a kind */
+	size_t sources[RANK_SOURCES]; /* ranks by the worst source that had to be taken */
+	size_t rank_count;            /* with any whole file */
+	struct strtab *damaged;       /* the first ones: "PATH: line N: reason" */
+	size_t damaged_count;
+};
+
+/* What to read, besides metrics and operations. */
+enum cluster_paths {
+	CLUSTER_ALL_PATHS,
+	CLUSTER_TABLES_ONLY, /* nothing else: no top paths, no metrics, no operations */
+};
+
+/* Files that are damaged or cannot be read are left out and told by LOG_WARN, the first ones by
+ * name. -ENODATA: none is left. job is borrowed for the life of the cluster. */
+int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths what,
+		 struct err *e) MUST_CHECK;
+void cluster_fini(struct cluster *c);
+
+const struct range *cluster_metric(const struct cluster *c, const char *name); /* NULL: none */
+const struct cluster_path *cluster_path(const struct cluster *c, size_t i);
+struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p);
+
+/* At most so many events of the path are in no list that was read. */
+int64_t cluster_missing(const struct cluster *c, const struct cluster_path *p);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cluster_summary: a cluster in Markdown, for people.
+ *
+ * Source: the headings and tables of Copper's cluster summary, and what it lacks.
+ */
+#ifndef CACHEFS_CLUSTER_SUMMARY_H
+#define CACHEFS_CLUSTER_SUMMARY_H
+
+#include "base/buf.h"
+#include "cachefs/cluster_tables.h"
+
+/* Appends; failure is remembered in the buf. job: as the user named it. */
+void cluster_summary_put(struct buf *out, const struct cluster_view *v, const char *job);
+
+#endif
