@@ -5,7 +5,8 @@
  *
  * Nodes that a call is given must be counted (by the kernel's lookups, for example). All calls
  * may come from any thread, and return 0 or -errno: what storage said, -ETIMEDOUT when it said
- * nothing in time, -ESTALE when a file changed under the cache, -ENOMEM.
+ * nothing in time, -EINTR when the caller gave up, -ESTALE when a file changed under the cache,
+ * -ENOMEM.
  */
 #ifndef CACHEFS_CACHE_H
 #define CACHEFS_CACHE_H
@@ -33,15 +34,22 @@ struct cache_opts {
 /* How often what happened since the start. */
 struct cache_counts {
 	_Atomic uint64_t storage_calls; /* that were made */
-	_Atomic uint64_t timeouts;      /* of callers that gave up */
+	_Atomic uint64_t timeouts;      /* of callers that waited too long */
+	_Atomic uint64_t interrupts;    /* of callers that gave up */
 	_Atomic uint64_t stale;         /* files that changed under the cache */
 	_Atomic uint64_t absent[ABSENT_EVENTS];
 };
 
-/* What the kernel must be told; called by a thread of the cache's own, with no lock held. */
+/* Between the cache and the kernel. */
 struct cache_kernel {
+	/* What it must be told; by a thread of the cache's own, with no lock held. */
 	void (*forget_name)(void *context, uint64_t parent, const char *name);
 	void (*forget_file)(void *context, uint64_t node); /* its data and attributes */
+
+	/* By the thread of a caller, with a lock held: it is going to wait for storage; nobody
+	 * waits for its answer any more. */
+	void (*will_wait)(void);
+	bool (*gives_up)(void);
 	void *context;
 };
 

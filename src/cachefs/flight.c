@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 
+#define LOOK_UP_NS (NS_PER_S / 20) /* who waits looks so often whether it still should */
+
 struct flight *flight_new(struct cache *c, struct node *n, enum flight_kind kind)
 {
 	struct flight *f = calloc(1, sizeof *f);
@@ -209,17 +211,35 @@ int flight_start(struct flight *f, bool urgent)
 	return rc;
 }
 
+static int wait_in_time(struct flight *f, int64_t until_ns)
+{
+	struct cache *c = f->cache;
+
+	if (!f->done && c->kernel.will_wait)
+		c->kernel.will_wait();
+	while (!f->done) {
+		int64_t now_ns = clock_mono_ns();
+
+		if (now_ns >= until_ns)
+			return -ETIMEDOUT;
+		if (c->kernel.gives_up && c->kernel.gives_up())
+			return -EINTR;
+		node_wait(c->nodes, f->node,
+			  until_ns - now_ns > LOOK_UP_NS ? now_ns + LOOK_UP_NS : until_ns);
+	}
+	return 0;
+}
+
 int flight_wait(struct flight *f)
 {
 	struct cache *c = f->cache;
-	int64_t start_ns = clock_mono_ns(), until_ns = start_ns + c->opts.timeout_ns;
-	bool in_time = true;
+	int64_t start_ns = clock_mono_ns();
+	int rc = wait_in_time(f, start_ns + c->opts.timeout_ns);
 
-	while (!f->done && in_time)
-		in_time = node_wait(c->nodes, f->node, until_ns);
 	metrics_note_wait(clock_mono_ns() - start_ns);
-	if (f->done)
-		return f->rc;
-	atomic_fetch_add(&c->counts.timeouts, 1);
-	return -ETIMEDOUT;
+	if (rc == -ETIMEDOUT)
+		atomic_fetch_add(&c->counts.timeouts, 1);
+	else if (rc == -EINTR)
+		atomic_fetch_add(&c->counts.interrupts, 1);
+	return rc < 0 ? rc : f->rc;
 }

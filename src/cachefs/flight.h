@@ -77,7 +77,7 @@ void flight_unref(struct flight *f);
 /* urgent: somebody waits. From here on its answer comes for sure. */
 int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 
-/* Its rc, or -ETIMEDOUT. */
+/* Its rc, -ETIMEDOUT or -EINTR. */
 int flight_wait(struct flight *f) MUST_CHECK;
 
 /* The file is not what it was: it is asked for again, and the kernel forgets it. */

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "cachefs/local.h"
 #include "cachefs/ops.h"
+#include "cachefs/serve.h"
 
 #define END_MS 60000   /* for a daemon to write its files at the end */
 #define FOR_EVER_S 1e9 /* what the kernel takes for ever: 30 years */
@@ -68,9 +69,10 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 
 	/* Who unmounts it waits for us. */
 	snprintf(source, sizeof source, "fsname=" SOURCE "%d", (int)getpid());
-	rc |= fuse_opt_add_opt(
-		&words, "ro,default_permissions,nosuid,nodev,subtype=auger,max_read=1048576");
+	rc |= fuse_opt_add_opt(&words, "ro,nosuid,nodev,subtype=auger,max_read=1048576");
 	rc |= fuse_opt_add_opt(&words, source);
+	if (!s->mount.checks_access)
+		rc |= fuse_opt_add_opt(&words, "default_permissions");
 	if (o->has_others)
 		rc |= fuse_opt_add_opt(&words, "allow_other");
 	rc |= fuse_opt_add_arg(&args, "-o");
@@ -214,61 +216,56 @@ int mount_end(const char *view, bool is_lazy, struct err *e)
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	struct cache_kernel kernel = { forget_name, forget_file, s };
+	struct cache_kernel kernel = { forget_name, forget_file, serve_will_wait, serve_gives_up,
+				       s };
 	struct mounted mounted;
 	int rc;
 
-	if (!config)
-		return err_nomem(e);
-	fuse_loop_cfg_set_clone_fd(config, 1);
-	fuse_loop_cfg_set_max_threads(config, o->max_threads);
-	if (fuse_session_mount(s->session, o->view) != 0) {
-		fuse_loop_cfg_destroy(config);
+	if (fuse_session_mount(s->session, o->view) != 0)
 		return err_set(e, -EIO, "%s: cannot be mounted on", o->view);
-	}
 	if (find_mounted(o->view, &mounted, e))
 		local_hide_device(s->local, mounted.device);
 	rc = cache_keep(s->cache, kernel, e);
-	if (rc == 0) {
-		rc = o->max_threads > 1 ? fuse_session_loop_mt(s->session, config)
-					: fuse_session_loop(s->session);
-		rc = rc < 0 ? err_set(e, rc, "the kernel's requests: %s", strerror(-rc)) : 0;
-	}
+	if (rc == 0)
+		rc = serve_run(s->session, o->max_threads, e);
 	fuse_session_unmount(s->session);
-	fuse_loop_cfg_destroy(config);
 	return rc;
 }
 
-static int serve_signals(struct serving *s, const struct mount_opts *o, struct err *e)
+static double seconds_of(int64_t ns)
 {
-	int rc;
-
-	if (fuse_set_signal_handlers(s->session) != 0)
-		return err_set(e, -EINVAL, "signals cannot be caught");
-	rc = serve(s, o, e);
-	fuse_remove_signal_handlers(s->session);
-	return rc;
+	return ns == CACHE_FOR_EVER ? FOR_EVER_S : (double)ns / (double)NS_PER_S;
 }
 
-static int64_t shown_ns(const struct mount_opts *o)
+/*
+ * To check access, the kernel needs the attributes of all folders on the way. So where it keeps
+ * none, it asks for them at each step, unless we check: then the names can stay with it, and
+ * a call is one request, not two for each part of the path.
+ */
+static struct ops_mount ops_of(const struct mount_opts *o)
 {
-	return o->is_exact ? 0 : o->cache.lifetime_ns;
+	double lifetime_s = seconds_of(o->cache.lifetime_ns);
+	bool checks_access = o->is_exact && !o->has_others;
+
+	return (struct ops_mount){
+		.lifetime_s = o->is_exact ? 0 : lifetime_s,
+		.names_s = o->is_exact && !checks_access ? 0 : lifetime_s,
+		.is_exact = o->is_exact,
+		.checks_access = checks_access,
+		.has_others = o->has_others,
+		.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
+		.ready = o->ready,
+		.context = o->context,
+	};
 }
 
 int mount_run(const struct mount_opts *o, struct err *e)
 {
-	struct serving s = { .mount = { .is_exact = o->is_exact,
-					.has_others = o->has_others,
-					.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
-					.ready = o->ready,
-					.context = o->context } };
+	struct serving s = { .mount = ops_of(o) };
 	int rc = local_open(o->target, below(o->target, o->view), &s.local, e);
 
 	if (rc < 0)
 		return rc;
-	s.mount.lifetime_s =
-		shown_ns(o) == CACHE_FOR_EVER ? FOR_EVER_S : (double)shown_ns(o) / (double)NS_PER_S;
 	s.mount.metrics = metrics_new();
 	rc = s.mount.metrics ? cache_open(local_storage(s.local), &o->cache, &s.cache, e)
 			     : err_nomem(e);
@@ -276,7 +273,7 @@ int mount_run(const struct mount_opts *o, struct err *e)
 		s.mount.cache = s.cache;
 		rc = new_session(&s, o, e);
 		if (rc == 0)
-			rc = serve_signals(&s, o, e);
+			rc = serve(&s, o, e);
 		if (!cache_close(s.cache)) {
 			log_msg(LOG_WARN, "cache", "%s: storage hangs; it is left so", o->target);
 			return rc; /* its threads still use all of it */

@@ -8,9 +8,16 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "cachefs/access.h"
+#include "cachefs/serve.h"
+
+#define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
+
+#define LONG_READ (128 * 1024) /* others need not wait until it is copied */
 
 static struct ops_mount *mount_of(fuse_req_t req)
 {
+	serve_answers(req);
 	return fuse_req_userdata(req);
 }
 
@@ -99,7 +106,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	const struct ops_mount *m = mount_of(req);
 	struct fuse_entry_param entry = { .attr_timeout = m->lifetime_s,
-					  .entry_timeout = m->lifetime_s };
+					  .entry_timeout = m->names_s };
 	struct metrics_call call = metrics_begin(METRICS_GETATTR);
 	int64_t absent_ns = 0;
 	struct node *n = NULL;
@@ -171,27 +178,44 @@ static void count(fuse_req_t req, enum metrics_op op)
 	end_call(mount_of(req), &call, NULL, 0, 0);
 }
 
-/* The kernel need not ask again: nothing is kept for an open file, and pages stay. */
-static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 {
-	(void)ino;
-	count(req, METRICS_OPEN);
-	if (!mount_of(req)->is_exact) {
-		fuse_reply_err(req, ENOSYS);
+	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_ACCESS);
+	int rc = access_check(m->cache, node_of(m, ino), wanted);
+
+	end_call(m, &call, NULL, 0, 0);
+	fuse_reply_err(req, -rc);
+}
+
+/* Files and folders. When not every call must come to us, the kernel need not ask again:
+ * nothing is kept for what is open, and pages stay. */
+static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct ops_mount *m = mount_of(req);
+	int rc = m->is_exact ? 0 : -ENOSYS;
+
+	/* Files that are run are opened, too: whether they may be, the kernel has looked at. */
+	if (rc == 0 && m->checks_access && !(fi->flags & FMODE_EXEC))
+		rc = access_check(m->cache, node_of(m, ino), R_OK);
+	if (rc < 0) {
+		fuse_reply_err(req, -rc);
 		return;
 	}
-	fi->direct_io = 1;
+	fi->direct_io = m->is_exact;
 	fuse_reply_open(req, fi);
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	count(req, METRICS_OPEN);
+	reply_open(req, ino, fi);
 }
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
 	count(req, METRICS_OPENDIR);
-	if (mount_of(req)->is_exact)
-		fuse_reply_open(req, fi);
-	else
-		fuse_reply_err(req, ENOSYS);
+	reply_open(req, ino, fi);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -226,9 +250,12 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	struct metrics_call call = metrics_begin(METRICS_READ);
 	struct iovec spans[CACHE_SPANS];
 	struct cache_data data;
-	int rc = cache_read(m->cache, node_of(m, ino), (uint64_t)offset, size, &data);
+	int rc;
 
 	(void)fi;
+	if (size >= LONG_READ)
+		serve_will_wait();
+	rc = cache_read(m->cache, node_of(m, ino), (uint64_t)offset, size, &data);
 	end_call(m, &call, node_of(m, ino), rc, rc < 0 ? 0 : bytes_of(&data));
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
@@ -380,6 +407,7 @@ const struct fuse_lowlevel_ops ops_table = {
 	.readlink = op_readlink,
 	.open = op_open,
 	.opendir = op_opendir,
+	.access = op_access,
 	.read = op_read,
 	.release = op_release,
 	.readdir = op_readdir,

@@ -107,7 +107,10 @@ static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t absent_
 	struct err e = { 0 };
 
 	CHECK_INT(cache_open((struct storage){ &fake_ops, f }, &o, &c, &e), 0);
-	CHECK_INT(cache_keep(c, (struct cache_kernel){ no_name, nobody, NULL }, &e), 0);
+	CHECK_INT(cache_keep(c,
+			     (struct cache_kernel){ .forget_name = no_name, .forget_file = nobody },
+			     &e),
+		  0);
 	return c;
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * access: who may do what, where the kernel does not look: in a view of one user's own, which
+ * the kernel lets nobody else into, and which reads the target as that user.
+ */
+#ifndef CACHEFS_ACCESS_H
+#define CACHEFS_ACCESS_H
+
+#include "cachefs/cache.h"
+
+/*
+ * wanted: R_OK, W_OK and X_OK of access(2), by the user we are. 0 or -errno. Where modes do not
+ * tell, because an access list may say more, storage is asked to read.
+ */
+int access_check(struct cache *c, struct node *n, int wanted) MUST_CHECK;
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define WINDOW 32    /* requests, after which a reader looks whether it is one of too many */
+#define IDLE_LESS 15 /* percent of its time: another one is needed */
+#define IDLE_MORE 70 /* percent: it is not needed, if there is another */
+#define SPIN_NS 60000
+#define LONG_NS 500000
+#define STACK_BYTES (256 * 1024)
+
+struct worker {
+	struct worker *next; /* under the server's lock */
+	struct server *server;
+	pthread_t thread;
+	int fd; /* of its own for the session; -1: the session's */
+	_Atomic bool ended;
+
+	/* Below: the worker's only. */
+	bool reads; /* counts as a reader */
+	fuse_req_t req;
+	int64_t usual_wait_ns;    /* for a request: of late */
+	int64_t idle_ns, busy_ns; /* of the window */
+	unsigned requests;
+};
+
+struct server {
+	struct fuse_session *session;
+	pthread_t main;
+	unsigned max_threads, max_readers;
+
+	pthread_mutex_t lock;
+	pthread_cond_t called;
+	struct worker *workers; /* this and below: under lock */
+	unsigned threads, parked, readers;
+	unsigned calls; /* of readers that were called for, those that have not come yet */
+	_Atomic bool closing;
+};
+
+static _Thread_local struct worker *self;
+
+/* A CPU that sleeps takes longer to wake than the next request takes to come, mostly: when they
+ * come in quick succession, we look for it for a moment. Who else wants our CPU gets it. */
+static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
+{
+	int64_t begin = clock_mono_ns(), waited_ns = 0, spin_ns = 0;
+	struct pollfd waiting = { .fd = fd, .events = POLLIN };
+	ssize_t n;
+
+	(void)userdata;
+	if (self->fd >= 0)
+		waiting.fd = self->fd;
+	if (self->usual_wait_ns < SPIN_NS)
+		spin_ns = SPIN_NS;
+	while ((n = read(waiting.fd, into, len)) < 0 && errno == EAGAIN) {
+		waited_ns = clock_mono_ns() - begin;
+		if (waited_ns < spin_ns)
+			sched_yield();
+		else if (poll(&waiting, 1, -1) < 0)
+			return -1;
+	}
+	if (waited_ns > LONG_NS)
+		waited_ns = LONG_NS;
+	self->usual_wait_ns += (waited_ns - self->usual_wait_ns) / 8;
+	return n;
+}
+
+/* What is read from a descriptor is answered there. Source: linux/fuse.h, FUSE_DEV_IOC_CLONE. */
+static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
+{
+	(void)userdata;
+	return writev(self && self->fd >= 0 ? self->fd : fd, iov, count);
+}
+
+static int clone_fd(int session_fd)
+{
+	uint32_t from = (uint32_t)session_fd;
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && ioctl(fd, FUSE_DEV_IOC_CLONE, &from) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void *work(void *arg);
+
+/* Under lock. False: there is no thread for it. */
+static bool add_thread(struct server *s)
+{
+	struct worker *w = s->threads < s->max_threads ? calloc(1, sizeof *w) : NULL;
+	pthread_attr_t attr;
+	int rc;
+
+	if (!w || pthread_attr_init(&attr) != 0) {
+		free(w);
+		return false;
+	}
+	w->server = s;
+	w->fd = s->workers ? clone_fd(fuse_session_fd(s->session)) : -1;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	rc = pthread_create(&w->thread, &attr, work, w);
+	pthread_attr_destroy(&attr);
+	if (rc != 0) {
+		if (w->fd >= 0)
+			close(w->fd);
+		free(w);
+		return false;
+	}
+	w->next = s->workers;
+	s->workers = w;
+	s->threads++;
+	return true;
+}
+
+/* Under lock. */
+static void call_reader(struct server *s)
+{
+	if (s->parked <= s->calls && !add_thread(s))
+		return;
+	s->calls++;
+	s->readers++;
+	pthread_cond_signal(&s->called);
+}
+
+static void stop_reading(struct worker *w, bool needs_another)
+{
+	struct server *s = w->server;
+
+	pthread_mutex_lock(&s->lock);
+	if (needs_another || s->readers > 1) {
+		w->reads = false;
+		s->readers--;
+		if (!s->readers)
+			call_reader(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void serve_answers(fuse_req_t req)
+{
+	if (self)
+		self->req = req;
+}
+
+void serve_will_wait(void)
+{
+	if (self && self->reads && self->server->max_threads > 1)
+		stop_reading(self, true);
+}
+
+bool serve_gives_up(void)
+{
+	return self && (self->server->closing || (self->req && fuse_req_interrupted(self->req)));
+}
+
+/* After each window of requests: are we too few, or too many? */
+static void consider(struct worker *w)
+{
+	struct server *s = w->server;
+	int64_t idle = 100 * w->idle_ns / (w->idle_ns + w->busy_ns + 1);
+
+	w->idle_ns = w->busy_ns = 0;
+	w->requests = 0;
+	if (idle > IDLE_MORE) {
+		stop_reading(w, false);
+	} else if (idle < IDLE_LESS) {
+		pthread_mutex_lock(&s->lock);
+		if (s->readers < s->max_readers)
+			call_reader(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
+static void read_requests(struct worker *w, struct fuse_buf *room)
+{
+	struct server *s = w->server;
+	int64_t begin = clock_mono_ns();
+
+	while (w->reads && !s->closing && !fuse_session_exited(s->session)) {
+		int rc = fuse_session_receive_buf(s->session, room);
+		int64_t got = clock_mono_ns(), end;
+
+		if (rc == -EINTR || rc == -EAGAIN)
+			continue;
+		if (rc <= 0) {
+			fuse_session_exit(s->session);
+			return;
+		}
+		fuse_session_process_buf(s->session, room);
+		w->req = NULL;
+		end = clock_mono_ns();
+		w->idle_ns += got - begin;
+		w->busy_ns += end - got;
+		begin = end;
+		if (++w->requests == WINDOW)
+			consider(w);
+	}
+}
+
+/* Under lock. False: it is over. */
+static bool become_reader(struct server *s)
+{
+	if (!s->readers) {
+		s->readers++; /* all others wait */
+		return !s->closing;
+	}
+	s->parked++;
+	while (!s->calls && !s->closing)
+		pthread_cond_wait(&s->called, &s->lock);
+	s->parked--;
+	s->calls -= s->calls > 0;
+	return !s->closing;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct server *s = w->server;
+	struct fuse_buf room = { 0 };
+	sigset_t wake;
+
+	self = w;
+	sigemptyset(&wake);
+	sigaddset(&wake, SIGUSR1);
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL); /* ends a read */
+	pthread_mutex_lock(&s->lock);
+	while (!fuse_session_exited(s->session) && become_reader(s)) {
+		w->reads = true;
+		pthread_mutex_unlock(&s->lock);
+		read_requests(w, &room);
+		pthread_mutex_lock(&s->lock);
+		s->readers -= w->reads;
+	}
+	pthread_mutex_unlock(&s->lock);
+	free(room.mem);
+	if (w->fd >= 0)
+		close(w->fd);
+	w->ended = true;
+	pthread_kill(s->main, SIGUSR1);
+	return NULL;
+}
+
+static void wake_up(int signal)
+{
+	(void)signal;
+}
+
+/* What ends the mount, and SIGUSR1: a thread ended, or is to look up from its read. */
+static void block_signals(sigset_t *ret)
+{
+	struct sigaction action = { .sa_handler = wake_up }, hangup;
+
+	sigemptyset(ret);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGUSR1);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(ret, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, ret, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* A signal that comes just before a read is in vain: hence again. */
+static void end_threads(struct server *s)
+{
+	static const struct timespec pause = { .tv_nsec = 1000 * 1000 };
+
+	pthread_mutex_lock(&s->lock);
+	s->closing = true;
+	pthread_cond_broadcast(&s->called);
+	pthread_mutex_unlock(&s->lock);
+	while (s->workers) {
+		struct worker *w = s->workers;
+
+		while (!w->ended) {
+			pthread_kill(w->thread, SIGUSR1);
+			nanosleep(&pause, NULL);
+		}
+		pthread_join(w->thread, NULL);
+		s->workers = w->next;
+		free(w);
+	}
+}
+
+int serve_run(struct fuse_session *session, unsigned max_threads, struct err *e)
+{
+	static const struct fuse_custom_io io = { .read = read_request, .writev = write_reply };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct server s = { .session = session,
+			    .main = pthread_self(),
+			    .max_threads = max_threads,
+			    .max_readers = cpus > 0 ? (unsigned)cpus : 1,
+			    .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .called = PTHREAD_COND_INITIALIZER };
+	sigset_t signals;
+	int rc = fuse_session_custom_io(session, &io, fuse_session_fd(session)), got = 0;
+
+	if (rc != 0)
+		return err_set(e, -ENOMEM, "libfuse: %s", strerror(-rc));
+	fcntl(fuse_session_fd(session), F_SETFL, O_NONBLOCK);
+	block_signals(&signals);
+	pthread_mutex_lock(&s.lock);
+	call_reader(&s);
+	rc = s.threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
+	pthread_mutex_unlock(&s.lock);
+	while (rc == 0 && !fuse_session_exited(session) && (got == 0 || got == SIGUSR1))
+		if (sigwait(&signals, &got) != 0)
+			break;
+	fuse_session_exit(session);
+	end_threads(&s);
+	return rc;
+}

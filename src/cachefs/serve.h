@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve: the threads that answer the kernel.
+ *
+ * As few of them read requests as keep up, at best one: then the scheduler puts it beside the
+ * program that asks, on the same CPU, and an answer takes a fraction of what it takes when
+ * another CPU must be woken. Who has to wait hands the reading on first.
+ */
+#ifndef CACHEFS_SERVE_H
+#define CACHEFS_SERVE_H
+
+#include <fuse_lowlevel.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/*
+ * Serves a mounted session until it is unmounted, or SIGTERM, SIGINT or SIGHUP comes (the last
+ * not when it is ignored). The calling thread is the main one, and the first: all that are made
+ * inherit that these are blocked.
+ */
+int serve_run(struct fuse_session *session, unsigned max_threads, struct err *e) MUST_CHECK;
+
+/* All below: by a thread that answers a request; others may call them, and nothing happens. */
+
+void serve_answers(fuse_req_t req); /* it is this that is being answered */
+void serve_will_wait(void);         /* or take long */
+bool serve_gives_up(void);          /* nobody waits for the answer any more */
+
+#endif
