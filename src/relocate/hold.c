@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "relocate/hold.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "relocate/hold_inside.h"
+#include "relocate/proc.h"
+
+#define NS_PER_MS INT64_C(1000000)
+/* What does not stop by then waits for one that was stopped (vfork) or for storage. */
+#define ROUND_NS (100 * NS_PER_MS)
+#define PAUSE_NS (5 * NS_PER_MS) /* between rounds, for the job to get on */
+
+struct hold {
+	struct rows threads; /* struct hold_thread; in order of processes once all are held */
+	struct rows pids;    /* pid_t, ascending */
+	struct rows numbers; /* int; scratch */
+	struct map known;    /* tid: row of threads */
+	bool is_only;
+	int64_t since_ns; /* this round; CLOCK_MONOTONIC */
+	sigset_t mask;    /* before, with SIGCHLD */
+	struct sched_param priority;
+	int policy;
+};
+
+static struct hold_thread *thread_at(const struct hold *h, size_t i)
+{
+	return (struct hold_thread *)h->threads.data + i;
+}
+
+struct hold_thread *hold_threads(struct hold *h, size_t *ret_count)
+{
+	*ret_count = h->threads.count;
+	return h->threads.data;
+}
+
+const pid_t *hold_pids(const struct hold *h, size_t *ret_count)
+{
+	*ret_count = h->pids.count;
+	return h->pids.data;
+}
+
+int64_t hold_since_ns(const struct hold *h)
+{
+	return h->since_ns;
+}
+
+/* Nothing is to come between while the job stands still. What may not be done is not needed. */
+static void hurry(struct hold *h)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &chld, &h->mask);
+	h->policy = sched_getscheduler(0);
+	sched_getparam(0, &h->priority);
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+}
+
+static void relax(struct hold *h)
+{
+	munlockall();
+	if (h->policy >= 0)
+		sched_setscheduler(0, h->policy, &h->priority);
+	pthread_sigmask(SIG_SETMASK, &h->mask, NULL);
+}
+
+static bool has_pid(const struct hold *h, pid_t pid)
+{
+	const pid_t *pids = h->pids.data;
+
+	for (size_t i = 0; i < h->pids.count; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+static int add_pid(struct hold *h, pid_t pid, struct err *e)
+{
+	pid_t *row;
+
+	if (has_pid(h, pid))
+		return 0;
+	row = rows_add(&h->pids, sizeof *row);
+	if (!row)
+		return err_nomem(e);
+	*row = pid;
+	return 0;
+}
+
+/* The children that the threads of pid have now. */
+static int add_children(struct hold *h, pid_t pid, pid_t tid, struct err *e)
+{
+	char path[PROC_PATH];
+	CLEANUP(file_input_fini) struct file_input text = { 0 };
+	struct err ignored;
+	const char *at, *end;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	if (file_load(path, &text, &ignored) < 0)
+		return 0; /* it ended */
+	at = (const char *)text.data;
+	end = at + text.len;
+	while (at < end) {
+		pid_t child = 0;
+
+		for (; at < end && *at >= '0' && *at <= '9'; at++)
+			child = child * 10 + (*at - '0');
+		at++;
+		if (child > 0 && add_pid(h, child, e) < 0)
+			return e->code;
+	}
+	return 0;
+}
+
+/* A slot in threads for tid: a new one, or the one of its last time. */
+static int keep_thread(struct hold *h, const struct hold_thread *t, struct err *e)
+{
+	uint32_t *known = map_at(&h->known, (uint64_t)t->tid);
+	struct hold_thread *row;
+
+	if (!known)
+		return err_nomem(e);
+	if (*known == MAP_NONE) {
+		row = rows_add(&h->threads, sizeof *row);
+		if (!row)
+			return err_nomem(e);
+		*known = (uint32_t)(h->threads.count - 1);
+	}
+	*thread_at(h, *known) = *t;
+	return 0;
+}
+
+static bool is_known(const struct hold *h, pid_t tid)
+{
+	uint32_t row = map_get(&h->known, (uint64_t)tid);
+
+	return row != MAP_NONE && thread_at(h, row)->state != HOLD_GONE;
+}
+
+/* Seizes the threads of pid that are not ours yet, and adds its children. */
+static int seize_process(struct hold *h, pid_t pid, bool *found_new, struct err *e)
+{
+	char path[PROC_PATH];
+	int *tids;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	h->numbers.count = 0;
+	if (proc_numbers(path, &h->numbers) == -ENOMEM)
+		return err_nomem(e);
+	tids = h->numbers.data;
+	for (size_t i = 0; i < h->numbers.count; i++) {
+		struct hold_thread t;
+		int rc;
+
+		if (!h->is_only && add_children(h, pid, tids[i], e) < 0)
+			return e->code;
+		if (is_known(h, tids[i]))
+			continue;
+		rc = hold_thread_seize(&t, pid, tids[i], e);
+		if (rc == -ESRCH)
+			continue;
+		if (rc < 0 || keep_thread(h, &t, e) < 0)
+			return e->code;
+		*found_new = true;
+	}
+	return 0;
+}
+
+/* One pass over all that is known, children that turn up in it included. */
+static int seize_all(struct hold *h, bool *found_new, struct err *e)
+{
+	*found_new = false;
+	for (size_t i = 0; i < h->pids.count; i++)
+		if (seize_process(h, ((pid_t *)h->pids.data)[i], found_new, e) < 0)
+			return e->code;
+	return 0;
+}
+
+/* A thread that has not stopped; NULL: all have. */
+static struct hold_thread *find_running(const struct hold *h)
+{
+	for (size_t i = 0; i < h->threads.count; i++) {
+		struct hold_thread *t = thread_at(h, i);
+
+		hold_thread_poll(t);
+		if (t->state == HOLD_SEIZED)
+			return t;
+	}
+	return NULL;
+}
+
+/* Each stop and each end of a thread is a SIGCHLD for us, but one may stand for many. */
+static struct hold_thread *wait_stopped(const struct hold *h, int64_t until_ns)
+{
+	const struct timespec tick = { .tv_nsec = NS_PER_MS / 2 };
+	struct hold_thread *t;
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	while ((t = find_running(h)) && clock_mono_ns() < until_ns)
+		sigtimedwait(&chld, NULL, &tick);
+	return t;
+}
+
+/* All that stopped run again. Those that have not are asked again in the next round. */
+static void let_go(struct hold *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->threads.count; i++) {
+		struct hold_thread *t = thread_at(h, i);
+
+		hold_thread_poll(t);
+		if (t->state == HOLD_STOPPED)
+			hold_thread_release(t);
+		else if (t->state == HOLD_SEIZED)
+			*thread_at(h, kept++) = *t;
+	}
+	h->threads.count = kept;
+	map_clear(&h->known);
+	for (size_t i = 0; i < kept; i++)
+		(void)!map_put(&h->known, (uint64_t)thread_at(h, i)->tid, (uint32_t)i);
+}
+
+static int name_running(const struct hold_thread *t, struct err *e)
+{
+	char path[PROC_PATH], wchan[64] = "";
+	struct proc_stat s = { .state = '?' };
+
+	proc_stat_read(&s, t->tid);
+	snprintf(path, sizeof path, "/proc/%d/wchan", (int)t->tid);
+	file_read_start(path, wchan, sizeof wchan);
+	return err_set(e, -EBUSY,
+		       "process %d (%s) does not stop: thread %d is in state %c, waiting in %s",
+		       (int)t->pid, s.comm, (int)t->tid, s.state, wchan[0] ? wchan : "?");
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct hold_thread *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* What is held, without what ended on the way. */
+static void settle(struct hold *h)
+{
+	pid_t *pids = h->pids.data;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->threads.count; i++)
+		if (thread_at(h, i)->state == HOLD_STOPPED)
+			*thread_at(h, kept++) = *thread_at(h, i);
+	h->threads.count = kept;
+	qsort(h->threads.data, kept, sizeof(struct hold_thread), compare_threads);
+	h->pids.count = 0;
+	for (size_t i = 0; i < kept; i++)
+		if (i == 0 || thread_at(h, i)->pid != thread_at(h, i - 1)->pid)
+			pids[h->pids.count++] = thread_at(h, i)->pid;
+	qsort(pids, h->pids.count, sizeof *pids, compare_pids);
+}
+
+/* 0: all are held. -EAGAIN: one does not stop, and all run again. */
+static int try_round(struct hold *h, struct err *e)
+{
+	int64_t until_ns = clock_mono_ns() + ROUND_NS;
+	struct hold_thread *late;
+	bool found_new;
+
+	h->since_ns = clock_mono_ns();
+	for (size_t i = 0; i < h->threads.count; i++)
+		hold_thread_interrupt(thread_at(h, i));
+	do {
+		if (seize_all(h, &found_new, e) < 0)
+			return e->code;
+		late = wait_stopped(h, until_ns);
+		if (late) {
+			name_running(late, e);
+			let_go(h);
+			return -EAGAIN;
+		}
+	} while (found_new);
+	return 0;
+}
+
+/* Is each of the processes that were named still there? */
+static int check_named(const struct hold *h, const pid_t *pids, size_t count, struct err *e)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!has_pid(h, pids[i]))
+			return err_set(e, -ESRCH, "process %d is not there", (int)pids[i]);
+	return 0;
+}
+
+int hold_begin(struct hold **ret, const pid_t *pids, size_t count, bool is_only, int64_t limit_ns,
+	       struct err *e)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int64_t until_ns = clock_mono_ns() + limit_ns;
+	struct hold *h = calloc(1, sizeof *h);
+	int rc = 0;
+
+	if (!h)
+		return err_nomem(e);
+	h->is_only = is_only;
+	hurry(h);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = add_pid(h, pids[i], e);
+	while (rc == 0 && (rc = try_round(h, e)) == -EAGAIN) {
+		if (clock_mono_ns() >= until_ns)
+			break;
+		nanosleep(&pause, NULL);
+		rc = 0;
+	}
+	if (rc == 0) {
+		settle(h);
+		rc = check_named(h, pids, count, e);
+	}
+	if (rc < 0) {
+		rc = e->code;
+		hold_end(h);
+		return rc;
+	}
+	*ret = h;
+	return 0;
+}
+
+void hold_end(struct hold *h)
+{
+	if (!h)
+		return;
+	let_go(h);
+	relax(h);
+	map_fini(&h->known);
+	rows_fini(&h->threads);
+	rows_fini(&h->pids);
+	rows_fini(&h->numbers);
+	free(h);
+}
