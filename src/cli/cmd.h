@@ -44,6 +44,7 @@ extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_stages;
 extern const struct cmd cmd_stat;
+extern const struct cmd cmd_syscalls;
 extern const struct cmd cmd_top;
 
 #endif

@@ -22,6 +22,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_convert,
 	&cmd_merge,
 	&cmd_stat,
+	&cmd_syscalls,
 	&cmd_stages,
 	&cmd_cache,
 	&cmd_doctor,

@@ -59,6 +59,8 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	attr.read_format = PERF_FORMAT_LOST;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	take_stacks(&attr, o);
+	if (o->has_raw)
+		attr.sample_type |= PERF_SAMPLE_RAW;
 	if (o->has_identifier)
 		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	if (o->period) {

@@ -33,6 +33,7 @@ struct attr_opts {
 	bool has_exec;          /* starts with the next exec */
 	bool has_identifier;    /* samples tell which event they are of */
 	bool has_no_user_chain; /* STACK_DWARF: perf shows it besides what it unwinds */
+	bool has_raw;           /* samples of tracepoints bring their fields */
 	bool has_idle;          /* what a CPU does while it is idle, too */
 	bool has_data_maps; /* mappings that are not executable are told: perf unwinds with them */
 };

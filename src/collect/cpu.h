@@ -51,6 +51,10 @@ struct cpu_opts {
 	 * ends the recording. NULL: nothing. */
 	bool (*tick)(void *context);
 	void *tick_context;
+
+	/* Sees each record first; see sampler_opts. NULL: nothing does. */
+	bool (*tap)(void *context, const struct record *r, bool is_side);
+	void *tap_context;
 };
 
 struct cpu_result {

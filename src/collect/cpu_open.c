@@ -15,6 +15,7 @@
 #define RINGS_A_SECOND 5
 #define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
 #define UNKNOWN_HZ 1000         /* by period */
+#define TAPPED_HZ 100000        /* each call: a burst must find room */
 #define SIDE_BYTES ((size_t)256 << 10)
 #define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
 
@@ -22,7 +23,7 @@ static size_t ring_bytes(const struct cpu *c)
 {
 	const struct cpu_opts *o = &c->opts;
 	uint64_t sample = PLAIN_SAMPLE_BYTES + (o->stack == STACK_DWARF ? o->stack_bytes : 0);
-	uint64_t rate = o->period ? UNKNOWN_HZ : o->frequency_hz;
+	uint64_t rate = o->tap ? TAPPED_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
 	uint64_t want = rate * sample / RINGS_A_SECOND;
 	uint64_t bytes = RING_MIN_BYTES;
 
@@ -57,6 +58,7 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 		.has_exec = follows && !o->pid_count,
 		.has_identifier = o->event_count > 1 || o->raw,
 		.has_no_user_chain = o->raw,
+		.has_raw = o->tap,
 		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};
 }
@@ -73,6 +75,8 @@ static int open_sampler(struct cpu *c, struct err *e)
 		.raw = c->raw,
 		.switches = c->switches.count ? &c->switches : NULL,
 		.switch_bytes = switch_bytes(c),
+		.tap = c->opts.tap,
+		.tap_context = c->opts.tap_context,
 	};
 
 	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);

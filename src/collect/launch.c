@@ -33,8 +33,11 @@ static _Noreturn void run_child(int go, int failure, const struct launch_opts *o
 		dup2(o->null_fd, STDOUT_FILENO);
 	}
 	sigprocmask(SIG_SETMASK, o->mask, NULL);
-	execvp(o->argv[0], o->argv);
-	error = errno;
+	error = o->prepare ? o->prepare(o->context) : 0;
+	if (!error) {
+		execvp(o->argv[0], o->argv);
+		error = errno;
+	}
 	while (write(failure, &error, sizeof error) < 0 && errno == EINTR)
 		;
 	_exit(127);
@@ -75,29 +78,47 @@ fail_go:
 	return e->code;
 }
 
-int launch_start(struct launch *l, const char *name, struct err *e)
+void launch_go(struct launch *l)
+{
+	while (write(l->go_fd, "g", 1) < 0 && errno == EINTR)
+		;
+	close_fd(&l->go_fd);
+}
+
+int launch_failure(struct launch *l)
 {
 	int error = 0;
 	ssize_t n;
 
-	while (write(l->go_fd, "g", 1) < 0 && errno == EINTR)
-		;
-	close_fd(&l->go_fd);
 	/* Closed by the exec that succeeds. */
 	do
 		n = read(l->failure_fd, &error, sizeof error);
 	while (n < 0 && errno == EINTR);
 	close_fd(&l->failure_fd);
-	if (n != (ssize_t)sizeof error)
-		return 0;
-	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	l->pid = 0;
+	return n == (ssize_t)sizeof error ? error : 0;
+}
+
+int launch_explain(int error, const char *name, struct err *e)
+{
 	if (!name[0])
 		return err_set(e, -error, "'': command not found");
 	if (error == ENOENT && !strchr(name, '/'))
 		return err_set(e, -error, "%s: command not found", name);
 	return err_set(e, -error, "%s: %s", name, strerror(error));
+}
+
+int launch_start(struct launch *l, const char *name, struct err *e)
+{
+	int error;
+
+	launch_go(l);
+	error = launch_failure(l);
+	if (!error)
+		return 0;
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	l->pid = 0;
+	return launch_explain(error, name, e);
 }
 
 bool launch_poll(struct launch *l, int *ret_status, struct rusage *ret_usage)

@@ -35,13 +35,21 @@ struct launch_opts {
 	const sigset_t *mask;
 	const struct rlimit *files;
 	bool owns_stdout;
-	int null_fd; /* 0: none */
+	int null_fd;                   /* 0: none */
+	int (*prepare)(void *context); /* in the child, right before the exec; 0 or an errno */
+	void *context;
 };
 int launch_new(struct launch *l, const struct launch_opts *o, struct err *e) MUST_CHECK;
 
 /* Lets it run. A program that cannot be executed is its errno (-ENOENT, -EACCES, ...), with
  * the words in e; the child is gone then. */
 int launch_start(struct launch *l, const char *name, struct err *e) MUST_CHECK;
+
+/* In parts, for who must see the child stop in between: lets it run; the errno of its exec once
+ * that was done or the child has ended, 0: it runs; words for that, as launch_start has them. */
+void launch_go(struct launch *l);
+int launch_failure(struct launch *l);
+int launch_explain(int error, const char *name, struct err *e);
 
 /* Has it ended? Then *ret_status is its exit status (128+N for signal N), and *ret_usage
  * what it and its children used. */

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/cmd.h"
+#include "cli/screen.h"
+#include "cli/syscalls_trace.h"
+#include "collect/sysc.h"
+#include "view/syscalls_table.h"
+
+#define MAX_PIDS 1024
+
+struct args {
+	struct opt_list pids;
+	bool is_all, is_path, is_histogram, is_trace;
+	double seconds; /* 0: not given */
+	int by;         /* enum syscalls_by */
+	int method;     /* enum sysc_method */
+	int format;     /* enum emit_format */
+	uint64_t limit;
+	const char *output;
+};
+
+static const struct opt opts[] = {
+	OPT_LIST('p', "pid", "PID,...", struct args, pids,
+		 "these running processes, and what they start; again for more"),
+	OPT_FLAG('a', "all", struct args, is_all, "all processes of the machine"),
+	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
+		 "end after this time (with -a and -p; default: by Ctrl-C)"),
+	OPT_CHOICE(0, "by", "call|thread|process|file|fd|errno", struct args, by, syscalls_by_names,
+		   "what calls are told apart by, besides their name (default call)"),
+	OPT_FLAG(0, "path", struct args, is_path,
+		 "paths that calls asked for, those that were missing first"),
+	OPT_FLAG(0, "histogram", struct args, is_histogram,
+		 "how many calls took how long, by powers of two"),
+	OPT_FLAG(0, "trace", struct args, is_trace,
+		 "each call as it happens, with its arguments in words"),
+	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, sysc_methods,
+		   "how calls are seen (default auto: the cheapest that works here)"),
+	OPT_UINT('n', "limit", "N", struct args, limit, 0, 0,
+		 "at most N rows; 0: all (default 0; 50 with --path)"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write the rows (default table)"),
+	OPT_STR('o', "output", "FILE", struct args, output,
+		"write them to FILE (default: standard error with CMD, else standard output)"),
+	OPT_END,
+};
+
+struct target {
+	pid_t pids[MAX_PIDS];
+	size_t pid_count;
+	char *const *argv; /* NULL: no command */
+	struct buf words;
+};
+
+static int take_pids(struct target *t, const struct opt_list *pids, struct err *e)
+{
+	for (size_t i = 0; i < pids->count; i++) {
+		const char *at = pids->items[i];
+
+		do {
+			char *end;
+			long pid = strtol(at, &end, 10);
+
+			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
+				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
+						 pids->items[i]);
+			if (t->pid_count == MAX_PIDS)
+				return cmd_usage(e, "--pid: more than %d processes", MAX_PIDS);
+			t->pids[t->pid_count++] = (pid_t)pid;
+			at = *end ? end + 1 : end;
+		} while (*at);
+	}
+	return 0;
+}
+
+static int check(const struct args *args, const struct target *t, struct err *e)
+{
+	if (!!t->argv + (t->pid_count > 0) + args->is_all != 1)
+		return cmd_usage(e, "whose calls? one of '-- CMD', -p PID and -a");
+	if (t->argv && args->seconds > 0)
+		return cmd_usage(e,
+				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
+	if (args->is_path && args->by != SYSCALLS_BY_CALL)
+		return cmd_usage(e, "--path and --by do not go together");
+	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
+		return cmd_usage(e,
+				 "--trace tells each call: --by, --path and --histogram sum them");
+	if (args->is_path && args->is_histogram)
+		return cmd_usage(e, "--path and --histogram do not go together");
+	return 0;
+}
+
+static int name_target(struct target *t, struct err *e)
+{
+	if (!t->argv && !t->pid_count)
+		buf_put_str(&t->words, "all processes");
+	for (size_t i = 0; t->argv && t->argv[i]; i++)
+		buf_printf(&t->words, "%s%s", i ? " " : "", t->argv[i]);
+	for (size_t i = 0; i < t->pid_count; i++)
+		buf_printf(&t->words, "%s%d", i ? "," : "process ", (int)t->pids[i]);
+	return buf_error(&t->words) < 0 ? err_nomem(e) : 0;
+}
+
+/* Standard output is the command's. */
+static int write_text(const struct args *args, const struct target *t, const struct buf *text,
+		      struct err *e)
+{
+	int fd = t->argv ? STDERR_FILENO : STDOUT_FILENO, rc;
+
+	if (args->output)
+		return file_replace(args->output, text->data, text->len, e);
+	rc = file_write_all(fd, text->data, text->len);
+	return rc < 0 ? err_set(e, rc, "cannot write: %s", strerror(-rc)) : 0;
+}
+
+static int show(const struct args *args, const struct target *t, struct syscalls *s,
+		const struct sysc_result *r, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct screen screen = screen_get(COLOUR_AUTO);
+	const struct emit_opts o = { .format = (enum emit_format)args->format,
+				     .width = t->argv || args->output ? 0 : screen.width };
+	const struct syscalls_table table = {
+		.target = t->words.data,
+		.method = sysc_methods[r->method],
+		.is_histogram = args->is_histogram,
+		.limit = args->limit,
+	};
+	int rc = syscalls_put_table(&o, s, &table, &text, e);
+
+	return rc < 0 ? rc : write_text(args, t, &text, e);
+}
+
+static void tell_method(const struct sysc_result *r, const struct syscalls *s)
+{
+	fprintf(stderr, "auger: calls seen by %s%s%s%s\n", sysc_methods[r->method],
+		r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
+	if (s->lost)
+		fprintf(stderr,
+			"auger: %llu calls were lost: they came faster than they were read\n",
+			(unsigned long long)s->lost);
+}
+
+/* 127 and 126, as shells have it. */
+static int exec_failed(const struct err *e)
+{
+	fprintf(stderr, "auger syscalls: %s\n", e->msg);
+	return e->code == -ENOENT ? 127 : 126;
+}
+
+static int observe(const struct args *args, const struct target *t, struct syscalls *s,
+		   struct err *e)
+{
+	struct syscalls_trace trace = { 0 };
+	struct sysc_result result;
+	struct sysc_opts o = {
+		.method = (enum sysc_method)args->method,
+		.argv = t->argv,
+		.pids = t->pids,
+		.pid_count = t->pid_count,
+		.is_all = args->is_all,
+		.owns_stdout = args->output && strcmp(args->output, "-") == 0,
+		.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S),
+		.tally = s,
+	};
+	int rc = 0;
+
+	if (args->is_trace) {
+		rc = syscalls_trace_open(&trace, (enum emit_format)args->format, args->output,
+					 t->argv != NULL, e);
+		o.traced = syscalls_trace_put;
+		o.context = &trace;
+	}
+	if (rc == 0)
+		rc = sysc_run(&o, &result, e);
+	if (rc < 0 && args->is_trace)
+		syscalls_trace_close(&trace);
+	if (rc < 0)
+		return result.is_no_exec ? exec_failed(e) : rc;
+	rc = args->is_trace ? syscalls_trace_finish(&trace, e) : show(args, t, s, &result, e);
+	tell_method(&result, s);
+	return rc < 0 ? rc : result.status;
+}
+
+static int observe_target(const struct args *args, struct target *t, struct err *e)
+{
+	struct syscalls s = { 0 };
+	enum syscalls_by by = args->is_path ? SYSCALLS_BY_PATH : (enum syscalls_by)args->by;
+	int rc = name_target(t, e);
+
+	if (rc == 0 && syscalls_init(&s, by) < 0)
+		rc = err_nomem(e);
+	if (rc == 0)
+		rc = observe(args, t, &s, e);
+	syscalls_fini(&s);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	static const uint64_t unset = UINT64_MAX;
+	struct args args = { .limit = unset };
+	struct target t = { 0 };
+	int first, rc = cmd_parse(&cmd_syscalls, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (args.limit == unset)
+		args.limit = args.is_path && args.format == EMIT_TABLE ? 50 : 0;
+	t.argv = first < argc ? argv + first : NULL;
+	rc = take_pids(&t, &args.pids, e);
+	if (rc == 0)
+		rc = check(&args, &t, e);
+	if (rc == 0 && args.output && strcmp(args.output, "-") != 0)
+		rc = file_check_writable(args.output, e);
+	if (rc == 0)
+		rc = observe_target(&args, &t, e);
+	buf_fini(&t.words);
+	return rc;
+}
+
+const struct cmd cmd_syscalls = {
+	.name = "syscalls",
+	.operands = "[--] [CMD [ARG...]]",
+	.summary = "system calls: how many, how long, which failed, whose, for which files",
+	.opts = opts,
+	.runs_program = true,
+	.run = run,
+};

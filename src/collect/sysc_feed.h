@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sysc_feed: where all methods bring what they see: threads that come and go, and calls.
+ *
+ * Failure is lack of memory only, and remembered.
+ */
+#ifndef COLLECT_SYSC_FEED_H
+#define COLLECT_SYSC_FEED_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "collect/sysc.h"
+#include "collect/sysc_call.h"
+#include "collect/sysc_files.h"
+
+#define SYSC_COMM 16 /* bytes of a thread's name, with the NUL */
+
+struct sysc_thread {
+	uint32_t pid, tid;
+	uint32_t subject; /* 0: not made yet */
+	int64_t start_ns; /* of what is looked at */
+	char comm[SYSC_COMM];
+};
+
+struct sysc_feed {
+	const struct sysc_opts *opts;
+	struct syscalls *tally;
+	bool has_files; /* they are followed */
+	struct sysc_files files;
+	struct rows threads;     /* struct sysc_thread; those that ended are used again */
+	struct rows unused;      /* uint32_t: their indices */
+	struct map by_tid;       /* to threads */
+	struct map by_pid;       /* to subjects, of processes */
+	struct map by_object;    /* (pid, fd), or the name of a file, to subjects */
+	struct map by_nr;        /* to string ids of the calls' names */
+	struct buf args, result; /* of the call that is told */
+	int64_t start_ns;        /* of the recording */
+};
+
+/* Calls with memory (struct sysc_call) are wanted: of paths, or of all. */
+bool sysc_wants_paths(const struct sysc_opts *o);
+bool sysc_wants_memory(const struct sysc_opts *o);
+
+void sysc_feed_init(struct sysc_feed *f, const struct sysc_opts *o, int64_t start_ns);
+void sysc_feed_fini(struct sysc_feed *f);
+int sysc_feed_error(const struct sysc_feed *f) MUST_CHECK;
+
+/* A thread is there since, with the name of parent (0: /proc tells it). Known ones stay. */
+void sysc_feed_thread(struct sysc_feed *f, uint32_t pid, uint32_t tid, uint32_t parent,
+		      int64_t since_ns);
+void sysc_feed_name(struct sysc_feed *f, uint32_t tid, const char *comm, size_t len);
+/* A process executes another program: its other threads have ended, and the one that called is its
+ * first. */
+void sysc_feed_exec(struct sysc_feed *f, uint32_t pid, uint32_t tid, int64_t ns);
+void sysc_feed_exit(struct sysc_feed *f, uint32_t tid, int64_t ns);
+
+void sysc_feed_call(struct sysc_feed *f, const struct sysc_call *c);
+
+/* For methods that sum up themselves: the subject of a thread or process of the tally, and the
+ * name of a call. */
+uint32_t sysc_feed_subject(struct sysc_feed *f, uint32_t pid, uint32_t tid);
+uint32_t sysc_feed_call_name(struct sysc_feed *f, uint32_t nr);
+
+/* The recording ended. */
+void sysc_feed_end(struct sysc_feed *f, int64_t ns);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* sysc_inside: the methods of sysc. */
+#ifndef COLLECT_SYSC_INSIDE_H
+#define COLLECT_SYSC_INSIDE_H
+
+#include "collect/sysc.h"
+#include "collect/sysc_feed.h"
+
+#define SYSC_STACK_BYTES 8192 /* copied with each call, when stacks are wanted */
+
+struct sysc_backend {
+	enum sysc_method method;
+	/* Can it do this here? 0, or why not. */
+	int (*probe)(const struct sysc_opts *o, struct err *e);
+	int (*run)(const struct sysc_opts *o, struct sysc_result *ret, struct err *e);
+};
+
+extern const struct sysc_backend sysc_bpf, sysc_perf, sysc_ptrace;
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls by perf's rings: each begin and end of a call is a record, read when a part of a
+ * ring is full. Records tell arguments and results, but nothing of the program's memory: no paths.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/cpu.h"
+#include "collect/sysc_inside.h"
+
+/* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
+#define NUMBER_AT 8
+#define REST_AT 16 /* args[6], or the result */
+
+static const char enter_name[] = "raw_syscalls:sys_enter", exit_name[] = "raw_syscalls:sys_exit";
+
+/* What a thread is doing. */
+struct doing {
+	uint32_t tid; /* 0: it ended, the slot is used again */
+	struct sysc_call call;
+	bool is_inside;
+	bool is_new; /* made while we looked: its first end is of the call that made it */
+};
+
+struct listener {
+	const struct sysc_opts *opts;
+	struct sysc_feed feed;
+	struct event events[2]; /* begin, end */
+	struct rows threads;    /* struct doing */
+	struct rows unused;     /* uint32_t: of threads, those that ended */
+	struct map by_tid;
+};
+
+static struct doing *doing_at(struct listener *l, uint32_t index)
+{
+	return (struct doing *)l->threads.data + index;
+}
+
+static bool make_slot(struct listener *l, uint32_t *ret)
+{
+	if (l->unused.count) {
+		*ret = ((uint32_t *)l->unused.data)[--l->unused.count];
+		return true;
+	}
+	*ret = (uint32_t)l->threads.count;
+	return rows_add(&l->threads, sizeof(struct doing));
+}
+
+static struct doing *doing_of(struct listener *l, uint32_t tid)
+{
+	uint32_t *at = map_at(&l->by_tid, tid);
+	uint32_t slot;
+
+	if (at && *at != MAP_NONE)
+		return doing_at(l, *at);
+	if (!at || !make_slot(l, &slot)) {
+		l->feed.tally->bad = true;
+		return NULL;
+	}
+	*at = slot;
+	*doing_at(l, slot) = (struct doing){ .tid = tid };
+	return doing_at(l, slot);
+}
+
+static void cut_call(struct listener *l, struct doing *d)
+{
+	if (d->is_inside)
+		sysc_feed_call(&l->feed, &d->call);
+	d->is_inside = false;
+}
+
+static uint64_t word_at(const struct record_bytes *raw, size_t at)
+{
+	uint64_t v = 0;
+
+	if (at + sizeof v <= raw->len)
+		memcpy(&v, raw->bytes + at, sizeof v);
+	return v;
+}
+
+static void take_begin(struct listener *l, const struct record *r)
+{
+	const struct record_bytes *raw = &r->sample.raw;
+	struct doing *d = doing_of(l, r->tid);
+
+	if (!d)
+		return;
+	cut_call(l, d);
+	d->is_new = false;
+	d->is_inside = true;
+	d->call = (struct sysc_call){
+		.pid = r->pid,
+		.tid = r->tid,
+		.nr = (uint32_t)word_at(raw, NUMBER_AT),
+		.has_start = true,
+		.start_ns = (int64_t)r->time,
+	};
+	for (size_t i = 0; i < ARRAY_LEN(d->call.args); i++)
+		d->call.args[i] = word_at(raw, REST_AT + 8 * i);
+}
+
+static void take_end(struct listener *l, const struct record *r)
+{
+	const struct record_bytes *raw = &r->sample.raw;
+	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
+	struct doing *d = doing_of(l, r->tid);
+
+	if (!d)
+		return;
+	if (d->is_inside && d->call.nr != nr)
+		cut_call(l, d); /* its end was lost, and this one's begin */
+	if (!d->is_inside)
+		d->call = (struct sysc_call){ .pid = r->pid, .tid = r->tid, .nr = nr };
+	d->is_inside = false;
+	d->call.has_end = true;
+	d->call.end_ns = (int64_t)r->time;
+	d->call.ret = (int64_t)word_at(raw, REST_AT);
+	if (!d->is_new)
+		sysc_feed_call(&l->feed, &d->call);
+	d->is_new = false;
+}
+
+static void take_fork(struct listener *l, const struct record *r)
+{
+	const struct record_task *t = &r->task;
+	struct doing *d = doing_of(l, t->tid);
+
+	if (!d)
+		return;
+	*d = (struct doing){ .tid = t->tid, .is_new = true };
+	sysc_feed_thread(&l->feed, t->pid, t->tid, t->ptid, (int64_t)r->time);
+}
+
+static void take_exit(struct listener *l, const struct record *r)
+{
+	uint32_t slot = map_get(&l->by_tid, r->task.tid);
+	uint32_t *unused;
+
+	if (slot != MAP_NONE) {
+		cut_call(l, doing_at(l, slot));
+		doing_at(l, slot)->tid = 0;
+		unused = rows_add(&l->unused, sizeof *unused);
+		if (!unused || map_put(&l->by_tid, r->task.tid, MAP_NONE) < 0)
+			l->feed.tally->bad = true;
+		if (unused)
+			*unused = slot;
+	}
+	sysc_feed_exit(&l->feed, r->task.tid, (int64_t)r->time);
+}
+
+/* The thread that called exec has the number of the first of its process from now on. */
+static void move_exec(struct listener *l, uint32_t pid)
+{
+	for (uint32_t i = 0; i < l->threads.count; i++) {
+		struct doing *d = doing_at(l, i), *first;
+
+		if (!d->tid || d->tid == pid || !d->is_inside || d->call.pid != pid)
+			continue;
+		d->is_inside = false;
+		first = doing_of(l, pid);
+		d = doing_at(l, i); /* it may have moved */
+		if (!first)
+			return;
+		first->call = d->call;
+		first->call.tid = pid;
+		first->is_inside = true;
+	}
+}
+
+static void take_comm(struct listener *l, const struct record *r)
+{
+	const struct record_comm *c = &r->comm;
+
+	if (r->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		sysc_feed_thread(&l->feed, c->pid, c->tid, 0, (int64_t)r->time);
+		move_exec(l, c->pid);
+		sysc_feed_exec(&l->feed, c->pid, c->tid, (int64_t)r->time);
+	}
+	sysc_feed_name(&l->feed, c->tid, (const char *)c->name.bytes, c->name.len);
+}
+
+/* For cpu_opts: begins go on to the profile when stacks are wanted. */
+static bool take(void *context, const struct record *r, bool is_side)
+{
+	struct listener *l = context;
+	uint16_t number = 0;
+
+	switch (r->type) {
+	case PERF_RECORD_FORK:
+		take_fork(l, r);
+		break;
+	case PERF_RECORD_EXIT:
+		take_exit(l, r);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(l, r);
+		break;
+	case PERF_RECORD_SAMPLE:
+		memcpy(&number, r->sample.raw.bytes, r->sample.raw.len >= 2 ? 2 : 0);
+		if (number == l->events[0].config)
+			take_begin(l, r);
+		else
+			take_end(l, r);
+		return l->opts->stacks && number == l->events[0].config;
+	default:
+		return true;
+	}
+	return is_side;
+}
+
+static void listener_fini(struct listener *l)
+{
+	rows_fini(&l->threads);
+	rows_fini(&l->unused);
+	map_fini(&l->by_tid);
+	sysc_feed_fini(&l->feed);
+}
+
+static int find_events(struct event events[2], struct err *e)
+{
+	const struct event_roots roots = { 0 };
+	int rc = event_parse(enter_name, &roots, &events[0], e);
+
+	return rc < 0 ? rc : event_parse(exit_name, &roots, &events[1], e);
+}
+
+static void cut_all(struct listener *l)
+{
+	for (uint32_t i = 0; i < l->threads.count; i++)
+		if (doing_at(l, i)->tid)
+			cut_call(l, doing_at(l, i));
+}
+
+static int listen(struct listener *l, struct profile *p, struct sysc_result *ret, struct err *e)
+{
+	const struct sysc_opts *o = l->opts;
+	struct cpu_opts opts = {
+		.events = { l->events[0], l->events[1] },
+		.event_count = 2,
+		.period = 1,
+		.stack = o->stacks ? STACK_DWARF : STACK_NONE,
+		.stack_bytes = o->stacks ? SYSC_STACK_BYTES : 0,
+		.is_user_only = false,
+		.argv = o->argv,
+		.pids = o->pids,
+		.pid_count = o->pid_count,
+		.is_all = o->is_all,
+		.owns_stdout = o->owns_stdout,
+		.duration_ns = o->duration_ns,
+		.tap = take,
+		.tap_context = l,
+	};
+	struct cpu_result result;
+	struct cpu *c;
+	int rc = cpu_new(&opts, p, &c, e);
+
+	if (rc < 0)
+		return rc;
+	rc = cpu_run(c, &result, e);
+	ret->is_no_exec = rc < 0 && cpu_exec_error(c);
+	if (rc == 0) {
+		ret->status = result.status;
+		ret->is_cut = result.is_cut;
+		o->tally->lost = result.counts.lost;
+		cut_all(l);
+		sysc_feed_end(&l->feed, l->feed.start_ns + result.duration_ns);
+	}
+	cpu_free(c);
+	return rc;
+}
+
+static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+{
+	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
+	struct listener l = { .opts = o };
+	int rc = p ? find_events(l.events, e) : err_nomem(e);
+
+	sysc_feed_init(&l.feed, o, clock_mono_ns());
+	if (rc == 0)
+		rc = listen(&l, p, ret, e);
+	if (rc == 0 && sysc_feed_error(&l.feed) < 0)
+		rc = err_nomem(e);
+	listener_fini(&l);
+	profile_free(own);
+	return rc;
+}
+
+static int probe(const struct sysc_opts *o, struct err *e)
+{
+	struct event events[2];
+	struct perf_event_attr attr;
+	bool ignored;
+	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE, .has_inherit = true };
+	int rc;
+
+	if (sysc_wants_paths(o))
+		return err_set(e, -ENOTSUP, "its records have no paths and no texts");
+	rc = find_events(events, e);
+	if (rc < 0)
+		return rc;
+	attr = attr_sampling(&events[0], &shape);
+	return attr_probe(&attr, enter_name, &ignored, e);
+}
+
+const struct sysc_backend sysc_perf = { SYSC_PERF, probe, run };

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscalls: what system calls did, summed by whom or what they were for, call and error.
+ *
+ * A subject is what the calls are told apart by: a thread, a process, a file, a descriptor, a path;
+ * or nothing (subject 0, that is always there). Nothing here knows where calls come from or how
+ * they are shown. Builders remember failure; syscalls_error() tells once at the end.
+ */
+#ifndef MODEL_SYSCALLS_H
+#define MODEL_SYSCALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "model/latency.h"
+
+/* What calls are told apart by. */
+enum syscalls_by {
+	SYSCALLS_BY_CALL, /* nothing else */
+	SYSCALLS_BY_THREAD,
+	SYSCALLS_BY_PROCESS,
+	SYSCALLS_BY_FILE, /* that a descriptor or a path stands for */
+	SYSCALLS_BY_FD,   /* of a process */
+	SYSCALLS_BY_ERRNO,
+	SYSCALLS_BY_PATH, /* as the program gave it; only calls that have one */
+	SYSCALLS_BYS
+};
+extern const char *const syscalls_by_names[]; /* up to "errno", NULL: for OPT_CHOICE */
+
+struct syscalls_subject {
+	uint32_t pid, tid; /* 0: of none, or of all */
+	uint32_t name;     /* string id: comm, or path */
+	int32_t fd;        /* of SYSCALLS_BY_FD, else -1 */
+	int64_t wall_ns;   /* that its threads were there, summed; 0: not told */
+};
+
+/* Calls of one subject, name and outcome. */
+struct syscalls_cell {
+	uint32_t subject, call; /* index; string id */
+	int32_t error;          /* errno, positive; 0: done */
+	uint64_t count;         /* with those that were not seen from begin to end */
+	struct latency latency; /* of those that were */
+};
+
+struct syscalls {
+	enum syscalls_by by;
+	struct strtab *strings;
+	struct rows subjects; /* struct syscalls_subject; the first: all */
+	struct rows cells;    /* struct syscalls_cell */
+	struct map by_name;   /* (subject, call) to a number of its own */
+	struct map by_error;  /* (that number, error) to the cell */
+	bool bad;             /* memory ran out */
+
+	/* What it is all about. */
+	int64_t duration_ns, wall_ns; /* of the recording; of all threads, summed */
+	uint64_t threads;
+	uint64_t lost; /* calls, or records of calls, that could not be told */
+};
+
+/* 0 or -ENOMEM. */
+int syscalls_init(struct syscalls *s, enum syscalls_by by) MUST_CHECK;
+void syscalls_fini(struct syscalls *s); /* all zero is allowed */
+int syscalls_error(const struct syscalls *s) MUST_CHECK;
+
+/* Its string id; 0: "". */
+uint32_t syscalls_str(struct syscalls *s, const char *text, size_t len);
+const char *syscalls_text(const struct syscalls *s, uint32_t id);
+
+/* A new subject; 0: out of memory. */
+uint32_t syscalls_add_subject(struct syscalls *s, const struct syscalls_subject *subject);
+struct syscalls_subject *syscalls_subject(struct syscalls *s,
+					  uint32_t index); /* until the next add */
+
+/* Where calls of this kind are summed, until the next one is made. NULL: out of memory. */
+struct syscalls_cell *syscalls_cell(struct syscalls *s, uint32_t subject, uint32_t call,
+				    int32_t error);
+
+/* A call. ns: how long it took; negative: it was not seen from begin to end. */
+void syscalls_add(struct syscalls *s, uint32_t subject, uint32_t call, int32_t error, int64_t ns);
+
+/* "ENOENT"; what has no name is "errno 999". */
+const char *syscalls_error_name(int32_t error, char buffer[24]);
+
+#endif

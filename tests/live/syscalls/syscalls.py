@@ -1,0 +1,309 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""syscalls.py TOOL FOLDER [CASE...]: auger syscalls on programs that know their calls, by each method."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import live  # pylint: disable=wrong-import-position
+from live import Skip  # pylint: disable=wrong-import-position
+
+METHODS = ("bpf", "perf", "ptrace")
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all")
+
+
+def methods(bench, *args):
+    """Those that can do this here."""
+    works = []
+    for method in METHODS:
+        done = bench.run(bench.tool, "syscalls", "--method", method, "-o", "t", *args, "--", "true", status=None)
+        if done.returncode == 0:
+            works.append(method)
+        else:
+            print(f"# without {method}: {done.stderr.strip()}", flush=True)
+    return works
+
+
+def syscalls(bench, *args, output="s.json", **options):
+    """The whole answer, and what the command printed."""
+    done = bench.run(bench.tool, "syscalls", "-f", "json", "-o", output, *args, **options)
+    with open(bench.path(output), encoding="utf-8") as file:
+        return json.load(file), done
+
+
+def told(text):
+    """{(pid, tid, call, errno): count} of sysmix."""
+    counts = {}
+    for line in text.splitlines():
+        pid, tid, call, error, count = line.split()
+        key = (int(pid), int(tid), call, None if error == "-" else error)
+        counts[key] = counts.get(key, 0) + int(count)
+    return counts
+
+
+def errors_of(row):
+    """{"ENOENT": 26} of "ENOENT 26, EACCES 1"."""
+    pairs = (pair.rsplit(" ", 1) for pair in (row["errnos"] or "").split(", ") if pair)
+    return {name: int(count) for name, count in pairs}
+
+
+def check_mix(bench, whole, text, words):
+    """By thread, all that sysmix knows is told, and nothing is lost."""
+    truth = told(text)
+    rows = {(row["pid"], row["tid"], row["call"]): row for row in whole["rows"]}
+    bench.check(len(truth) >= 15, f"{words}: {text}")
+    bench.equal(whole["lost"], 0, f"{words}: lost")
+    bench.equal(whole["threads"], 5, f"{words}: threads")
+    for (pid, tid, call, error), count in truth.items():
+        row = rows.get((pid, tid, call))
+        if not bench.check(row, f"{words}: no {call} of {tid}"):
+            continue
+        if error:
+            bench.equal(errors_of(row).get(error), count, f"{words}: {call} of {tid}, {error}")
+            bench.equal(row["errors"], count, f"{words}: {call} of {tid}, errors")
+        else:
+            bench.equal(row["calls"], count, f"{words}: {call} of {tid}")
+    for row in whole["rows"]:
+        check_times(bench, row, words)
+
+
+def check_times(bench, row, words):
+    if row["total_ns"] is None:
+        return
+    order = [row[key] for key in ("min_ns", "p50_ns", "p99_ns", "max_ns")]
+    bench.equal(order, sorted(order), f"{words}: {row}")
+    bench.check(row["min_ns"] <= row["mean_ns"] <= row["max_ns"], f"{words}: {row}")
+    if row["call"] == "clock_nanosleep":
+        bench.check(row["min_ns"] >= 2_000_000, f"{words}: {row}")
+
+
+def counts(bench):
+    """Counts, errors and threads are what the program knows, by every method."""
+    for method in methods(bench):
+        whole, done = syscalls(bench, "--method", method, "--by", "thread", "--", bench.workload("sysmix"))
+        check_mix(bench, whole, done.stdout, method)
+        bench.check(f"calls seen by {method}\n" in done.stderr, done.stderr)
+
+
+def agree(bench):
+    """The methods tell the same calls of the same program."""
+    answers = {}
+    for method in methods(bench):
+        whole, _ = syscalls(bench, "--method", method, "--", "cat", "/dev/null", "/nonexistent/x", status=1)
+        answers[method] = {row["call"]: (row["calls"], row["errors"], row["errnos"]) for row in whole["rows"]}
+    want = answers["ptrace"]
+    bench.equal(want["execve"][0], 1, "execve")
+    bench.equal(want["exit_group"], (1, 0, None), "exit_group")
+    for method, got in answers.items():
+        bench.equal(got, want, f"{method} against ptrace")
+
+
+def sums(bench):
+    """By process and by errno the same calls are summed otherwise."""
+    for method in methods(bench):
+        whole, done = syscalls(bench, "--method", method, "--by", "process", "--", bench.workload("sysmix"))
+        truth = told(done.stdout)
+        main = min(pid for pid, *_ in truth)
+        rows = {(row["pid"], row["call"]): row for row in whole["rows"]}
+        bench.equal(rows[main, "getppid"]["calls"], 6000, f"{method}: getppid")
+        bench.equal(rows[main, "dup"]["errors"], 150, f"{method}: dup")
+        whole, _ = syscalls(bench, "--method", method, "--by", "errno", "--", bench.workload("sysmix"))
+        rows = {(row["errno"], row["call"]): row["calls"] for row in whole["rows"]}
+        bench.equal(rows["EBADF", "dup"], 150, f"{method}: EBADF")
+        bench.equal(rows["ENOENT", "openat"] >= 607, True, f"{method}: ENOENT {rows}")
+        whole, _ = syscalls(bench, "--method", method, "--by", "fd", "--", bench.workload("sysmix"))
+        rows = {(row["fd"], row["call"]): row["calls"] for row in whole["rows"]}
+        bench.equal(rows[999, "dup"], 150, f"{method}: descriptor 999")
+
+
+def paths(bench):
+    """Paths that were asked for in vain, relative ones by the folder they were relative to."""
+    for method in methods(bench, "--path"):
+        whole, _ = syscalls(bench, "--method", method, "--path", "--", bench.workload("sysmix"))
+        rows = {row["path"]: row for row in whole["rows"]}
+        for letter, count in (("A", 100), ("B", 200), ("C", 300)):
+            row = rows[f"/nonexistent/sysmix-{letter}"]
+            bench.equal((row["calls"], row["missing"]), (count, count), f"{method}: {letter}")
+        row = rows[os.path.join(os.path.realpath(bench.folder), "sysmix-relative")]
+        bench.equal(row["missing"], 7, f"{method}: relative")
+        misses = [row["missing"] for row in whole["rows"]]
+        bench.equal(misses, sorted(misses, reverse=True), f"{method}: order")
+
+
+def files(bench):
+    """What descriptors stand for, through dup, chdir and fork."""
+    words = ("import os\nos.mkdir('d')\nfd = os.open('d/f', os.O_RDWR | os.O_CREAT)\n"
+             "for i in range(30): os.write(fd, b'x')\n"
+             "os.dup2(fd, 50)\nos.close(fd)\n"
+             "if os.fork() == 0:\n for i in range(20): os.pwrite(50, b'y', 0)\n os._exit(0)\n"
+             "os.wait()\nos.chdir('d')\nfd = os.open('g', os.O_RDWR | os.O_CREAT)\nos.write(fd, b'z')\n")
+    folder = os.path.realpath(bench.folder)
+    for method in methods(bench, "--by", "file"):
+        shutil.rmtree(bench.path("d"), ignore_errors=True)
+        whole, _ = syscalls(bench, "--method", method, "--by", "file", "--", "/usr/bin/python3", "-c", words)
+        rows = {(row["file"], row["call"]): row["calls"] for row in whole["rows"]}
+        bench.equal(rows.get((f"{folder}/d/f", "write")), 30, f"{method}: write to f")
+        bench.equal(rows.get((f"{folder}/d/f", "pwrite64")), 20, f"{method}: pwrite to f")
+        bench.equal(rows.get((f"{folder}/d/g", "write")), 1, f"{method}: write to g")
+
+
+def attached(bench):
+    """All threads of a running process are followed, and what they start; it is left as it was."""
+    for method in methods(bench):
+        target = bench.start(bench.workload("target"), stdin=-1, stdout=-1)
+        target.stdout.readline()
+        tool = bench.start(bench.tool, "syscalls", "--method", method, "-f", "json", "-o", f"{method}.json", "-p",
+                           str(target.pid), stderr=-1)
+        wait_attached(target.pid, tool, method)
+        for _ in range(3):
+            target.stdin.write("x\n")
+            target.stdin.flush()
+            bench.equal(target.stdout.readline(), "done\n", f"{method}: target")
+        tool.send_signal(signal.SIGINT)
+        _, said = tool.communicate(timeout=60)
+        bench.equal(tool.returncode, 0, f"{method}: {said}")
+        with open(bench.path(f"{method}.json"), encoding="utf-8") as file:
+            rows = {row["call"]: row for row in json.load(file)["rows"]}
+        bench.equal(rows["getppid"]["calls"], 300, f"{method}: getppid of the other thread")
+        bench.equal(rows["getsid"]["calls"], 30, f"{method}: getsid of children")
+        target.stdin.write("x\n")
+        target.stdin.flush()
+        bench.equal(target.stdout.readline(), "done\n", f"{method}: target goes on")
+        target.stdin.close()
+        bench.equal(target.wait(30), 0, f"{method}: target's status")
+        target.stdout.close()
+
+
+def wait_attached(pid, tool, method):
+    """Until the tool sees the calls of the process."""
+    end = time.monotonic() + 60
+    while method == "ptrace" and time.monotonic() < end:
+        tracers = []
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as file:
+                tracers.append(re.search(r"TracerPid:\s(\d+)", file.read()).group(1))
+        if all(tracer == str(tool.pid) for tracer in tracers):
+            return
+        time.sleep(0.01)
+    # Its descriptors are there before it is ready; it waits in epoll_wait when it is.
+    while time.monotonic() < end:
+        with open(f"/proc/{tool.pid}/wchan", encoding="ascii") as file:
+            if "poll" in file.read():
+                return
+        time.sleep(0.01)
+
+
+def statuses(bench):
+    """The command's status, standard output and signals stay its own."""
+    for method in methods(bench):
+        run = (bench.tool, "syscalls", "--method", method, "-o", "t", "--")
+        bench.equal(bench.run(*run, "sh", "-c", "echo out; exit 7", status=7).stdout, "out\n", f"{method}: output")
+        bench.run(*run, "sh", "-c", "kill -TERM $$", status=143)
+        bench.run(*run, "/nonexistent/program", status=127)
+        bench.run(*run, "/etc/passwd", status=126)
+        done = bench.run(*run, "sh", "-c", "trap 'echo usr1' USR1; kill -USR1 $$; sleep 0.01; echo end")
+        bench.equal(done.stdout, "usr1\nend\n", f"{method}: a handler")
+        tool = bench.start(*run, "sh", "-c", "trap 'exit 5' TERM; echo up; while :; do sleep 0.01; done", stdout=-1,
+                           stderr=-1)
+        tool.stdout.readline()
+        tool.send_signal(signal.SIGTERM)
+        tool.communicate(timeout=60)
+        bench.equal(tool.returncode, 5, f"{method}: a signal goes on to the command")
+
+
+def stops(bench):
+    """Job control of what is traced works: it stops, goes on, and ends."""
+    words = ("import os, signal, time\npid = os.fork()\n"
+             "if pid == 0:\n os.kill(os.getpid(), signal.SIGSTOP)\n os._exit(9)\n"
+             "_, status = os.waitpid(pid, os.WUNTRACED)\nassert os.WIFSTOPPED(status)\n"
+             "os.kill(pid, signal.SIGCONT)\n_, status = os.waitpid(pid, 0)\n"
+             "raise SystemExit(os.waitstatus_to_exitcode(status))\n")
+    for method in methods(bench):
+        bench.run(bench.tool, "syscalls", "--method", method, "-o", "t", "--", "/usr/bin/python3", "-c", words,
+                  status=9)
+
+
+def exec_of_thread(bench):
+    """A thread that is not the first executes another program."""
+    words = ("import os, threading\n"
+             "threading.Thread(target=os.execv, args=('/bin/sh', ['sh', '-c', 'exit 4'])).start()\n"
+             "import time\ntime.sleep(60)\n")
+    for method in methods(bench):
+        whole, _ = syscalls(bench, "--method", method, "--by", "process", "--", "/usr/bin/python3", "-c", words,
+                            status=4)
+        row = next(row for row in whole["rows"] if row["call"] == "execve")
+        bench.equal((row["calls"], row["comm"]), (2, "sh"), f"{method}: execve")
+
+
+def unprivileged(bench):
+    """Who may nothing else traces: the same figures, and a line that says why."""
+    if os.geteuid() != 0:
+        raise Skip("only root becomes another user")
+    copies = {name: bench.path(name) for name in ("auger", "sysmix")}
+    shutil.copy(bench.tool, copies["auger"])
+    shutil.copy(bench.workload("sysmix"), copies["sysmix"])
+    os.chmod(bench.folder, 0o777)
+    done = bench.run(*NOBODY, copies["auger"], "syscalls", "--by", "thread", "-f", "json", "-o", "n.json", "--",
+                     copies["sysmix"])
+    with open(bench.path("n.json"), encoding="utf-8") as file:
+        check_mix(bench, json.load(file), done.stdout, "nobody")
+    line = next(line for line in done.stderr.splitlines() if "calls seen by" in line)
+    bench.check("ptrace (" in line and "perf: " in line, line)
+    done = bench.run(*NOBODY, copies["auger"], "syscalls", "-o", "t", "-p", "1", status=1)
+    bench.check("may not be traced" in done.stderr, done.stderr)
+    whole = bench.run(*NOBODY, copies["auger"], "syscalls", "--path", "-f", "json", "-o", "p.json", "--",
+                      copies["sysmix"])
+    bench.equal(whole.returncode, 0, "paths")
+    with open(bench.path("p.json"), encoding="utf-8") as file:
+        rows = {row["path"]: row["missing"] for row in json.load(file)["rows"]}
+    bench.equal(rows["/nonexistent/sysmix-A"], 100, "paths by the filter")
+
+
+def traced(bench):
+    """Each call, with its arguments in words, by all who see them."""
+    words = ("import os\nfd = os.open('f', os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)\nos.write(fd, b'a\\tb')\n"
+             "os.lseek(fd, 1, os.SEEK_SET)\nos.unlink('f')\n"
+             "try: os.open('/nonexistent/y', 0)\nexcept OSError: pass\n")
+    folder = os.path.realpath(bench.folder)
+    for method in methods(bench, "--trace"):
+        done = bench.run(bench.tool, "syscalls", "--method", method, "--trace", "-f", "json", "-o", "t.jsonl", "--",
+                         "/usr/bin/python3", "-c", words)
+        with open(bench.path("t.jsonl"), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        want = [("openat", 'AT_FDCWD, "f", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0640', None, f"3<{folder}/f>"),
+                ("write", f'3<{folder}/f>, "a\\tb", 3', None, "3"),
+                ("lseek", f"3<{folder}/f>, 1, SEEK_SET", None, "1"),
+                ("unlink", '"f"', None, "0"),
+                ("openat", 'AT_FDCWD, "/nonexistent/y", O_RDONLY|O_CLOEXEC', "ENOENT",
+                 "-1 ENOENT (No such file or directory)")]
+        got = [(row["call"], row["args"], row["errno"], row["result"]) for row in rows]
+        at = got.index(want[0]) if want[0] in got else 0
+        bench.equal(got[at:at + 4], want[:4], f"{method}: calls")
+        bench.check(want[4] in got, f"{method}: no {want[4]}")
+        bench.equal((rows[-1]["call"], rows[-1]["ret"]), ("exit_group", None), f"{method}: the last")
+        bench.equal(done.stdout, "", f"{method}: output")
+
+
+def formats(bench):
+    """Tables and CSV go to standard error, that output stays the command's."""
+    done = bench.run(bench.tool, "syscalls", "-f", "csv", "--by", "thread", "--", "echo", "out")
+    bench.equal(done.stdout, "out\n", "output")
+    rows = list(csv.DictReader(line for line in done.stderr.splitlines() if not line.startswith("auger: ")))
+    bench.check(any(row["call"] == "write" and row["calls"] == "1" for row in rows), rows)
+    whole, _ = syscalls(bench, "--histogram", "--", bench.workload("sysmix"))
+    rows = [row for row in whole["rows"] if row["call"] == "getppid"]
+    bench.equal(sum(row["calls"] for row in rows), 6000, "histogram")
+    for row in rows:
+        bench.check(row["below_ns"] == 2 * row["from_ns"] or row["from_ns"] == 0, row)
+
+
+if __name__ == "__main__":
+    live.main([counts, agree, sums, paths, files, attached, statuses, stops, exec_of_thread, unprivileged, traced,
+               formats])

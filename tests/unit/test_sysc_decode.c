@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/sysc_decode.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "collect/sysc_names.h"
+#include "tap.h"
+
+#define NOBODY 0x7ffffffe /* no process has this number */
+
+static void check_call(const struct sysc_call *c, const char *args, const char *result)
+{
+	struct sysc_files files = { .strings = strtab_new() };
+	CLEANUP(buf_fini) struct buf a = { 0 };
+	CLEANUP(buf_fini) struct buf r = { 0 };
+
+	if (!CHECK(files.strings != NULL))
+		return;
+	strtab_intern(files.strings, "", 0);
+	sysc_decode_args(c, &files, &a);
+	sysc_decode_result(c, &files, &r);
+	CHECK_STR(a.data, args);
+	CHECK_STR(r.data, result);
+	sysc_files_fini(&files);
+	strtab_free(files.strings);
+}
+
+static void test_words(void)
+{
+	static const struct {
+		struct sysc_call call;
+		const char *args, *result;
+	} rows[] = {
+		{ { .nr = SYS_lseek, .args = { 3, (uint64_t)-5, SEEK_CUR }, .ret = 7 },
+		  "3, -5, SEEK_CUR",
+		  "7" },
+		{ { .nr = SYS_close, .args = { (uint64_t)-1 }, .ret = -EBADF },
+		  "-1",
+		  "-1 EBADF (Bad file descriptor)" },
+		{ { .nr = SYS_mmap,
+		    .args = { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+			      (uint32_t)-1, 0 },
+		    .ret = 0x7f0000000000 },
+		  "NULL, 4096, PROT_READ|PROT_EXEC, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0",
+		  "0x7f0000000000" },
+		{ { .nr = SYS_mprotect, .args = { 0x1000, 1, PROT_NONE } },
+		  "0x1000, 1, PROT_NONE",
+		  "0" },
+		{ { .nr = SYS_kill, .args = { 12, SIGTERM } }, "12, SIGTERM", "0" },
+		{ { .nr = SYS_fcntl, .args = { 4, F_SETFD, FD_CLOEXEC } },
+		  "4, F_SETFD, FD_CLOEXEC",
+		  "0" },
+		{ { .nr = SYS_fcntl, .args = { 4, F_GETFL, 99 }, .ret = 2 }, "4, F_GETFL", "2" },
+		{ { .nr = SYS_socket,
+		    .args = { AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0 },
+		    .ret = 5 },
+		  "AF_INET, SOCK_STREAM|SOCK_CLOEXEC, 0",
+		  "5" },
+		{ { .nr = SYS_nanosleep, .args = { 0, 0 }, .ret = -516 },
+		  "NULL, NULL",
+		  "-1 ERESTART_RESTARTBLOCK (interrupted)" },
+		{ { .nr = SYSC_NAMES - 1, .args = { 1, 2 } }, "0x1, 0x2, 0x0, 0x0, 0x0, 0x0", "0" },
+		{ { .nr = SYS_getpid, .ret = 3 }, NULL, "3" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sysc_call c = rows[i].call;
+
+		c.pid = NOBODY;
+		c.has_start = c.has_end = true;
+		check_call(&c, rows[i].args, rows[i].result);
+	}
+}
+
+static void test_memory(void)
+{
+	const struct timespec t = { 1, 5000000 };
+	const struct sockaddr_in in = { .sin_family = AF_INET,
+					.sin_port = htons(80),
+					.sin_addr.s_addr = htonl(0x7f000001) };
+	const struct {
+		struct sysc_call call;
+		const char *args;
+	} rows[] = {
+		{ { .nr = SYS_openat,
+		    .args = { (uint64_t)AT_FDCWD, 1, O_WRONLY | O_CREAT | O_TRUNC, 0644 },
+		    .memory = { { .arg = 1, .len = 4, .bytes = "/a\n\"" } },
+		    .memory_count = 1 },
+		  "AT_FDCWD, \"/a\\n\\\"\", O_WRONLY|O_CREAT|O_TRUNC, 0644" },
+		{ { .nr = SYS_openat,
+		    .args = { (uint64_t)AT_FDCWD, 1, O_RDONLY, 0644 },
+		    .memory = { { .arg = 1, .is_cut = true, .len = 1, .bytes = "a" } },
+		    .memory_count = 1 },
+		  "AT_FDCWD, \"a\"..., O_RDONLY" },
+		{ { .nr = SYS_clock_nanosleep,
+		    .args = { CLOCK_MONOTONIC, 0, 1, 0 },
+		    .memory = { { .arg = 2, .len = sizeof t, .bytes = (const char *)&t } },
+		    .memory_count = 1 },
+		  "CLOCK_MONOTONIC, 0, {1.005000000 s}, NULL" },
+		{ { .nr = SYS_connect,
+		    .args = { 3, 1, sizeof in },
+		    .memory = { { .arg = 1, .len = sizeof in, .bytes = (const char *)&in } },
+		    .memory_count = 1 },
+		  "3, {AF_INET, 127.0.0.1:80}, 16" },
+		{ { .nr = SYS_connect,
+		    .args = { 3, 1, 1 },
+		    .memory = { { .arg = 1, .len = 1, .bytes = "x" } },
+		    .memory_count = 1 },
+		  "3, 0x1, 1" },
+		{ { .nr = SYS_write,
+		    .args = { 1, 1, 3 },
+		    .memory = { { .arg = 1,
+				  .len = 3,
+				  .bytes = "\0"
+					   "7z" } },
+		    .memory_count = 1 },
+		  "1, \"\\0007z\", 3" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sysc_call c = rows[i].call;
+
+		c.pid = NOBODY;
+		c.has_start = c.has_end = true;
+		check_call(&c, rows[i].args, "0");
+	}
+}
+
+/* What is missing is not made up. */
+static void test_parts(void)
+{
+	const struct sysc_call no_start = {
+		.pid = NOBODY, .nr = SYS_read, .has_end = true, .ret = 5
+	};
+	const struct sysc_call no_end = {
+		.pid = NOBODY, .nr = SYS_read, .has_start = true, .args = { 3, 16, 5 }
+	};
+
+	check_call(&no_start, "...", "5");
+	check_call(&no_end, "3, 0x10, 5", "?");
+}
+
+static void test_paths_follow_their_process(void)
+{
+	struct sysc_files files = { .strings = strtab_new() };
+	struct sysc_call c = {
+		.pid = NOBODY,
+		.nr = SYS_openat,
+		.has_start = true,
+		.has_end = true,
+		.args = { (uint64_t)AT_FDCWD, 1, O_RDONLY },
+		.ret = 3,
+		.memory = { { .arg = 1, .len = 5, .bytes = "/some" } },
+		.memory_count = 1,
+	};
+	uint32_t name;
+
+	strtab_intern(files.strings, "", 0);
+	sysc_files_follow(&files, &c);
+	name = sysc_files_fd(&files, NOBODY, 3);
+	CHECK_STR(strtab_get(files.strings, name).ptr, "/some");
+	name = sysc_files_path(&files, NOBODY, 3, "./x", 3);
+	CHECK_STR(strtab_get(files.strings, name).ptr, "/some/x");
+	sysc_files_fork(&files, NOBODY - 1, NOBODY);
+	sysc_files_follow(&files, &(struct sysc_call){ .pid = NOBODY - 1,
+						       .nr = SYS_dup,
+						       .has_start = true,
+						       .has_end = true,
+						       .args = { 3 },
+						       .ret = 4 });
+	name = sysc_files_fd(&files, NOBODY - 1, 4);
+	CHECK_STR(strtab_get(files.strings, name).ptr, "/some");
+	sysc_files_follow(&files, &(struct sysc_call){ .pid = NOBODY,
+						       .nr = SYS_close,
+						       .has_start = true,
+						       .has_end = true,
+						       .args = { 3 } });
+	CHECK_INT(sysc_files_fd(&files, NOBODY, 3), 0);
+	sysc_files_exec(&files, NOBODY - 1);
+	CHECK_INT(sysc_files_fd(&files, NOBODY - 1, 4), 0);
+	sysc_files_fini(&files);
+	strtab_free(files.strings);
+}
+
+int main(void)
+{
+	TAP_CASE(test_words);
+	TAP_CASE(test_memory);
+	TAP_CASE(test_parts);
+	TAP_CASE(test_paths_follow_their_process);
+	return tap_done();
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/syscalls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tap.h"
+#include "view/syscalls_table.h"
+
+static uint32_t name(struct syscalls *s, const char *text)
+{
+	return syscalls_str(s, text, strlen(text));
+}
+
+static void check_table(struct syscalls *s, const struct syscalls_table *t, const char *want)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct err e = { 0 };
+
+	CHECK_INT(syscalls_put_table(&(struct emit_opts){ .format = EMIT_CSV }, s, t, &text, &e),
+		  0);
+	CHECK_STR(text.data, want);
+}
+
+static const struct syscalls_table plain = { .target = "x", .method = "test" };
+
+static void test_cells(void)
+{
+	struct syscalls s;
+
+	CHECK_INT(syscalls_init(&s, SYSCALLS_BY_CALL), 0);
+	syscalls_add(&s, 0, name(&s, "read"), 0, 100);
+	syscalls_add(&s, 0, name(&s, "read"), 0, 300);
+	syscalls_add(&s, 0, name(&s, "read"), EAGAIN, 50);
+	syscalls_add(&s, 0, name(&s, "exit"), 0, -1);
+	s.wall_ns = 1000;
+	CHECK_INT(s.cells.count, 3);
+	CHECK_INT(syscalls_cell(&s, 0, name(&s, "read"), 0)->count, 2);
+	CHECK_INT(syscalls_error(&s), 0);
+	check_table(
+		&s, &plain,
+		"call,calls,errors,total_ns,time_percent,wall_percent,min_ns,mean_ns,p50_ns,p99_ns,max_"
+		"ns,errnos\n"
+		"read,3,1,450,100.0000,45.0000,50,150,100,300,300,EAGAIN 1\n"
+		"exit,1,0,,0.0000,0.0000,,,,,,\n");
+	check_table(
+		&s,
+		&(struct syscalls_table){ .target = "x", .method = "test", .is_histogram = true },
+		"call,from_ns,below_ns,calls\nread,32,64,1\nread,64,128,1\nread,128,256,0\n"
+		"read,256,512,1\n");
+	syscalls_fini(&s);
+}
+
+static void test_subjects(void)
+{
+	struct syscalls s;
+	uint32_t one, two;
+
+	CHECK_INT(syscalls_init(&s, SYSCALLS_BY_THREAD), 0);
+	one = syscalls_add_subject(
+		&s, &(struct syscalls_subject){
+			    .pid = 7, .tid = 8, .name = name(&s, "a"), .wall_ns = 100 });
+	two = syscalls_add_subject(
+		&s, &(struct syscalls_subject){
+			    .pid = 7, .tid = 9, .name = name(&s, "b"), .wall_ns = 400 });
+	syscalls_add(&s, one, name(&s, "read"), 0, 10);
+	syscalls_add(&s, two, name(&s, "read"), 0, 30);
+	check_table(
+		&s, &plain,
+		"tid,pid,comm,call,calls,errors,total_ns,time_percent,wall_percent,min_ns,mean_ns,p50_"
+		"ns,p99_ns,max_ns,errnos\n"
+		"9,7,b,read,1,0,30,75.0000,7.5000,30,30,30,30,30,\n"
+		"8,7,a,read,1,0,10,25.0000,10.0000,10,10,10,10,10,\n");
+	syscalls_fini(&s);
+}
+
+static void test_paths_that_were_missing_are_first(void)
+{
+	struct syscalls s;
+	uint32_t found, missing;
+
+	CHECK_INT(syscalls_init(&s, SYSCALLS_BY_PATH), 0);
+	found = syscalls_add_subject(&s, &(struct syscalls_subject){ .name = name(&s, "/found") });
+	missing = syscalls_add_subject(&s,
+				       &(struct syscalls_subject){ .name = name(&s, "/missing") });
+	syscalls_add(&s, found, name(&s, "open"), 0, 1000);
+	syscalls_add(&s, found, name(&s, "open"), EACCES, 1000);
+	syscalls_add(&s, missing, name(&s, "open"), ENOENT, 10);
+	syscalls_add(&s, missing, name(&s, "stat"), ENOENT, 10);
+	check_table(&s, &plain,
+		    "calls,missing,other_errors,total_ns,by,path\n"
+		    "2,2,0,20,\"open ENOENT 1, stat ENOENT 1\",/missing\n"
+		    "2,0,1,2000,\"open 1, open EACCES 1\",/found\n");
+	syscalls_fini(&s);
+}
+
+static void test_errors_have_names(void)
+{
+	char number[24];
+
+	CHECK_STR(syscalls_error_name(ENOENT, number), "ENOENT");
+	CHECK_STR(syscalls_error_name(512, number), "ERESTARTSYS");
+	CHECK_STR(syscalls_error_name(3999, number), "errno 3999");
+}
+
+int main(void)
+{
+	TAP_CASE(test_cells);
+	TAP_CASE(test_subjects);
+	TAP_CASE(test_paths_that_were_missing_are_first);
+	TAP_CASE(test_errors_have_names);
+	return tap_done();
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""syscall_names.py OUT.c CC...: the names of system calls by number, as the kernel's headers have them."""
+import re
+import subprocess
+import sys
+
+# Numbers that all architectures share, and that older headers lack.
+LATER = {451: 'cachestat', 452: 'fchmodat2', 453: 'map_shadow_stack', 454: 'futex_wake', 455: 'futex_wait',
+         456: 'futex_requeue', 457: 'statmount', 458: 'listmount', 459: 'lsm_get_self_attr',
+         460: 'lsm_set_self_attr', 461: 'lsm_list_modules', 462: 'mseal', 463: 'setxattrat', 464: 'getxattrat',
+         465: 'listxattrat', 466: 'removexattrat', 467: 'open_tree_attr'}
+
+
+def main():
+    # What the numbers are made of may be macros, too: the compiler resolves them.
+    macros = subprocess.run([*sys.argv[2:], '-E', '-dM', '-include', 'asm/unistd.h', '-x', 'c', '/dev/null'],
+                            check=True, capture_output=True, text=True).stdout
+    values = dict(re.findall(r'^#define (__NR_\w+) (\S+)$', macros, re.M))
+    names = dict(LATER)
+    for macro, value in values.items():
+        while value in values:
+            value = values[value]
+        if value.isdigit() and int(value) < 512 and macro not in ('__NR_syscalls', '__NR_arch_specific_syscall'):
+            names[int(value)] = re.sub('^__NR3264_', '', macro.removeprefix('__NR_'))
+    with open(sys.argv[1], 'w', encoding='ascii') as file:
+        file.write('#include "collect/sysc_names.h"\n\nconst char *const sysc_names[SYSC_NAMES] = {\n')
+        file.writelines(f'\t[{number}] = "{names[number]}",\n' for number in sorted(names))
+        file.write('};\n')
+
+
+main()
