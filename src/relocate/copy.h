@@ -11,6 +11,7 @@
 #ifndef RELOCATE_COPY_H
 #define RELOCATE_COPY_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,33 +22,41 @@
 struct copy;
 
 struct copy_opts {
-	uint64_t bandwidth;     /* bytes a second while the job runs; 0: as fast as it goes */
-	bool trusts_append;     /* a file that only grew is not compared but continued */
-	bool checks_everything; /* copy_check() compares contents, not only sizes */
-	void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes, unsigned pass);
+	uint64_t bandwidth; /* bytes a second while the job runs; 0: as fast as it goes */
+	bool trusts_append; /* of a file that is only appended to, what was there is not compared */
+	const volatile sig_atomic_t *stop; /* not 0: give up, -EINTR; NULL: never */
+	void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes); /* may be NULL */
 	void *progress_self;
 };
 
 /* What a pass did. */
 struct copy_pass {
-	uint64_t entries; /* looked at */
-	uint64_t files;   /* whose content was looked into */
-	uint64_t read_bytes;
+	uint64_t entries;    /* looked at */
+	uint64_t files;      /* whose content was looked into */
+	uint64_t read_bytes; /* of OLD */
 	uint64_t written_bytes;
+	uint64_t changed; /* files and names that were not yet as in OLD */
 	int64_t took_ns;
 };
 
-/* NEW must be empty. */
+/* -ENOTEMPTY: NEW has something. -ENOSPC: the files of OLD, and those of s that have no name, do
+ * not fit. opts is copied. */
 int copy_open(struct copy **ret, const struct reloc_place *old_place,
-	      const struct reloc_place *new_place, const struct copy_opts *opts,
-	      struct err *e) MUST_CHECK;
+	      const struct reloc_place *new_place, const struct survey *s,
+	      const struct copy_opts *opts, struct err *e) MUST_CHECK;
 
-/* One pass over the tree and the deleted files of s: what is new, changed or gone since the last.
- * is_last: the job is stopped, so afterwards NEW equals OLD as far as the job can tell. */
-int copy_pass_run(struct copy *c, const struct survey *s, bool is_last, struct copy_pass *ret,
-		  struct err *e) MUST_CHECK;
+enum copy_kind {
+	COPY_AHEAD,  /* while the job runs */
+	COPY_VERIFY, /* as well, and every file is read again from NEW's storage and compared */
+	COPY_LAST,   /* the job is stopped: afterwards NEW equals OLD as far as the job can tell */
+};
 
-/* Owner, mode and times of NEW's top and all directories; before shift_begin(). */
+/* One pass over the tree and the files of s without a name: what is new, changed or gone since
+ * the last. s was taken just before. */
+int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
+		  struct copy_pass *ret, struct err *e) MUST_CHECK;
+
+/* Owner, mode and times of NEW's top; before shift_begin(). */
 int copy_finish(struct copy *c, struct err *e) MUST_CHECK;
 /* After shift_commit(): the hidden names of deleted files. */
 int copy_unlink_hidden(struct copy *c, struct err *e) MUST_CHECK;

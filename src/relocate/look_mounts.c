@@ -33,7 +33,7 @@ static void check_swaps(struct look *l)
 	char text[8192], *at = text, *line;
 
 	file_read_start("/proc/swaps", text, sizeof text);
-	strsep(&at, "\n");
+	(void)strsep(&at, "\n");
 	while ((line = strsep(&at, "\n"))) {
 		line[strcspn(line, " \t")] = '\0';
 		if (*line && place_below(l->ask->old_place, line))

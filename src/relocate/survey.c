@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "relocate/look.h"
 
 void survey_fini(struct survey *s)
@@ -107,6 +108,7 @@ int survey_take(const struct survey_ask *ask, struct survey *ret, struct err *e)
 {
 	CLEANUP(look_fini) struct look l = { .ask = ask };
 	struct survey s = { 0 };
+	int64_t began_ns = clock_mono_ns();
 
 	if (look_at_all(&l, e) < 0)
 		return e->code;
@@ -121,6 +123,7 @@ int survey_take(const struct survey_ask *ask, struct survey *ret, struct err *e)
 	s.obstacles = hand_over(&l.obstacles, &s.obstacle_count);
 	s.strings = l.strings;
 	l.strings = NULL;
+	s.took_ns = clock_mono_ns() - began_ns;
 	*ret = s;
 	return 0;
 }

@@ -169,6 +169,7 @@ struct survey {
 	size_t proc_count, file_count, desc_count, fd_count, lock_count, epoll_count, map_count,
 		dir_count, obstacle_count;
 	struct strtab *strings; /* all strings of the rows; owned */
+	int64_t took_ns;        /* to take it */
 };
 
 /* What is looked at. Everything borrowed. */

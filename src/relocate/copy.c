@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "relocate/copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "relocate/tree.h"
+
+int tree_open(int dir, const char *name, int flags, unsigned mode)
+{
+	struct open_how how = {
+		.flags = (unsigned)(flags | O_CLOEXEC),
+		.mode = mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	long fd;
+
+	do
+		fd = syscall(SYS_openat2, dir, name, &how, sizeof how);
+	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int64_t tree_ctime_ns(const struct statx *x)
+{
+	return x->stx_ctime.tv_sec * NS_PER_S + x->stx_ctime.tv_nsec;
+}
+
+struct tree_entry *tree_entry_at(struct copy *c, const char *path, uint32_t *ret_row)
+{
+	uint32_t row = strtab_intern(c->paths, path, strlen(path));
+
+	if (row == STRTAB_NONE)
+		return NULL;
+	if (row == c->entries.count && !rows_add(&c->entries, sizeof(struct tree_entry)))
+		return NULL;
+	*ret_row = row;
+	return (struct tree_entry *)c->entries.data + row;
+}
+
+struct tree_node *tree_node_at(struct copy *c, const struct statx *x, uint32_t *ret_row)
+{
+	uint64_t id[2] = { x->stx_ino, (uint64_t)x->stx_dev_major << 32 | x->stx_dev_minor };
+	uint32_t row = strtab_intern(c->node_ids, id, sizeof id);
+	struct tree_node *n;
+
+	if (row == STRTAB_NONE)
+		return NULL;
+	if (row == c->nodes.count) {
+		n = rows_add(&c->nodes, sizeof *n);
+		if (!n)
+			return NULL;
+		n->entry = RELOC_NONE;
+		n->ctime_ns = -1;
+	}
+	*ret_row = row;
+	return (struct tree_node *)c->nodes.data + row;
+}
+
+/* Of a file system's own, in an otherwise empty NEW. */
+static int check_empty(const struct reloc_place *new, struct err *e)
+{
+	int fd = tree_open(new->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	DIR *names = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+	int rc = 0;
+
+	if (!names)
+		return err_errno(e, "%s", new->path);
+	while (rc == 0 && (d = readdir(names))) {
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+			continue;
+		if (new->is_mount_root && strcmp(d->d_name, "lost+found") == 0)
+			continue;
+		rc = err_set(e, -ENOTEMPTY, "%s is not empty: it has '%s'", new->path, d->d_name);
+	}
+	closedir(names);
+	return rc;
+}
+
+/* Two a directory on the way down. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* While it is being made nobody else may look into it, or plant a link. */
+static int close_top(struct copy *c, struct err *e)
+{
+	const struct reloc_place *new = c->new_place;
+
+	if (statx(new->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &c->new_top) < 0)
+		return err_errno(e, "%s", new->path);
+	c->is_new_top_changed = true;
+	if (fchown(new->fd, geteuid(), getegid()) < 0 || fchmod(new->fd, 0700) < 0)
+		return err_errno(e, "%s", new->path);
+	return 0;
+}
+
+static int prepare(struct copy *c, const struct survey *s, struct err *e)
+{
+	c->paths = strtab_new();
+	c->node_ids = strtab_new();
+	c->block = malloc(TREE_BLOCK);
+	c->other = malloc(TREE_BLOCK);
+	if (!c->paths || !c->node_ids || !c->block || !c->other)
+		return err_nomem(e);
+	raise_limit();
+	if (check_empty(c->new_place, e) < 0 || tree_check_space(c, s, e) < 0)
+		return e->code;
+	return close_top(c, e);
+}
+
+int copy_open(struct copy **ret, const struct reloc_place *old_place,
+	      const struct reloc_place *new_place, const struct survey *s,
+	      const struct copy_opts *opts, struct err *e)
+{
+	struct copy *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return err_nomem(e);
+	c->old_place = old_place;
+	c->new_place = new_place;
+	c->opts = *opts;
+	if (prepare(c, s, e) < 0) {
+		struct err why = { 0 };
+
+		if (copy_undo(c, &why) < 0)
+			log_msg(LOG_WARN, "relocate", "%s", why.msg);
+		copy_close(c);
+		return e->code;
+	}
+	*ret = c;
+	return 0;
+}
+
+void copy_close(struct copy *c)
+{
+	if (!c)
+		return;
+	strtab_free(c->paths);
+	strtab_free(c->node_ids);
+	rows_fini(&c->entries);
+	rows_fini(&c->nodes);
+	buf_fini(&c->path);
+	free(c->block);
+	free(c->other);
+	free(c);
+}
+
+/* All descriptions of the file only read it or only append to it. */
+static bool is_appended(const struct survey *s, uint32_t file)
+{
+	bool has_writer = false;
+
+	for (size_t i = 0; i < s->desc_count; i++) {
+		unsigned flags = s->descs[i].flags;
+
+		if (s->descs[i].file != file || (flags & O_ACCMODE) == O_RDONLY)
+			continue;
+		if (!(flags & O_APPEND))
+			return false;
+		has_writer = true;
+	}
+	return has_writer;
+}
+
+static int mark_files(struct copy *c, const struct survey *s, struct err *e)
+{
+	for (uint32_t i = 0; i < s->file_count; i++) {
+		const struct reloc_file *f = &s->files[i];
+		struct statx x = { .stx_ino = f->ino,
+				   .stx_dev_major = f->dev_major,
+				   .stx_dev_minor = f->dev_minor };
+		uint32_t row;
+		struct tree_node *n = tree_node_at(c, &x, &row);
+
+		if (!n)
+			return err_nomem(e);
+		n->is_mapped |= (f->uses & RELOC_USE_MAPPED_WRITABLE) != 0;
+		n->is_appended = is_appended(s, i);
+	}
+	return 0;
+}
+
+static int run_pass(struct copy *c, const struct survey *s, struct err *e)
+{
+	if (mark_files(c, s, e) < 0 || tree_walk(c, e) < 0)
+		return e->code;
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].is_deleted && s->files[i].source && !S_ISDIR(s->files[i].mode) &&
+		    tree_take_hidden(c, &s->files[i], e) < 0)
+			return e->code;
+	return tree_remove_gone(c, e);
+}
+
+int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
+		  struct copy_pass *ret, struct err *e)
+{
+	c->kind = kind;
+	c->pass++;
+	c->looked_ns = clock_wall_ns() - s->took_ns;
+	c->began_ns = clock_mono_ns();
+	c->sent_bytes = 0;
+	memset(&c->did, 0, sizeof c->did);
+	if (run_pass(c, s, e) < 0)
+		return e->code;
+	c->did.took_ns = clock_mono_ns() - c->began_ns;
+	*ret = c->did;
+	return 0;
+}
+
+int copy_finish(struct copy *c, struct err *e)
+{
+	struct tree_pair top = { c->old_place->fd, c->new_place->fd };
+
+	if (tree_copy_attrs(&top, &c->old_top, e) < 0)
+		return err_wrap(e, "%s", c->new_place->path);
+	return 0;
+}
+
+int copy_unlink_hidden(struct copy *c, struct err *e)
+{
+	const struct tree_entry *entries = c->entries.data;
+	bool has_any = false;
+
+	for (uint32_t i = 0; i < c->entries.count; i++) {
+		if (!entries[i].is_made || !entries[i].is_hidden)
+			continue;
+		has_any = true;
+		if (tree_remove(c, i, e) < 0)
+			return e->code;
+	}
+	if (has_any && tree_set_times(c->new_place->fd, &c->old_top) < 0)
+		return err_errno(e, "%s", c->new_place->path);
+	return 0;
+}
+
+int copy_sync(struct copy *c, struct err *e)
+{
+	return syncfs(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
+}
+
+/* The top as it was; or it was made, and goes. */
+static int restore_top(struct copy *c, struct err *e)
+{
+	const struct reloc_place *new = c->new_place;
+
+	if (new->was_made)
+		return rmdir(new->path) < 0 ? err_errno(e, "%s", new->path) : 0;
+	if (!c->is_new_top_changed)
+		return 0;
+	if (fchown(new->fd, c->new_top.stx_uid, c->new_top.stx_gid) < 0 ||
+	    fchmod(new->fd, c->new_top.stx_mode & 07777) < 0 ||
+	    tree_set_times(new->fd, &c->new_top) < 0)
+		return err_errno(e, "%s", new->path);
+	return 0;
+}
+
+int copy_undo(struct copy *c, struct err *e)
+{
+	for (uint32_t i = (uint32_t)c->entries.count; i-- > 0;)
+		if (tree_remove(c, i, e) < 0)
+			return e->code;
+	return restore_top(c, e);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree: what of OLD is in NEW so far; what the parts of copy share. The folder's own.
+ *
+ * An entry is a name, by its path; a node is an inode of OLD, whose content is in NEW once
+ * however many names it has.
+ */
+#ifndef RELOCATE_TREE_H
+#define RELOCATE_TREE_H
+
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "relocate/copy.h"
+
+/* Modification times of files whose clock ticks in steps: what is this near to a look may
+ * have changed after it without a new time. Kernels before 6.13 have steps of 1 to 4 ms. */
+#define TREE_TICK_NS INT64_C(20000000)
+
+#define TREE_BLOCK ((size_t)1 << 20) /* bytes read at a time */
+
+struct tree_entry {
+	uint64_t ino; /* in OLD */
+	uint32_t dev_major, dev_minor;
+	uint32_t mode;
+	uint32_t node;  /* row of nodes */
+	uint32_t copy;  /* of the node, when the name was made */
+	uint32_t pass;  /* in which it was last seen */
+	bool is_made;   /* it is in NEW */
+	bool is_ours;   /* we made it: not NEW's own lost+found */
+	bool is_hidden; /* it stands for a file without a name */
+};
+
+struct tree_node {
+	uint32_t entry;      /* a name of it in NEW; RELOC_NONE: none */
+	uint32_t copy;       /* counts how often it was made anew */
+	uint32_t pass;       /* in which content and attributes were last looked at */
+	int64_t ctime_ns;    /* of OLD when they were; -1: never */
+	uint64_t size_bytes; /* as copied */
+	bool is_recent;      /* ctime_ns tells nothing: too near to the look */
+	bool is_mapped;      /* shared and writable, once: always compared */
+	bool is_appended;    /* all who have it open only append to it */
+};
+
+struct copy {
+	const struct reloc_place *old_place, *new_place; /* borrowed */
+	struct copy_opts opts;
+	struct strtab *paths;    /* of entries: the same index */
+	struct strtab *node_ids; /* device and inode: the same index as nodes */
+	struct rows entries, nodes;
+	struct statx old_top, new_top; /* new_top: as it was before */
+	bool is_new_top_changed;
+	enum copy_kind kind;
+	uint32_t pass;                /* 1.. */
+	int64_t looked_ns;            /* wall clock when the survey of this pass was taken */
+	uint64_t total_bytes;         /* of OLD, counted before the first pass */
+	uint64_t sent_bytes;          /* read, in this pass, for the bandwidth */
+	int64_t began_ns;             /* of this pass */
+	struct copy_pass did;         /* in this pass */
+	unsigned char *block, *other; /* [TREE_BLOCK] each */
+	struct buf path;              /* of the entry that is looked at */
+};
+
+/* A file in both trees while it is copied: O_PATH descriptors. */
+struct tree_pair {
+	int from, to;
+};
+
+int64_t tree_ctime_ns(const struct statx *x);
+
+/* Rows; NULL: out of memory. */
+struct tree_entry *tree_entry_at(struct copy *c, const char *path, uint32_t *ret_row);
+struct tree_node *tree_node_at(struct copy *c, const struct statx *x, uint32_t *ret_row);
+
+/* tree_walk.c: one pass over all names. */
+int tree_walk(struct copy *c, struct err *e) MUST_CHECK;
+/* A file of the survey without a name. */
+int tree_take_hidden(struct copy *c, const struct reloc_file *f, struct err *e) MUST_CHECK;
+
+/* tree_remove.c: takes what we made away from NEW. */
+int tree_remove(struct copy *c, uint32_t entry, struct err *e) MUST_CHECK;
+/* The entry and what is below it. */
+int tree_remove_all(struct copy *c, uint32_t entry, struct err *e) MUST_CHECK;
+/* Those that were not seen in this pass. */
+int tree_remove_gone(struct copy *c, struct err *e) MUST_CHECK;
+/* The directory that path is in, below NEW; *ret_name is the last part of path. -errno. */
+int tree_open_parent(const struct copy *c, const char *path, const char **ret_name);
+
+/* tree_data.c: makes the content of to that of from; both opened here by their O_PATH ones. */
+int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
+		   uint64_t *ret_size, struct err *e) MUST_CHECK;
+
+/* tree_attr.c: owner, extended attributes and ACLs, mode, times. */
+int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct err *e) MUST_CHECK;
+int tree_set_times(int to, const struct statx *x);
+
+/* tree_space.c: does all of OLD fit into NEW? Counts total_bytes. */
+int tree_check_space(struct copy *c, const struct survey *s, struct err *e) MUST_CHECK;
+
+/* openat2(2): never out of the tree, over a link or onto another mount. With O_PATH and O_NOFOLLOW
+ * a link is opened itself. -errno. */
+int tree_open(int dir, const char *name, int flags, unsigned mode);
+
+#endif

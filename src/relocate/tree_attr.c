@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * By the links of /proc/self/fd, because a descriptor that is only a place (O_PATH) takes no
+ * fsetxattr(2), and one that is open would wait at a FIFO. Symbolic links have no mode, and
+ * only their owner and times are copied.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "relocate/proc.h"
+#include "relocate/tree.h"
+
+#define XATTR_MAX 65536 /* bytes of a value, and of the list of names: linux/limits.h */
+
+static void link_of(int fd, char path[PROC_PATH])
+{
+	snprintf(path, PROC_PATH, "/proc/self/fd/%d", fd);
+}
+
+/* Those that other storage keeps for itself, or that are the machine's, not the file's. */
+static bool is_private(const char *name)
+{
+	return strncmp(name, "system.nfs4", 11) == 0 || strncmp(name, "lustre.", 7) == 0 ||
+	       strcmp(name, "trusted.lov") == 0 || strcmp(name, "security.selinux") == 0;
+}
+
+static int copy_attr(const char *from, const char *to, const char *name, char *value, struct err *e)
+{
+	ssize_t len = getxattr(from, name, value, XATTR_MAX);
+
+	if (len < 0)
+		return errno == ENODATA ? 0 : err_errno(e, "attribute %s", name);
+	if (setxattr(to, name, value, (size_t)len, 0) < 0)
+		return err_errno(e, "attribute %s", name);
+	return 0;
+}
+
+static bool has_name(const char *names, ssize_t len, const char *name)
+{
+	for (const char *at = names; at < names + len; at += strlen(at) + 1)
+		if (strcmp(at, name) == 0)
+			return true;
+	return false;
+}
+
+/* What NEW's file has inherited and OLD's has not. */
+static int remove_others(const char *to, const char *names, ssize_t len, char *theirs,
+			 struct err *e)
+{
+	ssize_t n = listxattr(to, theirs, XATTR_MAX);
+
+	for (const char *at = theirs; n > 0 && at < theirs + n; at += strlen(at) + 1)
+		if (!has_name(names, len, at) && !is_private(at) && removexattr(to, at) < 0 &&
+		    errno != ENODATA)
+			return err_errno(e, "attribute %s", at);
+	return 0;
+}
+
+static int copy_xattrs(const char *from, const char *to, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf room = { 0 };
+	char *names = buf_reserve(&room, 2 * XATTR_MAX), *value = names ? names + XATTR_MAX : NULL;
+	ssize_t len;
+
+	if (!names)
+		return err_nomem(e);
+	len = listxattr(from, names, XATTR_MAX);
+	if (len < 0 && errno != EOPNOTSUPP)
+		return err_errno(e, "attributes");
+	len = len < 0 ? 0 : len;
+	for (const char *at = names; at < names + len; at += strlen(at) + 1)
+		if (!is_private(at) && copy_attr(from, to, at, value, e) < 0)
+			return e->code;
+	return remove_others(to, names, len, value, e);
+}
+
+static struct timespec to_time(const struct statx_timestamp *t)
+{
+	return (struct timespec){ t->tv_sec, t->tv_nsec };
+}
+
+int tree_set_times(int to, const struct statx *x)
+{
+	const struct timespec times[] = { to_time(&x->stx_atime), to_time(&x->stx_mtime) };
+	char path[PROC_PATH];
+
+	link_of(to, path);
+	if (S_ISLNK(x->stx_mode))
+		return utimensat(to, "", times, AT_EMPTY_PATH);
+	return utimensat(AT_FDCWD, path, times, 0);
+}
+
+int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct err *e)
+{
+	char from[PROC_PATH], to[PROC_PATH];
+
+	link_of(pair->from, from);
+	link_of(pair->to, to);
+	if (fchownat(pair->to, "", x->stx_uid, x->stx_gid, AT_EMPTY_PATH) < 0)
+		return err_errno(e, "setting the owner");
+	if (!S_ISLNK(x->stx_mode)) {
+		if (copy_xattrs(from, to, e) < 0)
+			return e->code;
+		if (chmod(to, x->stx_mode & 07777) < 0)
+			return err_errno(e, "setting the mode");
+	}
+	if (tree_set_times(pair->to, x) < 0)
+		return err_errno(e, "setting the times");
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "relocate/tree.h"
+
+int tree_open_parent(const struct copy *c, const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir;
+	int fd;
+
+	*ret_name = slash ? slash + 1 : path;
+	if (!slash)
+		return tree_open(c->new_place->fd, ".", O_PATH | O_DIRECTORY, 0);
+	dir = strndup(path, (size_t)(slash - path));
+	if (!dir)
+		return -ENOMEM;
+	fd = tree_open(c->new_place->fd, dir, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	free(dir);
+	return fd;
+}
+
+static void forget(struct copy *c, uint32_t row)
+{
+	struct tree_entry *entry = (struct tree_entry *)c->entries.data + row;
+	struct tree_node *n = (struct tree_node *)c->nodes.data + entry->node;
+
+	entry->is_made = false;
+	if (n->entry == row)
+		n->entry = RELOC_NONE; /* another name of it is made a link of the next copy */
+}
+
+int tree_remove(struct copy *c, uint32_t row, struct err *e)
+{
+	const struct tree_entry *entry = (struct tree_entry *)c->entries.data + row;
+	const char *path = strtab_get(c->paths, row).ptr, *name;
+	int dir, rc;
+
+	if (!entry->is_made)
+		return 0;
+	dir = tree_open_parent(c, path, &name);
+	if (dir < 0 && dir != -ENOENT)
+		return err_set(e, dir, "removing %s: %s", path, strerror(-dir));
+	rc = dir < 0 || !entry->is_ours
+		     ? 0
+		     : unlinkat(dir, name, S_ISDIR(entry->mode) ? AT_REMOVEDIR : 0);
+	if (rc < 0 && errno == ENOENT)
+		rc = 0;
+	if (rc < 0)
+		err_errno(e, "removing %s", path);
+	if (dir >= 0)
+		close(dir);
+	if (rc == 0)
+		forget(c, row);
+	return rc < 0 ? e->code : 0;
+}
+
+/* What is below a directory was seen after it, so it is removed before. */
+int tree_remove_all(struct copy *c, uint32_t row, struct err *e)
+{
+	const struct tree_entry *entries = c->entries.data;
+	struct str top = strtab_get(c->paths, row);
+
+	for (uint32_t i = (uint32_t)c->entries.count; S_ISDIR(entries[row].mode) && i-- > 0;) {
+		struct str path = strtab_get(c->paths, i);
+
+		if (entries[i].is_made && path.len > top.len && path.ptr[top.len] == '/' &&
+		    memcmp(path.ptr, top.ptr, top.len) == 0 && tree_remove(c, i, e) < 0)
+			return e->code;
+	}
+	return tree_remove(c, row, e);
+}
+
+int tree_remove_gone(struct copy *c, struct err *e)
+{
+	const struct tree_entry *entries = c->entries.data;
+
+	for (uint32_t i = (uint32_t)c->entries.count; i-- > 0;) {
+		if (!entries[i].is_made || entries[i].pass == c->pass)
+			continue;
+		if (tree_remove(c, i, e) < 0)
+			return e->code;
+		c->did.changed++;
+	}
+	return 0;
+}
