@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """slurm.py AUGER PIPELINE EXAMPLES: the array job of examples/slurm under a Slurm of its own.
 
-Starts munged, slurmctld and slurmd of Debian in a private folder with ports of their own, submits
-the array of ten tasks, reduces its results, and compares with what Slurm says of the jobs. All
-daemons are children of this program and end with it, whatever happens. TAP on stdout."""
+Starts munged, mariadbd, slurmdbd, slurmctld and slurmd of Debian in a private folder with ports of
+their own, submits the array of ten tasks, reduces its results, and compares with what Slurm says of
+the jobs. All daemons are children of this program and end with it, whatever happens. TAP on
+stdout."""
 import ctypes
 import json
 import os
@@ -17,7 +18,8 @@ import tempfile
 import time
 
 AUGER, PIPELINE, EXAMPLES = (os.path.abspath(path) for path in sys.argv[1:4])
-TOOLS = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol", "sacct", "scancel"]
+TOOLS = ["munged", "mariadbd", "mariadb", "mariadb-install-db", "slurmdbd", "sacctmgr", "slurmctld",
+         "slurmd", "sbatch", "squeue", "sinfo", "scontrol", "sacct", "scancel"]
 TASKS, FILES = 10, 23
 LIBC = ctypes.CDLL(None)
 PATIENCE = 90  # seconds, for each thing that is waited for
@@ -50,12 +52,39 @@ InactiveLimit=0
 KillWait=2
 MinJobAge=300
 SchedulerParameters=sched_interval=1,batch_sched_delay=0
-AccountingStorageType=accounting_storage/none
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+AccountingStoragePort={ports[2]}
+AccountingStoragePass={dir}/run/munge.sock
 JobCompType=jobcomp/filetxt
 JobCompLoc={dir}/log/jobcomp.txt
 TmpFS={dir}/tmp
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=FORCE:4 MaxTime=INFINITE State=UP
+"""
+
+DATABASE_CONF = """AuthType=auth/munge
+AuthInfo=socket={dir}/run/munge.sock
+DbdHost=localhost
+DbdPort={ports[2]}
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+StoragePass=x
+StorageLoc=slurm_acct_db
+LogFile={dir}/log/slurmdbd.log
+PidFile={dir}/run/slurmdbd.pid
+"""
+DATABASE = """create database slurm_acct_db;
+create user 'slurm'@'localhost' identified by 'x';
+grant all on slurm_acct_db.* to 'slurm'@'localhost';
+"""
+LONG_JOB = """#!/bin/sh
+#SBATCH --output=long.log
+export AUGER_STAGES=full
+end=$(($(date +%s) + 5))
+while [ "$(date +%s)" -lt $end ]; do ./pipeline corpus.txt long 0 1; done
 """
 
 
@@ -120,11 +149,12 @@ def end_children():
 
 
 class Cluster:
-    """A Slurm of one node that lives in a folder."""
+    """A Slurm of one node, with its database, that lives in a folder."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.env = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"), LC_ALL="C")
+        self.env = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"), LC_ALL="C",
+                        MYSQL_UNIX_PORT=os.path.join(folder, "run", "db.sock"))
         for name in ("run", "state", "spool", "log", "tmp"):
             os.mkdir(os.path.join(folder, name), 0o755)
 
@@ -134,11 +164,38 @@ class Cluster:
                          start_new_session=True, preexec_fn=die_with_parent)
         log.close()
 
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def configure(self):
+        facts = {"dir": self.folder, "host": socket.gethostname().split(".")[0],
+                 "ports": free_ports(3), "cpus": os.cpu_count()}
+        for name, text in (("slurm.conf", CONF), ("slurmdbd.conf", DATABASE_CONF)):
+            with open(self.path(name), "w", encoding="ascii") as conf:
+                os.fchmod(conf.fileno(), 0o600)
+                conf.write(text.format(**facts))
+
+    def start_database(self):
+        data = "--datadir=" + self.path("db")
+        run("mariadb-install-db", "--no-defaults", "--user=root", data, "--skip-test-db",
+            "--auth-root-authentication-method=normal", stderr=subprocess.DEVNULL)
+        self.daemon("mariadbd", "--no-defaults", "--user=root", data, "--skip-networking",
+                    "--socket=" + self.env["MYSQL_UNIX_PORT"], "--innodb-buffer-pool-size=64M",
+                    "--innodb-flush-log-at-trx-commit=0")
+        wait_for("the database", lambda: os.path.exists(self.env["MYSQL_UNIX_PORT"]))
+        run("mariadb", "--no-defaults", "--user=root", input=DATABASE, env=self.env)
+        self.daemon("slurmdbd", "-D")
+        wait_for("slurmdbd", lambda: self.says("sacctmgr", "-i", "add", "cluster", "auger"))
+
+    def says(self, *command):
+        """What it prints, or None: it failed."""
+        done = subprocess.run(command, env=self.env, text=True, check=False, timeout=PATIENCE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return done.stdout if done.returncode == 0 else None
+
     def start(self):
-        path = lambda *names: os.path.join(self.folder, *names)
-        with open(path("slurm.conf"), "w", encoding="ascii") as conf:
-            conf.write(CONF.format(dir=self.folder, host=socket.gethostname().split(".")[0],
-                                   ports=free_ports(2), cpus=os.cpu_count()))
+        path = self.path
+        self.configure()
         with open(path("munge.key"), "wb") as key:
             os.fchmod(key.fileno(), 0o600)
             key.write(os.urandom(1024))
@@ -148,14 +205,13 @@ class Cluster:
                     "--log-file=" + path("log", "munged.log"),
                     "--seed-file=" + path("munge.seed"), "--num-threads=2")
         wait_for("munge's socket", lambda: os.path.exists(path("run", "munge.sock")))
+        self.start_database()
         self.daemon("slurmctld", "-D", "-f", path("slurm.conf"))
         self.daemon("slurmd", "-D", "-f", path("slurm.conf"))
         wait_for("the node", self.is_idle)
 
     def is_idle(self):
-        done = subprocess.run(["sinfo", "-h", "-o", "%T"], env=self.env, text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=PATIENCE)
-        return done.stdout.strip() == "idle"
+        return (self.says("sinfo", "-h", "-o", "%T") or "").strip() == "idle"
 
     def stop(self):
         for command in (["scancel", "--full", "--user=root"], ["scontrol", "shutdown"]):
@@ -226,8 +282,8 @@ def write_accounts(folder, text):
 
 
 def check_accounting(folder, cluster):
-    """Slurm and the reports agree, task by task. It has no database, so its tasks have only the
-    numbers of their own, and it complains of that on stderr."""
+    """Slurm and the reports agree, task by task, also without its database. The tasks then have
+    only the numbers of their own."""
     write_accounts(folder, run("sacct", "-c", "-P", "--format=JobID,State,Elapsed",
                                env=cluster.env, stderr=subprocess.DEVNULL))
     got = stages(folder, "--sacct", "sacct.txt")
@@ -253,6 +309,23 @@ def check_lost(folder, cluster, job):
     lost = [row for row in got["rows"] if row["doubt"] == "no report"]
     assert got["jobs"] == TASKS and len(lost) == 1, got
     assert lost[0]["job"] == "%s_4" % job and lost[0]["max_rss_bytes"] == 9000 << 10, lost
+
+
+def check_live(folder, cluster):
+    """A job that Slurm had the time to measure, and sacct is asked for it. Its program ran many
+    times, and only the last time left a report."""
+    os.mkdir(os.path.join(folder, "long"))
+    with open(os.path.join(folder, "long.sbatch"), "w", encoding="ascii") as script:
+        script.write(LONG_JOB)
+    job = cluster.submit("long.sbatch", folder)
+    ask = lambda: json.loads(run(AUGER, "stages", "long", "--sacct", "live", "-f", "json",
+                                 cwd=folder, env=cluster.env))
+    wait_for("sacct's word of the end", lambda: ask()["rows"][0]["state"] == "COMPLETED")
+    got = ask()
+    row = got["rows"][0]
+    assert got["jobs"] == 1 and row["job"] == job, got
+    assert row["doubt"] == "much time in no report", got
+    assert row["elapsed_ns"] >= 4e9 and row["max_rss_bytes"] > 1 << 20, row
 
 
 def check_prerequisites():
@@ -284,12 +357,13 @@ def run_array(cluster, folder):
     good &= report(2, "jobs", check_jobs, folder, job)
     good &= report(3, "accounting", check_accounting, folder, cluster)
     good &= report(4, "lost", check_lost, folder, cluster, job)
-    print("1..4")
+    good &= report(5, "live", check_live, folder, cluster)
+    print("1..5")
     return good
 
 
 def show_logs(folder):
-    for root, _, names in os.walk(folder):
+    for root, _, names in os.walk(os.path.join(folder, "log")):
         for name in names:
             if name.endswith((".log", ".out")):
                 with open(os.path.join(root, name), encoding="utf-8", errors="replace") as log:
