@@ -30,8 +30,9 @@ static const struct opt opts[] = {
 		 "end after this time (with -a and -p; default: by Ctrl-C)"),
 	OPT_FLAG(0, "off-cpu", struct args, has_off_cpu,
 		 "tell of waiting, too: time off the CPU by stack and reason"),
-	OPT_LIST(0, "label", "cpu", struct args, labels,
-		 "label samples with the CPU, besides pid, tid and comm"),
+	OPT_LIST(
+		0, "label", "cpu|address", struct args, labels,
+		"label samples with the CPU, or page faults with their addresses, besides pid, tid, comm"),
 	OPT_STR('o', "output", "FILE", struct args, output,
 		"where the profile goes (default " DEFAULT_PROFILE "; an older one is renamed)"),
 	OPT_STR(0, "raw", "FILE", struct args, raw,
@@ -42,9 +43,13 @@ static const struct opt opts[] = {
 static int take_labels(struct cpu_opts *o, const struct opt_list *labels, struct err *e)
 {
 	for (size_t i = 0; i < labels->count; i++) {
-		if (strcmp(labels->items[i], "cpu") != 0)
-			return cmd_usage(e, "--label: '%s' is not cpu", labels->items[i]);
-		o->has_cpu_label = true;
+		if (strcmp(labels->items[i], "cpu") == 0)
+			o->has_cpu_label = true;
+		else if (strcmp(labels->items[i], "address") == 0)
+			o->has_address_label = true;
+		else
+			return cmd_usage(e, "--label: '%s' is not cpu or address",
+					 labels->items[i]);
 	}
 	return 0;
 }

@@ -17,6 +17,7 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 		{ "comm", { 0, "comm" } },
 		{ "thread", { 0, "thread" } },
 		{ "pid", { 0, "pid" } },
+		{ "data", { 0, "data" } },
 	};
 
 	if (strncmp(text, "label:", 6) == 0 && text[6]) {
@@ -29,7 +30,7 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 			return 0;
 		}
 	}
-	return cmd_usage(e,
-			 "--by: '%s' is not function, line, module, comm, thread, pid or label:KEY",
-			 text);
+	return cmd_usage(
+		e, "--by: '%s' is not function, line, module, comm, thread, pid, data or label:KEY",
+		text);
 }

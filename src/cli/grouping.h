@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "view/tree.h"
 
-#define GROUPING_HELP "function (default), line, module, comm, thread, pid, label:KEY"
+#define GROUPING_HELP "function (default), line, module, comm, thread, pid, data, label:KEY"
 
 struct grouping {
 	enum frame_by by;

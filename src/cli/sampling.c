@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 
 #define DEFAULT_HZ 999
+#define FAULT_STACK_BYTES 8192    /* of page faults, of which there are many in a short time */
 #define DEFAULT_STACK_BYTES 32768 /* 99.6 % of a C++ compiler's stacks; 16384: 98.4 */
 
 const struct opt sampling_opts[] = {
@@ -199,7 +200,12 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 		rc = check(args, o, e);
 	if (rc == 0 && args->cpus)
 		rc = take_cpus(plan, args->cpus, e);
-	return rc == 0 ? take_events(o, &args->events, e) : rc;
+	if (rc == 0)
+		rc = take_events(o, &args->events, e);
+	for (size_t i = 0; rc == 0 && !args->stack && i < o->event_count; i++)
+		if (o->events[i].has_address)
+			o->stack_bytes = FAULT_STACK_BYTES;
+	return rc;
 }
 
 void sampling_plan_fini(struct sampling_plan *plan)

@@ -61,6 +61,8 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	take_stacks(&attr, o);
 	if (o->has_raw)
 		attr.sample_type |= PERF_SAMPLE_RAW;
+	if (o->has_address)
+		attr.sample_type |= PERF_SAMPLE_ADDR;
 	if (o->has_identifier)
 		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	if (o->period) {
@@ -88,7 +90,7 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 	attr.mmap2 = 1;
 	/* No build ids: where one event asks for them the kernel (to 6.18) marks the records of
 	 * other recorders, too, which then have none, and perf 6.1 aborts on those. */
-	attr.mmap_data = o->has_data_maps;
+	attr.mmap_data = o->has_data_maps || o->has_address;
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;

@@ -45,6 +45,8 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 			  .kernel_start = procmaps_kernel_start(CPU_PROC "/kallsyms"),
 			  .fd_limit = file_limit() },
 		.has_cpu_label = c->opts.has_cpu_label,
+		.has_addresses = cpu_has_addresses(c),
+		.has_address_label = c->opts.has_address_label,
 		.machine = user_stack_machine(),
 		.waits = c->waits,
 		.fetch = cpu_fetch,

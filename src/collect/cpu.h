@@ -33,7 +33,7 @@ struct cpu_opts {
 	enum stack_mode stack;
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
-	bool has_cpu_label;
+	bool has_cpu_label, has_address_label;
 	bool has_off_cpu;           /* waiting is told, too: the sample type offcpu/nanoseconds */
 	const struct cpulist *cpus; /* only these; NULL: all that run; borrowed */
 

@@ -44,6 +44,9 @@ int cpu_tell_running(struct cpu *c, struct err *e) MUST_CHECK;
 /* And what of it waits, right after. */
 int cpu_tell_waiting(struct cpu *c, struct err *e) MUST_CHECK;
 
+/* Is there an event whose samples tell addresses? */
+bool cpu_has_addresses(const struct cpu *c);
+
 /* For ingest_opts.fetch; context: the struct cpu. */
 void cpu_fetch(void *context, uint32_t pid);
 

@@ -15,7 +15,7 @@
 #define RINGS_A_SECOND 5
 #define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
 #define UNKNOWN_HZ 1000         /* by period */
-#define TAPPED_HZ 100000        /* each call: a burst must find room */
+#define EACH_HZ 100000          /* each call, each page fault: a burst must find room */
 #define SIDE_BYTES ((size_t)256 << 10)
 #define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
 
@@ -23,7 +23,8 @@ static size_t ring_bytes(const struct cpu *c)
 {
 	const struct cpu_opts *o = &c->opts;
 	uint64_t sample = PLAIN_SAMPLE_BYTES + (o->stack == STACK_DWARF ? o->stack_bytes : 0);
-	uint64_t rate = o->tap ? TAPPED_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
+	bool is_each = o->tap || (o->period && cpu_has_addresses(c));
+	uint64_t rate = is_each ? EACH_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
 	uint64_t want = rate * sample / RINGS_A_SECOND;
 	uint64_t bytes = RING_MIN_BYTES;
 
@@ -40,6 +41,14 @@ static size_t switch_bytes(const struct cpu *c)
 	while (bytes > RING_MIN_BYTES && bytes * c->cpus->count > RINGS_MAX_BYTES)
 		bytes /= 2;
 	return bytes;
+}
+
+bool cpu_has_addresses(const struct cpu *c)
+{
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		if (c->opts.events[i].has_address)
+			return true;
+	return false;
 }
 
 static struct attr_opts attr_opts_of(const struct cpu *c)
@@ -59,6 +68,7 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 		.has_identifier = o->event_count > 1 || o->raw,
 		.has_no_user_chain = o->raw,
 		.has_raw = o->tap,
+		.has_address = cpu_has_addresses(c),
 		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};
 }

@@ -81,7 +81,9 @@ static int tell(void *context, const struct record *r)
 
 static struct procmaps_listener listener_of(struct cpu *c)
 {
-	return (struct procmaps_listener){ .tell = tell, .context = c, .wants_data = c->raw };
+	return (struct procmaps_listener){
+		.tell = tell, .context = c, .wants_data = c->raw, .wants_all = cpu_has_addresses(c)
+	};
 }
 
 void cpu_fetch(void *context, uint32_t pid)

@@ -28,6 +28,12 @@
 		.config = (number)                                               \
 	}
 
+#define FAULTS(event_name, number)                                               \
+	{                                                                        \
+		.name = event_name, .unit = "count", .type = PERF_TYPE_SOFTWARE, \
+		.config = (number), .has_address = true                          \
+	}
+
 const struct event event_cycles = HARDWARE("cycles", PERF_COUNT_HW_CPU_CYCLES);
 const struct event event_cpu_clock = CLOCK("cpu-clock", PERF_COUNT_SW_CPU_CLOCK);
 
@@ -46,10 +52,10 @@ static const struct event known[] = {
 	HARDWARE("ref-cycles", PERF_COUNT_HW_REF_CPU_CYCLES),
 	CLOCK("cpu-clock", PERF_COUNT_SW_CPU_CLOCK),
 	CLOCK("task-clock", PERF_COUNT_SW_TASK_CLOCK),
-	SOFTWARE("page-faults", PERF_COUNT_SW_PAGE_FAULTS),
-	SOFTWARE("faults", PERF_COUNT_SW_PAGE_FAULTS),
-	SOFTWARE("minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN),
-	SOFTWARE("major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ),
+	FAULTS("page-faults", PERF_COUNT_SW_PAGE_FAULTS),
+	FAULTS("faults", PERF_COUNT_SW_PAGE_FAULTS),
+	FAULTS("minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN),
+	FAULTS("major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ),
 	SOFTWARE("context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES),
 	SOFTWARE("cs", PERF_COUNT_SW_CONTEXT_SWITCHES),
 	SOFTWARE("cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS),

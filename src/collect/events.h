@@ -24,6 +24,7 @@ struct event {
 	bool is_clock; /* the period is in nanoseconds, also at a frequency */
 	bool is_rare;  /* each one is a sample unless a rate is asked for */
 	bool is_tracepoint;
+	bool has_address; /* samples tell the address of the data that it is about */
 	bool is_user_only, is_kernel_only;
 	unsigned precise; /* 0..3: perf_event_attr.precise_ip */
 };

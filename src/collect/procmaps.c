@@ -127,7 +127,8 @@ static int tell_maps(const struct procmaps_listener *to, const char *proc, uint3
 		*end = '\0';
 		if (!parse_line(line, (size_t)(end - line), &r.mmap))
 			continue;
-		if (!(r.mmap.prot & PROT_EXEC) && (!to->wants_data || !r.mmap.ino))
+		if (!(r.mmap.prot & PROT_EXEC) && !to->wants_all &&
+		    (!to->wants_data || !r.mmap.ino))
 			continue;
 		if (!(r.mmap.prot & PROT_EXEC))
 			r.misc |= PERF_RECORD_MISC_MMAP_DATA;

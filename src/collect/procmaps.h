@@ -20,6 +20,7 @@ struct procmaps_listener {
 	int (*tell)(void *context, const struct record *r); /* 0 or -ENOMEM */
 	void *context;
 	bool wants_data; /* mappings of files that are not executable, too */
+	bool wants_all;  /* and those of no file */
 };
 
 struct procmaps_listener procmaps_to_ingest(struct ingest *in);

@@ -148,6 +148,9 @@ static int start_ingest(struct perfdata_reader *r, struct err *e)
 		.machine = machine_of(&r->env),
 	};
 
+	for (uint32_t i = 0; i < events; i++)
+		o.has_addresses |=
+			perfdata_env_event(&r->env, i)->shape.sample_type & PERF_SAMPLE_ADDR;
 	if (!events)
 		return err_set(e, -EINVAL, "no event is told of before the first record");
 	r->types = reallocarray(NULL, events, sizeof *r->types);

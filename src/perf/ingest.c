@@ -25,6 +25,8 @@ static void add_types(struct ingest *in, const struct ingest_event *events, size
 	in->keys.tid = profile_str(p, "tid");
 	in->keys.comm = profile_str(p, "comm");
 	in->keys.cpu = profile_str(p, "cpu");
+	in->keys.data = profile_str(p, "data");
+	in->keys.address = profile_str(p, "address");
 }
 
 struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event *events,
@@ -44,6 +46,11 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	in->tables = tables_new(in->dsos, o->dsos.proc != NULL);
 	if (!in->climb || !in->tables)
 		goto fail;
+	if (o->has_addresses) {
+		in->regions = regions_new(in->profile);
+		if (!in->regions)
+			goto fail;
+	}
 	in->user = user_stacks_new(in->dsos, in->tables, o->machine);
 	if (!in->user)
 		goto fail;
@@ -62,6 +69,8 @@ void ingest_free(struct ingest *in)
 	if (!in)
 		return;
 	pending_fini(&in->pending);
+	regions_free(in->regions);
+	map_fini(&in->data_labels);
 	waits_fini(&in->waits);
 	user_stacks_free(in->user);
 	tables_free(in->tables);
@@ -103,6 +112,46 @@ uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu)
 	t->cpu = cpu;
 	t->labels = make_labels(in, t);
 	return t->labels;
+}
+
+/* labels, and what says where the sample's data lies. 0 when memory ran out, which the profile
+ * remembers. */
+static uint32_t add_data_labels(struct ingest *in, uint32_t labels, uint32_t region,
+				uint64_t address)
+{
+	struct label all[8];
+	size_t count;
+	const struct label *own = profile_get_labels(in->profile, labels, &count);
+
+	if (count + 2 > ARRAY_LEN(all))
+		return labels;
+	memcpy(all, own, count * sizeof *own);
+	all[count++] = (struct label){ .key = in->keys.data, .str = region };
+	if (in->opts.has_address_label)
+		all[count++] = (struct label){ .key = in->keys.address,
+					       .num = (int64_t)address,
+					       .unit = profile_str(in->profile, "address") };
+	return profile_add_labels(in->profile, all, count);
+}
+
+static uint32_t data_labels(struct ingest *in, const struct record *r, uint32_t labels)
+{
+	const struct record_sample *s = &r->sample;
+	uint64_t sp = user_stack_pointer(in->opts.machine, &s->user);
+	uint32_t region = regions_find(in->regions, r->pid, s->addr, sp), *known;
+
+	if (!region)
+		region = profile_str(in->profile, "[unknown]");
+	if (in->opts.has_address_label)
+		return add_data_labels(in, labels, region, s->addr);
+	known = map_at(&in->data_labels, map_pair(labels, region));
+	if (!known) {
+		profile_fail_nomem(in->profile);
+		return labels;
+	}
+	if (*known == MAP_NONE)
+		*known = add_data_labels(in, labels, region, s->addr);
+	return *known;
 }
 
 /*
@@ -210,6 +259,8 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (in->opts.waits.running >> event & 1)
 		ingest_see_running(in, t, r);
 	labels = ingest_labels(in, t, r->cpu);
+	if (in->regions && r->sample.addr)
+		labels = data_labels(in, r, labels);
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
 	owner.splice = &t->splice;
 	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
@@ -248,6 +299,9 @@ static int add_map(struct ingest *in, const struct record *r)
 		.pid = m->pid,
 	};
 
+	if (in->regions && chain_space_of(r->misc) == FRAME_SPACE_USER &&
+	    regions_map(in->regions, m) < 0)
+		return -ENOMEM;
 	/* The kernel's own, and data that perf.data may tell of. */
 	if (chain_space_of(r->misc) != FRAME_SPACE_USER || r->misc & PERF_RECORD_MISC_MMAP_DATA)
 		return 0;
@@ -276,6 +330,8 @@ static int add_comm(struct ingest *in, const struct record *r)
 		in->main_pid = c->pid;
 	if (rc == 0 && r->misc & PERF_RECORD_MISC_COMM_EXEC)
 		rc = tasks_exec(in->tasks, c->pid, c->tid);
+	if (rc == 0 && r->misc & PERF_RECORD_MISC_COMM_EXEC && in->regions)
+		rc = regions_exec(in->regions, c->pid);
 	return rc;
 }
 
@@ -289,6 +345,8 @@ static int add_fork(struct ingest *in, const struct record *r)
 	if (t->pid != t->ppid && dsos_set_parent(in->dsos, t->pid, t->ppid) < 0)
 		return -ENOMEM;
 	rc = tasks_fork(in->tasks, t->pid, t->tid, t->ppid, t->ptid);
+	if (rc == 0 && in->regions)
+		rc = regions_fork(in->regions, t->pid, t->ppid);
 	if (rc == 0)
 		ingest_wait_of_new(in, r);
 	return rc;

@@ -61,8 +61,10 @@ struct ingest_waits {
 struct ingest_opts {
 	struct dsos_opts dsos; /* with the profile */
 	bool has_cpu_label;
-	unsigned max_frames; /* chains of so many frames are cut; 0: unknown */
-	uint16_t machine;    /* EM_X86_64, ...: of samples with a copy of the user's stack */
+	bool has_addresses;     /* samples tell the address of their data: label data */
+	bool has_address_label; /* and the address itself: label address */
+	unsigned max_frames;    /* chains of so many frames are cut; 0: unknown */
+	uint16_t machine;       /* EM_X86_64, ...: of samples with a copy of the user's stack */
 	struct ingest_waits waits;
 
 	/* Called for a process that no record told of, to tell what is known of it by

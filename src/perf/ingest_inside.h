@@ -7,6 +7,7 @@
 #include "perf/climb.h"
 #include "perf/ingest.h"
 #include "perf/pending.h"
+#include "perf/regions.h"
 #include "perf/tables.h"
 #include "perf/tasks.h"
 #include "perf/waits.h"
@@ -24,6 +25,8 @@ struct ingest {
 	struct user_stacks *user;
 	struct pending pending;
 	struct waits waits;
+	struct regions *regions;  /* NULL: addresses are of no interest */
+	struct map data_labels;   /* labels of a thread and name of a region: label set */
 	uint64_t waits_begin_ns;  /* 0: unknown */
 	bool keeps_known;         /* ingest_keep_known() */
 	bool has_foreign_numbers; /* the kernel's raw data numbers threads otherwise */
@@ -34,7 +37,7 @@ struct ingest {
 	} events[PROFILE_MAX_TYPES];
 	size_t event_count;
 	struct {
-		uint32_t pid, tid, comm, cpu; /* string ids of label keys */
+		uint32_t pid, tid, comm, cpu, data, address; /* string ids of label keys */
 	} keys;
 	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
 	bool has_main;     /* that program's file is known */

@@ -101,6 +101,16 @@ static bool get_reg(const struct record_regs *regs, unsigned number, uint64_t *r
 	return true;
 }
 
+uint64_t user_stack_pointer(uint16_t machine, const struct record_regs *regs)
+{
+	const struct unwind_arch *arch = unwind_arch_of(machine);
+	uint64_t sp;
+
+	if (!arch || !get_reg(regs, (unsigned)perf_number(machine, arch->sp), &sp))
+		return 0;
+	return sp;
+}
+
 /* false: of another machine, or not what a walk needs. */
 static bool take_regs(const struct user_stacks *u, const struct record_regs *from,
 		      struct unwind_regs *ret)

@@ -41,6 +41,9 @@ void user_stacks_free(struct user_stacks *u);
 uint64_t user_stack_regs(uint16_t machine);
 /* Of these, the stack pointer and the address, in this order. */
 uint64_t user_stack_least_regs(uint16_t machine);
+
+/* The stack pointer among the registers of a sample; 0: it is not there. */
+uint64_t user_stack_pointer(uint16_t machine, const struct record_regs *regs);
 uint16_t user_stack_machine(void); /* of this program */
 
 /* Of which process a stack is. */

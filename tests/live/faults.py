@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""faults.py TOOL FOLDER [CASE...]: page faults of a program that knows how many it has, and where."""
+
+import os
+import shutil
+
+import live
+from live import Skip
+
+SLACK = 40  # of the loader and the C library, in memory of all kinds
+
+
+def regions(bench, paths):
+    """What the kinds of the workload are called."""
+    return {"anon": "[anon]", "shared": "[shared]", "heap": "[heap]", "stack": "[stack]",
+            "thread": "[thread stack]", "bss": f"{os.path.realpath(bench.workload('faults'))} [bss]",
+            "file": paths[0], "shm": paths[1]}
+
+
+def record(bench, *args, prefix=()):
+    """The ranges of the workload: name to (start, end, pages)."""
+    paths = (bench.path("data"), f"/dev/shm/auger-faults-{os.getpid()}")
+    done = bench.record(*args, "--", bench.workload("faults"), *paths, prefix=prefix)
+    if done.returncode and "perf_event_open is not allowed" in done.stderr:
+        raise Skip(done.stderr.strip())
+    rows = (line.split() for line in done.stdout.splitlines())
+    return {row[0]: tuple(map(int, row[1:])) for row in rows if len(row) == 4}, paths
+
+
+def told(bench, *args, output="p.pb.gz"):
+    report = bench.report("--by", "data", *args, output=output)
+    bench.equal(report["lost"], 0, "lost")
+    return {row["data"]: row["total"] for row in report["rows"]}
+
+
+def check_regions(bench, truth, paths, got):
+    for name, region in regions(bench, paths).items():
+        pages = truth[name][2]
+        bench.check(pages - 2 <= got.get(region, 0) <= pages + SLACK,
+                    f"{region}: {got.get(region)}, want {pages}; {got}")
+
+
+def by_region(bench):
+    """Each page is one fault, in the memory that it is of; all three events; perf.data, too."""
+    truth, paths = record(bench, "-e", "page-faults", "-c", "1", "--raw", "raw.data")
+    check_regions(bench, truth, paths, told(bench))
+    check_regions(bench, truth, paths, told(bench, output="raw.data"))
+    truth, paths = record(bench, "-e", "minor-faults", "-c", "1")
+    check_regions(bench, truth, paths, told(bench))
+    record(bench, "-e", "major-faults", "-c", "1")
+    report = bench.report("--by", "data")
+    bench.check(report["total"] < SLACK and report["type"] == "major-faults", report)
+
+
+def stacks(bench):
+    """Who touches it: each function of the workload, with the faults of its memory."""
+    truth, paths = record(bench, "-e", "page-faults", "-c", "1")
+    for function, name in (("touch_anon", "anon"), ("touch_heap", "heap"), ("run_thread", "thread")):
+        got = told(bench, "--focus", f"^{function}$")
+        region = regions(bench, paths)[name]
+        bench.check(truth[name][2] - 2 <= got.get(region, 0) <= truth[name][2] + SLACK, f"{function}: {got}")
+
+
+def addresses(bench):
+    """Each address lies in the memory that its sample says."""
+    truth, paths = record(bench, "-e", "page-faults", "-c", "1", "--label", "address")
+    names = {region: name for name, region in regions(bench, paths).items()}
+    for region, name in names.items():
+        rows = bench.report("--by", "label:address", "--label", f"data={region.replace('[', '.').replace(']', '.')}")
+        start, end, pages = truth[name]
+        inside = {row["address"] // 4096 for row in rows["rows"] if start <= row["address"] < end}
+        bench.check(len(inside) >= pages - 2, f"{region}: {len(inside)} of {pages} pages")
+        outside = sum(row["total"] for row in rows["rows"] if not start <= row["address"] < end)
+        bench.check(outside <= SLACK, f"{region}: {outside} elsewhere")
+
+
+def at_a_rate(bench):
+    """Without -c a sample stands for several faults: their sum is the number of faults."""
+    record(bench, "-e", "page-faults", "-F", "999", "-g", "fp")
+    report = bench.report("--by", "data")
+    bench.check(0 < report["samples"] < report["total"], report["samples"])
+
+
+def unprivileged(bench):
+    """Also without privileges."""
+    if os.geteuid() != 0:
+        raise Skip("only root becomes another user")
+    for name in ("auger", "faults"):
+        shutil.copy(bench.tool if name == "auger" else bench.workload(name), bench.path(name))
+    done = bench.run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+                     "--bounding-set=-all", bench.path("auger"), "record", "-e", "page-faults", "-c", "1", "-o",
+                     bench.path("p.pb.gz"), "--", bench.path("faults"), bench.path("data"),
+                     f"/dev/shm/auger-faults-{os.getpid()}", status=None)
+    if done.returncode:
+        raise Skip(done.stderr.strip().splitlines()[-1])
+    report = bench.report("--by", "data")  # little memory may be locked: some are lost
+    bench.check(report["total"] + report["lost"] >= 2400, report)
+    bench.check(any(row["data"] == "[anon]" for row in report["rows"]), report)
+
+
+if __name__ == "__main__":
+    live.main([by_region, stacks, addresses, at_a_rate, unprivileged])
