@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cachefs/coverage.h"
 #include "cachefs/guidance.h"
 #include "view/markdown.h"
 
@@ -214,7 +215,8 @@ static void put_damaged(struct buf *out, const struct cluster *c)
 		buf_printf(out, "- and %zu more\n", c->damaged_count - told);
 }
 
-void cluster_summary_put(struct buf *out, const struct cluster_view *v, const char *job)
+void cluster_summary_put(struct buf *out, const struct cluster_view *v, const struct rows *coverage,
+			 const char *job)
 {
 	put_head(out, v->cluster, job);
 	put_metrics(out, v);
@@ -224,5 +226,6 @@ void cluster_summary_put(struct buf *out, const struct cluster_view *v, const ch
 		put_top_paths(out, v);
 		put_classes(out, v);
 	}
+	coverage_put_summary(out, v->cluster, coverage);
 	put_damaged(out, v->cluster);
 }

@@ -8,9 +8,12 @@
 #define CACHEFS_CLUSTER_SUMMARY_H
 
 #include "base/buf.h"
+#include "base/rows.h"
 #include "cachefs/cluster_tables.h"
 
-/* Appends; failure is remembered in the buf. job: as the user named it. */
-void cluster_summary_put(struct buf *out, const struct cluster_view *v, const char *job);
+/* Appends; failure is remembered in the buf. coverage: struct coverage_root. job: as the user
+ * named it. */
+void cluster_summary_put(struct buf *out, const struct cluster_view *v, const struct rows *coverage,
+			 const char *job);
 
 #endif

@@ -6,10 +6,12 @@
 #include "base/file.h"
 #include "cachefs/cluster_summary.h"
 #include "cachefs/cluster_tables.h"
+#include "cachefs/coverage.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
 
 struct args {
+	struct opt_list roots;
 	const char *classes;
 	uint64_t top;
 	int format; /* enum emit_format */
@@ -17,6 +19,8 @@ struct args {
 };
 
 static const struct opt opts[] = {
+	OPT_LIST(0, "usage-root", "DIR", struct args, roots,
+		 "tell how much of DIR was used, besides the environments that the paths tell of"),
 	OPT_STR(0, "classes", "FILE", struct args, classes,
 		"rules for classes of paths that come before the built-in ones"),
 	OPT_UINT('n', "top", "N", struct args, top, 0, UINT64_MAX - 1,
@@ -47,7 +51,8 @@ struct aggregation {
 	const struct args *args;
 	const char *job, *prefix;
 	struct cluster_view view;
-	struct buf wrote; /* paths of the files, a NUL behind each */
+	struct rows coverage; /* struct coverage_root */
+	struct buf wrote;     /* paths of the files, a NUL behind each */
 };
 
 static int load_classes(const char *path, struct classes **ret, struct err *e)
@@ -110,7 +115,7 @@ static int write_summary(struct aggregation *a, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
-	cluster_summary_put(&text, &a->view, a->job);
+	cluster_summary_put(&text, &a->view, &a->coverage, a->job);
 	return write_file(a, SUMMARY_NAME, &text, e);
 }
 
@@ -159,6 +164,21 @@ static int write_all(struct aggregation *a, struct err *e)
 	return rc < 0 ? rc : show(a, e);
 }
 
+static int cover(struct aggregation *a, struct rows *roots, struct strtab *texts,
+		 const struct cluster *c, struct err *e)
+{
+	struct observed observed;
+	int rc = observed_make(&observed, c, e);
+
+	if (rc < 0)
+		return rc;
+	rc = observed_roots(&observed, a->args->roots.items, a->args->roots.count, texts, roots, e);
+	if (rc == 0)
+		rc = coverage_make(&observed, roots, NULL, NULL, &a->coverage, e);
+	observed_fini(&observed);
+	return rc;
+}
+
 static int view_and_write(struct aggregation *a, const struct cluster *c,
 			  const struct classes *classes, struct err *e)
 {
@@ -178,6 +198,20 @@ static int view_and_write(struct aggregation *a, const struct cluster *c,
 	return rc;
 }
 
+static int cover_and_write(struct aggregation *a, const struct cluster *c,
+			   const struct classes *classes, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows roots = { 0 };
+	struct strtab *texts = strtab_new();
+	int rc = texts ? cover(a, &roots, texts, c, e) : err_nomem(e);
+
+	if (rc == 0)
+		rc = view_and_write(a, c, classes, e);
+	rows_fini(&a->coverage);
+	strtab_free(texts);
+	return rc;
+}
+
 static int aggregate(struct aggregation *a, const struct classes *classes, struct err *e)
 {
 	struct jobdir *job;
@@ -188,7 +222,7 @@ static int aggregate(struct aggregation *a, const struct classes *classes, struc
 		return rc;
 	rc = cluster_read(&cluster, job, CLUSTER_ALL_PATHS, e);
 	if (rc == 0) {
-		rc = view_and_write(a, &cluster, classes, e);
+		rc = cover_and_write(a, &cluster, classes, e);
 		cluster_fini(&cluster);
 	}
 	jobdir_close(job);

@@ -34,6 +34,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 extern const struct cmd cmd_annotate;
 extern const struct cmd cmd_cache;
 extern const struct cmd cmd_cache_aggregate;
+extern const struct cmd cmd_cache_paths;
 extern const struct cmd cmd_control;
 extern const struct cmd cmd_convert;
 extern const struct cmd cmd_diff;

@@ -197,7 +197,7 @@ static int run(int argc, char **argv, struct err *e)
 	argv = old.argv + first;
 	view = argc > 1 ? argv[1] : old.view;
 	if (!argc || (strcmp(argv[0], "mount") != 0 && strcmp(argv[0], "umount") != 0))
-		return cmd_usage(e, "say 'mount', 'umount' or 'aggregate'");
+		return cmd_usage(e, "say 'mount', 'umount', 'aggregate' or 'paths'");
 	if (!view || argc > 2)
 		return cmd_usage(e, "%s: name one folder, the view", argv[0]);
 	return argv[0][0] == 'm' ? mount_view(&args, view, e) : unmount_view(&args, view, e);
@@ -205,12 +205,13 @@ static int run(int argc, char **argv, struct err *e)
 
 static const struct cmd *const verbs[] = {
 	&cmd_cache_aggregate,
+	&cmd_cache_paths,
 	NULL,
 };
 
 const struct cmd cmd_cache = {
 	.name = "cache",
-	.operands = "mount VIEW | umount VIEW | aggregate JOBDIR [PREFIX]",
+	.operands = "mount VIEW | umount VIEW | aggregate JOBDIR [PREFIX] | paths JOBDIR",
 	.summary = "show a folder through a cache in memory, read-only",
 	.opts = opts,
 	.verbs = verbs,
