@@ -45,8 +45,9 @@ void arch_settle(struct arch_regs *regs);
 struct arch_call {
 	int64_t nr; /* or ARCH_LEAVE, ARCH_TURN */
 	uint64_t arg[6];
-	uint64_t arg0_from; /* address of the word that is arg[0]; 0: arg[0] itself */
-	uint64_t arg4_from; /* the same for arg[4] */
+	uint64_t arg0_from; /* address of the word that is arg[0], one more: of an int; 0: arg[0]
+			       itself */
+	uint64_t arg4_from; /* address of the word that is arg[4]; 0: arg[4] itself */
 	uint64_t may_fail;  /* 1: a failure does not stop the list */
 	int64_t result;     /* written by the job; -errno on failure */
 };
@@ -61,7 +62,8 @@ struct arch_head {
 	uint64_t at[ARCH_LISTS]; /* address of the next call of each list */
 	uint64_t failed;         /* address of the call that failed last; 0: none */
 	uint64_t own_gate;       /* a gate for this thread alone */
-	uint64_t spare[2];
+	uint64_t is_gone;        /* its first int: the calls of go were made */
+	uint64_t spare;
 };
 
 /* What a slot is filled with. */

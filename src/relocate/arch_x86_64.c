@@ -27,10 +27,12 @@ struct words {
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
 };
 
-extern const unsigned char auger_slot[], auger_slot_lists[], auger_slot_words[], auger_slot_end[];
+extern const unsigned char auger_slot[];
+/* Bytes from auger_slot on: the loop, the words, the end. */
+extern const uint64_t auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes;
 
 /*
- * At the first instruction the one call is made, at auger_slot_lists the loop begins: rbx is the
+ * At the first instruction the one call is made, at label 1 the loop begins: rbx is the
  * head, rbp the call, r12 where the next one is noted. Calls keep all registers but rax, rcx, r11.
  * The stack is not touched: popf takes the flags from the words, by signals blocked.
  */
@@ -43,14 +45,13 @@ __asm__(".pushsection .rodata\n"
 	"	syscall\n"
 	".endm\n"
 	".balign 16\n"
-	".globl auger_slot, auger_slot_lists, auger_slot_words, auger_slot_end\n"
-	".hidden auger_slot, auger_slot_lists, auger_slot_words, auger_slot_end\n"
+	".globl auger_slot, auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes\n"
+	".hidden auger_slot, auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes\n"
 	"auger_slot:\n"
 	"	syscall\n"
 	"	mov %rax, %r12\n"
 	"	auger_stop\n"
 	"	jmp 9f\n"
-	"auger_slot_lists:\n"
 	"1:	mov 0(%rbx), %rax\n"
 	"	mov (%rax), %rax\n"
 	"	lea 8(%rbx,%rax,8), %r12\n"
@@ -64,7 +65,11 @@ __asm__(".pushsection .rodata\n"
 	"	mov 56(%rbp), %rcx\n"
 	"	test %rcx, %rcx\n"
 	"	jz 2f\n"
+	"	test $1, %cl\n"
+	"	jnz 4f\n"
 	"	mov (%rcx), %rdi\n"
+	"	jmp 2f\n"
+	"4:	movslq -1(%rcx), %rdi\n"
 	"2:	mov 16(%rbp), %rsi\n"
 	"	mov 24(%rbp), %rdx\n"
 	"	mov 32(%rbp), %r10\n"
@@ -116,9 +121,11 @@ __asm__(".pushsection .rodata\n"
 	"	mov 11f+168(%rip), %rdi\n"
 	"	jmp *11f+48(%rip)\n"
 	".balign 16\n"
-	"auger_slot_words:\n"
 	"11:	.skip 176\n"
-	"auger_slot_end:\n"
+	"12:\n"
+	"auger_slot_lists_at:	.quad 1b - auger_slot\n"
+	"auger_slot_words_at:	.quad 11b - auger_slot\n"
+	"auger_slot_bytes:	.quad 12b - auger_slot\n"
 	".purgem auger_stop\n"
 	".popsection\n");
 
@@ -128,7 +135,7 @@ static_assert(sizeof(struct words) == 176 && offsetof(struct words, ip) == 48 &&
 
 size_t arch_slot_bytes(void)
 {
-	return (size_t)(auger_slot_end - auger_slot);
+	return auger_slot_bytes;
 }
 
 static struct user_regs_struct *named(struct arch_regs *regs)
@@ -250,7 +257,7 @@ void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
 	};
 
 	memcpy(slot, auger_slot, arch_slot_bytes());
-	memcpy(slot + (auger_slot_words - auger_slot), &w, sizeof w);
+	memcpy(slot + auger_slot_words_at, &w, sizeof w);
 }
 
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
@@ -277,5 +284,5 @@ int64_t arch_once_result(const struct arch_regs *regs)
 void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t head)
 {
 	named(regs)->rbx = head;
-	arch_set_ip(regs, address + (uint64_t)(auger_slot_lists - auger_slot));
+	arch_set_ip(regs, address + auger_slot_lists_at);
 }

@@ -180,26 +180,30 @@ void list_stop(struct list *l, const struct member *m)
 			    .may_fail = true });
 }
 
+void list_tell(struct list *l, uint64_t at)
+{
+	list_add(l, &(struct inside_call){
+			    .nr = SYS_futex,
+			    .arg = { at, FUTEX_WAKE_OP_PRIVATE, INT32_MAX, 0, at,
+				     FUTEX_OP(FUTEX_OP_SET, 1, FUTEX_OP_CMP_EQ, 0) },
+			    .may_fail = true,
+		    });
+}
+
+void list_wait(struct list *l, uint64_t at)
+{
+	for (int i = 0; i < 3; i++) /* a wait may end for nothing */
+		list_add(l, &(struct inside_call){ .nr = SYS_futex,
+						   .arg = { at, FUTEX_WAIT_PRIVATE, 0, 0 },
+						   .may_fail = true });
+}
+
 void list_leave(struct list *l, const struct member *m)
 {
-	const uint64_t done = l->in->done;
-	struct inside_call tell = {
-		.nr = SYS_futex,
-		.arg = { done, FUTEX_WAKE_OP_PRIVATE, INT32_MAX, 0, done,
-			 FUTEX_OP(FUTEX_OP_SET, 1, FUTEX_OP_CMP_EQ, 0) },
-		.may_fail = true,
-	};
-	struct inside_call wait = {
-		.nr = SYS_futex,
-		.arg = { done, FUTEX_WAIT_PRIVATE, 0, 0 },
-		.may_fail = true,
-	};
-
 	if (m == inside_member_at(l->in, 0))
-		list_add(l, &tell);
+		list_tell(l, l->in->done);
 	else
-		for (int i = 0; i < 3; i++) /* a wait may end for nothing */
-			list_add(l, &wait);
+		list_wait(l, l->in->done);
 	list_add(l, &(struct inside_call){ .nr = ARCH_LEAVE });
 }
 

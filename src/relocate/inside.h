@@ -33,8 +33,9 @@ struct inside;
 struct inside_call {
 	long nr;
 	uint64_t arg[6];
-	uint64_t arg0_from; /* 0, or inside_result_at(): arg[0] is what that call returned */
-	uint64_t arg4_from; /* the same for arg[4] */
+	uint64_t arg0_from; /* 0, or inside_result_at(): arg[0] is what that call returned; or the
+			       address of an int, and 1 */
+	uint64_t arg4_from; /* 0, or inside_result_at() */
 	bool may_fail;
 	const char *what; /* for the message when it fails; borrowed */
 };
@@ -49,6 +50,8 @@ int inside_open(struct inside **ret, struct hold *h, pid_t pid, size_t call_limi
 void inside_close(struct inside *in);
 
 pid_t inside_pid(const struct inside *in);
+/* The address of a page that goes with the rest: something can be mapped over it. */
+uint64_t inside_page(const struct inside *in);
 
 /* Copies into the memory of the process. The address; 0: no room, and the next run fails. */
 uint64_t inside_put(struct inside *in, const void *bytes, size_t len);

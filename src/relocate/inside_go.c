@@ -116,8 +116,14 @@ static int write_go(struct inside *in, struct member *m, struct err *e)
 
 	m->go_at = l.at;
 	list_add_all(&l, &m->go);
+	if (m->go.count && m != inside_member_at(in, 0))
+		list_tell(&l, m->head + offsetof(struct arch_head, is_gone));
 	list_stop(&l, m);
 	m->go_stop = list_here(&l);
+	for (size_t i = 1; m == inside_member_at(in, 0) && i < in->members.count; i++)
+		if (inside_member_at(in, i)->go.count)
+			list_wait(&l, inside_member_at(in, i)->head +
+					      offsetof(struct arch_head, is_gone));
 	list_add_all(&l, &m->finish);
 	list_stop(&l, m);
 	m->finish_stop = list_here(&l);
@@ -129,6 +135,7 @@ static int write_go(struct inside *in, struct member *m, struct err *e)
 
 int inside_arm(struct inside *in, uint64_t gate, struct err *e)
 {
+	in->gate = gate;
 	for (size_t i = 0; i < in->members.count; i++) {
 		struct member *m = inside_member_at(in, i);
 
@@ -138,7 +145,6 @@ int inside_arm(struct inside *in, uint64_t gate, struct err *e)
 		if (i > 0 && worker_enter_lists(&m->w, m->w.slot, m->head, e) < 0)
 			return e->code;
 	}
-	in->gate = gate;
 	return 0;
 }
 

@@ -105,7 +105,7 @@ static int map_region(struct inside *in, size_t threads, size_t call_limit, size
 	uint64_t heads = threads * sizeof(struct arch_head) + 64;
 	uint64_t calls = (call_limit + threads * OWN_CALLS) * sizeof(struct arch_call), ignored;
 
-	in->region_bytes = slots + whole_pages(heads + calls + data_bytes);
+	in->region_bytes = slots + whole_pages(heads + calls + data_bytes) + PAGE;
 	if (call_stub(in, "mmap", SYS_mmap,
 		      (uint64_t[]){ 0, in->region_bytes, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0 },
@@ -119,7 +119,7 @@ static int map_region(struct inside *in, size_t threads, size_t call_limit, size
 	in->heads = in->done + 64;
 	in->calls = in->region + slots + heads;
 	in->calls_end = in->data = in->calls + calls;
-	in->data_end = in->region + in->region_bytes;
+	in->data_end = in->region + in->region_bytes - PAGE;
 	return 0;
 }
 
@@ -211,6 +211,11 @@ static int open_all(struct inside *in, size_t call_limit, size_t data_bytes, str
 		if (place_member(in, i, e) < 0)
 			return e->code;
 	return 0;
+}
+
+uint64_t inside_page(const struct inside *in)
+{
+	return in->data_end;
 }
 
 int inside_open(struct inside **ret, struct hold *h, pid_t pid, size_t call_limit,

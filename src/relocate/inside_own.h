@@ -67,6 +67,9 @@ void list_add_all(struct list *l, const struct rows *calls);
 /* The calls of undo, the last first. */
 void list_add_back(struct list *l, const struct rows *undo, size_t count);
 void list_stop(struct list *l, const struct member *m);
+/* Sets the int at this address from 0 to 1, or waits until it is. */
+void list_tell(struct list *l, uint64_t at);
+void list_wait(struct list *l, uint64_t at);
 /* Home: the member that did the work tells the others, which waited for it. */
 void list_leave(struct list *l, const struct member *m);
 /* Into the memory of the job; frees l. */
