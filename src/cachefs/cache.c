@@ -12,6 +12,7 @@
 #define STOP_NS NS_PER_S     /* for what is still asked of storage at the end */
 #define MISSES 3             /* lookups in vain, until a folder's names are asked for */
 #define GUESS_ENTRIES 100000 /* but not of a folder that has more */
+#define REPLACED_TRIES 3     /* of a lookup, while somebody replaces the file */
 #define AHEAD_CHUNKS 4       /* of a file that is read in order */
 
 int cache_open(struct storage storage, const struct cache_opts *o, struct cache **ret,
@@ -142,6 +143,8 @@ static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *
 	int rc = 0;
 
 	*ret_absent_ns = 0;
+	if (n->is_gone)
+		return -ESTALE;
 	if (is_known(c, n, &was_absent)) {
 		if (n->state == NODE_ABSENT) {
 			cache_count_absent(c, n, ABSENT_SERVE);
@@ -190,22 +193,13 @@ static void note_miss(struct cache *c, struct node *folder)
 	node_unlock(c->nodes, folder);
 }
 
-int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
-		 struct stat *ret_attr, int64_t *ret_absent_ns)
+/* -ESTALE: the name is another file's now, which the next call finds. */
+static int look_up(struct cache *c, struct node *parent, const char *name, struct node **ret,
+		   struct stat *ret_attr, int64_t *ret_absent_ns)
 {
-	struct node *n;
-	bool lacking;
+	struct node *n = nodes_get(c->nodes, parent, name);
 	int rc;
 
-	*ret_absent_ns = 0;
-	if (strlen(name) > NAME_MAX)
-		return -ENAMETOOLONG;
-	node_lock(c->nodes, parent);
-	lacking = lacks(parent, name, ret_absent_ns);
-	node_unlock(c->nodes, parent);
-	if (lacking)
-		return -ENOENT;
-	n = nodes_get(c->nodes, parent, name);
 	if (!n)
 		return -ENOMEM;
 	node_lock(c->nodes, n);
@@ -215,6 +209,26 @@ int cache_lookup(struct cache *c, struct node *parent, const char *name, struct 
 		node_unref(n, 1);
 	else
 		*ret = n;
+	return rc;
+}
+
+int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
+		 struct stat *ret_attr, int64_t *ret_absent_ns)
+{
+	bool lacking;
+	int rc, tries = 0;
+
+	*ret_absent_ns = 0;
+	if (strlen(name) > NAME_MAX)
+		return -ENAMETOOLONG;
+	node_lock(c->nodes, parent);
+	lacking = lacks(parent, name, ret_absent_ns);
+	node_unlock(c->nodes, parent);
+	if (lacking)
+		return -ENOENT;
+	do
+		rc = look_up(c, parent, name, ret, ret_attr, ret_absent_ns);
+	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
 	if (rc == -ENOENT)
 		note_miss(c, parent);
 	cache_check_budget(c);
@@ -426,16 +440,30 @@ static int read_past(struct cache *c, struct node *n, const struct stat *attr, u
 	return rc;
 }
 
-/* While the kernel has another size than we, it would fill up with zeros what we give it. */
+bool cache_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
+}
+
+/* While the kernel has another size than we, it would fill up with zeros what we give it, or
+ * cut it: also when it is this read that finds out. */
 static int get_attr_to_read(struct cache *c, struct node *n, struct stat *ret)
 {
+	struct stat before;
 	int64_t absent_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
+	before = n->attr;
 	rc = n->is_stale ? -ESTALE : get_attr(c, n, ret, &absent_ns);
+	if (rc == 0 && before.st_ino && !cache_is_same(&before, ret)) {
+		cache_note_stale(c, n);
+		rc = -ESTALE;
+	}
 	node_unlock(c->nodes, n);
-	return rc;
+	return rc == -ENOENT ? -ESTALE : rc;
 }
 
 int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len, struct cache_data *ret)

@@ -34,6 +34,7 @@ struct cache_opts {
 /* How often what happened since the start. */
 struct cache_counts {
 	_Atomic uint64_t storage_calls; /* that were made */
+	_Atomic uint64_t failures;      /* of them: EIO, EACCES and the like */
 	_Atomic uint64_t timeouts;      /* of callers that waited too long */
 	_Atomic uint64_t interrupts;    /* of callers that gave up */
 	_Atomic uint64_t stale;         /* files that changed under the cache */

@@ -90,13 +90,6 @@ static int64_t after(int64_t duration_ns)
 	return duration_ns == CACHE_FOR_EVER ? CACHE_FOR_EVER : clock_mono_ns() + duration_ns;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
-}
-
 static void forget_contents(struct cache *c, struct node *n)
 {
 	chunks_forget(n);
@@ -106,13 +99,25 @@ static void forget_contents(struct cache *c, struct node *n)
 	n->misses = 0;
 }
 
+/* Who has the old one open must not get bytes of the new one. */
+static bool is_another(struct node *n, const struct stat *now)
+{
+	return atomic_load(&n->lookups) && n->attr.st_ino &&
+	       (n->attr.st_ino != now->st_ino || n->attr.st_dev != now->st_dev ||
+		(n->attr.st_mode & S_IFMT) != (now->st_mode & S_IFMT));
+}
+
 static void land_attr(struct flight *f)
 {
 	struct cache *c = f->cache;
 	struct node *n = f->node;
 
-	if (f->rc == 0) {
-		if (!is_same(&n->attr, &f->attr))
+	if (f->rc == 0 && is_another(n, &f->attr)) {
+		forget_contents(c, n);
+		n->is_gone = true;
+		f->rc = -ESTALE;
+	} else if (f->rc == 0) {
+		if (!cache_is_same(&n->attr, &f->attr))
 			forget_contents(c, n);
 		n->attr = f->attr;
 		n->state = NODE_PRESENT;
@@ -178,6 +183,13 @@ static void land(struct flight *f)
 	f->done = true;
 }
 
+/* Of a storage that works. */
+static bool is_answer(const struct flight *f, int rc)
+{
+	return rc == -ENOENT || rc == -ENOTDIR || rc == -ESTALE || rc == -E2BIG ||
+	       f->kind == FLIGHT_XATTR || f->kind == FLIGHT_SEEK;
+}
+
 static void run(struct job *job)
 {
 	struct flight *f = (struct flight *)job;
@@ -189,6 +201,8 @@ static void run(struct job *job)
 	atomic_fetch_add(&c->counts.storage_calls, 1);
 	if (rc == 0)
 		rc = ask(f, path.data);
+	if (rc < 0 && !is_answer(f, rc))
+		atomic_fetch_add(&c->counts.failures, 1);
 	node_lock(c->nodes, n);
 	f->rc = rc;
 	land(f);

@@ -13,8 +13,6 @@
 #include "cachefs/cache.h"
 #include "cachefs/pool.h"
 
-#define STALE_MAX 256 /* files that the kernel is still to be told of */
-
 struct cache {
 	struct storage storage;
 	struct cache_opts opts; /* written before start */
@@ -29,11 +27,10 @@ struct cache {
 	pthread_mutex_t keep_lock;
 	pthread_cond_t keep_wake;
 	pthread_t keeper;
-	bool has_keeper;               /* written before start */
-	bool closing;                  /* this and below: under keep_lock */
-	bool is_over;                  /* over the budget, somebody found */
-	struct node *stale[STALE_MAX]; /* [stale_count]; counted */
-	size_t stale_count;
+	bool has_keeper;    /* written before start */
+	bool closing;       /* this and below: under keep_lock */
+	bool is_over;       /* over the budget, somebody found */
+	struct node *stale; /* files that the kernel is still to be told of; counted */
 };
 
 enum flight_kind {
@@ -79,6 +76,9 @@ int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 
 /* Its rc, -ETIMEDOUT or -EINTR. */
 int flight_wait(struct flight *f) MUST_CHECK;
+
+/* Of the same file, and in the same state. */
+bool cache_is_same(const struct stat *a, const struct stat *b);
 
 /* The file is not what it was: it is asked for again, and the kernel forgets it. */
 void cache_note_stale(struct cache *c, struct node *n);

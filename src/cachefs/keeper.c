@@ -18,10 +18,10 @@ void cache_note_stale(struct cache *c, struct node *n)
 	atomic_fetch_add(&c->counts.stale, 1);
 	if (n->is_stale)
 		return; /* it is being told */
+	n->is_stale = true;
 	pthread_mutex_lock(&c->keep_lock);
-	n->is_stale = c->stale_count < STALE_MAX;
-	if (n->is_stale)
-		c->stale[c->stale_count++] = node_ref(n);
+	n->next_stale = c->stale;
+	c->stale = node_ref(n);
 	pthread_cond_signal(&c->keep_wake);
 	pthread_mutex_unlock(&c->keep_lock);
 }
@@ -67,40 +67,41 @@ static void shrink(struct cache *c)
 		nanosleep(&pause, NULL); /* all is in use: no use in looking again at once */
 }
 
-static void tell_stale(struct cache *c, struct node **stale, size_t count)
+static void tell_stale(struct cache *c, struct node *first)
 {
-	for (size_t i = 0; i < count; i++) {
-		c->kernel.forget_file(c->kernel.context, (uint64_t)(uintptr_t)stale[i]);
-		node_lock(c->nodes, stale[i]);
-		stale[i]->is_stale = false;
-		node_unlock(c->nodes, stale[i]);
-		node_unref(stale[i], 1);
+	for (struct node *n = first, *next; n; n = next) {
+		next = n->next_stale;
+		c->kernel.forget_file(c->kernel.context, (uint64_t)(uintptr_t)n);
+		if (n->is_gone)
+			c->kernel.forget_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent,
+					      n->name);
+		node_lock(c->nodes, n);
+		n->is_stale = false;
+		node_unlock(c->nodes, n);
+		node_unref(n, 1);
 	}
 }
 
 void *cache_keeper(void *cache)
 {
 	struct cache *c = cache;
-	struct node *stale[STALE_MAX];
 	sigset_t all;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
 	pthread_mutex_lock(&c->keep_lock);
 	while (!c->closing) {
-		size_t count = c->stale_count;
+		struct node *stale = c->stale;
 		bool over = c->is_over;
 
-		if (!count && !over) {
+		if (!stale && !over) {
 			pthread_cond_wait(&c->keep_wake, &c->keep_lock);
 			continue;
 		}
-		for (size_t i = 0; i < count; i++)
-			stale[i] = c->stale[i];
-		c->stale_count = 0;
+		c->stale = NULL;
 		c->is_over = false;
 		pthread_mutex_unlock(&c->keep_lock);
-		tell_stale(c, stale, count);
+		tell_stale(c, stale);
 		if (over)
 			shrink(c);
 		pthread_mutex_lock(&c->keep_lock);

@@ -209,7 +209,8 @@ static struct node *find(struct shard *s, uint32_t hash, const struct node *pare
 {
 	struct node *n = *bucket_of(s, hash);
 
-	while (n && (n->hash != hash || n->parent != parent || strcmp(n->name, name) != 0))
+	while (n &&
+	       (n->hash != hash || n->parent != parent || n->is_gone || strcmp(n->name, name) != 0))
 		n = n->next;
 	return n;
 }

@@ -20,6 +20,7 @@
 #define WINDOW 32    /* requests, after which a reader looks whether it is one of too many */
 #define IDLE_LESS 15 /* percent of its time: another one is needed */
 #define IDLE_MORE 70 /* percent: it is not needed, if there is another */
+#define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
 #define SPIN_NS 60000
 #define LONG_NS 500000
 #define STACK_BYTES (256 * 1024)
@@ -34,8 +35,9 @@ struct worker {
 	/* Below: the worker's only. */
 	bool reads; /* counts as a reader */
 	fuse_req_t req;
-	int64_t usual_wait_ns;    /* for a request: of late */
-	int64_t idle_ns, busy_ns; /* of the window */
+	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
+	int64_t usual_wait_ns;            /* for a request: of late */
+	int64_t idle_ns, busy_ns;         /* of the window */
 	unsigned requests;
 };
 
@@ -53,6 +55,22 @@ struct server {
 };
 
 static _Thread_local struct worker *self;
+
+static void note_init(const void *request, ssize_t len)
+{
+	struct {
+		struct fuse_in_header header;
+		struct fuse_init_in init;
+	} first;
+
+	if (len < (ssize_t)sizeof first)
+		return;
+	memcpy(&first, request, sizeof first);
+	if (first.header.opcode != FUSE_INIT)
+		return;
+	self->init_flags = first.init.flags;
+	self->init_flags2 = first.init.flags2;
+}
 
 /* A CPU that sleeps takes longer to wake than the next request takes to come, mostly: when they
  * come in quick succession, we look for it for a moment. Who else wants our CPU gets it. */
@@ -74,16 +92,32 @@ static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 		else if (poll(&waiting, 1, -1) < 0)
 			return -1;
 	}
+	note_init(into, n);
 	if (waited_ns > LONG_NS)
 		waited_ns = LONG_NS;
 	self->usual_wait_ns += (waited_ns - self->usual_wait_ns) / 8;
 	return n;
 }
 
+/* The first answer: adds what libfuse 3.14 does not know of, or forgets, if the kernel has it. */
+static void extend_init(struct iovec *iov, int count)
+{
+	struct fuse_init_out *out = count == 2 ? iov[1].iov_base : NULL;
+
+	if (!out || iov[1].iov_len != sizeof *out)
+		return;
+	out->flags |= self->init_flags & FUSE_PARALLEL_DIROPS;
+	if (out->flags & FUSE_INIT_EXT)
+		out->flags2 |= self->init_flags2 & DIRECT_IO_ALLOW_MMAP;
+	self->init_flags = self->init_flags2 = 0;
+}
+
 /* What is read from a descriptor is answered there. Source: linux/fuse.h, FUSE_DEV_IOC_CLONE. */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 {
 	(void)userdata;
+	if (self && self->init_flags)
+		extend_init(iov, count);
 	return writev(self && self->fd >= 0 ? self->fd : fd, iov, count);
 }
 

@@ -20,15 +20,13 @@ import tempfile
 import threading
 import time
 
-AUGER = sys.argv[1]
+import views
+from views import outcome, run
+
+AUGER = views.AUGER
 OPERATIONS = 20000
 THREADS = 8
 CHUNK = 1 << 20
-
-
-def run(*words, **more):
-    return subprocess.run([AUGER, "cache", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=60, **more)
 
 
 def fill(root):
@@ -102,15 +100,6 @@ def xattrs(path):
     return sorted((name, os.getxattr(path, name)) for name in os.listxattr(path))
 
 
-def outcome(call, *args):
-    try:
-        return call(*args)
-    except OSError as e:
-        return e.errno
-    except ValueError as e:  # an empty file cannot be mapped
-        return str(e)
-
-
 class Differ(threading.Thread):
     def __init__(self, seed, target, view, paths, count, flags=(mmap.MAP_SHARED, mmap.MAP_PRIVATE)):
         super().__init__()
@@ -141,44 +130,6 @@ class Differ(threading.Thread):
             self.one()
 
 
-class Bench:
-    """A folder with a target, and a view of it."""
-
-    def __init__(self):
-        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-cache-"))
-        self.target, self.view = f"{self.dir}/target", f"{self.dir}/view"
-        os.mkdir(self.target)
-        os.mkdir(self.view)
-        self.daemons = []
-
-    def mount(self, *options, target=None, view=None, **more):
-        """In the foreground: its process is ours to end."""
-        view = view or self.view
-        daemon = subprocess.Popen([AUGER, "cache", "mount", "-f", "--target", target or self.target, *options, view],
-                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
-        self.daemons.append((daemon, view))
-        line = daemon.stderr.readline()
-        assert "ready after" in line, line
-        return daemon
-
-    def end(self):
-        """Unmounts all, and tells the words that the daemons said at the end."""
-        words = ""
-        for daemon, view in self.daemons:
-            subprocess.run(["umount", "-l", view], stderr=subprocess.DEVNULL, check=False)
-            try:
-                words += daemon.communicate(timeout=20)[1]
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                words += "the daemon did not end" + daemon.communicate()[1]
-        self.daemons = []
-        return words
-
-    def close(self):
-        self.end()
-        shutil.rmtree(self.dir)
-
-
 def paths_of(root):
     found = [""]
     for folder, folders, files in os.walk(os.fsencode(root)):
@@ -206,7 +157,7 @@ def test_small_budget(bench):
 
 
 def test_exact(bench):
-    """No page of a file that comes to us each time can be shared: as Copper has it."""
+    """Before Linux 6.6 no page of a file that comes to us each time can be shared: as Copper has it."""
     compare(bench, ["--exact", "--budget", "1M"], OPERATIONS // 4, flags=(mmap.MAP_PRIVATE,))
 
 
@@ -384,27 +335,4 @@ def test_terminated(bench):
     outcome(os.close, fd)
 
 
-def main():
-    tests = [(n, t) for n, t in globals().items() if n.startswith("test_")]
-    if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
-        print("1..0 # SKIP no FUSE here")
-        return 0
-    bad = 0
-    for i, (name, test) in enumerate(tests):
-        bench = Bench()
-        try:
-            test(bench)
-            words = bench.end()
-            assert not words or name == "test_killed", words
-            print(f"ok {i + 1} - {name}", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            bad += 1
-            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
-            print(f"not ok {i + 1} - {name}", flush=True)
-        finally:
-            bench.close()
-    print(f"1..{len(tests)}")
-    return 1 if bad else 0
-
-
-sys.exit(main())
+sys.exit(views.main(globals(), may_speak=("test_killed",)))

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""faults.py AUGER FAULTY: a view of a target that fails when it is told to.
+
+The errno is the target's, nothing wrong is kept, and nobody waits longer than --storage-timeout.
+"""
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import views
+from views import outcome
+
+FAULTY = sys.argv[2]
+CHUNK = 1 << 20
+SOON_S = 15  # for what takes a moment, on a machine that has other things to do
+
+
+class Target:
+    """A folder behind the file system that fails."""
+
+    def __init__(self, bench):
+        self.source, self.path, self.rules = f"{bench.dir}/source", bench.target, f"{bench.dir}/rules"
+        os.makedirs(f"{self.source}/sub")
+        os.makedirs(f"{self.source}/stuck")
+        self.write("stuck/file4", b"4" * 1000)
+        for i in range(20):
+            self.write(f"file{i}", b"%d" % i * 1000)
+        self.write("big", b"0123456789abcdef" * (3 * CHUNK // 16))
+        self.write("sub/inner", b"inner")
+        os.symlink("file1", f"{self.source}/link")
+        self.rule("")
+        self.process = subprocess.Popen([FAULTY, self.source, self.rules, self.path], stdin=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.ismount(self.path))
+
+    def write(self, name, data):
+        with open(f"{self.source}/{name}", "wb") as f:
+            f.write(data)
+
+    def rule(self, *lines):
+        with open(self.rules + ".new", "w", encoding="ascii") as f:
+            f.write("".join(line + "\n" for line in lines))
+        os.rename(self.rules + ".new", self.rules)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.rule("")
+        subprocess.run(["umount", "-l", self.path], stderr=subprocess.DEVNULL, check=False)
+        self.process.kill()
+        self.process.wait()
+
+
+def wait_for(condition):
+    end = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.01)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def test_errors_pass(bench):
+    """Each error of each operation, and what is right after it."""
+    with Target(bench) as t:
+        bench.mount()
+        v = bench.view
+        big = read(f"{t.source}/big")
+        rows = [("getattr", os.stat, "file1", b"1"), ("open", read, "file2", b"2" * 1000), ("read", read, "big", big),
+                ("readdir", os.listdir, "sub", ["inner"]), ("readlink", os.readlink, "link", "file1"),
+                ("getattr", os.listdir, "sub", ["inner"])]
+        for row, (operation, call, name, want) in enumerate(rows):
+            for number in (errno.EIO, errno.EACCES, errno.ENOLINK):
+                if operation == "getattr" and number != errno.EIO or row == 5:
+                    continue
+                t.rule(f"{operation} {name} {number}")
+                assert outcome(call, f"{v}/{name}") == number, (operation, name, number, outcome(call, f"{v}/{name}"))
+            t.rule("")
+            got = outcome(call, f"{v}/{name}")
+            assert got == want or call is os.stat and not isinstance(got, int), (operation, name, str(got)[:100])
+
+
+def test_error_in_the_middle(bench):
+    """A file of which only a part can be read: that part is right, the rest fails, and comes later."""
+    with Target(bench) as t:
+        bench.mount("--budget", "2M")  # no reading ahead
+        want = read(f"{t.source}/big")
+        with open(f"{bench.view}/big", "rb", buffering=0) as f:
+            assert os.pread(f.fileno(), 4096, 0) == want[:4096]
+            t.rule(f"read big {errno.EIO}")
+            assert outcome(os.pread, f.fileno(), 4096, 2 * CHUNK) == errno.EIO
+            t.rule("")
+            assert os.pread(f.fileno(), 4096, 2 * CHUNK) == want[2 * CHUNK:2 * CHUNK + 4096]
+        assert read(f"{bench.view}/big") == want
+
+
+def test_short_reads(bench):
+    with Target(bench) as t:
+        t.rule("read big short")
+        bench.mount()
+        assert read(f"{bench.view}/big") == read(f"{t.source}/big")
+
+
+def test_stale(bench):
+    """ESTALE of the storage is handed on once; then the file is asked for again."""
+    with Target(bench) as t:
+        bench.mount()
+        t.rule(f"open file3 {errno.ESTALE}")
+        assert outcome(read, f"{bench.view}/file3") in (errno.ESTALE, errno.EIO)
+        t.rule("")
+        wait_for(lambda: outcome(read, f"{bench.view}/file3") == b"3" * 1000)
+
+
+def test_hangs(bench):
+    """Who asks for what hangs fails in time; others are answered; when it comes, it is right.
+
+    The kernel looks up one name of a folder of the failing file system at a time (its libfuse is 3.14)."""
+    with Target(bench) as t:
+        bench.mount("--storage-timeout", "1")
+        t.rule("getattr stuck/file4 hang", "read file5 hang", "readdir sub hang")
+        waiting = []
+        for call, name in ((os.stat, "stuck/file4"), (read, "file5"), (os.listdir, "sub")):
+            waiting += [[call, name, None] for _ in range(8)]
+
+        def wait(row):
+            row[2] = outcome(row[0], f"{bench.view}/{row[1]}")
+
+        threads = [threading.Thread(target=wait, args=(row,)) for row in waiting]
+        for thread in threads:
+            thread.start()
+        for i in range(6, 20):
+            assert read(f"{bench.view}/file{i}") == b"%d" % i * 1000
+        for thread in threads:
+            thread.join(SOON_S)
+        assert all(row[2] in (errno.ETIMEDOUT, errno.EIO) for row in waiting), [str(row[2])[:50] for row in waiting]
+        t.rule("")
+        wait_for(lambda: outcome(os.listdir, f"{bench.view}/sub") == ["inner"])
+        wait_for(lambda: outcome(read, f"{bench.view}/stuck/file4") == b"4" * 1000)
+        wait_for(lambda: outcome(read, f"{bench.view}/file5") == b"5" * 1000)
+
+
+def test_slow(bench):
+    """Many who ask for one slow thing wait once, all together."""
+    with Target(bench) as t:
+        bench.mount()
+        t.rule("getattr file7 slow")
+        begin, got = time.monotonic(), []
+        threads = [threading.Thread(target=lambda: got.append(os.stat(f"{bench.view}/file7").st_size)) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert got == [1000] * 20 and time.monotonic() - begin < 20 * 0.5, got
+
+
+def test_interrupted(bench):
+    """A program that waits for what hangs can be ended at once."""
+    with Target(bench) as t:
+        bench.mount("--storage-timeout", "300")
+        t.rule("getattr file8 hang")
+        child = subprocess.Popen(["stat", f"{bench.view}/file8"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.2)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(SOON_S) == -signal.SIGTERM
+        t.rule("")
+
+
+def test_terminated_while_it_hangs(bench):
+    """SIGTERM unmounts, also when somebody waits for what hangs; who waits is told."""
+    with Target(bench) as t:
+        daemon = bench.mount("--storage-timeout", "300")
+        t.rule("getattr file9 hang")
+        got = []
+        waiting = threading.Thread(target=lambda: got.append(outcome(os.stat, f"{bench.view}/file9")))
+        waiting.start()
+        time.sleep(0.2)
+        daemon.send_signal(signal.SIGTERM)
+        waiting.join(SOON_S)
+        wait_for(lambda: not os.path.ismount(bench.view))
+        assert got and got[0] in (errno.EINTR, errno.ENOTCONN, errno.ECONNABORTED), got
+        t.rule("")
+        assert daemon.wait(SOON_S) == 0
+
+
+def test_target_goes(bench):
+    """The storage dies under the mount: what is known goes on, the rest fails with its errno."""
+    with Target(bench) as t:
+        bench.mount()
+        assert read(f"{bench.view}/file10") == b"10" * 1000
+        t.process.kill()
+        t.process.wait()
+        assert read(f"{bench.view}/file10") == b"10" * 1000
+        assert outcome(os.stat, f"{bench.view}/file11") in (errno.ENOTCONN, errno.ECONNABORTED)
+        assert outcome(os.listdir, f"{bench.view}/sub") in (errno.ENOTCONN, errno.ECONNABORTED)
+
+
+def test_many_changes(bench):
+    """More files change than the kernel can be told of at once: none shows a mix."""
+    count = 1500
+    for i in range(count):
+        with open(f"{bench.target}/{i}", "wb") as f:
+            f.write(b"old%d;" % i * 2000)
+    bench.mount()
+    for i in range(count):
+        os.stat(f"{bench.view}/{i}")
+    for i in range(count):
+        with open(f"{bench.target}/{i}", "wb") as f:
+            f.write(b"newer%d;" % i * (10 if i % 2 else 4000))
+    wrong = []
+
+    def look(first):
+        for i in range(first, count, 8):
+            want = b"newer%d;" % i * (10 if i % 2 else 4000)
+            end = time.monotonic() + SOON_S
+            got = outcome(read, f"{bench.view}/{i}")
+            while got in (errno.ESTALE, errno.EIO) and time.monotonic() < end:
+                got = outcome(read, f"{bench.view}/{i}")
+            if got != want:
+                wrong.append((i, len(want), got if isinstance(got, int) else (len(got), got[:20])))
+
+    threads = [threading.Thread(target=look, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, (len(wrong), wrong[:5])
+
+
+def test_replaced(bench):
+    """A file that is replaced while it is read, again and again: old or new, never both.
+
+    The old ones are kept, so that no new one has the number of an old one."""
+    path, states = f"{bench.target}/file", [bytes([65 + i]) * (700000 + 300000 * i) for i in range(4)]
+
+    def put(data):
+        new = f"{bench.target}/{time.monotonic_ns()}"
+        with open(new, "wb") as f:
+            f.write(data)
+        os.link(new, path + ".new")
+        os.rename(path + ".new", path)
+
+    put(states[0])
+    bench.mount("--revalidate", "0.05", "--enoent-ttl", "0")
+    over, wrong = threading.Event(), []
+
+    def look():
+        while not over.is_set():
+            got = outcome(read, f"{bench.view}/file")
+            if not isinstance(got, int) and len(set(got)) > 1:
+                wrong.append((len(got), set(got)))
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(40):
+        put(states[i % 4])
+        time.sleep(0.02)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:5]
+    wait_for(lambda: outcome(read, f"{bench.view}/file") == states[39 % 4])
+
+
+def test_permissions_change(bench):
+    """With --revalidate a mode that changes counts, after that time."""
+    path = f"{bench.target}/file"
+    with open(path, "wb") as f:
+        f.write(b"x")
+    os.chmod(path, 0o644)
+    bench.mount("--revalidate", "0.1")
+    assert os.stat(f"{bench.view}/file").st_mode & 0o777 == 0o644
+    os.chmod(path, 0o600)
+    wait_for(lambda: os.stat(f"{bench.view}/file").st_mode & 0o777 == 0o600)
+
+
+sys.exit(views.main(globals(), may_speak=("test_target_goes", "test_terminated_while_it_hangs", "test_hangs")))

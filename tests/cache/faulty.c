@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * faulty SOURCE RULES MOUNTPOINT: shows the folder SOURCE, read-only, and fails as the file RULES
+ * says while it says so, a line each: "OPERATION WORD ERRNO" for paths that contain WORD, or
+ * "hang" for ERRNO (until the line is gone), "slow" (half a second), "short" (of reads: half).
+ * Operations: getattr, readlink, readdir, open, read. Nothing is kept by the kernel.
+ */
+#define FUSE_USE_VERSION 312
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *source, *rules; /* written before start */
+
+static void rest(long ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* What RULES says of it now; "" is nothing. */
+static void find_rule(const char *operation, const char *path, char ret[16])
+{
+	char op[16], word[200], what[16];
+	FILE *f = fopen(rules, "re");
+
+	ret[0] = '\0';
+	while (f && fscanf(f, "%15s %199s %15s", op, word, what) == 3)
+		if (strcmp(op, operation) == 0 && strstr(path, word))
+			strcpy(ret, what);
+	if (f)
+		fclose(f);
+}
+
+/* 0 or -errno. */
+static int fail(const char *operation, const char *path)
+{
+	char what[16];
+
+	find_rule(operation, path, what);
+	while (strcmp(what, "hang") == 0) {
+		rest(20);
+		find_rule(operation, path, what);
+	}
+	if (strcmp(what, "slow") == 0)
+		rest(500);
+	return -atoi(what);
+}
+
+static void real(const char *path, char ret[4096])
+{
+	snprintf(ret, 4096, "%s%s", source, path);
+}
+
+static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
+{
+	int rc = fail("getattr", path);
+	char at[4096];
+
+	(void)fi;
+	real(path, at);
+	if (rc == 0 && lstat(at, st) < 0)
+		rc = -errno;
+	return rc;
+}
+
+static int fs_readlink(const char *path, char *into, size_t size)
+{
+	int rc = fail("readlink", path);
+	char at[4096];
+	ssize_t n;
+
+	real(path, at);
+	n = rc == 0 ? readlink(at, into, size - 1) : -1;
+	if (n >= 0)
+		into[n] = '\0';
+	return rc == 0 && n < 0 ? -errno : rc;
+}
+
+static int fs_readdir(const char *path, void *into, fuse_fill_dir_t fill, off_t offset,
+		      struct fuse_file_info *fi, enum fuse_readdir_flags flags)
+{
+	int rc = fail("readdir", path);
+	struct dirent *entry;
+	char at[4096];
+	DIR *dir;
+
+	(void)offset;
+	(void)fi;
+	(void)flags;
+	if (rc < 0)
+		return rc;
+	real(path, at);
+	dir = opendir(at);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF(entry->d_type) };
+
+		fill(into, entry->d_name, &st, 0, 0);
+	}
+	closedir(dir);
+	return 0;
+}
+
+static int fs_open(const char *path, struct fuse_file_info *fi)
+{
+	int rc = fail("open", path);
+	char at[4096];
+	int fd;
+
+	real(path, at);
+	fd = rc == 0 ? open(at, O_RDONLY | O_CLOEXEC) : -1;
+	if (rc == 0 && fd < 0)
+		return -errno;
+	fi->fh = (uint64_t)fd;
+	fi->direct_io = 1;
+	return rc;
+}
+
+static int fs_read(const char *path, char *into, size_t size, off_t offset,
+		   struct fuse_file_info *fi)
+{
+	int rc = fail("read", path);
+	char what[16];
+	ssize_t n;
+
+	find_rule("read", path, what);
+	if (strcmp(what, "short") == 0 && size > 1)
+		size = size / 2;
+	n = rc == 0 ? pread((int)fi->fh, into, size, offset) : -1;
+	return rc < 0 ? rc : n < 0 ? -errno : (int)n;
+}
+
+static int fs_release(const char *path, struct fuse_file_info *fi)
+{
+	(void)path;
+	return close((int)fi->fh);
+}
+
+static void *fs_init(struct fuse_conn_info *conn, struct fuse_config *config)
+{
+	(void)conn;
+	config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
+	config->use_ino = 1;
+	return NULL;
+}
+
+static const struct fuse_operations ops = {
+	.init = fs_init,
+	.getattr = fs_getattr,
+	.readlink = fs_readlink,
+	.readdir = fs_readdir,
+	.open = fs_open,
+	.read = fs_read,
+	.release = fs_release,
+};
+
+int main(int argc, char **argv)
+{
+	char foreground[] = "-f", option[] = "-o", mode[] = "ro,fsname=faulty";
+	char *words[] = { argv[0], foreground, option, mode, argc > 3 ? argv[3] : NULL, NULL };
+
+	if (argc != 4) {
+		fputs("faulty SOURCE RULES MOUNTPOINT\n", stderr);
+		return 2;
+	}
+	source = argv[1];
+	rules = argv[2];
+	return fuse_main(5, words, &ops, NULL);
+}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What tests of views have in common: folders, mounts that end with the test, and the loop over tests."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+AUGER = sys.argv[1]
+
+
+def run(*words, **more):
+    return subprocess.run([AUGER, "cache", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=60, **more)
+
+
+def outcome(call, *args):
+    try:
+        return call(*args)
+    except OSError as e:
+        return e.errno
+    except ValueError as e:  # an empty file cannot be mapped
+        return str(e)
+
+
+class Bench:
+    """A folder with a target, and a view of it."""
+
+    def __init__(self):
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-cache-"))
+        self.target, self.view = f"{self.dir}/target", f"{self.dir}/view"
+        os.mkdir(self.target)
+        os.mkdir(self.view)
+        self.daemons = []
+
+    def mount(self, *options, target=None, view=None, **more):
+        """In the foreground: its process is ours to end."""
+        view = view or self.view
+        daemon = subprocess.Popen([AUGER, "cache", "mount", "-f", "--target", target or self.target, *options, view],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
+        self.daemons.append((daemon, view))
+        line = daemon.stderr.readline()
+        assert "ready after" in line, line
+        return daemon
+
+    def end(self):
+        """Unmounts all, and tells the words that the daemons said at the end."""
+        words = ""
+        for daemon, view in self.daemons:
+            subprocess.run(["umount", "-l", view], stderr=subprocess.DEVNULL, check=False)
+            try:
+                words += daemon.communicate(timeout=20)[1]
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                words += "the daemon did not end" + daemon.communicate()[1]
+        self.daemons = []
+        return words
+
+    def close(self):
+        self.end()
+        shutil.rmtree(self.dir)
+
+
+def main(names, may_speak=()):
+    """Runs what is called test_*, each with a Bench of its own; daemons say nothing at the end, but those that may."""
+    tests = [(n, t) for n, t in names.items() if n.startswith("test_")]
+    if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
+        print("1..0 # SKIP no FUSE here")
+        return 0
+    bad = 0
+    for i, (name, test) in enumerate(tests):
+        bench = Bench()
+        try:
+            test(bench)
+            words = bench.end()
+            assert not words or name in may_speak, words
+            print(f"ok {i + 1} - {name}", flush=True)
+        except Exception as e:  # pylint: disable=broad-except
+            bad += 1
+            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
+            print(f"not ok {i + 1} - {name}", flush=True)
+        finally:
+            bench.close()
+    print(f"1..{len(tests)}")
+    return 1 if bad else 0
