@@ -132,7 +132,7 @@ static void find_floors(const struct rank_row *rows, size_t count, int64_t floor
 	for (int i = 0; i < PATH_CATEGORIES; i++)
 		floors[i] = INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
-		int category = rows[i].category;
+		enum path_category category = rows[i].category;
 		int64_t events = rows[i].values[PATH_EVENTS].whole;
 
 		if (events < floors[category])

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any text taken for a file of a rank; the first byte tells which kind, '0' for the first. What is
+ * accepted has paths and counts as ranks have them, and is written back and read as the same; its
+ * paths all have a class. A text that is taken for rules of classes does no harm either.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "cachefs/classes.h"
+#include "cachefs/path_sums.h"
+#include "cachefs/rank_file.h"
+#include "fuzz.h"
+
+static bool is_events(enum rank_file kind)
+{
+	return kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS;
+}
+
+static void put_quoted(struct buf *out, const struct rank_row *row)
+{
+	buf_put_byte(out, '"');
+	for (size_t i = 0; i < row->len; i++) {
+		if (row->name[i] == '"')
+			buf_put_byte(out, '"');
+		buf_put_byte(out, (unsigned char)row->name[i]);
+	}
+	buf_put_byte(out, '"');
+}
+
+static void put_csv(enum rank_file kind, const struct rows *rows, struct buf *out)
+{
+	static const char *const heads[RANK_FILES] = {
+		[RANK_METRICS] = "metric,value",
+		[RANK_OPERATIONS] = "operation,total_calls,cache_hits,cache_misses,"
+				    "negative_results,total_latency_s",
+		[RANK_TOP_PATHS] = "path,total_events,cache_hits,cache_misses,negative_results,"
+				   "ttl_stores,ttl_serves,ttl_expires,ttl_clears,category",
+	};
+	static const size_t counts[RANK_FILES] = { [RANK_METRICS] = METRIC_VALUES,
+						   [RANK_OPERATIONS] = OPERATION_VALUES,
+						   [RANK_TOP_PATHS] = PATH_VALUES };
+	const struct rank_row *all = rows->data;
+
+	buf_printf(out, "%s\n", heads[kind]);
+	for (size_t i = 0; i < rows->count; i++) {
+		put_quoted(out, &all[i]);
+		for (size_t k = 0; k < counts[kind]; k++) {
+			buf_put_byte(out, ',');
+			figure_put(out, all[i].values[k]);
+		}
+		buf_printf(out, "%s%s\n", kind == RANK_TOP_PATHS ? "," : "",
+			   kind == RANK_TOP_PATHS ? path_category_names[all[i].category] : "");
+	}
+}
+
+static void put_events(enum rank_file kind, const struct rows *rows, struct buf *out)
+{
+	static const char *const table[] = { "cache hits", "cache misses", "neg", NULL };
+	static const char *const ttl[] = { "stores", "serves", "expires", "clears", NULL };
+	const char *const *labels = kind == RANK_TTL_EVENTS ? ttl : table;
+	size_t first = kind == RANK_TTL_EVENTS ? PATH_STORES : PATH_HITS;
+	const struct rank_row *all = rows->data;
+
+	buf_put_str(out, "Some Events {\n");
+	for (size_t i = 0; i < rows->count; i++) {
+		buf_put(out, all[i].name, all[i].len);
+		buf_put_str(out, " {\n");
+		for (size_t k = 0; labels[k]; k++) {
+			buf_printf(out, "%s: ", labels[k]);
+			figure_put(out, all[i].values[first + k]);
+			buf_put_str(out, labels[k + 1] ? ",\n" : "\n");
+		}
+		buf_put_str(out, "}\n");
+	}
+	buf_put_byte(out, '}');
+}
+
+static void check_row(const struct rank_row *row, bool is_path, const struct classes *classes)
+{
+	struct str path = { row->name, row->len }, package;
+
+	FUZZ_CHECK(row->len && row->name[row->len] == '\0' && strlen(row->name) == row->len);
+	for (size_t i = 0; i < RANK_MAX_VALUES; i++)
+		FUZZ_CHECK(row->values[i].whole >= 0 && row->values[i].micros >= 0 &&
+			   row->values[i].micros < 1000000);
+	if (!is_path)
+		return;
+	FUZZ_CHECK(row->name[0] == '/');
+	for (int is_absent = 0; is_absent < 2; is_absent++)
+		FUZZ_CHECK(classes_find(classes, is_absent, path.ptr, path.len) <
+			   classes_count(classes));
+	package = path_package(path);
+	FUZZ_CHECK(package.len < path.len && !memchr(package.ptr, '/', package.len));
+}
+
+static void check_same(const struct rows *left, const struct rows *right)
+{
+	const struct rank_row *a = left->data, *b = right->data;
+
+	FUZZ_CHECK(left->count == right->count);
+	for (size_t i = 0; i < left->count; i++) {
+		FUZZ_CHECK(a[i].len == b[i].len && memcmp(a[i].name, b[i].name, a[i].len) == 0);
+		FUZZ_CHECK(a[i].category == b[i].category);
+		for (size_t k = 0; k < RANK_MAX_VALUES; k++)
+			FUZZ_CHECK(figure_compare(a[i].values[k], b[i].values[k]) == 0);
+	}
+}
+
+static void check_accepted(enum rank_file kind, const struct rows *rows)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(rows_fini) struct rows again = { 0 };
+	struct classes *classes;
+	struct err e;
+
+	FUZZ_CHECK(classes_new(NULL, 0, &classes, &e) == 0);
+	for (size_t i = 0; i < rows->count; i++)
+		check_row((const struct rank_row *)rows->data + i,
+			  is_events(kind) || kind == RANK_TOP_PATHS, classes);
+	classes_free(classes);
+	if (is_events(kind))
+		put_events(kind, rows, &text);
+	else
+		put_csv(kind, rows, &text);
+	FUZZ_CHECK(buf_error(&text) == 0);
+	FUZZ_CHECK(rank_file_parse(kind, text.data, text.len, &again, &e) == 0);
+	check_same(rows, &again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(rows_fini) struct rows rows = { 0 };
+	struct classes *classes;
+	enum rank_file kind;
+	struct err e;
+
+	if (!size)
+		return 0;
+	kind = (enum rank_file)((data[0] - (unsigned)'0') % RANK_FILES);
+	buf_put(&text, data + 1, size - 1);
+	FUZZ_CHECK(buf_error(&text) == 0);
+	if (classes_new(text.data, text.len, &classes, &e) == 0)
+		classes_free(classes);
+	if (rank_file_parse(kind, text.data, text.len, &rows, &e) == 0)
+		check_accepted(kind, &rows);
+	return 0;
+}
