@@ -242,7 +242,7 @@ static long wait_semop(void)
 	struct sembuf op = { .sem_op = -1 };
 	long rc = semtimedop(sem, &op, 1, &(struct timespec){ .tv_nsec = WAIT_MS * 1000000 });
 
-	return rc < 0 && errno == EAGAIN ? 0 : rc;
+	return rc < 0 && (errno == EAGAIN || errno == EIDRM) ? 0 : rc;
 }
 
 static long wait_signal(void)

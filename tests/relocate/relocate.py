@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""relocate.py FOLDER [CASE...]
+
+Each case of relocate_job works with files of one ext4 file system, is moved to another one, runs
+on while the first is unmounted, and what it wrote is compared with what it says it wrote. FOLDER
+has the built programs. Everything is in a mount namespace of its own, which takes mounts and loop
+devices along when it ends; processes die with this one."""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+if os.geteuid() != 0:
+    print("1..0 # SKIP needs root")
+    sys.exit(0)
+if os.environ.get("RELOCATE_TEST_NS") != "1":
+    os.environ["RELOCATE_TEST_NS"] = "1"
+    os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable] + sys.argv)
+
+FOLDER = os.path.abspath(sys.argv[1])
+ONLY = sys.argv[2:]
+JOB = FOLDER + "/relocate_job"
+MOVE = FOLDER + "/move"
+
+CASES = """append seek stdio timer deleted replaced tmpfile direct dropped sparse hard-links read-only
+many-files seccomp dup family threads threads-256 thread-churn vfork-churn map-shared map-closed
+map-private lock-flock lock-posix lock-ofd cwd cwd-thread dir-fds fifo stopped""".split()
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*args):
+    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise Failed(f"{' '.join(args)}: {done.stdout.decode()}")
+    return done.stdout.decode()
+
+
+class Storage:
+    """Two file systems, OLD and NEW; the directories are below their tops."""
+
+    def __init__(self, top):
+        self.top = top
+        self.mounted = []
+        for name in ("old", "new"):
+            image, at = f"{top}/{name}.img", f"{top}/{name}"
+            with open(image, "wb") as f:
+                f.truncate(256 << 20)
+            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=1", image)
+            os.makedirs(at, exist_ok=True)
+            run("mount", "-o", "loop", image, at)
+            self.mounted.append(at)
+        self.old, self.new = f"{top}/old/data", f"{top}/new/data"
+        os.mkdir(self.old)
+
+    def unmount_old(self):
+        run("umount", self.top + "/old")
+        self.mounted.remove(self.top + "/old")
+
+    def close(self):
+        for at in self.mounted:
+            subprocess.run(["umount", "-l", at])
+        for name in ("old", "new"):
+            os.unlink(f"{self.top}/{name}.img")
+
+
+class Job:
+    def __init__(self, case, folder):
+        self.process = subprocess.Popen([JOB, case, folder], stdout=subprocess.PIPE, cwd="/",
+                                        preexec_fn=die_with_parent)
+        self.said = []
+        self.wait_ready()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def wait_ready(self):
+        while True:
+            line = self.process.stdout.readline().decode()
+            if line == "ready\n":
+                return
+            if not line:
+                raise Failed(f"the job ended at once: {self.said}")
+            self.said.append(line.strip())
+
+    def finish(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, _ = self.process.communicate(timeout=60)
+        self.said += out.decode().split("\n")
+        if self.process.returncode:
+            raise Failed(f"the job ended with {self.process.returncode}: {self.said}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def words(self, key):
+        return [line.split()[1:] for line in self.said if line.split()[:1] == [key]]
+
+
+def fnv(data):
+    total = 14695981039346656037
+    for byte in data:
+        total = (total ^ byte) * 1099511628211 & 0xFFFFFFFFFFFFFFFF
+    return f"{total:x}"
+
+
+def check_lanes(path, lanes):
+    """The file is these records and nothing else, those of each lane in order."""
+    with open(path, "rb") as f:
+        data = f.read()
+    next_of = dict.fromkeys(lanes, 0)
+    for at in range(0, len(data), 16):
+        record = data[at:at + 16].decode("latin-1")
+        lane = record[0]
+        if record != f"{lane}{next_of.get(lane, -1):014d}\n":
+            raise Failed(f"{path}: {record!r} at {at}, not record {next_of.get(lane)} of {lane}")
+        next_of[lane] += 1
+    if next_of != lanes:
+        raise Failed(f"{path}: {next_of}, the job says {lanes}")
+
+
+def check(job, folder):
+    lanes = {}
+    for lane, count, name in job.words("records"):
+        lanes.setdefault(name, {})[lane] = int(count)
+    inodes = {}
+    for name, of in lanes.items():
+        inodes.setdefault(os.stat(f"{folder}/{name}").st_ino, [name, {}])[1].update(of)
+    for name, of in inodes.values():
+        check_lanes(f"{folder}/{name}", of)
+    for total, name in job.words("sum"):
+        with open(f"{folder}/{name}", "rb") as f:
+            if fnv(f.read()) != total:
+                raise Failed(f"{name} is not what the job wrote")
+    if job.words("wrong"):
+        raise Failed(f"the job says: {job.words('wrong')}")
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def move(job, storage, *more):
+    return run(MOVE, str(job.pid), storage.old, storage.new, *more)
+
+
+def left_over(pid, storage):
+    """What the job still has of OLD, or of our helpers."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        link = os.readlink(f"/proc/{pid}/fd/{fd}")
+        if link.startswith(storage.old) or "memfd" in link:
+            found.append(f"{fd}: {link}")
+    with open(f"/proc/{pid}/maps") as f:
+        found += [line.strip() for line in f if storage.old in line or "memfd" in line]
+    return found
+
+
+def run_case(case, storage):
+    job = Job("append" if case == "stopped" else case, storage.old)
+    try:
+        time.sleep(0.2)
+        if case == "stopped":
+            job.process.send_signal(signal.SIGSTOP)
+            while state_of(job.pid) != "T":
+                time.sleep(0.01)
+        fds = len(os.listdir(f"/proc/{job.pid}/fd"))
+        before = run("sh", "-c", f"grep -E '^(Sig|Tracer)' /proc/{job.pid}/status")
+        told = move(job, storage)
+        if case == "stopped":
+            if state_of(job.pid) != "T":
+                raise Failed("the job is not stopped any more")
+            job.process.send_signal(signal.SIGCONT)
+        storage.unmount_old()
+        found = left_over(job.pid, storage)
+        if found:
+            raise Failed(f"left: {found}")
+        if case not in ("cwd", "cwd-thread", "dir-fds") and \
+                len(os.listdir(f"/proc/{job.pid}/fd")) != fds:
+            raise Failed("not as many descriptors as before")
+        after = run("sh", "-c", f"grep -E '^(Sig|Tracer)' /proc/{job.pid}/status")
+        masks = re.compile(r"^Sig(?:Blk|Ign|Cgt).*|^Tracer.*", re.M)
+        if masks.findall(before) != masks.findall(after):
+            raise Failed(f"signals: {before} then {after}")
+        time.sleep(0.2)
+        job.finish()
+        check(job, storage.new)
+        gap = [int(g[0]) / 1000 for g in job.words("gap_us")]
+        print(f"# {case}: {told.strip()}; longest gap {max(gap, default=0):.2f} ms")
+    finally:
+        job.kill()
+
+
+def run_back(case, storage):
+    """Moved, and everything put back before the commit: nothing has happened."""
+    job = Job(case, storage.old)
+    try:
+        time.sleep(0.1)
+        fds = sorted(os.listdir(f"/proc/{job.pid}/fd"))
+        move(job, storage, "back")
+        if case not in ("cwd", "cwd-thread", "dir-fds") and \
+                sorted(os.listdir(f"/proc/{job.pid}/fd")) != fds:
+            raise Failed("other descriptors than before")
+        run("umount", storage.top + "/new")
+        storage.mounted.remove(storage.top + "/new")
+        time.sleep(0.1)
+        job.finish()
+        check(job, storage.old)
+    finally:
+        job.kill()
+
+
+def main():
+    number = failed = 0
+    with tempfile.TemporaryDirectory(prefix="relocate-") as top:
+        try:
+            Storage(top).close()
+        except (Failed, OSError) as why:
+            print(f"1..0 # SKIP no file systems can be mounted here: {str(why).splitlines()[0]}")
+            return False
+    tests = [(case, run_case) for case in CASES] + \
+            [(case + " and back", run_back) for case in CASES if case not in ("stopped",)]
+    with tempfile.TemporaryDirectory(prefix="relocate-") as top:
+        for name, body in tests:
+            if ONLY and name not in ONLY:
+                continue
+            number += 1
+            storage = Storage(top)
+            try:
+                body(name.replace(" and back", ""), storage)
+                print(f"ok {number} - {name}", flush=True)
+            except (Failed, OSError, subprocess.SubprocessError) as why:
+                failed += 1
+                print(f"not ok {number} - {name}", flush=True)
+                print(f"{name}: {why}", file=sys.stderr, flush=True)
+            finally:
+                storage.close()
+    print(f"1..{number}")
+    return failed > 0
+
+
+sys.exit(main())
