@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""relocate.py FOLDER [CASE...]
+"""cases.py FOLDER [CASE...]
 
 Each case of relocate_job works with files of one ext4 file system, is moved to another one, runs
 on while the first is unmounted, and what it wrote is compared with what it says it wrote. FOLDER
