@@ -20,9 +20,15 @@ struct args {
 	struct sampling_args sampling;
 	double seconds; /* NO_LIMIT: not given */
 	bool has_off_cpu;
+	int waits; /* enum cpu_waits */
 	struct opt_list labels;
 	const char *output, *raw;
 };
+
+static const char *const methods[] = { [CPU_WAITS_BEST] = "auto",
+				       [CPU_WAITS_BPF] = "bpf",
+				       [CPU_WAITS_SWITCHES] = "perf",
+				       NULL };
 
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, sampling, sampling_opts),
@@ -33,6 +39,8 @@ static const struct opt opts[] = {
 	OPT_LIST(
 		0, "label", "cpu|address", struct args, labels,
 		"label samples with the CPU, or page faults with their addresses, besides pid, tid, comm"),
+	OPT_CHOICE(0, "method", "auto|bpf|perf", struct args, waits, methods,
+		   "how waiting is told: by BPF in the kernel, or by perf switch by switch"),
 	OPT_STR('o', "output", "FILE", struct args, output,
 		"where the profile goes (default " DEFAULT_PROFILE "; an older one is renamed)"),
 	OPT_STR(0, "raw", "FILE", struct args, raw,
@@ -68,7 +76,13 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
 	if (args->has_off_cpu && plan->opts.cpus)
 		return cmd_usage(e, "--off-cpu and --cpu do not go together: threads move");
+	if (args->waits != CPU_WAITS_BEST && !args->has_off_cpu)
+		return cmd_usage(e, "--method goes with --off-cpu");
+	if (args->waits == CPU_WAITS_BPF && args->raw)
+		return cmd_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
+				    "records of the kernel");
 	plan->opts.has_off_cpu = args->has_off_cpu;
+	plan->opts.waits = (enum cpu_waits)args->waits;
 	plan->opts.raw = args->raw;
 	plan->opts.owns_stdout = args->output && strcmp(args->output, "-") == 0;
 	if (args->seconds > 0)

@@ -20,19 +20,23 @@
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 #define BIT(n) (UINT64_C(1) << (n))
 
-/* What libbpf complained about last. */
+/* What libbpf complained about first. */
 static _Thread_local char complaint[256];
 
 static int listen(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	char text[1024];
-	int len = vsnprintf(text, sizeof text, fmt, args);
+	char *text, *line, *rest;
+	int len = vasprintf(&text, fmt, args);
 
-	text[strcspn(text, "\n")] = '\0';
-	err_clean(text);
-	log_msg(LOG_DEBUG, "bpf", "%s", text);
-	if (level == LIBBPF_WARN)
-		snprintf(complaint, sizeof complaint, "%s", text);
+	if (len < 0)
+		return len;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		err_clean(line);
+		log_msg(LOG_DEBUG, "bpf", "%s", line);
+		if (level == LIBBPF_WARN && !complaint[0])
+			snprintf(complaint, sizeof complaint, "%s", line);
+	}
+	free(text);
 	return len;
 }
 
@@ -91,13 +95,18 @@ int bpf_explain(int rc, const char *what, struct err *e)
 		       complaint);
 }
 
+void bpf_begin(void)
+{
+	libbpf_set_print(listen);
+	complaint[0] = '\0';
+}
+
 int bpf_probe(struct err *e)
 {
 	struct probe_bpf *probe;
 	int rc;
 
-	libbpf_set_print(listen);
-	complaint[0] = '\0';
+	bpf_begin();
 	probe = probe_bpf__open();
 	rc = probe ? probe_bpf__load(probe) : -errno;
 	if (rc == 0)

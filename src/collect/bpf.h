@@ -4,7 +4,7 @@
  *
  * The programs are bpf/NAME.bpf.c; <NAME.skel.h> is made of each when this is built with libbpf,
  * clang and bpftool. Without those, bpf_probe() says so and nothing else is there.
- * A collector asks bpf_probe() first, and takes another way when it fails.
+ * A collector calls bpf_begin(), loads its program, and takes another way when that fails.
  */
 #ifndef COLLECT_BPF_H
 #define COLLECT_BPF_H
@@ -17,6 +17,10 @@
  * not built with it, or the kernel has none; -EPERM: not allowed; others. e: "FOUND; needs REMEDY".
  */
 int bpf_probe(struct err *e) MUST_CHECK;
+
+/* Before a program is opened: what libbpf says from now on goes to log_msg() and bpf_explain().
+ * Only there when this is built with BPF, as the next one. */
+void bpf_begin(void);
 
 /* The reason why libbpf refused to open, load or attach a program: rc is what it returned (negative
  * errno); what: the program in words. Returns rc. */

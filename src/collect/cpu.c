@@ -129,6 +129,7 @@ void cpu_free(struct cpu *c)
 	if (!c)
 		return;
 	sampler_free(c->sampler);
+	waiting_free(c->waiting);
 	rawfile_free(c->raw);
 	ingest_free(c->ingest);
 	launch_close(&c->launch);
@@ -144,10 +145,10 @@ static int start(struct cpu *c, struct err *e)
 
 	c->start_ns = clock_mono_ns(); /* what ran is known: that takes its time */
 	c->start_wall_ns = clock_wall_ns();
-	if (rc == 0 && has_running) {
+	if (rc == 0 && has_running)
 		sampler_enable(c->sampler);
+	if (rc == 0 && (has_running || c->waiting))
 		rc = cpu_tell_waiting(c, e);
-	}
 	if (rc < 0 || !c->launch.pid)
 		return rc;
 	rc = launch_start(&c->launch, c->opts.argv[0], e);
@@ -179,6 +180,26 @@ static void take_signal(struct cpu *c, const struct watch_news *news, unsigned *
 		kill(c->launch.pid, news->signal);
 }
 
+/* What has come; the stacks of waits first: they are as of the processes up to then. */
+static int drain(struct cpu *c)
+{
+	int rc = c->waiting ? waiting_poll(c->waiting, c->ingest) : 0;
+
+	return rc == 0 ? sampler_drain(c->sampler, c->ingest, false) : rc;
+}
+
+/* The same, when all has come. */
+static int drain_rest(struct cpu *c, int64_t end_ns)
+{
+	int rc = c->waiting ? waiting_poll(c->waiting, c->ingest) : 0;
+
+	if (rc == 0)
+		rc = sampler_drain(c->sampler, c->ingest, true);
+	if (rc == 0 && c->waiting)
+		rc = waiting_end(c->waiting, c->ingest, (uint64_t)end_ns);
+	return rc;
+}
+
 /* Reads the rings until something ends the recording. A profile that cannot grow is no
  * reason to leave a command alone: its end is waited for. */
 static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
@@ -195,7 +216,7 @@ static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
 
 		watch_wait(&c->watch, left < tick ? left : tick, &news);
 		if (rc == 0)
-			rc = sampler_drain(c->sampler, c->ingest, false);
+			rc = drain(c);
 		if (c->opts.argv && !c->opts.is_all && !c->raw) /* that has only what it told */
 			widen_look(&c->widen, c->sampler, c->ingest);
 		c->alive -= news.ended;
@@ -233,18 +254,19 @@ int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 	struct cpu_result r = { 0 };
 	int64_t end_ns;
 	struct rusage own;
-	int rc = start(c, e), nice_before;
+	int nice_before = hurry(), rc = start(c, e);
 
-	if (rc < 0)
+	if (rc < 0) {
+		setpriority(PRIO_PROCESS, 0, nice_before);
 		return rc;
-	nice_before = hurry();
+	}
 	r.start_ns = c->start_wall_ns;
 	rc = loop(c, c->opts.duration_ns ? c->start_ns + c->opts.duration_ns : 0, &r);
 	end_ns = clock_mono_ns();
 	r.duration_ns = end_ns - c->start_ns;
 	sampler_disable(c->sampler);
 	if (rc == 0)
-		rc = sampler_drain(c->sampler, c->ingest, true);
+		rc = drain_rest(c, end_ns);
 	setpriority(PRIO_PROCESS, 0, nice_before);
 	ingest_end_waits(c->ingest, (uint64_t)end_ns);
 	if (rc == 0)
@@ -299,12 +321,12 @@ size_t cpu_cpu_count(const struct cpu *c)
 
 bool cpu_has_wait_stacks(const struct cpu *c)
 {
-	return c->switches.count && !c->switches.has_no_stacks;
+	return c->waiting || (c->switches.count && !c->switches.has_no_stacks);
 }
 
 bool cpu_has_wait_states(const struct cpu *c)
 {
-	return c->switches.count && !c->switches.has_no_states;
+	return c->waiting || (c->switches.count && !c->switches.has_no_states);
 }
 
 bool cpu_has_kernel(const struct cpu *c)

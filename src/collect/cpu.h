@@ -25,6 +25,13 @@
 
 #define CPU_EVENTS_MAX 16
 
+/* How waiting is found out. */
+enum cpu_waits {
+	CPU_WAITS_BEST,     /* by BPF; where that may not be, by perf, and LOG_WARN tells why */
+	CPU_WAITS_BPF,      /* summed in the kernel (waiting.h) */
+	CPU_WAITS_SWITCHES, /* a record of each switch (switches.h) */
+};
+
 struct cpu_opts {
 	struct event events[CPU_EVENTS_MAX];
 	size_t event_count;    /* 0: cycles, or what stands in for them */
@@ -34,7 +41,8 @@ struct cpu_opts {
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label, has_address_label;
-	bool has_off_cpu;           /* waiting is told, too: the sample type offcpu/nanoseconds */
+	bool has_off_cpu;           /* waiting is told, too: the sample type offcpu/nanoseconds, */
+	enum cpu_waits waits;       /* found out in this way */
 	const struct cpulist *cpus; /* only these; NULL: all that run; borrowed */
 
 	/* Who: one of the three. Borrowed. */

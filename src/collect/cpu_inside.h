@@ -8,6 +8,7 @@
 #include "collect/rawfile.h"
 #include "collect/sampler.h"
 #include "collect/switches.h"
+#include "collect/waiting.h"
 #include "collect/watch.h"
 #include "collect/widen.h"
 
@@ -19,6 +20,7 @@ struct cpu {
 	const struct cpulist *cpus;
 	struct switches switches;
 	struct ingest_waits waits;
+	struct waiting *waiting; /* NULL: waits are told by switches, or not at all */
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct launch launch;

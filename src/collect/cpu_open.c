@@ -73,6 +73,17 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 	};
 }
 
+/* Stacks of waits come first, as of the processes before what is told of them next; their failure
+ * is the profile's. */
+static bool tap(void *context, const struct record *r, bool is_side)
+{
+	struct cpu *c = context;
+
+	if (is_side && c->waiting && waiting_tell(c->waiting, c->ingest, r->time) < 0)
+		return false;
+	return !c->opts.tap || c->opts.tap(c->opts.tap_context, r, is_side);
+}
+
 static int open_sampler(struct cpu *c, struct err *e)
 {
 	struct sampler_opts o = {
@@ -85,8 +96,8 @@ static int open_sampler(struct cpu *c, struct err *e)
 		.raw = c->raw,
 		.switches = c->switches.count ? &c->switches : NULL,
 		.switch_bytes = switch_bytes(c),
-		.tap = c->opts.tap,
-		.tap_context = c->opts.tap_context,
+		.tap = tap,
+		.tap_context = c,
 	};
 
 	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);
@@ -150,14 +161,34 @@ static uint64_t clock_events(const struct cpu *c)
 	return bits;
 }
 
+/* A program in the kernel that sums waits; it does not write what perf.data files have. */
+static int open_waiting(struct cpu *c, struct err *e)
+{
+	struct waiting_opts o = {
+		.stack = c->opts.stack,
+		.is_user_only = c->opts.is_user_only,
+		.is_kernel_only = c->opts.is_kernel_only,
+		.has_cpu_label = c->opts.has_cpu_label,
+		.command = c->opts.is_all || c->opts.pid_count ? 0 : c->launch.pid,
+		.pids = c->opts.pids,
+		.pid_count = c->opts.pid_count,
+		.is_all = c->opts.is_all,
+	};
+	int rc = waiting_new(&o, &c->waiting, e);
+
+	if (rc == 0)
+		rc = watch_add(&c->watch, waiting_fd(c->waiting), WATCH_BPF_RING, e);
+	c->waits.is_on = c->waits.is_summed = rc == 0;
+	c->waits.own_pid = (uint32_t)getpid();
+	c->waits.is_user_only = c->opts.is_user_only;
+	return rc;
+}
+
 static int find_switches(struct cpu *c, struct err *e)
 {
 	struct attr_opts o = attr_opts_of(c);
-	int rc;
+	int rc = switches_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
 
-	if (!c->opts.has_off_cpu)
-		return 0;
-	rc = switches_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
 	if (rc < 0)
 		return rc;
 	c->waits.is_on = true;
@@ -174,6 +205,21 @@ static int find_switches(struct cpu *c, struct err *e)
 	return 0;
 }
 
+static int find_waits(struct cpu *c, struct err *e)
+{
+	int rc;
+
+	if (!c->opts.has_off_cpu)
+		return 0;
+	if (c->opts.waits == CPU_WAITS_SWITCHES || (c->opts.waits == CPU_WAITS_BEST && c->raw))
+		return find_switches(c, e);
+	rc = open_waiting(c, e);
+	if (rc == 0 || rc == -ENOMEM || c->opts.waits == CPU_WAITS_BPF)
+		return rc;
+	log_msg(LOG_WARN, "cpu", "waits are told switch by switch, not summed by BPF: %s", e->msg);
+	return find_switches(c, e);
+}
+
 int cpu_open_events(struct cpu *c, struct err *e)
 {
 	int rc = choose_cpus(c, e);
@@ -183,7 +229,7 @@ int cpu_open_events(struct cpu *c, struct err *e)
 	limit_frequency(&c->opts);
 	if (c->opts.event_count == 0)
 		choose_default(c);
-	rc = find_switches(c, e);
+	rc = find_waits(c, e);
 	if (rc == 0)
 		rc = open_sampler(c, e);
 	if (rc == 0 && c->has_no_kernel)

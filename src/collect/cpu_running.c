@@ -133,6 +133,8 @@ int cpu_tell_waiting(struct cpu *c, struct err *e)
 	uint64_t now = (uint64_t)clock_mono_ns();
 	int rc = 0;
 
+	if (c->waiting)
+		return waiting_begin(c->waiting, (uint64_t)c->start_ns, e);
 	if (!c->waits.is_on)
 		return 0;
 	ingest_begin_waits(c->ingest, now);

@@ -62,8 +62,7 @@ static bool parse_registers(struct buf *line, uint64_t *ret_sp, uint64_t *ret_pc
 	return *ret_sp && *ret_pc;
 }
 
-/* As much as can be read of [sp..sp + cap). */
-static size_t read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap)
+size_t found_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap)
 {
 	const uint64_t page = 4096;
 	size_t have = 0;
@@ -104,7 +103,7 @@ static int tell_thread(struct ingest *in, const char *proc, struct record *r, un
 	r->sample.user.values =
 		(struct record_words){ (const unsigned char *)registers, ARRAY_LEN(registers) };
 	r->sample.stack.bytes = stack;
-	r->sample.stack.len = read_stack(r->pid, sp, stack, stack_bytes);
+	r->sample.stack.len = found_read_stack(r->pid, sp, stack, stack_bytes);
 	if (!r->sample.stack.len || !r->sample.user.mask)
 		r->sample.user = (struct record_regs){ 0 };
 	return ingest_found(in, r, state);

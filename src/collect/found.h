@@ -22,6 +22,9 @@
 int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
 	       uint32_t stack_bytes) MUST_CHECK;
 
+/* As much as can be read of a stack from its pointer up, [sp..sp + cap): how many bytes. */
+size_t found_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap);
+
 /* Of all processes. */
 int found_tell_all(struct ingest *in, const char *proc, uint64_t time_ns, uint32_t stack_bytes,
 		   struct err *e) MUST_CHECK;

@@ -17,7 +17,8 @@ static uint64_t tag_of(int fd, enum watch_kind kind)
 
 int watch_add(struct watch *w, int fd, enum watch_kind kind, struct err *e)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag_of(fd, kind) };
+	struct epoll_event event = { .events = kind == WATCH_BPF_RING ? EPOLLIN | EPOLLET : EPOLLIN,
+				     .data.u64 = tag_of(fd, kind) };
 
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return err_errno(e, "epoll");
@@ -121,6 +122,7 @@ void watch_wait(struct watch *w, int64_t timeout_ns, struct watch_news *ret)
 			forget_pid(w, fd);
 			break;
 		case WATCH_RING:
+		case WATCH_BPF_RING:
 		case WATCH_COMMAND:
 			break;
 		}

@@ -20,8 +20,9 @@
 
 enum watch_kind {
 	WATCH_RING,
-	WATCH_COMMAND, /* ended */
-	WATCH_PID,     /* ended */
+	WATCH_BPF_RING, /* what is in it is no news, only that it fills up */
+	WATCH_COMMAND,  /* ended */
+	WATCH_PID,      /* ended */
 	WATCH_SIGNAL,
 };
 

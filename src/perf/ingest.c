@@ -72,6 +72,7 @@ void ingest_free(struct ingest *in)
 	regions_free(in->regions);
 	map_fini(&in->data_labels);
 	waits_fini(&in->waits);
+	waitsums_fini(&in->sums);
 	user_stacks_free(in->user);
 	tables_free(in->tables);
 	climb_free(in->climb);
@@ -442,6 +443,8 @@ int ingest_finish(struct ingest *in)
 
 	in->counts.unknown = climb_unknown(in->climb);
 	in->counts.user = *user_stacks_counts(in->user);
+	if (rc == 0)
+		waitsums_finish(&in->sums, &in->waits);
 	in->counts.waits = in->waits.counts;
 	if (rc < 0 || in->counts.lost == 0)
 		return rc;

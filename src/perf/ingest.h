@@ -47,6 +47,7 @@ struct ingest_code {
 /* How time off the CPU is told. */
 struct ingest_waits {
 	bool is_on;              /* then the sample type offcpu/nanoseconds is added */
+	bool is_summed;          /* all come by ingest_wait_sum() */
 	uint32_t own_pid;        /* not to be counted; 0: none */
 	uint64_t running;        /* bits of the events that sample CPU time, in nanoseconds */
 	bool is_user_only;       /* the kernel's frames are left out */
@@ -115,6 +116,13 @@ void ingest_keep_known(struct ingest *in, bool is_on);
 
 /* A thread waits already, as of r->time; the sample may tell of its stack. 0 or -ENOMEM. */
 int ingest_found(struct ingest *in, const struct record *r, enum offcpu_state state) MUST_CHECK;
+
+/* The stack that waits of this key have; what is told of a key first holds. 0 or -ENOMEM. */
+int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
+		      enum offcpu_signal signal) MUST_CHECK;
+/* Waits of a key: their times, the state in before.state. 0 or -ENOMEM. */
+int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
+		    const struct offcpu_wait *times, uint64_t count) MUST_CHECK;
 
 /* Since when waits of threads that run already are told, and until when. */
 void ingest_begin_waits(struct ingest *in, uint64_t time_ns);

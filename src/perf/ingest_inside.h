@@ -11,6 +11,7 @@
 #include "perf/tables.h"
 #include "perf/tasks.h"
 #include "perf/waits.h"
+#include "perf/waitsums.h"
 
 #define INGEST_MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
 #define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait; more do not */
@@ -27,6 +28,7 @@ struct ingest {
 	struct waits waits;
 	struct regions *regions;  /* NULL: addresses are of no interest */
 	struct map data_labels;   /* labels of a thread and name of a region: label set */
+	struct waitsums sums;     /* of opts.waits.is_summed */
 	uint64_t waits_begin_ns;  /* 0: unknown */
 	bool keeps_known;         /* ingest_keep_known() */
 	bool has_foreign_numbers; /* the kernel's raw data numbers threads otherwise */

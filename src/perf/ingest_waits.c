@@ -10,7 +10,7 @@ static void add_wait(struct ingest *in, struct thread *t, const struct offcpu_wa
 	struct pending_sample *pending = wait->before.pending;
 
 	if (!pending) {
-		waits_add(&in->waits, wait, wait->before.node, ingest_labels(in, t, t->cpu));
+		waits_add(&in->waits, wait, 1, wait->before.node, ingest_labels(in, t, t->cpu));
 		return;
 	}
 	pending->is_over = true;
@@ -21,7 +21,7 @@ void ingest_see_running(struct ingest *in, struct thread *t, const struct record
 {
 	struct offcpu_wait wait;
 
-	if (in->opts.waits.is_on && !t->is_ended &&
+	if (in->opts.waits.is_on && !in->opts.waits.is_summed && !t->is_ended &&
 	    offcpu_seen(&t->offcpu, r->time, r->sample.period, &wait))
 		add_wait(in, t, &wait);
 }
@@ -50,9 +50,12 @@ int ingest_commit_wait(struct ingest *in, const struct pending_sample *s, size_t
 	uint32_t node = node_of(in, count, owner);
 	struct offcpu_wait wait = s->wait;
 
-	if (s->is_over) {
+	if (s->is_summed) {
+		in->sums.sums[s->sum].node = node;
+		in->sums.sums[s->sum].is_cut = is_cut(in->frames, count);
+	} else if (s->is_over) {
 		wait.before.is_cut = is_cut(in->frames, count);
-		waits_add(&in->waits, &wait, node, s->labels);
+		waits_add(&in->waits, &wait, 1, node, s->labels);
 	} else if (t->is_used && t->serial == s->thread_serial && t->offcpu.pending == s) {
 		t->offcpu.pending = NULL;
 		t->offcpu.node = node;
@@ -217,7 +220,7 @@ void ingest_wait_of_new(struct ingest *in, const struct record *r)
 	uint32_t index = tasks_find(in->tasks, r->task.tid);
 	struct offcpu_wait wait;
 
-	if (index == TASKS_NONE || is_not_counted(in, r->task.pid))
+	if (index == TASKS_NONE || is_not_counted(in, r->task.pid) || in->opts.waits.is_summed)
 		return;
 	if (offcpu_leave(&tasks_thread(in->tasks, index)->offcpu, OFFCPU_NEW, r->time,
 			 OFFCPU_RUNNABLE, &wait))
@@ -229,6 +232,8 @@ static void end_wait(struct ingest *in, uint32_t index, uint64_t time_ns)
 	struct thread *t = tasks_thread(in->tasks, index);
 	struct offcpu_wait wait;
 
+	if (in->opts.waits.is_summed)
+		return;
 	if (offcpu_end(&t->offcpu, time_ns, &wait))
 		add_wait(in, t, &wait);
 	if (in->opts.waits.running && in->counts.lost_waits && offcpu_rest(&t->offcpu, &wait))
@@ -258,4 +263,55 @@ void ingest_end_waits(struct ingest *in, uint64_t time_ns)
 void ingest_count_lost_waits(struct ingest *in, uint64_t count)
 {
 	in->counts.lost_waits += count;
+}
+
+int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
+		      enum offcpu_signal signal)
+{
+	struct user_stack_owner owner = { .pid = r->pid, .is_uncounted = true };
+	struct pending_sample sample = { .record = *r, .pid = r->pid, .is_wait = true };
+	struct waitsum *sum = waitsums_get(&in->sums, key);
+	uint32_t index = ingest_thread(in, r->pid, r->tid);
+	struct thread *t;
+	size_t count;
+
+	if (!sum || index == TASKS_NONE)
+		return -ENOMEM;
+	if (sum->signals) /* told before */
+		return 0;
+	t = tasks_thread(in->tasks, index);
+	owner.maps = tasks_process(in->tasks, t->process)->maps;
+	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
+	sum->signals = (uint8_t)signal;
+	sum->labels = ingest_labels(in, t, r->cpu);
+	if (ingest_collect(in, r, &owner, &count)) {
+		sum->is_cut = is_cut(in->frames, count);
+		sum->node = count ? node_of(in, count, &owner) : 0;
+		return profile_error(in->profile);
+	}
+	sample.maps = owner.maps;
+	sample.is_summed = true;
+	sample.sum = (size_t)(sum - in->sums.sums);
+	return pending_put(&in->pending, &sample) ? 0 : -ENOMEM;
+}
+
+int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
+		    const struct offcpu_wait *times, uint64_t count)
+{
+	struct waitsum *sum = waitsums_get(&in->sums, key);
+	uint32_t index;
+
+	if (!sum)
+		return -ENOMEM;
+	if (!sum->signals && !sum->labels) { /* the stack was lost */
+		index = ingest_thread(in, pid, tid);
+		if (index == TASKS_NONE)
+			return -ENOMEM;
+		sum->labels = ingest_labels(in, tasks_thread(in->tasks, index), 0);
+	}
+	sum->state = times->before.state;
+	sum->count += count;
+	sum->waited_ns += times->waited_ns;
+	sum->runnable_ns += times->runnable_ns;
+	return 0;
 }

@@ -27,7 +27,9 @@ struct pending_sample {
 	size_t event;
 	bool is_wait;            /* of a thread that left its CPU, */
 	bool is_over;            /* and came back: */
-	struct offcpu_wait wait; /* its time */
+	struct offcpu_wait wait; /* its time; or */
+	bool is_summed;          /* its time is in waitsums.h, */
+	size_t sum;              /* there */
 };
 
 /* All zero is empty. */

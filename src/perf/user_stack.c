@@ -72,6 +72,16 @@ uint64_t user_stack_least_regs(uint16_t machine)
 	return UINT64_C(1) << perf_ip(machine) | UINT64_C(1) << perf_number(machine, arch->sp);
 }
 
+uint64_t user_stack_frame_regs(uint16_t machine)
+{
+	const struct unwind_arch *arch = unwind_arch_of(machine);
+
+	if (!arch)
+		return 0;
+	return user_stack_least_regs(machine) |
+	       UINT64_C(1) << perf_number(machine, arch->save[UNWIND_FP]);
+}
+
 struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine)
 {
 	struct user_stacks *u = calloc(1, sizeof *u);

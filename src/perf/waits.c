@@ -73,13 +73,14 @@ static void add_part(struct waits *w, uint32_t node, uint32_t labels, enum offcp
 	profile_add(w->profile, node, get_labels(w, labels, state), values);
 }
 
-void waits_add(struct waits *w, const struct offcpu_wait *wait, uint32_t node, uint32_t labels)
+void waits_add(struct waits *w, const struct offcpu_wait *wait, uint64_t count, uint32_t node,
+	       uint32_t labels)
 {
 	const char *name = name_of(wait);
 
-	w->counts.waits++;
-	w->counts.lost += wait->is_lost;
-	w->counts.cut += wait->before.is_cut;
+	w->counts.waits += count;
+	w->counts.lost += wait->is_lost ? count : 0;
+	w->counts.cut += wait->before.is_cut ? count : 0;
 	if (node == 0)
 		node = profile_push(w->profile, 0,
 				    profile_name_location(w->profile, name, strlen(name)));

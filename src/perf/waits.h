@@ -36,7 +36,9 @@ struct waits {
 void waits_init(struct waits *w, struct profile *p); /* adds the sample type */
 void waits_fini(struct waits *w);
 
-/* node: its stack, 0: none. labels: of the thread. Failure is the profile's. */
-void waits_add(struct waits *w, const struct offcpu_wait *wait, uint32_t node, uint32_t labels);
+/* count: of waits; of more than one the times are their sums. node: the stack, 0: none. labels: of
+ * the thread. Failure is the profile's. */
+void waits_add(struct waits *w, const struct offcpu_wait *wait, uint64_t count, uint32_t node,
+	       uint32_t labels);
 
 #endif

@@ -15,7 +15,7 @@ struct bench {
 	struct ingest *ingest;
 };
 
-static struct bench bench_new(void)
+static struct bench bench_with(bool is_summed)
 {
 	static const struct ingest_event events[] = { { "cpu", "nanoseconds", 1000 } };
 	struct bench b = { .profile = profile_new() };
@@ -24,6 +24,7 @@ static struct bench bench_new(void)
 			  .fd_limit = 10,
 			  .kernel_start = 0xffffffff81000000 },
 		.waits = { .is_on = true,
+			   .is_summed = is_summed,
 			   .own_pid = 99,
 			   .running = 1,
 			   .has_switch_fields = true,
@@ -37,6 +38,11 @@ static struct bench bench_new(void)
 
 	b.ingest = ingest_new(&opts, events, 1);
 	return b;
+}
+
+static struct bench bench_new(void)
+{
+	return bench_with(false);
 }
 
 static void feed(struct bench *b, const struct record *r, size_t event)
@@ -215,6 +221,49 @@ static void test_foreign_numbers(void)
 	bench_free(&b);
 }
 
+static void sum(struct bench *b, uint64_t key, uint32_t tid, enum offcpu_state state,
+		uint64_t waited_ns, uint64_t runnable_ns)
+{
+	const struct offcpu_wait times = { .before = { .state = (uint8_t)state },
+					   .waited_ns = waited_ns,
+					   .runnable_ns = runnable_ns };
+
+	CHECK_INT(ingest_wait_sum(b->ingest, key, tid, tid, &times, 2), 0);
+}
+
+/* Times that were summed by key; of the records of switches nothing is taken. */
+static void test_sums(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_with(true);
+	uint64_t at = OTHER_AT, elsewhere = SLEEP_AT;
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_KERNEL,
+			    .pid = 5,
+			    .tid = 5,
+			    .time = 100 };
+
+	r.sample.chain = (struct record_words){ (const unsigned char *)&at, 1 };
+	CHECK_INT(ingest_wait_stack(b.ingest, &r, 77, OFFCPU_EACH), 0);
+	r.sample.chain.bytes = (const unsigned char *)&elsewhere; /* told before: not asked for */
+	CHECK_INT(ingest_wait_stack(b.ingest, &r, 77, OFFCPU_EACH), 0);
+	r.sample.chain = (struct record_words){ 0 };
+	CHECK_INT(ingest_wait_stack(b.ingest, &r, 78, OFFCPU_NEW), 0);
+	task(&b, PERF_RECORD_FORK, 100, 6);
+	turn(&b, 120, 6, 0);
+	sample(&b, 130, 6, 0, 0, OTHER_AT);
+	sum(&b, 77, 5, OFFCPU_SLEEPING, 30, 10);
+	sum(&b, 78, 5, OFFCPU_RUNNABLE, 7, 0);
+	sum(&b, 77, 5, OFFCPU_SLEEPING, 3, 1);
+	sum(&b, 79, 6, OFFCPU_BLOCKED, 5, 0);
+	ingest_end_waits(b.ingest, 400);
+	CHECK_STR(told(&b, &got), "sleeping 900 33; runnable 900 11; runnable [new thread] 7; "
+				  "blocked [lost stack] 5");
+	CHECK_INT(ingest_counts(b.ingest)->waits.waits, 8);
+	CHECK_INT(ingest_counts(b.ingest)->waits.lost, 2);
+	bench_free(&b);
+}
+
 int main(void)
 {
 	TAP_CASE(test_states);
@@ -222,5 +271,6 @@ int main(void)
 	TAP_CASE(test_lost);
 	TAP_CASE(test_lives);
 	TAP_CASE(test_foreign_numbers);
+	TAP_CASE(test_sums);
 	return tap_done();
 }

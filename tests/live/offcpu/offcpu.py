@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""offcpu.py TOOL WORKLOADS [CASE...]: time off the CPU, against programs that measure it."""
+"""offcpu.py TOOL WORKLOADS [CASE...]: time off the CPU, against programs that measure it.
+
+AUGER_TEST_METHOD: of --method."""
 
 import os
 import re
@@ -17,6 +19,12 @@ SHARE = 0.02  # that a time may be off
 SLACK = 15e6  # nanoseconds, besides: a thread's begin and end, a sample more or less
 PERIOD = 1e6  # of samples
 TURN = 40e6  # the same for a function: its thread may lose its CPU just before or behind the clock
+
+METHOD = [f"--method={os.environ['AUGER_TEST_METHOD']}"] if "AUGER_TEST_METHOD" in os.environ else []
+
+
+def record(bench, *args, **options):
+    return bench.record("--off-cpu", *METHOD, *args, **options)
 
 
 def agree(bench, got, want, words, slack=SLACK):
@@ -43,13 +51,13 @@ def told(text):
 
 
 def has_states(bench):
-    done = bench.record("--off-cpu", "sleep", "0.1")
+    done = record(bench, "sleep", "0.1")
     return "sleeping" in done.stderr
 
 
 def wall(bench):
     """On and off the CPU are the wall clock of each thread."""
-    done = bench.record("--off-cpu", bench.workload("offcpu"), "1500")
+    done = record(bench, bench.workload("offcpu"), "1500")
     if "no stack" in done.stderr or "without stacks" in done.stderr:
         raise Skip("the kernel may not be seen")
     got, want = clocks(bench), told(done.stdout)
@@ -82,7 +90,7 @@ def states(bench):
     """Why a thread waits."""
     if not has_states(bench):
         raise Skip("no tracepoints")
-    done = bench.record("--off-cpu", bench.workload("offcpu"), "1000")
+    done = record(bench, bench.workload("offcpu"), "1000")
     for function, expected in (("wait_sleep", {"sleeping", "runnable"}),
                                ("wait_lock", {"sleeping", "runnable"}),
                                ("wait_turn", {"preempted"})):
@@ -98,7 +106,7 @@ def states(bench):
 
 def stacks(bench):
     """Callers beyond libraries without frame pointers are there; complete by the table."""
-    bench.record("--off-cpu", bench.workload("offcpu"), "500", "sleep")
+    record(bench, bench.workload("offcpu"), "500", "sleep")
     rows = bench.report("--value", "offcpu", "--focus", "^wait_sleep$", "--tree", "--min-percent",
                         "0")["rows"]
     names = [row["function"] for row in rows]
@@ -107,14 +115,27 @@ def stacks(bench):
     bench.check("[truncated]" not in names, f"{names}")
 
 
+def callers(bench):
+    """Stacks that differ in one return address are told apart; what is too deep is cut, not wrong."""
+    for frames in (0, 40, 400):
+        done = record(bench, bench.workload("callers"), str(frames))
+        for line in done.stdout.splitlines():
+            name, slept = line.split()
+            got = bench.report("--value", "offcpu", "--focus", f"^{name}$")["total"]
+            if frames < 400:
+                agree(bench, got, int(slept), f"{name} below {frames} frames", TURN)
+            else:
+                bench.check(got <= int(slept) * (1 + SHARE) + TURN, f"{name}: {got} of {slept}")
+
+
 def frame_pointers(bench):
-    done = bench.record("--off-cpu", "-g", "fp", bench.workload("offcpu"), "500", "sleep", "lock")
+    done = record(bench, "-g", "fp", bench.workload("offcpu"), "500", "sleep", "lock")
     for name, (tid, wall_ns, _, _) in told(done.stdout).items():
         agree(bench, clocks(bench).get(tid, 0), wall_ns, f"wall clock of {name}")
 
 
 def only_user(bench):
-    done = bench.record("--off-cpu", "--user", bench.workload("offcpu"), "500", "sleep")
+    done = record(bench, "--user", bench.workload("offcpu"), "500", "sleep")
     modules = {row["module"] for row in bench.report("--by", "module", "--value", "offcpu")["rows"]}
     bench.check("[kernel.kallsyms]" not in modules, f"{modules}")
     total = bench.report("--value", "offcpu", "--focus", "^wait_sleep$")["total"]
@@ -122,14 +143,14 @@ def only_user(bench):
 
 
 def no_stacks(bench):
-    done = bench.record("--off-cpu", "-g", "none", bench.workload("offcpu"), "500", "sleep")
+    done = record(bench, "-g", "none", bench.workload("offcpu"), "500", "sleep")
     tid, wall_ns = told(done.stdout)["sleep"][:2]
     agree(bench, clocks(bench).get(tid, 0), wall_ns, "wall clock")
 
 
 def children(bench):
     """Each process, from its making on."""
-    bench.record("--off-cpu", "--", "sh", "-c", "sleep 0.5; sleep 0.3 & sleep 0.2; wait")
+    record(bench, "--", "sh", "-c", "sleep 0.5; sleep 0.3 & sleep 0.2; wait")
     rows = bench.report("--value", "offcpu", "--focus", "nanosleep")
     agree(bench, rows["total"], 1e9, "the three naps", 60e6)
     bench.equal(len([r for r in by(bench, "tid", "offcpu").values() if r > 1e8]), 4, "processes")
@@ -149,7 +170,7 @@ def attach(bench):
                            stdout=subprocess.PIPE)
     try:
         time.sleep(0.5)
-        done = bench.record("--off-cpu", "-p", str(workload.pid), "-d", "1")
+        done = record(bench, "-p", str(workload.pid), "-d", "1")
         if done.returncode:
             raise Skip(done.stderr)
         agree_on_threads(bench, workload)
@@ -163,7 +184,7 @@ def found(bench):
     sleeper = bench.start("sleep", "1000")
     try:
         time.sleep(0.3)
-        done = bench.record("--off-cpu", "-p", str(sleeper.pid), "-d", "0.5")
+        done = record(bench, "-p", str(sleeper.pid), "-d", "0.5")
         report = bench.report("--value", "offcpu", "--tree", "--min-percent", "0")
         agree(bench, report["total"], report["duration_ns"], "the nap")
         names = [row["function"] for row in report["rows"]]
@@ -191,7 +212,7 @@ def stopped(bench):
     if not has_states(bench):
         raise Skip("no tracepoints")
     script = "kill -STOP $$; exit 0"
-    recording = bench.start(bench.tool, "record", "--off-cpu", "-o", bench.path("p.pb.gz"), "--", "sh",
+    recording = bench.start(bench.tool, "record", "--off-cpu", *METHOD, "-o", bench.path("p.pb.gz"), "--", "sh",
                             "-c", script, stderr=subprocess.PIPE)
     try:
         pid = stopped_child(recording.pid)
@@ -208,7 +229,7 @@ def everything(bench):
     workload = bench.start(bench.workload("offcpu"), "60000", "sleep", stdout=subprocess.PIPE)
     try:
         time.sleep(0.3)
-        done = bench.record("--off-cpu", "-a", "-d", "1", status=None)
+        done = record(bench, "-a", "-d", "1", status=None)
         if done.returncode:
             raise Skip(done.stderr)
         agree_on_threads(bench, workload)
@@ -220,7 +241,7 @@ def everything(bench):
 
 def picture(bench):
     """Both in one flame graph."""
-    bench.record("--off-cpu", bench.workload("offcpu"), "300", "sleep")
+    record(bench, bench.workload("offcpu"), "300", "sleep")
     done = bench.run(bench.tool, "flame", "--wall", "p.pb.gz", "-o", "wall.svg")
     with open(bench.path("wall.svg"), encoding="utf-8") as file:
         svg = file.read()
@@ -239,11 +260,26 @@ def not_permitted(bench):
     if os.getuid() != 0 or paranoid != 2:
         raise Skip("needs root, and kernel.perf_event_paranoid 2")
     nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-    done = bench.record("--off-cpu", bench.workload("offcpu"), "500", "sleep", prefix=nobody)
+    done = record(bench, bench.workload("offcpu"), "500", "sleep", prefix=nobody)
     bench.check("without stacks" in done.stderr, done.stderr)
     tid, wall_ns, cpu_ns, _ = told(done.stdout)["sleep"]
     agree(bench, by(bench, "tid", "offcpu").get(tid, 0), wall_ns - cpu_ns, "off the CPU")
 
 
-live.main([wall, functions, states, stacks, frame_pointers, only_user, no_stacks, children, attach,
+def methods(bench):
+    """What may not be used is said, and what is used instead."""
+    if os.getuid() != 0:
+        raise Skip("needs root")
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
+              "--bounding-set=-all")
+    done = bench.record("--off-cpu", "--method", "bpf", "true", prefix=nobody, status=1)
+    bench.check("BPF" in done.stderr, done.stderr)
+    done = bench.record("--off-cpu", "true", prefix=nobody, status=None)
+    lines = [line for line in done.stderr.splitlines() if "not summed by BPF" in line]
+    bench.equal(len(lines), 1, done.stderr)
+    done = bench.record("--off-cpu", "--method", "perf", "true", prefix=nobody, status=None)
+    bench.check("BPF" not in done.stderr, done.stderr)
+
+
+live.main([wall, functions, states, stacks, callers, methods, frame_pointers, only_user, no_stacks, children, attach,
            found, stopped, everything, picture, not_permitted])
