@@ -25,6 +25,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_syscalls,
 	&cmd_stages,
 	&cmd_cache,
+	&cmd_relocate,
 	&cmd_doctor,
 #ifdef HAVE_FUSE
 	&cmd_control,

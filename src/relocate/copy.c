@@ -126,6 +126,21 @@ static int prepare(struct copy *c, const struct survey *s, struct err *e)
 	return close_top(c, e);
 }
 
+int copy_check(const struct reloc_place *old_place, const struct reloc_place *new_place,
+	       const struct survey *s, uint64_t *ret_bytes, struct err *e)
+{
+	struct copy c = { .old_place = old_place, .new_place = new_place };
+	int rc;
+
+	raise_limit();
+	/* Where NEW is still to be made, new_place is where. */
+	if (!new_place->was_made && check_empty(new_place, e) < 0)
+		return e->code;
+	rc = tree_check_space(&c, s, e);
+	*ret_bytes = c.total_bytes;
+	return rc;
+}
+
 int copy_open(struct copy **ret, const struct reloc_place *old_place,
 	      const struct reloc_place *new_place, const struct survey *s,
 	      const struct copy_opts *opts, struct err *e)

@@ -39,6 +39,10 @@ struct copy_pass {
 	int64_t took_ns;
 };
 
+/* Would copy_open() fail? Changes nothing. */
+int copy_check(const struct reloc_place *old_place, const struct reloc_place *new_place,
+	       const struct survey *s, uint64_t *ret_bytes, struct err *e) MUST_CHECK;
+
 /* -ENOTEMPTY: NEW has something. -ENOSPC: the files of OLD, and those of s that have no name, do
  * not fit. opts is copied. */
 int copy_open(struct copy **ret, const struct reloc_place *old_place,

@@ -74,6 +74,8 @@ int look_groups(struct look *l, struct err *e) MUST_CHECK;
 bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio);
 int look_maps(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 int look_dirs(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
+/* look_words.c: OLD in arguments and environment. */
+void look_words(struct look *l, uint32_t proc);
 /* look_sockets.c: fills bound. */
 void look_sockets(struct look *l);
 /* look_others.c: processes outside the job, and mounts. */

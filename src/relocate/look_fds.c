@@ -143,10 +143,12 @@ static void add_fd(struct look *l, const struct at_fd *at)
 		.pos = at->info.pos,
 		.first = row,
 	};
-	reason = why_left(at, &remedy);
-	if (reason)
+	desc->is_left = !add_locks(l, at, row);
+	reason = desc->is_left ? NULL : why_left(at, &remedy);
+	if (reason) {
+		desc->is_left = true;
 		leave(l, at, reason, remedy);
-	desc->is_left = reason || !add_locks(l, at, row);
+	}
 }
 
 static void look_epoll(struct look *l, const struct at_fd *at)

@@ -38,6 +38,8 @@ static void add_start(struct look *l, pid_t pid)
 	char what[32];
 
 	snprintf(what, sizeof what, "process %d", (int)pid);
+	if (l->ask->is_stopped && (!proc_stat_read(&stat, pid) || strchr("ZX", stat.state)))
+		return; /* it was killed while it was held */
 	if (!proc_stat_read(&stat, pid) || strchr("ZX", stat.state))
 		look_obstacle_pid(l, RELOC_PREVENTS, pid, stat.comm, what, "",
 				  "there is no such process", "");

@@ -90,6 +90,8 @@ static int look_at_all(struct look *l, struct err *e)
 	for (uint32_t i = 0; i < l->procs.count; i++)
 		if (look_fds(l, i, e) < 0 || look_maps(l, i, e) < 0 || look_dirs(l, i, e) < 0)
 			return e->code;
+	for (uint32_t i = 0; i < l->procs.count && !l->ask->is_stopped; i++)
+		look_words(l, i);
 	if (look_groups(l, e) < 0 || look_others(l, e) < 0 || look_mounts(l, e) < 0)
 		return e->code;
 	return l->bad ? err_nomem(e) : 0;

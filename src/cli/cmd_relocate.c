@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "cli/cmd.h"
+#include "cli/relocate_table.h"
+#include "cli/screen.h"
+#include "relocate/job.h"
+#include "relocate/relocate.h"
+
+#define PROGRESS_NS (NS_PER_S / 5)
+
+enum verify { VERIFY_SIZE, VERIFY_CHECKSUM };
+static const char *const verifies[] = { "size", "checksum", NULL };
+
+struct args {
+	const char *pids, *job, *users_of, *from, *to;
+	bool is_only, is_dry, swaps, is_partial, moves_libs, trusts_append;
+	uint64_t bandwidth; /* MiB a second; 0: no limit */
+	int verify;         /* enum verify */
+	int format;         /* enum emit_format */
+	int colour;         /* enum colour_when */
+};
+
+static const struct opt opts[] = {
+	OPT_STR('p', "pid", "PID,...", struct args, pids,
+		"move these processes and their descendants"),
+	OPT_STR('j', "job", "ID", struct args, job, "move the processes of this Slurm job"),
+	OPT_STR(0, "all-users-of", "OLD", struct args, users_of,
+		"move all processes that have something of OLD"),
+	OPT_STR(0, "from", "OLD", struct args, from,
+		"the folder to leave (default: that of --all-users-of)"),
+	OPT_STR(0, "to", "NEW", struct args, to,
+		"an empty folder on other storage; made if it is missing"),
+	OPT_FLAG(0, "only", struct args, is_only, "without descendants"),
+	OPT_FLAG('n', "dry-run", struct args, is_dry,
+		 "list what would be moved and what stands in the way, and end"),
+	OPT_FLAG(0, "swap", struct args, swaps,
+		 "then unmount OLD, or cover it, and show NEW at its path"),
+	OPT_FLAG(0, "force-partial", struct args, is_partial,
+		 "move the rest when something has to stay on OLD"),
+	OPT_FLAG(0, "move-libs", struct args, moves_libs, "move libraries that lie on OLD, too"),
+	OPT_CHOICE(0, "verify", "size|checksum", struct args, verify, verifies,
+		   "checksum: read NEW again and compare before the pause (default size)"),
+	OPT_FLAG(0, "trust-append", struct args, trusts_append,
+		 "files that are only appended to are not compared in the pause"),
+	OPT_UINT(0, "bandwidth", "N", struct args, bandwidth, 1, 1 << 20,
+		 "copy at most N MiB a second ahead of the pause (default: no limit)"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write what was moved (default table)"),
+	OPT_COLOUR(struct args, colour),
+	OPT_END,
+};
+
+static volatile sig_atomic_t is_told_to_end;
+
+static void end(int signal)
+{
+	(void)signal;
+	is_told_to_end = 1;
+}
+
+/* The copy is given up at once; in the pause signals wait. */
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction act = { .sa_handler = end };
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		(void)sigaction(signals[i], &act, NULL);
+	act.sa_handler = SIG_IGN;
+	(void)sigaction(SIGPIPE, &act, NULL);
+}
+
+static void show_progress(void *self, uint64_t done, uint64_t total)
+{
+	int64_t *last_ns = self, now_ns = clock_mono_ns();
+
+	if (now_ns - *last_ns < PROGRESS_NS)
+		return;
+	*last_ns = now_ns;
+	fprintf(stderr, "\rcopying: %" PRIu64 " of %" PRIu64 " MiB \033[K", done >> 20,
+		total >> 20);
+}
+
+static int check_args(const struct args *args, struct err *e)
+{
+	int ways = !!args->pids + !!args->job + !!args->users_of;
+
+	if (ways != 1)
+		return cmd_usage(e, "name the job by one of --pid, --job, --all-users-of");
+	if (!args->from && !args->users_of)
+		return cmd_usage(e, "--from OLD is missing");
+	if (!args->to)
+		return cmd_usage(e, "--to NEW is missing");
+	return 0;
+}
+
+static int find_job(const struct args *args, const struct reloc_place *old_place, struct rows *pids,
+		    struct err *e)
+{
+	CLEANUP(place_close) struct reloc_place users_of = { .fd = -1 };
+
+	if (args->pids)
+		return job_parse(args->pids, pids, e);
+	if (args->job)
+		return job_find_slurm(args->job, pids, e);
+	if (place_open(&users_of, args->users_of, e) < 0)
+		return e->code;
+	if (strcmp(users_of.path, old_place->path) != 0)
+		return err_set(e, -EINVAL, "--all-users-of and --from are not the same folder");
+	return job_find_users(old_place, pids, e);
+}
+
+/* For --dry-run, which makes nothing: where NEW would be made. */
+static int open_parent(struct reloc_place *ret, const char *path, struct err *e)
+{
+	char *copy = strdup(path);
+	int rc;
+
+	if (!copy)
+		return err_nomem(e);
+	rc = place_open(ret, dirname(copy), e);
+	free(copy);
+	ret->was_made = rc == 0;
+	return rc;
+}
+
+static int open_new(const struct args *args, struct reloc_place *ret, struct err *e)
+{
+	if (!args->is_dry)
+		return place_open_new(ret, args->to, e);
+	return access(args->to, F_OK) == 0 ? place_open(ret, args->to, e)
+					   : open_parent(ret, args->to, e);
+}
+
+static int show(const struct args *args, const struct relocate_view *v, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(emit_fini) struct emit out;
+	struct screen screen = screen_get((enum colour_when)args->colour);
+	const struct emit_opts o = { (enum emit_format)args->format, screen.width,
+				     screen.has_colour };
+
+	emit_begin(&out, &o, &text);
+	relocate_put(&out, v);
+	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+}
+
+static int run_dry(const struct args *args, const struct relocation *r, struct err *e)
+{
+	CLEANUP(survey_fini) struct survey s = { 0 };
+	struct relocate_view v = { .from = r->old_place->path, .to = args->to, .survey = &s };
+	int rc;
+
+	if (relocate_look(r, &s, e) < 0)
+		return e->code;
+	rc = copy_check(r->old_place, r->new_place, &s, &v.tree_bytes, e);
+	if (show(args, &v, e) < 0 || rc < 0)
+		return e->code;
+	return relocate_check(r, &s, e);
+}
+
+static int move(const struct args *args, struct relocation *r, struct err *e)
+{
+	CLEANUP(survey_fini) struct survey s = { 0 };
+	struct relocate_done done = { 0 };
+	struct relocate_view v = { r->old_place->path, r->new_place->path, &s, &done, 0 };
+	bool has_progress = isatty(STDERR_FILENO);
+	int64_t last_ns = 0;
+	int rc;
+
+	if (has_progress) {
+		r->copy.progress = show_progress;
+		r->copy.progress_self = &last_ns;
+	}
+	rc = relocate_run(r, &s, &done, e);
+	if (last_ns)
+		fputs("\r\033[K", stderr);
+	return rc < 0 ? rc : show(args, &v, e);
+}
+
+/* Our own working directory must not keep OLD busy; all paths are open by now. */
+static int run_between(const struct args *args, struct reloc_place *old_place,
+		       struct reloc_place *new_place, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows pids = { 0 };
+	struct relocation r = {
+		.old_place = old_place,
+		.new_place = new_place,
+		.copy = { .bandwidth = args->bandwidth << 20,
+			  .trusts_append = args->trusts_append,
+			  .stop = &is_told_to_end },
+		.is_only = args->is_only,
+		.is_partial = args->is_partial,
+		.moves_libs = args->moves_libs,
+		.is_checked = args->verify == VERIFY_CHECKSUM,
+		.swaps = args->swaps,
+	};
+
+	if (find_job(args, old_place, &pids, e) < 0)
+		return e->code;
+	r.pids = pids.data;
+	r.pid_count = pids.count;
+	if (chdir("/") < 0)
+		return err_errno(e, "/");
+	return args->is_dry ? run_dry(args, &r, e) : move(args, &r, e);
+}
+
+static int run_places(const struct args *args, struct err *e)
+{
+	CLEANUP(place_close) struct reloc_place old_place = { .fd = -1 };
+	CLEANUP(place_close) struct reloc_place new_place = { .fd = -1 };
+	int rc;
+
+	if (place_open(&old_place, args->from ? args->from : args->users_of, e) < 0 ||
+	    open_new(args, &new_place, e) < 0)
+		return e->code;
+	rc = run_between(args, &old_place, &new_place, e);
+	/* Nothing was put into it. */
+	if (rc < 0 && new_place.was_made && !args->is_dry)
+		(void)rmdir(new_place.path);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	int first, rc = cmd_parse(&cmd_relocate, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (first < argc)
+		return cmd_usage(e, "'%s': relocate takes no operands", argv[first]);
+	rc = check_args(&args, e);
+	if (rc < 0)
+		return rc;
+	catch_signals();
+	return run_places(&args, e);
+}
+
+const struct cmd cmd_relocate = {
+	.name = "relocate",
+	.operands = "",
+	.summary = "move what a running job has open to new storage, while it runs",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/relocate_table.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+
+/* Measured on a machine of 2 cores: ../shared/spec/relocate.md, part 3. */
+#define STOP_NS INT64_C(1000000) /* to stop a job and let it go */
+#define THREAD_NS INT64_C(10000) /* more for a thread */
+#define THING_NS INT64_C(20000)  /* to re-point a descriptor or mapping */
+#define COMPARE_BYTES_S (INT64_C(4) << 30)
+
+/* A row of the table. */
+struct line {
+	pid_t pid; /* 0: none */
+	const char *process, *what, *path, *flags, *state, *reason, *remedy;
+	int64_t bytes, position; /* -1: none */
+};
+
+static const struct line nothing = {
+	.process = "",
+	.what = "",
+	.path = "",
+	.flags = "",
+	.state = "",
+	.reason = "",
+	.remedy = "",
+	.bytes = -1,
+	.position = -1,
+};
+
+static void put_line(struct emit *out, const struct line *l)
+{
+	if (l->pid)
+		emit_int(out, "pid", l->pid);
+	else
+		emit_none(out, "pid");
+	emit_optional(out, "process", l->process);
+	emit_text(out, "what", l->what);
+	emit_optional(out, "flags", l->flags);
+	if (l->position >= 0)
+		emit_int(out, "position", l->position);
+	else
+		emit_none(out, "position");
+	if (l->bytes >= 0)
+		emit_value(out, "size_bytes", l->bytes, "bytes");
+	else
+		emit_none(out, "size_bytes");
+	emit_colour(out, strcmp(l->state, "moves") == 0 || strcmp(l->state, "moved") == 0
+				 ? TABLE_GOOD
+				 : TABLE_WARM);
+	emit_text(out, "state", l->state);
+	emit_name(out, "path", "", l->path, "");
+	emit_hide(out);
+	emit_optional(out, "reason", l->reason);
+	emit_hide(out);
+	emit_optional(out, "remedy", l->remedy);
+}
+
+static const char *path_of(const struct reloc_file *f)
+{
+	return !f->old_path ? "(deleted)" : *f->old_path ? f->old_path : ".";
+}
+
+static void fill_proc(const struct survey *s, uint32_t proc, struct line *l)
+{
+	l->pid = s->procs[proc].pid;
+	l->process = s->procs[proc].comm;
+}
+
+static void put_fd_flags(struct buf *text, const struct survey *s, const struct reloc_fd *fd)
+{
+	static const char *const access[] = { "r", "w", "rw", "rw" };
+	const struct reloc_desc *d = &s->descs[fd->desc];
+
+	buf_put_str(text, d->flags & O_PATH ? "path" : access[d->flags & O_ACCMODE]);
+	if (d->flags & O_APPEND)
+		buf_put_str(text, ",append");
+	if (d->flags & O_DIRECT)
+		buf_put_str(text, ",direct");
+	if (fd->is_cloexec)
+		buf_put_str(text, ",cloexec");
+	for (size_t i = 0; i < s->lock_count; i++)
+		if (s->locks[i].desc == fd->desc) {
+			buf_put_str(text, ",locked");
+			break;
+		}
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (s->fds[i].desc == fd->desc && &s->fds[i] != fd) {
+			buf_put_str(text, ",shared");
+			break;
+		}
+}
+
+static void put_fds(struct emit *out, const struct survey *s, const char *state)
+{
+	for (size_t i = 0; i < s->fd_count; i++) {
+		CLEANUP(buf_fini) struct buf flags = { 0 };
+		const struct reloc_fd *fd = &s->fds[i];
+		const struct reloc_desc *d = &s->descs[fd->desc];
+		const struct reloc_file *f = &s->files[d->file];
+		struct line l = nothing;
+		char what[32];
+
+		if (d->is_left)
+			continue;
+		put_fd_flags(&flags, s, fd);
+		snprintf(what, sizeof what, "descriptor %d", fd->number);
+		fill_proc(s, fd->proc, &l);
+		l.what = what;
+		l.flags = flags.data ? flags.data : "";
+		l.position = d->pos <= INT64_MAX ? (int64_t)d->pos : -1;
+		l.bytes = S_ISREG(f->mode) ? (int64_t)f->size_bytes : -1;
+		l.state = state;
+		l.path = path_of(f);
+		emit_row(out);
+		put_line(out, &l);
+	}
+}
+
+static void put_maps(struct emit *out, const struct survey *s, const char *state)
+{
+	for (size_t i = 0; i < s->map_count; i++) {
+		const struct reloc_map *m = &s->maps[i];
+		struct line l = nothing;
+		char what[64], flags[32];
+
+		if (m->is_left)
+			continue;
+		snprintf(what, sizeof what, "mapping %" PRIx64 "-%" PRIx64, m->start, m->end);
+		snprintf(flags, sizeof flags, "%s%s%s,%s", m->prot & PROT_READ ? "r" : "",
+			 m->prot & PROT_WRITE ? "w" : "", m->prot & PROT_EXEC ? "x" : "",
+			 m->is_shared ? "shared" : "private");
+		fill_proc(s, m->proc, &l);
+		l.what = what;
+		l.flags = flags;
+		l.position = (int64_t)m->offset;
+		l.bytes = (int64_t)(m->end - m->start);
+		l.state = state;
+		l.path = path_of(&s->files[m->file]);
+		emit_row(out);
+		put_line(out, &l);
+	}
+}
+
+static void put_dirs(struct emit *out, const struct survey *s, const char *state)
+{
+	for (size_t i = 0; i < s->dir_count; i++) {
+		const struct reloc_dir *d = &s->dirs[i];
+		struct line l = nothing;
+
+		if (d->is_left)
+			continue;
+		fill_proc(s, d->proc, &l);
+		l.what = "working directory";
+		l.state = state;
+		l.path = path_of(&s->files[d->file]);
+		emit_row(out);
+		put_line(out, &l);
+	}
+}
+
+static void put_obstacles(struct emit *out, const struct survey *s)
+{
+	static const char *const states[] = {
+		[RELOC_NOTES] = "told",
+		[RELOC_LEAVES] = "stays",
+		[RELOC_PREVENTS] = "prevents",
+	};
+
+	for (size_t i = 0; i < s->obstacle_count; i++) {
+		const struct reloc_obstacle *o = &s->obstacles[i];
+		struct line l = nothing;
+		char pid[24] = "";
+
+		l.pid = o->pid;
+		l.process = o->comm;
+		l.what = o->what;
+		l.path = o->path;
+		l.state = states[o->kind];
+		l.reason = o->reason;
+		l.remedy = o->remedy;
+		emit_row(out);
+		put_line(out, &l);
+		if (o->pid)
+			snprintf(pid, sizeof pid, "%d ", (int)o->pid);
+		emit_note(out, "%s: %s%s: %s%s%s", states[o->kind], pid, o->what, o->reason,
+			  *o->remedy ? "; " : "", o->remedy);
+	}
+}
+
+/* Of a pause: what must be looked at in it, at the speed of memory. */
+static int64_t estimate_ns(const struct survey *s)
+{
+	int64_t ns = STOP_NS + s->took_ns;
+
+	for (size_t i = 0; i < s->proc_count; i++)
+		ns += s->procs[i].threads * THREAD_NS;
+	ns += (int64_t)(s->fd_count + s->map_count + s->dir_count) * THING_NS;
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].uses & RELOC_USE_MAPPED_WRITABLE)
+			ns += (int64_t)(s->files[i].size_bytes / (COMPARE_BYTES_S / 1000000)) *
+			      1000;
+	return ns;
+}
+
+static const char *tell_busy(const struct relocate_done *done)
+{
+	if (done->swap == RELOCATE_UNMOUNTED)
+		return "OLD is unmounted, and NEW is shown at its path";
+	if (done->swap == RELOCATE_COVERED)
+		return "NEW is shown at the path of OLD, which is still mounted below";
+	if (!done->is_tried)
+		return "OLD is no mount of its own";
+	return done->is_busy ? "umount OLD would not succeed now" : "umount OLD would succeed now";
+}
+
+static void put_head(struct emit *out, const struct relocate_view *v)
+{
+	emit_head_str(out, "from", v->from);
+	emit_head_str(out, "to", v->to);
+	emit_head_int(out, "processes", (int64_t)v->survey->proc_count);
+	if (!v->done) {
+		emit_head_value(out, "tree_bytes", (int64_t)v->tree_bytes, "bytes");
+		emit_head_value(out, "estimated_pause_ns", estimate_ns(v->survey), "nanoseconds");
+		return;
+	}
+	emit_head_value(out, "pause_ns", v->done->pause_ns, "nanoseconds");
+	emit_hide(out);
+	emit_head_value(out, "stop_ns", v->done->stop_ns, "nanoseconds");
+	emit_hide(out);
+	emit_head_value(out, "look_ns", v->done->look_ns, "nanoseconds");
+	emit_hide(out);
+	emit_head_value(out, "copy_ns", v->done->copy_ns, "nanoseconds");
+	emit_hide(out);
+	emit_head_value(out, "shift_ns", v->done->shift_ns, "nanoseconds");
+	emit_head_value(out, "copy_ahead_ns", v->done->ahead_ns, "nanoseconds");
+	emit_head_int(out, "passes", v->done->passes);
+	emit_head_value(out, "copied_bytes", (int64_t)v->done->copied_bytes, "bytes");
+	emit_head_value(out, "copied_in_pause_bytes", (int64_t)v->done->last.written_bytes,
+			"bytes");
+	emit_head_str(out, "umount", tell_busy(v->done));
+}
+
+void relocate_put(struct emit *out, const struct relocate_view *v)
+{
+	const char *state = v->done ? "moved" : "moves";
+
+	put_head(out, v);
+	emit_columns(out);
+	put_line(out, &nothing);
+	put_fds(out, v->survey, state);
+	put_maps(out, v->survey, state);
+	put_dirs(out, v->survey, state);
+	put_obstacles(out, v->survey);
+}

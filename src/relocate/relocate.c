@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "relocate/relocate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rows.h"
+#include "relocate/hold.h"
+#include "relocate/proc.h"
+#include "relocate/shift.h"
+#include "relocate/urgent.h"
+
+#define SHORT_PASS_NS INT64_C(50000000) /* a pass that may as well be made in the pause */
+#define MAX_PASSES 12                   /* while the job runs */
+#define STOP_LIMIT_NS (10 * NS_PER_S)   /* until all threads stand still */
+#define MAX_TRIES 20                    /* pauses that found the job at something passing */
+#define TRY_AGAIN_NS INT64_C(30000000)
+
+/* A move on its way. */
+struct move {
+	const struct relocation *r;
+	struct rows pids;      /* pid_t: the job as it was last seen */
+	struct survey *survey; /* the newest */
+	struct relocate_done done;
+	struct copy *copy;
+	struct hold *hold;
+	struct shift *shift;
+	bool is_committed;
+};
+
+static void fill_ask(const struct relocation *r, struct survey_ask *ask)
+{
+	*ask = (struct survey_ask){
+		.pids = r->pids,
+		.pid_count = r->pid_count,
+		.old_place = r->old_place,
+		.new_place = r->new_place,
+		.is_only = r->is_only,
+		.moves_libs = r->moves_libs,
+	};
+}
+
+int relocate_look(const struct relocation *r, struct survey *ret, struct err *e)
+{
+	struct survey_ask ask;
+
+	fill_ask(r, &ask);
+	return survey_take(&ask, ret, e);
+}
+
+static int refuse(const struct reloc_obstacle *o, struct err *e)
+{
+	char process[96] = "", remedy[256] = "";
+
+	if (o->pid)
+		snprintf(process, sizeof process, "process %d (%s): ", (int)o->pid, o->comm);
+	if (*o->remedy)
+		snprintf(remedy, sizeof remedy, " (%s)", o->remedy);
+	return err_set(e, -EBUSY, "%s%s%s%.200s: %s%s", process, o->what, *o->path ? " " : "",
+		       o->path, o->reason, remedy);
+}
+
+int relocate_check(const struct relocation *r, const struct survey *s, struct err *e)
+{
+	enum reloc_obstacle_kind least = r->is_partial ? RELOC_PREVENTS : RELOC_LEAVES;
+
+	for (size_t i = 0; i < s->obstacle_count; i++)
+		if (s->obstacles[i].kind == RELOC_PREVENTS)
+			return refuse(&s->obstacles[i], e);
+	for (size_t i = 0; i < s->obstacle_count; i++)
+		if (s->obstacles[i].kind >= least)
+			return refuse(&s->obstacles[i], e);
+	if (!s->fd_count && !s->map_count && !s->dir_count)
+		return err_set(e, -ESRCH, "the job has nothing of %s", r->old_place->path);
+	return 0;
+}
+
+/* Who was of the job stays of it, though its parent may end. */
+static int keep_pids(struct move *m, struct err *e)
+{
+	m->pids.count = 0;
+	for (size_t i = 0; i < m->survey->proc_count; i++) {
+		pid_t *row = rows_add(&m->pids, sizeof *row);
+
+		if (!row)
+			return err_nomem(e);
+		*row = m->survey->procs[i].pid;
+	}
+	return 0;
+}
+
+/* Those that ended meanwhile are left out. */
+static int prune_pids(struct move *m, struct err *e)
+{
+	pid_t *all = m->pids.data;
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->pids.count; i++) {
+		struct proc_stat stat;
+
+		if (proc_stat_read(&stat, all[i]) && !strchr("ZX", stat.state))
+			all[count++] = all[i];
+	}
+	m->pids.count = count;
+	return count ? 0 : err_set(e, -ESRCH, "the job has ended");
+}
+
+static int look_again(struct move *m, bool is_stopped, struct err *e)
+{
+	struct survey s = { 0 };
+	struct survey_ask ask;
+
+	fill_ask(m->r, &ask);
+	ask.is_stopped = is_stopped;
+	if (is_stopped) {
+		ask.pids = hold_pids(m->hold, &ask.pid_count);
+	} else if (m->pids.count) {
+		if (prune_pids(m, e) < 0)
+			return e->code;
+		ask.pids = m->pids.data;
+		ask.pid_count = m->pids.count;
+	}
+	if (survey_take(&ask, &s, e) < 0)
+		return e->code;
+	survey_fini(m->survey);
+	*m->survey = s;
+	return keep_pids(m, e) < 0 ? e->code : relocate_check(m->r, m->survey, e);
+}
+
+static bool is_told_to_stop(const struct relocation *r)
+{
+	return r->copy.stop && *r->copy.stop;
+}
+
+static int pass_ahead(struct move *m, enum copy_kind kind, struct copy_pass *ret, struct err *e)
+{
+	if (look_again(m, false, e) < 0 || copy_pass_run(m->copy, m->survey, kind, ret, e) < 0)
+		return e->code;
+	m->done.passes++;
+	m->done.copied_bytes += ret->written_bytes;
+	log_msg(LOG_INFO, "relocate",
+		"pass %u: %" PRIu64 " changed, %" PRIu64 " bytes read, %" PRIu64
+		" written, %.1f ms",
+		m->done.passes, ret->changed, ret->read_bytes, ret->written_bytes,
+		(double)ret->took_ns / 1e6);
+	return 0;
+}
+
+/* Again and again, until a pass is short or no shorter than the one before. */
+static int copy_ahead(struct move *m, struct err *e)
+{
+	struct copy_pass pass = { .took_ns = INT64_MAX / 2 };
+	int64_t began_ns = clock_mono_ns(), before_ns;
+
+	do {
+		before_ns = pass.took_ns;
+		if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0)
+			return e->code;
+	} while (pass.took_ns > SHORT_PASS_NS && m->done.passes < MAX_PASSES &&
+		 pass.took_ns < before_ns - before_ns / 8);
+	if (m->r->is_checked && pass_ahead(m, COPY_VERIFY, &pass, e) < 0)
+		return e->code;
+	/* What is flushed now need not be after the pause. Then what was written meanwhile. */
+	if (copy_sync(m->copy, e) < 0 || pass_ahead(m, COPY_AHEAD, &pass, e) < 0)
+		return e->code;
+	m->done.ahead_ns = clock_mono_ns() - began_ns;
+	return is_told_to_stop(m->r) ? err_set(e, -EINTR, "interrupted") : 0;
+}
+
+/* Copies the rest, re-points and verifies; all of it can be undone. */
+static int shift_job(struct move *m, struct err *e)
+{
+	int64_t at_ns = clock_mono_ns();
+
+	if (copy_pass_run(m->copy, m->survey, COPY_LAST, &m->done.last, e) < 0 ||
+	    copy_finish(m->copy, e) < 0)
+		return e->code;
+	m->done.copied_bytes += m->done.last.written_bytes;
+	m->done.copy_ns = clock_mono_ns() - at_ns;
+	at_ns = clock_mono_ns();
+	if (shift_begin(&m->shift, m->hold, m->survey, m->r->old_place, m->r->new_place, e) < 0)
+		return e->code;
+	if (shift_verify(m->shift, e) < 0)
+		return e->code;
+	m->done.shift_ns = clock_mono_ns() - at_ns;
+	return 0;
+}
+
+static void complain(const struct err *why)
+{
+	log_msg(LOG_WARN, "relocate", "%s", why->msg);
+}
+
+/* From here on the job is on NEW, whatever happens. */
+static void commit(struct move *m)
+{
+	struct err why = { 0 };
+
+	m->is_committed = true;
+	if (shift_commit(m->shift, &why) < 0)
+		complain(&why);
+	m->shift = NULL;
+	if (copy_unlink_hidden(m->copy, &why) < 0)
+		complain(&why);
+}
+
+/* OLD's own descriptor would keep it busy. */
+static void close_old(const struct relocation *r)
+{
+	if (r->old_place->fd >= 0)
+		close(r->old_place->fd);
+	r->old_place->fd = -1;
+}
+
+static void swap_places(struct move *m)
+{
+	const struct relocation *r = m->r;
+	bool is_gone;
+
+	close_old(r);
+	is_gone = r->old_place->is_mount_root && umount2(r->old_place->path, UMOUNT_NOFOLLOW) == 0;
+	if (mount(r->new_place->path, r->old_place->path, NULL, MS_BIND, NULL) < 0)
+		log_msg(LOG_WARN, "relocate", "%s cannot be shown at %s: %s", r->new_place->path,
+			r->old_place->path, strerror(errno));
+	else
+		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
+}
+
+/* One pause. -EAGAIN: the job was at something passing, and runs on. */
+static int pause_job(struct move *m, struct err *e)
+{
+	const struct relocation *r = m->r;
+	int64_t since_ns;
+
+	if (prune_pids(m, e) < 0 ||
+	    hold_begin(&m->hold, m->pids.data, m->pids.count, r->is_only, STOP_LIMIT_NS, e) < 0)
+		return e->code;
+	since_ns = hold_since_ns(m->hold);
+	m->done.stop_ns = clock_mono_ns() - since_ns;
+	if (look_again(m, true, e) < 0) {
+		hold_end(m->hold);
+		m->hold = NULL;
+		return e->code == -EBUSY ? -EAGAIN : e->code;
+	}
+	m->done.look_ns = clock_mono_ns() - since_ns - m->done.stop_ns;
+	if (shift_job(m, e) == 0) {
+		commit(m);
+		if (r->swaps)
+			swap_places(m);
+	} else if (m->shift) {
+		struct err why = { 0 };
+
+		if (shift_undo(m->shift, &why) < 0)
+			complain(&why);
+		m->shift = NULL;
+	}
+	hold_end(m->hold);
+	m->hold = NULL;
+	m->done.pause_ns = clock_mono_ns() - since_ns;
+	return m->is_committed ? 0 : e->code;
+}
+
+/* A directory that is read half, say, is read to its end a moment later. */
+static int pause_until_moved(struct move *m, struct err *e)
+{
+	const struct timespec again = { 0, TRY_AGAIN_NS };
+	CLEANUP(urgent_end) struct urgent urgent;
+	int rc;
+
+	urgent_begin(&urgent);
+	for (int tries = 0; (rc = pause_job(m, e)) == -EAGAIN; tries++) {
+		if (tries == MAX_TRIES || is_told_to_stop(m->r))
+			return e->code;
+		nanosleep(&again, NULL);
+		memset(e, 0, sizeof *e);
+	}
+	return rc;
+}
+
+/*
+ * The kernel's own answer, which does not unmount: with MNT_EXPIRE the first call only marks what
+ * is not busy. Any use takes the mark away, so OLD is used before and after.
+ */
+static void try_unmount(struct move *m)
+{
+	const struct reloc_place *old = m->r->old_place;
+	int fd;
+
+	if (!old->is_mount_root || m->done.swap != RELOCATE_NOT_SWAPPED)
+		return;
+	close_old(m->r);
+	for (int i = 0; i < 2; i++) {
+		fd = open(old->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+		if (i == 0)
+			m->done.is_busy = umount2(old->path, MNT_EXPIRE) < 0 && errno == EBUSY;
+	}
+	m->done.is_tried = true;
+}
+
+static int move_job(struct move *m, struct err *e)
+{
+	if (look_again(m, false, e) < 0 ||
+	    copy_open(&m->copy, m->r->old_place, m->r->new_place, m->survey, &m->r->copy, e) < 0)
+		return e->code;
+	if (copy_ahead(m, e) < 0 || pause_until_moved(m, e) < 0) {
+		struct err why = { 0 };
+
+		if (copy_undo(m->copy, &why) < 0)
+			complain(&why);
+		return e->code;
+	}
+	try_unmount(m);
+	if (copy_sync(m->copy, e) < 0)
+		return err_wrap(e,
+				"the job was moved, but its files may not be on the storage yet");
+	return 0;
+}
+
+int relocate_run(const struct relocation *r, struct survey *ret_survey, struct relocate_done *ret,
+		 struct err *e)
+{
+	struct move m = { .r = r, .survey = ret_survey };
+	int rc = move_job(&m, e);
+
+	copy_close(m.copy);
+	rows_fini(&m.pids);
+	*ret = m.done;
+	return rc;
+}

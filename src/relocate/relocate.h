@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relocate: moves all that a living job has below OLD to NEW, or leaves everything as it was.
+ *
+ * Order of work: survey; copy ahead; stop; survey again, and that one counts; copy the rest;
+ * re-point; verify; commit; let go; flush. Before the commit everything can be undone.
+ *
+ * Source: ../shared/spec/relocate.md 2.0.
+ */
+#ifndef RELOCATE_RELOCATE_H
+#define RELOCATE_RELOCATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "relocate/copy.h"
+#include "relocate/place.h"
+#include "relocate/survey.h"
+
+/* What is asked for. Everything borrowed. */
+struct relocation {
+	const pid_t *pids; /* [pid_count] */
+	size_t pid_count;
+	struct reloc_place *old_place, *new_place;
+	struct copy_opts copy;
+	bool is_only;    /* without descendants */
+	bool is_partial; /* what cannot be moved may stay on OLD */
+	bool moves_libs; /* libraries of OLD are moved, too */
+	bool is_checked; /* NEW is read again from its storage and compared before the pause */
+	bool swaps;      /* OLD is unmounted and NEW shown in its place */
+};
+
+enum relocate_swap { RELOCATE_NOT_SWAPPED, RELOCATE_UNMOUNTED, RELOCATE_COVERED };
+
+/* What was done. */
+struct relocate_done {
+	int64_t pause_ns; /* from the first thread's stop until all ran again */
+	int64_t stop_ns, look_ns, copy_ns, shift_ns; /* parts of it */
+	int64_t ahead_ns;                            /* copying while the job ran */
+	unsigned passes;                             /* while it ran */
+	struct copy_pass last;                       /* in the pause */
+	uint64_t copied_bytes;                       /* written to NEW in all */
+	enum relocate_swap swap;
+	bool is_busy;  /* OLD could not be unmounted now */
+	bool is_tried; /* is_busy tells: OLD is where a file system is mounted */
+};
+
+/* The survey of the living job, by the options of r. */
+int relocate_look(const struct relocation *r, struct survey *ret, struct err *e) MUST_CHECK;
+
+/* May the move begin? -EBUSY, with the first that stands in the way. */
+int relocate_check(const struct relocation *r, const struct survey *s, struct err *e) MUST_CHECK;
+
+/* ret_survey: of the stopped job, what was moved; with -EBUSY: with what stood in the way. To be
+ * freed in any case. On failure the job and NEW are as before. */
+int relocate_run(const struct relocation *r, struct survey *ret_survey, struct relocate_done *ret,
+		 struct err *e) MUST_CHECK;
+
+#endif

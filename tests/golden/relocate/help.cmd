@@ -1,0 +1,1 @@
+auger relocate --help

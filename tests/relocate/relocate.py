@@ -1,0 +1,613 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""relocate.py AUGER: jobs on one file system are moved to another, or refused and left alone.
+
+Two ext4 file systems in a mount namespace of their own, which goes with the test. A job is lines of
+Python with a name; each tells its pid by a line "ready". What must hold afterwards is asked of the
+kernel: what the job has open, what is in both trees, whether the old file system can be unmounted.
+"""
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+AUGER = os.path.abspath(sys.argv[1])
+INSIDE = "AUGER_TEST_RELOCATE"
+MIB = 1 << 20
+BEGIN = """
+import ctypes, fcntl, mmap, os, select, signal, socket, struct, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+"""
+END = """
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def enter():
+    """Again, in a mount namespace of its own."""
+    if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
+        print("1..0 # SKIP needs root and mkfs.ext4")
+        sys.exit(0)
+    if os.environ.get(INSIDE):
+        return
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, *sys.argv])
+
+
+def check(what, text=""):
+    if not what:
+        raise AssertionError(text)
+
+
+def sh(*words):
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+
+
+class World:
+    """The folders old and new, each a file system, and jobs."""
+
+    def __init__(self, top):
+        self.top, self.jobs, self.mounts = top, [], []
+        self.old, self.new = f"{top}/old", f"{top}/new"
+        for path in (self.old, self.new):
+            self.make(path)
+
+    def make(self, path, size=64 * MIB):
+        with open(path + ".img", "wb") as f:
+            f.truncate(size)
+        sh("mkfs.ext4", "-q", "-F", path + ".img")
+        os.mkdir(path)
+        self.mount("-o", "loop", path + ".img", path)
+
+    def mount(self, *words):
+        sh("mount", *words)
+        self.mounts.append(words[-1])
+
+    def job(self, code, *, folder=None, program=None):
+        """Starts it, and waits until it is as it should be."""
+        name = f"{self.top}/job{len(self.jobs)}"
+        with open(name + ".py", "w", encoding="utf8") as f:
+            f.write(BEGIN + (code if END in code else code + END))
+        p = subprocess.Popen([program or sys.executable, name + ".py", name + ".log"], cwd=folder or self.old,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.jobs.append(p)
+        line = p.stdout.readline()
+        check(line == "ready\n", f"the job did not start: {line!r}")
+        return p
+
+    def run(self, *words, new=None):
+        return subprocess.run([AUGER, "relocate", "--from", self.old, "--to", new or self.new, *words], text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+
+    def stop(self):
+        for p in self.jobs:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(p.pid, 9)
+            p.kill()
+            p.wait()
+            p.stdin.close()
+            p.stdout.close()
+        for path in reversed(self.mounts):
+            subprocess.run(["umount", "-l", path], check=False, capture_output=True)
+
+
+def links(pid):
+    """All that the kernel tells of what a process has open, with positions and flags."""
+    found = {}
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf8") as f:
+            info = f.read()
+        found[fd] = os.readlink(f"/proc/{pid}/fd/{fd}"), info
+    for name in ("cwd", "root", "exe"):
+        found[name] = os.readlink(f"/proc/{pid}/{name}")
+    with open(f"/proc/{pid}/maps", encoding="utf8") as f:
+        found["maps"] = f.read()
+    return found
+
+
+def state(pid):
+    with open(f"/proc/{pid}/status", encoding="utf8") as f:
+        lines = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+    return lines["State"][0], lines["TracerPid"], lines["SigBlk"], lines["SigCgt"]
+
+
+def tree(top):
+    """Everything that a copy must keep, by path; hard links by the group of names that they are."""
+    found, inodes = {}, {}
+    for folder, _, files in [(top, [], [])] + [(os.path.join(f, d), [], []) for f, ds, _ in os.walk(top) for d in ds] + [
+            (f, [], fs) for f, _, fs in os.walk(top)]:
+        for path in [folder] + [os.path.join(folder, f) for f in files]:
+            st = os.lstat(path)
+            name = os.path.relpath(path, top)
+            if name.startswith("lost+found"):
+                continue
+            entry = [stat.S_IFMT(st.st_mode), stat.S_IMODE(st.st_mode), st.st_uid, st.st_gid, st.st_mtime_ns]
+            if not stat.S_ISDIR(st.st_mode):
+                inodes.setdefault(st.st_ino, []).append(name)
+                entry += [st.st_size, st.st_nlink, st.st_rdev]
+            if stat.S_ISREG(st.st_mode):
+                with open(path, "rb") as f:
+                    entry += [hashlib.sha256(f.read()).hexdigest()] if st.st_size < 32 * MIB else []
+            if stat.S_ISLNK(st.st_mode):
+                entry += [os.readlink(path)]
+            else:
+                entry += [sorted((a, os.getxattr(path, a)) for a in os.listxattr(path))]
+            found[name] = entry
+    return found, sorted(sorted(set(names)) for names in inodes.values())
+
+
+def fill(top):
+    """Files of all kinds, odd names, links of both kinds, holes, attributes."""
+    os.makedirs(f"{top}/a/b/c")
+    os.makedirs(f"{top}/odd")
+    for i, size in enumerate([0, 1, 4095, 4096, MIB - 1, MIB, 3 * MIB + 17]):
+        with open(f"{top}/a/size{i}", "wb") as f:
+            f.write(os.urandom(size))
+    os.link(f"{top}/a/size2", f"{top}/a/b/hard")
+    os.link(f"{top}/a/size2", f"{top}/odd/hard")
+    os.symlink("../size4", f"{top}/a/b/soft")
+    os.symlink("/nowhere", f"{top}/a/dangling")
+    for name in (b"new\nline", b"\xff\xfe", b"a (deleted)", b"n" * 255, b"-rf"):
+        with open(top.encode() + b"/odd/" + name, "wb") as f:
+            f.write(name)
+    with open(f"{top}/sparse", "wb") as f:
+        f.truncate(6 << 30)
+        f.seek(5 << 30)
+        f.write(b"far away")
+    os.mkfifo(f"{top}/fifo")
+    os.mknod(f"{top}/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    os.setxattr(f"{top}/a/size1", "user.colour", b"blue\0green")
+    os.setxattr(f"{top}/a", "user.folder", b"yes")
+    # user::rwx user:1000:rw- group::r-- mask::rw- other::---, for the file and as the folder's default
+    acl = bytes.fromhex("02000000" "01000700ffffffff" "02000600e8030000" "04000400ffffffff" "10000600ffffffff"
+                        "20000000ffffffff")
+    os.setxattr(f"{top}/a/size3", "system.posix_acl_access", acl)
+    os.setxattr(f"{top}/a/b", "system.posix_acl_default", acl)
+    os.chown(f"{top}/a/size4", 1234, 4321)
+    os.chmod(f"{top}/a/size4", 0o4751)
+    os.chmod(f"{top}/a/size0", 0)
+    os.chmod(f"{top}/odd", 0o1777)
+    os.utime(f"{top}/a/size5", ns=(10**18, 10**18 + 123456789))
+    os.utime(f"{top}/a/dangling", ns=(10**18, 10**18 + 1), follow_symlinks=False)
+    os.utime(f"{top}/a/b", ns=(10**18, 10**18 + 5))
+    os.chown(top, 77, 88)
+    os.chmod(top, 0o750)
+
+
+def is_empty(path):
+    return [name for name in os.listdir(path) if name != "lost+found"] == []
+
+
+def refused(w, p, *words, message, before=None, **more):
+    """Refused with the message; the job and NEW are as they were."""
+    before = before or links(p.pid)
+    top = os.stat(w.new)
+    r = w.run("--pid", str(p.pid), *words, **more)
+    check(r.returncode == 1, f"exit status {r.returncode}: {r.stderr}")
+    check(r.stdout == "" or "-n" in words, r.stdout)
+    check(message in r.stderr and r.stderr.count("\n") == 1, f"no {message!r} in {r.stderr!r}")
+    check(links(p.pid) == before, "the job has other things open")
+    check(state(p.pid)[:2] in (("S", "0"), ("R", "0"), ("D", "0")), str(state(p.pid)))
+    if not more:
+        after = os.stat(w.new)
+        check(is_empty(w.new), str(os.listdir(w.new)))
+        check((top.st_mode, top.st_uid, top.st_mtime_ns) == (after.st_mode, after.st_uid, after.st_mtime_ns),
+              "NEW has other attributes")
+
+
+NAMED = """
+f = open("data", "w"); f.write("x" * 5000); f.flush()
+"""
+
+# name: code of the job, words of the message
+REFUSED = {
+    "bound_socket": ('s = socket.socket(socket.AF_UNIX); s.bind("sock")', "a socket bound"),
+    "accepted_socket": ("""
+s = socket.socket(socket.AF_UNIX); s.bind("sock"); s.listen()
+c = socket.socket(socket.AF_UNIX); c.connect("sock"); a = s.accept()[0]; s.close(); os.unlink("sock")
+""", "a socket bound"),
+    "inotify": ('n = libc.inotify_init(); libc.inotify_add_watch(n, b".", 2)', "inotify"),
+    "lease": ('f = os.open("data", os.O_RDONLY); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_RDLCK)', "a lease"),
+    "async_fifo": ("""
+os.mkfifo("fifo"); f = os.open("fifo", os.O_RDWR)
+fcntl.fcntl(f, fcntl.F_SETFL, fcntl.fcntl(f, fcntl.F_GETFL) | os.O_ASYNC)
+""", "O_ASYNC"),
+    "half_read_folder": ("""
+for i in range(2000): open(f"file{i}", "w").close()
+d = os.open(".", os.O_RDONLY); libc.syscall(217, d, ctypes.create_string_buffer(1000), 1000)
+""", "read half"),
+    "removed_folder": ('os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")', "removed"),
+    "root_folder": ('os.mkdir("jail"); os.chroot("jail"); os.chdir("/")', "root directory"),
+    "io_uring_files": ("""
+p = ctypes.create_string_buffer(120)
+r = libc.syscall(425, 4, p)
+if r < 0: print("skip", flush=True)
+f = os.open("data", os.O_RDWR)
+libc.syscall(427, r, 2, (ctypes.c_int * 1)(f), 1)
+os.close(f)
+""", "io_uring"),
+    "aio": ("""
+c = ctypes.c_ulong(0); libc.syscall(206, 8, ctypes.byref(c)); f = os.open("data", os.O_RDONLY)
+""", "libaio"),
+}
+
+
+def test_refused(w):
+    """What cannot be moved is named, and nothing is touched."""
+    wrong = []
+    for name, (code, message) in REFUSED.items():
+        folder = f"{w.old}/{name}"
+        os.mkdir(folder)
+        try:
+            p = w.job(NAMED + code, folder=folder)
+            refused(w, p, message=message)
+            refused(w, p, "-n", message=message)
+        except AssertionError as e:
+            wrong.append(f"{name}: {e}")
+        p.kill()
+        p.wait()
+        shutil.rmtree(folder)
+    check(not wrong, "\n".join(wrong))
+
+
+def test_program(w):
+    """The program itself lies on OLD; and a library."""
+    shutil.copy("/bin/sleep", f"{w.old}/nap")
+    nap = subprocess.Popen([f"{w.old}/nap", "1000"])
+    w.jobs.append(p := w.job(NAMED))
+    try:
+        while not os.readlink(f"/proc/{nap.pid}/exe").endswith("nap"):
+            time.sleep(0.01)
+        refused(w, nap, message="program")
+    finally:
+        nap.kill()
+        nap.wait()
+    lib = subprocess.run(["ldd", "/bin/sleep"], capture_output=True, text=True, check=True).stdout
+    shutil.copy(lib.split("libc.so.6 => ")[1].split()[0], f"{w.old}/lib.so")
+    q = w.job('l = mmap.mmap(os.open("lib.so", os.O_RDONLY), 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE)')
+    p.kill()
+    p.wait()
+    refused(w, q, message="--move-libs")
+
+
+def test_other_process(w):
+    """A second process that writes the same file must come along, and is named."""
+    p = w.job(NAMED)
+    q = w.job('f = open("data", "a")')
+    refused(w, p, message=f"--pid {q.pid}")
+    r = w.run("-n", "--pid", f"{p.pid},{q.pid}", "-f", "json")
+    check(r.returncode == 0, r.stderr)
+    check({row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid, q.pid}, r.stdout)
+    r = w.run("-n", "--all-users-of", w.old, "-f", "json")
+    check(r.returncode == 0, r.stderr)
+    check({row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid, q.pid}, r.stdout)
+
+
+def test_traced(w):
+    p = w.job(NAMED)
+    before = links(p.pid)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] * 4
+    check(libc.ptrace(0x4206, p.pid, 0, 0) == 0, "PTRACE_SEIZE")
+    try:
+        r = w.run("--pid", str(p.pid))
+        check(r.returncode == 1 and f"traced by process {os.getpid()}" in r.stderr, r.stderr)
+        check(links(p.pid) == before and is_empty(w.new))
+    finally:
+        libc.ptrace(0x4207, p.pid, 0, 0)
+        libc.ptrace(17, p.pid, 0, 0)
+
+
+def test_pids(w):
+    """What is no process of ours to move."""
+    for pid, words in (("2", "kernel"), (str(2**22 - 3), "no such process"), ("1,x", "process ids"), ("0", "process ids")):
+        r = w.run("--pid", pid)
+        check(r.returncode == 1 and words in r.stderr, f"{pid}: {r.stderr}")
+    p = w.job("", folder=w.top)
+    r = w.run("--pid", str(p.pid))
+    check(r.returncode == 1 and "has nothing of" in r.stderr, r.stderr)
+    check(is_empty(w.new))
+
+
+def test_new(w):
+    """A NEW that is no place to go to."""
+    p = w.job(NAMED)
+    os.mkdir(f"{w.new}/sub")
+    with open(f"{w.new}/sub/own", "w", encoding="utf8") as f:
+        f.write("mine")
+    refused(w, p, message="is not empty", new=f"{w.new}/sub")
+    check(os.listdir(f"{w.new}/sub") == ["own"])
+    refused(w, p, message="same file system", new=f"{w.old}/new")
+    check(not os.path.exists(f"{w.old}/new"), "what was made was not removed")
+    refused(w, p, message="No such file", new=f"{w.new}/not/there")
+    sh("mount", "-o", "remount,ro", w.new)
+    refused(w, p, message="Read-only", new=f"{w.new}/made")
+    sh("mount", "-o", "remount,rw", w.new)
+    w.make(f"{w.top}/small", 2 * MIB)
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(4 * MIB))
+    refused(w, p, message="are free", new=f"{w.top}/small/made")
+    check(is_empty(f"{w.top}/small"))
+
+
+def test_mounts(w):
+    """Mounts below OLD and beside it; a loop device on it."""
+    p = w.job(NAMED)
+    os.mkdir(f"{w.old}/below")
+    w.mount("-t", "tmpfs", "none", f"{w.old}/below")
+    refused(w, p, message="mounted below OLD")
+    sh("umount", f"{w.old}/below")
+    os.mkdir(f"{w.top}/second")
+    w.mount("--bind", w.old, f"{w.top}/second")
+    refused(w, p, message="mounted there, too")
+    sh("umount", f"{w.top}/second")
+
+
+def test_dry_run(w):
+    """What would be moved, and nothing is made."""
+    p = w.job("""
+f = open("data", "w+b"); f.truncate(1 << 20); f.seek(4321)
+g = os.dup(f.fileno()); os.set_inheritable(g, True)
+m = mmap.mmap(f.fileno(), 8192)
+fcntl.flock(f, fcntl.LOCK_EX)
+os.open("gone", os.O_WRONLY | os.O_CREAT | os.O_APPEND); os.unlink("gone")
+""")
+    r = w.run("-n", "--pid", str(p.pid), "-f", "json", new=f"{w.new}/made")
+    check(r.returncode == 0, r.stderr)
+    check(not os.path.exists(f"{w.new}/made"))
+    out = json.loads(r.stdout)
+    rows = [(row["what"].split()[0], row["flags"], row["position"], row["path"], row["state"]) for row in out["rows"]]
+    check(sorted(map(str, rows)) == sorted(map(str, [
+        ("descriptor", "rw,cloexec,locked,shared", 4321, "data", "moves"),
+        ("descriptor", "rw,locked,shared", 4321, "data", "moves"),
+        ("descriptor", "rw,cloexec,locked,shared", 4321, "data", "moves"),
+        ("descriptor", "w,append,cloexec", 0, "(deleted)", "moves"),
+        ("mapping", "rw,shared", 0, "data", "moves"),
+        ("working", None, None, ".", "moves"),
+    ])), json.dumps(rows))
+    check(0 < out["estimated_pause_ns"] < 10**9)
+
+
+# A record is its number in 8 bytes; each is in the journal before it is in the file. A move must not be seen in
+# the file: every record once, in order, whoever wrote it.
+WRITER = """
+out = open("data", "ab", 0); at = os.open("slots", os.O_RDWR | os.O_CREAT)
+m = mmap.mmap(os.open("table", os.O_RDWR), 1 << 20)
+gone = open("gone", "w+b", 0); os.unlink("gone")
+def write():
+    i = 0
+    while not is_over:
+        record = struct.pack("<Q", i)
+        os.write(log, record)
+        out.write(record)
+        os.pwrite(at, record, (i % 1000) * 8)
+        m[(i % 1000) * 8:(i % 1000) * 8 + 8] = record
+        gone.write(record)
+        i += 1
+        time.sleep(0.0003)
+is_over = False
+thread = threading.Thread(target=write)
+thread.start()
+def finish():
+    global is_over
+    is_over = True
+    thread.join()
+    gone.seek(0)
+    with open("was-gone", "wb") as f: f.write(gone.read())
+    assert os.readlink("/proc/self/fd/%d" % gone.fileno()).endswith("(deleted)")
+"""
+FINISH = """
+finish()
+print("over", flush=True)
+sys.stdin.readline()
+"""
+
+
+def write_more(w, p, name="job0"):
+    """Until the job has written some more; it is asked, not the clock."""
+    log = f"{w.top}/{name}.log"
+    size = os.path.getsize(log)
+    while os.path.getsize(log) < size + 8 * 200:
+        check(p.poll() is None, f"the job ended: {p.poll()}")
+        time.sleep(0.01)
+
+
+def finish(w, p, folder, name="job0"):
+    """Ends the writing and compares the files with the journal."""
+    p.stdin.write("\n")
+    p.stdin.flush()
+    check(p.stdout.readline() == "over\n", "the job did not end well")
+    with open(f"{w.top}/{name}.log", "rb") as f:
+        journal = f.read()
+    with open(f"{folder}/data", "rb") as f:
+        check(f.read() == journal, "data is not what was written")
+    with open(f"{folder}/was-gone", "rb") as f:
+        check(f.read() == journal, "the deleted file is not what was written")
+    last = {i % 1000: i for i in range(len(journal) // 8)}
+    for slots in ("slots", "table"):
+        with open(f"{folder}/{slots}", "rb") as f:
+            data = f.read(8000)
+        got = {i: int.from_bytes(data[8 * i:8 * i + 8], "little") for i in range(len(data) // 8)}
+        check(all(got[i] == n for i, n in last.items()), f"{slots} is not what was written")
+
+
+def writer(w):
+    with open(f"{w.old}/table", "wb") as f:
+        f.truncate(MIB)
+    return w.job(WRITER + END + FINISH)
+
+
+def moved(w, p, *words, **more):
+    before = {fd: flags for fd, (_, flags) in ((fd, v) for fd, v in links(p.pid).items() if fd.isdigit())}
+    r = w.run("--pid", str(p.pid), *words, "-f", "json", **more)
+    check(r.returncode == 0, r.stderr)
+    after = links(p.pid)
+    check({fd for fd in after if fd.isdigit()} == set(before), "other descriptors")
+    for fd, info in before.items():
+        check(info.split()[3] == after[fd][1].split()[3], f"descriptor {fd} has other flags")
+    check(state(p.pid)[1] == "0" and state(p.pid)[0] in "SRD")
+    return json.loads(r.stdout)
+
+
+def leave(w):
+    """OLD can be unmounted at once."""
+    sh("umount", w.old)
+    w.mounts.remove(w.old)
+
+
+def test_moved(w):
+    """A tree with everything in it, and a job that writes; OLD is unmounted, the job's own journal compared."""
+    fill(w.old)
+    os.makedirs(f"{w.old}/job")
+    top = w.old
+    w.old = f"{top}/job"
+    p = writer(w)
+    w.old = top
+    write_more(w, p)
+    out = moved(w, p)
+    check(out["umount"] == "umount OLD would succeed now", out["umount"])
+    old, new = tree(w.old), tree(w.new)
+    for found in (old, new):
+        for name in [name for name in found[0] if name.startswith("job")]:
+            del found[0][name]
+    check(old[0] == new[0], "\n".join(f"{n}: {old[0].get(n)} {new[0].get(n)}" for n in old[0].keys() | new[0].keys()
+                                     if old[0].get(n) != new[0].get(n)))
+    check(old[1] == new[1], "other hard links")
+    check(os.stat(f"{w.new}/sparse").st_blocks < 1000, "holes were filled")
+    leave(w)
+    write_more(w, p)
+    finish(w, p, f"{w.new}/job")
+
+
+def test_options(w):
+    """--verify checksum, --trust-append and --bandwidth move as well."""
+    p = writer(w)
+    write_more(w, p)
+    moved(w, p, "--verify", "checksum", "--trust-append", "--bandwidth", "100", new=f"{w.new}/made")
+    leave(w)
+    write_more(w, p)
+    finish(w, p, f"{w.new}/made")
+
+
+def test_swap(w):
+    """NEW is shown at OLD's path: what is opened by absolute paths later is there."""
+    p = writer(w)
+    q = w.job("""
+out = open("paths", "a"); out.close()
+def follow():
+    global i
+    while not is_over:
+        with open(os.environ["PATHS"], "a") as f: f.write("%d\\n" % i)
+        i += 1
+i = 0
+is_over = False
+t = threading.Thread(target=follow)
+os.environ["PATHS"] = os.getcwd() + "/paths"
+t.start()
+""" + END + """
+is_over = True
+t.join()
+print(i, flush=True)
+sys.stdin.readline()
+""")
+    write_more(w, p)
+    r = w.run("--pid", f"{p.pid},{q.pid}", "--swap", "-f", "json")
+    check(r.returncode == 0, r.stderr)
+    check(json.loads(r.stdout)["umount"].startswith("OLD is unmounted"), r.stdout)
+    w.mounts.append(w.old)
+    write_more(w, p)
+    finish(w, p, w.new)
+    q.stdin.write("\n")
+    q.stdin.flush()
+    count = int(q.stdout.readline())
+    with open(f"{w.new}/paths", encoding="utf8") as f:
+        check(f.read().split() == [str(i) for i in range(count)], "lines are missing")
+
+
+def test_partial(w):
+    """With --force-partial what cannot be moved stays, and the rest is moved."""
+    p = w.job(NAMED + 's = socket.socket(socket.AF_UNIX); s.bind("sock")')
+    out = moved(w, p, "--force-partial")
+    check({"descriptor": "moved"} == {row["what"].split()[0]: row["state"] for row in out["rows"] if row["path"] == "data"})
+    check([row["state"] for row in out["rows"] if row["path"].startswith("socket:")] == ["stays"], str(out["rows"]))
+    check(out["umount"] == "umount OLD would not succeed now", out["umount"])
+
+
+def test_interrupted(w):
+    """A signal while it copies: everything made is removed, and the job has not noticed."""
+    p = writer(w)
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(20 * MIB))
+    write_more(w, p)
+    for signal in (2, 15):
+        a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", f"{w.new}/made",
+                              "--bandwidth", "1"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while not (os.path.exists(f"{w.new}/made/large") and os.path.getsize(f"{w.new}/made/large") > MIB):
+            check(a.poll() is None, "it ended by itself")
+            time.sleep(0.01)
+        a.send_signal(signal)
+        err = a.communicate(timeout=60)[1]
+        check(a.returncode == 1 and "interrupted" in err, f"{a.returncode} {err}")
+        check(is_empty(w.new), str(os.listdir(w.new)))
+        write_more(w, p)
+    finish(w, p, w.old)
+
+
+def test_full(w):
+    """NEW runs full while it is copied to: undone."""
+    w.make(f"{w.top}/small", 16 * MIB)
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(5 * MIB))
+    p = w.job("""
+out = open("data", "ab", 0)
+def grow():
+    while not is_over:
+        if os.path.exists(small + "/made/large"): os.write(out.fileno(), b"x" * 100000) if out.tell() < 30 << 20 else time.sleep(0.01)
+small = os.path.dirname(os.getcwd()) + "/small"
+is_over = False
+t = threading.Thread(target=grow, daemon=True); t.start()
+""")
+    r = w.run("--pid", str(p.pid), "--bandwidth", "2", new=f"{w.top}/small/made")
+    check(r.returncode == 1 and "No space left" in r.stderr, r.stderr)
+    check(is_empty(f"{w.top}/small"))
+    check(links(p.pid)["cwd"] == w.old)
+
+
+def main():
+    enter()
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    print(f"1..{len(tests)}")
+    bad = 0
+    top = tempfile.mkdtemp(prefix="auger-relocate-")
+    sh("mount", "-t", "tmpfs", "none", top)
+    try:
+        for i, test in enumerate(tests):
+            w = None
+            try:
+                os.mkdir(f"{top}/{i}")
+                w = World(f"{top}/{i}")
+                test(w)
+                print(f"ok {i + 1} - {test.__name__[5:]}", flush=True)
+            except (AssertionError, OSError, subprocess.SubprocessError, KeyError, ValueError) as e:
+                bad = 1
+                print(f"not ok {i + 1} - {test.__name__[5:]}", flush=True)
+                print(f"{test.__name__}: {e}\n{getattr(e, 'stderr', '')}", file=sys.stderr)
+            finally:
+                if w:
+                    w.stop()
+    finally:
+        subprocess.run(["umount", "-l", top], check=False)
+        os.rmdir(top)
+    return bad
+
+
+sys.exit(main())
