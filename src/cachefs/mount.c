@@ -226,9 +226,13 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	if (find_mounted(o->view, &mounted, e))
 		local_hide_device(s->local, mounted.device);
 	rc = cache_keep(s->cache, kernel, e);
+	if (rc == 0 && o->prefetch.count)
+		rc = prefetch_start(&o->prefetch, o->target, o->view, o->cache.budget_bytes / 2,
+				    o->cache.max_file_bytes, &s->mount.prefetch, e);
 	if (rc == 0)
 		rc = serve_run(s->session, o->max_threads, e);
 	fuse_session_unmount(s->session);
+	prefetch_stop(s->mount.prefetch);
 	return rc;
 }
 

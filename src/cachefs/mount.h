@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "cachefs/cache.h"
+#include "cachefs/prefetch.h"
 
 struct mount_opts {
 	const char *target, *view; /* absolute, without links */
@@ -15,6 +16,7 @@ struct mount_opts {
 	bool is_exact;        /* the kernel keeps nothing */
 	bool has_others;      /* all users may look, each at what the target lets them */
 	unsigned max_threads; /* that answer the kernel */
+	struct prefetch_opts prefetch;
 
 	/* The view can be used; called once, by any thread. */
 	void (*ready)(void *context);

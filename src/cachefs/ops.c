@@ -56,9 +56,13 @@ static void end_call(const struct ops_mount *m, const struct metrics_call *call,
 		     int rc, uint64_t bytes)
 {
 	int64_t ns;
-	enum metrics_result result = metrics_end(m->metrics, call, rc, bytes, &ns);
-	struct path_counts *counts = n ? cache_path_counts(m->cache, n) : NULL;
+	enum metrics_result result;
+	struct path_counts *counts;
 
+	if (prefetch_is_asker(m->prefetch, serve_asker()))
+		return;
+	result = metrics_end(m->metrics, call, rc, bytes, &ns);
+	counts = n ? cache_path_counts(m->cache, n) : NULL;
 	if (!counts)
 		return;
 	if (call->op == METRICS_GETATTR)
@@ -80,6 +84,8 @@ static void end_lookup(const struct ops_mount *m, const struct metrics_call *cal
 		end_call(m, call, n, rc, 0);
 		return;
 	}
+	if (prefetch_is_asker(m->prefetch, serve_asker()))
+		return;
 	result = metrics_end(m->metrics, call, rc, 0, &ns);
 	cache_count_name(m->cache, parent, name, ns, result);
 }

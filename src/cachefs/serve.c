@@ -204,6 +204,11 @@ bool serve_gives_up(void)
 	return self && (self->server->closing || (self->req && fuse_req_interrupted(self->req)));
 }
 
+pid_t serve_asker(void)
+{
+	return self && self->req ? fuse_req_ctx(self->req)->pid : 0;
+}
+
 /* After each window of requests: are we too few, or too many? */
 static void consider(struct worker *w)
 {

@@ -26,5 +26,6 @@ int serve_run(struct fuse_session *session, unsigned max_threads, struct err *e)
 void serve_answers(fuse_req_t req); /* it is this that is being answered */
 void serve_will_wait(void);         /* or take long */
 bool serve_gives_up(void);          /* nobody waits for the answer any more */
+pid_t serve_asker(void);            /* whose request it is: a thread of the machine; 0: unknown */
 
 #endif

@@ -11,6 +11,7 @@
 #include "cachefs/memory.h"
 #include "cachefs/mount.h"
 #include "cli/background.h"
+#include "cli/cache_prefetch.h"
 #include "cli/cmd.h"
 #include "cli/copper.h"
 
@@ -20,7 +21,7 @@
 #define STORAGE_THREADS 64
 
 struct args {
-	const char *target, *budget, *max_file;
+	const char *target, *budget, *max_file, *prefetch, *rate;
 	uint64_t absent_ms, timeout_s, threads;
 	double lifetime_s;
 	bool is_exact, has_others, is_foreground, is_lazy;
@@ -45,6 +46,10 @@ static const struct opt opts[] = {
 		 "answer the kernel with at most N threads (default 64)"),
 	OPT_FLAG(0, "allow-other", struct args, has_others,
 		 "all users may look, each at what the target lets them"),
+	OPT_STR(0, "prefetch", "LIST", struct args, prefetch,
+		"look at the paths that LIST names (a path a line, or a profile of a cache) at once"),
+	OPT_STR(0, "prefetch-rate", "SIZE", struct args, rate,
+		"of --prefetch: read at most SIZE bytes a second, such as 100M"),
 	OPT_FLAG('f', "foreground", struct args, is_foreground, "stay until unmounted"),
 	OPT_FLAG('z', "lazy", struct args, is_lazy, "of umount: also when it is in use"),
 	OPT_END,
@@ -155,6 +160,9 @@ static int fill_opts(const struct args *args, struct mount_opts *o, struct err *
 		rc = cmd_usage(e, "--budget: less than 1M");
 	if (rc == 0 && args->max_file)
 		rc = parse_size("max-file", args->max_file, &c->max_file_bytes, e);
+	if (rc == 0 && args->rate)
+		rc = parse_size("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
+	o->prefetch.tell = prefetch_tell;
 	return rc;
 }
 
@@ -163,8 +171,13 @@ static int mount_view(const struct args *args, const char *path, struct err *e)
 	char target[PATH_MAX], view[PATH_MAX];
 	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
 	struct mount_opts o = { target, view, .ready = ready, .context = &l };
+	CLEANUP(prefetch_list_fini) struct prefetch_list list = { 0 };
 	int rc = fill_opts(args, &o, e);
 
+	if (rc == 0 && args->prefetch)
+		rc = prefetch_list_read(args->prefetch, &list, e);
+	o.prefetch.paths = list.paths;
+	o.prefetch.count = list.count;
 	if (rc == 0)
 		rc = resolve_folder(args->target, target, e);
 	if (rc == 0)

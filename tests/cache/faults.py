@@ -203,6 +203,28 @@ def test_target_goes(bench):
         assert outcome(os.listdir, f"{bench.view}/sub") in (errno.ENOTCONN, errno.ECONNABORTED)
 
 
+def test_prefetch(bench):
+    """What a list named is there when the storage is not any more: of the target, the view, and relative."""
+    with Target(bench) as t:
+        names = [f"{bench.target}/file1", f"{bench.view}/file2", "file3", f"{bench.target}/sub", f"{bench.target}/absent",
+                 f"{bench.target}/link", f"{bench.target}/big", "/elsewhere"]
+        with open(f"{bench.dir}/list", "w", encoding="ascii") as f:
+            f.write("\n".join(names))
+        daemon = bench.mount("--prefetch", f"{bench.dir}/list", "--prefetch-rate", "100M",
+                             env=dict(os.environ, AUGER_LOG="cache=info"))
+        line = daemon.stderr.readline()
+        while "prefetched" not in line:
+            line = daemon.stderr.readline()
+        assert "prefetched 8 of 8 paths" in line and "; 1 are not there, 1 could not be read" in line, line
+        t.process.kill()
+        t.process.wait()
+        for i in (1, 2, 3):
+            assert read(f"{bench.view}/file{i}") == b"%d" % i * 1000
+        assert read(f"{bench.view}/big") == read(f"{t.source}/big")
+        assert os.listdir(f"{bench.view}/sub") == ["inner"] and os.readlink(f"{bench.view}/link") == "file1"
+        assert outcome(os.stat, f"{bench.view}/file12") in (errno.ENOTCONN, errno.ECONNABORTED)
+
+
 def test_many_changes(bench):
     """More files change than the kernel can be told of at once: none shows a mix."""
     count = 1500
@@ -283,4 +305,4 @@ def test_permissions_change(bench):
     wait_for(lambda: os.stat(f"{bench.view}/file").st_mode & 0o777 == 0o600)
 
 
-sys.exit(views.main(globals(), may_speak=("test_target_goes", "test_terminated_while_it_hangs", "test_hangs")))
+sys.exit(views.main(globals(), may_speak=("test_prefetch", "test_target_goes", "test_terminated_while_it_hangs", "test_hangs")))
