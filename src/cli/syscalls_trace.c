@@ -41,11 +41,9 @@ int syscalls_trace_open(struct syscalls_trace *t, enum emit_format format, const
 	return 0;
 }
 
-/* "12.345678" seconds. */
 static void put_seconds(struct buf *out, int64_t ns)
 {
-	buf_printf(out, "%lld.%06lld", (long long)(ns / NS_PER_S),
-		   (long long)(ns % NS_PER_S / 1000));
+	buf_printf(out, "%lld.%09lld", (long long)(ns / NS_PER_S), (long long)(ns % NS_PER_S));
 }
 
 static void put_words(struct syscalls_trace *t, const struct sysc_traced *c)

@@ -61,6 +61,8 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	take_stacks(&attr, o);
 	if (o->has_raw)
 		attr.sample_type |= PERF_SAMPLE_RAW;
+	if (o->has_raw && o->stack == STACK_NONE) /* each costs time, and these say nothing */
+		attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD);
 	if (o->has_address)
 		attr.sample_type |= PERF_SAMPLE_ADDR;
 	if (o->has_identifier)

@@ -11,9 +11,7 @@ const char *const sysc_methods[] = { "auto", "bpf", "perf", "ptrace", NULL };
 
 /* The best first. */
 static const struct sysc_backend *const backends[] = {
-#ifdef HAVE_BPF
 	&sysc_bpf,
-#endif
 	&sysc_perf,
 	&sysc_ptrace,
 };
@@ -43,8 +41,6 @@ static int choose(const struct sysc_opts *o, const struct sysc_backend **ret,
 		}
 		add_reason(result->why, sizeof result->why, backends[i]->method, &reason);
 	}
-	if (!result->why[0])
-		return err_set(e, -ENOTSUP, "%s: not built in", sysc_methods[o->method]);
 	return err_set(e, rc, "%s", result->why);
 }
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "collect/sysc_names.h"
 
@@ -202,6 +203,29 @@ bool sysc_is_known(uint32_t nr)
 bool sysc_has_path(uint32_t nr)
 {
 	return strchr(sysc_signature(nr), ARG_PATH);
+}
+
+bool sysc_moves_files(uint32_t nr)
+{
+	switch (nr) {
+#ifdef SYS_dup2
+	case SYS_dup2:
+#endif
+	case SYS_dup:
+	case SYS_dup3:
+	case SYS_fcntl:
+	case SYS_fchdir:
+	case SYS_close:
+	case SYS_close_range:
+	case SYS_socket:
+	case SYS_accept4:
+	case SYS_memfd_create:
+	case SYS_epoll_create1:
+	case SYS_eventfd2:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static const struct {

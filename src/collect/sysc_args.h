@@ -98,4 +98,7 @@ size_t sysc_fetches(uint32_t nr, bool wants_all, struct sysc_fetch ret[SYSC_FETC
 /* Has it a path among its arguments? */
 bool sysc_has_path(uint32_t nr);
 
+/* Does it change what a descriptor or a relative path stands for, without a path of its own? */
+bool sysc_moves_files(uint32_t nr);
+
 #endif

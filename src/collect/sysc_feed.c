@@ -19,6 +19,24 @@ bool sysc_wants_paths(const struct sysc_opts *o)
 	return o->traced || o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE;
 }
 
+bool sysc_wants(const struct sysc_opts *o, uint32_t nr)
+{
+	const char *signature = sysc_signature(nr);
+
+	if (o->traced)
+		return true;
+	switch (o->tally->by) {
+	case SYSCALLS_BY_PATH:
+		return sysc_has_path(nr) || sysc_moves_files(nr);
+	case SYSCALLS_BY_FILE:
+		return sysc_has_path(nr) || strchr(signature, ARG_FD) || sysc_moves_files(nr);
+	case SYSCALLS_BY_FD:
+		return signature[0] == ARG_FD;
+	default:
+		return true;
+	}
+}
+
 void sysc_feed_init(struct sysc_feed *f, const struct sysc_opts *o, int64_t start_ns)
 {
 	*f = (struct sysc_feed){ .opts = o, .tally = o->tally, .start_ns = start_ns };
@@ -116,6 +134,8 @@ void sysc_feed_thread(struct sysc_feed *f, uint32_t pid, uint32_t tid, uint32_t 
 
 		sysc_files_fork(&f->files, pid, from ? from->pid : parent);
 	}
+	if (f->has_files && !parent && f->opts->argv)
+		sysc_files_start(&f->files, pid);
 }
 
 static struct sysc_thread *get_thread(struct sysc_feed *f, uint32_t pid, uint32_t tid)

@@ -42,6 +42,9 @@ struct sysc_feed {
 bool sysc_wants_paths(const struct sysc_opts *o);
 bool sysc_wants_memory(const struct sysc_opts *o);
 
+/* Has a call of this number to be told? Others tell nothing of what is wanted. */
+bool sysc_wants(const struct sysc_opts *o, uint32_t nr);
+
 void sysc_feed_init(struct sysc_feed *f, const struct sysc_opts *o, int64_t start_ns);
 void sysc_feed_fini(struct sysc_feed *f);
 int sysc_feed_error(const struct sysc_feed *f) MUST_CHECK;

@@ -93,30 +93,49 @@ static void set_fd(struct sysc_files *f, struct holder *h, int64_t fd, uint32_t 
 	h->fds[fd] = name;
 }
 
+/* Asked of /proc when nobody told; it is the parent's where that is too late. */
+static uint32_t cwd_of(struct sysc_files *f, uint32_t pid)
+{
+	struct holder *h = get(f, pid), *parent;
+	char link[64];
+
+	if (!h)
+		return 0;
+	if (!h->cwd) {
+		snprintf(link, sizeof link, "/proc/%u/cwd", pid);
+		h->cwd = ask(f, link);
+	}
+	parent = h->cwd || !h->parent ? NULL : find(f, h->parent);
+	return parent ? parent->cwd : h->cwd;
+}
+
 void sysc_files_fork(struct sysc_files *f, uint32_t pid, uint32_t parent)
 {
-	struct holder *from = find(f, parent), *h;
-	uint32_t *fds = NULL;
-	uint32_t count = 0, cwd = 0;
+	uint32_t cwd = cwd_of(f, parent), count;
+	struct holder *h = get(f, pid), *from = find(f, parent);
+	uint32_t *fds;
 
-	if (from && from->fd_count) {
-		count = from->fd_count;
-		fds = reallocarray(NULL, count, sizeof *fds);
-		f->bad |= !fds;
-		if (fds)
-			memcpy(fds, from->fds, count * sizeof *fds);
-	}
-	cwd = from ? from->cwd : 0;
-	h = get(f, pid);
-	if (!h) {
-		free(fds);
+	if (!h || !from)
 		return;
-	}
+	count = from->fd_count;
+	fds = count ? reallocarray(NULL, count, sizeof *fds) : NULL;
+	f->bad |= count && !fds;
+	if (fds)
+		memcpy(fds, from->fds, count * sizeof *fds);
 	free(h->fds);
 	h->fds = fds;
 	h->fd_count = fds ? count : 0;
 	h->cwd = cwd;
 	h->parent = parent;
+}
+
+void sysc_files_start(struct sysc_files *f, uint32_t pid)
+{
+	uint32_t own = (uint32_t)getpid();
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		sysc_files_fd(f, own, fd);
+	sysc_files_fork(f, pid, own);
 }
 
 static void forget_fds(struct holder *h)
@@ -147,7 +166,7 @@ void sysc_files_exit(struct sysc_files *f, uint32_t pid)
 
 uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd)
 {
-	struct holder *h = get(f, pid);
+	struct holder *h = get(f, pid), *parent;
 	char link[64];
 	uint32_t name;
 
@@ -157,24 +176,12 @@ uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd)
 		return h->fds[fd];
 	snprintf(link, sizeof link, "/proc/%u/fd/%d", pid, fd);
 	name = ask(f, link);
+	parent = name || !h->parent ? NULL : find(f, h->parent);
+	if (parent && (uint32_t)fd < parent->fd_count)
+		name = parent->fds[fd]; /* too late to ask */
 	if (name)
 		set_fd(f, h, fd, name);
 	return name;
-}
-
-static uint32_t cwd_of(struct sysc_files *f, uint32_t pid)
-{
-	struct holder *h = get(f, pid), *parent;
-	char link[64];
-
-	if (!h)
-		return 0;
-	if (!h->cwd) {
-		snprintf(link, sizeof link, "/proc/%u/cwd", pid);
-		h->cwd = ask(f, link);
-	}
-	parent = h->cwd || !h->parent ? NULL : find(f, h->parent);
-	return parent ? parent->cwd : h->cwd;
 }
 
 uint32_t sysc_files_path(struct sysc_files *f, uint32_t pid, int dirfd, const char *path,

@@ -31,6 +31,9 @@ struct sysc_files {
 
 void sysc_files_fini(struct sysc_files *f);
 
+/* A command of ours begins with what we have. */
+void sysc_files_start(struct sysc_files *f, uint32_t pid);
+
 /* A process has a copy of its parent's; it executes another program; it ended. */
 void sysc_files_fork(struct sysc_files *f, uint32_t pid, uint32_t parent);
 void sysc_files_exec(struct sysc_files *f, uint32_t pid);

@@ -31,7 +31,7 @@ int sysc_filter_install(void)
 	struct sock_fprog program = { .len = 4, .filter = code };
 
 	for (uint32_t nr = 0; nr < SYSC_NAMES; nr++) {
-		if (!sysc_has_path(nr))
+		if (!sysc_has_path(nr) && !sysc_moves_files(nr))
 			continue;
 		code[program.len++] =
 			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);

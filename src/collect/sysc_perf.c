@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "collect/cpu.h"
@@ -29,8 +30,9 @@ struct listener {
 	const struct sysc_opts *opts;
 	struct sysc_feed feed;
 	struct event events[2]; /* begin, end */
-	struct rows threads;    /* struct doing */
-	struct rows unused;     /* uint32_t: of threads, those that ended */
+	uint32_t own_pid;
+	struct rows threads; /* struct doing */
+	struct rows unused;  /* uint32_t: of threads, those that ended */
 	struct map by_tid;
 };
 
@@ -199,6 +201,8 @@ static bool take(void *context, const struct record *r, bool is_side)
 		take_comm(l, r);
 		break;
 	case PERF_RECORD_SAMPLE:
+		if (r->pid == l->own_pid)
+			return false;
 		memcpy(&number, r->sample.raw.bytes, r->sample.raw.len >= 2 ? 2 : 0);
 		if (number == l->events[0].config)
 			take_begin(l, r);
@@ -275,7 +279,7 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
 {
 	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
-	struct listener l = { .opts = o };
+	struct listener l = { .opts = o, .own_pid = (uint32_t)getpid() };
 	int rc = p ? find_events(l.events, e) : err_nomem(e);
 
 	sysc_feed_init(&l.feed, o, clock_mono_ns());

@@ -45,12 +45,20 @@ struct thread_struct {
 
 struct pt_regs {
 	unsigned long ip, sp, bp, cs;
+	unsigned long di, si, dx, r10, r8, r9, orig_ax; /* of a system call */
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 orig_x0;
+	__s32 syscallno;
 };
 #endif
 
 struct task_struct {
 	int pid;  /* of the thread */
 	int tgid; /* of the process */
+	__u64 start_time;
 	unsigned int flags;
 	unsigned int __state;
 	int on_cpu;
