@@ -42,50 +42,24 @@ static int64_t add_clamped(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The row of a name that may be new; rows are as the ids of names. NULL: out of memory. */
-static void *row_of(struct strtab *names, struct rows *rows, const struct rank_row *row,
-		    size_t row_bytes)
+/* The figures of all rows of a file, by their names. */
+static int add_figures(struct reading *r, struct range_table *t, bool is_zero_left_out,
+		       size_t ranks)
 {
-	uint32_t id = strtab_intern(names, row->name, row->len);
+	const struct rank_row *rows = r->rows.data;
 
-	if (id == STRTAB_NONE || (id == rows->count && !rows_add(rows, row_bytes)))
-		return NULL;
-	return (char *)rows->data + id * row_bytes;
-}
+	for (size_t i = 0; i < r->rows.count; i++) {
+		struct range *ranges = range_table_at(t, rows[i].name, rows[i].len);
 
-static int add_metric(struct reading *r, const struct rank_row *row)
-{
-	struct cluster *c = r->cluster;
-	struct range *range = row_of(c->metric_names, &c->metrics, row, sizeof *range);
-
-	if (!range)
-		return err_nomem(r->e);
-	range_add(range, r->rank, row->values[METRIC_VALUE]);
-	return 0;
-}
-
-/* An operation that was not asked for has no row. */
-static int add_operation(struct reading *r, const struct rank_row *row)
-{
-	struct cluster *c = r->cluster;
-	struct range *ranges =
-		row_of(c->operation_names, &c->operations, row, OPERATION_VALUES * sizeof *ranges);
-
-	if (!ranges)
-		return err_nomem(r->e);
-	for (int i = 0; i < OPERATION_VALUES; i++) {
-		range_fill(&ranges[i], c->ranks[RANK_OPERATIONS], r->last_rank);
-		range_add(&ranges[i], r->rank, row->values[i]);
+		if (!ranges)
+			return err_nomem(r->e);
+		for (size_t k = 0; k < t->values; k++) {
+			if (is_zero_left_out)
+				range_fill(&ranges[k], ranks, r->last_rank);
+			range_add(&ranges[k], r->rank, rows[i].values[k]);
+		}
 	}
 	return 0;
-}
-
-static void end_operations(struct reading *r)
-{
-	struct range *ranges = r->cluster->operations.data;
-
-	for (size_t i = 0; i < OPERATION_VALUES * r->cluster->operations.count; i++)
-		range_fill(&ranges[i], r->cluster->ranks[RANK_OPERATIONS], r->last_rank);
 }
 
 static struct cluster_path *path_of(struct cluster *c, const struct rank_row *row)
@@ -174,18 +148,15 @@ static int add_table(struct reading *r, enum path_category category)
 
 static int add_rows(struct reading *r, enum rank_file kind)
 {
-	const struct rank_row *rows = r->rows.data;
-	int rc = 0;
+	struct cluster *c = r->cluster;
 
 	switch (kind) {
 	case RANK_METRICS:
-		for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
-			rc = add_metric(r, &rows[i]);
-		return rc;
-	case RANK_OPERATIONS:
-		for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
-			rc = add_operation(r, &rows[i]);
-		return rc;
+		return add_figures(r, &c->metrics, false, 0);
+	case RANK_OPERATIONS: /* one that was not asked for has no row */
+		return add_figures(r, &c->operations, true, c->ranks[kind]);
+	case RANK_LATENCY:
+		return add_figures(r, &c->latencies, false, 0);
 	case RANK_METADATA_EVENTS:
 		return add_table(r, CATEGORY_METADATA);
 	case RANK_DATA_EVENTS:
@@ -253,7 +224,7 @@ static int read_kind(struct reading *r, enum rank_file kind)
 static bool is_wanted(enum rank_file kind, enum cluster_paths what)
 {
 	return what == CLUSTER_ALL_PATHS ||
-	       (kind != RANK_METRICS && kind != RANK_OPERATIONS && kind != RANK_TOP_PATHS);
+	       (kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS);
 }
 
 static int read_rank(struct reading *r, enum cluster_paths what)
@@ -280,7 +251,7 @@ static int read_ranks(struct cluster *c, enum cluster_paths what, struct err *e)
 
 	for (; rc == 0 && r.rank < jobdir_rank_count(c->job); r.rank++)
 		rc = read_rank(&r, what);
-	end_operations(&r);
+	range_table_fill(&c->operations, c->ranks[RANK_OPERATIONS], r.last_rank);
 	buf_fini(&r.path);
 	buf_fini(&r.text);
 	rows_fini(&r.rows);
@@ -294,14 +265,15 @@ int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths
 {
 	int rc;
 
-	*c = (struct cluster){ .job = job,
-			       .metric_names = strtab_new(),
-			       .operation_names = strtab_new(),
-			       .paths = strtab_new(),
-			       .damaged = strtab_new() };
-	if (c->metric_names && c->operation_names && c->paths && c->damaged)
+	*c = (struct cluster){ .job = job, .paths = strtab_new(), .damaged = strtab_new() };
+	if (c->paths && c->damaged && range_table_init(&c->metrics, METRIC_VALUES) == 0 &&
+	    range_table_init(&c->operations, OPERATION_VALUES) == 0 &&
+	    range_table_init(&c->latencies, LATENCY_VALUES) == 0)
 		rc = read_ranks(c, what, e);
 	else
+		rc = err_nomem(e);
+	if (rc == 0 && (range_table_sort(&c->metrics) < 0 || range_table_sort(&c->operations) < 0 ||
+			range_table_sort(&c->latencies) < 0))
 		rc = err_nomem(e);
 	if (rc == 0 && !c->rank_count && c->damaged_count)
 		rc = err_set(e, -ENODATA, "all %zu profiling files are damaged", c->damaged_count);
@@ -315,22 +287,14 @@ int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths
 
 void cluster_fini(struct cluster *c)
 {
-	strtab_free(c->metric_names);
-	strtab_free(c->operation_names);
+	range_table_fini(&c->metrics);
+	range_table_fini(&c->operations);
+	range_table_fini(&c->latencies);
 	strtab_free(c->paths);
 	strtab_free(c->damaged);
 	map_fini(&c->path_index);
-	rows_fini(&c->metrics);
-	rows_fini(&c->operations);
 	rows_fini(&c->path_rows);
 	*c = (struct cluster){ 0 };
-}
-
-const struct range *cluster_metric(const struct cluster *c, const char *name)
-{
-	uint32_t id = strtab_find(c->metric_names, name, strlen(name));
-
-	return id == STRTAB_NONE ? NULL : (const struct range *)c->metrics.data + id;
 }
 
 const struct cluster_path *cluster_path(const struct cluster *c, size_t i)

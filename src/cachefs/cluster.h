@@ -20,6 +20,7 @@
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "cachefs/jobdir.h"
+#include "cachefs/range_table.h"
 #include "cachefs/rank_file.h"
 
 #define CLUSTER_DAMAGED_TOLD 20 /* files that are named */
@@ -34,9 +35,9 @@ struct cluster_path {
 
 struct cluster {
 	const struct jobdir *job;
-	struct strtab *metric_names, *operation_names; /* ids are indices of the next two */
-	struct rows metrics;                           /* struct range */
-	struct rows operations;                        /* struct range [OPERATION_VALUES] each */
+	struct range_table metrics;
+	struct range_table operations; /* enum operation_value */
+	struct range_table latencies;  /* enum latency_value */
 
 	struct strtab *paths;
 	struct map path_index;           /* map_pair(category, path): index of path_rows */
@@ -62,7 +63,6 @@ int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths
 		 struct err *e) MUST_CHECK;
 void cluster_fini(struct cluster *c);
 
-const struct range *cluster_metric(const struct cluster *c, const char *name); /* NULL: none */
 const struct cluster_path *cluster_path(const struct cluster *c, size_t i);
 struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p);
 

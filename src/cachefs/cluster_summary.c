@@ -33,42 +33,41 @@ static void put_head(struct buf *out, const struct cluster *c, const char *job)
 static void put_metrics(struct buf *out, const struct cluster_view *v)
 {
 	const struct cluster *c = v->cluster;
-	const struct range *ranges = c->metrics.data;
 
 	buf_printf(out,
 		   "\n## Aggregate Metrics\n\n"
 		   "| Metric | Value |\n|---|---:|\n"
 		   "| Ranks with aggregate files | %zu |\n",
 		   c->ranks[RANK_METRICS]);
-	for (size_t i = 0; i < c->metrics.count; i++) {
-		struct str name = strtab_get(c->metric_names, v->metrics[i]);
+	for (size_t i = 0; i < range_table_count(&c->metrics); i++) {
+		const char *name;
+		const struct range *r = range_table_get(&c->metrics, i, &name);
 
 		buf_put_str(out, "| ");
-		markdown_put_code(out, name.ptr, name.len);
+		put_code(out, name);
 		buf_put_str(out, " | ");
-		figure_put(out, ranges[v->metrics[i]].sum);
+		figure_put(out, r->sum);
 		buf_put_str(out, " |\n");
 	}
 }
 
 static void put_operations(struct buf *out, const struct cluster_view *v)
 {
-	const struct cluster *c = v->cluster;
+	const struct range_table *t = &v->cluster->operations;
 
 	buf_put_str(out,
 		    "\n## Operation Totals\n\n"
 		    "| Operation | Total Calls | Cache Hits | Cache Misses | Negative Results | "
 		    "Avg Latency (us) | Total Latency (s) |\n"
 		    "|---|---:|---:|---:|---:|---:|---:|\n");
-	for (size_t i = 0; i < c->operations.count; i++) {
-		struct str name = strtab_get(c->operation_names, v->operations[i]);
-		const struct range *r = (const struct range *)c->operations.data +
-					OPERATION_VALUES * v->operations[i];
+	for (size_t i = 0; i < range_table_count(t); i++) {
+		const char *name;
+		const struct range *r = range_table_get(t, i, &name);
 		double calls = figure_real(r[OPERATION_CALLS].sum);
 		double latency_s = figure_real(r[OPERATION_LATENCY].sum);
 
 		buf_put_str(out, "| ");
-		markdown_put_code(out, name.ptr, name.len);
+		put_code(out, name);
 		for (int k = OPERATION_CALLS; k <= OPERATION_NEGATIVE; k++) {
 			buf_put_str(out, " | ");
 			figure_put(out, r[k].sum);
@@ -78,7 +77,44 @@ static void put_operations(struct buf *out, const struct cluster_view *v)
 	}
 }
 
-static void put_range(struct buf *out, const struct cluster *c, struct str name, const char *what,
+/* "1.5" or "1.5 - 3.0" */
+static void put_spread(struct buf *out, const struct range *r)
+{
+	buf_printf(out, " | %.1f", figure_real(r->min));
+	if (figure_compare(r->min, r->max))
+		buf_printf(out, " - %.1f", figure_real(r->max));
+}
+
+static void put_latencies(struct buf *out, const struct cluster_view *v)
+{
+	const struct cluster *c = v->cluster;
+	const struct range_table *t = &c->latencies;
+
+	if (!range_table_count(t))
+		return;
+	buf_put_str(out,
+		    "\n## Latency Percentiles\n\n"
+		    "From the rank with the least to the rank with the greatest one.\n\n"
+		    "| Operation | Ranks | p50 (us) | p90 (us) | p99 (us) | Max (us) | Rank of Max "
+		    "| Storage Wait (s) | Bytes |\n"
+		    "|---|---:|---:|---:|---:|---:|---|---:|---:|\n");
+	for (size_t i = 0; i < range_table_count(t); i++) {
+		const char *name;
+		const struct range *r = range_table_get(t, i, &name);
+
+		buf_put_str(out, "| ");
+		put_code(out, name);
+		buf_printf(out, " | %zu", r->ranks);
+		for (int k = LATENCY_P50; k <= LATENCY_P99; k++)
+			put_spread(out, &r[k]);
+		buf_printf(out, " | %.1f | ", figure_real(r[LATENCY_MAX].max));
+		put_code(out, jobdir_rank(c->job, r[LATENCY_MAX].max_rank)->name);
+		buf_printf(out, " | %.6f | %lld |\n", figure_real(r[LATENCY_STORAGE].sum),
+			   (long long)r[LATENCY_BYTES].sum.whole);
+	}
+}
+
+static void put_range(struct buf *out, const struct cluster *c, const char *name, const char *what,
 		      const struct range *r)
 {
 	double imbalance = range_imbalance(r);
@@ -86,7 +122,7 @@ static void put_range(struct buf *out, const struct cluster *c, struct str name,
 
 	min.is_decimal |= r->sum.is_decimal; /* a 0 may be of a rank that told nothing */
 	buf_put_str(out, "| ");
-	markdown_put_code(out, name.ptr, name.len);
+	put_code(out, name);
 	buf_printf(out, "%s | %zu | ", what, r->ranks);
 	figure_put(out, min);
 	buf_printf(out, " | %.*f | ", r->sum.is_decimal ? 6 : 1, range_mean(r));
@@ -105,7 +141,8 @@ static void put_range(struct buf *out, const struct cluster *c, struct str name,
 static void put_ranges(struct buf *out, const struct cluster_view *v)
 {
 	const struct cluster *c = v->cluster;
-	const struct range *metrics = c->metrics.data, *operations = c->operations.data;
+	const struct range *r;
+	const char *name;
 
 	if (c->rank_count < 2)
 		return;
@@ -113,13 +150,12 @@ static void put_ranges(struct buf *out, const struct cluster_view *v)
 			 "Max/Mean is 1.00 where all ranks have the same share.\n\n"
 			 "| Metric | Ranks | Min | Mean | Max | Max/Mean | Rank of Max |\n"
 			 "|---|---:|---:|---:|---:|---:|---|\n");
-	for (size_t i = 0; i < c->metrics.count; i++)
-		put_range(out, c, strtab_get(c->metric_names, v->metrics[i]), "",
-			  &metrics[v->metrics[i]]);
-	for (size_t i = 0; i < c->operations.count; i++) {
-		const struct range *r = &operations[OPERATION_VALUES * v->operations[i]];
-		struct str name = strtab_get(c->operation_names, v->operations[i]);
-
+	for (size_t i = 0; i < range_table_count(&c->metrics); i++) {
+		r = range_table_get(&c->metrics, i, &name);
+		put_range(out, c, name, "", r);
+	}
+	for (size_t i = 0; i < range_table_count(&c->operations); i++) {
+		r = range_table_get(&c->operations, i, &name);
 		put_range(out, c, name, " calls", &r[OPERATION_CALLS]);
 		put_range(out, c, name, " latency (s)", &r[OPERATION_LATENCY]);
 	}
@@ -221,6 +257,7 @@ void cluster_summary_put(struct buf *out, const struct cluster_view *v, const st
 	put_head(out, v->cluster, job);
 	put_metrics(out, v);
 	put_operations(out, v);
+	put_latencies(out, v);
 	put_ranges(out, v);
 	if (v->cluster->path_rows.count) {
 		put_top_paths(out, v);

@@ -13,12 +13,6 @@ static const char *const path_columns[PATH_VALUES] = {
 	"ttl_stores",   "ttl_serves", "ttl_expires",  "ttl_clears",
 };
 
-static int compare_names(const void *left, const void *right, void *names)
-{
-	return strcmp(strtab_get(names, *(const uint32_t *)left).ptr,
-		      strtab_get(names, *(const uint32_t *)right).ptr);
-}
-
 static int compare_paths(const void *left, const void *right, void *cluster)
 {
 	const struct cluster *c = cluster;
@@ -31,18 +25,6 @@ static int compare_paths(const void *left, const void *right, void *cluster)
 	return order ? order : strcmp(cluster_path_text(c, a).ptr, cluster_path_text(c, b).ptr);
 }
 
-static uint32_t *sorted(size_t count, int (*compare)(const void *, const void *, void *),
-			void *context)
-{
-	uint32_t *ids = reallocarray(NULL, count + 1, sizeof *ids);
-
-	for (size_t i = 0; ids && i < count; i++)
-		ids[i] = (uint32_t)i;
-	if (ids)
-		qsort_r(ids, count, sizeof *ids, compare, context);
-	return ids;
-}
-
 int cluster_view_init(struct cluster_view *v, const struct cluster *c,
 		      const struct classes *classes, const struct path_sums *sums, size_t top,
 		      struct err *e)
@@ -53,19 +35,17 @@ int cluster_view_init(struct cluster_view *v, const struct cluster *c,
 	} context = { .in = c };
 
 	*v = (struct cluster_view){ c, classes, sums, .top = top };
-	v->metrics = sorted(c->metrics.count, compare_names, c->metric_names);
-	v->operations = sorted(c->operations.count, compare_names, c->operation_names);
-	v->paths = sorted(c->path_rows.count, compare_paths, context.out);
-	if (v->metrics && v->operations && v->paths)
-		return 0;
-	cluster_view_fini(v);
-	return err_nomem(e);
+	v->paths = calloc(c->path_rows.count + 1, sizeof *v->paths);
+	if (!v->paths)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < c->path_rows.count; i++)
+		v->paths[i] = i;
+	qsort_r(v->paths, c->path_rows.count, sizeof *v->paths, compare_paths, context.out);
+	return 0;
 }
 
 void cluster_view_fini(struct cluster_view *v)
 {
-	free(v->metrics);
-	free(v->operations);
 	free(v->paths);
 }
 
@@ -102,17 +82,18 @@ static void put_metric(struct emit *out, const char *name, struct figure value)
 void cluster_put_metrics(const struct cluster_view *v, struct emit *out)
 {
 	const struct cluster *c = v->cluster;
-	const struct range *ranges = c->metrics.data;
 
 	emit_columns(out);
 	put_metric(out, "", (struct figure){ 0 });
 	emit_row(out);
 	put_metric(out, "ranks_with_aggregate_files",
 		   (struct figure){ .whole = (int64_t)c->ranks[RANK_METRICS] });
-	for (size_t i = 0; i < c->metrics.count; i++) {
+	for (size_t i = 0; i < range_table_count(&c->metrics); i++) {
+		const char *name;
+		const struct range *r = range_table_get(&c->metrics, i, &name);
+
 		emit_row(out);
-		put_metric(out, strtab_get(c->metric_names, v->metrics[i]).ptr,
-			   ranges[v->metrics[i]].sum);
+		put_metric(out, name, r->sum);
 	}
 }
 
@@ -130,16 +111,17 @@ static void put_operation(struct emit *out, const char *name, const struct range
 
 void cluster_put_operations(const struct cluster_view *v, struct emit *out)
 {
-	const struct cluster *c = v->cluster;
-	const struct range *ranges = c->operations.data,
-			   none[OPERATION_VALUES] = { { .ranks = 0 } };
+	const struct range_table *t = &v->cluster->operations;
+	const struct range none[OPERATION_VALUES] = { { .ranks = 0 } };
 
 	emit_columns(out);
 	put_operation(out, "", none);
-	for (size_t i = 0; i < c->operations.count; i++) {
+	for (size_t i = 0; i < range_table_count(t); i++) {
+		const char *name;
+		const struct range *ranges = range_table_get(t, i, &name);
+
 		emit_row(out);
-		put_operation(out, strtab_get(c->operation_names, v->operations[i]).ptr,
-			      ranges + OPERATION_VALUES * v->operations[i]);
+		put_operation(out, name, ranges);
 	}
 }
 
@@ -168,29 +150,70 @@ static void put_range(struct emit *out, const struct cluster *c, const char *met
 	emit_optional(out, "max_rank", c ? cluster_rank_name(c, r, r->max_rank) : "");
 }
 
+static void put_operation_ranges(struct emit *out, const struct cluster *c, const char *name,
+				 const struct range *ranges)
+{
+	bool is_table = out->opts.format == EMIT_TABLE; /* for people: the ones that matter */
+
+	for (int i = 0; i < OPERATION_VALUES; i++) {
+		if (is_table && i != OPERATION_CALLS && i != OPERATION_LATENCY)
+			continue;
+		emit_row(out);
+		put_range(out, c, operation_columns[i], name, &ranges[i]);
+	}
+}
+
 void cluster_put_ranges(const struct cluster_view *v, struct emit *out)
 {
 	const struct cluster *c = v->cluster;
-	const struct range *metrics = c->metrics.data, *operations = c->operations.data,
-			   none = { .ranks = 0 };
-	bool is_table = out->opts.format == EMIT_TABLE; /* for people: the ones that matter */
+	const struct range none = { .ranks = 0 }, *r;
+	const char *name;
 
 	emit_columns(out);
 	put_range(out, NULL, "", "", &none);
-	for (size_t i = 0; i < c->metrics.count; i++) {
+	for (size_t i = 0; i < range_table_count(&c->metrics); i++) {
+		r = range_table_get(&c->metrics, i, &name);
 		emit_row(out);
-		put_range(out, c, strtab_get(c->metric_names, v->metrics[i]).ptr, "",
-			  &metrics[v->metrics[i]]);
+		put_range(out, c, name, "", r);
 	}
-	for (size_t i = 0; i < c->operations.count; i++)
-		for (size_t k = 0; k < OPERATION_VALUES; k++) {
-			if (is_table && k != OPERATION_CALLS && k != OPERATION_LATENCY)
-				continue;
-			emit_row(out);
-			put_range(out, c, operation_columns[k],
-				  strtab_get(c->operation_names, v->operations[i]).ptr,
-				  &operations[OPERATION_VALUES * v->operations[i] + k]);
-		}
+	for (size_t i = 0; i < range_table_count(&c->operations); i++) {
+		r = range_table_get(&c->operations, i, &name);
+		put_operation_ranges(out, c, name, r);
+	}
+}
+
+static void put_latency(struct emit *out, const struct cluster *c, const char *name,
+			const struct range *r)
+{
+	emit_text(out, "operation", name);
+	emit_int(out, "ranks", (int64_t)r->ranks);
+	emit_real(out, "p50_us_min", figure_real(r[LATENCY_P50].min), 3, "");
+	emit_real(out, "p50_us_max", figure_real(r[LATENCY_P50].max), 3, "");
+	emit_real(out, "p90_us_min", figure_real(r[LATENCY_P90].min), 3, "");
+	emit_real(out, "p90_us_max", figure_real(r[LATENCY_P90].max), 3, "");
+	emit_real(out, "p99_us_min", figure_real(r[LATENCY_P99].min), 3, "");
+	emit_real(out, "p99_us_max", figure_real(r[LATENCY_P99].max), 3, "");
+	emit_real(out, "max_us", figure_real(r[LATENCY_MAX].max), 3, "");
+	emit_optional(out, "max_rank",
+		      c ? cluster_rank_name(c, &r[LATENCY_MAX], r[LATENCY_MAX].max_rank) : "");
+	emit_real(out, "storage_wait_s", figure_real(r[LATENCY_STORAGE].sum), 6, "");
+	emit_int(out, "bytes", r[LATENCY_BYTES].sum.whole);
+}
+
+void cluster_put_latency(const struct cluster_view *v, struct emit *out)
+{
+	const struct range_table *t = &v->cluster->latencies;
+	const struct range none[LATENCY_VALUES] = { { .ranks = 0 } };
+
+	emit_columns(out);
+	put_latency(out, NULL, "", none);
+	for (size_t i = 0; i < range_table_count(t); i++) {
+		const char *name;
+		const struct range *r = range_table_get(t, i, &name);
+
+		emit_row(out);
+		put_latency(out, v->cluster, name, r);
+	}
 }
 
 static void put_path(struct emit *out, const struct cluster_view *v, const struct cluster_path *p)

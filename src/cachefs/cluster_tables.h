@@ -21,12 +21,11 @@ struct cluster_view {
 	const struct cluster *cluster;
 	const struct classes *classes;
 	const struct path_sums *sums;
-	uint32_t *metrics, *operations; /* indices in order of names; owned */
-	uint32_t *paths;                /* indices by category and most events; owned */
-	size_t top;                     /* paths of a category that are shown */
+	uint32_t *paths; /* indices by category and most events; owned */
+	size_t top;      /* paths of a category that are shown */
 };
 
-/* All but the owned ones are borrowed. 0 or -ENOMEM. */
+/* All but the owned one are borrowed. 0 or -ENOMEM. */
 int cluster_view_init(struct cluster_view *v, const struct cluster *c,
 		      const struct classes *classes, const struct path_sums *sums, size_t top,
 		      struct err *e) MUST_CHECK;
@@ -37,6 +36,7 @@ const struct cluster_path *cluster_view_next_path(const struct cluster_view *v, 
 
 void cluster_put_metrics(const struct cluster_view *v, struct emit *out);
 void cluster_put_operations(const struct cluster_view *v, struct emit *out);
+void cluster_put_latency(const struct cluster_view *v, struct emit *out);
 void cluster_put_ranges(const struct cluster_view *v, struct emit *out);
 void cluster_put_top_paths(const struct cluster_view *v, struct emit *out);
 void cluster_put_classes(const struct cluster_view *v, struct emit *out);

@@ -77,7 +77,7 @@ static double all_events(const struct path_sums *sums)
 
 static void put_ttl(struct buf *out, const struct cluster *c)
 {
-	const struct range *serves = cluster_metric(c, "metadata_enoent_ttl_serves");
+	const struct range *serves = range_table_find(&c->metrics, "metadata_enoent_ttl_serves");
 
 	if (!serves || figure_is_zero(serves->sum))
 		return;

@@ -30,6 +30,7 @@ static const struct {
 	[RANK_TREE_EVENTS] = { "tables", "tree_table_cache_event.output" },
 	[RANK_TTL_EVENTS] = { "tables", "md_ttl_cache_event.output" },
 	[RANK_TOP_PATHS] = { "profiling", "profiling_top_paths.csv" },
+	[RANK_LATENCY] = { "profiling", "profiling_latency.csv" },
 };
 
 /* Takes "-tail" away from the end of a name of *len bytes. */

@@ -40,6 +40,17 @@ enum operation_value {
 	OPERATION_VALUES,
 };
 
+/* of RANK_LATENCY, */
+enum latency_value {
+	LATENCY_P50, /* microseconds */
+	LATENCY_P90,
+	LATENCY_P99,
+	LATENCY_MAX,
+	LATENCY_STORAGE, /* seconds */
+	LATENCY_BYTES,
+	LATENCY_VALUES,
+};
+
 /* and of the others. */
 enum path_value {
 	PATH_EVENTS, /* the sum of those that the category has */

@@ -38,6 +38,7 @@ static const struct {
 } csv_files[] = {
 	{ "profiling_aggregate.csv", cluster_put_metrics },
 	{ "profiling_operations.csv", cluster_put_operations },
+	{ "profiling_latency.csv", cluster_put_latency },
 	{ "profiling_ranges.csv", cluster_put_ranges },
 	{ "profiling_top_paths.csv", cluster_put_top_paths },
 	{ "profiling_path_classes.csv", cluster_put_classes },

@@ -36,10 +36,12 @@ static void put_csv(enum rank_file kind, const struct rows *rows, struct buf *ou
 				    "negative_results,total_latency_s",
 		[RANK_TOP_PATHS] = "path,total_events,cache_hits,cache_misses,negative_results,"
 				   "ttl_stores,ttl_serves,ttl_expires,ttl_clears,category",
+		[RANK_LATENCY] = "operation,p50_us,p90_us,p99_us,max_us,storage_wait_s,bytes",
 	};
 	static const size_t counts[RANK_FILES] = { [RANK_METRICS] = METRIC_VALUES,
 						   [RANK_OPERATIONS] = OPERATION_VALUES,
-						   [RANK_TOP_PATHS] = PATH_VALUES };
+						   [RANK_TOP_PATHS] = PATH_VALUES,
+						   [RANK_LATENCY] = LATENCY_VALUES };
 	const struct rank_row *all = rows->data;
 
 	buf_printf(out, "%s\n", heads[kind]);
