@@ -278,12 +278,14 @@ static void settle(struct hold *h)
 		if (thread_at(h, i)->state == HOLD_STOPPED)
 			*thread_at(h, kept++) = *thread_at(h, i);
 	h->threads.count = kept;
-	qsort(h->threads.data, kept, sizeof(struct hold_thread), compare_threads);
+	if (kept)
+		qsort(h->threads.data, kept, sizeof(struct hold_thread), compare_threads);
 	h->pids.count = 0;
 	for (size_t i = 0; i < kept; i++)
 		if (i == 0 || thread_at(h, i)->pid != thread_at(h, i - 1)->pid)
 			pids[h->pids.count++] = thread_at(h, i)->pid;
-	qsort(pids, h->pids.count, sizeof *pids, compare_pids);
+	if (kept)
+		qsort(pids, h->pids.count, sizeof *pids, compare_pids);
 }
 
 /* 0: all are held. -EAGAIN: one does not stop, and all run again. */

@@ -211,6 +211,7 @@ static int prepare(struct shift *sh, struct shift_proc *p, struct err *e)
 {
 	struct shift_fd *fds = p->fds.data;
 
+	shift_back_locks(sh, p);
 	if (step_limit(p, e) < 0 || shift_give(p, e) < 0)
 		return e->code;
 	step_gate(p);
@@ -227,7 +228,7 @@ static int prepare(struct shift *sh, struct shift_proc *p, struct err *e)
 	if (go_dirs(sh, p, e) < 0 || inside_run(p->in, e) < 0)
 		return e->code;
 	shift_go_maps(sh, p);
-	shift_end_locks(sh, p);
+	shift_finish_locks(sh, p);
 	return inside_arm(p->in, inside_page(p->in), e);
 }
 

@@ -45,7 +45,8 @@ void shift_go_epolls(const struct shift *sh, struct shift_proc *p)
 	}
 }
 
-void shift_end_locks(const struct shift *sh, struct shift_proc *p)
+static void add_locks(const struct shift *sh, struct shift_proc *p,
+		      void (*add)(struct inside *in, const struct inside_call *call))
 {
 	const struct survey *s = sh->survey;
 
@@ -70,7 +71,21 @@ void shift_end_locks(const struct shift *sh, struct shift_proc *p)
 					     .arg = { (uint64_t)number, F_SETLK,
 						      inside_put(p->in, &range, sizeof range) },
 					     .what = "taking a lock again" };
-		inside_finish(p->in, 0, &take);
-		inside_back_end(p->in, &take);
+		add(p->in, &take);
 	}
+}
+
+static void add_to_finish(struct inside *in, const struct inside_call *call)
+{
+	inside_finish(in, 0, call);
+}
+
+void shift_back_locks(const struct shift *sh, struct shift_proc *p)
+{
+	add_locks(sh, p, inside_back_end);
+}
+
+void shift_finish_locks(const struct shift *sh, struct shift_proc *p)
+{
+	add_locks(sh, p, add_to_finish);
 }

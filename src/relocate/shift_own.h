@@ -86,8 +86,10 @@ void shift_step_maps(const struct shift *sh, struct shift_proc *p);
 int shift_fill_maps(const struct shift *sh, struct shift_proc *p, struct err *e) MUST_CHECK;
 void shift_go_maps(const struct shift *sh, struct shift_proc *p);
 
-/* shift_locks.c: POSIX locks, on the way back and at the end; epoll sets. */
+/* shift_locks.c: POSIX locks, at the end of the way back (before the first step) and of finish
+ * (behind all else); epoll sets. */
+void shift_back_locks(const struct shift *sh, struct shift_proc *p);
+void shift_finish_locks(const struct shift *sh, struct shift_proc *p);
 void shift_go_epolls(const struct shift *sh, struct shift_proc *p);
-void shift_end_locks(const struct shift *sh, struct shift_proc *p);
 
 #endif

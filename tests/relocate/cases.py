@@ -226,6 +226,62 @@ def run_back(case, storage):
         job.kill()
 
 
+KILL_CASES = "append family threads map-shared map-private lock-posix cwd-thread".split()
+# The last calls are the shift: many points there, at others in each case, and a few before.
+SHIFT_CALLS, STEP, BEFORE = 360, 13, 5
+
+
+def refers_to(pid, folder):
+    """What the job and its children have of a folder."""
+    found = []
+    children = run("sh", "-c", f"cat /proc/{pid}/task/*/children").split()
+    for p in [pid] + children:
+        links = [f"/proc/{p}/fd/{fd}" for fd in os.listdir(f"/proc/{p}/fd")]
+        links += [f"/proc/{p}/task/{t}/cwd" for t in os.listdir(f"/proc/{p}/task")]
+        found += [f"{at}: {os.readlink(at)}" for at in links if os.readlink(at).startswith(folder + "/")
+                  or os.readlink(at) == folder]
+        with open(f"/proc/{p}/maps") as f:
+            found += [line.strip() for line in f if folder + "/" in line]
+    return found
+
+
+def kill_once(case, storage, number, at):
+    """Killed before a system call; the job is on one side, whole. How many calls there were, at 0."""
+    old, new = f"{storage.old}/{number}", f"{storage.new}/{number}"
+    os.mkdir(old)
+    os.makedirs(new)
+    job = Job(case, old)
+    try:
+        done = subprocess.run([FOLDER + "/killer", str(at), MOVE, str(job.pid), old, new],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        if done.returncode not in (0, 128 + signal.SIGKILL):
+            raise Failed(f"status {done.returncode}: {done.stderr.decode()}")
+        time.sleep(0.02)
+        for pid in [str(job.pid)] + run("sh", "-c", f"cat /proc/{job.pid}/task/*/children").split():
+            status = open(f"/proc/{pid}/status").read()
+            if "TracerPid:\t0\n" not in status or state_of(pid) not in "RSD":
+                raise Failed(f"killed at {at}: {status}")
+        on_old, on_new = refers_to(job.pid, old), refers_to(job.pid, new)
+        if bool(on_old) == bool(on_new):
+            raise Failed(f"killed at {at}: half here, half there: {on_old} {on_new}")
+        job.finish()
+        check(job, new if on_new else old)
+        return int(done.stderr.split()[-1]) if at == 0 else bool(on_new)
+    finally:
+        job.kill()
+
+
+def run_killed(case, storage):
+    """The mover is killed at many points from its first to its last ptrace()."""
+    os.mkdir(storage.new)
+    calls = kill_once(case, storage, 0, 0)
+    start = max(1, calls - SHIFT_CALLS)
+    points = [max(1, start * i // BEFORE) for i in range(BEFORE)]
+    points += range(start + KILL_CASES.index(case), calls + 30, STEP)
+    sides = [kill_once(case, storage, i + 1, at) for i, at in enumerate(points)]
+    print(f"# {case}: killed at {len(points)} of {calls} calls; {sum(sides)} times it was on NEW then")
+
+
 def main():
     number = failed = 0
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
@@ -235,7 +291,8 @@ def main():
             print(f"1..0 # SKIP no file systems can be mounted here: {str(why).splitlines()[0]}")
             return False
     tests = [(case, run_case) for case in CASES] + \
-            [(case + " and back", run_back) for case in CASES if case not in ("stopped",)]
+            [(case + " and back", run_back) for case in CASES if case != "stopped"] + \
+            [(case + " and death", run_killed) for case in KILL_CASES]
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
         for name, body in tests:
             if ONLY and name not in ONLY:
@@ -243,7 +300,7 @@ def main():
             number += 1
             storage = Storage(top)
             try:
-                body(name.replace(" and back", ""), storage)
+                body(name.split()[0], storage)
                 print(f"ok {number} - {name}", flush=True)
             except (Failed, OSError, subprocess.SubprocessError) as why:
                 failed += 1

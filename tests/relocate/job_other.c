@@ -236,6 +236,7 @@ static void dir_fds(void)
 	}
 	if (readdir(read_up))
 		wrong("the directory is not at its end any more");
+	closedir(read_up);
 	say_records('d', n, "log");
 }
 

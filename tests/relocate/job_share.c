@@ -91,6 +91,8 @@ static void run_threads(size_t count)
 		pthread_join(threads[i], NULL);
 	for (size_t i = 0; i < count && i < 90; i++)
 		say_records(lanes[i].name, lanes[i].count, "log");
+	free(lanes);
+	free(threads);
 }
 
 static void threads(void)

@@ -185,6 +185,7 @@ static void direct(void)
 	}
 	if (!(fcntl(fd, F_GETFL) & O_DIRECT))
 		wrong("no O_DIRECT any more");
+	free(block);
 	say_records('b', n, "log");
 }
 
