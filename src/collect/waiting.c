@@ -199,7 +199,7 @@ static size_t make_chain(struct waiting *w, const struct waits_stack *s)
 	if (s->user_count)
 		w->chain[n++] = PERF_CONTEXT_USER;
 	for (uint32_t i = 0; i < s->user_count; i++)
-		w->chain[n++] = s->user[i];
+		w->chain[n++] = s->stack_len ? s->behind[i] : s->user[i];
 	return n;
 }
 

@@ -240,6 +240,14 @@ static __always_inline __u32 words_in(long bytes)
 	return bytes > 0 ? (__u32)bytes / 8 : 0;
 }
 
+static __always_inline void hash_user_chain(void *ctx, struct hash *h, struct waits_stack *s,
+					    __u64 *to)
+{
+	s->user_count = words_in(bpf_get_stack(ctx, to, WAITS_USER_MAX * 8, BPF_F_USER_STACK));
+	h->words = to;
+	bpf_loop(s->user_count, hash_user, h, 0);
+}
+
 /* All of a stack that can be told, and its hash. The kernel's part takes several times as long as
  * all the rest: it is left out of what is preempted on the way to user code or in it, as nothing in
  * the kernel is waited for. */
@@ -268,21 +276,21 @@ static __always_inline __u64 take_stack(void *ctx, struct waits_stack *s, struct
 		bpf_loop(s->stack_len / WAITS_STACK_BLOCK, hash_block, &h, 0);
 		h.d = mix(h.d, s->stack_len);
 	}
-	if (has_frame_pointers || (has_copies && s->stack_len == WAITS_STACK_MAX)) {
-		s->user_count =
-			words_in(bpf_get_stack(ctx, s->user, WAITS_USER_MAX * 8, BPF_F_USER_STACK));
-		h.words = s->user;
-		bpf_loop(s->user_count, hash_user, &h, 0);
-	}
+	if (has_copies && s->stack_len == WAITS_STACK_MAX)
+		hash_user_chain(ctx, &h, s, s->behind);
+	if (has_frame_pointers)
+		hash_user_chain(ctx, &h, s, s->user);
 	return finish_hash(&h);
 }
 
 static __always_inline bool send(const struct waits_stack *s)
 {
 	bool is_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAITS_RING_FULL;
-	__u64 len = s->stack_len;
+	__u64 len = has_copies ? s->stack_len : 8ull * s->user_count;
 
-	if (len > WAITS_STACK_MAX)
+	if (has_copies && s->user_count)
+		len = sizeof *s - offsetof(struct waits_stack, stack);
+	if (len > sizeof *s - offsetof(struct waits_stack, stack))
 		return false;
 	return bpf_ringbuf_output(&ring, (void *)s, offsetof(struct waits_stack, stack) + len,
 				  is_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0;

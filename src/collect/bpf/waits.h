@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #define WAITS_KERNEL_MAX 64   /* addresses of the kernel's part */
-#define WAITS_USER_MAX 127    /* of the chain of frame pointers */
+#define WAITS_USER_MAX 1024   /* of the chain of frame pointers */
 #define WAITS_STACK_MAX 16384 /* bytes of the user's stack */
 #define WAITS_STACK_BLOCK 64  /* it is read and hashed in pieces of so many */
 #define WAITS_KEYS_MAX 32768  /* between two looks at the sums */
@@ -55,7 +55,7 @@ struct waits_sum {
 	__u64 runnable_ns; /* then, until the thread was on a CPU */
 };
 
-/* Whose a key is, and its stack; in the ring, cut behind stack_len. */
+/* Whose a key is, and its stack; in the ring, cut behind what is used of it. */
 struct waits_stack {
 	__u64 key;
 	__u64 time_ns;
@@ -67,9 +67,12 @@ struct waits_stack {
 	__u32 kernel_count, user_count; /* addresses */
 	__u32 stack_len;                /* bytes */
 	__u32 zero;
-	__u64 kernel[WAITS_KERNEL_MAX];                           /* [kernel_count], leaf first */
-	__u64 user[WAITS_USER_MAX + 1];                           /* [user_count], leaf first */
-	unsigned char stack[WAITS_STACK_MAX + WAITS_STACK_BLOCK]; /* [stack_len], from sp up */
+	__u64 kernel[WAITS_KERNEL_MAX]; /* [kernel_count], leaf first */
+	union {
+		unsigned char stack[WAITS_STACK_MAX]; /* [stack_len], from sp up; or */
+		__u64 user[WAITS_USER_MAX];           /* [user_count], leaf first */
+	};
+	__u64 behind[WAITS_USER_MAX]; /* in place of user when stack is full */
 };
 
 /* Instead of a key, when the map was full; as large as one. */
