@@ -12,14 +12,17 @@
 #include "cli/screen.h"
 #include "cli/stat_figures.h"
 #include "cli/stat_scale.h"
+#include "cli/stat_watched.h"
 #include "collect/jobstat.h"
 #include "view/stat_table.h"
 
 struct args {
 	uint64_t runs; /* 0: not given */
 	const char *vs, *output, *scale, *profiles;
-	bool is_pinned;
-	int format; /* enum emit_format */
+	bool is_pinned, is_all;
+	struct opt_list pids;
+	double seconds; /* 0: not given */
+	int format;     /* enum emit_format */
 };
 
 static const struct opt opts[] = {
@@ -27,6 +30,11 @@ static const struct opt opts[] = {
 		 "run it N times: median, least and most (default 1; 3 with --scale)"),
 	OPT_STR(0, "vs", "CMD2", struct args, vs,
 		"run this line of sh by turns with CMD, and compare"),
+	OPT_LIST('p', "pid", "PID,...", struct args, pids,
+		 "processes that run, from now until they end or Ctrl-C; again for more"),
+	OPT_FLAG('a', "all", struct args, is_all, "the whole machine, until Ctrl-C"),
+	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
+		 "with -p and -a: for this time"),
 	OPT_STR(0, "scale", "N,...", struct args, scale,
 		"run so many copies at once, by turns: what is lost, and what grew"),
 	OPT_FLAG(0, "pin", struct args, is_pinned, "with --scale: each copy stays on a CPU"),
@@ -112,11 +120,11 @@ static int take_processes(const struct proctree *t, struct stat_process **ret, s
 			.parent = from[i].parent,
 			.command = from[i].command,
 			.wall_ns = from[i].wall_ns,
-			.user_ns = from[i].user_ns,
-			.system_ns = from[i].system_ns,
+			.user_ns = from[i].own.user_ns,
+			.system_ns = from[i].own.system_ns,
 			.peak_rss_bytes = from[i].peak_rss_bytes,
-			.minor_faults = from[i].minor_faults,
-			.major_faults = from[i].major_faults,
+			.minor_faults = from[i].own.minor_faults,
+			.major_faults = from[i].own.major_faults,
 			.run_wait_ns = from[i].run_wait_ns,
 		};
 	*ret = to;
@@ -192,8 +200,45 @@ static int scale(const struct args *args, char *const *argv, struct err *e)
 	return rc < 0 ? rc : status;
 }
 
-static int check_usage(const struct args *args, struct err *e)
+static int watch(const struct args *args, struct err *e)
 {
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct watched_args watched = { .pids = args->pids,
+					      .seconds = args->seconds,
+					      .emit = { .format =
+								(enum emit_format)args->format } };
+	int rc = stat_watched(&watched, &text, e);
+
+	return rc < 0 ? rc : write_text(&text, args->output, e);
+}
+
+/* What runs already is watched in place of a command. */
+static int check_watching(const struct args *args, bool has_command, struct err *e)
+{
+	const char *option = args->is_all ? "-a" : "-p";
+
+	if (args->is_all && args->pids.count)
+		return cmd_usage(e, "-a and -p do not go together");
+	if (has_command)
+		return cmd_usage(e, "%s and a command do not go together", option);
+	if (args->runs || args->vs || args->scale)
+		return cmd_usage(e, "%s and --%s do not go together", option,
+				 args->runs ? "repeat"
+				 : args->vs ? "vs"
+					    : "scale");
+	return 0;
+}
+
+static int check_usage(const struct args *args, bool has_command, struct err *e)
+{
+	bool is_watching = args->is_all || args->pids.count;
+
+	if (is_watching)
+		return check_watching(args, has_command, e);
+	if (!has_command)
+		return cmd_usage(e, "what to look at? '-- CMD', -p PID or -a");
+	if (args->seconds > 0)
+		return cmd_usage(e, "-d goes with -p and -a; 'timeout SECONDS CMD' ends a command");
 	if (args->scale && args->vs)
 		return cmd_usage(e, "--scale and --vs do not go together");
 	if (!args->scale && (args->is_pinned || args->profiles))
@@ -208,12 +253,12 @@ static int run(int argc, char **argv, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (first == argc)
-		return cmd_usage(e, "no command to run; 'auger stat -- CMD'");
-	if (check_usage(&args, e) < 0)
+	if (check_usage(&args, first < argc, e) < 0)
 		return e->code;
 	if (args.output && strcmp(args.output, "-") != 0 && file_check_writable(args.output, e) < 0)
 		return e->code;
+	if (args.is_all || args.pids.count)
+		return watch(&args, e);
 	if (args.scale)
 		return scale(&args, argv + first, e);
 	args.runs = args.runs ? args.runs : 1;
@@ -222,8 +267,8 @@ static int run(int argc, char **argv, struct err *e)
 
 const struct cmd cmd_stat = {
 	.name = "stat",
-	.operands = "[--] CMD [ARG...]",
-	.summary = "what a command used: time, memory, faults, I/O, counters, pressure",
+	.operands = "[--] [CMD [ARG...]]",
+	.summary = "what a command, or what runs, uses: time, memory, faults, I/O, counters",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

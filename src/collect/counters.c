@@ -29,26 +29,32 @@ static const struct {
 	{ "branch-misses", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false, false },
 };
 
-static int open_one(size_t i, pid_t pid, int leader, bool is_user_only)
+/* Of whom, and from when on. */
+struct target {
+	pid_t tid;
+	int cpu;
+	bool is_waiting; /* counts from its exec */
+};
+
+static int open_one(size_t i, const struct target *of, int leader, bool is_user_only)
 {
 	struct perf_event_attr attr = {
 		.type = events[i].type,
 		.size = sizeof attr,
 		.config = events[i].config,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.disabled = leader < 0,
-		.enable_on_exec = leader < 0,
-		.inherit = 1,
+		.disabled = of->is_waiting && leader < 0,
+		.enable_on_exec = of->is_waiting && leader<0, .inherit = of->tid> 0,
 		.exclude_kernel = is_user_only,
 		.exclude_hv = is_user_only,
 	};
-
-	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, leader, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, of->tid, of->cpu, leader,
+			      PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
-void counters_open(struct counters *c, pid_t pid)
+static void open_all(struct counters *c, const struct target *of)
 {
 	int leader = -1;
 
@@ -58,16 +64,44 @@ void counters_open(struct counters *c, pid_t pid)
 		*one = (struct counter){ .name = events[i].name, .unit = events[i].unit };
 		if (events[i].leads)
 			leader = -1;
-		one->fd = open_one(i, pid, leader, false);
+		one->fd = open_one(i, of, leader, false);
 		if (!events[i].is_kernel && (one->fd == -EACCES || one->fd == -EPERM)) {
 			one->is_user_only = true;
-			one->fd = open_one(i, pid, leader, true);
+			one->fd = open_one(i, of, leader, true);
 		}
 		one->error = one->fd < 0 ? one->fd : 0;
 		if (one->fd < 0)
 			one->fd = -1;
 		if (events[i].leads)
 			leader = one->fd;
+	}
+}
+
+void counters_open(struct counters *c, pid_t pid)
+{
+	open_all(c, &(struct target){ .tid = pid, .cpu = -1, .is_waiting = true });
+}
+
+void counters_open_running(struct counters *c, pid_t tid, int cpu)
+{
+	open_all(c, &(struct target){ .tid = tid, .cpu = cpu });
+}
+
+void counters_add(struct counters *sum, const struct counters *one)
+{
+	for (size_t i = 0; i < COUNTERS; i++) {
+		struct counter *to = &sum->all[i];
+		const struct counter *from = &one->all[i];
+
+		to->name = from->name;
+		to->unit = from->unit;
+		to->fd = -1;
+		to->is_user_only |= from->is_user_only;
+		to->value += from->value;
+		to->enabled_ns += from->enabled_ns;
+		to->running_ns += from->running_ns;
+		if (!to->error)
+			to->error = from->error;
 	}
 }
 

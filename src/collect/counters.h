@@ -35,6 +35,13 @@ struct counters {
 
 /* Of a process that waits to be started: counts from its exec. What cannot be counted says so. */
 void counters_open(struct counters *c, pid_t pid);
+/* Of a thread that runs (and what it starts), or of all that runs on a CPU (tid -1): counts from
+ * now on. cpu -1: wherever it runs. */
+void counters_open_running(struct counters *c, pid_t tid, int cpu);
+
+/* To the sum, which is all zero at first: what one lacks it lacks. */
+void counters_add(struct counters *sum, const struct counters *one);
+
 void counters_read(struct counters *c);
 void counters_close(struct counters *c);
 

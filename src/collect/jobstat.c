@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "collect/launch.h"
 #include "collect/watch.h"
 
@@ -26,44 +25,15 @@ struct run {
 	int64_t next_look_ns, start_ns;
 };
 
-/* The number behind the key, which begins a line. */
-static int64_t number_after(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
-		if (strncmp(at, key, len) == 0)
-			return strtoll(at + len, NULL, 10);
-	return 0;
-}
-
-/* Our own: the kernel adds those of a child to it when the child is waited for. Returns how many
- * bytes were read for it, which count from the next time on. */
-static int64_t read_own_io(struct job_io *io)
-{
-	char text[512];
-
-	io->has_value = file_read_start("/proc/self/io", text, sizeof text);
-	if (!io->has_value)
-		return 0;
-	io->read_chars = number_after(text, "rchar:");
-	io->write_chars = number_after(text, "wchar:");
-	io->read_calls = number_after(text, "syscr:");
-	io->write_calls = number_after(text, "syscw:");
-	io->read_bytes = number_after(text, "read_bytes:");
-	io->write_bytes = number_after(text, "write_bytes:");
-	return (int64_t)strlen(text);
-}
-
 /* Waits for the command, which has ended, and takes what it and its descendants read and wrote:
  * exactly, and also where its own /proc/PID/io may not be read. */
 static void wait_for_command(struct run *r)
 {
-	struct job_io before, *io = &r->job->io;
-	int64_t own = read_own_io(&before);
+	struct procio before, *io = &r->job->io;
+	int64_t own = procio_read("self", &before);
 
 	launch_poll(&r->launch, &r->job->status, &r->job->usage);
-	read_own_io(io);
+	procio_read("self", io);
 	io->has_value &= before.has_value;
 	io->read_chars -= before.read_chars + own;
 	io->write_chars -= before.write_chars;
@@ -83,45 +53,6 @@ static int64_t sum_run_wait(const struct proctree *t)
 		if (all[i].run_wait_ns >= 0)
 			sum = (sum < 0 ? 0 : sum) + all[i].run_wait_ns;
 	return sum;
-}
-
-/* The line "some avg10=... total=USEC" or "full ...". */
-static int64_t total_ns(const char *text, const char *kind)
-{
-	const char *line = strstr(text, kind);
-	const char *total = line ? strstr(line, "total=") : NULL;
-
-	return total ? strtoll(total + strlen("total="), NULL, 10) * 1000 : 0;
-}
-
-static struct job_pressure read_pressure(void)
-{
-	struct job_pressure p = { 0 };
-	char cpu[256], memory[256], io[256];
-
-	p.has_value = file_read_start("/proc/pressure/cpu", cpu, sizeof cpu) &&
-		      file_read_start("/proc/pressure/memory", memory, sizeof memory) &&
-		      file_read_start("/proc/pressure/io", io, sizeof io);
-	if (!p.has_value)
-		return p;
-	p.cpu_some_ns = total_ns(cpu, "some");
-	p.memory_some_ns = total_ns(memory, "some");
-	p.memory_full_ns = total_ns(memory, "full");
-	p.io_some_ns = total_ns(io, "some");
-	p.io_full_ns = total_ns(io, "full");
-	return p;
-}
-
-static void end_pressure(struct job_pressure *before)
-{
-	struct job_pressure after = read_pressure();
-
-	before->has_value &= after.has_value;
-	before->cpu_some_ns = after.cpu_some_ns - before->cpu_some_ns;
-	before->memory_some_ns = after.memory_some_ns - before->memory_some_ns;
-	before->memory_full_ns = after.memory_full_ns - before->memory_full_ns;
-	before->io_some_ns = after.io_some_ns - before->io_some_ns;
-	before->io_full_ns = after.io_full_ns - before->io_full_ns;
 }
 
 static void end_cgroup(const struct cgroup *group, struct cgroup_usage *before)
@@ -224,7 +155,7 @@ static void take_figures(struct run *r, const struct cgroup *group)
 	j->run_wait_ns = sum_run_wait(&j->tree);
 	wait_for_command(r);
 	counters_read(&j->counters);
-	end_pressure(&j->pressure);
+	pressure_since(&j->pressure);
 	end_cgroup(group, &j->cgroup);
 	j->look_ns = j->tree.looks ? j->elapsed_ns / j->tree.looks : 0;
 }
@@ -239,15 +170,6 @@ static int count_left(struct run *r, struct err *e)
 	return rc;
 }
 
-/* The kernel's maximum is over what a process was before and after exec. */
-static int64_t read_peak_kbytes(pid_t pid)
-{
-	char path[64], text[4096];
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	return file_read_start(path, text, sizeof text) ? number_after(text, "VmHWM:") : 0;
-}
-
 static int run_started(struct run *r, const char *name, bool *ret_no_exec, struct err *e)
 {
 	struct cgroup group;
@@ -257,12 +179,12 @@ static int run_started(struct run *r, const char *name, bool *ret_no_exec, struc
 		return rc;
 	counters_open(&r->job->counters, r->launch.pid);
 	cgroup_read(&group, &r->job->cgroup);
-	r->job->pressure = read_pressure();
+	r->job->pressure = pressure_read();
 	rc = proctree_look(&r->job->tree, e); /* learns who is there already */
 	if (rc < 0)
 		return rc;
 	proctree_forget(&r->job->tree);
-	r->job->floor_kbytes = read_peak_kbytes(r->launch.pid);
+	r->job->floor_kbytes = procio_peak_kbytes(r->launch.pid);
 	r->start_ns = clock_mono_ns();
 	rc = launch_start(&r->launch, name, e);
 	*ret_no_exec = rc < 0;

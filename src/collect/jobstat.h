@@ -19,21 +19,9 @@
 #include "base/macros.h"
 #include "collect/cgroup.h"
 #include "collect/counters.h"
+#include "collect/pressure.h"
+#include "collect/procio.h"
 #include "collect/proctree.h"
-
-/* /proc/PID/io, in bytes and calls. */
-struct job_io {
-	bool has_value;
-	int64_t read_chars, write_chars; /* by read(2) and write(2), from wherever */
-	int64_t read_calls, write_calls;
-	int64_t read_bytes, write_bytes; /* from and to storage; written: made dirty */
-};
-
-/* Time in which tasks stalled, of the whole machine. */
-struct job_pressure {
-	bool has_value;
-	int64_t cpu_some_ns, memory_some_ns, memory_full_ns, io_some_ns, io_full_ns;
-};
 
 struct job {
 	int status; /* of the command: as shells have it */
@@ -43,10 +31,10 @@ struct job {
 	int64_t floor_kbytes;  /* maximum RSS of the child before it was the command */
 	int64_t orphan_count;
 	int64_t left_count; /* processes that outlived the command */
-	struct job_io io;
+	struct procio io;
 	int64_t run_wait_ns; /* all threads that were seen waited for a CPU; -1: not told */
 	struct counters counters;
-	struct job_pressure pressure;
+	struct pressure pressure;
 	struct cgroup_usage cgroup; /* throttling: in the time of the job */
 	struct proctree tree;
 	int64_t look_ns; /* between two looks, in the mean */

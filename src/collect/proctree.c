@@ -55,6 +55,7 @@ struct glance {
 	char state;
 	int parent;
 	unsigned long long minor, major, user, system, threads, start, rss_pages;
+	unsigned long long reaped_minor, reaped_major, reaped_user, reaped_system;
 };
 
 static bool glance_at(pid_t pid, struct glance *g)
@@ -70,10 +71,11 @@ static bool glance_at(pid_t pid, struct glance *g)
 		return false;
 	snprintf(g->name, sizeof g->name, "%.*s", (int)(tail - name - 1), name + 1);
 	return sscanf(tail,
-		      ") %c %d %*d %*d %*d %*d %*u %llu %*u %llu %*u %llu %llu %*d %*d %*d %*d %llu "
-		      "%*d %llu %*u %llu",
-		      &g->state, &g->parent, &g->minor, &g->major, &g->user, &g->system,
-		      &g->threads, &g->start, &g->rss_pages) == 9;
+		      ") %c %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d "
+		      "%llu %*d %llu %*u %llu",
+		      &g->state, &g->parent, &g->minor, &g->reaped_minor, &g->major,
+		      &g->reaped_major, &g->user, &g->system, &g->reaped_user, &g->reaped_system,
+		      &g->threads, &g->start, &g->rss_pages) == 13;
 }
 
 static struct process *find(struct proctree *t, pid_t pid, uint64_t start)
@@ -160,28 +162,67 @@ static int read_waiting(struct proctree *t, struct process *p, unsigned long lon
 	return rc;
 }
 
+static void take_use(struct process *p, const struct glance *g)
+{
+	p->own = (struct process_use){ ns_of_ticks(g->user), ns_of_ticks(g->system),
+				       (int64_t)g->minor, (int64_t)g->major };
+	p->reaped =
+		(struct process_use){ ns_of_ticks(g->reaped_user), ns_of_ticks(g->reaped_system),
+				      (int64_t)g->reaped_minor, (int64_t)g->reaped_major };
+}
+
+static void read_io(struct process *p)
+{
+	struct procio io;
+	char number[16];
+
+	snprintf(number, sizeof number, "%d", (int)p->pid);
+	procio_read(number, &io);
+	if (io.has_value) /* else it has ended, or may not be looked at */
+		p->io = io;
+}
+
+static struct process *add_process(struct proctree *t, pid_t pid, const struct glance *g)
+{
+	struct process *p = rows_add(&t->processes, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->start = g->start;
+	p->parent = g->parent;
+	p->run_wait_ns = -1;
+	return p;
+}
+
+static void take_before(struct process *p)
+{
+	p->own_before = p->own;
+	p->reaped_before = p->reaped;
+	p->io_before = p->io;
+	p->run_wait_before_ns = p->run_wait_ns > 0 ? p->run_wait_ns : 0;
+}
+
 static int take(struct proctree *t, pid_t pid, const struct glance *g)
 {
 	struct process *p = find(t, pid, g->start);
+	bool is_first = !p && t->looks == 0;
 
-	if (!p) {
-		p = rows_add(&t->processes, sizeof *p);
-		if (!p)
-			return -ENOMEM;
-		p->pid = pid;
-		p->start = g->start;
-		p->parent = g->parent;
-		p->run_wait_ns = -1;
-	}
+	if (!p)
+		p = add_process(t, pid, g);
+	if (!p)
+		return -ENOMEM;
 	p->is_alive = g->state != 'Z' && g->state != 'X';
-	p->user_ns = ns_of_ticks(g->user);
-	p->system_ns = ns_of_ticks(g->system);
-	p->minor_faults = (int64_t)g->minor;
-	p->major_faults = (int64_t)g->major;
+	p->last_look = t->looks;
+	take_use(p, g);
 	if ((int64_t)g->threads > p->threads)
 		p->threads = (int64_t)g->threads;
 	if (read_waiting(t, p, g->threads) < 0)
 		return -ENOMEM;
+	if (t->has_io)
+		read_io(p);
+	if (is_first)
+		take_before(p);
 	if (!p->command[0])
 		snprintf(p->command, sizeof p->command, "[%s]", g->name);
 	if (!p->is_alive && p->wall_ns)
@@ -255,14 +296,39 @@ static int add_pid(struct rows *pids, pid_t pid, struct err *e)
 	return 0;
 }
 
+static bool is_root(const struct proctree *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->root_count; i++)
+		if (t->roots[i] == pid)
+			return true;
+	return t->has_all;
+}
+
+static int find_roots(const struct proctree *t, struct seen *all, size_t count, struct rows *ours,
+		      struct err *e)
+{
+	if (!t->roots && !t->has_all)
+		return add_pid(ours, getpid(), e);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_root(t, all[i].pid) || all[i].is_foreign)
+			continue;
+		all[i].is_ours = true;
+		if (add_pid(ours, all[i].pid, e) < 0)
+			return e->code;
+	}
+	return 0;
+}
+
 /* Numbers wrap around, so a child may be listed before its parent: repeat until nothing is new. */
-static int find_ours(struct seen *all, size_t count, struct err *e)
+static int find_ours(const struct proctree *t, struct seen *all, size_t count, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows ours = { 0 };
 	size_t before;
 
-	if (add_pid(&ours, getpid(), e) < 0)
+	if (find_roots(t, all, count, &ours, e) < 0)
 		return e->code;
+	if (t->has_all)
+		return 0;
 	do {
 		before = ours.count;
 		for (size_t i = 0; i < count; i++) {
@@ -317,7 +383,7 @@ int proctree_look(struct proctree *t, struct err *e)
 	for (size_t i = 0; i < t->processes.count; i++)
 		known[i].is_alive = false;
 	if (rc == 0)
-		rc = find_ours(seen.data, seen.count, e);
+		rc = find_ours(t, seen.data, seen.count, e);
 	if (rc == 0)
 		rc = take_foreign(t, seen.data, seen.count, e);
 	return rc < 0 ? rc : take_ours(t, seen.data, seen.count, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proctree: the processes below us, looked at from time to time.
+ * proctree: the processes below us, or below others, looked at from time to time.
  *
  * What is not waited for by its parent becomes our child (PR_SET_CHILD_SUBREAPER), so nothing
  * of a command is lost sight of. A process that lives between two looks is not seen.
@@ -17,8 +17,15 @@
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/rows.h"
+#include "collect/procio.h"
 
 #define PROCTREE_COMMAND_MAX 160
+
+/* What a process used, since it was made. */
+struct process_use {
+	int64_t user_ns, system_ns; /* in clock ticks */
+	int64_t minor_faults, major_faults;
+};
 
 /* As it was when it was last seen. */
 struct process {
@@ -26,17 +33,27 @@ struct process {
 	uint64_t start;                     /* clock ticks since boot: tells pids used again */
 	char command[PROCTREE_COMMAND_MAX]; /* arguments with spaces, cut; or "[NAME]" */
 	int64_t wall_ns;                    /* since it was made */
-	int64_t user_ns, system_ns;         /* its own, not its children's; in clock ticks */
+	struct process_use own;             /* not its children's */
+	struct process_use reaped;          /* its children's that it waited for */
 	int64_t peak_rss_bytes;             /* VmHWM: of the program it is now; 0: not told */
-	int64_t minor_faults, major_faults;
+	struct procio io;                   /* of trees that want it */
+	/* What there was when it was seen first, if that was the first look. */
+	struct process_use own_before, reaped_before;
+	struct procio io_before;
+	int64_t run_wait_before_ns;
 	int64_t run_wait_ns; /* its threads waited for a CPU, each as it was last seen; -1: not told
 			      */
+	int64_t last_look;   /* number of the look that saw it last */
 	int64_t threads;     /* the most that were seen */
 	bool is_alive;       /* not ended at the last look */
 };
 
-/* All zero is one that saw nothing. */
+/* All zero is one that saw nothing, of the processes below us. */
 struct proctree {
+	const pid_t *roots; /* [root_count]: these and all below; NULL: all below us; borrowed */
+	size_t root_count;
+	bool has_all;           /* all processes of the machine */
+	bool has_io;            /* processes' io is told */
 	struct rows processes;  /* struct process, in order of first sight */
 	struct rows foreign;    /* pid_t, ascending: of others, at the last look */
 	struct map wait_of;     /* process and thread: index of waits */
@@ -51,7 +68,7 @@ void proctree_fini(struct proctree *t);
 /* What was seen so far does not count. */
 void proctree_forget(struct proctree *t);
 
-/* Looks at the processes below us. 0, -ENOMEM, or why /proc cannot be read. */
+/* Looks at the processes. 0, -ENOMEM, or why /proc cannot be read. */
 int proctree_look(struct proctree *t, struct err *e) MUST_CHECK;
 
 #endif

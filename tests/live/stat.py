@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -226,6 +227,118 @@ def ended(bench):
     bench.equal(rows["exit status"], 128 + signal.SIGTERM, "exit status")
 
 
+def told(bench, output="s.json"):
+    with open(bench.path(output), encoding="utf-8") as file:
+        whole = json.load(file)
+    return {row["figure"]: row["value"] for row in whole["figures"]["rows"]}, whole["processes"]["rows"]
+
+
+# Uses 0.4 s of CPU time in two children and 0.2 in a thread, reads and writes, after a line came.
+WATCHED = """
+import os, sys, threading, time
+held = bytearray(b'x') * (40 << 20)
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+spin(0.3)
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(2):
+    if os.fork() == 0:
+        spin(0.2)
+        os._exit(0)
+    os.wait()
+thread = threading.Thread(target=spin, args=(0.2,))
+thread.start()
+thread.join()
+os.write(os.open('/dev/null', os.O_WRONLY), bytes(3 << 20))
+os.read(os.open('/dev/zero', os.O_RDONLY), 5 << 20)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+def is_waiting(pid):
+    """Sleeps, and has something to wait with."""
+    folder = f"/proc/{pid}/fd"
+    links = [os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)]
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        return "anon_inode:[eventpoll]" in links and file.read().rpartition(")")[2].split()[0] == "S"
+
+
+def wait_until_it_waits(tool):
+    """It has made its first look, and its counters."""
+    seen = 0
+    while tool.poll() is None and seen < 5:
+        try:
+            seen = seen + 1 if is_waiting(tool.pid) else 0
+        except OSError:
+            pass
+        time.sleep(0.02)
+
+
+def watched(bench):
+    """A process that runs: what it uses from now on, with its children; what was before is left out."""
+    work = bench.start(*python(WATCHED), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    work.stdout.readline()
+    tool = bench.start(bench.tool, "stat", "-f", "json", "-o", "s.json", "-p", str(work.pid))
+    wait_until_it_waits(tool)
+    work.stdin.write("go\n")
+    work.stdin.flush()
+    bench.equal(work.stdout.readline(), "done\n", "the workload")
+    time.sleep(0.2)  # it is looked at once more
+    work.communicate("end\n")
+    bench.equal(tool.wait(60), 0, "status")
+    figures, rows = told(bench)
+    used = figures["user"] + figures["system"]
+    bench.check(0.55e9 < used < 0.85e9, f"CPU time {used}")
+    bench.check(0.58e9 < figures["task-clock"] < 0.85e9, f"task-clock {figures['task-clock']}")
+    for name, want in (("wchar", 3 * MIB), ("rchar", 5 * MIB)):
+        bench.check(want <= figures[name] < want + 65536, f"{name}: {figures[name]}")
+    bench.check(figures["maximum RSS"] > 40 * 1024, figures["maximum RSS"])
+    bench.equal(figures["ended"], 1, "ended")
+    bench.check(len(rows) >= 2 and rows[0]["pid"] == work.pid, rows)
+
+
+def watched_ends(bench):
+    """By a time, by a signal, and at once where there is no such process."""
+    work = bench.start("sleep", "60")
+    try:
+        bench.run(bench.tool, "stat", "-f", "json", "-o", "s.json", "-d", "0.3", "-p", str(work.pid))
+        figures, _ = told(bench)
+        bench.check(0.29e9 < figures["elapsed"] < 20e9 and figures["ended"] == 0, figures)
+        tool = bench.start(bench.tool, "stat", "-f", "json", "-o", "t.json", "-p", str(work.pid))
+        wait_until_it_waits(tool)
+        tool.send_signal(signal.SIGINT)
+        bench.equal(tool.wait(30), 0, "status after SIGINT")
+        figures, rows = told(bench, "t.json")
+        bench.equal([row["pid"] for row in rows], [work.pid], "processes")
+        bench.check(work.poll() is None, "the process was ended")
+    finally:
+        work.kill()
+        work.wait()
+    done = bench.run(bench.tool, "stat", "-p", str(work.pid), status=1)
+    bench.check("does not exist" in done.stderr, done.stderr)
+
+
+def machine(bench):
+    """All of the machine: CPU time and switches of whoever runs."""
+    work = bench.start(*python("while True: pass"))
+    try:
+        bench.run(bench.tool, "stat", "-f", "json", "-o", "s.json", "-a", "-d", "1")
+    finally:
+        work.kill()
+        work.wait()
+    figures, rows = told(bench)
+    spun = [row for row in rows if row["pid"] == work.pid]
+    if bench.check(len(spun) == 1, rows[:3]):
+        used = spun[0]["user_ns"] + spun[0]["system_ns"]
+        bench.check(0 < used <= figures["user"] + figures["system"] + 1e8, f"{spun}, {figures}")
+    bench.check(figures["CPUs"] == os.sysconf("SC_NPROCESSORS_ONLN"), figures["CPUs"])
+    bench.check(figures["switches"] > 0, figures)
+
+
 if __name__ == "__main__":
     live.main([as_time_does, bytes_told, unprivileged, processes, unseen, orphans, counters, repeated, formats,
-               ended])
+               ended, watched, watched_ends, machine])

@@ -1,4 +1,12 @@
 auger stat
+auger stat -a -p 1
+auger stat -a -- true
+auger stat -p 1,x
+auger stat -a -r 2
+auger stat -d 1 -- true
+auger stat --pin -- true
+auger stat --scale 2,1 -- true
+auger stat --scale 1 --vs true -- true
 auger stat -r 0 -- true
 auger stat -- no-such-program
 auger stat -o no/folder -- touch was-run

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procio: what a process read and wrote, and the memory that it had.
+ *
+ * Source: proc(5), /proc/PID/io and status.
+ */
+#ifndef COLLECT_PROCIO_H
+#define COLLECT_PROCIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* In bytes and calls; with the children that were waited for. */
+struct procio {
+	bool has_value;
+	int64_t read_chars, write_chars; /* by read(2) and write(2), from wherever */
+	int64_t read_calls, write_calls;
+	int64_t read_bytes, write_bytes; /* from and to storage; written: made dirty */
+};
+
+/* process: "self" or its number. Returns how many bytes were read for it: of our own, they count
+ * from the next time on. 0: it is not told. */
+int64_t procio_read(const char *process, struct procio *ret);
+
+/* VmHWM, 0: not told. The kernel's maximum in rusage is over what a process was before and after
+ * exec. */
+int64_t procio_peak_kbytes(pid_t pid);
+
+#endif
