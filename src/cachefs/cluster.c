@@ -227,6 +227,22 @@ static bool is_wanted(enum rank_file kind, enum cluster_paths what)
 	       (kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS);
 }
 
+/* Of the source that the rank's other files are of. */
+static int read_settings(struct reading *r)
+{
+	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
+	char head[SETTINGS_HEAD_BYTES];
+	size_t len;
+
+	if (!(rank->sources[RANK_SUMMARY] & 1u << r->source))
+		return 0;
+	jobdir_path(r->cluster->job, r->rank, RANK_SUMMARY, r->source, &r->path);
+	if (buf_error(&r->path) < 0)
+		return err_nomem(r->e);
+	len = file_read_start(r->path.data, head, sizeof head);
+	return settings_add(&r->cluster->settings, head, len) < 0 ? err_nomem(r->e) : 0;
+}
+
 static int read_rank(struct reading *r, enum cluster_paths what)
 {
 	int rc = 0;
@@ -234,23 +250,29 @@ static int read_rank(struct reading *r, enum cluster_paths what)
 	memset(r->has_table, 0, sizeof r->has_table);
 	r->source = SOURCE_FINAL;
 	r->has_file = false;
-	for (int kind = 0; rc == 0 && kind < RANK_FILES; kind++)
+	for (int kind = 0; rc == 0 && kind < RANK_SUMMARY; kind++)
 		if (is_wanted((enum rank_file)kind, what))
 			rc = read_kind(r, (enum rank_file)kind);
 	if (r->has_file) {
 		r->cluster->rank_count++;
 		r->cluster->sources[r->source]++;
+		if (rc == 0)
+			rc = read_settings(r);
 	}
 	return rc;
 }
 
-static int read_ranks(struct cluster *c, enum cluster_paths what, struct err *e)
+static int read_ranks(struct cluster *c, const struct cluster_opts *o, struct err *e)
 {
 	struct reading r = { .cluster = c, .e = e };
+	size_t count = jobdir_rank_count(c->job);
 	int rc = 0;
 
-	for (; rc == 0 && r.rank < jobdir_rank_count(c->job); r.rank++)
-		rc = read_rank(&r, what);
+	for (; rc == 0 && r.rank < count; r.rank++) {
+		rc = read_rank(&r, o->what);
+		if (o->progress)
+			o->progress(o->progress_self, r.rank + 1, count);
+	}
 	range_table_fill(&c->operations, c->ranks[RANK_OPERATIONS], r.last_rank);
 	buf_fini(&r.path);
 	buf_fini(&r.text);
@@ -260,16 +282,17 @@ static int read_ranks(struct cluster *c, enum cluster_paths what, struct err *e)
 	return rc;
 }
 
-int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths what,
+int cluster_read(struct cluster *c, const struct jobdir *job, const struct cluster_opts *o,
 		 struct err *e)
 {
 	int rc;
 
 	*c = (struct cluster){ .job = job, .paths = strtab_new(), .damaged = strtab_new() };
-	if (c->paths && c->damaged && range_table_init(&c->metrics, METRIC_VALUES) == 0 &&
+	if (c->paths && c->damaged && settings_init(&c->settings) == 0 &&
+	    range_table_init(&c->metrics, METRIC_VALUES) == 0 &&
 	    range_table_init(&c->operations, OPERATION_VALUES) == 0 &&
 	    range_table_init(&c->latencies, LATENCY_VALUES) == 0)
-		rc = read_ranks(c, what, e);
+		rc = read_ranks(c, o, e);
 	else
 		rc = err_nomem(e);
 	if (rc == 0 && (range_table_sort(&c->metrics) < 0 || range_table_sort(&c->operations) < 0 ||
@@ -277,6 +300,8 @@ int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths
 		rc = err_nomem(e);
 	if (rc == 0 && !c->rank_count && c->damaged_count)
 		rc = err_set(e, -ENODATA, "all %zu profiling files are damaged", c->damaged_count);
+	else if (rc == 0 && !c->rank_count && o->what == CLUSTER_ALL_PATHS)
+		rc = err_set(e, -ENODATA, "no profiling files but summaries");
 	else if (rc == 0 && !c->rank_count)
 		rc = err_set(e, -ENODATA, "no tables of events: %s",
 			     "they are written by full-path profiling (--profile-paths-full)");
@@ -290,6 +315,7 @@ void cluster_fini(struct cluster *c)
 	range_table_fini(&c->metrics);
 	range_table_fini(&c->operations);
 	range_table_fini(&c->latencies);
+	settings_fini(&c->settings);
 	strtab_free(c->paths);
 	strtab_free(c->damaged);
 	map_fini(&c->path_index);

@@ -22,6 +22,7 @@
 #include "cachefs/jobdir.h"
 #include "cachefs/range_table.h"
 #include "cachefs/rank_file.h"
+#include "cachefs/settings.h"
 
 #define CLUSTER_DAMAGED_TOLD 20 /* files that are named */
 
@@ -38,6 +39,8 @@ struct cluster {
 	struct range_table metrics;
 	struct range_table operations; /* enum operation_value */
 	struct range_table latencies;  /* enum latency_value */
+
+	struct settings settings;
 
 	struct strtab *paths;
 	struct map path_index;           /* map_pair(category, path): index of path_rows */
@@ -57,9 +60,15 @@ enum cluster_paths {
 	CLUSTER_TABLES_ONLY, /* nothing else: no top paths, no metrics, no operations */
 };
 
+struct cluster_opts {
+	enum cluster_paths what;
+	void (*progress)(void *self, size_t done, size_t all); /* of ranks; NULL: nobody looks */
+	void *progress_self;
+};
+
 /* Files that are damaged or cannot be read are left out and told by LOG_WARN, the first ones by
  * name. -ENODATA: none is left. job is borrowed for the life of the cluster. */
-int cluster_read(struct cluster *c, const struct jobdir *job, enum cluster_paths what,
+int cluster_read(struct cluster *c, const struct jobdir *job, const struct cluster_opts *o,
 		 struct err *e) MUST_CHECK;
 void cluster_fini(struct cluster *c);
 

@@ -27,6 +27,7 @@ static void put_head(struct buf *out, const struct cluster *c, const char *job)
 	buf_put_str(out, "# Cluster Profiling Summary\n\n- Input directory: ");
 	put_code(out, job);
 	buf_printf(out, "\n- Rank summaries aggregated: `%zu`\n", c->rank_count);
+	settings_put(&c->settings, out);
 	put_sources(out, c);
 }
 

@@ -270,7 +270,7 @@ static int parse_events(enum path_category category, char *text, size_t len, str
 
 int rank_file_parse(enum rank_file kind, char *text, size_t len, struct rows *ret, struct err *e)
 {
-	assert(ret->count == 0);
+	assert(ret->count == 0 && kind < RANK_SUMMARY);
 	switch (kind) {
 	case RANK_METADATA_EVENTS:
 		return parse_events(CATEGORY_METADATA, text, len, ret, e);

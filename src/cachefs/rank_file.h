@@ -73,8 +73,8 @@ struct rank_row {
 	struct figure values[RANK_MAX_VALUES];
 };
 
-/* text: [0..len) with a NUL behind; is rewritten, and rows borrow from it. ret: struct rank_row,
- * from an empty array. -EINVAL: "line N: reason", -ENOMEM. */
+/* kind: not RANK_SUMMARY. text: [0..len) with a NUL behind; is rewritten, and rows borrow from it.
+ * ret: struct rank_row, from an empty array. -EINVAL: "line N: reason", -ENOMEM. */
 int rank_file_parse(enum rank_file kind, char *text, size_t len, struct rows *ret,
 		    struct err *e) MUST_CHECK;
 

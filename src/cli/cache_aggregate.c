@@ -8,6 +8,7 @@
 #include "cachefs/cluster_tables.h"
 #include "cachefs/coverage.h"
 #include "cli/cmd.h"
+#include "cli/rank_progress.h"
 #include "cli/screen.h"
 
 struct args {
@@ -221,7 +222,7 @@ static int aggregate(struct aggregation *a, const struct classes *classes, struc
 
 	if (rc < 0)
 		return rc;
-	rc = cluster_read(&cluster, job, CLUSTER_ALL_PATHS, e);
+	rc = read_cluster(&cluster, job, CLUSTER_ALL_PATHS, e);
 	if (rc == 0) {
 		rc = cover_and_write(a, &cluster, classes, e);
 		cluster_fini(&cluster);

@@ -8,6 +8,7 @@
 #include "cachefs/inventory.h"
 #include "cachefs/prune.h"
 #include "cli/cmd.h"
+#include "cli/rank_progress.h"
 #include "cli/screen.h"
 #include "view/emit.h"
 
@@ -164,7 +165,7 @@ static int list_paths(struct listing *l, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	rc = cluster_read(&cluster, job, CLUSTER_TABLES_ONLY, e);
+	rc = read_cluster(&cluster, job, CLUSTER_TABLES_ONLY, e);
 	if (rc == 0) {
 		rc = observed_make(&observed, &cluster, e);
 		if (rc == 0) {

@@ -2,7 +2,8 @@
 /*
  * Any text taken for a file of a rank; the first byte tells which kind, '0' for the first. What is
  * accepted has paths and counts as ranks have them, and is written back and read as the same; its
- * paths all have a class. A text that is taken for rules of classes does no harm either.
+ * paths all have a class. A text that is taken for rules of classes, or for the head of a summary,
+ * does no harm either.
  */
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "cachefs/classes.h"
 #include "cachefs/path_sums.h"
 #include "cachefs/rank_file.h"
+#include "cachefs/settings.h"
 #include "fuzz.h"
 
 static bool is_events(enum rank_file kind)
@@ -130,6 +132,18 @@ static void check_accepted(enum rank_file kind, const struct rows *rows)
 	check_same(rows, &again);
 }
 
+static void check_settings(const char *text, size_t len)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	struct settings settings;
+
+	FUZZ_CHECK(settings_init(&settings) == 0);
+	FUZZ_CHECK(settings_add(&settings, text, len) == 0);
+	settings_put(&settings, &out);
+	FUZZ_CHECK(buf_error(&out) == 0);
+	settings_fini(&settings);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -140,11 +154,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	kind = (enum rank_file)((data[0] - (unsigned)'0') % RANK_FILES);
+	kind = (enum rank_file)((data[0] - (unsigned)'0') % RANK_SUMMARY);
 	buf_put(&text, data + 1, size - 1);
 	FUZZ_CHECK(buf_error(&text) == 0);
 	if (classes_new(text.data, text.len, &classes, &e) == 0)
 		classes_free(classes);
+	check_settings(text.data, text.len);
 	if (rank_file_parse(kind, text.data, text.len, &rows, &e) == 0)
 		check_accepted(kind, &rows);
 	return 0;
