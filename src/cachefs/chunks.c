@@ -160,6 +160,16 @@ void chunks_read(struct chunk *chunk)
 	atomic_store_explicit(&chunk->used, true, memory_order_relaxed);
 }
 
+uint64_t chunks_bytes(const struct node *n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; n->content && i < n->content->cap; i++)
+		if (n->content->slots[i] && !n->content->slots[i]->flight)
+			sum += n->content->slots[i]->len;
+	return sum;
+}
+
 void chunk_done(struct chunk *chunk)
 {
 	atomic_fetch_sub(&chunk->readers, 1);

@@ -36,11 +36,12 @@ struct chunks *chunks_new(struct nodes *nodes,
 			  struct usage *usage) MUST_CHECK; /* NULL: no memory */
 void chunks_free(struct chunks *c);                        /* with all chunks; no reader is left */
 
-/* These three: under the lock of n. */
+/* These four: under the lock of n. */
 struct chunk *chunks_find(const struct node *n, uint64_t index); /* NULL: not there */
 /* Room for cap bytes, with one reader: the caller. NULL: out of memory. */
 struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, size_t cap) MUST_CHECK;
-void chunks_read(struct chunk *chunk); /* one more reader */
+void chunks_read(struct chunk *chunk);       /* one more reader */
+uint64_t chunks_bytes(const struct node *n); /* that are here of the file */
 
 void chunk_done(struct chunk *chunk); /* one reader less; needs no lock */
 

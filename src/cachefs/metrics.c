@@ -9,9 +9,12 @@
 
 /* clang-format off */
 const char *const metrics_op_names[METRICS_OPS] = {
-#define X(id, name) [METRICS_##id] = name,
-	METRICS_OP_LIST(X)
-#undef X
+	"getattr", "ext_getattr", "readlink", "mknod", "mkdir", "unlink", "rmdir", "symlink",
+	"rename", "link", "chmod", "chown", "truncate", "open", "read", "write", "statfs",
+	"flush", "release", "fsync", "setxattr", "getxattr", "listxattr", "removexattr",
+	"opendir", "readdir", "releasedir", "fsyncdir", "init", "destroy", "access", "create",
+	"lock", "utimens", "bmap", "ioctl", "poll", "write_buf", "read_buf", "flock",
+	"fallocate", "copy_file_range", "lseek",
 };
 /* clang-format on */
 

@@ -16,37 +16,18 @@
 
 #include "base/macros.h"
 
-/* In Copper's order, which is that of its files. */
-#define METRICS_OP_LIST(X)                                                                         \
-	X(GETATTR, "getattr")                                                                      \
-	X(EXT_GETATTR, "ext_getattr") X(READLINK, "readlink") X(MKNOD, "mknod") X(                 \
-		MKDIR, "mkdir") X(UNLINK, "unlink") X(RMDIR, "rmdir") X(SYMLINK, "symlink")        \
-		X(RENAME, "rename") X(LINK, "link") X(CHMOD, "chmod") X(CHOWN, "chown") X(         \
-			TRUNCATE, "truncate") X(OPEN, "open") X(READ, "read") X(WRITE, "write")    \
-			X(STATFS, "statfs") X(FLUSH, "flush") X(RELEASE, "release") X(             \
-				FSYNC, "fsync") X(SETXATTR, "setxattr") X(GETXATTR, "getxattr")    \
-				X(LISTXATTR, "listxattr") X(REMOVEXATTR, "removexattr") X(         \
-					OPENDIR, "opendir") X(READDIR, "readdir") X(RELEASEDIR,    \
-										    "releasedir")  \
-					X(FSYNCDIR, "fsyncdir") X(INIT, "init") X(                 \
-						DESTROY,                                           \
-						"destroy") X(ACCESS, "access") X(CREATE, "create") \
-						X(LOCK, "lock") X(UTIMENS, "utimens") X(           \
-							BMAP, "bmap") X(IOCTL, "ioctl") X(POLL,    \
-											  "poll")  \
-							X(WRITE_BUF, "write_buf") X(READ_BUF,      \
-										    "read_buf")    \
-								X(FLOCK, "flock") X(FALLOCATE,     \
-										    "fallocate")   \
-									X(COPY_FILE_RANGE,         \
-									  "copy_file_range")       \
-										X(LSEEK, "lseek")
-
 /* clang-format off */
+/* In Copper's order, which is that of its files; the names are metrics_op_names. */
 enum metrics_op {
-#define X(id, name) METRICS_##id,
-	METRICS_OP_LIST(X)
-#undef X
+	METRICS_GETATTR, METRICS_EXT_GETATTR, METRICS_READLINK, METRICS_MKNOD, METRICS_MKDIR,
+	METRICS_UNLINK, METRICS_RMDIR, METRICS_SYMLINK, METRICS_RENAME, METRICS_LINK,
+	METRICS_CHMOD, METRICS_CHOWN, METRICS_TRUNCATE, METRICS_OPEN, METRICS_READ,
+	METRICS_WRITE, METRICS_STATFS, METRICS_FLUSH, METRICS_RELEASE, METRICS_FSYNC,
+	METRICS_SETXATTR, METRICS_GETXATTR, METRICS_LISTXATTR, METRICS_REMOVEXATTR,
+	METRICS_OPENDIR, METRICS_READDIR, METRICS_RELEASEDIR, METRICS_FSYNCDIR, METRICS_INIT,
+	METRICS_DESTROY, METRICS_ACCESS, METRICS_CREATE, METRICS_LOCK, METRICS_UTIMENS,
+	METRICS_BMAP, METRICS_IOCTL, METRICS_POLL, METRICS_WRITE_BUF, METRICS_READ_BUF,
+	METRICS_FLOCK, METRICS_FALLOCATE, METRICS_COPY_FILE_RANGE, METRICS_LSEEK,
 	METRICS_OPS,
 };
 /* clang-format on */

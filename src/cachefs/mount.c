@@ -34,6 +34,8 @@ struct serving {
 	struct local *local;
 	struct cache *cache;
 	struct ops_mount mount;
+	const struct mount_opts *opts;
+	int64_t start_ns;
 };
 
 static void forget_name(void *context, uint64_t parent, const char *name)
@@ -49,7 +51,9 @@ static void forget_file(void *context, uint64_t node)
 {
 	struct serving *s = context;
 
-	fuse_lowlevel_notify_inval_inode(s->session, node, 0, 0);
+	uint64_t root = (uint64_t)(uintptr_t)cache_root(s->cache);
+
+	fuse_lowlevel_notify_inval_inode(s->session, node == root ? FUSE_ROOT_ID : node, 0, 0);
 }
 
 /* The view as a path below the target; NULL when it is not below. */
@@ -230,15 +234,58 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 		rc = prefetch_start(&o->prefetch, o->target, o->view, o->cache.budget_bytes / 2,
 				    o->cache.max_file_bytes, &s->mount.prefetch, e);
 	if (rc == 0)
+		rc = profiling_start(s->mount.profiling, e);
+	if (rc == 0)
 		rc = serve_run(s->session, o->max_threads, e);
+	profiling_stop(s->mount.profiling);
+	profiling_write(s->mount.profiling, "pre-destroy");
 	fuse_session_unmount(s->session);
 	prefetch_stop(s->mount.prefetch);
+	profiling_write(s->mount.profiling, NULL);
 	return rc;
 }
 
 static double seconds_of(int64_t ns)
 {
 	return ns == CACHE_FOR_EVER ? FOR_EVER_S : (double)ns / (double)NS_PER_S;
+}
+
+/* The kernel has agreed. The target is asked once, so that who waits for us knows that it answers.
+ * The words are Copper's: of its provider, and of the node above in its overlay. */
+static void tell_ready(void *context)
+{
+	const struct serving *s = context;
+	int64_t ready_ns = clock_mono_ns(), answer_ns = 0;
+	struct stat attr;
+	int rc;
+
+	log_msg(LOG_INFO, "cache", "provider registration completed after %lld us",
+		(long long)(ready_ns - s->start_ns) / 1000);
+	rc = cache_attr(s->cache, cache_root(s->cache), &attr);
+	if (rc == 0) {
+		answer_ns = clock_mono_ns() - s->start_ns;
+		log_msg(LOG_INFO, "cache",
+			"first successful parent rpc_lstat completed after %lld us since provider "
+			"startup; path=%s",
+			(long long)answer_ns / 1000, s->opts->target);
+	} else {
+		log_msg(LOG_WARN, "cache", "%s: %s", s->opts->target, strerror(-rc));
+	}
+	s->opts->ready(s->opts->context, answer_ns);
+}
+
+static int open_profiling(struct serving *s, const struct mount_opts *o, struct err *e)
+{
+	const struct profile_about about = {
+		.target = o->target,
+		.view = o->view,
+		.absent_ms = o->cache.absent_ns / (NS_PER_S / 1000),
+		.budget_bytes = o->cache.budget_bytes,
+		.is_exact = o->is_exact,
+	};
+
+	return profiling_open(&o->profiling, &about, s->cache, s->mount.metrics,
+			      &s->mount.profiling, e);
 }
 
 /*
@@ -258,24 +305,26 @@ static struct ops_mount ops_of(const struct mount_opts *o)
 		.checks_access = checks_access,
 		.has_others = o->has_others,
 		.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
-		.ready = o->ready,
-		.context = o->context,
+		.ready = tell_ready,
 	};
 }
 
 int mount_run(const struct mount_opts *o, struct err *e)
 {
-	struct serving s = { .mount = ops_of(o) };
+	struct serving s = { .mount = ops_of(o), .opts = o, .start_ns = clock_mono_ns() };
 	int rc = local_open(o->target, below(o->target, o->view), &s.local, e);
 
 	if (rc < 0)
 		return rc;
 	s.mount.metrics = metrics_new();
+	s.mount.context = &s;
 	rc = s.mount.metrics ? cache_open(local_storage(s.local), &o->cache, &s.cache, e)
 			     : err_nomem(e);
 	if (rc == 0) {
 		s.mount.cache = s.cache;
-		rc = new_session(&s, o, e);
+		rc = open_profiling(&s, o, e);
+		if (rc == 0)
+			rc = new_session(&s, o, e);
 		if (rc == 0)
 			rc = serve(&s, o, e);
 		if (!cache_close(s.cache)) {
@@ -285,6 +334,7 @@ int mount_run(const struct mount_opts *o, struct err *e)
 		if (s.session)
 			fuse_session_destroy(s.session);
 	}
+	profiling_close(s.mount.profiling);
 	metrics_free(s.mount.metrics);
 	local_close(s.local);
 	return rc;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cachefs/cache.h"
 #include "cachefs/prefetch.h"
+#include "cachefs/profiling.h"
 
 struct mount_opts {
 	const char *target, *view; /* absolute, without links */
@@ -18,8 +19,11 @@ struct mount_opts {
 	unsigned max_threads; /* that answer the kernel */
 	struct prefetch_opts prefetch;
 
-	/* The view can be used; called once, by any thread. */
-	void (*ready)(void *context);
+	struct profiling_opts profiling;
+
+	/* The view can be used, and the target answered after so long (0: it did not); called once,
+	 * by any thread. */
+	void (*ready)(void *context, int64_t answer_ns);
 	void *context;
 };
 

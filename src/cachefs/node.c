@@ -29,7 +29,8 @@ struct nodes {
 	struct node_guard guards[LOCKS];
 	struct usage *usage;
 	struct node *root;
-	size_t sweep_shard, sweep_bucket; /* where nodes_sweep goes on; its caller's only */
+	pthread_mutex_t sweep_lock;
+	size_t sweep_shard, sweep_bucket; /* where nodes_sweep goes on; under sweep_lock */
 	bool has_counts;                  /* written before start */
 };
 
@@ -80,12 +81,9 @@ static struct node *new_node(struct nodes *t, struct node *parent, const char *n
 
 static struct path_counts *counts_at(struct nodes *t, _Atomic(struct path_counts *) *at)
 {
-	bool is_new;
-	struct path_counts *c = path_counts_get(at, &is_new);
-
-	if (is_new)
-		atomic_fetch_add(&t->usage->bytes[USAGE_METADATA], sizeof *c);
-	return c;
+	if (path_counts_make(at))
+		atomic_fetch_add(&t->usage->bytes[USAGE_METADATA], sizeof(struct path_counts));
+	return atomic_load(at);
 }
 
 struct path_counts *node_counts(struct nodes *t, struct node *n)
@@ -101,7 +99,7 @@ static void leave_counts(struct nodes *t, struct node *n)
 
 	if (!c)
 		return;
-	up = n->parent ? node_counts(t, n->parent) : NULL;
+	up = n->parent && path_counts_has_any(c) ? node_counts(t, n->parent) : NULL;
 	up = up ? counts_at(t, &up->forgotten) : NULL;
 	if (up)
 		path_counts_merge(up, c);
@@ -130,6 +128,7 @@ struct nodes *nodes_new(struct usage *usage)
 	if (!t)
 		return NULL;
 	t->usage = usage;
+	pthread_mutex_init(&t->sweep_lock, NULL);
 	for (size_t i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&t->shards[i].lock, NULL);
 	for (size_t i = 0; i < LOCKS; i++) {
@@ -173,6 +172,7 @@ void nodes_free(struct nodes *t)
 	}
 	if (t->root)
 		free_node(t, t->root);
+	pthread_mutex_destroy(&t->sweep_lock);
 	free(t);
 }
 
@@ -400,9 +400,12 @@ static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct
 
 bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 {
-	struct shard *s = &t->shards[t->sweep_shard];
 	struct node *gone = NULL;
+	struct shard *s;
+	bool is_round;
 
+	pthread_mutex_lock(&t->sweep_lock);
+	s = &t->shards[t->sweep_shard];
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < SWEEP_BUCKETS && t->sweep_bucket < s->cap; i++)
 		sweep_bucket(t, s, t->sweep_bucket++, &gone, held);
@@ -410,14 +413,16 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 		t->sweep_bucket = 0;
 		t->sweep_shard = (t->sweep_shard + 1) % SHARDS;
 	}
+	is_round = t->sweep_shard == 0 && t->sweep_bucket == 0;
 	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&t->sweep_lock);
 	while (gone) {
 		struct node *n = gone;
 
 		gone = n->next;
 		free_node(t, n);
 	}
-	return t->sweep_shard == 0 && t->sweep_bucket == 0;
+	return is_round;
 }
 
 void nodes_keep_counts(struct nodes *t)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cachefs/access.h"
+#include "cachefs/ops_control.h"
 #include "cachefs/serve.h"
 
 #define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
@@ -190,20 +191,23 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 	struct metrics_call call = metrics_begin(METRICS_ACCESS);
 	int rc = access_check(m->cache, node_of(m, ino), wanted);
 
-	end_call(m, &call, NULL, 0, 0);
+	end_call(m, &call, NULL, rc, 0);
 	fuse_reply_err(req, -rc);
 }
 
 /* Files and folders. When not every call must come to us, the kernel need not ask again:
  * nothing is kept for what is open, and pages stay. */
-static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		       enum metrics_op op)
 {
 	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(op);
 	int rc = m->is_exact ? 0 : -ENOSYS;
 
 	/* Files that are run are opened, too: whether they may be, the kernel has looked at. */
 	if (rc == 0 && m->checks_access && !(fi->flags & FMODE_EXEC))
 		rc = access_check(m->cache, node_of(m, ino), R_OK);
+	end_call(m, &call, NULL, rc == -ENOSYS ? 0 : rc, 0);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -214,14 +218,12 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	count(req, METRICS_OPEN);
-	reply_open(req, ino, fi);
+	reply_open(req, ino, fi, METRICS_OPEN);
 }
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	count(req, METRICS_OPENDIR);
-	reply_open(req, ino, fi);
+	reply_open(req, ino, fi, METRICS_OPENDIR);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -389,6 +391,22 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
 		fuse_reply_lseek(req, (off_t)at);
 }
 
+static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned number, void *arg,
+		     struct fuse_file_info *fi, unsigned flags, const void *in, size_t in_size,
+		     size_t out_size)
+{
+	const struct ops_mount *m = mount_of(req);
+
+	(void)arg;
+	(void)fi;
+	(void)flags;
+	(void)in;
+	(void)in_size;
+	(void)out_size;
+	count(req, METRICS_IOCTL);
+	ops_control(req, m, node_of(m, ino), number);
+}
+
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	const struct ops_mount *m = mount_of(req);
@@ -422,4 +440,5 @@ const struct fuse_lowlevel_ops ops_table = {
 	.listxattr = op_listxattr,
 	.lseek = op_lseek,
 	.statfs = op_statfs,
+	.ioctl = op_ioctl,
 };

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 
 #include "cachefs/cache.h"
+#include "cachefs/metrics.h"
 #include "cachefs/prefetch.h"
+#include "cachefs/profiling.h"
 
 #define OPS_MAX_READ (1 << 20) /* bytes of one request of the kernel; also a mount option */
 
@@ -16,13 +18,14 @@ struct ops_mount {
 	struct cache *cache;
 	struct metrics *metrics;
 	struct prefetch *prefetch; /* NULL: none */
-	double lifetime_s;         /* of attributes that the kernel keeps; 0: it keeps none */
-	double names_s;            /* the same of the names of what is there */
-	bool is_exact;             /* every call comes to us */
-	bool checks_access;        /* we do, the kernel does not */
-	bool is_fixed;             /* the tree does not change */
-	bool has_others;           /* more than one user may come: access lists count */
-	void (*ready)(void *);     /* the kernel has agreed; called once, by any thread */
+	struct profiling *profiling;
+	double lifetime_s;     /* of attributes that the kernel keeps; 0: it keeps none */
+	double names_s;        /* the same of the names of what is there */
+	bool is_exact;         /* every call comes to us */
+	bool checks_access;    /* we do, the kernel does not */
+	bool is_fixed;         /* the tree does not change */
+	bool has_others;       /* more than one user may come: access lists count */
+	void (*ready)(void *); /* the kernel has agreed; called once, by any thread */
 	void *context;
 };
 

@@ -14,22 +14,19 @@ static uint64_t get(const _Atomic uint64_t *sum)
 	return atomic_load_explicit(sum, memory_order_relaxed);
 }
 
-struct path_counts *path_counts_get(_Atomic(struct path_counts *) *at, bool *ret_is_new)
+bool path_counts_make(_Atomic(struct path_counts *) *at)
 {
-	struct path_counts *c = atomic_load(at), *made;
+	struct path_counts *none = NULL, *made;
 
-	*ret_is_new = false;
-	if (c)
-		return c;
+	if (atomic_load(at))
+		return false;
 	made = calloc(1, sizeof *made);
 	if (!made)
-		return NULL;
-	if (!atomic_compare_exchange_strong(at, &c, made)) {
-		free(made);
-		return c; /* another thread's */
-	}
-	*ret_is_new = true;
-	return made;
+		return false;
+	if (atomic_compare_exchange_strong(at, &none, made))
+		return true;
+	free(made); /* another thread was first */
+	return false;
 }
 
 void path_counts_free(struct path_counts *c)
@@ -47,7 +44,7 @@ void path_counts_add(struct path_counts *c, enum path_class class, enum metrics_
 		return;
 	add(&c->calls[class][result], 1);
 	add(&c->ns[class][result], (uint64_t)ns);
-	add(&c->bytes, bytes);
+	add(&c->bytes[result], bytes);
 }
 
 static void merge(struct path_counts *to, const struct path_counts *from)
@@ -60,7 +57,8 @@ static void merge(struct path_counts *to, const struct path_counts *from)
 	}
 	for (int i = 0; i < ABSENT_EVENTS; i++)
 		add(&to->absent[i], get(&from->absent[i]));
-	add(&to->bytes, get(&from->bytes));
+	for (int result = 0; result < PATH_RESULTS; result++)
+		add(&to->bytes[result], get(&from->bytes[result]));
 }
 
 void path_counts_merge(struct path_counts *to, const struct path_counts *from)
@@ -90,8 +88,8 @@ void path_counts_reset(struct path_counts *c, enum path_class class)
 			clear(&c->ns[i][result]);
 		}
 	}
-	if (class == PATH_DATA || class == PATH_CLASSES)
-		clear(&c->bytes);
+	for (int i = 0; (class == PATH_DATA || class == PATH_CLASSES) && i < PATH_RESULTS; i++)
+		clear(&c->bytes[i]);
 	for (int i = 0; class == PATH_CLASSES && i < ABSENT_EVENTS; i++)
 		clear(&c->absent[i]);
 	if (atomic_load(&c->forgotten))
@@ -113,6 +111,24 @@ uint64_t path_counts_events(const struct path_counts *c, enum path_class class)
 	return sum;
 }
 
+uint64_t path_counts_ns(const struct path_counts *c, enum path_class class)
+{
+	uint64_t sum = 0;
+
+	for (int result = 0; result < PATH_RESULTS; result++)
+		sum += get(&c->ns[class][result]);
+	return sum;
+}
+
+uint64_t path_counts_bytes(const struct path_counts *c)
+{
+	uint64_t sum = 0;
+
+	for (int result = 0; result < PATH_RESULTS; result++)
+		sum += get(&c->bytes[result]);
+	return sum;
+}
+
 uint64_t path_counts_absent_events(const struct path_counts *c)
 {
 	uint64_t sum = 0;
@@ -120,4 +136,14 @@ uint64_t path_counts_absent_events(const struct path_counts *c)
 	for (int i = 0; i < ABSENT_EVENTS; i++)
 		sum += get(&c->absent[i]);
 	return sum;
+}
+
+bool path_counts_has_any(const struct path_counts *c)
+{
+	const struct path_counts *below = atomic_load(&c->forgotten);
+
+	for (int class = 0; class < PATH_CLASSES; class ++)
+		if (path_counts_events(c, (enum path_class) class))
+			return true;
+	return path_counts_absent_events(c) || (below && path_counts_has_any(below));
 }

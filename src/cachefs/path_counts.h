@@ -37,15 +37,15 @@ enum absent_event {
 struct path_counts {
 	_Atomic uint64_t calls[PATH_CLASSES][PATH_RESULTS];
 	_Atomic uint64_t ns[PATH_CLASSES][PATH_RESULTS];
-	_Atomic uint64_t bytes; /* read */
+	_Atomic uint64_t bytes[PATH_RESULTS]; /* read */
 	_Atomic uint64_t absent[ABSENT_EVENTS];
 	_Atomic uint64_t paths;                  /* that these are of: 1 but for forgotten ones */
 	_Atomic(struct path_counts *) forgotten; /* of what was below it; NULL: none; owned */
 };
 
-/* What is at *at, or a new one. NULL: out of memory. *ret_is_new: the memory of one more is used.
- */
-struct path_counts *path_counts_get(_Atomic(struct path_counts *) *at, bool *ret_is_new) MUST_CHECK;
+/* Makes sure that there are some at *at. True: they are new; false: they were there, or there is
+ * no memory for them. */
+bool path_counts_make(_Atomic(struct path_counts *) *at);
 void path_counts_free(struct path_counts *c); /* with the forgotten ones; NULL is allowed */
 
 void path_counts_add(struct path_counts *c, enum path_class class, enum metrics_result result,
@@ -61,6 +61,11 @@ void path_counts_reset(struct path_counts *c, enum path_class class);
 void path_counts_read(const struct path_counts *c, struct path_counts *ret);
 
 uint64_t path_counts_events(const struct path_counts *c, enum path_class class);
+uint64_t path_counts_ns(const struct path_counts *c, enum path_class class);
+uint64_t path_counts_bytes(const struct path_counts *c);
 uint64_t path_counts_absent_events(const struct path_counts *c);
+
+/* Also of what it has of forgotten ones. */
+bool path_counts_has_any(const struct path_counts *c);
 
 #endif

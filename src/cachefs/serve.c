@@ -55,6 +55,7 @@ struct server {
 };
 
 static _Thread_local struct worker *self;
+static _Thread_local int answers_at = -1; /* another thread's request, from where it was read */
 
 static void note_init(const void *request, ssize_t len)
 {
@@ -118,6 +119,8 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 	(void)userdata;
 	if (self && self->init_flags)
 		extend_init(iov, count);
+	if (answers_at >= 0)
+		return writev(answers_at, iov, count);
 	return writev(self && self->fd >= 0 ? self->fd : fd, iov, count);
 }
 
@@ -197,6 +200,16 @@ void serve_will_wait(void)
 {
 	if (self && self->reads && self->server->max_threads > 1)
 		stop_reading(self, true);
+}
+
+int serve_take_fd(void)
+{
+	return self && self->fd >= 0 ? fcntl(self->fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+void serve_answer_at(int fd)
+{
+	answers_at = fd;
 }
 
 bool serve_gives_up(void)

@@ -28,4 +28,9 @@ void serve_will_wait(void);         /* or take long */
 bool serve_gives_up(void);          /* nobody waits for the answer any more */
 pid_t serve_asker(void);            /* whose request it is: a thread of the machine; 0: unknown */
 
+/* For who has another thread answer: a descriptor that the answer must be written to, the
+ * caller's to close; -1: any will do, or out of them. */
+int serve_take_fd(void);
+void serve_answer_at(int fd); /* by that thread; -1: as usual again */
+
 #endif

@@ -12,6 +12,7 @@
 #include "cachefs/mount.h"
 #include "cli/background.h"
 #include "cli/cache_prefetch.h"
+#include "cli/cache_profile.h"
 #include "cli/cmd.h"
 #include "cli/copper.h"
 
@@ -25,6 +26,7 @@ struct args {
 	uint64_t absent_ms, timeout_s, threads;
 	double lifetime_s;
 	bool is_exact, has_others, is_foreground, is_lazy;
+	struct cache_profile_args profile;
 };
 
 static const struct opt opts[] = {
@@ -50,6 +52,7 @@ static const struct opt opts[] = {
 		"look at the paths that LIST names (a path a line, or a profile of a cache) at once"),
 	OPT_STR(0, "prefetch-rate", "SIZE", struct args, rate,
 		"of --prefetch: read at most SIZE bytes a second, such as 100M"),
+	OPT_INCLUDE(struct args, profile, cache_profile_opts),
 	OPT_FLAG('f', "foreground", struct args, is_foreground, "stay until unmounted"),
 	OPT_FLAG('z', "lazy", struct args, is_lazy, "of umount: also when it is in use"),
 	OPT_END,
@@ -122,22 +125,26 @@ struct launch {
 	int ready_fd; /* of background_fork; -1: foreground */
 };
 
-static void ready(void *context)
+static void ready(void *context, int64_t answer_ns)
 {
 	const struct launch *l = context;
 	struct err e = { 0 };
 
-	fprintf(stderr, "auger cache: %s shows %s; ready after %lld us\n", l->view, l->target,
+	fprintf(stderr, "auger cache: %s shows %s; ready after %lld us", l->view, l->target,
 		(long long)(clock_mono_ns() - l->start_ns) / 1000);
+	if (answer_ns)
+		fprintf(stderr, ", the target answered after %lld us", (long long)answer_ns / 1000);
+	fputc('\n', stderr);
 	if (l->ready_fd >= 0 && background_detach(l->ready_fd, &e) < 0)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
-static int serve_in_background(struct mount_opts *o, struct launch *l, struct err *e)
+static int serve_in_background(const struct args *args, const struct mount_opts *o,
+			       struct launch *l, struct err *e)
 {
 	int rc = background_fork(&l->ready_fd, e);
 
-	return l->ready_fd < 0 ? rc : mount_run(o, e);
+	return l->ready_fd < 0 ? rc : cache_profile_serve(&args->profile, o, e);
 }
 
 static int fill_opts(const struct args *args, struct mount_opts *o, struct err *e)
@@ -168,7 +175,7 @@ static int fill_opts(const struct args *args, struct mount_opts *o, struct err *
 
 static int mount_view(const struct args *args, const char *path, struct err *e)
 {
-	char target[PATH_MAX], view[PATH_MAX];
+	char target[PATH_MAX], view[PATH_MAX], job[PATH_MAX];
 	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
 	struct mount_opts o = { target, view, .ready = ready, .context = &l };
 	CLEANUP(prefetch_list_fini) struct prefetch_list list = { 0 };
@@ -179,12 +186,15 @@ static int mount_view(const struct args *args, const char *path, struct err *e)
 	o.prefetch.paths = list.paths;
 	o.prefetch.count = list.count;
 	if (rc == 0)
+		rc = cache_profile_fill(&args->profile, &o, job, e);
+	if (rc == 0)
 		rc = resolve_folder(args->target, target, e);
 	if (rc == 0)
 		rc = resolve_folder(path, view, e);
 	if (rc < 0)
 		return rc;
-	return args->is_foreground ? mount_run(&o, e) : serve_in_background(&o, &l, e);
+	return args->is_foreground ? cache_profile_serve(&args->profile, &o, e)
+				   : serve_in_background(args, &o, &l, e);
 }
 
 static int unmount_view(const struct args *args, const char *path, struct err *e)
@@ -210,21 +220,21 @@ static int run(int argc, char **argv, struct err *e)
 	argv = old.argv + first;
 	view = argc > 1 ? argv[1] : old.view;
 	if (!argc || (strcmp(argv[0], "mount") != 0 && strcmp(argv[0], "umount") != 0))
-		return cmd_usage(e, "say 'mount', 'umount', 'aggregate' or 'paths'");
+		return cmd_usage(e,
+				 "say mount, umount, stats, snapshot, reset, aggregate or paths");
 	if (!view || argc > 2)
 		return cmd_usage(e, "%s: name one folder, the view", argv[0]);
 	return argv[0][0] == 'm' ? mount_view(&args, view, e) : unmount_view(&args, view, e);
 }
 
 static const struct cmd *const verbs[] = {
-	&cmd_cache_aggregate,
-	&cmd_cache_paths,
-	NULL,
+	&cmd_cache_stats,     &cmd_cache_snapshot, &cmd_cache_reset,
+	&cmd_cache_aggregate, &cmd_cache_paths,    NULL,
 };
 
 const struct cmd cmd_cache = {
 	.name = "cache",
-	.operands = "mount VIEW | umount VIEW | aggregate JOBDIR [PREFIX] | paths JOBDIR",
+	.operands = "mount|umount|stats|snapshot|reset VIEW, aggregate|paths JOBDIR",
 	.summary = "show a folder through a cache in memory, read-only",
 	.opts = opts,
 	.verbs = verbs,

@@ -116,22 +116,22 @@ static void test_paths(void)
 {
 	_Atomic(struct path_counts *) at = NULL, up = NULL;
 	struct path_counts *c, *gone, read;
-	bool is_new;
 
-	c = path_counts_get(&at, &is_new);
-	CHECK(is_new);
-	CHECK(path_counts_get(&at, &is_new) == c && !is_new);
+	CHECK(path_counts_make(&at));
+	c = at;
+	CHECK(!path_counts_make(&at) && at == c);
 	path_counts_add(c, PATH_METADATA, METRICS_NEGATIVE, 100, 0);
 	path_counts_add(c, PATH_DATA, METRICS_HIT, 50, 4096);
 	path_counts_add(c, PATH_DATA, METRICS_PLAIN, 50, 4096); /* not counted */
 	CHECK_INT(path_counts_events(c, PATH_DATA), 1);
 	CHECK_INT(path_counts_events(c, PATH_TREE), 0);
-	gone = path_counts_get(&up, &is_new);
+	CHECK(path_counts_make(&up));
+	gone = up;
 	path_counts_merge(gone, c);
 	path_counts_merge(gone, c);
 	path_counts_read(gone, &read);
 	CHECK_INT(read.paths, 2);
-	CHECK_INT(read.bytes, 8192);
+	CHECK_INT(read.bytes[METRICS_HIT], 8192);
 	CHECK_INT(read.ns[PATH_METADATA][METRICS_NEGATIVE], 200);
 	path_counts_reset(gone, PATH_DATA);
 	CHECK_INT(path_counts_events(gone, PATH_DATA), 0);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile_stacks: what was asked of paths as a profile: the components of a path are its stack.
+ *
+ * Sample types: calls/count, bytes/bytes, time/nanoseconds, which is the default. Labels:
+ * operation (getattr, read, readdir) and result (hit, miss, negative).
+ */
+#ifndef CACHEFS_PROFILE_STACKS_H
+#define CACHEFS_PROFILE_STACKS_H
+
+#include "cachefs/profile_facts.h"
+#include "model/profile.h"
+
+int profile_make_stacks(const struct profile_facts *f, struct profile **ret,
+			struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* profiling_inside: what the files of profiling share. */
+#ifndef CACHEFS_PROFILING_INSIDE_H
+#define CACHEFS_PROFILING_INSIDE_H
+
+#include <pthread.h>
+
+#include "base/fifo.h"
+#include "cachefs/job_files.h"
+#include "cachefs/profiling.h"
+#include "cachefs/table_dumps.h"
+
+#define PROFILING_ORDERS 25 /* that are known */
+
+struct profiling {
+	struct profiling_opts opts; /* this and the next four: written before start */
+	struct profile_about about;
+	struct cache *cache;
+	struct metrics *metrics;
+	struct job_files files;
+	_Atomic uint64_t orders_taken[PROFILING_ORDERS]; /* by place in the table of orders */
+
+	pthread_mutex_t write_lock;
+	struct timeline timeline; /* under write_lock */
+
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct fifo orders; /* this and closing: under lock */
+	bool closing;
+	pthread_t thread;
+	bool has_thread; /* its owner's */
+};
+
+/* One text file of the job; text is empty then. False: it could not be written: that is told. */
+bool profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
+			const char *base, struct buf *text) MUST_CHECK;
+
+/* The time line goes on to this moment. */
+void profiling_add_step(struct profiling *p);
+
+#endif

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""profile.py AUGER: what a mounted cache counts is what was done, file by file as Copper writes them.
+
+Mounts, daemons and folders end with the test, also when it fails. Nothing waits for a time, only for what
+must come.
+"""
+import contextlib
+import csv
+import errno
+import fcntl
+import glob
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+AUGER = sys.argv[1]
+OPERATIONS = ["operation", "total_calls", "cache_hits", "cache_misses", "negative_results", "avg_latency_us",
+              "total_latency_s"]
+METRICS = ["total_counted_fuse_operations", "total_cache_hits", "total_cache_misses", "total_negative_results",
+           "estimated_cache_served_operations_saved_by_copper", "metadata_enoent_ttl_stores",
+           "metadata_enoent_ttl_serves", "metadata_enoent_ttl_expires",
+           "metadata_enoent_ttl_clears_on_success_or_non_enoent",
+           "estimated_repeated_metadata_lookups_avoided_by_ttl", "total_measured_latency_seconds"]
+TOP = ["category", "path", "total_events", "cache_hits", "cache_misses", "negative_results", "ttl_stores",
+       "ttl_serves", "ttl_expires", "ttl_clears"]
+HEADINGS = ["# Copper Profiling Summary", "## Aggregate Operation Metrics", "## Derived High-Level Metrics"]
+FULL = ("-profile_metrics", "-profile_top_n", "5", "-profile_paths_full")
+DUMPS = {200: ("cache_tables", "tree_cache_table {"), 300: ("operation_count", "Aggregate Operation Counter {"),
+         400: ("operation_time", "Aggregate Operation Time (microseconds) {"),
+         500: ("operation_cache_hit", "Aggregate Operation Cache Hit {"),
+         600: ("operation_cache_miss", "Aggregate Operation Cache Miss {"),
+         1100: ("data_table_cache_event", "Data Cache Events {"),
+         1200: ("tree_table_cache_event", "Tree Cache Events {"),
+         1300: ("md_table_cache_event", "Metdata Cache Events {"),
+         1700: ("operation_cache_neg", "Aggregate Operation Cache Negative {"),
+         2200: ("ioctl_cache_event", "Ioctl Events {"), 2300: ("data_cache_size", None),
+         2400: ("tree_cache_size", None), 2500: ("md_cache_size", "all entries should be 144 bytes")}
+
+
+def auger(*words, check=True):
+    done = subprocess.run([AUGER, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert not check or done.returncode == 0, done
+    return done
+
+
+def code_of(call, *args):
+    try:
+        call(*args)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+class Bench:
+    """A target, a view of it and the folder of a job."""
+
+    def __init__(self):
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-profile-"))
+        self.target, self.view, self.job = (f"{self.dir}/{name}" for name in ("target", "view", "job"))
+        for folder in (self.target, self.view, f"{self.target}/sub"):
+            os.mkdir(folder)
+        for name, size in (("a", 10), ("b", 300000), ("sub/c", 5000)):
+            with open(f"{self.target}/{name}", "wb") as f:
+                f.write(b"x" * size)
+        self.words = ""
+        self.is_mounted = False
+
+    def mount(self, *options):
+        done = auger("cache", "mount", "-tpath", self.target, "-log_output_dir", self.job, *options, self.view)
+        assert re.search(r"ready after \d+ us, the target answered after \d+ us\n", done.stderr), done
+        self.is_mounted = True
+        return self
+
+    def umount(self):
+        auger("cache", "umount", self.view)
+        self.is_mounted = False
+
+    def close(self):
+        if self.is_mounted and auger("cache", "umount", self.view, check=False).returncode:
+            subprocess.run(["umount", "-l", self.view], check=False)
+        shutil.rmtree(self.dir)
+
+    def pid(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as f:
+            return int(re.search(rf" {self.view} .* auger:(\d+) ", f.read())[1])
+
+    def files(self, folder):
+        """Base names without HOST-PID-."""
+        found = os.listdir(f"{self.job}/{folder}")
+        start = re.compile(re.escape(socket.gethostname()) + r"-\d+-")
+        assert all(start.match(name) for name in found), found
+        return sorted(start.sub("", name) for name in found)
+
+    def path(self, folder, base):
+        return glob.glob(f"{glob.escape(self.job)}/{folder}/*-{base}")[0]
+
+    def read(self, folder, base):
+        with open(self.path(folder, base), encoding="utf-8") as f:
+            return f.read()
+
+    def rows(self, folder, base, head):
+        rows = list(csv.DictReader(self.read(folder, base).splitlines()))
+        if rows:
+            assert list(rows[0]) == head, rows[0]
+        return rows
+
+    def operations(self, folder="profiling/final", base="profiling_operations.csv"):
+        return {row["operation"]: {k: float(row[k]) for k in OPERATIONS[1:]}
+                for row in self.rows(folder, base, OPERATIONS)}
+
+    def metrics(self, folder="profiling/final", base="profiling_aggregate.csv"):
+        rows = self.rows(folder, base, ["metric", "value"])
+        assert [row["metric"] for row in rows][:len(METRICS)] == METRICS, rows
+        return {row["metric"]: float(row["value"]) for row in rows}
+
+
+def events_of(text):
+    """Of one table of events: path to its three counts."""
+    found = re.findall(r"^(/.*) \{\ncache hits: (\d+),\ncache misses: (\d+),\nneg: (\d+)\n\}$", text, re.M)
+    return {path: (int(a), int(b), int(c)) for path, a, b, c in found}
+
+
+def test_counts(bench):
+    """Each call is counted once, as what it was, for all and for its path."""
+    bench.mount(*FULL, "-md_enoent_ttl_ms", "60000")
+    for _ in range(3):
+        assert code_of(os.stat, f"{bench.view}/none") == errno.ENOENT
+    for _ in range(4):
+        with open(f"{bench.view}/b", "rb") as f:
+            assert len(f.read()) == 300000
+    for _ in range(2):
+        assert sorted(os.listdir(f"{bench.view}/sub")) == ["c"]
+    bench.umount()  # the files are there when it returns
+    got = bench.operations()
+    total = {k: sum(op[k] for op in got.values()) for k in OPERATIONS[1:]}
+    metrics = bench.metrics()
+    assert got["open"]["total_calls"] == got["release"]["total_calls"] == 4, got
+    assert got["opendir"]["total_calls"] == got["releasedir"]["total_calls"] == 2, got
+    assert got["getattr"]["negative_results"] == total["negative_results"] == 3, got
+    assert got["read"]["cache_misses"] >= 1 and got["read"]["cache_hits"] >= 3, got
+    assert got["open"]["cache_hits"] == 0, got  # the cache has no part in it
+    for i, k in enumerate(("total_calls", "cache_hits", "cache_misses", "negative_results")):
+        assert metrics[METRICS[i]] == total[k], (k, metrics, total)
+    assert abs(metrics["total_measured_latency_seconds"] - total["total_latency_s"]) < 1e-5
+    assert metrics["total_bytes_read"] == 4 * 300000
+    tables = {name: events_of(bench.read("tables/final", f"{name}_table_cache_event.output"))
+              for name in ("md", "data", "tree")}
+    for name, op in (("md", "getattr"), ("data", "read"), ("tree", "readdir")):
+        sums = [sum(counts[i] for counts in tables[name].values()) for i in range(3)]
+        assert sums == [got[op][k] for k in OPERATIONS[2:5]], (name, sums, got[op])
+    assert tables["md"][f"{bench.target}/none"] == (0, 0, 3), tables["md"]
+    assert list(tables["data"]) == [f"{bench.target}/b"] and list(tables["tree"]) == [f"{bench.target}/sub"]
+    head = ["path", "getattr_calls", "read_calls", "readdir_calls", "cache_hits", "cache_misses", "negative_results",
+            "bytes", "getattr_us", "read_us", "readdir_us"]
+    paths = {row["path"]: row for row in bench.rows("profiling/final", "profiling_paths.csv", head)}
+    assert paths[f"{bench.target}/b"]["bytes"] == "1200000", paths
+    assert float(paths[f"{bench.target}/b"]["read_us"]) > 0
+
+
+def test_files(bench):
+    """The names of all files, in all modes; Copper's headings; which caching it was."""
+    totals = ["profiling_aggregate.csv", "profiling_latency.csv", "profiling_operations.csv", "profiling_summary.md",
+              "profiling_timeline.csv"]
+    events = ["data_table_cache_event.output", "md_table_cache_event.output", "md_ttl_cache_event.output",
+              "tree_table_cache_event.output"]
+    top = sorted(totals + ["profile.pb.gz", "profiling_top_paths.csv"])
+    for options, mode, want, tables in (
+            (["--profile"], "aggregate-only", totals, []), (["--profile-top", "2"], "top-path", top, []),
+            (["--profile-paths", "--kernel-cache"], "full-path",
+             sorted(totals + ["profile.pb.gz", "profiling_paths.csv"]), events),
+            ([*FULL], "full-path", sorted(top + ["profiling_paths.csv"]), events), ([], None, [], [])):
+        bench.mount(*options)
+        os.stat(f"{bench.view}/sub/c")
+        code_of(os.stat, f"{bench.view}/sub/none")
+        bench.umount()
+        assert bench.files("profiling/final") == want, (options, bench.files("profiling/final"))
+        assert bench.files("tables/final") == tables, (options, bench.files("tables/final"))
+        assert os.path.isdir(f"{bench.job}/logs") and os.path.isdir(f"{bench.job}/profiling/cluster")
+        if want:
+            assert bench.files("profiling/pre-destroy") == ["pre-destroy-" + name for name in want]
+            text = bench.read("profiling/final", "profiling_summary.md")
+            assert [line for line in text.splitlines() if line in HEADINGS] == HEADINGS, text
+            assert f"- Profiling mode: `{mode}`\n" in text and "Snapshot tag" not in text, text
+            assert ("- Kernel caching: `off" in text) == (options == [*FULL]), text
+            assert "- Snapshot tag: `pre-destroy`\n" in bench.read("profiling/pre-destroy", "profiling_summary.md")
+        for row in bench.rows("profiling/final", "profiling_top_paths.csv", TOP) if "_top" in str(want) else []:
+            assert row["path"].startswith(bench.target) and row["category"] in ("metadata", "metadata_ttl"), row
+        shutil.rmtree(bench.job)
+
+
+def test_log(bench):
+    bench.mount("-log_level", "4", "-log_type", "file")
+    bench.umount()
+    text = bench.read("logs", "output.log")
+    line = re.compile(r"\d{4}-\d\d-\d\d \d\d-\d\d-\d\d\.\d{3} \[(Info|Warn|Error|Debug)\] \(\w+\) .+")
+    assert all(line.fullmatch(one) for one in text.splitlines()), text
+    assert len(re.findall(r"provider registration completed after \d+ us\n", text)) == 1, text
+    assert len(re.findall(r"first successful parent rpc_lstat completed after \d+ us since provider startup; "
+                          rf"path={bench.target}\n", text)) == 1, text
+    shutil.rmtree(bench.job)
+    bench.mount("-log_level", "0")
+    bench.umount()
+    assert bench.files("logs") == []
+
+
+def order(path, number):
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return fcntl.ioctl(fd, number, 0)
+    finally:
+        os.close(fd)
+
+
+def test_orders(bench):
+    """Copper's ioctls: files beside the file they came by, counters reset one by one."""
+    bench.mount(*FULL)
+    seen = f"{bench.view}/sub/c"
+    with open(seen, "rb") as f:
+        f.read()
+    os.listdir(f"{bench.view}/sub")
+    for number, (name, first) in DUMPS.items():
+        assert order(seen, number) == 0, number
+        with open(glob.glob(f"{bench.target}/sub/*-{name}.output")[0], encoding="utf-8") as f:
+            text = f.read()
+        assert text.endswith("\n") and (not first or text.startswith(first + "\n")), (number, text)
+        if first is None:
+            assert re.search(r"={45}\nTotal bytes: [1-9]\d*\ntotal number of (files|entries): [1-9]\d*\n={45}\n$", text)
+    assert f"{bench.target}/sub/c: 5000\n" in open(glob.glob(f"{bench.target}/sub/*-data_cache_size.output")[0],
+                                                   encoding="utf-8").read()
+    assert code_of(order, seen, 12345) == errno.ENOTTY
+    for number in (700, 800, 900, 1000, 1400, 1500, 1600, 1800, 2100, 100):
+        assert order(seen, number) == 0, number
+    for number, name in ((500, "operation_cache_hit"), (1100, "data_table_cache_event")):
+        assert order(seen, number) == 0
+        with open(glob.glob(f"{bench.target}/sub/*-{name}.output")[0], encoding="utf-8") as f:
+            assert not re.search(r"^(read: [1-9]|/)", f.read(), re.M), name
+    os.chmod(f"{bench.target}/sub", 0o555)
+    if os.geteuid() != 0:
+        assert order(seen, 300) == 1  # as Copper: the file cannot be written
+    os.chmod(f"{bench.target}/sub", 0o755)
+
+
+def test_commands(bench):
+    bench.mount(*FULL)
+    with open(f"{bench.view}/b", "rb") as f:
+        f.read()
+    table = auger("cache", "stats", bench.view, "--csv", f"{bench.dir}/stats.csv").stdout
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines() if "|" in line]
+    assert [row[0] for row in rows] == ["Table", "--------", "data", "tree", "metadata",
+                                        "combined"], rows
+    assert int(rows[2][2]) >= 300000 and int(rows[5][5]) == int(rows[5][2]) + int(rows[5][6]), rows
+    with open(f"{bench.dir}/stats.csv", encoding="utf-8") as f:
+        assert f.readline().startswith("table,files_found,used_bytes,used_human,entries,")
+    assert auger("cache", "snapshot", bench.view).stdout == bench.job + "\n"
+    assert "ioctl-snapshot-profiling_summary.md" in bench.files("profiling/ioctl-snapshot")
+    assert len(bench.files("tables/final")) == 15, bench.files("tables/final")
+    table = auger("cache", "stats", bench.job).stdout
+    assert re.search(r"^\| data +\| +1 \| +300000 \|", table, re.M), table
+    auger("cache", "reset", bench.view)
+    before = bench.operations("profiling/pre-reset")
+    assert before["read"]["total_calls"] >= 1, before
+    auger("cache", "snapshot", bench.view)
+    assert "read" not in bench.operations("profiling/ioctl-snapshot"), "counters were reset"
+    with open(f"{bench.view}/b", "rb") as f:
+        assert len(f.read()) == 300000
+    bench.umount()
+    assert bench.operations()["read"]["cache_misses"] >= 1, "the data was dropped"
+    for verb, place, words in (("snapshot", bench.dir, "no cache is mounted"), ("stats", bench.target, "_cache_size"),
+                               ("reset", f"{bench.dir}/nowhere", "No such file")):
+        done = auger("cache", verb, place, check=False)
+        assert done.returncode == 1 and words in done.stderr, done
+
+
+def test_owner(bench):
+    """Nobody else orders anything."""
+    if os.geteuid() != 0:
+        return
+    os.chmod(bench.dir, 0o755)
+    bench.mount("--profile", "--allow-other")
+    script = "import fcntl, sys\ntry: fcntl.ioctl(open(sys.argv[1]), int(sys.argv[2]), 0)\nexcept OSError as e: print(e.errno)"
+    for number in (300, 1900, 2000):
+        said = subprocess.run(["/usr/bin/python3", "-c", script, f"{bench.view}/a", str(number)], user=65534, group=65534,
+                              extra_groups=[], capture_output=True, text=True, check=True, timeout=60).stdout
+        assert said == f"{errno.EPERM}\n", said
+
+
+def test_intervals(bench):
+    """Files are replaced while the view is in use; who looks sees whole ones."""
+    bench.mount(*FULL, "-profile_snapshot_interval_s", "1")
+    seen, begin = set(), time.monotonic()
+    while len(seen) < 2:
+        assert time.monotonic() - begin < 60
+        os.stat(f"{bench.view}/a")
+        with contextlib.suppress(IndexError, FileNotFoundError):
+            text = bench.read("profiling/runtime-snapshot", "profiling_summary.md")
+            assert text.startswith(HEADINGS[0]) and text.endswith("|\n"), text
+            seen.add(os.stat(bench.path("profiling/runtime-snapshot", "profiling_summary.md")).st_ino)
+    head = ["start_s", "duration_s", "calls", "cache_hits", "cache_misses", "negative_results", "latency_s",
+            "storage_wait_s", "bytes"]
+    bench.umount()
+    steps = bench.rows("profiling/final", "profiling_timeline.csv", head)
+    assert sum(int(row["calls"]) for row in steps) == bench.metrics()["total_counted_fuse_operations"], steps
+    assert len(steps) >= 4, steps
+
+
+def test_terminated(bench):
+    """SIGTERM in the middle of work: all files are there."""
+    bench.mount(*FULL)
+    os.stat(f"{bench.view}/a")
+    pid = bench.pid()
+    fd = os.pidfd_open(pid)
+    used = os.open(f"{bench.view}/b", os.O_RDONLY)
+    signal.pidfd_send_signal(fd, signal.SIGTERM)
+    assert select.select([fd], [], [], 60)[0], "the daemon did not end"
+    bench.is_mounted = False
+    code_of(os.close, used)
+    os.close(fd)
+    assert bench.operations()["getattr"]["total_calls"] >= 1
+
+
+def value_of(bench, kind):
+    """The sum over all stacks of the profile."""
+    text = auger("convert", "--to", "folded", "--value", kind, bench.path("profiling/final", "profile.pb.gz")).stdout
+    return sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines()), text
+
+
+def test_profile(bench):
+    """The profile has every call of a path, and is drawn."""
+    bench.mount(*FULL)
+    for _ in range(3):
+        with open(f"{bench.view}/b", "rb") as f:
+            f.read()
+        code_of(os.stat, f"{bench.view}/sub/none")
+    bench.umount()
+    ops = bench.operations()
+    calls, text = value_of(bench, "calls")
+    assert calls == sum(ops[op]["total_calls"] for op in ("getattr", "read", "readdir") if op in ops), (calls, ops)
+    stack = bench.target.replace("/", ";")[1:]
+    assert f"/;{stack};sub;none 3\n" in text, text
+    assert value_of(bench, "bytes")[0] == 900000
+    auger("flame", bench.path("profiling/final", "profile.pb.gz"), "-o", f"{bench.dir}/flame.svg")
+    with open(f"{bench.dir}/flame.svg", encoding="utf-8") as f:
+        assert "none" in f.read()
+    text = auger("diff", bench.path("profiling/pre-destroy", "profile.pb.gz"),
+                 bench.path("profiling/final", "profile.pb.gz")).stdout
+    assert "b" in text
+
+
+def test_budget(bench):
+    """Paths that the budget does not hold are told by their folder: no call is lost."""
+    for i in range(6000):
+        with open(f"{bench.target}/sub/file{i}", "wb") as f:
+            f.write(b"x" * 100)
+    bench.mount(*FULL, "--budget", "1M")
+    for i in range(6000):
+        with open(f"{bench.view}/sub/file{i}", "rb") as f:
+            f.read()
+    bench.umount()
+    ops, metrics = bench.operations(), bench.metrics()
+    assert metrics["paths_no_more_known"] > 0, metrics
+    calls, text = value_of(bench, "calls")
+    assert calls == sum(ops[op]["total_calls"] for op in ("getattr", "read", "readdir") if op in ops), (calls, ops)
+    assert "[others]" in text
+    assert "no more known" in bench.read("profiling/final", "profiling_summary.md")
+
+
+def test_wrong(bench):
+    for words, said in ((["--profile"], "--job-dir"), (["-log_level", "3", "-log_type", "file"], "--job-dir"),
+                        (["-log_level", "9"], "log-level"), (["--exact", "--kernel-cache"], "exclude")):
+        done = auger("cache", "mount", "-tpath", bench.target, *words, bench.view, check=False)
+        assert done.returncode == 2 and said in done.stderr, done
+    done = auger("cache", "mount", "-tpath", bench.target, "-log_output_dir", "/dev/null/job", "--profile", bench.view,
+                 check=False)
+    assert done.returncode == 1 and "/dev/null/job" in done.stderr, done
+
+
+def main():
+    tests = [(n, t) for n, t in globals().items() if n.startswith("test_")]
+    if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
+        print("1..0 # SKIP no FUSE here")
+        return 0
+    bad = 0
+    for i, (name, test) in enumerate(tests):
+        bench = Bench()
+        try:
+            test(bench)
+            print(f"ok {i + 1} - {name}", flush=True)
+        except Exception as e:  # pylint: disable=broad-except
+            bad += 1
+            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
+            print(f"not ok {i + 1} - {name}", flush=True)
+        finally:
+            bench.close()
+    print(f"1..{len(tests)}")
+    return 1 if bad else 0
+
+
+sys.exit(main())
