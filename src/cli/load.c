@@ -9,6 +9,8 @@
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "format/formats.h"
+#include "format/perfdata.h"
+#include "format/perfdata_folder.h"
 #include "model/filter.h"
 #include "model/prune.h"
 
@@ -50,8 +52,13 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 {
 	CLEANUP(file_input_fini) struct file_input in = { 0 };
 	const struct format *format = NULL;
-	int rc = file_load(path, &in, e);
+	int rc;
 
+	if (perfdata_is_folder(path) && (!from || format_find(from) == &format_perfdata)) {
+		*ret_is_foreign = format_perfdata.is_foreign;
+		return perfdata_read_folder(p, path, e);
+	}
+	rc = file_load(path, &in, e);
 	if (rc < 0)
 		return rc;
 	if (strcmp(path, "-") == 0)

@@ -252,12 +252,14 @@ static void set_info(const struct perfdata_reader *r)
 			NS_PER_S / (int64_t)(event->rate <= NS_PER_S ? event->rate : NS_PER_S);
 }
 
-int perfdata_read_input(struct profile *p, const struct file_input *in, struct err *e)
+int perfdata_read_parts(struct profile *p, const struct file_input *in,
+			const struct file_input *parts, size_t count, struct err *e)
 {
 	CLEANUP(perfdata_reader_fini) struct perfdata_reader r;
 	struct head head = { 0 };
 	int rc = perfdata_reader_init(&r, p, in, e);
 
+	r.has_parts = count > 0;
 	if (rc == 0)
 		rc = read_head(in, &head, e);
 	if (rc == 0 && head.head_bytes != PIPE_HEAD_BYTES)
@@ -266,6 +268,8 @@ int perfdata_read_input(struct profile *p, const struct file_input *in, struct e
 		rc = read_features(&r.env, in, &head, e);
 	if (rc == 0)
 		rc = read_data(&r, &head, e);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = perfdata_reader_run_part(&r, &parts[i], e);
 	if (rc == 0)
 		rc = perfdata_reader_finish(&r, e);
 	if (rc < 0)
@@ -273,6 +277,11 @@ int perfdata_read_input(struct profile *p, const struct file_input *in, struct e
 	add_comments(&r);
 	set_info(&r);
 	return profile_check(p, e);
+}
+
+int perfdata_read_input(struct profile *p, const struct file_input *in, struct err *e)
+{
+	return perfdata_read_parts(p, in, NULL, 0, e);
 }
 
 int perfdata_read(struct profile *p, const unsigned char *data, size_t len, struct err *e)

@@ -29,4 +29,8 @@ int perfdata_read(struct profile *p, const unsigned char *data, size_t len,
 /* As format.read_input. */
 int perfdata_read_input(struct profile *p, const struct file_input *in, struct err *e) MUST_CHECK;
 
+/* A recording in several files: in has the head, parts [0..count) only records. */
+int perfdata_read_parts(struct profile *p, const struct file_input *in,
+			const struct file_input *parts, size_t count, struct err *e) MUST_CHECK;
+
 #endif

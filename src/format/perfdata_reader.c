@@ -413,6 +413,8 @@ static int take_record(struct perfdata_reader *r, const unsigned char *bytes, si
 	cursor_skip(&body, RECORD_HEADER_BYTES);
 	switch (record_type(bytes)) {
 	case USER_FINISHED_ROUND:
+		if (r->has_parts) /* of this file, not of the others */
+			return 0;
 		perfdata_queue_end_round(&r->queue);
 		drop_input(r, bytes);
 		return flush(r, e);
@@ -467,14 +469,31 @@ int perfdata_reader_run(struct perfdata_reader *r, size_t from, size_t to, struc
 			break;
 		}
 	}
-	perfdata_queue_end(&r->queue);
-	return flush(r, e);
+	return 0;
+}
+
+int perfdata_reader_run_part(struct perfdata_reader *r, const struct file_input *part,
+			     struct err *e)
+{
+	const struct file_input *in = r->in;
+	int rc;
+
+	perfdata_unpack_fini(&r->unpack); /* each file is packed by itself */
+	perfdata_unpack_init(&r->unpack, part->len);
+	r->in = part;
+	rc = perfdata_reader_run(r, 0, part->len, e);
+	r->in = in;
+	return rc;
 }
 
 int perfdata_reader_finish(struct perfdata_reader *r, struct err *e)
 {
 	int rc;
 
+	perfdata_queue_end(&r->queue);
+	rc = flush(r, e);
+	if (rc < 0)
+		return rc;
 	if (!r->ingest) {
 		rc = start_ingest(r, e);
 		if (rc < 0)

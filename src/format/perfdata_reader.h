@@ -26,6 +26,7 @@
 struct perfdata_reader {
 	struct profile *profile;
 	const struct file_input *in;
+	bool has_parts; /* perfdata_reader_run_part() follows */
 	size_t dropped; /* bytes of the input that were given back */
 	struct perfdata_env env;
 	struct perfdata_queue queue;
@@ -48,6 +49,11 @@ void perfdata_reader_fini(struct perfdata_reader *r);
 /* The records in [from..to) of the input. What is broken ends them with a warning. */
 int perfdata_reader_run(struct perfdata_reader *r, size_t from, size_t to,
 			struct err *e) MUST_CHECK;
+
+/* Then those of another file of the same recording, which holds nothing else and outlives r. They
+ * all come in the order of time: nothing is handed on before the last. */
+int perfdata_reader_run_part(struct perfdata_reader *r, const struct file_input *part,
+			     struct err *e) MUST_CHECK;
 
 /* What waits, and what is lost. The last call. */
 int perfdata_reader_finish(struct perfdata_reader *r, struct err *e) MUST_CHECK;

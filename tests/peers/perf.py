@@ -31,6 +31,8 @@ CASES = {
     "build ids in the records": (["-g", "-F", "999", "--buildid-mmap"], "fp", 10),
     "no call chains": (["-F", "999"], "flat", 0),
     "copies of the stack": (["--call-graph", "dwarf,16384", "-F", "499"], "dwarf", 50),
+    "a folder, by threads": (["--threads=cpu", "-g", "-F", "999"], "flat", 10),
+    "a folder, packed": (["--threads=cpu", "-z", "-F", "999"], "flat", 10),
     "packed copies of the stack": (["--call-graph", "dwarf", "-F", "499", "-z"], "dwarf", 50),
 }
 

@@ -532,6 +532,36 @@ static void test_queue(void)
 	perfdata_queue_fini(&q);
 }
 
+/* What is in several files comes in the order of time over all, whatever rounds they tell of. */
+static void test_parts(void)
+{
+	CLEANUP(buf_fini) struct buf records = { 0 }, file = { 0 }, one = { 0 }, two = { 0 };
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	CLEANUP(free_profile) struct profile *p = profile_new();
+	struct file_input in, parts[2];
+	struct err e = { 0 };
+
+	put_map(&records, 7, PERF_RECORD_MISC_USER, 0x400000, 0x2000, 0, "/no/such/x");
+	put_comm(&records, 7, "before", 0);
+	make_file(&file, &cycles, 1, ATTR_NOW, &records);
+	put_sample(&one, IP, 7, 300, cycles.id);
+	put_round(&one);
+	put_round(&one);
+	put_sample(&one, IP, 7, 400, cycles.id);
+	put_sample(&two, IP, 7, 100, cycles.id);
+	put_comm(&two, 7, "after", 200);
+	in = (struct file_input){ .data = (const unsigned char *)file.data, .len = file.len };
+	parts[0] = (struct file_input){ .data = (const unsigned char *)one.data, .len = one.len };
+	parts[1] = (struct file_input){ .data = (const unsigned char *)two.data, .len = two.len };
+	buf_clear(&warnings);
+	buf_put_str(&warnings, "");
+	CHECK_INT(perfdata_read_parts(p, &in, parts, 2, &e), 0);
+	put_profile(p, &got);
+	CHECK_STR(got.data, "before: /no/such/x+1000 1 1000\n"
+			    "after: /no/such/x+1000 2 2000\n");
+	CHECK_STR(warnings.data, "");
+}
+
 int main(void)
 {
 	log_open(keep_warning, NULL);
@@ -547,6 +577,7 @@ int main(void)
 	TAP_CASE(test_broken_files_are_read_to_there);
 	TAP_CASE(test_errors);
 	TAP_CASE(test_queue);
+	TAP_CASE(test_parts);
 	buf_fini(&warnings);
 	return tap_done();
 }
