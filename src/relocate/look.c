@@ -61,6 +61,15 @@ bool look_link(const struct look *l, const char *path, struct seen *ret)
 	return true;
 }
 
+bool look_is_near(const struct look *l, const char *path)
+{
+	struct statx x;
+
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x) == 0 &&
+	       (map_get(&l->mine, x.stx_mnt_id) != MAP_NONE ||
+		is_same_device(l->ask->old_place, &x));
+}
+
 const char *look_string(struct look *l, const char *text)
 {
 	uint32_t id = strtab_intern(l->strings, text, strlen(text));

@@ -46,6 +46,9 @@ struct seen {
 /* path: a link of /proc. False: gone, or it may not be looked at. Neither waits for storage. */
 bool look_link(const struct look *l, const char *path, struct seen *ret);
 
+/* As look_link's is_old, or more; quicker where there is nothing. */
+bool look_is_near(const struct look *l, const char *path);
+
 /* The row of files; RELOC_NONE: out of memory. source: the link. */
 uint32_t look_file(struct look *l, const struct seen *seen, const char *source, unsigned use);
 
@@ -72,6 +75,8 @@ int look_groups(struct look *l, struct err *e) MUST_CHECK;
 /* look_maps.c, look_dirs.c */
 /* Is the line of maps about a file of OLD's file system? */
 bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio);
+/* Has the process such a mapping? 1, 0, or -errno: the kernel cannot be asked so (Linux 6.11). */
+int look_maps_near(const struct look *l, pid_t pid);
 int look_maps(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 int look_dirs(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 /* look_words.c: OLD in arguments and environment. */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Source: proc(5), /proc/PID/maps, smaps (VmFlags), map_files. */
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "relocate/look.h"
@@ -106,6 +110,44 @@ static bool is_old_dev(const struct look *l, const uint32_t dev[2])
 
 	return (dev[0] == old->dev_major && dev[1] == old->dev_minor) ||
 	       (dev[0] == old->st_dev_major && dev[1] == old->st_dev_minor);
+}
+
+/* Source: linux/fs.h of 6.11, PROCMAP_QUERY. */
+struct map_query {
+	uint64_t size, flags, address;
+	uint64_t start, end, vma_flags, page_size, offset, inode;
+	uint32_t dev[2];
+	uint32_t name_size, build_id_size;
+	uint64_t name, build_id;
+};
+static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
+
+#define MAP_QUERY _IOWR('f', 17, struct map_query)
+#define MAP_QUERY_NEXT 0x10
+#define MAP_QUERY_FILE 0x20
+
+int look_maps_near(const struct look *l, pid_t pid)
+{
+	struct map_query q = { 0 };
+	char path[PROC_PATH];
+	int fd, rc = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0; /* gone, or not ours to see */
+	while (rc == 0) {
+		q = (struct map_query){ .size = sizeof q,
+					.flags = MAP_QUERY_NEXT | MAP_QUERY_FILE,
+					.address = q.end };
+		if (ioctl(fd, MAP_QUERY, &q) < 0) {
+			rc = errno == ENOENT || errno == ESRCH ? 0 : -errno;
+			break;
+		}
+		rc = is_old_dev(l, q.dev);
+	}
+	close(fd);
+	return rc;
 }
 
 bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio)

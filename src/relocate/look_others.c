@@ -17,8 +17,8 @@
 
 struct other {
 	pid_t pid;
-	struct proc_stat stat;
-	bool is_told; /* that it uses OLD */
+	struct proc_stat stat; /* read when it is needed; state 0: not yet */
+	bool is_told;          /* that it uses OLD */
 };
 
 static void leave_file(struct look *l, uint32_t file)
@@ -49,8 +49,10 @@ static void take_link(struct look *l, struct other *o, const char *path, const c
 	uint32_t file;
 	char reason[160], remedy[96];
 
-	if (!look_link(l, path, &seen) || !seen.is_old)
+	if (!look_is_near(l, path) || !look_link(l, path, &seen) || !seen.is_old)
 		return;
+	if (!o->stat.state && !proc_stat_read(&o->stat, o->pid))
+		return; /* it has ended */
 	file = look_find_file(l, &seen.x);
 	if (file != STRTAB_NONE && is_shared_content(l, file)) {
 		leave_file(l, file);
@@ -76,6 +78,8 @@ static int take_maps(struct look *l, struct other *o, struct err *e)
 	char *at, *line;
 	bool is_aio;
 
+	if (look_maps_near(l, o->pid) == 0)
+		return 0;
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)o->pid);
 	buf_clear(&l->text);
 	if (file_read_small(path, MAPS_MAX, &l->text, e) < 0)
@@ -132,6 +136,15 @@ static int take_other(struct look *l, struct other *o, struct err *e)
 	return l->bad ? err_nomem(e) : 0;
 }
 
+/* The kernel's own threads have none, nor has what has ended. */
+static bool has_program(pid_t pid)
+{
+	char path[PROC_PATH], link;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return readlink(path, &link, sizeof link) >= 0 || errno != ENOENT;
+}
+
 int look_others(struct look *l, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows pids = { 0 };
@@ -144,7 +157,7 @@ int look_others(struct look *l, struct err *e)
 		struct other o = { .pid = all[i] };
 
 		if (all[i] == getpid() || map_get(&l->members, (uint64_t)all[i]) != MAP_NONE ||
-		    !proc_stat_read(&o.stat, all[i]) || o.stat.is_kernel)
+		    !has_program(all[i]))
 			continue;
 		if (take_other(l, &o, e) < 0)
 			return e->code;
