@@ -3,7 +3,8 @@
  * faulty SOURCE RULES MOUNTPOINT: shows the folder SOURCE, read-only, and fails as the file RULES
  * says while it says so, a line each: "OPERATION WORD ERRNO" for paths that contain WORD, or
  * "hang" for ERRNO (until the line is gone), "slow" (half a second), "short" (of reads: half).
- * Operations: getattr, readlink, readdir, open, read. Nothing is kept by the kernel.
+ * Operations: getattr, readlink, readdir, open, read. Nothing is kept by the kernel. Each takes
+ * FAULTY_DELAY_US (environment) longer than it would.
  */
 #define FUSE_USE_VERSION 312
 #include <dirent.h>
@@ -19,10 +20,11 @@
 #include <unistd.h>
 
 static const char *source, *rules; /* written before start */
+static long delay_us;              /* written before start */
 
-static void rest(long ms)
+static void rest(long us)
 {
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	struct timespec t = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
 
 	nanosleep(&t, NULL);
 }
@@ -46,13 +48,15 @@ static int fail(const char *operation, const char *path)
 {
 	char what[16];
 
+	if (delay_us)
+		rest(delay_us);
 	find_rule(operation, path, what);
 	while (strcmp(what, "hang") == 0) {
-		rest(20);
+		rest(20000);
 		find_rule(operation, path, what);
 	}
 	if (strcmp(what, "slow") == 0)
-		rest(500);
+		rest(500000);
 	return -atoi(what);
 }
 
@@ -174,6 +178,8 @@ int main(int argc, char **argv)
 		fputs("faulty SOURCE RULES MOUNTPOINT\n", stderr);
 		return 2;
 	}
+	if (getenv("FAULTY_DELAY_US"))
+		delay_us = atol(getenv("FAULTY_DELAY_US"));
 	source = argv[1];
 	rules = argv[2];
 	return fuse_main(5, words, &ops, NULL);
