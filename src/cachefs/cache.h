@@ -91,6 +91,13 @@ int cache_lookup(struct cache *c, struct node *parent, const char *name, struct 
 
 int cache_attr(struct cache *c, struct node *n, struct stat *ret) MUST_CHECK;
 int cache_list(struct cache *c, struct node *n, struct dirlist **ret) MUST_CHECK; /* counted */
+/*
+ * What cache_lookup says of names [from, from + count) of n's listing, asked for together: ret[i]
+ * counted once for the caller, with ret_attr[i]; NULL: not known without waiting for each.
+ */
+void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, size_t from,
+			size_t count, struct node **ret, struct stat *ret_attr);
+
 int cache_link(struct cache *c, struct node *n, struct buf *ret) MUST_CHECK;
 
 /* Bytes of a file: up to CACHE_SPANS pieces of chunks. */

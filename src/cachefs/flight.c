@@ -60,31 +60,6 @@ static int read_bytes(struct flight *f, const char *path)
 	return rc;
 }
 
-static int ask(struct flight *f, const char *path)
-{
-	const struct storage *s = &f->cache->storage;
-
-	switch (f->kind) {
-	case FLIGHT_ATTR:
-		return s->ops->lookup(s->self, path, &f->attr);
-	case FLIGHT_LIST:
-		return s->ops->list(s->self, path, f->max_entries, &f->listing);
-	case FLIGHT_LINK:
-		return s->ops->read_link(s->self, path, &f->out);
-	case FLIGHT_CHUNK:
-		return read_into_chunk(f, path);
-	case FLIGHT_BYTES:
-		return read_bytes(f, path);
-	case FLIGHT_XATTR:
-		return s->ops->xattr(s->self, path, f->name, &f->out);
-	case FLIGHT_SEEK:
-		return s->ops->seek(s->self, path, f->offset, f->whence, &f->number);
-	case FLIGHT_STAT_FS:
-		return s->ops->stat_fs(s->self, path, &f->fs);
-	}
-	return -EINVAL;
-}
-
 static int64_t after(int64_t duration_ns)
 {
 	return duration_ns == CACHE_FOR_EVER ? CACHE_FOR_EVER : clock_mono_ns() + duration_ns;
@@ -107,22 +82,21 @@ static bool is_another(struct node *n, const struct stat *now)
 		(n->attr.st_mode & S_IFMT) != (now->st_mode & S_IFMT));
 }
 
-static void land_attr(struct flight *f)
+/* Under the lock of n: what storage said of it. Returns rc, or -ESTALE for another file. */
+static int note_attr(struct cache *c, struct node *n, int rc, const struct stat *attr)
 {
-	struct cache *c = f->cache;
-	struct node *n = f->node;
-
-	if (f->rc == 0 && is_another(n, &f->attr)) {
+	if (rc == 0 && is_another(n, attr)) {
 		forget_contents(c, n);
 		n->is_gone = true;
-		f->rc = -ESTALE;
-	} else if (f->rc == 0) {
-		if (!cache_is_same(&n->attr, &f->attr))
+		return -ESTALE;
+	}
+	if (rc == 0) {
+		if (!cache_is_same(&n->attr, attr))
 			forget_contents(c, n);
-		n->attr = f->attr;
+		n->attr = *attr;
 		n->state = NODE_PRESENT;
 		n->expires_ns = after(c->opts.lifetime_ns);
-	} else if (f->rc == -ENOENT) {
+	} else if (rc == -ENOENT) {
 		forget_contents(c, n);
 		n->state = NODE_ABSENT;
 		n->expires_ns = after(c->opts.absent_ns);
@@ -130,8 +104,49 @@ static void land_attr(struct flight *f)
 	} else {
 		n->state = NODE_UNKNOWN;
 	}
+	return rc;
+}
+
+static void land_attr(struct flight *f)
+{
+	f->rc = note_attr(f->cache, f->node, f->rc, &f->attr);
 	if (f->was_absent && f->rc != -ENOENT)
-		cache_count_absent(c, n, ABSENT_CLEAR);
+		cache_count_absent(f->cache, f->node, ABSENT_CLEAR);
+}
+
+/* Of one name of a folder that somebody lists. No lock is held. */
+static void land_name(struct cache *c, struct node *folder, const char *name,
+		      const struct stat *attr)
+{
+	struct node *n = nodes_get(c->nodes, folder, name);
+
+	if (!n)
+		return;
+	node_lock(c->nodes, n);
+	if (n->state == NODE_UNKNOWN && !n->flights[NODE_ATTR] && !n->is_gone &&
+	    note_attr(c, n, 0, attr) == -ESTALE)
+		cache_note_stale(c, n);
+	node_unlock(c->nodes, n);
+	node_unref(n, 1);
+}
+
+static int ask_names(struct flight *f, const char *path)
+{
+	const struct storage *s = &f->cache->storage;
+	struct stat *attrs = calloc(f->len, sizeof *attrs);
+	int *codes = calloc(f->len, sizeof *codes), rc = -ENOMEM;
+	size_t count = 0;
+
+	if (attrs && codes)
+		rc = s->ops->lookup_names(s->self, path, f->listing, (size_t)f->offset, f->len,
+					  attrs, codes, &count);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (codes[i] == 0)
+			land_name(f->cache, f->node,
+				  dirlist_name(f->listing, (size_t)f->offset + i), &attrs[i]);
+	free(attrs);
+	free(codes);
+	return rc;
 }
 
 static void land_list(struct flight *f)
@@ -181,6 +196,33 @@ static void land(struct flight *f)
 	if (f->rc == -ESTALE)
 		cache_note_stale(f->cache, f->node);
 	f->done = true;
+}
+
+static int ask(struct flight *f, const char *path)
+{
+	const struct storage *s = &f->cache->storage;
+
+	switch (f->kind) {
+	case FLIGHT_ATTR:
+		return s->ops->lookup(s->self, path, &f->attr);
+	case FLIGHT_LIST:
+		return s->ops->list(s->self, path, f->max_entries, &f->listing);
+	case FLIGHT_LINK:
+		return s->ops->read_link(s->self, path, &f->out);
+	case FLIGHT_NAMES:
+		return ask_names(f, path);
+	case FLIGHT_CHUNK:
+		return read_into_chunk(f, path);
+	case FLIGHT_BYTES:
+		return read_bytes(f, path);
+	case FLIGHT_XATTR:
+		return s->ops->xattr(s->self, path, f->name, &f->out);
+	case FLIGHT_SEEK:
+		return s->ops->seek(s->self, path, f->offset, f->whence, &f->number);
+	case FLIGHT_STAT_FS:
+		return s->ops->stat_fs(s->self, path, &f->fs);
+	}
+	return -EINVAL;
 }
 
 /* Of a storage that works. */

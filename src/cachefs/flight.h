@@ -37,6 +37,7 @@ enum flight_kind {
 	FLIGHT_ATTR = NODE_ATTR,
 	FLIGHT_LIST = NODE_LIST,
 	FLIGHT_LINK = NODE_LINK,
+	FLIGHT_NAMES = NODE_NAMES,
 	FLIGHT_CHUNK,
 	FLIGHT_BYTES, /* of a file that is not kept */
 	FLIGHT_XATTR,
@@ -56,11 +57,11 @@ struct flight {
 
 	struct stat attr;        /* ATTR: the answer; CHUNK, BYTES: what the file must be */
 	size_t max_entries;      /* LIST */
-	struct dirlist *listing; /* LIST: the answer, until it is the node's */
+	struct dirlist *listing; /* LIST: the answer, until it is the node's; NAMES: which */
 	struct chunk *chunk;     /* CHUNK: read by us until done */
 	char *name;              /* XATTR: NULL: all names; owned */
-	uint64_t offset;         /* BYTES, SEEK */
-	size_t len;              /* BYTES */
+	uint64_t offset;         /* BYTES, SEEK; NAMES: the first of the listing */
+	size_t len;              /* BYTES; NAMES: how many */
 	int whence;              /* SEEK */
 	struct buf out;          /* LINK, BYTES, XATTR: the answer */
 	uint64_t number;         /* SEEK: the answer */

@@ -14,6 +14,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
+#define NAMES_NS (2 * NS_PER_S / 1000) /* for attributes of names nobody has asked for */
 #define XATTR_TRIES 8 /* a value may grow between asking for its size and reading it */
 
 struct local {
@@ -125,6 +128,35 @@ static bool hides(const struct local *l, const char *path, const char *name)
 	if (len && l->hidden[len] != '/')
 		return false;
 	return strcmp(l->hidden + len + (len ? 1 : 0), name) == 0;
+}
+
+static int look_at(const struct local *l, int folder, const char *name, struct stat *ret)
+{
+	if (fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return -errno;
+	if (l->hidden_device && ret->st_dev == l->hidden_device)
+		return -ENOENT;
+	ret->st_ino = number_of(l, ret->st_dev, ret->st_ino);
+	return 0;
+}
+
+static int lookup_names(void *self, const char *path, const struct dirlist *names, size_t from,
+			size_t count, struct stat *ret, int *ret_rc, size_t *ret_count)
+{
+	const struct local *l = self;
+	CLEANUP(close_fd) int fd = open_path(l, path, O_PATH | O_DIRECTORY);
+	int64_t until_ns = clock_mono_ns() + NAMES_NS;
+	size_t i;
+
+	if (fd < 0)
+		return fd;
+	for (i = 0; i < count && clock_mono_ns() < until_ns; i++) {
+		const char *name = dirlist_name(names, from + i);
+
+		ret_rc[i] = hides(l, path, name) ? -ENOENT : look_at(l, fd, name, &ret[i]);
+	}
+	*ret_count = i;
+	return 0;
 }
 
 static int add_entries(const struct local *l, const char *path, DIR *dir, size_t max_entries,
@@ -353,6 +385,7 @@ struct storage local_storage(struct local *l)
 {
 	static const struct storage_ops ops = {
 		.lookup = lookup,
+		.lookup_names = lookup_names,
 		.list = list,
 		.read_chunk = read_chunk,
 		.read_link = read_link,

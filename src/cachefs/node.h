@@ -31,6 +31,7 @@ enum node_part {
 	NODE_ATTR,
 	NODE_LIST,
 	NODE_LINK,
+	NODE_NAMES, /* attributes of what is in a folder */
 	NODE_PARTS,
 };
 

@@ -14,6 +14,9 @@
 
 #define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
 
+#define PLUS_ENTRIES 128 /* with attributes, in one reply */
+#define PLUS_BYTES 160   /* that one of them takes at least. Source: linux/fuse.h, fuse_direntplus \
+			  */
 #define LONG_READ (128 * 1024) /* others need not wait until it is copied */
 
 static struct ops_mount *mount_of(fuse_req_t req)
@@ -39,7 +42,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	struct ops_mount *m = userdata;
 
 	want(conn, FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ, true);
-	want(conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, false);
+	want(conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, !m->is_exact);
 	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
 	want(conn, FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact);
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_fixed && !m->is_exact);
@@ -347,6 +350,106 @@ static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
 	free(s.bytes);
 }
 
+/* A part of a listing, with attributes. */
+struct plus {
+	struct node *nodes[PLUS_ENTRIES]; /* NULL: attributes are not known */
+	struct stat attrs[PLUS_ENTRIES];
+	size_t from, count;
+};
+
+static bool put_plus(const struct ops_mount *m, struct stream *s, const char *name,
+		     struct dirlist_entry entry, struct node *n, const struct stat *attr,
+		     size_t index)
+{
+	struct fuse_entry_param param = { .attr_timeout = m->lifetime_s,
+					  .entry_timeout = m->names_s };
+	size_t room = s->size - s->used, len;
+
+	if (n) {
+		param.ino = (fuse_ino_t)(uintptr_t)n;
+		param.attr = *attr;
+	} else {
+		param.attr = (struct stat){ .st_ino = entry.ino,
+					    .st_mode = (mode_t)DTTOIF(entry.dtype) };
+	}
+	len = fuse_add_direntry_plus(s->req, s->bytes + s->used, room, name, &param,
+				     (off_t)(index + 1));
+	if (len > room)
+		return false;
+	s->used += len;
+	return true;
+}
+
+/* How many entries of the part the reply holds; the kernel counts on their nodes from then on. */
+static size_t put_part(const struct ops_mount *m, struct stream *s, const struct dirlist *names,
+		       const struct plus *part)
+{
+	size_t i;
+
+	for (i = 0; i < part->count; i++) {
+		size_t at = part->from + i;
+
+		if (!put_plus(m, s, dirlist_name(names, at), dirlist_get(names, at), part->nodes[i],
+			      &part->attrs[i], at + 2))
+			break;
+		if (part->nodes[i])
+			atomic_fetch_add(&part->nodes[i]->lookups, 1);
+	}
+	return i;
+}
+
+static void reply_part(const struct ops_mount *m, struct stream *s, struct node *n,
+		       struct dirlist *names, size_t from)
+{
+	size_t left, put = 0;
+	struct plus part;
+
+	for (; from < 2; from++) {
+		struct node *dot = from && n->parent ? n->parent : n;
+		struct dirlist_entry entry = { .ino = number_of(m, dot), .dtype = DT_DIR };
+
+		if (!put_plus(m, s, from ? ".." : ".", entry, NULL, NULL, from))
+			break;
+	}
+	part.from = from < 2 ? dirlist_count(names) : from - 2;
+	left = dirlist_count(names) > part.from ? dirlist_count(names) - part.from : 0;
+	part.count = (s->size - s->used) / PLUS_BYTES;
+	part.count = part.count < PLUS_ENTRIES ? part.count : PLUS_ENTRIES;
+	part.count = part.count < left ? part.count : left;
+	if (part.count) {
+		cache_lookup_names(m->cache, n, names, part.from, part.count, part.nodes,
+				   part.attrs);
+		put = put_part(m, s, names, &part);
+	}
+	if (fuse_reply_buf(s->req, s->bytes, s->used) != 0)
+		for (size_t i = 0; i < put; i++)
+			if (part.nodes[i])
+				forget(m, (fuse_ino_t)(uintptr_t)part.nodes[i], 1);
+	for (size_t i = put; i < part.count; i++)
+		if (part.nodes[i])
+			node_unref(part.nodes[i], 1);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
+			   struct fuse_file_info *fi)
+{
+	const struct ops_mount *m = mount_of(req);
+	struct metrics_call call = metrics_begin(METRICS_READDIR);
+	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
+	struct node *n = node_of(m, ino);
+	struct dirlist *names = NULL;
+	int rc = s.bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
+
+	(void)fi;
+	end_call(m, &call, n, rc, 0);
+	if (rc == 0)
+		reply_part(m, &s, n, names, (size_t)offset);
+	else
+		fuse_reply_err(req, -rc);
+	dirlist_unref(names);
+	free(s.bytes);
+}
+
 static void reply_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	const struct ops_mount *m = mount_of(req);
@@ -435,6 +538,7 @@ const struct fuse_lowlevel_ops ops_table = {
 	.read = op_read,
 	.release = op_release,
 	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
 	.releasedir = op_releasedir,
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,

@@ -22,6 +22,14 @@ struct storage_ops {
 	/* st_ino tells files of the whole tree apart, also over several devices. */
 	int (*lookup)(void *self, const char *path, struct stat *ret);
 
+	/*
+	 * lookup of count names of the folder at path, from the one on: ret[i] and ret_rc[i] of
+	 * each. Where storage is slow it stops early, having done *ret_count of them: nobody
+	 * has asked for these yet.
+	 */
+	int (*lookup_names)(void *self, const char *path, const struct dirlist *names, size_t from,
+			    size_t count, struct stat *ret, int *ret_rc, size_t *ret_count);
+
 	/* At most max_entries names, else -E2BIG. *ret belongs to the caller. */
 	int (*list)(void *self, const char *path, size_t max_entries, struct dirlist **ret);
 

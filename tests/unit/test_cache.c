@@ -16,7 +16,7 @@
 
 /* A storage that counts: "f*" are files of FILE_BYTES, "hang" takes as long as told. */
 struct fake {
-	_Atomic int lookups, lists, reads;
+	_Atomic int lookups, lists, reads, bundles;
 	_Atomic int64_t hang_ns;
 	_Atomic bool is_changed;
 };
@@ -40,6 +40,23 @@ static int fake_lookup(void *self, const char *path, struct stat *ret)
 	if (path[0] != 'f')
 		return -ENOENT;
 	*ret = (struct stat){ .st_ino = 2, .st_mode = S_IFREG | 0644, .st_size = FILE_BYTES };
+	return 0;
+}
+
+static int fake_lookup_names(void *self, const char *path, const struct dirlist *names, size_t from,
+			     size_t count, struct stat *ret, int *ret_rc, size_t *ret_count)
+{
+	struct fake *f = self;
+
+	(void)path;
+	atomic_fetch_add(&f->bundles, 1);
+	for (size_t i = 0; i < count; i++) {
+		ret_rc[i] = dirlist_name(names, from + i)[0] == 'f' ? 0 : -ENOENT;
+		ret[i] = (struct stat){ .st_ino = 2,
+					.st_mode = S_IFREG | 0644,
+					.st_size = FILE_BYTES };
+	}
+	*ret_count = count;
 	return 0;
 }
 
@@ -78,6 +95,7 @@ static int fake_read(void *self, const char *path, const struct stat *same, uint
 
 static const struct storage_ops fake_ops = {
 	.lookup = fake_lookup,
+	.lookup_names = fake_lookup_names,
 	.list = fake_list,
 	.read_chunk = fake_read,
 };
@@ -187,6 +205,29 @@ static void test_listing_answers(void)
 	CHECK(cache_close(c));
 }
 
+/* Attributes of what a folder holds come together, and answer lookups. */
+static void test_names(void)
+{
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	struct dirlist *names;
+	struct node *n[1];
+	struct stat attr[1];
+
+	CHECK_INT(cache_list(c, cache_root(c), &names), 0);
+	for (int i = 0; i < 3; i++) {
+		cache_lookup_names(c, cache_root(c), names, 0, 1, n, attr);
+		if (CHECK(n[0]))
+			node_unref(n[0], 1);
+		CHECK_INT(attr[0].st_size, FILE_BYTES);
+	}
+	CHECK_INT(f.bundles, 1);
+	CHECK_INT(look(c, "f"), 0);
+	CHECK_INT(f.lookups, 0);
+	dirlist_unref(names);
+	CHECK(cache_close(c));
+}
+
 static void test_timeout(void)
 {
 	struct fake f = { .hang_ns = 300 * MS };
@@ -267,6 +308,7 @@ int main(void)
 	TAP_CASE(test_single_flight);
 	TAP_CASE(test_absent);
 	TAP_CASE(test_listing_answers);
+	TAP_CASE(test_names);
 	TAP_CASE(test_timeout);
 	TAP_CASE(test_read);
 	TAP_CASE(test_budget);
