@@ -15,8 +15,9 @@
 #define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
 
 #define PLUS_ENTRIES 128 /* with attributes, in one reply */
-#define PLUS_BYTES 160   /* that one of them takes at least. Source: linux/fuse.h, fuse_direntplus \
-			  */
+#define PLUS_BYTES                                                                    \
+	160 /* that one of them takes at least. Source: linux/fuse.h, fuse_direntplus \
+	     */
 #define LONG_READ (128 * 1024) /* others need not wait until it is copied */
 
 static struct ops_mount *mount_of(fuse_req_t req)

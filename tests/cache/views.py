@@ -40,7 +40,9 @@ class Bench:
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
         self.daemons.append((daemon, view))
         line = daemon.stderr.readline()
-        assert "ready after" in line, line
+        while "ready after" not in line:
+            assert line.startswith("auger: cache: "), line
+            line = daemon.stderr.readline()
         return daemon
 
     def end(self):
