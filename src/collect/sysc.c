@@ -24,7 +24,7 @@ static void add_reason(char *why, size_t size, enum sysc_method method, const st
 		 e->msg);
 }
 
-static int choose(const struct sysc_opts *o, const struct sysc_backend **ret,
+static int choose(const struct sysc_opts *o, const struct sysc_backend **ret, void **ret_self,
 		  struct sysc_result *result, struct err *e)
 {
 	struct err reason = { 0 };
@@ -33,7 +33,7 @@ static int choose(const struct sysc_opts *o, const struct sysc_backend **ret,
 	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
 		if (o->method != SYSC_AUTO && o->method != backends[i]->method)
 			continue;
-		rc = backends[i]->probe(o, &reason);
+		rc = backends[i]->open(o, ret_self, &reason);
 		if (rc == 0) {
 			*ret = backends[i];
 			result->method = backends[i]->method;
@@ -47,9 +47,10 @@ static int choose(const struct sysc_opts *o, const struct sysc_backend **ret,
 int sysc_run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
 {
 	const struct sysc_backend *backend;
+	void *self = NULL;
 	int rc;
 
 	*ret = (struct sysc_result){ 0 };
-	rc = choose(o, &backend, ret, e);
-	return rc < 0 ? rc : backend->run(o, ret, e);
+	rc = choose(o, &backend, &self, ret, e);
+	return rc < 0 ? rc : backend->run(self, o, ret, e);
 }

@@ -167,25 +167,11 @@ static int put_seeds(const struct watcher *w, struct err *e)
 	return 0;
 }
 
-static int load(struct watcher *w, struct err *e)
+static int set_up(struct watcher *w, struct err *e)
 {
-	uint32_t ring_bytes = w->mode == CALLS_EVENTS ? RING_BYTES : (uint32_t)getpagesize();
-	int rc;
-
-	w->bpf = syscalls_bpf__open();
-	if (!w->bpf)
-		return bpf_explain(-errno, "the programs for system calls", e);
-	w->bpf->rodata->mode = w->mode;
-	w->bpf->rodata->own_tgid = (uint32_t)getpid();
-	w->bpf->rodata->command_tgid = (uint32_t)w->launch.pid;
-	w->bpf->rodata->is_all = w->opts->is_all;
-	rc = bpf_map__set_max_entries(w->bpf->maps.ring, ring_bytes);
-	if (rc == 0)
-		rc = syscalls_bpf__load(w->bpf);
-	if (rc < 0)
-		return bpf_explain(rc, "the programs for system calls", e);
 	if (put_plans(w, e) < 0 || put_seeds(w, e) < 0)
 		return e->code;
+	w->bpf->bss->command_tgid = (uint32_t)w->launch.pid;
 	if (w->mode != CALLS_EVENTS)
 		return 0;
 	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), take_record, w, NULL);
@@ -235,7 +221,7 @@ static int start(struct watcher *w, struct err *e)
 	if (o.argv)
 		rc = launch_new(&w->launch, &o, e);
 	if (rc == 0)
-		rc = load(w, e);
+		rc = set_up(w, e);
 	if (rc == 0)
 		rc = watch_all(w, e);
 	if (rc < 0)
@@ -351,9 +337,9 @@ static int finish(struct watcher *w, struct err *e)
 	return sysc_sums_take(&maps, &w->feed, now, e);
 }
 
-static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
 {
-	struct watcher w = { .opts = o, .result = ret, .mode = mode_of(o) };
+	struct watcher w = { .opts = o, .result = ret, .mode = mode_of(o), .bpf = self };
 	int rc;
 
 	sysc_feed_init(&w.feed, o, clock_mono_ns());
@@ -374,16 +360,57 @@ static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e
 	return rc;
 }
 
-static int probe(const struct sysc_opts *o, struct err *e)
+/* Tables are as large as the method needs: the kernel clears all of them. */
+static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode)
 {
+	uint32_t ring_bytes = mode == CALLS_EVENTS ? RING_BYTES : (uint32_t)getpagesize();
+	int rc = bpf_map__set_max_entries(bpf->maps.ring, ring_bytes);
+
+	if (rc == 0 && mode != CALLS_THREADS)
+		rc = bpf_map__set_max_entries(bpf->maps.by_thread, 1);
+	if (rc == 0 && mode != CALLS_THREADS)
+		rc = bpf_map__set_max_entries(bpf->maps.threads, 1);
+	return rc;
+}
+
+static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err *e)
+{
+	struct syscalls_bpf *bpf = syscalls_bpf__open();
+	int rc;
+
+	if (!bpf)
+		return bpf_explain(-errno, "BPF programs", e);
+	bpf->rodata->mode = mode_of(o);
+	bpf->rodata->own_tgid = (uint32_t)getpid();
+	bpf->rodata->is_all = o->is_all;
+	rc = size_maps(bpf, mode_of(o));
+	if (rc == 0)
+		rc = syscalls_bpf__load(bpf);
+	if (rc < 0) {
+		syscalls_bpf__destroy(bpf);
+		return bpf_explain(rc, "BPF programs", e);
+	}
+	*ret = bpf;
+	return 0;
+}
+
+/* Loading tells whether it may be. */
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+{
+	struct syscalls_bpf *bpf = NULL;
 	struct stat st;
+	int rc;
 
 	if (o->stacks)
 		return err_set(e, -ENOTSUP, "its stacks end at code without frame pointers");
 	/* Programs see the numbers of the first namespace. */
 	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NAMESPACE)
 		return err_set(e, -ENOTSUP, "processes have other numbers in this container");
-	return bpf_probe(e);
+	bpf_begin();
+	rc = load(o, &bpf, e);
+	if (rc == 0)
+		*ret_self = bpf;
+	return rc;
 }
 
-const struct sysc_backend sysc_bpf = { SYSC_BPF, probe, run };
+const struct sysc_backend sysc_bpf = { SYSC_BPF, open_method, run };

@@ -3,10 +3,11 @@
 #include "collect/bpf.h"
 #include "collect/sysc_inside.h"
 
-static int probe(const struct sysc_opts *o, struct err *e)
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
 {
 	(void)o;
+	(void)ret_self;
 	return bpf_probe(e);
 }
 
-const struct sysc_backend sysc_bpf = { SYSC_BPF, probe, NULL };
+const struct sysc_backend sysc_bpf = { SYSC_BPF, open_method, NULL };

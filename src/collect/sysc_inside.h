@@ -10,9 +10,10 @@
 
 struct sysc_backend {
 	enum sysc_method method;
-	/* Can it do this here? 0, or why not. */
-	int (*probe)(const struct sysc_opts *o, struct err *e);
-	int (*run)(const struct sysc_opts *o, struct sysc_result *ret, struct err *e);
+	/* Can it do this here? 0, or why not. What was made for that goes to run(), which ends it.
+	 */
+	int (*open)(const struct sysc_opts *o, void **ret_self, struct err *e);
+	int (*run)(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e);
 };
 
 extern const struct sysc_backend sysc_bpf, sysc_perf, sysc_ptrace;

@@ -276,12 +276,13 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 	return rc;
 }
 
-static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
 {
 	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
 	struct listener l = { .opts = o, .own_pid = (uint32_t)getpid() };
 	int rc = p ? find_events(l.events, e) : err_nomem(e);
 
+	(void)self;
 	sysc_feed_init(&l.feed, o, clock_mono_ns());
 	if (rc == 0)
 		rc = listen(&l, p, ret, e);
@@ -292,7 +293,7 @@ static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e
 	return rc;
 }
 
-static int probe(const struct sysc_opts *o, struct err *e)
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
 {
 	struct event events[2];
 	struct perf_event_attr attr;
@@ -300,6 +301,7 @@ static int probe(const struct sysc_opts *o, struct err *e)
 	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE, .has_inherit = true };
 	int rc;
 
+	*ret_self = NULL;
 	if (sysc_wants_paths(o))
 		return err_set(e, -ENOTSUP, "its records have no paths and no texts");
 	rc = find_events(events, e);
@@ -309,4 +311,4 @@ static int probe(const struct sysc_opts *o, struct err *e)
 	return attr_probe(&attr, enter_name, &ignored, e);
 }
 
-const struct sysc_backend sysc_perf = { SYSC_PERF, probe, run };
+const struct sysc_backend sysc_perf = { SYSC_PERF, open_method, run };

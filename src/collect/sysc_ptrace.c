@@ -561,12 +561,13 @@ static void tracer_fini(struct tracer *t)
 	launch_close(&t->launch);
 }
 
-static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
 {
 	struct sysc_feed feed;
 	struct tracer t = { .opts = o, .feed = &feed, .result = ret };
 	int rc;
 
+	(void)self;
 	sysc_feed_init(&feed, o, clock_mono_ns());
 	t.wants_args = sysc_wants_paths(o);
 	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->traced && !o->stacks;
@@ -579,8 +580,9 @@ static int run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e
 	return rc;
 }
 
-static int probe(const struct sysc_opts *o, struct err *e)
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
 {
+	*ret_self = NULL;
 	if (o->is_all)
 		return err_set(e, -ENOTSUP, "cannot trace the whole machine");
 	if (o->stacks)
@@ -588,4 +590,4 @@ static int probe(const struct sysc_opts *o, struct err *e)
 	return 0;
 }
 
-const struct sysc_backend sysc_ptrace = { SYSC_PTRACE, probe, run };
+const struct sysc_backend sysc_ptrace = { SYSC_PTRACE, open_method, run };

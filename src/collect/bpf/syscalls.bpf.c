@@ -19,9 +19,10 @@
 const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Set before loading. */
-const volatile __u32 mode, own_tgid, command_tgid;
+const volatile __u32 mode, own_tgid;
 const volatile bool is_all;
-/* Set while it runs. */
+/* Set before attaching, and while it runs. */
+__u32 command_tgid;
 __u32 phase;
 __u64 now_ns; /* CALLS_FINISH: the end of recording */
 
