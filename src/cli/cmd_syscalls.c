@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "cli/save.h"
 #include "cli/screen.h"
 #include "cli/syscalls_trace.h"
 #include "collect/sysc.h"
@@ -23,7 +24,7 @@ struct args {
 	int method;     /* enum sysc_method */
 	int format;     /* enum emit_format */
 	uint64_t limit;
-	const char *output;
+	const char *output, *stacks;
 };
 
 static const struct opt opts[] = {
@@ -40,6 +41,8 @@ static const struct opt opts[] = {
 		 "how many calls took how long, by powers of two"),
 	OPT_FLAG(0, "trace", struct args, is_trace,
 		 "each call as it happens, with its arguments in words"),
+	OPT_STR(0, "stacks", "FILE", struct args, stacks,
+		"also write a profile of the calls by the code that made them"),
 	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, sysc_methods,
 		   "how calls are seen (default auto: the cheapest that works here)"),
 	OPT_UINT('n', "limit", "N", struct args, limit, 0, 0,
@@ -91,6 +94,8 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
 		return cmd_usage(e,
 				 "--trace tells each call: --by, --path and --histogram sum them");
+	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
+		return cmd_usage(e, "--stacks does not go with --trace, --path or --by file");
 	if (args->is_path && args->is_histogram)
 		return cmd_usage(e, "--path and --histogram do not go together");
 	return 0;
@@ -155,10 +160,10 @@ static int exec_failed(const struct err *e)
 }
 
 static int observe(const struct args *args, const struct target *t, struct syscalls *s,
-		   struct err *e)
+		   struct profile *stacks, struct err *e)
 {
 	struct syscalls_trace trace = { 0 };
-	struct sysc_result result;
+	struct sysc_result result = { 0 };
 	struct sysc_opts o = {
 		.method = (enum sysc_method)args->method,
 		.argv = t->argv,
@@ -168,6 +173,7 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 		.owns_stdout = args->output && strcmp(args->output, "-") == 0,
 		.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S),
 		.tally = s,
+		.stacks = stacks,
 	};
 	int rc = 0;
 
@@ -188,6 +194,26 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	return rc < 0 ? rc : result.status;
 }
 
+/* With a profile beside the rest. */
+static int observe_stacks(const struct args *args, const struct target *t, struct syscalls *s,
+			  struct err *e)
+{
+	struct profile *p = profile_new();
+	struct output output;
+	int rc = p ? choose_output(args->stacks, NULL, "pprof", &output, e) : err_nomem(e), saved;
+
+	if (rc < 0)
+		goto out;
+	rc = observe(args, t, s, p, e);
+	if (rc < 0 || !profile_type_count(p))
+		goto out;
+	saved = save_profile(p, &output, e);
+	rc = saved < 0 ? saved : rc;
+out:
+	profile_free(p);
+	return rc;
+}
+
 static int observe_target(const struct args *args, struct target *t, struct err *e)
 {
 	struct syscalls s = { 0 };
@@ -197,7 +223,7 @@ static int observe_target(const struct args *args, struct target *t, struct err 
 	if (rc == 0 && syscalls_init(&s, by) < 0)
 		rc = err_nomem(e);
 	if (rc == 0)
-		rc = observe(args, t, &s, e);
+		rc = args->stacks ? observe_stacks(args, t, &s, e) : observe(args, t, &s, NULL, e);
 	syscalls_fini(&s);
 	return rc;
 }

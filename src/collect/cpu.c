@@ -49,6 +49,8 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 		.has_address_label = c->opts.has_address_label,
 		.machine = user_stack_machine(),
 		.waits = c->waits,
+		.leaf = c->opts.leaf,
+		.leaf_context = c->opts.tap_context,
 		.fetch = cpu_fetch,
 		.context = c,
 	};

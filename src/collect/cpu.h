@@ -63,6 +63,8 @@ struct cpu_opts {
 	/* Sees each record first; see sampler_opts. NULL: nothing does. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
 	void *tap_context;
+	/* See ingest_opts; context is the tap's. */
+	uint32_t (*leaf)(void *context, const struct record *r);
 };
 
 struct cpu_result {

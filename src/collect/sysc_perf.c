@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "collect/cpu.h"
 #include "collect/sysc_inside.h"
+#include "symbol/symbolize.h"
 
 /* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
 #define NUMBER_AT 8
@@ -215,6 +216,16 @@ static bool take(void *context, const struct record *r, bool is_side)
 	return is_side;
 }
 
+/* Calls are told by their names, not by the kernel's code that begins them. */
+static uint32_t name_of(void *context, const struct record *r)
+{
+	struct listener *l = context;
+	uint32_t nr = (uint32_t)word_at(&r->sample.raw, NUMBER_AT);
+	const char *name = syscalls_text(l->feed.tally, sysc_feed_call_name(&l->feed, nr));
+
+	return profile_name_location(l->opts->stacks, name, strlen(name));
+}
+
 static void listener_fini(struct listener *l)
 {
 	rows_fini(&l->threads);
@@ -228,7 +239,10 @@ static int find_events(struct event events[2], struct err *e)
 	const struct event_roots roots = { 0 };
 	int rc = event_parse(enter_name, &roots, &events[0], e);
 
-	return rc < 0 ? rc : event_parse(exit_name, &roots, &events[1], e);
+	if (rc == 0)
+		rc = event_parse(exit_name, &roots, &events[1], e);
+	events[0].sample_type = events[1].sample_type = "calls";
+	return rc;
 }
 
 static void cut_all(struct listener *l)
@@ -236,6 +250,14 @@ static void cut_all(struct listener *l)
 	for (uint32_t i = 0; i < l->threads.count; i++)
 		if (doing_at(l, i)->tid)
 			cut_call(l, doing_at(l, i));
+}
+
+static int name_stacks(struct profile *p, struct cpu *c, struct err *e)
+{
+	int rc = profile_check(p, e);
+
+	return rc < 0 ? rc
+		      : profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
 }
 
 static int listen(struct listener *l, struct profile *p, struct sysc_result *ret, struct err *e)
@@ -256,6 +278,7 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 		.duration_ns = o->duration_ns,
 		.tap = take,
 		.tap_context = l,
+		.leaf = o->stacks ? name_of : NULL,
 	};
 	struct cpu_result result;
 	struct cpu *c;
@@ -265,6 +288,8 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 		return rc;
 	rc = cpu_run(c, &result, e);
 	ret->is_no_exec = rc < 0 && cpu_exec_error(c);
+	if (rc == 0 && o->stacks)
+		rc = name_stacks(o->stacks, c, e);
 	if (rc == 0) {
 		ret->status = result.status;
 		ret->is_cut = result.is_cut;

@@ -192,12 +192,19 @@ bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack
 
 /* in->frames: [0..count) */
 static int commit(struct ingest *in, const struct record *r, size_t count,
-		  const struct user_stack_owner *owner, uint32_t labels, size_t event)
+		  const struct user_stack_owner *owner, uint32_t labels, size_t event,
+		  uint32_t leaf)
 {
 	int64_t values[PROFILE_MAX_TYPES] = { 0 };
 	uint64_t period = r->sample.period ? r->sample.period : in->events[event].period;
-	uint32_t node = climb_node(in->climb, in->frames, count, owner->maps, owner->pid);
+	uint32_t node;
+	size_t first = 0;
 
+	while (leaf && first < count && in->frames[first].space != FRAME_SPACE_USER)
+		first++;
+	node = climb_node(in->climb, in->frames + first, count - first, owner->maps, owner->pid);
+	if (leaf)
+		node = profile_push(in->profile, node, leaf);
 	values[0] = event == 0;
 	values[in->events[event].type] += period > INT64_MAX ? INT64_MAX : (int64_t)period;
 	profile_add(in->profile, node, labels, values);
@@ -217,9 +224,9 @@ int ingest_retry(struct ingest *in, bool is_end)
 		size_t count;
 
 		if (ingest_collect(in, &s->record, &owner, &count)) {
-			rc = s->is_wait
-				     ? ingest_commit_wait(in, s, count, &owner)
-				     : commit(in, &s->record, count, &owner, s->labels, s->event);
+			rc = s->is_wait ? ingest_commit_wait(in, s, count, &owner)
+					: commit(in, &s->record, count, &owner, s->labels, s->event,
+						 s->leaf);
 			pending_drop(&in->pending);
 		} else if (!is_end || !tables_collect(in->tables, true)) {
 			break;
@@ -241,7 +248,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	uint32_t tid = r->tid == NO_TID ? r->pid : r->tid, index;
 	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
-	uint32_t labels;
+	uint32_t labels, leaf;
 	size_t count;
 
 	if (in->keeps_known && !is_known(in, r->pid, tid)) {
@@ -265,13 +272,15 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
 	owner.splice = &t->splice;
 	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
+	leaf = in->opts.leaf ? in->opts.leaf(in->opts.leaf_context, r) : 0;
 	if (ingest_collect(in, r, &owner, &count))
-		return commit(in, r, count, &owner, labels, event);
+		return commit(in, r, count, &owner, labels, event, leaf);
 	if (!pending_put(&in->pending, &(struct pending_sample){ .record = *r,
 								 .maps = owner.maps,
 								 .pid = owner.pid,
 								 .labels = labels,
-								 .event = event }))
+								 .event = event,
+								 .leaf = leaf }))
 		return -ENOMEM;
 	return 0;
 }

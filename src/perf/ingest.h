@@ -68,6 +68,11 @@ struct ingest_opts {
 	uint16_t machine;       /* EM_X86_64, ...: of samples with a copy of the user's stack */
 	struct ingest_waits waits;
 
+	/* The location that stands on top of a sample's stack in place of the kernel's frames; 0:
+	 * none does. NULL: for no sample. */
+	uint32_t (*leaf)(void *context, const struct record *r);
+	void *leaf_context;
+
 	/* Called for a process that no record told of, to tell what is known of it by
 	 * ingest_record(). NULL: nothing is. */
 	void (*fetch)(void *context, uint32_t pid);

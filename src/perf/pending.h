@@ -25,6 +25,7 @@ struct pending_sample {
 	uint32_t thread_serial; /* still the same thread if this is */
 	uint32_t labels;        /* label-set id */
 	size_t event;
+	uint32_t leaf;           /* location; 0: none */
 	bool is_wait;            /* of a thread that left its CPU, */
 	bool is_over;            /* and came back: */
 	struct offcpu_wait wait; /* its time; or */

@@ -291,6 +291,20 @@ def traced(bench):
         bench.equal(done.stdout, "", f"{method}: output")
 
 
+def stacks(bench):
+    """A profile of calls by user stack: complete, the call innermost, as many as were counted."""
+    for method in methods(bench, "--stacks", "p.pb.gz"):
+        whole, _ = syscalls(bench, "--method", method, "--stacks", "p.pb.gz", "--", bench.workload("sysmix"))
+        report = bench.report()
+        rows = {row["function"]: row for row in report["rows"]}
+        bench.equal(report["lost"], 0, f"{method}: lost")
+        for call, count in (("getppid", 6000), ("dup", 150), ("getpgid", 200), ("getsid", 300)):
+            bench.equal(rows[call]["self"], count, f"{method}: {call}")
+        bench.equal(next(row["calls"] for row in whole["rows"] if row["call"] == "getppid"), 6000, f"{method}: counted")
+        bench.equal(rows["work"]["total"] >= 6000 + 150 + 15 + 600, True, f"{method}: work {rows.get('work')}")
+        bench.equal(rows["run_again"]["total"] >= 200 + 7, True, f"{method}: run_again {rows.get('run_again')}")
+
+
 def formats(bench):
     """Tables and CSV go to standard error, that output stays the command's."""
     done = bench.run(bench.tool, "syscalls", "-f", "csv", "--by", "thread", "--", "echo", "out")
@@ -306,4 +320,4 @@ def formats(bench):
 
 if __name__ == "__main__":
     live.main([counts, agree, sums, paths, files, attached, statuses, stops, exec_of_thread, unprivileged, traced,
-               formats])
+               stacks, formats])
