@@ -13,7 +13,7 @@
 #include "cli/cmd.h"
 #include "cli/relocate_table.h"
 #include "cli/screen.h"
-#include "relocate/job.h"
+#include "relocate/jobs.h"
 #include "relocate/relocate.h"
 
 #define PROGRESS_NS (NS_PER_S / 5)
@@ -110,14 +110,14 @@ static int find_job(const struct args *args, const struct reloc_place *old_place
 	CLEANUP(place_close) struct reloc_place users_of = { .fd = -1 };
 
 	if (args->pids)
-		return job_parse(args->pids, pids, e);
+		return jobs_parse(args->pids, pids, e);
 	if (args->job)
-		return job_find_slurm(args->job, pids, e);
+		return jobs_find_slurm(args->job, pids, e);
 	if (place_open(&users_of, args->users_of, e) < 0)
 		return e->code;
 	if (strcmp(users_of.path, old_place->path) != 0)
 		return err_set(e, -EINVAL, "--all-users-of and --from are not the same folder");
-	return job_find_users(old_place, pids, e);
+	return jobs_find_users(old_place, pids, e);
 }
 
 /* For --dry-run, which makes nothing: where NEW would be made. */
@@ -172,7 +172,7 @@ static int run_dry(const struct args *args, const struct relocation *r, struct e
 static int move(const struct args *args, struct relocation *r, struct err *e)
 {
 	CLEANUP(survey_fini) struct survey s = { 0 };
-	struct relocate_done done = { 0 };
+	CLEANUP(relocate_done_fini) struct relocate_done done = { 0 };
 	struct relocate_view v = { r->old_place->path, r->new_place->path, &s, &done, 0 };
 	bool has_progress = isatty(STDERR_FILENO);
 	int64_t last_ns = 0;

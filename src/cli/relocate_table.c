@@ -258,5 +258,5 @@ void relocate_put(struct emit *out, const struct relocate_view *v)
 	put_fds(out, v->survey, state);
 	put_maps(out, v->survey, state);
 	put_dirs(out, v->survey, state);
-	put_obstacles(out, v->survey);
+	put_obstacles(out, v->done ? &v->done->after : v->survey);
 }

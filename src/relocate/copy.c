@@ -106,6 +106,8 @@ static int close_top(struct copy *c, struct err *e)
 
 	if (statx(new->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &c->new_top) < 0)
 		return err_errno(e, "%s", new->path);
+	if (tree_save_attrs(new->fd, &c->new_attrs, e) < 0)
+		return e->code;
 	c->is_new_top_changed = true;
 	if (fchown(new->fd, geteuid(), getegid()) < 0 || fchmod(new->fd, 0700) < 0)
 		return err_errno(e, "%s", new->path);
@@ -173,6 +175,7 @@ void copy_close(struct copy *c)
 	rows_fini(&c->entries);
 	rows_fini(&c->nodes);
 	buf_fini(&c->path);
+	buf_fini(&c->new_attrs);
 	free(c->block);
 	free(c->other);
 	free(c);
@@ -280,6 +283,8 @@ static int restore_top(struct copy *c, struct err *e)
 		return rmdir(new->path) < 0 ? err_errno(e, "%s", new->path) : 0;
 	if (!c->is_new_top_changed)
 		return 0;
+	if (tree_put_back_attrs(new->fd, &c->new_attrs, e) < 0)
+		return err_wrap(e, "%s", new->path);
 	if (fchown(new->fd, c->new_top.stx_uid, c->new_top.stx_gid) < 0 ||
 	    fchmod(new->fd, c->new_top.stx_mode & 07777) < 0 ||
 	    tree_set_times(new->fd, &c->new_top) < 0)

@@ -28,8 +28,9 @@ struct look {
 	struct mounts mounts;    /* of this process */
 	struct map mine;         /* ids of the mounts of OLD's file system */
 	struct map members;      /* pid: row of procs */
-	struct map bound;        /* inode of a socket that is bound below OLD */
-	struct buf text;         /* scratch */
+	struct map pinners; /* rows of procs that have a device open that keeps pages (RDMA, GPU) */
+	struct map bound;   /* inode of a socket that is bound below OLD */
+	struct buf text;    /* scratch */
 	uint64_t mnt_ns, root_ino, root_mnt; /* of this process */
 	bool bad;
 };

@@ -236,7 +236,10 @@ static void look_other(struct look *l, const struct at_fd *at)
 {
 	const char *link = at->seen->link;
 
-	if (starts(link, "socket:["))
+	if (starts(link, "/dev/infiniband/") || starts(link, "/dev/nvidia") ||
+	    starts(link, "/dev/kfd") || starts(link, "/dev/dri/"))
+		l->bad |= map_put(&l->pinners, at->proc, 1) < 0;
+	else if (starts(link, "socket:["))
 		look_socket(l, at);
 	else if (starts(link, "anon_inode:[eventpoll]"))
 		look_epoll(l, at);

@@ -180,6 +180,10 @@ static void check_map(struct look *l, uint32_t proc, struct reloc_map *m, const 
 		      "unmount the other mount");
 	else if (reason)
 		leave(l, proc, m, seen->link, reason, "");
+	else if (m->is_shared && map_get(&l->pinners, proc) != MAP_NONE)
+		leave(l, proc, m, seen->link,
+		      "a device that the process has open (RDMA, GPU) may write to its pages",
+		      "wait until the process has closed the device");
 	else if ((m->prot & PROT_EXEC) && !l->ask->moves_libs)
 		leave(l, proc, m, seen->link, "it is code of a program or library",
 		      "--move-libs moves libraries");

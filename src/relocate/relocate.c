@@ -307,6 +307,22 @@ static void try_unmount(struct move *m)
 	m->done.is_tried = true;
 }
 
+/* Where NEW is shown at OLD's path nobody finds OLD any more. */
+static void look_after(struct move *m)
+{
+	struct survey_ask ask;
+	struct err why = { 0 };
+
+	if (m->done.swap != RELOCATE_NOT_SWAPPED || m->r->old_place->fd < 0 ||
+	    prune_pids(m, &why) < 0)
+		return;
+	fill_ask(m->r, &ask);
+	ask.pids = m->pids.data;
+	ask.pid_count = m->pids.count;
+	if (survey_take(&ask, &m->done.after, &why) < 0)
+		complain(&why);
+}
+
 static int move_job(struct move *m, struct err *e)
 {
 	if (look_again(m, false, e) < 0 ||
@@ -319,11 +335,17 @@ static int move_job(struct move *m, struct err *e)
 			complain(&why);
 		return e->code;
 	}
+	look_after(m);
 	try_unmount(m);
 	if (copy_sync(m->copy, e) < 0)
 		return err_wrap(e,
 				"the job was moved, but its files may not be on the storage yet");
 	return 0;
+}
+
+void relocate_done_fini(struct relocate_done *d)
+{
+	survey_fini(&d->after);
 }
 
 int relocate_run(const struct relocation *r, struct survey *ret_survey, struct relocate_done *ret,

@@ -46,9 +46,13 @@ struct relocate_done {
 	struct copy_pass last;                       /* in the pause */
 	uint64_t copied_bytes;                       /* written to NEW in all */
 	enum relocate_swap swap;
+	struct survey
+		after; /* of the job that runs on: what still stands on OLD, or names it. Owned */
 	bool is_busy;  /* OLD could not be unmounted now */
 	bool is_tried; /* is_busy tells: OLD is where a file system is mounted */
 };
+
+void relocate_done_fini(struct relocate_done *d);
 
 /* The survey of the living job, by the options of r. */
 int relocate_look(const struct relocation *r, struct survey *ret, struct err *e) MUST_CHECK;

@@ -44,6 +44,7 @@ static void look_fini(struct look *l)
 	mounts_fini(&l->mounts);
 	map_fini(&l->mine);
 	map_fini(&l->members);
+	map_fini(&l->pinners);
 	map_fini(&l->bound);
 	buf_fini(&l->text);
 }

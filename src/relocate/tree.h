@@ -51,6 +51,7 @@ struct copy {
 	struct strtab *node_ids; /* device and inode: the same index as nodes */
 	struct rows entries, nodes;
 	struct statx old_top, new_top; /* new_top: as it was before */
+	struct buf new_attrs;          /* of NEW's top, as tree_save_attrs has them */
 	bool is_new_top_changed;
 	enum copy_kind kind;
 	uint32_t pass;                /* 1.. */
@@ -94,6 +95,9 @@ int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_
 
 /* tree_attr.c: owner, extended attributes and ACLs, mode, times. */
 int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct err *e) MUST_CHECK;
+/* The extended attributes of an open directory, to be put back later. */
+int tree_save_attrs(int dir, struct buf *ret, struct err *e) MUST_CHECK;
+int tree_put_back_attrs(int dir, const struct buf *saved, struct err *e) MUST_CHECK;
 int tree_set_times(int to, const struct statx *x);
 
 /* tree_space.c: does all of OLD fit into NEW? Counts total_bytes. */

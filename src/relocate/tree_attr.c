@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "relocate/proc.h"
 #include "relocate/tree.h"
 
@@ -78,6 +79,48 @@ static int copy_xattrs(const char *from, const char *to, struct err *e)
 		if (!is_private(at) && copy_attr(from, to, at, value, e) < 0)
 			return e->code;
 	return remove_others(to, names, len, value, e);
+}
+
+/* Each is its name with a NUL, the length of its value, and the value. */
+int tree_save_attrs(int dir, struct buf *ret, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf room = { 0 };
+	char *names = buf_reserve(&room, 2 * XATTR_MAX), *value = names ? names + XATTR_MAX : NULL;
+	ssize_t len = names ? flistxattr(dir, names, XATTR_MAX) : 0;
+
+	for (const char *at = names; len > 0 && at < names + len; at += strlen(at) + 1) {
+		ssize_t n = is_private(at) ? -1 : fgetxattr(dir, at, value, XATTR_MAX);
+
+		if (n < 0)
+			continue;
+		buf_put(ret, at, strlen(at) + 1);
+		buf_put_u32(ret, (uint32_t)n);
+		buf_put(ret, value, (size_t)n);
+	}
+	return !names || buf_error(ret) < 0 ? err_nomem(e) : 0;
+}
+
+int tree_put_back_attrs(int dir, const struct buf *saved, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf room = { 0 };
+	struct cursor left = cursor_make(saved->data, saved->len);
+	char *names = buf_reserve(&room, XATTR_MAX);
+	ssize_t len = names ? flistxattr(dir, names, XATTR_MAX) : 0;
+	const char *name;
+	size_t ignored;
+
+	if (!names)
+		return err_nomem(e);
+	for (const char *at = names; len > 0 && at < names + len; at += strlen(at) + 1)
+		if (!is_private(at))
+			(void)fremovexattr(dir, at);
+	while (cursor_left(&left) && (name = cursor_cstr(&left, &ignored))) {
+		uint32_t n = cursor_u32(&left);
+
+		if (fsetxattr(dir, name, cursor_bytes(&left, n), n, 0) < 0)
+			return err_errno(e, "attribute %s", name);
+	}
+	return 0;
 }
 
 static struct timespec to_time(const struct statx_timestamp *t)

@@ -318,6 +318,64 @@ def test_pids(w):
     check(is_empty(w.new))
 
 
+def test_slurm(w):
+    """The processes of a control group that Slurm would have made."""
+    root = "/sys/fs/cgroup"
+    if not os.path.exists(f"{root}/cgroup.procs"):
+        return
+    p = w.job(NAMED)
+    group = f"{root}/auger-test-{os.getpid()}/job_98765/step_0/user/task_0"
+    os.makedirs(group)
+    try:
+        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as f:
+            f.write(str(p.pid))
+        for job, code in (("98765", 0), ("9876", 1)):
+            r = subprocess.run([AUGER, "relocate", "-n", "--job", job, "--from", w.old, "--to", w.new, "-f", "json"],
+                               text=True, capture_output=True, check=False)
+            check(r.returncode == code, r.stderr)
+            check(code or {row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid}, r.stdout)
+    finally:
+        p.kill()
+        p.wait()
+        while group != root:
+            os.rmdir(group)
+            group = os.path.dirname(group)
+
+
+def test_told(w):
+    """Who keeps OLD busy and who has it in words is told before and after, and nothing is refused for it."""
+    os.environ["STORAGE"] = w.old + "/data:x"
+    p = w.job(NAMED)
+    del os.environ["STORAGE"]
+    q = w.job("")
+    for r in (w.run("-n", "--pid", str(p.pid), "-f", "json"), w.run("--pid", str(p.pid), "-f", "json")):
+        check(r.returncode == 0, r.stderr)
+        told = {(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"}
+        check(told == {(p.pid, "environment"), (q.pid, "working directory")}, str(told))
+    check("not succeed" in json.loads(r.stdout)["umount"], r.stdout)
+
+
+def test_undone_top(w):
+    """The owner, times and attributes of NEW are put back."""
+    p = w.job(NAMED)
+    os.setxattr(w.old, "user.old", b"1")
+    os.chown(w.old, 5, 6)
+    os.setxattr(w.new, "user.new", b"\0two")
+    os.chown(w.new, 7, 8)
+    os.utime(w.new, ns=(10**18, 10**18))
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(4 * MIB))
+    before = tree(w.new)
+    a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "1"],
+                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not os.path.exists(f"{w.new}/large"):
+        check(a.poll() is None, "it ended by itself")
+        time.sleep(0.01)
+    a.send_signal(2)
+    a.communicate(timeout=60)
+    check(tree(w.new) == before, f"{before} {tree(w.new)}")
+
+
 def test_new(w):
     """A NEW that is no place to go to."""
     p = w.job(NAMED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "relocate/job.h"
+#include "relocate/jobs.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +28,7 @@ static int add(struct rows *pids, pid_t pid, struct err *e)
 	return 0;
 }
 
-int job_parse(const char *list, struct rows *pids, struct err *e)
+int jobs_parse(const char *list, struct rows *pids, struct err *e)
 {
 	const char *at = list;
 
@@ -99,7 +99,7 @@ static int ask_scontrol(const char *id, struct rows *pids, struct err *e)
 	return rc;
 }
 
-int job_find_slurm(const char *id, struct rows *pids, struct err *e)
+int jobs_find_slurm(const char *id, struct rows *pids, struct err *e)
 {
 	size_t before = pids->count;
 
@@ -114,7 +114,7 @@ int job_find_slurm(const char *id, struct rows *pids, struct err *e)
 	return 0;
 }
 
-int job_find_users(const struct reloc_place *old_place, struct rows *pids, struct err *e)
+int jobs_find_users(const struct reloc_place *old_place, struct rows *pids, struct err *e)
 {
 	CLEANUP(survey_fini) struct survey s = { 0 };
 	struct survey_ask ask = { .old_place = old_place, .is_only = true };

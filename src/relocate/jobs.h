@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* job: which processes are meant. All add to rows of pid_t, each once. */
-#ifndef RELOCATE_JOB_H
-#define RELOCATE_JOB_H
+/* jobs: which processes are meant. All add to rows of pid_t, each once. */
+#ifndef RELOCATE_JOBS_H
+#define RELOCATE_JOBS_H
 
 #include "base/err.h"
 #include "base/macros.h"
@@ -9,14 +9,14 @@
 #include "relocate/place.h"
 
 /* "12,345" */
-int job_parse(const char *list, struct rows *pids, struct err *e) MUST_CHECK;
+int jobs_parse(const char *list, struct rows *pids, struct err *e) MUST_CHECK;
 
 /* The processes of a Slurm job on this host: those in its control group, else those that
  * `scontrol listpids` names. -ESRCH: none. */
-int job_find_slurm(const char *id, struct rows *pids, struct err *e) MUST_CHECK;
+int jobs_find_slurm(const char *id, struct rows *pids, struct err *e) MUST_CHECK;
 
 /* All processes but this one that have something of OLD. */
-int job_find_users(const struct reloc_place *old_place, struct rows *pids,
+int jobs_find_users(const struct reloc_place *old_place, struct rows *pids,
 		   struct err *e) MUST_CHECK;
 
 #endif
