@@ -304,7 +304,7 @@ int cluster_read(struct cluster *c, const struct jobdir *job, const struct clust
 		rc = err_set(e, -ENODATA, "no profiling files but summaries");
 	else if (rc == 0 && !c->rank_count)
 		rc = err_set(e, -ENODATA, "no tables of events: %s",
-			     "they are written by full-path profiling (--profile-paths-full)");
+			     "they are written by full-path profiling (--profile-paths)");
 	if (rc < 0)
 		cluster_fini(c);
 	return rc;

@@ -42,7 +42,7 @@ static const struct advice {
 	  "probes for python*.zip, pyvenv.cfg and glibc-hwcaps are how Python and the dynamic linker "
 	  "start: expected, and cheap when the cache answers them." },
 	{ 0,
-	  { "missing_shared_library_probe" },
+	  { "missing_shared_library_probe", "library_folder_probe" },
 	  "shared libraries were looked for where they are not: shorten LD_LIBRARY_PATH, or give the "
 	  "libraries an RPATH that names their folder first." },
 	{ 1,

@@ -4,7 +4,10 @@
 #include "base/utf8.h"
 #include "cachefs/coverage.h"
 #include "cachefs/inventory.h"
+#include "cachefs/package_usage.h"
 #include "view/markdown.h"
+
+#define MOST_PACKAGES 30 /* in the summary */
 
 static void put_code(struct buf *out, const char *text)
 {
@@ -101,8 +104,8 @@ static void put_table(const struct inventory *v, struct buf *out)
 	}
 }
 
-void inventory_put_summary(const struct inventory *v, const char *job, const char *folder,
-			   struct buf *out)
+void inventory_put_summary(const struct inventory *v, const struct rows *packages, const char *job,
+			   const char *folder, struct buf *out)
 {
 	const struct coverage_root *roots = v->roots.data;
 	struct inventory_counts all = inventory_count(v, INVENTORY_ALL),
@@ -126,6 +129,7 @@ void inventory_put_summary(const struct inventory *v, const char *job, const cha
 		   "looked for %zu that are not there.\n",
 		   all.total, used.total, total_of(v, INVENTORY_MISSING));
 	put_table(v, out);
+	package_usage_put_summary(packages, MOST_PACKAGES, out);
 	buf_put_str(out,
 		    "\n## Interpretation Notes\n\n"
 		    "- Used is what the run looked up, listed or read at least once, in any rank.\n"

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cachefs/cluster.h"
 #include "cachefs/inventory.h"
+#include "cachefs/package_usage.h"
 #include "cachefs/prune.h"
 #include "cli/cmd.h"
 #include "cli/rank_progress.h"
@@ -58,15 +59,35 @@ static int write_lists(const struct listing *l, struct err *e)
 		inventory_put(&l->inventory, (enum inventory_list)i, &text);
 		rc = write_file(l->folder, inventory_files[i], &text, e);
 	}
-	buf_clear(&text);
+	return rc;
+}
+
+static int write_packages(const struct listing *l, const struct rows *packages, struct err *e)
+{
+	static const struct emit_opts o = { .format = EMIT_CSV };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(emit_fini) struct emit out;
+
+	emit_begin(&out, &o, &text);
+	package_usage_put(packages, &out);
+	return emit_end(&out) < 0 ? err_nomem(e)
+				  : write_file(l->folder, "package_usage.csv", &text, e);
+}
+
+static int write_words(const struct listing *l, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(rows_fini) struct rows packages = { 0 };
+	int rc = package_usage_make(&l->inventory, &packages, e);
+
+	if (rc == 0)
+		rc = write_packages(l, &packages, e);
 	inventory_put_notes(&l->inventory, l->job, &text);
 	if (rc == 0)
 		rc = write_file(l->folder, "roots_and_counts.txt", &text, e);
 	buf_clear(&text);
-	inventory_put_summary(&l->inventory, l->job, l->folder, &text);
-	if (rc == 0)
-		rc = write_file(l->folder, "paths_summary.md", &text, e);
-	return rc;
+	inventory_put_summary(&l->inventory, &packages, l->job, l->folder, &text);
+	return rc < 0 ? rc : write_file(l->folder, "paths_summary.md", &text, e);
 }
 
 static int write_script(const struct listing *l, struct err *e)
@@ -131,6 +152,8 @@ static int write_all(struct listing *l, struct err *e)
 	if (mkdir(l->folder, 0777) < 0 && errno != EEXIST)
 		return err_errno(e, "%s", l->folder);
 	rc = write_lists(l, e);
+	if (rc == 0)
+		rc = write_words(l, e);
 	if (rc == 0 && l->args->script)
 		rc = write_script(l, e);
 	return rc < 0 ? rc : show(l, e);

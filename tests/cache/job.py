@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""job.py AUGER: two caches that are really mounted write into one job's folder; what `auger cache aggregate`
+and `paths` make of it is what the ranks wrote and what was done. Mounts and folders end with the test."""
+import csv
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+AUGER = sys.argv[1]
+FILES = ["env/pyvenv.cfg", "env/bin/tool", "env/lib/python3.12/os.py", "env/lib/python3.12/unused.py",
+         "env/lib/python3.12/site-packages/numpy/__init__.py", "env/lib/python3.12/site-packages/numpy/new\nline",
+         "env/lib/python3.12/site-packages/torch/__init__.py", "env/lib/python3.12/site-packages/torch/x y.so",
+         "other/data"]
+USED = [FILES[0], FILES[2], FILES[4], FILES[5]]
+MISSING = ["env/lib/python312.zip", "env/lib/libno.so", "env/lib/python3.12/site-packages/numpy/no.py"]
+count = 0
+failed = False
+
+
+def check(ok, name):
+    global count, failed
+    count += 1
+    failed |= not ok
+    print("%sok %d - %s" % ("" if ok else "not ", count, name))
+
+
+def auger(*words):
+    done = subprocess.run([AUGER, "cache", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done
+    return done
+
+
+def read_csv(path):
+    with open(path, encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def use(view, times):
+    for _ in range(times):
+        for name in USED:
+            with open(f"{view}/{name}", "rb") as f:
+                f.read()
+        for name in MISSING:
+            assert not os.path.exists(f"{view}/{name}")
+    os.listdir(f"{view}/env/lib")
+
+
+def run_job(base):
+    """The second rank does more."""
+    for i in range(2):
+        view = f"{base}/view{i}"
+        os.mkdir(view)
+        auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/job", "--profile-paths", "--profile-top", "5", view)
+        try:
+            use(view, 1 + 3 * i)
+        finally:
+            auger("umount", view)
+
+
+def sums(job, base, key, columns):
+    """Of all ranks' files: {key: [sum of each column]}."""
+    all_sums = {}
+    for path in glob.glob(f"{job}/profiling/final/*-profiling_{base}.csv"):
+        for row in read_csv(path):
+            its = all_sums.setdefault(row[key], [0] * len(columns))
+            for i, column in enumerate(columns):
+                its[i] += round(float(row[column]) * 1000000)
+    return all_sums
+
+
+def check_sums(job):
+    columns = ["total_calls", "cache_hits", "cache_misses", "negative_results", "total_latency_s"]
+    for base, key, its_columns in (("aggregate", "metric", ["value"]), ("operations", "operation", columns)):
+        got = {row[key]: [round(float(row[c]) * 1000000) for c in its_columns]
+               for row in read_csv(f"{job}/profiling/cluster/cluster-profiling_{base}.csv")}
+        ranks = got.pop("ranks_with_aggregate_files", None)
+        check(got == sums(job, base, key, its_columns) and (base != "aggregate" or ranks == [2000000]),
+              f"{base} is what the ranks wrote")
+
+
+def check_paths(base):
+    rows = {(row["category"], row["path"]): row
+            for row in read_csv(f"{base}/job/profiling/cluster/cluster-profiling_top_paths.csv")}
+    check(all(int(rows["data", f"{base}/target/{name}"]["ranks"]) == 2 for name in USED), "both ranks read the files")
+    check(all(row["events_not_listed"] == "0" for row in rows.values()), "tables of events are complete")
+    probes = [rows["metadata", f"{base}/target/{name}"] for name in MISSING]
+    check(all(row["negative_results"] == "5" for row in probes), "each probe is counted")
+    check([row["class"] for row in probes] == ["python_zip_probe", "missing_shared_library_probe", "python_module_probe"],
+          "and has its class")
+
+
+def check_summary(job):
+    with open(f"{job}/profiling/cluster/cluster-profiling_summary.md", encoding="utf-8") as text:
+        summary = text.read()
+    check("- Profiling mode: `full-path`\n- Kernel caching: `off" in summary, "it tells how it was counted")
+    headings = [line[3:] for line in summary.split("\n") if line.startswith("## ")]
+    check(headings == ["Aggregate Metrics", "Operation Totals", "Latency Percentiles", "Ranges Across Ranks", "Top Paths",
+                       "Path Class Heuristics", "Python Packages", "Pruning Guidance", "Path Coverage Analysis"],
+          "and all there is")
+
+
+def check_lists(base):
+    auger("paths", f"{base}/job", "--prune-script", f"{base}/prune.sh")
+
+    def names(file):
+        with open(f"{base}/job/paths_dir/{file}", encoding="utf-8") as lines:
+            return {os.path.relpath(line, f"{base}/target") for line in lines.read().split("\n")[:-1]}
+
+    env = [name for name in FILES if name.startswith("env/")]
+    used = names("used_paths_existing.txt")
+    check(used & set(FILES) == set(USED) - {FILES[5]}, "used files")
+    check(names("same_run_candidate_not_observed_existing_paths.txt") & set(FILES) == set(env) - set(USED), "unused files")
+    check(names("missing_probe_paths.txt") == set(MISSING), "missing probes")
+    subprocess.run(["sh", f"{base}/prune.sh", f"{base}/copy"], check=True)
+    copy = f"{base}/copy{base}/target"
+    made = {os.path.relpath(f"{folder}/{name}", copy) for folder, _, files in os.walk(copy) for name in files}
+    check(made == set(USED), "the reduced copy has what was used")
+
+
+def main():
+    base = os.path.realpath(tempfile.mkdtemp(prefix="auger-job-"))
+    try:
+        for name in FILES:
+            os.makedirs(os.path.dirname(f"{base}/target/{name}"), exist_ok=True)
+            with open(f"{base}/target/{name}", "w", encoding="utf-8") as out:
+                out.write(name * 100)
+        run_job(base)
+        auger("aggregate", "-n", "0", f"{base}/job")
+        check_sums(f"{base}/job")
+        check_paths(base)
+        check_summary(f"{base}/job")
+        check_lists(base)
+    finally:
+        shutil.rmtree(base)
+    print("1..%d" % count)
+    sys.exit(failed)
+
+
+main()
