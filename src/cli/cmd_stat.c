@@ -11,6 +11,7 @@
 #include "cli/cmd.h"
 #include "cli/screen.h"
 #include "cli/stat_figures.h"
+#include "cli/stat_sacct.h"
 #include "cli/stat_scale.h"
 #include "cli/stat_watched.h"
 #include "collect/jobstat.h"
@@ -18,7 +19,7 @@
 
 struct args {
 	uint64_t runs; /* 0: not given */
-	const char *vs, *output, *scale, *profiles;
+	const char *vs, *output, *scale, *profiles, *sacct;
 	bool is_pinned, is_all;
 	struct opt_list pids;
 	double seconds; /* 0: not given */
@@ -40,6 +41,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "pin", struct args, is_pinned, "with --scale: each copy stays on a CPU"),
 	OPT_STR(0, "profiles", "FOLDER", struct args, profiles,
 		"with --scale: where profiles go (default: a new folder " SCALE_FOLDER ")"),
+	OPT_STR(0, "sacct", "JOBID|FILE", struct args, sacct,
+		"what Slurm's accounting says, next to figures of -f json in a file"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "how to write the figures (default table)"),
 	OPT_STR('o', "output", "FILE", struct args, output,
@@ -212,6 +215,16 @@ static int watch(const struct args *args, struct err *e)
 	return rc < 0 ? rc : write_text(&text, args->output, e);
 }
 
+/* figures: NULL: none. */
+static int compare(const struct args *args, const char *figures, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct emit_opts emit = { .format = (enum emit_format)args->format };
+	int rc = stat_sacct(args->sacct, figures, &emit, &text, e);
+
+	return rc < 0 ? rc : write_text(&text, args->output ? args->output : "-", e);
+}
+
 /* What runs already is watched in place of a command. */
 static int check_watching(const struct args *args, bool has_command, struct err *e)
 {
@@ -226,6 +239,16 @@ static int check_watching(const struct args *args, bool has_command, struct err 
 				 args->runs ? "repeat"
 				 : args->vs ? "vs"
 					    : "scale");
+	return 0;
+}
+
+static int check_sacct(const struct args *args, int operands, struct err *e)
+{
+	if (operands > 1)
+		return cmd_usage(e, "--sacct: one file of 'auger stat -f json'");
+	if (args->is_all || args->pids.count || args->scale || args->vs || args->runs ||
+	    args->seconds > 0)
+		return cmd_usage(e, "--sacct goes with -f and -o only");
 	return 0;
 }
 
@@ -253,10 +276,13 @@ static int run(int argc, char **argv, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (check_usage(&args, first < argc, e) < 0)
+	if ((args.sacct ? check_sacct(&args, argc - first, e)
+			: check_usage(&args, first < argc, e)) < 0)
 		return e->code;
 	if (args.output && strcmp(args.output, "-") != 0 && file_check_writable(args.output, e) < 0)
 		return e->code;
+	if (args.sacct)
+		return compare(&args, argv[first], e);
 	if (args.is_all || args.pids.count)
 		return watch(&args, e);
 	if (args.scale)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/stat_figures.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -110,6 +111,31 @@ static void add_orphans(struct stat_list *l, const struct job *j)
 		  "outlived the command");
 }
 
+static int64_t number_of(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
+/* Where it is part of a job of Slurm's. */
+static void add_slurm(struct stat_list *l, const struct job *j)
+{
+	int64_t cpus = number_of("SLURM_CPUS_ON_NODE");
+
+	if (!getenv("SLURM_JOB_ID"))
+		return;
+	l->group = "Slurm";
+	stat_tell(stat_add(l, "Slurm job", "count", true, number_of("SLURM_JOB_ID")),
+		  "SLURM_JOB_ID; 'auger stat --sacct' compares when it is over");
+	stat_tell(stat_add(l, "Slurm step", "count", getenv("SLURM_STEP_ID"),
+			   number_of("SLURM_STEP_ID")),
+		  "%s", getenv("SLURM_STEP_ID") ? "SLURM_STEP_ID" : "of the job's script");
+	stat_tell(stat_add(l, "Slurm CPUs", "count", cpus > 0, cpus), "SLURM_CPUS_ON_NODE");
+	stat_tell(stat_add(l, "reserved CPU time", "nanoseconds", cpus > 0, j->elapsed_ns * cpus),
+		  "elapsed times these CPUs: this command's part of sacct's CPUTimeRAW");
+}
+
 static void add_idle(struct stat_list *l, const struct job *j)
 {
 	const struct rusage *u = &j->usage;
@@ -151,6 +177,7 @@ size_t stat_figures(const struct job *j, struct stat_figure ret[STAT_MAX_FIGURES
 	stat_add_counters(&l, &j->counters);
 	stat_add_pressure(&l, &j->pressure);
 	stat_add_cgroup(&l, &j->cgroup);
+	add_slurm(&l, j);
 	add_idle(&l, j);
 	return l.count;
 }

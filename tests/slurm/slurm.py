@@ -328,6 +328,34 @@ def check_live(folder, cluster):
     assert row["elapsed_ns"] >= 4e9 and row["max_rss_bytes"] > 1 << 20, row
 
 
+def check_stat(folder, cluster):
+    """What auger stat says of a command and what Slurm says of its step are of one size, or it is
+    said why not."""
+    program = ("import time\nheld = bytearray(b'x') * (90 << 20)\n"
+               "while time.process_time() < 1.5: pass\ntime.sleep(3)\n")
+    with open(os.path.join(folder, "hold.py"), "w", encoding="ascii") as file:
+        file.write(program)
+    with open(os.path.join(folder, "stat.sbatch"), "w", encoding="ascii") as script:
+        script.write("#!/bin/sh\n#SBATCH --output=stat.log\n"
+                     "exec %s stat -f json -o stat.json -- /usr/bin/python3 hold.py\n" % AUGER)
+    job = cluster.submit("stat.sbatch", folder)
+    ask = lambda: json.loads(run(AUGER, "stat", "--sacct", job, "-f", "json", "stat.json",
+                                 cwd=folder, env=cluster.env))
+    wait_for("sacct's word of the end", lambda: ask()["state"] == "COMPLETED")
+    got = ask()
+    rows = {row["field"]: row for row in got["rows"]}
+    assert got["step"] == job + ".batch", got
+    for field, most in (("ElapsedRaw", 1.6), ("UserCPU", 1.3), ("TotalCPU", 1.3), ("MaxRSS", 1.4)):
+        assert 1 / most < rows[field]["ratio"] < most, rows[field]
+    assert rows["MaxRSS"]["slurm"] > 90 << 20, rows["MaxRSS"]
+    assert rows["CPUTimeRAW"]["ours"] > 0 and rows["AllocCPUS"]["ratio"] == 1, rows
+    for row in got["rows"]:
+        apart = row["ratio"] and abs(row["ratio"] - 1) > 0.5 and abs(row["slurm"] - row["ours"]) > 1e9
+        assert not apart or row["why"], row
+    alone = json.loads(run(AUGER, "stat", "--sacct", job + ".batch", "-f", "json", env=cluster.env))
+    assert alone["rows"][0]["slurm"] is not None and alone["rows"][0]["ours"] is None, alone
+
+
 def check_prerequisites():
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
@@ -358,7 +386,8 @@ def run_array(cluster, folder):
     good &= report(3, "accounting", check_accounting, folder, cluster)
     good &= report(4, "lost", check_lost, folder, cluster, job)
     good &= report(5, "live", check_live, folder, cluster)
-    print("1..5")
+    good &= report(6, "stat", check_stat, folder, cluster)
+    print("1..6")
     return good
 
 
