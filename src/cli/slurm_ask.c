@@ -59,8 +59,7 @@ int slurm_ask(char *const *argv, struct buf *out, struct err *e)
 	}
 	close(ends[0]);
 	if (rc == 0 && status)
-		return err_set(e, -EIO,
-			       "%s failed; --sacct FILE takes what sacct printed elsewhere",
+		return err_set(e, -EIO, "%s failed; --sacct FILE takes what it printed elsewhere",
 			       argv[0]);
 	return rc;
 }
