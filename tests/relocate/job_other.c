@@ -3,6 +3,7 @@
 #include "job.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -153,6 +154,55 @@ static void lock_ofd(void)
 	locks(F_OFD_SETLK, take_ofd);
 }
 
+struct waiter {
+	int fd;
+	bool is_ofd;
+	_Atomic bool has_it;
+};
+
+static void *wait_for_lock(void *arg)
+{
+	struct waiter *w = arg;
+	struct flock range = { .l_type = F_WRLCK };
+
+	must(w->is_ofd ? fcntl(w->fd, F_OFD_SETLKW, &range) : flock(w->fd, LOCK_EX), "waiting");
+	w->has_it = true;
+	return NULL;
+}
+
+/* One waits for the lock of another description, and gets it at the end. */
+static void lock_wait(bool is_ofd)
+{
+	struct flock range = { .l_type = F_WRLCK };
+	int fd = make("log", O_RDWR | O_APPEND);
+	struct waiter w = { .fd = make("log", O_RDWR), .is_ofd = is_ofd };
+	pthread_t t;
+	unsigned n = 0;
+
+	must(is_ofd ? fcntl(fd, F_OFD_SETLK, &range) : flock(fd, LOCK_EX), "lock");
+	pthread_create(&t, NULL, wait_for_lock, &w);
+	usleep(50000);
+	ready();
+	while (going())
+		put(fd, 'l', &n);
+	if (w.has_it)
+		wrong("two have the lock");
+	range.l_type = F_UNLCK;
+	must(is_ofd ? fcntl(fd, F_OFD_SETLK, &range) : flock(fd, LOCK_UN), "unlock");
+	pthread_join(t, NULL);
+	say_records('l', n, "log");
+}
+
+static void lock_wait_flock(void)
+{
+	lock_wait(false);
+}
+
+static void lock_wait_ofd(void)
+{
+	lock_wait(true);
+}
+
 /* Another name each time, below the working directory. */
 static void cwd(void)
 {
@@ -287,6 +337,30 @@ static void fifo(void)
 	pthread_join(t, NULL);
 }
 
+/* A library out of the directory, with private pages and code that runs. */
+static void library(void)
+{
+	void *lib = dlopen("./libm.so", RTLD_NOW);
+	double (*cosine)(double) = NULL;
+	unsigned n = 0;
+	int fd = make("log", O_WRONLY | O_APPEND);
+
+	if (lib)
+		*(void **)&cosine = dlsym(lib, "cos");
+	if (!cosine) {
+		wrong("%s", dlerror());
+		return;
+	}
+	ready();
+	while (going()) {
+		if (cosine(0) < 1)
+			wrong("cos");
+		put(fd, 'c', &n);
+	}
+	say_records('c', n, "log");
+	dlclose(lib);
+}
+
 const struct job_case other_cases[] = {
 	{ "map-shared", map_shared },
 	{ "map-closed", map_closed },
@@ -294,6 +368,9 @@ const struct job_case other_cases[] = {
 	{ "lock-flock", lock_flock },
 	{ "lock-posix", lock_posix },
 	{ "lock-ofd", lock_ofd },
+	{ "lock-wait-flock", lock_wait_flock },
+	{ "lock-wait-ofd", lock_wait_ofd },
+	{ "library", library },
 	{ "cwd", cwd },
 	{ "cwd-thread", cwd_of_thread },
 	{ "dir-fds", dir_fds },

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -148,6 +149,44 @@ static void vfork_churn(void)
 	say_records('v', n, "log");
 }
 
+static struct {
+	int fd;
+	unsigned *count;
+} helper_of;
+
+static int help(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (going())
+		put(helper_of.fd, 'h', helper_of.count);
+	return 0;
+}
+
+/* A process that shares the table of descriptors, but no memory. */
+static void files_shared(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	unsigned *counts = shared_counts();
+	int fd = make("log", O_WRONLY), late;
+	pid_t child;
+
+	helper_of.fd = fd;
+	helper_of.count = &counts[0];
+	child = must(clone(help, stack + sizeof stack, CLONE_FILES | SIGCHLD, NULL), "clone");
+	late = make("late", O_WRONLY);
+	ready();
+	while (going()) {
+		put(fd, 'p', &counts[1]);
+		put(late, 'l', &counts[2]);
+	}
+	kill(child, SIGTERM);
+	waitpid(child, NULL, 0);
+	say_records('h', counts[0], "log");
+	say_records('p', counts[1], "log");
+	say_records('l', counts[2], "late");
+}
+
 const struct job_case share_cases[] = {
 	{ "dup", dup_pair },
 	{ "family", family },
@@ -155,5 +194,6 @@ const struct job_case share_cases[] = {
 	{ "threads-256", threads_256 },
 	{ "thread-churn", thread_churn },
 	{ "vfork-churn", vfork_churn },
+	{ "files-shared", files_shared },
 	{ NULL, NULL },
 };

@@ -318,6 +318,7 @@ static void abs_path(void)
 	if (!getcwd(path, sizeof path - 8))
 		return;
 	strcat(path, "/log");
+	make("kept", O_WRONLY);
 	must(chdir("/"), "chdir");
 	ready();
 	while (going()) {
