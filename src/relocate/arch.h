@@ -21,7 +21,7 @@
 #include "base/macros.h"
 
 struct arch_regs {
-	uint64_t word[40]; /* as NT_PRSTATUS gives them; then what the processor's file adds */
+	uint64_t word[104]; /* as the file of the processor has them */
 };
 
 /* tid is in a ptrace stop. 0 or -errno. */
