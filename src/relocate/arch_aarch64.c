@@ -18,7 +18,7 @@
 /* What word holds. */
 struct named {
 	struct user_regs_struct user;
-	uint64_t call;       /* the number of the call that the stop interrupted; -1: none */
+	uint64_t call; /* the number of the call that the stop interrupted; -1: none */
 	uint64_t is_32_bit;
 	uint64_t vector[66]; /* struct user_fpsimd_struct */
 };
@@ -66,9 +66,9 @@ extern const unsigned char auger_slot[];
 extern const uint64_t auger_slot_lists_at, auger_slot_words_at;
 
 /*
- * At the first instruction the one call is made, at label 1 the loop begins: x19 is the head, x20 the
- * call, x21 where the next one is noted. Calls keep all registers but x0. The stack pointer is only
- * set for rt_sigreturn.
+ * At the first instruction the one call is made, at label 1 the loop begins: x19 is the head, x20
+ * the call, x21 where the next one is noted. Calls keep all registers but x0. The stack pointer is
+ * only set for rt_sigreturn.
  */
 __asm__(".pushsection .rodata\n"
 	".macro auger_stop\n"
@@ -257,7 +257,8 @@ void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
 	w.frame.user.context.pstate = n->user.pstate;
 	w.frame.user.context.vector.magic = FPSIMD_MAGIC;
 	w.frame.user.context.vector.size = sizeof w.frame.user.context.vector;
-	memcpy(w.frame.user.context.vector.vregs, n->vector, sizeof w.frame.user.context.vector.vregs);
+	memcpy(w.frame.user.context.vector.vregs, n->vector,
+	       sizeof w.frame.user.context.vector.vregs);
 	memcpy(&w.frame.user.context.vector.fpsr, &n->vector[64], 8); /* and fpcr */
 	memcpy(slot, auger_slot, auger_slot_words_at);
 	memcpy(slot + auger_slot_words_at, &w, sizeof w);

@@ -43,6 +43,22 @@ static bool is_shared_content(const struct look *l, uint32_t file)
 	return !S_ISDIR(f->mode) && f->uses & (RELOC_USE_FD | RELOC_USE_MAPPED);
 }
 
+/* A child that a running job has just made is of the job, though it was not there before. */
+static bool was_just_born(const struct look *l, const struct other *o)
+{
+	struct proc_stat stat = o->stat;
+
+	if (l->ask->is_stopped || l->ask->is_only)
+		return false;
+	while (stat.parent > 1) {
+		if (map_get(&l->members, (uint64_t)stat.parent) != MAP_NONE)
+			return true;
+		if (!proc_stat_read(&stat, stat.parent))
+			return false;
+	}
+	return false;
+}
+
 static void take_link(struct look *l, struct other *o, const char *path, const char *what)
 {
 	struct seen seen;
@@ -53,6 +69,8 @@ static void take_link(struct look *l, struct other *o, const char *path, const c
 		return;
 	if (!o->stat.state && !proc_stat_read(&o->stat, o->pid))
 		return; /* it has ended */
+	if (was_just_born(l, o))
+		return;
 	file = look_find_file(l, &seen.x);
 	if (file != STRTAB_NONE && is_shared_content(l, file)) {
 		leave_file(l, file);

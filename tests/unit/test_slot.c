@@ -68,8 +68,8 @@ static void test_way_home(void)
 	arch_slot_fill(slot, &h);
 	__builtin___clear_cache((char *)slot, (char *)slot + arch_slot_bytes());
 	lists[1][0] = (struct arch_call){ .nr = SYS_getpid, .arg = { 1, 2, 3, 4, 5, 6 } };
-	lists[1][1] = (struct arch_call){ .nr = SYS_close,
-					  .arg0_from = (uint64_t)(uintptr_t)&word | 1 };
+	lists[1][1] =
+		(struct arch_call){ .nr = SYS_close, .arg0_from = (uint64_t)(uintptr_t)&word | 1 };
 	lists[1][2] = (struct arch_call){ .nr = ARCH_TURN, .arg = { 0 } };
 	lists[0][0] = (struct arch_call){ .nr = SYS_dup, .arg0_from = (uint64_t)(uintptr_t)&slow };
 	lists[0][1] = (struct arch_call){ .nr = SYS_close, .may_fail = 1, .arg = { 1 << 20 } };
