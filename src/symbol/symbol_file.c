@@ -13,6 +13,7 @@
 #include "symbol/debugfile.h"
 #include "symbol/dwarf.h"
 #include "symbol/dwarf_scopes.h"
+#include "symbol/gotab.h"
 #include "symbol/names.h"
 #include "symbol/plt.h"
 #include "symbol/starts.h"
@@ -260,6 +261,7 @@ static int find_symbols(struct symbol_file *f, const uint64_t *addresses, size_t
 	if (!is_full) {
 		symtab_offer(&f->mini, SHT_SYMTAB, &symbols);
 		symtab_offer(&f->main, SHT_DYNSYM, &symbols);
+		gotab_offer(&f->main, &symbols);
 	}
 	rc = plt_offer(&f->main, &tables, f->names.strings, &symbols);
 	if (rc == 0)

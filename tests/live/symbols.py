@@ -65,6 +65,27 @@ int main(int argc, char **argv)
 }
 """
 
+GO = """
+package main
+
+import "os"
+
+type tree struct{ left, right *tree }
+
+//go:noinline
+func (t *tree) count() int {
+	if t == nil {
+		return 0
+	}
+	return 1 + t.left.count() + t.right.count()
+}
+
+func main() {
+	t := &tree{&tree{}, nil}
+	os.Exit(t.count())
+}
+"""
+
 FORTRAN = """
 program contained
   implicit none
@@ -168,6 +189,67 @@ def outermost(bench, path, words, *args, debug_dir=None, names=None):
         ours = got[address + size // 2][-1][0]
         bench.check(ours in aliases[address], f"{words}: {name} at {address:#x}: got {ours}")
     return got
+
+
+def go_table(bench):
+    """Stripped programs of Go have names by the table that Go itself needs."""
+    need("go")
+    env = {"GOCACHE": bench.path("cache"), "GOFLAGS": "", "GO111MODULE": "off", "CGO_ENABLED": "0"}
+    for kind in ("exe", "pie"):
+        with open(bench.path("grow.go"), "w", encoding="ascii") as file:
+            file.write(GO)
+        for name, flags in (("full", ""), ("small", "-s -w")):
+            bench.run("env", *(f"{k}={v}" for k, v in env.items()), "go", "build", "-buildmode", kind, "-ldflags",
+                      flags, "-o", kind + name, "grow.go")
+        # By that table types are "[...]", and the two ways to call a function are one.
+        names = [(a, size, name.removesuffix(".abi0")) for a, size, name in functions(bench, kind + "full")
+                 if "[" not in name]
+        bench.run("objcopy", "-S", kind + "full", kind + "stripped")
+        outermost(bench, kind + "stripped", f"{kind}, stripped", names=names)
+        # The linker lays code out in the same way with and without symbols.
+        outermost(bench, kind + "small", f"{kind}, linked without symbols", names=names)
+
+
+def go_versions(bench):
+    """The forms that the table had, by hand."""
+    forms = {
+        "1.2": ("0xfffffffb", ".quad 2", "quad", "head", "head", ""),
+        "1.16": ("0xfffffffa", ".quad 2, 0, names - head, 0, 0, 0, rows - head", "quad", "rows", "names", ""),
+        "1.18": ("0xfffffff0", ".quad 2, 0, one, names - head, 0, 0, 0, rows - head", "long", "rows", "names",
+                 "- one"),
+        "1.20": ("0xfffffff1", ".quad 2, 0, 0, names - head, 0, 0, 0, rows - head", "long", "rows", "names",
+                 "- one"),
+    }
+    for version, (magic, head, row, records, names, base) in forms.items():
+        source = f"""
+	.text
+	.globl _start
+_start:
+one:	.skip 24, 0x90
+two:	.skip 40, 0x90
+three:	.skip 8, 0x90
+	.section .gopclntab, "a"
+head:	.long {magic}
+	.byte 0, 0, 1, 8
+	{head}
+rows:	.{row} one {base}, first - {records}, two {base}, second - {records}, three {base}
+first:	.{row} one {base}
+	.long one_name - {names}
+second:	.{row} two {base}
+	.long two_name - {names}
+names:	.byte 0
+one_name: .asciz "main.one"
+two_name: .asciz "main.(*T).two"
+"""
+        name = f"go{version}"
+        compile_to(bench, name + "full", source, "-nostdlib", "-static", "-Wl,-Ttext=0x4000b0,--build-id=none",
+                   compiler="gcc", suffix=".s")
+        bench.run("objcopy", "-S", name + "full", name)
+        got = dump(bench, name, "4000b0\n4000c7\n4000c8\n4000ef\n4000f0\n")
+        got = {a: frames[-1][0] if frames else "??" for a, frames in got.items()}
+        bench.equal([got.get(a) for a in (0x4000b0, 0x4000c7, 0x4000c8, 0x4000ef)],
+                    ["main.one", "main.one", "main.(*T).two", "main.(*T).two"], name)
+        bench.check(not got.get(0x4000f0, "??").startswith("main."), f"{name}: {got}")
 
 
 def cxx_inlines(bench):
@@ -394,5 +476,5 @@ def own_binary(bench):
 
 live.main([cxx_inlines, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
            separate_files, without_build_id, shared_debug_data, mini_debug_info, stripped_by_starts, plt_stubs,
-           chosen_functions,
+           chosen_functions, go_table, go_versions,
            names_of_libraries, own_binary])
