@@ -26,6 +26,7 @@
 #include "collect/sysc_filter.h"
 #include "collect/sysc_inside.h"
 #include "collect/sysc_memory.h"
+#include "collect/sysc_stacks.h"
 
 #define LOOK_US 100000 /* between looks at the time and at signals that came in between */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
@@ -44,6 +45,7 @@ struct tracer {
 	const struct sysc_opts *opts;
 	struct sysc_feed *feed;
 	struct sysc_result *result;
+	struct sysc_stacks *stacks; /* NULL: none are wanted */
 	struct launch launch;
 	struct rows tracees; /* struct tracee *; NULL: ended; owned */
 	struct map by_tid;
@@ -177,6 +179,10 @@ static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *
 	memcpy(tracee->call.args, args, sizeof tracee->call.args);
 	if (tracee->is_followed)
 		fetch_all(t, tracee, true);
+	if (tracee->is_followed && t->stacks)
+		sysc_stacks_begin(
+			t->stacks, &tracee->call,
+			syscalls_text(t->opts->tally, sysc_feed_call_name(t->feed, (uint32_t)nr)));
 	tracee->call.start_ns = clock_mono_ns();
 }
 
@@ -192,6 +198,8 @@ static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64
 		return;
 	fetch_all(t, tracee, false);
 	sysc_feed_call(t->feed, c);
+	if (t->stacks)
+		sysc_stacks_end(t->stacks, c);
 }
 
 /* The number of the call that a thread is at the end of. */
@@ -262,6 +270,8 @@ static void take_child(struct tracer *t, struct tracee *parent)
 		child = add(t, (pid_t)tid);
 	if (child && parent->is_followed)
 		follow(t, child, parent->tid);
+	if (child && parent->is_followed && t->stacks)
+		sysc_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
 	/* It may have stopped before we heard of it. */
 	if (child && child->is_stopped) {
 		child->is_stopped = false;
@@ -297,6 +307,8 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 		}
 	}
 	sysc_feed_exec(t->feed, tracee->pid, (uint32_t)old, clock_mono_ns());
+	if (t->stacks)
+		sysc_stacks_exec(t->stacks, tracee->pid);
 }
 
 static void take_stop(struct tracer *t, struct tracee *tracee, int status)
@@ -342,6 +354,8 @@ static void take_end(struct tracer *t, pid_t tid, int status)
 	if (tracee) {
 		cut_call(t, tracee);
 		sysc_feed_exit(t->feed, tracee->tid, clock_mono_ns());
+		if (t->stacks)
+			sysc_stacks_exit(t->stacks, tracee->pid, tracee->tid);
 		drop(t, tracee);
 	}
 	if (tid != t->command)
@@ -571,11 +585,16 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 	sysc_feed_init(&feed, o, clock_mono_ns());
 	t.wants_args = sysc_wants_paths(o);
 	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->traced && !o->stacks;
-	rc = run_all(&t, e);
+	rc = o->stacks ? sysc_stacks_new(o->stacks, &t.stacks, e) : 0;
+	if (rc == 0)
+		rc = run_all(&t, e);
+	if (rc == 0 && t.stacks)
+		rc = sysc_stacks_finish(t.stacks, e);
 	sysc_feed_end(&feed, clock_mono_ns());
 	if (rc == 0 && sysc_feed_error(&feed) < 0)
 		rc = err_nomem(e);
 	tracer_fini(&t);
+	sysc_stacks_free(t.stacks);
 	sysc_feed_fini(&feed);
 	return rc;
 }
@@ -585,8 +604,6 @@ static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e
 	*ret_self = NULL;
 	if (o->is_all)
 		return err_set(e, -ENOTSUP, "cannot trace the whole machine");
-	if (o->stacks)
-		return err_set(e, -ENOTSUP, "takes no stacks");
 	return 0;
 }
 
