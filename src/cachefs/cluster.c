@@ -221,10 +221,28 @@ static int read_kind(struct reading *r, enum rank_file kind)
 	return 0;
 }
 
-static bool is_wanted(enum rank_file kind, enum cluster_paths what)
+static bool is_table(enum rank_file kind)
 {
-	return what == CLUSTER_ALL_PATHS ||
-	       (kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS);
+	return kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS;
+}
+
+/* The metrics come after the tables: those of ranks without tables are of no interest. */
+static int read_tables(struct reading *r)
+{
+	int rc = 0;
+
+	for (int kind = RANK_METADATA_EVENTS; rc == 0 && is_table((enum rank_file)kind); kind++)
+		rc = read_kind(r, (enum rank_file)kind);
+	return rc == 0 && r->has_file ? read_kind(r, RANK_METRICS) : rc;
+}
+
+static int read_all(struct reading *r)
+{
+	int rc = 0;
+
+	for (int kind = 0; rc == 0 && kind < RANK_SUMMARY; kind++)
+		rc = read_kind(r, (enum rank_file)kind);
+	return rc;
 }
 
 /* Of the source that the rank's other files are of. */
@@ -245,14 +263,12 @@ static int read_settings(struct reading *r)
 
 static int read_rank(struct reading *r, enum cluster_paths what)
 {
-	int rc = 0;
+	int rc;
 
 	memset(r->has_table, 0, sizeof r->has_table);
 	r->source = SOURCE_FINAL;
 	r->has_file = false;
-	for (int kind = 0; rc == 0 && kind < RANK_SUMMARY; kind++)
-		if (is_wanted((enum rank_file)kind, what))
-			rc = read_kind(r, (enum rank_file)kind);
+	rc = what == CLUSTER_TABLES_ONLY ? read_tables(r) : read_all(r);
 	if (r->has_file) {
 		r->cluster->rank_count++;
 		r->cluster->sources[r->source]++;
@@ -326,6 +342,13 @@ void cluster_fini(struct cluster *c)
 const struct cluster_path *cluster_path(const struct cluster *c, size_t i)
 {
 	return (const struct cluster_path *)c->path_rows.data + i;
+}
+
+int64_t cluster_unknown_paths(const struct cluster *c)
+{
+	const struct range *paths = range_table_find(&c->metrics, "paths_no_more_known");
+
+	return paths ? paths->sum.whole : 0;
 }
 
 struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p)

@@ -57,7 +57,7 @@ struct cluster {
 /* What to read, besides metrics and operations. */
 enum cluster_paths {
 	CLUSTER_ALL_PATHS,
-	CLUSTER_TABLES_ONLY, /* nothing else: no top paths, no metrics, no operations */
+	CLUSTER_TABLES_ONLY, /* only ranks that have such tables, and their metrics */
 };
 
 struct cluster_opts {
@@ -73,6 +73,8 @@ int cluster_read(struct cluster *c, const struct jobdir *job, const struct clust
 void cluster_fini(struct cluster *c);
 
 const struct cluster_path *cluster_path(const struct cluster *c, size_t i);
+/* Paths that the ranks' budgets did not hold: they are in no table and no list. */
+int64_t cluster_unknown_paths(const struct cluster *c);
 struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p);
 
 /* At most so many events of the path are in no list that was read. */

@@ -191,6 +191,11 @@ static void put_top_paths(struct buf *out, const struct cluster_view *v)
 		buf_put_str(out, " |\n");
 		is_short |= missing > 0;
 	}
+	if (cluster_unknown_paths(v->cluster))
+		buf_printf(out,
+			   "\n%lld paths are not known one by one: the ranks' budgets did not hold "
+			   "them. They are in the totals only.\n",
+			   (long long)cluster_unknown_paths(v->cluster));
 	if (is_short)
 		buf_put_str(out, "\n\"+\": ranks that do not list the path among their top ones "
 				 "may have more events of it; how many at most, "

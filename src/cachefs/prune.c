@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "cachefs/coverage.h"
 
-#define PATHS_A_CALL 200 /* of ln: far below what a command line may hold */
+#define PATHS_A_CALL 200 /* far below what a command line may hold */
 
 /* Links are made as links (-P). Modes of folders come last: one may forbid to write in it. */
 static const char script[] = "set -eu\n"
@@ -18,8 +18,8 @@ static const char script[] = "set -eu\n"
 			     "into() {\n"
 			     "\tfolder=.$1\n"
 			     "\tshift\n"
-			     "\tmkdir -p -- \"$folder\"\n"
-			     "\t[ $# -eq 0 ] || ln -P -- \"$@\" \"$folder/\"\n"
+			     "\t[ -d \"$folder\" ] || mkdir -p -- \"$folder\"\n"
+			     "\tln -P -- \"$@\" \"$folder/\"\n"
 			     "}\n";
 
 static const char end[] =
@@ -113,11 +113,16 @@ static void put_files(const struct inventory *v, struct buf *out)
 static void put_folders(const struct inventory *v, struct buf *out)
 {
 	const struct inventory_entry *entry;
-	size_t at = 0;
+	size_t at = 0, count = 0;
 
-	while ((entry = inventory_next(v, INVENTORY_USED, &at)))
-		if (entry->is_folder)
-			begin_call(out, entry->path);
+	while ((entry = inventory_next(v, INVENTORY_USED, &at))) {
+		if (!entry->is_folder)
+			continue;
+		if (count++ % PATHS_A_CALL == 0)
+			buf_put_str(out, "\nmkdir -p --");
+		buf_put_str(out, " \\\n\t.");
+		put_quoted(out, entry->path.ptr, entry->path.len);
+	}
 }
 
 void prune_put_script(const struct inventory *v, const char *job, struct buf *out)

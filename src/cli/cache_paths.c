@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "cachefs/cluster.h"
 #include "cachefs/inventory.h"
 #include "cachefs/package_usage.h"
@@ -179,6 +180,23 @@ static int look_at_roots(struct listing *l, struct observed *o, struct err *e)
 	return rc;
 }
 
+/* A copy that lacks what was used would be no use. */
+static int check_unknown(const struct listing *l, const struct cluster *c, struct err *e)
+{
+	long long unknown = cluster_unknown_paths(c);
+
+	if (!unknown)
+		return 0;
+	if (l->args->script)
+		return err_set(
+			e, -ENODATA,
+			"no script: %lld paths are not known, the caches' budgets did not hold them",
+			unknown);
+	log_msg(LOG_WARN, "cache",
+		"%lld paths are in no list: the caches' budgets did not hold them", unknown);
+	return 0;
+}
+
 static int list_paths(struct listing *l, struct err *e)
 {
 	struct jobdir *job;
@@ -190,7 +208,9 @@ static int list_paths(struct listing *l, struct err *e)
 		return rc;
 	rc = read_cluster(&cluster, job, CLUSTER_TABLES_ONLY, e);
 	if (rc == 0) {
-		rc = observed_make(&observed, &cluster, e);
+		rc = check_unknown(l, &cluster, e);
+		if (rc == 0)
+			rc = observed_make(&observed, &cluster, e);
 		if (rc == 0) {
 			rc = look_at_roots(l, &observed, e);
 			observed_fini(&observed);
