@@ -122,7 +122,8 @@ static int add_children(struct hold *h, pid_t pid, pid_t tid, struct err *e)
 		for (; at < end && *at >= '0' && *at <= '9'; at++)
 			child = child * 10 + (*at - '0');
 		at++;
-		if (child > 0 && add_pid(h, child, e) < 0)
+		/* This process may be of the job itself, and cannot stop itself. */
+		if (child > 0 && child != getpid() && add_pid(h, child, e) < 0)
 			return e->code;
 	}
 	return 0;

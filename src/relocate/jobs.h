@@ -17,6 +17,6 @@ int jobs_find_slurm(const char *id, struct rows *pids, struct err *e) MUST_CHECK
 
 /* All processes but this one that have something of OLD. */
 int jobs_find_users(const struct reloc_place *old_place, struct rows *pids,
-		   struct err *e) MUST_CHECK;
+		    struct err *e) MUST_CHECK;
 
 #endif

@@ -108,7 +108,7 @@ static void fill_file(struct look *l, struct reloc_file *f, const struct seen *s
 		f->old_path = f->new_path = look_string(l, seen->below);
 		return;
 	}
-	snprintf(hidden, sizeof hidden, ".auger-relocate.%" PRIu64, f->ino);
+	snprintf(hidden, sizeof hidden, ".auger-relocate.%u.%" PRIu64, f->dev_minor, f->ino);
 	f->new_path = look_string(l, hidden);
 	f->is_deleted = true;
 }

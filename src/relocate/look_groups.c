@@ -136,7 +136,8 @@ static int merge_descs(struct look *l, const uint32_t *order, struct order *o)
 	for (size_t i = 0; i < l->fds.count; i++)
 		fds[i].desc = of[i];
 	free(of);
-	memcpy(descs, merged, count * sizeof *merged);
+	if (count)
+		memcpy(descs, merged, count * sizeof *merged);
 	free(merged);
 	l->descs.count = count;
 	return 0;

@@ -19,6 +19,7 @@
 #include "relocate/urgent.h"
 
 #define SHORT_PASS_NS INT64_C(50000000) /* a pass that may as well be made in the pause */
+#define SHORT_PASS_BYTES (8 << 20)      /* written; comparing takes as long the next time */
 #define MAX_PASSES 12                   /* while the job runs */
 #define STOP_LIMIT_NS (10 * NS_PER_S)   /* until all threads stand still */
 #define MAX_TRIES 20                    /* pauses that found the job at something passing */
@@ -154,7 +155,7 @@ static int pass_ahead(struct move *m, enum copy_kind kind, struct copy_pass *ret
 	return 0;
 }
 
-/* Again and again, until a pass is short or no shorter than the one before. */
+/* Again and again, until a pass finds little or is no shorter than the one before. */
 static int copy_ahead(struct move *m, struct err *e)
 {
 	struct copy_pass pass = { .took_ns = INT64_MAX / 2 };
@@ -164,8 +165,8 @@ static int copy_ahead(struct move *m, struct err *e)
 		before_ns = pass.took_ns;
 		if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0)
 			return e->code;
-	} while (pass.took_ns > SHORT_PASS_NS && m->done.passes < MAX_PASSES &&
-		 pass.took_ns < before_ns - before_ns / 8);
+	} while (pass.took_ns > SHORT_PASS_NS && pass.written_bytes > SHORT_PASS_BYTES &&
+		 m->done.passes < MAX_PASSES && pass.took_ns < before_ns - before_ns / 8);
 	if (m->r->is_checked && pass_ahead(m, COPY_VERIFY, &pass, e) < 0)
 		return e->code;
 	/* What is flushed now need not be after the pause. Then what was written meanwhile. */

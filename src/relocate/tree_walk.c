@@ -15,6 +15,8 @@
 
 #define MAX_DEPTH 2000 /* directories in one another: two descriptors each */
 
+#define MAX_TRIES 3 /* for a name that is replaced while it is looked at */
+
 #define LOOK (STATX_BASIC_STATS | STATX_MNT_ID)
 
 /* A name that is looked at: its directory in both trees, and what is there in OLD. */
@@ -261,16 +263,14 @@ static int take_entry(struct copy *c, struct at *at, unsigned depth, struct err 
 	return S_ISDIR(at->x.stx_mode) ? fill_dir(c, at, depth, e) : fill(c, at, e);
 }
 
-/* Gone, or another one, since the directory was read: the next pass tells. Not in the last, when
- * only somebody outside the job can have done it. */
-static bool is_race(const struct copy *c, int code)
+/* Gone, or another one, since the directory was read. */
+static bool is_race(int code)
 {
-	return (code == -ENOENT || code == -EAGAIN || code == -ENOTDIR || code == -ELOOP) &&
-	       c->kind != COPY_LAST;
+	return code == -ENOENT || code == -EAGAIN || code == -ENOTDIR || code == -ELOOP;
 }
 
-static int take_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
-		     struct err *e)
+static int try_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
+		    struct err *e)
 {
 	struct at at = { .old_dir = dir->from, .new_dir = dir->to, .name = name };
 
@@ -278,14 +278,27 @@ static int take_name(struct copy *c, const struct tree_pair *dir, const char *na
 		return errno == ENOENT ? 0 : err_errno(e, "/%s", c->path.data);
 	if (at.x.stx_mnt_id != c->old_place->mnt_id)
 		return 0; /* a mount below OLD: the survey tells of it */
-	if (take_entry(c, &at, depth, e) == 0)
-		return 0;
-	if (is_race(c, e->code)) {
+	return take_entry(c, &at, depth, e);
+}
+
+/* What is replaced again and again is left to the next pass. In the last one only somebody outside
+ * the job can do that, but then the copy is not whole. */
+static int take_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
+		     struct err *e)
+{
+	for (int i = 0; i < MAX_TRIES; i++) {
+		memset(e, 0, sizeof *e);
+		if (try_name(c, dir, name, depth, e) == 0)
+			return 0;
+		if (!is_race(e->code))
+			break;
+	}
+	if (is_race(e->code) && c->kind != COPY_LAST) {
 		memset(e, 0, sizeof *e);
 		c->did.changed++;
 		return 0;
 	}
-	return strncmp(e->msg, "/", 1) == 0 ? e->code : err_wrap(e, "/%s", c->path.data);
+	return e->msg[0] == '/' ? e->code : err_wrap(e, "/%s", c->path.data);
 }
 
 static int take_names(struct copy *c, const struct tree_pair *dir, DIR *names, unsigned depth,
@@ -360,7 +373,7 @@ int tree_take_hidden(struct copy *c, const struct reloc_file *f, struct err *e)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", f->source);
 	if (at.x.stx_ino != f->ino)
 		return 0; /* closed, and the number used again */
-	if (take_entry(c, &at, 0, e) < 0 && !is_race(c, e->code))
+	if (take_entry(c, &at, 0, e) < 0 && (!is_race(e->code) || c->kind == COPY_LAST))
 		return err_wrap(e, "%s", f->source);
 	return 0;
 }

@@ -78,7 +78,7 @@ class World:
         with open(name + ".py", "w", encoding="utf8") as f:
             f.write(BEGIN + (code if END in code else code + END))
         p = subprocess.Popen([program or sys.executable, name + ".py", name + ".log"], cwd=folder or self.old,
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+                             env=os.environ | {"NEW": self.new}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.jobs.append(p)
         line = p.stdout.readline()
         check(line == "ready\n", f"the job did not start: {line!r}")
@@ -340,6 +340,22 @@ def test_slurm(w):
         while group != root:
             os.rmdir(group)
             group = os.path.dirname(group)
+
+
+def test_inside(w):
+    """auger is started by the job that it moves."""
+    p = w.job("""
+import subprocess
+out = open("data", "w"); out.write("before\\n"); out.flush()
+r = subprocess.run([os.environ["AUGER"], "relocate", "--pid", str(os.getpid()), "--from", ".", "--to", os.environ["NEW"]],
+                   capture_output=True, text=True)
+if r.returncode: print(r.stderr)
+out.write("after\\n"); out.flush()
+""")
+    leave(w)
+    with open(f"{w.new}/data", encoding="utf8") as f:
+        check(f.read() == "before\nafter\n")
+    check(os.readlink(f"/proc/{p.pid}/cwd") == w.new)
 
 
 def test_told(w):
@@ -642,6 +658,7 @@ t = threading.Thread(target=grow, daemon=True); t.start()
 
 def main():
     enter()
+    os.environ["AUGER"] = AUGER
     tests = [value for name, value in globals().items() if name.startswith("test_")]
     print(f"1..{len(tests)}")
     bad = 0
