@@ -22,7 +22,7 @@
 #include "cachefs/ops.h"
 #include "cachefs/serve.h"
 
-#define END_MS 60000   /* for a daemon to write its files at the end */
+#define END_MS 600000  /* for a daemon to write its files at the end, each to the disk */
 #define FOR_EVER_S 1e9 /* what the kernel takes for ever: 30 years */
 #define MOUNTS_MAX (16 << 20)
 #define SOURCE "auger:" /* then our process id: the source of our mounts */

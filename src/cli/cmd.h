@@ -36,6 +36,7 @@ extern const struct cmd cmd_cache;
 extern const struct cmd cmd_cache_aggregate;
 extern const struct cmd cmd_cache_paths;
 extern const struct cmd cmd_cache_reset;
+extern const struct cmd cmd_cache_run;
 extern const struct cmd cmd_cache_snapshot;
 extern const struct cmd cmd_cache_stats;
 extern const struct cmd cmd_control;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -11,8 +13,8 @@
 #include "cachefs/memory.h"
 #include "cachefs/mount.h"
 #include "cli/background.h"
+#include "cli/cache_mount.h"
 #include "cli/cache_prefetch.h"
-#include "cli/cache_profile.h"
 #include "cli/cmd.h"
 #include "cli/copper.h"
 
@@ -22,37 +24,47 @@
 #define STORAGE_THREADS 64
 
 struct args {
-	const char *target, *budget, *max_file, *prefetch, *rate;
-	uint64_t absent_ms, timeout_s, threads;
-	double lifetime_s;
-	bool is_exact, has_others, is_foreground, is_lazy;
-	struct cache_profile_args profile;
+	struct cache_mount_args mount;
+	bool is_foreground, is_lazy;
+};
+
+const struct cache_mount_args cache_mount_defaults = {
+	.target = "/",
+	.absent_ms = 2000,
+	.timeout_s = 30,
+	.threads = 64,
+};
+
+const struct opt cache_mount_opts[] = {
+	OPT_STR('t', "target", "DIR", struct cache_mount_args, target,
+		"the folder to show (default /)"),
+	OPT_STR('b', "budget", "SIZE", struct cache_mount_args, budget,
+		"memory to use, such as 512M or 4G (default: a quarter of what there is)"),
+	OPT_STR(0, "max-file", "SIZE", struct cache_mount_args, max_file,
+		"do not keep files of this size and more (default: keep all)"),
+	OPT_REAL(0, "revalidate", "SECONDS", struct cache_mount_args, lifetime_s, 0, 1000000000,
+		 "ask again what is older; 0: never, the tree is fixed (default)"),
+	OPT_UINT(0, "enoent-ttl", "MS", struct cache_mount_args, absent_ms, 0, MS_MAX,
+		 "a name stays absent for MS milliseconds where its folder's names are not known "
+		 "(default 2000)"),
+	OPT_UINT(0, "storage-timeout", "SECONDS", struct cache_mount_args, timeout_s, 1, 86400,
+		 "fail what the target does not answer in time (default 30)"),
+	OPT_FLAG(0, "exact", struct cache_mount_args, is_exact,
+		 "let the kernel keep nothing: every call comes to the cache"),
+	OPT_UINT(0, "threads", "N", struct cache_mount_args, threads, 1, 1024,
+		 "answer the kernel with at most N threads (default 64)"),
+	OPT_FLAG(0, "allow-other", struct cache_mount_args, has_others,
+		 "all users may look, each at what the target lets them"),
+	OPT_STR(0, "prefetch", "LIST", struct cache_mount_args, prefetch,
+		"look at the paths that LIST names (a path a line, or a profile of a cache) at once"),
+	OPT_STR(0, "prefetch-rate", "SIZE", struct cache_mount_args, rate,
+		"of --prefetch: read at most SIZE bytes a second, such as 100M"),
+	OPT_INCLUDE(struct cache_mount_args, profile, cache_profile_opts),
+	OPT_END,
 };
 
 static const struct opt opts[] = {
-	OPT_STR('t', "target", "DIR", struct args, target, "the folder to show (default /)"),
-	OPT_STR('b', "budget", "SIZE", struct args, budget,
-		"memory to use, such as 512M or 4G (default: a quarter of what there is)"),
-	OPT_STR(0, "max-file", "SIZE", struct args, max_file,
-		"do not keep files of this size and more (default: keep all)"),
-	OPT_REAL(0, "revalidate", "SECONDS", struct args, lifetime_s, 0, 1000000000,
-		 "ask again what is older; 0: never, the tree is fixed (default)"),
-	OPT_UINT(0, "enoent-ttl", "MS", struct args, absent_ms, 0, MS_MAX,
-		 "a name stays absent for MS milliseconds where its folder's names are not known "
-		 "(default 2000)"),
-	OPT_UINT(0, "storage-timeout", "SECONDS", struct args, timeout_s, 1, 86400,
-		 "fail what the target does not answer in time (default 30)"),
-	OPT_FLAG(0, "exact", struct args, is_exact,
-		 "let the kernel keep nothing: every call comes to the cache"),
-	OPT_UINT(0, "threads", "N", struct args, threads, 1, 1024,
-		 "answer the kernel with at most N threads (default 64)"),
-	OPT_FLAG(0, "allow-other", struct args, has_others,
-		 "all users may look, each at what the target lets them"),
-	OPT_STR(0, "prefetch", "LIST", struct args, prefetch,
-		"look at the paths that LIST names (a path a line, or a profile of a cache) at once"),
-	OPT_STR(0, "prefetch-rate", "SIZE", struct args, rate,
-		"of --prefetch: read at most SIZE bytes a second, such as 100M"),
-	OPT_INCLUDE(struct args, profile, cache_profile_opts),
+	OPT_INCLUDE(struct args, mount, cache_mount_opts),
 	OPT_FLAG('f', "foreground", struct args, is_foreground, "stay until unmounted"),
 	OPT_FLAG('z', "lazy", struct args, is_lazy, "of umount: also when it is in use"),
 	OPT_END,
@@ -139,15 +151,7 @@ static void ready(void *context, int64_t answer_ns)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
-static int serve_in_background(const struct args *args, const struct mount_opts *o,
-			       struct launch *l, struct err *e)
-{
-	int rc = background_fork(&l->ready_fd, e);
-
-	return l->ready_fd < 0 ? rc : cache_profile_serve(&args->profile, o, e);
-}
-
-static int fill_opts(const struct args *args, struct mount_opts *o, struct err *e)
+static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, struct err *e)
 {
 	struct cache_opts *c = &o->cache;
 	int rc = 0;
@@ -173,7 +177,8 @@ static int fill_opts(const struct args *args, struct mount_opts *o, struct err *
 	return rc;
 }
 
-static int mount_view(const struct args *args, const char *path, struct err *e)
+int cache_mount(const struct cache_mount_args *args, const char *path, bool is_foreground,
+		bool ends_with_us, bool *ret_is_daemon, struct err *e)
 {
 	char target[PATH_MAX], view[PATH_MAX], job[PATH_MAX];
 	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
@@ -191,10 +196,21 @@ static int mount_view(const struct args *args, const char *path, struct err *e)
 		rc = resolve_folder(args->target, target, e);
 	if (rc == 0)
 		rc = resolve_folder(path, view, e);
-	if (rc < 0)
-		return rc;
-	return args->is_foreground ? cache_profile_serve(&args->profile, &o, e)
-				   : serve_in_background(args, &o, &l, e);
+	*ret_is_daemon = is_foreground;
+	if (rc == 0 && !is_foreground) {
+		rc = background_fork(&l.ready_fd, e);
+		*ret_is_daemon = l.ready_fd >= 0;
+	}
+	if (*ret_is_daemon && ends_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+	return rc == 0 && *ret_is_daemon ? cache_profile_serve(&args->profile, &o, e) : rc;
+}
+
+static int mount_view(const struct args *args, const char *path, struct err *e)
+{
+	bool is_daemon;
+
+	return cache_mount(&args->mount, path, args->is_foreground, false, &is_daemon, e);
 }
 
 static int unmount_view(const struct args *args, const char *path, struct err *e)
@@ -207,7 +223,7 @@ static int unmount_view(const struct args *args, const char *path, struct err *e
 
 static int run(int argc, char **argv, struct err *e)
 {
-	struct args args = { .target = "/", .absent_ms = 2000, .timeout_s = 30, .threads = 64 };
+	struct args args = { .mount = cache_mount_defaults };
 	CLEANUP(copper_fini) struct copper old = { 0 };
 	int first, rc = copper_words(argc, argv, &old, e);
 	const char *view;
@@ -220,21 +236,28 @@ static int run(int argc, char **argv, struct err *e)
 	argv = old.argv + first;
 	view = argc > 1 ? argv[1] : old.view;
 	if (!argc || (strcmp(argv[0], "mount") != 0 && strcmp(argv[0], "umount") != 0))
-		return cmd_usage(e,
-				 "say mount, umount, stats, snapshot, reset, aggregate or paths");
+		return cmd_usage(
+			e, "say mount, umount, run, stats, snapshot, reset, aggregate or paths");
 	if (!view || argc > 2)
 		return cmd_usage(e, "%s: name one folder, the view", argv[0]);
 	return argv[0][0] == 'm' ? mount_view(&args, view, e) : unmount_view(&args, view, e);
 }
 
+/* clang-format off */
 static const struct cmd *const verbs[] = {
-	&cmd_cache_stats,     &cmd_cache_snapshot, &cmd_cache_reset,
-	&cmd_cache_aggregate, &cmd_cache_paths,    NULL,
+	&cmd_cache_run,
+	&cmd_cache_stats,
+	&cmd_cache_snapshot,
+	&cmd_cache_reset,
+	&cmd_cache_aggregate,
+	&cmd_cache_paths,
+	NULL,
 };
+/* clang-format on */
 
 const struct cmd cmd_cache = {
 	.name = "cache",
-	.operands = "mount|umount|stats|snapshot|reset VIEW, aggregate|paths JOBDIR",
+	.operands = "mount|umount|stats|snapshot|reset VIEW, run -- CMD, aggregate|paths JOBDIR",
 	.summary = "show a folder through a cache in memory, read-only",
 	.opts = opts,
 	.verbs = verbs,

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* cache_run: "cache run": a command that finds its files through a view, mounted for its life. */
+#include <errno.h>
+#include <ftw.h>
+#include <glob.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cachefs/control.h"
+#include "cli/cache_mount.h"
+#include "cli/cache_way.h"
+#include "cli/cmd.h"
+#include "collect/launch.h"
+#include "collect/watch.h"
+
+#define TOP_PATHS 10 /* that are told unless more is asked for */
+
+struct args {
+	struct cache_mount_args mount;
+	struct opt_list env;
+};
+
+static const struct opt opts[] = {
+	OPT_INCLUDE(struct args, mount, cache_mount_opts),
+	OPT_LIST('e', "env", "NAME", struct args, env,
+		 "the folders in this variable go through the view, too; again for more"),
+	OPT_END,
+};
+
+/* Folders for one run. */
+struct places {
+	char top[PATH_MAX]; /* ours, to be removed; it has the view */
+	char view[PATH_MAX + 8], job[PATH_MAX + 8];
+	bool has_job; /* the user's: it stays */
+};
+
+static int make_places(struct places *p, const char *job, struct err *e)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (snprintf(p->top, sizeof p->top, "%s/auger-cache-XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
+	    (int)sizeof p->top)
+		return err_set(e, -ENAMETOOLONG, "TMPDIR: too long");
+	if (!mkdtemp(p->top))
+		return err_errno(e, "%s", p->top);
+	snprintf(p->view, sizeof p->view, "%s/view", p->top);
+	snprintf(p->job, sizeof p->job, "%s/job", p->top);
+	p->has_job = job != NULL;
+	if (job && snprintf(p->job, sizeof p->job, "%s", job) >= (int)sizeof p->job)
+		return err_set(e, -ENAMETOOLONG, "%s: too long", job);
+	return mkdir(p->view, 0755) < 0 ? err_errno(e, "%s", p->view) : 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path) < 0 && errno != EBUSY ? -1 : 0;
+}
+
+static void remove_places(const struct places *p)
+{
+	if (nftw(p->top, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
+		fprintf(stderr, "auger cache: %s: %s\n", p->top, strerror(errno));
+}
+
+/* A first signal is the command's, too; a second one ends it. */
+static void pass_on(const struct launch *l, const struct watch_news *news, unsigned *signals)
+{
+	*signals += news->signals;
+	if (*signals > 1)
+		kill(l->pid, SIGKILL);
+	else if (!news->is_from_kernel)
+		kill(l->pid, news->signal);
+}
+
+static int wait_for_end(struct launch *l, struct watch *w)
+{
+	struct watch_news news;
+	struct rusage usage;
+	unsigned signals = 0;
+	int status = 0;
+
+	while (!launch_poll(l, &status, &usage)) {
+		watch_wait(w, NS_PER_S / 2, &news);
+		if (news.signals)
+			pass_on(l, &news, &signals);
+	}
+	return status;
+}
+
+static int exec_failed(const struct err *e)
+{
+	fprintf(stderr, "auger cache: %s\n", e->msg);
+	return e->code == -ENOENT ? 127 : 126;
+}
+
+/* The exit status of the command, or a negative errno. */
+static int run_command(char *const *argv, struct err *e)
+{
+	struct launch l = { 0 };
+	struct watch w = { 0 };
+	struct rlimit files;
+	struct launch_opts o = { .argv = argv, .files = &files };
+	int rc = watch_open(&w, e);
+
+	if (rc == 0) {
+		getrlimit(RLIMIT_NOFILE, &files);
+		o.mask = watch_old_mask(&w);
+		rc = launch_new(&l, &o, e);
+	}
+	if (rc == 0 && l.pid_fd >= 0)
+		rc = watch_add(&w, l.pid_fd, WATCH_COMMAND, e);
+	if (rc == 0) {
+		rc = launch_start(&l, argv[0], e);
+		rc = rc < 0 ? exec_failed(e) : wait_for_end(&l, &w);
+	}
+	launch_close(&l);
+	watch_close(&w);
+	return rc;
+}
+
+/* The program itself is found through the view, too. */
+static int run_through(const struct cache_way *way, const struct opt_list *env, char **argv,
+		       struct err *e)
+{
+	CLEANUP(buf_fini) struct buf program = { 0 };
+	char *named = argv[0];
+	int rc = cache_way_set(way, env, e);
+
+	if (rc < 0)
+		return rc;
+	cache_way_map(way, named, &program);
+	if (buf_error(&program) < 0)
+		return err_nomem(e);
+	if (*named == '/' && program.data)
+		argv[0] = program.data;
+	if (argv[0] != named && strcmp(argv[0], named) != 0)
+		fprintf(stderr, "auger cache: runs %s\n", argv[0]);
+	rc = run_command(argv, e);
+	argv[0] = named;
+	return rc;
+}
+
+/* What was left running by the command is still in the view, maybe: it is unmounted all the same,
+ * and in order. */
+static void end_view(const char *view, pid_t daemon)
+{
+	struct err e = { 0 };
+
+	if (mount_end(view, false, &e) == 0)
+		return;
+	fprintf(stderr, "auger cache: %s; it is unmounted all the same\n", e.msg);
+	if (daemon <= 0 || kill(daemon, SIGTERM) < 0)
+		return;
+	while (waitpid(daemon, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void print_summary(const struct places *p, pid_t daemon)
+{
+	char pattern[PATH_MAX + 96];
+	struct file_input in = { 0 };
+	struct err e = { 0 };
+	glob_t found;
+
+	snprintf(pattern, sizeof pattern, "%s/profiling/final/*-%d-profiling_summary.md", p->job,
+		 (int)daemon);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
+		fprintf(stderr, "auger cache: no summary was written\n");
+		return;
+	}
+	if (file_load(found.gl_pathv[0], &in, &e) == 0)
+		fprintf(stderr, "\n%.*s", (int)in.len, (const char *)in.data);
+	else
+		fprintf(stderr, "auger cache: %s\n", e.msg);
+	file_input_fini(&in);
+	if (p->has_job)
+		fprintf(stderr, "\nauger cache: the profile is in %s/profiling/final\n", p->job);
+	globfree(&found);
+}
+
+/* The view is there. */
+static int run_mounted(const struct args *args, const struct places *p, char **argv, struct err *e)
+{
+	struct control_stats stats = { .pid = 0 };
+	char target[PATH_MAX];
+	struct cache_way way = { target, p->view };
+	int rc = realpath(args->mount.target, target) ? 0 : err_errno(e, "%s", args->mount.target);
+
+	if (rc == 0)
+		rc = control_stats(p->view, &stats, e);
+	if (rc == 0)
+		rc = run_through(&way, &args->env, argv, e);
+	end_view(p->view, (pid_t)stats.pid);
+	if (rc >= 0)
+		print_summary(p, (pid_t)stats.pid);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { .mount = cache_mount_defaults };
+	struct cache_profile_args *profile = &args.mount.profile;
+	struct places p = { .top = "" };
+	bool is_daemon = false;
+	int first, rc = cmd_parse(&cmd_cache_run, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (first == argc)
+		return cmd_usage(e, "name a command behind --");
+	if (!profile->has_metrics && !profile->has_paths && !profile->top_paths)
+		profile->top_paths = TOP_PATHS;
+	rc = make_places(&p, profile->job, e);
+	if (rc < 0)
+		return rc;
+	profile->job = p.job;
+	rc = cache_mount(&args.mount, p.view, false, true, &is_daemon, e);
+	if (is_daemon)
+		return rc;
+	if (rc == 0)
+		rc = run_mounted(&args, &p, argv + first, e);
+	remove_places(&p);
+	return rc;
+}
+
+const struct cmd cmd_cache_run = {
+	.name = "cache run",
+	.operands = "-- CMD [ARG...]",
+	.summary = "run a command that finds its files through a cache, and tell what it asked for",
+	.opts = opts,
+	.runs_program = true,
+	.run = run,
+};
