@@ -93,6 +93,12 @@ static int add_entry(struct jobdir *j, const char *folder, enum rank_source sour
 	return 0;
 }
 
+/* A FIFO would keep us waiting. */
+static bool may_be_file(const struct dirent *entry)
+{
+	return entry->d_type == DT_REG || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+}
+
 /* folder: "profiling" or "tables"; NULL: files of both are in path. */
 static int scan(struct jobdir *j, const char *path, const char *folder, enum rank_source source,
 		struct err *e)
@@ -107,7 +113,8 @@ static int scan(struct jobdir *j, const char *path, const char *folder, enum ran
 		return err_errno(e, "%s", path);
 	errno = 0;
 	while (rc == 0 && (entry = readdir(dir))) {
-		rc = add_entry(j, folder, source, entry->d_name);
+		if (may_be_file(entry))
+			rc = add_entry(j, folder, source, entry->d_name);
 		errno = 0;
 	}
 	if (rc < 0)

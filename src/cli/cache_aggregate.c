@@ -13,7 +13,7 @@
 
 struct args {
 	struct opt_list roots;
-	const char *classes;
+	const char *classes, *folder;
 	uint64_t top;
 	int format; /* enum emit_format */
 	int colour; /* enum colour_when */
@@ -22,6 +22,8 @@ struct args {
 static const struct opt opts[] = {
 	OPT_LIST(0, "usage-root", "DIR", struct args, roots,
 		 "tell how much of DIR was used, besides the environments that the paths tell of"),
+	OPT_STR(0, "output-dir", "DIR", struct args, folder,
+		"where to write (default JOBDIR/profiling/cluster)"),
 	OPT_STR(0, "classes", "FILE", struct args, classes,
 		"rules for classes of paths that come before the built-in ones"),
 	OPT_UINT('n', "top", "N", struct args, top, 0, UINT64_MAX - 1,
@@ -54,6 +56,7 @@ struct aggregation {
 	const char *job, *prefix;
 	struct cluster_view view;
 	struct rows coverage; /* struct coverage_root */
+	struct buf folder;    /* where the files go */
 	struct buf wrote;     /* paths of the files, a NUL behind each */
 };
 
@@ -74,19 +77,20 @@ static int make_folder(const char *path, struct err *e)
 	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_errno(e, "%s", path) : 0;
 }
 
-static int make_folders(const char *job, struct err *e)
+/* ret: where the files go, which is there then. */
+static int make_folders(const struct aggregation *a, struct buf *ret, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf path = { 0 };
-	int rc;
+	int rc = 0;
 
-	buf_printf(&path, "%s/profiling", job);
-	if (buf_error(&path) < 0)
-		return err_nomem(e);
-	rc = make_folder(path.data, e);
-	buf_put_str(&path, "/cluster");
-	if (rc == 0 && buf_error(&path) < 0)
-		return err_nomem(e);
-	return rc < 0 ? rc : make_folder(path.data, e);
+	buf_put_str(ret, a->args->folder ? a->args->folder : a->job);
+	if (!a->args->folder) {
+		buf_put_str(ret, "/profiling");
+		rc = buf_error(ret) < 0 ? err_nomem(e) : make_folder(ret->data, e);
+		buf_put_str(ret, "/cluster");
+	}
+	if (rc == 0)
+		rc = buf_error(ret) < 0 ? err_nomem(e) : make_folder(ret->data, e);
+	return rc;
 }
 
 static int write_file(struct aggregation *a, const char *name, const struct buf *text,
@@ -94,7 +98,7 @@ static int write_file(struct aggregation *a, const char *name, const struct buf 
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 
-	buf_printf(&path, "%s/profiling/cluster/%s-%s", a->job, a->prefix, name);
+	buf_printf(&path, "%s/%s-%s", a->folder.data, a->prefix, name);
 	buf_put(&a->wrote, path.data, path.len);
 	buf_put_byte(&a->wrote, '\0');
 	if (buf_error(&path) < 0 || buf_error(text) < 0)
@@ -155,7 +159,7 @@ static int show(const struct aggregation *a, struct err *e)
 
 static int write_all(struct aggregation *a, struct err *e)
 {
-	int rc = make_folders(a->job, e);
+	int rc = make_folders(a, &a->folder, e);
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(csv_files); i++)
 		rc = write_csv(a, i, e);
@@ -197,6 +201,7 @@ static int view_and_write(struct aggregation *a, const struct cluster *c,
 	}
 	path_sums_fini(&sums);
 	buf_fini(&a->wrote);
+	buf_fini(&a->folder);
 	return rc;
 }
 
