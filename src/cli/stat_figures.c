@@ -45,19 +45,48 @@ static void add_time(struct stat_list *l, const struct job *j)
 	stat_tell(stat_add(l, "exit status", "count", true, j->status), "time -v: Exit status");
 }
 
+/* The largest process that was seen, when it is the one that the maximum is of: looks may have
+ * missed its peak, or it. NULL: not known. */
+static const struct process *find_largest(const struct job *j)
+{
+	const struct process *all = j->tree.processes.data, *largest = NULL;
+
+	for (size_t i = 0; i < j->tree.processes.count; i++)
+		if (!largest || all[i].peak_rss_bytes > largest->peak_rss_bytes)
+			largest = &all[i];
+	if (!largest || largest->peak_rss_bytes < j->usage.ru_maxrss * 1024 / 10 * 9)
+		return NULL;
+	return largest;
+}
+
+static void add_maximum(struct stat_list *l, const struct job *j)
+{
+	const struct process *p = find_largest(j);
+	struct stat_figure *f = stat_add(l, "maximum RSS", "kbytes", true, j->usage.ru_maxrss);
+
+	if (j->usage.ru_maxrss <= j->floor_kbytes)
+		stat_tell(f, "time -v: Maximum resident set size; at most: the child had it "
+			     "before the command");
+	else if (p)
+		stat_tell(f, "time -v: Maximum resident set size; of process %d: %.32s",
+			  (int)p->pid, p->command);
+	else
+		stat_tell(f, "time -v: Maximum resident set size; of one process");
+}
+
 static void add_memory(struct stat_list *l, const struct job *j)
 {
 	const struct rusage *u = &j->usage;
 
 	l->group = "memory";
-	stat_tell(stat_add(l, "maximum RSS", "kbytes", true, u->ru_maxrss),
-		  "time -v: Maximum resident set size; %s",
-		  u->ru_maxrss <= j->floor_kbytes ? "at most: the child had it before the command"
-						  : "of one process");
+	add_maximum(l, j);
 	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", j->tree.looks > 0,
 			   j->tree.peak_rss_bytes),
 		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
 		  (long long)j->tree.looks, (double)j->look_ns / 1e6);
+	stat_tell(stat_add(l, "peak anonymous memory", "bytes", j->tree.looks > 0,
+			   j->tree.peak_anon_bytes),
+		  "of the tree, without files' pages; near to jobacct_gather/cgroup's MaxRSS");
 	stat_tell(stat_add(l, "peak of processes", "count", j->tree.looks > 0, j->tree.peak_count),
 		  "at the same time, in these looks");
 	stat_tell(stat_add(l, "major faults", "count", true, u->ru_majflt),
@@ -106,6 +135,10 @@ static void add_orphans(struct stat_list *l, const struct job *j)
 		  "ended, but their parents did not wait: not in what is above");
 	stat_add(l, "user of orphans", "nanoseconds", true, ns_of(j->orphans.ru_utime));
 	stat_add(l, "system of orphans", "nanoseconds", true, ns_of(j->orphans.ru_stime));
+	stat_tell(stat_add(l, "CPU time of all", "nanoseconds", true,
+			   ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
+				   ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime)),
+		  "user, system, and that of orphans");
 	stat_add(l, "maximum RSS of orphans", "kbytes", true, j->orphans.ru_maxrss);
 	stat_tell(stat_add(l, "left running", "count", true, j->left_count),
 		  "outlived the command");

@@ -281,14 +281,23 @@ static void put_value(struct emit *out, const char *key, int64_t value, const ch
 		emit_value(out, key, value, unit);
 }
 
-static void put_row(struct emit *out, size_t i, const struct pair *p, const char *why)
+/* NULL: none is like it. */
+static const char *figure_of(size_t i, const struct method *m)
+{
+	bool is_rss = rows[i].field == SACCT_MAX_RSS || rows[i].field == SACCT_AVE_RSS;
+
+	return is_rss && m->is_cgroup ? "peak anonymous memory" : rows[i].figure;
+}
+
+static void put_row(struct emit *out, size_t i, const char *figure, const struct pair *p,
+		    const char *why)
 {
 	emit_text(out, "field", sacct_field_names[rows[i].field]);
 	put_value(out, "slurm", p->slurm, rows[i].unit);
 	put_value(out, "ours", p->own, rows[i].unit);
 	emit_hide(out);
 	emit_text(out, "unit", rows[i].unit);
-	emit_optional(out, "figure", rows[i].figure ? rows[i].figure : "");
+	emit_optional(out, "figure", figure ? figure : "");
 	if (p->slurm >= 0 && p->own > 0)
 		emit_real(out, "ratio", (double)p->slurm / (double)p->own, 2, "x");
 	else
@@ -301,15 +310,16 @@ static void put_pair(struct emit *out, size_t i, const struct sacct_step *step,
 {
 	CLEANUP(buf_fini) struct buf why = { 0 };
 	struct pair p = { step, ours, method, step->values[rows[i].field], -1 };
+	const char *figure = figure_of(i, method);
 	bool differs;
 
-	if (rows[i].figure)
-		p.own = rows[i].get ? rows[i].get(ours) : ours_get(ours, rows[i].figure);
+	if (figure)
+		p.own = rows[i].get ? rows[i].get(ours) : ours_get(ours, figure);
 	differs = p.own >= 0 && !is_near(&p, rows[i].field) &&
 		  (p.slurm >= 0 || rows[i].why == say_rss || rows[i].why == say_io);
 	if (differs && rows[i].why)
 		rows[i].why(&p, &why);
-	put_row(out, i, &p, why.len ? why.data : "");
+	put_row(out, i, figure, &p, why.len ? why.data : "");
 	out->to->bad |= why.bad;
 }
 

@@ -24,7 +24,7 @@ void proctree_forget(struct proctree *t)
 {
 	t->processes.count = t->waits.count = 0;
 	map_clear(&t->wait_of);
-	t->peak_rss_bytes = t->peak_count = t->looks = 0;
+	t->peak_rss_bytes = t->peak_anon_bytes = t->peak_count = t->looks = 0;
 }
 
 /* As file_read_start. 0: the process is gone. */
@@ -102,17 +102,25 @@ static void read_command(struct process *p)
 	p->command[len] = '\0';
 }
 
+static int64_t bytes_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoll(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
 /* The memory of one that is ending is gone before it is. */
-static void read_peak(struct process *p)
+static void read_memory(struct proctree *t, struct process *p)
 {
 	char text[4096];
-	const char *at;
+	int64_t peak;
 
 	if (!read_start(p->pid, "status", text, sizeof text))
 		return;
-	at = strstr(text, "\nVmHWM:");
-	if (at)
-		p->peak_rss_bytes = strtoll(at + strlen("\nVmHWM:"), NULL, 10) * 1024;
+	peak = bytes_after(text, "\nVmHWM:");
+	if (peak)
+		p->peak_rss_bytes = peak;
+	t->anon_bytes += bytes_after(text, "\nRssAnon:");
 }
 
 /* The wait that a thread has in addition since it was seen last. A number that is used again
@@ -229,7 +237,7 @@ static int take(struct proctree *t, pid_t pid, const struct glance *g)
 		return 0;
 	p->wall_ns = boot_ns() - ns_of_ticks(g->start);
 	read_command(p);
-	read_peak(p);
+	read_memory(t, p);
 	return 0;
 }
 
@@ -358,6 +366,7 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 {
 	int64_t rss_bytes = 0, alive = 0;
 
+	t->anon_bytes = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (!all[i].is_ours)
 			continue;
@@ -368,6 +377,8 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 	}
 	if (rss_bytes > t->peak_rss_bytes)
 		t->peak_rss_bytes = rss_bytes;
+	if (t->anon_bytes > t->peak_anon_bytes)
+		t->peak_anon_bytes = t->anon_bytes;
 	if (alive > t->peak_count)
 		t->peak_count = alive;
 	t->looks++;

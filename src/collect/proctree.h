@@ -52,15 +52,17 @@ struct process {
 struct proctree {
 	const pid_t *roots; /* [root_count]: these and all below; NULL: all below us; borrowed */
 	size_t root_count;
-	bool has_all;           /* all processes of the machine */
-	bool has_io;            /* processes' io is told */
-	struct rows processes;  /* struct process, in order of first sight */
-	struct rows foreign;    /* pid_t, ascending: of others, at the last look */
-	struct map wait_of;     /* process and thread: index of waits */
-	struct rows waits;      /* int64_t: what a thread had waited for a CPU when last seen */
-	int64_t peak_rss_bytes; /* the largest sum of resident sets in one look */
-	int64_t peak_count;     /* the most processes in one look */
-	int64_t looks;          /* so far */
+	bool has_all;            /* all processes of the machine */
+	bool has_io;             /* processes' io is told */
+	struct rows processes;   /* struct process, in order of first sight */
+	struct rows foreign;     /* pid_t, ascending: of others, at the last look */
+	struct map wait_of;      /* process and thread: index of waits */
+	struct rows waits;       /* int64_t: what a thread had waited for a CPU when last seen */
+	int64_t peak_rss_bytes;  /* the largest sum of resident sets in one look */
+	int64_t peak_anon_bytes; /* the same of memory that is no file's: RssAnon */
+	int64_t anon_bytes;      /* of the last look */
+	int64_t peak_count;      /* the most processes in one look */
+	int64_t looks;           /* so far */
 };
 
 void proctree_fini(struct proctree *t);

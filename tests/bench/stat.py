@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """stat.py TOOL: what auger stat costs a command, beside /usr/bin/time -v and perf stat.
 
-Rounds are interleaved; the medians are of the elapsed time, and of the CPU time of all.
+Rounds are interleaved; the medians are of the elapsed time, and of the
+CPU time of all; the ratio is of that to the command alone.
 """
 
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -24,11 +26,11 @@ WORK = {
 
 def measure(command):
     """Elapsed and CPU seconds."""
-    before, start = os.times(), time.monotonic()
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after = os.times()
-    return (time.monotonic() - start, after.children_user - before.children_user +
-            after.children_system - before.children_system)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (time.monotonic() - start,
+            after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
 def main():
@@ -44,9 +46,11 @@ def main():
             for _ in range(ROUNDS):
                 for name, prefix in tools.items():
                     took[name].append(measure([*prefix, *work]))
+            alone = None
             for name, runs in took.items():
                 wall, cpu = (1000 * statistics.median(column) for column in zip(*runs))
-                print(f"{title:20} {name:12} {wall:8.1f} ms  {cpu:8.1f} ms of CPU")
+                alone = alone or cpu
+                print(f"{title:20} {name:12} {wall:8.1f} ms  {cpu:8.1f} ms of CPU  x{cpu / alone:.2f}")
 
 
 main()
