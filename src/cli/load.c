@@ -226,11 +226,30 @@ void describe_filter(const struct filter_args *f, struct buf *out)
 	describe_list(out, "label", &f->label);
 }
 
+/* One of several events is shown: not without a word. */
+static void tell_choice(const struct profile *p)
+{
+	CLEANUP(buf_fini) struct buf known = { 0 };
+	struct value_type shown;
+
+	if (!profile_get_info(p)->has_events || profile_type_count(p) < 3)
+		return;
+	for (size_t i = 1; i < profile_type_count(p); i++)
+		buf_printf(&known, "%s%s", i > 1 ? ", " : "",
+			   profile_text(p, profile_get_type(p, i).type));
+	shown = profile_get_type(p, profile_default_type(p));
+	if (buf_error(&known) == 0)
+		log_msg(LOG_WARN, "load", "of the events %s this is %s; --value chooses another",
+			known.data, profile_text(p, shown.type));
+}
+
 int choose_type(const struct profile *p, const char *name, size_t *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf known = { 0 };
 	int found = name ? profile_find_type(p, name) : -1;
 
+	if (!name)
+		tell_choice(p);
 	if (!name || found >= 0) {
 		*ret = name ? (size_t)found : profile_default_type(p);
 		return 0;

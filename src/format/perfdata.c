@@ -245,6 +245,7 @@ static void set_info(const struct perfdata_reader *r)
 	if (env->wall_ns && first && first <= INT64_MAX)
 		info->time_ns = env->wall_ns + ((int64_t)first - env->clock_ns);
 	info->period_type = type;
+	info->has_events = true;
 	if (!event->is_freq && event->rate <= INT64_MAX)
 		info->period = (int64_t)event->rate;
 	else if (event->rate && strcmp(profile_text(r->profile, type.unit), "nanoseconds") == 0)

@@ -169,6 +169,7 @@ void script_events_finish(const struct script_events *s, struct profile *p)
 		info->duration_ns = 0;
 	type = profile_get_type(p, s->list[0].type);
 	info->default_type = type.type;
+	info->has_events = true;
 	if (s->list[0].period) {
 		info->period_type = type;
 		info->period = s->list[0].period;
