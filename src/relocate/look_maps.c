@@ -76,14 +76,19 @@ static const char *look_at_flags(struct reloc_map *m, char *line)
 	return NULL;
 }
 
+/* It has ended, or is not ours to see, which look_procs tells. */
+static bool is_unseen(int code)
+{
+	return code == -ESRCH || code == -ENOENT || code == -EACCES || code == -EPERM;
+}
+
 static int read_proc(struct look *l, pid_t pid, const char *name, struct err *e)
 {
 	char path[PROC_PATH];
 
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
 	buf_clear(&l->text);
-	if (file_read_small(path, SMAPS_MAX, &l->text, e) < 0 && e->code != -ESRCH &&
-	    e->code != -ENOENT)
+	if (file_read_small(path, SMAPS_MAX, &l->text, e) < 0 && !is_unseen(e->code))
 		return e->code;
 	buf_put_byte(&l->text, '\0');
 	return buf_error(&l->text) < 0 ? err_nomem(e) : 0;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -108,6 +109,64 @@ static void check_new(struct look *l)
 			      "mount it read-write");
 }
 
+/* Is the file system of OLD there, by a mount that does not go when OLD is unmounted here? */
+static const struct mount *find_other(const struct look *l, const struct mounts *theirs)
+{
+	const struct reloc_place *old = l->ask->old_place;
+	const struct mount *ours = mounts_find(&l->mounts, old->mnt_id);
+	const struct mount *all = theirs->rows.data;
+
+	for (size_t i = 0; i < theirs->rows.count; i++) {
+		const struct mount *m = &all[i];
+
+		if (m->dev_major != old->dev_major || m->dev_minor != old->dev_minor)
+			continue;
+		if (!ours || !ours->peers || (m->peers != ours->peers && m->master != ours->peers))
+			return m;
+	}
+	return NULL;
+}
+
+static void check_namespace(struct look *l, pid_t pid)
+{
+	CLEANUP(mounts_fini) struct mounts theirs = { 0 };
+	struct proc_stat stat = { 0 };
+	const struct mount *m;
+	struct err ignored = { 0 };
+
+	if (mounts_read(&theirs, pid, &ignored) < 0)
+		return; /* it has ended */
+	m = find_other(l, &theirs);
+	if (m && proc_stat_read(&stat, pid))
+		look_obstacle_pid(l, RELOC_NOTES, pid, stat.comm, "mount namespace", m->point,
+				  "it has the file system of OLD mounted, too",
+				  "unmount it there: nsenter --mount --target PID umount OLD");
+}
+
+/* A namespace that was made while OLD was mounted may have a copy of the mount. */
+static int check_namespaces(struct look *l, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows pids = { 0 };
+	CLEANUP(map_fini) struct map seen = { 0 };
+	const int *all;
+
+	if (proc_numbers("/proc", &pids) == -ENOMEM || map_put(&seen, l->mnt_ns, 1) < 0)
+		return err_nomem(e);
+	all = pids.data;
+	for (size_t i = 0; i < pids.count; i++) {
+		char path[PROC_PATH];
+		struct stat ns;
+
+		snprintf(path, sizeof path, "/proc/%d/ns/mnt", all[i]);
+		if (stat(path, &ns) < 0 || map_get(&seen, ns.st_ino) != MAP_NONE)
+			continue;
+		if (map_put(&seen, ns.st_ino, 1) < 0)
+			return err_nomem(e);
+		check_namespace(l, (pid_t)all[i]);
+	}
+	return 0;
+}
+
 int look_mounts(struct look *l, struct err *e)
 {
 	const struct mount *all = l->mounts.rows.data;
@@ -120,6 +179,8 @@ int look_mounts(struct look *l, struct err *e)
 		check_swaps(l);
 		check_loops(l);
 		check_exports(l);
+		if (l->ask->old_place->is_mount_root && check_namespaces(l, e) < 0)
+			return e->code;
 	}
 	return l->bad ? err_nomem(e) : 0;
 }

@@ -88,7 +88,7 @@ class World:
         return subprocess.run([AUGER, "relocate", "--from", self.old, "--to", new or self.new, *words], text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
 
-    def stop(self):
+    def stop_jobs(self):
         for p in self.jobs:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(p.pid, 9)
@@ -96,6 +96,10 @@ class World:
             p.wait()
             p.stdin.close()
             p.stdout.close()
+        self.jobs = []
+
+    def stop(self):
+        self.stop_jobs()
         for path in reversed(self.mounts):
             subprocess.run(["umount", "-l", path], check=False, capture_output=True)
 
@@ -340,6 +344,78 @@ def test_slurm(w):
         while group != root:
             os.rmdir(group)
             group = os.path.dirname(group)
+
+
+# ELF of 32 bits: pause(2) for ever.
+ELF32 = bytes.fromhex("7f454c46010101000000000000000000" "02000300010000005480040834000000" "00000000000000003400200001000000"
+                      "00000000" "0100000000000000008004080080040860000000600000000500000000100000" "b81d000000cd80ebf7")
+
+
+def test_32_bit(w):
+    path = f"{w.top}/small"
+    with open(path, "wb") as f:
+        f.write(ELF32)
+    os.chmod(path, 0o755)
+    try:
+        p = subprocess.Popen([path], cwd=w.old)
+    except OSError:
+        return # this kernel runs none
+    w.jobs.append(w.job(""))
+    try:
+        while not os.readlink(f"/proc/{p.pid}/exe").endswith("small"):
+            time.sleep(0.01)
+        refused(w, p, message="32-bit")
+    finally:
+        p.kill()
+        p.wait()
+
+
+def test_namespace(w):
+    """A job that sees other mounts; and a namespace that keeps a copy of OLD's."""
+    away = "libc.unshare(0x20000); "
+    refused(w, w.job(away + "os.chdir(os.getcwd())" + NAMED), message="another mount")
+    w.stop_jobs()
+    p, q = w.job(NAMED), w.job(away, folder="/")
+    r = w.run("-n", "--pid", str(p.pid), "-f", "json")
+    check(r.returncode == 0, r.stderr)
+    check([(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"] ==
+          [(q.pid, "mount namespace")], r.stdout)
+
+
+def test_user(w):
+    """Somebody who may not."""
+    p = w.job(NAMED)
+    before = links(p.pid)
+    shutil.copy(AUGER, f"{w.top}/auger")
+    os.makedirs(f"{w.new}/made")
+    os.chown(f"{w.new}/made", 65534, 65534)
+    r = subprocess.run([f"{w.top}/auger", "relocate", "--pid", str(p.pid), "--from", w.old, "--to", f"{w.new}/made"],
+                       text=True, capture_output=True, check=False, user=65534, group=65534, extra_groups=[])
+    check(r.returncode == 1 and "run auger as root" in r.stderr, r.stderr)
+    check(links(p.pid) == before and os.listdir(f"{w.new}/made") == [])
+
+
+def test_loop(w):
+    """A block device that is made of a file below OLD."""
+    w.make(f"{w.old}/disk", 2 * MIB)
+    sh("umount", f"{w.old}/disk")
+    device = subprocess.run(["losetup", "--find", "--show", f"{w.old}/disk.img"], check=True, capture_output=True,
+                            text=True).stdout.strip()
+    try:
+        refused(w, w.job(NAMED), message="a block device is made of it")
+    finally:
+        sh("losetup", "--detach", device)
+
+
+def test_covered(w):
+    """--swap where others keep OLD busy: NEW is shown over it."""
+    p = w.job(NAMED)
+    w.job("")
+    out = moved(w, p, "--swap")
+    check(out["umount"].startswith("NEW is shown"), out["umount"])
+    with open(f"{w.old}/mark", "w", encoding="utf8"):
+        check(os.path.exists(f"{w.new}/mark"))
+    w.mounts.append(w.old)
 
 
 def test_inside(w):
@@ -663,6 +739,7 @@ def main():
     print(f"1..{len(tests)}")
     bad = 0
     top = tempfile.mkdtemp(prefix="auger-relocate-")
+    os.chmod(top, 0o755)
     sh("mount", "-t", "tmpfs", "none", top)
     try:
         for i, test in enumerate(tests):
