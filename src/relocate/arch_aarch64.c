@@ -179,11 +179,12 @@ static bool has_restart_block(int nr)
 
 int arch_read(pid_t tid, struct arch_regs *ret)
 {
-	struct named *n = named(ret);
-	struct iovec v = { &n->user, sizeof n->user };
+	struct iovec v = { ret->word, sizeof(struct user_regs_struct) };
+	struct named *n;
 	int call = -1, rc;
 
 	memset(ret, 0, sizeof *ret);
+	n = named(ret);
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &v))
 		return -errno;
 	n->is_32_bit = v.iov_len != sizeof n->user;

@@ -357,6 +357,7 @@ static void free_shift(struct shift *sh)
 	for (size_t i = 0; i < sh->ours.count; i++)
 		close(((const int *)sh->ours.data)[i]);
 	rows_fini(&sh->ours);
+	rows_fini(&sh->id.groups);
 	if (sh->gate)
 		munmap(sh->gate, PAGE);
 	if (sh->gate_fd >= 0)

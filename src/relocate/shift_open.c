@@ -17,20 +17,6 @@
 #include "relocate/proc.h"
 #include "relocate/shift_own.h"
 
-#define GROUPS_MAX 65536
-
-/* Who opens a file: network file systems remember it for later writes. */
-struct identity {
-	uid_t uid;
-	gid_t gid;
-	struct rows groups; /* gid_t */
-};
-
-static void identity_fini(struct identity *i)
-{
-	rows_fini(&i->groups);
-}
-
 /* The fourth number of a line of status: the one for file systems. */
 static bool read_fs_id(const char *text, const char *key, uint32_t *ret)
 {
@@ -60,22 +46,24 @@ static int read_groups(struct identity *id, const char *text, struct err *e)
 	return 0;
 }
 
-static int identity_of(pid_t pid, struct identity *ret, struct err *e)
+static int read_identity(pid_t pid, struct identity *id, struct err *e)
 {
 	char path[PROC_PATH];
 	CLEANUP(file_input_fini) struct file_input in = { 0 };
-	CLEANUP(identity_fini) struct identity id = { 0 };
 
+	if (id->pid == pid)
+		return 0;
+	id->pid = 0;
+	id->groups.count = 0;
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
 	if (file_load(path, &in, e) < 0)
 		return e->code;
-	if (!in.len || !read_fs_id((const char *)in.data, "\nUid:", &id.uid) ||
-	    !read_fs_id((const char *)in.data, "\nGid:", &id.gid))
+	if (!in.len || !read_fs_id((const char *)in.data, "\nUid:", &id->uid) ||
+	    !read_fs_id((const char *)in.data, "\nGid:", &id->gid))
 		return err_set(e, -EINVAL, "%s: no user and group", path);
-	if (read_groups(&id, (const char *)in.data, e) < 0)
+	if (read_groups(id, (const char *)in.data, e) < 0)
 		return e->code;
-	*ret = id;
-	id.groups = (struct rows){ 0 };
+	id->pid = pid;
 	return 0;
 }
 
@@ -140,13 +128,13 @@ int shift_own_fd(struct shift *sh, int fd, struct err *e)
 int shift_open_file(struct shift *sh, const struct reloc_file *f, uint32_t proc, unsigned flags,
 		    struct err *e)
 {
-	CLEANUP(identity_fini) struct identity id = { 0 };
 	const struct reloc_proc *p = &sh->survey->procs[proc];
 	int fd;
 
-	if (identity_of(p->pid, &id, e) < 0)
+	if (read_identity(p->pid, &sh->id, e) < 0)
 		return e->code;
-	fd = open_as(&id, sh->new_place->fd, f->new_path[0] ? f->new_path : ".", flags | O_CLOEXEC);
+	fd = open_as(&sh->id, sh->new_place->fd, f->new_path[0] ? f->new_path : ".",
+		     flags | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, fd, "%s/%s, for process %d (%s): %s", sh->new_place->path,
 			       f->new_path, (int)p->pid, p->comm, strerror(-fd));

@@ -9,12 +9,21 @@
 #define RELOCATE_SHIFT_OWN_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/map.h"
 #include "base/rows.h"
 #include "relocate/hold.h"
 #include "relocate/inside.h"
 #include "relocate/shift.h"
+
+/* Who opens a file: network file systems remember it for later writes. */
+struct identity {
+	uid_t uid;
+	gid_t gid;
+	struct rows groups; /* gid_t */
+	pid_t pid;          /* whose it is; 0: not read yet */
+};
 
 /* A mapping that is made anew: fresh is the new one until it takes its place, aside is where the
  * old one then goes. */
@@ -55,11 +64,12 @@ struct shift {
 	struct hold *hold;
 	const struct survey *survey;
 	const struct reloc_place *old_place, *new_place;
-	int *desc_fds;     /* [desc_count]; -1: left alone */
-	struct rows ours;  /* int: everything else that is open here */
-	struct rows procs; /* struct shift_proc */
-	int gate_fd;       /* a page that all processes share */
-	uint64_t *gate;    /* its first word: INSIDE_BACK or INSIDE_GO */
+	int *desc_fds;      /* [desc_count]; -1: left alone */
+	struct identity id; /* of the process for which a file was opened last */
+	struct rows ours;   /* int: everything that is open here */
+	struct rows procs;  /* struct shift_proc */
+	int gate_fd;        /* a page that all processes share */
+	uint64_t *gate;     /* its first word: INSIDE_BACK or INSIDE_GO */
 };
 
 struct shift_proc *shift_proc_at(const struct shift *sh, size_t i);
