@@ -222,6 +222,9 @@ static void put_sums(struct buf *out, const struct cluster_view *v, const struct
 
 static void put_classes(struct buf *out, const struct cluster_view *v)
 {
+	const struct range *serves =
+		range_table_find(&v->cluster->metrics, "metadata_enoent_ttl_serves");
+
 	buf_put_str(out, "\n## Path Class Heuristics\n\n"
 			 "Each path is of the first class whose rule fits; the example has most "
 			 "events.\n\n"
@@ -236,7 +239,7 @@ static void put_classes(struct buf *out, const struct cluster_view *v)
 	}
 	buf_put_str(out, "\n## Pruning Guidance\n\n"
 			 "What the paths suggest; no more than hints.\n\n");
-	guidance_put(out, v);
+	guidance_put(out, v->sums, serves ? serves->sum : (struct figure){ 0 });
 }
 
 static void put_damaged(struct buf *out, const struct cluster *c)

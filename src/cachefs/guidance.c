@@ -75,41 +75,39 @@ static double all_events(const struct path_sums *sums)
 	return all;
 }
 
-static void put_ttl(struct buf *out, const struct cluster *c)
+static void put_ttl(struct buf *out, struct figure serves)
 {
-	const struct range *serves = range_table_find(&c->metrics, "metadata_enoent_ttl_serves");
-
-	if (!serves || figure_is_zero(serves->sum))
+	if (figure_is_zero(serves))
 		return;
 	buf_put_str(out, "- Names that are absent were asked for again and again, and the cache "
 			 "answered ");
-	figure_put(out, serves->sum);
+	figure_put(out, serves);
 	buf_put_str(out,
 		    " times for the storage. That is no fault, but a shorter search path saves "
 		    "the rest of the work, too.\n");
 }
 
-void guidance_put(struct buf *out, const struct cluster_view *v)
+void guidance_put(struct buf *out, const struct path_sums *sums, struct figure absent_serves)
 {
-	double all = all_events(v->sums);
+	double all = all_events(sums);
 
 	buf_put_str(out,
 		    "- What was not seen in this run may be needed in the next one: try a "
 		    "reduced copy (`auger cache paths --prune-script`), never the original.\n");
 	for (size_t i = 0; i < ARRAY_LEN(advices); i++) {
 		const struct advice *a = &advices[i];
-		int64_t events = events_of(a, v->sums);
+		int64_t events = events_of(a, sums);
 		double percent = all > 0 ? 100 * (double)events / all : 0;
 
 		if (!events || percent < a->percent)
 			continue;
 		buf_printf(out, "- ");
 		for (size_t k = 0; k < ARRAY_LEN(a->classes) && a->classes[k]; k++)
-			if (path_sums_events(v->sums, a->classes[k]))
+			if (path_sums_events(sums, a->classes[k]))
 				buf_printf(out, "`%s` ", a->classes[k]);
 		buf_printf(out, "(%.1f%% of events): %s\n", percent, a->text);
 	}
-	put_ttl(out, v->cluster);
+	put_ttl(out, absent_serves);
 	buf_put_str(out, "- Prune by package and by evidence of more than one run, not by single "
 			 "files.\n");
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* guidance: what to do about the paths of a cluster, in Markdown. */
+/* guidance: what to do about the paths of a rank or of all, in Markdown. */
 #ifndef CACHEFS_GUIDANCE_H
 #define CACHEFS_GUIDANCE_H
 
 #include "base/buf.h"
-#include "cachefs/cluster_tables.h"
+#include "cachefs/path_sums.h"
 
-/* Appends one line with "- " for each advice that the paths give reason to. */
-void guidance_put(struct buf *out, const struct cluster_view *v);
+/* Appends one line with "- " for each advice that the classes give reason to. absent_serves: how
+ * often a name that was known to be absent was the answer. */
+void guidance_put(struct buf *out, const struct path_sums *sums, struct figure absent_serves);
 
 #endif

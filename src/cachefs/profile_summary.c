@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/profile_summary.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
+#include "cachefs/profile_classes.h"
 #include "cachefs/profile_tables.h"
 
 static double us_of(uint64_t ns)
@@ -120,6 +123,8 @@ int profile_put_summary(const struct profile_facts *f, struct buf *out)
 	buf_put_str(out, "\n## Derived High-Level Metrics\n\n");
 	put_metrics(f, 0, PROFILE_COPPER_METRICS, out);
 	put_paths_words(f, out);
+	if (f->paths.rows.count && profile_put_classes(f, out) < 0)
+		return -ENOMEM;
 	put_percentiles(f, out);
 	buf_put_str(out, "\n## Storage and Memory\n\n");
 	put_metrics(f, PROFILE_COPPER_METRICS, PROFILE_METRICS, out);

@@ -191,6 +191,7 @@ def test_files(bench):
             assert [line for line in text.splitlines() if line in HEADINGS] == HEADINGS, text
             assert f"- Profiling mode: `{mode}`\n" in text and "Snapshot tag" not in text, text
             assert ("- Kernel caching: `off" in text) == (options == [*FULL]), text
+            assert ("\n## Path Class Heuristics\n" in text and "\n## Pruning Guidance\n" in text) == bool(want != totals)
             assert "- Snapshot tag: `pre-destroy`\n" in bench.read("profiling/pre-destroy", "profiling_summary.md")
         for row in bench.rows("profiling/final", "profiling_top_paths.csv", TOP) if "_top" in str(want) else []:
             assert row["path"].startswith(bench.target) and row["category"] in ("metadata", "metadata_ttl"), row
