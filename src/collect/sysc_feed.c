@@ -251,6 +251,8 @@ uint32_t sysc_feed_call_name(struct sysc_feed *f, uint32_t nr)
 	char number[24];
 	const char *name = nr < SYSC_NAMES ? sysc_names[nr] : NULL;
 
+	if (nr == SYSC_NO_NUMBER)
+		name = "rt_sigreturn";
 	if (!at) {
 		fail(f);
 		return 0;

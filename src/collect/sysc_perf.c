@@ -4,12 +4,14 @@
  * ring is full. Records tell arguments and results, but nothing of the program's memory: no paths.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "collect/cpu.h"
+#include "collect/procdir.h"
 #include "collect/sysc_inside.h"
 #include "symbol/symbolize.h"
 
@@ -113,7 +115,7 @@ static void take_end(struct listener *l, const struct record *r)
 
 	if (!d)
 		return;
-	if (d->is_inside && d->call.nr != nr)
+	if (d->is_inside && d->call.nr != nr && nr != SYSC_NO_NUMBER)
 		cut_call(l, d); /* its end was lost, and this one's begin */
 	if (!d->is_inside)
 		d->call = (struct sysc_call){ .pid = r->pid, .tid = r->tid, .nr = nr };
@@ -252,6 +254,38 @@ static void cut_all(struct listener *l)
 			cut_call(l, doing_at(l, i));
 }
 
+/* Threads that may wait in one call all the time. Those of the kernel make none. */
+static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
+{
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	char link[64], target[1];
+	uint32_t tid;
+
+	snprintf(link, sizeof link, "/proc/%u/exe", pid);
+	if (pid == l->own_pid || readlink(link, target, sizeof target) < 0)
+		return 0;
+	if (procdir_open_threads("/proc", pid, &dir) < 0)
+		return -ENOMEM;
+	while (procdir_next(dir, &tid))
+		sysc_feed_thread(&l->feed, pid, tid, 0, now);
+	return 0;
+}
+
+static int meet_running(struct listener *l)
+{
+	const struct sysc_opts *o = l->opts;
+	CLEANUP(procdir_close) DIR *dir = o->is_all ? opendir("/proc") : NULL;
+	int64_t now = clock_mono_ns();
+	uint32_t pid;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
+		rc = meet_threads(l, (uint32_t)o->pids[i], now);
+	while (rc == 0 && procdir_next(dir, &pid))
+		rc = meet_threads(l, pid, now);
+	return rc;
+}
+
 static int name_stacks(struct profile *p, struct cpu *c, struct err *e)
 {
 	int rc = profile_check(p, e);
@@ -286,7 +320,10 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 
 	if (rc < 0)
 		return rc;
-	rc = cpu_run(c, &result, e);
+	if (meet_running(l) < 0)
+		rc = err_nomem(e);
+	if (rc == 0)
+		rc = cpu_run(c, &result, e);
 	ret->is_no_exec = rc < 0 && cpu_exec_error(c);
 	if (rc == 0 && o->stacks)
 		rc = name_stacks(o->stacks, c, e);

@@ -56,14 +56,16 @@ struct tracer {
 	bool wants_args;
 };
 
-static volatile sig_atomic_t signal_seen, signal_count;
+static volatile sig_atomic_t signal_seen, signal_count, is_from_terminal;
 
-static void take_signal(int number)
+static void take_signal(int number, siginfo_t *info, void *context)
 {
+	(void)context;
 	if (number == SIGALRM)
 		return;
 	signal_seen = number;
 	signal_count = signal_count + 1;
+	is_from_terminal = number == SIGINT && info->si_code == SI_KERNEL;
 }
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
@@ -75,7 +77,7 @@ struct handlers {
 /* Without SA_RESTART: waiting ends with each. */
 static void catch_signals(struct handlers *h)
 {
-	const struct sigaction action = { .sa_handler = take_signal };
+	const struct sigaction action = { .sa_sigaction = take_signal, .sa_flags = SA_SIGINFO };
 	const struct itimerval look = { { 0, LOOK_US }, { 0, LOOK_US } };
 
 	signal_seen = 0;
@@ -413,7 +415,7 @@ static void pass_signals(struct tracer *t, int *seen)
 		return;
 	*seen = count;
 	if (t->command && count == 1) {
-		if (signal_seen != SIGINT || getpgrp() != tcgetpgrp(STDERR_FILENO))
+		if (!is_from_terminal) /* that reaches the command by itself */
 			kill(t->command, signal_seen);
 		return;
 	}

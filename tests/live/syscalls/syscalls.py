@@ -103,6 +103,14 @@ def agree(bench):
     bench.equal(want["exit_group"], (1, 0, None), "exit_group")
     for method, got in answers.items():
         bench.equal(got, want, f"{method} against ptrace")
+    words = "trap : USR1; kill -USR1 $$; /bin/true; /bin/true; exit 1"
+    for method in answers:
+        whole, _ = syscalls(bench, "--method", method, "--", "sh", "-c", words, status=1)
+        rows = {row["call"]: row["calls"] for row in whole["rows"]}
+        got = [rows.get(call) for call in ("kill", "execve", "exit_group")]
+        bench.equal(got, [1, 3, 3], f"{method}: a signal and children")
+        bench.check(rows["rt_sigreturn"] >= 1, f"{method}: {rows}")
+        bench.check(not [call for call in rows if call.startswith("syscall ")], f"{method}: {rows}")
 
 
 def sums(bench):
@@ -305,6 +313,34 @@ def stacks(bench):
         bench.equal(rows["run_again"]["total"] >= 200 + 7, True, f"{method}: run_again {rows.get('run_again')}")
 
 
+def losses(bench):
+    """While nobody reads, sums go on, and what has no room is counted."""
+    calls = 400_000
+    words = (f"import os\nfd = os.open('/dev/null', 0)\nprint('up', flush=True)\ninput()\n"
+             f"for i in range({calls}): os.lseek(fd, 0, 1)\nprint('done', flush=True)\n")
+    for method, *args in (("bpf",), ("bpf", "--by", "fd"), ("perf",)):
+        if method not in methods(bench, *args):
+            continue
+        tool = bench.start(bench.tool, "syscalls", "--method", method, *args, "-f", "json", "-o", "l.json", "--",
+                           "/usr/bin/python3", "-c", words, stdin=-1, stdout=-1, stderr=-1)
+        tool.stdout.readline()
+        tool.send_signal(signal.SIGSTOP)
+        tool.stdin.write("\n")
+        tool.stdin.flush()
+        bench.equal(tool.stdout.readline(), "done\n", f"{method}: command")
+        tool.send_signal(signal.SIGCONT)
+        _, said = tool.communicate(timeout=60)
+        with open(bench.path("l.json"), encoding="utf-8") as file:
+            whole = json.load(file)
+        told = sum(row["calls"] for row in whole["rows"] if row["call"] == "lseek")
+        if method == "bpf" and not args:
+            bench.equal((told >= calls, whole["lost"]), (True, 0), f"sums: {told}")
+            continue
+        bench.check(0 < whole["lost"] and told < calls <= told + whole["lost"],
+                    f"{method}: {told} told, {whole['lost']} lost")
+        bench.check(f"{whole['lost']} calls were lost" in said, f"{method}: {said}")
+
+
 def formats(bench):
     """Tables and CSV go to standard error, that output stays the command's."""
     done = bench.run(bench.tool, "syscalls", "-f", "csv", "--by", "thread", "--", "echo", "out")
@@ -320,4 +356,4 @@ def formats(bench):
 
 if __name__ == "__main__":
     live.main([counts, agree, sums, paths, files, attached, statuses, stops, exec_of_thread, unprivileged, traced,
-               stacks, formats])
+               stacks, losses, formats])
