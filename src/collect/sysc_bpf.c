@@ -33,6 +33,9 @@
 static_assert(CALLS_NUMBERS == SYSC_NAMES, "numbers");
 static_assert(CALLS_FETCHES == SYSC_FETCHES, "parts of memory");
 static_assert(CALLS_FETCH_BYTES == SYSC_FETCH_BYTES, "parts of memory");
+static_assert((int)CALLS_FETCH_STRING == (int)FETCH_STRING, "kinds");
+static_assert((int)CALLS_FETCH_BY_NEXT == (int)FETCH_BY_NEXT, "kinds");
+static_assert((int)CALLS_FETCH_BY_RET == (int)FETCH_BY_RET, "kinds");
 static_assert(CALLS_MAX_ERROR == SYSC_MAX_ERROR, "errors");
 static_assert(CALLS_COMM == SYSC_COMM, "names");
 

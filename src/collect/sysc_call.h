@@ -10,7 +10,7 @@
 #include "collect/sysc_args.h"
 
 #define SYSC_NO_NUMBER UINT32_MAX /* what the kernel calls rt_sigreturn at its end */
-#define SYSC_MAX_ERROR 4095 /* results from -SYSC_MAX_ERROR to -1 are errors */
+#define SYSC_MAX_ERROR 4095       /* results from -SYSC_MAX_ERROR to -1 are errors */
 
 /* A part of the program's memory; see struct sysc_fetch. */
 struct sysc_memory {

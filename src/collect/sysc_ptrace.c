@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,9 +25,9 @@
 #include "collect/sysc_filter.h"
 #include "collect/sysc_inside.h"
 #include "collect/sysc_memory.h"
+#include "collect/sysc_signals.h"
 #include "collect/sysc_stacks.h"
 
-#define LOOK_US 100000 /* between looks at the time and at signals that came in between */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
 struct tracee {
@@ -55,44 +54,6 @@ struct tracer {
 	bool is_leaving; /* threads are let go where they stop */
 	bool wants_args;
 };
-
-static volatile sig_atomic_t signal_seen, signal_count, is_from_terminal;
-
-static void take_signal(int number, siginfo_t *info, void *context)
-{
-	(void)context;
-	if (number == SIGALRM)
-		return;
-	signal_seen = number;
-	signal_count = signal_count + 1;
-	is_from_terminal = number == SIGINT && info->si_code == SI_KERNEL;
-}
-
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
-
-struct handlers {
-	struct sigaction old[ARRAY_LEN(signals)];
-};
-
-/* Without SA_RESTART: waiting ends with each. */
-static void catch_signals(struct handlers *h)
-{
-	const struct sigaction action = { .sa_sigaction = take_signal, .sa_flags = SA_SIGINFO };
-	const struct itimerval look = { { 0, LOOK_US }, { 0, LOOK_US } };
-
-	signal_seen = 0;
-	signal_count = 0;
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		sigaction(signals[i], &action, &h->old[i]);
-	setitimer(ITIMER_REAL, &look, NULL);
-}
-
-static void restore_signals(const struct handlers *h)
-{
-	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		sigaction(signals[i], &h->old[i], NULL);
-}
 
 static struct tracee *find(const struct tracer *t, pid_t tid)
 {
@@ -409,19 +370,19 @@ static void leave(struct tracer *t)
 /* The first signal goes on to the command, the second lets it go. */
 static void pass_signals(struct tracer *t, int *seen)
 {
-	int count = signal_count;
+	int count = sysc_signals_count();
 
 	if (count == *seen)
 		return;
 	*seen = count;
 	if (t->command && count == 1) {
-		if (!is_from_terminal) /* that reaches the command by itself */
-			kill(t->command, signal_seen);
+		if (!sysc_signals_from_terminal()) /* that reaches the command by itself */
+			kill(t->command, sysc_signals_last());
 		return;
 	}
 	if (t->command) {
 		t->result->is_cut = true;
-		t->result->status = 128 + signal_seen;
+		t->result->status = 128 + sysc_signals_last();
 		if (t->has_filter)
 			kill(t->command, SIGKILL); /* it cannot be without us */
 	}
@@ -545,7 +506,7 @@ static int start_command(struct tracer *t, const sigset_t *mask, struct err *e)
 static int run_all(struct tracer *t, struct err *e)
 {
 	int64_t duration = t->opts->duration_ns;
-	struct handlers handlers;
+	struct sysc_signals handlers;
 	sigset_t mask;
 	int rc = 0, failure;
 
@@ -554,11 +515,11 @@ static int run_all(struct tracer *t, struct err *e)
 		rc = start_command(t, &mask, e);
 	for (size_t i = 0; rc == 0 && i < t->opts->pid_count; i++)
 		rc = seize_process(t, t->opts->pids[i], e);
-	catch_signals(&handlers);
+	sysc_signals_begin(&handlers);
 	if (rc < 0)
 		leave(t);
 	loop(t, duration ? clock_mono_ns() + duration : 0);
-	restore_signals(&handlers);
+	sysc_signals_end(&handlers);
 	if (rc < 0 || !t->opts->argv)
 		return rc;
 	failure = launch_failure(&t->launch);

@@ -59,6 +59,11 @@ struct calls_sums {
 	__u64 lost; /* calls whose map or ring was full */
 };
 
+/* enum sysc_fetch_kind; the rest reads as many bytes as the limit tells */
+#define CALLS_FETCH_STRING 0
+#define CALLS_FETCH_BY_NEXT 2
+#define CALLS_FETCH_BY_RET 3
+
 /* What to read of a call's memory: struct sysc_fetch. */
 struct calls_fetch {
 	__u8 arg, kind, unit, at_enter;
