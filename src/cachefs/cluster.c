@@ -146,6 +146,32 @@ static int add_table(struct reading *r, enum path_category category)
 	return rc;
 }
 
+/* Of paths that the rank's tables have told of. */
+static void add_costs(struct reading *r)
+{
+	struct cluster *c = r->cluster;
+	const struct rank_row *rows = r->rows.data;
+
+	for (size_t i = 0; i < r->rows.count; i++) {
+		uint32_t path = strtab_find(c->paths, rows[i].name, rows[i].len);
+
+		if (path == STRTAB_NONE)
+			continue;
+		for (uint32_t category = CATEGORY_METADATA; category <= CATEGORY_TREE; category++) {
+			uint32_t index = map_get(&c->path_index, map_pair(category, path));
+			struct cluster_path *p = (struct cluster_path *)c->path_rows.data + index;
+
+			/* A rank that asked for the path in another way has no time here. */
+			if (index == MAP_NONE || figure_is_zero(rows[i].values[category]))
+				continue;
+			p->has_costs = true;
+			figure_add(&p->latency_us, rows[i].values[category]);
+			if (category == CATEGORY_DATA)
+				figure_add(&p->bytes, rows[i].values[COST_BYTES]);
+		}
+	}
+}
+
 static int add_rows(struct reading *r, enum rank_file kind)
 {
 	struct cluster *c = r->cluster;
@@ -157,6 +183,9 @@ static int add_rows(struct reading *r, enum rank_file kind)
 		return add_figures(r, &c->operations, true, c->ranks[kind]);
 	case RANK_LATENCY:
 		return add_figures(r, &c->latencies, false, 0);
+	case RANK_COSTS:
+		add_costs(r);
+		return 0;
 	case RANK_METADATA_EVENTS:
 		return add_table(r, CATEGORY_METADATA);
 	case RANK_DATA_EVENTS:

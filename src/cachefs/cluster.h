@@ -32,6 +32,8 @@ struct cluster_path {
 	struct figure values[PATH_VALUES];
 	int64_t floor; /* the least events in the lists that have it, summed: see cluster_missing */
 	struct range events; /* of ranks that tell of it */
+	bool has_costs;      /* any rank tells of the next two: RANK_COSTS */
+	struct figure latency_us, bytes;
 };
 
 struct cluster {

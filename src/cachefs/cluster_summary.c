@@ -202,6 +202,42 @@ static void put_top_paths(struct buf *out, const struct cluster_view *v)
 				 "profiling_top_paths.csv tells.\n");
 }
 
+static void put_slow_paths(struct buf *out, const struct cluster_view *v)
+{
+	const struct cluster *c = v->cluster;
+	bool is_of_all = c->ranks[RANK_COSTS] == c->rank_count;
+
+	if (!c->ranks[RANK_COSTS])
+		return;
+	buf_put_str(out, "\n## Paths With Most Time\n\n");
+	if (!is_of_all)
+		buf_printf(out, "Times and bytes are of %zu of %zu ranks.\n\n",
+			   c->ranks[RANK_COSTS], c->rank_count);
+	buf_put_str(out,
+		    "| Category | Path | Latency (s) | Avg Latency (us) | Total Events | Bytes |\n"
+		    "|---|---|---:|---:|---:|---:|\n");
+	for (size_t i = 0; i < c->path_rows.count && i < v->top; i++) {
+		const struct cluster_path *p = cluster_path(c, v->slow_paths[i]);
+		struct str path = cluster_path_text(c, p);
+		double us = figure_real(p->latency_us),
+		       events = figure_real(p->values[PATH_EVENTS]);
+
+		if (figure_is_zero(p->latency_us))
+			break;
+		buf_printf(out, "| %s | ", path_category_names[p->category]);
+		markdown_put_code(out, path.ptr, path.len);
+		buf_printf(out, " | %.6f | ", us / 1e6);
+		if (is_of_all && events > 0)
+			buf_printf(out, "%.2f | ", us / events);
+		else
+			buf_put_str(out, "- | ");
+		figure_put(out, p->values[PATH_EVENTS]);
+		buf_put_str(out, " | ");
+		figure_put(out, p->bytes);
+		buf_put_str(out, " |\n");
+	}
+}
+
 static void put_sums(struct buf *out, const struct cluster_view *v, const struct rows *rows)
 {
 	const struct path_sum *sums = rows->data;
@@ -270,6 +306,7 @@ void cluster_summary_put(struct buf *out, const struct cluster_view *v, const st
 	put_ranges(out, v);
 	if (v->cluster->path_rows.count) {
 		put_top_paths(out, v);
+		put_slow_paths(out, v);
 		put_classes(out, v);
 	}
 	coverage_put_summary(out, v->cluster, coverage);

@@ -25,28 +25,49 @@ static int compare_paths(const void *left, const void *right, void *cluster)
 	return order ? order : strcmp(cluster_path_text(c, a).ptr, cluster_path_text(c, b).ptr);
 }
 
-int cluster_view_init(struct cluster_view *v, const struct cluster *c,
-		      const struct classes *classes, const struct path_sums *sums, size_t top,
-		      struct err *e)
+static int compare_latencies(const void *left, const void *right, void *cluster)
+{
+	const struct cluster *c = cluster;
+	const struct cluster_path *a = cluster_path(c, *(const uint32_t *)left),
+				  *b = cluster_path(c, *(const uint32_t *)right);
+	int order = figure_compare(b->latency_us, a->latency_us);
+
+	return order ? order : compare_paths(left, right, cluster);
+}
+
+static uint32_t *sort_paths(const struct cluster *c,
+			    int (*compare)(const void *, const void *, void *))
 {
 	union {
 		const struct cluster *in;
 		void *out;
 	} context = { .in = c };
+	uint32_t *paths = calloc(c->path_rows.count + 1, sizeof *paths);
 
+	for (uint32_t i = 0; paths && i < c->path_rows.count; i++)
+		paths[i] = i;
+	if (paths)
+		qsort_r(paths, c->path_rows.count, sizeof *paths, compare, context.out);
+	return paths;
+}
+
+int cluster_view_init(struct cluster_view *v, const struct cluster *c,
+		      const struct classes *classes, const struct path_sums *sums, size_t top,
+		      struct err *e)
+{
 	*v = (struct cluster_view){ c, classes, sums, .top = top };
-	v->paths = calloc(c->path_rows.count + 1, sizeof *v->paths);
-	if (!v->paths)
-		return err_nomem(e);
-	for (uint32_t i = 0; i < c->path_rows.count; i++)
-		v->paths[i] = i;
-	qsort_r(v->paths, c->path_rows.count, sizeof *v->paths, compare_paths, context.out);
-	return 0;
+	v->paths = sort_paths(c, compare_paths);
+	v->slow_paths = sort_paths(c, compare_latencies);
+	if (v->paths && v->slow_paths)
+		return 0;
+	cluster_view_fini(v);
+	return err_nomem(e);
 }
 
 void cluster_view_fini(struct cluster_view *v)
 {
 	free(v->paths);
+	free(v->slow_paths);
 }
 
 const struct cluster_path *cluster_view_next_path(const struct cluster_view *v, size_t *at)
@@ -239,6 +260,13 @@ static void put_path(struct emit *out, const struct cluster_view *v, const struc
 	emit_optional(out, "max_rank",
 		      v ? cluster_rank_name(v->cluster, &p->events, p->events.max_rank) : "");
 	emit_int(out, "events_not_listed", missing);
+	if (p->has_costs) {
+		emit_real(out, "latency_us", figure_real(p->latency_us), 3, "");
+		emit_int(out, "bytes", p->bytes.whole);
+	} else {
+		emit_none(out, "latency_us");
+		emit_none(out, "bytes");
+	}
 }
 
 void cluster_put_top_paths(const struct cluster_view *v, struct emit *out)

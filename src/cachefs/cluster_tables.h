@@ -21,11 +21,12 @@ struct cluster_view {
 	const struct cluster *cluster;
 	const struct classes *classes;
 	const struct path_sums *sums;
-	uint32_t *paths; /* indices by category and most events; owned */
-	size_t top;      /* paths of a category that are shown */
+	uint32_t *paths;      /* indices by category and most events; owned */
+	uint32_t *slow_paths; /* indices by most time; owned */
+	size_t top;           /* paths of a category that are shown */
 };
 
-/* All but the owned one are borrowed. 0 or -ENOMEM. */
+/* All but the owned ones are borrowed. 0 or -ENOMEM. */
 int cluster_view_init(struct cluster_view *v, const struct cluster *c,
 		      const struct classes *classes, const struct path_sums *sums, size_t top,
 		      struct err *e) MUST_CHECK;

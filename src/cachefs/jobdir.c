@@ -31,6 +31,7 @@ static const struct {
 	[RANK_TTL_EVENTS] = { "tables", "md_ttl_cache_event.output" },
 	[RANK_TOP_PATHS] = { "profiling", "profiling_top_paths.csv" },
 	[RANK_LATENCY] = { "profiling", "profiling_latency.csv" },
+	[RANK_COSTS] = { "profiling", "profiling_paths.csv" },
 	[RANK_SUMMARY] = { "profiling", "profiling_summary.md" },
 };
 

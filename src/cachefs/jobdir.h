@@ -28,6 +28,7 @@ enum rank_file {
 	RANK_TTL_EVENTS,
 	RANK_TOP_PATHS, /* profiling_top_paths.csv */
 	RANK_LATENCY,   /* profiling_latency.csv, which Copper does not have */
+	RANK_COSTS,     /* profiling_paths.csv, which Copper does not have either */
 	RANK_SUMMARY,   /* profiling_summary.md: see settings */
 	RANK_FILES,
 };

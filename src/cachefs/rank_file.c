@@ -14,20 +14,25 @@ const char *const path_category_names[] = { "metadata", "data", "tree", "metadat
 /* The columns that a CSV file must have. */
 struct layout {
 	const char *name, *group; /* group: of the category; NULL: none */
+	bool has_paths;           /* the names are paths, any number of them */
 	const char *values[RANK_MAX_VALUES + 1];
 };
 
 static const struct layout layouts[RANK_FILES] = {
-	[RANK_METRICS] = { "metric", NULL, { "value" } },
+	[RANK_METRICS] = { "metric", NULL, false, { "value" } },
 	[RANK_OPERATIONS] = { "operation",
 			      NULL,
+			      false,
 			      { "total_calls", "cache_hits", "cache_misses", "negative_results",
 				"total_latency_s" } },
+	[RANK_COSTS] = { "path", NULL, true, { "getattr_us", "read_us", "readdir_us", "bytes" } },
 	[RANK_LATENCY] = { "operation",
 			   NULL,
+			   false,
 			   { "p50_us", "p90_us", "p99_us", "max_us", "storage_wait_s", "bytes" } },
 	[RANK_TOP_PATHS] = { "path",
 			     "category",
+			     true,
 			     { "total_events", "cache_hits", "cache_misses", "negative_results",
 			       "ttl_stores", "ttl_serves", "ttl_expires", "ttl_clears" } },
 };
@@ -95,7 +100,7 @@ static int read_record(const struct csv *c, const struct layout *l, const struct
 		return err_set(e, -EINVAL, "%zu cells instead of %zu", c->count, at->count);
 	row->name = name->text;
 	row->len = name->len;
-	rc = check_name(row, l->group != NULL, e);
+	rc = check_name(row, l->has_paths, e);
 	if (rc == 0 && l->group)
 		rc = read_category(&c->cells[at->group], &row->category, e);
 	for (size_t i = 0; rc == 0 && i < at->value_count; i++) {
@@ -136,12 +141,12 @@ static int parse_csv(const struct layout *l, char *text, size_t len, struct rows
 		if (!row)
 			return err_nomem(e);
 		rc = read_record(&c, l, &at, row, e);
-		if (rc == 0 && !l->group)
+		if (rc == 0 && !l->has_paths)
 			rc = check_once(ret, row, e);
 		if (rc < 0)
 			return err_wrap(e, "line %llu", (unsigned long long)c.line);
 	}
-	if (rc == 0 && !ret->count && !l->group)
+	if (rc == 0 && !ret->count && !l->has_paths)
 		return err_set(e, -EINVAL, "line 2: cut short: nothing but a head");
 	return rc;
 }

@@ -51,6 +51,15 @@ enum latency_value {
 	LATENCY_VALUES,
 };
 
+/* of RANK_COSTS, */
+enum cost_value {
+	COST_METADATA, /* microseconds, also the next two: in the order of enum path_category */
+	COST_DATA,
+	COST_TREE,
+	COST_BYTES, /* read */
+	COST_VALUES,
+};
+
 /* and of the others. */
 enum path_value {
 	PATH_EVENTS, /* the sum of those that the category has */

@@ -78,6 +78,15 @@ def listed(rank, category, top, has_tables):
     return rows, rows[-1][1][0] if rows and counts[category] == max(counts.values()) else 0
 
 
+def costs(all_ranks, has_tables, category, path):
+    """Of ranks with tables that have asked for the path in this way."""
+    its = [rank.cost(category, path) for rank, has in zip(all_ranks, has_tables) if has and path in rank.costs]
+    if not any(cost[0] for cost in its):
+        return ["", ""]
+    ns, size = (sum(cost[i] for cost in its) for i in range(2))
+    return ["%d.%03d" % divmod(ns, 1000), str(size)]
+
+
 def top_paths(all_ranks, top, has_tables):
     rows = []
     for category in ranks.TABLES:
@@ -91,7 +100,7 @@ def top_paths(all_ranks, top, has_tables):
                 floors[path] = floors.get(path, 0) + least
         for path in sorted(sums, key=lambda path: (-sums[path][0], os.fsencode(path))):
             rows.append([category, path, *map(str, sums[path]), str(len(told[path])), str(min(told[path])),
-                         str(max(told[path])), str(floor - floors[path])])
+                         str(max(told[path])), str(floor - floors[path]), *costs(all_ranks, has_tables, category, path)])
     return rows
 
 

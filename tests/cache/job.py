@@ -99,7 +99,7 @@ def check_summary(job):
         summary = text.read()
     check("- Profiling mode: `full-path`\n- Kernel caching: `off" in summary, "it tells how it was counted")
     headings = [line[3:] for line in summary.split("\n") if line.startswith("## ")]
-    check(headings == ["Aggregate Metrics", "Operation Totals", "Latency Percentiles", "Ranges Across Ranks", "Top Paths",
+    check(headings == ["Aggregate Metrics", "Operation Totals", "Latency Percentiles", "Ranges Across Ranks", "Top Paths", "Paths With Most Time",
                        "Path Class Heuristics", "Python Packages", "Pruning Guidance", "Path Coverage Analysis"],
           "and all there is")
 

@@ -43,11 +43,19 @@ class Rank:
                 counts[-1] += 1
                 self.paths[category, path] = counts
 
+        self.costs = {path: [rng.randrange(10 ** 9) if (category, path) in self.paths else 0
+                             for category in ("metadata", "data", "tree", "data")] for _, path in self.paths}
+
     def row(self, category, path):
         counts = self.paths[category, path]
         if category == "metadata_ttl":
             return [sum(counts), 0, 0, 0, *counts]
         return [sum(counts), *counts, 0, 0, 0, 0]
+
+    def cost(self, category, path):
+        """Nanoseconds and bytes."""
+        costs, at = self.costs[path], list(TABLES).index(category)
+        return [costs[at] if at < 3 else 0, costs[3] if category == "data" else 0]
 
     def top(self, category, count):
         rows = [(path, self.row(c, path)) for c, path in self.paths if c == category]
@@ -86,6 +94,10 @@ def write_rank(job, rank, top, has_tables, tag="final"):
                   [[category, path, *row] for category in TABLES for path, row in rank.top(category, top)])
     if not has_tables:
         return
+    write_csv(start + "profiling_paths.csv",
+              ["path", "getattr_calls", "cache_hits", "bytes", "getattr_us", "read_us", "readdir_us"],
+              [[path, 1, 2, costs[3], *("%d.%03d" % divmod(ns, 1000) for ns in costs[:3])]
+               for path, costs in getattr(rank, "costs", {}).items()])
     os.makedirs(f"{job}/tables/{tag}", exist_ok=True)
     for category, (base, title) in TABLES.items():
         labels = ["stores", "serves", "expires", "clears"] if category == "metadata_ttl" else \

@@ -38,11 +38,13 @@ static void put_csv(enum rank_file kind, const struct rows *rows, struct buf *ou
 				    "negative_results,total_latency_s",
 		[RANK_TOP_PATHS] = "path,total_events,cache_hits,cache_misses,negative_results,"
 				   "ttl_stores,ttl_serves,ttl_expires,ttl_clears,category",
+		[RANK_COSTS] = "path,getattr_us,read_us,readdir_us,bytes",
 		[RANK_LATENCY] = "operation,p50_us,p90_us,p99_us,max_us,storage_wait_s,bytes",
 	};
 	static const size_t counts[RANK_FILES] = { [RANK_METRICS] = METRIC_VALUES,
 						   [RANK_OPERATIONS] = OPERATION_VALUES,
 						   [RANK_TOP_PATHS] = PATH_VALUES,
+						   [RANK_COSTS] = COST_VALUES,
 						   [RANK_LATENCY] = LATENCY_VALUES };
 	const struct rank_row *all = rows->data;
 
@@ -121,7 +123,7 @@ static void check_accepted(enum rank_file kind, const struct rows *rows)
 	FUZZ_CHECK(classes_new(NULL, 0, &classes, &e) == 0);
 	for (size_t i = 0; i < rows->count; i++)
 		check_row((const struct rank_row *)rows->data + i,
-			  is_events(kind) || kind == RANK_TOP_PATHS, classes);
+			  is_events(kind) || kind == RANK_TOP_PATHS || kind == RANK_COSTS, classes);
 	classes_free(classes);
 	if (is_events(kind))
 		put_events(kind, rows, &text);
