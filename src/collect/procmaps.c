@@ -90,6 +90,8 @@ static bool parse_line(char *line, size_t len, struct record_mmap *ret)
 	end = take_hex(&at);
 	if (end <= m.start || strnlen(at, 5) < 5)
 		return false;
+	if (at[1] == 'w')
+		m.prot |= PROT_WRITE;
 	if (at[2] == 'x')
 		m.prot |= PROT_EXEC;
 	at += 5;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/map.h"
 #include "base/rows.h"
@@ -14,10 +15,13 @@
 #define STACK_ABOVE (UINT64_C(16) << 20) /* and this far above it */
 #define HEAP_ABOVE (UINT64_C(2) << 30)   /* so near behind the program is what brk(2) gives */
 
-/* The mappings of a process. */
+#define WRITABLE UINT64_C(1)
+
+/* The mappings of a process: vma.dso is a string id of the profile; vma.offset tells in its lowest
+ * bits, which cutting at pages does not change, whether it is WRITABLE. */
 struct space {
-	struct maps *maps; /* vma.dso is a string id of the profile */
-	uint32_t program;  /* string id of its path: the first file that was mapped; 0: none yet */
+	struct maps *maps;
+	uint32_t program; /* string id of its path: the first file that was mapped; 0: none yet */
 	uint64_t program_end; /* behind its last mapping */
 };
 
@@ -90,7 +94,8 @@ static uint32_t anon_name(struct regions *r, struct space *space, uint64_t start
 {
 	static const char mark[] = " [bss]";
 	const struct vma *before = start ? maps_find(space->maps, start - 1) : NULL;
-	struct str path = profile_get_str(r->profile, before ? before->dso : 0);
+	bool is_data = before && before->offset & WRITABLE; /* else it is near by chance */
+	struct str path = profile_get_str(r->profile, is_data ? before->dso : 0);
 	char name[4096 + sizeof mark];
 
 	if (path.len == 0 || path.ptr[0] != '/' || path.len > 4096) {
@@ -135,7 +140,7 @@ static void take_program(struct regions *r, struct space *space, const struct vm
 int regions_map(struct regions *r, const struct record_mmap *m)
 {
 	struct space *space = space_of(r, m->pid);
-	struct vma v = { .start = m->start, .offset = m->offset };
+	struct vma v = { .start = m->start, .offset = m->prot & PROT_WRITE ? WRITABLE : 0 };
 
 	if (!space)
 		return -ENOMEM;

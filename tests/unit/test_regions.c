@@ -2,6 +2,7 @@
 #include "perf/regions.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tap.h"
 
@@ -12,6 +13,7 @@ static void map(struct regions *r, uint32_t pid, uint64_t start, uint64_t end, c
 		.tid = pid,
 		.start = start,
 		.len = end - start,
+		.prot = PROT_READ | (strstr(path, "cache") ? 0 : PROT_WRITE),
 		.path = { (const unsigned char *)path, strlen(path) },
 	};
 
@@ -26,6 +28,8 @@ static void map_program(struct regions *r, uint32_t pid)
 	map(r, pid, 0x55003000, 0x55009000, "//anon");
 	map(r, pid, 0x7f0000000000, 0x7f0000010000, "/lib/libc.so.6");
 	map(r, pid, 0x7f0000010000, 0x7f0000012000, "//anon");
+	map(r, pid, 0x7f0000100000, 0x7f0000110000, "/etc/ld.so.cache");
+	map(r, pid, 0x7f0000110000, 0x7f0000112000, "//anon");
 	map(r, pid, 0x55100000, 0x55200000, "//anon");
 	map(r, pid, 0x7e0000000000, 0x7e0000800000, "//anon");
 	map(r, pid, 0x7d0000000000, 0x7d0000001000, "/dev/zero (deleted)");
@@ -47,6 +51,7 @@ static void test_names(void)
 		{ 0x55009000, 0, "" },
 		{ 0x55100000, 0, "[heap]" },
 		{ 0x7f0000011000, 0, "/lib/libc.so.6 [bss]" },
+		{ 0x7f0000111000, 0, "[anon]" }, /* behind a file, but no data of it */
 		{ 0x7e0000700000, 0, "[anon]" },
 		{ 0x7e0000700000, 0x7e0000700100, "[thread stack]" },
 		{ 0x7e0000000000, 0x7ffe00000000, "[anon]" },
