@@ -209,7 +209,8 @@ static int tell_stack(struct waiting *w, struct ingest *in, const struct waits_s
 	static const enum offcpu_signal signals[] = {
 		[WAITS_LEFT] = OFFCPU_EACH, [WAITS_NEW] = OFFCPU_NEW, [WAITS_FOUND] = OFFCPU_FOUND
 	};
-	const uint64_t registers[] = { s->bp, s->sp, s->ip }; /* in the order of perf's numbers */
+	const uint64_t registers[] = { s->di, s->bp, s->sp,
+				       s->ip }; /* in the order of perf's numbers */
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_USER,
 			    .pid = s->pid,

@@ -21,7 +21,7 @@ struct user_stacks {
 };
 
 /* perf's numbers of the registers, by DWARF's. Source: asm/perf_regs.h, psABIs. */
-enum { X86_IP = 8, ARM64_PC = 32 };
+enum { X86_DI = 5, X86_IP = 8, ARM64_PC = 32 };
 
 static const uint8_t x86_perf_number[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23 };
 
@@ -79,7 +79,8 @@ uint64_t user_stack_frame_regs(uint16_t machine)
 	if (!arch)
 		return 0;
 	return user_stack_least_regs(machine) |
-	       UINT64_C(1) << perf_number(machine, arch->save[UNWIND_FP]);
+	       UINT64_C(1) << perf_number(machine, arch->save[UNWIND_FP]) |
+	       (machine == EM_X86_64 ? UINT64_C(1) << X86_DI : 0);
 }
 
 struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine)

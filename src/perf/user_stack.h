@@ -44,7 +44,8 @@ uint64_t user_stack_least_regs(uint16_t machine);
 
 /* The stack pointer among the registers of a sample; 0: it is not there. */
 uint64_t user_stack_pointer(uint16_t machine, const struct record_regs *regs);
-/* And the frame pointer before them. */
+/* And before them the frame pointer, and before that on x86-64 rdi, where vfork of glibc has its
+ * return address. */
 uint64_t user_stack_frame_regs(uint16_t machine);
 uint16_t user_stack_machine(void); /* of this program */
 

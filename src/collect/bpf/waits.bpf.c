@@ -201,6 +201,7 @@ static __always_inline bool set_registers(struct waits_stack *s, struct task_str
 	s->ip = regs->ip;
 	s->sp = regs->sp;
 	s->bp = regs->bp;
+	s->di = regs->di;
 	s->has_registers = 1;
 	s->is_32bit = (regs->cs & 0xffff) != 0x33;
 	return true;
@@ -269,6 +270,7 @@ static __always_inline __u64 take_stack(void *ctx, struct waits_stack *s, struct
 	h.a = mix(h.a, s->ip);
 	h.b = mix(h.b, s->sp);
 	h.c = mix(h.c, s->bp);
+	h.c = mix(h.c, user_address(s->di));
 	h.d = mix(h.d, task->mm->exec_vm);
 	if (has_copies && !s->is_32bit) {
 		copy_stack(s, task);

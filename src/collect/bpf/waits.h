@@ -63,7 +63,7 @@ struct waits_stack {
 	__u8 kind, state;
 	__u8 has_registers;
 	__u8 is_32bit;
-	__u64 ip, sp, bp;
+	__u64 ip, sp, bp, di;
 	__u32 kernel_count, user_count; /* addresses */
 	__u32 stack_len;                /* bytes */
 	__u32 zero;
