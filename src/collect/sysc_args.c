@@ -37,13 +37,13 @@ static const struct {
 	{ "creat", "sm" },
 	{ "dup", "d" },
 	{ "dup2", "dd" },
-	{ "dup3", "ddo" },
+	{ "dup3", "ddv" },
 	{ "epoll_create", "i" },
-	{ "epoll_create1", "o" },
+	{ "epoll_create1", "v" },
 	{ "epoll_ctl", "dedE" },
 	{ "epoll_pwait", "dpiipz" },
 	{ "epoll_wait", "dpii" },
-	{ "eventfd2", "io" },
+	{ "eventfd2", "iv" },
 	{ "execve", "spp" },
 	{ "execveat", "Dsppa" },
 	{ "exit", "i" },
@@ -83,6 +83,7 @@ static const struct {
 	{ "getuid", "" },
 	{ "getxattr", "sSpz" },
 	{ "inotify_add_watch", "dsx" },
+	{ "inotify_init1", "v" },
 	{ "ioctl", "dIp" },
 	{ "kill", "ig" },
 	{ "lgetxattr", "sSpz" },
@@ -108,9 +109,9 @@ static const struct {
 	{ "openat", "Dsom" },
 	{ "openat2", "DsHz" },
 	{ "pause", "" },
-	{ "pidfd_open", "io" },
+	{ "pidfd_open", "iv" },
 	{ "pipe", "Q" },
-	{ "pipe2", "Qo" },
+	{ "pipe2", "Qv" },
 	{ "poll", "Lii" },
 	{ "ppoll", "Litpz" },
 	{ "prctl", "rxxxx" },
@@ -148,7 +149,7 @@ static const struct {
 	{ "setsockopt", "diipi" },
 	{ "setuid", "i" },
 	{ "shutdown", "dY" },
-	{ "signalfd4", "djzo" },
+	{ "signalfd4", "djzv" },
 	{ "socket", "nNi" },
 	{ "socketpair", "nNiQ" },
 	{ "splice", "dpdpzx" },
@@ -160,7 +161,7 @@ static const struct {
 	{ "sync", "" },
 	{ "sysinfo", "p" },
 	{ "tgkill", "iig" },
-	{ "timerfd_create", "co" },
+	{ "timerfd_create", "cv" },
 	{ "timerfd_settime", "dxpp" },
 	{ "tkill", "ig" },
 	{ "truncate", "sl" },
@@ -210,6 +211,7 @@ bool sysc_moves_files(uint32_t nr)
 	switch (nr) {
 #ifdef SYS_dup2
 	case SYS_dup2:
+	case SYS_pipe:
 #endif
 	case SYS_dup:
 	case SYS_dup3:
@@ -218,10 +220,13 @@ bool sysc_moves_files(uint32_t nr)
 	case SYS_close:
 	case SYS_close_range:
 	case SYS_socket:
+	case SYS_socketpair:
+	case SYS_pipe2:
 	case SYS_accept4:
 	case SYS_memfd_create:
 	case SYS_epoll_create1:
 	case SYS_eventfd2:
+	case SYS_inotify_init1:
 		return true;
 	default:
 		return false;
@@ -258,6 +263,7 @@ static bool find_fetch(char arg, bool wants_all, struct sysc_fetch *ret)
 		*ret = (struct sysc_fetch){ .kind = FETCH_STRING, .limit = SYSC_FETCH_BYTES };
 		return true;
 	}
+	wants_all |= arg == ARG_FDS; /* for what descriptors stand for */
 	for (size_t i = 0; wants_all && i < ARRAY_LEN(fetched); i++) {
 		*ret = fetched[i].fetch;
 		if (fetched[i].arg == (enum sysc_arg)arg)

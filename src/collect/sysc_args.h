@@ -29,6 +29,7 @@ enum sysc_arg {
 	ARG_POINTER = 'p',
 	ARG_MODE = 'm',
 	ARG_OPEN = 'o',
+	ARG_NEW_FD = 'v', /* O_CLOEXEC, O_NONBLOCK */
 	ARG_AT = 'a',
 	ARG_PROT = 'P',
 	ARG_MAP = 'M',
@@ -92,7 +93,7 @@ struct sysc_fetch {
 };
 
 /* What to read of a call's memory; returns how many. wants_all: for people to read; else only
- * paths. */
+ * paths and new descriptors. */
 size_t sysc_fetches(uint32_t nr, bool wants_all, struct sysc_fetch ret[SYSC_FETCHES]);
 
 /* Has it a path among its arguments? */

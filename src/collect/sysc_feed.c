@@ -238,8 +238,6 @@ void sysc_feed_exec(struct sysc_feed *f, uint32_t pid, uint32_t tid, int64_t ns)
 		return;
 	if (tid != pid)
 		sysc_feed_exit(f, tid, ns);
-	if (f->has_files)
-		sysc_files_exec(&f->files, pid);
 	ask_name(pid, pid, t->comm);
 	if (t->comm[0])
 		sysc_feed_name(f, pid, t->comm, strlen(t->comm));

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/sysc_names.h"
+
 #define FDS_MAX 65536 /* descriptors beyond are asked for each time */
 
 /* What a process holds. Ids of names; 0: not asked yet. */
@@ -145,15 +147,6 @@ static void forget_fds(struct holder *h)
 	h->fd_count = 0;
 }
 
-/* Some were closed by it. */
-void sysc_files_exec(struct sysc_files *f, uint32_t pid)
-{
-	struct holder *h = find(f, pid);
-
-	if (h)
-		forget_fds(h);
-}
-
 void sysc_files_exit(struct sysc_files *f, uint32_t pid)
 {
 	struct holder *h = find(f, pid);
@@ -166,7 +159,7 @@ void sysc_files_exit(struct sysc_files *f, uint32_t pid)
 
 uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd)
 {
-	struct holder *h = get(f, pid), *parent;
+	struct holder *h = get(f, pid);
 	char link[64];
 	uint32_t name;
 
@@ -176,9 +169,6 @@ uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd)
 		return h->fds[fd];
 	snprintf(link, sizeof link, "/proc/%u/fd/%d", pid, fd);
 	name = ask(f, link);
-	parent = name || !h->parent ? NULL : find(f, h->parent);
-	if (parent && (uint32_t)fd < parent->fd_count)
-		name = parent->fds[fd]; /* too late to ask */
 	if (name)
 		set_fd(f, h, fd, name);
 	return name;
@@ -256,14 +246,43 @@ static void follow_folder(struct sysc_files *f, const struct sysc_call *c, uint3
 		h->cwd = name;
 }
 
-/* A call whose result is a new descriptor: what it was is forgotten, the name asked for. */
-static void follow_new(struct sysc_files *f, const struct sysc_call *c)
+/* What has no path, and is gone when it is asked for, goes by the call that made it. */
+static void name_new(struct sysc_files *f, const struct sysc_call *c, int64_t fd, const char *made)
 {
 	struct holder *h = get(f, c->pid);
 
 	if (h)
-		set_fd(f, h, c->ret,
-		       sysc_has_path(c->nr) ? sysc_files_argument(f, c, path_of(c)) : 0);
+		set_fd(f, h, fd, 0);
+	if (!h || sysc_files_fd(f, c->pid, (int)fd))
+		return;
+	h = get(f, c->pid);
+	if (h)
+		set_fd(f, h, fd, intern(f, made, strlen(made)));
+}
+
+static void follow_new(struct sysc_files *f, const struct sysc_call *c)
+{
+	uint32_t name = sysc_has_path(c->nr) ? sysc_files_argument(f, c, path_of(c)) : 0;
+	struct holder *h = get(f, c->pid);
+
+	if (name && h)
+		set_fd(f, h, c->ret, name);
+	else
+		name_new(f, c, c->ret, sysc_names[c->nr]);
+}
+
+static void follow_pair(struct sysc_files *f, const struct sysc_call *c)
+{
+	const char *signature = sysc_signature(c->nr);
+	const struct sysc_memory *m =
+		sysc_memory_of(c, (size_t)(strchr(signature, ARG_FDS) - signature));
+	int fds[2];
+
+	if (!m || m->len < sizeof fds)
+		return;
+	memcpy(fds, m->bytes, sizeof fds);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		name_new(f, c, fds[i], sysc_names[c->nr]);
 }
 
 void sysc_files_follow(struct sysc_files *f, const struct sysc_call *c)
@@ -285,7 +304,15 @@ void sysc_files_follow(struct sysc_files *f, const struct sysc_call *c)
 	case SYS_eventfd2:
 	case SYS_signalfd4:
 	case SYS_timerfd_create:
+	case SYS_inotify_init1:
 		follow_new(f, c);
+		break;
+#ifdef SYS_pipe
+	case SYS_pipe:
+#endif
+	case SYS_pipe2:
+	case SYS_socketpair:
+		follow_pair(f, c);
 		break;
 	case SYS_dup:
 	case SYS_dup3:

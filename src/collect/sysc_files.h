@@ -34,9 +34,9 @@ void sysc_files_fini(struct sysc_files *f);
 /* A command of ours begins with what we have. */
 void sysc_files_start(struct sysc_files *f, uint32_t pid);
 
-/* A process has a copy of its parent's; it executes another program; it ended. */
+/* A process has a copy of its parent's; it ended. What an exec closes is made anew before it is
+ * used. */
 void sysc_files_fork(struct sysc_files *f, uint32_t pid, uint32_t parent);
-void sysc_files_exec(struct sysc_files *f, uint32_t pid);
 void sysc_files_exit(struct sysc_files *f, uint32_t pid);
 
 /* Its name: the absolute path, "socket:[INODE]", ...; 0: nobody knows. */

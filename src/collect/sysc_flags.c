@@ -82,6 +82,7 @@ static const struct flag clone_bits[] = {
 	F(CLONE_PARENT_SETTID), F(CLONE_CHILD_CLEARTID), F(CLONE_DETACHED), F(CLONE_UNTRACED),
 	F(CLONE_CHILD_SETTID), F(CLONE_NEWCGROUP), F(CLONE_NEWUTS), F(CLONE_NEWIPC), F(CLONE_NEWUSER),
 	F(CLONE_NEWPID), F(CLONE_NEWNET), F(CLONE_IO), END };
+static const struct flag clone_signals[] = { { SIGCHLD, "SIGCHLD" }, { 0, "" }, END };
 static const struct flag clocks[] = {
 	F(CLOCK_REALTIME), F(CLOCK_MONOTONIC), F(CLOCK_PROCESS_CPUTIME_ID), F(CLOCK_THREAD_CPUTIME_ID),
 	F(CLOCK_MONOTONIC_RAW), F(CLOCK_REALTIME_COARSE), F(CLOCK_MONOTONIC_COARSE), F(CLOCK_BOOTTIME),
@@ -119,6 +120,7 @@ static const struct flag random_bits[] = { F(GRND_NONBLOCK), F(GRND_RANDOM), END
 
 static const struct flags kinds[] = {
 	{ ARG_OPEN, O_ACCMODE, open_modes, open_bits, NULL },
+	{ ARG_NEW_FD, 0, NULL, open_bits, "0" },
 	{ ARG_AT, 0, NULL, at_bits, "0" },
 	{ ARG_PROT, 0, NULL, prot_bits, "PROT_NONE" },
 	{ ARG_MAP, MAP_TYPE, map_kinds, map_bits, NULL },
@@ -128,7 +130,7 @@ static const struct flags kinds[] = {
 	{ ARG_FCNTL, UINT64_MAX, fcntls, NULL, NULL },
 	{ ARG_IOCTL, UINT64_MAX, ioctls, NULL, NULL },
 	{ ARG_FUTEX, (uint64_t)FUTEX_CMD_MASK, futex_ops, futex_bits, NULL },
-	{ ARG_CLONE, 0, NULL, clone_bits, "0" },
+	{ ARG_CLONE, 0xff, clone_signals, clone_bits, "0" },
 	{ ARG_CLOCK, UINT64_MAX, clocks, NULL, NULL },
 	{ ARG_FAMILY, UINT64_MAX, families, NULL, NULL },
 	{ ARG_SOCKET, 0xf, sockets, socket_bits, NULL },

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -52,6 +53,10 @@ static void test_words(void)
 		  "0x7f0000000000" },
 		{ { .nr = SYS_mprotect, .args = { 0x1000, 1, PROT_NONE } },
 		  "0x1000, 1, PROT_NONE",
+		  "0" },
+		{ { .nr = SYS_pipe2, .args = { 0, O_CLOEXEC } }, "NULL, O_CLOEXEC", "0" },
+		{ { .nr = SYS_clone, .args = { CLONE_VM | SIGCHLD } },
+		  "SIGCHLD|CLONE_VM, NULL, NULL, NULL, NULL",
 		  "0" },
 		{ { .nr = SYS_kill, .args = { 12, SIGTERM } }, "12, SIGTERM", "0" },
 		{ { .nr = SYS_fcntl, .args = { 4, F_SETFD, FD_CLOEXEC } },
@@ -183,7 +188,7 @@ static void test_paths_follow_their_process(void)
 						       .has_end = true,
 						       .args = { 3 } });
 	CHECK_INT(sysc_files_fd(&files, NOBODY, 3), 0);
-	sysc_files_exec(&files, NOBODY - 1);
+	sysc_files_exit(&files, NOBODY - 1);
 	CHECK_INT(sysc_files_fd(&files, NOBODY - 1, 4), 0);
 	sysc_files_fini(&files);
 	strtab_free(files.strings);

@@ -160,6 +160,9 @@ def files(bench):
         bench.equal(rows.get((f"{folder}/d/f", "write")), 30, f"{method}: write to f")
         bench.equal(rows.get((f"{folder}/d/f", "pwrite64")), 20, f"{method}: pwrite to f")
         bench.equal(rows.get((f"{folder}/d/g", "write")), 1, f"{method}: write to g")
+        whole, _ = syscalls(bench, "--method", method, "--by", "file", "--", "sh", "-c", "echo pipe | cat")
+        names = [row["file"] for row in whole["rows"] if row["call"] == "read" and "/" not in row["file"]]
+        bench.check(names and all(name.startswith("pipe") for name in names), f"{method}: read from {names}")
 
 
 def attached(bench):
