@@ -322,10 +322,11 @@ static void fifo(void)
 	do {
 		char record[RECORD + 1], is[RECORD];
 
-		got = 0;
-		if (epoll_wait(epoll, &event, 1, 1000) != 1 ||
-		    event.data.u64 != UINT64_C(0x123456789abc)) {
-			wrong("epoll_wait: %s", strerror(errno));
+		do {
+			got = epoll_wait(epoll, &event, 1, 30000);
+		} while (got < 0 && errno == EINTR && stopping()); /* SIGTERM ends the wait */
+		if (got != 1 || event.data.u64 != UINT64_C(0x123456789abc)) {
+			wrong("epoll_wait: %zd: %s", got, strerror(errno));
 			break;
 		}
 		got = read(ends[0], is, RECORD);
