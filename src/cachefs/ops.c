@@ -217,6 +217,7 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	fi->direct_io = m->is_exact;
+	fi->fh = prefetch_is_asker(m->prefetch, serve_asker()); /* its release is nobody's */
 	fuse_reply_open(req, fi);
 }
 
@@ -233,16 +234,16 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	(void)fi;
-	count(req, METRICS_RELEASE);
+	if (!fi->fh)
+		count(req, METRICS_RELEASE);
 	fuse_reply_err(req, 0);
 }
 
 static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	(void)fi;
-	count(req, METRICS_RELEASEDIR);
+	if (!fi->fh)
+		count(req, METRICS_RELEASEDIR);
 	fuse_reply_err(req, 0);
 }
 

@@ -2,10 +2,15 @@
 #include "cachefs/profile_summary.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "cachefs/profile_classes.h"
 #include "cachefs/profile_tables.h"
+#include "view/markdown.h"
+
+#define TOP_ROWS 10 /* of each category; the table has them all */
 
 static double us_of(uint64_t ns)
 {
@@ -96,14 +101,47 @@ static void put_percentiles(const struct profile_facts *f, struct buf *out)
 	}
 }
 
+static void put_row(const struct profile_facts *f, const struct path_row *row, int class,
+		    struct buf *out)
+{
+	static const char *const names[] = { "metadata", "data", "tree", "metadata_ttl" };
+	const char *path = path_list_path(&f->paths, row);
+	const struct path_counts *c = &row->counts;
+
+	buf_printf(out, "| `%s` | ", names[class]);
+	markdown_put_code(out, path, strlen(path));
+	if (class == PATH_CLASSES)
+		buf_printf(out, " | %llu | |\n", (unsigned long long)path_counts_absent_events(c));
+	else
+		buf_printf(out, " | %llu | %.6f |\n",
+			   (unsigned long long)path_counts_events(c, (enum path_class) class),
+			   seconds_of(path_counts_ns(c, (enum path_class) class)));
+}
+
+/* The first rows of each category. */
+static int put_top(const struct profile_facts *f, struct buf *out)
+{
+	buf_printf(out,
+		   "\n## Top Paths\n\n"
+		   "The %llu paths with most events of each category are in "
+		   "`*-profiling_top_paths.csv`.\n\n"
+		   "| Category | Path | Total Events | Time (s) |\n|---|---|---:|---:|\n",
+		   (unsigned long long)f->about->top_paths);
+	for (int class = 0; class <= PATH_CLASSES; class ++) {
+		const struct path_row **rows;
+		size_t count;
+
+		if (profile_rank_paths(f, (enum path_class) class, &rows, &count) < 0)
+			return -ENOMEM;
+		for (size_t i = 0; i < count && i < f->about->top_paths && i < TOP_ROWS; i++)
+			put_row(f, rows[i], class, out);
+		free(rows);
+	}
+	return 0;
+}
+
 static void put_paths_words(const struct profile_facts *f, struct buf *out)
 {
-	if (f->about->top_paths)
-		buf_printf(out,
-			   "\n## Top Paths\n\n"
-			   "The %llu paths with most events of each category are in "
-			   "`*-profiling_top_paths.csv`.\n",
-			   (unsigned long long)f->about->top_paths);
 	if (f->about->mode == PROFILE_PATHS)
 		buf_put_str(out,
 			    "\n## Full Path Outputs\n\n"
@@ -122,6 +160,8 @@ int profile_put_summary(const struct profile_facts *f, struct buf *out)
 	put_operations(f, out);
 	buf_put_str(out, "\n## Derived High-Level Metrics\n\n");
 	put_metrics(f, 0, PROFILE_COPPER_METRICS, out);
+	if (f->about->top_paths && put_top(f, out) < 0)
+		return -ENOMEM;
 	put_paths_words(f, out);
 	if (f->paths.rows.count && profile_put_classes(f, out) < 0)
 		return -ENOMEM;

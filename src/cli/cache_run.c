@@ -187,6 +187,8 @@ static void print_summary(const struct places *p, pid_t daemon)
 	file_input_fini(&in);
 	if (p->has_job)
 		fprintf(stderr, "\nauger cache: the profile is in %s/profiling/final\n", p->job);
+	else
+		fprintf(stderr, "\nauger cache: --job-dir DIR keeps the profile\n");
 	globfree(&found);
 }
 
