@@ -16,7 +16,7 @@ import tempfile
 
 ROUNDS = 5
 TURNS = 40000  # of each of two processes
-ITEMS = 8000
+ITEMS = 30000
 PEER = "perf record -e sched:sched_switch -g"
 
 
