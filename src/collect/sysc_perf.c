@@ -3,6 +3,7 @@
  * System calls by perf's rings: each begin and end of a call is a record, read when a part of a
  * ring is full. Records tell arguments and results, but nothing of the program's memory: no paths.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "collect/cpu.h"
 #include "collect/procdir.h"
 #include "collect/sysc_inside.h"
@@ -93,7 +95,8 @@ static void take_begin(struct listener *l, const struct record *r)
 
 	if (!d)
 		return;
-	cut_call(l, d);
+	if (d->call.has_start) /* else it ended before recording began */
+		cut_call(l, d);
 	d->is_new = false;
 	d->is_inside = true;
 	d->call = (struct sysc_call){
@@ -254,6 +257,21 @@ static void cut_all(struct listener *l)
 			cut_call(l, doing_at(l, i));
 }
 
+/* The call in which a thread waits already: "NUMBER ARGS...", or "running". */
+static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
+{
+	struct doing *d = doing_of(l, tid);
+	char path[64], text[256];
+
+	snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
+	if (!d || !file_read_start(path, text, sizeof text) || !isdigit((unsigned char)text[0]))
+		return;
+	d->is_inside = true;
+	d->call = (struct sysc_call){ .pid = pid,
+				      .tid = tid,
+				      .nr = (uint32_t)strtoul(text, NULL, 10) };
+}
+
 /* Threads that may wait in one call all the time. Those of the kernel make none. */
 static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 {
@@ -266,8 +284,10 @@ static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 		return 0;
 	if (procdir_open_threads("/proc", pid, &dir) < 0)
 		return -ENOMEM;
-	while (procdir_next(dir, &tid))
+	while (procdir_next(dir, &tid)) {
 		sysc_feed_thread(&l->feed, pid, tid, 0, now);
+		find_call(l, pid, tid);
+	}
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 struct doing {
 	struct calls_thread_id id;
 	__u64 since_ns; /* that it is looked at */
-	__u64 start_ns; /* of the call */
+	__u64 start_ns; /* of the call; 0: before recording */
 	__u64 args[6];  /* CALLS_EVENTS */
 	__u32 nr;
 	bool is_inside;

@@ -275,7 +275,7 @@ static __always_inline void cut_call(struct doing *d, bool can_read)
 		return;
 	d->is_inside = false;
 	if (mode == CALLS_EVENTS)
-		put_call(d, d->nr, CALLS_HAS_START, 0, 0, can_read);
+		put_call(d, d->nr, d->start_ns ? CALLS_HAS_START : 0, 0, 0, can_read);
 	else
 		sum(d, d->nr, false, 0, 0);
 }
@@ -340,8 +340,8 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
 
 	if (!d)
 		return 0;
-	is_whole = d->is_inside;
-	nr = is_whole ? d->nr : number_of(regs);
+	is_whole = d->is_inside && d->start_ns;
+	nr = d->is_inside ? d->nr : number_of(regs);
 	d->is_inside = false;
 	if (d->is_new) {
 		d->is_new = false;
@@ -472,6 +472,19 @@ int BPF_PROG(on_end, struct task_struct *task)
 	return 0;
 }
 
+/* The call in which a thread waits already. */
+static __always_inline void find_call(struct task_struct *task)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 nr = number_of(regs);
+
+	if (!d || d->is_inside || !task->__state || nr >= CALLS_NUMBERS)
+		return;
+	d->nr = nr;
+	d->is_inside = true;
+}
+
 /* All threads there are: at first, those of the processes that are asked for begin; at last, those
  * that are there still end. */
 SEC("iter/task")
@@ -492,7 +505,9 @@ int on_task(struct bpf_iter__task *context)
 	tgid = (__u32)task->tgid;
 	if (tgid == own_tgid || task->flags & PF_KTHREAD)
 		return 0;
-	if (is_all || bpf_map_lookup_elem(&seeds, &tgid))
-		begin(task, 0, false);
+	if (!is_all && !bpf_map_lookup_elem(&seeds, &tgid))
+		return 0;
+	begin(task, 0, false);
+	find_call(task);
 	return 0;
 }

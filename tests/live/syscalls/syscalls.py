@@ -192,6 +192,25 @@ def attached(bench):
         target.stdout.close()
 
 
+def waiting(bench):
+    """A process that waits in one call all the time is shown in it."""
+    for method in methods(bench):
+        target = bench.start("sleep", "60")
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with open(f"/proc/{target.pid}/wchan", encoding="ascii") as file:
+                if "nanosleep" in file.read():
+                    break
+        whole = json.loads(bench.run(bench.tool, "syscalls", "--method", method, "-f", "json", "-d", "0.3", "-p",
+                                     str(target.pid)).stdout)
+        got = [(row["call"], row["calls"]) for row in whole["rows"]]
+        bench.check(len(got) == 1 and got[0][1] == 1 and
+                    got[0][0] in ("clock_nanosleep", "nanosleep", "restart_syscall"), f"{method}: {got}")
+        bench.equal(whole["threads"], 1, f"{method}: threads")
+        target.kill()
+        target.wait()
+
+
 def wait_attached(pid, tool, method):
     """Until the tool sees the calls of the process."""
     end = time.monotonic() + 60
@@ -358,5 +377,5 @@ def formats(bench):
 
 
 if __name__ == "__main__":
-    live.main([counts, agree, sums, paths, files, attached, statuses, stops, exec_of_thread, unprivileged, traced,
+    live.main([counts, agree, sums, paths, files, attached, waiting, statuses, stops, exec_of_thread, unprivileged, traced,
                stacks, losses, formats])
