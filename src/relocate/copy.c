@@ -243,6 +243,11 @@ int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
 	return 0;
 }
 
+void copy_watch(struct copy *c, const struct survey *s)
+{
+	tree_watch(c, s);
+}
+
 int copy_finish(struct copy *c, struct err *e)
 {
 	struct tree_pair top = { c->old_place->fd, c->new_place->fd };

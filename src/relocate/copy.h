@@ -60,6 +60,10 @@ enum copy_kind {
 int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
 		  struct copy_pass *ret, struct err *e) MUST_CHECK;
 
+/* From the next pass on, the parts of files of s that change are told by the kernel where it can,
+ * so that the last pass need not compare what is open for writing as a whole. */
+void copy_watch(struct copy *c, const struct survey *s);
+
 /* Owner, mode and times of NEW's top; before shift_begin(). */
 int copy_finish(struct copy *c, struct err *e) MUST_CHECK;
 /* After shift_commit(): the hidden names of deleted files. */

@@ -170,7 +170,10 @@ static int copy_ahead(struct move *m, struct err *e)
 	if (m->r->is_checked && pass_ahead(m, COPY_VERIFY, &pass, e) < 0)
 		return e->code;
 	/* What is flushed now need not be after the pause. Then what was written meanwhile. */
-	if (copy_sync(m->copy, e) < 0 || pass_ahead(m, COPY_AHEAD, &pass, e) < 0)
+	if (copy_sync(m->copy, e) < 0)
+		return e->code;
+	copy_watch(m->copy, m->survey);
+	if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0)
 		return e->code;
 	m->done.ahead_ns = clock_mono_ns() - began_ns;
 	return is_told_to_stop(m->r) ? err_set(e, -EINTR, "interrupted") : 0;

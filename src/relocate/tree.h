@@ -39,6 +39,9 @@ struct tree_node {
 	uint32_t pass;       /* in which content and attributes were last looked at */
 	int64_t ctime_ns;    /* of OLD when they were; -1: never */
 	uint64_t size_bytes; /* as copied */
+	uint32_t good_pass;  /* after which NEW had what OLD had during it */
+	uint64_t extents;    /* where it lay when it was watched */
+	bool is_watched;     /* since tree_watch() its changes are dirty pages */
 	bool is_recent;      /* ctime_ns tells nothing: too near to the look */
 	bool is_mapped;      /* shared and writable, once: always compared */
 	bool is_appended;    /* all who have it open only append to it */
@@ -54,12 +57,15 @@ struct copy {
 	struct buf new_attrs;          /* of NEW's top, as tree_save_attrs has them */
 	bool is_new_top_changed;
 	enum copy_kind kind;
-	uint32_t pass;                /* 1.. */
-	int64_t looked_ns;            /* wall clock when the survey of this pass was taken */
-	uint64_t total_bytes;         /* of OLD, counted before the first pass */
-	uint64_t sent_bytes;          /* read, in this pass, for the bandwidth */
-	int64_t began_ns;             /* of this pass */
-	struct copy_pass did;         /* in this pass */
+	uint32_t pass;        /* 1.. */
+	int64_t looked_ns;    /* wall clock when the survey of this pass was taken */
+	uint64_t total_bytes; /* of OLD, counted before the first pass */
+	uint64_t sent_bytes;  /* read, in this pass, for the bandwidth */
+	int64_t began_ns;     /* of this pass */
+	struct copy_pass did; /* in this pass */
+	bool is_watching;
+	uint32_t watch_pass;          /* the first after tree_watch() */
+	uint64_t written_sectors;     /* ever, on OLD's device at tree_watch() */
 	unsigned char *block, *other; /* [TREE_BLOCK] each */
 	struct buf path;              /* of the entry that is looked at */
 };
@@ -92,6 +98,26 @@ int tree_open_parent(const struct copy *c, const char *path, const char **ret_na
 /* tree_data.c: makes the content of to that of from; both opened here by their O_PATH ones. */
 int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
 		   uint64_t *ret_size, struct err *e) MUST_CHECK;
+
+/*
+ * tree_watch.c: which parts of a file changed, without reading it.
+ *
+ * A file that was flushed changes by its pages becoming dirty, and they stay so until they are
+ * written to the device; or by its extents becoming others. So as long as the device wrote
+ * nothing, the dirty pages are all that changed. Where that is not so (another file system than
+ * ext4 and XFS, data=journal, DAX, a kernel before 6.5, a device that is busy), it is not known.
+ * Source: cachestat(2); the kernel's Documentation/filesystems/fiemap.rst, block/stat.rst.
+ */
+void tree_watch(struct copy *c, const struct survey *s);
+
+struct tree_range {
+	uint64_t from, end; /* bytes */
+};
+
+/* All that changed of [0..size) since tree_watch() and the pass behind it: adds rows of struct
+ * tree_range. The job is stopped. False: not known. */
+bool tree_changes(const struct copy *c, const struct tree_node *n, int fd, uint64_t size,
+		  struct rows *ranges);
 
 /* tree_attr.c: owner, extended attributes and ACLs, mode, times. */
 int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct err *e) MUST_CHECK;

@@ -161,6 +161,23 @@ static int copy_all(struct data *d, uint64_t from, struct err *e)
 	return 0;
 }
 
+/* In the pause, of a file that was watched, only what changed. */
+static int copy_changes(struct data *d, const struct tree_node *n, uint64_t from, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows ranges = { 0 };
+	const struct tree_range *r;
+
+	if (d->c->kind != COPY_LAST || d->is_new || !tree_changes(d->c, n, d->in, d->size, &ranges))
+		return copy_all(d, from, e);
+	r = ranges.data;
+	for (size_t i = 0; i < ranges.count; i++) {
+		if (r[i].end > from &&
+		    copy_range(d, r[i].from > from ? r[i].from : from, r[i].end, e) < 0)
+			return e->code;
+	}
+	return 0;
+}
+
 static int open_again(int path_fd, int flags)
 {
 	char path[PROC_PATH];
@@ -221,7 +238,7 @@ int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_
 	if (c->opts.trusts_append && c->kind != COPY_VERIFY && n->is_appended && !n->is_mapped &&
 	    !d.is_new && d.size >= n->size_bytes)
 		from = n->size_bytes;
-	if (copy_all(&d, from, e) < 0 || finish(&d, e) < 0)
+	if (copy_changes(&d, n, from, e) < 0 || finish(&d, e) < 0)
 		return e->code;
 	c->did.files++;
 	c->did.changed += written != c->did.written_bytes;

@@ -207,8 +207,10 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 	if (n->pass == c->pass)
 		return 0;
 	n->pass = c->pass;
-	if (!has_changed(c, n, &at->x))
+	if (!has_changed(c, n, &at->x)) {
+		n->good_pass = c->pass;
 		return 0;
+	}
 	if (open_pair(at, &pair, e) < 0)
 		return e->code;
 	/* Before the content: what changes while it is copied has a newer time. */
@@ -223,6 +225,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 	if (tree_copy_attrs(&pair, &x, e) < 0)
 		return e->code;
 	n->size_bytes = size;
+	n->good_pass = c->pass;
 	note_looked(c, n, &x);
 	return 0;
 }
