@@ -31,7 +31,7 @@ ONLY = sys.argv[3:]
 JOB = FOLDER + "/relocate_job"
 MOVE = FOLDER + "/move"
 
-CASES = """append seek stdio timer deleted replaced tmpfile direct dropped sparse hard-links read-only
+CASES = """append seek large stdio timer deleted replaced tmpfile direct dropped sparse hard-links read-only
 many-files seccomp abs-path dup family threads threads-256 thread-churn vfork-churn files-shared map-shared
 map-closed map-private lock-flock lock-posix lock-ofd lock-wait-flock lock-wait-ofd library cwd cwd-thread
 dir-fds fifo stopped python bash""".split()

@@ -61,6 +61,59 @@ static void seek_model(void)
 	say_sum(model, size, "data");
 }
 
+/* A file so large that it is not compared as a whole in the pause, changed in all ways there are.
+ */
+#define LARGE ((size_t)8 << 20)
+#define UNIT ((size_t)65536)
+
+static void change_extents(int fd, unsigned char *model, size_t at)
+{
+	size_t behind = LARGE - at - UNIT;
+
+	switch (rand() % 4) {
+	case 0:
+		must(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, UNIT),
+		     "punch");
+		memset(model + at, 0, UNIT);
+		break;
+	case 1:
+		must(fallocate(fd, FALLOC_FL_ZERO_RANGE, (off_t)at, UNIT), "zero");
+		memset(model + at, 0, UNIT);
+		break;
+	case 2: /* what lies behind moves down, and zeros come after it */
+		must(fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, (off_t)at, UNIT), "collapse");
+		must(ftruncate(fd, LARGE), "ftruncate");
+		memmove(model + at, model + at + UNIT, behind);
+		memset(model + LARGE - UNIT, 0, UNIT);
+		break;
+	default:
+		must(ftruncate(fd, (off_t)at), "ftruncate");
+		must(ftruncate(fd, LARGE), "ftruncate");
+		memset(model + at, 0, LARGE - at);
+		break;
+	}
+}
+
+static void large_model(void)
+{
+	static unsigned char model[LARGE];
+	int fd = make("data", O_RDWR);
+
+	for (size_t i = 0; i < LARGE; i++)
+		model[i] = (unsigned char)(i * 2654435761u >> 24);
+	must((int)pwrite(fd, model, LARGE, 0), "pwrite");
+	ready();
+	while (going()) {
+		size_t at = (size_t)rand() % (LARGE - UNIT), len = (size_t)rand() % 9000;
+
+		memset(model + at, rand(), len);
+		must((int)pwrite(fd, model + at, len, (off_t)at), "pwrite");
+		if (rand() % 500 == 0)
+			change_extents(fd, model, (size_t)rand() % (LARGE / UNIT - 1) * UNIT);
+	}
+	say_sum(model, LARGE, "data");
+}
+
 static void stdio_buffer(void)
 {
 	static char room[65536];
@@ -331,12 +384,21 @@ static void abs_path(void)
 }
 
 const struct job_case write_cases[] = {
-	{ "append", append },         { "seek", seek_model },
-	{ "stdio", stdio_buffer },    { "timer", timer },
-	{ "deleted", deleted },       { "replaced", replaced },
-	{ "tmpfile", tmpfile_open },  { "direct", direct },
-	{ "dropped", dropped },       { "sparse", sparse },
-	{ "hard-links", hard_links }, { "read-only", read_only },
-	{ "many-files", many_files }, { "seccomp", seccomp },
-	{ "abs-path", abs_path },     { NULL, NULL },
+	{ "append", append },
+	{ "seek", seek_model },
+	{ "large", large_model },
+	{ "stdio", stdio_buffer },
+	{ "timer", timer },
+	{ "deleted", deleted },
+	{ "replaced", replaced },
+	{ "tmpfile", tmpfile_open },
+	{ "direct", direct },
+	{ "dropped", dropped },
+	{ "sparse", sparse },
+	{ "hard-links", hard_links },
+	{ "read-only", read_only },
+	{ "many-files", many_files },
+	{ "seccomp", seccomp },
+	{ "abs-path", abs_path },
+	{ NULL, NULL },
 };
