@@ -1,0 +1,1 @@
+auger cache reset --help
