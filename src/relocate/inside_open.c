@@ -108,7 +108,7 @@ static int map_region(struct inside *in, size_t threads, size_t call_limit, size
 	in->region_bytes = slots + whole_pages(heads + calls + data_bytes) + PAGE;
 	if (call_stub(in, "mmap", SYS_mmap,
 		      (uint64_t[]){ 0, in->region_bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0 },
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 },
 		      &in->region, e) < 0 ||
 	    call_stub(in, "mprotect", SYS_mprotect,
 		      (uint64_t[]){ in->region, slots, PROT_READ | PROT_EXEC, 0, 0, 0 }, &ignored,

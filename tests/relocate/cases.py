@@ -34,10 +34,16 @@ MOVE = FOLDER + "/move"
 CASES = """append seek large stdio timer deleted replaced tmpfile direct dropped sparse hard-links read-only
 many-files seccomp abs-path dup family threads threads-256 thread-churn vfork-churn files-shared map-shared
 map-closed map-private lock-flock lock-posix lock-ofd lock-wait-flock lock-wait-ofd library cwd cwd-thread
-dir-fds fifo stopped python bash""".split()
+dir-fds fifo stopped soft-limit python bash""".split()
 BACK_CASES = "append deleted seccomp family threads-256 map-private lock-flock lock-posix cwd-thread fifo".split()
 OPENERS = "abs-path cwd cwd-thread dir-fds bash".split()  # at times they have one more
 OPTIONS = {"library": ["--move-libs"], "abs-path": ["--swap"]}
+
+# relocate_job with less room for descriptors than the move needs: it may have it, or may not.
+LIMITED = {
+    "soft-limit": ["sh", "-c", f"ulimit -S -n 320; exec {JOB} many-files ."],
+    "hard-limit": ["sh", "-c", f"ulimit -n 320; exec {JOB} many-files ."],
+}
 
 # Programs of others: they tell what they wrote in the words of relocate_job.
 PROGRAMS = {
@@ -116,7 +122,7 @@ class Storage:
 
 class Job:
     def __init__(self, case, folder):
-        argv = PROGRAMS.get(case, [JOB, case, folder])
+        argv = (PROGRAMS | LIMITED).get(case, [JOB, case, folder])
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=folder,
                                         preexec_fn=die_with_parent)
         self.said = []
@@ -238,7 +244,7 @@ def run_case(case, storage):
             while state_of(job.pid) != "T":
                 time.sleep(0.01)
         fds = len(os.listdir(f"/proc/{job.pid}/fd"))
-        before = run("sh", "-c", f"grep -E '^(Sig|Tracer)' /proc/{job.pid}/status")
+        before = run("sh", "-c", f"grep -hE '^(Sig|Tracer|Max open)' /proc/{job.pid}/status /proc/{job.pid}/limits")
         told = move(job, storage, *OPTIONS.get(case, []))
         if case == "stopped":
             if state_of(job.pid) != "T":
@@ -252,9 +258,9 @@ def run_case(case, storage):
         if case not in OPENERS and \
                 len(os.listdir(f"/proc/{job.pid}/fd")) != fds:
             raise Failed("not as many descriptors as before")
-        after = run("sh", "-c", f"grep -E '^(Sig|Tracer)' /proc/{job.pid}/status")
+        after = run("sh", "-c", f"grep -hE '^(Sig|Tracer|Max open)' /proc/{job.pid}/status /proc/{job.pid}/limits")
         changing = "" if case in PROGRAMS else "Blk|Cgt|"  # shells block and catch signals at times
-        masks = re.compile(rf"^Sig(?:{changing}Ign).*|^Tracer.*", re.M)
+        masks = re.compile(rf"^Sig(?:{changing}Ign).*|^Tracer.*|^Max open.*", re.M)
         if masks.findall(before) != masks.findall(after):
             raise Failed(f"signals: {before} then {after}")
         time.sleep(0.1)
@@ -281,6 +287,25 @@ def run_back(case, storage):
         time.sleep(0.1)
         job.finish()
         check(job, storage.old)
+    finally:
+        job.kill()
+
+
+def run_refused(case, storage):
+    """What fails on the way is taken back: the job has noticed nothing, NEW is as it was."""
+    job = Job(case, storage.old)
+    try:
+        before = sorted(refers_to(job.pid, storage.old))
+        done = subprocess.run(relocation(job.pid, storage.old, storage.new), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE)
+        if done.returncode != 1:
+            raise Failed(f"status {done.returncode}")
+        if sorted(refers_to(job.pid, storage.old)) != before or os.path.exists(storage.new):
+            raise Failed("not as it was")
+        time.sleep(0.1)
+        job.finish()
+        check(job, storage.old)
+        print(f"# {done.stderr.decode().strip()}")
     finally:
         job.kill()
 
@@ -351,6 +376,7 @@ def main():
             return False
     tests = [(case, run_case) for case in CASES] + \
             [(case + " and back", run_back) for case in BACK_CASES] + \
+            [("hard-limit and refusal", run_refused)] + \
             [(case + " and death", run_killed) for case in KILL_CASES]
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
         for name, body in tests:
