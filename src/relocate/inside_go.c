@@ -133,26 +133,26 @@ static int write_go(struct inside *in, struct member *m, struct err *e)
 	return inside_write_word(in, m->head + AT(INSIDE_GO), m->go_at, e);
 }
 
+static bool has_work(const struct inside *in, size_t member)
+{
+	const struct member *m = inside_member_at(in, member);
+
+	return member == 0 || m->go.count || m->finish.count;
+}
+
 int inside_arm(struct inside *in, uint64_t gate, struct err *e)
 {
 	in->gate = gate;
 	for (size_t i = 0; i < in->members.count; i++) {
 		struct member *m = inside_member_at(in, i);
 
-		if (write_go(in, m, e) < 0 || inside_write_back(in, m, e) < 0 ||
-		    inside_write_word(in, m->head, gate, e) < 0)
+		if (has_work(in, i) && (write_go(in, m, e) < 0 || inside_write_back(in, m, e) < 0 ||
+					inside_write_word(in, m->head, gate, e) < 0))
 			return e->code;
 		if (i > 0 && worker_enter_lists(&m->w, m->w.slot, m->head, e) < 0)
 			return e->code;
 	}
 	return 0;
-}
-
-static bool has_work(const struct inside *in, size_t member)
-{
-	const struct member *m = inside_member_at(in, member);
-
-	return member == 0 || m->go.count || m->finish.count;
 }
 
 static const char *name_failed(const struct member *m, int list, uint64_t failed)

@@ -123,28 +123,51 @@ static int map_region(struct inside *in, size_t threads, size_t call_limit, size
 	return 0;
 }
 
-/* Slot and head for the member in place i. */
-static int place_member(struct inside *in, size_t i, struct err *e)
+/* What a thread does that has nothing to do: it waits for the one that has. */
+static int write_wait(struct inside *in, uint64_t *ret_at, struct err *e)
+{
+	struct list l = list_begin(in);
+
+	*ret_at = l.at;
+	list_wait(&l, in->done);
+	list_add(&l, &(struct inside_call){ .nr = ARCH_LEAVE });
+	return list_end(&l, e);
+}
+
+static void place_member(struct inside *in, size_t i, uint64_t wait_at, unsigned char *slot,
+			 struct arch_head *head)
 {
 	struct member *m = inside_member_at(in, i);
-	unsigned char *slot = malloc(arch_slot_bytes());
-	struct arch_head head = { 0 };
-	int rc;
 
-	if (!slot)
-		return err_nomem(e);
 	m->w.slot = in->slots + i * inside_slot_room();
-	m->head = in->heads + i * sizeof head;
-	head.gate = m->head + offsetof(struct arch_head, own_gate);
-	head.own_gate = INSIDE_BACK;
+	m->head = in->heads + i * sizeof *head;
+	*head = (struct arch_head){ .gate = m->head + offsetof(struct arch_head, own_gate),
+				    .at = { wait_at, wait_at, wait_at },
+				    .own_gate = INSIDE_BACK };
 	worker_fill_slot(&m->w, slot);
-	rc = inside_write(in, m->w.slot, slot, arch_slot_bytes());
-	if (rc == 0)
-		rc = inside_write(in, m->head, &head, sizeof head);
-	free(slot);
-	if (rc < 0)
-		return err_set(e, rc, "memory of process %d: %s", (int)in->pid, strerror(-rc));
-	return 0;
+}
+
+/* Slots and heads for all threads. */
+static int place_members(struct inside *in, struct err *e)
+{
+	size_t count = in->members.count, room = inside_slot_room();
+	unsigned char *slots = calloc(count, room);
+	struct arch_head *heads = calloc(count, sizeof *heads);
+	uint64_t wait_at = 0;
+	int rc = slots && heads ? write_wait(in, &wait_at, e) : err_nomem(e);
+
+	if (rc == 0) {
+		for (size_t i = 0; i < count; i++)
+			place_member(in, i, wait_at, slots + i * room, &heads[i]);
+		rc = inside_write(in, in->slots, slots, count * room);
+		if (rc == 0)
+			rc = inside_write(in, in->heads, heads, count * sizeof *heads);
+		if (rc < 0)
+			err_set(e, rc, "memory of process %d: %s", (int)in->pid, strerror(-rc));
+	}
+	free(slots);
+	free(heads);
+	return rc;
 }
 
 /* The threads of pid: [*ret_first .. *ret_first + the count returned). */
@@ -207,10 +230,7 @@ static int open_all(struct inside *in, size_t call_limit, size_t data_bytes, str
 	    write_stub(in, &inside_member_at(in, 0)->w, e) < 0 ||
 	    map_region(in, threads, call_limit, data_bytes, e) < 0)
 		return e->code;
-	for (size_t i = 0; i < threads; i++)
-		if (place_member(in, i, e) < 0)
-			return e->code;
-	return 0;
+	return place_members(in, e);
 }
 
 uint64_t inside_page(const struct inside *in)

@@ -215,7 +215,7 @@ def left_over(pid, storage):
     """What the job still has of OLD, or of our helpers."""
     found = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
-        link = os.readlink(f"/proc/{pid}/fd/{fd}")
+        link = target(f"/proc/{pid}/fd/{fd}")
         if link.startswith(storage.old) or "memfd" in link:
             found.append(f"{fd}: {link}")
     with open(f"/proc/{pid}/maps") as f:
@@ -315,6 +315,14 @@ KILL_CASES = "family threads map-private lock-posix cwd-thread".split()
 SHIFT_CALLS, STEP, BEFORE = 360, 41, 2
 
 
+def target(link):
+    """Where it leads; nowhere when the job closes it just now."""
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
 def refers_to(pid, folder):
     """What the job and its children have of a folder."""
     found = []
@@ -322,8 +330,7 @@ def refers_to(pid, folder):
     for p in [pid] + children:
         links = [f"/proc/{p}/fd/{fd}" for fd in os.listdir(f"/proc/{p}/fd")]
         links += [f"/proc/{p}/task/{t}/cwd" for t in os.listdir(f"/proc/{p}/task")]
-        found += [f"{at}: {os.readlink(at)}" for at in links if os.readlink(at).startswith(folder + "/")
-                  or os.readlink(at) == folder]
+        found += [at for at in links if (target(at) + "/").startswith(folder + "/")]
         with open(f"/proc/{p}/maps") as f:
             found += [line.strip() for line in f if folder + "/" in line]
     return found
@@ -345,9 +352,14 @@ def kill_once(case, storage, number, at):
             status = open(f"/proc/{pid}/status").read()
             if "TracerPid:\t0\n" not in status or state_of(pid) not in "RSD":
                 raise Failed(f"killed at {at}: {status}")
-        on_old, on_new = refers_to(job.pid, old), refers_to(job.pid, new)
-        if bool(on_old) == bool(on_new):
-            raise Failed(f"killed at {at}: half here, half there: {on_old} {on_new}")
+        until = time.monotonic() + 20  # the job itself finishes what was begun
+        while True:
+            on_old, on_new = refers_to(job.pid, old), refers_to(job.pid, new)
+            if bool(on_old) != bool(on_new):
+                break
+            if time.monotonic() > until:
+                raise Failed(f"killed at {at}: half here, half there: {on_old} {on_new}")
+            time.sleep(0.01)
         job.finish()
         check(job, new if on_new else old)
         return int(done.stderr.split()[-1]) if at == 0 else bool(on_new)
