@@ -3,7 +3,7 @@
 """cache_profile.py AUGER CACHE_OPS: what a profile costs, of a cache to which every call comes (--exact).
 
 Views of one folder take turns in the same run: without a profile, with one of the operations, and with one
-of all paths, written every second. The middle of ROUNDS ratios is told; more than 3 % less is too much."""
+of all paths, written every ten seconds. The middle of ROUNDS ratios is told; more than 3 % less is too much."""
 import contextlib
 import os
 import shutil
@@ -14,8 +14,8 @@ import tempfile
 AUGER, OPS = (os.path.realpath(p) for p in sys.argv[1:3])
 SECONDS, ROUNDS = os.environ.get("SECONDS_EACH", "1"), int(os.environ.get("ROUNDS", "9"))
 MOST = 0.03
-MODES = {"without": [], "operations": ["--profile", "--profile-interval", "1"],
-         "all paths": ["--profile-paths", "--profile-top", "20", "--profile-interval", "1"]}
+MODES = {"without": [], "operations": ["--profile", "--profile-interval", "10"],
+         "all paths": ["--profile-paths", "--profile-top", "20", "--profile-interval", "10"]}
 
 
 def fill(root):
