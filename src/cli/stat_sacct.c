@@ -331,9 +331,11 @@ static void put_table(struct emit *out, const struct sacct_step *step, const str
 
 	buf_put(&text, step->id.ptr, step->id.len);
 	emit_head_str(out, "step", text.data ? text.data : "");
+	out->to->bad |= text.bad; /* what is cleared forgets it */
 	buf_clear(&text);
 	buf_put(&text, step->state.ptr, step->state.len);
 	emit_head_str(out, "state", text.data ? text.data : "");
+	out->to->bad |= text.bad;
 	emit_columns(out);
 	put_pair(out, 0, &nothing, ours, method);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

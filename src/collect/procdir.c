@@ -15,7 +15,7 @@ int procdir_open_threads(const char *proc, uint32_t pid, DIR **ret)
 	if (buf_error(&path) < 0)
 		return -ENOMEM;
 	*ret = opendir(path.data);
-	return 0;
+	return !*ret && errno == ENOMEM ? -ENOMEM : 0;
 }
 
 void procdir_close(DIR **dir)
