@@ -230,6 +230,7 @@ int list_end(struct list *l, struct err *e)
 int inside_write_back(struct inside *in, struct member *m, struct err *e)
 {
 	struct list l = list_begin(in);
+	uint64_t stop;
 
 	list_add_back(&l, &m->go_undo, m->gone);
 	if (m == inside_member_at(in, 0)) {
@@ -237,10 +238,12 @@ int inside_write_back(struct inside *in, struct member *m, struct err *e)
 		list_add_all(&l, &in->back_end);
 	}
 	list_stop(&l, m);
-	m->back_stop = list_here(&l);
+	stop = list_here(&l);
 	list_leave(&l, m);
-	if (list_end(&l, e) < 0)
-		return e->code;
-	return inside_write_word(in, m->head + offsetof(struct arch_head, at[INSIDE_BACK]), l.at,
-				 e);
+	if (list_end(&l, e) < 0 ||
+	    inside_write_word(in, m->head + offsetof(struct arch_head, at[INSIDE_BACK]), l.at, e) <
+		    0)
+		return e->code; /* the way back that was written before stays, with its stop */
+	m->back_stop = stop;
+	return 0;
 }
