@@ -51,6 +51,11 @@ struct cache_kernel {
 	 * waits for its answer any more. */
 	void (*will_wait)(void);
 	bool (*gives_up)(void);
+
+	/* By such a thread: may it ask storage itself? It is looked after until end, which says
+	 * 0, or what its caller was told meanwhile: -ETIMEDOUT, -EINTR. NULL: no. */
+	bool (*begin_storage)(void);
+	int (*end_storage)(void);
 	void *context;
 };
 

@@ -257,23 +257,52 @@ static void run(struct job *job)
 
 int flight_start(struct flight *f, bool urgent)
 {
-	int rc;
+	int rc = 0;
 
 	f->job.run = run;
 	f->refs++;
+	if (urgent && f->cache->kernel.begin_storage)
+		return 0; /* who waits for it first has it run */
+	f->is_under_way = true;
 	rc = pool_submit(f->cache->pool, &f->job, urgent);
 	if (rc < 0)
 		f->refs--;
 	return rc;
 }
 
+/* Asks storage here, if this thread may. Returns what its caller was told meanwhile. */
+static int get_under_way(struct flight *f)
+{
+	struct cache *c = f->cache;
+	int rc;
+
+	f->is_under_way = true;
+	if (!c->kernel.begin_storage()) {
+		rc = pool_submit(c->pool, &f->job, true);
+		if (rc < 0) {
+			f->rc = rc;
+			land(f);
+			node_wake(c->nodes, f->node);
+			f->refs--;
+		}
+		return 0;
+	}
+	node_unlock(c->nodes, f->node);
+	run(&f->job);
+	node_lock(c->nodes, f->node);
+	return c->kernel.end_storage();
+}
+
 static int wait_in_time(struct flight *f, int64_t until_ns)
 {
 	struct cache *c = f->cache;
+	int rc = 0;
 
-	if (!f->done && c->kernel.will_wait)
+	if (!f->is_under_way)
+		rc = get_under_way(f);
+	if (rc == 0 && !f->done && c->kernel.will_wait)
 		c->kernel.will_wait();
-	while (!f->done) {
+	while (rc == 0 && !f->done) {
 		int64_t now_ns = clock_mono_ns();
 
 		if (now_ns >= until_ns)
@@ -283,7 +312,7 @@ static int wait_in_time(struct flight *f, int64_t until_ns)
 		node_wait(c->nodes, f->node,
 			  until_ns - now_ns > LOOK_UP_NS ? now_ns + LOOK_UP_NS : until_ns);
 	}
-	return 0;
+	return rc;
 }
 
 int flight_wait(struct flight *f)

@@ -50,7 +50,8 @@ struct flight {
 	struct cache *cache;
 	struct node *node; /* counted */
 	enum flight_kind kind;
-	unsigned refs; /* this, done and rc: under the node's lock */
+	unsigned refs; /* this and the next: under the node's lock */
+	bool is_under_way;
 	bool done;
 	int rc;
 	bool was_absent; /* ATTR: a negative answer was kept, or had run out */
@@ -72,7 +73,7 @@ struct flight {
 struct flight *flight_new(struct cache *c, struct node *n, enum flight_kind kind) MUST_CHECK;
 void flight_unref(struct flight *f);
 
-/* urgent: somebody waits. From here on its answer comes for sure. */
+/* urgent: the caller waits for it next. From here on its answer comes for sure. */
 int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 
 /* Its rc, -ETIMEDOUT or -EINTR. */

@@ -36,6 +36,7 @@ struct serving {
 	struct ops_mount mount;
 	const struct mount_opts *opts;
 	int64_t start_ns;
+	bool hangs; /* threads are still in storage */
 };
 
 static void forget_name(void *context, uint64_t parent, const char *name)
@@ -220,8 +221,13 @@ int mount_end(const char *view, bool is_lazy, struct err *e)
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
-	struct cache_kernel kernel = { forget_name, forget_file, serve_will_wait, serve_gives_up,
-				       s };
+	struct cache_kernel kernel = { .forget_name = forget_name,
+				       .forget_file = forget_file,
+				       .will_wait = serve_will_wait,
+				       .gives_up = serve_gives_up,
+				       .begin_storage = serve_begin_storage,
+				       .end_storage = serve_end_storage,
+				       .context = s };
 	struct mounted mounted;
 	int rc;
 
@@ -236,7 +242,7 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	if (rc == 0)
 		rc = profiling_start(s->mount.profiling, e);
 	if (rc == 0)
-		rc = serve_run(s->session, o->max_threads, e);
+		rc = serve_run(s->session, o->max_threads, o->cache.timeout_ns, &s->hangs, e);
 	profiling_stop(s->mount.profiling);
 	profiling_write(s->mount.profiling, "pre-destroy");
 	fuse_session_unmount(s->session);
@@ -309,33 +315,56 @@ static struct ops_mount ops_of(const struct mount_opts *o)
 	};
 }
 
+/* To the threads that hang, until the process ends. */
+static struct serving *left;
+
+/* False: storage hangs, and all stays as it is: threads still use it. */
+static bool run_cached(struct serving *s, const struct mount_opts *o, int *ret_rc, struct err *e)
+{
+	int rc = cache_open(local_storage(s->local), &o->cache, &s->cache, e);
+
+	*ret_rc = rc;
+	if (rc < 0)
+		return true;
+	s->mount.cache = s->cache;
+	rc = open_profiling(s, o, e);
+	if (rc == 0)
+		rc = new_session(s, o, e);
+	if (rc == 0)
+		rc = serve(s, o, e);
+	*ret_rc = rc;
+	if (s->hangs || !cache_close(s->cache))
+		return false;
+	if (s->session)
+		fuse_session_destroy(s->session);
+	return true;
+}
+
 int mount_run(const struct mount_opts *o, struct err *e)
 {
-	struct serving s = { .mount = ops_of(o), .opts = o, .start_ns = clock_mono_ns() };
-	int rc = local_open(o->target, below(o->target, o->view), &s.local, e);
+	struct serving *s = calloc(1, sizeof *s);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	s.mount.metrics = metrics_new();
-	s.mount.context = &s;
-	rc = s.mount.metrics ? cache_open(local_storage(s.local), &o->cache, &s.cache, e)
-			     : err_nomem(e);
+	if (!s)
+		return err_nomem(e);
+	s->mount = ops_of(o);
+	s->mount.context = s;
+	s->opts = o;
+	s->start_ns = clock_mono_ns();
+	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {
-		s.mount.cache = s.cache;
-		rc = open_profiling(&s, o, e);
-		if (rc == 0)
-			rc = new_session(&s, o, e);
-		if (rc == 0)
-			rc = serve(&s, o, e);
-		if (!cache_close(s.cache)) {
-			log_msg(LOG_WARN, "cache", "%s: storage hangs; it is left so", o->target);
-			return rc; /* its threads still use all of it */
-		}
-		if (s.session)
-			fuse_session_destroy(s.session);
+		s->mount.metrics = metrics_new();
+		if (!s->mount.metrics)
+			rc = err_nomem(e);
 	}
-	profiling_close(s.mount.profiling);
-	metrics_free(s.mount.metrics);
-	local_close(s.local);
+	if (rc == 0 && !run_cached(s, o, &rc, e)) {
+		log_msg(LOG_WARN, "cache", "%s: storage hangs; it is left so", o->target);
+		left = s;
+		return rc;
+	}
+	profiling_close(s->mount.profiling);
+	metrics_free(s->mount.metrics);
+	local_close(s->local);
+	free(s);
 	return rc;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cachefs/lookout.h"
 
 #define WINDOW 32    /* requests, after which a reader looks whether it is one of too many */
 #define IDLE_LESS 15 /* percent of its time: another one is needed */
@@ -23,18 +24,21 @@
 #define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
 #define SPIN_NS 60000
 #define LONG_NS 500000
+#define HANGS_NS NS_PER_S /* for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
 struct worker {
-	struct worker *next; /* under the server's lock */
+	struct watched watched; /* the first member */
+	struct worker *next;    /* under the server's lock */
 	struct server *server;
 	pthread_t thread;
 	int fd; /* of its own for the session; -1: the session's */
 	_Atomic bool ended;
+	_Atomic bool reads; /* counts as a reader; changed under the server's lock */
 
 	/* Below: the worker's only. */
-	bool reads; /* counts as a reader */
 	fuse_req_t req;
+	uint64_t number;                  /* of the request, to the kernel */
 	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
 	int64_t usual_wait_ns;            /* for a request: of late */
 	int64_t idle_ns, busy_ns;         /* of the window */
@@ -45,6 +49,7 @@ struct server {
 	struct fuse_session *session;
 	pthread_t main;
 	unsigned max_threads, max_readers;
+	struct lookout *lookout; /* NULL: none, others ask storage */
 
 	pthread_mutex_t lock;
 	pthread_cond_t called;
@@ -57,18 +62,20 @@ struct server {
 static _Thread_local struct worker *self;
 static _Thread_local int answers_at = -1; /* another thread's request, from where it was read */
 
-static void note_init(const void *request, ssize_t len)
+static void note_request(const void *request, ssize_t len)
 {
 	struct {
 		struct fuse_in_header header;
 		struct fuse_init_in init;
 	} first;
 
-	if (len < (ssize_t)sizeof first)
+	if (len < (ssize_t)sizeof first.header)
+		return;
+	memcpy(&first.header, request, sizeof first.header);
+	self->number = first.header.unique;
+	if (first.header.opcode != FUSE_INIT || len < (ssize_t)sizeof first)
 		return;
 	memcpy(&first, request, sizeof first);
-	if (first.header.opcode != FUSE_INIT)
-		return;
 	self->init_flags = first.init.flags;
 	self->init_flags2 = first.init.flags2;
 }
@@ -93,7 +100,7 @@ static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 		else if (poll(&waiting, 1, -1) < 0)
 			return -1;
 	}
-	note_init(into, n);
+	note_request(into, n);
 	if (waited_ns > LONG_NS)
 		waited_ns = LONG_NS;
 	self->usual_wait_ns += (waited_ns - self->usual_wait_ns) / 8;
@@ -150,6 +157,7 @@ static bool add_thread(struct server *s)
 		return false;
 	}
 	w->server = s;
+	pthread_mutex_init(&w->watched.lock, NULL);
 	w->fd = s->workers ? clone_fd(fuse_session_fd(s->session)) : -1;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	rc = pthread_create(&w->thread, &attr, work, w);
@@ -163,6 +171,8 @@ static bool add_thread(struct server *s)
 	w->next = s->workers;
 	s->workers = w;
 	s->threads++;
+	if (s->lookout)
+		lookout_add(s->lookout, &w->watched);
 	return true;
 }
 
@@ -181,7 +191,7 @@ static void stop_reading(struct worker *w, bool needs_another)
 	struct server *s = w->server;
 
 	pthread_mutex_lock(&s->lock);
-	if (needs_another || s->readers > 1) {
+	if (w->reads && (needs_another || s->readers > 1)) {
 		w->reads = false;
 		s->readers--;
 		if (!s->readers)
@@ -200,6 +210,27 @@ void serve_will_wait(void)
 {
 	if (self && self->reads && self->server->max_threads > 1)
 		stop_reading(self, true);
+}
+
+/* Of struct lookout. */
+static void hand_on(struct watched *w)
+{
+	stop_reading((struct worker *)w, true);
+}
+
+bool serve_begin_storage(void)
+{
+	if (!self || !self->req || !self->server->lookout)
+		return false;
+	lookout_begin(self->server->lookout, &self->watched, self->req,
+		      self->fd >= 0 ? self->fd : fuse_session_fd(self->server->session),
+		      self->number);
+	return true;
+}
+
+int serve_end_storage(void)
+{
+	return lookout_end(&self->watched);
 }
 
 int serve_take_fd(void)
@@ -330,53 +361,101 @@ static void block_signals(sigset_t *ret)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* A signal that comes just before a read is in vain: hence again. */
-static void end_threads(struct server *s)
+static bool has_ended(struct worker *w)
 {
 	static const struct timespec pause = { .tv_nsec = 1000 * 1000 };
 
+	for (int64_t until_ns = clock_mono_ns() + HANGS_NS;
+	     !w->ended && clock_mono_ns() < until_ns;) {
+		pthread_kill(w->thread, SIGUSR1);
+		nanosleep(&pause, NULL);
+	}
+	return w->ended;
+}
+
+/* A signal that comes just before a read is in vain: hence again. False: one is in a storage that
+ * hangs, and will use all of this whenever that answers. */
+static bool end_threads(struct server *s)
+{
 	pthread_mutex_lock(&s->lock);
 	s->closing = true;
 	pthread_cond_broadcast(&s->called);
 	pthread_mutex_unlock(&s->lock);
+	if (s->lookout)
+		lookout_stop(s->lookout);
 	while (s->workers) {
 		struct worker *w = s->workers;
 
-		while (!w->ended) {
-			pthread_kill(w->thread, SIGUSR1);
-			nanosleep(&pause, NULL);
-		}
+		if (!has_ended(w))
+			return false;
 		pthread_join(w->thread, NULL);
 		s->workers = w->next;
+		pthread_mutex_destroy(&w->watched.lock);
 		free(w);
 	}
+	return true;
 }
 
-int serve_run(struct fuse_session *session, unsigned max_threads, struct err *e)
+static void wait_for_end(struct server *s, const sigset_t *signals)
+{
+	int got = 0;
+
+	while (!fuse_session_exited(s->session) && (got == 0 || got == SIGUSR1))
+		if (sigwait(signals, &got) != 0)
+			break;
+	fuse_session_exit(s->session);
+}
+
+static struct server *new_server(struct fuse_session *session, unsigned max_threads,
+				 int64_t timeout_ns)
+{
+	struct server *s = calloc(1, sizeof *s);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!s)
+		return NULL;
+	s->session = session;
+	s->main = pthread_self();
+	s->max_threads = max_threads;
+	s->max_readers = cpus > 0 ? (unsigned)cpus : 1;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->called, NULL);
+	s->lookout = max_threads > 1 ? lookout_new(timeout_ns, hand_on) : NULL;
+	return s;
+}
+
+/* To the threads that hang, until the process ends. */
+static struct server *left;
+
+int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeout_ns,
+	      bool *ret_hangs, struct err *e)
 {
 	static const struct fuse_custom_io io = { .read = read_request, .writev = write_reply };
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct server s = { .session = session,
-			    .main = pthread_self(),
-			    .max_threads = max_threads,
-			    .max_readers = cpus > 0 ? (unsigned)cpus : 1,
-			    .lock = PTHREAD_MUTEX_INITIALIZER,
-			    .called = PTHREAD_COND_INITIALIZER };
+	int rc = fuse_session_custom_io(session, &io, fuse_session_fd(session));
+	struct server *s;
 	sigset_t signals;
-	int rc = fuse_session_custom_io(session, &io, fuse_session_fd(session)), got = 0;
 
+	*ret_hangs = false;
 	if (rc != 0)
 		return err_set(e, -ENOMEM, "libfuse: %s", strerror(-rc));
 	fcntl(fuse_session_fd(session), F_SETFL, O_NONBLOCK);
 	block_signals(&signals);
-	pthread_mutex_lock(&s.lock);
-	call_reader(&s);
-	rc = s.threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
-	pthread_mutex_unlock(&s.lock);
-	while (rc == 0 && !fuse_session_exited(session) && (got == 0 || got == SIGUSR1))
-		if (sigwait(&signals, &got) != 0)
-			break;
-	fuse_session_exit(session);
-	end_threads(&s);
+	s = new_server(session, max_threads, timeout_ns);
+	if (!s)
+		return err_nomem(e);
+	pthread_mutex_lock(&s->lock);
+	call_reader(s);
+	rc = s->threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
+	pthread_mutex_unlock(&s->lock);
+	if (rc == 0)
+		wait_for_end(s, &signals);
+	*ret_hangs = !end_threads(s);
+	if (*ret_hangs) {
+		left = s;
+		return rc;
+	}
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->called);
+	free(s);
 	return rc;
 }

@@ -17,16 +17,21 @@
 /*
  * Serves a mounted session until it is unmounted, or SIGTERM, SIGINT or SIGHUP comes (the last
  * not when it is ignored). The calling thread is the main one, and the first: all that are made
- * inherit that these are blocked.
+ * inherit that these are blocked. timeout_ns: of storage. *ret_hangs: a thread is still in it, and
+ * uses all that it was given until the process ends.
  */
-int serve_run(struct fuse_session *session, unsigned max_threads, struct err *e) MUST_CHECK;
+int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeout_ns,
+	      bool *ret_hangs, struct err *e) MUST_CHECK;
 
 /* All below: by a thread that answers a request; others may call them, and nothing happens. */
 
 void serve_answers(fuse_req_t req); /* it is this that is being answered */
 void serve_will_wait(void);         /* or take long */
 bool serve_gives_up(void);          /* nobody waits for the answer any more */
-pid_t serve_asker(void);            /* whose request it is: a thread of the machine; 0: unknown */
+/* Around asking storage itself. False: it must not. end: what its caller was told meanwhile. */
+bool serve_begin_storage(void);
+int serve_end_storage(void);
+pid_t serve_asker(void); /* whose request it is: a thread of the machine; 0: unknown */
 
 /* For who has another thread answer: a descriptor that the answer must be written to, the
  * caller's to close; -1: any will do, or out of them. */
