@@ -102,7 +102,6 @@ static int take_figures(struct ours *o, struct json *j)
 
 static int load_ours(struct ours *o, const char *path, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct json j;
 	struct json_list whole;
 	struct json_text key;

@@ -23,7 +23,8 @@
 /* What libbpf complained about first. */
 static _Thread_local char complaint[256];
 
-static int listen(enum libbpf_print_level level, const char *fmt, va_list args)
+static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level level,
+							const char *fmt, va_list args)
 {
 	char *text, *line, *rest;
 	int len = vasprintf(&text, fmt, args);

@@ -290,9 +290,8 @@ static int tell_sums(struct ingest *in, int fd, size_t cap)
 /* Puts an empty map in place. The kernel waits until nobody uses the old one any more. */
 static int renew_sums(struct waiting *w, int *ret_old)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, options);
 	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "sums", sizeof(uint64_t),
-				sizeof(struct waits_sum), WAITS_KEYS_MAX, &options);
+				sizeof(struct waits_sum), WAITS_KEYS_MAX, NULL);
 	uint32_t first = 0;
 
 	*ret_old = w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums);

@@ -32,11 +32,11 @@ static bool ask_kernel(int fd)
 	return send(fd, &ask, sizeof ask, 0) == (ssize_t)sizeof ask;
 }
 
-static void take_socket(struct look *l, const struct nlmsghdr *head)
+static void take_socket(struct look *l, struct nlmsghdr *head)
 {
 	const struct reloc_place *old = l->ask->old_place;
 	const struct unix_diag_msg *msg = NLMSG_DATA(head);
-	const struct rtattr *attr = (const struct rtattr *)(msg + 1);
+	struct rtattr *attr = (struct rtattr *)((char *)NLMSG_DATA(head) + sizeof *msg);
 	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof *msg);
 
 	while (left >= sizeof *attr && attr->rta_len >= sizeof *attr && attr->rta_len <= left) {
@@ -51,15 +51,15 @@ static void take_socket(struct look *l, const struct nlmsghdr *head)
 				l->bad = true;
 		}
 		left -= step < left ? step : left;
-		attr = (const struct rtattr *)((const char *)attr + step);
+		attr = (struct rtattr *)((char *)attr + step);
 	}
 }
 
 /* False: the end. */
-static bool take_answer(struct look *l, const char *bytes, size_t len, bool *ret_failed)
+static bool take_answer(struct look *l, char *bytes, size_t len, bool *ret_failed)
 {
 	while (len >= sizeof(struct nlmsghdr)) {
-		const struct nlmsghdr *head = (const struct nlmsghdr *)(const void *)bytes;
+		struct nlmsghdr *head = (struct nlmsghdr *)(void *)bytes;
 		size_t step = NLMSG_ALIGN(head->nlmsg_len);
 
 		if (head->nlmsg_len < sizeof *head || head->nlmsg_len > len)

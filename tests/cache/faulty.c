@@ -108,7 +108,8 @@ static int fs_readdir(const char *path, void *into, fuse_fill_dir_t fill, off_t 
 	if (!dir)
 		return -errno;
 	while ((entry = readdir(dir))) {
-		struct stat st = { .st_ino = entry->d_ino, .st_mode = DTTOIF(entry->d_type) };
+		struct stat st = { .st_ino = entry->d_ino,
+				   .st_mode = (mode_t)DTTOIF(entry->d_type) };
 
 		fill(into, entry->d_name, &st, 0, 0);
 	}

@@ -44,8 +44,8 @@ static void test_sums(void)
 		"{\"input\": \"a\", \"profile\": {\"total_wall_s\": 3, \"stages\": ["
 		"{\"stage\": \"x\", \"calls\": 2, \"wall_s\": 1.5, \"wall_max_s\": 1, \"rss_kb_delta\": -4},"
 		"{\"stage\": \"y\", \"calls\": 1, \"wall_s\": 0.5, \"read_kb\": null}]}}",
-		"{\"total_wall_s\": 1.25, \"stages\": ["
-		"{\"stage\": \"x\", \"calls\": 1, \"wall_s\": 1, \"wall_max_s\": 2, \"rss_kb_delta\": 3}]}",
+		("{\"total_wall_s\": 1.25, \"stages\": ["
+		 "{\"stage\": \"x\", \"calls\": 1, \"wall_s\": 1, \"wall_max_s\": 2, \"rss_kb_delta\": 3}]}"),
 		"{\"input\": \"no profile\"}",
 	};
 	int damaged;

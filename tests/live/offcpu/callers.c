@@ -21,7 +21,14 @@ static long long now(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static __attribute__((noipa)) long long nap(long ms)
+/* A function of its own under its own name. */
+#if defined(__clang__)
+#define ALONE __attribute__((noinline))
+#else
+#define ALONE __attribute__((noipa))
+#endif
+
+static ALONE long long nap(long ms)
 {
 	struct timespec t = { .tv_nsec = ms * 1000000 };
 	long long before = now();
@@ -30,7 +37,7 @@ static __attribute__((noipa)) long long nap(long ms)
 	return now() - before;
 }
 
-static __attribute__((noipa)) long long descend(long left, long ms)
+static ALONE long long descend(long left, long ms)
 {
 	volatile char room[200];
 	long long slept;
@@ -41,12 +48,12 @@ static __attribute__((noipa)) long long descend(long left, long ms)
 }
 
 /* The same length is asked for by both, so that nothing but the return address differs. */
-static __attribute__((noipa)) long long caller_one(void)
+static ALONE long long caller_one(void)
 {
 	return descend(frames, 5) + 1;
 }
 
-static __attribute__((noipa)) long long caller_two(void)
+static ALONE long long caller_two(void)
 {
 	return descend(frames, 5) + 2;
 }
