@@ -71,6 +71,7 @@ static bool is_locked(void)
 int bpf_explain(int rc, const char *what, struct err *e)
 {
 	bool is_refused = rc == -EPERM || rc == -EACCES;
+	char said[128];
 
 	if (rc == -ENOMEM)
 		return err_nomem(e);
@@ -92,8 +93,8 @@ int bpf_explain(int rc, const char *what, struct err *e)
 			       "%s cannot be fitted to the kernel without " TYPES
 			       "; needs a kernel with CONFIG_DEBUG_INFO_BTF",
 			       what);
-	return err_set(e, rc, "%s: %s%s%s", what, strerror(-rc), complaint[0] ? ": " : "",
-		       complaint);
+	libbpf_strerror(rc, said, sizeof said);
+	return err_set(e, rc, "%s: %s%s%s", what, said, complaint[0] ? ": " : "", complaint);
 }
 
 void bpf_begin(void)
