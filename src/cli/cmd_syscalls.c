@@ -8,13 +8,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "cli/pids.h"
 #include "cli/save.h"
 #include "cli/screen.h"
 #include "cli/syscalls_trace.h"
 #include "collect/sysc.h"
 #include "view/syscalls_table.h"
 
-#define MAX_PIDS 1024
 
 struct args {
 	struct opt_list pids;
@@ -55,32 +55,11 @@ static const struct opt opts[] = {
 };
 
 struct target {
-	pid_t pids[MAX_PIDS];
+	pid_t pids[PIDS_MAX];
 	size_t pid_count;
 	char *const *argv; /* NULL: no command */
 	struct buf words;
 };
-
-static int take_pids(struct target *t, const struct opt_list *pids, struct err *e)
-{
-	for (size_t i = 0; i < pids->count; i++) {
-		const char *at = pids->items[i];
-
-		do {
-			char *end;
-			long pid = strtol(at, &end, 10);
-
-			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
-				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
-						 pids->items[i]);
-			if (t->pid_count == MAX_PIDS)
-				return cmd_usage(e, "--pid: more than %d processes", MAX_PIDS);
-			t->pids[t->pid_count++] = (pid_t)pid;
-			at = *end ? end + 1 : end;
-		} while (*at);
-	}
-	return 0;
-}
 
 static int check(const struct args *args, const struct target *t, struct err *e)
 {
@@ -240,7 +219,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.limit == unset)
 		args.limit = args.is_path && args.format == EMIT_TABLE ? 50 : 0;
 	t.argv = first < argc ? argv + first : NULL;
-	rc = take_pids(&t, &args.pids, e);
+	rc = pids_parse(&args.pids, t.pids, &t.pid_count, e);
 	if (rc == 0)
 		rc = check(&args, &t, e);
 	if (rc == 0 && args.output && strcmp(args.output, "-") != 0)

@@ -108,29 +108,6 @@ static int take_events(struct cpu_opts *o, const struct opt_list *events, struct
 	return rc == 0 ? tell_apart(o, e) : rc;
 }
 
-static int take_pids(struct sampling_plan *plan, const struct opt_list *pids, struct err *e)
-{
-	for (size_t i = 0; i < pids->count; i++) {
-		const char *at = pids->items[i];
-
-		do {
-			char *end;
-			long pid = strtol(at, &end, 10);
-
-			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
-				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
-						 pids->items[i]);
-			if (plan->opts.pid_count == SAMPLING_MAX_PIDS)
-				return cmd_usage(e, "--pid: more than %d processes",
-						 SAMPLING_MAX_PIDS);
-			plan->pids[plan->opts.pid_count++] = (pid_t)pid;
-			at = *end ? end + 1 : end;
-		} while (*at);
-	}
-	plan->opts.pids = plan->pids;
-	return 0;
-}
-
 static int wrong_stack(const char *text, struct err *e)
 {
 	return cmd_usage(e, "--stack: '%s' is not dwarf, dwarf,BYTES (8 to %d), fp or none", text,
@@ -193,7 +170,8 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 	o->is_kernel_only = args->is_kernel_only;
 	o->period = args->period;
 	o->frequency_hz = args->frequency_hz ? args->frequency_hz : DEFAULT_HZ;
-	rc = take_pids(plan, &args->pids, e);
+	plan->opts.pids = plan->pids;
+	rc = pids_parse(&args->pids, plan->pids, &plan->opts.pid_count, e);
 	if (rc == 0)
 		rc = take_stack(o, args->stack ? args->stack : "dwarf", e);
 	if (rc == 0)

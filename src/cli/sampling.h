@@ -5,9 +5,8 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "cli/pids.h"
 #include "collect/cpu.h"
-
-#define SAMPLING_MAX_PIDS 1024
 
 /* Put OPT_INCLUDE(struct args, sampling, sampling_opts) in a command's table. */
 struct sampling_args {
@@ -24,7 +23,7 @@ extern const struct opt sampling_opts[];
 struct sampling_plan {
 	struct cpu_opts opts;
 	struct cpulist cpus;
-	pid_t pids[SAMPLING_MAX_PIDS];
+	pid_t pids[PIDS_MAX];
 };
 
 /* argv: the command, ends with NULL; borrowed; argv[0] NULL: none. */

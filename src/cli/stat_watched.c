@@ -7,34 +7,12 @@
 
 #include "base/clock.h"
 #include "cli/cmd.h"
+#include "cli/pids.h"
 #include "cli/stat_list.h"
 #include "collect/watched.h"
 #include "view/stat_table.h"
 
-#define MAX_PIDS 1024
 #define TABLE_PROCESSES 25 /* of the machine's, in tables */
-
-static int take_pids(const struct opt_list *list, pid_t pids[MAX_PIDS], size_t *ret, struct err *e)
-{
-	*ret = 0;
-	for (size_t i = 0; i < list->count; i++) {
-		const char *at = list->items[i];
-
-		do {
-			char *end;
-			long pid = strtol(at, &end, 10);
-
-			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
-				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
-						 list->items[i]);
-			if (*ret == MAX_PIDS)
-				return cmd_usage(e, "--pid: more than %d processes", MAX_PIDS);
-			pids[(*ret)++] = (pid_t)pid;
-			at = *end ? end + 1 : end;
-		} while (*at);
-	}
-	return 0;
-}
 
 static void add_percent(struct stat_list *l, const struct watched *w, int64_t used)
 {
@@ -213,11 +191,11 @@ static void put_title(const struct watched_opts *o, struct buf *out)
 int stat_watched(const struct watched_args *args, struct buf *out, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf title = { 0 };
-	pid_t pids[MAX_PIDS];
+	pid_t pids[PIDS_MAX];
 	struct watched_opts o = { .pids = args->pids.count ? pids : NULL,
 				  .duration_ns = (int64_t)(args->seconds * (double)NS_PER_S) };
 	struct watched w;
-	int rc = take_pids(&args->pids, pids, &o.pid_count, e);
+	int rc = pids_parse(&args->pids, pids, &o.pid_count, e);
 
 	if (rc < 0)
 		return rc;

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from cache_tree import fill
+
 AUGER, OPS, FAULTY = (os.path.realpath(p) for p in sys.argv[1:4])
 SECONDS, ROUNDS = os.environ.get("SECONDS_EACH", "1.5"), 5
 DELAY_US = os.environ.get("DELAY_US", "500")
@@ -44,18 +46,6 @@ class View:
     def __exit__(self, *_):
         self.daemon.terminate()
         self.daemon.communicate()
-
-
-def fill(root):
-    os.makedirs(f"{root}/d1/d2/d3/files")
-    os.makedirs(f"{root}/small")
-    rows = [(f"d1/d2/d3/files/{i}", 100) for i in range(2000)] + [(f"small/{i}", 8192) for i in range(1000)]
-    for i in range(50):
-        os.makedirs(f"{root}/folders/{i}")
-        rows += [(f"folders/{i}/{j}", 1) for j in range(30)]
-    for name, size in rows + [("big", 64 << 20)]:
-        with open(f"{root}/{name}", "wb") as f:
-            f.write(os.urandom(size))
 
 
 def measure(kind, roots, threads=1):

@@ -11,23 +11,13 @@ import subprocess
 import sys
 import tempfile
 
+from cache_tree import fill
+
 AUGER, OPS = (os.path.realpath(p) for p in sys.argv[1:3])
 SECONDS, ROUNDS = os.environ.get("SECONDS_EACH", "1"), int(os.environ.get("ROUNDS", "9"))
 MOST = 0.03
 MODES = {"without": [], "operations": ["--profile", "--profile-interval", "10"],
          "all paths": ["--profile-paths", "--profile-top", "20", "--profile-interval", "10"]}
-
-
-def fill(root):
-    os.makedirs(f"{root}/d1/d2/d3/files")
-    os.makedirs(f"{root}/small")
-    rows = [(f"d1/d2/d3/files/{i}", 100) for i in range(2000)] + [(f"small/{i}", 8192) for i in range(1000)]
-    for i in range(50):
-        os.makedirs(f"{root}/folders/{i}")
-        rows += [(f"folders/{i}/{j}", 1) for j in range(30)]
-    for name, size in rows + [("big", 64 << 20)]:
-        with open(f"{root}/{name}", "wb") as f:
-            f.write(os.urandom(size))
 
 
 def measure(kind, roots):

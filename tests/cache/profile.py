@@ -21,7 +21,9 @@ import sys
 import tempfile
 import time
 
-AUGER = sys.argv[1]
+import views
+
+AUGER = views.AUGER
 OPERATIONS = ["operation", "total_calls", "cache_hits", "cache_misses", "negative_results", "avg_latency_us",
               "total_latency_s"]
 METRICS = ["total_counted_fuse_operations", "total_cache_hits", "total_cache_misses", "total_negative_results",
@@ -384,26 +386,6 @@ def test_wrong(bench):
     assert done.returncode == 1 and "/dev/null/job" in done.stderr, done
 
 
-def main():
-    wanted = sys.argv[2:]
-    tests = [(n, t) for n, t in globals().items() if n.startswith("test_") and (not wanted or n in wanted)]
-    if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
-        print("1..0 # SKIP no FUSE here")
-        return 0
-    bad = 0
-    for i, (name, test) in enumerate(tests):
-        bench = Bench()
-        try:
-            test(bench)
-            print(f"ok {i + 1} - {name}", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            bad += 1
-            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
-            print(f"not ok {i + 1} - {name}", flush=True)
-        finally:
-            bench.close()
-    print(f"1..{len(tests)}")
-    return 1 if bad else 0
-
-
-sys.exit(main())
+WANTED = sys.argv[2:]
+sys.exit(views.run_tests([(n, t) for n, t in list(globals().items())
+                          if n.startswith("test_") and (not WANTED or n in WANTED)], Bench))

@@ -12,7 +12,9 @@ import sys
 import tempfile
 import time
 
-AUGER = sys.argv[1]
+import views
+
+AUGER = views.AUGER
 
 
 class Bench:
@@ -136,25 +138,4 @@ def test_left(bench):
     bench.check_gone()
 
 
-def main():
-    tests = [(n, t) for n, t in globals().items() if n.startswith("test_")]
-    if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
-        print("1..0 # SKIP no FUSE here")
-        return 0
-    bad = 0
-    for i, (name, test) in enumerate(tests):
-        bench = Bench()
-        try:
-            test(bench)
-            print(f"ok {i + 1} - {name}", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            bad += 1
-            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
-            print(f"not ok {i + 1} - {name}", flush=True)
-        finally:
-            bench.close()
-    print(f"1..{len(tests)}")
-    return 1 if bad else 0
-
-
-sys.exit(main())
+sys.exit(views.run_tests([(n, t) for n, t in list(globals().items()) if n.startswith("test_")], Bench))

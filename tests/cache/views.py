@@ -63,19 +63,22 @@ class Bench:
         shutil.rmtree(self.dir)
 
 
-def main(names, may_speak=()):
-    """Runs what is called test_*, each with a Bench of its own; daemons say nothing at the end, but those that may."""
-    tests = [(n, t) for n, t in names.items() if n.startswith("test_")]
+def end_quietly(bench, name, may_speak):
+    words = bench.end()
+    assert not words or name in may_speak, words
+
+
+def run_tests(tests, make_bench, after=lambda bench, name: None):
+    """Runs (name, test), each with a bench of its own; TAP. The exit status."""
     if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
         print("1..0 # SKIP no FUSE here")
         return 0
     bad = 0
     for i, (name, test) in enumerate(tests):
-        bench = Bench()
+        bench = make_bench()
         try:
             test(bench)
-            words = bench.end()
-            assert not words or name in may_speak, words
+            after(bench, name)
             print(f"ok {i + 1} - {name}", flush=True)
         except Exception as e:  # pylint: disable=broad-except
             bad += 1
@@ -85,3 +88,9 @@ def main(names, may_speak=()):
             bench.close()
     print(f"1..{len(tests)}")
     return 1 if bad else 0
+
+
+def main(names, may_speak=()):
+    """Runs what is called test_*, each with a Bench of its own; daemons say nothing at the end, but those that may."""
+    tests = [(n, t) for n, t in names.items() if n.startswith("test_")]
+    return run_tests(tests, Bench, lambda bench, name: end_quietly(bench, name, may_speak))
