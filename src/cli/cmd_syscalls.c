@@ -15,7 +15,6 @@
 #include "collect/sysc.h"
 #include "view/syscalls_table.h"
 
-
 struct args {
 	struct opt_list pids;
 	bool is_all, is_path, is_histogram, is_trace;
