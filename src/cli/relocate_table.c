@@ -240,6 +240,8 @@ static void put_head(struct emit *out, const struct relocate_view *v)
 	emit_head_value(out, "copy_ns", v->done->copy_ns, "nanoseconds");
 	emit_hide(out);
 	emit_head_value(out, "shift_ns", v->done->shift_ns, "nanoseconds");
+	emit_hide(out);
+	emit_head_value(out, "flush_ns", v->done->flush_ns, "nanoseconds");
 	emit_head_value(out, "copy_ahead_ns", v->done->ahead_ns, "nanoseconds");
 	emit_head_int(out, "passes", v->done->passes);
 	emit_head_value(out, "copied_bytes", (int64_t)v->done->copied_bytes, "bytes");

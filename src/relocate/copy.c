@@ -174,6 +174,7 @@ void copy_close(struct copy *c)
 	strtab_free(c->node_ids);
 	rows_fini(&c->entries);
 	rows_fini(&c->nodes);
+	rows_fini(&c->unflushed);
 	buf_fini(&c->path);
 	buf_fini(&c->new_attrs);
 	free(c->block);
@@ -276,7 +277,43 @@ int copy_unlink_hidden(struct copy *c, struct err *e)
 
 int copy_sync(struct copy *c, struct err *e)
 {
+	c->unflushed.count = 0;
 	return syncfs(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
+}
+
+static int flush_file(struct copy *c, const struct tree_node *n, struct err *e)
+{
+	const char *path, *name;
+	int dir, fd, rc;
+
+	if (n->entry == RELOC_NONE)
+		return 0; /* removed meanwhile */
+	path = strtab_get(c->paths, n->entry).ptr;
+	dir = tree_open_parent(c, path, &name);
+	fd = dir < 0 ? dir : tree_open(dir, name, O_RDONLY | O_NOFOLLOW, 0);
+	if (dir >= 0)
+		close(dir);
+	if (fd < 0)
+		return err_set(e, fd, "/%s: in NEW: %s", path, strerror(-fd));
+	rc = sync_file_range(fd, 0, 0,
+			     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				     SYNC_FILE_RANGE_WAIT_AFTER);
+	if (rc < 0)
+		err_errno(e, "/%s: in NEW", path);
+	close(fd);
+	return rc < 0 ? e->code : 0;
+}
+
+/* The content of each file, and then once what a journal has of all. */
+int copy_flush(struct copy *c, struct err *e)
+{
+	const uint32_t *nodes = c->unflushed.data;
+
+	for (size_t i = 0; i < c->unflushed.count; i++)
+		if (flush_file(c, (struct tree_node *)c->nodes.data + nodes[i], e) < 0)
+			return e->code;
+	c->unflushed.count = 0;
+	return fsync(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
 }
 
 /* The top as it was; or it was made, and goes. */

@@ -68,8 +68,10 @@ void copy_watch(struct copy *c, const struct survey *s);
 int copy_finish(struct copy *c, struct err *e) MUST_CHECK;
 /* After shift_commit(): the hidden names of deleted files. */
 int copy_unlink_hidden(struct copy *c, struct err *e) MUST_CHECK;
-/* After the job runs again: all of NEW is on its storage. */
+/* All of NEW is on its storage, and what others wrote to its file system. */
 int copy_sync(struct copy *c, struct err *e) MUST_CHECK;
+/* The same for what was copied since, and only that: as quick as the storage. */
+int copy_flush(struct copy *c, struct err *e) MUST_CHECK;
 
 /* Removes everything made; NEW is as it was. */
 int copy_undo(struct copy *c, struct err *e) MUST_CHECK;

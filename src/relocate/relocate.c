@@ -173,7 +173,7 @@ static int copy_ahead(struct move *m, struct err *e)
 	if (copy_sync(m->copy, e) < 0)
 		return e->code;
 	copy_watch(m->copy, m->survey);
-	if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0)
+	if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0 || copy_flush(m->copy, e) < 0)
 		return e->code;
 	m->done.ahead_ns = clock_mono_ns() - began_ns;
 	return is_told_to_stop(m->r) ? err_set(e, -EINTR, "interrupted") : 0;
@@ -195,6 +195,11 @@ static int shift_job(struct move *m, struct err *e)
 	if (shift_verify(m->shift, e) < 0)
 		return e->code;
 	m->done.shift_ns = clock_mono_ns() - at_ns;
+	at_ns = clock_mono_ns();
+	/* Storage that fails is found while there still is a way back. */
+	if (copy_flush(m->copy, e) < 0)
+		return e->code;
+	m->done.flush_ns = clock_mono_ns() - at_ns;
 	return 0;
 }
 
@@ -327,6 +332,16 @@ static void look_after(struct move *m)
 		complain(&why);
 }
 
+/* What was copied is on the storage; what the job wrote since, and the names, may not be. */
+static void flush_after(const struct move *m)
+{
+	struct err why = { 0 };
+
+	if (copy_sync(m->copy, &why) < 0)
+		log_msg(LOG_WARN, "relocate",
+			"the job was moved, but now its new storage fails: %s", why.msg);
+}
+
 static int move_job(struct move *m, struct err *e)
 {
 	if (look_again(m, false, e) < 0 ||
@@ -341,9 +356,7 @@ static int move_job(struct move *m, struct err *e)
 	}
 	look_after(m);
 	try_unmount(m);
-	if (copy_sync(m->copy, e) < 0)
-		return err_wrap(e,
-				"the job was moved, but its files may not be on the storage yet");
+	flush_after(m);
 	return 0;
 }
 

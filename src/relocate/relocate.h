@@ -3,7 +3,7 @@
  * relocate: moves all that a living job has below OLD to NEW, or leaves everything as it was.
  *
  * Order of work: survey; copy ahead; stop; survey again, and that one counts; copy the rest;
- * re-point; verify; commit; let go; flush. Before the commit everything can be undone.
+ * re-point; verify; flush; commit; let go. Before the commit everything can be undone.
  *
  * Source: ../shared/spec/relocate.md 2.0.
  */
@@ -40,11 +40,11 @@ enum relocate_swap { RELOCATE_NOT_SWAPPED, RELOCATE_UNMOUNTED, RELOCATE_COVERED 
 /* What was done. */
 struct relocate_done {
 	int64_t pause_ns; /* from the first thread's stop until all ran again */
-	int64_t stop_ns, look_ns, copy_ns, shift_ns; /* parts of it */
-	int64_t ahead_ns;                            /* copying while the job ran */
-	unsigned passes;                             /* while it ran */
-	struct copy_pass last;                       /* in the pause */
-	uint64_t copied_bytes;                       /* written to NEW in all */
+	int64_t stop_ns, look_ns, copy_ns, shift_ns, flush_ns; /* parts of it */
+	int64_t ahead_ns;                                      /* copying while the job ran */
+	unsigned passes;                                       /* while it ran */
+	struct copy_pass last;                                 /* in the pause */
+	uint64_t copied_bytes;                                 /* written to NEW in all */
 	enum relocate_swap swap;
 	struct survey
 		after; /* of the job that runs on: what still stands on OLD, or names it. Owned */

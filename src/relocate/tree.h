@@ -53,6 +53,7 @@ struct copy {
 	struct strtab *paths;    /* of entries: the same index */
 	struct strtab *node_ids; /* device and inode: the same index as nodes */
 	struct rows entries, nodes;
+	struct rows unflushed;         /* uint32_t, of nodes: written to since copy_sync() */
 	struct statx old_top, new_top; /* new_top: as it was before */
 	struct buf new_attrs;          /* of NEW's top, as tree_save_attrs has them */
 	bool is_new_top_changed;

@@ -10,6 +10,8 @@
 #include "relocate/proc.h"
 #include "relocate/tree.h"
 
+#define PAGE ((size_t)4096)
+
 /* A file being copied. */
 struct data {
 	struct copy *c;
@@ -88,22 +90,48 @@ static int write_block(struct data *d, const void *block, size_t len, uint64_t p
 	return 0;
 }
 
+/* Is the page at from of the block, which has len bytes, as in NEW, which has old? */
+static bool is_page_same(const struct copy *c, size_t from, size_t len, size_t old)
+{
+	size_t end = from + PAGE < len ? from + PAGE : len;
+
+	return end <= old && memcmp(c->block + from, c->other + from, end - from) == 0;
+}
+
+/* Writes the pages of the block that are not as in NEW: what little changed is soon on the storage,
+ * too. */
+static int write_changes(struct data *d, size_t len, size_t old, uint64_t pos)
+{
+	size_t at = 0, from;
+	int rc = 0;
+
+	while (rc == 0 && at < len) {
+		while (at < len && is_page_same(d->c, at, len, old))
+			at += PAGE;
+		for (from = at; at < len && !is_page_same(d->c, at, len, old);)
+			at += PAGE;
+		at = at < len ? at : len;
+		if (from < at)
+			rc = write_block(d, d->c->block + from, at - from, pos + from);
+	}
+	return rc;
+}
+
 /* [pos..pos + len), of which all is there in NEW already unless is_new. Returns what was read. */
 static ssize_t copy_block(struct data *d, uint64_t pos, size_t len)
 {
-	ssize_t n = read_block(d->in, d->c->block, len, pos), old;
+	ssize_t n = read_block(d->in, d->c->block, len, pos), old = 0;
 	int rc;
 
 	if (n <= 0)
 		return n;
-	if (!d->is_new) {
+	if (!d->is_new)
 		old = read_block(d->out, d->c->other, (size_t)n, pos);
-		if (old < 0)
-			return old;
-		if (old == n && memcmp(d->c->block, d->c->other, (size_t)n) == 0)
-			return n;
-	}
-	rc = write_block(d, d->c->block, (size_t)n, pos);
+	if (old < 0)
+		return old;
+	if (old == n && memcmp(d->c->block, d->c->other, (size_t)n) == 0)
+		return n;
+	rc = write_changes(d, (size_t)n, (size_t)old, pos);
 	return rc < 0 ? rc : n;
 }
 

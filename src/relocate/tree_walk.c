@@ -196,6 +196,23 @@ static void note_looked(const struct copy *c, struct tree_node *n, const struct 
 	n->is_recent = n->ctime_ns > c->looked_ns - TREE_TICK_NS;
 }
 
+static int fill_data(struct copy *c, const struct at *at, const struct tree_pair *pair,
+		     uint64_t *ret_size, struct err *e)
+{
+	uint64_t changed = c->did.changed;
+	uint32_t *row;
+
+	if (tree_copy_data(c, node_of(c, at), pair, ret_size, e) < 0)
+		return e->code;
+	if (changed == c->did.changed)
+		return 0;
+	row = rows_add(&c->unflushed, sizeof *row);
+	if (!row)
+		return err_nomem(e);
+	*row = at->node;
+	return 0;
+}
+
 /* Content and attributes of what is no directory. */
 static int fill(struct copy *c, const struct at *at, struct err *e)
 {
@@ -220,7 +237,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 		n->pass--;
 		return err_set(e, -EAGAIN, "it was replaced meanwhile");
 	}
-	if (S_ISREG(x.stx_mode) && tree_copy_data(c, n, &pair, &size, e) < 0)
+	if (S_ISREG(x.stx_mode) && fill_data(c, at, &pair, &size, e) < 0)
 		return e->code;
 	if (tree_copy_attrs(&pair, &x, e) < 0)
 		return e->code;

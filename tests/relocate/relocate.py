@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""relocate.py AUGER: jobs on one file system are moved to another, or refused and left alone.
+"""relocate.py AUGER UNSAFE: jobs on one file system are moved to another, or refused and left alone.
 
 Two ext4 file systems in a mount namespace of their own, which goes with the test. A job is lines of
 Python with a name; each tells its pid by a line "ready". What must hold afterwards is asked of the
 kernel: what the job has open, what is in both trees, whether the old file system can be unmounted.
+UNSAFE is the library of unsafe.c.
 """
 import contextlib
 import ctypes
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 
-AUGER = os.path.abspath(sys.argv[1])
+AUGER, UNSAFE = (os.path.abspath(path) for path in sys.argv[1:3])
 INSIDE = "AUGER_TEST_RELOCATE"
 MIB = 1 << 20
 BEGIN = """
@@ -84,9 +85,10 @@ class World:
         check(line == "ready\n", f"the job did not start: {line!r}")
         return p
 
-    def run(self, *words, new=None):
+    def run(self, *words, new=None, env=None):
         return subprocess.run([AUGER, "relocate", "--from", self.old, "--to", new or self.new, *words], text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+                              env=os.environ | (env or {}))
 
     def stop_jobs(self):
         for p in self.jobs:
@@ -732,10 +734,48 @@ t = threading.Thread(target=grow, daemon=True); t.start()
     check(links(p.pid)["cwd"] == w.old)
 
 
+def unsafe(call, at):
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return {"LD_PRELOAD": UNSAFE, "UNSAFE_CALL": call, "UNSAFE_AT": str(at), "ASAN_OPTIONS": asan}
+
+
+def test_unsafe(w):
+    """NEW fails to keep what it was given: before the pause, and in it: undone. Afterwards that is told."""
+    p = writer(w)
+    write_more(w, p)
+    before = tree(w.new)
+    for call, at in (("syncfs", 1), ("fsync", 1), ("fsync", 2)):
+        r = w.run("--pid", str(p.pid), env=unsafe(call, at))
+        check(r.returncode == 1 and "Input/output error" in r.stderr and r.stderr.count("\n") == 1, f"{call} {at}: {r.stderr}")
+        check(tree(w.new) == before, f"{call} {at}: {tree(w.new)}")
+        check(state(p.pid)[1] == "0" and links(p.pid)["cwd"] == w.old)
+        write_more(w, p)
+    r = w.run("--pid", str(p.pid), env=unsafe("syncfs", 2))
+    check(r.returncode == 0 and "its new storage fails" in r.stderr, r.stderr)
+    leave(w)
+    write_more(w, p)
+    finish(w, p, w.new)
+
+
+def test_failing_device(w):
+    """NEW's device has no room for all that its file system takes: what is written does not arrive. What is there
+    may stay, since nothing can be written there any more."""
+    os.mkdir(f"{w.top}/small")
+    w.mount("-t", "tmpfs", "-o", "size=4m", "none", f"{w.top}/small")
+    w.make(f"{w.top}/small/disk")
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(20 * MIB))
+    p = w.job(NAMED)
+    before = links(p.pid)
+    r = w.run("--pid", str(p.pid), new=f"{w.top}/small/disk/made")
+    check(r.returncode == 1 and "Input/output error" in r.stderr.splitlines()[-1], r.stderr)
+    check(links(p.pid) == before and state(p.pid)[1] == "0")
+
+
 def main():
     enter()
     os.environ["AUGER"] = AUGER
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    tests = [value for name, value in globals().items() if name.startswith("test_") and name[5:] in (sys.argv[3:] or [name[5:]])]
     print(f"1..{len(tests)}")
     bad = 0
     top = tempfile.mkdtemp(prefix="auger-relocate-")
