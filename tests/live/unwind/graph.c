@@ -55,6 +55,16 @@ const char *graph_judge(const struct graph_function *functions, uint32_t count,
 	return NULL;
 }
 
+bool graph_is_outside(const struct graph_function *functions, uint32_t count,
+		      const struct sampler_stack *stack)
+{
+	uint32_t i = 0;
+
+	while (i < stack->count && !find(functions, count, stack->frames[i].pc))
+		i++;
+	return i > 0 && i < stack->count && find(functions, count, stack->frames[i].pc)->calls_out;
+}
+
 void graph_print(const struct graph_function *functions, uint32_t count,
 		 const struct sampler_stack *stack)
 {

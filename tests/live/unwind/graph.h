@@ -33,6 +33,10 @@ struct graph_function {
 const char *graph_judge(const struct graph_function *functions, uint32_t count,
 			const struct sampler_stack *stack);
 
+/* Whether the innermost function is one that calls out, and other code is below it. */
+bool graph_is_outside(const struct graph_function *functions, uint32_t count,
+		      const struct sampler_stack *stack);
+
 /* One line a frame, on standard error. */
 void graph_print(const struct graph_function *functions, uint32_t count,
 		 const struct sampler_stack *stack);

@@ -89,7 +89,10 @@ static const struct graph_function functions[] = {
 /* What became of the stacks of a scene. */
 struct tally {
 	size_t stacks, complete, spliced, wrong, guessed, outside;
+	size_t installing; /* and wrong: see test_exceptions */
 };
+
+static bool is_throwing;
 
 static void judge(struct tally *t, const struct sampler_stack *stack)
 {
@@ -103,6 +106,11 @@ static void judge(struct tally *t, const struct sampler_stack *stack)
 	if (stack->end == UNWIND_COMPLETE && (!fault || strcmp(fault, "none") == 0)) {
 		t->complete++;
 		t->outside += fault != NULL;
+		return;
+	}
+	if (is_throwing && graph_is_outside(functions, ARRAY_LEN(functions), stack)) {
+		t->stacks--;
+		t->installing++;
 		return;
 	}
 	if (t->wrong++ < 3) {
@@ -152,11 +160,12 @@ static void run_scene(const char *name, void (*run)(void), size_t copied, double
 		sampler_stop();
 	judge_all(&t);
 	fprintf(stderr,
-		"%-16s %5zu stacks, %6.2f %% complete (%zu spliced), %zu wrong, %zu guessed\n",
+		"%-16s %5zu stacks, %6.2f %% complete (%zu spliced), %zu wrong, %zu guessed, %zu installing\n",
 		name, t.stacks, 100.0 * (double)t.complete / (double)(t.stacks ? t.stacks : 1),
-		t.spliced, t.wrong, t.guessed);
+		t.spliced, t.wrong, t.guessed, t.installing);
 	CHECK(t.stacks >= 50);
 	CHECK(t.outside <= 4); /* before and behind the work */
+	CHECK(t.installing <= t.stacks / 4);
 	CHECK(100.0 * (double)t.complete >= share * (double)t.stacks);
 	CHECK(100.0 * (double)t.wrong <= (100.0 - share) * (double)t.stacks);
 }
@@ -197,11 +206,16 @@ static void test_assembly(void)
 	run_scene("assembly", run_assembly, COPIED, 95);
 }
 
-/* While an exception is on its way, the unwinder of the language rewrites the stack. */
+/*
+ * Before the unwinder of the language jumps to a handler, it writes the handler's registers over
+ * those that it had saved: until it has jumped, its frame leads past the one that threw.
+ */
 static void test_exceptions(void)
 {
 #ifdef HAS_EXCEPTIONS
-	run_scene("exceptions", run_exceptions, COPIED, 95);
+	is_throwing = true;
+	run_scene("exceptions", run_exceptions, COPIED, 99.9);
+	is_throwing = false;
 #else
 	SKIP("no C++ compiler");
 #endif
