@@ -48,12 +48,14 @@ static void put_who(struct buf *out, const struct cpu_opts *o)
 /* "cpu-clock, 999 Hz, frame pointers, user code only" */
 static void put_how(struct buf *out, const struct cpu_opts *o, const struct cpu *c)
 {
+	uint64_t period = event_period(cpu_event(c, 0), o->period);
+
 	for (size_t i = 0; i < cpu_event_count(c); i++)
 		buf_printf(out, "%s%s", i ? " and " : "", cpu_event(c, i)->name);
-	if (o->period)
-		buf_printf(out, ", each %llu", (unsigned long long)o->period);
-	else if (cpu_event(c, 0)->is_rare)
+	if (period == 1)
 		buf_put_str(out, ", each one");
+	else if (period)
+		buf_printf(out, ", each %llu", (unsigned long long)period);
 	else
 		buf_printf(out, ", %llu Hz", (unsigned long long)cpu_frequency(c));
 	if (o->stack == STACK_DWARF)
@@ -183,11 +185,8 @@ static void put_info(struct profile *p, const struct cpu_opts *o, const struct c
 	info->duration_ns = r->duration_ns;
 	info->period_type.type = profile_str(p, event_sample_type(event));
 	info->period_type.unit = profile_str(p, event->unit);
-	if (o->period)
-		info->period = (int64_t)o->period;
-	else if (event->is_rare)
-		info->period = 1;
-	else if (event->is_clock)
+	info->period = (int64_t)event_period(event, o->period);
+	if (!info->period && event->is_clock)
 		info->period = NS_PER_S / (int64_t)cpu_frequency(c);
 }
 

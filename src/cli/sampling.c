@@ -180,6 +180,8 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 		rc = take_cpus(plan, args->cpus, e);
 	if (rc == 0)
 		rc = take_events(o, &args->events, e);
+	for (size_t i = 0; args->frequency_hz && i < o->event_count; i++)
+		o->events[i].period = 0;
 	for (size_t i = 0; rc == 0 && !args->stack && i < o->event_count; i++)
 		if (o->events[i].has_address)
 			o->stack_bytes = FAULT_STACK_BYTES;

@@ -42,6 +42,20 @@ static void take_stacks(struct perf_event_attr *attr, const struct attr_opts *o)
 	attr->sample_stack_user = o->stack_bytes;
 }
 
+/* Where samples of what the kernel itself counts shall tell their periods, a fixed period is not
+ * looked at: each event is a sample (kernel/events/core.c, perf_swevent_event). */
+static void take_rate(struct perf_event_attr *attr, const struct event *event,
+		      const struct attr_opts *o)
+{
+	attr->sample_period = event_period(event, o->period);
+	if (!attr->sample_period) {
+		attr->freq = 1;
+		attr->sample_freq = o->frequency_hz;
+	} else if (attr->sample_period > 1) {
+		attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	}
+}
+
 struct perf_event_attr attr_sampling(const struct event *event, const struct attr_opts *o)
 {
 	struct perf_event_attr attr = attr_common(o);
@@ -67,14 +81,7 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 		attr.sample_type |= PERF_SAMPLE_ADDR;
 	if (o->has_identifier)
 		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
-	if (o->period) {
-		attr.sample_period = o->period;
-	} else if (event->is_rare) {
-		attr.sample_period = 1;
-	} else {
-		attr.freq = 1;
-		attr.sample_freq = o->frequency_hz;
-	}
+	take_rate(&attr, event, o);
 	return attr;
 }
 

@@ -58,8 +58,10 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 	if (c->opts.stack == STACK_FP)
 		o.max_frames = (unsigned)attr_sysctl("perf_event_max_stack", 127);
 	for (size_t i = 0; i < c->opts.event_count; i++)
-		events[i] = (struct ingest_event){ event_sample_type(&c->opts.events[i]),
-						   c->opts.events[i].unit, 1 };
+		events[i] =
+			(struct ingest_event){ event_sample_type(&c->opts.events[i]),
+					       c->opts.events[i].unit,
+					       event_period(&c->opts.events[i], c->opts.period) };
 	c->ingest = ingest_new(&o, events, c->opts.event_count);
 	return c->ingest ? 0 : err_nomem(e);
 }

@@ -19,12 +19,24 @@
 #define SIDE_BYTES ((size_t)256 << 10)
 #define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
 
+/* Samples come as the program has it, not at a rate. */
+static bool has_bursts(const struct cpu *c)
+{
+	for (size_t i = 0; i < c->opts.event_count; i++) {
+		const struct event *event = &c->opts.events[i];
+		uint64_t period = event_period(event, c->opts.period);
+
+		if (period == 1 || (period && event->has_address))
+			return true;
+	}
+	return c->opts.tap;
+}
+
 static size_t ring_bytes(const struct cpu *c)
 {
 	const struct cpu_opts *o = &c->opts;
 	uint64_t sample = PLAIN_SAMPLE_BYTES + (o->stack == STACK_DWARF ? o->stack_bytes : 0);
-	bool is_each = o->tap || (o->period && cpu_has_addresses(c));
-	uint64_t rate = is_each ? EACH_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
+	uint64_t rate = has_bursts(c) ? EACH_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
 	uint64_t want = rate * sample / RINGS_A_SECOND;
 	uint64_t bytes = RING_MIN_BYTES;
 

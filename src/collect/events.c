@@ -31,7 +31,7 @@
 #define FAULTS(event_name, number)                                               \
 	{                                                                        \
 		.name = event_name, .unit = "count", .type = PERF_TYPE_SOFTWARE, \
-		.config = (number), .has_address = true                          \
+		.config = (number), .period = 1, .has_address = true             \
 	}
 
 const struct event event_cycles = HARDWARE("cycles", PERF_COUNT_HW_CPU_CYCLES);
@@ -68,6 +68,11 @@ static const struct event known[] = {
 const char *event_sample_type(const struct event *event)
 {
 	return event->sample_type ? event->sample_type : event->name;
+}
+
+uint64_t event_period(const struct event *event, uint64_t asked)
+{
+	return asked ? asked : event->period;
 }
 
 void event_use_full_name(struct event *event)
@@ -173,7 +178,7 @@ static int find_tracepoint(const char *name, const struct event_roots *roots, st
 	*ret = (struct event){ .unit = "count",
 			       .type = PERF_TYPE_TRACEPOINT,
 			       .config = strtoull(text.data, NULL, 10),
-			       .is_rare = true,
+			       .period = 1,
 			       .is_tracepoint = true };
 	return 0;
 }

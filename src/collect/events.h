@@ -21,8 +21,9 @@ struct event {
 	const char *sample_type, *unit; /* of its values; sample_type NULL: name */
 	uint32_t type;                  /* PERF_TYPE_, or a PMU's number */
 	uint64_t config, config1, config2;
-	bool is_clock; /* the period is in nanoseconds, also at a frequency */
-	bool is_rare;  /* each one is a sample unless a rate is asked for */
+	bool is_clock;   /* the period is in nanoseconds, also at a frequency */
+	uint64_t period; /* unless another rate is asked for: a sample each so many; 0: at a
+			  * frequency */
 	bool is_tracepoint;
 	bool has_address; /* samples tell the address of the data that it is about */
 	bool is_user_only, is_kernel_only;
@@ -44,6 +45,9 @@ extern const struct event event_cycles, event_cpu_clock;
 
 /* The name of the event's values in a profile. */
 const char *event_sample_type(const struct event *event);
+
+/* A sample each so many, where asked (0: nothing) was asked for; 0: at a frequency. */
+uint64_t event_period(const struct event *event, uint64_t asked);
 
 /* From now on its values have the event's name, with ":u" or ":k" when it is restricted. */
 void event_use_full_name(struct event *event);

@@ -444,11 +444,13 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 	struct record r;
 	struct err e;
 	size_t event;
-	const struct record_shape *shape = find_event(s, source, bytes, len, &event);
+	struct record_shape shape = *find_event(s, source, bytes, len, &event);
 
 	if (s->opts.raw)
 		rawfile_put(s->opts.raw, bytes, len);
-	if (record_decode(&r, shape, bytes, len, &e) < 0) {
+	if (lane_of(s, source) == LANE_SAMPLES && event < s->opts.event_count)
+		shape.sample_type = s->attrs[event].sample_type;
+	if (record_decode(&r, &shape, bytes, len, &e) < 0) {
 		ingest_count_bad(in);
 		return 0;
 	}

@@ -75,8 +75,24 @@ def addresses(bench):
         bench.check(outside <= SLACK, f"{region}: {outside} elsewhere")
 
 
+def by_period(bench):
+    """Each one is a sample; with -c N each Nth stands for N."""
+    truth, _ = record(bench, "-e", "page-faults")
+    want = truth["anon"][2]
+    got = told(bench, "--focus", "^touch_anon$")["[anon]"]
+    bench.check(want - 2 <= got <= want + SLACK, f"{got}, want {want}")
+    report = bench.report("--by", "data")
+    bench.equal(report["samples"], report["total"], "samples of each")
+    record(bench, "-e", "page-faults", "-c", "20", "--raw", "raw.data")
+    for output in ("p.pb.gz", "raw.data"):
+        report = bench.report("--by", "data", output=output)
+        bench.equal(report["samples"] * 20, report["total"], output)
+        got = sum(row["total"] for row in report["rows"] if row["data"] == "[anon]")
+        bench.check(abs(got - want) <= 20 + SLACK, f"{output}: {got}, want {want}")
+
+
 def at_a_rate(bench):
-    """Without -c a sample stands for several faults: their sum is the number of faults."""
+    """At a frequency a sample stands for several faults: their sum is the number of faults."""
     record(bench, "-e", "page-faults", "-F", "999", "-g", "fp")
     report = bench.report("--by", "data")
     bench.check(0 < report["samples"] < report["total"], report["samples"])
@@ -100,4 +116,4 @@ def unprivileged(bench):
 
 
 if __name__ == "__main__":
-    live.main([by_region, stacks, addresses, at_a_rate, unprivileged])
+    live.main([by_region, stacks, addresses, by_period, at_a_rate, unprivileged])
