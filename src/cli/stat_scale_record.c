@@ -23,6 +23,7 @@
 #define STACK_BYTES 16384
 #define FOLDERS_MAX 1000
 #define PICTURE_WIDTH 1200
+#define FAULT_SAMPLES 4096 /* of a copy: many faults are told of by some */
 
 /* Copies that start when sampling has begun. */
 struct beginning {
@@ -43,8 +44,17 @@ static bool begin(void *context)
 	return b->rc == 0;
 }
 
-static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, struct profile *p,
-		  struct err *e)
+/* Each so many page faults are a sample: at a frequency, the few faults of a small program would be
+ * guessed from their first. */
+static uint64_t fault_period(const struct scale_step *step)
+{
+	const int64_t *f = step->figures;
+
+	return (uint64_t)(f[SCALE_MINOR] + f[SCALE_MAJOR]) / FAULT_SAMPLES + 1;
+}
+
+static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, size_t step,
+		  struct profile *p, struct err *e)
 {
 	struct beginning b = { .copies = c, .name = r->argv[0], .e = e };
 	struct cpu_opts o = { .event_count = 2,
@@ -61,6 +71,7 @@ static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, str
 
 	o.events[0] = event_cpu_clock;
 	rc = event_parse("page-faults", &(struct event_roots){ 0 }, &o.events[1], e);
+	o.events[1].period = fault_period(&r->steps[step]);
 	if (rc == 0)
 		rc = cpu_new(&o, p, &cpu, e);
 	if (rc == 0)
@@ -104,7 +115,7 @@ static int record_copies(struct scale_runs *r, size_t step, struct copies *c, st
 	for (size_t i = 0; rc == 0 && i < c->count; i++)
 		pids[i] = c->all[i].launch.pid;
 	if (rc == 0)
-		rc = sample(c, pids, r, p, e);
+		rc = sample(c, pids, r, step, p, e);
 	if (rc == 0)
 		rc = wait_for_rest(r, c, e);
 	free(pids);

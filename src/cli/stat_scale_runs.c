@@ -111,8 +111,10 @@ static void take_figures(int64_t ret[SCALE_FIGURES], const struct copies *c)
 	for (size_t i = 0; i < SCALE_FIGURES; i++)
 		ret[i] = 0;
 	ret[SCALE_MINOR_LEAST] = INT64_MAX;
-	for (size_t i = 0; i < c->count; i++)
+	for (size_t i = 0; i < c->count; i++) {
 		add_copy(ret, &c->all[i]);
+		ret[SCALE_FAILED] += c->all[i].status != 0;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(means); i++)
 		if (ret[means[i]] != SCALE_NONE)
 			ret[means[i]] /= (int64_t)c->count;
@@ -170,9 +172,9 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int64_t median(int64_t *values, size_t count)
+/* Of values in order. */
+static int64_t median(const int64_t *values, size_t count)
 {
-	qsort(values, count, sizeof *values, compare);
 	if (values[0] == SCALE_NONE)
 		return SCALE_NONE;
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
@@ -185,7 +187,9 @@ static void take_medians(struct scale_runs *r, const int64_t *all, int64_t *scra
 		for (size_t f = 0; f < SCALE_FIGURES; f++) {
 			for (size_t i = 0; i < r->rounds; i++)
 				scratch[i] = all[(i * r->step_count + step) * SCALE_FIGURES + f];
-			r->steps[step].figures[f] = median(scratch, r->rounds);
+			qsort(scratch, r->rounds, sizeof *scratch, compare);
+			r->steps[step].figures[f] = f == SCALE_FAILED ? scratch[r->rounds - 1]
+								      : median(scratch, r->rounds);
 		}
 }
 

@@ -83,12 +83,14 @@ static void tell_loss(const struct scale *s, const struct scale_step *last, stru
 		{ SCALE_BLOCKED, "blocked" },
 	};
 	double lost = growth_of(s, last, SCALE_WALL), sum = 0;
+	bool is_whole = last->figures[SCALE_BLOCKED] != SCALE_NONE;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		sum += fmax(growth_of(s, last, parts[i].figure), 0);
-	buf_put_str(to, "of the ");
+	buf_put_str(to, is_whole ? "of the " : "a copy takes ");
 	units_put(to, (int64_t)lost, "nanoseconds");
-	buf_put_str(to, " that a copy takes longer:");
+	buf_put_str(to, is_whole ? " that a copy takes longer:"
+				 : " longer; of what its threads and processes lose together:");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (last->figures[parts[i].figure] != SCALE_NONE)
 			buf_printf(to, "%s %.0f %% %s", i ? "," : "",
@@ -212,11 +214,33 @@ static void tell_faults(const struct scale *s, const struct scale_step *last, st
 			   least, most);
 }
 
+/* Copies that end early are no measure of anything. */
+static bool tell_failed(const struct scale *s, struct buf *to)
+{
+	bool has_failed = false;
+
+	for (size_t i = 0; i < s->step_count; i++) {
+		const struct scale_step *step = &s->steps[i];
+
+		if (step->figures[SCALE_FAILED] <= 0)
+			continue;
+		buf_printf(to, "%s%" PRId64 " of %" PRId64 " cop%s", has_failed ? ", " : "",
+			   step->figures[SCALE_FAILED], step->copies,
+			   step->copies == 1 ? "y" : "ies");
+		has_failed = true;
+	}
+	if (has_failed)
+		buf_put_str(to, " failed: the figures tell nothing of how the command scales\n");
+	return has_failed;
+}
+
 void scale_story(const struct scale *s, struct buf *to)
 {
 	const struct scale_step *last = &s->steps[s->step_count - 1];
 
 	if (s->step_count < 2)
+		return;
+	if (tell_failed(s, to))
 		return;
 	tell_efficiency(s, last, to);
 	if (growth_of(s, last, SCALE_WALL) < LOSS_TOLD * figure(&s->steps[0], SCALE_WALL)) {

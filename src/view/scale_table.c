@@ -30,6 +30,14 @@ static void put_part(struct emit *out, const char *key, int64_t part, int64_t wh
 		emit_percent(out, key, part, whole);
 }
 
+static bool has_failed(const struct scale *s)
+{
+	for (size_t i = 0; i < s->step_count; i++)
+		if (s->steps[i].figures[SCALE_FAILED] > 0)
+			return true;
+	return false;
+}
+
 static void put_efficiency(struct emit *out, const struct scale *s, const struct scale_step *step)
 {
 	const int64_t *f = step->figures;
@@ -37,6 +45,9 @@ static void put_efficiency(struct emit *out, const struct scale *s, const struct
 	emit_int(out, "copies", step->copies);
 	put_figure(out, "wall_ns", step, SCALE_WALL, "nanoseconds");
 	put_figure(out, "slowest_ns", step, SCALE_WALL_MOST, "nanoseconds");
+	if (!has_failed(s))
+		emit_hide(out);
+	emit_int(out, "failed", f[SCALE_FAILED]);
 	emit_real(out, "efficiency", 100 * scale_efficiency(s, step), 1, "%");
 	emit_real(out, "core_adjusted", 100 * scale_adjusted_efficiency(s, step), 1, "%");
 	emit_real(out, "by_CPU_time", 100 * scale_cpu_efficiency(s, step), 1, "%");

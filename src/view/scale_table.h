@@ -35,6 +35,7 @@ enum scale_figure {
 	SCALE_MIGRATIONS,
 	SCALE_CYCLES,
 	SCALE_INSTRUCTIONS,
+	SCALE_FAILED,   /* copies that did not end with status 0; the most of all rounds */
 	SCALE_CAPACITY, /* the time that all CPUs of the machine had */
 	SCALE_FOREIGN,  /* of it: used by others, copies and auger apart */
 	SCALE_STEAL,    /* of it: taken by the host of a virtual machine */

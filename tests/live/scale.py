@@ -149,6 +149,10 @@ def statuses(bench):
                      status=7)
     bench.equal(done.stdout, "", "standard output")
     bench.check("ended with status 7" in done.stderr, done.stderr)
+    told = scale(bench, "-r", "1", "--scale", "1,2", "--", "sh", "-c",
+                 "mkdir held 2>/dev/null || exit 9; sleep 1; rmdir held", status=9)
+    bench.equal([row["failed"] for row in told["efficiency"]], [0, 1], "failed")
+    bench.check("1 of 2 copies failed" in told["story"][0], told["story"])
     bench.run(bench.tool, "stat", "--scale", "2", "--", "/no/such/program", status=127)
     tool = bench.start(bench.tool, "stat", "--scale", "3", "--", "sleep", "4242.5", stderr=subprocess.PIPE)
     while subprocess.run(["pgrep", "-fc", "^sleep 4242.5"], capture_output=True, text=True,

@@ -181,6 +181,7 @@ static struct scale_step step_of(int64_t copies, int64_t wall, int64_t user, int
 	s.figures[SCALE_USER] = user;
 	s.figures[SCALE_SYSTEM] = system;
 	s.figures[SCALE_RUN_WAIT] = run_wait;
+	s.figures[SCALE_BLOCKED] = 0;
 	s.figures[SCALE_MINOR] = s.figures[SCALE_MINOR_LEAST] = s.figures[SCALE_MINOR_MOST] =
 		faults;
 	return s;
@@ -194,6 +195,7 @@ static void test_story(void)
 		step_of(1, 1000000000, 960000000, 40000000, 0, 1000),
 		step_of(4, 4000000000, 1000000000, 2400000000, 600000000, 200000),
 	};
+	struct scale_step failed[] = { steps[0], steps[1] };
 	struct scale s = { .rounds = 1, .cpus = 4000, .steps = steps, .step_count = 2 };
 	CLEANUP(buf_fini) struct buf words = { 0 };
 	struct growth g;
@@ -203,16 +205,22 @@ static void test_story(void)
 	add(b, "main kvdw|asm_exc_page_fault", 4 * 70);
 	collect(&g, a, b, 4);
 	s.cpu = &g;
+	failed[1].figures[SCALE_FAILED] = 2;
 	scale_story(&s, &words);
 	CHECK_STR(
 		words.data,
 		"4 copies at once take 4.00 times as long as 1: weak-scaling efficiency 25 %, 25 % of "
 		"what 4 CPUs can give, 29 % by CPU time\n"
 		"of the 3.00 s that a copy takes longer: 20 % waiting for a CPU, 79 % system time, 1 % "
-		"user time\n"
+		"user time, 0 % blocked\n"
 		"CPU time 1.00 s → 3.40 s a copy, 98 % of what it grew is system time\n"
 		"system time 4 % → 71 %: page faults under initprm, 93 % of the growth\n"
 		"minor faults 1000 → 200000 a copy, 200.0 times as many\n");
+	s.steps = failed;
+	buf_clear(&words);
+	scale_story(&s, &words);
+	CHECK_STR(words.data,
+		  "2 of 4 copies failed: the figures tell nothing of how the command scales\n");
 	growth_fini(&g);
 	profile_free(a);
 	profile_free(b);
