@@ -23,7 +23,7 @@ static const char *const verifies[] = { "size", "checksum", NULL };
 
 struct args {
 	const char *pids, *job, *users_of, *from, *to;
-	bool is_only, is_dry, swaps, is_partial, moves_libs, trusts_append;
+	bool is_only, is_dry, undoes, swaps, is_partial, moves_libs, trusts_append;
 	uint64_t bandwidth; /* MiB a second; 0: no limit */
 	int verify;         /* enum verify */
 	int format;         /* enum emit_format */
@@ -43,6 +43,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "only", struct args, is_only, "without descendants"),
 	OPT_FLAG('n', "dry-run", struct args, is_dry,
 		 "list what would be moved and what stands in the way, and end"),
+	OPT_FLAG(0, "undo", struct args, undoes,
+		 "remove what an auger relocate that was killed left in NEW"),
 	OPT_FLAG(0, "swap", struct args, swaps,
 		 "then unmount OLD, or cover it, and show NEW at its path"),
 	OPT_FLAG(0, "force-partial", struct args, is_partial,
@@ -95,6 +97,11 @@ static int check_args(const struct args *args, struct err *e)
 {
 	int ways = !!args->pids + !!args->job + !!args->users_of;
 
+	if (args->undoes) {
+		if (ways || args->from || !args->to || args->is_dry)
+			return cmd_usage(e, "--undo goes with --to NEW alone");
+		return 0;
+	}
 	if (ways != 1)
 		return cmd_usage(e, "name the job by one of --pid, --job, --all-users-of");
 	if (!args->from && !args->users_of)
@@ -231,6 +238,13 @@ static int run_places(const struct args *args, struct err *e)
 	return rc;
 }
 
+static int undo(const struct args *args, struct err *e)
+{
+	CLEANUP(place_close) struct reloc_place new_place = { .fd = -1 };
+
+	return place_open(&new_place, args->to, e) < 0 ? e->code : relocate_undo(&new_place, e);
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
@@ -244,7 +258,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	catch_signals();
-	return run_places(&args, e);
+	return args.undoes ? undo(&args, e) : run_places(&args, e);
 }
 
 const struct cmd cmd_relocate = {

@@ -260,5 +260,8 @@ void relocate_put(struct emit *out, const struct relocate_view *v)
 	put_fds(out, v->survey, state);
 	put_maps(out, v->survey, state);
 	put_dirs(out, v->survey, state);
+	if (v->done && v->done->was_moved)
+		emit_note(out,
+			  "the job had been moved when auger was killed; the rest was tidied up");
 	put_obstacles(out, v->done ? &v->done->after : v->survey);
 }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "relocate/left.h"
 #include "relocate/tree.h"
 
 int tree_open(int dir, const char *name, int flags, unsigned mode)
@@ -67,11 +68,11 @@ struct tree_node *tree_node_at(struct copy *c, const struct statx *x, uint32_t *
 	return (struct tree_node *)c->nodes.data + row;
 }
 
-/* Of a file system's own, in an otherwise empty NEW. */
-static int check_empty(const struct reloc_place *new, struct err *e)
+static int check_no_names(const struct reloc_place *new, const char *below, struct err *e)
 {
-	int fd = tree_open(new->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	int fd = tree_open(new->fd, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	DIR *names = fd < 0 ? NULL : fdopendir(fd);
+	bool is_top = strcmp(below, ".") == 0;
 	struct dirent *d;
 	int rc = 0;
 
@@ -80,9 +81,11 @@ static int check_empty(const struct reloc_place *new, struct err *e)
 	while (rc == 0 && (d = readdir(names))) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
-		if (new->is_mount_root && strcmp(d->d_name, "lost+found") == 0)
-			continue;
-		rc = err_set(e, -ENOTEMPTY, "%s is not empty: it has '%s'", new->path, d->d_name);
+		if (is_top && new->is_mount_root && strcmp(d->d_name, "lost+found") == 0)
+			rc = check_no_names(new, d->d_name, e);
+		else
+			rc = err_set(e, -ENOTEMPTY, "%s is not empty: it has '%s%s%s'", new->path,
+				     is_top ? "" : below, is_top ? "" : "/", d->d_name);
 	}
 	closedir(names);
 	return rc;
@@ -100,46 +103,99 @@ static void raise_limit(void)
 }
 
 /* While it is being made nobody else may look into it, or plant a link. */
-static int close_top(struct copy *c, struct err *e)
+static int close_top(const struct copy *c, struct err *e)
 {
 	const struct reloc_place *new = c->new_place;
 
-	if (statx(new->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &c->new_top) < 0)
-		return err_errno(e, "%s", new->path);
-	if (tree_save_attrs(new->fd, &c->new_attrs, e) < 0)
-		return e->code;
-	c->is_new_top_changed = true;
 	if (fchown(new->fd, geteuid(), getegid()) < 0 || fchmod(new->fd, 0700) < 0)
 		return err_errno(e, "%s", new->path);
 	return 0;
 }
 
+/* A mark in OLD tells of another move. */
+static int check_old(const struct copy *c, struct err *e)
+{
+	if (faccessat(c->old_place->fd, MARK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return err_set(e, -EBUSY,
+			       "%s/" MARK_NAME
+			       " tells of a move to there that was killed: end it first, or remove "
+			       "the file",
+			       c->old_place->path);
+	return 0;
+}
+
+/* NEW is empty, or has what is left of a move from here. Changes nothing. */
+static int look_into_new(struct copy *c, struct err *e)
+{
+	enum left left;
+
+	if (check_old(c, e) < 0 || left_look(c->old_place, c->new_place, &left, e) < 0)
+		return e->code;
+	if (left == LEFT_MOVED)
+		return err_set(e, -EBUSY, "%s has the job already, by a move that was killed",
+			       c->new_place->path);
+	if (left == LEFT_NONE)
+		return check_no_names(c->new_place, ".", e);
+	if (mark_read(&c->mark, c->new_place, e) < 0)
+		return e->code;
+	c->is_marked = true;
+	return tree_adopt(c, e);
+}
+
+static int put_mark(struct copy *c, struct err *e)
+{
+	if (c->is_marked)
+		return mark_take_over(c->new_place, e);
+	if (mark_fill(&c->mark, c->old_place, c->new_place, e) < 0 ||
+	    mark_write(&c->mark, c->new_place, e) < 0)
+		return e->code;
+	c->is_marked = true;
+	return 0;
+}
+
 static int prepare(struct copy *c, const struct survey *s, struct err *e)
 {
+	raise_limit();
+	if (look_into_new(c, e) < 0 || tree_check_space(c, s, e) < 0 || put_mark(c, e) < 0)
+		return e->code;
+	return close_top(c, e);
+}
+
+static struct copy *copy_new(const struct reloc_place *old_place,
+			     const struct reloc_place *new_place)
+{
+	struct copy *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->old_place = old_place;
+	c->new_place = new_place;
 	c->paths = strtab_new();
 	c->node_ids = strtab_new();
 	c->block = malloc(TREE_BLOCK);
 	c->other = malloc(TREE_BLOCK);
-	if (!c->paths || !c->node_ids || !c->block || !c->other)
-		return err_nomem(e);
-	raise_limit();
-	if (check_empty(c->new_place, e) < 0 || tree_check_space(c, s, e) < 0)
-		return e->code;
-	return close_top(c, e);
+	if (c->paths && c->node_ids && c->block && c->other)
+		return c;
+	copy_close(c);
+	return NULL;
 }
 
 int copy_check(const struct reloc_place *old_place, const struct reloc_place *new_place,
 	       const struct survey *s, uint64_t *ret_bytes, struct err *e)
 {
-	struct copy c = { .old_place = old_place, .new_place = new_place };
-	int rc;
+	struct copy *c = copy_new(old_place, new_place);
+	int rc = 0;
 
+	if (!c)
+		return err_nomem(e);
 	raise_limit();
 	/* Where NEW is still to be made, new_place is where. */
-	if (!new_place->was_made && check_empty(new_place, e) < 0)
-		return e->code;
-	rc = tree_check_space(&c, s, e);
-	*ret_bytes = c.total_bytes;
+	if (!new_place->was_made)
+		rc = look_into_new(c, e);
+	if (rc == 0)
+		rc = tree_check_space(c, s, e);
+	*ret_bytes = c->total_bytes;
+	copy_close(c);
 	return rc;
 }
 
@@ -147,12 +203,10 @@ int copy_open(struct copy **ret, const struct reloc_place *old_place,
 	      const struct reloc_place *new_place, const struct survey *s,
 	      const struct copy_opts *opts, struct err *e)
 {
-	struct copy *c = calloc(1, sizeof *c);
+	struct copy *c = copy_new(old_place, new_place);
 
 	if (!c)
 		return err_nomem(e);
-	c->old_place = old_place;
-	c->new_place = new_place;
 	c->opts = *opts;
 	if (prepare(c, s, e) < 0) {
 		struct err why = { 0 };
@@ -176,7 +230,7 @@ void copy_close(struct copy *c)
 	rows_fini(&c->nodes);
 	rows_fini(&c->unflushed);
 	buf_fini(&c->path);
-	buf_fini(&c->new_attrs);
+	mark_fini(&c->mark);
 	free(c->block);
 	free(c->other);
 	free(c);
@@ -249,30 +303,29 @@ void copy_watch(struct copy *c, const struct survey *s)
 	tree_watch(c, s);
 }
 
-int copy_finish(struct copy *c, struct err *e)
+int copy_finish(struct copy *c, const struct survey *s, struct err *e)
 {
 	struct tree_pair top = { c->old_place->fd, c->new_place->fd };
 
+	if (mark_move(c->new_place, s, e) < 0)
+		return e->code;
 	if (tree_copy_attrs(&top, &c->old_top, e) < 0)
 		return err_wrap(e, "%s", c->new_place->path);
 	return 0;
 }
 
-int copy_unlink_hidden(struct copy *c, struct err *e)
+int copy_commit(struct copy *c, struct err *e)
 {
 	const struct tree_entry *entries = c->entries.data;
-	bool has_any = false;
 
-	for (uint32_t i = 0; i < c->entries.count; i++) {
-		if (!entries[i].is_made || !entries[i].is_hidden)
-			continue;
-		has_any = true;
-		if (tree_remove(c, i, e) < 0)
+	for (uint32_t i = 0; i < c->entries.count; i++)
+		if (entries[i].is_made && entries[i].is_hidden && tree_remove(c, i, e) < 0)
 			return e->code;
-	}
-	if (has_any && tree_set_times(c->new_place->fd, &c->old_top) < 0)
-		return err_errno(e, "%s", c->new_place->path);
-	return 0;
+	if (mark_remove(c->new_place, e) < 0)
+		return e->code;
+	return tree_set_times(c->new_place->fd, &c->old_top) < 0
+		       ? err_errno(e, "%s", c->new_place->path)
+		       : 0;
 }
 
 int copy_sync(struct copy *c, struct err *e)
@@ -316,28 +369,30 @@ int copy_flush(struct copy *c, struct err *e)
 	return fsync(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
 }
 
-/* The top as it was; or it was made, and goes. */
-static int restore_top(struct copy *c, struct err *e)
-{
-	const struct reloc_place *new = c->new_place;
-
-	if (new->was_made)
-		return rmdir(new->path) < 0 ? err_errno(e, "%s", new->path) : 0;
-	if (!c->is_new_top_changed)
-		return 0;
-	if (tree_put_back_attrs(new->fd, &c->new_attrs, e) < 0)
-		return err_wrap(e, "%s", new->path);
-	if (fchown(new->fd, c->new_top.stx_uid, c->new_top.stx_gid) < 0 ||
-	    fchmod(new->fd, c->new_top.stx_mode & 07777) < 0 ||
-	    tree_set_times(new->fd, &c->new_top) < 0)
-		return err_errno(e, "%s", new->path);
-	return 0;
-}
-
 int copy_undo(struct copy *c, struct err *e)
 {
 	for (uint32_t i = (uint32_t)c->entries.count; i-- > 0;)
 		if (tree_remove(c, i, e) < 0)
 			return e->code;
-	return restore_top(c, e);
+	if (c->is_marked)
+		return mark_remove(c->new_place, e) < 0 ? e->code
+							: mark_put_back(&c->mark, c->new_place, e);
+	if (c->new_place->was_made && rmdir(c->new_place->path) < 0)
+		return err_errno(e, "%s", c->new_place->path);
+	return 0;
+}
+
+int copy_undo_left(const struct reloc_place *new_place, struct err *e)
+{
+	struct copy *c = copy_new(NULL, new_place);
+	int rc;
+
+	if (!c)
+		return err_nomem(e);
+	rc = mark_read(&c->mark, new_place, e);
+	c->is_marked = rc == 0;
+	if (rc == 0 && tree_adopt(c, e) == 0)
+		rc = copy_undo(c, e);
+	copy_close(c);
+	return rc < 0 ? rc : e->code;
 }

@@ -43,8 +43,8 @@ struct copy_pass {
 int copy_check(const struct reloc_place *old_place, const struct reloc_place *new_place,
 	       const struct survey *s, uint64_t *ret_bytes, struct err *e) MUST_CHECK;
 
-/* -ENOTEMPTY: NEW has something. -ENOSPC: the files of OLD, and those of s that have no name, do
- * not fit. opts is copied. */
+/* -ENOTEMPTY: NEW has something, which is no copy of OLD that was left (LEFT_COPY). -ENOSPC: the
+ * files of OLD, and those of s that have no name, do not fit. opts is copied. */
 int copy_open(struct copy **ret, const struct reloc_place *old_place,
 	      const struct reloc_place *new_place, const struct survey *s,
 	      const struct copy_opts *opts, struct err *e) MUST_CHECK;
@@ -64,10 +64,11 @@ int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
  * so that the last pass need not compare what is open for writing as a whole. */
 void copy_watch(struct copy *c, const struct survey *s);
 
-/* Owner, mode and times of NEW's top; before shift_begin(). */
-int copy_finish(struct copy *c, struct err *e) MUST_CHECK;
-/* After shift_commit(): the hidden names of deleted files. */
-int copy_unlink_hidden(struct copy *c, struct err *e) MUST_CHECK;
+/* Before shift_begin(): owner, mode and times of NEW's top; should we be killed, the job of s may
+ * be on NEW. */
+int copy_finish(struct copy *c, const struct survey *s, struct err *e) MUST_CHECK;
+/* After shift_commit(): takes away what only the move needed in NEW. */
+int copy_commit(struct copy *c, struct err *e) MUST_CHECK;
 /* All of NEW is on its storage, and what others wrote to its file system. */
 int copy_sync(struct copy *c, struct err *e) MUST_CHECK;
 /* The same for what was copied since, and only that: as quick as the storage. */
@@ -75,6 +76,8 @@ int copy_flush(struct copy *c, struct err *e) MUST_CHECK;
 
 /* Removes everything made; NEW is as it was. */
 int copy_undo(struct copy *c, struct err *e) MUST_CHECK;
+/* The same of LEFT_COPY. */
+int copy_undo_left(const struct reloc_place *new_place, struct err *e) MUST_CHECK;
 void copy_close(struct copy *c);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/rows.h"
 #include "relocate/hold.h"
+#include "relocate/left.h"
 #include "relocate/proc.h"
 #include "relocate/shift.h"
 #include "relocate/urgent.h"
@@ -185,7 +186,7 @@ static int shift_job(struct move *m, struct err *e)
 	int64_t at_ns = clock_mono_ns();
 
 	if (copy_pass_run(m->copy, m->survey, COPY_LAST, &m->done.last, e) < 0 ||
-	    copy_finish(m->copy, e) < 0)
+	    copy_finish(m->copy, m->survey, e) < 0)
 		return e->code;
 	m->done.copied_bytes += m->done.last.written_bytes;
 	m->done.copy_ns = clock_mono_ns() - at_ns;
@@ -217,7 +218,7 @@ static void commit(struct move *m)
 	if (shift_commit(m->shift, &why) < 0)
 		complain(&why);
 	m->shift = NULL;
-	if (copy_unlink_hidden(m->copy, &why) < 0)
+	if (copy_commit(m->copy, &why) < 0)
 		complain(&why);
 }
 
@@ -342,8 +343,59 @@ static void flush_after(const struct move *m)
 			"the job was moved, but now its new storage fails: %s", why.msg);
 }
 
+/* The job went over when an earlier auger was killed. */
+static int end_earlier(struct move *m, struct err *e)
+{
+	const struct relocation *r = m->r;
+	struct survey_ask ask;
+	bool has_any;
+
+	if (relocate_look(r, m->survey, e) < 0)
+		return e->code;
+	has_any = m->survey->fd_count || m->survey->map_count || m->survey->dir_count;
+	survey_fini(m->survey);
+	if (has_any)
+		return err_set(e, -EBUSY,
+			       "%s has what a move that was killed has brought there, and the job "
+			       "has more of %s",
+			       r->new_place->path, r->old_place->path);
+	fill_ask(r, &ask);
+	ask.old_place = r->new_place;
+	ask.new_place = NULL;
+	if (survey_take(&ask, m->survey, e) < 0 || left_finish(r->old_place, r->new_place, e) < 0)
+		return e->code;
+	m->done.was_moved = true;
+	if (r->swaps)
+		swap_places(m);
+	try_unmount(m);
+	return 0;
+}
+
+int relocate_undo(const struct reloc_place *new_place, struct err *e)
+{
+	enum left left;
+
+	if (left_look(NULL, new_place, &left, e) < 0)
+		return e->code;
+	if (left == LEFT_NONE)
+		return err_set(e, -ENOENT, "%s has nothing of a move that was killed",
+			       new_place->path);
+	if (left == LEFT_MOVED)
+		return err_set(e, -EBUSY,
+			       "%s: the job runs there already; the command that was killed, given "
+			       "again, ends the move",
+			       new_place->path);
+	return copy_undo_left(new_place, e);
+}
+
 static int move_job(struct move *m, struct err *e)
 {
+	enum left left;
+
+	if (left_look(m->r->old_place, m->r->new_place, &left, e) < 0)
+		return e->code;
+	if (left == LEFT_MOVED)
+		return end_earlier(m, e);
 	if (look_again(m, false, e) < 0 ||
 	    copy_open(&m->copy, m->r->old_place, m->r->new_place, m->survey, &m->r->copy, e) < 0)
 		return e->code;

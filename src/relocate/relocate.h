@@ -47,9 +47,10 @@ struct relocate_done {
 	uint64_t copied_bytes;                                 /* written to NEW in all */
 	enum relocate_swap swap;
 	struct survey
-		after; /* of the job that runs on: what still stands on OLD, or names it. Owned */
-	bool is_busy;  /* OLD could not be unmounted now */
-	bool is_tried; /* is_busy tells: OLD is where a file system is mounted */
+		after;  /* of the job that runs on: what still stands on OLD, or names it. Owned */
+	bool is_busy;   /* OLD could not be unmounted now */
+	bool is_tried;  /* is_busy tells: OLD is where a file system is mounted */
+	bool was_moved; /* by an earlier auger, which was killed */
 };
 
 void relocate_done_fini(struct relocate_done *d);
@@ -60,7 +61,11 @@ int relocate_look(const struct relocation *r, struct survey *ret, struct err *e)
 /* May the move begin? -EBUSY, with the first that stands in the way. */
 int relocate_check(const struct relocation *r, const struct survey *s, struct err *e) MUST_CHECK;
 
-/* ret_survey: of the stopped job, what was moved; with -EBUSY: with what stood in the way. To be
+/* Removes what a move that was killed has left in NEW. -EBUSY: the job is there. */
+int relocate_undo(const struct reloc_place *new_place, struct err *e) MUST_CHECK;
+
+/* The same move again after auger was killed goes on with what was copied, or ends it.
+ * ret_survey: of the stopped job, what was moved; with -EBUSY: with what stood in the way. To be
  * freed in any case. On failure the job and NEW are as before. */
 int relocate_run(const struct relocation *r, struct survey *ret_survey, struct relocate_done *ret,
 		 struct err *e) MUST_CHECK;

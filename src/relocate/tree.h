@@ -14,6 +14,7 @@
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "relocate/copy.h"
+#include "relocate/mark.h"
 
 /* Modification times of files whose clock ticks in steps: what is this near to a look may
  * have changed after it without a new time. Kernels before 6.13 have steps of 1 to 4 ms. */
@@ -25,12 +26,13 @@ struct tree_entry {
 	uint64_t ino; /* in OLD */
 	uint32_t dev_major, dev_minor;
 	uint32_t mode;
-	uint32_t node;  /* row of nodes */
+	uint32_t node;  /* row of nodes; RELOC_NONE: adopted, and not claimed yet */
 	uint32_t copy;  /* of the node, when the name was made */
 	uint32_t pass;  /* in which it was last seen */
 	bool is_made;   /* it is in NEW */
 	bool is_ours;   /* we made it: not NEW's own lost+found */
 	bool is_hidden; /* it stands for a file without a name */
+	bool is_linked; /* when it was adopted it had other names */
 };
 
 struct tree_node {
@@ -41,6 +43,7 @@ struct tree_node {
 	uint64_t size_bytes; /* as copied */
 	uint32_t good_pass;  /* after which NEW had what OLD had during it */
 	uint64_t extents;    /* where it lay when it was watched */
+	bool is_adopted;     /* there was something when it was first looked at */
 	bool is_watched;     /* since tree_watch() its changes are dirty pages */
 	bool is_recent;      /* ctime_ns tells nothing: too near to the look */
 	bool is_mapped;      /* shared and writable, once: always compared */
@@ -53,10 +56,11 @@ struct copy {
 	struct strtab *paths;    /* of entries: the same index */
 	struct strtab *node_ids; /* device and inode: the same index as nodes */
 	struct rows entries, nodes;
-	struct rows unflushed;         /* uint32_t, of nodes: written to since copy_sync() */
-	struct statx old_top, new_top; /* new_top: as it was before */
-	struct buf new_attrs;          /* of NEW's top, as tree_save_attrs has them */
-	bool is_new_top_changed;
+	struct rows unflushed; /* uint32_t, of nodes: written to since copy_sync() */
+	struct statx old_top;
+	struct mark mark;                       /* in NEW */
+	bool is_marked;                         /* the mark was written */
+	uint64_t adopted_bytes, adopted_inodes; /* of NEW, there before */
 	enum copy_kind kind;
 	uint32_t pass;        /* 1.. */
 	int64_t looked_ns;    /* wall clock when the survey of this pass was taken */
@@ -95,6 +99,11 @@ int tree_remove_all(struct copy *c, uint32_t entry, struct err *e) MUST_CHECK;
 int tree_remove_gone(struct copy *c, struct err *e) MUST_CHECK;
 /* The directory that path is in, below NEW; *ret_name is the last part of path. -errno. */
 int tree_open_parent(const struct copy *c, const char *path, const char **ret_name);
+
+/* tree_adopt.c: the names that are in NEW become entries. */
+int tree_adopt(struct copy *c, struct err *e) MUST_CHECK;
+/* If the entry was adopted, and can be this node, it is. */
+void tree_claim(struct copy *c, uint32_t entry, uint32_t node, const struct statx *x);
 
 /* tree_data.c: makes the content of to that of from; both opened here by their O_PATH ones. */
 int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,

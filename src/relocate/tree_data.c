@@ -250,7 +250,9 @@ int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_
 {
 	CLEANUP(close_fd) int in = open_source(pair->from);
 	CLEANUP(close_fd) int out = open_again(pair->to, O_RDWR);
-	struct data d = { .c = c, .in = in, .out = out, .is_new = n->ctime_ns < 0 };
+	struct data d = {
+		.c = c, .in = in, .out = out, .is_new = n->ctime_ns < 0 && !n->is_adopted
+	};
 	uint64_t written = c->did.written_bytes, from = 0;
 	struct stat st;
 

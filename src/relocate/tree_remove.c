@@ -30,7 +30,7 @@ static void forget(struct copy *c, uint32_t row)
 	struct tree_node *n = (struct tree_node *)c->nodes.data + entry->node;
 
 	entry->is_made = false;
-	if (n->entry == row)
+	if (entry->node != RELOC_NONE && n->entry == row)
 		n->entry = RELOC_NONE; /* another name of it is made a link of the next copy */
 }
 

@@ -104,13 +104,13 @@ static int compare(const struct sums *s, struct err *e)
 
 	if (fstatvfs(new->fd, &fs) < 0)
 		return err_errno(e, "%s", new->path);
-	room = (uint64_t)fs.f_bavail * fs.f_frsize;
+	room = (uint64_t)fs.f_bavail * fs.f_frsize + s->c->adopted_bytes;
 	if (s->blocks_bytes > room)
 		return err_set(e, -ENOSPC,
 			       "%s: OLD has %" PRIu64 " MiB, but only %" PRIu64 " MiB are free",
 			       new->path, s->blocks_bytes >> 20, room >> 20);
 	/* Some make inodes as they are needed, and tell none. */
-	if (fs.f_files && s->inodes > fs.f_favail)
+	if (fs.f_files && s->inodes > fs.f_favail + s->c->adopted_inodes)
 		return err_set(e, -ENOSPC,
 			       "%s: OLD has %" PRIu64 " files, but only %" PRIu64 " can be made",
 			       new->path, s->inodes, (uint64_t)fs.f_favail);

@@ -163,6 +163,7 @@ static int make_entry(struct copy *c, struct at *at, struct err *e)
 	struct tree_entry *entry = entry_of(c, at);
 	const struct tree_node *n = node_of(c, at);
 
+	tree_claim(c, at->entry, at->node, &at->x);
 	if (entry->is_made && !is_same(c, at) && tree_remove_all(c, at->entry, e) < 0)
 		return e->code;
 	if (!entry->is_made) {

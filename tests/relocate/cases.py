@@ -313,6 +313,8 @@ def run_refused(case, storage):
 KILL_CASES = "family threads map-private lock-posix cwd-thread".split()
 # The last calls are the shift: many points there, at others in each case, and a few before.
 SHIFT_CALLS, STEP, BEFORE = 360, 41, 2
+# When it begins to copy: NEW is marked, closed to others; then it looks at all processes again.
+COPY_POINTS = [1, 2, 6, 7, 1000]
 
 
 def target(link):
@@ -336,14 +338,40 @@ def refers_to(pid, folder):
     return found
 
 
-def kill_once(case, storage, number, at):
-    """Killed before a system call; the job is on one side, whole. How many calls there were, at 0."""
+def top_of(path):
+    st = os.stat(path)
+    return os.listdir(path), st.st_mode, st.st_uid, st.st_gid, st.st_mtime_ns
+
+
+def go_on(job, number, old, new, before, on_new):
+    """What a killed move left is taken away, or the same command ends the move. Is the job on NEW then?"""
+    if on_new or number % 2:
+        if on_new and subprocess.run([AUGER, "relocate", "--undo", "--to", new], stderr=subprocess.DEVNULL).returncode != 1 \
+                and ".auger-relocate" in os.listdir(new):
+            raise Failed("undone under the job")
+        if ".auger-relocate" in os.listdir(new) or not on_new:
+            run(*relocation(job.pid, old, new))
+        if refers_to(job.pid, old) or not refers_to(job.pid, new):
+            raise Failed("not moved by the second run")
+    elif ".auger-relocate" in os.listdir(new):
+        run(AUGER, "relocate", "--undo", "--to", new)
+        if top_of(new) != before:
+            raise Failed(f"--undo left {top_of(new)}, not {before}")
+    left = [name for name in os.listdir(new) if name.startswith(".auger")]
+    if left:
+        raise Failed(f"left over: {left}")
+    return on_new or number % 2
+
+
+def kill_once(case, storage, number, at, phase="pause"):
+    """Killed before a system call of the phase; the job is on one side, whole. How many calls there were, at 0."""
     old, new = f"{storage.old}/{number}", f"{storage.new}/{number}"
     os.mkdir(old)
     os.makedirs(new)
+    before = top_of(new)
     job = Job(case, old)
     try:
-        done = subprocess.run([FOLDER + "/killer", str(at)] + relocation(job.pid, old, new),
+        done = subprocess.run([FOLDER + "/killer", phase, str(at)] + relocation(job.pid, old, new),
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if done.returncode not in (0, 128 + signal.SIGKILL):
             raise Failed(f"status {done.returncode}: {done.stderr.decode()}")
@@ -360,8 +388,9 @@ def kill_once(case, storage, number, at):
             if time.monotonic() > until:
                 raise Failed(f"killed at {at}: half here, half there: {on_old} {on_new}")
             time.sleep(0.01)
+        is_moved = go_on(job, number, old, new, before, on_new)
         job.finish()
-        check(job, new if on_new else old)
+        check(job, new if is_moved else old)
         return int(done.stderr.split()[-1]) if at == 0 else bool(on_new)
     finally:
         job.kill()
@@ -378,6 +407,14 @@ def run_killed(case, storage):
     print(f"# {case}: killed at {len(points)} of {calls} calls; {sum(sides)} times it was on NEW then")
 
 
+def run_killed_early(case, storage):
+    """The mover is killed while it copies ahead."""
+    os.mkdir(storage.new)
+    for i, at in enumerate(COPY_POINTS):
+        if kill_once(case, storage, i, at, "copy"):
+            raise Failed(f"killed at {at} of the copy: on NEW")
+
+
 def main():
     number = failed = 0
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
@@ -389,6 +426,7 @@ def main():
     tests = [(case, run_case) for case in CASES] + \
             [(case + " and back", run_back) for case in BACK_CASES] + \
             [("hard-limit and refusal", run_refused)] + \
+            [("many-files and early death", run_killed_early)] + \
             [(case + " and death", run_killed) for case in KILL_CASES]
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
         for name, body in tests:

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killer: N COMMAND [ARGUMENT...]
- * Runs the command and kills it before its Nth system call, counted from its first ptrace() on. N
- * 0: lets it run, and prints how many there were from the first to the last ptrace().
+ * killer: copy|pause N COMMAND [ARGUMENT...]
+ * Runs the command and kills it before its Nth system call, counted from its first linkat() on, by
+ * which NEW is marked, or from its first ptrace() on. N 0: lets it run, and prints how many there
+ * were until the last ptrace().
  */
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -53,13 +55,15 @@ static int signal_to_pass(int status)
 int main(int argc, char **argv)
 {
 	unsigned long at, count = 0, last = 0;
+	long begin;
 	int status;
 	pid_t pid;
 
-	if (argc < 3)
+	if (argc < 4)
 		return 2;
-	at = strtoul(argv[1], NULL, 10);
-	pid = start(argv + 2);
+	begin = strcmp(argv[1], "copy") == 0 ? SYS_linkat : SYS_ptrace;
+	at = strtoul(argv[2], NULL, 10);
+	pid = start(argv + 3);
 	if (pid < 0) {
 		perror("ptrace");
 		return 2;
@@ -67,7 +71,7 @@ int main(int argc, char **argv)
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
 		long nr = WSTOPSIG(status) == (SIGTRAP | 0x80) ? entered(pid) : -1;
 
-		if (nr >= 0 && (count || nr == SYS_ptrace))
+		if (nr >= 0 && (count || nr == begin))
 			count++;
 		if (nr == SYS_ptrace)
 			last = count;

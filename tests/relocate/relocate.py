@@ -714,6 +714,91 @@ def test_interrupted(w):
     finish(w, p, w.old)
 
 
+def kill_in_copy(w, p, *, signal=9):
+    """auger is killed when it has copied a part of the last file."""
+    a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "4"],
+                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    large = f"{w.new}/zz/large"
+    while not (os.path.exists(large) and os.path.getsize(large) > MIB):
+        check(a.poll() is None, "it ended by itself")
+        time.sleep(0.01)
+    r = w.run("--pid", str(p.pid))
+    check(r.returncode == 1 and f"process {a.pid} is moving a job there" in r.stderr, r.stderr)
+    a.send_signal(signal)
+    a.communicate(timeout=60)
+    check(os.path.exists(f"{w.new}/.auger-relocate"), str(os.listdir(w.new)))
+
+
+def fill_for_kill(w):
+    fill(w.old)
+    os.mkdir(f"{w.old}/zz")
+    with open(f"{w.old}/zz/large", "wb") as f:
+        f.write(os.urandom(12 * MIB))
+
+
+def test_killed_undo(w):
+    """What a killed copy left is removed by --undo, and NEW is as it was; the job has not noticed."""
+    fill_for_kill(w)
+    os.chown(w.new, 7, 8)
+    os.setxattr(w.new, "user.new", b"\0two")
+    os.utime(w.new, ns=(10**18, 10**18 + 5))
+    before = tree(w.new)
+    p = writer(w)
+    for words in (["--to", w.new], ["--to", w.old]):
+        r = subprocess.run([AUGER, "relocate", "--undo", *words], text=True, capture_output=True, check=False)
+        check(r.returncode == 1 and "nothing of a move" in r.stderr, r.stderr)
+    kill_in_copy(w, p)
+    sh(AUGER, "relocate", "--undo", "--to", w.new)
+    check(tree(w.new) == before, f"{before} {tree(w.new)}")
+    write_more(w, p)
+    finish(w, p, w.old)
+
+
+def test_killed_again(w):
+    """The same command goes on where a killed one was; another one is refused. OLD has changed meanwhile."""
+    fill_for_kill(w)
+    p = writer(w)
+    kill_in_copy(w, p)
+    made = os.stat(f"{w.new}/zz/large").st_ino
+    os.unlink(f"{w.old}/a/size5")
+    os.mkdir(f"{w.old}/a/size5")
+    shutil.rmtree(f"{w.old}/odd")
+    with open(f"{w.old}/a/size6", "r+b") as f:
+        f.seek(2 * MIB)
+        f.write(b"changed")
+    write_more(w, p)
+    os.mkdir(f"{w.old}/other")
+    r = subprocess.run([AUGER, "relocate", "--pid", str(p.pid), "--from", f"{w.old}/other", "--to", w.new], text=True,
+                       capture_output=True, check=False)
+    check(r.returncode == 1 and "--undo removes it" in r.stderr, r.stderr)
+    moved(w, p)
+    check(os.stat(f"{w.new}/zz/large").st_ino == made, "it was copied anew")
+    old, new = tree(w.old), tree(w.new)
+    for found in (old, new):
+        for name in ("data", "slots", "table", "was-gone"):
+            found[0].pop(name, None)
+    check(old[0] == new[0], "\n".join(f"{n}: {old[0].get(n)} {new[0].get(n)}" for n in old[0].keys() | new[0].keys()
+                                     if old[0].get(n) != new[0].get(n)))
+    check(old[1] == new[1], "other hard links")
+    check(not [name for name in os.listdir(w.new) if name.startswith(".auger")], str(os.listdir(w.new)))
+    leave(w)
+    write_more(w, p)
+    finish(w, p, w.new)
+
+
+def test_planted(w):
+    """A mark that somebody else put into NEW is a file as any other."""
+    p = w.job(NAMED)
+    os.makedirs(f"{w.new}/sub")
+    with open(f"{w.new}/sub/.auger-relocate", "w", encoding="ascii") as f:
+        f.write(f"auger relocate 1 1\nold 0 0 2 {w.old}\nnew 0 0 0 0 700 0 0 0 0\nattrs \nend\n")
+    os.chmod(f"{w.new}/sub/.auger-relocate", 0o600)
+    os.chown(f"{w.new}/sub/.auger-relocate", 1234, 1234)
+    refused(w, p, message="is not empty", new=f"{w.new}/sub")
+    r = subprocess.run([AUGER, "relocate", "--undo", "--to", f"{w.new}/sub"], text=True, capture_output=True, check=False)
+    check(r.returncode == 1 and os.listdir(f"{w.new}/sub") == [".auger-relocate"], r.stderr)
+
+
 def test_full(w):
     """NEW runs full while it is copied to: undone."""
     w.make(f"{w.top}/small", 16 * MIB)

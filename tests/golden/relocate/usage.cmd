@@ -9,3 +9,6 @@ auger relocate --pid 1 --from missing --to new
 auger relocate --pid 1 --from . --to new --bandwidth 0
 auger relocate --pid 1 --from . --to new --verify hope
 ls
+auger relocate --undo
+auger relocate --undo --to new --pid 1
+auger relocate --undo --to missing
