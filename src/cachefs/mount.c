@@ -4,30 +4,19 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cachefs/local.h"
+#include "cachefs/mounted.h"
 #include "cachefs/ops.h"
 #include "cachefs/serve.h"
 
-#define END_MS 600000  /* for a daemon to write its files at the end, each to the disk */
 #define FOR_EVER_S 1e9 /* what the kernel takes for ever: 30 years */
-#define MOUNTS_MAX (16 << 20)
-#define SOURCE "auger:" /* then our process id: the source of our mounts */
-
-extern char **environ;
 
 struct serving {
 	struct fuse_session *session;
@@ -73,7 +62,7 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 	int rc = fuse_opt_add_arg(&args, "auger");
 
 	/* Who unmounts it waits for us. */
-	snprintf(source, sizeof source, "fsname=" SOURCE "%d", (int)getpid());
+	snprintf(source, sizeof source, "fsname=" MOUNTED_SOURCE "%d", (int)getpid());
 	rc |= fuse_opt_add_opt(&words, "ro,nosuid,nodev,subtype=auger,max_read=1048576");
 	rc |= fuse_opt_add_opt(&words, source);
 	if (!s->mount.checks_access)
@@ -89,134 +78,7 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 	return s->session ? 0 : err_set(e, -EINVAL, "libfuse takes no session");
 }
 
-/* \040 and the like. Source: proc(5), /proc/pid/mountinfo. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	while (*text) {
-		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
-			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
-				       (text[3] - '0'));
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = '\0';
-}
-
 static_assert(OPS_MAX_READ == 1048576, "as the mount option in new_session has it");
-
-/* What is mounted at a place. */
-struct mounted {
-	dev_t device;
-	pid_t daemon; /* 0: unknown */
-};
-
-/* One line of mountinfo: is it ours, at this path? */
-static bool is_ours(char *line, const char *view, struct mounted *ret)
-{
-	static const char mark[] = " - fuse.auger ";
-	unsigned major_nr, minor_nr;
-	char *type = strstr(line, mark), *path;
-	int at = 0;
-
-	if (!type)
-		return false;
-	if (sscanf(line, "%*u %*u %u:%u %*s %n", &major_nr, &minor_nr, &at) < 2 || !at)
-		return false;
-	path = line + at;
-	path[strcspn(path, " ")] = '\0';
-	unescape(path);
-	if (strcmp(path, view) != 0)
-		return false;
-	ret->device = makedev(major_nr, minor_nr);
-	type += strlen(mark);
-	ret->daemon = strncmp(type, SOURCE, strlen(SOURCE)) == 0 ? atoi(type + strlen(SOURCE)) : 0;
-	return true;
-}
-
-/* The last of them is on top. False: nothing of ours is mounted there. */
-static bool find_mounted(const char *view, struct mounted *ret, struct err *e)
-{
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	bool found = false;
-
-	if (file_read_small("/proc/self/mountinfo", MOUNTS_MAX, &text, e) < 0)
-		return false;
-	for (char *line = text.data, *next; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		found |= is_ours(line, view, ret);
-	}
-	return found;
-}
-
-/* Who may not unmount asks the program of FUSE that may. It tells its reasons itself. */
-static int ask_fusermount(const char *view, bool is_lazy, struct err *e)
-{
-	char program[] = "fusermount3", option[] = "-u", lazy[] = "-uz", end[] = "--";
-	char *path = strdup(view);
-	char *const argv[] = { program, is_lazy ? lazy : option, end, path, NULL };
-	int rc = path ? 0 : ENOMEM, status = 0;
-	pid_t pid;
-
-	if (rc == 0)
-		rc = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
-	free(path);
-	if (rc)
-		return err_set(e, -rc, "fusermount3: %s", strerror(rc));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_errno(e, "fusermount3");
-	return status ? err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view) : 0;
-}
-
-/* A descriptor that tells when the process ended; -1: it did, or is none that serves a cache. */
-static int watch_daemon(pid_t pid)
-{
-	char path[64], name[32];
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	if (fd >= 0 &&
-	    (!file_read_start(path, name, sizeof name) || strcmp(name, "auger\n") != 0)) {
-		close(fd);
-		return -1; /* of another name space, or another process by now */
-	}
-	return fd;
-}
-
-static int unmount(const char *view, bool is_lazy, struct err *e)
-{
-	if (umount2(view, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0)
-		return 0;
-	if (errno == EPERM)
-		return ask_fusermount(view, is_lazy, e);
-	if (errno == EBUSY)
-		return err_set(e, -EBUSY, "%s: in use; --lazy unmounts it all the same", view);
-	return err_errno(e, "%s", view);
-}
-
-int mount_end(const char *view, bool is_lazy, struct err *e)
-{
-	struct mounted mounted;
-	struct pollfd daemon = { .events = POLLIN };
-	int rc;
-
-	if (!find_mounted(view, &mounted, e))
-		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
-	daemon.fd = watch_daemon(mounted.daemon);
-	rc = unmount(view, is_lazy, e);
-	if (rc == 0 && !is_lazy && daemon.fd >= 0 && poll(&daemon, 1, END_MS) == 0)
-		log_msg(LOG_WARN, "cache", "%s: unmounted, but its process %d has not ended yet",
-			view, (int)mounted.daemon);
-	if (daemon.fd >= 0)
-		close(daemon.fd);
-	return rc;
-}
 
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
@@ -233,7 +95,7 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 
 	if (fuse_session_mount(s->session, o->view) != 0)
 		return err_set(e, -EIO, "%s: cannot be mounted on", o->view);
-	if (find_mounted(o->view, &mounted, e))
+	if (mounted_find(o->view, &mounted, e))
 		local_hide_device(s->local, mounted.device);
 	rc = cache_keep(s->cache, kernel, e);
 	if (rc == 0 && o->prefetch.count)
@@ -245,7 +107,8 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 		rc = serve_run(s->session, o->max_threads, o->cache.timeout_ns, &s->hangs, e);
 	profiling_stop(s->mount.profiling);
 	profiling_write(s->mount.profiling, "pre-destroy");
-	fuse_session_unmount(s->session);
+	if (mounted_find(o->view, &mounted, e)) /* libfuse complains when it is not */
+		fuse_session_unmount(s->session);
 	prefetch_stop(s->mount.prefetch);
 	profiling_write(s->mount.profiling, NULL);
 	return rc;

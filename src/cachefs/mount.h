@@ -30,8 +30,14 @@ struct mount_opts {
 /* Returns when the view was unmounted, or at SIGTERM, SIGINT or SIGHUP, which unmount it. */
 int mount_run(const struct mount_opts *o, struct err *e) MUST_CHECK;
 
-/* view: absolute. Only what mount_run mounted, also when nobody serves it any more. is_lazy:
- * also when it is in use; it goes when its last user does. */
-int mount_end(const char *view, bool is_lazy, struct err *e) MUST_CHECK;
+/* When somebody still uses it, after a moment: */
+enum mount_end {
+	MOUNT_END_UNUSED, /* it stays, and e names them: -EBUSY */
+	MOUNT_END_LAZY,   /* it goes from its place, and altogether when the last of them does */
+	MOUNT_END_ALWAYS, /* it goes, and that is told: they get ENOTCONN */
+};
+
+/* view: absolute. Only what mount_run mounted, also when nobody serves it any more. */
+int mount_end(const char *view, enum mount_end how, struct err *e) MUST_CHECK;
 
 #endif

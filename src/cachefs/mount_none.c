@@ -15,9 +15,9 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	return lacking(e);
 }
 
-int mount_end(const char *view, bool is_lazy, struct err *e)
+int mount_end(const char *view, enum mount_end how, struct err *e)
 {
 	(void)view;
-	(void)is_lazy;
+	(void)how;
 	return lacking(e);
 }

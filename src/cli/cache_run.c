@@ -17,6 +17,8 @@
 #include "base/file.h"
 #include "cachefs/control.h"
 #include "cli/cache_mount.h"
+#include "cli/cache_program.h"
+#include "cli/cache_space.h"
 #include "cli/cache_way.h"
 #include "cli/cmd.h"
 #include "collect/launch.h"
@@ -27,12 +29,15 @@
 struct args {
 	struct cache_mount_args mount;
 	struct opt_list env;
+	bool has_variables_only;
 };
 
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, mount, cache_mount_opts),
 	OPT_LIST('e', "env", "NAME", struct args, env,
 		 "the folders in this variable go through the view, too; again for more"),
+	OPT_FLAG(0, "variables-only", struct args, has_variables_only,
+		 "lead the command to the view by variables, without mounts of its own"),
 	OPT_END,
 };
 
@@ -105,18 +110,19 @@ static int exec_failed(const struct err *e)
 	return e->code == -ENOENT ? 127 : 126;
 }
 
-/* The exit status of the command, or a negative errno. */
-static int run_command(char *const *argv, struct err *e)
+/* The exit status of the command, or a negative errno. space: NULL: it stays in ours. */
+static int run_command(char *const *argv, struct cache_space *space, struct err *e)
 {
 	struct launch l = { 0 };
 	struct watch w = { 0 };
 	struct rlimit files;
-	struct launch_opts o = { .argv = argv, .files = &files };
+	struct launch_opts o = { .argv = argv, .files = &files, .context = space };
 	int rc = watch_open(&w, e);
 
 	if (rc == 0) {
 		getrlimit(RLIMIT_NOFILE, &files);
 		o.mask = watch_old_mask(&w);
+		o.prepare = space ? cache_space_enter : NULL;
 		rc = launch_new(&l, &o, e);
 	}
 	if (rc == 0 && l.pid_fd >= 0)
@@ -130,26 +136,94 @@ static int run_command(char *const *argv, struct err *e)
 	return rc;
 }
 
-/* The program itself is found through the view, too. */
-static int run_through(const struct cache_way *way, const struct opt_list *env, char **argv,
-		       struct err *e)
+/* Where mounts may be made. What could not be covered, variables lead to. */
+static int cover(struct cache_way *way, const struct args *args, const char *program, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf program = { 0 };
-	char *named = argv[0];
-	int rc = cache_way_set(way, env, e);
+	struct cache_space space = { way->target, way->view, &way->covers };
+	struct err why = { 0 };
+	int rc = cache_covers_find(&way->covers, way->target, program, &args->env, e);
 
-	if (rc < 0)
+	if (rc < 0 || !way->covers.count)
 		return rc;
-	cache_way_map(way, named, &program);
-	if (buf_error(&program) < 0)
+	if (cache_space_try(&space, &why) < 0) {
+		fprintf(stderr, "auger cache: no mounts for the command alone (%s): by variables\n",
+			why.msg);
+		cache_covers_fini(&way->covers);
+		return 0;
+	}
+	fprintf(stderr, "auger cache: from the view in their own places:");
+	for (size_t i = 0; i < way->covers.count; i++)
+		fprintf(stderr, " %s", way->covers.folders[i]);
+	fputc('\n', stderr);
+	return 0;
+}
+
+/* A command as it is to be run. All zero is none. */
+struct command {
+	struct buf program, interpreter; /* empty: not changed */
+	struct cache_script script;
+	char **argv; /* owned; what it points to is not */
+};
+
+static void command_fini(struct command *c)
+{
+	buf_fini(&c->program);
+	buf_fini(&c->interpreter);
+	free(c->argv);
+}
+
+/* path in the view; nothing when it stays what it is. */
+static void map_changed(const struct cache_way *way, const char *path, struct buf *ret)
+{
+	cache_way_map(way, path, ret);
+	if (buf_error(ret) == 0 && ret->data && strcmp(ret->data, path) == 0)
+		buf_clear(ret);
+}
+
+/* What the kernel starts for a script is none of the view, unless it is covered: it is started
+ * as the kernel would. program: of argv[0], NULL: unknown. */
+static int make_command(struct command *c, const struct cache_way *way, const char *program,
+			char **argv, struct err *e)
+{
+	size_t count = 0, at = 0;
+
+	if (program && cache_program_is_script(program, &c->script))
+		map_changed(way, c->script.interpreter, &c->interpreter);
+	if (program && (strchr(argv[0], '/') || c->interpreter.len))
+		map_changed(way, program, &c->program);
+	while (argv[count])
+		count++;
+	c->argv = calloc(count + 3, sizeof *c->argv);
+	if (!c->argv || buf_error(&c->program) < 0 || buf_error(&c->interpreter) < 0)
 		return err_nomem(e);
-	if (*named == '/' && program.data)
-		argv[0] = program.data;
-	if (argv[0] != named && strcmp(argv[0], named) != 0)
-		fprintf(stderr, "auger cache: runs %s\n", argv[0]);
-	rc = run_command(argv, e);
-	argv[0] = named;
-	return rc;
+	if (c->interpreter.len)
+		c->argv[at++] = c->interpreter.data;
+	if (c->interpreter.len && c->script.argument[0])
+		c->argv[at++] = c->script.argument;
+	c->argv[at++] = c->program.len ? c->program.data : argv[0];
+	memcpy(c->argv + at, argv + 1, (count - 1) * sizeof *argv);
+	if (c->interpreter.len || c->program.len) {
+		fprintf(stderr, "auger cache: runs");
+		for (size_t i = 0; i < at; i++)
+			fprintf(stderr, " %s", c->argv[i]);
+		fputc('\n', stderr);
+	}
+	return 0;
+}
+
+static int run_through(struct cache_way *way, const struct args *args, char **argv, struct err *e)
+{
+	struct cache_space space = { way->target, way->view, &way->covers };
+	CLEANUP(command_fini) struct command command = { .argv = NULL };
+	char found[PATH_MAX];
+	const char *program = cache_program_find(argv[0], found) ? found : NULL;
+	int rc = args->has_variables_only ? 0 : cover(way, args, program, e);
+
+	if (rc == 0)
+		rc = cache_way_set(way, &args->env, e);
+	if (rc == 0)
+		rc = make_command(&command, way, program, argv, e);
+	return rc < 0 ? rc : run_command(command.argv, way->covers.count ? &space : NULL, e);
 }
 
 /* What was left running by the command is still in the view, maybe: it is unmounted all the same,
@@ -158,12 +232,9 @@ static void end_view(const char *view, pid_t daemon)
 {
 	struct err e = { 0 };
 
-	if (mount_end(view, false, &e) == 0)
-		return;
-	fprintf(stderr, "auger cache: %s; it is unmounted all the same\n", e.msg);
-	if (daemon <= 0 || kill(daemon, SIGTERM) < 0)
-		return;
-	while (waitpid(daemon, NULL, 0) < 0 && errno == EINTR)
+	if (mount_end(view, MOUNT_END_ALWAYS, &e) < 0)
+		fprintf(stderr, "auger cache: %s\n", e.msg);
+	while (daemon > 0 && waitpid(daemon, NULL, WNOHANG) < 0 && errno == EINTR)
 		;
 }
 
@@ -197,13 +268,14 @@ static int run_mounted(const struct args *args, const struct places *p, char **a
 {
 	struct control_stats stats = { .pid = 0 };
 	char target[PATH_MAX];
-	struct cache_way way = { target, p->view };
+	struct cache_way way = { .target = target, .view = p->view };
 	int rc = realpath(args->mount.target, target) ? 0 : err_errno(e, "%s", args->mount.target);
 
 	if (rc == 0)
 		rc = control_stats(p->view, &stats, e);
 	if (rc == 0)
-		rc = run_through(&way, &args->env, argv, e);
+		rc = run_through(&way, args, argv, e);
+	cache_covers_fini(&way.covers);
 	end_view(p->view, (pid_t)stats.pid);
 	if (rc >= 0)
 		print_summary(p, (pid_t)stats.pid);

@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cache_way.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What programs, the loader, Python and its environments look for files by. */
-static const char *const variables[] = { "PATH",        "LD_LIBRARY_PATH", "PYTHONPATH",
-					 "PYTHONHOME",  "PYTHONUSERBASE",  "VIRTUAL_ENV",
-					 "CONDA_PREFIX" };
-
-/* Is path, [0..len), the folder or in it? */
-static bool is_in(const char *folder, const char *path, size_t len)
-{
-	size_t folder_len = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-
-	return len > 0 && *path == '/' && len >= folder_len &&
-	       strncmp(path, folder, folder_len) == 0 &&
-	       (len == folder_len || path[folder_len] == '/');
-}
 
 void cache_way_map(const struct cache_way *w, const char *paths, struct buf *ret)
 {
@@ -28,7 +12,8 @@ void cache_way_map(const struct cache_way *w, const char *paths, struct buf *ret
 	for (const char *at = paths;;) {
 		size_t len = strcspn(at, ":");
 
-		if (is_in(w->target, at, len) && !is_in(w->view, at, len)) {
+		if (cache_is_in(w->target, at, len) && !cache_is_in(w->view, at, len) &&
+		    !cache_covers_has(&w->covers, at, len)) {
 			buf_put_str(ret, w->view);
 			buf_put(ret, at + target_len, len - target_len);
 		} else {
@@ -61,8 +46,8 @@ int cache_way_set(const struct cache_way *w, const struct opt_list *more, struct
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(variables) && rc == 0; i++)
-		rc = set_one(w, variables[i], e);
+	for (size_t i = 0; cache_variables[i] && rc == 0; i++)
+		rc = set_one(w, cache_variables[i], e);
 	for (size_t i = 0; i < more->count && rc == 0; i++)
 		rc = set_one(w, more->items[i], e);
 	return rc;

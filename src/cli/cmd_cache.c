@@ -218,7 +218,7 @@ static int unmount_view(const struct args *args, const char *path, struct err *e
 	char view[PATH_MAX];
 	int rc = resolve(path, view, e);
 
-	return rc < 0 ? rc : mount_end(view, args->is_lazy, e);
+	return rc < 0 ? rc : mount_end(view, args->is_lazy ? MOUNT_END_LAZY : MOUNT_END_UNUSED, e);
 }
 
 static int run(int argc, char **argv, struct err *e)

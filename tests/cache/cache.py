@@ -306,7 +306,7 @@ def test_commands(bench):
     assert sorted(os.listdir(bench.view)) == sorted(os.listdir(bench.target))
     with open(f"{bench.view}/a/size5", "rb"):
         done = run("umount", bench.view)
-        assert done.returncode == 1 and "--lazy" in done.stderr, done
+        assert done.returncode == 1 and f"in use by python3 ({os.getpid()}); --lazy " in done.stderr, done
     assert run("umount", bench.view).returncode == 0
     assert os.listdir(bench.view) == []
     done = run("umount", bench.view)
@@ -315,13 +315,54 @@ def test_commands(bench):
     assert done.returncode == 1 and "No such file" in done.stderr, done
 
 
+def in_use(view, how):
+    """A process that uses the view in a way of its own until its standard input ends."""
+    ways = {"folder": "import os; os.chdir(view)",
+            "file": "f = open(f'{view}/a/size5')",
+            "mapping": "import mmap; f = open(f'{view}/a/size5'); m = mmap.mmap(f.fileno(), 5, prot=mmap.PROT_READ); f.close()"}
+    user = subprocess.Popen([sys.executable, "-c", f"import sys; view = sys.argv[1]; {ways[how]}; print('on', flush=True); "
+                             "sys.stdin.read()", view], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert user.stdout.readline() == "on\n"
+    return user
+
+
+def test_in_use(bench):
+    """Who has it is named; who is about to leave is waited for."""
+    fill(bench.target)
+    for how in ("folder", "file", "mapping"):
+        bench.mount()
+        with in_use(bench.view, how) as user:
+            done = run("umount", bench.view)
+            assert done.returncode == 1 and f" ({user.pid}); --lazy " in done.stderr, (how, done)
+            with subprocess.Popen([AUGER, "cache", "umount", bench.view]) as ending:
+                user.stdin.close()
+            assert ending.returncode == 0, how
+        assert os.listdir(bench.view) == []
+        bench.end()
+
+
 def test_killed(bench):
+    """What nobody serves can be unmounted, also when somebody has it."""
+    fill(bench.target)
     daemon = bench.mount()
+    fd = os.open(f"{bench.view}/a/size5", os.O_RDONLY)
     daemon.kill()
     daemon.wait()
-    assert outcome(os.stat, bench.view) == errno.ENOTCONN
+    assert outcome(os.statvfs, bench.view) == errno.ENOTCONN
     assert run("umount", bench.view).returncode == 0
     assert os.listdir(bench.view) == []
+    outcome(os.close, fd)
+
+
+def test_copies(bench):
+    """A copy of the mount that another name space has by chance keeps nothing up."""
+    daemon = bench.mount()
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", "echo on; read x"], stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as other:
+        if other.stdout.readline() == "on\n":  # else there are no name spaces
+            assert run("umount", bench.view).returncode == 0
+            assert daemon.wait(20) == 0
+        other.stdin.close()
 
 
 def test_terminated(bench):

@@ -34,9 +34,18 @@ class Bench:
         self.env = dict(os.environ, TMPDIR=self.tmp, PATH=f"{self.target}/bin:{os.environ['PATH']}",
                         PYTHONPATH=f"{self.target}/lib:/elsewhere", MORE=f"{self.target}/lib", PYTHONDONTWRITEBYTECODE="1")
 
-    def run(self, *words):
-        return subprocess.run([AUGER, "cache", "run", "--target", self.target, *words], env=self.env, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    def run(self, *words, target=None, **more):
+        return subprocess.run([AUGER, "cache", "run", "--target", target or self.target, *words],
+                              env=dict(self.env, **more), text=True, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=60, check=False)
+
+    def looked_up(self):
+        """The paths that were looked up, listed or read in the last job."""
+        paths = set()
+        for file in glob.glob(f"{self.job}/tables/final/*_table_cache_event.output"):
+            with open(file, encoding="utf-8") as f:
+                paths |= {line.removesuffix(" {\n") for line in f if line.startswith("/")}
+        return paths
 
     def start(self, *words):
         return subprocess.Popen([AUGER, "cache", "run", "--target", self.target, *words], env=self.env, text=True,
@@ -60,9 +69,15 @@ class Bench:
         shutil.rmtree(self.dir)
 
 
-def test_through(bench):
+def has_mounts():
+    """May the command have mounts of its own? Of root, or where a user may be root of a name space."""
+    return subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 or \
+        subprocess.run(["unshare", "-Um", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_variables(bench):
     """Programs and modules come from the view; standard output is the command's alone; its status is ours."""
-    done = bench.run("--env", "MORE", "--", "/usr/bin/python3", "-c",
+    done = bench.run("--variables-only", "--env", "MORE", "--", "/usr/bin/python3", "-c",
                      "import answer, os, sys; print(answer.__file__, answer.VALUE, os.environ['MORE']); sys.exit(7)")
     assert done.returncode == 7, done
     file, value, more = done.stdout.split()
@@ -72,11 +87,75 @@ def test_through(bench):
     assert f"auger cache: PATH={view}/bin:{os.environ['PATH']}\n" in done.stderr, done
     assert "# Copper Profiling Summary" in done.stderr and "| `getattr` |" in done.stderr, done
     bench.check_gone()
-    done = bench.run("--", "where")
+    done = bench.run("--variables-only", "--", "where")
     assert done.stdout.endswith("/view/bin/where\n"), done
-    done = bench.run("--", f"{bench.target}/bin/where")
+    done = bench.run("--variables-only", "--", f"{bench.target}/bin/where")
     assert done.stdout.endswith("/view/bin/where\n") and "auger cache: runs " in done.stderr, done
     bench.check_gone()
+
+
+def test_mounts(bench):
+    """All has its own path, whatever leads to it, and is read through the view: it cannot be written."""
+    if not has_mounts():
+        return
+    done = bench.run("--", "where")
+    assert done.stdout == f"{bench.target}/bin/where\n", done
+    assert f"auger cache: from the view in their own places: {bench.target}\n" in done.stderr, done
+    assert "PATH=" not in done.stderr, done
+    done = bench.run("--", "/bin/sh", "-c", "cd \"$MORE\" && findmnt -no FSTYPE -T . && pwd && exec touch answer.py")
+    assert done.stdout == f"fuse.auger\n{bench.target}/lib\n" and "Read-only" in done.stderr, done
+    assert done.returncode == 1, done
+    bench.check_gone()
+
+
+def test_writable(bench):
+    """Where the command works, what is its home and what is temporary stays its own, also if the target has it."""
+    if not has_mounts():
+        return
+    done = bench.run("--", "/bin/sh", "-c", "echo 1 >\"$HOME/out\" && exec touch \"$MORE/new\"", target=bench.dir,
+                     HOME=bench.dir)
+    assert done.returncode == 1 and os.path.exists(f"{bench.dir}/out"), done
+    assert f"in their own places: {bench.target}/bin {bench.target}/lib\n" in done.stderr, done
+    bench.check_gone()
+
+
+def make_pythons(bench):
+    """Ways to call a Python, and what each must have asked for."""
+    def script(name, line):
+        path = f"{bench.target}/bin/{name}"
+        with open(path, "w", encoding="ascii") as f:
+            f.write(f"#!{line}\nimport answer, json\nprint(json.__file__)\n")
+        os.chmod(path, 0o755)
+        return path
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{bench.target}/venv"], check=True)
+    package = glob.glob(f"{bench.target}/venv/lib/python3*/site-packages")[0] + "/answer.py"
+    os.rename(f"{bench.target}/lib/answer.py", package)
+    shutil.copy(package, f"{bench.target}/lib/answer.py")
+    code = ["-c", "import answer, json; print(json.__file__)"]
+    return [(["python3", *code], None), (["/usr/bin/python3", *code], None),
+            ([script("absolute", "/usr/bin/python3")], None), ([script("by-env", "/usr/bin/env python3")], None),
+            ([f"{bench.target}/venv/bin/python3", *code], package),
+            ([script("of-venv", f"{bench.target}/venv/bin/python3")], package)]
+
+
+def check_python(bench, words, package, *options):
+    """Its own library and what it imports were asked of the view."""
+    done = bench.run("--job-dir", bench.job, "--profile-paths", "--kernel-cache", *options, "--", *words, target="/",
+                     PATH=f"{bench.target}/bin:/usr/bin:/bin", **({"PYTHONPATH": ""} if package else {}))
+    paths, library = bench.looked_up(), re.sub(r"^.*/view/", "/", done.stdout.strip())
+    assert done.returncode == 0 and (package or f"{bench.target}/lib/answer.py") in paths, (words, done, paths)
+    if not package or not options:  # an environment's Python goes by its own pyvenv.cfg, unless all is covered
+        assert library in paths, (words, done, paths)
+    bench.check_gone()
+    shutil.rmtree(bench.job)
+
+
+def test_pythons(bench):
+    """By name, by path, by what a script says, and of an environment."""
+    for words, package in make_pythons(bench):
+        if has_mounts():
+            check_python(bench, words, package)
+        check_python(bench, words, package, "--variables-only")
 
 
 def test_job(bench):
@@ -125,17 +204,24 @@ def test_killed(bench):
     assert not bench.mounts(), bench.mounts()
 
 
-def test_left(bench):
-    """Who stays in the view does not keep it."""
-    done = bench.run("--env", "MORE", "--", "/bin/sh", "-c", "cd \"$MORE\" && { sleep 100 >/dev/null 2>&1 & echo $!; }")
+def check_left(bench, *options):
+    done = bench.run("--env", "MORE", *options, "--", "/bin/sh", "-c",
+                     "cd \"$MORE\" && { sleep 100 >/dev/null 2>&1 & echo $!; }")
     try:
-        assert done.returncode == 0 and "unmounted all the same" in done.stderr and "Profiling Summary" in done.stderr, done
+        assert done.returncode == 0 and "Profiling Summary" in done.stderr, done
+        assert f"in use by sleep ({done.stdout.strip()}); it is unmounted all the same" in done.stderr, done
     finally:
         os.kill(int(done.stdout), signal.SIGKILL)
     begin = time.monotonic()
     while bench.mounts() and time.monotonic() - begin < 60:
         time.sleep(0.05)
     bench.check_gone()
+
+
+def test_left(bench):
+    """Who stays in the view does not keep it, and is told."""
+    check_left(bench)
+    check_left(bench, "--variables-only")
 
 
 sys.exit(views.run_tests([(n, t) for n, t in list(globals().items()) if n.startswith("test_")], Bench))
