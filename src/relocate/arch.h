@@ -30,6 +30,8 @@ int arch_write(pid_t tid, const struct arch_regs *regs) MUST_CHECK;
 
 /* Does the thread run code of the processor this is built for (not 32-bit)? */
 bool arch_is_native(const struct arch_regs *regs);
+/* Is it known to be in a system call, not in the program's code? */
+bool arch_is_in_call(const struct arch_regs *regs);
 uint64_t arch_ip(const struct arch_regs *regs);
 void arch_set_ip(struct arch_regs *regs, uint64_t ip);
 

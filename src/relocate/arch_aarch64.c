@@ -218,6 +218,13 @@ bool arch_is_native(const struct arch_regs *regs)
 	return !named(&copy)->is_32_bit;
 }
 
+/* The registers do not tell. */
+bool arch_is_in_call(const struct arch_regs *regs)
+{
+	(void)regs;
+	return false;
+}
+
 uint64_t arch_ip(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;

@@ -165,6 +165,13 @@ bool arch_is_native(const struct arch_regs *regs)
 	return named(&copy)->cs == 0x33;
 }
 
+bool arch_is_in_call(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return (long long)named(&copy)->orig_rax >= 0;
+}
+
 uint64_t arch_ip(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;

@@ -208,6 +208,7 @@ int copy_open(struct copy **ret, const struct reloc_place *old_place,
 	if (!c)
 		return err_nomem(e);
 	c->opts = *opts;
+	c->device_fd = -1;
 	if (prepare(c, s, e) < 0) {
 		struct err why = { 0 };
 
@@ -233,6 +234,8 @@ void copy_close(struct copy *c)
 	mark_fini(&c->mark);
 	free(c->block);
 	free(c->other);
+	if (c->device_fd >= 0)
+		close(c->device_fd);
 	free(c);
 }
 

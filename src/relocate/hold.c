@@ -21,6 +21,7 @@
 #define NS_PER_MS INT64_C(1000000)
 /* What does not stop by then waits for one that was stopped (vfork) or for storage. */
 #define ROUND_NS (100 * NS_PER_MS)
+#define MAX_PASSES 4             /* while the job runs */
 #define PAUSE_NS (5 * NS_PER_MS) /* between rounds, for the job to get on */
 
 struct hold {
@@ -103,19 +104,9 @@ static int add_pid(struct hold *h, pid_t pid, struct err *e)
 	return 0;
 }
 
-/* The children that the threads of pid have now. */
-static int add_children(struct hold *h, pid_t pid, pid_t tid, struct err *e)
+/* "12 13 ": pids. */
+static int add_list(struct hold *h, const char *at, const char *end, struct err *e)
 {
-	char path[PROC_PATH];
-	CLEANUP(file_input_fini) struct file_input text = { 0 };
-	struct err ignored;
-	const char *at, *end;
-
-	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	if (file_load(path, &text, &ignored) < 0)
-		return 0; /* it ended */
-	at = (const char *)text.data;
-	end = at + text.len;
 	while (at < end) {
 		pid_t child = 0;
 
@@ -127,6 +118,23 @@ static int add_children(struct hold *h, pid_t pid, pid_t tid, struct err *e)
 			return e->code;
 	}
 	return 0;
+}
+
+/* The children that the thread has now. Most have none, or few. */
+static int add_children(struct hold *h, pid_t pid, pid_t tid, struct err *e)
+{
+	CLEANUP(file_input_fini) struct file_input all = { 0 };
+	char path[PROC_PATH], few[512];
+	struct err ignored;
+	size_t len;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	len = file_read_start(path, few, sizeof few);
+	if (len < sizeof few - 32) /* the kernel ends between two */
+		return add_list(h, few, few + len, e);
+	if (file_load(path, &all, &ignored) < 0)
+		return 0; /* it ended */
+	return add_list(h, (const char *)all.data, (const char *)all.data + all.len, e);
 }
 
 /* A slot in threads for tid: a new one, or the one of its last time. */
@@ -154,8 +162,9 @@ static bool is_known(const struct hold *h, pid_t tid)
 	return row != MAP_NONE && thread_at(h, row)->state != HOLD_GONE;
 }
 
-/* Seizes the threads of pid that are not ours yet, and adds its children. */
-static int seize_process(struct hold *h, pid_t pid, bool *found_new, struct err *e)
+/* Seizes the threads of pid that are not ours yet, and adds its children. stops: asks them to stop.
+ */
+static int seize_process(struct hold *h, pid_t pid, bool stops, bool *found_new, struct err *e)
 {
 	char path[PROC_PATH];
 	int *tids;
@@ -176,6 +185,8 @@ static int seize_process(struct hold *h, pid_t pid, bool *found_new, struct err 
 		rc = hold_thread_seize(&t, pid, tids[i], e);
 		if (rc == -ESRCH)
 			continue;
+		if (rc == 0 && stops)
+			hold_thread_interrupt(&t);
 		if (rc < 0 || keep_thread(h, &t, e) < 0)
 			return e->code;
 		*found_new = true;
@@ -184,11 +195,11 @@ static int seize_process(struct hold *h, pid_t pid, bool *found_new, struct err 
 }
 
 /* One pass over all that is known, children that turn up in it included. */
-static int seize_all(struct hold *h, bool *found_new, struct err *e)
+static int seize_all(struct hold *h, bool stops, bool *found_new, struct err *e)
 {
 	*found_new = false;
 	for (size_t i = 0; i < h->pids.count; i++)
-		if (seize_process(h, ((pid_t *)h->pids.data)[i], found_new, e) < 0)
+		if (seize_process(h, ((pid_t *)h->pids.data)[i], stops, found_new, e) < 0)
 			return e->code;
 	return 0;
 }
@@ -289,25 +300,43 @@ static void settle(struct hold *h)
 		qsort(pids, h->pids.count, sizeof *pids, compare_pids);
 }
 
+/* Takes all over while the job still runs: what is found now need not be looked for in the pause.
+ */
+static int take_over(struct hold *h, struct err *e)
+{
+	bool found_new = true;
+
+	for (int i = 0; i < MAX_PASSES && found_new; i++)
+		if (seize_all(h, false, &found_new, e) < 0)
+			return e->code;
+	for (size_t i = 0; i < h->threads.count; i++)
+		hold_thread_poll(thread_at(h, i)); /* signals that wait for us */
+	return 0;
+}
+
 /* 0: all are held. -EAGAIN: one does not stop, and all run again. */
 static int try_round(struct hold *h, struct err *e)
 {
-	int64_t until_ns = clock_mono_ns() + ROUND_NS;
 	struct hold_thread *late;
 	bool found_new;
+	int64_t until_ns;
 
+	if (take_over(h, e) < 0)
+		return e->code;
 	h->since_ns = clock_mono_ns();
+	until_ns = h->since_ns + ROUND_NS;
 	for (size_t i = 0; i < h->threads.count; i++)
 		hold_thread_interrupt(thread_at(h, i));
 	do {
-		if (seize_all(h, &found_new, e) < 0)
-			return e->code;
 		late = wait_stopped(h, until_ns);
 		if (late) {
 			name_running(late, e);
 			let_go(h);
 			return -EAGAIN;
 		}
+		/* Threads and children that came meanwhile. */
+		if (seize_all(h, true, &found_new, e) < 0)
+			return e->code;
 	} while (found_new);
 	return 0;
 }
@@ -354,15 +383,51 @@ int hold_begin(struct hold **ret, const pid_t *pids, size_t count, bool is_only,
 	return 0;
 }
 
-void hold_end(struct hold *h)
+static int stop_one(struct hold *h, pid_t pid, pid_t tid, int64_t limit_ns, struct err *e)
 {
+	struct hold_thread t, *late;
+
+	if (add_pid(h, pid, e) < 0 || hold_thread_seize(&t, pid, tid, e) < 0)
+		return e->code;
+	hold_thread_interrupt(&t);
+	if (keep_thread(h, &t, e) < 0)
+		return e->code;
+	h->since_ns = clock_mono_ns();
+	late = wait_stopped(h, h->since_ns + limit_ns);
+	if (late)
+		return name_running(late, e);
+	settle(h);
+	return h->threads.count ? 0 : err_set(e, -ESRCH, "thread %d is gone", (int)tid);
+}
+
+int hold_thread_begin(struct hold **ret, pid_t pid, pid_t tid, int64_t limit_ns, struct err *e)
+{
+	struct hold *h = calloc(1, sizeof *h);
+
 	if (!h)
-		return;
+		return err_nomem(e);
+	hurry(h);
+	if (stop_one(h, pid, tid, limit_ns, e) < 0) {
+		hold_end(h);
+		return e->code;
+	}
+	*ret = h;
+	return 0;
+}
+
+int64_t hold_end(struct hold *h)
+{
+	int64_t at_ns;
+
+	if (!h)
+		return 0;
 	let_go(h);
+	at_ns = clock_mono_ns();
 	relax(h);
 	map_fini(&h->known);
 	rows_fini(&h->threads);
 	rows_fini(&h->pids);
 	rows_fini(&h->numbers);
 	free(h);
+	return at_ns;
 }

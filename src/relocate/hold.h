@@ -2,8 +2,9 @@
 /*
  * hold: all threads of a job, stopped by ptrace and let go as if nothing had been.
  *
- * PTRACE_SEIZE without EXITKILL: when this process dies the kernel lets them go. Threads and
- * children that appear meanwhile are stopped too, until a whole pass finds nothing new.
+ * PTRACE_SEIZE without EXITKILL: when this process dies the kernel lets them go. All are seized
+ * before the first is stopped. Threads and children that appear meanwhile are stopped too, until a
+ * whole pass over stopped ones finds nothing new.
  *
  * Source: ptrace(2); ../shared/spec/relocate.md 2.2 to 2.4.
  */
@@ -26,9 +27,13 @@ struct hold;
 int hold_begin(struct hold **ret, const pid_t *pids, size_t count, bool is_only, int64_t limit_ns,
 	       struct err *e) MUST_CHECK;
 
+/* One thread alone, while the others of pid run on. */
+int hold_thread_begin(struct hold **ret, pid_t pid, pid_t tid, int64_t limit_ns,
+		      struct err *e) MUST_CHECK;
+
 /* Lets all go with registers, signal masks and interrupted calls as they were, and frees h. NULL is
- * allowed. */
-void hold_end(struct hold *h);
+ * allowed. Returns when all ran again: clock_mono_ns(). */
+int64_t hold_end(struct hold *h);
 
 /* The processes that are held, ascending; borrowed. */
 const pid_t *hold_pids(const struct hold *h, size_t *ret_count);

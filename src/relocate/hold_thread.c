@@ -51,14 +51,14 @@ int hold_thread_seize(struct hold_thread *ret, pid_t pid, pid_t tid, struct err 
 			return explain_refusal(pid, tid, e);
 		t.is_filtered = proc_status_number(tid, "Seccomp", 10, 0) != 0;
 	}
-	hold_thread_interrupt(&t);
 	*ret = t;
 	return 0;
 }
 
 void hold_thread_interrupt(struct hold_thread *t)
 {
-	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 && errno == ESRCH)
+	if (t->state == HOLD_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 &&
+	    errno == ESRCH)
 		t->state = HOLD_GONE;
 }
 
@@ -116,8 +116,8 @@ void hold_thread_release(struct hold_thread *t)
 
 	if (t->state != HOLD_STOPPED)
 		return;
-	if (!t->is_group_stopped && arch_read(t->tid, &regs) == 0 && arch_remake_call(&regs) &&
-	    !has_signal(t))
+	if (!t->is_group_stopped && !t->is_settled && arch_read(t->tid, &regs) == 0 &&
+	    arch_remake_call(&regs) && !has_signal(t))
 		(void)!arch_write(t->tid, &regs);
 	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 	t->state = HOLD_GONE; /* not ours any more */

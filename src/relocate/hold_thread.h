@@ -27,12 +27,13 @@ struct hold_thread {
 	enum hold_state state;
 	bool is_group_stopped; /* the job itself is stopped (state T) */
 	bool is_filtered;      /* its seccomp filter could not be suspended */
+	bool is_settled;       /* it is known that no call need be made again by us */
 };
 
-/* Takes tid over and asks it to stop. -ESRCH: it is gone or just ending. -EPERM with the reason. */
+/* Takes tid over; it runs on. -ESRCH: it is gone or just ending. -EPERM with the reason. */
 int hold_thread_seize(struct hold_thread *ret, pid_t pid, pid_t tid, struct err *e) MUST_CHECK;
 
-/* Asks a seized thread to stop, once more. */
+/* Asks a seized thread to stop; again, if need be. */
 void hold_thread_interrupt(struct hold_thread *t);
 
 /* What it reported since; does not wait. Signals on the way are passed on. */

@@ -196,11 +196,19 @@ static int add_member(struct inside *in, pid_t tid, int signal, struct err *e)
 	return 0;
 }
 
+/* What worker_leave() puts back need not be read again when the thread is let go. */
+static bool is_settled(const struct worker *w)
+{
+	struct arch_regs copy = w->was;
+
+	return !arch_remake_call(&copy);
+}
+
 /* All threads of the process: the first makes the calls. */
 static int take_threads(struct inside *in, size_t *ret_count, struct err *e)
 {
 	size_t first = 0, count = find_threads(in->hold, in->pid, &first), ignored;
-	const struct hold_thread *t = hold_threads(in->hold, &ignored) + first;
+	struct hold_thread *t = hold_threads(in->hold, &ignored) + first;
 	int signal = worker_choose_signal(in->pid);
 
 	*ret_count = count;
@@ -213,6 +221,7 @@ static int take_threads(struct inside *in, size_t *ret_count, struct err *e)
 				       (int)in->pid);
 		if (add_member(in, t[i].tid, signal, e) < 0)
 			return e->code;
+		t[i].is_settled = is_settled(&inside_member_at(in, i)->w);
 	}
 	return 0;
 }

@@ -76,8 +76,9 @@ int look_groups(struct look *l, struct err *e) MUST_CHECK;
 /* look_maps.c, look_dirs.c */
 /* Is the line of maps about a file of OLD's file system? */
 bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio);
-/* Has the process such a mapping? 1, 0, or -errno: the kernel cannot be asked so (Linux 6.11). */
-int look_maps_near(const struct look *l, pid_t pid);
+/* Has the process such a mapping? 1, 0, or -errno: the kernel cannot be asked so (Linux 6.11).
+ * ret_has_aio (NULL: not asked): has it asynchronous I/O of the kernel's (libaio)? */
+int look_maps_near(const struct look *l, pid_t pid, bool *ret_has_aio);
 int look_maps(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 int look_dirs(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 /* look_words.c: OLD in arguments and environment. */

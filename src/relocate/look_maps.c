@@ -131,28 +131,39 @@ static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
 #define MAP_QUERY_NEXT 0x10
 #define MAP_QUERY_FILE 0x20
 
-int look_maps_near(const struct look *l, pid_t pid)
+/* The next file mapping from q->end on. False: there is none; *ret_rc: -errno of a kernel that
+ * cannot be asked. */
+static bool next_map(int fd, struct map_query *q, int *ret_rc)
 {
-	struct map_query q = { 0 };
-	char path[PROC_PATH];
+	*q = (struct map_query){ .size = sizeof *q,
+				 .flags = MAP_QUERY_NEXT | MAP_QUERY_FILE,
+				 .address = q->end,
+				 .name = q->name,
+				 .name_size = q->name ? PATH_MAX : 0 };
+	if (ioctl(fd, MAP_QUERY, q) == 0)
+		return true;
+	*ret_rc = errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	return false;
+}
+
+int look_maps_near(const struct look *l, pid_t pid, bool *ret_has_aio)
+{
+	char path[PROC_PATH], name[PATH_MAX] = "";
+	struct map_query q = { .name = ret_has_aio ? (uint64_t)(uintptr_t)name : 0 };
+	bool is_near = false;
 	int fd, rc = 0;
 
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* gone, or not ours to see */
-	while (rc == 0) {
-		q = (struct map_query){ .size = sizeof q,
-					.flags = MAP_QUERY_NEXT | MAP_QUERY_FILE,
-					.address = q.end };
-		if (ioctl(fd, MAP_QUERY, &q) < 0) {
-			rc = errno == ENOENT || errno == ESRCH ? 0 : -errno;
-			break;
-		}
-		rc = is_old_dev(l, q.dev);
+	while ((!is_near || ret_has_aio) && next_map(fd, &q, &rc)) {
+		is_near |= is_old_dev(l, q.dev);
+		if (ret_has_aio)
+			*ret_has_aio |= strncmp(name, "/[aio]", 6) == 0;
 	}
 	close(fd);
-	return rc;
+	return rc < 0 ? rc : is_near;
 }
 
 bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio)
@@ -242,28 +253,42 @@ static void read_smaps(struct look *l, uint32_t proc)
 	}
 }
 
-/* smaps walks all pages, so it is read only where maps tells of files of OLD. */
-int look_maps(struct look *l, uint32_t proc, struct err *e)
+/* The same by the lines of maps, for kernels that cannot be asked. */
+static int search_maps(struct look *l, pid_t pid, bool *ret_has_aio, struct err *e)
 {
-	const struct reloc_proc *p = (struct reloc_proc *)l->procs.data + proc;
-	bool has_aio = false, has_old = false, is_aio;
-	pid_t pid = p->pid;
+	bool has_old = false, is_aio;
 	char *at, *line;
 
-	if (p->mm_of != proc)
-		return 0;
 	if (read_proc(l, pid, "maps", e) < 0)
 		return e->code;
 	at = l->text.data;
 	while ((line = strsep(&at, "\n"))) {
 		has_old |= look_maps_old(l, line, &is_aio);
-		has_aio |= is_aio;
+		*ret_has_aio |= is_aio;
 	}
+	return has_old;
+}
+
+/* smaps walks all pages, so it is read only where there are files of OLD. */
+int look_maps(struct look *l, uint32_t proc, struct err *e)
+{
+	const struct reloc_proc *p = (struct reloc_proc *)l->procs.data + proc;
+	bool has_aio = false;
+	pid_t pid = p->pid;
+	int near;
+
+	if (p->mm_of != proc)
+		return 0;
+	near = look_maps_near(l, pid, &has_aio);
+	if (near < 0)
+		near = search_maps(l, pid, &has_aio, e);
+	if (near < 0)
+		return near;
 	if (has_aio)
 		look_obstacle(l, RELOC_LEAVES, proc, "asynchronous I/O", "",
 			      "the kernel may still write for it while it stands still (libaio)",
 			      "wait until the process has ended it (io_destroy)");
-	if (!has_old)
+	if (!near)
 		return 0;
 	if (read_proc(l, pid, "smaps", e) < 0)
 		return e->code;

@@ -19,6 +19,7 @@ struct other {
 	pid_t pid;
 	struct proc_stat stat; /* read when it is needed; state 0: not yet */
 	bool is_told;          /* that it uses OLD */
+	bool is_near;          /* something of it may be OLD's */
 };
 
 static void leave_file(struct look *l, uint32_t file)
@@ -65,7 +66,10 @@ static void take_link(struct look *l, struct other *o, const char *path, const c
 	uint32_t file;
 	char reason[160], remedy[96];
 
-	if (!look_is_near(l, path) || !look_link(l, path, &seen) || !seen.is_old)
+	if (!look_is_near(l, path))
+		return;
+	o->is_near = true;
+	if (!look_link(l, path, &seen) || !seen.is_old)
 		return;
 	if (!o->stat.state && !proc_stat_read(&o->stat, o->pid))
 		return; /* it has ended */
@@ -96,7 +100,7 @@ static int take_maps(struct look *l, struct other *o, struct err *e)
 	char *at, *line;
 	bool is_aio;
 
-	if (look_maps_near(l, o->pid) == 0)
+	if (look_maps_near(l, o->pid, NULL) == 0)
 		return 0;
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)o->pid);
 	buf_clear(&l->text);
@@ -163,6 +167,18 @@ static bool has_program(pid_t pid)
 	return readlink(path, &link, sizeof link) >= 0 || errno != ENOENT;
 }
 
+static int take_idle(struct look *l, struct other *o, struct err *e)
+{
+	struct idle *idle = l->ask->idle;
+	int64_t time_ns = idle ? idle_time_ns(o->pid) : -1;
+
+	if (has_program(o->pid) && take_other(l, o, e) < 0)
+		return e->code;
+	if (idle && time_ns >= 0 && !o->is_near && idle_note(idle, o->pid, time_ns) < 0)
+		return err_nomem(e);
+	return 0;
+}
+
 int look_others(struct look *l, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows pids = { 0 };
@@ -175,9 +191,9 @@ int look_others(struct look *l, struct err *e)
 		struct other o = { .pid = all[i] };
 
 		if (all[i] == getpid() || map_get(&l->members, (uint64_t)all[i]) != MAP_NONE ||
-		    !has_program(all[i]))
+		    (l->ask->idle && idle_is_still(l->ask->idle, all[i])))
 			continue;
-		if (take_other(l, &o, e) < 0)
+		if (take_idle(l, &o, e) < 0)
 			return e->code;
 	}
 	return 0;

@@ -31,6 +31,7 @@ struct move {
 	const struct relocation *r;
 	struct rows pids;      /* pid_t: the job as it was last seen */
 	struct survey *survey; /* the newest */
+	struct idle idle;
 	struct relocate_done done;
 	struct copy *copy;
 	struct hold *hold;
@@ -121,6 +122,7 @@ static int look_again(struct move *m, bool is_stopped, struct err *e)
 	struct survey_ask ask;
 
 	fill_ask(m->r, &ask);
+	ask.idle = &m->idle;
 	ask.is_stopped = is_stopped;
 	if (is_stopped) {
 		ask.pids = hold_pids(m->hold, &ask.pid_count);
@@ -172,6 +174,8 @@ static int copy_ahead(struct move *m, struct err *e)
 		return e->code;
 	/* What is flushed now need not be after the pause. Then what was written meanwhile. */
 	if (copy_sync(m->copy, e) < 0)
+		return e->code;
+	if (shift_make_room(m->survey, e) < 0)
 		return e->code;
 	copy_watch(m->copy, m->survey);
 	if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0 || copy_flush(m->copy, e) < 0)
@@ -244,13 +248,29 @@ static void swap_places(struct move *m)
 		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
 }
 
+/* Who is not of the job is looked at now, so that in the pause only those need be who ran since. */
+static int look_outside(struct move *m, struct err *e)
+{
+	struct survey s = { 0 };
+	struct survey_ask ask;
+
+	fill_ask(m->r, &ask);
+	ask.idle = &m->idle;
+	ask.pid_count = 0;
+	ask.is_stopped = true;
+	if (survey_take(&ask, &s, e) < 0)
+		return e->code;
+	survey_fini(&s);
+	return 0;
+}
+
 /* One pause. -EAGAIN: the job was at something passing, and runs on. */
 static int pause_job(struct move *m, struct err *e)
 {
 	const struct relocation *r = m->r;
 	int64_t since_ns;
 
-	if (prune_pids(m, e) < 0 ||
+	if (prune_pids(m, e) < 0 || look_outside(m, e) < 0 ||
 	    hold_begin(&m->hold, m->pids.data, m->pids.count, r->is_only, STOP_LIMIT_NS, e) < 0)
 		return e->code;
 	since_ns = hold_since_ns(m->hold);
@@ -272,9 +292,8 @@ static int pause_job(struct move *m, struct err *e)
 			complain(&why);
 		m->shift = NULL;
 	}
-	hold_end(m->hold);
+	m->done.pause_ns = hold_end(m->hold) - since_ns;
 	m->hold = NULL;
-	m->done.pause_ns = clock_mono_ns() - since_ns;
 	return m->is_committed ? 0 : e->code;
 }
 
@@ -425,6 +444,7 @@ int relocate_run(const struct relocation *r, struct survey *ret_survey, struct r
 
 	copy_close(m.copy);
 	rows_fini(&m.pids);
+	idle_fini(&m.idle);
 	*ret = m.done;
 	return rc;
 }

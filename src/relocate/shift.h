@@ -18,6 +18,10 @@
 
 struct shift;
 
+/* While the job runs: the tables of descriptors of s get the size that shift_begin() will need.
+ * What is not there then is made in the pause. -EBUSY: a thread does not stop. */
+int shift_make_room(const struct survey *s, struct err *e) MUST_CHECK;
+
 /* s was taken with is_stopped and has no RELOC_PREVENTS; borrowed until commit or undo. On failure
  * all has been put back. */
 int shift_begin(struct shift **ret, struct hold *h, const struct survey *s,

@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "relocate/idle.h"
 #include "relocate/place.h"
 
 #define RELOC_NONE UINT32_MAX /* no such row */
@@ -180,8 +181,9 @@ struct survey_ask {
 	const struct reloc_place *old_place;
 	const struct reloc_place *new_place; /* NULL: obstacles of NEW are not looked at */
 	bool is_only;                        /* do not follow descendants */
-	bool is_stopped; /* the processes are held by us (struct hold): pids is final */
-	bool moves_libs; /* executable mappings of OLD are moved, else refused */
+	bool is_stopped;   /* the processes are held by us (struct hold): pids is final */
+	bool moves_libs;   /* executable mappings of OLD are moved, else refused */
+	struct idle *idle; /* outsiders that need not be looked into again; NULL: none is known */
 };
 
 /* An obstacle is no error: ret lists it. Fails where the answer would not be complete. */

@@ -70,6 +70,7 @@ struct copy {
 	struct copy_pass did; /* in this pass */
 	bool is_watching;
 	uint32_t watch_pass;          /* the first after tree_watch() */
+	int device_fd;                /* what OLD's device did, by sysfs; -1: not open */
 	uint64_t written_sectors;     /* ever, on OLD's device at tree_watch() */
 	unsigned char *block, *other; /* [TREE_BLOCK] each */
 	struct buf path;              /* of the entry that is looked at */

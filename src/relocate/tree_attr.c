@@ -139,20 +139,38 @@ int tree_set_times(int to, const struct statx *x)
 	return utimensat(AT_FDCWD, path, times, 0);
 }
 
+/* What is as it should be already is not set again: that would be a change of the file system's. */
+static int set_owner(int to, const struct statx *x, struct err *e)
+{
+	struct statx is;
+
+	if (statx(to, "", AT_EMPTY_PATH, STATX_UID | STATX_GID, &is) == 0 &&
+	    is.stx_uid == x->stx_uid && is.stx_gid == x->stx_gid)
+		return 0;
+	if (fchownat(to, "", x->stx_uid, x->stx_gid, AT_EMPTY_PATH) < 0)
+		return err_errno(e, "setting the owner");
+	return 0;
+}
+
+static int set_mode(const char *to, const struct statx *x, struct err *e)
+{
+	struct stat is;
+
+	if (stat(to, &is) == 0 && ((is.st_mode ^ x->stx_mode) & 07777) == 0)
+		return 0;
+	return chmod(to, x->stx_mode & 07777) < 0 ? err_errno(e, "setting the mode") : 0;
+}
+
 int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct err *e)
 {
 	char from[PROC_PATH], to[PROC_PATH];
 
 	link_of(pair->from, from);
 	link_of(pair->to, to);
-	if (fchownat(pair->to, "", x->stx_uid, x->stx_gid, AT_EMPTY_PATH) < 0)
-		return err_errno(e, "setting the owner");
-	if (!S_ISLNK(x->stx_mode)) {
-		if (copy_xattrs(from, to, e) < 0)
-			return e->code;
-		if (chmod(to, x->stx_mode & 07777) < 0)
-			return err_errno(e, "setting the mode");
-	}
+	if (set_owner(pair->to, x, e) < 0)
+		return e->code;
+	if (!S_ISLNK(x->stx_mode) && (copy_xattrs(from, to, e) < 0 || set_mode(to, x, e) < 0))
+		return e->code;
 	if (tree_set_times(pair->to, x) < 0)
 		return err_errno(e, "setting the times");
 	return 0;

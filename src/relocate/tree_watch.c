@@ -55,16 +55,24 @@ static int64_t count_dirty(int fd, uint64_t off, uint64_t len)
 /* The seventh number of the device's stat: sectors that were ever written. */
 static bool read_written(const struct copy *c, uint64_t *ret)
 {
-	char path[64], text[512];
+	char text[512];
+	ssize_t len = pread(c->device_fd, text, sizeof text - 1, 0);
 	unsigned long long written;
 
-	snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", c->old_place->dev_major,
-		 c->old_place->dev_minor);
-	if (!file_read_start(path, text, sizeof text) ||
-	    sscanf(text, "%*u %*u %*u %*u %*u %*u %llu", &written) != 1)
+	text[len > 0 ? len : 0] = '\0';
+	if (sscanf(text, "%*u %*u %*u %*u %*u %*u %llu", &written) != 1)
 		return false;
 	*ret = written;
 	return true;
+}
+
+static int open_device(const struct copy *c)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", c->old_place->dev_major,
+		 c->old_place->dev_minor);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* With data=journal a changed page is not a dirty one. */
@@ -173,6 +181,8 @@ void tree_watch(struct copy *c, const struct survey *s)
 		watch_file(c, &s->files[i]);
 		watched++;
 	}
+	if (c->device_fd < 0)
+		c->device_fd = open_device(c);
 	c->is_watching = watched && read_written(c, &c->written_sectors);
 	c->watch_pass = c->pass + 1;
 }
@@ -192,17 +202,21 @@ static int add_range(struct rows *ranges, uint64_t from, uint64_t end)
 	return 0;
 }
 
-/* Blocks of [from..end) that have dirty pages. */
-static int find_dirty(int fd, uint64_t from, uint64_t end, struct rows *ranges)
+/* The pages of [from..end), a page's start, that are dirty: so many, found by halves. */
+static int find_dirty(int fd, uint64_t from, uint64_t end, int64_t dirty, struct rows *ranges)
 {
-	for (; from < end; from += TREE_BLOCK) {
-		uint64_t stop = end - from < TREE_BLOCK ? end : from + TREE_BLOCK;
-		int64_t dirty = count_dirty(fd, from, stop - from);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = (end - from + page - 1) / page;
+	uint64_t middle = from + pages / 2 * page;
+	int64_t left;
 
-		if (dirty < 0 || (dirty > 0 && add_range(ranges, from, stop) < 0))
-			return -1;
-	}
-	return 0;
+	if (dirty <= 0)
+		return 0;
+	if ((uint64_t)dirty >= pages)
+		return add_range(ranges, from, end);
+	left = count_dirty(fd, from, middle - from);
+	if (left < 0 || find_dirty(fd, from, middle, left, ranges) < 0)
+		return -1;
+	return find_dirty(fd, middle, end, dirty - left, ranges);
 }
 
 bool tree_changes(const struct copy *c, const struct tree_node *n, int fd, uint64_t size,
@@ -216,7 +230,7 @@ bool tree_changes(const struct copy *c, const struct tree_node *n, int fd, uint6
 		uint64_t end = size - from < AREA_BYTES ? size : from + AREA_BYTES;
 		int64_t dirty = count_dirty(fd, from, end - from);
 
-		if (dirty < 0 || (dirty > 0 && find_dirty(fd, from, end, ranges) < 0))
+		if (dirty < 0 || find_dirty(fd, from, end, dirty, ranges) < 0)
 			return false;
 	}
 	return hash_extents(fd, &extents) && extents == n->extents && read_written(c, &written) &&

@@ -2,8 +2,13 @@
 #include "relocate/urgent.h"
 
 #include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define HEAP_BYTES ((size_t)8 << 20) /* what a pause of hundreds of threads and files needs */
 
 static void set_oom_score(const char *text, size_t len)
 {
@@ -13,6 +18,20 @@ static void set_oom_score(const char *text, size_t len)
 		return;
 	(void)!write(fd, text, len);
 	close(fd);
+}
+
+/* Memory of the heap that is there already, and stays: a page that the kernel must clear first
+ * takes as long as a call. What is not freed to the kernel need not be asked for again. */
+static void warm_heap(void)
+{
+	void *room;
+
+	mallopt(M_MMAP_THRESHOLD, (int)(2 * HEAP_BYTES));
+	mallopt(M_TRIM_THRESHOLD, (int)(4 * HEAP_BYTES));
+	room = malloc(HEAP_BYTES);
+	if (room)
+		explicit_bzero(room, HEAP_BYTES);
+	free(room);
 }
 
 void urgent_begin(struct urgent *u)
@@ -27,6 +46,7 @@ void urgent_begin(struct urgent *u)
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) < 0)
 		u->policy = -1;
 	set_oom_score("-1000", 5);
+	warm_heap();
 	(void)mlockall(MCL_CURRENT | MCL_FUTURE);
 }
 

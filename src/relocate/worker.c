@@ -90,7 +90,8 @@ int worker_init(struct worker *ret, pid_t pid, pid_t tid, int memory, int signal
 		return err_set(e, rc, "thread %d: registers: %s", (int)tid, strerror(-rc));
 	if (!arch_is_native(&w.was))
 		return err_set(e, -ENOTSUP, "process %d runs 32-bit code", (int)pid);
-	abort_rseq(&w);
+	if (!arch_is_in_call(&w.was)) /* a sequence makes no calls */
+		abort_rseq(&w);
 	w.home.regs = w.was;
 	arch_settle(&w.home.regs);
 	*ret = w;

@@ -640,6 +640,28 @@ def test_moved(w):
     finish(w, p, f"{w.new}/job")
 
 
+def test_room(w):
+    """Threads share more descriptors than their table has room for twice: it grows before the pause, and
+    nothing of that is seen."""
+    p = w.job("""
+fds = [os.open(f"f{i}", os.O_WRONLY | os.O_CREAT | os.O_APPEND) for i in range(100)]
+gate = threading.Event()
+for i in range(3):
+    threading.Thread(target=gate.wait, daemon=True).start()
+""" + END + """
+for fd in fds: os.write(fd, b"moved")
+gate.set()
+""")
+    moved(w, p)
+    leave(w)
+    p.stdin.write("\n")
+    p.stdin.close()
+    check(p.wait(60) == 0)
+    for i in range(100):
+        with open(f"{w.new}/f{i}", "rb") as f:
+            check(f.read() == b"moved", f"f{i}")
+
+
 def test_options(w):
     """--verify checksum, --trust-append and --bandwidth move as well."""
     p = writer(w)

@@ -4,8 +4,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "relocate/idle.h"
 #include "relocate/jobs.h"
 #include "relocate/mounts.h"
 #include "relocate/place.h"
@@ -105,11 +107,60 @@ static void test_self(void)
 	CHECK(place_open(&p, "/proc/self/no such place", &e) == -ENOENT);
 }
 
+/* Answers each byte. */
+static void answer(int from, int to)
+{
+	char byte;
+
+	while (read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1)
+		;
+	_exit(0);
+}
+
+/* What was noted holds while the process waits, and no longer once it has made a call. */
+static void test_idle(void)
+{
+	CLEANUP(idle_fini) struct idle idle = { 0 };
+	int there[2], back[2];
+	struct proc_stat stat;
+	int64_t time_ns;
+	char byte = 'x';
+	pid_t pid;
+
+	if (!CHECK(pipe(there) == 0 && pipe(back) == 0))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		close(there[1]);
+		answer(there[0], back[1]);
+	}
+	CHECK(!idle_is_still(&idle, pid));
+	for (int i = 0; i < 3; i++) {
+		CHECK(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
+		CHECK(i == 0 || !idle_is_still(&idle, pid));
+		do { /* on its way to the next wait */
+			time_ns = idle_time_ns(pid);
+			usleep(10000);
+		} while (!proc_stat_read(&stat, pid) || stat.state != 'S' ||
+			 time_ns != idle_time_ns(pid));
+		CHECK_INT(idle_note(&idle, pid, time_ns), 0);
+		CHECK(idle_is_still(&idle, pid));
+	}
+	close(there[1]);
+	waitpid(pid, NULL, 0);
+	CHECK_INT(idle_time_ns(pid), -1);
+	CHECK(!idle_is_still(&idle, pid));
+	close(there[0]);
+	close(back[0]);
+	close(back[1]);
+}
+
 int main(void)
 {
 	TAP_CASE(test_below);
 	TAP_CASE(test_pids);
 	TAP_CASE(test_fdinfo);
 	TAP_CASE(test_self);
+	TAP_CASE(test_idle);
 	return tap_done();
 }
