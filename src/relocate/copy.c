@@ -230,6 +230,7 @@ void copy_close(struct copy *c)
 	rows_fini(&c->entries);
 	rows_fini(&c->nodes);
 	rows_fini(&c->unflushed);
+	rows_fini(&c->late);
 	buf_fini(&c->path);
 	mark_fini(&c->mark);
 	free(c->block);
@@ -309,10 +310,11 @@ void copy_watch(struct copy *c, const struct survey *s)
 int copy_finish(struct copy *c, const struct survey *s, struct err *e)
 {
 	struct tree_pair top = { c->old_place->fd, c->new_place->fd };
+	uint32_t late; /* never of the top: the mark must go */
 
 	if (mark_move(c->new_place, s, e) < 0)
 		return e->code;
-	if (tree_copy_attrs(&top, &c->old_top, e) < 0)
+	if (tree_copy_flags(c, &top, &late, e) < 0 || tree_copy_attrs(&top, &c->old_top, e) < 0)
 		return err_wrap(e, "%s", c->new_place->path);
 	return 0;
 }
@@ -358,6 +360,11 @@ static int flush_file(struct copy *c, const struct tree_node *n, struct err *e)
 		err_errno(e, "/%s: in NEW", path);
 	close(fd);
 	return rc < 0 ? e->code : 0;
+}
+
+int copy_seal(struct copy *c, struct err *e)
+{
+	return tree_set_late_flags(c, e);
 }
 
 /* The content of each file, and then once what a journal has of all. */

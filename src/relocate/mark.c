@@ -14,8 +14,9 @@
 #include "relocate/tree.h"
 
 #define MARK_MAX (16 << 20) /* bytes */
-#define TOP_FORMAT \
-	"new %d %d %" PRIu32 " %" PRIu32 " %" PRIo32 " %" PRId64 " %" PRIu32 " %" PRId64 " %" PRIu32
+#define TOP_FORMAT                                                                       \
+	"new %d %d %" PRIu32 " %" PRIu32 " %" PRIo32 " %" PRId64 " %" PRIu32 " %" PRId64 \
+	" %" PRIu32 " %" PRIx32 " %" PRIu32
 
 void mark_fini(struct mark *m)
 {
@@ -68,6 +69,7 @@ int mark_fill(struct mark *ret, const struct reloc_place *old_place,
 		statx(new_place->fd, "lost+found", AT_SYMLINK_NOFOLLOW, STATX_TYPE, &x) == 0;
 	if (statx(new_place->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &ret->top) < 0)
 		return err_errno(e, "%s", new_place->path);
+	tree_read_flags(new_place->fd, &ret->flags);
 	if (tree_save_attrs(new_place->fd, &ret->attrs, e) < 0)
 		return e->code;
 	return fill_maker(&ret->maker, e);
@@ -87,7 +89,8 @@ static void put_text(struct buf *text, const struct mark *m)
 		   m->old_dev_minor, m->old_ino, m->old_path);
 	buf_printf(text, TOP_FORMAT "\nattrs ", m->was_made, m->had_lost_found, top->stx_uid,
 		   top->stx_gid, (uint32_t)top->stx_mode, (int64_t)top->stx_atime.tv_sec,
-		   top->stx_atime.tv_nsec, (int64_t)top->stx_mtime.tv_sec, top->stx_mtime.tv_nsec);
+		   top->stx_atime.tv_nsec, (int64_t)top->stx_mtime.tv_sec, top->stx_mtime.tv_nsec,
+		   m->flags.flags, m->flags.project);
 	for (size_t i = 0; i < m->attrs.len; i++)
 		buf_printf(text, "%02x", (unsigned char)m->attrs.data[i]);
 	buf_put_str(text, "\nend\n");
@@ -201,8 +204,8 @@ static bool parse_top(struct mark *m, const char *line)
 	int64_t atime_s, mtime_s;
 
 	if (sscanf(line, TOP_FORMAT, &was_made, &had_lost_found, &top->stx_uid, &top->stx_gid,
-		   &mode, &atime_s, &top->stx_atime.tv_nsec, &mtime_s,
-		   &top->stx_mtime.tv_nsec) != 9)
+		   &mode, &atime_s, &top->stx_atime.tv_nsec, &mtime_s, &top->stx_mtime.tv_nsec,
+		   &m->flags.flags, &m->flags.project) != 11)
 		return false;
 	m->was_made = was_made;
 	m->had_lost_found = had_lost_found;
@@ -307,6 +310,7 @@ int mark_put_back(const struct mark *m, const struct reloc_place *new_place, str
 
 	if (m->was_made)
 		return rmdir(new_place->path) < 0 ? err_errno(e, "%s", new_place->path) : 0;
+	tree_put_back_flags(fd, &m->flags);
 	if (tree_put_back_attrs(fd, &m->attrs, e) < 0)
 		return err_wrap(e, "%s", new_place->path);
 	if (fchown(fd, m->top.stx_uid, m->top.stx_gid) < 0 ||

@@ -20,6 +20,11 @@
 #include "base/rows.h"
 #include "relocate/survey.h"
 
+/* Flags of an inode (chattr) and its project; 0 where the file system has none. */
+struct tree_flags {
+	uint32_t flags, project;
+};
+
 #define MARK_NAME ".auger-relocate" /* files without a name have it, too, with numbers behind */
 
 struct mark_process {
@@ -32,12 +37,13 @@ struct mark {
 	char *old_path;            /* control characters became '?'; owned */
 	uint32_t old_dev_major, old_dev_minor;
 	uint64_t old_ino;
-	bool was_made;       /* NEW was not there before */
-	bool had_lost_found; /* NEW was not empty for that; it was */
-	struct statx top;    /* of NEW before: owner, mode, times */
-	struct buf attrs;    /* of NEW before, as tree_save_attrs() has them */
-	bool is_moving;      /* job may be on NEW */
-	struct rows job;     /* struct mark_process */
+	bool was_made;           /* NEW was not there before */
+	bool had_lost_found;     /* NEW was not empty for that; it was */
+	struct statx top;        /* of NEW before: owner, mode, times */
+	struct tree_flags flags; /* of NEW before */
+	struct buf attrs;        /* of NEW before, as tree_save_attrs() has them */
+	bool is_moving;          /* job may be on NEW */
+	struct rows job;         /* struct mark_process */
 };
 
 void mark_fini(struct mark *m);

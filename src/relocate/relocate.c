@@ -202,7 +202,7 @@ static int shift_job(struct move *m, struct err *e)
 	m->done.shift_ns = clock_mono_ns() - at_ns;
 	at_ns = clock_mono_ns();
 	/* Storage that fails is found while there still is a way back. */
-	if (copy_flush(m->copy, e) < 0)
+	if (copy_seal(m->copy, e) < 0 || copy_flush(m->copy, e) < 0)
 		return e->code;
 	m->done.flush_ns = clock_mono_ns() - at_ns;
 	return 0;

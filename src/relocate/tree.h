@@ -43,11 +43,17 @@ struct tree_node {
 	uint64_t size_bytes; /* as copied */
 	uint32_t good_pass;  /* after which NEW had what OLD had during it */
 	uint64_t extents;    /* where it lay when it was watched */
+	uint32_t late_flags; /* chattr's, to be set in the end */
 	bool is_adopted;     /* there was something when it was first looked at */
 	bool is_watched;     /* since tree_watch() its changes are dirty pages */
 	bool is_recent;      /* ctime_ns tells nothing: too near to the look */
 	bool is_mapped;      /* shared and writable, once: always compared */
 	bool is_appended;    /* all who have it open only append to it */
+};
+
+/* A file in both trees while it is copied: O_PATH descriptors. */
+struct tree_pair {
+	int from, to;
 };
 
 struct copy {
@@ -56,10 +62,12 @@ struct copy {
 	struct strtab *paths;    /* of entries: the same index */
 	struct strtab *node_ids; /* device and inode: the same index as nodes */
 	struct rows entries, nodes;
+	struct rows late;      /* uint32_t, of nodes: with late_flags, once */
 	struct rows unflushed; /* uint32_t, of nodes: written to since copy_sync() */
 	struct statx old_top;
-	struct mark mark;                       /* in NEW */
-	bool is_marked;                         /* the mark was written */
+	struct mark mark;     /* in NEW */
+	bool is_marked;       /* the mark was written */
+	bool is_flag_missing; /* it was told that NEW does not have what OLD has */
 	uint64_t adopted_bytes, adopted_inodes; /* of NEW, there before */
 	enum copy_kind kind;
 	uint32_t pass;        /* 1.. */
@@ -74,11 +82,6 @@ struct copy {
 	uint64_t written_sectors;     /* ever, on OLD's device at tree_watch() */
 	unsigned char *block, *other; /* [TREE_BLOCK] each */
 	struct buf path;              /* of the entry that is looked at */
-};
-
-/* A file in both trees while it is copied: O_PATH descriptors. */
-struct tree_pair {
-	int from, to;
 };
 
 int64_t tree_ctime_ns(const struct statx *x);
@@ -136,6 +139,16 @@ int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct 
 int tree_save_attrs(int dir, struct buf *ret, struct err *e) MUST_CHECK;
 int tree_put_back_attrs(int dir, const struct buf *saved, struct err *e) MUST_CHECK;
 int tree_set_times(int to, const struct statx *x);
+
+void tree_read_flags(int fd, struct tree_flags *ret);
+void tree_put_back_flags(int fd, const struct tree_flags *saved);
+/* tree_flags.c: flags of inodes (chattr) and project ids. pair may be O_PATH. *ret_late: those that
+ * are to be set when all else is done. */
+int tree_copy_flags(struct copy *c, const struct tree_pair *pair, uint32_t *ret_late,
+		    struct err *e) MUST_CHECK;
+int tree_set_late_flags(struct copy *c, struct err *e) MUST_CHECK;
+/* So that the name can be removed. */
+void tree_thaw(int dir, const char *name);
 
 /* tree_space.c: does all of OLD fit into NEW? Counts total_bytes. */
 int tree_check_space(struct copy *c, const struct survey *s, struct err *e) MUST_CHECK;

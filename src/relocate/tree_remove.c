@@ -34,6 +34,18 @@ static void forget(struct copy *c, uint32_t row)
 		n->entry = RELOC_NONE; /* another name of it is made a link of the next copy */
 }
 
+static int unlink_from(int dir, const char *name, bool is_dir)
+{
+	int flags = is_dir ? AT_REMOVEDIR : 0;
+
+	if (unlinkat(dir, name, flags) == 0)
+		return 0;
+	if (errno != EPERM)
+		return -1;
+	tree_thaw(dir, name);
+	return unlinkat(dir, name, flags);
+}
+
 int tree_remove(struct copy *c, uint32_t row, struct err *e)
 {
 	const struct tree_entry *entry = (struct tree_entry *)c->entries.data + row;
@@ -45,9 +57,7 @@ int tree_remove(struct copy *c, uint32_t row, struct err *e)
 	dir = tree_open_parent(c, path, &name);
 	if (dir < 0 && dir != -ENOENT)
 		return err_set(e, dir, "removing %s: %s", path, strerror(-dir));
-	rc = dir < 0 || !entry->is_ours
-		     ? 0
-		     : unlinkat(dir, name, S_ISDIR(entry->mode) ? AT_REMOVEDIR : 0);
+	rc = dir < 0 || !entry->is_ours ? 0 : unlink_from(dir, name, S_ISDIR(entry->mode));
 	if (rc < 0 && errno == ENOENT)
 		rc = 0;
 	if (rc < 0)

@@ -214,6 +214,25 @@ static int fill_data(struct copy *c, const struct at *at, const struct tree_pair
 	return 0;
 }
 
+/* All that is not content. The times last: the others change them. */
+static int fill_attrs(struct copy *c, const struct at *at, const struct tree_pair *pair,
+		      const struct statx *x, struct err *e)
+{
+	struct tree_node *n = node_of(c, at);
+	uint32_t was = n->late_flags, *row;
+
+	if ((S_ISREG(x->stx_mode) || S_ISDIR(x->stx_mode)) &&
+	    tree_copy_flags(c, pair, &n->late_flags, e) < 0)
+		return e->code;
+	if (n->late_flags && !was) {
+		row = rows_add(&c->late, sizeof *row);
+		if (!row)
+			return err_nomem(e);
+		*row = at->node;
+	}
+	return tree_copy_attrs(pair, x, e);
+}
+
 /* Content and attributes of what is no directory. */
 static int fill(struct copy *c, const struct at *at, struct err *e)
 {
@@ -240,7 +259,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 	}
 	if (S_ISREG(x.stx_mode) && fill_data(c, at, &pair, &size, e) < 0)
 		return e->code;
-	if (tree_copy_attrs(&pair, &x, e) < 0)
+	if (fill_attrs(c, at, &pair, &x, e) < 0)
 		return e->code;
 	n->size_bytes = size;
 	n->good_pass = c->pass;
@@ -268,7 +287,7 @@ static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct 
 	node_of(c, at)->pass = c->pass;
 	if (changed == c->did.changed && !has_changed(c, node_of(c, at), &at->x))
 		return 0;
-	if (entry_of(c, at)->is_ours && tree_copy_attrs(&dir, &at->x, e) < 0)
+	if (entry_of(c, at)->is_ours && fill_attrs(c, at, &dir, &at->x, e) < 0)
 		return e->code;
 	note_looked(c, node_of(c, at), &at->x);
 	return 0;

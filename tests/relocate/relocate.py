@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -62,10 +63,10 @@ class World:
         for path in (self.old, self.new):
             self.make(path)
 
-    def make(self, path, size=64 * MIB):
+    def make(self, path, size=64 * MIB, kind="ext4"):
         with open(path + ".img", "wb") as f:
             f.truncate(size)
-        sh("mkfs.ext4", "-q", "-F", path + ".img")
+        sh("mkfs." + kind, "-q", *(["-F"] if kind == "ext4" else []), path + ".img")
         os.mkdir(path)
         self.mount("-o", "loop", path + ".img", path)
 
@@ -180,6 +181,7 @@ def fill(top):
     os.setxattr(f"{top}/a/b", "system.posix_acl_default", acl)
     os.chown(f"{top}/a/size4", 1234, 4321)
     os.chmod(f"{top}/a/size4", 0o4751)
+    os.setxattr(f"{top}/a/size6", "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0)) # cap_net_raw=ep
     os.chmod(f"{top}/a/size0", 0)
     os.chmod(f"{top}/odd", 0o1777)
     os.utime(f"{top}/a/size5", ns=(10**18, 10**18 + 123456789))
@@ -862,6 +864,74 @@ def test_unsafe(w):
     leave(w)
     write_more(w, p)
     finish(w, p, w.new)
+
+
+def lsattr(top):
+    """chattr's flags and project ids, by path; without those that ext4 gives by itself."""
+    lines = subprocess.run(["lsattr", "-R", "-p", "-a", top], check=True, capture_output=True, text=True).stdout.splitlines()
+    rows = [line.split(None, 2) for line in lines if line and not line.endswith(":")]
+    return {os.path.relpath(path, top): (project, flags.replace("e", "").replace("-", "")) for project, flags, path in rows
+            if not path.endswith("/..")}
+
+
+def flag(w):
+    """A tree with flags of inodes, and a job that appends to a file that may only be appended to."""
+    p = writer(w)
+    os.makedirs(f"{w.old}/sealed/below")
+    for name in ("sealed/still", "fast", "other"):
+        with open(f"{w.old}/{name}", "w", encoding="ascii") as f:
+            f.write(name)
+    os.link(f"{w.old}/sealed/still", f"{w.old}/again")
+    for flags, name in (("+i", "sealed/still"), ("+i", "sealed"), ("+a", "data"), ("+dA", "fast"), ("+dS", "sealed/below")):
+        sh("chattr", flags, f"{w.old}/{name}")
+    return p
+
+
+def unflag(top):
+    for name in ("sealed", "again", "data"):
+        if os.path.exists(f"{top}/{name}"):
+            sh("chattr", "-ia", f"{top}/{name}")
+
+
+def test_flags(w):
+    """Flags of inodes come along; what was made is removed also when it is immutable already."""
+    p = flag(w)
+    before = tree(w.new)
+    try:
+        write_more(w, p)
+        r = w.run("--pid", str(p.pid), env=unsafe("fsync", 2))
+        check(r.returncode == 1 and r.stderr.count("\n") == 1, r.stderr)
+        check(tree(w.new) == before, f"{tree(w.new)}")
+        moved(w, p)
+        old, new = lsattr(w.old), lsattr(w.new)
+        check(old["data"][1] == "a" and old["again"][1] == "i" and old["fast"][1] == "dA", str(old))
+        check(old == new, f"{old} {new}")
+        write_more(w, p)
+        finish(w, p, w.new)
+    finally:
+        unflag(w.old)
+        unflag(w.new)
+
+
+def test_projects(w):
+    """Project ids come along; those that NEW gives stay where OLD has none."""
+    if not shutil.which("mkfs.xfs"):
+        return # ext4 has them only where the kernel knows quotas
+    w.old, w.new = f"{w.top}/xfs1", f"{w.top}/xfs2"
+    w.make(w.old, 320 * MIB, kind="xfs")
+    w.make(w.new, 320 * MIB, kind="xfs")
+    os.makedirs(f"{w.old}/ours/below")
+    sh("chattr", "-p", "42", "+P", f"{w.old}/ours")
+    for name in ("ours/data", "data"):
+        with open(f"{w.old}/{name}", "w", encoding="ascii") as f:
+            f.write(name)
+    os.mkdir(f"{w.new}/to")
+    sh("chattr", "-p", "7", "+P", f"{w.new}/to")
+    p = w.job(NAMED)
+    out = w.run("--pid", str(p.pid), new=f"{w.new}/to")
+    check(out.returncode == 0, out.stderr)
+    new = lsattr(f"{w.new}/to")
+    check(new["ours"] == ("42", "P") and new["ours/data"][0] == "42" and new["data"][0] == "7", str(new))
 
 
 def test_failing_device(w):
