@@ -82,6 +82,8 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	if (o->has_identifier)
 		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	take_rate(&attr, event, o);
+	if (o->is_raw_only)
+		attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
 	return attr;
 }
 

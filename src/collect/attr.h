@@ -34,6 +34,7 @@ struct attr_opts {
 	bool has_identifier;    /* samples tell which event they are of */
 	bool has_no_user_chain; /* STACK_DWARF: perf shows it besides what it unwinds */
 	bool has_raw;           /* samples of tracepoints bring their fields */
+	bool is_raw_only;       /* and nothing else but their time; no identifier either */
 	bool has_idle;          /* what a CPU does while it is idle, too */
 	bool has_address;   /* samples tell the address of their data, the side band all mappings */
 	bool has_data_maps; /* mappings that are not executable are told: perf unwinds with them */

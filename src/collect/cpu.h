@@ -63,6 +63,9 @@ struct cpu_opts {
 	/* Sees each record first; see sampler_opts. NULL: nothing does. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
 	void *tap_context;
+	/* Samples are the tap's alone: they tell their time and the fields of their tracepoint,
+	 * which have the type and the thread; these cost the least. Without stacks. */
+	bool is_raw_only;
 	/* See ingest_opts; context is the tap's. */
 	uint32_t (*leaf)(void *context, const struct record *r);
 };

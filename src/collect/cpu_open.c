@@ -14,6 +14,7 @@
 #define RINGS_MAX_BYTES ((uint64_t)256 << 20)
 #define RINGS_A_SECOND 5
 #define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
+#define RAW_SAMPLE_BYTES 256    /* more than it has: these come in millions a second */
 #define UNKNOWN_HZ 1000         /* by period */
 #define EACH_HZ 100000          /* each call, each page fault: a burst must find room */
 #define SIDE_BYTES ((size_t)256 << 10)
@@ -35,11 +36,14 @@ static bool has_bursts(const struct cpu *c)
 static size_t ring_bytes(const struct cpu *c)
 {
 	const struct cpu_opts *o = &c->opts;
-	uint64_t sample = PLAIN_SAMPLE_BYTES + (o->stack == STACK_DWARF ? o->stack_bytes : 0);
+	uint64_t sample = o->is_raw_only ? RAW_SAMPLE_BYTES : PLAIN_SAMPLE_BYTES;
 	uint64_t rate = has_bursts(c) ? EACH_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
-	uint64_t want = rate * sample / RINGS_A_SECOND;
+	uint64_t want;
 	uint64_t bytes = RING_MIN_BYTES;
 
+	if (o->stack == STACK_DWARF)
+		sample += o->stack_bytes;
+	want = rate * sample / RINGS_A_SECOND;
 	while (bytes < want && bytes < RING_MAX_BYTES &&
 	       2 * bytes * c->cpus->count <= RINGS_MAX_BYTES)
 		bytes *= 2;
@@ -77,9 +81,10 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 		.is_kernel_only = o->is_kernel_only,
 		.has_inherit = follows,
 		.has_exec = follows && !o->pid_count,
-		.has_identifier = o->event_count > 1 || o->raw,
+		.has_identifier = (o->event_count > 1 && !o->is_raw_only) || o->raw,
 		.has_no_user_chain = o->raw,
 		.has_raw = o->tap,
+		.is_raw_only = o->is_raw_only,
 		.has_address = cpu_has_addresses(c),
 		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};

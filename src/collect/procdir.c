@@ -3,9 +3,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/file.h"
+
+#define FIRST_NAMESPACE 0xeffffffcu /* inode. Source: kernel, include/linux/proc_ns.h */
 
 int procdir_open_threads(const char *proc, uint32_t pid, DIR **ret)
 {
@@ -43,4 +49,22 @@ bool procdir_next(DIR *dir, uint32_t *ret)
 		if (parse_id(entry->d_name, ret))
 			return true;
 	return false;
+}
+
+uint32_t procdir_process_of(uint32_t tid)
+{
+	char path[64], text[1024];
+	const char *at;
+
+	snprintf(path, sizeof path, "/proc/%u/status", tid);
+	file_read_start(path, text, sizeof text);
+	at = strstr(text, "\nTgid:");
+	return at ? (uint32_t)strtoul(at + 6, NULL, 10) : tid;
+}
+
+bool procdir_has_kernel_numbers(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == FIRST_NAMESPACE;
 }

@@ -21,4 +21,10 @@ void procdir_close(DIR **dir);
 /* The next number. false: there is none, or dir is NULL. */
 bool procdir_next(DIR *dir, uint32_t *ret);
 
+/* The process that a thread is of; itself when that cannot be known any more. */
+uint32_t procdir_process_of(uint32_t tid);
+
+/* Do processes have the numbers that the kernel has for itself? In a container they have others. */
+bool procdir_has_kernel_numbers(void);
+
 #endif

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <syscalls.skel.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "collect/bpf.h"
 #include "collect/bpf/syscalls.h"
 #include "collect/launch.h"
+#include "collect/procdir.h"
 #include "collect/sysc_inside.h"
 #include "collect/sysc_names.h"
 #include "collect/sysc_sums.h"
@@ -28,7 +28,6 @@
 #define TICK_NS INT64_C(100000000)
 #define TRACE_TICK_NS INT64_C(10000000) /* somebody looks on */
 #define RING_BYTES (32u << 20)
-#define FIRST_PID_NAMESPACE 0xeffffffcu /* Source: kernel, include/linux/proc_ns.h */
 
 static_assert(CALLS_NUMBERS == SYSC_NAMES, "numbers");
 static_assert(CALLS_FETCHES == SYSC_FETCHES, "parts of memory");
@@ -401,13 +400,11 @@ static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err
 static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
 {
 	struct syscalls_bpf *bpf = NULL;
-	struct stat st;
 	int rc;
 
 	if (o->stacks)
 		return err_set(e, -ENOTSUP, "its stacks end at code without frame pointers");
-	/* Programs see the numbers of the first namespace. */
-	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NAMESPACE)
+	if (!procdir_has_kernel_numbers())
 		return err_set(e, -ENOTSUP, "processes have other numbers in this container");
 	bpf_begin();
 	rc = load(o, &bpf, e);

@@ -74,9 +74,14 @@ static struct sysc_thread *thread_at(struct sysc_feed *f, uint32_t index)
 
 static struct sysc_thread *find_thread(struct sysc_feed *f, uint32_t tid)
 {
-	uint32_t i = map_get(&f->by_tid, tid);
+	uint32_t i = f->last;
 
-	return i == MAP_NONE ? NULL : thread_at(f, i);
+	if (i >= f->threads.count || thread_at(f, i)->tid != tid)
+		i = map_get(&f->by_tid, tid);
+	if (i == MAP_NONE)
+		return NULL;
+	f->last = i;
+	return thread_at(f, i);
 }
 
 static uint32_t unused_slot(struct sysc_feed *f)
@@ -243,21 +248,30 @@ void sysc_feed_exec(struct sysc_feed *f, uint32_t pid, uint32_t tid, int64_t ns)
 		sysc_feed_name(f, pid, t->comm, strlen(t->comm));
 }
 
-uint32_t sysc_feed_call_name(struct sysc_feed *f, uint32_t nr)
+static uint32_t name_call(struct sysc_feed *f, uint32_t nr)
 {
-	uint32_t *at = map_at(&f->by_nr, nr);
 	char number[24];
 	const char *name = nr < SYSC_NAMES ? sysc_names[nr] : NULL;
 
 	if (nr == SYSC_NO_NUMBER)
 		name = "rt_sigreturn";
+	if (!name) {
+		snprintf(number, sizeof number, "syscall %u", nr);
+		name = number;
+	}
+	return syscalls_str(f->tally, name, strlen(name));
+}
+
+uint32_t sysc_feed_call_name(struct sysc_feed *f, uint32_t nr)
+{
+	uint32_t *at = map_at(&f->by_nr, nr);
+
 	if (!at) {
 		fail(f);
 		return 0;
 	}
-	snprintf(number, sizeof number, "syscall %u", nr);
 	if (*at == MAP_NONE)
-		*at = syscalls_str(f->tally, name ? name : number, strlen(name ? name : number));
+		*at = name_call(f, nr);
 	return *at;
 }
 
@@ -339,6 +353,22 @@ static void tell(struct sysc_feed *f, const struct sysc_thread *t, const struct 
 	f->opts->traced(f->opts->context, &told);
 }
 
+static struct syscalls_cell *cell_of(struct sysc_feed *f, uint32_t subject,
+				     const struct sysc_call *c)
+{
+	struct sysc_recent *r = &f->recent[c->nr & (SYSC_RECENT - 1)];
+	int32_t error = sysc_error(c);
+	struct syscalls_cell *cell;
+
+	if (r->cell && r->nr == c->nr && r->subject == subject && r->error == error)
+		return syscalls_cell_at(f->tally, r->cell - 1);
+	cell = syscalls_cell(f->tally, subject, sysc_feed_call_name(f, c->nr), error);
+	if (cell)
+		*r = (struct sysc_recent){ c->nr, subject, error,
+					   1 + syscalls_cell_index(f->tally, cell) };
+	return cell;
+}
+
 void sysc_feed_call(struct sysc_feed *f, const struct sysc_call *c)
 {
 	enum syscalls_by by = f->tally->by;
@@ -353,8 +383,8 @@ void sysc_feed_call(struct sysc_feed *f, const struct sysc_call *c)
 	else if (by == SYSCALLS_BY_FILE || by == SYSCALLS_BY_FD || by == SYSCALLS_BY_PATH)
 		has_subject = object_of(f, c, &subject);
 	if (has_subject)
-		syscalls_add(f->tally, subject, sysc_feed_call_name(f, c->nr), sysc_error(c),
-			     c->has_start && c->has_end ? c->end_ns - c->start_ns : -1);
+		syscalls_add_to(f->tally, cell_of(f, subject, c),
+				c->has_start && c->has_end ? c->end_ns - c->start_ns : -1);
 	if (f->opts->traced)
 		tell(f, t, c);
 	else if (f->has_files)

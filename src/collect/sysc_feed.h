@@ -23,19 +23,30 @@ struct sysc_thread {
 	char comm[SYSC_COMM];
 };
 
+/* The cell that the last call of a number went to. */
+struct sysc_recent {
+	uint32_t nr, subject;
+	int32_t error;
+	uint32_t cell; /* index + 1; 0: none */
+};
+
+#define SYSC_RECENT 64 /* a power of two */
+
 struct sysc_feed {
 	const struct sysc_opts *opts;
 	struct syscalls *tally;
 	bool has_files; /* they are followed */
 	struct sysc_files files;
-	struct rows threads;     /* struct sysc_thread; those that ended are used again */
-	struct rows unused;      /* uint32_t: their indices */
-	struct map by_tid;       /* to threads */
-	struct map by_pid;       /* to subjects, of processes */
-	struct map by_object;    /* (pid, fd), or the name of a file, to subjects */
-	struct map by_nr;        /* to string ids of the calls' names */
-	struct buf args, result; /* of the call that is told */
-	int64_t start_ns;        /* of the recording */
+	struct rows threads;  /* struct sysc_thread; those that ended are used again */
+	struct rows unused;   /* uint32_t: their indices */
+	struct map by_tid;    /* to threads */
+	uint32_t last;        /* of threads: that was asked for last */
+	struct map by_pid;    /* to subjects, of processes */
+	struct map by_object; /* (pid, fd), or the name of a file, to subjects */
+	struct map by_nr;     /* to string ids of the calls' names */
+	struct sysc_recent recent[SYSC_RECENT]; /* by number */
+	struct buf args, result;                /* of the call that is told */
+	int64_t start_ns;                       /* of the recording */
 };
 
 /* Calls with memory (struct sysc_call) are wanted: of paths, or of all. */

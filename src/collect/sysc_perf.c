@@ -18,14 +18,18 @@
 #include "symbol/symbolize.h"
 
 /* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
+#define TYPE_AT 0   /* two bytes: the tracepoint */
+#define THREAD_AT 4 /* four bytes, as the kernel numbers them */
 #define NUMBER_AT 8
-#define REST_AT 16 /* args[6], or the result */
+#define REST_AT 16   /* args[6], or the result */
+#define RAW_BYTES 24 /* at least */
 
 static const char enter_name[] = "raw_syscalls:sys_enter", exit_name[] = "raw_syscalls:sys_exit";
 
 /* What a thread is doing. */
 struct doing {
 	uint32_t tid; /* 0: it ended, the slot is used again */
+	uint32_t pid;
 	struct sysc_call call;
 	bool is_inside;
 	bool is_new; /* made while we looked: its first end is of the call that made it */
@@ -36,7 +40,9 @@ struct listener {
 	struct sysc_feed feed;
 	struct event events[2]; /* begin, end */
 	uint32_t own_pid;
+	bool is_raw_only;    /* samples tell their thread by their raw data: the cheapest */
 	struct rows threads; /* struct doing */
+	uint32_t last;       /* of threads: of the sample before */
 	struct rows unused;  /* uint32_t: of threads, those that ended */
 	struct map by_tid;
 };
@@ -56,7 +62,8 @@ static bool make_slot(struct listener *l, uint32_t *ret)
 	return rows_add(&l->threads, sizeof(struct doing));
 }
 
-static struct doing *doing_of(struct listener *l, uint32_t tid)
+/* pid 0: /proc tells it, if the thread is new. */
+static struct doing *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 {
 	uint32_t *at = map_at(&l->by_tid, tid);
 	uint32_t slot;
@@ -68,8 +75,25 @@ static struct doing *doing_of(struct listener *l, uint32_t tid)
 		return NULL;
 	}
 	*at = slot;
-	*doing_at(l, slot) = (struct doing){ .tid = tid };
+	*doing_at(l, slot) =
+		(struct doing){ .tid = tid, .pid = pid ? pid : procdir_process_of(tid) };
 	return doing_at(l, slot);
+}
+
+/* Of a sample. Most threads make many calls in a row. */
+static struct doing *doing_in(struct listener *l, const struct record *r)
+{
+	uint32_t tid = r->tid;
+	struct doing *d;
+
+	if (l->is_raw_only)
+		memcpy(&tid, r->sample.raw.bytes + THREAD_AT, sizeof tid);
+	if (l->last < l->threads.count && doing_at(l, l->last)->tid == tid && tid)
+		return doing_at(l, l->last);
+	d = doing_of(l, r->pid, tid);
+	if (d)
+		l->last = (uint32_t)(d - doing_at(l, 0));
+	return d;
 }
 
 static void cut_call(struct listener *l, struct doing *d)
@@ -88,40 +112,34 @@ static uint64_t word_at(const struct record_bytes *raw, size_t at)
 	return v;
 }
 
-static void take_begin(struct listener *l, const struct record *r)
+static void take_begin(struct listener *l, struct doing *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
-	struct doing *d = doing_of(l, r->tid);
 
-	if (!d)
-		return;
 	if (d->call.has_start) /* else it ended before recording began */
 		cut_call(l, d);
 	d->is_new = false;
 	d->is_inside = true;
-	d->call = (struct sysc_call){
-		.pid = r->pid,
-		.tid = r->tid,
-		.nr = (uint32_t)word_at(raw, NUMBER_AT),
-		.has_start = true,
-		.start_ns = (int64_t)r->time,
-	};
-	for (size_t i = 0; i < ARRAY_LEN(d->call.args); i++)
-		d->call.args[i] = word_at(raw, REST_AT + 8 * i);
+	/* Not all of it: clearing its parts of memory, which it has none of, takes the longest. */
+	d->call.pid = d->pid;
+	d->call.tid = d->tid;
+	d->call.nr = (uint32_t)word_at(raw, NUMBER_AT);
+	d->call.has_start = true;
+	d->call.has_end = false;
+	d->call.start_ns = (int64_t)r->time;
+	if (raw->len >= REST_AT + sizeof d->call.args)
+		memcpy(d->call.args, raw->bytes + REST_AT, sizeof d->call.args);
 }
 
-static void take_end(struct listener *l, const struct record *r)
+static void take_end(struct listener *l, struct doing *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
 	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
-	struct doing *d = doing_of(l, r->tid);
 
-	if (!d)
-		return;
 	if (d->is_inside && d->call.nr != nr && nr != SYSC_NO_NUMBER)
 		cut_call(l, d); /* its end was lost, and this one's begin */
 	if (!d->is_inside)
-		d->call = (struct sysc_call){ .pid = r->pid, .tid = r->tid, .nr = nr };
+		d->call = (struct sysc_call){ .pid = d->pid, .tid = d->tid, .nr = nr };
 	d->is_inside = false;
 	d->call.has_end = true;
 	d->call.end_ns = (int64_t)r->time;
@@ -134,11 +152,11 @@ static void take_end(struct listener *l, const struct record *r)
 static void take_fork(struct listener *l, const struct record *r)
 {
 	const struct record_task *t = &r->task;
-	struct doing *d = doing_of(l, t->tid);
+	struct doing *d = doing_of(l, t->pid, t->tid);
 
 	if (!d)
 		return;
-	*d = (struct doing){ .tid = t->tid, .is_new = true };
+	*d = (struct doing){ .tid = t->tid, .pid = t->pid, .is_new = true };
 	sysc_feed_thread(&l->feed, t->pid, t->tid, t->ptid, (int64_t)r->time);
 }
 
@@ -168,10 +186,11 @@ static void move_exec(struct listener *l, uint32_t pid)
 		if (!d->tid || d->tid == pid || !d->is_inside || d->call.pid != pid)
 			continue;
 		d->is_inside = false;
-		first = doing_of(l, pid);
+		first = doing_of(l, pid, pid);
 		d = doing_at(l, i); /* it may have moved */
 		if (!first)
 			return;
+		first->pid = pid;
 		first->call = d->call;
 		first->call.tid = pid;
 		first->is_inside = true;
@@ -190,11 +209,26 @@ static void take_comm(struct listener *l, const struct record *r)
 	sysc_feed_name(&l->feed, c->tid, (const char *)c->name.bytes, c->name.len);
 }
 
+/* Is it the begin of a call? */
+static bool take_sample(struct listener *l, const struct record *r)
+{
+	struct doing *d = r->sample.raw.len < RAW_BYTES ? NULL : doing_in(l, r);
+	uint16_t type;
+
+	if (!d || d->pid == l->own_pid)
+		return false;
+	memcpy(&type, r->sample.raw.bytes + TYPE_AT, sizeof type);
+	if (type == l->events[0].config)
+		take_begin(l, d, r);
+	else
+		take_end(l, d, r);
+	return type == l->events[0].config;
+}
+
 /* For cpu_opts: begins go on to the profile when stacks are wanted. */
 static bool take(void *context, const struct record *r, bool is_side)
 {
 	struct listener *l = context;
-	uint16_t number = 0;
 
 	switch (r->type) {
 	case PERF_RECORD_FORK:
@@ -207,14 +241,7 @@ static bool take(void *context, const struct record *r, bool is_side)
 		take_comm(l, r);
 		break;
 	case PERF_RECORD_SAMPLE:
-		if (r->pid == l->own_pid)
-			return false;
-		memcpy(&number, r->sample.raw.bytes, r->sample.raw.len >= 2 ? 2 : 0);
-		if (number == l->events[0].config)
-			take_begin(l, r);
-		else
-			take_end(l, r);
-		return l->opts->stacks && number == l->events[0].config;
+		return take_sample(l, r) && l->opts->stacks;
 	default:
 		return true;
 	}
@@ -260,7 +287,7 @@ static void cut_all(struct listener *l)
 /* The call in which a thread waits already: "NUMBER ARGS...", or "running". */
 static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
 {
-	struct doing *d = doing_of(l, tid);
+	struct doing *d = doing_of(l, pid, tid);
 	char path[64], text[256];
 
 	snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
@@ -330,6 +357,7 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 		.is_all = o->is_all,
 		.owns_stdout = o->owns_stdout,
 		.duration_ns = o->duration_ns,
+		.is_raw_only = l->is_raw_only,
 		.tap = take,
 		.tap_context = l,
 		.leaf = o->stacks ? name_of : NULL,
@@ -358,39 +386,75 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 	return rc;
 }
 
+/*
+ * The tracepoints, open. The kernel makes one ready for use, and unready, when the first event of
+ * it is opened and the last is closed; both take longer than all else that is to be made ready.
+ */
+struct ready {
+	struct event events[2];
+	int fds[2];
+};
+
+static void ready_free(struct ready *r)
+{
+	for (size_t i = 0; i < ARRAY_LEN(r->fds); i++)
+		if (r->fds[i] >= 0)
+			close(r->fds[i]);
+	free(r);
+}
+
+static int ready_open(struct ready *r, struct err *e)
+{
+	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE, .has_inherit = true };
+	int rc = find_events(r->events, e);
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(r->fds); i++) {
+		struct perf_event_attr attr = attr_sampling(&r->events[i], &shape);
+
+		r->fds[i] = attr_open(&attr, 0, -1);
+		if (r->fds[i] < 0)
+			rc = attr_explain(r->fds[i], r->events[i].name, 0, e);
+	}
+	return rc;
+}
+
 static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
 {
+	struct ready *ready = self;
 	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
-	struct listener l = { .opts = o, .own_pid = (uint32_t)getpid() };
-	int rc = p ? find_events(l.events, e) : err_nomem(e);
+	struct listener l = { .opts = o,
+			      .events = { ready->events[0], ready->events[1] },
+			      .own_pid = (uint32_t)getpid(),
+			      .is_raw_only = !o->stacks && procdir_has_kernel_numbers() };
+	int rc;
 
-	(void)self;
 	sysc_feed_init(&l.feed, o, clock_mono_ns());
-	if (rc == 0)
-		rc = listen(&l, p, ret, e);
+	rc = p ? listen(&l, p, ret, e) : err_nomem(e);
 	if (rc == 0 && sysc_feed_error(&l.feed) < 0)
 		rc = err_nomem(e);
 	listener_fini(&l);
 	profile_free(own);
+	ready_free(ready);
 	return rc;
 }
 
 static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
 {
-	struct event events[2];
-	struct perf_event_attr attr;
-	bool ignored;
-	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE, .has_inherit = true };
+	struct ready *r;
 	int rc;
 
-	*ret_self = NULL;
 	if (sysc_wants_paths(o))
 		return err_set(e, -ENOTSUP, "its records have no paths and no texts");
-	rc = find_events(events, e);
+	r = calloc(1, sizeof *r);
+	if (!r)
+		return err_nomem(e);
+	r->fds[0] = r->fds[1] = -1;
+	rc = ready_open(r, e);
 	if (rc < 0)
-		return rc;
-	attr = attr_sampling(&events[0], &shape);
-	return attr_probe(&attr, enter_name, &ignored, e);
+		ready_free(r);
+	else
+		*ret_self = r;
+	return rc;
 }
 
 const struct sysc_backend sysc_perf = { SYSC_PERF, open_method, run };

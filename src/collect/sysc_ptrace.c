@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "collect/launch.h"
 #include "collect/procdir.h"
 #include "collect/sysc_filter.h"
@@ -62,18 +61,6 @@ static struct tracee *find(const struct tracer *t, pid_t tid)
 	return i == MAP_NONE ? NULL : ((struct tracee **)t->tracees.data)[i];
 }
 
-/* The process that a thread is of. */
-static uint32_t process_of(pid_t tid)
-{
-	char path[64], text[1024];
-	const char *at;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	file_read_start(path, text, sizeof text);
-	at = strstr(text, "\nTgid:");
-	return at ? (uint32_t)strtoul(at + 6, NULL, 10) : (uint32_t)tid;
-}
-
 static struct tracee *add(struct tracer *t, pid_t tid)
 {
 	struct tracee *new = calloc(1, sizeof *new), **row = NULL;
@@ -90,7 +77,7 @@ static struct tracee *add(struct tracer *t, pid_t tid)
 	}
 	*row = new;
 	new->tid = (uint32_t)tid;
-	new->pid = process_of(tid);
+	new->pid = procdir_process_of((uint32_t)tid);
 	t->alive++;
 	return new;
 }

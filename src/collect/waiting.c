@@ -7,7 +7,6 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <waits.skel.h>
 
@@ -15,13 +14,12 @@
 #include "collect/bpf.h"
 #include "collect/bpf/waits.h"
 #include "collect/found.h"
+#include "collect/procdir.h"
 #include "collect/procmaps.h"
 
 #define PROC "/proc"
 #define KEYS_MANY (WAITS_KEYS_MAX / 4) /* then the sums are read */
 #define FOUND_BYTES ((size_t)65536)    /* of the stack of a thread that waits already */
-#define FIRST_PID_NS 4026531836u       /* inode of the first namespace of processes; kernel: */
-				       /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
 
 _Static_assert((int)WAITS_UNKNOWN == (int)OFFCPU_UNKNOWN, "states");
 _Static_assert((int)WAITS_SLEEPING == (int)OFFCPU_SLEEPING, "states");
@@ -87,9 +85,7 @@ static int want_all(struct waits_bpf *bpf, const struct waiting_opts *o, struct 
 /* The kernel numbers processes as the first namespace has them. */
 static int check_numbers(struct err *e)
 {
-	struct stat s;
-
-	if (stat(PROC "/self/ns/pid", &s) == 0 && s.st_ino != FIRST_PID_NS)
+	if (!procdir_has_kernel_numbers())
 		return err_set(e, -ENOTSUP,
 			       "this container numbers its processes by itself; needs to be run "
 			       "outside of it");

@@ -98,10 +98,23 @@ struct syscalls_cell *syscalls_cell(struct syscalls *s, uint32_t subject, uint32
 	return cell;
 }
 
+uint32_t syscalls_cell_index(const struct syscalls *s, const struct syscalls_cell *cell)
+{
+	return (uint32_t)(cell - (const struct syscalls_cell *)s->cells.data);
+}
+
+struct syscalls_cell *syscalls_cell_at(struct syscalls *s, uint32_t index)
+{
+	return (struct syscalls_cell *)s->cells.data + index;
+}
+
 void syscalls_add(struct syscalls *s, uint32_t subject, uint32_t call, int32_t error, int64_t ns)
 {
-	struct syscalls_cell *cell = syscalls_cell(s, subject, call, error);
+	syscalls_add_to(s, syscalls_cell(s, subject, call, error), ns);
+}
 
+void syscalls_add_to(struct syscalls *s, struct syscalls_cell *cell, int64_t ns)
+{
 	if (!cell)
 		return;
 	cell->count++;

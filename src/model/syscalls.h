@@ -80,8 +80,13 @@ struct syscalls_subject *syscalls_subject(struct syscalls *s,
 struct syscalls_cell *syscalls_cell(struct syscalls *s, uint32_t subject, uint32_t call,
 				    int32_t error);
 
+/* By number: for who comes back to the same ones. */
+uint32_t syscalls_cell_index(const struct syscalls *s, const struct syscalls_cell *cell);
+struct syscalls_cell *syscalls_cell_at(struct syscalls *s, uint32_t index);
+
 /* A call. ns: how long it took; negative: it was not seen from begin to end. */
 void syscalls_add(struct syscalls *s, uint32_t subject, uint32_t call, int32_t error, int64_t ns);
+void syscalls_add_to(struct syscalls *s, struct syscalls_cell *cell, int64_t ns); /* NULL: none */
 
 /* "ENOENT"; what has no name is "errno 999". */
 const char *syscalls_error_name(int32_t error, char buffer[24]);

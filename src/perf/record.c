@@ -406,12 +406,41 @@ uint32_t record_type(const unsigned char *bytes)
 	return type;
 }
 
+#define BARE_TIME_AT RECORD_HEADER_BYTES
+#define BARE_SIZE_AT (BARE_TIME_AT + 8)
+#define BARE_RAW_AT (BARE_SIZE_AT + 4)
+
+/* Samples of nothing but a time and raw data: they come in millions a second. */
+static bool is_bare(const struct record_shape *shape, const unsigned char *bytes, size_t len)
+{
+	return shape->sample_type == (PERF_SAMPLE_TIME | PERF_SAMPLE_RAW) &&
+	       len >= RECORD_HEADER_BYTES && record_type(bytes) == PERF_RECORD_SAMPLE;
+}
+
+static int decode_bare(struct record *ret, const unsigned char *bytes, size_t len, struct err *e)
+{
+	uint32_t size = 0;
+
+	if (len >= BARE_RAW_AT)
+		memcpy(&size, bytes + BARE_SIZE_AT, sizeof size);
+	if (len < BARE_RAW_AT || size > len - BARE_RAW_AT)
+		return err_set(e, -EINVAL, "sample: %zu bytes are too few", len);
+	*ret = (struct record){ .type = PERF_RECORD_SAMPLE, .has = PERF_SAMPLE_TIME };
+	memcpy(&ret->misc, bytes + 4, sizeof ret->misc);
+	memcpy(&ret->time, bytes + BARE_TIME_AT, sizeof ret->time);
+	ret->sample.raw = (struct record_bytes){ bytes + BARE_RAW_AT, size };
+	return 0;
+}
+
 int record_decode(struct record *ret, const struct record_shape *shape, const unsigned char *bytes,
 		  size_t len, struct err *e)
 {
 	struct cursor c = cursor_make(bytes, len);
-	struct record r = { .type = cursor_u32(&c), .misc = cursor_u16(&c) };
+	struct record r;
 
+	if (is_bare(shape, bytes, len))
+		return decode_bare(ret, bytes, len, e);
+	r = (struct record){ .type = cursor_u32(&c), .misc = cursor_u16(&c) };
 	cursor_skip(&c, 2);
 	if (r.type == PERF_RECORD_SAMPLE) {
 		take_sample(&r, shape, &c);
@@ -453,6 +482,10 @@ uint64_t record_peek_time(const struct record_shape *shape, const unsigned char 
 {
 	uint64_t time;
 
+	if (is_bare(shape, bytes, len) && len >= BARE_SIZE_AT) {
+		memcpy(&time, bytes + BARE_TIME_AT, sizeof time);
+		return time;
+	}
 	if (!peek(shape, PERF_SAMPLE_TIME,
 		  PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID,
 		  PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,

@@ -197,6 +197,39 @@ static void test_hostile_counts(void)
 	buf_fini(&m.out);
 }
 
+/* A time and raw data only, which have a way of their own. */
+static void test_bare_sample(void)
+{
+	const struct record_shape shape = { .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW };
+	struct maker m = { 0 };
+	struct record r;
+	struct err e;
+	unsigned char *bytes;
+	size_t len;
+
+	start(&m, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+	buf_put_u64(&m.out, 77);
+	buf_put_u32(&m.out, 12);
+	buf_put(&m.out, "twelve bytes", 12);
+	bytes = finish(&m, &len);
+	if (CHECK_INT(record_decode(&r, &shape, bytes, len, &e), 0)) {
+		CHECK_INT(r.type, PERF_RECORD_SAMPLE);
+		CHECK_INT(r.misc, PERF_RECORD_MISC_KERNEL);
+		CHECK_INT(r.has, PERF_SAMPLE_TIME);
+		CHECK_INT(r.time, 77);
+		CHECK_INT(r.sample.raw.len, 12);
+		CHECK_INT(memcmp(r.sample.raw.bytes, "twelve bytes", 12), 0);
+		CHECK(!r.sample.chain.bytes);
+	}
+	CHECK_INT(record_peek_time(&shape, bytes, len), 77);
+	CHECK_INT(record_peek_time(&shape, bytes, 12), 0);
+	check_cut(&shape, bytes, len, len);
+	bytes[16] = 13;
+	CHECK_INT(record_decode(&r, &shape, bytes, len, &e), -22);
+	free(bytes);
+	buf_fini(&m.out);
+}
+
 static const struct record_shape side_shape = {
 	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 		       PERF_SAMPLE_IDENTIFIER,
@@ -412,6 +445,7 @@ int main(void)
 	TAP_CASE(test_full_sample);
 	TAP_CASE(test_pairs_of_bits);
 	TAP_CASE(test_hostile_counts);
+	TAP_CASE(test_bare_sample);
 	TAP_CASE(test_mmap2);
 	TAP_CASE(test_leftover_of_build_id);
 	TAP_CASE(test_other_types);

@@ -211,6 +211,56 @@ def waiting(bench):
         target.wait()
 
 
+def watch_machine(bench, method, run):
+    """What -a tells by thread of all that happened while run() ran."""
+    output = f"{method}-a.json"
+    tool = bench.start(bench.tool, "syscalls", "--method", method, "-a", "--by", "thread", "-f", "json", "-o", output,
+                       stderr=-1)
+    wait_attached(tool.pid, tool, "")
+    run()
+    tool.send_signal(signal.SIGINT)
+    _, said = tool.communicate(timeout=60)
+    bench.equal(tool.returncode, 0, f"{method}: {said}")
+    with open(bench.path(output), encoding="utf-8") as file:
+        whole = json.load(file)
+    bench.equal({row["pid"] for row in whole["rows"]} & {tool.pid}, set(), f"{method}: itself")
+    return whole
+
+
+def machine(bench):
+    """Of all processes each thread's calls are told: of those that start, and of those that run already."""
+    if os.geteuid() != 0:
+        raise Skip("only root looks at all processes")
+    for method in methods(bench):
+        if method == "ptrace":
+            done = bench.run(bench.tool, "syscalls", "--method", method, "-a", "-d", "0.01", status=1)
+            bench.check("cannot trace the whole machine" in done.stderr, done.stderr)
+            continue
+        target = bench.start(bench.workload("target"), stdin=-1, stdout=-1)
+        target.stdout.readline()
+        said = []
+
+        def work(target=target, said=said):
+            said.append(bench.run(bench.workload("sysmix")).stdout)
+            target.stdin.write("x\n")
+            target.stdin.flush()
+            said.append(target.stdout.readline())
+
+        whole = watch_machine(bench, method, work)
+        target.stdin.close()
+        target.wait(30)
+        target.stdout.close()
+        truth = told(said[0])
+        rows = {(row["pid"], row["tid"], row["call"]): row for row in whole["rows"]}
+        for (pid, tid, call, error), count in truth.items():
+            row = rows.get((pid, tid, call), {"calls": 0, "errors": 0})
+            got = row["errors" if error else "calls"]
+            # What else runs may make more calls than are read in time, which is said.
+            bench.check(got == count or (got < count and whole["lost"]), f"{method}: {got} of {count} {call} of {tid}")
+        got = sum(row["calls"] for (pid, _, call), row in rows.items() if (pid, call) == (target.pid, "getppid"))
+        bench.check(got == 100 or (got < 100 and whole["lost"]), f"{method}: {got} getppid of what ran already")
+
+
 def wait_attached(pid, tool, method):
     """Until the tool sees the calls of the process."""
     end = time.monotonic() + 60
@@ -377,5 +427,5 @@ def formats(bench):
 
 
 if __name__ == "__main__":
-    live.main([counts, agree, sums, paths, files, attached, waiting, statuses, stops, exec_of_thread, unprivileged, traced,
-               stacks, losses, formats])
+    live.main([counts, agree, sums, paths, files, attached, waiting, machine, statuses, stops, exec_of_thread,
+               unprivileged, traced, stacks, losses, formats])
