@@ -489,6 +489,11 @@ static uint64_t power_of_ten(int exponent)
 	return power;
 }
 
+static uint64_t divide(uint64_t value, uint64_t by)
+{
+	return value / by + (value % by >= by / 2);
+}
+
 bool json_scale(struct json_number n, int scale, int64_t *ret)
 {
 	int exponent = n.exponent + scale;
@@ -499,7 +504,7 @@ bool json_scale(struct json_number n, int scale, int64_t *ret)
 	if (exponent < -MAX_POWER)
 		value = 0;
 	else if (exponent < 0)
-		value /= power_of_ten(-exponent);
+		value = divide(value, power_of_ten(-exponent));
 	else if (value && (exponent > MAX_POWER ||
 			   __builtin_mul_overflow(value, power_of_ten(exponent), &value)))
 		return false;

@@ -84,7 +84,7 @@ bool json_end(struct json *j);
 /* Appends the text with its escapes replaced; half surrogates become U+FFFD. */
 void json_unescape(struct json_text text, struct buf *out);
 
-/* value * 10^scale, rounded towards zero. False: none, or it does not fit. */
+/* value * 10^scale, rounded to the nearest. False: none, or it does not fit. */
 bool json_scale(struct json_number n, int scale, int64_t *ret);
 
 #endif

@@ -88,7 +88,9 @@ static int make_folder(const char *wanted, struct stage_run *r, struct err *e)
 		snprintf(r->folder, sizeof r->folder, "%s/auger-stages.XXXXXX",
 			 tmp && *tmp ? tmp : "/tmp");
 		r->is_temporary = mkdtemp(r->folder);
-		return r->is_temporary ? 0 : err_errno(e, "%s", r->folder);
+		if (!r->is_temporary)
+			return err_errno(e, "%s", r->folder);
+		wanted = r->folder;
 	}
 	if (mkdir(wanted, 0777) < 0 && errno != EEXIST)
 		return err_errno(e, "%s", wanted);

@@ -184,6 +184,13 @@ static struct str plain_text(struct stage_reader *r, struct json_text text)
 
 /* Rows. */
 
+/* Others that are below zero are those of a damaged report, and would make sums too small. */
+static bool may_be_negative(int metric)
+{
+	return metric == STAGE_SELF_WALL || metric == STAGE_WAIT || metric == STAGE_PY_DELTA ||
+	       metric == STAGE_HEAP_DELTA || metric == STAGE_RSS_DELTA;
+}
+
 static void read_metric(struct json *j, const struct known_key *key, struct stage_row *row)
 {
 	struct json_number n = json_number(j);
@@ -191,7 +198,7 @@ static void read_metric(struct json *j, const struct known_key *key, struct stag
 
 	if (n.is_none)
 		return;
-	if (!json_scale(n, key->scale, &value)) {
+	if (!json_scale(n, key->scale, &value) || (value < 0 && !may_be_negative(key->meaning))) {
 		fail(j, "has a number out of range");
 		return;
 	}
