@@ -55,7 +55,8 @@ struct auger_opts {
 	enum auger_fork fork;   /* AUGER_FORK_KEEP */
 	/*
 	 * Where the report goes when the profiler is closed or the program ends, a pattern as for
-	 * auger_profiler_write(). NULL: what AUGER_STAGES_OUT says; "": nowhere.
+	 * auger_profiler_write(), but from the folder that is the current one now: a daemon's is
+	 * another one later. NULL: what AUGER_STAGES_OUT says; "": nowhere.
 	 */
 	const char *out;
 	unsigned max_stages; /* rows; what comes after them goes to a row "other". 0: 1000 */
@@ -182,9 +183,9 @@ static inline void auger_scope_end_(struct auger_scope *scope)
 	struct auger_scope scope __attribute__((cleanup(auger_scope_end_), unused)) = { (p), 0 }; \
 	if (__builtin_expect(scope.profiler != NULL, 0))                                          \
 	scope.token = auger_begin_scope(scope.profiler, &name, __builtin_frame_address(0))
-#define AUGER_STAGE(p, text)                                      \
-	AUGER_SCOPE_(p, text, AUGER_JOIN_(auger_name_, __LINE__), \
-		     AUGER_JOIN_(auger_scope_, __LINE__))
+#define AUGER_STAGE(p, text)                                         \
+	AUGER_SCOPE_(p, text, AUGER_JOIN_(auger_name_, __COUNTER__), \
+		     AUGER_JOIN_(auger_scope_, __COUNTER__))
 
 /* Threads and tasks. */
 
@@ -242,8 +243,9 @@ char *auger_profiler_report(struct auger_profiler *p, size_t *ret_len);
 
 /*
  * Writes the report to a file. 0 or a negative errno. The path is a pattern: %h host, %p process,
- * %r rank, %j Slurm job, %a array task, %% a percent sign; what is not known is "none". The report
- * is appended as one line by one write(). A path that ends with ".pb.gz" is replaced by a pprof
+ * %r rank, %j Slurm job, %a array task, %% a percent sign; what is not known is "none", and another
+ * letter stays as it is. The report is appended as one line by one write(); a FIFO must have its
+ * reader. A path that ends with ".pb.gz" is replaced by a pprof
  * profile: labels as stacks; calls, wall time and what else was measured as values.
  */
 int auger_profiler_write(struct auger_profiler *p, const char *path);

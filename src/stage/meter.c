@@ -16,6 +16,9 @@
 /* Out of the way of numbers that shells and programs use. */
 #define FD_LEAST 200
 
+#define STATM "/proc/self/statm"
+#define IO "/proc/self/io"
+
 static int open_high(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -32,8 +35,8 @@ static int open_high(const char *path)
 
 void meter_files_open(struct meter_files *f)
 {
-	f->statm = open_high("/proc/self/statm");
-	f->io = open_high("/proc/self/io");
+	f->statm = open_high(STATM);
+	f->io = open_high(IO);
 	f->page_kb = sysconf(_SC_PAGESIZE) / 1024;
 }
 
@@ -77,10 +80,31 @@ static int64_t number_after(const char *text, const char *key)
 }
 
 /* By syscall(): pread() is a point where a thread may be cancelled. */
-static int read_text(struct meter_files *f, int fd, char *text, size_t size)
+static ssize_t read_at_start(int fd, char *text, size_t size)
 {
-	ssize_t len = fd < 0 ? -1 : syscall(SYS_pread64, fd, text, size - 1, 0L);
+	return fd < 0 ? -1 : syscall(SYS_pread64, fd, text, size, 0L);
+}
 
+/* A daemon closes all descriptors that it has, ours too. fd: the one that another thread may be
+ * opening as well. */
+static void open_again(int *fd, const char *path)
+{
+	int closed = *fd;
+	int opened = open_high(path);
+
+	if (opened >= 0 && !__atomic_compare_exchange_n(fd, &closed, opened, false,
+							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		close(opened);
+}
+
+static int read_text(struct meter_files *f, int *fd, const char *path, char *text, size_t size)
+{
+	ssize_t len = read_at_start(PEEK(*fd), text, size - 1);
+
+	if (len < 0 && PEEK(*fd) >= 0 && errno == EBADF) {
+		open_again(fd, path);
+		len = read_at_start(PEEK(*fd), text, size - 1);
+	}
 	if (len <= 0)
 		return -1;
 	text[len] = '\0';
@@ -93,7 +117,7 @@ int64_t meter_rss_kb(struct meter_files *f)
 	char text[128];
 	int64_t pages;
 
-	if (read_text(f, f->statm, text, sizeof text) < 0)
+	if (read_text(f, &f->statm, STATM, text, sizeof text) < 0)
 		return -1;
 	pages = number_after(text, NULL);
 	return pages < 0 ? -1 : pages * f->page_kb;
@@ -109,7 +133,7 @@ static bool read_io(struct meter *m, uint64_t now)
 	if (m->io_at && now - m->io_at < m->io_ticks)
 		return false;
 	m->io_at = now;
-	if (read_text(m->files, m->files->io, text, sizeof text) < 0)
+	if (read_text(m->files, &m->files->io, IO, text, sizeof text) < 0)
 		return false;
 	read_bytes = number_after(text, "rchar: ");
 	write_bytes = number_after(text, "wchar: ");
@@ -213,14 +237,21 @@ static void read_base(struct meter *m)
 
 void meter_read_thread_slowly(struct meter *m, int64_t *at, bool is_begin)
 {
+	uint32_t before = m->page ? page_lock(m) : 0;
+	bool was_away;
+
 	if (m->page) {
 		read_base(m);
+		was_away = m->lock != before;
 	} else {
 		m->base_ns = (int64_t)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		m->base_at = ticks();
+		was_away = m->base_at - (uint64_t)at[COST_WALL] > m->away_ticks;
 	}
 	if (is_begin)
-		POKE(at[COST_WALL], (int64_t)ticks());
+		POKE(at[COST_WALL], (int64_t)m->base_at);
+	POKE(at[COST_WAIT_TICKS], was_away ? at[COST_WALL] : (int64_t)m->base_at);
+	POKE(at[COST_WAIT_NS], m->base_ns);
 }
 
 /* The mapping keeps the event alive: no descriptor is left open. */
@@ -247,7 +278,10 @@ void meter_start(struct meter *m, struct meter_files *f, const struct meter_plan
 {
 	int saved = errno;
 
-	*m = (struct meter){ .files = f, .rss_ticks = plan->rss_ticks, .io_ticks = plan->io_ticks };
+	*m = (struct meter){ .files = f,
+			     .rss_ticks = plan->rss_ticks,
+			     .io_ticks = plan->io_ticks,
+			     .away_ticks = plan->away_ticks };
 	m->page = ticks_are_tsc ? map_page() : NULL;
 	if (m->page)
 		read_base(m);

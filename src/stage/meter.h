@@ -40,13 +40,14 @@ struct meter {
 	int64_t rss_faults;     /* page faults at that time */
 	int64_t rss_kb;         /* as last read, like the next two */
 	int64_t read_bytes, write_bytes;
-	uint32_t lock;    /* of page when the base was read */
-	uint64_t base_at; /* ticks */
-	int64_t base_ns;  /* CPU of the thread then */
+	uint64_t away_ticks; /* reading the clock takes less, unless the thread was switched out */
+	uint32_t lock;       /* of page when the base was read */
+	uint64_t base_at;    /* ticks */
+	int64_t base_ns;     /* CPU of the thread then */
 };
 
 struct meter_plan {
-	uint64_t rss_ticks, io_ticks;
+	uint64_t rss_ticks, io_ticks, away_ticks; /* as in struct meter */
 };
 
 /* In the thread that is measured. */
@@ -59,14 +60,19 @@ void meter_stop(struct meter *m);
  */
 int64_t meter_read_process(struct meter *m, int64_t *at, bool is_begin);
 
-/* Fills in the group of the thread, at the time in at[COST_WALL]. When its CPU time had to be read
- * by a system call at a begin, the time is moved on: what that took is no part of the stage. */
+/*
+ * Fills in the group of the thread, at the time in at[COST_WALL]. When its CPU time had to be read
+ * by a system call, a begin is moved on to the time of that: what it took is no part of the stage.
+ * An end is not; if the thread was switched out meanwhile, it waited after the stage.
+ */
 void meter_read_thread_slowly(struct meter *m, int64_t *at, bool is_begin);
 
 static inline void meter_read_thread(struct meter *m, int64_t *at, bool is_begin)
 {
-	if (UNLIKELY(!m->page || __atomic_load_n(&m->page->lock, __ATOMIC_ACQUIRE) != m->lock))
+	if (UNLIKELY(!m->page || __atomic_load_n(&m->page->lock, __ATOMIC_ACQUIRE) != m->lock)) {
 		meter_read_thread_slowly(m, at, is_begin);
+		return;
+	}
 	POKE(at[COST_WAIT_TICKS], (int64_t)m->base_at);
 	POKE(at[COST_WAIT_NS], m->base_ns);
 }

@@ -3,15 +3,48 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stage/report.h"
 #include "stage/stacks.h"
+#include "stage/ticks.h"
 
-static int write_all(int fd, const char *data, size_t len)
+/* A pipe without readers and a limit of the file size are errors here, and end no program. */
+struct hushed {
+	sigset_t signals;
+	sigset_t before; /* mask */
+};
+
+static void hush(struct hushed *h)
+{
+	static const int signals[] = { SIGPIPE, SIGXFSZ };
+	sigset_t pending;
+
+	sigpending(&pending);
+	sigemptyset(&h->signals);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		if (!sigismember(&pending, signals[i]))
+			sigaddset(&h->signals, signals[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &h->signals, &h->before);
+}
+
+static void unhush(const struct hushed *h)
+{
+	const struct timespec now = { 0 };
+
+	while (sigtimedwait(&h->signals, NULL, &now) > 0)
+		continue; /* ours: it came to this thread alone */
+	pthread_sigmask(SIG_SETMASK, &h->before, NULL);
+}
+
+static int write_part(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, data, len);
@@ -26,10 +59,32 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
+static int write_all(int fd, const char *data, size_t len)
+{
+	struct hushed hushed;
+	int status;
+
+	hush(&hushed);
+	status = write_part(fd, data, len);
+	unhush(&hushed);
+	return status;
+}
+
+/* Does not wait for the reader of a FIFO, which may never come; but writing waits for it. */
+static int open_to_append(const char *path)
+{
+	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+	int fd = open(path, flags | O_NONBLOCK, 0666);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
+}
+
 /* One write() on a file that is opened to append: lines of many processes do not mix. */
 static int append(const char *path, const struct text *line)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	int fd = open_to_append(path);
 	int status;
 
 	if (fd < 0)
@@ -50,6 +105,8 @@ static int replace(const char *path, const struct text *data)
 	text_put_str(&name, path);
 	text_put_str(&name, ".new.");
 	text_put_int(&name, getpid());
+	text_put_str(&name, "."); /* process 1 of each container has the same number */
+	text_put_int(&name, (int64_t)clock_ns(CLOCK_REALTIME));
 	text_put(&name, "", 1);
 	if (text_error(&name) < 0)
 		return -ENOMEM;
@@ -83,13 +140,19 @@ static bool ends_with(const char *path, const char *ending)
 	return len >= strlen(ending) && strcmp(path + len - strlen(ending), ending) == 0;
 }
 
-static int write_to(struct auger_profiler *p, const char *pattern, bool also_empty)
+/* folder: that a relative pattern starts from; NULL: the current one. */
+static int write_to(struct auger_profiler *p, const char *folder, const char *pattern,
+		    bool also_empty)
 {
 	CLEANUP(text_fini) struct text path = { 0 };
 	CLEANUP(text_fini) struct text data = { 0 };
 	bool is_profile;
 	uint32_t rows;
 
+	if (folder) {
+		text_put_str(&path, folder);
+		text_put(&path, "/", 1);
+	}
 	place_expand(&p->place, pattern, &path);
 	if (text_error(&path) < 0)
 		return -ENOMEM;
@@ -104,7 +167,7 @@ static int write_to(struct auger_profiler *p, const char *pattern, bool also_emp
 
 EXPORT int auger_profiler_write(struct auger_profiler *p, const char *pattern)
 {
-	return p ? write_to(p, pattern, true) : 0;
+	return p ? write_to(p, NULL, pattern, true) : 0;
 }
 
 EXPORT int auger_profiler_write_fd(struct auger_profiler *p, int fd)
@@ -157,7 +220,7 @@ void output_write_out(struct auger_profiler *p)
 
 	if (!p->opts.out)
 		return;
-	status = write_to(p, p->opts.out, false);
+	status = write_to(p, p->folder, p->opts.out, false);
 	if (status < 0)
 		output_warn("cannot write the report of stages", p->opts.out, strerror(-status));
 }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,7 @@
 #define MAX_DEPTH 128
 #define RSS_INTERVAL_US 100
 #define IO_INTERVAL_US 1000
+#define AWAY_US 20
 
 EXPORT struct auger_profiler *auger_default;
 
@@ -35,7 +37,7 @@ static enum auger_level level_of_env(enum auger_level otherwise)
 	static const char *const names[] = {
 		[AUGER_OFF] = "off", [AUGER_TIME] = "time", [AUGER_FULL] = "full"
 	};
-	const char *value = getenv("AUGER_STAGES");
+	const char *value = secure_getenv("AUGER_STAGES");
 
 	if (!value || !*value)
 		return otherwise;
@@ -47,6 +49,19 @@ static enum auger_level level_of_env(enum auger_level otherwise)
 	return AUGER_OFF;
 }
 
+/* What a caller of a setuid program says decides nothing: the files would be its owner's. */
+static void decide_by_env(struct auger_opts *to)
+{
+	const char *on_sigterm = secure_getenv("AUGER_STAGES_SIGTERM");
+
+	if (to->level < AUGER_OFF || to->level > AUGER_FULL)
+		to->level = level_of_env(AUGER_FULL);
+	if (!to->out)
+		to->out = secure_getenv("AUGER_STAGES_OUT");
+	if (on_sigterm && strcmp(on_sigterm, "1") == 0)
+		to->on_sigterm = 1;
+}
+
 static void decide_opts(struct auger_opts *to, const struct auger_opts *from)
 {
 	if (from && from->size && from->size < sizeof *to)
@@ -54,10 +69,7 @@ static void decide_opts(struct auger_opts *to, const struct auger_opts *from)
 	else if (from)
 		*to = *from;
 	to->size = sizeof *to;
-	if (to->level < AUGER_OFF || to->level > AUGER_FULL)
-		to->level = level_of_env(AUGER_FULL);
-	if (!to->out)
-		to->out = getenv("AUGER_STAGES_OUT");
+	decide_by_env(to);
 	if (to->out && !*to->out)
 		to->out = NULL;
 	if (!to->max_stages || to->max_stages > NAMES_MAX)
@@ -68,8 +80,6 @@ static void decide_opts(struct auger_opts *to, const struct auger_opts *from)
 		to->rss_interval_us = RSS_INTERVAL_US;
 	else if (to->rss_interval_us == UINT32_MAX)
 		to->rss_interval_us = 0;
-	if (getenv("AUGER_STAGES_SIGTERM") && strcmp(getenv("AUGER_STAGES_SIGTERM"), "1") == 0)
-		to->on_sigterm = 1;
 }
 
 static const char *copy_text(struct auger_profiler *p, const char *text)
@@ -126,10 +136,21 @@ static void begin_report(struct auger_profiler *p)
 	p->start_ns = clock_ns(CLOCK_REALTIME);
 }
 
+static int copy_out(struct auger_profiler *p, const char *out)
+{
+	char folder[PATH_MAX];
+	bool is_known = *out != '/' && getcwd(folder, sizeof folder) && *folder == '/';
+
+	p->opts.out = copy_text(p, out);
+	if (is_known)
+		p->folder = copy_text(p, folder);
+	return p->opts.out && (p->folder || !is_known) ? 0 : -ENOMEM;
+}
+
 static int fill(struct auger_profiler *p, const struct auger_opts *opts)
 {
 	p->opts = *opts;
-	if (opts->out && !(p->opts.out = copy_text(p, opts->out)))
+	if (opts->out && copy_out(p, opts->out) < 0)
 		return -ENOMEM;
 	if (paths_init(&p->paths, opts->max_stages, &p->arena) < 0)
 		return -ENOMEM;
@@ -138,6 +159,7 @@ static int fill(struct auger_profiler *p, const struct auger_opts *opts)
 		return -ENOMEM;
 	p->plan.rss_ticks = ticks_in(opts->rss_interval_us);
 	p->plan.io_ticks = ticks_in(IO_INTERVAL_US);
+	p->plan.away_ticks = ticks_in(AWAY_US);
 	place_read(&p->place);
 	choose_groups(p);
 	begin_report(p);
@@ -340,7 +362,7 @@ static void start(void)
 
 __attribute__((constructor(101))) static void make_default(void)
 {
-	const char *out = getenv("AUGER_STAGES_OUT");
+	const char *out = secure_getenv("AUGER_STAGES_OUT");
 	struct auger_opts opts = { .level = level_of_env(out && *out ? AUGER_FULL : AUGER_OFF) };
 
 	if (opts.level != AUGER_OFF)

@@ -123,6 +123,7 @@ struct auger_profiler {
 
 	/* Written before it is given out. */
 	struct auger_opts opts; /* all decided; out: NULL or a copy */
+	const char *folder;     /* that a relative out starts from; NULL: the current one */
 	uint32_t groups;        /* that are read */
 	struct meter_plan plan;
 	bool resets_rss;               /* opts.reset_rss_peak, and it can be done here */

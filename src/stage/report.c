@@ -121,7 +121,7 @@ static void put_times(const struct report *r, const struct row *row)
 	put_percentile(r, row, "wall_p95_s", 0.95);
 	put_percentile(r, row, "wall_p99_s", 0.99);
 	put_s_if(r->out, "cpu_thread_s", has_thread, cpu_ns);
-	put_s_if(r->out, "wait_s", has_thread, wait_ns > 0 ? wait_ns : 0);
+	put_s_if(r->out, "wait_s", has_thread, wait_ns);
 }
 
 static void put_source(const struct report *r, const struct row *row)

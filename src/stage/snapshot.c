@@ -313,12 +313,23 @@ int64_t snapshot_ns(const struct snapshot *s, int64_t ticks)
 	return (int64_t)((double)ticks * s->tick_ns);
 }
 
+static int64_t known_wall_ns(const struct snapshot *s, const int64_t *costs)
+{
+	return snapshot_ns(s, costs[COST_WALL] - costs[COST_APART]);
+}
+
+/* Two clocks are read, so a call that did nothing but wait, or never, may seem to do more. */
 int64_t snapshot_wait_ns(const struct snapshot *s, const int64_t *costs)
 {
-	return snapshot_ns(s, costs[COST_WAIT_TICKS]) - costs[COST_WAIT_NS];
+	int64_t wall_ns = known_wall_ns(s, costs);
+	int64_t wait_ns = snapshot_ns(s, costs[COST_WAIT_TICKS]) - costs[COST_WAIT_NS];
+
+	if (wait_ns > wall_ns)
+		wait_ns = wall_ns;
+	return wait_ns > 0 ? wait_ns : 0;
 }
 
 int64_t snapshot_cpu_ns(const struct snapshot *s, const int64_t *costs)
 {
-	return snapshot_ns(s, costs[COST_WALL] - costs[COST_APART]) - snapshot_wait_ns(s, costs);
+	return known_wall_ns(s, costs) - snapshot_wait_ns(s, costs);
 }

@@ -148,6 +148,17 @@ static void path_in_folder(char *path, size_t size, const char *name)
 	snprintf(path, size, "%s/%s", folder, name);
 }
 
+/* It is an error, not the end of the program by SIGPIPE. */
+static void write_without_reader(struct auger_profiler *p)
+{
+	int ends[2];
+
+	CHECK_INT(pipe(ends), 0);
+	close(ends[0]);
+	CHECK_INT(auger_profiler_write_fd(p, ends[1]), -EPIPE);
+	close(ends[1]);
+}
+
 /* Lines are appended; a profile is replaced. */
 static void test_files(void)
 {
@@ -173,6 +184,7 @@ static void test_files(void)
 	CHECK_INT(auger_profiler_write(p, "/proc/nowhere/x"), -ENOENT);
 	CHECK_INT(auger_profiler_write(p, "/dev/full"), -ENOSPC);
 	CHECK_INT(auger_profiler_write_fd(p, -1), -EBADF);
+	write_without_reader(p);
 	auger_profiler_close(p);
 	p = new_profiler(); /* reads the environment anew */
 	path_in_folder(pattern, sizeof pattern, "%a.jsonl");

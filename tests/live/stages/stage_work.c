@@ -11,6 +11,7 @@
  *	handled    the same, with a handler of its own that ends the program with status 7
  *	results    prints a number that the same work always has
  *	fork       a child works, too
+ *	daemon     changes its folder and closes all descriptors before it works
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -151,6 +152,24 @@ static void run_io(void)
 	close(out);
 }
 
+#define TWO_STAGES(outer, inner)           \
+	AUGER_STAGE(auger_default, outer); \
+	AUGER_STAGE(auger_default, inner)
+
+/* As daemons begin: another folder, no descriptors. */
+static void run_daemon(void)
+{
+	if (chdir("/") < 0)
+		exit(1);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	{
+		AUGER_STAGE(auger_default, "outer");
+		TWO_STAGES("inner", "twice");
+		memset(take(MIB), 1, MIB);
+	}
+}
+
 static void run_wait(void)
 {
 	AUGER_STAGE(auger_default, "waiting");
@@ -221,6 +240,7 @@ int main(int argc, char **argv)
 		{ "heap", run_heap },       { "threads", run_threads }, { "list", run_list },
 		{ "rss", run_rss },         { "io", run_io },           { "wait", run_wait },
 		{ "handled", run_handled }, { "results", run_results }, { "fork", run_fork },
+		{ "daemon", run_daemon },
 	};
 
 	static char buffer[4096];

@@ -5,6 +5,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,6 +157,49 @@ def killed(bench):
         bench.equal(got["waiting"]["open"], 1, mode)
 
 
+def daemon(bench):
+    """It has changed its folder and closed all descriptors, also those that the library reads."""
+    _, reports = work(bench, "daemon", AUGER_STAGES_OUT="out.jsonl")
+    bench.equal(list(rows(reports[0])), ["outer", "outer.inner", "outer.inner.twice"], "stages")
+    grown = rows(reports[0])["outer.inner.twice"]["rss_kb_delta"]
+    bench.check(1024 <= grown < 1400, f"RSS: {grown}")
+
+
+def no_reader(bench):
+    """A FIFO that nobody reads."""
+    out = bench.path("fifo")
+    os.mkfifo(out)
+    done = subprocess.run([bench.workload("stage_work"), "io"], capture_output=True, text=True,
+                          env=environment(AUGER_STAGES_OUT=out), timeout=60, check=False)
+    bench.equal((done.returncode, done.stderr), (0, "auger: cannot write the report of stages: "
+                f"'{out}': No such device or address\n"), "status and words")
+
+
+def large_file(bench):
+    """The limit of the file size."""
+    out = bench.path("large.jsonl")
+    done = subprocess.run(["prlimit", "--fsize=100", bench.workload("stage_work"), "results"],
+                          capture_output=True, text=True, env=environment(AUGER_STAGES_OUT=out),
+                          check=False)
+    bench.equal((done.returncode, done.stderr), (0, "auger: cannot write the report of stages: "
+                f"'{out}': File too large\n"), "status and words")
+
+
+def setuid(bench):
+    """The caller of a program with its owner's rights does not choose a file for it to write."""
+    if os.getuid() != 0 or os.statvfs(bench.folder).f_flag & os.ST_NOSUID:
+        raise live.Skip("needs root, and a place for setuid programs")
+    program = bench.path("setuid")
+    shutil.copy(bench.workload("stage_work_static"), program)
+    os.chmod(program, 0o4755)
+    os.chmod(bench.folder, 0o755)
+    out = bench.path("setuid.jsonl")
+    done = subprocess.run([program, "results"], capture_output=True, text=True, user=65534,
+                          env=environment(AUGER_STAGES="full", AUGER_STAGES_OUT=out), check=False)
+    bench.equal((done.returncode, done.stderr), (0, ""), "status and words")
+    bench.check(not os.path.exists(out), "a file of the owner")
+
+
 def unwritable(bench):
     for program in ("stage_work", "stage_work_static"):
         done = subprocess.run([bench.workload(program), "results"], capture_output=True, text=True,
@@ -224,5 +268,5 @@ def examples(bench):
 
 
 live.main([heap_peaks_nest, heap_peak_of_threads, heap_functions, heap_unknown, rss,
-           peak_before_exec, read_and_written, levels, place, forks, killed, unwritable, archive, profile, exceptions,
-           examples])
+           peak_before_exec, read_and_written, levels, place, forks, daemon, killed,
+           no_reader, large_file, setuid, unwritable, archive, profile, exceptions, examples])
