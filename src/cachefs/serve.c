@@ -22,8 +22,11 @@
 #define IDLE_LESS 15 /* percent of its time: another one is needed */
 #define IDLE_MORE 70 /* percent: it is not needed, if there is another */
 #define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
-#define SPIN_NS 60000
-#define LONG_NS 500000
+#define SPIN_NS \
+	(NS_PER_S / 1000) /* to look for a request that is due: one usually comes within it */
+#define SHARED_NS 50000   /* others ran on our CPU meanwhile */
+#define SPIN_MISSES 3     /* in a row: then it is looked for less and less often */
+#define SPIN_REST_MAX 8   /* down to each 256th time */
 #define HANGS_NS NS_PER_S /* for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
@@ -41,6 +44,7 @@ struct worker {
 	uint64_t number;                  /* of the request, to the kernel */
 	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
 	int64_t usual_wait_ns;            /* for a request: of late */
+	unsigned spin_misses, spin_rest;  /* in a row; waits until the next look */
 	int64_t idle_ns, busy_ns;         /* of the window */
 	unsigned requests;
 };
@@ -81,28 +85,62 @@ static void note_request(const void *request, ssize_t len)
 }
 
 /* A CPU that sleeps takes longer to wake than the next request takes to come, mostly: when they
- * come in quick succession, we look for it for a moment. Who else wants our CPU gets it. */
+ * come in quick succession, we look for it for a moment. Not if it is in vain, as when who asks
+ * runs on our CPU. */
+static bool is_due(struct worker *w)
+{
+	if (w->usual_wait_ns > SPIN_NS)
+		return false;
+	if (!w->spin_rest)
+		return true;
+	w->spin_rest--;
+	return false;
+}
+
+static void note_spin(struct worker *w, bool hit)
+{
+	w->spin_misses = hit ? 0 : w->spin_misses + 1;
+	if (w->spin_misses >= SPIN_MISSES)
+		w->spin_rest =
+			1u << (w->spin_misses < SPIN_REST_MAX ? w->spin_misses : SPIN_REST_MAX);
+}
+
+/* Who else wants our CPU gets it, and keeps it. */
+static ssize_t spin(struct worker *w, int fd, void *into, size_t len, int64_t begin_ns)
+{
+	int64_t now_ns = begin_ns, before_ns;
+	ssize_t n;
+
+	do {
+		before_ns = now_ns;
+		n = read(fd, into, len);
+		if (n >= 0 || errno != EAGAIN)
+			break;
+		sched_yield();
+		now_ns = clock_mono_ns();
+	} while (now_ns - begin_ns < SPIN_NS && now_ns - before_ns < SHARED_NS);
+	note_spin(w, n >= 0);
+	return n;
+}
+
 static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 {
-	int64_t begin = clock_mono_ns(), waited_ns = 0, spin_ns = 0;
-	struct pollfd waiting = { .fd = fd, .events = POLLIN };
+	struct pollfd waiting = { .fd = self->fd >= 0 ? self->fd : fd, .events = POLLIN };
+	int64_t begin_ns = clock_mono_ns(), waited_ns;
 	ssize_t n;
 
 	(void)userdata;
-	if (self->fd >= 0)
-		waiting.fd = self->fd;
-	if (self->usual_wait_ns < SPIN_NS)
-		spin_ns = SPIN_NS;
-	while ((n = read(waiting.fd, into, len)) < 0 && errno == EAGAIN) {
-		waited_ns = clock_mono_ns() - begin;
-		if (waited_ns < spin_ns)
-			sched_yield();
-		else if (poll(&waiting, 1, -1) < 0)
+	n = is_due(self) ? spin(self, waiting.fd, into, len, begin_ns)
+			 : read(waiting.fd, into, len);
+	while (n < 0 && errno == EAGAIN) {
+		if (poll(&waiting, 1, -1) < 0)
 			return -1;
+		n = read(waiting.fd, into, len);
 	}
 	note_request(into, n);
-	if (waited_ns > LONG_NS)
-		waited_ns = LONG_NS;
+	waited_ns = clock_mono_ns() - begin_ns;
+	if (waited_ns > 2 * SPIN_NS)
+		waited_ns = 2 * SPIN_NS;
 	self->usual_wait_ns += (waited_ns - self->usual_wait_ns) / 8;
 	return n;
 }
