@@ -89,6 +89,7 @@ static int read_attrs(struct perfdata_env *env, const struct file_input *in, con
 		      struct err *e)
 {
 	struct cursor c = open_section(in, h->attrs);
+	size_t room = in->len; /* for ids: their sections do not overlap */
 	uint32_t event = 0;
 
 	if (h->attr_bytes <= sizeof(struct section) || h->attr_bytes > RECORD_MAX_BYTES)
@@ -96,10 +97,16 @@ static int read_attrs(struct perfdata_env *env, const struct file_input *in, con
 			       h->attr_bytes);
 	while (cursor_left(&c) >= h->attr_bytes) {
 		struct cursor attr = cursor_sub(&c, (size_t)h->attr_bytes - sizeof(struct section));
-		struct section ids = take_section(&c);
+		struct section section = take_section(&c);
+		struct cursor ids = open_section(in, section);
 
+		if (cursor_left(&ids) > room)
+			return err_set(e, -EINVAL,
+				       "byte %" PRIu64 ": the events have more ids than the file",
+				       section.offset);
+		room -= cursor_left(&ids);
 		if (perfdata_env_add_event(env, attr) < 0 ||
-		    perfdata_env_add_ids(env, open_section(in, ids), event++) < 0)
+		    perfdata_env_add_ids(env, ids, event++) < 0)
 			return err_nomem(e);
 	}
 	if (!event)

@@ -509,6 +509,26 @@ static void test_errors(void)
 	}
 }
 
+/* Two events whose ids are said to be the whole file: with many of them that would never end. */
+static void test_too_many_ids(void)
+{
+	const struct event events[] = { cycles, cycles };
+	CLEANUP(buf_fini) struct buf records = { 0 }, file = { 0 };
+	struct profile *p = profile_new();
+	struct err e = { 0 };
+
+	make_file(&file, events, ARRAY_LEN(events), ATTR_NOW, &records);
+	for (size_t i = 1; i <= ARRAY_LEN(events); i++) {
+		char *section = file.data + 104 + 8 * 2 + i * (ATTR_NOW + 16) - 16;
+
+		memset(section, 0, 8);
+		memset(section + 8, 0x7f, 8);
+	}
+	CHECK(perfdata_read(p, (const unsigned char *)file.data, file.len, &e) < 0);
+	CHECK_STR(e.msg, "byte 0: the events have more ids than the file");
+	profile_free(p);
+}
+
 static void test_queue(void)
 {
 	static const uint64_t rounds[][3] = { { 30, 50, 40 }, { 45, 60, 70 }, { 65, 5, 80 } };
@@ -576,6 +596,7 @@ int main(void)
 	TAP_CASE(test_lost);
 	TAP_CASE(test_broken_files_are_read_to_there);
 	TAP_CASE(test_errors);
+	TAP_CASE(test_too_many_ids);
 	TAP_CASE(test_queue);
 	TAP_CASE(test_parts);
 	buf_fini(&warnings);
