@@ -295,6 +295,13 @@ static inline enum step take_step(struct walk *w, const struct unwind_rule *rule
 	}
 }
 
+/* What a signal handler returns to was not called: there is no call before its first byte, and
+ * what is there may belong to nothing. */
+static inline bool is_restorer(const struct unwind_rule *rule, enum step step)
+{
+	return rule && rule->is_signal && step == STEP_CALLER;
+}
+
 void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 		 const struct unwind_regs *regs, struct unwind_memory *memory,
 		 struct unwind_stack *stack)
@@ -326,7 +333,8 @@ void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 			stack->end = UNWIND_FULL;
 			return;
 		}
-		stack->frames[stack->count++] = (struct unwind_frame){ w.pc, w.sp };
+		stack->frames[stack->count++] =
+			(struct unwind_frame){ w.pc + is_restorer(rule, step), w.sp };
 		step = take_step(&w, rule ? rule : &none, &stack->end);
 	} while (step != STEP_END);
 	stack->fp = w.missing & NO_FP ? 0 : w.fp;

@@ -55,8 +55,8 @@ static inline void unwind_regs_set(struct unwind_regs *regs, unsigned number, ui
 }
 
 /* pc: for the first frame and for interrupted ones the instruction; for callers the return
- * address less one, so that it lies in the call. sp: its stack pointer there; for callers,
- * the CFA of what they called. */
+ * address less one, so that it lies in the call, but not for what a signal handler returns to,
+ * which did not call it. sp: its stack pointer there; for callers, the CFA of what they called. */
 struct unwind_frame {
 	uint64_t pc, sp;
 };

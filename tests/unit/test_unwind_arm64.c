@@ -65,20 +65,27 @@ static struct unwind_stack walk(const struct recording *r, const struct unwind_t
 	return stack;
 }
 
-/* is_interrupted: one frame more than there were calls, the one that a signal came to. */
+/* is_interrupted: one frame more than there were calls, the one that a signal came to, and
+ * before it the one that its handler returns to, which is told as it is. */
 static void check_frames(const struct recording *r, const struct unwind_stack *stack,
 			 bool is_interrupted)
 {
+	bool has_restorer = is_interrupted;
 	uint64_t truth = 0;
 
 	CHECK_INT(stack->frames[0].pc, r->regs.ip);
 	for (uint32_t i = 1; i < stack->count; i++) {
-		if (truth < r->truth_count && stack->frames[i].pc + 1 == r->truth[truth])
+		bool is_exact = has_restorer && truth < r->truth_count &&
+				stack->frames[i].pc == r->truth[truth];
+
+		if (truth < r->truth_count && stack->frames[i].pc + !is_exact == r->truth[truth]) {
 			truth++;
-		else
+			has_restorer &= !is_exact;
+		} else {
 			is_interrupted = !is_interrupted || !CHECK(is_interrupted);
+		}
 	}
-	CHECK(!is_interrupted);
+	CHECK(!is_interrupted && !has_restorer);
 	if (stack->end == UNWIND_COMPLETE)
 		CHECK_INT(truth, r->truth_count);
 }

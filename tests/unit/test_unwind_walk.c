@@ -391,10 +391,10 @@ static void test_signal(void)
 	context[15] = at_word(s.words);    /* rsp */
 	context[16] = CODE + SCRATCH;      /* rip: its very first byte */
 	PUSH(&s, NO, NO, CALL(START));
-	check_walk(&s, "c110 c400 c240 cf complete");
+	check_walk(&s, "c110 c401 c240 cf complete");
 	context[16] = 0; /* a call through a null pointer */
 	s.stack[s.words - 3] = CALL(START);
-	check_walk(&s, "c110 c400 0 cf complete ?1");
+	check_walk(&s, "c110 c401 0 cf complete ?1");
 	/* A signal frame that leads to itself: ends. */
 	context[16] = CALL(PLAIN);
 	context[15] = at_word(0);
@@ -402,7 +402,7 @@ static void test_signal(void)
 		CLEANUP(buf_fini) struct buf got = { 0 };
 
 		walk_text(&s, s.words, 16, &got);
-		CHECK(strstr(got.data, "c110 c400 c110 c400") && strstr(got.data, "full"));
+		CHECK(strstr(got.data, "c110 c401 c110 c401") && strstr(got.data, "full"));
 	}
 	scene_fini(&s);
 }
@@ -458,9 +458,9 @@ static void test_arm64(void)
 	context[31] = at_word(0);
 	context[32] = CODE + PLAIN;
 	s.words = 4 + 39 + 33;
-	check_walk(&s, "c150 c3ff c100 cf complete");
+	check_walk(&s, "c150 c400 c100 cf complete");
 	s.words--;
-	check_walk(&s, "c150 c3ff truncated");
+	check_walk(&s, "c150 c400 truncated");
 	scene_fini(&s);
 }
 
