@@ -81,6 +81,8 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	if (args->waits == CPU_WAITS_BPF && args->raw)
 		return cmd_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
 				    "records of the kernel");
+	if (args->raw && strcmp(args->raw, args->output ? args->output : DEFAULT_PROFILE) == 0)
+		return cmd_usage(e, "--raw and --output are the same file");
 	plan->opts.has_off_cpu = args->has_off_cpu;
 	plan->opts.waits = (enum cpu_waits)args->waits;
 	plan->opts.raw = args->raw;

@@ -362,7 +362,7 @@ def wrong_usage(bench):
         ("-g", "lbr", "true"), ("-g", "dwarf,4", "true"), ("-g", "dwarf,99999", "true"),
         ("--label", "host", "true"), ("--user", "--kernel", "true"), ("-d", "1", "true"),
         ("--nothing", "true"), ("-a", "-d", "0"),
-        ("-e", "cpu-clock,cpu-clock", "true"), ("-e", "cpu/nothing=1/", "true"),
+        ("-e", "cpu-clock,cpu-clock", "true"), ("-e", "cpu/nothing=1/", "true"), ("-o", "one", "--raw", "one", "true"),
     ):
         done = bench.record(*args, status=2)
         bench.equal(done.stderr.count("\n"), 1, f"{args}: {done.stderr}")
