@@ -125,6 +125,84 @@ function fit(text, room) {
 	return text;
 }
 
+// Behind the bracket that closes the one at at; 0: there is none.
+function groupEnd(text, at) {
+	for (let depth = 0; at < text.length; at++) {
+		if ('<([{'.includes(text[at]))
+			depth++;
+		else if ('>)]}'.includes(text[at]) && text[at - 1] !== '-' && --depth === 0)
+			return at + 1;
+	}
+	return 0;
+}
+
+// The name of a function without result, arguments and parameters, and where it begins in the
+// text; undefined: it has none of these. This and the next two are as fit.c of auger has them.
+function bareName(text) {
+	const operator = /(?<![A-Za-z0-9_])operator(?![A-Za-z0-9_])(\(\)|\[\]|[-<>=!+*/%^&|~,]*( (?!<)[^(]+)?)/y;
+	let bare = '', start = 0, hasAny = false, isOperator = false;
+
+	for (let at = 0, end; at < text.length; at = end) {
+		const c = text[at], isOpening = '<([{'.includes(c);
+		let isArgs = false;
+
+		operator.lastIndex = at;
+		end = operator.test(text) ? operator.lastIndex : 0;
+		if (isOpening) {
+			end = groupEnd(text, at);
+			isArgs = isOperator ? c !== '[' :
+				at > 0 && '<('.includes(c) && !' :.'.includes(text[at - 1]);
+			if (!end)
+				return undefined;
+		}
+		hasAny = hasAny || isArgs;
+		if (isArgs && c === '(' && text[end] !== ':')
+			break;
+		if (c === ' ' && !isOperator) {
+			bare = '';
+			start = at + 1;
+		} else if (!isArgs && c !== ' ') {
+			bare += text.slice(at, end || at + 1);
+		}
+		if (c !== ' ')
+			isOperator = end > 0 && !isArgs && !isOpening;
+		end = end || at + 1;
+	}
+	return hasAny && bare ? { text: bare, start } : undefined;
+}
+
+// Behind the next "::" that is not within brackets; 0: there is none.
+function nextScope(text) {
+	for (let at = 0; at < text.length;) {
+		if ('<([{'.includes(text[at])) {
+			at = groupEnd(text, at);
+			if (!at)
+				return 0;
+		} else if (text.startsWith('::', at) && at + 2 < text.length) {
+			return at + 2;
+		} else {
+			at++;
+		}
+	}
+	return 0;
+}
+
+// Of a name that does not fit, what tells most.
+function fitName(name, room) {
+	if (fit(name, room) === name)
+		return name;
+	const bare = bareName(name);
+	const follows = bare && name.startsWith(bare.text, bare.start);
+	const rest = follows ? name.slice(bare.start + bare.text.length) : '';
+	const least = bare ? room - 2 : room;
+	let text = bare ? bare.text : name, scope;
+
+	while (fit(text, least) !== text && (scope = nextScope(text)))
+		text = text.slice(scope);
+	text += rest;
+	return bare && (!follows || fit(text, room) !== text) ? fit(text + '..', room) : fit(text, room);
+}
+
 const inner = () => pageWidth - 2 * pad;
 const scale = () => width[state.zoom] > 0 ? inner() / width[state.zoom] : 0;
 const isAbove = (i) => i < state.zoom && end[i] > state.zoom;

@@ -39,7 +39,7 @@ function addLabel(texts, i, box) {
 	const text = texts.spare.pop() || make(SVG, 'text', {}, '');
 	const look = (hits[i] ? 'hit' : '') + (isAbove(i) ? ' up' : '');
 
-	text.firstChild.data = fit(nameOf(i), room);
+	text.firstChild.data = fitName(nameOf(i), room);
 	text.setAttribute('class', look);
 	text.setAttribute('x', tenth(box.x + inset));
 	text.setAttribute('y', tenth(box.y + row - 5));

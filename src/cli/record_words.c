@@ -12,9 +12,11 @@
 #include "base/utf8.h"
 #include "cli/load.h"
 #include "model/units.h"
+#include "view/fit.h"
 #include "view/flat.h"
 
 #define HOTTEST 5          /* functions in the summary */
+#define NAME_COLUMNS 60    /* that a function takes there at most */
 #define WORST 3            /* files with broken stacks */
 #define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
 
@@ -328,6 +330,19 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct c
 	put_unseen(out, p, o, c, r);
 }
 
+static void put_function(struct buf *out, const char *name)
+{
+	CLEANUP(buf_fini) struct buf visible = { 0 };
+
+	utf8_put_visible(&visible, name, strlen(name));
+	if (buf_error(&visible) < 0)
+		out->bad = true;
+	else if (utf8_text_width(visible.data, visible.len) <= NAME_COLUMNS)
+		buf_put(out, visible.data, visible.len);
+	else if (!fit_put_name(out, visible.data, visible.len, NAME_COLUMNS, ".."))
+		buf_put(out, visible.data, utf8_fit(visible.data, visible.len, NAME_COLUMNS));
+}
+
 static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
 {
 	struct flat flat;
@@ -346,7 +361,7 @@ static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
 			break;
 		buf_printf(out, "  %5.1f %%  ",
 			   100 * (double)row->self / (double)flat.rows[FLAT_ROOT].total);
-		utf8_put_visible(out, name, utf8_fit(name, strlen(name), 60));
+		put_function(out, name);
 		if (module[0]) {
 			buf_put_str(out, "  ");
 			utf8_put_visible(out, module, strlen(module));

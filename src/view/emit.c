@@ -262,18 +262,24 @@ static struct buf *open_cell(struct emit *out, const char *key, bool is_text)
 	return out->to;
 }
 
-static void close_cell(struct emit *out, size_t prefix_len)
+/* prefix_len, suffix_len: as of table_put_cell() */
+static void close_name(struct emit *out, size_t prefix_len, size_t suffix_len)
 {
 	if (out->opts.format == EMIT_TABLE) {
 		if (buf_error(&out->scratch) < 0)
 			out->to->bad = true;
 		else
 			table_put_cell(&out->table, out->scratch.len ? out->scratch.data : "",
-				       out->scratch.len, prefix_len, out->colour);
+				       out->scratch.len, prefix_len, suffix_len, out->colour);
 	}
 	out->at++;
 	out->is_hidden = false;
 	out->colour = TABLE_PLAIN;
+}
+
+static void close_cell(struct emit *out)
+{
+	close_name(out, 0, 0);
 }
 
 void emit_int(struct emit *out, const char *key, int64_t value)
@@ -283,7 +289,7 @@ void emit_int(struct emit *out, const char *key, int64_t value)
 	if (!to)
 		return;
 	buf_put_int(to, value);
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_value(struct emit *out, const char *key, int64_t value, const char *unit)
@@ -296,7 +302,7 @@ void emit_value(struct emit *out, const char *key, int64_t value, const char *un
 		units_put(to, value, unit);
 	else
 		buf_put_int(to, value);
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_change(struct emit *out, const char *key, int64_t value, const char *unit)
@@ -312,7 +318,7 @@ void emit_change(struct emit *out, const char *key, int64_t value, const char *u
 		units_put(to, value, unit);
 	else
 		buf_put_int(to, value);
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_real(struct emit *out, const char *key, double value, int decimals, const char *mark)
@@ -323,7 +329,7 @@ void emit_real(struct emit *out, const char *key, double value, int decimals, co
 	if (!to)
 		return;
 	buf_printf(to, "%.*f%s", decimals, value, is_table ? mark : "");
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_relative(struct emit *out, const char *key, int64_t before, int64_t after)
@@ -345,7 +351,7 @@ void emit_relative(struct emit *out, const char *key, int64_t before, int64_t af
 		buf_put_str(to, "gone");
 	else
 		buf_printf(to, is_table ? "%+.2f%%" : "%.4f", percent);
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole)
@@ -368,7 +374,7 @@ void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole
 		out->colour = percent >= HOT_PERCENT    ? TABLE_HOT
 			      : percent >= WARM_PERCENT ? TABLE_WARM
 							: TABLE_PLAIN;
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 static void put_text(struct emit *out, const char *key, const char *prefix, const char *text,
@@ -384,7 +390,7 @@ static void put_text(struct emit *out, const char *key, const char *prefix, cons
 	put_str(out, text, strlen(text));
 	if (is_table)
 		buf_put_str(to, suffix);
-	close_cell(out, is_table ? strlen(prefix) : 0);
+	close_name(out, strlen(prefix), strlen(suffix));
 }
 
 void emit_name(struct emit *out, const char *key, const char *prefix, const char *name,
@@ -420,7 +426,7 @@ void emit_bool(struct emit *out, const char *key, bool value)
 		buf_put_str(to, value ? "yes" : "no");
 	else
 		buf_put_str(to, value ? "true" : "false");
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_none(struct emit *out, const char *key)
@@ -431,7 +437,7 @@ void emit_none(struct emit *out, const char *key)
 		return;
 	if (out->opts.format != EMIT_CSV)
 		buf_put_str(to, out->opts.format == EMIT_TABLE ? "-" : "null");
-	close_cell(out, 0);
+	close_cell(out);
 }
 
 void emit_hide(struct emit *out)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+#include "view/fit.h"
 #include "view/flame_files.h"
 #include "view/flame_picture.h"
 #include "view/svg.h"
@@ -28,6 +30,19 @@ static double row_top(const struct picture *p, uint32_t depth)
 	return p->top + p->row * (p->opts->is_icicle ? depth : p->layout.levels - 1 - depth);
 }
 
+static void put_label(struct buf *out, const struct buf *name, size_t columns)
+{
+	CLEANUP(buf_fini) struct buf fitted = { 0 };
+
+	if (utf8_fit(name->data, name->len, columns) < name->len &&
+	    fit_put_name(&fitted, name->data, name->len, columns, ".."))
+		svg_put_text(out, fitted.data, fitted.len);
+	else
+		svg_put_fitted(out, name->data, name->len, columns);
+	if (buf_error(&fitted) < 0)
+		out->bad = true;
+}
+
 static void put_box(struct picture *p, const struct flame_box *box)
 {
 	struct buf *out = &p->frames;
@@ -47,7 +62,7 @@ static void put_box(struct picture *p, const struct flame_box *box)
 	svg_put_px_attr(out, "x", x + INSET);
 	svg_put_px_attr(out, "y", y + p->row - 5);
 	buf_put_byte(out, '>');
-	svg_put_fitted(out, p->name.data, p->name.len, (size_t)columns);
+	put_label(out, &p->name, (size_t)columns);
 	buf_put_str(out, "</text>");
 }
 

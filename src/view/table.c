@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "base/utf8.h"
+#include "view/fit.h"
 
 #define GAP "  " /* between columns */
 #define GAP_WIDTH 2
@@ -21,6 +22,7 @@ struct item {
 	size_t at;           /* of its bytes in the table's text */
 	uint32_t len;        /* bytes */
 	uint32_t prefix_len; /* bytes */
+	uint32_t suffix_len; /* bytes */
 	uint32_t width;      /* terminal columns */
 	uint8_t kind;        /* enum item_kind */
 	uint8_t colour;      /* enum table_colour */
@@ -94,14 +96,15 @@ void table_put_gap(struct table *t)
 }
 
 void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix_len,
-		    enum table_colour colour)
+		    size_t suffix_len, enum table_colour colour)
 {
 	size_t width = utf8_text_width(text, len);
 
-	assert(t->at < t->column_count && prefix_len <= len);
+	assert(t->at < t->column_count && prefix_len + suffix_len <= len);
 	put_item(t, &(struct item){ .at = t->text.len,
 				    .len = (uint32_t)len,
 				    .prefix_len = (uint32_t)prefix_len,
+				    .suffix_len = (uint32_t)suffix_len,
 				    .width = (uint32_t)width,
 				    .kind = ITEM_CELL,
 				    .colour = (uint8_t)colour });
@@ -166,13 +169,30 @@ static void put_tail(struct buf *out, const char *text, size_t len, size_t colum
 	buf_put(out, text + at, len - at);
 }
 
-/* The start and the end with an ellipsis between; of a long prefix, only its end. */
-static void put_cut(struct buf *out, const char *text, const struct item *cell, size_t columns)
+/* Of a text the start and the end with an ellipsis between, of a name what tells most. */
+static void put_shortened(struct buf *out, const char *text, size_t len, size_t columns,
+			  bool is_name)
 {
-	const char *name = text + cell->prefix_len;
-	size_t name_len = cell->len - cell->prefix_len;
+	size_t head = columns / 2;
+
+	if (utf8_text_width(text, len) <= columns) {
+		buf_put(out, text, len);
+		return;
+	}
+	if (is_name && fit_put_name(out, text, len, columns, ELLIPSIS))
+		return;
+	buf_put(out, text, utf8_fit(text, len, head));
+	buf_put_str(out, ELLIPSIS);
+	put_tail(out, text, len, columns - head - 1);
+}
+
+/* Of a long prefix only the end is left, of a long suffix nothing. */
+static void put_cut(struct buf *out, const char *text, const struct item *cell, size_t columns,
+		    bool is_name)
+{
+	size_t suffix_at = cell->len - cell->suffix_len;
 	size_t prefix = utf8_text_width(text, cell->prefix_len);
-	size_t name_width = cell->width - prefix, head;
+	size_t suffix = utf8_text_width(text + suffix_at, cell->suffix_len);
 
 	if (prefix > columns / 2) {
 		buf_put_str(out, ELLIPSIS);
@@ -184,14 +204,12 @@ static void put_cut(struct buf *out, const char *text, const struct item *cell, 
 		buf_put(out, text, cell->prefix_len);
 	}
 	columns -= prefix;
-	if (name_width <= columns) {
-		buf_put(out, name, name_len);
-		return;
-	}
-	head = columns / 2;
-	buf_put(out, name, utf8_fit(name, name_len, head));
-	buf_put_str(out, ELLIPSIS);
-	put_tail(out, name, name_len, columns - head - 1);
+	if (suffix > columns / 2)
+		suffix = 0;
+	put_shortened(out, text + cell->prefix_len, suffix_at - cell->prefix_len, columns - suffix,
+		      is_name);
+	if (suffix)
+		buf_put(out, text + suffix_at, cell->suffix_len);
 }
 
 static void put_colour(struct buf *out, enum table_colour colour)
@@ -218,7 +236,7 @@ static void put_cell(const struct table *t, size_t column, const struct item *ce
 		put_colour(out, cell->colour);
 	start = out->len;
 	if (t->is_cut && cell->width > c->width)
-		put_cut(out, text, cell, c->width);
+		put_cut(out, text, cell, c->width, c->is_name);
 	else
 		buf_put(out, text, cell->len);
 	if (buf_error(out) < 0)

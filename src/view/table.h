@@ -50,12 +50,13 @@ void table_add_column(struct table *t, const char *heading, bool is_text);
 void table_begin_row(struct table *t);
 void table_put_gap(struct table *t); /* an empty line */
 
-/* The next cell of the row. prefix_len: bytes at the start of text that are cut last. */
+/* The next cell of the row. prefix_len, suffix_len: bytes at the start and the end of text that
+ * are cut last. */
 void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix_len,
-		    enum table_colour colour);
+		    size_t suffix_len, enum table_colour colour);
 
 /* Appends the table, its headings first. width: in terminal columns, 0: no limit; longer
- * texts are cut in the middle. colour: with SGR sequences. */
+ * texts are cut in the middle, names as fit_put_name() has it. colour: with SGR sequences. */
 void table_write(struct table *t, size_t width, bool has_colour, struct buf *out);
 
 #endif

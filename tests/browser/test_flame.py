@@ -134,7 +134,7 @@ def test_labels_fit(folder, page):
         row.sort(key=lambda one: one['x'])
         for left, right in zip(row, row[1:] + [{'x': WIDTH - 10}]):
             check(left['right'] < right['x'], True)
-    check(label(page, 'std::map<int, s..') is not None, True)
+    check(label(page, 'std::map::find..') is not None, True)
 
 
 def test_zoom_by_click(folder, page):

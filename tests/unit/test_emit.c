@@ -123,8 +123,8 @@ static void test_width(void)
 {
 	static const char *const lines[] = {
 		"  self  function",
-		"1.00 s  std::_Ha\xe2\x80\xa6 Other>",
-		" 10 ns  \xe2\x94\x94 std::_H\xe2\x80\xa6Other>",
+		"1.00 s  std::_Hashtable\xe2\x80\xa6",
+		" 10 ns  \xe2\x94\x94 _Hashtable<Lo\xe2\x80\xa6",
 		" 10 ns  \xe2\x80\xa6\xe2\x94\x94 \xe2\x94\x94 \xe2\x94\x94 short",
 	};
 	static const struct {
