@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "relocate/copy.h"
@@ -149,6 +150,23 @@ int tree_copy_flags(struct copy *c, const struct tree_pair *pair, uint32_t *ret_
 int tree_set_late_flags(struct copy *c, struct err *e) MUST_CHECK;
 /* So that the name can be removed. */
 void tree_thaw(int dir, const char *name);
+
+/* tree_quota.c: what of OLD belongs to whom, and have they room for it in NEW? */
+struct tree_owner {
+	int kind; /* USRQUOTA, GRPQUOTA */
+	uint32_t id;
+	uint64_t bytes, inodes;
+};
+
+struct tree_owners {
+	struct map index; /* map_pair(kind, id): of rows */
+	struct rows rows; /* struct tree_owner */
+};
+
+void tree_owners_fini(struct tree_owners *o);
+int tree_owners_add(struct tree_owners *o, uint32_t uid, uint32_t gid, uint64_t bytes) MUST_CHECK;
+/* -EDQUOT: they have not. */
+int tree_check_quotas(const struct copy *c, const struct tree_owners *o, struct err *e) MUST_CHECK;
 
 /* tree_space.c: does all of OLD fit into NEW? Counts total_bytes. */
 int tree_check_space(struct copy *c, const struct survey *s, struct err *e) MUST_CHECK;

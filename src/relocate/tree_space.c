@@ -15,6 +15,7 @@
 struct sums {
 	const struct copy *c;
 	struct strtab *seen; /* inodes with several names: counted once */
+	struct tree_owners owners;
 	uint64_t bytes, blocks_bytes, inodes;
 };
 
@@ -35,7 +36,7 @@ static bool count(struct sums *s, const struct statx *x)
 	if (S_ISREG(x->stx_mode))
 		s->bytes +=
 			x->stx_blocks * SECTOR < x->stx_size ? x->stx_blocks * SECTOR : x->stx_size;
-	return true;
+	return tree_owners_add(&s->owners, x->stx_uid, x->stx_gid, x->stx_blocks * SECTOR) == 0;
 }
 
 static int count_dir(struct sums *s, int dir, unsigned depth);
@@ -92,6 +93,8 @@ static int count_all(struct sums *s, const struct survey *survey, struct err *e)
 		s->inodes++;
 		s->bytes += f->size_bytes;
 		s->blocks_bytes += f->size_bytes;
+		if (tree_owners_add(&s->owners, f->uid, f->gid, f->size_bytes) < 0)
+			return err_nomem(e);
 	}
 	return 0;
 }
@@ -122,7 +125,12 @@ int tree_check_space(struct copy *c, const struct survey *survey, struct err *e)
 	struct sums s = { .c = c, .seen = strtab_new() };
 	int rc = s.seen ? count_all(&s, survey, e) : err_nomem(e);
 
-	strtab_free(s.seen);
 	c->total_bytes = s.bytes;
-	return rc < 0 ? rc : compare(&s, e);
+	if (rc == 0)
+		rc = compare(&s, e);
+	if (rc == 0)
+		rc = tree_check_quotas(c, &s.owners, e);
+	strtab_free(s.seen);
+	tree_owners_fini(&s.owners);
+	return rc;
 }

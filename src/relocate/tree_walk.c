@@ -197,6 +197,15 @@ static void note_looked(const struct copy *c, struct tree_node *n, const struct 
 	n->is_recent = n->ctime_ns > c->looked_ns - TREE_TICK_NS;
 }
 
+/* Is OLD as it was when the content was copied? Then NEW must be, too. */
+static bool is_settled(const struct tree_node *n, int from)
+{
+	struct statx x;
+
+	return n->good_pass && !n->is_recent && !n->is_mapped &&
+	       statx(from, "", AT_EMPTY_PATH, LOOK, &x) == 0 && n->ctime_ns == tree_ctime_ns(&x);
+}
+
 static int fill_data(struct copy *c, const struct at *at, const struct tree_pair *pair,
 		     uint64_t *ret_size, struct err *e)
 {
@@ -207,6 +216,9 @@ static int fill_data(struct copy *c, const struct at *at, const struct tree_pair
 		return e->code;
 	if (changed == c->did.changed)
 		return 0;
+	if (c->kind == COPY_VERIFY && is_settled(node_of(c, at), pair->from))
+		return err_set(e, -EIO,
+			       "the storage of NEW gave back something else than was written");
 	row = rows_add(&c->unflushed, sizeof *row);
 	if (!row)
 		return err_nomem(e);

@@ -8,6 +8,7 @@ kernel: what the job has open, what is in both trees, whether the old file syste
 UNSAFE is the library of unsafe.c.
 """
 import contextlib
+import csv
 import ctypes
 import hashlib
 import json
@@ -205,7 +206,7 @@ def refused(w, p, *words, message, before=None, **more):
     check(message in r.stderr and r.stderr.count("\n") == 1, f"no {message!r} in {r.stderr!r}")
     check(links(p.pid) == before, "the job has other things open")
     check(state(p.pid)[:2] in (("S", "0"), ("R", "0"), ("D", "0")), str(state(p.pid)))
-    if not more:
+    if "new" not in more:
         after = os.stat(w.new)
         check(is_empty(w.new), str(os.listdir(w.new)))
         check((top.st_mode, top.st_uid, top.st_mtime_ns) == (after.st_mode, after.st_uid, after.st_mtime_ns),
@@ -843,9 +844,9 @@ t = threading.Thread(target=grow, daemon=True); t.start()
     check(links(p.pid)["cwd"] == w.old)
 
 
-def unsafe(call, at):
-    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-    return {"LD_PRELOAD": UNSAFE, "UNSAFE_CALL": call, "UNSAFE_AT": str(at), "ASAN_OPTIONS": asan}
+def unsafe(call="", at=0, user=-1, kib=0, files=0):
+    return {"LD_PRELOAD": UNSAFE, "UNSAFE_CALL": call, "UNSAFE_AT": str(at), "UNSAFE_USER": str(user), "UNSAFE_KIB": str(kib),
+            "UNSAFE_FILES": str(files), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
 def test_unsafe(w):
@@ -864,6 +865,63 @@ def test_unsafe(w):
     leave(w)
     write_more(w, p)
     finish(w, p, w.new)
+
+
+def test_only(w):
+    """--only leaves descendants where they are, unless they share a file."""
+    p = w.job(NAMED + """
+import subprocess
+child = subprocess.Popen(["sleep", "1000"], close_fds=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+""")
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
+        child = int(f.read())
+    while os.readlink(f"/proc/{child}/exe") == os.readlink(f"/proc/{p.pid}/exe"):
+        time.sleep(0.01)
+    r = w.run("-n", "--pid", str(p.pid), "-f", "json")
+    check({row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid, child}, r.stdout)
+    out = moved(w, p, "--only")
+    check({row["pid"] for row in out["rows"] if row["state"] == "moved"} == {p.pid}, str(out["rows"]))
+    check(links(p.pid)["cwd"] == w.new and links(child)["cwd"] == w.old)
+    check([(row["pid"], row["state"]) for row in out["rows"] if row["pid"] == child] == [(child, "told")], str(out["rows"]))
+    w.stop_jobs()
+    os.mkdir(f"{w.new}/sub")
+    p = w.job(NAMED + "if os.fork() == 0: time.sleep(1000)")
+    refused(w, p, "--only", message="takes it along", new=f"{w.new}/sub")
+
+
+def test_formats(w):
+    """The table, CSV and JSON tell the same."""
+    p = w.job(NAMED)
+    rows = json.loads(w.run("-n", "--pid", str(p.pid), "-f", "json").stdout)["rows"]
+    text = w.run("-n", "--pid", str(p.pid), "-f", "csv").stdout
+    table = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+    check([{k: "" if v is None else str(v) for k, v in row.items()} for row in rows] == table, f"{rows} {table}")
+    text = w.run("-n", "--pid", str(p.pid)).stdout
+    check(all(row["what"] in text and row["state"] in text for row in rows), text)
+
+
+def test_verify(w):
+    """--verify checksum finds that the storage of NEW gives back something else than was written."""
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(3 * MIB))
+    p = w.job(NAMED)
+    while time.time_ns() < os.stat(f"{w.old}/large").st_ctime_ns + 10**8: # what changed just before a look is not judged
+        time.sleep(0.01)
+    refused(w, p, "--verify", "checksum", message="gave back something else", env=unsafe("spoil", 1))
+    moved(w, p, "--verify", "checksum")
+    check(tree(w.old)[0]["large"] == tree(w.new)[0]["large"])
+
+
+def test_quota(w):
+    """Who owns files of OLD, but may not have as much on NEW: nothing is touched. Where it fits it is moved."""
+    with open(f"{w.old}/theirs", "wb") as f:
+        f.write(os.urandom(3 * MIB))
+    os.chown(f"{w.old}/theirs", 1234, 0)
+    p = w.job(NAMED)
+    for words in ([], ["-n"]):
+        refused(w, p, *words, message="3 MiB of user 1234, whose quota there leaves 1 MiB", env=unsafe(user=1234, kib=2048))
+        refused(w, p, *words, message="1 files of user 1234, whose quota there leaves 0", env=unsafe(user=1234, files=1))
+    moved(w, p, env=unsafe(user=1234, kib=3080, files=2))
 
 
 def lsattr(top):
