@@ -94,6 +94,9 @@ int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n),
 int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
 		 struct stat *ret_attr, int64_t *ret_absent_ns) MUST_CHECK;
 
+/* May the kernel keep that the name is absent, so that cache_clear can make it forget? */
+bool cache_may_keep_absent(struct cache *c, struct node *parent, const char *name) MUST_CHECK;
+
 int cache_attr(struct cache *c, struct node *n, struct stat *ret) MUST_CHECK;
 int cache_list(struct cache *c, struct node *n, struct dirlist **ret) MUST_CHECK; /* counted */
 /*

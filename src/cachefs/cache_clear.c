@@ -2,7 +2,35 @@
 /* cache_clear: a cache that knows nothing any more, while it goes on serving. */
 #include "cachefs/flight.h"
 
-#define ROUNDS 2 /* of sweeping: the first takes the marks of use away */
+#define ROUNDS 2              /* of sweeping: the first takes the marks of use away */
+#define BYTES_FOR_ABSENT 4096 /* of the budget: one name more may be kept */
+
+/* The kernel forgets what is not in a folder with the folder itself, but it forgets no root: there
+ * each name that it keeps is known to us until then, within bounds. */
+bool cache_may_keep_absent(struct cache *c, struct node *parent, const char *name)
+{
+	uint64_t max = c->opts.budget_bytes / BYTES_FOR_ABSENT;
+	struct node *n = parent->parent ? NULL : nodes_get(c->nodes, parent, name);
+	bool is_kept = parent->parent || (n && atomic_load(&n->is_kept_absent));
+
+	if (n && !is_kept && atomic_load(&c->kept_absent) < max &&
+	    !atomic_exchange(&n->is_kept_absent, true)) {
+		atomic_fetch_add(&c->kept_absent, 1);
+		return true; /* it stays counted */
+	}
+	if (n)
+		node_unref(n, 1);
+	return is_kept;
+}
+
+static void forget_absent(struct cache *c, struct node *n)
+{
+	if (!atomic_exchange(&n->is_kept_absent, false))
+		return;
+	atomic_fetch_sub(&c->kept_absent, 1);
+	c->kernel.forget_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent, n->name);
+	node_unref(n, 1);
+}
 
 static void forget(void *context, struct node *n)
 {
@@ -22,6 +50,7 @@ static void forget(void *context, struct node *n)
 		c->kernel.forget_file(c->kernel.context, (uint64_t)(uintptr_t)n);
 	if (n->parent && (is_kept || was_absent))
 		c->kernel.forget_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent, n->name);
+	forget_absent(c, n);
 }
 
 int cache_clear(struct cache *c)

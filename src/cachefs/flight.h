@@ -21,8 +21,9 @@ struct cache {
 	struct nodes *nodes;
 	struct chunks *chunks;
 	struct pool *pool;
-	struct cache_kernel kernel; /* written before start */
-	bool has_path_counts;       /* written before start */
+	struct cache_kernel kernel;   /* written before start */
+	bool has_path_counts;         /* written before start */
+	_Atomic uint64_t kept_absent; /* names of the root, by cache_may_keep_absent */
 
 	pthread_mutex_t keep_lock;
 	pthread_cond_t keep_wake;

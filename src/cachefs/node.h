@@ -42,11 +42,13 @@ struct node {
 	struct node *next;     /* in its bucket; under the shard's lock */
 	struct node *parent;   /* counted; NULL: the root */
 	_Atomic uint64_t refs; /* all who count on it; raised from 0 under the shard's lock only */
-	_Atomic uint64_t lookups; /* of refs: the kernel's */
-	_Atomic bool used;        /* since nodes_sweep came by */
-	uint32_t hash;            /* of parent and name */
-	_Atomic bool is_gone;     /* its name is another file's now; never found again */
-	struct node *next_stale;  /* of those with is_stale; the keeper's */
+	_Atomic uint64_t lookups;    /* of refs: the kernel's */
+	_Atomic bool used;           /* since nodes_sweep came by */
+	uint32_t hash;               /* of parent and name */
+	_Atomic bool is_gone;        /* its name is another file's now; never found again */
+	_Atomic bool is_kept_absent; /* in the root, and the kernel may know that it is absent:
+					counted */
+	struct node *next_stale;     /* of those with is_stale; the keeper's */
 	_Atomic(struct path_counts *) counts; /* NULL: none; owned */
 
 	/* Below: under the node's lock. */

@@ -124,7 +124,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int rc = cache_lookup(m->cache, node_of(m, parent), name, &n, &entry.attr, &absent_ns);
 
 	end_lookup(m, &call, node_of(m, parent), name, n, rc);
-	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0) {
+	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0 &&
+	    cache_may_keep_absent(m->cache, node_of(m, parent), name)) {
 		entry.entry_timeout = seconds_of(m, absent_ns);
 		fuse_reply_entry(req, &entry); /* number 0: there is none, and will be none */
 		return;

@@ -283,6 +283,35 @@ def test_commands(bench):
         assert done.returncode == 1 and words in done.stderr, done
 
 
+def test_reset(bench):
+    """What was not there, or was another file, is looked for again: also what the kernel knows without us."""
+    bench.mount("--profile")
+    folders = ("", "sub/", "sub/deep/")
+    os.makedirs(f"{bench.target}/sub/deep")
+    for is_listed in (False, True):
+        for folder in folders:
+            names = [f"{folder}{name}{is_listed}" for name in ("new", "other")]
+            if is_listed:
+                os.listdir(f"{bench.view}/{folder}")
+            here = os.getcwd()
+            os.chdir(f"{bench.view}/{folder}")
+            for name in names:
+                assert code_of(os.stat, f"{bench.view}/{name}") == errno.ENOENT, name
+                with open(f"{bench.target}/{name}", "w", encoding="ascii") as f:
+                    f.write(name)
+            assert not is_listed or code_of(os.stat, f"{bench.view}/{names[0]}") == errno.ENOENT
+            auger("cache", "reset", bench.view)
+            for name in names:
+                with open(f"{bench.view}/{name}", encoding="ascii") as f:
+                    assert f.read() == name
+                os.unlink(f"{bench.target}/{name}")
+            auger("cache", "reset", bench.view)
+            for name in names:
+                assert code_of(os.stat, f"{bench.view}/{name}") == errno.ENOENT, name
+                assert os.path.basename(name) not in os.listdir(f"{bench.view}/{folder}")
+            os.chdir(here)
+
+
 def test_owner(bench):
     """Nobody else orders anything."""
     if os.geteuid() != 0:

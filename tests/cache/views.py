@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-AUGER = sys.argv[1]
+AUGER = os.path.abspath(sys.argv[1])
 
 
 def run(*words, **more):
