@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 
 #define MAP_FROM (64 * 1024) /* chunks of so many bytes go back to the system at once */
+#define FRESH_SHARE 8        /* of all bytes: this part may be fresh */
+#define GHOSTS 8192
+#define AGAIN 32 /* chunks made in between: it is used again, and not still being read */
 
 /* The chunks of one file: a table that grows, open addressing by index. */
 struct content {
@@ -13,9 +16,23 @@ struct content {
 	size_t count, cap;    /* cap: a power of two */
 };
 
+struct ring {
+	struct chunk *hand; /* NULL: no chunk */
+	size_t count;
+	uint64_t bytes;
+};
+
+/* A fresh chunk that went. When it is back soon, it should have been kept. */
+struct ghost {
+	uint32_t key;  /* of its file and index */
+	uint32_t made; /* when it went */
+};
+
 struct chunks {
 	pthread_mutex_t lock;
-	struct chunk *hand; /* of the ring; NULL: no chunk. Under lock */
+	struct ring fresh, kept;     /* under lock */
+	struct ghost ghosts[GHOSTS]; /* [key % GHOSTS]; under lock */
+	_Atomic uint32_t made;
 	struct nodes *nodes;
 	struct usage *usage;
 };
@@ -106,29 +123,55 @@ static bool make_slot(struct node *n)
 	return true;
 }
 
-/* Behind the hand: it comes by last. */
-static void enter_ring(struct chunks *c, struct chunk *chunk)
+/* Under lock, these three. Behind the hand: it comes by last. */
+static void enter_ring(struct ring *r, struct chunk *chunk)
 {
-	pthread_mutex_lock(&c->lock);
-	if (!c->hand) {
+	if (!r->hand) {
 		chunk->before = chunk->after = chunk;
-		c->hand = chunk;
+		r->hand = chunk;
 	} else {
-		chunk->after = c->hand;
-		chunk->before = c->hand->before;
+		chunk->after = r->hand;
+		chunk->before = r->hand->before;
 		chunk->before->after = chunk;
 		chunk->after->before = chunk;
 	}
-	pthread_mutex_unlock(&c->lock);
+	r->count++;
+	r->bytes += bytes_of(chunk);
 }
 
-/* Under the ring's lock. */
-static void leave_ring(struct chunks *c, struct chunk *chunk)
+static void leave_ring(struct ring *r, struct chunk *chunk)
 {
-	if (c->hand == chunk)
-		c->hand = chunk->after == chunk ? NULL : chunk->after;
+	if (r->hand == chunk)
+		r->hand = chunk->after == chunk ? NULL : chunk->after;
 	chunk->before->after = chunk->after;
 	chunk->after->before = chunk->before;
+	r->count--;
+	r->bytes -= bytes_of(chunk);
+}
+
+static uint32_t key_of(const struct chunk *chunk)
+{
+	uint64_t h = (uint64_t)(uintptr_t)chunk->node * 0x9e3779b97f4a7c15u;
+
+	h = (h ^ chunk->index) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)(h >> 32);
+}
+
+/* Did it go when fewer chunks than now are kept had come after it? */
+static bool is_back(const struct chunks *c, const struct chunk *chunk)
+{
+	uint32_t key = key_of(chunk);
+	const struct ghost *g = &c->ghosts[key % GHOSTS];
+
+	return g->key == key && c->made - g->made <= c->kept.count + c->fresh.count;
+}
+
+static void enter(struct chunks *c, struct chunk *chunk)
+{
+	pthread_mutex_lock(&c->lock);
+	chunk->is_kept = is_back(c, chunk);
+	enter_ring(chunk->is_kept ? &c->kept : &c->fresh, chunk);
+	pthread_mutex_unlock(&c->lock);
 }
 
 struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, size_t cap)
@@ -146,18 +189,20 @@ struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, size_
 	chunk->index = index;
 	chunk->node = node_ref(n);
 	chunk->readers = 1;
-	chunk->used = true;
+	chunk->born = atomic_fetch_add(&c->made, 1);
+	chunk->made = &c->made;
 	n->content->slots[slot_of(n->content, index)] = chunk;
 	n->content->count++;
 	usage_add(c->usage, USAGE_DATA, bytes_of(chunk));
-	enter_ring(c, chunk);
+	enter(c, chunk);
 	return chunk;
 }
 
 void chunks_read(struct chunk *chunk)
 {
 	atomic_fetch_add(&chunk->readers, 1);
-	atomic_store_explicit(&chunk->used, true, memory_order_relaxed);
+	if (atomic_load_explicit(chunk->made, memory_order_relaxed) - chunk->born > AGAIN)
+		atomic_store_explicit(&chunk->used, true, memory_order_relaxed);
 }
 
 uint64_t chunks_bytes(const struct node *n)
@@ -199,10 +244,11 @@ static void leave_content(struct chunk *chunk)
 		free_content(chunk->node);
 }
 
-/* Under the ring's lock, and not when somebody holds the node's. */
-static bool take(struct chunks *c, struct chunk *chunk)
+/* Under the rings' lock, and not when somebody holds the node's. */
+static bool take(struct chunks *c, struct ring *r, struct chunk *chunk)
 {
 	struct node *n = chunk->node;
+	uint32_t key = key_of(chunk);
 
 	if (atomic_load(&chunk->readers) || !node_trylock(c->nodes, n))
 		return false;
@@ -212,11 +258,33 @@ static bool take(struct chunks *c, struct chunk *chunk)
 	}
 	leave_content(chunk);
 	node_unlock(c->nodes, n);
-	leave_ring(c, chunk);
+	leave_ring(r, chunk);
+	if (!chunk->is_kept)
+		c->ghosts[key % GHOSTS] = (struct ghost){ key, c->made };
 	usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
 	free_chunk(chunk);
 	node_unref(n, 1);
 	return true;
+}
+
+/* The next one whose turn it is, in either ring, goes, or shows why not. */
+static void advance(struct chunks *c)
+{
+	bool is_fresh = c->fresh.hand && (!c->kept.hand || c->fresh.bytes * FRESH_SHARE >
+								   c->fresh.bytes + c->kept.bytes);
+	struct ring *r = is_fresh ? &c->fresh : &c->kept;
+	struct chunk *chunk = r->hand;
+
+	if (!atomic_exchange_explicit(&chunk->used, false, memory_order_relaxed)) {
+		if (!take(c, r, chunk))
+			r->hand = chunk->after;
+	} else if (is_fresh) {
+		leave_ring(r, chunk);
+		chunk->is_kept = true;
+		enter_ring(&c->kept, chunk);
+	} else {
+		r->hand = chunk->after;
+	}
 }
 
 void chunks_shrink(struct chunks *c, uint64_t limit)
@@ -226,14 +294,9 @@ void chunks_shrink(struct chunks *c, uint64_t limit)
 	if (usage_total(c->usage) <= limit)
 		return;
 	pthread_mutex_lock(&c->lock);
-	tries = 2 * atomic_load(&c->usage->entries[USAGE_DATA]);
-	while (c->hand && tries-- && usage_total(c->usage) > limit) {
-		struct chunk *chunk = c->hand;
-
-		if (atomic_exchange_explicit(&chunk->used, false, memory_order_relaxed) ||
-		    !take(c, chunk))
-			c->hand = chunk->after;
-	}
+	tries = 3 * (c->fresh.count + c->kept.count);
+	while ((c->fresh.hand || c->kept.hand) && tries-- && usage_total(c->usage) > limit)
+		advance(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -243,7 +306,7 @@ void chunks_forget_one(struct chunk *chunk)
 	atomic_store(&chunk->used, false);
 }
 
-/* They stay in the ring, unused, where the hand finds them: the ring's lock is not ours here. */
+/* They stay in their ring, unused, where the hand finds them: the rings' lock is not ours here. */
 void chunks_forget(struct node *n)
 {
 	struct content *content = n->content;
@@ -256,19 +319,25 @@ void chunks_forget(struct node *n)
 	free_content(n);
 }
 
-void chunks_free(struct chunks *c)
+static void free_ring(struct chunks *c, struct ring *r)
 {
-	if (!c)
-		return;
-	while (c->hand) {
-		struct chunk *chunk = c->hand;
+	while (r->hand) {
+		struct chunk *chunk = r->hand;
 
 		leave_content(chunk);
-		leave_ring(c, chunk);
+		leave_ring(r, chunk);
 		node_unref(chunk->node, 1);
 		usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
 		free_chunk(chunk);
 	}
+}
+
+void chunks_free(struct chunks *c)
+{
+	if (!c)
+		return;
+	free_ring(c, &c->fresh);
+	free_ring(c, &c->kept);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -2,8 +2,12 @@
 /*
  * chunks: the data of files, in pieces of CHUNK_BYTES.
  *
- * A chunk counts on its node, and sits in a ring of all chunks from which those not used since
- * the last round are taken first. What is being handed out is never taken.
+ * A chunk counts on its node, and is in one of two rings: the fresh, and those that proved to be
+ * used again. While the fresh have more than an eighth of all bytes, the oldest of them goes, or
+ * is kept if it was used again; else one that was kept and not used since the last round. So who
+ * reads much, once, drives out only what others read once. What is being handed out is never taken.
+ *
+ * Source: Yang and others, FIFO queues are all you need for cache eviction, SOSP 2023.
  */
 #ifndef CACHEFS_CHUNKS_H
 #define CACHEFS_CHUNKS_H
@@ -20,14 +24,17 @@
 struct flight;
 
 struct chunk {
-	struct chunk *before, *after; /* in the ring; under its lock */
+	struct chunk *before, *after; /* in its ring; under the rings' lock */
 	struct node *node;            /* counted */
 	uint64_t index;               /* of the chunk in its file */
 	char *bytes;                  /* [len] of [cap]; owned; written by the flight only */
 	size_t len, cap;
 	struct flight *flight; /* filling it; NULL: filled. Under the node's lock */
 	_Atomic unsigned readers;
-	_Atomic bool used; /* since the hand of the ring came by */
+	_Atomic bool used; /* since the hand of its ring came by; fresh: again, and later */
+	bool is_kept;      /* not fresh; under the rings' lock */
+	uint32_t born;     /* how many chunks were made before */
+	const _Atomic uint32_t *made; /* and until now */
 };
 
 struct chunks;

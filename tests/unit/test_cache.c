@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,9 @@
 #define MS INT64_C(1000000)
 #define FILE_BYTES (3 * CHUNK_BYTES + 5)
 
-/* A storage that counts: "f*" are files of FILE_BYTES, "hang" takes as long as told. */
+#define SMALL_BYTES 32768
+/* A storage that counts: "f*" are files of FILE_BYTES, "fs*" of SMALL_BYTES, and it takes as long
+ * as told. */
 struct fake {
 	_Atomic int lookups, lists, reads, bundles;
 	_Atomic int64_t hang_ns;
@@ -39,7 +42,9 @@ static int fake_lookup(void *self, const char *path, struct stat *ret)
 		return 0;
 	if (path[0] != 'f')
 		return -ENOENT;
-	*ret = (struct stat){ .st_ino = 2, .st_mode = S_IFREG | 0644, .st_size = FILE_BYTES };
+	*ret = (struct stat){ .st_ino = 2,
+			      .st_mode = S_IFREG | 0644,
+			      .st_size = path[1] == 's' ? SMALL_BYTES : FILE_BYTES };
 	return 0;
 }
 
@@ -303,6 +308,54 @@ static void test_budget(void)
 	CHECK(cache_close(c));
 }
 
+/* Reads small files [from, to), and tells how often storage was asked for data. */
+static int read_small(struct cache *c, struct fake *f, int from, int to)
+{
+	int before = f->reads;
+
+	for (int i = from; i < to; i++) {
+		struct cache_data data;
+		struct node *n = NULL;
+		int64_t absent_ns;
+		struct stat st;
+		char name[32];
+
+		snprintf(name, sizeof name, "fs%d", i);
+		if (!CHECK_INT(cache_lookup(c, cache_root(c), name, &n, &st, &absent_ns), 0))
+			return -1;
+		CHECK_INT(cache_read(c, n, 0, SMALL_BYTES, &data), 0);
+		cache_data_fini(c, &data);
+		node_unref(n, 1);
+	}
+	return f->reads - before;
+}
+
+/* What is used again stays when ten times the budget is read once; what is used later takes its
+ * place, when it is no longer used. */
+static void test_hot(void)
+{
+	enum { HOT = 32, BUDGET = 4 << 20, COLD = 10 * BUDGET / SMALL_BYTES };
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, BUDGET, 100 * MS, NS_PER_S);
+	int cold = 1000;
+
+	for (int set = 0; c && set < 2; set++) {
+		int hot = set * HOT;
+
+		for (int round = 0; round < 20; round++, cold += 40) {
+			read_small(c, &f, hot, hot + HOT);
+			CHECK_INT(read_small(c, &f, cold, cold + 40), 40);
+		}
+		CHECK_INT(read_small(c, &f, cold, cold + COLD), COLD);
+		cold += COLD;
+		CHECK_INT(read_small(c, &f, hot, hot + HOT), 0);
+	}
+	if (c) {
+		CHECK(usage_total(cache_usage(c)) <= BUDGET);
+		CHECK(cache_close(c));
+	}
+}
+
 int main(void)
 {
 	TAP_CASE(test_single_flight);
@@ -312,5 +365,6 @@ int main(void)
 	TAP_CASE(test_timeout);
 	TAP_CASE(test_read);
 	TAP_CASE(test_budget);
+	TAP_CASE(test_hot);
 	return tap_done();
 }
