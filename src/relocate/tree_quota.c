@@ -55,9 +55,11 @@ static int check_owner(const struct reloc_place *new, const struct tree_owner *o
 {
 	const char *whose = o->kind == USRQUOTA ? "user" : "group";
 	struct dqblk has = { 0 };
+	/* QCMD() of glibc shifts into the sign. */
+	unsigned command = (unsigned)Q_GETQUOTA << SUBCMDSHIFT | (unsigned)o->kind;
 	uint64_t limit;
 
-	if (syscall(SYS_quotactl_fd, new->fd, QCMD(Q_GETQUOTA, o->kind), o->id, &has) < 0)
+	if (syscall(SYS_quotactl_fd, new->fd, command, o->id, &has) < 0)
 		return 0;
 	limit = has.dqb_bhardlimit * 1024; /* QIF_DQBLKSIZE */
 	if (has.dqb_valid & QIF_BLIMITS && limit && has.dqb_curspace + o->bytes > limit)

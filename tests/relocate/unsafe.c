@@ -36,9 +36,10 @@ static long number(const char *name)
 	return text ? atol(text) : -1;
 }
 
-static long tell_quota(int command, int id, struct dqblk *ret)
+static long tell_quota(unsigned command, int id, struct dqblk *ret)
 {
-	if (command != (int)QCMD(Q_GETQUOTA, USRQUOTA) || id != number("UNSAFE_USER")) {
+	if (command != ((unsigned)Q_GETQUOTA << SUBCMDSHIFT | USRQUOTA) ||
+	    id != number("UNSAFE_USER")) {
 		errno = ESRCH;
 		return -1;
 	}
@@ -69,7 +70,7 @@ EXPORT long syscall(long nr, ...)
 		arg[i] = va_arg(args, long);
 	va_end(args);
 	return nr == SYS_quotactl_fd && number("UNSAFE_USER") >= 0
-		       ? tell_quota((int)arg[1], (int)arg[2], (struct dqblk *)arg[3])
+		       ? tell_quota((unsigned)arg[1], (int)arg[2], (struct dqblk *)arg[3])
 		       : call(nr, arg);
 }
 
