@@ -110,8 +110,10 @@ static int run_all(struct measurement *m, char *const *argv, struct err *e)
 	return rc;
 }
 
-static int take_processes(const struct proctree *t, struct stat_process **ret, struct err *e)
+/* The command was made before it was told to start: no process is older than the job. */
+static int take_processes(const struct job *j, struct stat_process **ret, struct err *e)
 {
+	const struct proctree *t = &j->tree;
 	const struct process *from = t->processes.data;
 	struct stat_process *to = reallocarray(NULL, t->processes.count + 1, sizeof *to);
 
@@ -121,8 +123,10 @@ static int take_processes(const struct proctree *t, struct stat_process **ret, s
 		to[i] = (struct stat_process){
 			.pid = from[i].pid,
 			.parent = from[i].parent,
+			.name = from[i].name,
 			.command = from[i].command,
-			.wall_ns = from[i].wall_ns,
+			.wall_ns =
+				from[i].wall_ns < j->elapsed_ns ? from[i].wall_ns : j->elapsed_ns,
 			.user_ns = from[i].own.user_ns,
 			.system_ns = from[i].own.system_ns,
 			.peak_rss_bytes = from[i].peak_rss_bytes,
@@ -150,7 +154,7 @@ static int show(const struct measurement *m, struct err *e)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	const struct emit_opts o = { .format = (enum emit_format)m->args->format };
 	struct stat_process *processes = NULL;
-	int rc = take_processes(&m->last.tree, &processes, e);
+	int rc = take_processes(&m->last, &processes, e);
 
 	if (rc == 0)
 		rc = stat_table(&o, &m->series, m->vs.run_count ? &m->vs : NULL, processes,

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "cli/stat_list.h"
 
+#define EXEC_KBYTES 768 /* with the kernel's counters of it, which are inexact by so much */
+
 static int64_t ns_of(struct timeval t)
 {
 	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
@@ -38,11 +40,35 @@ static void add_time(struct stat_list *l, const struct job *j)
 		stat_add(l, "CPU", "percent", j->elapsed_ns > 0,
 			 (int64_t)(100.0 * (double)(user + system) / (double)(j->elapsed_ns + 1))),
 		"time -v: Percent of CPU this job got");
-	stat_tell(stat_add(l, "unseen CPU time", "nanoseconds", true, unseen_ns(j)),
-		  "of processes that lived too briefly to be seen, or since the last look");
+	stat_tell(
+		stat_add(l, "unseen CPU time", "nanoseconds", true, unseen_ns(j)),
+		j->has_all_ends
+			? "of processes since their last tick or switch: who used it is not told"
+			: "of processes that lived too briefly to be seen, or since the last look");
 	stat_tell(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
 		  "threads were ready, but had no CPU: all that were seen");
 	stat_tell(stat_add(l, "exit status", "count", true, j->status), "time -v: Exit status");
+}
+
+/* Is the maximum that of the child before it was the command? The exec itself touches some memory.
+ */
+static bool is_ours(const struct job *j)
+{
+	return j->usage.ru_maxrss <= j->floor_kbytes + EXEC_KBYTES;
+}
+
+/* No sum that was looked at may be less than what one process had. */
+static int64_t peak_rss(const struct job *j)
+{
+	const struct process *all = j->tree.processes.data;
+	int64_t peak = j->tree.peak_rss_bytes;
+
+	if (!is_ours(j) && j->usage.ru_maxrss * 1024 > peak)
+		peak = j->usage.ru_maxrss * 1024;
+	for (size_t i = 0; i < j->tree.processes.count; i++)
+		if (all[i].peak_rss_bytes > peak)
+			peak = all[i].peak_rss_bytes;
+	return peak;
 }
 
 /* The largest process that was seen, when it is the one that the maximum is of: looks may have
@@ -54,17 +80,19 @@ static const struct process *find_largest(const struct job *j)
 	for (size_t i = 0; i < j->tree.processes.count; i++)
 		if (!largest || all[i].peak_rss_bytes > largest->peak_rss_bytes)
 			largest = &all[i];
-	if (!largest || largest->peak_rss_bytes < j->usage.ru_maxrss * 1024 / 10 * 9)
-		return NULL;
-	return largest;
+	if (!largest || (j->has_all_ends && is_ours(j)))
+		return largest;
+	return largest->peak_rss_bytes < j->usage.ru_maxrss * 1024 / 10 * 9 ? NULL : largest;
 }
 
 static void add_maximum(struct stat_list *l, const struct job *j)
 {
 	const struct process *p = find_largest(j);
-	struct stat_figure *f = stat_add(l, "maximum RSS", "kbytes", true, j->usage.ru_maxrss);
+	struct stat_figure *f =
+		stat_add(l, "maximum RSS", "kbytes", true,
+			 p && is_ours(j) ? p->peak_rss_bytes / 1024 : j->usage.ru_maxrss);
 
-	if (j->usage.ru_maxrss <= j->floor_kbytes)
+	if (is_ours(j) && !j->has_all_ends)
 		stat_tell(f, "time -v: Maximum resident set size; at most: the child had it "
 			     "before the command");
 	else if (p)
@@ -80,14 +108,17 @@ static void add_memory(struct stat_list *l, const struct job *j)
 
 	l->group = "memory";
 	add_maximum(l, j);
-	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", j->tree.looks > 0,
-			   j->tree.peak_rss_bytes),
+	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
 		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
 		  (long long)j->tree.looks, (double)j->look_ns / 1e6);
-	stat_tell(stat_add(l, "peak anonymous memory", "bytes", j->tree.looks > 0,
-			   j->tree.peak_anon_bytes),
-		  "of the tree, without files' pages; near to jobacct_gather/cgroup's MaxRSS");
-	stat_tell(stat_add(l, "peak of processes", "count", j->tree.looks > 0, j->tree.peak_count),
+	stat_tell(
+		stat_add(l, "peak anonymous memory", "bytes", j->tree.peak_anon_bytes > 0,
+			 j->tree.peak_anon_bytes),
+		j->tree.peak_anon_bytes <= 0
+			? "it lived too briefly to be looked at"
+			: "of the tree, without files' pages; near to jobacct_gather/cgroup's MaxRSS");
+	stat_tell(stat_add(l, "peak of processes", "count", true,
+			   j->tree.peak_count > 1 ? j->tree.peak_count : 1),
 		  "at the same time, in these looks");
 	stat_tell(stat_add(l, "major faults", "count", true, u->ru_majflt),
 		  "time -v: Major (requiring I/O) page faults");

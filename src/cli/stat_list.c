@@ -38,6 +38,11 @@ static const struct counter *find(const struct counters *c, const char *name)
 	return NULL;
 }
 
+static bool is_missing(const struct counter *c)
+{
+	return c->error == -ENOENT || c->error == -EOPNOTSUPP || c->error == -ENODEV;
+}
+
 /* In relation to what it is a part of, and how long it was counted. */
 static void tell_counter(struct stat_figure *f, const struct counters *all, const struct counter *c)
 {
@@ -55,8 +60,7 @@ static void tell_counter(struct stat_figure *f, const struct counters *all, cons
 
 	if (c->error) {
 		stat_tell(f, "%s",
-			  c->error == -ENOENT || c->error == -EOPNOTSUPP || c->error == -ENODEV
-				  ? "this machine cannot count it"
+			  is_missing(c)          ? "this machine cannot count it"
 			  : c->error == -ENODATA ? "had no turn on the counters"
 						 : strerror(-c->error));
 		return;
@@ -79,13 +83,32 @@ static void tell_counter(struct stat_figure *f, const struct counters *all, cons
 			 len ? "; " : "");
 }
 
+/* Of the processor: from "cycles" on. */
+static bool has_hardware(const struct counters *all)
+{
+	bool has_any = false;
+
+	for (const struct counter *c = find(all, "cycles"); c < all->all + COUNTERS; c++)
+		has_any |= !c->error;
+	return has_any;
+}
+
 void stat_add_counters(struct stat_list *l, const struct counters *all)
 {
+	const struct counter *cycles = find(all, "cycles");
+	bool has_all = has_hardware(all);
+
 	l->group = "counters";
 	for (size_t i = 0; i < COUNTERS; i++) {
 		const struct counter *c = &all->all[i];
+		struct stat_figure *f = stat_add(l, c->name, c->unit, !c->error, c->value);
 
-		tell_counter(stat_add(l, c->name, c->unit, !c->error, c->value), all, c);
+		tell_counter(f, all, c);
+		f->is_idle = c > cycles && !has_all;
+		if (c == cycles && !has_all)
+			stat_tell(f, "%s: no cycles, instructions, caches, branches",
+				  is_missing(c) ? "this machine has no such counters"
+						: strerror(-c->error));
 	}
 }
 

@@ -12,8 +12,6 @@
 #include "collect/watched.h"
 #include "view/stat_table.h"
 
-#define TABLE_PROCESSES 25 /* of the machine's, in tables */
-
 static void add_percent(struct stat_list *l, const struct watched *w, int64_t used)
 {
 	stat_add(l, "CPU", "percent", w->elapsed_ns > 0,
@@ -140,6 +138,7 @@ static int list_processes(const struct watched *w, bool is_machine, struct stat_
 		to[n] = (struct stat_process){
 			.pid = p->pid,
 			.parent = p->parent,
+			.name = p->name,
 			.command = p->command,
 			.wall_ns = p->wall_ns < w->elapsed_ns ? p->wall_ns : w->elapsed_ns,
 			.user_ns = p->own.user_ns - p->own_before.user_ns,
@@ -171,8 +170,6 @@ static int show(const struct watched_args *args, const struct watched *w, const 
 
 	if (rc < 0)
 		return rc;
-	if (is_machine && args->emit.format == EMIT_TABLE && count > TABLE_PROCESSES)
-		count = TABLE_PROCESSES;
 	rc = stat_series_add(&series, figures, list_figures(w, is_machine, figures), e);
 	if (rc == 0)
 		rc = stat_table(&args->emit, &series, NULL, processes, count, out, e);

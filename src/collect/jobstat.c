@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "collect/launch.h"
 #include "collect/watch.h"
 
@@ -22,6 +23,7 @@ struct run {
 	struct job *job;
 	struct watch watch;
 	struct launch launch;
+	struct exits exits;
 	int64_t next_look_ns, start_ns;
 };
 
@@ -173,10 +175,15 @@ static int count_left(struct run *r, struct err *e)
 static int run_started(struct run *r, const char *name, bool *ret_no_exec, struct err *e)
 {
 	struct cgroup group;
+	struct err none;
 	int rc = cgroup_find("self", &group, e);
 
 	if (rc < 0)
 		return rc;
+	if (exits_open(&r->exits, &none) == 0)
+		r->job->tree.exits = &r->exits;
+	else
+		log_msg(LOG_DEBUG, "stat", "%s", none.msg);
 	counters_open(&r->job->counters, r->launch.pid);
 	cgroup_read(&group, &r->job->cgroup);
 	r->job->pressure = pressure_read();
@@ -184,10 +191,10 @@ static int run_started(struct run *r, const char *name, bool *ret_no_exec, struc
 	if (rc < 0)
 		return rc;
 	proctree_forget(&r->job->tree);
-	r->job->floor_kbytes = procio_peak_kbytes(r->launch.pid);
 	r->start_ns = clock_mono_ns();
 	rc = launch_start(&r->launch, name, e);
 	*ret_no_exec = rc < 0;
+	r->job->floor_kbytes = r->launch.peak_kbytes;
 	if (rc == 0)
 		rc = wait_for_end(r, e);
 	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
@@ -222,6 +229,9 @@ int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e
 		rc = watch_add(&r.watch, r.launch.pid_fd, WATCH_COMMAND, e);
 	if (rc == 0)
 		rc = run_started(&r, argv[0], ret_no_exec, e);
+	ret->has_all_ends = r.exits.fd && !r.exits.has_lost;
+	ret->tree.exits = NULL;
+	exits_close(&r.exits);
 	launch_close(&r.launch);
 	watch_close(&r.watch);
 	return rc;

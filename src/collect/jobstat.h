@@ -37,8 +37,9 @@ struct job {
 	struct pressure pressure;
 	struct cgroup_usage cgroup; /* throttling: in the time of the job */
 	struct proctree tree;
-	int64_t look_ns; /* between two looks, in the mean */
-	int signal;      /* that we were told to end by; 0: none */
+	bool has_all_ends; /* the kernel told the end of each process, exactly */
+	int64_t look_ns;   /* between two looks, in the mean */
+	int signal;        /* that we were told to end by; 0: none */
 };
 
 /* Runs argv (ends with NULL) to its end. A program that cannot be executed is its errno, and then

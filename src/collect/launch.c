@@ -8,6 +8,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What the child tells: that it is about to exec, and how that failed. */
+struct word {
+	int error; /* 0: about to */
+	long peak_kbytes;
+};
+
+static void tell(int fd, int error)
+{
+	struct word word = { .error = error };
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		word.peak_kbytes = usage.ru_maxrss;
+	while (write(fd, &word, sizeof word) < 0 && errno == EINTR)
+		;
+}
+
 static void close_fd(int *fd)
 {
 	if (*fd > 0)
@@ -35,11 +52,11 @@ static _Noreturn void run_child(int go, int failure, const struct launch_opts *o
 	sigprocmask(SIG_SETMASK, o->mask, NULL);
 	error = o->prepare ? o->prepare(o->context) : 0;
 	if (!error) {
+		tell(failure, 0);
 		execvp(o->argv[0], o->argv);
 		error = errno;
 	}
-	while (write(failure, &error, sizeof error) < 0 && errno == EINTR)
-		;
+	tell(failure, error);
 	_exit(127);
 }
 
@@ -87,15 +104,17 @@ void launch_go(struct launch *l)
 
 int launch_failure(struct launch *l)
 {
-	int error = 0;
+	struct word word = { 0 };
 	ssize_t n;
 
 	/* Closed by the exec that succeeds. */
-	do
-		n = read(l->failure_fd, &error, sizeof error);
-	while (n < 0 && errno == EINTR);
+	do {
+		n = read(l->failure_fd, &word, sizeof word);
+		if (n == (ssize_t)sizeof word)
+			l->peak_kbytes = word.peak_kbytes;
+	} while ((n < 0 && errno == EINTR) || (n > 0 && !word.error));
 	close_fd(&l->failure_fd);
-	return n == (ssize_t)sizeof error ? error : 0;
+	return n > 0 ? word.error : 0;
 }
 
 int launch_explain(int error, const char *name, struct err *e)

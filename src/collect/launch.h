@@ -18,10 +18,11 @@
 
 /* All zero is no command. */
 struct launch {
-	pid_t pid;      /* of the child; 0: none, or waited for */
-	int go_fd;      /* writing tells the child to start */
-	int failure_fd; /* the child writes the errno of a failed exec */
-	int pid_fd;     /* readable when the child ended; -1: kernel before 5.3 */
+	pid_t pid;        /* of the child; 0: none, or waited for */
+	int go_fd;        /* writing tells the child to start */
+	int failure_fd;   /* the child writes the errno of a failed exec */
+	long peak_kbytes; /* of the child before the exec, which rusage's maximum has in it */
+	int pid_fd;       /* readable when the child ended; -1: kernel before 5.3 */
 };
 
 /*

@@ -34,11 +34,3 @@ int64_t procio_read(const char *process, struct procio *ret)
 	ret->write_bytes = number_after(text, "write_bytes:");
 	return (int64_t)strlen(text);
 }
-
-int64_t procio_peak_kbytes(pid_t pid)
-{
-	char path[64], text[4096];
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	return file_read_start(path, text, sizeof text) ? number_after(text, "VmHWM:") : 0;
-}

@@ -23,8 +23,4 @@ struct procio {
  * from the next time on. 0: it is not told. */
 int64_t procio_read(const char *process, struct procio *ret);
 
-/* VmHWM, 0: not told. The kernel's maximum in rusage is over what a process was before and after
- * exec. */
-int64_t procio_peak_kbytes(pid_t pid);
-
 #endif

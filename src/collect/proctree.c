@@ -12,17 +12,28 @@
 #include "base/file.h"
 #include "collect/procdir.h"
 
+#define RECENT_LOOKS 2 /* what is told of ends may come so much earlier or later than looks */
+
+/* An end, and the number of looks before it was told. */
+struct unplaced {
+	struct exit_record exit;
+	int64_t look;
+};
+
 void proctree_fini(struct proctree *t)
 {
 	rows_fini(&t->processes);
+	rows_fini(&t->unplaced);
 	rows_fini(&t->foreign);
+	map_fini(&t->latest);
 	map_fini(&t->wait_of);
 	rows_fini(&t->waits);
 }
 
 void proctree_forget(struct proctree *t)
 {
-	t->processes.count = t->waits.count = 0;
+	t->processes.count = t->waits.count = t->unplaced.count = 0;
+	map_clear(&t->latest);
 	map_clear(&t->wait_of);
 	t->peak_rss_bytes = t->peak_anon_bytes = t->peak_count = t->looks = 0;
 }
@@ -78,14 +89,21 @@ static bool glance_at(pid_t pid, struct glance *g)
 		      &g->threads, &g->start, &g->rss_pages) == 13;
 }
 
-static struct process *find(struct proctree *t, pid_t pid, uint64_t start)
+/* The last that had this number. */
+static struct process *find_latest(const struct proctree *t, pid_t pid)
 {
-	struct process *all = t->processes.data;
+	uint32_t index = map_get(&t->latest, (uint64_t)pid);
 
-	for (size_t i = t->processes.count; i-- > 0;)
-		if (all[i].pid == pid && all[i].start == start)
-			return &all[i];
-	return NULL;
+	return index == MAP_NONE ? NULL : (struct process *)t->processes.data + index;
+}
+
+static struct process *find(const struct proctree *t, pid_t pid, uint64_t start)
+{
+	struct process *p = find_latest(t, pid);
+
+	if (p && !p->start && t->looks - p->last_look <= RECENT_LOOKS)
+		p->start = start; /* its end was told before it was looked at */
+	return p && p->start == start ? p : NULL;
 }
 
 static void read_command(struct process *p)
@@ -190,15 +208,16 @@ static void read_io(struct process *p)
 		p->io = io;
 }
 
-static struct process *add_process(struct proctree *t, pid_t pid, const struct glance *g)
+/* start 0: not known. */
+static struct process *add_process(struct proctree *t, pid_t pid, uint64_t start, pid_t parent)
 {
 	struct process *p = rows_add(&t->processes, sizeof *p);
 
-	if (!p)
+	if (!p || map_put(&t->latest, (uint64_t)pid, (uint32_t)(t->processes.count - 1)) < 0)
 		return NULL;
 	p->pid = pid;
-	p->start = g->start;
-	p->parent = g->parent;
+	p->start = start;
+	p->parent = parent;
 	p->run_wait_ns = -1;
 	return p;
 }
@@ -217,11 +236,14 @@ static int take(struct proctree *t, pid_t pid, const struct glance *g)
 	bool is_first = !p && t->looks == 0;
 
 	if (!p)
-		p = add_process(t, pid, g);
+		p = add_process(t, pid, g->start, g->parent);
 	if (!p)
 		return -ENOMEM;
 	p->is_alive = g->state != 'Z' && g->state != 'X';
 	p->last_look = t->looks;
+	snprintf(p->name, sizeof p->name, "%s", g->name);
+	if (p->has_ended)
+		return 0;
 	take_use(p, g);
 	if ((int64_t)g->threads > p->threads)
 		p->threads = (int64_t)g->threads;
@@ -385,11 +407,132 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 	return 0;
 }
 
+/* A thread's end: with that of the first one all is told. */
+static void take_exit(struct process *p, const struct exit_record *r)
+{
+	p->ended.user_ns += r->user_ns;
+	p->ended.system_ns += r->system_ns;
+	p->ended.minor_faults += r->minor_faults;
+	p->ended.major_faults += r->major_faults;
+	p->ended_wait_ns += r->run_wait_ns;
+	if (r->peak_rss_bytes > p->peak_rss_bytes)
+		p->peak_rss_bytes = r->peak_rss_bytes;
+	if (r->tid == r->pid) {
+		p->has_ended = true;
+		p->wall_ns = r->wall_ns;
+		snprintf(p->name, sizeof p->name, "%s", r->name);
+	}
+	if (!p->command[0])
+		snprintf(p->command, sizeof p->command, "[%s]", r->name);
+	if (!p->has_ended)
+		return;
+	p->own = p->ended;
+	p->run_wait_ns = p->ended_wait_ns;
+}
+
+/* Is it known whose the record is? Its number may be in use again. */
+static bool take_known_exit(struct proctree *t, const struct exit_record *r)
+{
+	struct process *p = find_latest(t, r->pid);
+
+	if (!p || (p->has_ended && r->tid == r->pid))
+		return false;
+	take_exit(p, r);
+	return true;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	return (*(const pid_t *)a > *(const pid_t *)b) - (*(const pid_t *)a < *(const pid_t *)b);
+}
+
+static bool is_foreign(const struct proctree *t, pid_t pid)
+{
+	return t->foreign.count &&
+	       bsearch(&pid, t->foreign.data, t->foreign.count, sizeof pid, compare_pids);
+}
+
+/* What ended since the last look. */
+static int take_exits(struct proctree *t, struct err *e)
+{
+	struct exit_record r;
+
+	while (t->exits && exits_next(t->exits, &r)) {
+		struct unplaced *row;
+
+		if (take_known_exit(t, &r) || is_foreign(t, r.pid))
+			continue;
+		row = rows_add(&t->unplaced, sizeof *row);
+		if (!row)
+			return err_nomem(e);
+		*row = (struct unplaced){ r, t->looks };
+	}
+	return 0;
+}
+
+/* Whose child ended lived then. */
+static bool is_parent(const struct proctree *t, pid_t pid)
+{
+	const struct process *p = find_latest(t, pid);
+
+	return (!t->roots && pid == getpid()) || (p && t->looks - p->last_look <= RECENT_LOOKS);
+}
+
+/* *ret_is_placed: it is ours. */
+static int place(struct proctree *t, const struct exit_record *r, bool *ret_is_placed)
+{
+	struct process *p;
+
+	*ret_is_placed = take_known_exit(t, r);
+	if (*ret_is_placed || !is_parent(t, r->parent))
+		return 0;
+	p = add_process(t, r->pid, 0, r->parent);
+	if (!p)
+		return -ENOMEM;
+	p->last_look = t->looks;
+	take_exit(p, r);
+	*ret_is_placed = true;
+	return 0;
+}
+
+static bool is_hopeless(const struct proctree *t, const struct unplaced *u)
+{
+	return is_foreign(t, u->exit.parent) || t->looks - u->look > RECENT_LOOKS;
+}
+
+/* Ends that were told before who they were is known: a process comes to light by its own look, or
+ * by its parent, which may end later. */
+static int place_exits(struct proctree *t, struct err *e)
+{
+	struct unplaced *all = t->unplaced.data;
+	size_t before;
+
+	do {
+		size_t kept = 0;
+
+		before = t->unplaced.count;
+		for (size_t i = 0; i < before; i++) {
+			bool is_placed;
+
+			if (place(t, &all[i].exit, &is_placed) < 0)
+				return err_nomem(e);
+			if (!is_placed && !is_hopeless(t, &all[i]))
+				all[kept++] = all[i];
+		}
+		t->unplaced.count = kept;
+	} while (t->unplaced.count < before);
+	return 0;
+}
+
 int proctree_look(struct proctree *t, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows seen = { 0 };
-	struct process *known = t->processes.data;
-	int rc = list_all(t, &seen, e);
+	struct process *known;
+	int rc = take_exits(t, e);
+
+	known = t->processes.data;
+	if (rc == 0)
+		rc = list_all(t, &seen, e);
 
 	for (size_t i = 0; i < t->processes.count; i++)
 		known[i].is_alive = false;
@@ -397,5 +540,7 @@ int proctree_look(struct proctree *t, struct err *e)
 		rc = find_ours(t, seen.data, seen.count, e);
 	if (rc == 0)
 		rc = take_foreign(t, seen.data, seen.count, e);
-	return rc < 0 ? rc : take_ours(t, seen.data, seen.count, e);
+	if (rc == 0)
+		rc = take_ours(t, seen.data, seen.count, e);
+	return rc < 0 ? rc : place_exits(t, e);
 }

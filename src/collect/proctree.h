@@ -3,7 +3,8 @@
  * proctree: the processes below us, or below others, looked at from time to time.
  *
  * What is not waited for by its parent becomes our child (PR_SET_CHILD_SUBREAPER), so nothing
- * of a command is lost sight of. A process that lives between two looks is not seen.
+ * of a command is lost sight of. A process that lives between two looks is not seen, unless the
+ * kernel tells of its end.
  * Source: proc(5), /proc/PID/stat, status, cmdline, and schedstat.
  */
 #ifndef COLLECT_PROCTREE_H
@@ -17,6 +18,7 @@
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/rows.h"
+#include "collect/exits.h"
 #include "collect/procio.h"
 
 #define PROCTREE_COMMAND_MAX 160
@@ -31,6 +33,7 @@ struct process_use {
 struct process {
 	pid_t pid, parent;
 	uint64_t start;                     /* clock ticks since boot: tells pids used again */
+	char name[16];                      /* comm */
 	char command[PROCTREE_COMMAND_MAX]; /* arguments with spaces, cut; or "[NAME]" */
 	int64_t wall_ns;                    /* since it was made */
 	struct process_use own;             /* not its children's */
@@ -46,6 +49,10 @@ struct process {
 	int64_t last_look;   /* number of the look that saw it last */
 	int64_t threads;     /* the most that were seen */
 	bool is_alive;       /* not ended at the last look */
+	/* Of its threads that ended, exactly; with the last, the first one, it is all of it. */
+	struct process_use ended;
+	int64_t ended_wait_ns;
+	bool has_ended;
 };
 
 /* All zero is one that saw nothing, of the processes below us. */
@@ -54,7 +61,10 @@ struct proctree {
 	size_t root_count;
 	bool has_all;            /* all processes of the machine */
 	bool has_io;             /* processes' io is told */
+	struct exits *exits;     /* NULL: nobody tells of ends; borrowed */
 	struct rows processes;   /* struct process, in order of first sight */
+	struct map latest;       /* pid: index of the last of processes that has it */
+	struct rows unplaced;    /* struct unplaced: ends of processes that are not known yet */
 	struct rows foreign;     /* pid_t, ascending: of others, at the last look */
 	struct map wait_of;      /* process and thread: index of waits */
 	struct rows waits;       /* int64_t: what a thread had waited for a CPU when last seen */

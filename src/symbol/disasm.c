@@ -7,6 +7,7 @@
 
 #ifdef HAVE_CAPSTONE
 #include <capstone/capstone.h>
+#include <dlfcn.h>
 #endif
 
 void insns_fini(struct insns *s)
@@ -23,23 +24,78 @@ const char *insn_text(const struct insns *s, size_t i)
 
 #ifdef HAVE_CAPSTONE
 
+#define TEXT_OF(number) #number
+#define LIBRARY(major) "libcapstone.so." TEXT_OF(major)
+
+/* Loaded where it is used: its tables are 1.3 MB that the loader writes to, which every other
+ * command would start with, and each child that it forks. */
+static struct {
+	void *library;
+	__typeof__(&cs_open) open;
+	__typeof__(&cs_close) close;
+	__typeof__(&cs_option) option;
+	__typeof__(&cs_strerror) strerror;
+	__typeof__(&cs_malloc) malloc;
+	__typeof__(&cs_free) free;
+	__typeof__(&cs_disasm_iter) disasm_iter;
+	__typeof__(&cs_insn_group) insn_group;
+} cs;
+
+static int load_capstone(struct err *e)
+{
+	const struct {
+		const char *name;
+		void **to;
+	} functions[] = {
+		{ "cs_open", (void **)&cs.open },
+		{ "cs_close", (void **)&cs.close },
+		{ "cs_option", (void **)&cs.option },
+		{ "cs_strerror", (void **)&cs.strerror },
+		{ "cs_malloc", (void **)&cs.malloc },
+		{ "cs_free", (void **)&cs.free },
+		{ "cs_disasm_iter", (void **)&cs.disasm_iter },
+		{ "cs_insn_group", (void **)&cs.insn_group },
+	};
+
+	void *library;
+
+	if (cs.library)
+		return 0;
+	errno = 0;
+	library = dlopen(LIBRARY(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return errno == ENOMEM ? err_nomem(e) : err_set(e, -ENOTSUP, "%s", dlerror());
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		*functions[i].to = dlsym(library, functions[i].name);
+		if (!*functions[i].to) {
+			err_set(e, -ENOTSUP, "%s", dlerror());
+			dlclose(library);
+			return e->code;
+		}
+	}
+	cs.library = library;
+	return 0;
+}
+
 static int open_capstone(uint16_t machine, csh *ret, struct err *e)
 {
 	cs_err rc;
 
 	if (machine != EM_X86_64 && machine != EM_AARCH64)
 		return err_set(e, -ENOTSUP, "no disassembler for ELF machine %u", machine);
-	rc = machine == EM_X86_64 ? cs_open(CS_ARCH_X86, CS_MODE_64, ret)
-				  : cs_open(CS_ARCH_ARM64, CS_MODE_ARM, ret);
+	if (load_capstone(e) < 0)
+		return e->code;
+	rc = machine == EM_X86_64 ? cs.open(CS_ARCH_X86, CS_MODE_64, ret)
+				  : cs.open(CS_ARCH_ARM64, CS_MODE_ARM, ret);
 	if (rc == CS_ERR_MEM)
 		return err_nomem(e);
 	if (rc != CS_ERR_OK)
-		return err_set(e, -ENOTSUP, "capstone: %s", cs_strerror(rc));
+		return err_set(e, -ENOTSUP, "capstone: %s", cs.strerror(rc));
 	/* as objdump and perf annotate print it */
 	if (machine == EM_X86_64)
-		cs_option(*ret, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
-	cs_option(*ret, CS_OPT_DETAIL, CS_OPT_ON);
-	cs_option(*ret, CS_OPT_SKIPDATA, CS_OPT_ON);
+		cs.option(*ret, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+	cs.option(*ret, CS_OPT_DETAIL, CS_OPT_ON);
+	cs.option(*ret, CS_OPT_SKIPDATA, CS_OPT_ON);
 	return 0;
 }
 
@@ -47,8 +103,8 @@ static int open_capstone(uint16_t machine, csh *ret, struct err *e)
 static uint64_t target_of(csh handle, uint16_t machine, const cs_insn *insn)
 {
 	if (!insn->id || !insn->detail ||
-	    (!cs_insn_group(handle, insn, CS_GRP_JUMP) &&
-	     !cs_insn_group(handle, insn, CS_GRP_CALL)))
+	    (!cs.insn_group(handle, insn, CS_GRP_JUMP) &&
+	     !cs.insn_group(handle, insn, CS_GRP_CALL)))
 		return 0;
 	if (machine == EM_X86_64) {
 		const cs_x86 *x86 = &insn->detail->x86;
@@ -81,11 +137,11 @@ static int add_insn(struct insns *to, size_t *cap, const struct insn *insn)
 static int decode(struct insns *to, csh handle, uint16_t machine, const unsigned char *bytes,
 		  size_t len, uint64_t address)
 {
-	cs_insn *insn = cs_malloc(handle);
+	cs_insn *insn = cs.malloc(handle);
 	size_t cap = to->count; /* grows at once: what is there may be exactly full */
 	int rc = insn ? 0 : -ENOMEM;
 
-	while (rc == 0 && cs_disasm_iter(handle, &bytes, &len, &address, insn)) {
+	while (rc == 0 && cs.disasm_iter(handle, &bytes, &len, &address, insn)) {
 		struct insn row = {
 			.address = insn->address,
 			.size = insn->size,
@@ -103,7 +159,7 @@ static int decode(struct insns *to, csh handle, uint16_t machine, const unsigned
 			rc = add_insn(to, &cap, &row);
 	}
 	if (insn)
-		cs_free(insn, 1);
+		cs.free(insn, 1);
 	return rc;
 }
 
@@ -116,7 +172,7 @@ int disassemble(struct insns *to, uint16_t machine, const unsigned char *bytes, 
 	if (rc < 0)
 		return rc;
 	rc = decode(to, handle, machine, bytes, len, address);
-	cs_close(&handle);
+	cs.close(&handle);
 	return rc < 0 ? err_nomem(e) : 0;
 }
 

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/stat_programs.h"
+
+#define TABLE_PROCESSES 25 /* of tables */
+
 /* Over the runs of a series; a figure that one run lacks is lacking. */
 struct summary {
 	bool has_value;
@@ -151,10 +155,14 @@ static void put_process(struct emit *out, const struct stat_process *p)
 	emit_name(out, "command", "", p->command, "");
 }
 
-static void put_processes(struct emit *out, const struct stat_process *all, size_t count)
+static void put_processes(struct emit *out, const struct stat_process *all, size_t count,
+			  size_t left_out)
 {
 	const struct stat_process nothing = { .command = "" };
 
+	if (left_out)
+		emit_note(out, "%zu of %zu processes, by CPU time; all are in -f json and csv",
+			  count, count + left_out);
 	emit_columns(out);
 	put_process(out, &nothing);
 	for (size_t i = 0; i < count; i++) {
@@ -163,32 +171,108 @@ static void put_processes(struct emit *out, const struct stat_process *all, size
 	}
 }
 
-static int put_both(struct emit *figures, struct emit *processes, const struct emit_opts *o,
-		    const struct stat_series *s, const struct stat_series *vs,
-		    const struct stat_process *all, size_t count, struct buf *to, struct err *e)
+static void put_program(struct emit *out, const struct stat_program *p)
 {
-	bool is_json = o->format == EMIT_JSON;
+	emit_name(out, "program", "", p->name, "");
+	emit_int(out, "processes", p->count);
+	emit_value(out, "wall_ns", p->wall_ns, "nanoseconds");
+	emit_value(out, "user_ns", p->user_ns, "nanoseconds");
+	emit_value(out, "system_ns", p->system_ns, "nanoseconds");
+	put_value(out, "run_wait_ns", p->run_wait_ns >= 0, p->run_wait_ns, "nanoseconds");
+	put_value(out, "peak_rss_bytes", p->peak_rss_bytes > 0, p->peak_rss_bytes, "bytes");
+	emit_int(out, "minor_faults", p->minor_faults);
+	emit_int(out, "major_faults", p->major_faults);
+}
 
-	buf_put_str(to, is_json ? "{\"figures\":\n" : "");
-	emit_begin(figures, o, to);
-	if (put_figures(figures, s, vs, e) < 0)
+static void put_programs(struct emit *out, const struct stat_program *all, size_t count)
+{
+	const struct stat_program nothing = { .name = "" };
+
+	emit_columns(out);
+	put_program(out, &nothing);
+	for (size_t i = 0; i < count; i++) {
+		emit_row(out);
+		put_program(out, &all[i]);
+	}
+}
+
+static int compare_cpu(const void *a, const void *b)
+{
+	const struct stat_process *x = a, *y = b;
+	int64_t of_x = x->user_ns + x->system_ns, of_y = y->user_ns + y->system_ns;
+
+	if (of_x != of_y)
+		return of_x < of_y ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Before a part: what separates it from the one before. */
+static void put_key(struct buf *to, const struct emit_opts *o, const char *key, bool is_first)
+{
+	if (o->format == EMIT_JSON)
+		buf_printf(to, "%s\"%s\":\n", is_first ? "{" : ",\n", key);
+	else if (o->format == EMIT_CSV && !is_first)
+		buf_put_str(to, "\n");
+}
+
+static int put_series(const struct emit_opts *o, const struct stat_series *s,
+		      const struct stat_series *vs, struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit out = { 0 };
+
+	put_key(to, o, "figures", true);
+	emit_begin(&out, o, to);
+	if (put_figures(&out, s, vs, e) < 0)
 		return e->code;
-	if (emit_end(figures) < 0)
-		return err_nomem(e);
-	buf_put_str(to, is_json ? ",\n\"processes\":\n" : o->format == EMIT_CSV ? "\n" : "");
-	emit_begin(processes, o, to);
-	put_processes(processes, all, count);
-	if (emit_end(processes) < 0)
-		return err_nomem(e);
-	buf_put_str(to, is_json ? "}\n" : "");
-	return buf_error(to) < 0 ? err_nomem(e) : 0;
+	return emit_end(&out) < 0 ? err_nomem(e) : 0;
+}
+
+static int put_sums(const struct emit_opts *o, const struct stat_process *all, size_t count,
+		    struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit out = { 0 };
+	struct stat_program *programs;
+	size_t program_count;
+	int rc = stat_programs(all, count, &programs, &program_count, e);
+
+	if (rc < 0)
+		return rc;
+	if (o->format != EMIT_TABLE || program_count < count) {
+		put_key(to, o, "programs", false);
+		emit_begin(&out, o, to);
+		put_programs(&out, programs, program_count);
+		rc = emit_end(&out) < 0 ? err_nomem(e) : 0;
+	}
+	free(programs);
+	return rc;
+}
+
+static int put_each(const struct emit_opts *o, struct stat_process *all, size_t count,
+		    struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit out = { 0 };
+	size_t shown = count;
+
+	if (o->format == EMIT_TABLE && count > TABLE_PROCESSES) {
+		qsort(all, count, sizeof *all, compare_cpu);
+		shown = TABLE_PROCESSES;
+	}
+	put_key(to, o, "processes", false);
+	emit_begin(&out, o, to);
+	put_processes(&out, all, shown, count - shown);
+	return emit_end(&out) < 0 ? err_nomem(e) : 0;
 }
 
 int stat_table(const struct emit_opts *o, const struct stat_series *s, const struct stat_series *vs,
-	       const struct stat_process *processes, size_t count, struct buf *to, struct err *e)
+	       struct stat_process *processes, size_t count, struct buf *to, struct err *e)
 {
-	CLEANUP(emit_fini) struct emit figures = { 0 };
-	CLEANUP(emit_fini) struct emit rest = { 0 };
+	int rc = put_series(o, s, vs, to, e);
 
-	return put_both(&figures, &rest, o, s, vs, processes, count, to, e);
+	if (rc == 0)
+		rc = put_sums(o, processes, count, to, e);
+	if (rc == 0)
+		rc = put_each(o, processes, count, to, e);
+	if (rc == 0 && o->format == EMIT_JSON)
+		buf_put_str(to, "}\n");
+	return rc == 0 && buf_error(to) < 0 ? err_nomem(e) : rc;
 }

@@ -2,8 +2,9 @@
 /*
  * stat_table: what a command used, as rows of figures, and its processes.
  *
- * Tables and CSV are the figures and then, after an empty line, the processes; JSON is one object
- * with both.
+ * Tables and CSV are the figures and then, each after an empty line, the programs and the
+ * processes; JSON is one object with all. Tables have no programs where each has one process only,
+ * and the processes that used the most CPU time, when there are many.
  */
 #ifndef VIEW_STAT_TABLE_H
 #define VIEW_STAT_TABLE_H
@@ -22,7 +23,7 @@
 struct stat_figure {
 	const char *group, *name, *unit; /* literals */
 	bool has_value;
-	bool is_idle; /* that Linux does not keep: 0, and not in tables */
+	bool is_idle; /* says nothing here: not in tables */
 	int64_t value;
 	char detail[96]; /* its source, what it stands for, or why there is none; of one run */
 };
@@ -43,15 +44,16 @@ void stat_series_fini(struct stat_series *s);
 /* Of the last run. */
 struct stat_process {
 	int64_t pid, parent;
+	const char *name; /* of its program */
 	const char *command;
 	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults;
 	int64_t peak_rss_bytes; /* 0: not told */
 	int64_t run_wait_ns;    /* -1: not told */
 };
 
-/* vs: another command to compare with, NULL: none. */
+/* vs: another command to compare with, NULL: none. May bring processes into another order. */
 int stat_table(const struct emit_opts *o, const struct stat_series *s, const struct stat_series *vs,
-	       const struct stat_process *processes, size_t count, struct buf *to,
+	       struct stat_process *processes, size_t count, struct buf *to,
 	       struct err *e) MUST_CHECK;
 
 #endif

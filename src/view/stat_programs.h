@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* stat_programs: processes summed up by the names of their programs. */
+#ifndef VIEW_STAT_PROGRAMS_H
+#define VIEW_STAT_PROGRAMS_H
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "view/stat_table.h"
+
+struct stat_program {
+	const char *name; /* borrowed from its processes */
+	int64_t count;    /* processes */
+	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults; /* sums */
+	int64_t peak_rss_bytes; /* of the largest; 0: not told */
+	int64_t run_wait_ns;    /* sum of those that tell; -1: none does */
+};
+
+/* Those that used the most CPU time first. *ret: [*ret_count], the caller's. */
+int stat_programs(const struct stat_process *all, size_t count, struct stat_program **ret,
+		  size_t *ret_count, struct err *e) MUST_CHECK;
+
+#endif
