@@ -65,6 +65,7 @@ static void seek_model(void)
  */
 #define LARGE ((size_t)8 << 20)
 #define UNIT ((size_t)65536)
+#define PAGE ((size_t)4096)
 
 static void change_extents(int fd, unsigned char *model, size_t at)
 {
@@ -101,7 +102,10 @@ static void large_model(void)
 
 	for (size_t i = 0; i < LARGE; i++)
 		model[i] = (unsigned char)(i * 2654435761u >> 24);
-	must((int)pwrite(fd, model, LARGE, 0), "pwrite");
+	/* The kernel keeps in one piece, and calls changed as a whole, what was written as one. */
+	for (size_t at = 0; at < LARGE; at += at < LARGE / 2 ? PAGE : LARGE / 2)
+		must((int)pwrite(fd, model + at, at < LARGE / 2 ? PAGE : LARGE / 2, (off_t)at),
+		     "pwrite");
 	ready();
 	while (going()) {
 		size_t at = (size_t)rand() % (LARGE - UNIT), len = (size_t)rand() % 9000;
