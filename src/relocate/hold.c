@@ -2,14 +2,15 @@
 #include "relocate/hold.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -21,6 +22,8 @@
 #define NS_PER_MS INT64_C(1000000)
 /* What does not stop by then waits for one that was stopped (vfork) or for storage. */
 #define ROUND_NS (100 * NS_PER_MS)
+#define MAX_LISTS 2048           /* descriptors of ours */
+#define TICK_NS 50000            /* how often those that have not stopped are looked at */
 #define MAX_PASSES 4             /* while the job runs */
 #define PAUSE_NS (5 * NS_PER_MS) /* between rounds, for the job to get on */
 
@@ -28,10 +31,10 @@ struct hold {
 	struct rows threads; /* struct hold_thread; in order of processes once all are held */
 	struct rows pids;    /* pid_t, ascending */
 	struct rows numbers; /* int; scratch */
+	struct rows lists;   /* int: descriptors that are open for threads; -1: none */
 	struct map known;    /* tid: row of threads */
 	bool is_only;
 	int64_t since_ns; /* this round; CLOCK_MONOTONIC */
-	sigset_t mask;    /* before, with SIGCHLD */
 	struct sched_param priority;
 	int policy;
 };
@@ -62,11 +65,7 @@ int64_t hold_since_ns(const struct hold *h)
 static void hurry(struct hold *h)
 {
 	struct sched_param first = { .sched_priority = 1 };
-	sigset_t chld;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &chld, &h->mask);
 	h->policy = sched_getscheduler(0);
 	sched_getparam(0, &h->priority);
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
@@ -78,7 +77,6 @@ static void relax(struct hold *h)
 	munlockall();
 	if (h->policy >= 0)
 		sched_setscheduler(0, h->policy, &h->priority);
-	pthread_sigmask(SIG_SETMASK, &h->mask, NULL);
 }
 
 static bool has_pid(const struct hold *h, pid_t pid)
@@ -120,18 +118,40 @@ static int add_list(struct hold *h, const char *at, const char *end, struct err 
 	return 0;
 }
 
+/* The list of the children of the thread, to be read again and again. */
+static int open_children(struct hold *h, const struct hold_thread *t)
+{
+	char path[PROC_PATH];
+	int fd, *row = !h->is_only && h->lists.count < MAX_LISTS ? rows_add(&h->lists, sizeof *row)
+								 : NULL;
+
+	if (!row)
+		return -1;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)t->pid, (int)t->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	*row = fd;
+	return fd;
+}
+
+static void close_lists(struct hold *h)
+{
+	for (size_t i = 0; i < h->lists.count; i++)
+		if (((const int *)h->lists.data)[i] >= 0)
+			close(((const int *)h->lists.data)[i]);
+	h->lists.count = 0;
+}
+
 /* The children that the thread has now. Most have none, or few. */
-static int add_children(struct hold *h, pid_t pid, pid_t tid, struct err *e)
+static int add_children(struct hold *h, const struct hold_thread *t, struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input all = { 0 };
 	char path[PROC_PATH], few[512];
 	struct err ignored;
-	size_t len;
+	ssize_t len = t->children >= 0 ? pread(t->children, few, sizeof few, 0) : -1;
 
-	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	len = file_read_start(path, few, sizeof few);
-	if (len < sizeof few - 32) /* the kernel ends between two */
+	if (len >= 0 && (size_t)len < sizeof few - 32) /* the kernel ends between two */
 		return add_list(h, few, few + len, e);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)t->pid, (int)t->tid);
 	if (file_load(path, &all, &ignored) < 0)
 		return 0; /* it ended */
 	return add_list(h, (const char *)all.data, (const char *)all.data + all.len, e);
@@ -155,11 +175,23 @@ static int keep_thread(struct hold *h, const struct hold_thread *t, struct err *
 	return 0;
 }
 
-static bool is_known(const struct hold *h, pid_t tid)
+static struct hold_thread *find_thread(const struct hold *h, pid_t tid)
 {
 	uint32_t row = map_get(&h->known, (uint64_t)tid);
 
-	return row != MAP_NONE && thread_at(h, row)->state != HOLD_GONE;
+	return row != MAP_NONE && thread_at(h, row)->state != HOLD_GONE ? thread_at(h, row) : NULL;
+}
+
+static int seize_thread(struct hold *h, pid_t pid, pid_t tid, bool stops, struct err *e)
+{
+	struct hold_thread t;
+
+	if (hold_thread_seize(&t, pid, tid, e) < 0)
+		return e->code;
+	if (stops)
+		hold_thread_interrupt(&t);
+	t.children = open_children(h, &t);
+	return keep_thread(h, &t, e);
 }
 
 /* Seizes the threads of pid that are not ours yet, and adds its children. stops: asks them to stop.
@@ -175,21 +207,17 @@ static int seize_process(struct hold *h, pid_t pid, bool stops, bool *found_new,
 		return err_nomem(e);
 	tids = h->numbers.data;
 	for (size_t i = 0; i < h->numbers.count; i++) {
-		struct hold_thread t;
+		const struct hold_thread *t = find_thread(h, tids[i]);
 		int rc;
 
-		if (!h->is_only && add_children(h, pid, tids[i], e) < 0)
+		if (t && !h->is_only && add_children(h, t, e) < 0)
 			return e->code;
-		if (is_known(h, tids[i]))
+		if (t)
 			continue;
-		rc = hold_thread_seize(&t, pid, tids[i], e);
-		if (rc == -ESRCH)
-			continue;
-		if (rc == 0 && stops)
-			hold_thread_interrupt(&t);
-		if (rc < 0 || keep_thread(h, &t, e) < 0)
-			return e->code;
-		*found_new = true;
+		rc = seize_thread(h, pid, tids[i], stops, e);
+		if (rc < 0 && rc != -ESRCH)
+			return rc;
+		*found_new |= rc == 0; /* its children are looked for in the next pass */
 	}
 	return 0;
 }
@@ -217,21 +245,19 @@ static struct hold_thread *find_running(const struct hold *h)
 	return NULL;
 }
 
-/* Each stop and each end of a thread is a SIGCHLD for us, but one may stand for many. */
+/* Not by SIGCHLD: to be woken for each of hundreds of threads takes longer than to look again. */
 static struct hold_thread *wait_stopped(const struct hold *h, int64_t until_ns)
 {
-	const struct timespec tick = { .tv_nsec = NS_PER_MS / 2 };
+	const struct timespec tick = { .tv_nsec = TICK_NS };
 	struct hold_thread *t;
-	sigset_t chld;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
 	while ((t = find_running(h)) && clock_mono_ns() < until_ns)
-		sigtimedwait(&chld, NULL, &tick);
+		nanosleep(&tick, NULL);
 	return t;
 }
 
-/* All that stopped run again. Those that have not are asked again in the next round. */
+/* All that stopped run again. Those that have not are asked again in the next round. Afterwards the
+ * lists are of no use. */
 static void let_go(struct hold *h)
 {
 	size_t kept = 0;
@@ -242,7 +268,8 @@ static void let_go(struct hold *h)
 		hold_thread_poll(t);
 		if (t->state == HOLD_STOPPED)
 			hold_thread_release(t);
-		else if (t->state == HOLD_SEIZED)
+		t->children = -1;
+		if (t->state == HOLD_SEIZED)
 			*thread_at(h, kept++) = *t;
 	}
 	h->threads.count = kept;
@@ -332,6 +359,7 @@ static int try_round(struct hold *h, struct err *e)
 		if (late) {
 			name_running(late, e);
 			let_go(h);
+			close_lists(h);
 			return -EAGAIN;
 		}
 		/* Threads and children that came meanwhile. */
@@ -424,10 +452,12 @@ int64_t hold_end(struct hold *h)
 	let_go(h);
 	at_ns = clock_mono_ns();
 	relax(h);
+	close_lists(h);
 	map_fini(&h->known);
 	rows_fini(&h->threads);
 	rows_fini(&h->pids);
 	rows_fini(&h->numbers);
+	rows_fini(&h->lists);
 	free(h);
 	return at_ns;
 }

@@ -42,7 +42,7 @@ static long seize(pid_t tid, unsigned long options)
 /* A filter is suspended where there is one and we may; asking for it costs nothing elsewhere. */
 int hold_thread_seize(struct hold_thread *ret, pid_t pid, pid_t tid, struct err *e)
 {
-	struct hold_thread t = { .pid = pid, .tid = tid, .state = HOLD_SEIZED };
+	struct hold_thread t = { .pid = pid, .tid = tid, .state = HOLD_SEIZED, .children = -1 };
 
 	if (seize(tid, PTRACE_O_SUSPEND_SECCOMP) < 0) {
 		if (errno == ESRCH)

@@ -26,6 +26,7 @@ struct hold_thread {
 	pid_t pid, tid;
 	enum hold_state state;
 	bool is_group_stopped; /* the job itself is stopped (state T) */
+	int children;          /* its list in /proc, open; -1: it is not. Borrowed */
 	bool is_filtered;      /* its seccomp filter could not be suspended */
 	bool is_settled;       /* it is known that no call need be made again by us */
 };
