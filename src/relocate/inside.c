@@ -200,10 +200,16 @@ void list_wait(struct list *l, uint64_t at)
 
 void list_leave(struct list *l, const struct member *m)
 {
-	if (m == inside_member_at(l->in, 0))
-		list_tell(l, l->in->done);
+	const struct inside *in = l->in;
+
+	if (m == inside_member_at(in, 0) && in->priority)
+		list_add(l, &(struct inside_call){ .nr = SYS_sched_setscheduler,
+						   .arg = { 0, (uint64_t)in->policy, in->priority },
+						   .may_fail = true });
+	if (m == inside_member_at(in, 0))
+		list_tell(l, in->done);
 	else
-		list_wait(l, l->in->done);
+		list_wait(l, in->done);
 	list_add(l, &(struct inside_call){ .nr = ARCH_LEAVE });
 }
 

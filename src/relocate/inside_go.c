@@ -54,8 +54,11 @@ static int run_first(struct inside *in, struct err *e)
 {
 	struct member *m = inside_member_at(in, 0);
 
-	if (!in->is_running && worker_enter_lists(&m->w, m->w.slot, m->head, e) < 0)
-		return e->code;
+	if (!in->is_running) {
+		if (worker_enter_lists(&m->w, m->w.slot, m->head, e) < 0)
+			return e->code;
+		inside_go_first(in);
+	}
 	in->is_running = true;
 	return worker_run(&m->w, e);
 }

@@ -239,7 +239,10 @@ static int open_all(struct inside *in, size_t call_limit, size_t data_bytes, str
 	    write_stub(in, &inside_member_at(in, 0)->w, e) < 0 ||
 	    map_region(in, threads, call_limit, data_bytes, e) < 0)
 		return e->code;
-	return place_members(in, e);
+	if (place_members(in, e) < 0)
+		return e->code;
+	inside_plan_first(in);
+	return 0;
 }
 
 uint64_t inside_page(const struct inside *in)
@@ -284,6 +287,7 @@ void inside_close(struct inside *in)
 	for (size_t i = 1; i < in->members.count; i++)
 		worker_leave(&inside_member_at(in, i)->w);
 	if (in->members.count) {
+		inside_go_normal(in);
 		unmap_region(in);
 		worker_leave(&inside_member_at(in, 0)->w);
 	}

@@ -43,6 +43,8 @@ struct inside {
 	struct rows undo;          /* struct inside_call; of all rounds */
 	struct rows back_end;      /* struct inside_call */
 	uint64_t gate;             /* 0: its own */
+	int policy;                /* of the first thread, as sched_getscheduler() told it */
+	uint64_t priority;         /* address of the sched_param for it; 0: it does not go first */
 	bool is_running;           /* its registers are in the lists */
 	bool bad;                  /* no room or no memory */
 };
@@ -74,6 +76,12 @@ void list_wait(struct list *l, uint64_t at);
 void list_leave(struct list *l, const struct member *m);
 /* Into the memory of the job; frees l. */
 int list_end(struct list *l, struct err *e) MUST_CHECK;
+
+/* inside_first.c: the first thread goes before all others of the machine while it makes calls for
+ * us; its lists end with a call that takes this back, so that it does not hang on us. */
+void inside_plan_first(struct inside *in);
+void inside_go_first(const struct inside *in);
+void inside_go_normal(const struct inside *in);
 
 /* Writes the way back of m anew and makes it the one that counts. */
 int inside_write_back(struct inside *in, struct member *m, struct err *e) MUST_CHECK;

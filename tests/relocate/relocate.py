@@ -610,6 +610,7 @@ def moved(w, p, *words, **more):
     for fd, info in before.items():
         check(info.split()[3] == after[fd][1].split()[3], f"descriptor {fd} has other flags")
     check(state(p.pid)[1] == "0" and state(p.pid)[0] in "SRD")
+    check(os.sched_getscheduler(p.pid) == os.SCHED_OTHER, "it goes before others")
     return json.loads(r.stdout)
 
 
