@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""user.py AUGER: the cache as a user who is not root has it, by fusermount3. Run as root, in mounts of its own where all may
+use FUSE."""
+import errno
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+USER, OTHER = 65534, 65533
+# A folder for the device, then what to run. Views of others are none of ours: they would live on here.
+ENTER = """umount -a -l -t fuse.auger 2>/dev/null
+mount -t tmpfs -o mode=755 none "$1" && mknod -m 666 "$1/fuse" c 10 229 && mount --bind "$1/fuse" /dev/fuse || exit 99
+shift; exec "$@" """
+LOOK = """import os, sys
+try: print(open(sys.argv[1]).read(), end='')
+except OSError as e: print(e.errno)"""
+
+
+class Bench:
+    """Folders of the user's, and a copy of AUGER where he can reach it."""
+
+    def __init__(self, auger):
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-user-"))
+        os.chmod(self.dir, 0o755)
+        self.auger = shutil.copy(auger, f"{self.dir}/auger")
+        self.target, self.view, self.home = (f"{self.dir}/{name}" for name in ("target", "view", "home"))
+        for folder in (self.target, self.view, self.home):
+            os.mkdir(folder)
+        os.chown(self.view, USER, USER)
+        os.chown(self.home, USER, USER)
+        for name, mode in (("open", 0o644), ("closed", 0o600)):
+            with open(f"{self.target}/{name}", "w", encoding="ascii") as f:
+                f.write(name)
+            os.chmod(f"{self.target}/{name}", mode)
+        self.env = {"PATH": "/usr/bin:/bin", "HOME": self.home, "TMPDIR": self.home}
+
+    def call(self, *words, user=USER):
+        return subprocess.run(words, user=user, group=user, extra_groups=[], env=self.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120, cwd=self.home, check=False)
+
+    def cache(self, *words):
+        return self.call(self.auger, "cache", *words)
+
+    def mount(self, *words):
+        done = self.cache("mount", "--target", self.target, *words, self.view)
+        assert done.returncode == 0 and "ready after" in done.stderr, done
+
+    def look(self, name, user=USER):
+        return self.call("/usr/bin/python3", "-c", LOOK, f"{self.view}/{name}", user=user).stdout.strip()
+
+    def daemon(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as f:
+            return [int(line.rsplit("auger:", 1)[1].split()[0]) for line in f if f" {self.view} " in line]
+
+    def end(self):
+        self.call("fusermount3", "-uzq", self.view)
+
+    def close(self):
+        self.end()
+        shutil.rmtree(self.dir)
+
+
+def test_look(bench):
+    """The user reads what he may read in the target; nobody else gets in, root neither."""
+    bench.mount()
+    assert bench.look("open") == "open" and bench.look("closed") == str(errno.EACCES)
+    assert bench.look("none") == str(errno.ENOENT)
+    for user in (OTHER, 0):
+        assert bench.look("open", user) == str(errno.EACCES), user
+    done = bench.cache("stats", bench.view)
+    assert done.returncode == 0 and "| combined |" in done.stdout, done
+    assert bench.cache("reset", bench.view).returncode == 0
+    assert bench.look("open") == "open"
+    done = bench.cache("umount", bench.view)
+    assert done.returncode == 0 and not bench.daemon(), done
+
+
+def test_in_use(bench):
+    bench.mount()
+    with subprocess.Popen(["sh", "-c", "cd \"$0\" && echo on && read x", bench.view], user=USER, group=USER,
+                          extra_groups=[], env=bench.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as user:
+        assert user.stdout.readline() == "on\n"
+        done = bench.cache("umount", bench.view)
+        assert done.returncode == 1 and f"in use by sh ({user.pid})" in done.stderr, done
+        user.stdin.close()
+    done = bench.cache("umount", bench.view)
+    assert done.returncode == 0 and not done.stderr and not bench.daemon(), done
+
+
+def test_ends(bench):
+    """SIGTERM unmounts; what a killed one leaves can be unmounted."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        bench.mount()
+        pid, = bench.daemon()
+        ended = os.pidfd_open(pid)
+        os.kill(pid, number)
+        assert select.select([ended], [], [], 120)[0]
+        os.close(ended)
+        assert bool(bench.daemon()) == (number == signal.SIGKILL)
+        assert number == signal.SIGTERM or bench.cache("umount", bench.view).returncode == 0
+        assert not bench.daemon()
+
+
+def test_others_not_asked(bench):
+    """--allow-other is fusermount3's to allow."""
+    if subprocess.run(["grep", "-qsx", "user_allow_other", "/etc/fuse.conf"], check=False).returncode == 0:
+        return
+    done = bench.cache("mount", "--allow-other", "--target", bench.target, bench.view)
+    assert done.returncode == 1 and "user_allow_other" in done.stderr, done
+
+
+def test_run(bench):
+    """A Python in the view, by mounts of the user's own where he may make them; he stays who he is."""
+    for options in ((), ("--variables-only",)):
+        done = bench.cache("run", *options, "--", "/usr/bin/python3", "-c",
+                           "import json, os; print(json.__file__, os.getuid()); open('made', 'w')")
+        assert done.returncode == 0 and "| `getattr` |" in done.stderr, done
+        file, uid = done.stdout.split()
+        assert uid == str(USER) and ("/view/usr/" in file or "in their own places: /usr" in done.stderr), done
+        assert os.stat(f"{bench.home}/made").st_uid == USER
+        os.unlink(f"{bench.home}/made")
+        assert not os.listdir(bench.home), os.listdir(bench.home)
+
+
+def main(auger):
+    tests = [(n, t) for n, t in globals().items() if n.startswith("test_")]
+    bad = 0
+    for i, (name, test) in enumerate(tests):
+        bench = Bench(auger)
+        try:
+            test(bench)
+            print(f"ok {i + 1} - {name}", flush=True)
+        except Exception as e:  # pylint: disable=broad-except
+            bad += 1
+            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
+            print(f"not ok {i + 1} - {name}", flush=True)
+        finally:
+            bench.close()
+    print(f"1..{len(tests)}")
+    return 1 if bad else 0
+
+
+def enter(auger):
+    """Runs this again where all may use FUSE."""
+    if os.geteuid() != 0 or not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
+        print("1..0 # SKIP needs root, to become a user, and FUSE")
+        return 0
+    if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
+        print("1..0 # SKIP no mounts of one's own can be made here")
+        return 0
+    folder = tempfile.mkdtemp(prefix="auger-user-dev-")
+    try:
+        rc = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "sh", folder,
+                             sys.executable, __file__, auger, "inside"], check=False).returncode
+    finally:
+        os.rmdir(folder)
+    if rc == 99:
+        print("1..0 # SKIP no device for all can be made here")
+        return 0
+    return rc
+
+
+sys.exit(main(sys.argv[1]) if sys.argv[2:] == ["inside"] else enter(os.path.abspath(sys.argv[1])))
