@@ -3,97 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "stage/report.h"
 #include "stage/stacks.h"
 #include "stage/ticks.h"
-
-/* A pipe without readers and a limit of the file size are errors here, and end no program. */
-struct hushed {
-	sigset_t signals;
-	sigset_t before; /* mask */
-};
-
-static void hush(struct hushed *h)
-{
-	static const int signals[] = { SIGPIPE, SIGXFSZ };
-	sigset_t pending;
-
-	sigpending(&pending);
-	sigemptyset(&h->signals);
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
-		if (!sigismember(&pending, signals[i]))
-			sigaddset(&h->signals, signals[i]);
-	}
-	pthread_sigmask(SIG_BLOCK, &h->signals, &h->before);
-}
-
-static void unhush(const struct hushed *h)
-{
-	const struct timespec now = { 0 };
-
-	while (sigtimedwait(&h->signals, NULL, &now) > 0)
-		continue; /* ours: it came to this thread alone */
-	pthread_sigmask(SIG_SETMASK, &h->before, NULL);
-}
-
-static int write_part(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	struct hushed hushed;
-	int status;
-
-	hush(&hushed);
-	status = write_part(fd, data, len);
-	unhush(&hushed);
-	return status;
-}
-
-/* Does not wait for the reader of a FIFO, which may never come; but writing waits for it. */
-static int open_to_append(const char *path)
-{
-	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
-	int fd = open(path, flags | O_NONBLOCK, 0666);
-
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, O_APPEND);
-	return fd;
-}
-
-/* One write() on a file that is opened to append: lines of many processes do not mix. */
-static int append(const char *path, const struct text *line)
-{
-	int fd = open_to_append(path);
-	int status;
-
-	if (fd < 0)
-		return -errno;
-	status = write_all(fd, line->data, line->len);
-	if (close(fd) < 0 && status == 0)
-		status = -errno;
-	return status;
-}
+#include "stage/write.h"
 
 /* Under another name until it is whole. */
 static int replace(const char *path, const struct text *data)
@@ -133,6 +51,20 @@ static uint32_t make_line(struct auger_profiler *p, struct text *line)
 	return rows;
 }
 
+/* A report that comes before the end has blanks behind it, for the last one to fit in its place. */
+static int append_early(struct auger_profiler *p, const char *path, struct text *line)
+{
+	text_widen_line(line, line->len + line->len / 2 + 4096);
+	return text_error(line) < 0 ? -ENOMEM : write_line(path, line, &p->early);
+}
+
+static int append(struct auger_profiler *p, const char *path, struct text *line, bool is_early)
+{
+	if (p->early.len && write_over(path, line, &p->early) == 0)
+		return 0;
+	return is_early ? append_early(p, path, line) : write_line(path, line, NULL);
+}
+
 static bool ends_with(const char *path, const char *ending)
 {
 	size_t len = strlen(path);
@@ -140,17 +72,18 @@ static bool ends_with(const char *path, const char *ending)
 	return len >= strlen(ending) && strcmp(path + len - strlen(ending), ending) == 0;
 }
 
-/* folder: that a relative pattern starts from; NULL: the current one. */
-static int write_to(struct auger_profiler *p, const char *folder, const char *pattern,
-		    bool also_empty)
+enum occasion { ASKED, EARLY, LAST };
+
+/* The profiler's own output starts from its folder, and has nothing to say of no stages. */
+static int write_to(struct auger_profiler *p, const char *pattern, enum occasion occasion)
 {
 	CLEANUP(text_fini) struct text path = { 0 };
 	CLEANUP(text_fini) struct text data = { 0 };
 	bool is_profile;
 	uint32_t rows;
 
-	if (folder) {
-		text_put_str(&path, folder);
+	if (occasion != ASKED && p->folder) {
+		text_put_str(&path, p->folder);
 		text_put(&path, "/", 1);
 	}
 	place_expand(&p->place, pattern, &path);
@@ -160,14 +93,17 @@ static int write_to(struct auger_profiler *p, const char *folder, const char *pa
 	rows = is_profile ? stacks_write(p, &data) : make_line(p, &data);
 	if (text_error(&data) < 0)
 		return -ENOMEM;
-	if (!rows && !also_empty)
+	if (!rows && occasion != ASKED)
 		return 0;
-	return is_profile ? replace(path.data, &data) : append(path.data, &data);
+	if (is_profile)
+		return replace(path.data, &data);
+	return occasion == ASKED ? write_line(path.data, &data, NULL)
+				 : append(p, path.data, &data, occasion == EARLY);
 }
 
 EXPORT int auger_profiler_write(struct auger_profiler *p, const char *pattern)
 {
-	return p ? write_to(p, NULL, pattern, true) : 0;
+	return p ? write_to(p, pattern, ASKED) : 0;
 }
 
 EXPORT int auger_profiler_write_fd(struct auger_profiler *p, int fd)
@@ -214,13 +150,13 @@ void output_warn(const char *what, const char *subject, const char *reason)
 		return; /* there is nobody else to tell */
 }
 
-void output_write_out(struct auger_profiler *p)
+void output_write_out(struct auger_profiler *p, bool is_early)
 {
 	int status;
 
 	if (!p->opts.out)
 		return;
-	status = write_to(p, p->folder, p->opts.out, false);
+	status = write_to(p, p->opts.out, is_early ? EARLY : LAST);
 	if (status < 0)
 		output_warn("cannot write the report of stages", p->opts.out, strerror(-status));
 }

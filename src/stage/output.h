@@ -5,9 +5,12 @@
 
 #include "stage/profiler.h"
 
-/* To the profiler's out, if it has one and anything to say. A failure is one line on stderr, once
- * for the process. */
-void output_write_out(struct auger_profiler *p);
+/*
+ * To the profiler's out, if it has one and anything to say; under the registry's lock. A failure is
+ * one line on stderr, once for the process. is_early: the program goes on, perhaps: what is written
+ * next takes the place of this.
+ */
+void output_write_out(struct auger_profiler *p, bool is_early);
 
 /* "auger: WHAT: 'SUBJECT': REASON" on stderr; the first time only. */
 void output_warn(const char *what, const char *subject, const char *reason);

@@ -222,8 +222,8 @@ EXPORT void auger_profiler_close(struct auger_profiler *p)
 {
 	if (!p || p == auger_default)
 		return;
-	output_write_out(p);
 	registry_lock();
+	output_write_out(p, false);
 	registry_remove(p);
 	registry_unlock();
 	for (struct shard *s = p->shards; s; s = s->next)
@@ -342,6 +342,7 @@ static void in_child(void)
 		meter_files_close(&p->files);
 		meter_files_open(&p->files);
 		thread_forked(p);
+		p->early = (struct written){ 0 };
 		p->source_peaks.is_locked = 0;
 		p->rss_peaks.is_locked = 0;
 		reset(p);
@@ -375,7 +376,7 @@ __attribute__((destructor)) static void write_all_out(void)
 	registry_lock();
 	for (unsigned i = 0; i < PROFILERS_MAX; i++) {
 		if (registry_get(i))
-			output_write_out(registry_get(i));
+			output_write_out(registry_get(i), false);
 	}
 	registry_unlock();
 }

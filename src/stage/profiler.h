@@ -25,6 +25,7 @@
 #include "stage/paths.h"
 #include "stage/place.h"
 #include "stage/rows.h"
+#include "stage/write.h"
 #include "wire/heap_count.h"
 
 #define PROFILERS_MAX 256
@@ -156,6 +157,8 @@ struct auger_profiler {
 	/* Of the last reset; under lock. */
 	struct boundary reset; /* without what only a thread knows */
 	uint64_t start_ns;     /* CLOCK_REALTIME */
+
+	struct written early; /* the report on SIGTERM; under the registry's lock */
 
 	/* With locks of their own. */
 	struct peaks source_peaks; /* of the source */

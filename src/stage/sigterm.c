@@ -24,7 +24,7 @@ static void write_all_out(void)
 		struct auger_profiler *p = registry_get(i);
 
 		if (p && p->opts.on_sigterm)
-			output_write_out(p);
+			output_write_out(p, true);
 	}
 	registry_unlock();
 }

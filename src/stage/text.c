@@ -58,6 +58,21 @@ void text_put_str(struct text *t, const char *str)
 	text_put(t, str, strlen(str));
 }
 
+void text_widen_line(struct text *t, size_t len)
+{
+	size_t old = t->len;
+
+	if (t->failed || !old || len <= old)
+		return;
+	if (!grow(t, len - old)) {
+		t->failed = true;
+		return;
+	}
+	memset(t->data + old - 1, ' ', len - old);
+	t->data[len - 1] = '\n';
+	t->len = len;
+}
+
 void text_put_int(struct text *t, int64_t value)
 {
 	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;

@@ -23,6 +23,8 @@ void text_fini(struct text *t);
 int text_error(const struct text *t) MUST_CHECK; /* 0 or -ENOMEM */
 void text_put(struct text *t, const void *bytes, size_t len);
 void text_put_str(struct text *t, const char *str);
+/* Blanks before the line end, up to len bytes in all. */
+void text_widen_line(struct text *t, size_t len);
 void text_put_int(struct text *t, int64_t value);
 
 /* In seconds, with at least three and at most nine digits behind the point. */

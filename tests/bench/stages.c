@@ -195,11 +195,12 @@ int main(void)
 	show("two clock_gettime()", clocks, 0, NULL);
 	show("the system calls of level full, twice", calls, 0, NULL);
 	ns = measure_one(run_stages, NULL, 4000000) - measure_one(run_empty, NULL, 4000000);
-	show("off", ns, 0, NULL);
-	show("time", measure_one(run_stages, timed, 400000), counters, "two counters");
+	show("off (target 1)", ns, 0, NULL);
+	show("time (target 30)", measure_one(run_stages, timed, 400000), counters, "two counters");
 	show("time, two threads, each", measure_threads(timed, 400000), counters, "two counters");
-	show("full", measure_one(run_stages, full, 8000), calls, "its system calls");
-	show("full, two threads, each", measure_threads(full, 8000), calls, "its system calls");
+	show("full", measure_one(run_stages, full, 8000), calls, "its system calls (target 0.50)");
+	show("full, two threads, each", measure_threads(full, 8000), calls,
+	     "its system calls (target 0.50)");
 	show("malloc(64) and free()", measure_one(run_malloc, NULL, 400000), 0, NULL);
 	auger_profiler_close(timed);
 	auger_profiler_close(full);

@@ -8,10 +8,9 @@
  *	rss        touches 64 MiB in one stage, and gives it back in the next
  *	io         reads and writes 1 MiB
  *	wait       says "ready" inside of a stage and sleeps until it is killed
- *	handled    the same, with a handler of its own that ends the program with status 7
- *	results    prints a number that the same work always has
- *	fork       a child works, too
- *	daemon     changes its folder and closes all descriptors before it works
+ *	handled    the same, with a handler of its own; when there is a report, it ends with status
+ *7 results    prints a number that the same work always has fork       a child works, too daemon
+ *changes its folder and closes all descriptors before it works
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -21,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,17 +188,18 @@ static void on_term(int number)
 
 static void run_handled(void)
 {
+	const char *out = getenv("WORK_OUT");
 	struct auger_profiler *p;
+	struct stat s;
 
 	signal(SIGTERM, on_term);
-	p = auger_profiler_new(AUGER_OPTS(.out = getenv("WORK_OUT"), .on_sigterm = 1));
+	p = auger_profiler_new(AUGER_OPTS(.out = out, .on_sigterm = 1));
 	AUGER_STAGE(p, "waiting");
 	puts("ready");
 	fflush(stdout);
-	while (!came)
+	while (!came || stat(out, &s) < 0 || s.st_size == 0)
 		usleep(10000);
-	usleep(200000); /* the report is written meanwhile */
-	_exit(7);
+	exit(7);
 }
 
 static void run_results(void)
