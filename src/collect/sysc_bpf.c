@@ -35,6 +35,12 @@ static_assert(CALLS_FETCH_BYTES == SYSC_FETCH_BYTES, "parts of memory");
 static_assert((int)CALLS_FETCH_STRING == (int)FETCH_STRING, "kinds");
 static_assert((int)CALLS_FETCH_BY_NEXT == (int)FETCH_BY_NEXT, "kinds");
 static_assert((int)CALLS_FETCH_BY_RET == (int)FETCH_BY_RET, "kinds");
+static_assert((int)CALLS_FETCH_STRINGS == (int)FETCH_STRINGS, "kinds");
+static_assert((int)CALLS_FETCH_COUNT == (int)FETCH_COUNT, "kinds");
+static_assert((int)CALLS_FETCH_VECTORS == (int)FETCH_VECTORS, "kinds");
+static_assert((int)CALLS_FETCH_MESSAGE == (int)FETCH_MESSAGE, "kinds");
+static_assert(CALLS_STRING_BYTES == SYSC_STRING_BYTES, "strings");
+static_assert(sizeof(struct calls_vector) == sizeof(struct sysc_vector), "vectors");
 static_assert(CALLS_MAX_ERROR == SYSC_MAX_ERROR, "errors");
 static_assert(CALLS_COMM == SYSC_COMM, "names");
 
@@ -84,15 +90,15 @@ static void take_call(struct watcher *w, const struct calls_event *ev, size_t by
 	size_t at = 0;
 
 	memcpy(c.args, ev->args, sizeof c.args);
-	for (size_t i = 0; i < ev->part_count && i < SYSC_FETCHES; i++) {
-		const struct calls_part *part = &ev->parts[i];
+	for (size_t i = 0; i < ev->memory.count && i < SYSC_FETCHES; i++) {
+		const struct calls_part *part = &ev->memory.parts[i];
 
 		if (at + part->len > bytes)
 			break;
 		c.memory[c.memory_count++] = (struct sysc_memory){ .arg = (uint8_t)part->arg,
 								   .is_cut = part->is_cut,
 								   .len = part->len,
-								   .bytes = ev->bytes + at };
+								   .bytes = ev->memory.bytes + at };
 		at += part->len;
 	}
 	sysc_feed_call(&w->feed, &c);
@@ -102,7 +108,7 @@ static int take_record(void *context, void *data, size_t len)
 {
 	struct watcher *w = context;
 	const struct calls_event *ev = data;
-	size_t head = offsetof(struct calls_event, bytes);
+	size_t head = offsetof(struct calls_event, memory.bytes);
 	int64_t now;
 
 	if (len < head)
@@ -123,7 +129,8 @@ static int take_record(void *context, void *data, size_t len)
 		break;
 	}
 	if (ev->kind == CALLS_FORK || ev->kind == CALLS_EXEC)
-		sysc_feed_name(&w->feed, ev->tid, ev->bytes, strnlen(ev->bytes, CALLS_COMM));
+		sysc_feed_name(&w->feed, ev->tid, ev->memory.bytes,
+			       strnlen(ev->memory.bytes, CALLS_COMM));
 	return 0;
 }
 
@@ -139,12 +146,12 @@ static int put_plans(const struct watcher *w, struct err *e)
 			plan.count =
 				(uint32_t)sysc_fetches(nr, sysc_wants_memory(w->opts), fetches);
 		plan.is_unwanted = !sysc_wants(w->opts, nr);
+		plan.at_enter = plan.count && sysc_fetches_early(nr);
 		for (uint32_t i = 0; i < plan.count; i++)
 			plan.fetches[i] = (struct calls_fetch){
 				.arg = fetches[i].arg,
 				.kind = fetches[i].kind,
 				.unit = fetches[i].unit,
-				.at_enter = fetches[i].at_enter,
 				.limit = fetches[i].limit,
 			};
 		if (bpf_map_update_elem(fd, &nr, &plan, BPF_ANY) < 0)

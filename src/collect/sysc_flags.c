@@ -6,10 +6,12 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/futex.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -118,6 +120,35 @@ static const struct flag advices[] = {
 	F(MADV_COLD), F(MADV_PAGEOUT), F(MADV_POPULATE_READ), F(MADV_POPULATE_WRITE), END };
 static const struct flag random_bits[] = { F(GRND_NONBLOCK), F(GRND_RANDOM), END };
 
+static const struct flag arch_ops[] = {
+	{ 0x1001, "ARCH_SET_GS" }, { 0x1002, "ARCH_SET_FS" }, { 0x1003, "ARCH_GET_FS" },
+	{ 0x1004, "ARCH_GET_GS" }, { 0x1011, "ARCH_GET_CPUID" }, { 0x1012, "ARCH_SET_CPUID" },
+	{ 0x3001, "ARCH_CET_STATUS" }, { 0x5001, "ARCH_SHSTK_ENABLE" }, { 0x5002, "ARCH_SHSTK_DISABLE" },
+	{ 0x5005, "ARCH_SHSTK_STATUS" }, END };
+static const struct flag levels[] = {
+	{ SOL_SOCKET, "SOL_SOCKET" }, { 0, "SOL_IP" }, { 6, "SOL_TCP" }, { 17, "SOL_UDP" }, { 41, "SOL_IPV6" },
+	{ 263, "SOL_PACKET" }, { 270, "SOL_NETLINK" }, END };
+static const struct flag socket_options[] = {
+	F(SO_DEBUG), F(SO_REUSEADDR), F(SO_TYPE), F(SO_ERROR), F(SO_DONTROUTE), F(SO_BROADCAST), F(SO_SNDBUF),
+	F(SO_RCVBUF), F(SO_KEEPALIVE), F(SO_OOBINLINE), F(SO_PRIORITY), F(SO_LINGER), F(SO_REUSEPORT),
+	F(SO_PASSCRED), F(SO_PEERCRED), F(SO_RCVLOWAT), F(SO_SNDLOWAT), F(SO_RCVTIMEO), F(SO_SNDTIMEO),
+	F(SO_BINDTODEVICE), F(SO_ATTACH_FILTER), F(SO_TIMESTAMP), F(SO_ACCEPTCONN), F(SO_PEERSEC),
+	F(SO_SNDBUFFORCE), F(SO_RCVBUFFORCE), F(SO_MARK), F(SO_PROTOCOL), F(SO_DOMAIN), F(SO_PEERGROUPS),
+	F(SO_ZEROCOPY), END };
+static const struct flag tcp_options[] = {
+	F(TCP_NODELAY), F(TCP_MAXSEG), F(TCP_CORK), F(TCP_KEEPIDLE), F(TCP_KEEPINTVL), F(TCP_KEEPCNT),
+	F(TCP_SYNCNT), F(TCP_LINGER2), F(TCP_DEFER_ACCEPT), F(TCP_WINDOW_CLAMP), F(TCP_INFO), F(TCP_QUICKACK),
+	F(TCP_CONGESTION), F(TCP_USER_TIMEOUT), F(TCP_FASTOPEN), F(TCP_ULP), END };
+static const struct flag usage_of[] = { F(RUSAGE_SELF), { UINT32_MAX, "RUSAGE_CHILDREN" }, F(RUSAGE_THREAD), END };
+static const struct flag lock_ops[] = { F(LOCK_SH), F(LOCK_EX), F(LOCK_UN), END };
+static const struct flag lock_bits[] = { F(LOCK_NB), END };
+static const struct flag memfd_bits[] = { F(MFD_CLOEXEC), F(MFD_ALLOW_SEALING), F(MFD_HUGETLB), END };
+static const struct flag remap_bits[] = {
+	F(MREMAP_MAYMOVE), F(MREMAP_FIXED), { 4, "MREMAP_DONTUNMAP" }, END };
+static const struct flag action_bits[] = {
+	F(SA_NOCLDSTOP), F(SA_NOCLDWAIT), F(SA_SIGINFO), { 0x04000000, "SA_RESTORER" }, F(SA_ONSTACK),
+	F(SA_RESTART), F(SA_NODEFER), { 0x80000000, "SA_RESETHAND" }, END };
+
 static const struct flags kinds[] = {
 	{ ARG_OPEN, O_ACCMODE, open_modes, open_bits, NULL },
 	{ ARG_NEW_FD, 0, NULL, open_bits, "0" },
@@ -142,6 +173,15 @@ static const struct flags kinds[] = {
 	{ ARG_RESOURCE, UINT64_MAX, resources, NULL, NULL },
 	{ ARG_ADVICE, UINT64_MAX, advices, NULL, NULL },
 	{ ARG_RANDOM, 0, NULL, random_bits, "0" },
+	{ ARG_ARCH, UINT64_MAX, arch_ops, NULL, NULL },
+	{ ARG_LEVEL, UINT64_MAX, levels, NULL, NULL },
+	{ ARG_SOCKOPT_SOCKET, UINT64_MAX, socket_options, NULL, NULL },
+	{ ARG_SOCKOPT_TCP, UINT64_MAX, tcp_options, NULL, NULL },
+	{ ARG_WHO, UINT64_MAX, usage_of, NULL, NULL },
+	{ ARG_FLOCK, LOCK_SH | LOCK_EX | LOCK_UN, lock_ops, lock_bits, NULL },
+	{ ARG_MEMFD, 0, NULL, memfd_bits, "0" },
+	{ ARG_REMAP, 0, NULL, remap_bits, "0" },
+	{ ARG_ACTION_IN, 0, NULL, action_bits, "0" },
 };
 /* clang-format on */
 

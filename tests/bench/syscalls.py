@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: MIT
 """syscalls.py TOOL GETPPID: what auger syscalls costs by each method, beside strace -c and perf trace -s.
 
-CPU time of the command and the tool (wait4) over that of the command alone; the rounds of all tools are
-interleaved, the medians are printed. A slow tool takes part in fewer rounds.
+CPU time of the command and the tool (wait4), the least of rounds in which all tools take turns; a slow tool
+takes part in fewer rounds. Each tool's start is what it adds to a command that does nothing.
 """
 
 import os
 import shutil
-import statistics
 import sys
 
-ROUNDS = 7
-SLOW_ROUNDS = 3
-DD = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=200000"]
+ROUNDS = 5
+SLOW_ROUNDS = 1
+SLOW = ("auger ptrace", "strace -c -f", "perf trace -s")
+START = "true"
+FIND = "find /usr"
 
 
 def cpu(command):
@@ -30,33 +31,54 @@ def cpu(command):
     return used.ru_utime + used.ru_stime
 
 
+def tools(tool):
+    """{name: what goes before the command}, of those that are here."""
+    auger = [tool, "syscalls", "-o", os.devnull]
+    known = {"alone": []}
+    for method in ("bpf", "perf", "ptrace"):
+        known[f"auger {method}"] = [*auger, "--method", method, "--"]
+    known["bpf thread"] = [*auger, "--method", "bpf", "--by", "thread", "--"]
+    known["bpf path"] = [*auger, "--method", "bpf", "--path", "--"]
+    known["strace -c -f"] = ["strace", "-c", "-f", "-o", os.devnull]
+    known["perf trace -s"] = ["perf", "trace", "-s", "-o", os.devnull]
+    return {name: prefix for name, prefix in known.items() if not prefix or shutil.which(prefix[0])}
+
+
+def measure(title, command, prefixes):
+    """{tool: least seconds}"""
+    least = {}
+    for turn in range(ROUNDS):
+        for name, prefix in prefixes.items():
+            if turn < SLOW_ROUNDS or name not in SLOW or title == START:
+                least[name] = min(cpu([*prefix, *command]), least.get(name, 1e9))
+    for name, seconds in least.items():
+        print(f"{title:10} {name:14} {seconds:8.3f} s  x{seconds / least['alone']:.2f}", flush=True)
+    return least
+
+
+def judge(words, got, most):
+    print(f"{words:52} {got:7.2f}, at most {most:5.2f}: {'holds' if got <= most else 'FAILS'}", flush=True)
+
+
 def main():
     tool, getppid = (os.path.realpath(path) for path in sys.argv[1:3])
-    tools = {"alone": []}
-    for method in ("bpf", "perf", "ptrace"):
-        tools[f"auger {method}"] = [tool, "syscalls", "--method", method, "-o", os.devnull, "--"]
-    tools["auger bpf thread"] = [*tools["auger bpf"][:-1], "--by", "thread", "--"]
-    tools["auger bpf path"] = [*tools["auger bpf"][:-1], "--path", "--"]
-    tools["strace -c -f"] = ["strace", "-c", "-f", "-o", os.devnull]
-    tools["perf trace -s"] = ["perf", "trace", "-s", "-o", os.devnull]
-    tools = {name: prefix for name, prefix in tools.items() if not prefix or shutil.which(prefix[0])}
-    work = {"find /usr": ["find", "/usr", "-type", "f"], "getppid": [getppid, "300000"], "dd bs=1": DD,
+    prefixes = tools(tool)
+    work = {START: ["true"], FIND: ["find", "/usr", "-type", "f"], "getppid": [getppid, "300000"],
+            "dd bs=1": ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=100000"],
             "python": ["/usr/bin/python3", "-c", "import json"]}
-    cpu(work["find /usr"])
-    for title, command in work.items():
-        took = {name: [] for name in tools}
-        for turn in range(ROUNDS):
-            for name, prefix in tools.items():
-                if turn < SLOW_ROUNDS or "trace" not in name:
-                    took[name].append(cpu([*prefix, *command]))
-        alone = statistics.median(took["alone"])
-        for name, runs in took.items():
-            print(f"{title:10} {name:17} {statistics.median(runs):8.3f} s  x{statistics.median(runs) / alone:.2f}",
-                  flush=True)
-        if "strace -c -f" in took:
-            extra = {name: statistics.median(took[name]) - alone for name in ("auger bpf", "strace -c -f")}
-            print(f"{title:10} strace's extra cost is {extra['strace -c -f'] / max(extra['auger bpf'], 1e-4):.0f} "
-                  "times that of auger bpf", flush=True)
+    cpu(work[FIND])
+    least = {title: measure(title, command, prefixes) for title, command in work.items()}
+    find = least[FIND]
+    for name, most in (("auger bpf", 1.4), ("auger perf", 2.2)):
+        judge(f"{FIND}: {name} over alone", find[name] / find["alone"], most)
+    if "strace -c -f" not in prefixes:
+        return
+    for title in list(least)[1:]:
+        took = least[title]
+        judge(f"{title}: auger ptrace over strace -c -f", took["auger ptrace"] / took["strace -c -f"], 1)
+    for title in (FIND, "getppid", "dd bs=1"):
+        extra = {name: least[title][name] - least[title]["alone"] for name in ("auger bpf", "strace -c -f")}
+        judge(f"{title}: 50 x extra cost of bpf over that of strace", 50 * extra["auger bpf"] / extra["strace -c -f"], 1)
 
 
 main()

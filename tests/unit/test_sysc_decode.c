@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -62,7 +63,9 @@ static void test_words(void)
 		{ { .nr = SYS_fcntl, .args = { 4, F_SETFD, FD_CLOEXEC } },
 		  "4, F_SETFD, FD_CLOEXEC",
 		  "0" },
-		{ { .nr = SYS_fcntl, .args = { 4, F_GETFL, 99 }, .ret = 2 }, "4, F_GETFL", "2" },
+		{ { .nr = SYS_fcntl, .args = { 4, F_GETFL, 99 }, .ret = 2 },
+		  "4, F_GETFL",
+		  "O_RDWR" },
 		{ { .nr = SYS_socket,
 		    .args = { AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0 },
 		    .ret = 5 },
@@ -72,6 +75,10 @@ static void test_words(void)
 		  "NULL, NULL",
 		  "-1 ERESTART_RESTARTBLOCK (interrupted)" },
 		{ { .nr = SYSC_NAMES - 1, .args = { 1, 2 } }, "0x1, 0x2, 0x0, 0x0, 0x0, 0x0", "0" },
+		{ { .nr = SYS_futex, .args = { 16, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 2, 3, 4 } },
+		  "0x10, FUTEX_WAKE|FUTEX_PRIVATE_FLAG, 1",
+		  "0" },
+		{ { .nr = SYS_umask, .args = { 022 }, .ret = 077 }, "0022", "0077" },
 		{ { .nr = SYS_getpid, .ret = 3 }, NULL, "3" },
 	};
 
@@ -138,6 +145,67 @@ static void test_memory(void)
 	}
 }
 
+static void test_linked_memory(void)
+{
+	const uint32_t count = 3;
+	const struct sysc_vector vectors[2] = { { 2, 2, "ab" }, { 0 } };
+	const uint64_t action[4] = { 1, SA_RESTART, 0, 3 };
+	const struct {
+		struct sysc_call call;
+		const char *args;
+	} rows[] = {
+		{ { .nr = SYS_execve,
+		    .args = { 1, 1, 0x10 },
+		    .memory = { { .arg = 0, .len = 2, .bytes = "/a" },
+				{ .arg = 1, .len = 6, .bytes = "a\0b c" },
+				{ .arg = 2, .len = 4, .bytes = (const char *)&count } },
+		    .memory_count = 3 },
+		  "\"/a\", [\"a\", \"b c\"], 0x10 /* 3 vars */" },
+		{ { .nr = SYS_execve,
+		    .args = { 1, 1, 0 },
+		    .memory = { { .arg = 1, .is_cut = true, .len = 2, .bytes = "a" } },
+		    .memory_count = 1 },
+		  "0x1, [\"a\", ...], NULL" },
+		{ { .nr = SYS_writev,
+		    .args = { 1, 1, 2 },
+		    .memory = { { .arg = 1,
+				  .is_cut = true,
+				  .len = sizeof vectors,
+				  .bytes = (const char *)vectors } },
+		    .memory_count = 1 },
+		  "1, [{\"ab\", 2}, {\"\", 0}, ...], 2" },
+		{ { .nr = SYS_rt_sigaction,
+		    .args = { SIGUSR1, 1, 0, 8 },
+		    .memory = { { .arg = 1, .len = sizeof action, .bytes = (const char *)action } },
+		    .memory_count = 1 },
+		  "SIGUSR1, {SIG_IGN, [SIGHUP SIGINT], SA_RESTART}, NULL, 8" },
+		{ { .nr = SYS_setsockopt,
+		    .args = { 3, SOL_SOCKET, SO_REUSEADDR, 1, 4 },
+		    .memory = { { .arg = 3, .len = 4, .bytes = (const char *)&count } },
+		    .memory_count = 1 },
+		  "3, SOL_SOCKET, SO_REUSEADDR, [3], 4" },
+		{ { .nr = SYS_pselect6,
+		    .args = { 5, 1, 0, 0, 0, 0 },
+		    .memory = { { .arg = 1, .len = 1, .bytes = "\x71" } },
+		    .memory_count = 1 },
+		  "5, [0 4], NULL, NULL, NULL, NULL" },
+		{ { .nr = SYS_getcwd,
+		    .args = { 1, 9 },
+		    .ret = 3,
+		    .memory = { { .arg = 0, .len = 3, .bytes = "/a" } },
+		    .memory_count = 1 },
+		  "\"/a\", 9" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sysc_call c = rows[i].call;
+
+		c.pid = NOBODY;
+		c.has_start = c.has_end = true;
+		check_call(&c, rows[i].args, c.ret ? "3" : "0");
+	}
+}
+
 /* What is missing is not made up. */
 static void test_parts(void)
 {
@@ -198,6 +266,7 @@ int main(void)
 {
 	TAP_CASE(test_words);
 	TAP_CASE(test_memory);
+	TAP_CASE(test_linked_memory);
 	TAP_CASE(test_parts);
 	TAP_CASE(test_paths_follow_their_process);
 	return tap_done();

@@ -216,13 +216,13 @@ static __always_inline struct calls_event *draft(__u32 kind, const struct calls_
 	ev->kind = kind;
 	ev->pid = id->pid;
 	ev->tid = id->tid;
-	ev->part_count = 0;
+	ev->memory.count = 0;
 	return ev;
 }
 
 static __always_inline void put(struct calls_event *ev, __u32 bytes)
 {
-	__u64 len = __builtin_offsetof(struct calls_event, bytes) + bytes;
+	__u64 len = __builtin_offsetof(struct calls_event, memory.bytes) + bytes;
 
 	if (len > sizeof *ev)
 		len = sizeof *ev;
@@ -240,7 +240,7 @@ static __always_inline void put_thread(__u32 kind, const struct calls_thread_id 
 		return;
 	ev->nr = other;
 	ev->end_ns = now;
-	bpf_probe_read_kernel(ev->bytes, CALLS_COMM, task->comm);
+	bpf_probe_read_kernel(ev->memory.bytes, CALLS_COMM, task->comm);
 	put(ev, CALLS_COMM);
 }
 
@@ -249,7 +249,6 @@ static __always_inline void put_call(const struct doing *d, __u32 nr, __u32 has,
 {
 	struct calls_plan *plan = bpf_map_lookup_elem(&plans, &nr);
 	struct calls_event *ev;
-	__u32 bytes = 0;
 
 	if (plan && plan->is_unwanted)
 		return;
@@ -263,9 +262,10 @@ static __always_inline void put_call(const struct doing *d, __u32 nr, __u32 has,
 	ev->ret = ret;
 	for (int i = 0; i < 6; i++)
 		ev->args[i] = d->args[i];
-	if (plan && can_read && has & CALLS_HAS_START)
-		bytes = read_parts(ev, d, plan, ret);
-	put(ev, bytes);
+	ev->memory.len = 0;
+	if (plan && can_read && has & CALLS_HAS_START && !take_early(&ev->memory, d, plan, ret))
+		read_parts(&ev->memory, d, plan, ret);
+	put(ev, ev->memory.len);
 }
 
 /* What the end of the thread, or of the recording, cuts short. */

@@ -15,7 +15,7 @@
 #define CALLS_HIGH_BITS 40
 #define CALLS_SLOTS (1 + ((CALLS_HIGH_BITS - CALLS_LOW_BITS) << CALLS_SUB_BITS))
 #define CALLS_NUMBERS 512
-#define CALLS_FETCHES 3
+#define CALLS_FETCHES 4
 #define CALLS_FETCH_BYTES 512
 #define CALLS_MAX_ERROR 4095
 #define CALLS_COMM 16 /* bytes of a name, with the NUL */
@@ -63,10 +63,25 @@ struct calls_sums {
 #define CALLS_FETCH_STRING 0
 #define CALLS_FETCH_BY_NEXT 2
 #define CALLS_FETCH_BY_RET 3
+#define CALLS_FETCH_STRINGS 4
+#define CALLS_FETCH_COUNT 5
+#define CALLS_FETCH_VECTORS 6
+#define CALLS_FETCH_MESSAGE 7
+
+#define CALLS_STRING_BYTES 128 /* of each of CALLS_FETCH_STRINGS */
+#define CALLS_STRINGS 32
+#define CALLS_COUNT_MAX 512
+#define CALLS_VECTORS 4
+
+/* struct sysc_vector */
+struct calls_vector {
+	__u64 len, got;
+	char bytes[48];
+};
 
 /* What to read of a call's memory: struct sysc_fetch. */
 struct calls_fetch {
-	__u8 arg, kind, unit, at_enter;
+	__u8 arg, kind, unit;
 	__u16 limit;
 };
 
@@ -74,6 +89,7 @@ struct calls_plan {
 	__u32 count;
 	struct calls_fetch fetches[CALLS_FETCHES];
 	__u8 is_unwanted; /* calls of this number are not told */
+	__u8 at_enter;    /* their memory is gone, or changed, at their end */
 };
 
 enum calls_record {
@@ -87,6 +103,13 @@ struct calls_part {
 	__u16 arg, len, is_cut, unused;
 };
 
+/* What was read of a call's memory. */
+struct calls_memory {
+	__u32 count, len; /* of parts; bytes of all */
+	struct calls_part parts[CALLS_FETCHES];
+	char bytes[CALLS_FETCHES * CALLS_FETCH_BYTES]; /* of all parts, one behind the other */
+};
+
 #define CALLS_HAS_START 1u
 #define CALLS_HAS_END 2u
 
@@ -94,13 +117,10 @@ struct calls_event {
 	__u32 kind; /* enum calls_record */
 	__u32 pid, tid, nr;
 	__u32 has; /* CALLS_HAS_ bits */
-	__u32 part_count;
 	__u64 start_ns, end_ns;
 	__s64 ret;
 	__u64 args[6];
-	struct calls_part parts[CALLS_FETCHES];
-	/* Of all parts, one behind the other; of other kinds than CALLS_CALL the name. */
-	char bytes[CALLS_FETCHES * CALLS_FETCH_BYTES];
+	struct calls_memory memory; /* of other kinds than CALLS_CALL its bytes are the name */
 };
 
 #endif

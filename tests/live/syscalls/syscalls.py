@@ -350,7 +350,10 @@ def traced(bench):
     """Each call, with its arguments in words, by all who see them."""
     words = ("import os\nfd = os.open('f', os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)\nos.write(fd, b'a\\tb')\n"
              "os.lseek(fd, 1, os.SEEK_SET)\nos.unlink('f')\n"
-             "try: os.open('/nonexistent/y', 0)\nexcept OSError: pass\n")
+             "try: os.open('/nonexistent/y', 0)\nexcept OSError: pass\n"
+             "os.writev(fd, [b'one', b'three'])\n"
+             "os.posix_spawn('/bin/sh', ['sh', '-c', 'exit 3', 'a b'], {'A': '1', 'B': '2'})\nos.wait()\n"
+             "os.execve('/bin/true', ['true', 'x' * 300], {'A': '1'})\n")
     folder = os.path.realpath(bench.folder)
     for method in methods(bench, "--trace"):
         done = bench.run(bench.tool, "syscalls", "--method", method, "--trace", "-f", "json", "-o", "t.jsonl", "--",
@@ -368,6 +371,10 @@ def traced(bench):
         bench.equal(got[at:at + 4], want[:4], f"{method}: calls")
         bench.check(want[4] in got, f"{method}: no {want[4]}")
         bench.equal((rows[-1]["call"], rows[-1]["ret"]), ("exit_group", None), f"{method}: the last")
+        bench.check(("writev", f'3<{folder}/f>, [{{"one", 3}}, {{"three", 5}}], 2', None, "8") in got, f"{method}: vectors")
+        execs = [re.sub("0x[0-9a-f]+", "HERE", row["args"]) for row in rows if row["call"] == "execve"]
+        bench.equal(execs[1:], ['"/bin/sh", ["sh", "-c", "exit 3", "a b"], HERE /* 2 vars */',
+                                f'"/bin/true", ["true", "{127 * "x"}"...], HERE /* 1 var */'], f"{method}: programs")
         bench.equal(done.stdout, "", f"{method}: output")
 
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* sysc_pointed: what the arguments of a call point to, in words. */
+#ifndef COLLECT_SYSC_POINTED_H
+#define COLLECT_SYSC_POINTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "collect/sysc_call.h"
+
+/* kind: enum sysc_arg. false: that memory was not read, or holds nothing. */
+bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct buf *out);
+
+#endif
