@@ -34,8 +34,8 @@ static int take_list(struct scale_runs *r, const char *list, struct err *e)
 			return cmd_usage(e, "--scale: more than %d numbers", SCALE_STEPS_MAX);
 		r->steps[r->step_count++].copies = n;
 		last = n;
-		at = *end ? end + 1 : end;
-	} while (*at);
+		at = *end ? end + 1 : NULL;
+	} while (at);
 	return 0;
 }
 
@@ -152,9 +152,11 @@ int stat_scale(const struct scale_args *args, char *const *argv, struct buf *out
 	if (rc == 0)
 		rc = join_words(argv, &command, e);
 	if (rc == 0)
+		rc = scale_runs_make_folder(&r, args->profiles, e);
+	if (rc == 0)
 		rc = scale_runs_measure(&r, e);
 	if (rc == 0 && !r.is_over)
-		rc = scale_runs_record(&r, args->profiles, e);
+		rc = scale_runs_record(&r, e);
 	if (rc == 0 && !r.is_over)
 		rc = show(&r, args, allowed, command.data, out, e);
 	*ret_status = r.status;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -139,22 +140,34 @@ static int record_step(struct scale_runs *r, size_t step, struct err *e)
 	return rc;
 }
 
-/* A new folder, when no name was given: nothing is overwritten that was not named. */
-static int make_folder(const char *name, struct buf *ret, struct err *e)
+static int check_folder(const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (stat(name, &st) == 0 && !S_ISDIR(st.st_mode))
+		return err_set(e, -ENOTDIR, "%s: %s", name, strerror(ENOTDIR));
+	return access(name, W_OK | X_OK) < 0 ? err_errno(e, "%s", name) : 0;
+}
+
+/* Nothing is overwritten that was not named. */
+int scale_runs_make_folder(struct scale_runs *r, const char *name, struct err *e)
 {
 	for (unsigned i = 1; i < FOLDERS_MAX; i++) {
-		buf_clear(ret);
-		buf_put_str(ret, name ? name : SCALE_FOLDER);
+		buf_clear(&r->folder);
+		buf_put_str(&r->folder, name ? name : SCALE_FOLDER);
 		if (i > 1)
-			buf_printf(ret, "-%u", i);
-		if (buf_error(ret) < 0)
+			buf_printf(&r->folder, "-%u", i);
+		if (buf_error(&r->folder) < 0)
 			return err_nomem(e);
-		if (mkdir(ret->data, 0777) == 0 || (name && errno == EEXIST))
+		r->is_folder_new = mkdir(r->folder.data, 0777) == 0;
+		if (r->is_folder_new)
 			return 0;
 		if (errno != EEXIST)
 			break;
+		if (name)
+			return check_folder(name, e);
 	}
-	return err_errno(e, "%s", ret->data);
+	return err_errno(e, "%s", r->folder.data);
 }
 
 static int keep_name(struct scale_runs *r, const struct buf *path, struct err *e)
@@ -166,13 +179,13 @@ static int keep_name(struct scale_runs *r, const struct buf *path, struct err *e
 	return 0;
 }
 
-static int save_step(struct scale_runs *r, size_t step, const char *folder, struct err *e)
+static int save_step(struct scale_runs *r, size_t step, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	struct output output;
 	int rc;
 
-	buf_printf(&path, "%s/%lld.pb.gz", folder, (long long)r->steps[step].copies);
+	buf_printf(&path, "%s/%lld.pb.gz", r->folder.data, (long long)r->steps[step].copies);
 	if (buf_error(&path) < 0)
 		return err_nomem(e);
 	rc = choose_output(path.data, NULL, "pprof", &output, e);
@@ -183,7 +196,7 @@ static int save_step(struct scale_runs *r, size_t step, const char *folder, stru
 
 /* before, after: of one copy each. */
 static int draw(struct scale_runs *r, const struct profile *before, const struct profile *after,
-		const char *folder, struct err *e)
+		struct err *e)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 }, svg = { 0 }, note = { 0 };
 	struct flame_opts o = { .title = "What a copy does more of, and what less",
@@ -195,7 +208,7 @@ static int draw(struct scale_runs *r, const struct profile *before, const struct
 
 	if (type < 0 || other < 0)
 		return 0;
-	buf_printf(&path, "%s/diff.svg", folder);
+	buf_printf(&path, "%s/diff.svg", r->folder.data);
 	buf_printf(&note, "CPU time of one of %lld copies, against %lld; colours: the change",
 		   (long long)r->steps[r->step_count - 1].copies, (long long)r->steps[0].copies);
 	if (buf_error(&path) < 0 || buf_error(&note) < 0)
@@ -211,7 +224,7 @@ static int draw(struct scale_runs *r, const struct profile *before, const struct
 	return rc < 0 ? rc : keep_name(r, &path, e);
 }
 
-static int draw_difference(struct scale_runs *r, const char *folder, struct err *e)
+static int draw_difference(struct scale_runs *r, struct err *e)
 {
 	size_t last = r->step_count - 1;
 	const struct growth_side sides[] = { { r->profiles[0], r->steps[0].copies },
@@ -222,25 +235,22 @@ static int draw_difference(struct scale_runs *r, const char *folder, struct err 
 	if (rc == 0)
 		rc = growth_of_one(&sides[1], &after, e);
 	if (rc == 0)
-		rc = draw(r, before, after, folder, e);
+		rc = draw(r, before, after, e);
 	profile_free(before);
 	profile_free(after);
 	return rc;
 }
 
-static int save_all(struct scale_runs *r, const char *name, struct err *e)
+static int save_all(struct scale_runs *r, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf folder = { 0 };
-	int rc = make_folder(name, &folder, e);
+	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < r->step_count; i++)
-		rc = save_step(r, i, folder.data, e);
-	if (rc == 0 && r->step_count > 1)
-		rc = draw_difference(r, folder.data, e);
-	return rc;
+		rc = save_step(r, i, e);
+	return rc == 0 && r->step_count > 1 ? draw_difference(r, e) : rc;
 }
 
-int scale_runs_record(struct scale_runs *r, const char *folder, struct err *e)
+int scale_runs_record(struct scale_runs *r, struct err *e)
 {
 	for (size_t i = 0; i < r->step_count && !r->is_over; i++) {
 		int rc = record_step(r, i, e);
@@ -252,5 +262,5 @@ int scale_runs_record(struct scale_runs *r, const char *folder, struct err *e)
 		if (rc < 0)
 			return rc;
 	}
-	return r->is_over ? 0 : save_all(r, folder, e);
+	return r->is_over ? 0 : save_all(r, e);
 }

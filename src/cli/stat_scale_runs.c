@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -222,4 +223,7 @@ void scale_runs_fini(struct scale_runs *r)
 		profile_free(r->profiles[i]);
 	for (size_t i = 0; i < r->file_count; i++)
 		free(r->files[i]);
+	if (r->is_folder_new && !r->file_count)
+		rmdir(r->folder.data);
+	buf_fini(&r->folder);
 }

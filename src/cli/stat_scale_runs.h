@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
 #include "collect/copies.h"
@@ -23,6 +24,8 @@ struct scale_runs {
 	struct scale_step steps[SCALE_STEPS_MAX]; /* [step_count] */
 	size_t step_count;
 	struct profile *profiles[SCALE_STEPS_MAX]; /* NULL: nothing could be sampled; owned */
+	struct buf folder;                         /* where they go */
+	bool is_folder_new;                        /* goes when nothing is written to it */
 	char *files[SCALE_FILES_MAX];              /* [file_count] owned */
 	size_t file_count;
 	int status;   /* of a copy that failed, the last; 126, 127: it cannot be executed */
@@ -32,9 +35,12 @@ struct scale_runs {
 /* A run that does not count, then all steps by turns in each round; the medians to steps. */
 int scale_runs_measure(struct scale_runs *r, struct err *e) MUST_CHECK;
 
+/* For what scale_runs_record() writes, before anything runs; NULL: a new one. */
+int scale_runs_make_folder(struct scale_runs *r, const char *name, struct err *e) MUST_CHECK;
+
 /* Once more, with samples of CPU time and page faults: profiles and a picture of the difference to
- * the folder (NULL: a new one). Where nothing can be sampled it says so, and there is none. */
-int scale_runs_record(struct scale_runs *r, const char *folder, struct err *e) MUST_CHECK;
+ * the folder. Where nothing can be sampled it says so, and there is none. */
+int scale_runs_record(struct scale_runs *r, struct err *e) MUST_CHECK;
 
 void scale_runs_fini(struct scale_runs *r);
 

@@ -32,7 +32,7 @@ static int ask(int fd, uint16_t family, uint8_t command, uint16_t attr, const ch
 			     .family_head = { .cmd = command, .version = 1 } };
 	size_t bytes = strlen(text) + 1;
 
-	r.attr = (struct nlattr){ .nla_len = (uint16_t)(NLA_HDRLEN + bytes), .nla_type = attr };
+	r.attr = (struct nlattr){ .nla_len = (uint16_t)(sizeof r.attr + bytes), .nla_type = attr };
 	memcpy(r.text, text, bytes);
 	r.head.nlmsg_len = (uint32_t)(offsetof(struct request, text) + bytes);
 	return send(fd, &r, r.head.nlmsg_len, 0) < 0 ? -errno : 0;
@@ -83,7 +83,7 @@ static int answer(int fd, uint16_t *ret_family)
 		struct nlmsghdr head;
 		struct nlmsgerr error;
 
-		if (n < (ssize_t)sizeof head)
+		if (n < NLMSG_HDRLEN + GENL_HDRLEN)
 			return n < 0 ? -errno : -EPROTO;
 		memcpy(&head, text, sizeof head);
 		if (head.nlmsg_type == NLMSG_ERROR) {

@@ -92,6 +92,13 @@ def files(bench):
         bench.check("initprm" in file.read(), "the picture has no initprm")
     told = scale(bench, "-r", "1", "--scale", "1", "--", *python(""))
     bench.equal(told["files"], ["auger-scale-2/1.pb.gz"], "a new folder")
+    for wrong in ("s.json", "no/such"):
+        done = bench.run(bench.tool, "stat", "--profiles", wrong, "--scale", "1", "--", "sh", "-c", "echo >>ran",
+                         status=1)
+        bench.equal(done.stderr.count("\n"), 1, done.stderr)
+    bench.check(not os.path.exists(bench.path("ran")), "it ran although the folder cannot be made")
+    bench.run(bench.tool, "stat", "--profiles", "none", "--scale", "1", "--", "/no/such", status=127)
+    bench.check(not os.path.exists(bench.path("none")), "an empty folder was left")
     told = scale(bench, "-r", "1", "--profiles", "auger-scale", "--scale", "1", "--", *python(""))
     bench.equal(told["files"], ["auger-scale/1.pb.gz"], "the folder by its name")
 
