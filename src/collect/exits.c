@@ -83,7 +83,7 @@ static int answer(int fd, uint16_t *ret_family)
 		struct nlmsghdr head;
 		struct nlmsgerr error;
 
-		if (n < NLMSG_HDRLEN + GENL_HDRLEN)
+		if (n < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN))
 			return n < 0 ? -errno : -EPROTO;
 		memcpy(&head, text, sizeof head);
 		if (head.nlmsg_type == NLMSG_ERROR) {
