@@ -4,12 +4,14 @@
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/relocate_table.h"
 #include "cli/screen.h"
@@ -176,6 +178,20 @@ static int run_dry(const struct args *args, const struct relocation *r, struct e
 	return relocate_check(r, &s, e);
 }
 
+/* The job is on NEW: that nobody hears of it is no failure of the move. */
+static void report(const struct args *args, const struct relocate_view *v)
+{
+	struct err why = { 0 };
+
+	if (show(args, v, &why) == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		err_errno(&why, "standard output");
+	if (!why.code)
+		return;
+	__fpurge(stdout);
+	clearerr(stdout);
+	log_msg(LOG_WARN, "relocate", "the job was moved; more cannot be told: %s", why.msg);
+}
+
 static int move(const struct args *args, struct relocation *r, struct err *e)
 {
 	CLEANUP(survey_fini) struct survey s = { 0 };
@@ -192,7 +208,9 @@ static int move(const struct args *args, struct relocation *r, struct err *e)
 	rc = relocate_run(r, &s, &done, e);
 	if (last_ns)
 		fputs("\r\033[K", stderr);
-	return rc < 0 ? rc : show(args, &v, e);
+	if (rc == 0)
+		report(args, &v);
+	return rc;
 }
 
 /* Our own working directory must not keep OLD busy; all paths are open by now. */

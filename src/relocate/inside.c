@@ -222,7 +222,7 @@ int list_end(struct list *l, struct err *e)
 	int rc = 0;
 
 	if (in->bad || bytes > in->calls_end - in->calls)
-		rc = err_set(e, -ENOMEM, "no room for calls in process %d", (int)in->pid);
+		rc = err_set(e, -ENOMEM, "out of memory for calls in process %d", (int)in->pid);
 	if (rc == 0)
 		rc = inside_write(in, l->at, calls, bytes);
 	if (rc < 0 && e->code != rc)

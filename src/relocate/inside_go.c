@@ -234,11 +234,18 @@ int inside_run_finish(struct inside *in, struct err *e)
 	return first == e ? 0 : e->code;
 }
 
+/* Where nothing of go was made, the way back that was written before the last steps is whole. */
 int inside_prepare_back(struct inside *in, struct err *e)
 {
-	for (size_t i = 0; i < in->members.count; i++)
-		if (has_work(in, i) && inside_write_back(in, inside_member_at(in, i), e) < 0)
+	for (size_t i = 0; i < in->members.count; i++) {
+		struct member *m = inside_member_at(in, i);
+
+		if (!has_work(in, i) || inside_write_back(in, m, e) == 0)
+			continue;
+		if (m->gone)
 			return e->code;
+		memset(e, 0, sizeof *e);
+	}
 	return 0;
 }
 

@@ -349,7 +349,9 @@ static void look_after(struct move *m)
 	ask.pids = m->pids.data;
 	ask.pid_count = m->pids.count;
 	if (survey_take(&ask, &m->done.after, &why) < 0)
-		complain(&why);
+		log_msg(LOG_WARN, "relocate",
+			"the job was moved; what it still has of %s is not known: %s",
+			m->r->old_place->path, why.msg);
 }
 
 /* What was copied is on the storage; what the job wrote since, and the names, may not be. */

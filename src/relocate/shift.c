@@ -319,7 +319,7 @@ int shift_begin(struct shift **ret, struct hold *h, const struct survey *s,
 		struct err *e)
 {
 	struct shift *sh = calloc(1, sizeof *sh);
-	struct err later;
+	struct err first, later;
 
 	if (!sh)
 		return err_nomem(e);
@@ -332,8 +332,9 @@ int shift_begin(struct shift **ret, struct hold *h, const struct survey *s,
 		*ret = sh;
 		return 0;
 	}
+	first = *e;
 	if (shift_undo(sh, &later) < 0)
-		return err_set(e, -EIO, "%.200s; and could not be put back: %.200s", e->msg,
+		return err_set(e, -EIO, "%.100s; and could not be put back: %.100s", first.msg,
 			       later.msg);
 	return e->code;
 }

@@ -868,6 +868,16 @@ def test_unsafe(w):
     finish(w, p, w.new)
 
 
+def test_unheard(w):
+    """That the table cannot be written is no failure of the move."""
+    p = w.job(NAMED)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        r = subprocess.run([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new], text=True, stdout=full,
+                           stderr=subprocess.PIPE, check=False)
+    check(r.returncode == 0 and "the job was moved; more cannot be told" in r.stderr, f"{r.returncode} {r.stderr}")
+    check(links(p.pid)["cwd"] == w.new)
+
+
 def test_only(w):
     """--only leaves descendants where they are, unless they share a file."""
     p = w.job(NAMED + """
