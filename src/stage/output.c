@@ -58,11 +58,28 @@ static int append_early(struct auger_profiler *p, const char *path, struct text 
 	return text_error(line) < 0 ? -ENOMEM : write_line(path, line, &p->early);
 }
 
+/* An object without a report, so that the process is not counted twice. */
+static void take_back(const char *path, const struct written *place)
+{
+	CLEANUP(text_fini) struct text nothing = { 0 };
+
+	text_put_str(&nothing, "{}\n");
+	if (write_over(path, &nothing, place) < 0)
+		return; /* it went with the file */
+}
+
 static int append(struct auger_profiler *p, const char *path, struct text *line, bool is_early)
 {
-	if (p->early.len && write_over(path, line, &p->early) == 0)
+	struct written old = p->early;
+	int status;
+
+	if (old.len && write_over(path, line, &old) == 0)
 		return 0;
-	return is_early ? append_early(p, path, line) : write_line(path, line, NULL);
+	p->early = (struct written){ 0 };
+	status = is_early ? append_early(p, path, line) : write_line(path, line, NULL);
+	if (status == 0 && old.len)
+		take_back(path, &old);
+	return status;
 }
 
 static bool ends_with(const char *path, const char *ending)

@@ -8,9 +8,11 @@
  *	rss        touches 64 MiB in one stage, and gives it back in the next
  *	io         reads and writes 1 MiB
  *	wait       says "ready" inside of a stage and sleeps until it is killed
- *	handled    the same, with a handler of its own; when there is a report, it ends with status
- *7 results    prints a number that the same work always has fork       a child works, too daemon
- *changes its folder and closes all descriptors before it works
+ *	handled    the same, with a handler of its own; ends with status 7 when there is a report
+ *	grown      the same, and has stages after the report, which make it much longer
+ *	results    prints a number that the same work always has
+ *	fork       a child works, too
+ *	daemon     changes its folder and closes all descriptors before it works
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -186,8 +188,10 @@ static void on_term(int number)
 	came = number;
 }
 
-static void run_handled(void)
+/* stages: how many there are after the report. */
+static void end_after_report(int stages)
 {
+	char name[200];
 	const char *out = getenv("WORK_OUT");
 	struct auger_profiler *p;
 	struct stat s;
@@ -199,7 +203,23 @@ static void run_handled(void)
 	fflush(stdout);
 	while (!came || stat(out, &s) < 0 || s.st_size == 0)
 		usleep(10000);
+	for (int i = 0; i < stages; i++) {
+		int len = snprintf(name, sizeof name, "%0199d", i);
+
+		auger_stage_begin_name(p, name, (size_t)len);
+		auger_stage_end_name(p, name, (size_t)len);
+	}
 	exit(7);
+}
+
+static void run_handled(void)
+{
+	end_after_report(0);
+}
+
+static void run_grown(void)
+{
+	end_after_report(50);
 }
 
 static void run_results(void)
@@ -241,7 +261,7 @@ int main(int argc, char **argv)
 		{ "heap", run_heap },       { "threads", run_threads }, { "list", run_list },
 		{ "rss", run_rss },         { "io", run_io },           { "wait", run_wait },
 		{ "handled", run_handled }, { "results", run_results }, { "fork", run_fork },
-		{ "daemon", run_daemon },
+		{ "daemon", run_daemon },   { "grown", run_grown },
 	};
 
 	static char buffer[4096];

@@ -141,10 +141,10 @@ def forks(bench):
 
 def killed(bench):
     """SIGTERM: the report first, then what the program wants."""
-    for mode, status in (("wait", -signal.SIGTERM), ("handled", 7)):
+    for mode, status, stages in (("wait", -signal.SIGTERM, 1), ("handled", 7, 1), ("grown", 7, 51)):
         out = bench.path(mode + ".jsonl")
         env = {"AUGER_STAGES_OUT": out, "AUGER_STAGES_SIGTERM": "1"}
-        if mode == "handled":
+        if status == 7:
             env = {"WORK_OUT": out}
         child = subprocess.Popen([bench.workload("stage_work"), mode], stdout=subprocess.PIPE,
                                  text=True, env=environment(**env))
@@ -153,8 +153,9 @@ def killed(bench):
             child.send_signal(signal.SIGTERM)
             bench.equal(child.wait(timeout=20), status, mode)
         with open(out, encoding="utf-8") as lines:
-            report, = map(json.loads, lines)  # one: that of the end takes the other's place
+            report, = filter(None, map(json.loads, lines))  # that of the end replaces the other
         bench.equal(rows(report)["waiting"]["open"], 1, mode)
+        bench.equal(len(report["stages"]), stages, mode)
 
 
 def daemon(bench):
