@@ -142,14 +142,42 @@ static void add_limit(struct stat_list *l, const char *name, const char *unit,
 				    : words);
 }
 
+/* Not told of the root group, which has that of the machine. */
+static void add_group_pressure(struct stat_list *l, const struct pressure *p)
+{
+	const struct {
+		const char *name, *detail;
+		int64_t value;
+	} rows[] = {
+		{ "cgroup CPU pressure", "some task of the group stalled", p->cpu_some_ns },
+		{ "cgroup memory pressure", "some task of the group stalled", p->memory_some_ns },
+		{ "cgroup memory pressure, all", "all its tasks stalled", p->memory_full_ns },
+		{ "cgroup I/O pressure", "some task of the group stalled", p->io_some_ns },
+		{ "cgroup I/O pressure, all", "all its tasks stalled", p->io_full_ns },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct stat_figure *f =
+			stat_add(l, rows[i].name, "nanoseconds", p->has_value, rows[i].value);
+
+		f->is_idle = !p->has_value;
+		stat_tell(f, "%s", p->has_value ? rows[i].detail : "not told of this group");
+	}
+}
+
 void stat_add_cgroup(struct stat_list *l, const struct cgroup_usage *c)
 {
 	l->group = "control group";
 	add_limit(l, "cgroup memory peak", "bytes", &c->memory_peak,
 		  "since the group was made; with caches and kernel memory");
 	add_limit(l, "cgroup memory limit", "bytes", &c->memory_limit, "of it or one above");
-	add_limit(l, "cgroup CPU quota", "nanoseconds", &c->cpu_quota_ns, "a period");
+	add_limit(l, "cgroup limit hits", "count", &c->limit_hits,
+		  "memory; in the time of this job");
+	add_limit(l, "cgroup OOM kills", "count", &c->oom_kills, "of its processes; in this time");
+	add_limit(l, "cgroup CPU quota", "nanoseconds", &c->cpu_quota_ns,
+		  "a period; the scarcest of it and those above");
 	add_limit(l, "cgroup CPU period", "nanoseconds", &c->cpu_period_ns, "");
 	add_limit(l, "cgroup throttled", "count", &c->throttled_count, "periods of this job");
 	add_limit(l, "cgroup throttled time", "nanoseconds", &c->throttled_ns, "of this job");
+	add_group_pressure(l, &c->pressure);
 }

@@ -2,6 +2,7 @@
 #include "collect/cgroup.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,11 +199,12 @@ static struct cgroup_value least_above(const char *folder, const char *name)
 	return least;
 }
 
-static void read_quota(const char *unified, struct cgroup_usage *u)
+/* "QUOTA PERIOD" */
+static void read_quota(const char *folder, struct cgroup_usage *u)
 {
 	char text[64], *period;
 
-	if (!read_text(unified, "cpu.max", text, sizeof text))
+	if (!read_text(folder, "cpu.max", text, sizeof text))
 		return;
 	period = strchr(text, ' ');
 	if (!period)
@@ -213,24 +215,77 @@ static void read_quota(const char *unified, struct cgroup_usage *u)
 	u->cpu_period_ns.value *= 1000;
 }
 
+static void read_cpu(const char *folder, bool is_version_1, struct cgroup_usage *u)
+{
+	if (is_version_1) {
+		u->cpu_quota_ns = read_value(folder, "cpu.cfs_quota_us", 1000);
+		u->cpu_period_ns = read_value(folder, "cpu.cfs_period_us", 1000);
+	} else {
+		read_quota(folder, u);
+	}
+	u->throttled_count = read_key(folder, "cpu.stat", "nr_throttled", 1);
+	u->throttled_ns = is_version_1 ? read_key(folder, "cpu.stat", "throttled_time", 1)
+				       : read_key(folder, "cpu.stat", "throttled_usec", 1000);
+}
+
+/* CPUs that the quota is. */
+static double quota_cpus(const struct cgroup_usage *u)
+{
+	if (!u->cpu_quota_ns.has_value || u->cpu_quota_ns.is_unlimited ||
+	    u->cpu_period_ns.value <= 0)
+		return INFINITY;
+	return (double)u->cpu_quota_ns.value / (double)u->cpu_period_ns.value;
+}
+
+/* A group may use no more than those above it: the one that is limited most throttles. */
+static void read_scarcest_cpu(const char *folder, bool is_version_1, struct cgroup_usage *u)
+{
+	char path[CGROUP_PATH_MAX];
+
+	read_cpu(folder, is_version_1, u);
+	snprintf(path, sizeof path, "%s", folder);
+	for (char *slash = strrchr(path, '/'); slash && slash != path; slash = strrchr(path, '/')) {
+		struct cgroup_usage above = { 0 };
+
+		*slash = '\0';
+		read_cpu(path, is_version_1, &above);
+		if (quota_cpus(&above) >= quota_cpus(u))
+			continue;
+		u->cpu_quota_ns = above.cpu_quota_ns;
+		u->cpu_period_ns = above.cpu_period_ns;
+		u->throttled_count = above.throttled_count;
+		u->throttled_ns = above.throttled_ns;
+	}
+}
+
 void cgroup_read(const struct cgroup *c, struct cgroup_usage *ret)
 {
 	*ret = (struct cgroup_usage){ 0 };
 	if (c->memory[0]) {
 		ret->memory_peak = read_value(c->memory, "memory.max_usage_in_bytes", 1);
 		ret->memory_limit = least_above(c->memory, "memory.limit_in_bytes");
+		ret->limit_hits = read_value(c->memory, "memory.failcnt", 1);
+		ret->oom_kills = read_key(c->memory, "memory.oom_control", "oom_kill", 1);
 	} else {
 		ret->memory_peak = read_value(c->unified, "memory.peak", 1);
 		ret->memory_limit = least_above(c->unified, "memory.max");
+		ret->limit_hits = read_key(c->unified, "memory.events", "max", 1);
+		ret->oom_kills = read_key(c->unified, "memory.events", "oom_kill", 1);
 	}
-	if (c->cpu[0]) {
-		ret->cpu_quota_ns = read_value(c->cpu, "cpu.cfs_quota_us", 1000);
-		ret->cpu_period_ns = read_value(c->cpu, "cpu.cfs_period_us", 1000);
-		ret->throttled_count = read_key(c->cpu, "cpu.stat", "nr_throttled", 1);
-		ret->throttled_ns = read_key(c->cpu, "cpu.stat", "throttled_time", 1);
-	} else {
-		read_quota(c->unified, ret);
-		ret->throttled_count = read_key(c->unified, "cpu.stat", "nr_throttled", 1);
-		ret->throttled_ns = read_key(c->unified, "cpu.stat", "throttled_usec", 1000);
-	}
+	read_scarcest_cpu(c->cpu[0] ? c->cpu : c->unified, c->cpu[0], ret);
+	ret->pressure = pressure_of_group(c->unified);
+}
+
+void cgroup_since(const struct cgroup *c, struct cgroup_usage *before)
+{
+	struct cgroup_usage after;
+
+	cgroup_read(c, &after);
+	after.limit_hits.value -= before->limit_hits.value;
+	after.oom_kills.value -= before->oom_kills.value;
+	after.throttled_count.value -= before->throttled_count.value;
+	after.throttled_ns.value -= before->throttled_ns.value;
+	pressure_since(&before->pressure, &after.pressure);
+	after.pressure = before->pressure;
+	*before = after;
 }

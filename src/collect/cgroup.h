@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "collect/pressure.h"
 
 #define CGROUP_PATH_MAX 1024
 
@@ -37,12 +38,19 @@ struct cgroup_value {
 struct cgroup_usage {
 	struct cgroup_value memory_peak;  /* since the group was made */
 	struct cgroup_value memory_limit; /* the least of it and those above */
+	struct cgroup_value limit_hits;   /* how often it would have had more */
+	struct cgroup_value oom_kills;    /* processes of it that the kernel ended for that */
+	/* The scarcest of it and those above, and how that is throttled. */
 	struct cgroup_value cpu_quota_ns; /* a period of cpu_period_ns */
 	struct cgroup_value cpu_period_ns;
 	struct cgroup_value throttled_count; /* periods */
 	struct cgroup_value throttled_ns;
+	struct pressure pressure; /* version 2 only */
 };
 
 void cgroup_read(const struct cgroup *c, struct cgroup_usage *ret);
+
+/* As it is now; of what only grows, what came since before. */
+void cgroup_since(const struct cgroup *c, struct cgroup_usage *before);
 
 #endif

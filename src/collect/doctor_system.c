@@ -21,6 +21,7 @@
 #include "collect/bpf.h"
 #include "collect/cgroup.h"
 #include "collect/doctor_inside.h"
+#include "collect/exits.h"
 
 #define MANY_FILES 4096 /* a thread recorded on many CPUs needs two a CPU */
 
@@ -87,6 +88,42 @@ void doctor_accounting(struct doctor_finding *f)
 			   "a kernel with CONFIG_TASK_IO_ACCOUNTING and CONFIG_TASK_DELAY_ACCT",
 			   "no bytes read and written%s",
 			   has_waits ? "" : ", and no waits for a CPU");
+}
+
+/* Is the end of a child told, and whose it was? */
+static bool hears_of_child(struct exits *x)
+{
+	struct exit_record r;
+	pid_t child = fork();
+	bool is_told = false;
+
+	if (child == 0)
+		_exit(0);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	while (exits_next(x, &r))
+		is_told |= r.pid == child;
+	return is_told;
+}
+
+void doctor_ends(struct doctor_finding *f)
+{
+	struct exits x;
+	struct err e;
+	int rc = exits_open(&x, &e);
+
+	if (rc == 0 && hears_of_child(&x))
+		doctor_say(f, DOCTOR_WORKS, "",
+			   "the kernel tells what each process used when it ends");
+	else if (rc == 0)
+		doctor_say(f, DOCTOR_PARTLY, "a kernel of 5.19 or later",
+			   "processes are looked at: those of some milliseconds are missed");
+	else
+		doctor_say(
+			f, DOCTOR_PARTLY,
+			"root, outside of containers; a kernel with CONFIG_TASKSTATS and CONFIG_TASK_XACCT",
+			"processes are looked at: those of some milliseconds are missed");
+	exits_close(&x);
 }
 
 void doctor_pressure(struct doctor_finding *f)

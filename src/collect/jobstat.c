@@ -57,16 +57,6 @@ static int64_t sum_run_wait(const struct proctree *t)
 	return sum;
 }
 
-static void end_cgroup(const struct cgroup *group, struct cgroup_usage *before)
-{
-	struct cgroup_usage after;
-
-	cgroup_read(group, &after);
-	after.throttled_count.value -= before->throttled_count.value;
-	after.throttled_ns.value -= before->throttled_ns.value;
-	*before = after;
-}
-
 static void add_time(struct timeval *to, const struct timeval *t)
 {
 	to->tv_sec += t->tv_sec + (to->tv_usec + t->tv_usec) / 1000000;
@@ -153,12 +143,14 @@ static int wait_for_end(struct run *r, struct err *e)
 static void take_figures(struct run *r, const struct cgroup *group)
 {
 	struct job *j = r->job;
+	struct pressure now;
 
 	j->run_wait_ns = sum_run_wait(&j->tree);
 	wait_for_command(r);
 	counters_read(&j->counters);
-	pressure_since(&j->pressure);
-	end_cgroup(group, &j->cgroup);
+	now = pressure_read();
+	pressure_since(&j->pressure, &now);
+	cgroup_since(group, &j->cgroup);
 	j->look_ns = j->tree.looks ? j->elapsed_ns / j->tree.looks : 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pressure: time in which tasks of the machine stalled for want of something.
+ * pressure: time in which tasks of the machine, or of a control group, stalled for want of
+ * something.
  *
- * Source: kernel Documentation/accounting/psi.rst.
+ * Source: kernel Documentation/accounting/psi.rst; cgroup-v2.rst, cpu.pressure.
  */
 #ifndef COLLECT_PRESSURE_H
 #define COLLECT_PRESSURE_H
@@ -19,7 +20,10 @@ struct pressure {
 
 struct pressure pressure_read(void);
 
-/* What came since then. */
-void pressure_since(struct pressure *before);
+/* Of the group of version 2 in this folder; the root group has none of its own. */
+struct pressure pressure_of_group(const char *folder);
+
+/* What came between the two, to before. */
+void pressure_since(struct pressure *before, const struct pressure *after);
 
 #endif

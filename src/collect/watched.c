@@ -204,8 +204,8 @@ static void end(struct run *r, const struct cgroup *group)
 {
 	struct watched *w = r->w;
 	struct counters *sets = r->sets.data;
-	struct cgroup_usage before = w->cgroup;
 	struct machine machine_before = w->machine;
+	struct pressure now;
 
 	for (size_t i = 0; i < r->sets.count; i++) {
 		counters_read(&sets[i]);
@@ -214,10 +214,9 @@ static void end(struct run *r, const struct cgroup *group)
 	w->elapsed_ns = clock_mono_ns() - r->start_ns;
 	machine_read(&w->machine);
 	machine_since(&w->machine, &machine_before);
-	pressure_since(&w->pressure);
-	cgroup_read(group, &w->cgroup);
-	w->cgroup.throttled_count.value -= before.throttled_count.value;
-	w->cgroup.throttled_ns.value -= before.throttled_ns.value;
+	now = pressure_read();
+	pressure_since(&w->pressure, &now);
+	cgroup_since(group, &w->cgroup);
 	w->look_ns = w->tree.looks > 1 ? w->elapsed_ns / (w->tree.looks - 1) : w->elapsed_ns;
 }
 

@@ -17,7 +17,7 @@
 #include "base/macros.h"
 #include "view/emit.h"
 
-#define STAT_MAX_FIGURES 72
+#define STAT_MAX_FIGURES 80
 
 /* One of one run. Runs have the same figures in the same order. */
 struct stat_figure {

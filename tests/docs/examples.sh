@@ -41,6 +41,7 @@ make_world() {
 	stub sacct 'echo "JobID|State|Elapsed|MaxRSS"; echo "120_0|COMPLETED|00:00:18|99132K"'
 	stub stackcollapse-perf.pl 'cat >/dev/null; echo "main;fill 7"'
 	stub make ./solver
+	stub systemd-run 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"'
 
 	cd "$work/world" || return 1
 	for name in solver solver-new work prog run-test; do

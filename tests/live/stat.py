@@ -248,6 +248,59 @@ def repeated(bench):
     bench.check(figures["elapsed"]["ratio"] > 1.5, figures["elapsed"])
 
 
+class Groups:
+    """Control groups of version 1 (memory; CPU, one in another) and 2, in which a command can be run."""
+
+    def __init__(self):
+        name = f"auger-test-{os.getpid()}"
+        self.memory, self.cpu, self.unified = (f"/sys/fs/cgroup/{kind}/{name}" for kind in ("memory", "cpu", "unified"))
+        self.inner = f"{self.cpu}/in"
+        self.made = []
+
+    def __enter__(self):
+        try:
+            for path in (self.memory, self.cpu, self.inner, self.unified):
+                os.mkdir(path)
+                self.made.append(path)
+            self.set(f"{self.memory}/memory.limit_in_bytes", 64 * MIB)
+            self.set(f"{self.cpu}/cpu.cfs_quota_us", 80000)
+        except OSError as error:
+            self.__exit__()
+            raise Skip(f"control groups: {error}") from error
+        return self
+
+    @staticmethod
+    def set(path, value):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def prefix(self):
+        moves = "".join(f"echo $$ >{path}/cgroup.procs && " for path in (self.memory, self.inner, self.unified))
+        return ("sh", "-c", f'{moves}exec "$@"', "sh")
+
+    def __exit__(self, *_):
+        for path in reversed(self.made):
+            for _ in range(1000):
+                try:
+                    os.rmdir(path)
+                    break
+                except OSError:  # what ended in it is still going
+                    time.sleep(0.01)
+
+
+def groups(bench):
+    """The limits of the groups that it is in, what they did to it, and their own pressure."""
+    with Groups() as made:
+        bench.run(*made.prefix(), bench.tool, "stat", "-f", "json", "-o", "s.json", "--",
+                  *python("held = bytearray(b'x') * (200 << 20)"), status=137)
+    figures, _ = told(bench)
+    bench.equal(figures["cgroup memory limit"], 64 * MIB, "limit")
+    bench.equal(figures["cgroup OOM kills"], 1, "OOM kills")
+    bench.check(figures["cgroup limit hits"] > 0 and figures["cgroup memory pressure"] is not None, figures)
+    bench.equal(figures["cgroup CPU quota"], 80000000, "the quota of the group above")
+    bench.check(figures["cgroup memory peak"] <= 64 * MIB, figures["cgroup memory peak"])
+
+
 def formats(bench):
     """Standard output is the command's; CSV has two tables."""
     done = bench.run(bench.tool, "stat", "-f", "csv", "--", "sh", "-c", "echo out; sleep 0.2")
@@ -387,4 +440,4 @@ def machine(bench):
 
 if __name__ == "__main__":
     live.main([as_time_does, bytes_told, unprivileged, processes, short_lived, small, unseen, orphans, counters,
-               repeated, formats, ended, watched, watched_ends, machine])
+               repeated, groups, formats, ended, watched, watched_ends, machine])
