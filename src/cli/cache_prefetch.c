@@ -53,7 +53,7 @@ static void put_path(const struct profile *p, uint32_t node, struct buf *text)
 		return;
 	put_path(p, profile_get_node(p, node).parent, text);
 	name = name_of(p, node);
-	if (strcmp(name, "/") != 0 && name[0] != '[')
+	if (strcmp(name, "/") != 0 && strcmp(name, "[others]") != 0)
 		buf_printf(text, "/%s", name);
 }
 

@@ -387,6 +387,58 @@ def test_profile(bench):
     assert "b" in text
 
 
+def ask(bench):
+    """What a program may ask at its start."""
+    for name in ("a", "b", "sub/c", "sub/[", "big"):
+        with open(f"{bench.view}/{name}", "rb") as f:
+            f.read()
+    os.listdir(f"{bench.view}/sub")
+    for name in ("none", "sub/none", "nowhere/none"):
+        assert code_of(os.stat, f"{bench.view}/{name}") == errno.ENOENT
+    assert os.readlink(f"{bench.view}/link") == "a"
+
+
+def prefetched(bench, *options):
+    """Mounts with all of it known already; the words that tell so."""
+    bench.mount(*options, "--log-level", "4", "--log-to", "file")
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
+        with open(glob.glob(f"{bench.job}/logs/*-{bench.pid()}-output.log")[0], encoding="utf-8") as f:
+            words = re.search(r"prefetched .*", f.read())
+        if words:
+            return words[0]
+        time.sleep(0.02)
+    raise AssertionError("the prefetch does not end")
+
+
+def test_prefetch(bench):
+    """What a run asked for, by its profile or its list, is all there in the next one: no request waits for storage."""
+    os.symlink("a", f"{bench.target}/link")
+    for name, size in (("sub/[", 7), ("big", 6 << 20)):
+        with open(f"{bench.target}/{name}", "wb") as f:
+            f.write(b"x" * size)
+    bench.mount("--profile-paths", "--kernel-cache")
+    ask(bench)
+    bench.umount()
+    shutil.copy(bench.path("profiling/final", "profile.pb.gz"), f"{bench.dir}/asked.pb.gz")
+    auger("cache", "paths", bench.job, "--usage-root", bench.target, "--output-dir", f"{bench.dir}/lists")
+    with open(f"{bench.dir}/list", "w", encoding="utf-8") as out:
+        for name in ("used_paths_existing.txt", "missing_probe_paths.txt"):
+            with open(f"{bench.dir}/lists/{name}", encoding="utf-8") as f:
+                out.write(f.read())
+    for source in ("asked.pb.gz", "list"):
+        shutil.rmtree(bench.job)
+        words = prefetched(bench, "--prefetch", f"{bench.dir}/{source}", "--profile-paths")
+        assert re.search(r" (\d+) of \1 paths in .*; 3 are not there, 0 could not be read", words), (source, words)
+        ask(bench)
+        bench.umount()
+        ops = bench.operations()
+        assert ops["read"]["cache_hits"] >= 5 and not any(row["cache_misses"] for row in ops.values()), (source, ops)
+    words = prefetched(bench, "--prefetch", f"{bench.dir}/list", "--prefetch-rate", "4M")
+    assert float(re.search(r" in ([\d.]+) s: 6\.", words)[1]) >= 1.2, words
+    bench.umount()
+
+
 def test_budget(bench):
     """Paths that the budget does not hold are told by their folder: no call is lost."""
     for i in range(6000):
