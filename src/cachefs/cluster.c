@@ -380,6 +380,11 @@ int64_t cluster_unknown_paths(const struct cluster *c)
 	return paths ? paths->sum.whole : 0;
 }
 
+size_t cluster_kernel_cached(const struct cluster *c)
+{
+	return settings_ranks(&c->settings, "Kernel caching", "on");
+}
+
 struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p)
 {
 	return strtab_get(c->paths, p->path);

@@ -77,6 +77,8 @@ void cluster_fini(struct cluster *c);
 const struct cluster_path *cluster_path(const struct cluster *c, size_t i);
 /* Paths that the ranks' budgets did not hold: they are in no table and no list. */
 int64_t cluster_unknown_paths(const struct cluster *c);
+/* Ranks of which paths may be unknown, as the kernel answered for them without asking the cache. */
+size_t cluster_kernel_cached(const struct cluster *c);
 struct str cluster_path_text(const struct cluster *c, const struct cluster_path *p);
 
 /* At most so many events of the path are in no list that was read. */

@@ -78,6 +78,20 @@ int settings_add(struct settings *s, const char *text, size_t len)
 	return rc;
 }
 
+size_t settings_ranks(const struct settings *s, const char *key, const char *start)
+{
+	size_t ranks = 0;
+
+	for (uint32_t i = 0; i < s->ranks.count; i++) {
+		const char *line = strtab_get(s->lines, i).ptr;
+
+		if (strcmp(line, key) == 0 &&
+		    strncmp(line + strlen(key) + 1, start, strlen(start)) == 0)
+			ranks += ((const size_t *)s->ranks.data)[i];
+	}
+	return ranks;
+}
+
 static size_t lines_of(const struct settings *s, const char *key)
 {
 	size_t count = 0;

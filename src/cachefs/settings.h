@@ -28,6 +28,9 @@ void settings_fini(struct settings *s);           /* all zero is allowed */
 /* text: the start of a rank's summary. What is of no interest is passed over. 0 or -ENOMEM. */
 int settings_add(struct settings *s, const char *text, size_t len) MUST_CHECK;
 
+/* How many ranks say KEY: `START...`. */
+size_t settings_ranks(const struct settings *s, const char *key, const char *start);
+
 /* Appends the lines, each with the number of ranks when they differ. */
 void settings_put(const struct settings *s, struct buf *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -183,17 +184,24 @@ static int look_at_roots(struct listing *l, struct observed *o, struct err *e)
 /* A copy that lacks what was used would be no use. */
 static int check_unknown(const struct listing *l, const struct cluster *c, struct err *e)
 {
+	char why[160] = "";
 	long long unknown = cluster_unknown_paths(c);
+	size_t cached = cluster_kernel_cached(c);
 
-	if (!unknown)
+	if (unknown)
+		snprintf(why, sizeof why,
+			 "%lld paths are not known, the caches' budgets did not hold them",
+			 unknown);
+	else if (cached)
+		snprintf(why, sizeof why,
+			 "what the kernel kept is not known of all paths (%zu ranks): "
+			 "profile without --kernel-cache",
+			 cached);
+	if (!*why)
 		return 0;
 	if (l->args->script)
-		return err_set(
-			e, -ENODATA,
-			"no script: %lld paths are not known, the caches' budgets did not hold them",
-			unknown);
-	log_msg(LOG_WARN, "cache",
-		"%lld paths are in no list: the caches' budgets did not hold them", unknown);
+		return err_set(e, -ENODATA, "no script: %s", why);
+	log_msg(LOG_WARN, "cache", "%s", why);
 	return 0;
 }
 

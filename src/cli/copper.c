@@ -12,6 +12,8 @@ enum word_kind {
 	WORD_FLAG,   /* our option has its value in it already */
 	WORD_VIEW,   /* the mount point */
 	WORD_IGNORE, /* of the overlay between nodes; with a value */
+	WORD_DROP,   /* it is so in any case */
+	WORD_MOUNT,  /* libfuse's options of a mount, with commas between */
 };
 
 static const struct word {
@@ -31,6 +33,9 @@ static const struct word {
 	{ "-profile_paths_full", WORD_FLAG, "--profile-paths" },
 	{ "-profile_snapshot_interval_s", WORD_SAME, "--profile-interval" },
 	{ "-s", WORD_FLAG, "--threads=1" },
+	{ "-d", WORD_FLAG, "--foreground" },
+	{ "--plus", WORD_DROP, "" },
+	{ "-o", WORD_MOUNT, "" },
 	{ "-es", WORD_IGNORE, "" },
 	{ "-nf", WORD_IGNORE, "" },
 	{ "-trees", WORD_IGNORE, "" },
@@ -48,27 +53,60 @@ static const struct word *find(const char *text)
 	return NULL;
 }
 
+static void put(struct copper *c, const char *word)
+{
+	c->argv[c->argc++] = strdup(word);
+}
+
+/* Most of them, such as ro and default_permissions, are so in any case, or our own affair. */
+static void put_mount_options(struct copper *c, const char *list)
+{
+	for (const char *at = list; *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+
+		if (len == strlen("allow_other") && strncmp(at, "allow_other", len) == 0)
+			put(c, "--allow-other");
+		else
+			log_msg(LOG_INFO, "cache", "-o %.*s is ignored", (int)len, at);
+		at += len;
+	}
+}
+
+static void put_with_value(struct copper *c, const struct word *word, char *value)
+{
+	if (word->kind == WORD_VIEW)
+		c->view = value;
+	else if (word->kind == WORD_MOUNT)
+		put_mount_options(c, value);
+	else if (word->kind == WORD_IGNORE)
+		log_msg(LOG_WARN, "cache", "%s is ignored: the cache is one node's", word->theirs);
+	else
+		put(c, value);
+}
+
 int copper_words(int argc, char **argv, struct copper *ret, struct err *e)
 {
-	ret->argv = calloc((size_t)argc + 1, sizeof *ret->argv);
+	size_t room = 1;
+
+	for (int i = 0; i < argc; i++)
+		room += strlen(argv[i]) + 1; /* more than words come of it */
+	ret->argv = calloc(room, sizeof *ret->argv);
 	if (!ret->argv)
 		return err_nomem(e);
 	for (int i = 0; i < argc; i++) {
 		const struct word *word = find(argv[i]);
 
+		if (!word && strncmp(argv[i], "-o", 2) == 0) {
+			put_mount_options(ret, argv[i] + 2);
+			continue;
+		}
 		if (!word || word->kind == WORD_FLAG || word->kind == WORD_SAME)
-			ret->argv[ret->argc++] = word ? strdup(word->ours) : strdup(argv[i]);
-		if (!word || word->kind == WORD_FLAG)
+			put(ret, word ? word->ours : argv[i]);
+		if (!word || word->kind == WORD_FLAG || word->kind == WORD_DROP)
 			continue;
 		if (++i == argc)
 			return cmd_usage(e, "option '%s' needs a value", word->theirs);
-		if (word->kind == WORD_SAME)
-			ret->argv[ret->argc++] = strdup(argv[i]);
-		else if (word->kind == WORD_VIEW)
-			ret->view = argv[i];
-		else
-			log_msg(LOG_WARN, "cache", "%s is ignored: the cache is one node's",
-				word->theirs);
+		put_with_value(ret, word, argv[i]);
 	}
 	for (int i = 0; i < ret->argc; i++)
 		if (!ret->argv[i])

@@ -300,10 +300,12 @@ def test_commands(bench):
     """In the background: ready when mount returns, gone when umount does; busy; killed; not ours."""
     fill(bench.target)
     done = run("mount", "-s", "-tpath", bench.target, "-vpath", bench.view, "-max_cacheable_byte_size", "10485760",
-               "-md_enoent_ttl_ms", "2000", "-trees", "1", bench.view)
+               "-md_enoent_ttl_ms", "2000", "-trees", "1", "--plus", "-o", "ro,allow_other", "-odefault_permissions", bench.view)
     bench.daemons.append((subprocess.Popen(["true"], stderr=subprocess.PIPE, text=True), bench.view))
     assert done.returncode == 0 and "ready after" in done.stderr and "-trees is ignored" in done.stderr, done
     assert sorted(os.listdir(bench.view)) == sorted(os.listdir(bench.target))
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        assert any(f" {bench.view} " in line and ",allow_other" in line for line in f)
     with open(f"{bench.view}/a/size5", "rb"):
         done = run("umount", bench.view)
         assert done.returncode == 1 and f"in use by python3 ({os.getpid()}); --lazy " in done.stderr, done

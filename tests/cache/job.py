@@ -122,6 +122,21 @@ def check_lists(base):
     check(made == set(USED), "the reduced copy has what was used")
 
 
+def check_incomplete(base):
+    """A list that lacks what the kernel answered is told, and is no ground for a copy."""
+    view = f"{base}/view0"
+    auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/kept", "--profile-paths", "--kernel-cache", view)
+    try:
+        use(view, 1)
+    finally:
+        auger("umount", view)
+    words = [AUGER, "cache", "paths", f"{base}/kept", "--usage-root", f"{base}/target"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    check(done.returncode == 0 and "--kernel-cache" in done.stderr, "lists of what the kernel kept are told to lack some")
+    done = subprocess.run(words + ["--prune-script", f"{base}/no.sh"], capture_output=True, text=True, check=False)
+    check(done.returncode == 1 and "no script: " in done.stderr and not os.path.exists(f"{base}/no.sh"), "and make no script")
+
+
 def main():
     base = os.path.realpath(tempfile.mkdtemp(prefix="auger-job-"))
     try:
@@ -135,6 +150,7 @@ def main():
         check_paths(base)
         check_summary(f"{base}/job")
         check_lists(base)
+        check_incomplete(base)
     finally:
         shutil.rmtree(base)
     print("1..%d" % count)
