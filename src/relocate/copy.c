@@ -17,6 +17,8 @@
 #include "relocate/left.h"
 #include "relocate/tree.h"
 
+#define FLUSH_AT_ONCE ((size_t)64) /* files */
+
 int tree_open(int dir, const char *name, int flags, unsigned mode)
 {
 	struct open_how how = {
@@ -339,44 +341,71 @@ int copy_sync(struct copy *c, struct err *e)
 	return syncfs(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
 }
 
-static int flush_file(struct copy *c, const struct tree_node *n, struct err *e)
+/* Open, and on its way to the storage; -1: it was removed meanwhile. */
+static int start_flush(const struct copy *c, const struct tree_node *n, int *ret_fd, struct err *e)
 {
-	const char *path, *name;
-	int dir, fd, rc;
+	const char *path;
 
+	*ret_fd = -1;
 	if (n->entry == RELOC_NONE)
-		return 0; /* removed meanwhile */
+		return 0;
 	path = strtab_get(c->paths, n->entry).ptr;
-	dir = tree_open_parent(c, path, &name);
-	fd = dir < 0 ? dir : tree_open(dir, name, O_RDONLY | O_NOFOLLOW, 0);
-	if (dir >= 0)
-		close(dir);
-	if (fd < 0)
-		return err_set(e, fd, "/%s: in NEW: %s", path, strerror(-fd));
-	rc = sync_file_range(fd, 0, 0,
-			     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-				     SYNC_FILE_RANGE_WAIT_AFTER);
-	if (rc < 0)
-		err_errno(e, "/%s: in NEW", path);
-	close(fd);
-	return rc < 0 ? e->code : 0;
+	*ret_fd = tree_open(c->new_place->fd, path, O_RDONLY | O_NOFOLLOW, 0);
+	if (*ret_fd < 0)
+		return err_set(e, *ret_fd, "/%s: in NEW: %s", path, strerror(-*ret_fd));
+	if (sync_file_range(*ret_fd, 0, 0, SYNC_FILE_RANGE_WRITE) < 0)
+		return err_errno(e, "/%s: in NEW", path);
+	return 0;
 }
 
-int copy_seal(struct copy *c, struct err *e)
+static int end_flush(const struct copy *c, const struct tree_node *n, int fd, struct err *e)
 {
-	return tree_set_late_flags(c, e);
+	const unsigned all =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+	if (fd < 0 || e->code < 0 || sync_file_range(fd, 0, 0, all) == 0)
+		return e->code;
+	return err_errno(e, "/%s: in NEW", strtab_get(c->paths, n->entry).ptr);
+}
+
+/* Storage takes many at once as quickly as one. */
+static int flush_some(const struct copy *c, const uint32_t *nodes, size_t count, struct err *e)
+{
+	const struct tree_node *all = c->nodes.data;
+	int fds[FLUSH_AT_ONCE] = { 0 };
+	size_t open = 0;
+
+	while (open < count && start_flush(c, &all[nodes[open]], &fds[open], e) == 0)
+		open++;
+	if (open < count && fds[open] >= 0)
+		close(fds[open]);
+	for (size_t i = 0; i < open; i++) {
+		(void)!end_flush(c, &all[nodes[i]], fds[i], e);
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	return e->code;
 }
 
 /* The content of each file, and then once what a journal has of all. */
 int copy_flush(struct copy *c, struct err *e)
 {
 	const uint32_t *nodes = c->unflushed.data;
+	size_t count = c->unflushed.count;
 
-	for (size_t i = 0; i < c->unflushed.count; i++)
-		if (flush_file(c, (struct tree_node *)c->nodes.data + nodes[i], e) < 0)
+	for (size_t i = 0; i < count; i += FLUSH_AT_ONCE)
+		if (flush_some(c, nodes + i, count - i < FLUSH_AT_ONCE ? count - i : FLUSH_AT_ONCE,
+			       e) < 0)
 			return e->code;
 	c->unflushed.count = 0;
 	return fsync(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
+}
+
+int copy_seal(struct copy *c, struct err *e)
+{
+	if (c->late.count == 0)
+		return 0;
+	return tree_set_late_flags(c, e) < 0 ? e->code : copy_flush(c, e);
 }
 
 int copy_undo(struct copy *c, struct err *e)

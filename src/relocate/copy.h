@@ -67,7 +67,8 @@ void copy_watch(struct copy *c, const struct survey *s);
 /* Before shift_begin(): owner, mode and times of NEW's top; should we be killed, the job of s may
  * be on NEW. */
 int copy_finish(struct copy *c, const struct survey *s, struct err *e) MUST_CHECK;
-/* After shift_begin(): what may only be appended to, or not be changed, becomes so. */
+/* After shift_begin(): what may only be appended to, or not be changed, becomes so, on its storage
+ * as well. */
 int copy_seal(struct copy *c, struct err *e) MUST_CHECK;
 /* After shift_commit(): takes away what only the move needed in NEW. */
 int copy_commit(struct copy *c, struct err *e) MUST_CHECK;

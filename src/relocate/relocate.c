@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rows.h"
+#include "relocate/flush.h"
 #include "relocate/hold.h"
 #include "relocate/left.h"
 #include "relocate/proc.h"
@@ -184,28 +185,41 @@ static int copy_ahead(struct move *m, struct err *e)
 	return is_told_to_stop(m->r) ? err_set(e, -EINTR, "interrupted") : 0;
 }
 
-/* Copies the rest, re-points and verifies; all of it can be undone. */
+static int point_job(struct move *m, struct err *e)
+{
+	const struct relocation *r = m->r;
+	int64_t began_ns = clock_mono_ns();
+
+	if (shift_begin(&m->shift, m->hold, m->survey, r->old_place, r->new_place, e) < 0 ||
+	    shift_verify(m->shift, e) < 0)
+		return e->code;
+	m->done.shift_ns = clock_mono_ns() - began_ns;
+	return 0;
+}
+
+/* Copies the rest, re-points and verifies; all of it can be undone. Storage that fails is found
+ * while there still is a way back. */
 static int shift_job(struct move *m, struct err *e)
 {
 	int64_t at_ns = clock_mono_ns();
+	struct flush flush;
+	struct err why = { 0 };
+	int rc;
 
 	if (copy_pass_run(m->copy, m->survey, COPY_LAST, &m->done.last, e) < 0 ||
 	    copy_finish(m->copy, m->survey, e) < 0)
 		return e->code;
 	m->done.copied_bytes += m->done.last.written_bytes;
 	m->done.copy_ns = clock_mono_ns() - at_ns;
+	flush_start(&flush, m->copy);
+	rc = point_job(m, e);
 	at_ns = clock_mono_ns();
-	if (shift_begin(&m->shift, m->hold, m->survey, m->r->old_place, m->r->new_place, e) < 0)
-		return e->code;
-	if (shift_verify(m->shift, e) < 0)
-		return e->code;
-	m->done.shift_ns = clock_mono_ns() - at_ns;
-	at_ns = clock_mono_ns();
-	/* Storage that fails is found while there still is a way back. */
-	if (copy_seal(m->copy, e) < 0 || copy_flush(m->copy, e) < 0)
-		return e->code;
+	if (flush_end(&flush, &why) < 0 && rc == 0)
+		rc = err_set(e, why.code, "%s", why.msg);
+	if (rc == 0)
+		rc = copy_seal(m->copy, e);
 	m->done.flush_ns = clock_mono_ns() - at_ns;
-	return 0;
+	return rc;
 }
 
 static void complain(const struct err *why)

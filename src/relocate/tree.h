@@ -44,6 +44,7 @@ struct tree_node {
 	uint64_t size_bytes; /* as copied */
 	uint32_t good_pass;  /* after which NEW had what OLD had during it */
 	uint64_t extents;    /* where it lay when it was watched */
+	uint64_t seen_bytes; /* its size then */
 	uint32_t late_flags; /* chattr's, to be set in the end */
 	bool is_adopted;     /* there was something when it was first looked at */
 	bool is_watched;     /* since tree_watch() its changes are dirty pages */

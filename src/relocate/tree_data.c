@@ -270,9 +270,6 @@ int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_
 		from = n->size_bytes;
 	if (copy_changes(&d, n, from, e) < 0 || finish(&d, e) < 0)
 		return e->code;
-	/* On its way to the storage while the next is copied. */
-	if (c->kind == COPY_LAST && written != c->did.written_bytes)
-		(void)sync_file_range(out, 0, 0, SYNC_FILE_RANGE_WRITE);
 	c->did.files++;
 	c->did.changed += written != c->did.written_bytes;
 	*ret_size = d.size;

@@ -168,6 +168,7 @@ static void watch_file(struct copy *c, const struct reloc_file *f)
 
 	if (!n || n->is_mapped || fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->ino)
 		return;
+	n->seen_bytes = (uint64_t)st.st_size;
 	n->is_watched = is_plain(c, fd) && fsync(fd) == 0 && hash_extents(fd, &n->extents);
 }
 
@@ -219,20 +220,30 @@ static int find_dirty(int fd, uint64_t from, uint64_t end, int64_t dirty, struct
 	return find_dirty(fd, middle, end, dirty - left, ranges);
 }
 
+static bool add_changes(int fd, uint64_t from, uint64_t end, struct rows *ranges)
+{
+	for (; from < end; from += AREA_BYTES) {
+		uint64_t stop = end - from < AREA_BYTES ? end : from + AREA_BYTES;
+		int64_t dirty = count_dirty(fd, from, stop - from);
+
+		if (dirty < 0 || find_dirty(fd, from, stop, dirty, ranges) < 0)
+			return false;
+	}
+	return true;
+}
+
 bool tree_changes(const struct copy *c, const struct tree_node *n, int fd, uint64_t size,
 		  struct rows *ranges)
 {
-	uint64_t extents, written;
+	uint64_t extents, written, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t middle = n->seen_bytes / page * page;
 
 	if (!c->is_watching || !n->is_watched || n->is_mapped || n->good_pass < c->watch_pass)
 		return false;
-	for (uint64_t from = 0; from < size; from += AREA_BYTES) {
-		uint64_t end = size - from < AREA_BYTES ? size : from + AREA_BYTES;
-		int64_t dirty = count_dirty(fd, from, end - from);
-
-		if (dirty < 0 || find_dirty(fd, from, end, dirty, ranges) < 0)
-			return false;
-	}
+	/* What was added since is dirty as a whole, so it is looked at apart. */
+	middle = middle < size ? middle : size;
+	if (!add_changes(fd, 0, middle, ranges) || !add_changes(fd, middle, size, ranges))
+		return false;
 	return hash_extents(fd, &extents) && extents == n->extents && read_written(c, &written) &&
 	       written == c->written_sectors;
 }
