@@ -22,12 +22,11 @@
 #define IDLE_LESS 15 /* percent of its time: another one is needed */
 #define IDLE_MORE 70 /* percent: it is not needed, if there is another */
 #define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
-#define SPIN_NS \
-	(NS_PER_S / 1000) /* to look for a request that is due: one usually comes within it */
-#define SHARED_NS 50000   /* others ran on our CPU meanwhile */
-#define SPIN_MISSES 3     /* in a row: then it is looked for less and less often */
-#define SPIN_REST_MAX 8   /* down to each 256th time */
-#define HANGS_NS NS_PER_S /* for a thread to end */
+#define SPIN_NS (NS_PER_S / 500)       /* to look for a request, where they come twice as often */
+#define SHARED_NS 50000                /* others ran on our CPU meanwhile */
+#define SPIN_MISSES 3                  /* in a row: then it is looked for less and less often */
+#define SPIN_REST_MAX 8                /* down to each 256th time */
+#define HANGS_NS NS_PER_S              /* for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
 struct worker {
@@ -89,7 +88,7 @@ static void note_request(const void *request, ssize_t len)
  * runs on our CPU. */
 static bool is_due(struct worker *w)
 {
-	if (w->usual_wait_ns > SPIN_NS)
+	if (2 * w->usual_wait_ns > SPIN_NS)
 		return false;
 	if (!w->spin_rest)
 		return true;

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """cache.py AUGER CACHE_OPS FAULTY: a view of a folder beside the folder itself, in the same run.
 
-What the kernel answers itself, every call with --exact (beside Copper's figures of its document, for
-two CPUs), a cold walk, an import that is cold, warm and prefetched, also from a storage that takes
-DELAY_US (environment, default 500) for each answer, and memory for each path that is known."""
+What the kernel answers itself; every call with --exact (beside Copper's figures of its document, for
+two CPUs); a cold walk; an import that is cold, warm and prefetched, also from a storage that takes
+DELAY_US (environment, default 500) for each answer; memory for each path that is known. The plain
+folder is looked at through a mount of its own, by paths as long as those of the view."""
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 import time
 
 from cache_tree import fill
+from cache_turns import rates, take_turns
 
 AUGER, OPS, FAULTY = (os.path.realpath(p) for p in sys.argv[1:4])
 SECONDS, ROUNDS = os.environ.get("SECONDS_EACH", "1.5"), 5
@@ -20,6 +22,7 @@ DELAY_US = os.environ.get("DELAY_US", "500")
 COPPER = {"stat": 3534, "stat_at": 11257, "absent": 7575, "readdir": 1067, "readdir_small": 2379, "small": 2271,
           "pread": 24329}  # operations a second
 TREE = "/usr/lib/python3"
+ABSENT_S = 2.5  # more than --enoent-ttl: from then on names that are not there come from their folder's names
 
 
 class View:
@@ -48,23 +51,37 @@ class View:
         self.daemon.communicate()
 
 
+class Bind:
+    """The plain folder as a mount: a file system has one, too. Nothing can be removed there."""
+
+    def __init__(self, target, place):
+        self.target, self.place = target, place
+
+    def __enter__(self):
+        subprocess.run(["mount", "--bind", "-o", "ro", self.target, self.place], check=True)
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "-l", self.place], check=True)
+
+
 def measure(kind, roots, threads=1):
-    done = subprocess.run([OPS, kind, SECONDS, str(threads), *roots], check=True, capture_output=True, text=True)
-    return [float(n) for n in done.stdout.split()]
+    return rates(take_turns(OPS, kind, SECONDS, roots, threads))
 
 
-def operations(target, view):
-    with View(target, view):
-        for kind in ("stat", "stat_at", "absent", "readdir", "readdir_small", "read", "pread", "map", "small"):
-            plain, ours = measure(kind, (target, view))
-            print(f"{kind:14} plain {plain:16.0f}/s, view {ours:16.0f}/s: {ours / plain:.2f}", flush=True)
-    with View(target, view, "--exact"):
+def operations(target, plain, view):
+    with Bind(target, plain), View(target, view):
+        for kind in ("read", "pread", "map", "read_large", "map_large", "stat", "stat_at", "absent", "readdir",
+                     "readdir_small", "small"):
+            base, ours = measure(kind, (plain, view))
+            print(f"{kind:14} plain {base:16.0f}/s, view {ours:16.0f}/s: {ours / base:.2f}", flush=True)
+    with Bind(target, plain), View(target, view, "--exact"):
         for kind, copper in COPPER.items():
-            plain, ours = measure(kind, (target, view))
-            print(f"{kind:14} --exact {ours:10.0f}/s: {ours / plain:.3f} of plain, Copper {copper}/s: {ours / copper:.1f} times",
+            base, ours = measure(kind, (plain, view))
+            print(f"{kind:14} --exact {ours:10.0f}/s: {ours / base:.3f} of plain, Copper {copper}/s: {ours / copper:.1f} times",
                   flush=True)
-        rates = [measure("stat", (view,), threads)[0] for threads in (1, 2, 4, 8)]
-        print("stat --exact with 1, 2, 4, 8 threads: " + ", ".join(f"{r:.0f}/s" for r in rates), flush=True)
+        for kind in ("stat_at", "pread"):
+            sums = [measure(kind, (view,), threads)[0] for threads in (1, 2, 4, 8)]
+            print(f"{kind} --exact with 1, 2, 4, 8 threads: " + ", ".join(f"{r:.0f}/s" for r in sums), flush=True)
 
 
 def walk(root):
@@ -108,7 +125,7 @@ def walks(view):
         print(f"memory: {(v.memory() - before) / count:.0f} bytes for each of {count} paths that were looked at", flush=True)
 
 
-def paths_of_import(target, view):
+def paths_of_import():
     """As a previous run left them: what was opened and what was looked for."""
     done = subprocess.run(["strace", "-f", "-qq", "-e", "trace=file", "-o", "/dev/stdout", "/usr/bin/python3", "-c",
                            "import scipy.stats, pandas"], capture_output=True, text=True, check=True, cwd="/")
@@ -119,23 +136,25 @@ def paths_of_import(target, view):
     return list(paths)
 
 
-def imports(target, view, folder, what, options=()):
+def imports(target, plain, view, folder, what, warm=12):
     rows = {"plain": [], "cold": [], "warm": [], "prefetched": []}
     lists = f"{folder}/list"
     with open(lists, "w", encoding="utf-8") as f:
-        f.write("".join(p + "\n" for p in paths_of_import(target, view)))
-    import_once(target)
-    for _ in range(ROUNDS if not options else 2):
-        rows["plain"].append(import_once(target))
+        f.write("".join(p + "\n" for p in paths_of_import()))
+    import_once(plain)
+    for _ in range(ROUNDS if warm else 2):
+        rows["plain"].append(import_once(plain))
         with View(target, view):
             rows["cold"].append(import_once(view))
+            time.sleep(ABSENT_S)
             import_once(view)
-            rows["warm"] += [import_once(view) for _ in range(3)]
-            rows["plain"] += [import_once(target) for _ in range(0 if options else 3)]
+            for _ in range(warm):
+                rows["plain"].append(import_once(plain))
+                rows["warm"].append(import_once(view))
         with View(target, view, "--prefetch", lists) as v:
             v.wait_for("prefetched")
             rows["prefetched"].append(import_once(view))
-    show(f"import scipy.stats, pandas{what}", middle(rows.pop("plain")), **{k: middle(r) for k, r in rows.items()})
+    show(f"import scipy.stats, pandas{what}", middle(rows.pop("plain")), **{k: middle(r) for k, r in rows.items() if r})
 
 
 def slow_imports(view, folder):
@@ -149,7 +168,7 @@ def slow_imports(view, folder):
         while not os.path.ismount(slow):
             time.sleep(0.01)
         try:
-            imports(slow, view, folder, f" from storage that takes {DELAY_US} us an answer", ("slow",))
+            imports(slow, slow, view, folder, f" from storage that takes {DELAY_US} us an answer", 0)
         finally:
             subprocess.run(["umount", "-l", slow], check=False)
             process.terminate()
@@ -160,17 +179,19 @@ def main():
         print("needs root and FUSE")
         return
     folder = tempfile.mkdtemp(prefix="auger-bench-")
-    target, view = f"{folder}/target", f"{folder}/view"
+    target, plain, view = (f"{folder}/{name}" for name in ("target", "plain", "cache"))
+    os.mkdir(plain)
     os.mkdir(view)
     try:
         fill(target)
-        operations(target, view)
+        operations(target, plain, view)
         walks(view)
         done = subprocess.run(["/usr/bin/python3", "-c", "import scipy.stats, pandas"], capture_output=True, check=False)
         if done.returncode or not shutil.which("strace"):
             print("import: needs python3-scipy, python3-pandas and strace")
             return
-        imports("/", view, folder, "")
+        with Bind("/", plain):
+            imports("/", plain, view, folder, "")
         slow_imports(view, folder)
     finally:
         shutil.rmtree(folder)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cache_ops KIND SECONDS THREADS ROOT...: how often a second one operation is done on the files
- * that cache.py laid out below each ROOT. The roots take turns of 20 ms, and the quarter of
- * turns that was disturbed least counts: other programs on the machine hit all roots alike.
- * Prints a number for each root: operations a second of all threads; of read and map, bytes.
+ * that cache_tree.py laid out below each ROOT. The roots take turns of 20 ms. Prints a line for
+ * each turn, with a number for each root: operations a second of all threads; of read and map,
+ * bytes.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #define ABSENT 200
 #define BIG_BYTES (64 << 20)
 #define TURN_S 0.02
-#define MAX_TURNS 10000
 #define MAX_ROOTS 4
 #define MAX_THREADS 64
 
@@ -31,8 +30,7 @@ struct place {
 	const char *root;
 	char paths[FILES][256];
 	int big_fd, folder_fd;
-	uint64_t turn;           /* operations from its beginning, of all threads */
-	double rates[MAX_TURNS]; /* [turns] */
+	uint64_t turn; /* operations from its beginning, of all threads */
 };
 
 static double now_s(void)
@@ -175,13 +173,21 @@ static uint64_t op_small(const struct place *p, uint64_t i, char *room)
 static const struct kind {
 	const char *name;
 	uint64_t (*run)(const struct place *p, uint64_t i, char *room);
-	uint64_t warm; /* operations before the clock starts */
+	uint64_t warm;    /* operations before the clock starts */
+	const char *file; /* that is big_fd; NULL: "big" */
 } kinds[] = {
-	{ "stat", op_stat, FILES },   { "stat_at", op_stat_at, FILES },
-	{ "fstat", op_fstat, 1 },     { "absent", op_absent, ABSENT },
-	{ "readdir", op_readdir, 3 }, { "readdir_small", op_readdir_small, 2 * FOLDERS },
-	{ "read", op_read, 64 },      { "pread", op_pread, 16384 },
-	{ "map", op_map, 2 },         { "small", op_small, SMALL_FILES },
+	{ "stat", op_stat, FILES, NULL },
+	{ "stat_at", op_stat_at, FILES, NULL },
+	{ "fstat", op_fstat, 1, NULL },
+	{ "absent", op_absent, ABSENT, NULL },
+	{ "readdir", op_readdir, 3, NULL },
+	{ "readdir_small", op_readdir_small, 2 * FOLDERS, NULL },
+	{ "read", op_read, 64, NULL },
+	{ "read_large", op_read, 64, "large" },
+	{ "pread", op_pread, 16384, NULL },
+	{ "map", op_map, 2, NULL },
+	{ "map_large", op_map, 2, "large" },
+	{ "small", op_small, SMALL_FILES, NULL },
 };
 
 struct task {
@@ -243,7 +249,7 @@ static void prepare(struct place *p, const char *root, const struct kind *kind)
 	p->root = root;
 	for (int i = 0; i < FILES; i++)
 		snprintf(p->paths[i], sizeof p->paths[i], "%s/d1/d2/d3/files/%d", root, i);
-	snprintf(path, sizeof path, "%s/big", root);
+	snprintf(path, sizeof path, "%s/%s", root, kind->file ? kind->file : "big");
 	p->big_fd = open(path, O_RDONLY);
 	snprintf(path, sizeof path, "%s/d1/d2/d3/files", root);
 	p->folder_fd = open(path, O_RDONLY | O_DIRECTORY);
@@ -252,13 +258,6 @@ static void prepare(struct place *p, const char *root, const struct kind *kind)
 	for (uint64_t i = 0; i < kind->warm; i++)
 		kind->run(p, i, room);
 	free(room);
-}
-
-static int falling(const void *a, const void *b)
-{
-	double one = *(const double *)a, two = *(const double *)b;
-
-	return (one < two) - (one > two);
 }
 
 static const struct kind *find_kind(const char *name)
@@ -274,7 +273,6 @@ int main(int argc, char **argv)
 	const struct kind *kind = argc > 4 ? find_kind(argv[1]) : NULL;
 	unsigned threads = argc > 4 ? (unsigned)atoi(argv[3]) : 0, roots = (unsigned)argc - 4;
 	struct place *places = calloc(MAX_ROOTS, sizeof *places);
-	size_t turns = 0;
 	double end;
 
 	if (!kind || !places || threads < 1 || threads > MAX_THREADS || roots > MAX_ROOTS) {
@@ -284,13 +282,10 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < roots; i++)
 		prepare(&places[i], argv[i + 4], kind);
 	end = now_s() + atof(argv[2]);
-	for (; turns < MAX_TURNS && now_s() < end; turns++)
+	while (now_s() < end)
 		for (unsigned i = 0; i < roots; i++)
-			places[i].rates[turns] = turn(kind, &places[i], threads);
-	for (unsigned i = 0; i < roots; i++) {
-		qsort(places[i].rates, turns, sizeof(double), falling);
-		printf("%.1f%c", places[i].rates[turns / 4], i + 1 < roots ? ' ' : '\n');
-	}
+			printf("%.1f%c", turn(kind, &places[i], threads),
+			       i + 1 < roots ? ' ' : '\n');
 	free(places);
 	return 0;
 }

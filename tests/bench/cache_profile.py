@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 """cache_profile.py AUGER CACHE_OPS: what a profile costs, of a cache to which every call comes (--exact).
 
-Views of one folder take turns in the same run: without a profile, with one of the operations, and with one
-of all paths, written every ten seconds. The middle of ROUNDS ratios is told; more than 3 % less is too much."""
+Views of one folder take turns: without a profile, with one of the operations, and with one of all paths, written
+every ten seconds. All of it is on one CPU, where a call takes the time that it needs of that: ours, the kernel's and
+the caller's; and before all other programs there, if root runs it. Of each kind of call the median of the turns' ratios
+is told, with the bounds between which it is with 95 %; a mean of more than 3 % is too much."""
 import contextlib
 import os
 import shutil
@@ -12,34 +14,37 @@ import sys
 import tempfile
 
 from cache_tree import fill
+from cache_turns import rates, ratio, take_turns
 
 AUGER, OPS = (os.path.realpath(p) for p in sys.argv[1:3])
-SECONDS, ROUNDS = os.environ.get("SECONDS_EACH", "1"), int(os.environ.get("ROUNDS", "9"))
+SECONDS = os.environ.get("SECONDS_EACH", "10")
 MOST = 0.03
 MODES = {"without": [], "operations": ["--profile", "--profile-interval", "10"],
          "all paths": ["--profile-paths", "--profile-top", "20", "--profile-interval", "10"]}
 
 
-def measure(kind, roots):
-    done = subprocess.run([OPS, kind, SECONDS, "1", *roots], check=True, capture_output=True, text=True)
-    return [float(n) for n in done.stdout.split()]
-
-
-def middle(numbers):
-    return sorted(numbers)[len(numbers) // 2]
+def settle():
+    """Here, and what is started from here, on one CPU and before others."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        print("not as root: other programs on the CPU disturb")
 
 
 def compare(kind, views):
-    rounds = [measure(kind, views) for _ in range(ROUNDS)]
-    costs = [1 - middle([r[i] / r[0] for r in rounds]) for i in range(len(views))]
-    print(f"{kind:14} {middle([r[0] for r in rounds]):8.0f}/s without, " +
-          ", ".join(f"{name} {100 * cost:+.1f} %" for name, cost in zip(list(MODES)[1:], costs[1:])), flush=True)
-    return costs[1:]
+    turns = take_turns(OPS, kind, SECONDS, views)
+    costs = [tuple(1 - r for r in ratio(turns, i)) for i in range(1, len(views))]
+    print(f"{kind:14} {rates(turns)[0]:8.0f}/s without, " +
+          ", ".join(f"{name} {100 * middle:+.1f} % ({100 * least:+.1f} to {100 * most:+.1f})"
+                    for name, (middle, most, least) in zip(list(MODES)[1:], costs)), flush=True)
+    return [middle for middle, _, _ in costs]
 
 
 def main(folder, stack):
     target = f"{folder}/target"
     fill(target)
+    settle()
     views = []
     for name, options in MODES.items():
         view = f"{folder}/{name.replace(' ', '-')}"
