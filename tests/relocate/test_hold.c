@@ -8,135 +8,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/futex.h>
 #include <linux/seccomp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/select.h>
-#include <sys/sem.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../tap.h"
-#include "base/clock.h"
+#include "hold_job.h"
 #include "relocate/hold.h"
 #include "relocate/proc.h"
-
-#define LIMIT_NS (10 * NS_PER_S)
-
-static void nap_ms(long ms)
-{
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	while (nanosleep(&t, &t) < 0 && errno == EINTR)
-		;
-}
-
-/* The page that a job and this program share. */
-struct shared {
-	_Atomic int is_ready, stop;
-	_Atomic long work;
-};
-static struct shared *shared;
-
-/* Starts body in a child and waits until it says that it is ready. */
-static pid_t start(int (*body)(void))
-{
-	pid_t pid;
-
-	shared->is_ready = shared->stop = 0;
-	shared->work = 0;
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(body());
-	}
-	while (!shared->is_ready)
-		nap_ms(1);
-	return pid;
-}
-
-static int finish(pid_t pid)
-{
-	int status;
-
-	shared->stop = 1;
-	if (waitpid(pid, &status, 0) != pid)
-		return -1;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Waits until the job has done more. */
-static bool goes_on(void)
-{
-	long before = shared->work;
-
-	for (int i = 0; i < 10000 && shared->work == before; i++)
-		nap_ms(1);
-	return shared->work != before;
-}
-
-/* Each of count calls inside, as one list. */
-static bool call_getpid(struct inside *in, size_t count, struct err *e)
-{
-	for (size_t i = 0; i < count; i++)
-		inside_step(in, &(struct inside_call){ .nr = SYS_getpid, .what = "getpid" });
-	if (inside_run(in, e) < 0)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (inside_result(in, i) != inside_pid(in))
-			return false;
-	return true;
-}
-
-/* Stop, calls inside, let go. */
-static bool visit(pid_t pid, int64_t *ret_pause_ns)
-{
-	struct hold *h = NULL;
-	struct inside *in = NULL;
-	struct err e = { 0 };
-	bool ok;
-
-	if (hold_begin(&h, &pid, 1, false, LIMIT_NS, &e) < 0) {
-		fprintf(stderr, "%s\n", e.msg);
-		return false;
-	}
-	ok = inside_open(&in, h, pid, 1000, 65536, &e) == 0 && call_getpid(in, 20, &e) &&
-	     call_getpid(in, 1, &e) && inside_run_back(in, &e) == 0;
-	inside_close(in);
-	*ret_pause_ns = clock_mono_ns() - hold_since_ns(h);
-	hold_end(h);
-	if (!ok)
-		fprintf(stderr, "%s\n", e.msg);
-	return ok;
-}
-
-static void visit_often(const char *name, pid_t pid, int times, long between_ms)
-{
-	int64_t longest = 0, pause;
-
-	for (int i = 0; i < times; i++) {
-		if (!CHECK(visit(pid, &pause)))
-			break;
-		longest = pause > longest ? pause : longest;
-		nap_ms(between_ms);
-	}
-	printf("# %s: longest pause %.2f ms\n", name, (double)longest / 1e6);
-}
 
 /* Sums that go wrong when any register or flag changes. */
 static int spin(void)
@@ -169,263 +55,34 @@ static void test_computing(void)
 {
 	pid_t pid = start(spin);
 
-	visit_often("computing", pid, 50, 5);
+	CHECK(visit_often("computing", pid, 50, 5));
 	CHECK(goes_on());
 	CHECK_INT(finish(pid), 0);
-}
-
-/* Kinds of waits: each thread waits in one of them all the time. */
-#define WAIT_MS 400
-
-static int pipe_fds[2], sockets[2], sem, epfd, lock_fds[2];
-static uint32_t futex_word;
-
-static long wait_pipe(void)
-{
-	char c;
-
-	return read(pipe_fds[0], &c, 1);
-}
-
-static long wait_nanosleep(void)
-{
-	return nanosleep(&(struct timespec){ .tv_nsec = WAIT_MS * 1000000 }, NULL);
-}
-
-static long wait_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += WAIT_MS * 1000000;
-	t.tv_sec += t.tv_nsec / NS_PER_S;
-	t.tv_nsec %= NS_PER_S;
-	errno = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-	return errno ? -1 : 0;
-}
-
-static long wait_poll(void)
-{
-	return poll(&(struct pollfd){ .fd = sockets[0], .events = POLLIN }, 1, WAIT_MS);
-}
-
-static long wait_select(void)
-{
-	return select(0, NULL, NULL, NULL, &(struct timeval){ .tv_usec = WAIT_MS * 1000 });
-}
-
-static long wait_ppoll(void)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	return ppoll(NULL, 0, &(struct timespec){ .tv_nsec = WAIT_MS * 1000000 }, &mask);
-}
-
-static long wait_futex(void)
-{
-	long rc = syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0,
-			  &(struct timespec){ .tv_nsec = WAIT_MS * 1000000 });
-
-	return rc < 0 && errno == ETIMEDOUT ? 0 : rc;
-}
-
-static long wait_epoll(void)
-{
-	struct epoll_event ev;
-
-	return epoll_wait(epfd, &ev, 1, WAIT_MS);
-}
-
-static long wait_semop(void)
-{
-	struct sembuf op = { .sem_op = -1 };
-	long rc = semtimedop(sem, &op, 1, &(struct timespec){ .tv_nsec = WAIT_MS * 1000000 });
-
-	return rc < 0 && (errno == EAGAIN || errno == EIDRM) ? 0 : rc;
-}
-
-static long wait_signal(void)
-{
-	sigset_t set;
-	long rc;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR2);
-	rc = sigtimedwait(&set, NULL, &(struct timespec){ .tv_nsec = WAIT_MS * 1000000 });
-	return rc < 0 && errno == EAGAIN ? 0 : rc;
-}
-
-static long wait_recv(void)
-{
-	char c;
-	long rc = recv(sockets[0], &c, 1, 0);
-
-	return rc < 0 && errno == EAGAIN ? 0 : rc;
-}
-
-static long wait_flock(void)
-{
-	return flock(lock_fds[1], LOCK_EX);
-}
-
-static long wait_lockw(void)
-{
-	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return fcntl(lock_fds[1], F_OFD_SETLKW, &l);
-}
-
-static const struct wait_kind {
-	const char *name;
-	long (*wait)(void);
-	bool is_timed; /* it ends by itself after WAIT_MS */
-	bool restarts; /* its time begins anew after a stop (signal(7)) */
-} kinds[] = {
-	{ "read of a pipe", wait_pipe, false, false },
-	{ "nanosleep", wait_nanosleep, true, false },
-	{ "clock_nanosleep", wait_clock, true, false },
-	{ "poll", wait_poll, true, false },
-	{ "select", wait_select, true, false },
-	{ "ppoll", wait_ppoll, true, false },
-	{ "futex", wait_futex, true, false },
-	{ "epoll_wait", wait_epoll, true, true },
-	{ "semtimedop", wait_semop, true, true },
-	{ "sigtimedwait", wait_signal, true, true },
-	{ "recv", wait_recv, true, true },
-	{ "flock", wait_flock, false, false },
-	{ "F_OFD_SETLKW", wait_lockw, false, false },
-};
-
-static _Atomic int wrong;
-
-static void *sleeper(void *arg)
-{
-	const struct wait_kind *k = arg;
-
-	while (!shared->stop) {
-		int64_t t0 = clock_mono_ns();
-		long rc = k->wait();
-		int64_t ms = (clock_mono_ns() - t0) / 1000000;
-
-		if (rc < 0 || (k->is_timed && ms < WAIT_MS - 1)) {
-			fprintf(stderr, "%s: %s after %lld ms\n", k->name,
-				rc < 0 ? strerror(errno) : "ended", (long long)ms);
-			wrong++;
-		}
-		shared->work++;
-	}
-	return NULL;
-}
-
-static int sleepers(void)
-{
-	struct timeval wait = { .tv_usec = WAIT_MS * 1000 };
-	char name[] = "/tmp/test_hold_XXXXXX";
-	sigset_t set;
-	pthread_t t[ARRAY_LEN(kinds)];
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR2);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	lock_fds[0] = mkstemp(name);
-	lock_fds[1] = open(name, O_RDWR);
-	unlink(name);
-	flock(lock_fds[0], LOCK_EX);
-	fcntl(lock_fds[0], F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK });
-	sem = semget(IPC_PRIVATE, 1, 0600);
-	epfd = epoll_create1(0);
-	if (pipe(pipe_fds) < 0 || socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets) < 0)
-		return 1;
-	setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		pthread_create(&t[i], NULL, sleeper, (void *)(uintptr_t)&kinds[i]);
-	nap_ms(50);
-	shared->is_ready = 1;
-	while (!shared->stop)
-		nap_ms(10);
-	semctl(sem, 0, IPC_RMID); /* the one who waits for it may see EIDRM from here on */
-	return wrong;
 }
 
 static void test_waits(void)
 {
 	pid_t pid = start(sleepers);
 
-	visit_often("13 kinds of waits", pid, 100, 23);
+	CHECK(visit_often("13 kinds of waits", pid, 100, 23));
 	CHECK(goes_on());
 	CHECK_INT(finish(pid), 0);
-}
-
-/* Threads and children that come and go, by vfork as well. */
-static void *short_life(void *arg)
-{
-	(void)arg;
-	shared->work++;
-	return NULL;
-}
-
-static int churn(void)
-{
-	shared->is_ready = 1;
-	while (!shared->stop) {
-		pthread_t t[4];
-		pid_t child;
-		int status;
-
-		for (size_t i = 0; i < ARRAY_LEN(t); i++)
-			if (pthread_create(&t[i], NULL, short_life, NULL))
-				return 1;
-		child = vfork();
-		if (child == 0) {
-			execl("/bin/true", "true", (char *)NULL);
-			_exit(1);
-		}
-		if (child < 0 || waitpid(child, &status, 0) < 0 || status)
-			return 2;
-		for (size_t i = 0; i < ARRAY_LEN(t); i++)
-			pthread_join(t[i], NULL);
-	}
-	return 0;
 }
 
 static void test_churn(void)
 {
 	pid_t pid = start(churn);
 
-	visit_often("threads and children that come and go", pid, 40, 3);
+	CHECK(visit_often("threads and children that come and go", pid, 40, 3));
 	CHECK(goes_on());
 	CHECK_INT(finish(pid), 0);
-}
-
-static void *lasting(void *arg)
-{
-	(void)arg;
-	while (!shared->stop) {
-		nap_ms(5);
-		shared->work++;
-	}
-	return NULL;
-}
-
-static int many_threads(void)
-{
-	pthread_t t[256];
-
-	for (size_t i = 0; i < ARRAY_LEN(t); i++)
-		if (pthread_create(&t[i], NULL, lasting, NULL))
-			return 1;
-	shared->is_ready = 1;
-	for (size_t i = 0; i < ARRAY_LEN(t); i++)
-		pthread_join(t[i], NULL);
-	return 0;
 }
 
 static void test_256_threads(void)
 {
 	pid_t pid = start(many_threads);
 
-	visit_often("256 threads", pid, 10, 5);
+	CHECK(visit_often("256 threads", pid, 10, 5));
 	CHECK(goes_on());
 	CHECK_INT(finish(pid), 0);
 }
@@ -471,7 +128,7 @@ static void test_seccomp(void)
 
 	while (shared->is_ready != 2)
 		nap_ms(1);
-	visit_often("seccomp", pid, 5, 2);
+	CHECK(visit_often("seccomp", pid, 5, 2));
 	CHECK(goes_on());
 	CHECK_INT(finish(pid), 0);
 }
