@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "collect/sysc_command.h"
 #include "collect/sysc_decode.h"
 #include "collect/sysc_names.h"
 
@@ -42,6 +43,12 @@ void sysc_feed_init(struct sysc_feed *f, const struct sysc_opts *o, int64_t star
 	*f = (struct sysc_feed){ .opts = o, .tally = o->tally, .start_ns = start_ns };
 	f->files.strings = o->tally->strings;
 	f->has_files = sysc_wants_paths(o);
+}
+
+void sysc_feed_hide_files(struct sysc_feed *f)
+{
+	f->has_files = false;
+	f->files.is_blind = true;
 }
 
 void sysc_feed_fini(struct sysc_feed *f)
@@ -323,6 +330,16 @@ static bool object_of(struct sysc_feed *f, const struct sysc_call *c, uint32_t *
 	return true;
 }
 
+static void decode_args(struct sysc_feed *f, const struct sysc_call *c)
+{
+	struct sysc_command command = { 0 };
+	bool is_command = !f->has_told && sysc_command_get(&command, c, f->opts->argv);
+
+	sysc_decode_args(is_command ? &command.call : c, &f->files, &f->args);
+	sysc_command_fini(&command);
+	f->has_told = true;
+}
+
 static void tell(struct sysc_feed *f, const struct sysc_thread *t, const struct sysc_call *c)
 {
 	char number[24];
@@ -341,8 +358,9 @@ static void tell(struct sysc_feed *f, const struct sysc_thread *t, const struct 
 
 	buf_clear(&f->args);
 	buf_clear(&f->result);
-	sysc_decode_args(c, &f->files, &f->args);
-	sysc_files_follow(&f->files, c); /* a result may be a new descriptor */
+	decode_args(f, c);
+	if (f->has_files)
+		sysc_files_follow(&f->files, c); /* a result may be a new descriptor */
 	sysc_decode_result(c, &f->files, &f->result);
 	if (buf_error(&f->args) < 0 || buf_error(&f->result) < 0) {
 		fail(f);

@@ -36,6 +36,7 @@ struct sysc_feed {
 	const struct sysc_opts *opts;
 	struct syscalls *tally;
 	bool has_files; /* they are followed */
+	bool has_told;  /* the command's first call */
 	struct sysc_files files;
 	struct rows threads;  /* struct sysc_thread; those that ended are used again */
 	struct rows unused;   /* uint32_t: their indices */
@@ -58,6 +59,8 @@ bool sysc_wants(const struct sysc_opts *o, uint32_t nr);
 
 void sysc_feed_init(struct sysc_feed *f, const struct sysc_opts *o, int64_t start_ns);
 void sysc_feed_fini(struct sysc_feed *f);
+/* The method sees no paths: what descriptors stand for is not told. */
+void sysc_feed_hide_files(struct sysc_feed *f);
 int sysc_feed_error(const struct sysc_feed *f) MUST_CHECK;
 
 /* A thread is there since, with the name of parent (0: /proc tells it). Known ones stay. */

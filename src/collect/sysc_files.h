@@ -26,6 +26,7 @@ struct sysc_files {
 	struct rows processes;  /* struct holder of sysc_files.c */
 	struct map by_pid;
 	struct buf path; /* being made */
+	bool is_blind;   /* nothing is asked: what is told comes too late for that */
 	bool bad;        /* memory ran out */
 };
 

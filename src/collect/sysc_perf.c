@@ -2,6 +2,8 @@
 /*
  * System calls by perf's rings: each begin and end of a call is a record, read when a part of a
  * ring is full. Records tell arguments and results, but nothing of the program's memory: no paths.
+ * What a descriptor stands for is not told either: when its records are read it may stand for
+ * something else already.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "collect/cpu.h"
 #include "collect/procdir.h"
 #include "collect/sysc_inside.h"
@@ -429,6 +432,10 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 	int rc;
 
 	sysc_feed_init(&l.feed, o, clock_mono_ns());
+	sysc_feed_hide_files(&l.feed);
+	if (o->traced)
+		log_msg(LOG_WARN, "syscalls",
+			"perf sees no texts and no paths: addresses stand for them");
 	rc = p ? listen(&l, p, ret, e) : err_nomem(e);
 	if (rc == 0 && sysc_feed_error(&l.feed) < 0)
 		rc = err_nomem(e);
@@ -443,8 +450,10 @@ static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e
 	struct ready *r;
 	int rc;
 
-	if (sysc_wants_paths(o))
-		return err_set(e, -ENOTSUP, "its records have no paths and no texts");
+	if (o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE)
+		return err_set(e, -ENOTSUP, "its records have no paths; bpf and ptrace read them");
+	if (o->traced && o->method == SYSC_AUTO && !o->is_all)
+		return err_set(e, -ENOTSUP, "its records have no texts");
 	r = calloc(1, sizeof *r);
 	if (!r)
 		return err_nomem(e);

@@ -430,8 +430,10 @@ static void put_environment(struct buf *out, uint64_t address, const struct sysc
 	uint32_t count;
 
 	memcpy(&count, m->bytes, sizeof count);
-	buf_printf(out, "0x%llx /* %u%s var%s */", (unsigned long long)address, count,
-		   m->is_cut ? " or more" : "", count == 1 ? "" : "s");
+	if (address) /* else nobody knows where it was */
+		buf_printf(out, "0x%llx ", (unsigned long long)address);
+	buf_printf(out, "/* %u%s var%s */", count, m->is_cut ? " or more" : "",
+		   count == 1 ? "" : "s");
 }
 
 /* Of the set those that are looked at: below limit. */

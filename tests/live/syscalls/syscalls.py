@@ -367,15 +367,30 @@ def traced(bench):
                 ("openat", 'AT_FDCWD, "/nonexistent/y", O_RDONLY|O_CLOEXEC', "ENOENT",
                  "-1 ENOENT (No such file or directory)")]
         got = [(row["call"], row["args"], row["errno"], row["result"]) for row in rows]
+        if method == "perf":
+            check_addresses(bench, got, done.stderr)
+            continue
         at = got.index(want[0]) if want[0] in got else 0
         bench.equal(got[at:at + 4], want[:4], f"{method}: calls")
         bench.check(want[4] in got, f"{method}: no {want[4]}")
         bench.equal((rows[-1]["call"], rows[-1]["ret"]), ("exit_group", None), f"{method}: the last")
-        bench.check(("writev", f'3<{folder}/f>, [{{"one", 3}}, {{"three", 5}}], 2', None, "8") in got, f"{method}: vectors")
+        row = ("writev", f'3<{folder}/f>, [{{"one", 3}}, {{"three", 5}}], 2', None, "8")
+        bench.check(row in got, f"{method}: vectors")
         execs = [re.sub("0x[0-9a-f]+", "HERE", row["args"]) for row in rows if row["call"] == "execve"]
+        bench.check(execs[0].startswith('"/usr/bin/python3", ["/usr/bin/python3", "-c", "import os\\nfd'), execs[0])
         bench.equal(execs[1:], ['"/bin/sh", ["sh", "-c", "exit 3", "a b"], HERE /* 2 vars */',
                                 f'"/bin/true", ["true", "{127 * "x"}"...], HERE /* 1 var */'], f"{method}: programs")
         bench.equal(done.stdout, "", f"{method}: output")
+
+
+def check_addresses(bench, got, said):
+    """Who sees no texts says so, and shows where they are."""
+    got = [(call, re.sub("0x[0-9a-f]+", "HERE", args), error, result) for call, args, error, result in got]
+    for row in (("openat", "AT_FDCWD, HERE, O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0640", None, "3"),
+                ("write", "3, HERE, 3", None, "3"), ("lseek", "3, 1, SEEK_SET", None, "1"), ("unlink", "HERE", None, "0"),
+                ("execve", "HERE, HERE, HERE", None, "0")):
+        bench.check(row in got, f"perf: no {row}")
+    bench.check("addresses stand for them" in said, said)
 
 
 def stacks(bench):
