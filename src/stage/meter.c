@@ -19,9 +19,20 @@
 #define STATM "/proc/self/statm"
 #define IO "/proc/self/io"
 
+/* The functions of libc are points where a thread may be cancelled, and it may hold locks here. */
+static int raw_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags);
+}
+
+static void raw_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
 static int open_high(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = raw_open(path, O_RDONLY | O_CLOEXEC);
 	int high;
 
 	if (fd < 0)
@@ -29,7 +40,7 @@ static int open_high(const char *path)
 	high = fcntl(fd, F_DUPFD_CLOEXEC, FD_LEAST);
 	if (high < 0)
 		return fd;
-	close(fd);
+	raw_close(fd);
 	return high;
 }
 
@@ -52,7 +63,7 @@ static void close_own(int fd, const char *ending)
 	got = readlink(link, target, sizeof target);
 	if (got > (ssize_t)len && memcmp(target, "/proc/", 6) == 0 &&
 	    memcmp(target + got - len, ending, len) == 0)
-		close(fd);
+		raw_close(fd);
 }
 
 void meter_files_close(struct meter_files *f)
@@ -79,7 +90,6 @@ static int64_t number_after(const char *text, const char *key)
 	return value;
 }
 
-/* By syscall(): pread() is a point where a thread may be cancelled. */
 static ssize_t read_at_start(int fd, char *text, size_t size)
 {
 	return fd < 0 ? -1 : syscall(SYS_pread64, fd, text, size, 0L);
@@ -94,7 +104,7 @@ static void open_again(int *fd, const char *path)
 
 	if (opened >= 0 && !__atomic_compare_exchange_n(fd, &closed, opened, false,
 							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		close(opened);
+		raw_close(opened);
 }
 
 static int read_text(struct meter_files *f, int *fd, const char *path, char *text, size_t size)
@@ -188,12 +198,12 @@ int64_t meter_rss_hwm_kb(void)
 	static const char key[] = "VmHWM:";
 	int saved = errno;
 	char text[4096];
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	int fd = raw_open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
 	const char *at = NULL;
 
 	if (fd >= 0)
-		close(fd);
+		raw_close(fd);
 	if (len > 0) {
 		text[len] = '\0';
 		at = strstr(text, key);
@@ -206,12 +216,12 @@ int meter_reset_rss_hwm(void)
 {
 	int saved = errno;
 	int status = 0;
-	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+	int fd = raw_open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || write(fd, "5", 1) < 0)
+	if (fd < 0 || syscall(SYS_write, fd, "5", 1L) < 0)
 		status = -errno;
 	if (fd >= 0)
-		close(fd);
+		raw_close(fd);
 	errno = saved;
 	return status;
 }
@@ -270,7 +280,7 @@ static struct perf_event_mmap_page *map_page(void)
 	if (fd < 0)
 		return NULL;
 	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
+	raw_close(fd);
 	return page == MAP_FAILED ? NULL : page;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static bool ends_with(const char *path, const char *ending)
 enum occasion { ASKED, EARLY, LAST };
 
 /* The profiler's own output starts from its folder, and has nothing to say of no stages. */
-static int write_to(struct auger_profiler *p, const char *pattern, enum occasion occasion)
+static int write_now(struct auger_profiler *p, const char *pattern, enum occasion occasion)
 {
 	CLEANUP(text_fini) struct text path = { 0 };
 	CLEANUP(text_fini) struct text data = { 0 };
@@ -116,6 +117,17 @@ static int write_to(struct auger_profiler *p, const char *pattern, enum occasion
 		return replace(path.data, &data);
 	return occasion == ASKED ? write_line(path.data, &data, NULL)
 				 : append(p, path.data, &data, occasion == EARLY);
+}
+
+/* A thread that is cancelled meanwhile would leave locks and half of a file. */
+static int write_to(struct auger_profiler *p, const char *pattern, enum occasion occasion)
+{
+	int status, before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	status = write_now(p, pattern, occasion);
+	pthread_setcancelstate(before, NULL);
+	return status;
 }
 
 EXPORT int auger_profiler_write(struct auger_profiler *p, const char *pattern)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stage_threads: many threads, reports meanwhile, forks. Also under TSan. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -251,6 +252,42 @@ static void test_fork_busy(void)
 	auger_profiler_close(prof);
 }
 
+static void *report_until_cancelled(void *has_begun)
+{
+	for (;;) {
+		AUGER_STAGE(prof, "cancelled");
+		char *report = auger_profiler_report(prof, NULL);
+
+		free(report);
+		auger_profiler_write(prof, "/dev/null");
+		atomic_store((atomic_bool *)has_begun, true);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+/* A thread that is cancelled, at whatever point, leaves no lock behind. */
+static void test_cancel(void)
+{
+	prof = auger_profiler_new(AUGER_OPTS(.level = AUGER_FULL, .out = "", .reset_rss_peak = 1));
+	CHECK(prof != NULL);
+	for (int i = 0; i < 20; i++) {
+		atomic_bool has_begun = false;
+		pthread_t thread;
+		char *report;
+
+		pthread_create(&thread, NULL, report_until_cancelled, &has_begun);
+		while (!atomic_load(&has_begun))
+			sched_yield();
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		report = auger_profiler_report(prof, NULL);
+		CHECK(row_number(report, "cancelled", "calls") > 0);
+		free(report);
+	}
+	auger_profiler_close(prof);
+}
+
 int main(void)
 {
 	TAP_CASE(test_threads_time);
@@ -260,5 +297,6 @@ int main(void)
 	TAP_CASE(test_moved_task);
 	TAP_CASE(test_fork);
 	TAP_CASE(test_fork_busy);
+	TAP_CASE(test_cancel);
 	return tap_done();
 }
