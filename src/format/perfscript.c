@@ -232,6 +232,12 @@ static void read_head(struct reader *r, struct script_text line)
 		add_sample(r, &h, stack.len ? stack : h.frame);
 }
 
+/* " 3726": the number of a thread alone, as -F tid prints heads. Frames are indented alike. */
+static bool is_bare_head(const struct reader *r, struct script_text line, const char *next)
+{
+	return *line.ptr != '\t' && next < r->end && *next == '\t';
+}
+
 /* A sample, a comment, an empty line, or one that is nothing. */
 static void read_part(struct reader *r)
 {
@@ -240,7 +246,8 @@ static void read_part(struct reader *r)
 	struct script_header none;
 
 	/* -F ip,sym prints no heads */
-	if (line.len && script_is_frame(line.ptr, line.len) && is_frame(line)) {
+	if (line.len && script_is_frame(line.ptr, line.len) && is_frame(line) &&
+	    !is_bare_head(r, line, next)) {
 		script_parse_header("", 0, &none);
 		add_sample(r, &none, take_stack(r));
 		return;

@@ -134,6 +134,8 @@ static void test_heads(void)
 		  "samples/count\ncomm=a b tid=7 ;10=f@/bin/x 1\n" },
 		{ "comm", "a b \n" STACK, "samples/count\ncomm=a b ;10=f@/bin/x 1\n" },
 		{ "tid", "7 \n" STACK, "samples/count\ntid=7 ;10=f@/bin/x 1\n" },
+		{ "tid behind blanks", " 3726 \n" STACK " 3726 \n" STACK,
+		  "samples/count\ntid=3726 ;10=f@/bin/x 2\n" },
 		{ "time", " 1.000002: \n" STACK, "samples/count\n;10=f@/bin/x 1\n" },
 		{ "event", "cycles:u: \n" STACK,
 		  "samples/count cycles/samples\n;10=f@/bin/x 1 1\n" },
