@@ -12,6 +12,7 @@
 #include <curses.h>
 
 #include "base/cursor.h"
+#include "base/utf8.h"
 
 static SCREEN *screen;
 static FILE *terminal; /* its own descriptor: standard output is closed to the program */
@@ -72,7 +73,7 @@ void top_screen_show(const struct buf *text, int chosen)
 	for (int row = 0; row < LINES && cursor_line(&at, &line, &len); row++) {
 		if (row == chosen)
 			attron(A_REVERSE);
-		mvaddnstr(row, 0, line, (int)len);
+		mvaddnstr(row, 0, line, (int)utf8_fit(line, len, (size_t)COLS));
 		if (row == chosen)
 			attroff(A_REVERSE);
 	}

@@ -155,6 +155,7 @@ static int put_profile(struct top_view *v, const struct profile *p, size_t width
 	o.facts = report_facts(v->last, o.type);
 	put_head(v, &o, report_unit(p, o.type), out);
 	emit_begin(&emit, &(struct emit_opts){ .width = width }, &text);
+	emit_fit_strictly(&emit);
 	rc = put_rows(v, p, &o, &emit, e);
 	if (emit_end(&emit) < 0 && rc == 0)
 		rc = err_nomem(e);

@@ -469,6 +469,11 @@ void emit_note(struct emit *out, const char *fmt, ...)
 	buf_printf(out->state == STATE_HEAD ? out->to : &out->notes, "# %s\n", note);
 }
 
+void emit_fit_strictly(struct emit *out)
+{
+	out->table.is_strict = true;
+}
+
 int emit_end(struct emit *out)
 {
 	struct buf *to = out->to;

@@ -68,6 +68,7 @@ struct emit {
 };
 
 void emit_begin(struct emit *out, const struct emit_opts *o, struct buf *to);
+void emit_fit_strictly(struct emit *out);  /* a table: of what does not fit, numbers are left out */
 int emit_end(struct emit *out) MUST_CHECK; /* completes the text: 0 or -ENOMEM */
 void emit_fini(struct emit *out);          /* at any time */
 

@@ -3,12 +3,14 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "model/units.h"
+#include "view/fit.h"
 #include "view/flame_picture.h"
 #include "view/svg.h"
 
 #define SEPARATOR " \xc2\xb7 " /* a middle dot */
-#define MISSING_LIMIT 100      /* bytes of a name in the list of missing frames */
+#define MISSING_COLUMNS 60     /* of a name in the list of missing frames */
 
 static void put_outside(struct buf *out, const char *text, size_t limit)
 {
@@ -99,6 +101,18 @@ static void put_facts(const struct picture *p, struct buf *out)
 		buf_put_str(out, SEPARATOR "nothing to show");
 }
 
+static void put_missing_name(struct buf *out, const char *name)
+{
+	CLEANUP(buf_fini) struct buf visible = { 0 };
+
+	put_outside(&visible, name, FLAME_NAME_LIMIT);
+	if (buf_error(&visible) < 0)
+		out->bad = true;
+	else if (utf8_fit(visible.data, visible.len, MISSING_COLUMNS) == visible.len ||
+		 !fit_put_name(out, visible.data, visible.len, MISSING_COLUMNS, ".."))
+		svg_make_visible(out, visible.data, visible.len, MISSING_COLUMNS);
+}
+
 /* "gone: 3.21 % work, 1.20 % read; and 12 more" */
 static int put_missing(const struct picture *p, struct buf *out, struct err *e)
 {
@@ -114,7 +128,7 @@ static int put_missing(const struct picture *p, struct buf *out, struct err *e)
 		double share = (double)other->nodes[nodes[i]].total / (double)other->nodes[0].total;
 
 		buf_printf(out, "%s %.2f %% ", i ? "," : "", 100 * share);
-		put_outside(out, tree_name(other, nodes[i]), MISSING_LIMIT);
+		put_missing_name(out, tree_name(other, nodes[i]));
 	}
 	if (count > ARRAY_LEN(nodes))
 		buf_printf(out, "; and %zu more", count - ARRAY_LEN(nodes));

@@ -132,13 +132,35 @@ static size_t dearness(const struct table_column *c)
 	return c->is_name ? c->width : 2 * c->width;
 }
 
+/* Columns of the terminal that the table takes at least. */
+static size_t least_width(const struct table *t)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		const struct table_column *c = &t->columns[i];
+		size_t least = c->is_name ? MIN_NAME_WIDTH : MIN_TEXT_WIDTH;
+
+		if (!c->is_left_out)
+			width += (dearness(c) ? least : c->width) + (width ? GAP_WIDTH : 0);
+	}
+	return width;
+}
+
+static void leave_out(struct table *t, size_t limit)
+{
+	for (size_t i = t->column_count; i-- > 1 && least_width(t) > limit;)
+		t->columns[i].is_left_out = !t->columns[i].is_text;
+}
+
 /* Takes from the texts until the table fits, as far as that is possible. */
 static void fit_columns(struct table *t, size_t limit)
 {
-	size_t width = t->column_count ? GAP_WIDTH * (t->column_count - 1) : 0;
+	size_t width = 0;
 
 	for (size_t i = 0; i < t->column_count; i++)
-		width += t->columns[i].width;
+		if (!t->columns[i].is_left_out)
+			width += t->columns[i].width + (width ? GAP_WIDTH : 0);
 	for (; width > limit; width--) {
 		struct table_column *dearest = &t->columns[0];
 
@@ -228,8 +250,10 @@ static void put_cell(const struct table *t, size_t column, const struct item *ce
 {
 	const struct table_column *c = &t->columns[column];
 	const char *text = t->text.data + cell->at;
-	size_t start = out->len, width;
+	size_t start, width;
 
+	if (column)
+		buf_put_str(out, GAP);
 	if (!c->is_text && c->width > cell->width)
 		put_spaces(out, c->width - cell->width);
 	if (has_colour)
@@ -257,6 +281,8 @@ static void write_headings(const struct table *t, bool has_colour, struct buf *o
 		size_t shown = heading_width(c->heading);
 		size_t pad = c->width > shown ? c->width - shown : 0;
 
+		if (c->is_left_out)
+			continue;
 		if (i)
 			buf_put_str(out, GAP);
 		if (!c->is_text)
@@ -282,6 +308,8 @@ void table_write(struct table *t, size_t width, bool has_colour, struct buf *out
 
 	limit_columns(t);
 	t->is_cut = width != 0;
+	if (width && t->is_strict)
+		leave_out(t, width);
 	if (width && t->column_count)
 		fit_columns(t, width);
 	if (buf_error(&t->items) < 0 || buf_error(&t->text) < 0) {
@@ -294,9 +322,9 @@ void table_write(struct table *t, size_t width, bool has_colour, struct buf *out
 
 		memcpy(&item, t->items.data + i * sizeof item, sizeof item);
 		if (item.kind == ITEM_CELL) {
-			if (column)
-				buf_put_str(out, GAP);
-			put_cell(t, column++, &item, has_colour, out);
+			if (!t->columns[column].is_left_out)
+				put_cell(t, column, &item, has_colour, out);
+			column++;
 			continue;
 		}
 		if (column) {

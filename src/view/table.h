@@ -30,6 +30,7 @@ struct table_column {
 				is ' ' */
 	bool is_text;
 	bool is_name; /* what the row is about: cut less than other texts */
+	bool is_left_out;
 	size_t width; /* terminal columns of the heading and the widest cell */
 };
 
@@ -38,6 +39,7 @@ struct table {
 	size_t column_count;
 	size_t at;        /* column of the next cell */
 	bool is_cut;      /* it must fit a width */
+	bool is_strict;   /* and when cutting texts is not enough, the last numbers are left out */
 	struct buf text;  /* of all cells */
 	struct buf items; /* struct item of table.c: starts of rows, gaps, cells */
 };

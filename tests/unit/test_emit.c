@@ -156,6 +156,37 @@ static void test_width(void)
 	CHECK_STR(text.data, want.data);
 }
 
+/* A screen has no room for more: the last numbers go, what the rows are about stays. */
+static void test_strict_width(void)
+{
+	static const struct {
+		size_t width;
+		const char *want;
+	} cases[] = {
+		{ 35, "  self  samples  function\n1.00 s       12  alpha_bet…_epsilon\n" },
+		{ 30, "  self  function\n1.00 s  alpha_beta_…ta_epsilon\n" },
+		{ 10, "  self  function\n1.00 s  alpha_be…epsilon\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		CLEANUP(buf_fini) struct buf text = { 0 };
+		CLEANUP(emit_fini) struct emit out;
+
+		emit_begin(&out, &(struct emit_opts){ .width = cases[i].width }, &text);
+		emit_fit_strictly(&out);
+		emit_columns(&out);
+		emit_value(&out, "self", 0, "nanoseconds");
+		emit_int(&out, "samples", 0);
+		emit_name(&out, "function", "", "", "");
+		emit_row(&out);
+		emit_value(&out, "self", 1000000000, "nanoseconds");
+		emit_int(&out, "samples", 12);
+		emit_name(&out, "function", "", "alpha_beta_gamma_delta_epsilon", "");
+		CHECK_INT(emit_end(&out), 0);
+		CHECK_STR(text.data, cases[i].want);
+	}
+}
+
 static void test_colour(void)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -183,6 +214,7 @@ int main(void)
 	TAP_CASE(test_formats);
 	TAP_CASE(test_no_rows);
 	TAP_CASE(test_width);
+	TAP_CASE(test_strict_width);
 	TAP_CASE(test_colour);
 	return tap_done();
 }
