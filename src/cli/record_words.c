@@ -105,19 +105,10 @@ static void put_counts(struct buf *out, const struct cpu_result *r)
 /* How many user stacks reach the program's start, and why others do not. */
 static void put_stacks(struct buf *out, const struct cpu *c, const struct cpu_result *r)
 {
-	const struct user_stack_counts *n = &r->counts.user;
-	uint64_t rooted = n->complete + n->spliced, all = rooted + n->truncated + n->broken;
 	uint64_t times;
 	size_t shown = 0;
 
-	buf_printf(out, "stacks: %.1f %% complete", 100 * (double)rooted / (double)all);
-	if (n->spliced)
-		buf_printf(out, " (%llu with outer frames seen before)",
-			   (unsigned long long)n->spliced);
-	if (n->truncated)
-		buf_printf(out, ", %llu truncated", (unsigned long long)n->truncated);
-	if (n->broken)
-		buf_printf(out, ", %llu broken", (unsigned long long)n->broken);
+	user_stack_put_counts(out, &r->counts.user);
 	for (; shown < WORST; shown++) {
 		const char *name = cpu_worst(c, shown, &times);
 		const char *slash = strrchr(name, '/');

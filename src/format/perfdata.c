@@ -230,6 +230,8 @@ static void add_comments(const struct perfdata_reader *r)
 	add_comment(r->profile, &out);
 	put_counts(ingest_counts(r->ingest), &out);
 	add_comment(r->profile, &out);
+	user_stack_put_counts(&out, &ingest_counts(r->ingest)->user);
+	add_comment(r->profile, &out);
 	if (env->host.len) {
 		put_host(env, &out);
 		add_comment(r->profile, &out);

@@ -2,6 +2,7 @@
 #include "perf/user_stack.h"
 
 #include <elf.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,21 @@ struct user_stacks {
 	struct unwind_slot slots[UNWIND_SLOTS];
 	struct unwind_frame frames[USER_STACK_MAX - 1];
 };
+
+void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
+{
+	uint64_t rooted = n->complete + n->spliced, all = rooted + n->truncated + n->broken;
+
+	if (!all)
+		return;
+	buf_printf(out, "stacks: %.1f %% complete", 100 * (double)rooted / (double)all);
+	if (n->spliced)
+		buf_printf(out, " (%" PRIu64 " with outer frames seen before)", n->spliced);
+	if (n->truncated)
+		buf_printf(out, ", %" PRIu64 " truncated", n->truncated);
+	if (n->broken)
+		buf_printf(out, ", %" PRIu64 " broken", n->broken);
+}
 
 /* perf's numbers of the registers, by DWARF's. Source: asm/perf_regs.h, psABIs. */
 enum { X86_DI = 5, X86_IP = 8, ARM64_PC = 32 };

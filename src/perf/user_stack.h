@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/macros.h"
 #include "perf/climb.h"
 #include "perf/dso.h"
@@ -30,6 +31,9 @@ struct user_stack_counts {
 	uint64_t truncated; /* where the copy ends, and what could continue it */
 	uint64_t broken;    /* where nothing, or nonsense, told how to go on */
 };
+
+/* "stacks: 99.1 % complete, 3 truncated"; nothing when there were none. */
+void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n);
 
 struct user_stacks;
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """record.py TOOL WORKLOADS [CASE...]: auger record against programs that tell their own truth."""
 
+import json
 import os
 import re
 import shutil
@@ -681,6 +682,9 @@ def beside_perf(bench):
 def same_in_raw(bench):
     theirs = perf_totals(bench, "raw.data")
     report = bench.report()
+    done = bench.run(bench.tool, "report", "raw.data", "-f", "json")
+    from_raw = " ".join(json.loads(done.stdout)["comment"])
+    bench.check("stacks: 100.0 % complete" in from_raw or "stacks: 99." in from_raw, from_raw)
     bench.equal(theirs["samples"], report["samples"], "samples")
     ours = totals(report)
     for name in FUNCTIONS:

@@ -238,8 +238,30 @@ static void test_nonsense(void)
 	bench_free(&b);
 }
 
+static void test_counts_in_words(void)
+{
+	static const struct {
+		struct user_stack_counts counts;
+		const char *want;
+	} rows[] = {
+		{ { 0 }, "" },
+		{ { .complete = 3 }, "stacks: 100.0 % complete" },
+		{ { .complete = 1, .spliced = 1, .truncated = 1, .broken = 1 },
+		  "stacks: 50.0 % complete (1 with outer frames seen before), 1 truncated, 1 broken" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(buf_fini) struct buf got = { 0 };
+
+		buf_put_str(&got, "");
+		user_stack_put_counts(&got, &rows[i].counts);
+		CHECK_STR(got.data ? got.data : "", rows[i].want);
+	}
+}
+
 int main(void)
 {
+	TAP_CASE(test_counts_in_words);
 	TAP_CASE(test_complete);
 	TAP_CASE(test_waits);
 	TAP_CASE(test_given_up);
