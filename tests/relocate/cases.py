@@ -312,8 +312,8 @@ def run_refused(case, storage):
 
 
 KILL_CASES = "family threads map-private lock-posix cwd-thread".split()
-# The last calls are the shift: many points there, at others in each case, and a few before.
-SHIFT_CALLS, STEP, BEFORE = 360, 41, 2
+# Of the calls from the first ptrace() on; then so many more among those that point the job to NEW.
+PAUSE_POINTS, SHIFT_POINTS = [1, 400], 10
 # When it begins to copy: NEW is marked, closed to others; then it looks at all processes again.
 COPY_POINTS = [1, 2, 6, 7, 1000]
 
@@ -373,7 +373,7 @@ def go_on(job, number, old, new, before, on_new):
     return on_new or number % 2
 
 
-def kill_once(case, storage, number, at, phase="pause"):
+def kill_once(case, storage, number, at, phase):
     """Killed before a system call of the phase; the job is on one side, whole. How many calls there were, at 0."""
     old, new = f"{storage.old}/{number}", f"{storage.new}/{number}"
     os.mkdir(old)
@@ -410,11 +410,11 @@ def kill_once(case, storage, number, at, phase="pause"):
 def run_killed(case, storage):
     """The mover is killed at many points from its first to its last ptrace()."""
     os.mkdir(storage.new)
-    calls = kill_once(case, storage, 0, 0)
-    start = max(1, calls - SHIFT_CALLS)
-    points = [max(1, start * i // BEFORE) for i in range(BEFORE)]
-    points += range(start + 8 * KILL_CASES.index(case), calls + 10, STEP)
-    sides = [kill_once(case, storage, i + 1, at) for i, at in enumerate(points)]
+    calls = kill_once(case, storage, 0, 0, "shift")
+    points = [("pause", at) for at in PAUSE_POINTS]
+    offset = KILL_CASES.index(case) / len(KILL_CASES)  # at other calls in each case
+    points += [("shift", 1 + int((calls + 8) * (i + offset) / SHIFT_POINTS)) for i in range(SHIFT_POINTS)]
+    sides = [kill_once(case, storage, i + 1, at, phase) for i, (phase, at) in enumerate(points)]
     print(f"# {case}: killed at {len(points)} of {calls} calls; {sum(sides)} times it was on NEW then")
 
 

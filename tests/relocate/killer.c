@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killer: copy|pause N COMMAND [ARGUMENT...]
+ * killer: copy|pause|shift N COMMAND [ARGUMENT...]
  * Runs the command and kills it before its Nth system call, counted from its first linkat() on, by
- * which NEW is marked, or from its first ptrace() on. N 0: lets it run, and prints how many there
- * were until the last ptrace().
+ * which NEW is marked, from its first ptrace() on, or from its first memfd_create() on, by which it
+ * begins to point the job to NEW. N 0: lets it run, and prints how many there were until the last
+ * ptrace().
  */
 #include <elf.h>
 #include <errno.h>
@@ -52,6 +53,13 @@ static int signal_to_pass(int status)
 	return status >> 16 || sig == (SIGTRAP | 0x80) ? 0 : sig;
 }
 
+static long first_call(const char *phase)
+{
+	if (strcmp(phase, "copy") == 0)
+		return SYS_linkat;
+	return strcmp(phase, "pause") == 0 ? SYS_ptrace : SYS_memfd_create;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long at, count = 0, last = 0;
@@ -61,7 +69,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
-	begin = strcmp(argv[1], "copy") == 0 ? SYS_linkat : SYS_ptrace;
+	begin = first_call(argv[1]);
 	at = strtoul(argv[2], NULL, 10);
 	pid = start(argv + 3);
 	if (pid < 0) {
