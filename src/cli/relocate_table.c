@@ -166,18 +166,39 @@ static void put_dirs(struct emit *out, const struct survey *s, const char *state
 	}
 }
 
+static const char *const states[] = {
+	[RELOC_NOTES] = "told",
+	[RELOC_LEAVES] = "stays",
+	[RELOC_PREVENTS] = "prevents",
+};
+
+static bool says_same(const struct reloc_obstacle *a, const struct reloc_obstacle *b)
+{
+	return a->kind == b->kind && !a->pid == !b->pid && strcmp(a->what, b->what) == 0 &&
+	       strcmp(a->reason, b->reason) == 0 && strcmp(a->remedy, b->remedy) == 0;
+}
+
+/* One for all processes of which the same is to be said. */
+static void put_note(struct emit *out, const struct survey *s, size_t first)
+{
+	const struct reloc_obstacle *o = &s->obstacles[first];
+	CLEANUP(buf_fini) struct buf pids = { 0 };
+
+	for (size_t i = 0; i < first; i++)
+		if (says_same(&s->obstacles[i], o))
+			return;
+	for (size_t i = first; o->pid && i < s->obstacle_count; i++)
+		if (says_same(&s->obstacles[i], o))
+			buf_printf(&pids, "%s%d", pids.len ? "," : "", (int)s->obstacles[i].pid);
+	emit_note(out, "%s: %s%s%s: %s%s%s", states[o->kind], pids.len ? pids.data : "",
+		  pids.len ? " " : "", o->what, o->reason, *o->remedy ? "; " : "", o->remedy);
+}
+
 static void put_obstacles(struct emit *out, const struct survey *s)
 {
-	static const char *const states[] = {
-		[RELOC_NOTES] = "told",
-		[RELOC_LEAVES] = "stays",
-		[RELOC_PREVENTS] = "prevents",
-	};
-
 	for (size_t i = 0; i < s->obstacle_count; i++) {
 		const struct reloc_obstacle *o = &s->obstacles[i];
 		struct line l = nothing;
-		char pid[24] = "";
 
 		l.pid = o->pid;
 		l.process = o->comm;
@@ -188,10 +209,7 @@ static void put_obstacles(struct emit *out, const struct survey *s)
 		l.remedy = o->remedy;
 		emit_row(out);
 		put_line(out, &l);
-		if (o->pid)
-			snprintf(pid, sizeof pid, "%d ", (int)o->pid);
-		emit_note(out, "%s: %s%s: %s%s%s", states[o->kind], pid, o->what, o->reason,
-			  *o->remedy ? "; " : "", o->remedy);
+		put_note(out, s, i);
 	}
 }
 

@@ -225,6 +225,10 @@ s = socket.socket(socket.AF_UNIX); s.bind("sock"); s.listen()
 c = socket.socket(socket.AF_UNIX); c.connect("sock"); a = s.accept()[0]; s.close(); os.unlink("sock")
 """, "a socket bound"),
     "inotify": ('n = libc.inotify_init(); libc.inotify_add_watch(n, b".", 2)', "inotify"),
+    "fanotify": ("""
+n = libc.syscall(300, 0, 0)
+libc.syscall(301, n, 1, ctypes.c_uint64(2), -100, b".")
+""", "fanotify"),
     "lease": ('f = os.open("data", os.O_RDONLY); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_RDLCK)', "a lease"),
     "async_fifo": ("""
 os.mkfifo("fifo"); f = os.open("fifo", os.O_RDWR)
@@ -866,6 +870,20 @@ def test_unsafe(w):
     leave(w)
     write_more(w, p)
     finish(w, p, w.new)
+
+
+def test_progress(w):
+    """On a terminal it is told how far the copy is."""
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(4 * MIB))
+    p = w.job(NAMED)
+    mine, its = os.openpty()
+    r = subprocess.run([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "4"], check=False,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=its)
+    os.close(its)
+    text = os.read(mine, 65536).decode()
+    os.close(mine)
+    check(r.returncode == 0 and "\rcopying: 1 of 4 MiB" in text, repr(text))
 
 
 def test_unheard(w):
