@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,31 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 
 static_assert(OPS_MAX_READ == 1048576, "as the mount option in new_session has it");
 
+/* Is it unmounted here, and still mounted somewhere else? What libfuse would unmount then is not
+ * ours. */
+static bool has_copies(const struct serving *s)
+{
+	struct pollfd device = { .fd = fuse_session_fd(s->session) };
+	struct mounted mounted;
+	struct err e = { 0 };
+
+	return poll(&device, 1, 0) == 0 &&
+	       !(mounted_find(s->opts->view, &mounted, &e) && mounted.daemon == getpid());
+}
+
+/* Who still waits for an answer gets ENOTCONN. To libfuse a pipe that nobody reads looks as its
+ * device does behind an unmount: it leaves the place alone. */
+static void end_connection(const struct serving *s)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	close(ends[0]);
+	dup3(ends[1], fuse_session_fd(s->session), O_CLOEXEC);
+	close(ends[1]);
+}
+
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
@@ -107,8 +133,9 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 		rc = serve_run(s->session, o->max_threads, o->cache.timeout_ns, &s->hangs, e);
 	profiling_stop(s->mount.profiling);
 	profiling_write(s->mount.profiling, "pre-destroy");
-	if (mounted_find(o->view, &mounted, e)) /* libfuse complains when it is not */
-		fuse_session_unmount(s->session);
+	if (has_copies(s))
+		end_connection(s);
+	fuse_session_unmount(s->session);
 	prefetch_stop(s->mount.prefetch);
 	profiling_write(s->mount.profiling, NULL);
 	return rc;
