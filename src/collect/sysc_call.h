@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "collect/sysc_args.h"
 
@@ -32,10 +33,18 @@ struct sysc_call {
 	size_t memory_count;
 };
 
+/* What rt_sigreturn returns is the result of the call that a signal interrupted. */
+static inline bool sysc_is_sigreturn(uint32_t nr)
+{
+	return nr == SYS_rt_sigreturn || nr == SYSC_NO_NUMBER;
+}
+
 /* errno; 0: it is done, or still goes on. */
 static inline int32_t sysc_error(const struct sysc_call *c)
 {
-	return c->has_end && c->ret < 0 && c->ret >= -SYSC_MAX_ERROR ? (int32_t)-c->ret : 0;
+	return !sysc_is_sigreturn(c->nr) && c->has_end && c->ret < 0 && c->ret >= -SYSC_MAX_ERROR
+		       ? (int32_t)-c->ret
+		       : 0;
 }
 
 /* Of an argument; NULL: it was not read, or could not be. */

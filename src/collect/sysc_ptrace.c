@@ -166,6 +166,12 @@ static uint32_t number_at_end(const struct tracee *tracee)
 #endif
 }
 
+/* Does the kernel begin the call again, after what interrupted it? Source: linux/errno.h. */
+static bool is_restarted(int64_t ret)
+{
+	return ret <= -512 && ret >= -516;
+}
+
 /* At the begin or the end of a call. */
 static void take_call(struct tracer *t, struct tracee *tracee)
 {
@@ -182,6 +188,8 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 		begin_call(t, tracee, (const uint64_t *)info.seccomp.args, info.seccomp.nr);
 		break;
 	case PTRACE_SYSCALL_INFO_EXIT:
+		if (t->is_leaving && is_restarted(info.exit.rval))
+			break; /* we interrupted it: it goes on */
 		if (!tracee->is_inside)
 			tracee->call = (struct sysc_call){ .pid = tracee->pid,
 							   .tid = tracee->tid,

@@ -37,6 +37,8 @@ static void add_cell(struct taker *t, uint32_t subject, uint32_t nr, int32_t err
 
 	if (from->count == 0)
 		return;
+	if (sysc_is_sigreturn(nr))
+		error = 0;
 	to = syscalls_cell(t->tally, subject, sysc_feed_call_name(t->feed, nr), error);
 	for (size_t i = 0; i < CALLS_SLOTS; i++)
 		if (from->slots[i] && latency_add_slot(&l, i, from->slots[i]) < 0)

@@ -110,6 +110,8 @@ def agree(bench):
         got = [rows.get(call) for call in ("kill", "execve", "exit_group")]
         bench.equal(got, [1, 3, 3], f"{method}: a signal and children")
         bench.check(rows["rt_sigreturn"] >= 1, f"{method}: {rows}")
+        errors = [row["errors"] for row in whole["rows"] if row["call"] == "rt_sigreturn"]
+        bench.equal(errors, [0], f"{method}: what was interrupted is no error of rt_sigreturn")
         bench.check(not [call for call in rows if call.startswith("syscall ")], f"{method}: {rows}")
 
 
@@ -207,6 +209,7 @@ def waiting(bench):
         bench.check(len(got) == 1 and got[0][1] == 1 and
                     got[0][0] in ("clock_nanosleep", "nanosleep", "restart_syscall"), f"{method}: {got}")
         bench.equal(whole["threads"], 1, f"{method}: threads")
+        bench.equal([(row["errors"], row["total_ns"]) for row in whole["rows"]], [(0, None)], f"{method}: it goes on")
         target.kill()
         target.wait()
 
