@@ -26,6 +26,8 @@ struct reading {
 	struct stages *stages;
 	struct stage_inputs *inputs;
 	struct buf name;      /* of a record without an input: FILE:LINE */
+	struct buf spread;    /* a record of several lines so far; empty: none */
+	uint64_t spread_line; /* its first */
 	const char *path;     /* of the file being read */
 	int64_t next_word_ns; /* of progress, CLOCK_MONOTONIC; 0: nobody looks */
 	bool has_said;        /* a line of progress is on the screen */
@@ -102,16 +104,12 @@ static bool is_blank(const struct line_text *line)
 	       strspn(line->text, " \t\r") >= line->len;
 }
 
-static int read_line(struct reading *r, const struct line_text *line, struct err *e)
+static int read_record(struct reading *r, const struct line_text *line, struct err *e)
 {
 	struct stage_record record;
 	struct err reason;
 	int rc;
 
-	if (line->is_too_long)
-		return note_bad_line(r, line->number, "longer than 64 MiB", e);
-	if (is_blank(line))
-		return 0;
 	rc = stage_reader_read(r->reader, line->text, line->len, &record, &reason);
 	if (rc == -EINVAL)
 		return note_bad_line(r, line->number, reason.msg, e);
@@ -122,6 +120,56 @@ static int read_line(struct reading *r, const struct line_text *line, struct err
 		return 0;
 	}
 	return add_record(r, line, &record, e);
+}
+
+static bool is_bracket(const struct line_text *line, char bracket)
+{
+	size_t len = line->len;
+
+	while (len > 1 && line->text[len - 1] == '\r')
+		len--;
+	return len == 1 && line->text[0] == bracket;
+}
+
+/* A record as json.dump(indent=) and jq write it, from a line "{" to a line "}". */
+static int read_spread(struct reading *r, const struct line_text *line, struct err *e)
+{
+	struct line_text whole;
+	int rc;
+
+	if (!r->spread.len)
+		r->spread_line = line->number;
+	buf_put(&r->spread, line->text, line->len);
+	buf_put_byte(&r->spread, '\n');
+	if (buf_error(&r->spread) < 0)
+		return err_nomem(e);
+	if (r->spread.len <= LINES_MAX_BYTES && !is_bracket(line, '}'))
+		return 0;
+	whole = (struct line_text){ r->spread.data, r->spread.len, r->spread_line, false };
+	rc = r->spread.len > LINES_MAX_BYTES
+		     ? note_bad_line(r, r->spread_line, "longer than 64 MiB", e)
+		     : read_record(r, &whole, e);
+	buf_clear(&r->spread);
+	return rc;
+}
+
+static int end_spread(struct reading *r, struct err *e)
+{
+	bool is_open = r->spread.len > 0;
+
+	buf_clear(&r->spread);
+	return is_open ? note_bad_line(r, r->spread_line, "has no end", e) : 0;
+}
+
+static int read_line(struct reading *r, const struct line_text *line, struct err *e)
+{
+	if (line->is_too_long)
+		return note_bad_line(r, line->number, "longer than 64 MiB", e);
+	if (is_blank(line))
+		return 0;
+	if (r->spread.len || is_bracket(line, '{'))
+		return read_spread(r, line, e);
+	return read_record(r, line, e);
 }
 
 static int read_lines(struct reading *r, struct lines *l, struct err *e)
@@ -137,6 +185,8 @@ static int read_lines(struct reading *r, struct lines *l, struct err *e)
 		if (line.number % PROGRESS_LINES == 0)
 			show_progress(r, l);
 	}
+	if (end_spread(r, e) < 0)
+		return -EINVAL;
 	if (rc == -EINVAL)
 		return note_damage(r, reason.msg, e);
 	return rc < 0 ? err_set(e, rc, "%s", reason.msg) : 0;
@@ -304,6 +354,7 @@ int stage_inputs_read(char *const *paths, size_t count, const struct stage_input
 	rc = r.reader && r.stages ? read_all(&r, paths, count, e) : err_nomem(e);
 	stage_reader_free(r.reader);
 	buf_fini(&r.name);
+	buf_fini(&r.spread);
 	if (rc < 0)
 		stages_free(r.stages);
 	else
