@@ -744,17 +744,18 @@ def test_interrupted(w):
     finish(w, p, w.old)
 
 
-def kill_in_copy(w, p, *, signal=9):
+def kill_in_copy(w, p):
     """auger is killed when it has copied a part of the last file."""
-    a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "4"],
+    a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "2"],
                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     large = f"{w.new}/zz/large"
     while not (os.path.exists(large) and os.path.getsize(large) > MIB):
         check(a.poll() is None, "it ended by itself")
         time.sleep(0.01)
+    a.send_signal(19) # it must not come to its end
     r = w.run("--pid", str(p.pid))
     check(r.returncode == 1 and f"process {a.pid} is moving a job there" in r.stderr, r.stderr)
-    a.send_signal(signal)
+    a.kill()
     a.communicate(timeout=60)
     check(os.path.exists(f"{w.new}/.auger-relocate"), str(os.listdir(w.new)))
 
@@ -763,7 +764,7 @@ def fill_for_kill(w):
     fill(w.old)
     os.mkdir(f"{w.old}/zz")
     with open(f"{w.old}/zz/large", "wb") as f:
-        f.write(os.urandom(12 * MIB))
+        f.write(os.urandom(24 * MIB))
 
 
 def test_killed_undo(w):
