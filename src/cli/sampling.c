@@ -8,7 +8,6 @@
 #include "cli/cmd.h"
 
 #define DEFAULT_HZ 999
-#define FAULT_STACK_BYTES 8192    /* of page faults, of which there are many in a short time */
 #define DEFAULT_STACK_BYTES 32768 /* 99.6 % of a C++ compiler's stacks; 16384: 98.4 */
 
 const struct opt sampling_opts[] = {
@@ -182,9 +181,6 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 		rc = take_events(o, &args->events, e);
 	for (size_t i = 0; args->frequency_hz && i < o->event_count; i++)
 		o->events[i].period = 0;
-	for (size_t i = 0; rc == 0 && !args->stack && i < o->event_count; i++)
-		if (o->events[i].has_address)
-			o->stack_bytes = FAULT_STACK_BYTES;
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #define RINGS_A_SECOND 20 /* at most; else copies of stacks are smaller */
 #define LEAST_STACK_BYTES 4096
 #define UNKNOWN_HZ 1000                    /* by period */
+#define BURST_HZ 10000                     /* where each event is a sample */
 #define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
 
 static struct record_shape shape_of(const struct perf_event_attr *attr)
@@ -101,10 +102,19 @@ static void say_smaller(size_t wanted, size_t bytes)
 			bytes >> 10, wanted >> 10);
 }
 
+/* Samples a second that there must be room for. */
+static uint64_t rate_of(const struct sampler *s)
+{
+	for (size_t i = 0; i < s->opts.event_count; i++)
+		if (s->opts.events[i].period == 1 && !s->opts.attr.period)
+			return BURST_HZ;
+	return s->opts.attr.period ? UNKNOWN_HZ : s->opts.attr.frequency_hz;
+}
+
 /* All rings, of half the size until they may be locked. */
 static int open_sources(struct sampler *s, struct err *e)
 {
-	uint64_t rate = s->opts.attr.period ? UNKNOWN_HZ : s->opts.attr.frequency_hz;
+	uint64_t rate = rate_of(s);
 	size_t wanted = s->opts.ring_bytes;
 	int rc = open_all_sources(s, e);
 
