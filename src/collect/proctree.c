@@ -407,6 +407,12 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 	return 0;
 }
 
+/* What it used by one account is not to be taken from what another one says. */
+static bool was_before(const struct process *p)
+{
+	return p->own_before.user_ns || p->own_before.system_ns || p->own_before.minor_faults;
+}
+
 /* A thread's end: with that of the first one all is told. */
 static void take_exit(struct process *p, const struct exit_record *r)
 {
@@ -424,7 +430,7 @@ static void take_exit(struct process *p, const struct exit_record *r)
 	}
 	if (!p->command[0])
 		snprintf(p->command, sizeof p->command, "[%s]", r->name);
-	if (!p->has_ended)
+	if (!p->has_ended || was_before(p))
 		return;
 	p->own = p->ended;
 	p->run_wait_ns = p->ended_wait_ns;

@@ -22,6 +22,7 @@ struct run {
 	struct watched *w;
 	struct watch watch;
 	struct rows sets; /* struct counters, of each thread or CPU */
+	struct exits exits;
 	size_t alive;
 	int64_t start_ns;
 };
@@ -81,12 +82,16 @@ static int begin(struct run *r, struct cgroup *group, struct err *e)
 {
 	const struct watched_opts *o = r->opts;
 	char first[16] = "self";
+	struct err none;
 	int rc = watch_open(&r->watch, e);
 
 	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
 		rc = count_process(r, o->pids[i], e);
 	if (rc == 0 && !o->pid_count)
 		rc = count_machine(r, e);
+	/* Of processes alone their parents tell, when they have waited for those that ended. */
+	if (rc == 0 && !o->pid_count && exits_open(&r->exits, &none) == 0)
+		r->w->tree.exits = &r->exits;
 	if (o->pid_count)
 		snprintf(first, sizeof first, "%d", (int)o->pids[0]);
 	if (rc == 0)
@@ -243,6 +248,8 @@ int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e
 	for (size_t i = 0; i < r.sets.count; i++)
 		counters_close(&sets[i]);
 	rows_fini(&r.sets);
+	ret->tree.exits = NULL;
+	exits_close(&r.exits);
 	watch_close(&r.watch);
 	return rc;
 }

@@ -421,6 +421,24 @@ def watched_ends(bench):
     bench.check("does not exist" in done.stderr, done.stderr)
 
 
+def machine_brief(bench):
+    """Of all of the machine also what lived between two looks."""
+    copy = bench.path("brief")
+    shutil.copy("/bin/true", copy)
+    work = bench.start("sh", "-c", f"while :; do {copy}; done")
+    try:
+        bench.run(bench.tool, "stat", "-f", "json", "-o", "s.json", "-a", "-d", "1")
+    finally:
+        work.kill()
+        work.wait()
+    checks = json.loads(bench.run(bench.tool, "doctor", "-f", "json").stdout)["rows"]
+    if {row["check"]: row["state"] for row in checks}["process ends"] != "works":
+        raise Skip("the kernel tells others than root, and containers, nothing of ends")
+    with open(bench.path("s.json"), encoding="utf-8") as file:
+        programs = {row["program"]: row for row in json.load(file)["programs"]["rows"]}
+    bench.check(programs.get("brief", {"processes": 0})["processes"] > 20, programs)
+
+
 def machine(bench):
     """All of the machine: CPU time and switches of whoever runs."""
     work = bench.start(*python("while True: pass"))
@@ -440,4 +458,4 @@ def machine(bench):
 
 if __name__ == "__main__":
     live.main([as_time_does, bytes_told, unprivileged, processes, short_lived, small, unseen, orphans, counters,
-               repeated, groups, formats, ended, watched, watched_ends, machine])
+               repeated, groups, formats, ended, watched, watched_ends, machine, machine_brief])
