@@ -392,6 +392,7 @@ static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err
 	bpf->rodata->mode = mode_of(o);
 	bpf->rodata->own_tgid = (uint32_t)getpid();
 	bpf->rodata->is_all = o->is_all;
+	bpf->rodata->has_links = sysc_wants_memory(o);
 	rc = size_maps(bpf, mode_of(o));
 	if (rc == 0)
 		rc = syscalls_bpf__load(bpf);

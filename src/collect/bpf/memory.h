@@ -13,6 +13,10 @@
 
 #define NULL ((void *)0)
 
+/* Set before loading: does a plan have what points to more than bytes? The kernel takes long to
+ * check how that is read. */
+const volatile bool has_links;
+
 /* What a thread is doing. */
 struct doing {
 	struct calls_thread_id id;
@@ -144,16 +148,15 @@ __noinline long read_vectors(struct calls_memory *m, __u64 at, __u64 list, __u64
 }
 
 /* What points to more than bytes. */
-static __always_inline long read_linked(struct calls_memory *m, __u32 at,
+static __always_inline long read_linked(struct calls_memory *m, __u64 at,
 					const struct calls_fetch *f, const struct doing *d,
-					__s64 ret, bool *is_cut)
+					__s64 ret)
 {
 	__u64 rest = f->unit == 0 ? ~0ull : ret > 0 ? (__u64)ret : 0; /* written, or read */
 	__u32 arg = f->arg, next = f->arg + 1;
 	__u64 vectors[2];
-	long n;
 
-	if (arg >= 6)
+	if (!has_links || arg >= 6)
 		return -1;
 	vectors[0] = d->args[arg];
 	vectors[1] = next < 6 ? d->args[next] : 0;
@@ -161,38 +164,40 @@ static __always_inline long read_linked(struct calls_memory *m, __u32 at,
 	    bpf_probe_read_user(vectors, sizeof vectors, (void *)(d->args[arg] + 16)) < 0)
 		return -1;
 	if (f->kind == CALLS_FETCH_STRINGS)
-		n = read_strings(m, at, vectors[0]);
-	else if (f->kind == CALLS_FETCH_COUNT)
-		n = read_count(m->bytes + at, vectors[0]);
-	else
-		n = read_vectors(m, at, vectors[0], vectors[1], rest);
-	*is_cut = n >= PART_CUT;
-	return n < 0 ? n : n & (PART_CUT - 1);
+		return read_strings(m, at, vectors[0]);
+	if (f->kind == CALLS_FETCH_COUNT)
+		return read_count(m->bytes + at, vectors[0]);
+	return read_vectors(m, at, vectors[0], vectors[1], rest);
 }
 
-/* A part's bytes to where the part begins; its length, negative: it cannot be read. */
-static __always_inline long read_part(struct calls_memory *m, __u32 at, const struct calls_fetch *f,
-				      const struct doing *d, __s64 ret, bool *is_cut)
+/* One part. */
+__noinline long read_part(struct calls_memory *m, __u64 at, const struct calls_fetch *f,
+			  const struct doing *d, __s64 ret)
 {
-	__u32 len = length_of(f, d, ret, is_cut), arg = f->arg;
+	bool is_cut = false;
 	const void *from;
+	__u32 len, arg;
 	long n;
 
+	if (!m || !f || !d || at > LAST_PART)
+		return -1;
+	barrier_var(at);
+	arg = f->arg;
 	if (arg >= 6)
 		return -1;
 	from = (const void *)d->args[arg];
 	if (!from)
 		return -1;
 	if (f->kind >= CALLS_FETCH_STRINGS)
-		return read_linked(m, at, f, d, ret, is_cut);
+		return read_linked(m, at, f, d, ret);
 	if (f->kind == CALLS_FETCH_STRING) {
 		n = bpf_probe_read_user_str(m->bytes + at, CALLS_FETCH_BYTES, from);
-		*is_cut = n == CALLS_FETCH_BYTES;
-		return n - 1;
+		return n == CALLS_FETCH_BYTES ? (n - 1) | PART_CUT : n - 1;
 	}
-	if (len == 0 || bpf_probe_read_user(m->bytes + at, len, from) == 0)
-		return len;
-	return -1;
+	len = length_of(f, d, ret, &is_cut);
+	if (len && bpf_probe_read_user(m->bytes + at, len, from) < 0)
+		return -1;
+	return len | (is_cut ? PART_CUT : 0);
 }
 
 static __always_inline void read_parts(struct calls_memory *m, const struct doing *d,
@@ -202,19 +207,20 @@ static __always_inline void read_parts(struct calls_memory *m, const struct doin
 
 	for (__u32 i = 0; i < CALLS_FETCHES; i++) {
 		const struct calls_fetch *f = &plan->fetches[i];
-		bool is_cut = false;
 		long n;
+		__u32 len;
 
 		if (i >= plan->count || at > LAST_PART)
 			break;
-		n = read_part(m, at, f, d, ret, &is_cut);
-		if (n < 0 || n > CALLS_FETCH_BYTES || count >= CALLS_FETCHES)
+		n = read_part(m, at, f, d, ret);
+		len = n & (PART_CUT - 1);
+		if (n < 0 || len > CALLS_FETCH_BYTES || count >= CALLS_FETCHES)
 			continue;
 		m->parts[count].arg = f->arg;
-		m->parts[count].len = (__u16)n;
-		m->parts[count].is_cut = is_cut;
+		m->parts[count].len = (__u16)len;
+		m->parts[count].is_cut = n >= PART_CUT;
 		count++;
-		at += (__u32)n;
+		at += len;
 	}
 	m->count = count;
 	m->len = at;
