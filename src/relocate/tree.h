@@ -53,7 +53,7 @@ struct tree_node {
 	bool is_appended;    /* all who have it open only append to it */
 };
 
-/* A file in both trees while it is copied: O_PATH descriptors. */
+/* A file in both trees while it is copied: O_PATH descriptors, or open ones where that is told. */
 struct tree_pair {
 	int from, to;
 };
@@ -111,7 +111,9 @@ int tree_adopt(struct copy *c, struct err *e) MUST_CHECK;
 /* If the entry was adopted, and can be this node, it is. */
 void tree_claim(struct copy *c, uint32_t entry, uint32_t node, const struct statx *x);
 
-/* tree_data.c: makes the content of to that of from; both opened here by their O_PATH ones. */
+/* tree_data.c: a regular file is opened for reading and writing, by its O_PATH ones. */
+int tree_open_data(struct tree_pair *pair, struct err *e) MUST_CHECK;
+/* Makes the content of to that of from; both open. */
 int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
 		   uint64_t *ret_size, struct err *e) MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By the links of /proc/self/fd, because a descriptor that is only a place (O_PATH) takes no
- * fsetxattr(2), and one that is open would wait at a FIFO. Symbolic links have no mode, and
- * only their owner and times are copied.
+ * By the links of /proc/self/fd where a descriptor is only a place (O_PATH), which takes no
+ * fsetxattr(2): one that is open would wait at a FIFO. Symbolic links have no mode, and only their
+ * owner and times are copied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,11 +50,19 @@ static bool has_name(const char *names, ssize_t len, const char *name)
 	return false;
 }
 
+/* The link is the slower way, and needed for a place only. */
+static ssize_t list_names(int fd, const char *link, char *names)
+{
+	ssize_t len = flistxattr(fd, names, XATTR_MAX);
+
+	return len < 0 && errno == EBADF ? listxattr(link, names, XATTR_MAX) : len;
+}
+
 /* What NEW's file has inherited and OLD's has not. */
-static int remove_others(const char *to, const char *names, ssize_t len, char *theirs,
+static int remove_others(int fd, const char *to, const char *names, ssize_t len, char *theirs,
 			 struct err *e)
 {
-	ssize_t n = listxattr(to, theirs, XATTR_MAX);
+	ssize_t n = list_names(fd, to, theirs);
 
 	for (const char *at = theirs; n > 0 && at < theirs + n; at += strlen(at) + 1)
 		if (!has_name(names, len, at) && !is_private(at) && removexattr(to, at) < 0 &&
@@ -63,7 +71,8 @@ static int remove_others(const char *to, const char *names, ssize_t len, char *t
 	return 0;
 }
 
-static int copy_xattrs(const char *from, const char *to, struct err *e)
+static int copy_xattrs(const struct tree_pair *pair, const char *from, const char *to,
+		       struct err *e)
 {
 	CLEANUP(buf_fini) struct buf room = { 0 };
 	char *names = buf_reserve(&room, 2 * XATTR_MAX), *value = names ? names + XATTR_MAX : NULL;
@@ -71,14 +80,14 @@ static int copy_xattrs(const char *from, const char *to, struct err *e)
 
 	if (!names)
 		return err_nomem(e);
-	len = listxattr(from, names, XATTR_MAX);
+	len = list_names(pair->from, from, names);
 	if (len < 0 && errno != EOPNOTSUPP)
 		return err_errno(e, "attributes");
 	len = len < 0 ? 0 : len;
 	for (const char *at = names; at < names + len; at += strlen(at) + 1)
 		if (!is_private(at) && copy_attr(from, to, at, value, e) < 0)
 			return e->code;
-	return remove_others(to, names, len, value, e);
+	return remove_others(pair->to, to, names, len, value, e);
 }
 
 /* Each is its name with a NUL, the length of its value, and the value. */
@@ -132,10 +141,11 @@ int tree_set_times(int to, const struct statx *x)
 {
 	const struct timespec times[] = { to_time(&x->stx_atime), to_time(&x->stx_mtime) };
 	char path[PROC_PATH];
+	int rc = utimensat(to, "", times, AT_EMPTY_PATH);
 
-	link_of(to, path);
-	if (S_ISLNK(x->stx_mode))
-		return utimensat(to, "", times, AT_EMPTY_PATH);
+	if (rc == 0 || errno != EINVAL || S_ISLNK(x->stx_mode))
+		return rc;
+	link_of(to, path); /* kernels before 5.8 */
 	return utimensat(AT_FDCWD, path, times, 0);
 }
 
@@ -152,11 +162,11 @@ static int set_owner(int to, const struct statx *x, struct err *e)
 	return 0;
 }
 
-static int set_mode(const char *to, const struct statx *x, struct err *e)
+static int set_mode(int fd, const char *to, const struct statx *x, struct err *e)
 {
 	struct stat is;
 
-	if (stat(to, &is) == 0 && ((is.st_mode ^ x->stx_mode) & 07777) == 0)
+	if (fstat(fd, &is) == 0 && ((is.st_mode ^ x->stx_mode) & 07777) == 0)
 		return 0;
 	return chmod(to, x->stx_mode & 07777) < 0 ? err_errno(e, "setting the mode") : 0;
 }
@@ -169,7 +179,8 @@ int tree_copy_attrs(const struct tree_pair *pair, const struct statx *x, struct 
 	link_of(pair->to, to);
 	if (set_owner(pair->to, x, e) < 0)
 		return e->code;
-	if (!S_ISLNK(x->stx_mode) && (copy_xattrs(from, to, e) < 0 || set_mode(to, x, e) < 0))
+	if (!S_ISLNK(x->stx_mode) &&
+	    (copy_xattrs(pair, from, to, e) < 0 || set_mode(pair->to, to, x, e) < 0))
 		return e->code;
 	if (tree_set_times(pair->to, x) < 0)
 		return err_errno(e, "setting the times");

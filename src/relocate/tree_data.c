@@ -245,25 +245,36 @@ static void forget_pages(int fd)
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
-		   uint64_t *ret_size, struct err *e)
+int tree_open_data(struct tree_pair *pair, struct err *e)
 {
 	CLEANUP(close_fd) int in = open_source(pair->from);
 	CLEANUP(close_fd) int out = open_again(pair->to, O_RDWR);
-	struct data d = {
-		.c = c, .in = in, .out = out, .is_new = n->ctime_ns < 0 && !n->is_adopted
-	};
-	uint64_t written = c->did.written_bytes, from = 0;
-	struct stat st;
+	struct tree_pair places = *pair;
 
 	if (in < 0)
 		return err_set(e, in, "reading: %s", strerror(-in));
 	if (out < 0)
 		return err_set(e, out, "writing: %s", strerror(-out));
-	if (fstat(in, &st) < 0)
+	*pair = (struct tree_pair){ in, out };
+	in = places.from;
+	out = places.to;
+	return 0;
+}
+
+int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
+		   uint64_t *ret_size, struct err *e)
+{
+	struct data d = { .c = c,
+			  .in = pair->from,
+			  .out = pair->to,
+			  .is_new = n->ctime_ns < 0 && !n->is_adopted };
+	uint64_t written = c->did.written_bytes, from = 0;
+	struct stat st;
+
+	if (fstat(d.in, &st) < 0)
 		return err_errno(e, "fstat");
 	if (c->kind == COPY_VERIFY)
-		forget_pages(out);
+		forget_pages(d.out);
 	d.size = (uint64_t)st.st_size;
 	if (c->opts.trusts_append && c->kind != COPY_VERIFY && n->is_appended && !n->is_mapped &&
 	    !d.is_new && d.size >= n->size_bytes)

@@ -98,30 +98,22 @@ static int forgive(struct copy *c, int rc, const char *what, struct err *e)
 
 int tree_copy_flags(struct copy *c, const struct tree_pair *pair, uint32_t *ret_late, struct err *e)
 {
-	CLEANUP(close_fd) int from = open_again(pair->from);
 	struct tree_flags old, new;
-	int to, rc;
+	int to = pair->to, rc;
 
-	*ret_late = 0;
-	if (from < 0)
-		return 0; /* not ours to read: its content has told */
-	tree_read_flags(from, &old);
-	to = open_again(pair->to);
-	if (to < 0)
-		return err_errno(e, "in NEW");
+	tree_read_flags(pair->from, &old);
 	tree_read_flags(to, &new);
 	*ret_late = old.flags & LATE;
 	/* A project that the folder of NEW gave it stays, where OLD has none. */
 	rc = forgive(c, set_project(to, new.project, old.project ? old.project : new.project),
 		     "project ids", e);
-	if (rc == 0)
-		rc = forgive(c,
-			     set_flags(to, new.flags,
-				       (new.flags & ~(uint32_t)KEPT) |
-					       (old.flags & (KEPT | FS_PROJINHERIT_FL))),
-			     "flags (chattr)", e);
-	close(to);
-	return rc;
+	if (rc < 0)
+		return rc;
+	return forgive(
+		c,
+		set_flags(to, new.flags,
+			  (new.flags & ~(uint32_t)KEPT) | (old.flags & (KEPT | FS_PROJINHERIT_FL))),
+		"flags (chattr)", e);
 }
 
 static int set_late(struct copy *c, const struct tree_node *n, struct err *e)

@@ -269,7 +269,8 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 		n->pass--;
 		return err_set(e, -EAGAIN, "it was replaced meanwhile");
 	}
-	if (S_ISREG(x.stx_mode) && fill_data(c, at, &pair, &size, e) < 0)
+	if (S_ISREG(x.stx_mode) &&
+	    (tree_open_data(&pair, e) < 0 || fill_data(c, at, &pair, &size, e) < 0))
 		return e->code;
 	if (fill_attrs(c, at, &pair, &x, e) < 0)
 		return e->code;
