@@ -230,13 +230,18 @@ static int64_t estimate_ns(const struct survey *s)
 
 static const char *tell_busy(const struct relocate_done *done)
 {
+	static const char *const told[] = {
+		[RELOCATE_NO_MOUNT] = "OLD is no mount of its own",
+		[RELOCATE_FREE] = "umount OLD would succeed now",
+		[RELOCATE_BUSY] = "umount OLD would not succeed now",
+		[RELOCATE_UNTRIED] = "only root can try whether umount OLD would succeed now",
+	};
+
 	if (done->swap == RELOCATE_UNMOUNTED)
 		return "OLD is unmounted, and NEW is shown at its path";
 	if (done->swap == RELOCATE_COVERED)
 		return "NEW is shown at the path of OLD, which is still mounted below";
-	if (!done->is_tried)
-		return "OLD is no mount of its own";
-	return done->is_busy ? "umount OLD would not succeed now" : "umount OLD would succeed now";
+	return told[done->umount];
 }
 
 static void put_head(struct emit *out, const struct relocate_view *v)

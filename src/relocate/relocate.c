@@ -328,6 +328,13 @@ static int pause_until_moved(struct move *m, struct err *e)
 	return rc;
 }
 
+static enum relocate_umount ask_unmount(const char *path)
+{
+	if (umount2(path, MNT_EXPIRE) == 0 || errno == EAGAIN)
+		return RELOCATE_FREE;
+	return errno == EBUSY ? RELOCATE_BUSY : RELOCATE_UNTRIED;
+}
+
 /*
  * The kernel's own answer, which does not unmount: with MNT_EXPIRE the first call only marks what
  * is not busy. Any use takes the mark away, so OLD is used before and after.
@@ -345,9 +352,8 @@ static void try_unmount(struct move *m)
 		if (fd >= 0)
 			close(fd);
 		if (i == 0)
-			m->done.is_busy = umount2(old->path, MNT_EXPIRE) < 0 && errno == EBUSY;
+			m->done.umount = ask_unmount(old->path);
 	}
-	m->done.is_tried = true;
 }
 
 /* Where NEW is shown at OLD's path nobody finds OLD any more. */

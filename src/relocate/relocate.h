@@ -37,6 +37,9 @@ struct relocation {
 
 enum relocate_swap { RELOCATE_NOT_SWAPPED, RELOCATE_UNMOUNTED, RELOCATE_COVERED };
 
+/* Could OLD be unmounted now? Only root can try. */
+enum relocate_umount { RELOCATE_NO_MOUNT, RELOCATE_FREE, RELOCATE_BUSY, RELOCATE_UNTRIED };
+
 /* What was done. */
 struct relocate_done {
 	int64_t pause_ns; /* from the first thread's stop until all ran again */
@@ -47,9 +50,8 @@ struct relocate_done {
 	uint64_t copied_bytes;                                 /* written to NEW in all */
 	enum relocate_swap swap;
 	struct survey
-		after;  /* of the job that runs on: what still stands on OLD, or names it. Owned */
-	bool is_busy;   /* OLD could not be unmounted now */
-	bool is_tried;  /* is_busy tells: OLD is where a file system is mounted */
+		after; /* of the job that runs on: what still stands on OLD, or names it. Owned */
+	enum relocate_umount umount;
 	bool was_moved; /* by an earlier auger, which was killed */
 };
 

@@ -405,6 +405,37 @@ def test_user(w):
     check(links(p.pid) == before and os.listdir(f"{w.new}/made") == [])
 
 
+def test_user_own(w):
+    """Somebody who moves a job of his own; undone also where he may not write to his own folders."""
+    os.makedirs(f"{w.old}/closed/below")
+    for name in ("closed/below/file", "closed/file"):
+        with open(f"{w.old}/{name}", "w", encoding="ascii") as f:
+            f.write(name)
+    who = {"user": 65534, "group": 65534, "extra_groups": []}
+    os.mkdir(f"{w.new}/made")
+    for path in (w.top, w.old, f"{w.new}/made", *(os.path.join(a, n) for a, ds, fs in os.walk(w.old) for n in ds + fs)):
+        os.chown(path, 65534, 65534)
+    os.chmod(f"{w.old}/closed/below", 0o555)
+    os.chmod(f"{w.old}/closed", 0o555)
+    before = tree(f"{w.new}/made")
+    copies = [shutil.copy(path, w.top) for path in (AUGER, UNSAFE)]
+    p = subprocess.Popen(["sleep", "1000"], cwd=w.old, **who)
+    while os.readlink(f"/proc/{p.pid}/exe").split("/")[-1] not in ("sleep", "coreutils"):
+        time.sleep(0.01)
+    try:
+        for env in (unsafe("fsync", 1) | {"LD_PRELOAD": copies[1]}, {}):
+            r = subprocess.run([copies[0], "relocate", "--pid", str(p.pid), "--from", w.old, "--to", f"{w.new}/made", "-f", "json"],
+                               text=True, capture_output=True, check=False, env=os.environ | env, **who)
+            if env:
+                check(r.returncode == 1 and r.stderr.count("\n") == 1 and "Input/output" in r.stderr, r.stderr)
+                check(tree(f"{w.new}/made") == before, f"{tree(w.new)}")
+        check(r.returncode == 0 and "only root can try" in json.loads(r.stdout)["umount"], r.stderr + r.stdout)
+        check(tree(f"{w.new}/made") == tree(w.old), f"{tree(w.new)}")
+    finally:
+        p.kill()
+        p.wait()
+
+
 def test_loop(w):
     """A block device that is made of a file below OLD."""
     w.make(f"{w.old}/disk", 2 * MIB)
