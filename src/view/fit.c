@@ -141,6 +141,10 @@ bool fit_put_name(struct buf *out, const char *name, size_t len, size_t columns,
 	bool is_bare = put_bare(&bare, name, len, &start);
 	struct str text = { name, len }, rest = { name, 0 };
 
+	if (buf_error(&bare) < 0) {
+		out->bad = true;
+		return true;
+	}
 	if (is_bare)
 		text = (struct str){ bare.data, bare.len };
 	else if (!next_scope(name, len, 0))
