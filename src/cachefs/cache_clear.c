@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cache_clear: a cache that knows nothing any more, while it goes on serving. */
+#include <malloc.h>
+
 #include "cachefs/flight.h"
 
 #define ROUNDS 2              /* of sweeping: the first takes the marks of use away */
@@ -60,5 +62,6 @@ int cache_clear(struct cache *c)
 	chunks_shrink(c->chunks, 0);
 	for (int rounds = 0; rounds < ROUNDS;)
 		rounds += nodes_sweep(c->nodes, NULL);
+	malloc_trim(0); /* small pieces lay everywhere */
 	return rc;
 }

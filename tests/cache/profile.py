@@ -312,6 +312,30 @@ def test_reset(bench):
             os.chdir(here)
 
 
+def anonymous_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(re.search(r"RssAnon:\s+(\d+) kB", f.read())[1])
+
+
+def test_memory(bench):
+    """What is forgotten is given back, small pieces, too; what is used and what remains are the budget."""
+    with open(views.AUGER, "rb") as f:
+        if re.search(rb"__[at]san_init", f.read()):
+            return  # sanitizers keep what was freed
+    for i in range(1500):
+        with open(f"{bench.target}/sub/{i}", "wb") as f:
+            f.write(b"x" * 20000)
+    bench.mount("--budget", "256M")
+    for i in range(1500):
+        with open(f"{bench.view}/sub/{i}", "rb") as f:
+            f.read()
+    row = auger("cache", "stats", bench.view).stdout.splitlines()[-1].split("|")
+    assert 1500 * 20000 <= int(row[3]) == (256 << 20) - int(row[7]), row
+    assert anonymous_kib(bench.pid()) > 29000
+    auger("cache", "reset", bench.view)
+    assert anonymous_kib(bench.pid()) < 10000, anonymous_kib(bench.pid())
+
+
 def test_owner(bench):
     """Nobody else orders anything."""
     if os.geteuid() != 0:
