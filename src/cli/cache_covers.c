@@ -223,7 +223,7 @@ int cache_covers_find(struct cache_covers *c, const char *target, const char *pr
 
 	if (!getcwd(f.here, sizeof f.here))
 		f.here[0] = '\0';
-	add(&f, target);
+	add_guessed(&f, target);
 	for (size_t i = 0; i < ARRAY_LEN(of_system); i++)
 		add(&f, of_system[i]);
 	for (size_t i = 0; cache_variables[i]; i++)

@@ -84,6 +84,16 @@ static int cover(const struct cache_space *s, const int *fds)
 	return 0;
 }
 
+/* Relative paths are of the view, too, where absolute ones are. */
+static int cover_here(const struct cache_space *s)
+{
+	char here[PATH_MAX];
+
+	if (!getcwd(here, sizeof here) || !cache_covers_has(s->covers, here, strlen(here)))
+		return 0;
+	return chdir(here) < 0 ? errno : 0;
+}
+
 int cache_space_enter(void *space)
 {
 	const struct cache_space *s = space;
@@ -93,6 +103,8 @@ int cache_space_enter(void *space)
 		rc = open_folders(s, fds);
 	if (!rc)
 		rc = cover(s, fds);
+	if (!rc)
+		rc = cover_here(s);
 	free(fds);
 	return rc;
 }

@@ -34,8 +34,8 @@ class Bench:
         self.env = dict(os.environ, TMPDIR=self.tmp, PATH=f"{self.target}/bin:{os.environ['PATH']}",
                         PYTHONPATH=f"{self.target}/lib:/elsewhere", MORE=f"{self.target}/lib", PYTHONDONTWRITEBYTECODE="1")
 
-    def run(self, *words, target=None, **more):
-        return subprocess.run([AUGER, "cache", "run", "--target", target or self.target, *words],
+    def run(self, *words, target=None, cwd=None, **more):
+        return subprocess.run([AUGER, "cache", "run", "--target", target or self.target, *words], cwd=cwd,
                               env=dict(self.env, **more), text=True, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=60, check=False)
 
@@ -116,6 +116,10 @@ def test_writable(bench):
                      HOME=bench.dir)
     assert done.returncode == 1 and os.path.exists(f"{bench.dir}/out"), done
     assert f"in their own places: {bench.target}/bin {bench.target}/lib\n" in done.stderr, done
+    done = bench.run("--", "/bin/sh", "-c", "where && touch made && exec touch bin/new", cwd=bench.target)
+    assert done.returncode == 1 and os.path.exists(f"{bench.target}/made") and "Read-only" in done.stderr, done
+    done = bench.run("--", "findmnt", "-no", "FSTYPE", "-T", ".", target="/", cwd="/usr/lib")
+    assert done.stdout == "fuse.auger\n", done
     bench.check_gone()
 
 
