@@ -166,6 +166,12 @@ struct auger_profiler {
 	struct peaks rss_peaks;    /* with reset_rss_peak; KiB */
 };
 
+/* Without /proc, or a descriptor for it, there are only the peaks that getrusage() tells. */
+static inline bool profiler_has_rss(const struct auger_profiler *p)
+{
+	return (p->groups & GROUP_PROCESS) && p->files.statm >= 0;
+}
+
 /* The row of a path in a thread's shard. NULL: out of memory. */
 struct row *shard_row(struct shard *s, uint32_t path);
 

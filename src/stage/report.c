@@ -97,7 +97,7 @@ static void put_first_columns(const struct report *r, const struct row *row)
 	put_kb_if(r->out, "py_kb_delta", has_py && row->source_peak.is_known, total[COST_SOURCE]);
 	put_kb_if(r->out, "py_kb_peak_max", has_py && row->source_peak.is_known,
 		  row->source_peak.value);
-	put_int_if(r->out, "rss_kb_delta", groups & GROUP_PROCESS, total[COST_RSS_KB]);
+	put_int_if(r->out, "rss_kb_delta", profiler_has_rss(r->p), total[COST_RSS_KB]);
 }
 
 static void put_percentile(const struct report *r, const struct row *row, const char *key,
@@ -139,15 +139,17 @@ static void put_source(const struct report *r, const struct row *row)
 static void put_memory(const struct report *r, const struct row *row)
 {
 	bool heap = r->p->groups & GROUP_HEAP;
+	bool rss_peak =
+		row->rss_peak.is_known && (row->rss_peak.is_exact || profiler_has_rss(r->p));
 
 	put_kb_if(r->out, "heap_kb_delta", heap, row->total[COST_HEAP]);
 	put_kb_if(r->out, "heap_kb_peak_max", heap && row->heap_peak.is_known,
 		  row->heap_peak.value);
 	put_int_if(r->out, "allocs", heap, row->total[COST_ALLOCS]);
 	put_kb_if(r->out, "alloc_kb", heap, row->total[COST_ALLOC_BYTES]);
-	put_int_if(r->out, "rss_kb_peak", row->rss_peak.is_known, row->rss_peak.value);
+	put_int_if(r->out, "rss_kb_peak", rss_peak, row->rss_peak.value);
 	put_key(r->out, "rss_kb_peak_exact");
-	if (row->rss_peak.is_known)
+	if (rss_peak)
 		text_put_str(r->out, row->rss_peak.is_exact ? "true" : "false");
 	else
 		text_put_str(r->out, "null");
@@ -229,8 +231,8 @@ static void put_sources(const struct report *r)
 		!(p->groups & GROUP_THREAD) ? NULL
 		: p->has_perf_page          ? "perf page and thread clock"
 					    : "thread clock");
-	put_str(r->out, "rss_source", p->groups & GROUP_PROCESS ? rss : NULL);
-	put_int_if(r->out, "rss_interval_us", p->groups & GROUP_PROCESS, p->opts.rss_interval_us);
+	put_str(r->out, "rss_source", profiler_has_rss(p) ? rss : NULL);
+	put_int_if(r->out, "rss_interval_us", profiler_has_rss(p), p->opts.rss_interval_us);
 	put_str(r->out, "rss_peak_source",
 		!(p->groups & GROUP_PROCESS) ? NULL
 		: p->resets_rss              ? "high-water mark, reset at each boundary"

@@ -108,7 +108,7 @@ static void put_types(struct writer *w)
 	}
 	if (groups & GROUP_SOURCE)
 		put_type(w, w->p->source_name, "bytes");
-	if (groups & GROUP_PROCESS)
+	if (profiler_has_rss(w->p))
 		put_type(w, "rss_growth", "bytes");
 }
 
@@ -130,7 +130,7 @@ static size_t values_of(const struct writer *w, const struct row *row, int64_t *
 	}
 	if (groups & GROUP_SOURCE)
 		values[n++] = own[COST_SOURCE];
-	if (groups & GROUP_PROCESS)
+	if (profiler_has_rss(w->p))
 		values[n++] = own[COST_RSS_KB] * 1024;
 	return n;
 }

@@ -13,6 +13,7 @@
  *	results    prints a number that the same work always has
  *	fork       a child works, too
  *	daemon     changes its folder and closes all descriptors before it works
+ *	blind      has no descriptors to look at /proc with; prints its report
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,6 +174,20 @@ static void run_daemon(void)
 	}
 }
 
+static void run_blind(void)
+{
+	const struct rlimit none = { 3, 3 };
+	struct auger_profiler *p;
+
+	setrlimit(RLIMIT_NOFILE, &none);
+	p = auger_profiler_new(AUGER_OPTS(.level = AUGER_FULL));
+	{
+		AUGER_STAGE(p, "work");
+		memset(take(MIB), 1, MIB);
+	}
+	auger_profiler_write_fd(p, STDOUT_FILENO);
+}
+
 static void run_wait(void)
 {
 	AUGER_STAGE(auger_default, "waiting");
@@ -261,7 +277,7 @@ int main(int argc, char **argv)
 		{ "heap", run_heap },       { "threads", run_threads }, { "list", run_list },
 		{ "rss", run_rss },         { "io", run_io },           { "wait", run_wait },
 		{ "handled", run_handled }, { "results", run_results }, { "fork", run_fork },
-		{ "daemon", run_daemon },   { "grown", run_grown },
+		{ "daemon", run_daemon },   { "grown", run_grown },     { "blind", run_blind },
 	};
 
 	static char buffer[4096];

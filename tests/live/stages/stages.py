@@ -166,6 +166,18 @@ def daemon(bench):
     bench.check(1024 <= grown < 1400, f"RSS: {grown}")
 
 
+def blind(bench):
+    """Without /proc its columns are null, not 0."""
+    said, _ = work(bench, "blind", AUGER_STAGES_OUT="")
+    report = json.loads(said)
+    row = rows(report)["work"]
+    for key in ("rss_kb_delta", "read_kb", "write_kb"):
+        bench.equal(row[key], None, key)
+    bench.equal(row["rss_kb_peak"] is None, row["rss_kb_peak_exact"] is None, "peak")
+    bench.equal((report["rss_source"], report["rss_kb_now"]), (None, None), "source")
+    bench.check(row["minor_faults"] >= 256 and row["cpu_s"] is not None, "getrusage()")
+
+
 def no_reader(bench):
     """A FIFO that nobody reads."""
     out = bench.path("fifo")
@@ -269,5 +281,5 @@ def examples(bench):
 
 
 live.main([heap_peaks_nest, heap_peak_of_threads, heap_functions, heap_unknown, rss,
-           peak_before_exec, read_and_written, levels, place, forks, daemon, killed,
+           peak_before_exec, read_and_written, levels, place, forks, daemon, blind, killed,
            no_reader, large_file, setuid, unwritable, archive, profile, exceptions, examples])
