@@ -5,7 +5,7 @@ import functools
 import inspect
 import json
 
-from auger import _stages
+from auger import _stages, workers
 
 _LEVELS = {
     None: _stages.AUTO,
@@ -40,7 +40,7 @@ class StageProfiler(_stages.Profiler):
     on_sigterm: write the report to out when SIGTERM ends the program.
     """
 
-    __slots__ = ("_last",)
+    __slots__ = ("_last", "__weakref__")
 
     def __init__(self, trace_python_memory=True, *, source="allocators", level=None, out=None,
                  per_thread=False, on_sigterm=False):
@@ -49,6 +49,8 @@ class StageProfiler(_stages.Profiler):
             memory = _stages.NO_MEMORY
         super().__init__(memory, _choice(_LEVELS, level, "level"), out, per_thread, on_sigterm)
         self._last = {}
+        if self.is_on:
+            workers.add(self)
 
     def wrap(self, name, fn):
         """fn with each call in a stage: also a method, a coroutine function or a generator function,

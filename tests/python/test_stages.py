@@ -6,10 +6,13 @@ import contextlib
 import contextvars
 import gc
 import inspect
+import json
+import multiprocessing
 import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -541,6 +544,39 @@ def forked():
         tap.equal(calls(prof), {"outer": 1})
 
 
+WORKERS = """
+import concurrent.futures, multiprocessing, sys
+from auger import StageProfiler
+prof = StageProfiler(out=sys.argv[2], level="time")
+def work(number):
+    with prof.stage("work"):
+        return number
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        list(pool.map(work, range(8)))
+    worker = context.Process(target=work, args=(8,))
+    worker.start()
+    worker.join()
+    work(9)
+"""
+
+
+def workers():
+    """What multiprocessing starts, in each way, leaves its reports; they end by os._exit()."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "script.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(WORKERS)
+        for method in multiprocessing.get_all_start_methods():
+            out = os.path.join(folder, method + ".jsonl")
+            subprocess.run([sys.executable, script, method, out], check=True)
+            with open(out, encoding="utf-8") as lines:
+                reports = [json.loads(line) for line in lines]
+            tap.equal(sum(row["calls"] for report in reports for row in report["stages"]), 10, method)
+            tap.equal(len({report["pid"] for report in reports}), len(reports), "a report each")
+
+
 def no_leaks():
     """Nothing is held but a profiler's own: neither objects nor contexts."""
     import tracemalloc  # pylint: disable=import-outside-toplevel
@@ -573,4 +609,4 @@ if __name__ == "__main__":
     tap.run(nested, recursion, kept_stage, exceptions, peaks, peaks_across_threads, threads,
             shared_stage, pool_inherits, tasks, many_tasks, cancelled_task, generators, outlived,
             closed_elsewhere, open_stages, misuse, after_close, many_profilers, names,
-            wrapped, off, levels, environment, reset_and_set, forked, no_leaks, many_names)
+            wrapped, off, levels, environment, reset_and_set, forked, workers, no_leaks, many_names)
