@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/sysc_args.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -64,7 +65,7 @@ static const struct {
 	{ "fchmodat2", "Dsma" },
 	{ "fchown", "dii" },
 	{ "fchownat", "Dsiia" },
-	{ "fcntl", "dFl" },
+	{ "fcntl", "dF;" },
 	{ "fdatasync", "d" },
 	{ "fgetxattr", "dSpz" },
 	{ "flock", "d^" },
@@ -143,7 +144,7 @@ static const struct {
 	{ "pipe2", "Qv" },
 	{ "poll", "Lii" },
 	{ "ppoll", "Litjz" },
-	{ "prctl", "rxxxx" },
+	{ "prctl", "r:xxx" },
 	{ "pread64", "dBzl" },
 	{ "prlimit64", "iRuU" },
 	{ "process_vm_readv", "ipzpzx" },
@@ -335,6 +336,8 @@ static const struct {
 	{ ARG_MESSAGE_OUT, { .kind = FETCH_MESSAGE, .unit = 1, .limit = SYSC_FETCH_BYTES } },
 	{ ARG_CPUS_IN, { .kind = FETCH_FIXED, .limit = 8 } },
 	{ ARG_CPUS_OUT, { .kind = FETCH_BY_RET, .unit = 1, .limit = 128 } },
+	{ ARG_FCNTL_VALUE, { .kind = FETCH_FIXED, .limit = sizeof(struct flock) } },
+	{ ARG_PRCTL_VALUE, { .kind = FETCH_STRING, .limit = SYSC_FETCH_BYTES } },
 	{ ARG_TIMES_IN, { .kind = FETCH_FIXED, .limit = 32 } },
 };
 

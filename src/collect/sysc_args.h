@@ -42,6 +42,8 @@ enum sysc_arg {
 	ARG_IOCTL = 'I',
 	ARG_FUTEX = 'f',
 	ARG_CLONE = 'C',
+	ARG_FCNTL_VALUE = ';', /* by the operation: a number, flags, struct flock */
+	ARG_PRCTL_VALUE = ':', /* by the operation: a name, or a number */
 	ARG_CLOCK = 'c',
 	ARG_TIME_IN = 't', /* struct timespec */
 	ARG_TIME_OUT = 'T',
@@ -78,6 +80,7 @@ enum sysc_arg {
 	ARG_SOCKOPT = '6',        /* of the level before */
 	ARG_SOCKOPT_SOCKET = '.', /* the same, of a known level */
 	ARG_SOCKOPT_TCP = ',',
+	ARG_LOCK = '/',     /* of a struct flock */
 	ARG_VALUE_IN = '7', /* an int, or as many bytes as the next argument tells */
 	ARG_VALUE_OUT = '8',
 	ARG_FD_SET = '9',     /* descriptors below the first argument */

@@ -84,10 +84,10 @@ static void put_plain(const struct sysc_call *c, char kind, uint64_t value,
 		buf_put_int(out, (int)value);
 		break;
 	case ARG_LONG:
-		if (c->nr == SYS_fcntl)
-			put_fcntl_value(c, value, out);
-		else
-			buf_put_int(out, (int64_t)value);
+		buf_put_int(out, (int64_t)value);
+		break;
+	case ARG_FCNTL_VALUE:
+		put_fcntl_value(c, value, out);
 		break;
 	case ARG_SIZE:
 		buf_put_uint(out, value);
@@ -102,6 +102,7 @@ static void put_plain(const struct sysc_call *c, char kind, uint64_t value,
 		put_option(c->args[1], value, out);
 		break;
 	case ARG_HEX:
+	case ARG_PRCTL_VALUE:
 		buf_printf(out, value ? "0x%llx" : "%llx", (unsigned long long)value);
 		break;
 	default:

@@ -142,6 +142,7 @@ static const struct flag tcp_options[] = {
 static const struct flag usage_of[] = { F(RUSAGE_SELF), { UINT32_MAX, "RUSAGE_CHILDREN" }, F(RUSAGE_THREAD), END };
 static const struct flag lock_ops[] = { F(LOCK_SH), F(LOCK_EX), F(LOCK_UN), END };
 static const struct flag lock_bits[] = { F(LOCK_NB), END };
+static const struct flag locks[] = { F(F_RDLCK), F(F_WRLCK), F(F_UNLCK), END };
 static const struct flag memfd_bits[] = { F(MFD_CLOEXEC), F(MFD_ALLOW_SEALING), F(MFD_HUGETLB), END };
 static const struct flag remap_bits[] = {
 	F(MREMAP_MAYMOVE), F(MREMAP_FIXED), { 4, "MREMAP_DONTUNMAP" }, END };
@@ -179,6 +180,7 @@ static const struct flags kinds[] = {
 	{ ARG_SOCKOPT_TCP, UINT64_MAX, tcp_options, NULL, NULL },
 	{ ARG_WHO, UINT64_MAX, usage_of, NULL, NULL },
 	{ ARG_FLOCK, LOCK_SH | LOCK_EX | LOCK_UN, lock_ops, lock_bits, NULL },
+	{ ARG_LOCK, UINT64_MAX, locks, NULL, NULL },
 	{ ARG_MEMFD, 0, NULL, memfd_bits, "0" },
 	{ ARG_REMAP, 0, NULL, remap_bits, "0" },
 	{ ARG_ACTION_IN, 0, NULL, action_bits, "0" },

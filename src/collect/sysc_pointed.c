@@ -4,12 +4,14 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -377,6 +379,18 @@ static void put_times(struct buf *out, const struct sysc_memory *m)
 	buf_put_byte(out, ']');
 }
 
+static void put_lock(struct buf *out, const struct sysc_memory *m)
+{
+	struct flock lock;
+
+	memcpy(&lock, m->bytes, sizeof lock);
+	buf_put_byte(out, '{');
+	sysc_put_flags(ARG_LOCK, (uint16_t)lock.l_type, out);
+	buf_put_str(out, ", ");
+	sysc_put_flags(ARG_WHENCE, (uint16_t)lock.l_whence, out);
+	buf_printf(out, ", %lld, %lld}", (long long)lock.l_start, (long long)lock.l_len);
+}
+
 static void put_name(struct buf *out, const struct sysc_memory *m)
 {
 	put_bytes(out, m->bytes, strnlen(m->bytes, m->len), m->is_cut);
@@ -422,6 +436,8 @@ static const struct {
 	{ ARG_MESSAGE_OUT, true, 0, put_vectors },
 	{ ARG_CPUS_IN, false, 8, put_bits },
 	{ ARG_CPUS_OUT, true, 8, put_bits },
+	{ ARG_FCNTL_VALUE, false, sizeof(struct flock), put_lock },
+	{ ARG_PRCTL_VALUE, false, 0, put_text },
 	{ ARG_TIMES_IN, false, 2 * sizeof(struct timespec), put_times },
 };
 
@@ -449,6 +465,26 @@ static void put_fds(struct buf *out, uint64_t limit, const struct sysc_memory *m
 	put_bits(out, &shown);
 }
 
+/* Of what is an address for some operations only. */
+static bool is_meant(const struct sysc_call *c, char kind)
+{
+	if (kind == ARG_PRCTL_VALUE)
+		return c->args[0] == PR_SET_NAME || c->args[0] == PR_GET_NAME;
+	if (kind != ARG_FCNTL_VALUE)
+		return true;
+	switch (c->args[1]) {
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct buf *out)
 {
 	const struct sysc_memory *m = sysc_memory_of(c, arg);
@@ -461,6 +497,8 @@ bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct b
 		put_fds(out, c->args[0], m);
 		return true;
 	}
+	if (m && !is_meant(c, kind))
+		return false;
 	for (size_t i = 0; m && i < ARRAY_LEN(pointed); i++) {
 		bool is_void = pointed[i].is_output && (!c->has_end || c->ret < 0);
 

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -206,6 +207,42 @@ static void test_linked_memory(void)
 	}
 }
 
+/* What an argument is, another one tells. */
+static void test_operations(void)
+{
+	const struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_start = 5, .l_len = 7
+	};
+	const struct {
+		struct sysc_call call;
+		const char *args;
+	} rows[] = {
+		{ { .nr = SYS_fcntl,
+		    .args = { 3, F_SETLK, 0x10 },
+		    .memory = { { .arg = 2, .len = sizeof lock, .bytes = (const char *)&lock } },
+		    .memory_count = 1 },
+		  "3, F_SETLK, {F_WRLCK, SEEK_CUR, 5, 7}" },
+		{ { .nr = SYS_prctl,
+		    .args = { PR_SET_NAME, 0x10 },
+		    .memory = { { .arg = 1, .len = 3, .bytes = "abc" } },
+		    .memory_count = 1 },
+		  "PR_SET_NAME, \"abc\", 0, 0, 0" },
+		{ { .nr = SYS_prctl,
+		    .args = { PR_SET_DUMPABLE, 1 },
+		    .memory = { { .arg = 1, .len = 3, .bytes = "abc" } },
+		    .memory_count = 1 },
+		  "PR_SET_DUMPABLE, 0x1, 0, 0, 0" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sysc_call c = rows[i].call;
+
+		c.pid = NOBODY;
+		c.has_start = c.has_end = true;
+		check_call(&c, rows[i].args, "0");
+	}
+}
+
 /* What is missing is not made up. */
 static void test_parts(void)
 {
@@ -267,6 +304,7 @@ int main(void)
 	TAP_CASE(test_words);
 	TAP_CASE(test_memory);
 	TAP_CASE(test_linked_memory);
+	TAP_CASE(test_operations);
 	TAP_CASE(test_parts);
 	TAP_CASE(test_paths_follow_their_process);
 	return tap_done();

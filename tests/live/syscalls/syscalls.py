@@ -92,6 +92,21 @@ def counts(bench):
         bench.check(f"calls seen by {method}\n" in done.stderr, done.stderr)
 
 
+def container(bench):
+    """Where processes have numbers of their own, these are told."""
+    inside = ("unshare", "--pid", "--fork", "--mount-proc")
+    if bench.run(*inside, "true", status=None).returncode:
+        raise Skip("no namespaces may be made here")
+    for method in ("perf", "ptrace"):
+        done = bench.run(*inside, bench.tool, "syscalls", "--method", method, "--by", "thread", "-f", "json", "-o",
+                         "c.json", "--", bench.workload("sysmix"), status=None)
+        if done.returncode:
+            print(f"# without {method}: {done.stderr.strip()}", flush=True)
+            continue
+        with open(bench.path("c.json"), encoding="utf-8") as file:
+            check_mix(bench, json.load(file), done.stdout, f"{method} in a container")
+
+
 def agree(bench):
     """The methods tell the same calls of the same program."""
     answers = {}
@@ -452,5 +467,5 @@ def formats(bench):
 
 
 if __name__ == "__main__":
-    live.main([counts, agree, sums, paths, files, attached, waiting, machine, statuses, stops, exec_of_thread,
+    live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, exec_of_thread,
                unprivileged, traced, stacks, losses, formats])
