@@ -25,9 +25,12 @@ void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 {
 	uint64_t rooted = n->complete + n->spliced, all = rooted + n->truncated + n->broken;
 
+	uint64_t tenths = all ? rooted * 1000 / all : 0;
+
 	if (!all)
 		return;
-	buf_printf(out, "stacks: %.1f %% complete", 100 * (double)rooted / (double)all);
+	/* rounded down: 100.0 is all */
+	buf_printf(out, "stacks: %" PRIu64 ".%" PRIu64 " %% complete", tenths / 10, tenths % 10);
 	if (n->spliced)
 		buf_printf(out, " (%" PRIu64 " with outer frames seen before)", n->spliced);
 	if (n->truncated)

@@ -246,6 +246,7 @@ static void test_counts_in_words(void)
 	} rows[] = {
 		{ { 0 }, "" },
 		{ { .complete = 3 }, "stacks: 100.0 % complete" },
+		{ { .complete = 4999, .broken = 1 }, "stacks: 99.9 % complete, 1 broken" },
 		{ { .complete = 1, .spliced = 1, .truncated = 1, .broken = 1 },
 		  "stacks: 50.0 % complete (1 with outer frames seen before), 1 truncated, 1 broken" },
 	};
