@@ -15,6 +15,7 @@
 #include "base/buf.h"
 
 #define READ_BYTES ((size_t)64 * 1024)
+#define DEVICE_BYTES ((size_t)1 << 20) /* that a device may have: /dev/zero has no end */
 
 static void close_fd(int *fd)
 {
@@ -45,10 +46,19 @@ static int read_all(int fd, const char *name, size_t limit, struct buf *out, str
 	}
 }
 
+static size_t stream_limit(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && !isatty(fd))
+		return DEVICE_BYTES;
+	return SIZE_MAX / 4;
+}
+
 static int load_stream(int fd, const char *name, struct file_input *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	int rc = read_all(fd, name, SIZE_MAX / 4, &text, e);
+	int rc = read_all(fd, name, stream_limit(fd), &text, e);
 
 	if (rc < 0)
 		return rc;

@@ -18,8 +18,9 @@ struct file_input {
 	bool is_mapped;
 };
 
-/* "-" is standard input. Regular files are mapped, everything else is read to its end.
- * Fails with the errno of open or read; a directory is -EISDIR. */
+/* "-" is standard input. Regular files are mapped, everything else is read to its end,
+ * of a device that is no terminal at most 1 MiB (-EFBIG). Fails with the errno of open or read; a
+ * directory is -EISDIR. */
 int file_load(const char *path, struct file_input *ret, struct err *e) MUST_CHECK;
 void file_input_fini(struct file_input *in);
 

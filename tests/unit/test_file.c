@@ -71,6 +71,11 @@ static void test_load(void)
 	CHECK_INT(file_load("/proc/self/stat", &in, &e), 0);
 	CHECK(in.len > 0 && !in.is_mapped);
 	file_input_fini(&in);
+	CHECK_INT(file_load("/dev/null", &in, &e), 0);
+	CHECK_INT(in.len, 0);
+	file_input_fini(&in);
+	CHECK_INT(file_load("/dev/zero", &in, &e), -EFBIG);
+	CHECK_STR(e.msg, "/dev/zero: more than 1048576 bytes");
 	unlink("some");
 	unlink("none");
 }
