@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/load.h"
+#include "collect/attr.h"
 #include "model/units.h"
 #include "view/fit.h"
 #include "view/flat.h"
@@ -18,6 +19,7 @@
 #define HOTTEST 5          /* functions in the summary */
 #define NAME_COLUMNS 60    /* that a function takes there at most */
 #define WORST 3            /* files with broken stacks */
+#define MANY 50            /* one in so many stacks that are not complete: 2 % */
 #define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
 
 /* An argument as a shell would take it. */
@@ -294,6 +296,25 @@ static void put_unseen(struct buf *out, const struct profile *p, const struct cp
 	}
 }
 
+/* What helps when many stacks are not complete. */
+static void put_remedies(struct buf *out, const struct cpu_opts *o, const struct cpu *c,
+			 const struct cpu_result *r)
+{
+	const struct user_stack_counts *n = &r->counts.user;
+	uint64_t all = n->complete + n->spliced + n->truncated + n->broken;
+
+	/* less than asked for: the rings have no room for more */
+	if (n->truncated * MANY > all && cpu_stack_bytes(c) == o->stack_bytes &&
+	    o->stack_bytes < ATTR_STACK_MAX)
+		buf_printf(out,
+			   "  truncated stacks are mostly larger than the %u bytes that were "
+			   "copied; '-g dwarf,%d' copies more\n",
+			   cpu_stack_bytes(c), ATTR_STACK_MAX);
+	if (n->broken * MANY > all)
+		buf_put_str(out, "  broken stacks end in code that has neither unwinding tables "
+				 "nor frame pointers\n");
+}
+
 /* What makes the profile less than it looks. */
 static void put_caveats(struct buf *out, const struct profile *p, const struct cpu_opts *o,
 			const struct cpu *c, const struct cpu_result *r)
@@ -318,6 +339,7 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct c
 			   "  %llu stacks are cut at their outer end; 'sysctl "
 			   "kernel.perf_event_max_stack=1000' lets the kernel walk further\n",
 			   (unsigned long long)n->cut);
+	put_remedies(out, o, c, r);
 	put_unseen(out, p, o, c, r);
 }
 

@@ -102,6 +102,14 @@ def links(bench):
     bench.check(cut > 100 and linked > 0.8 * cut, f"{linked} of {cut} reach main")
 
 
+def short_copies(bench):
+    """When many stacks are cut, the summary says what helps."""
+    done = bench.record("-g", "dwarf,64", bench.workload("shares"), "300")
+    bench.check("copied; '-g dwarf,65528' copies more" in done.stderr, done.stderr)
+    done = bench.record(bench.workload("shares"), "300")
+    bench.check("copies more" not in done.stderr, done.stderr)
+
+
 def no_stacks(bench):
     bench.record("-g", "none", bench.workload("shares"), "200")
     report = bench.report()
@@ -696,7 +704,7 @@ def same_in_raw(bench):
 
 if __name__ == "__main__":
     live.main([
-        shares_by_tables, shares_by_frame_pointers, links, no_stacks, by_period, only_a_part,
+        shares_by_tables, shares_by_frame_pointers, links, short_copies, no_stacks, by_period, only_a_part,
         several_events, parts_of_an_event, threads, forks, short_lived, very_short, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
