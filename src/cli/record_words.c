@@ -19,7 +19,7 @@
 #define HOTTEST 5          /* functions in the summary */
 #define NAME_COLUMNS 60    /* that a function takes there at most */
 #define WORST 3            /* files with broken stacks */
-#define MANY 50            /* one in so many stacks that are not complete: 2 % */
+#define MANY 20            /* one in so many stacks is not complete: 5 % */
 #define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
 
 /* An argument as a shell would take it. */

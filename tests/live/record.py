@@ -225,7 +225,9 @@ def very_short(bench):
     comms = {row["comm"] for row in report["rows"] if row["total"]}
     bench.check(comms <= {"sh", "true"}, f"of the command only: {comms}")
     share = re.search(r"([0-9]+) % of the CPU time was not sampled", done.stderr)
-    bench.check(not share or int(share.group(1)) < 50, done.stderr)
+    # auger gives up sampling whole CPUs when others use them all
+    is_crowded = os.getloadavg()[0] > 4 * os.cpu_count()
+    bench.check(is_crowded or not share or int(share.group(1)) < 50, done.stderr)
     faults = bench.report("--by", "comm", "--value", "page-faults")
     bench.check(faults["total"] > 600 * 20, f"{faults['total']} page faults")
 
