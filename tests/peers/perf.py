@@ -70,7 +70,7 @@ def shares_by_perf(path):
     for line in text.splitlines():
         found = re.match(r"\s*([\d.]+)%\s+(\S.*?)\s*$", line)
         if found:
-            shares.setdefault(found.group(2), float(found.group(1)))
+            shares.setdefault(found.group(2).removesuffix(" (deleted)"), float(found.group(1)))
         elif line.startswith("# Samples:") and shares:
             break
     return shares
