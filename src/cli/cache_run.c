@@ -110,19 +110,34 @@ static int exec_failed(const struct err *e)
 	return e->code == -ENOENT ? 127 : 126;
 }
 
-/* The exit status of the command, or a negative errno. space: NULL: it stays in ours. */
-static int run_command(char *const *argv, struct cache_space *space, struct err *e)
+/* Between the fork and the exec of the command. */
+struct entry {
+	struct cache_space *space; /* NULL: it stays in ours */
+	struct sigaction old_pipe; /* SIGPIPE's, before it was ours */
+};
+
+static int enter(void *context)
+{
+	const struct entry *entry = context;
+
+	sigaction(SIGPIPE, &entry->old_pipe, NULL);
+	return entry->space ? cache_space_enter(entry->space) : 0;
+}
+
+/* The exit status of the command, or a negative errno. */
+static int run_command(char *const *argv, struct entry *entry, struct err *e)
 {
 	struct launch l = { 0 };
 	struct watch w = { 0 };
 	struct rlimit files;
-	struct launch_opts o = { .argv = argv, .files = &files, .context = space };
+	struct launch_opts o = {
+		.argv = argv, .files = &files, .prepare = enter, .context = entry
+	};
 	int rc = watch_open(&w, e);
 
 	if (rc == 0) {
 		getrlimit(RLIMIT_NOFILE, &files);
 		o.mask = watch_old_mask(&w);
-		o.prepare = space ? cache_space_enter : NULL;
 		rc = launch_new(&l, &o, e);
 	}
 	if (rc == 0 && l.pid_fd >= 0)
@@ -211,7 +226,8 @@ static int make_command(struct command *c, const struct cache_way *way, const ch
 	return 0;
 }
 
-static int run_through(struct cache_way *way, const struct args *args, char **argv, struct err *e)
+static int run_through(struct cache_way *way, const struct args *args, char **argv,
+		       struct entry *entry, struct err *e)
 {
 	struct cache_space space = { way->target, way->view, &way->covers };
 	CLEANUP(command_fini) struct command command = { .argv = NULL };
@@ -223,7 +239,8 @@ static int run_through(struct cache_way *way, const struct args *args, char **ar
 		rc = cache_way_set(way, &args->env, e);
 	if (rc == 0)
 		rc = make_command(&command, way, program, argv, e);
-	return rc < 0 ? rc : run_command(command.argv, way->covers.count ? &space : NULL, e);
+	entry->space = way->covers.count ? &space : NULL;
+	return rc < 0 ? rc : run_command(command.argv, entry, e);
 }
 
 /* What was left running by the command is still in the view, maybe: it is unmounted all the same,
@@ -264,7 +281,8 @@ static void print_summary(const struct places *p, pid_t daemon)
 }
 
 /* The view is there. */
-static int run_mounted(const struct args *args, const struct places *p, char **argv, struct err *e)
+static int run_mounted(const struct args *args, const struct places *p, char **argv,
+		       struct entry *entry, struct err *e)
 {
 	struct control_stats stats = { .pid = 0 };
 	char target[PATH_MAX];
@@ -274,7 +292,7 @@ static int run_mounted(const struct args *args, const struct places *p, char **a
 	if (rc == 0)
 		rc = control_stats(p->view, &stats, e);
 	if (rc == 0)
-		rc = run_through(&way, args, argv, e);
+		rc = run_through(&way, args, argv, entry, e);
 	cache_covers_fini(&way.covers);
 	end_view(p->view, (pid_t)stats.pid);
 	if (rc >= 0)
@@ -287,6 +305,7 @@ static int run(int argc, char **argv, struct err *e)
 	struct args args = { .mount = cache_mount_defaults };
 	struct cache_profile_args *profile = &args.mount.profile;
 	struct places p = { .top = "" };
+	struct entry entry = { .space = NULL };
 	bool is_daemon = false;
 	int first, rc = cmd_parse(&cmd_cache_run, &args, argc, argv, &first, e);
 
@@ -300,11 +319,12 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	profile->job = p.job;
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, &entry.old_pipe);
 	rc = cache_mount(&args.mount, p.view, false, true, &is_daemon, e);
 	if (is_daemon)
 		return rc;
 	if (rc == 0)
-		rc = run_mounted(&args, &p, argv + first, e);
+		rc = run_mounted(&args, &p, argv + first, &entry, e);
 	remove_places(&p);
 	return rc;
 }

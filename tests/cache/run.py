@@ -194,6 +194,15 @@ def test_signals(bench):
         bench.check_gone()
 
 
+def test_deaf(bench):
+    """Nobody reads our words: all goes on, and nothing stays. The command has the signals that we had."""
+    with bench.start("--", "/bin/sh", "-c", "trap; kill -PIPE $$; exit 3") as job:
+        job.stderr.close()
+        assert job.wait(60) == 128 + signal.SIGPIPE
+        job.stderr = None
+    bench.check_gone()
+
+
 def test_killed(bench):
     """When we are killed, the view goes, too."""
     with bench.start("--", "/bin/sh", "-c", "echo on; exec sleep 100 >&- 2>&-") as job:
