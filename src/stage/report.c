@@ -155,11 +155,16 @@ static void put_memory(const struct report *r, const struct row *row)
 		text_put_str(r->out, "null");
 }
 
+static bool has_io(const struct auger_profiler *p)
+{
+	return (p->groups & GROUP_PROCESS) && p->files.io >= 0;
+}
+
 static void put_row(const struct report *r, uint32_t path, const struct row *row)
 {
 	const struct path *label = &r->s->paths[path];
 	bool process = r->p->groups & GROUP_PROCESS;
-	bool io = process && r->p->files.io >= 0;
+	bool io = has_io(r->p);
 
 	text_put_str(r->out, r->out->data && r->out->data[r->out->len - 1] == '}' ? ",{" : "{");
 	put_key(r->out, "stage");
@@ -237,7 +242,13 @@ static void put_sources(const struct report *r)
 		!(p->groups & GROUP_PROCESS) ? NULL
 		: p->resets_rss              ? "high-water mark, reset at each boundary"
 					     : "high-water mark, exact where it rose");
+	put_str(r->out, "faults_source", p->groups & GROUP_PROCESS ? "getrusage" : NULL);
+	put_str(r->out, "io_source", has_io(p) ? "/proc/self/io, once a millisecond" : NULL);
 	put_str(r->out, "heap_source", p->groups & GROUP_HEAP ? "libauger-count" : NULL);
+	put_str(r->out, "heap_peak_source",
+		p->groups & GROUP_HEAP
+			? "running maximum, exact but for 64 KiB of each other thread"
+			: NULL);
 	if (p->groups & GROUP_SOURCE) {
 		char key[SOURCE_NAME_MAX + 16];
 
@@ -375,7 +386,10 @@ bool report_has_key(const struct auger_profiler *p, const char *key)
 		"rss_source",
 		"rss_interval_us",
 		"rss_peak_source",
+		"faults_source",
+		"io_source",
 		"heap_source",
+		"heap_peak_source",
 		"errors",
 		"stray_ends",
 		"too_deep",

@@ -59,6 +59,7 @@ def heap_peaks_nest(bench):
     """The windows of parents contain their children's."""
     report, got = peaks(bench, "heap")
     bench.equal(report["heap_source"], "libauger-count", "source")
+    bench.check("exact" in report["heap_peak_source"], "how exact the peaks are")
     bench.equal(got["parent"]["allocs"], 5, "blocks made")
     peaks(bench, "heap", AUGER_STAGES="time")
 
@@ -174,7 +175,9 @@ def blind(bench):
     for key in ("rss_kb_delta", "read_kb", "write_kb"):
         bench.equal(row[key], None, key)
     bench.equal(row["rss_kb_peak"] is None, row["rss_kb_peak_exact"] is None, "peak")
-    bench.equal((report["rss_source"], report["rss_kb_now"]), (None, None), "source")
+    bench.equal((report["rss_source"], report["io_source"], report["rss_kb_now"]),
+                (None, None, None), "sources")
+    bench.equal(report["faults_source"], "getrusage", "source")
     bench.check(row["minor_faults"] >= 256 and row["cpu_s"] is not None, "getrusage()")
 
 
