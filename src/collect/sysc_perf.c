@@ -408,7 +408,7 @@ static void ready_free(struct ready *r)
 
 static int ready_open(struct ready *r, struct err *e)
 {
-	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE, .has_inherit = true };
+	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE };
 	int rc = find_events(r->events, e);
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(r->fds); i++) {
