@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """relocate.py AUGER STEADY: how long a job stands still while its files are moved between two ext4 file systems in
-memory: `auger relocate`, with and without --trust-append (and how long it says that it took with it), against the recipe with gdb (fsync, cp, then open, lseek,
+memory: `auger relocate`, with and without --trust-append (and how long it says that it took with it, and with what), against the recipe with gdb (fsync, cp, then open, lseek,
 dup2, close by casted calls; without its `sync`, which flushes the whole machine). The pause is the longest time
 between two records of the job itself (one every 0.3 ms), from before the command until after it, so that waiting for
 a busy file system counts, too. Median of RUNS (environment, default 3); the total
@@ -21,7 +21,8 @@ HAS_GDB = shutil.which("gdb") and os.environ.get("GDB", "1") != "0"
 INSIDE = "AUGER_BENCH_RELOCATE"
 # files, MiB, threads, how; target of the pause in ms, with --trust-append where it says so
 ROWS = [(1, 1, 1, "append", 20), (1, 100, 1, "append", 20), (1, 1024, 1, "append", 20), (100, 100, 1, "append", 20),
-        (1, 100, 256, "append", 20), (100, 1024, 256, "append", 20), (1, 1024, 1, "map", 250)]
+        (1, 100, 256, "append", 20), (1, 1024, 256, "append", 20), (100, 1024, 256, "append", 20), (1, 1024, 1, "map", 250)]
+PARTS = ("stop", "look", "copy", "shift", "flush")
 
 
 def sh(*words):
@@ -80,7 +81,7 @@ def by_gdb(job):
 
 
 def measure(top, row, move):
-    """Medians in ms: the pause, the whole time, and the pause as it was told."""
+    """Medians in ms: the pause, the whole time, and the pause as it was told, with its parts."""
     pauses, totals, told = [], [], []
     for _ in range(RUNS):
         job = Job(top, *row)
@@ -88,11 +89,11 @@ def measure(top, row, move):
         job.gap_ms()
         start = time.monotonic()
         out = move(job)
-        told.append(out["pause_ns"] / 1e6 if out else 0)
+        told.append([out[name + "_ns"] / 1e6 for name in ("pause", *PARTS)] if out else [0])
         totals.append((time.monotonic() - start) * 1e3)
         pauses.append(job.gap_ms())
         job.end()
-    return statistics.median(pauses), statistics.median(totals), statistics.median(told)
+    return statistics.median(pauses), statistics.median(totals), sorted(told)[(RUNS - 1) // 2]
 
 
 def by_cp(job):
@@ -108,7 +109,7 @@ def main():
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, *sys.argv])
     top = tempfile.mkdtemp(prefix="auger-bench-")
     sh("mount", "-t", "tmpfs", "-o", "size=90%", "none", top)
-    print("files   MiB  threads  how      pause ms: compared  trusted     told      gdb  ratio   total ms: auger      cp  told against target")
+    print("files   MiB  threads  how      pause ms: compared  trusted     told      gdb  ratio   total ms: auger      cp  told against target; parts")
     try:
         for *row, target in ROWS:
             pause, total, told = measure(top, row, by_auger)
@@ -117,9 +118,10 @@ def main():
                 trusted, _, told = measure(top, row, lambda job: by_auger(job, "--trust-append"))
             gdb = measure(top, row, by_gdb)[0] if HAS_GDB and row[3] == "append" else 0
             cp = measure(top, row, by_cp)[1]
-            print("%5d %5d  %7d  %-6s  %18.1f  %7.1f  %7.1f  %7s  %5s  %16.0f  %6.0f  %s" % (
-                *row, pause, trusted, told, "%.0f" % gdb if gdb else "-", "%.0f" % (gdb / trusted) if gdb else "-",
-                total, cp, "ok" if told <= target else "over %d" % target), flush=True)
+            parts = ", ".join(f"{name} {ms:.1f}" for name, ms in zip(PARTS, told[1:]))
+            print("%5d %5d  %7d  %-6s  %18.1f  %7.1f  %7.1f  %7s  %5s  %16.0f  %6.0f  %s; %s" % (
+                *row, pause, trusted, told[0], "%.0f" % gdb if gdb else "-", "%.0f" % (gdb / trusted) if gdb else "-",
+                total, cp, "ok" if told[0] <= target else "over %d" % target, parts), flush=True)
     finally:
         sh("umount", "-l", top)
         os.rmdir(top)
