@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -106,6 +107,23 @@ static void end_connection(const struct serving *s)
 	close(ends[1]);
 }
 
+/* The kernel reads 128 KiB ahead, whatever a file system says, until somebody who may write there
+ * tells it more. Source: Documentation/ABI/testing/sysfs-class-bdi of Linux. */
+static void read_farther_ahead(dev_t device)
+{
+	char path[64], kib[32];
+	int fd, len = snprintf(kib, sizeof kib, "%d\n", OPS_MAX_READ / 1024);
+
+	snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(device),
+		 minor(device));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, kib, (size_t)len) < 0)
+		log_msg(LOG_DEBUG, "cache", "%s: %s", path, strerror(errno));
+	close(fd);
+}
+
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
@@ -121,8 +139,10 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 
 	if (fuse_session_mount(s->session, o->view) != 0)
 		return err_set(e, -EIO, "%s: cannot be mounted on", o->view);
-	if (mounted_find(o->view, &mounted, e))
+	if (mounted_find(o->view, &mounted, e)) {
 		local_hide_device(s->local, mounted.device);
+		read_farther_ahead(mounted.device);
+	}
 	rc = cache_keep(s->cache, kernel, e);
 	if (rc == 0 && o->prefetch.count)
 		rc = prefetch_start(&o->prefetch, o->target, o->view, o->cache.budget_bytes / 2,

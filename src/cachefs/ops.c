@@ -18,7 +18,7 @@
 #define PLUS_BYTES                                                                    \
 	160 /* that one of them takes at least. Source: linux/fuse.h, fuse_direntplus \
 	     */
-#define LONG_READ (128 * 1024) /* others need not wait until it is copied */
+#define LONG_READ (512 * 1024) /* others need not wait until it is copied */
 
 static struct ops_mount *mount_of(fuse_req_t req)
 {
@@ -44,6 +44,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 	want(conn, FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ, true);
 	want(conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, !m->is_exact);
+	/* Measured: 1 MiB spliced from a memfd takes twice as long as copied, 128 KiB no less. */
 	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
 	want(conn, FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact);
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_fixed && !m->is_exact);
