@@ -6,7 +6,7 @@
 #include "model/units.h"
 #include "view/scale_table.h"
 
-#define LITTLE 0.05       /* of CPU time: by chance */
+#define LITTLE 0.05       /* of CPU time or its growth: by chance */
 #define LOSS_TOLD 0.02    /* of wall time */
 #define FOREIGN_TOLD 0.10 /* of the machine */
 #define FAULTS_TOLD 1.5   /* times as many */
@@ -114,12 +114,15 @@ static void tell_crowd(const struct scale *s, const struct scale_step *last, str
 			   100 * foreign);
 }
 
+/* row: NULL: none. */
 static void tell_share(const struct growth_row *row, int64_t whole, struct buf *to)
 {
-	double percent = 100 * ratio((double)(row->after - row->before), (double)whole);
+	double share = row ? ratio((double)(row->after - row->before), (double)whole) : 0;
 
-	buf_printf(to, "%s under %s, %.0f %% of the growth", row->what, row->function,
-		   percent > 100 ? 100 : percent); /* others have shrunk */
+	if (share >= LITTLE)
+		buf_printf(to, ": %s under %s, %.0f %% of the growth", row->what, row->function,
+			   share > 1 ? 100 : 100 * share); /* others have shrunk */
+	buf_put_str(to, "\n");
 }
 
 static void tell_system(const struct scale *s, const struct scale_step *last, struct buf *to)
@@ -130,11 +133,7 @@ static void tell_system(const struct scale *s, const struct scale_step *last, st
 	buf_printf(to, "system time %.0f %% → %.0f %%",
 		   100 * ratio(figure(first, SCALE_SYSTEM), cpu_time(first)),
 		   100 * ratio(figure(last, SCALE_SYSTEM), cpu_time(last)));
-	if (row) {
-		buf_put_str(to, ": ");
-		tell_share(row, s->cpu->kernel_after - s->cpu->kernel_before, to);
-	}
-	buf_put_str(to, "\n");
+	tell_share(row, row ? s->cpu->kernel_after - s->cpu->kernel_before : 0, to);
 }
 
 static void tell_user(const struct scale *s, const struct scale_step *last, struct buf *to)
@@ -148,11 +147,7 @@ static void tell_user(const struct scale *s, const struct scale_step *last, stru
 	buf_put_str(to, " → ");
 	units_put(to, last->figures[SCALE_USER], "nanoseconds");
 	buf_put_str(to, " a copy");
-	if (row) {
-		buf_put_str(to, ": ");
-		tell_share(row, after - before, to);
-	}
-	buf_put_str(to, "\n");
+	tell_share(row, after - before, to);
 }
 
 static void tell_ipc(const struct scale *s, const struct scale_step *last, struct buf *to)
@@ -201,11 +196,7 @@ static void tell_faults(const struct scale *s, const struct scale_step *last, st
 	if (after >= FAULTS_TOLD * before && after - before > 1000) {
 		buf_printf(to, "minor faults %.0f → %.0f a copy, %.1f times as many", before, after,
 			   ratio(after, before));
-		if (row && row->after > row->before) {
-			buf_put_str(to, ": ");
-			tell_share(row, s->faults->after - s->faults->before, to);
-		}
-		buf_put_str(to, "\n");
+		tell_share(row, row ? s->faults->after - s->faults->before : 0, to);
 	}
 	if (most > SPREAD_TOLD * least && most - least > 1000)
 		buf_printf(to,
