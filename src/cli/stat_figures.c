@@ -2,6 +2,7 @@
 #include "cli/stat_figures.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -27,6 +28,19 @@ static int64_t unseen_ns(const struct job *j)
 	return ns > 0 ? ns : 0;
 }
 
+static void add_end(struct stat_list *l, const struct job *j)
+{
+	struct stat_figure *f = stat_add(l, "exit status", "count", true, j->status);
+	const char *name = j->end_signal ? sigabbrev_np(j->end_signal) : NULL;
+
+	if (name)
+		stat_tell(f, "time -v: Exit status; ended by SIG%s", name);
+	else if (j->end_signal)
+		stat_tell(f, "time -v: Exit status; ended by signal %d", j->end_signal);
+	else
+		stat_tell(f, "time -v: Exit status");
+}
+
 static void add_time(struct stat_list *l, const struct job *j)
 {
 	int64_t user = ns_of(j->usage.ru_utime), system = ns_of(j->usage.ru_stime);
@@ -47,7 +61,7 @@ static void add_time(struct stat_list *l, const struct job *j)
 			: "of processes that lived too briefly to be seen, or since the last look");
 	stat_tell(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
 		  "threads were ready, but had no CPU: all that were seen");
-	stat_tell(stat_add(l, "exit status", "count", true, j->status), "time -v: Exit status");
+	add_end(l, j);
 }
 
 /* Is the maximum that of the child before it was the command? The exec itself touches some memory.

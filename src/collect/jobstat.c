@@ -35,6 +35,7 @@ static void wait_for_command(struct run *r)
 	int64_t own = procio_read("self", &before);
 
 	launch_poll(&r->launch, &r->job->status, &r->job->usage);
+	r->job->end_signal = r->launch.end_signal;
 	procio_read("self", io);
 	io->has_value &= before.has_value;
 	io->read_chars -= before.read_chars + own;

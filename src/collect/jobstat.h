@@ -24,7 +24,8 @@
 #include "collect/proctree.h"
 
 struct job {
-	int status; /* of the command: as shells have it */
+	int status;     /* of the command: as shells have it */
+	int end_signal; /* that ended the command; 0: none */
 	int64_t elapsed_ns;
 	struct rusage usage;   /* of the command, and what it waited for */
 	struct rusage orphans; /* what ended without being waited for by the command */

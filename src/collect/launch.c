@@ -147,6 +147,7 @@ bool launch_poll(struct launch *l, int *ret_status, struct rusage *ret_usage)
 	if (l->pid == 0 || wait4(l->pid, &status, WNOHANG, ret_usage) != l->pid)
 		return false;
 	l->pid = 0;
+	l->end_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	return true;
 }

@@ -21,6 +21,7 @@ struct launch {
 	pid_t pid;        /* of the child; 0: none, or waited for */
 	int go_fd;        /* writing tells the child to start */
 	int failure_fd;   /* the child writes the errno of a failed exec */
+	int end_signal;   /* that ended it; 0: it ended by itself, or has not yet */
 	long peak_kbytes; /* of the child before the exec, which rusage's maximum has in it */
 	int pid_fd;       /* readable when the child ended; -1: kernel before 5.3 */
 };

@@ -325,6 +325,9 @@ def ended(bench):
         rows = {row["figure"]: row["value"] for row in json.load(file)["figures"]["rows"]}
     bench.check(0 < rows["elapsed"] < 60e9, rows["elapsed"])
     bench.equal(rows["exit status"], 128 + signal.SIGTERM, "exit status")
+    for words, end in (("kill -SEGV $$", "; ended by SIGSEGV"), ("exit 139", "")):
+        figures, _ = stat(bench, "--", "sh", "-c", words, status=139)
+        bench.equal(figures["exit status"]["detail"], "time -v: Exit status" + end, words)
 
 
 def told(bench, output="s.json"):
