@@ -8,8 +8,6 @@
 #include "base/clock.h"
 #include "cli/stat_list.h"
 
-#define EXEC_KBYTES 768 /* with the kernel's counters of it, which are inexact by so much */
-
 static int64_t ns_of(struct timeval t)
 {
 	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
@@ -64,20 +62,13 @@ static void add_time(struct stat_list *l, const struct job *j)
 	add_end(l, j);
 }
 
-/* Is the maximum that of the child before it was the command? The exec itself touches some memory.
- */
-static bool is_ours(const struct job *j)
-{
-	return j->usage.ru_maxrss <= j->floor_kbytes + EXEC_KBYTES;
-}
-
 /* No sum that was looked at may be less than what one process had. */
 static int64_t peak_rss(const struct job *j)
 {
 	const struct process *all = j->tree.processes.data;
 	int64_t peak = j->tree.peak_rss_bytes;
 
-	if (!is_ours(j) && j->usage.ru_maxrss * 1024 > peak)
+	if (!job_has_small_peak(j) && j->usage.ru_maxrss * 1024 > peak)
 		peak = j->usage.ru_maxrss * 1024;
 	for (size_t i = 0; i < j->tree.processes.count; i++)
 		if (all[i].peak_rss_bytes > peak)
@@ -94,7 +85,7 @@ static const struct process *find_largest(const struct job *j)
 	for (size_t i = 0; i < j->tree.processes.count; i++)
 		if (!largest || all[i].peak_rss_bytes > largest->peak_rss_bytes)
 			largest = &all[i];
-	if (!largest || (j->has_all_ends && is_ours(j)))
+	if (!largest || (j->has_all_ends && job_has_small_peak(j)))
 		return largest;
 	return largest->peak_rss_bytes < j->usage.ru_maxrss * 1024 / 10 * 9 ? NULL : largest;
 }
@@ -102,11 +93,11 @@ static const struct process *find_largest(const struct job *j)
 static void add_maximum(struct stat_list *l, const struct job *j)
 {
 	const struct process *p = find_largest(j);
-	struct stat_figure *f =
-		stat_add(l, "maximum RSS", "kbytes", true,
-			 p && is_ours(j) ? p->peak_rss_bytes / 1024 : j->usage.ru_maxrss);
+	struct stat_figure *f = stat_add(l, "maximum RSS", "kbytes", true,
+					 p && job_has_small_peak(j) ? p->peak_rss_bytes / 1024
+								    : j->usage.ru_maxrss);
 
-	if (is_ours(j) && !j->has_all_ends)
+	if (job_has_small_peak(j) && !j->has_all_ends)
 		stat_tell(f, "time -v: Maximum resident set size; at most: the child had it "
 			     "before the command");
 	else if (p)

@@ -18,6 +18,8 @@
 #define LOOK_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
 #define LOOK_MAX_NS INT64_C(20000000)
 #define LOOK_SHARE 50 /* a look takes at most this part of the time between two */
+/* Memory that the exec itself touches; with the kernel's counters, which are inexact by so much. */
+#define EXEC_KBYTES 768
 
 struct run {
 	struct job *job;
@@ -141,13 +143,39 @@ static int wait_for_end(struct run *r, struct err *e)
 	return rc;
 }
 
+static int64_t ns_of(struct timeval t)
+{
+	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
+}
+
+/* A command that has waited for no child has all of usage: nothing came after the last look. */
+static void settle_command(struct job *j, pid_t pid)
+{
+	struct process *all = j->tree.processes.data;
+	const struct rusage *u = &j->usage;
+
+	for (size_t i = 0; i < j->tree.processes.count; i++) {
+		struct process *p = &all[i];
+
+		if (p->pid != pid || p->has_ended || p->reaped.minor_faults)
+			continue;
+		p->own = (struct process_use){ ns_of(u->ru_utime), ns_of(u->ru_stime), u->ru_minflt,
+					       u->ru_majflt };
+		if (!job_has_small_peak(j))
+			p->peak_rss_bytes = u->ru_maxrss * 1024;
+	}
+}
+
 static void take_figures(struct run *r, const struct cgroup *group)
 {
 	struct job *j = r->job;
 	struct pressure now;
+	pid_t pid;
 
 	j->run_wait_ns = sum_run_wait(&j->tree);
+	pid = r->launch.pid;
 	wait_for_command(r);
+	settle_command(j, pid);
 	counters_read(&j->counters);
 	now = pressure_read();
 	pressure_since(&j->pressure, &now);
@@ -228,6 +256,11 @@ int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e
 	launch_close(&r.launch);
 	watch_close(&r.watch);
 	return rc;
+}
+
+bool job_has_small_peak(const struct job *j)
+{
+	return j->usage.ru_maxrss <= j->floor_kbytes + EXEC_KBYTES;
 }
 
 void job_fini(struct job *j)

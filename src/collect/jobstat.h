@@ -48,4 +48,7 @@ struct job {
 int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e) MUST_CHECK;
 void job_fini(struct job *j); /* all zero is allowed */
 
+/* Is usage's maximum that of the child before it was the command? */
+bool job_has_small_peak(const struct job *j);
+
 #endif

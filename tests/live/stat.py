@@ -181,6 +181,22 @@ def small(bench):
     bench.check(figures["peak of processes"]["value"] >= 1, figures["peak of processes"])
 
 
+def alone(bench):
+    """A command that has no children has all of what was used, by whatever account."""
+    copy = bench.path("auger")
+    shutil.copy(bench.tool, copy)
+    words = "held = bytearray(b'x') * (50 << 20)"
+    prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all")
+    for before in ((), prefix) if os.geteuid() == 0 else ((),):
+        bench.run(*before, copy, "stat", "-f", "json", "-o", "s.json", "--", "/usr/bin/python3", "-c", words)
+        figures, (row,) = told(bench)
+        for name, unit in (("peak_rss_bytes", "maximum RSS"), ("minor_faults", "minor faults")):
+            whole = figures[unit] * (1024 if name == "peak_rss_bytes" else 1)
+            bench.check(0.95 * whole <= row[name] <= whole, f"{name}: {row[name]}, {whole}")
+        if before:
+            bench.equal(row["user_ns"] + row["system_ns"], figures["CPU time of all"], "CPU time")
+
+
 def unseen(bench):
     """The processes that were seen and the rest make up the whole."""
     figures, rows = stat(bench, "--", "sh", "-c",
@@ -461,5 +477,5 @@ def machine(bench):
 
 
 if __name__ == "__main__":
-    live.main([as_time_does, bytes_told, unprivileged, processes, short_lived, small, unseen, orphans, counters,
+    live.main([as_time_does, bytes_told, unprivileged, processes, short_lived, small, alone, unseen, orphans, counters,
                repeated, groups, formats, ended, watched, watched_ends, machine, machine_brief])
