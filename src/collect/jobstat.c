@@ -166,6 +166,15 @@ static void settle_command(struct job *j, pid_t pid)
 	}
 }
 
+/* That ended before the command did, but were not told of before it. */
+static void reap_orphans(struct job *j)
+{
+	struct rusage usage;
+
+	while (wait4(-1, NULL, WNOHANG, &usage) > 0)
+		add_orphan(j, &usage);
+}
+
 static void take_figures(struct run *r, const struct cgroup *group)
 {
 	struct job *j = r->job;
@@ -176,6 +185,7 @@ static void take_figures(struct run *r, const struct cgroup *group)
 	pid = r->launch.pid;
 	wait_for_command(r);
 	settle_command(j, pid);
+	reap_orphans(j);
 	counters_read(&j->counters);
 	now = pressure_read();
 	pressure_since(&j->pressure, &now);

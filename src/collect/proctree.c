@@ -408,13 +408,15 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 }
 
 /* What it used by one account is not to be taken from what another one says. */
-static bool was_before(const struct process *p)
+static bool was_before(const struct proctree *t, const struct process *p)
 {
-	return p->own_before.user_ns || p->own_before.system_ns || p->own_before.minor_faults;
+	const struct process_use *before = &p->own_before;
+
+	return t->has_all && (before->user_ns || before->system_ns || before->minor_faults);
 }
 
 /* A thread's end: with that of the first one all is told. */
-static void take_exit(struct process *p, const struct exit_record *r)
+static void take_exit(const struct proctree *t, struct process *p, const struct exit_record *r)
 {
 	p->ended.user_ns += r->user_ns;
 	p->ended.system_ns += r->system_ns;
@@ -430,7 +432,7 @@ static void take_exit(struct process *p, const struct exit_record *r)
 	}
 	if (!p->command[0])
 		snprintf(p->command, sizeof p->command, "[%s]", r->name);
-	if (!p->has_ended || was_before(p))
+	if (!p->has_ended || was_before(t, p))
 		return;
 	p->own = p->ended;
 	p->run_wait_ns = p->ended_wait_ns;
@@ -443,7 +445,7 @@ static bool take_known_exit(struct proctree *t, const struct exit_record *r)
 
 	if (!p || (p->has_ended && r->tid == r->pid))
 		return false;
-	take_exit(p, r);
+	take_exit(t, p, r);
 	return true;
 }
 
@@ -496,7 +498,7 @@ static int place(struct proctree *t, const struct exit_record *r, bool *ret_is_p
 	if (!p)
 		return -ENOMEM;
 	p->last_look = t->looks;
-	take_exit(p, r);
+	take_exit(t, p, r);
 	*ret_is_placed = true;
 	return 0;
 }
