@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* argv ends with NULL. Appends its standard output; what it says against us goes to standard error
- * by itself. */
+/* argv ends with NULL. Appends its standard output. -EIO: it failed; the last line of its standard
+ * error tells why. */
 int slurm_ask(char *const *argv, struct buf *out, struct err *e) MUST_CHECK;
 
 #endif
