@@ -111,6 +111,7 @@ static void put_fds(struct emit *out, const struct survey *s, const char *state)
 		if (d->is_left)
 			continue;
 		put_fd_flags(&flags, s, fd);
+		out->to->bad |= flags.bad;
 		snprintf(what, sizeof what, "descriptor %d", fd->number);
 		fill_proc(s, fd->proc, &l);
 		l.what = what;
