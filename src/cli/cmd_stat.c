@@ -125,14 +125,14 @@ static int take_processes(const struct job *j, struct stat_process **ret, struct
 			.parent = from[i].parent,
 			.name = from[i].name,
 			.command = from[i].command,
-			.wall_ns =
+			.usage.wall_ns =
 				from[i].wall_ns < j->elapsed_ns ? from[i].wall_ns : j->elapsed_ns,
-			.user_ns = from[i].own.user_ns,
-			.system_ns = from[i].own.system_ns,
-			.peak_rss_bytes = from[i].peak_rss_bytes,
-			.minor_faults = from[i].own.minor_faults,
-			.major_faults = from[i].own.major_faults,
-			.run_wait_ns = from[i].run_wait_ns,
+			.usage.user_ns = from[i].own.user_ns,
+			.usage.system_ns = from[i].own.system_ns,
+			.usage.peak_rss_bytes = from[i].peak_rss_bytes,
+			.usage.minor_faults = from[i].own.minor_faults,
+			.usage.major_faults = from[i].own.major_faults,
+			.usage.run_wait_ns = from[i].run_wait_ns,
 		};
 	*ret = to;
 	return 0;

@@ -111,16 +111,6 @@ static size_t list_figures(const struct watched *w, bool is_machine,
 	return l.count;
 }
 
-static int compare_cpu(const void *a, const void *b)
-{
-	const struct stat_process *x = a, *y = b;
-	int64_t of_x = x->user_ns + x->system_ns, of_y = y->user_ns + y->system_ns;
-
-	if (of_x != of_y)
-		return of_x < of_y ? 1 : -1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
 /* What each used in this time; of the machine's those that did anything. *ret: [*ret_count], the
  * caller's. */
 static int list_processes(const struct watched *w, bool is_machine, struct stat_process **ret,
@@ -140,19 +130,19 @@ static int list_processes(const struct watched *w, bool is_machine, struct stat_
 			.parent = p->parent,
 			.name = p->name,
 			.command = p->command,
-			.wall_ns = p->wall_ns < w->elapsed_ns ? p->wall_ns : w->elapsed_ns,
-			.user_ns = p->own.user_ns - p->own_before.user_ns,
-			.system_ns = p->own.system_ns - p->own_before.system_ns,
-			.minor_faults = p->own.minor_faults - p->own_before.minor_faults,
-			.major_faults = p->own.major_faults - p->own_before.major_faults,
-			.peak_rss_bytes = p->peak_rss_bytes,
-			.run_wait_ns =
+			.usage.wall_ns = p->wall_ns < w->elapsed_ns ? p->wall_ns : w->elapsed_ns,
+			.usage.user_ns = p->own.user_ns - p->own_before.user_ns,
+			.usage.system_ns = p->own.system_ns - p->own_before.system_ns,
+			.usage.minor_faults = p->own.minor_faults - p->own_before.minor_faults,
+			.usage.major_faults = p->own.major_faults - p->own_before.major_faults,
+			.usage.peak_rss_bytes = p->peak_rss_bytes,
+			.usage.run_wait_ns =
 				p->run_wait_ns < 0 ? -1 : p->run_wait_ns - p->run_wait_before_ns,
 		};
-		n += !is_machine || to[n].user_ns + to[n].system_ns > 0;
+		n += !is_machine || to[n].usage.user_ns + to[n].usage.system_ns > 0;
 	}
 	if (is_machine)
-		qsort(to, n, sizeof *to, compare_cpu);
+		qsort(to, n, sizeof *to, stat_process_compare);
 	*ret = to;
 	*ret_count = n;
 	return 0;

@@ -36,25 +36,14 @@ static void put_pointer(struct buf *out, uint64_t value)
 
 static void put_fcntl_value(const struct sysc_call *c, uint64_t value, struct buf *out)
 {
-	switch (c->args[1]) {
-	case F_SETFD:
+	if (c->args[1] == F_SETFD)
 		buf_put_str(out, value & FD_CLOEXEC ? "FD_CLOEXEC" : "0");
-		break;
-	case F_SETFL:
+	else if (c->args[1] == F_SETFL)
 		sysc_put_open_flags(value, out);
-		break;
-	case F_GETLK:
-	case F_SETLK:
-	case F_SETLKW:
-	case F_OFD_GETLK:
-	case F_OFD_SETLK:
-	case F_OFD_SETLKW:
+	else if (sysc_is_lock_order(c->args[1]))
 		put_pointer(out, value);
-		break;
-	default:
+	else
 		buf_put_int(out, (int64_t)value);
-		break;
-	}
 }
 
 static void put_option(uint64_t level, uint64_t option, struct buf *out)

@@ -465,14 +465,9 @@ static void put_fds(struct buf *out, uint64_t limit, const struct sysc_memory *m
 	put_bits(out, &shown);
 }
 
-/* Of what is an address for some operations only. */
-static bool is_meant(const struct sysc_call *c, char kind)
+bool sysc_is_lock_order(uint64_t order)
 {
-	if (kind == ARG_PRCTL_VALUE)
-		return c->args[0] == PR_SET_NAME || c->args[0] == PR_GET_NAME;
-	if (kind != ARG_FCNTL_VALUE)
-		return true;
-	switch (c->args[1]) {
+	switch (order) {
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
@@ -483,6 +478,14 @@ static bool is_meant(const struct sysc_call *c, char kind)
 	default:
 		return false;
 	}
+}
+
+/* Of what is an address for some operations only. */
+static bool is_meant(const struct sysc_call *c, char kind)
+{
+	if (kind == ARG_PRCTL_VALUE)
+		return c->args[0] == PR_SET_NAME || c->args[0] == PR_GET_NAME;
+	return kind != ARG_FCNTL_VALUE || sysc_is_lock_order(c->args[1]);
 }
 
 bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct buf *out)

@@ -5,11 +5,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "collect/sysc_call.h"
 
 /* kind: enum sysc_arg. false: that memory was not read, or holds nothing. */
 bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct buf *out);
+
+/* Of fcntl(): has it a struct flock? */
+bool sysc_is_lock_order(uint64_t order);
 
 #endif

@@ -14,29 +14,13 @@ static int compare_names(const void *a, const void *b)
 static int compare_cpu(const void *a, const void *b)
 {
 	const struct stat_program *x = a, *y = b;
-	int64_t of_x = x->user_ns + x->system_ns, of_y = y->user_ns + y->system_ns;
+	int rc = stat_usage_compare(&x->usage, &y->usage);
 
-	if (of_x != of_y)
-		return of_x < of_y ? 1 : -1;
-	return strcmp(x->name, y->name);
+	return rc ? rc : strcmp(x->name, y->name);
 }
 
-static struct stat_program program_of(const struct stat_process *p)
+static void add(struct stat_usage *to, const struct stat_usage *one)
 {
-	return (struct stat_program){ .name = p->name,
-				      .count = 1,
-				      .wall_ns = p->wall_ns,
-				      .user_ns = p->user_ns,
-				      .system_ns = p->system_ns,
-				      .minor_faults = p->minor_faults,
-				      .major_faults = p->major_faults,
-				      .peak_rss_bytes = p->peak_rss_bytes,
-				      .run_wait_ns = p->run_wait_ns };
-}
-
-static void add(struct stat_program *to, const struct stat_program *one)
-{
-	to->count += one->count;
 	to->wall_ns += one->wall_ns;
 	to->user_ns += one->user_ns;
 	to->system_ns += one->system_ns;
@@ -57,13 +41,15 @@ int stat_programs(const struct stat_process *all, size_t count, struct stat_prog
 	if (!to)
 		return err_nomem(e);
 	for (size_t i = 0; i < count; i++)
-		to[i] = program_of(&all[i]);
+		to[i] = (struct stat_program){ all[i].name, 1, all[i].usage };
 	qsort(to, count, sizeof *to, compare_names);
 	for (size_t i = 0; i < count; i++) {
-		if (n && strcmp(to[n - 1].name, to[i].name) == 0)
-			add(&to[n - 1], &to[i]);
-		else
+		if (n && strcmp(to[n - 1].name, to[i].name) == 0) {
+			to[n - 1].count++;
+			add(&to[n - 1].usage, &to[i].usage);
+		} else {
 			to[n++] = to[i];
+		}
 	}
 	qsort(to, n, sizeof *to, compare_cpu);
 	*ret = to;

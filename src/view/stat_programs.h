@@ -10,9 +10,7 @@
 struct stat_program {
 	const char *name; /* borrowed from its processes */
 	int64_t count;    /* processes */
-	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults; /* sums */
-	int64_t peak_rss_bytes; /* of the largest; 0: not told */
-	int64_t run_wait_ns;    /* sum of those that tell; -1: none does */
+	struct stat_usage usage;
 };
 
 /* Those that used the most CPU time first. *ret: [*ret_count], the caller's. */

@@ -141,17 +141,22 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 	return 0;
 }
 
+static void put_usage(struct emit *out, const struct stat_usage *u)
+{
+	emit_value(out, "wall_ns", u->wall_ns, "nanoseconds");
+	emit_value(out, "user_ns", u->user_ns, "nanoseconds");
+	emit_value(out, "system_ns", u->system_ns, "nanoseconds");
+	put_value(out, "run_wait_ns", u->run_wait_ns >= 0, u->run_wait_ns, "nanoseconds");
+	put_value(out, "peak_rss_bytes", u->peak_rss_bytes > 0, u->peak_rss_bytes, "bytes");
+	emit_int(out, "minor_faults", u->minor_faults);
+	emit_int(out, "major_faults", u->major_faults);
+}
+
 static void put_process(struct emit *out, const struct stat_process *p)
 {
 	emit_int(out, "pid", p->pid);
 	emit_int(out, "parent", p->parent);
-	emit_value(out, "wall_ns", p->wall_ns, "nanoseconds");
-	emit_value(out, "user_ns", p->user_ns, "nanoseconds");
-	emit_value(out, "system_ns", p->system_ns, "nanoseconds");
-	put_value(out, "run_wait_ns", p->run_wait_ns >= 0, p->run_wait_ns, "nanoseconds");
-	put_value(out, "peak_rss_bytes", p->peak_rss_bytes > 0, p->peak_rss_bytes, "bytes");
-	emit_int(out, "minor_faults", p->minor_faults);
-	emit_int(out, "major_faults", p->major_faults);
+	put_usage(out, &p->usage);
 	emit_name(out, "command", "", p->command, "");
 }
 
@@ -175,13 +180,7 @@ static void put_program(struct emit *out, const struct stat_program *p)
 {
 	emit_name(out, "program", "", p->name, "");
 	emit_int(out, "processes", p->count);
-	emit_value(out, "wall_ns", p->wall_ns, "nanoseconds");
-	emit_value(out, "user_ns", p->user_ns, "nanoseconds");
-	emit_value(out, "system_ns", p->system_ns, "nanoseconds");
-	put_value(out, "run_wait_ns", p->run_wait_ns >= 0, p->run_wait_ns, "nanoseconds");
-	put_value(out, "peak_rss_bytes", p->peak_rss_bytes > 0, p->peak_rss_bytes, "bytes");
-	emit_int(out, "minor_faults", p->minor_faults);
-	emit_int(out, "major_faults", p->major_faults);
+	put_usage(out, &p->usage);
 }
 
 static void put_programs(struct emit *out, const struct stat_program *all, size_t count)
@@ -196,14 +195,19 @@ static void put_programs(struct emit *out, const struct stat_program *all, size_
 	}
 }
 
-static int compare_cpu(const void *a, const void *b)
+int stat_usage_compare(const struct stat_usage *a, const struct stat_usage *b)
+{
+	int64_t of_a = a->user_ns + a->system_ns, of_b = b->user_ns + b->system_ns;
+
+	return (of_a < of_b) - (of_a > of_b);
+}
+
+int stat_process_compare(const void *a, const void *b)
 {
 	const struct stat_process *x = a, *y = b;
-	int64_t of_x = x->user_ns + x->system_ns, of_y = y->user_ns + y->system_ns;
+	int rc = stat_usage_compare(&x->usage, &y->usage);
 
-	if (of_x != of_y)
-		return of_x < of_y ? 1 : -1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return rc ? rc : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* Before a part: what separates it from the one before. */
@@ -254,7 +258,7 @@ static int put_each(const struct emit_opts *o, struct stat_process *all, size_t 
 	size_t shown = count;
 
 	if (o->format == EMIT_TABLE && count > TABLE_PROCESSES) {
-		qsort(all, count, sizeof *all, compare_cpu);
+		qsort(all, count, sizeof *all, stat_process_compare);
 		shown = TABLE_PROCESSES;
 	}
 	put_key(to, o, "processes", false);

@@ -41,15 +41,26 @@ int stat_series_add(struct stat_series *s, const struct stat_figure *figures, si
 		    struct err *e) MUST_CHECK;
 void stat_series_fini(struct stat_series *s);
 
+/* Of one process, or of several: then the peak is that of the largest, the rest are sums. */
+struct stat_usage {
+	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults;
+	int64_t peak_rss_bytes; /* 0: not told */
+	int64_t run_wait_ns;    /* -1: not told */
+};
+
+/* As of qsort(): more CPU time comes first. */
+int stat_usage_compare(const struct stat_usage *a, const struct stat_usage *b);
+
 /* Of the last run. */
 struct stat_process {
 	int64_t pid, parent;
 	const char *name; /* of its program */
 	const char *command;
-	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults;
-	int64_t peak_rss_bytes; /* 0: not told */
-	int64_t run_wait_ns;    /* -1: not told */
+	struct stat_usage usage;
 };
+
+/* The same, then by process id. */
+int stat_process_compare(const void *a, const void *b);
 
 /* vs: another command to compare with, NULL: none. May bring processes into another order. */
 int stat_table(const struct emit_opts *o, const struct stat_series *s, const struct stat_series *vs,

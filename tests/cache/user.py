@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from views import run_tests
+
 USER, OTHER = 65534, 65533
 # A folder for the device, then what to run. Views of others are none of ours: they would live on here.
 ENTER = """umount -a -l -t fuse.auger 2>/dev/null
@@ -129,20 +131,7 @@ def test_run(bench):
 
 def main(auger):
     tests = [(n, t) for n, t in globals().items() if n.startswith("test_")]
-    bad = 0
-    for i, (name, test) in enumerate(tests):
-        bench = Bench(auger)
-        try:
-            test(bench)
-            print(f"ok {i + 1} - {name}", flush=True)
-        except Exception as e:  # pylint: disable=broad-except
-            bad += 1
-            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
-            print(f"not ok {i + 1} - {name}", flush=True)
-        finally:
-            bench.close()
-    print(f"1..{len(tests)}")
-    return 1 if bad else 0
+    return run_tests(tests, lambda: Bench(auger))
 
 
 def enter(auger):

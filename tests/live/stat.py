@@ -186,13 +186,14 @@ def alone(bench):
     copy = bench.path("auger")
     shutil.copy(bench.tool, copy)
     words = "held = bytearray(b'x') * (50 << 20)"
+    off = {"peak_rss_bytes": 1 << 20, "minor_faults": 0}  # the kernel counts pages in batches, by CPU
     prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all")
     for before in ((), prefix) if os.geteuid() == 0 else ((),):
         bench.run(*before, copy, "stat", "-f", "json", "-o", "s.json", "--", "/usr/bin/python3", "-c", words)
         figures, (row,) = told(bench)
         for name, unit in (("peak_rss_bytes", "maximum RSS"), ("minor_faults", "minor faults")):
             whole = figures[unit] * (1024 if name == "peak_rss_bytes" else 1)
-            bench.check(0.95 * whole <= row[name] <= whole, f"{name}: {row[name]}, {whole}")
+            bench.check(0.95 * whole <= row[name] <= whole + off[name], f"{name}: {row[name]}, {whole}")
         if before:
             bench.equal(row["user_ns"] + row["system_ns"], figures["CPU time of all"], "CPU time")
 

@@ -35,6 +35,13 @@ static void check_call(const struct sysc_call *c, const char *args, const char *
 	strtab_free(files.strings);
 }
 
+static void check_ended(struct sysc_call c, const char *args, const char *result)
+{
+	c.pid = NOBODY;
+	c.has_start = c.has_end = true;
+	check_call(&c, args, result);
+}
+
 static void test_words(void)
 {
 	static const struct {
@@ -83,13 +90,8 @@ static void test_words(void)
 		{ { .nr = SYS_getpid, .ret = 3 }, NULL, "3" },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct sysc_call c = rows[i].call;
-
-		c.pid = NOBODY;
-		c.has_start = c.has_end = true;
-		check_call(&c, rows[i].args, rows[i].result);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_ended(rows[i].call, rows[i].args, rows[i].result);
 }
 
 static void test_memory(void)
@@ -137,13 +139,8 @@ static void test_memory(void)
 		  "1, \"\\0007z\", 3" },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct sysc_call c = rows[i].call;
-
-		c.pid = NOBODY;
-		c.has_start = c.has_end = true;
-		check_call(&c, rows[i].args, "0");
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_ended(rows[i].call, rows[i].args, "0");
 }
 
 static void test_linked_memory(void)
@@ -198,13 +195,8 @@ static void test_linked_memory(void)
 		  "\"/a\", 9" },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct sysc_call c = rows[i].call;
-
-		c.pid = NOBODY;
-		c.has_start = c.has_end = true;
-		check_call(&c, rows[i].args, c.ret ? "3" : "0");
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_ended(rows[i].call, rows[i].args, rows[i].call.ret ? "3" : "0");
 }
 
 /* What an argument is, another one tells. */
@@ -234,13 +226,8 @@ static void test_operations(void)
 		  "PR_SET_DUMPABLE, 0x1, 0, 0, 0" },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct sysc_call c = rows[i].call;
-
-		c.pid = NOBODY;
-		c.has_start = c.has_end = true;
-		check_call(&c, rows[i].args, "0");
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_ended(rows[i].call, rows[i].args, "0");
 }
 
 /* What is missing is not made up. */
