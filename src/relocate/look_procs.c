@@ -41,8 +41,8 @@ static void add_start(struct look *l, pid_t pid)
 	if (l->ask->is_stopped && (!proc_stat_read(&stat, pid) || strchr("ZX", stat.state)))
 		return; /* it was killed while it was held */
 	if (!proc_stat_read(&stat, pid) || strchr("ZX", stat.state))
-		look_obstacle_pid(l, RELOC_PREVENTS, pid, stat.comm, what, "",
-				  "there is no such process", "");
+		look_obstacle_pid(l, RELOC_PREVENTS, 0, "", what, "", "there is no such process",
+				  "");
 	else if (stat.is_kernel)
 		look_obstacle_pid(l, RELOC_PREVENTS, pid, stat.comm, what, "",
 				  "a thread of the kernel", "");
