@@ -72,7 +72,7 @@ struct arch_head {
 struct arch_home {
 	struct arch_regs regs; /* settled */
 	uint64_t mask;         /* signals that are blocked at home */
-	pid_t pid, tid;        /* the thread, to send itself */
+	pid_t pid, tid;        /* the thread as it names itself, to send itself a signal */
 	int signal;            /* what stops it for the tracer */
 };
 

@@ -10,7 +10,7 @@
 
 static pid_t first_tid(const struct inside *in)
 {
-	return inside_member_at(in, 0)->w.home.tid;
+	return inside_member_at(in, 0)->w.tid;
 }
 
 /* Not with a filter of system calls: without us the thread might not be let take it back. */

@@ -108,7 +108,7 @@ int inside_run(struct inside *in, struct err *e)
 int inside_member(struct inside *in, pid_t tid, struct err *e)
 {
 	for (size_t i = 0; i < in->members.count; i++)
-		if (inside_member_at(in, i)->w.home.tid == tid)
+		if (inside_member_at(in, i)->w.tid == tid)
 			return (int)i;
 	return err_set(e, -ESRCH, "thread %d is not held", (int)tid);
 }

@@ -204,6 +204,19 @@ static bool is_settled(const struct worker *w)
 	return !arch_remake_call(&copy);
 }
 
+/* In a namespace of processes of its own (a container) a thread has other numbers for itself. */
+static void name_members(struct inside *in)
+{
+	pid_t pid = proc_inner_pid(in->pid);
+
+	for (size_t i = 0; pid && i < in->members.count; i++) {
+		struct worker *w = &inside_member_at(in, i)->w;
+
+		w->home.pid = pid;
+		w->home.tid = proc_inner_pid(w->tid);
+	}
+}
+
 /* All threads of the process: the first makes the calls. */
 static int take_threads(struct inside *in, size_t *ret_count, struct err *e)
 {
@@ -223,6 +236,7 @@ static int take_threads(struct inside *in, size_t *ret_count, struct err *e)
 			return e->code;
 		t[i].is_settled = is_settled(&inside_member_at(in, i)->w);
 	}
+	name_members(in);
 	return 0;
 }
 

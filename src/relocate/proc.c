@@ -50,6 +50,17 @@ uint64_t proc_status_number(pid_t pid, const char *key, int base, uint64_t fallb
 	return value ? strtoull(value, NULL, base) : fallback;
 }
 
+pid_t proc_inner_pid(pid_t tid)
+{
+	char path[PROC_PATH], text[8192], *at = text, *line, *inner;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	file_read_start(path, text, sizeof text);
+	line = proc_line(&at, "NSpid:\t");
+	inner = line ? strrchr(line, '\t') : NULL;
+	return inner ? (pid_t)strtol(inner, NULL, 10) : 0;
+}
+
 static int compare_ints(const void *a, const void *b)
 {
 	const int *x = a, *y = b;

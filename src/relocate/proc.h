@@ -28,6 +28,10 @@ bool proc_stat_read(struct proc_stat *ret, pid_t pid);
 /* The number behind "KEY:" in /proc/PID/status, in base; fallback when it is not there. */
 uint64_t proc_status_number(pid_t pid, const char *key, int base, uint64_t fallback);
 
+/* How a process or thread is called where it is itself, in the innermost namespace of processes; 0:
+ * as it is called here. */
+pid_t proc_inner_pid(pid_t tid);
+
 /* The numbers that are the names of /proc/PID/fd, /proc/PID/task, or /proc itself, ascending. Adds
  * to ret (rows of int). 0 or -errno. */
 int proc_numbers(const char *path, struct rows *ret) MUST_CHECK;

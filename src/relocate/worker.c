@@ -66,7 +66,7 @@ static void abort_rseq(struct worker *w)
 	const uint64_t none = 0;
 	uint64_t at, ip = arch_ip(&w->was);
 
-	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, w->home.tid,
+	if (ptrace((enum __ptrace_request)PTRACE_GET_RSEQ_CONFIGURATION, w->tid,
 		   (void *)sizeof config, &config) < (long)sizeof config - 4 ||
 	    !config.rseq)
 		return;
@@ -80,7 +80,9 @@ static void abort_rseq(struct worker *w)
 
 int worker_init(struct worker *ret, pid_t pid, pid_t tid, int memory, int signal, struct err *e)
 {
-	struct worker w = { .memory = memory,
+	struct worker w = { .pid = pid,
+			    .tid = tid,
+			    .memory = memory,
 			    .home = { .pid = pid, .tid = tid, .signal = signal } };
 	int rc = arch_read(tid, &w.was);
 
@@ -107,16 +109,16 @@ void worker_fill_slot(const struct worker *w, unsigned char *slot)
 static int send_away(struct worker *w, const struct arch_regs *regs, struct err *e)
 {
 	uint64_t mask = ~bit(w->home.signal);
-	int rc = arch_write(w->home.tid, regs);
+	int rc = arch_write(w->tid, regs);
 
 	if (rc == 0) {
 		w->is_away = true;
 		if (!w->is_masked)
-			rc = set_mask(w->home.tid, mask);
+			rc = set_mask(w->tid, mask);
 		w->is_masked = true;
 	}
 	if (rc < 0)
-		return err_set(e, rc, "thread %d: setting registers: %s", (int)w->home.tid,
+		return err_set(e, rc, "thread %d: setting registers: %s", (int)w->tid,
 			       strerror(-rc));
 	return 0;
 }
@@ -137,8 +139,8 @@ int worker_call_once(struct worker *w, uint64_t address, long nr, const uint64_t
 	arch_enter_once(&regs, address, nr, arg);
 	if (send_away(w, &regs, e) < 0 || worker_run(w, e) < 0)
 		return e->code;
-	if (arch_read(w->home.tid, &regs) < 0)
-		return err_set(e, -ESRCH, "thread %d is gone", (int)w->home.tid);
+	if (arch_read(w->tid, &regs) < 0)
+		return err_set(e, -ESRCH, "thread %d is gone", (int)w->tid);
 	*ret_result = arch_once_result(&regs);
 	return 0;
 }
@@ -150,7 +152,7 @@ static bool is_ours(struct worker *w, int sig)
 
 	if (sig != w->home.signal)
 		return false;
-	if (ptrace(PTRACE_GETSIGINFO, w->home.tid, NULL, &info) == 0 && info.si_code == SI_TKILL)
+	if (ptrace(PTRACE_GETSIGINFO, w->tid, NULL, &info) == 0 && info.si_code == SI_TKILL)
 		return true;
 	w->got_signal = true;
 	return false;
@@ -161,13 +163,13 @@ int worker_run(struct worker *w, struct err *e)
 	for (;;) {
 		int status, sig;
 
-		if (ptrace(PTRACE_CONT, w->home.tid, NULL, NULL) < 0)
-			return err_errno(e, "thread %d", (int)w->home.tid);
-		while (waitpid(w->home.tid, &status, __WALL) < 0)
+		if (ptrace(PTRACE_CONT, w->tid, NULL, NULL) < 0)
+			return err_errno(e, "thread %d", (int)w->tid);
+		while (waitpid(w->tid, &status, __WALL) < 0)
 			if (errno != EINTR)
-				return err_errno(e, "thread %d", (int)w->home.tid);
+				return err_errno(e, "thread %d", (int)w->tid);
 		if (!WIFSTOPPED(status))
-			return err_set(e, -ESRCH, "thread %d ended", (int)w->home.tid);
+			return err_set(e, -ESRCH, "thread %d ended", (int)w->tid);
 		sig = WSTOPSIG(status);
 		if (status >> 16)
 			continue; /* the job's own stop, which is put back when it is let go */
@@ -175,7 +177,7 @@ int worker_run(struct worker *w, struct err *e)
 			return 0;
 		if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGSYS)
 			return err_set(e, -EFAULT, "thread %d: signal %d in a call made inside",
-				       (int)w->home.tid, sig);
+				       (int)w->tid, sig);
 	}
 }
 
@@ -183,9 +185,9 @@ void worker_leave(struct worker *w)
 {
 	if (!w->is_away)
 		return;
-	(void)!set_mask(w->home.tid, w->home.mask);
-	(void)!arch_write(w->home.tid, &w->was);
+	(void)!set_mask(w->tid, w->home.mask);
+	(void)!arch_write(w->tid, &w->was);
 	w->is_away = w->is_masked = false;
 	if (w->got_signal)
-		kill(w->home.pid, w->home.signal);
+		kill(w->pid, w->home.signal);
 }

@@ -21,6 +21,7 @@
 #include "relocate/arch.h"
 
 struct worker {
+	pid_t pid, tid;        /* as we name them */
 	struct arch_home home; /* settled registers, mask, ids */
 	struct arch_regs was;  /* registers to put back: the kernel makes its call again */
 	int memory;            /* /proc/PID/mem; borrowed */

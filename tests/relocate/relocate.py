@@ -392,6 +392,22 @@ def test_namespace(w):
           [(q.pid, "mount namespace")], r.stdout)
 
 
+def test_process_namespace(w):
+    """A job in a container names its processes and threads otherwise than we do; its first is the init of there."""
+    with open(f"{w.old}/table", "wb") as f:
+        f.truncate(MIB)
+    p = w.job("libc.unshare(0x20000000)\nif os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\n" + WRITER +
+              'libc.syscall(39) == 1 or print("not the first")' + END + FINISH)
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
+        child = int(f.read())
+    write_more(w, p)
+    moved(w, p)
+    check(links(child)["cwd"] == w.new)
+    leave(w)
+    write_more(w, p)
+    finish(w, p, w.new)
+
+
 def test_user(w):
     """Somebody who may not."""
     p = w.job(NAMED)
