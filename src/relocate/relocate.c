@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -16,6 +17,7 @@
 #include "relocate/flush.h"
 #include "relocate/hold.h"
 #include "relocate/left.h"
+#include "relocate/polite.h"
 #include "relocate/proc.h"
 #include "relocate/shift.h"
 #include "relocate/urgent.h"
@@ -33,6 +35,7 @@ struct move {
 	struct rows pids;      /* pid_t: the job as it was last seen */
 	struct survey *survey; /* the newest */
 	struct idle idle;
+	struct polite polite;
 	struct relocate_done done;
 	struct copy *copy;
 	struct hold *hold;
@@ -311,6 +314,14 @@ static int pause_job(struct move *m, struct err *e)
 	return m->is_committed ? 0 : e->code;
 }
 
+/* Descriptors of ours in the pause, at most: those of threads, files and mappings. */
+static unsigned count_numbers(const struct survey *s)
+{
+	size_t count = 4096 + s->desc_count + s->fd_count + s->map_count + s->dir_count;
+
+	return count < INT_MAX / 2 ? (unsigned)count : INT_MAX / 2;
+}
+
 /* A directory that is read half, say, is read to its end a moment later. */
 static int pause_until_moved(struct move *m, struct err *e)
 {
@@ -318,7 +329,7 @@ static int pause_until_moved(struct move *m, struct err *e)
 	CLEANUP(urgent_end) struct urgent urgent;
 	int rc;
 
-	urgent_begin(&urgent);
+	urgent_begin(&urgent, count_numbers(m->survey));
 	for (int tries = 0; (rc = pause_job(m, e)) == -EAGAIN; tries++) {
 		if (tries == MAX_TRIES || is_told_to_stop(m->r))
 			return e->code;
@@ -431,16 +442,22 @@ int relocate_undo(const struct reloc_place *new_place, struct err *e)
 
 static int move_job(struct move *m, struct err *e)
 {
+	struct copy_opts opts = m->r->copy;
 	enum left left;
+	int rc;
 
 	if (left_look(m->r->old_place, m->r->new_place, &left, e) < 0)
 		return e->code;
 	if (left == LEFT_MOVED)
 		return end_earlier(m, e);
+	opts.polite = &m->polite;
 	if (look_again(m, false, e) < 0 ||
-	    copy_open(&m->copy, m->r->old_place, m->r->new_place, m->survey, &m->r->copy, e) < 0)
+	    copy_open(&m->copy, m->r->old_place, m->r->new_place, m->survey, &opts, e) < 0)
 		return e->code;
-	if (copy_ahead(m, e) < 0 || pause_until_moved(m, e) < 0) {
+	polite_begin(&m->polite);
+	rc = copy_ahead(m, e);
+	polite_end(&m->polite);
+	if (rc < 0 || pause_until_moved(m, e) < 0) {
 		struct err why = { 0 };
 
 		if (copy_undo(m->copy, &why) < 0)

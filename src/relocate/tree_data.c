@@ -11,6 +11,7 @@
 #include "relocate/tree.h"
 
 #define PAGE ((size_t)4096)
+#define WINDOW ((uint64_t)8 << 20) /* on its way to the storage at a time */
 
 /* A file being copied. */
 struct data {
@@ -18,6 +19,7 @@ struct data {
 	int in, out;
 	bool is_new; /* nothing is there yet, so nothing is compared */
 	uint64_t size;
+	uint64_t started, ended; /* up to where NEW is on its way to its storage, and there */
 };
 
 static void close_fd(const int *fd)
@@ -51,6 +53,7 @@ static int count(struct copy *c, size_t bytes, struct err *e)
 	if (c->opts.progress && c->kind != COPY_LAST)
 		c->opts.progress(c->opts.progress_self, c->did.read_bytes, c->total_bytes);
 	keep_bandwidth(c);
+	polite_check(c->opts.polite);
 	if (c->opts.stop && *c->opts.stop)
 		return err_set(e, -EINTR, "interrupted");
 	return 0;
@@ -87,6 +90,26 @@ static int write_block(struct data *d, const void *block, size_t len, uint64_t p
 		done += n > 0 ? (size_t)n : 0;
 	}
 	d->c->did.written_bytes += len;
+	return 0;
+}
+
+/* While the job runs, what was written goes to the storage as more is copied. Of a mountain of it
+ * the kernel would make all who write wait, the job too, and its storage would have no time for
+ * others. */
+static int write_behind(struct data *d, uint64_t pos)
+{
+	const unsigned all =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	uint64_t from = d->started, before = d->ended;
+
+	if (d->c->kind == COPY_LAST || pos < from + WINDOW)
+		return 0;
+	if (sync_file_range(d->out, (off_t)from, (off_t)(pos - from), SYNC_FILE_RANGE_WRITE) < 0 ||
+	    (from > before &&
+	     sync_file_range(d->out, (off_t)before, (off_t)(from - before), all) < 0))
+		return -errno;
+	d->ended = from;
+	d->started = pos;
 	return 0;
 }
 
@@ -141,12 +164,16 @@ static int copy_range(struct data *d, uint64_t pos, uint64_t end, struct err *e)
 	while (pos < end) {
 		size_t len = end - pos < TREE_BLOCK ? (size_t)(end - pos) : TREE_BLOCK;
 		ssize_t n = copy_block(d, pos, len);
+		int rc;
 
 		if (n < 0)
 			return err_set(e, (int)n, "copying: %s", strerror((int)-n));
 		if (n == 0)
 			break;
 		pos += (uint64_t)n;
+		rc = write_behind(d, pos);
+		if (rc < 0)
+			return err_set(e, rc, "writing: %s", strerror(-rc));
 		if (count(d->c, (size_t)n, e) < 0)
 			return e->code;
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define HEAP_BYTES ((size_t)8 << 20) /* what a pause of hundreds of threads and files needs */
@@ -34,20 +35,36 @@ static void warm_heap(void)
 	free(room);
 }
 
-void urgent_begin(struct urgent *u)
+/* The table of descriptors grows now: with more than one thread the kernel waits for all CPUs when
+ * it does, which takes as long as all else together. It does not shrink. */
+static void warm_numbers(unsigned numbers)
+{
+	struct rlimit limit;
+	int fd;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= numbers)
+		numbers = limit.rlim_cur ? (unsigned)limit.rlim_cur - 1 : 0;
+	fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)numbers);
+	if (fd >= 0)
+		close(fd);
+}
+
+void urgent_begin(struct urgent *u, unsigned numbers)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &u->mask);
+	set_oom_score("-1000", 5);
+	warm_heap();
+	warm_numbers(numbers);
+	(void)mlockall(MCL_CURRENT | MCL_FUTURE);
+	/* Last: what takes long above would keep the job off this CPU. */
 	u->policy = sched_getscheduler(0);
 	if (sched_getparam(0, &u->param) < 0 ||
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) < 0)
 		u->policy = -1;
-	set_oom_score("-1000", 5);
-	warm_heap();
-	(void)mlockall(MCL_CURRENT | MCL_FUTURE);
 }
 
 void urgent_end(struct urgent *u)

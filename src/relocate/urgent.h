@@ -15,7 +15,8 @@ struct urgent {
 	int policy; /* before; -1: it was not changed */
 };
 
-void urgent_begin(struct urgent *u);
+/* numbers: descriptors that will be open. */
+void urgent_begin(struct urgent *u, unsigned numbers);
 void urgent_end(struct urgent *u);
 
 #endif

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""relocate.py AUGER STEADY: how long a job stands still while its files are moved between two ext4 file systems in
+"""relocate.py AUGER STEADY [ROW...]: how long a job stands still while its files are moved between two ext4 file systems in
 memory: `auger relocate`, with and without --trust-append (and how long it says that it took with it, and with what), against the recipe with gdb (fsync, cp, then open, lseek,
 dup2, close by casted calls; without its `sync`, which flushes the whole machine). The pause is the longest time
 between two records of the job itself (one every 0.3 ms), from before the command until after it, so that waiting for
-a busy file system counts, too. Median of RUNS (environment, default 3); the total
-time is that of the whole command, beside that of a plain `cp -a`. GDB=0 leaves the recipe out."""
+a CPU or a busy file system counts, too; beside it what the machine does to the job without us: the same while a plain `cp -a` runs, and while
+nothing does (2 s). Median of RUNS (environment, default 3) and the worst of them; the total
+time is that of the whole command, beside that of the `cp -a`. GDB=0 leaves the recipe out. ROW: its number, 1 and so on; none: all."""
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import tempfile
 import time
 
 AUGER, STEADY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+WANTED = {int(word) for word in sys.argv[3:]}
 RUNS = int(os.environ.get("RUNS", "3"))
 HAS_GDB = shutil.which("gdb") and os.environ.get("GDB", "1") != "0"
 INSIDE = "AUGER_BENCH_RELOCATE"
@@ -35,9 +37,11 @@ class Job:
     def __init__(self, top, files, mib, threads, how):
         self.old, self.new = f"{top}/old", f"{top}/new"
         for path in (self.old, self.new):
-            with open(path + ".img", "wb") as f:
-                f.truncate((mib * 5 // 4 + 64) << 20)
-            sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1", path + ".img")
+            if not os.path.exists(path + ".img"):
+                with open(path + ".img", "wb") as f:
+                    f.truncate((mib * 5 // 4 + 64) << 20)
+            # Memory that is there already: to get it from the machine takes seconds.
+            sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", path + ".img")
             os.makedirs(path, exist_ok=True)
             sh("mount", "-o", "loop", path + ".img", path)
         self.p = subprocess.Popen([STEADY, str(files), str(mib), str(threads), how], cwd=self.old, text=True,
@@ -55,8 +59,7 @@ class Job:
         self.p.wait()
         self.p.stdout.close()
         for path in (self.old, self.new):
-            sh("umount", "-l", path)
-            os.unlink(path + ".img")
+            sh("umount", path)
 
 
 def by_auger(job, *words):
@@ -81,7 +84,7 @@ def by_gdb(job):
 
 
 def measure(top, row, move):
-    """Medians in ms: the pause, the whole time, and the pause as it was told, with its parts."""
+    """In ms: the pause, its worst, the whole time, and the pause as it was told, with its parts. Medians but for the worst."""
     pauses, totals, told = [], [], []
     for _ in range(RUNS):
         job = Job(top, *row)
@@ -93,11 +96,31 @@ def measure(top, row, move):
         totals.append((time.monotonic() - start) * 1e3)
         pauses.append(job.gap_ms())
         job.end()
-    return statistics.median(pauses), statistics.median(totals), sorted(told)[(RUNS - 1) // 2]
+    return statistics.median(pauses), max(pauses), statistics.median(totals), sorted(told)[(RUNS - 1) // 2]
 
 
 def by_cp(job):
     sh("cp", "-a", job.old + "/.", job.new)
+
+
+def by_nobody(_):
+    time.sleep(2)
+
+
+def measure_row(top, row, target):
+    compared, worst, total, told = measure(top, row, by_auger)
+    trusted, trusted_worst = compared, worst
+    if row[3] == "append":
+        trusted, trusted_worst, _, told = measure(top, row, lambda job: by_auger(job, "--trust-append"))
+    gdb = measure(top, row, by_gdb)[0] if HAS_GDB and row[3] == "append" else 0
+    cp_pause, cp_worst, cp, _ = measure(top, row, by_cp)
+    idle, idle_worst = measure(top, row, by_nobody)[:2]
+    parts = ", ".join(f"{name} {ms:.1f}" for name, ms in zip(PARTS, told[1:]))
+    print("%5d %5d  %7d  %-6s %6.1f (%5.1f)  %6.1f (%5.1f)  %6.1f  %6.1f (%5.1f)  %6.1f (%5.1f)  %7s  %5s  %9.0f  %6.0f  %s; %s" % (
+        *row, compared, worst, trusted, trusted_worst, told[0], cp_pause, cp_worst, idle, idle_worst, "%.0f" % gdb if gdb else "-",
+        "%.0f" % (gdb / trusted) if gdb else "-", total, cp, "ok" if trusted <= target else "over %d" % target, parts), flush=True)
+    for path in ("old.img", "new.img"):
+        os.unlink(f"{top}/{path}")
 
 
 def main():
@@ -109,19 +132,12 @@ def main():
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, *sys.argv])
     top = tempfile.mkdtemp(prefix="auger-bench-")
     sh("mount", "-t", "tmpfs", "-o", "size=90%", "none", top)
-    print("files   MiB  threads  how      pause ms: compared  trusted     told      gdb  ratio   total ms: auger      cp  told against target; parts")
+    print("files   MiB  threads  how    pause ms (worst): compared  trusted    told  during cp      nothing            gdb  ratio  ms: auger      cp"
+          "  trusted against target; parts of the pause as told")
     try:
-        for *row, target in ROWS:
-            pause, total, told = measure(top, row, by_auger)
-            trusted = pause
-            if row[3] == "append":
-                trusted, _, told = measure(top, row, lambda job: by_auger(job, "--trust-append"))
-            gdb = measure(top, row, by_gdb)[0] if HAS_GDB and row[3] == "append" else 0
-            cp = measure(top, row, by_cp)[1]
-            parts = ", ".join(f"{name} {ms:.1f}" for name, ms in zip(PARTS, told[1:]))
-            print("%5d %5d  %7d  %-6s  %18.1f  %7.1f  %7.1f  %7s  %5s  %16.0f  %6.0f  %s; %s" % (
-                *row, pause, trusted, told[0], "%.0f" % gdb if gdb else "-", "%.0f" % (gdb / trusted) if gdb else "-",
-                total, cp, "ok" if told[0] <= target else "over %d" % target, parts), flush=True)
+        for number, (*row, target) in enumerate(ROWS, 1):
+            if not WANTED or number in WANTED:
+                measure_row(top, row, target)
     finally:
         sh("umount", "-l", top)
         os.rmdir(top)
