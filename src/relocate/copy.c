@@ -309,6 +309,11 @@ void copy_watch(struct copy *c, const struct survey *s)
 	tree_watch(c, s);
 }
 
+bool copy_must_watch(const struct copy *c)
+{
+	return tree_must_watch(c);
+}
+
 int copy_finish(struct copy *c, const struct survey *s, struct err *e)
 {
 	struct tree_pair top = { c->old_place->fd, c->new_place->fd };

@@ -65,6 +65,8 @@ int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
 /* From the next pass on, the parts of files of s that change are told by the kernel where it can,
  * so that the last pass need not compare what is open for writing as a whole. */
 void copy_watch(struct copy *c, const struct survey *s);
+/* It could be told, but the device of OLD wrote since: to be watched anew. */
+bool copy_must_watch(const struct copy *c);
 
 /* Before shift_begin(): owner, mode and times of NEW's top; should we be killed, the job of s may
  * be on NEW. */

@@ -27,6 +27,7 @@
 #define MAX_PASSES 12                   /* while the job runs */
 #define STOP_LIMIT_NS (10 * NS_PER_S)   /* until all threads stand still */
 #define MAX_TRIES 20                    /* pauses that found the job at something passing */
+#define MAX_WATCHES 3                   /* begun anew before a pause */
 #define TRY_AGAIN_NS INT64_C(30000000)
 
 /* A move on its way. */
@@ -162,6 +163,15 @@ static int pass_ahead(struct move *m, enum copy_kind kind, struct copy_pass *ret
 	return 0;
 }
 
+/* From now on the kernel knows what changes. Then once more what was written before. */
+static int watch(struct move *m, struct err *e)
+{
+	struct copy_pass pass;
+
+	copy_watch(m->copy, m->survey);
+	return pass_ahead(m, COPY_AHEAD, &pass, e) < 0 ? e->code : copy_flush(m->copy, e);
+}
+
 /* Again and again, until a pass finds little or is no shorter than the one before. */
 static int copy_ahead(struct move *m, struct err *e)
 {
@@ -176,13 +186,12 @@ static int copy_ahead(struct move *m, struct err *e)
 		 m->done.passes < MAX_PASSES && pass.took_ns < before_ns - before_ns / 8);
 	if (m->r->is_checked && pass_ahead(m, COPY_VERIFY, &pass, e) < 0)
 		return e->code;
-	/* What is flushed now need not be after the pause. Then what was written meanwhile. */
+	/* What is flushed now need not be after the pause. */
 	if (copy_sync(m->copy, e) < 0)
 		return e->code;
 	if (shift_make_room(m->survey, e) < 0)
 		return e->code;
-	copy_watch(m->copy, m->survey);
-	if (pass_ahead(m, COPY_AHEAD, &pass, e) < 0 || copy_flush(m->copy, e) < 0)
+	if (watch(m, e) < 0)
 		return e->code;
 	m->done.ahead_ns = clock_mono_ns() - began_ns;
 	return is_told_to_stop(m->r) ? err_set(e, -EINTR, "interrupted") : 0;
@@ -281,8 +290,8 @@ static int look_outside(struct move *m, struct err *e)
 	return 0;
 }
 
-/* One pause. -EAGAIN: the job was at something passing, and runs on. */
-static int pause_job(struct move *m, struct err *e)
+/* -EAGAIN: the job was at something passing, and runs on. */
+static int hold_and_shift(struct move *m, struct err *e)
 {
 	const struct relocation *r = m->r;
 	int64_t since_ns;
@@ -314,6 +323,21 @@ static int pause_job(struct move *m, struct err *e)
 	return m->is_committed ? 0 : e->code;
 }
 
+/* One pause, as hold_and_shift(). Not when it would be known to be long. */
+static int pause_job(struct move *m, struct err *e)
+{
+	sigset_t before;
+	int rc;
+
+	for (int i = 0; i < MAX_WATCHES && copy_must_watch(m->copy); i++)
+		if (watch(m, e) < 0)
+			return e->code;
+	urgent_block(&before);
+	rc = hold_and_shift(m, e);
+	urgent_unblock(&before);
+	return rc;
+}
+
 /* Descriptors of ours in the pause, at most: those of threads, files and mappings. */
 static unsigned count_numbers(const struct survey *s)
 {
@@ -326,17 +350,17 @@ static unsigned count_numbers(const struct survey *s)
 static int pause_until_moved(struct move *m, struct err *e)
 {
 	const struct timespec again = { 0, TRY_AGAIN_NS };
-	CLEANUP(urgent_end) struct urgent urgent;
 	int rc;
 
-	urgent_begin(&urgent, count_numbers(m->survey));
+	urgent_begin(count_numbers(m->survey));
 	for (int tries = 0; (rc = pause_job(m, e)) == -EAGAIN; tries++) {
 		if (tries == MAX_TRIES || is_told_to_stop(m->r))
-			return e->code;
+			break;
 		nanosleep(&again, NULL);
 		memset(e, 0, sizeof *e);
 	}
-	return rc;
+	urgent_end();
+	return rc < 0 ? e->code : 0;
 }
 
 static enum relocate_umount ask_unmount(const char *path)

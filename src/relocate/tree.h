@@ -21,7 +21,8 @@
  * have changed after it without a new time. Kernels before 6.13 have steps of 1 to 4 ms. */
 #define TREE_TICK_NS INT64_C(20000000)
 
-#define TREE_BLOCK ((size_t)1 << 20) /* bytes read at a time */
+#define TREE_WINDOW ((uint64_t)8 << 20) /* on its way to a storage at a time */
+#define TREE_BLOCK ((size_t)1 << 20)    /* bytes read at a time */
 
 struct tree_entry {
 	uint64_t ino; /* in OLD */
@@ -127,6 +128,7 @@ int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_
  * Source: cachestat(2); the kernel's Documentation/filesystems/fiemap.rst, block/stat.rst.
  */
 void tree_watch(struct copy *c, const struct survey *s);
+bool tree_must_watch(const struct copy *c);
 
 struct tree_range {
 	uint64_t from, end; /* bytes */

@@ -11,7 +11,6 @@
 #include "relocate/tree.h"
 
 #define PAGE ((size_t)4096)
-#define WINDOW ((uint64_t)8 << 20) /* on its way to the storage at a time */
 
 /* A file being copied. */
 struct data {
@@ -102,7 +101,7 @@ static int write_behind(struct data *d, uint64_t pos)
 		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 	uint64_t from = d->started, before = d->ended;
 
-	if (d->c->kind == COPY_LAST || pos < from + WINDOW)
+	if (d->c->kind == COPY_LAST || pos < from + TREE_WINDOW)
 		return 0;
 	if (sync_file_range(d->out, (off_t)from, (off_t)(pos - from), SYNC_FILE_RANGE_WRITE) < 0 ||
 	    (from > before &&

@@ -156,7 +156,19 @@ static bool has_writer(const struct survey *s, uint32_t file)
 	return false;
 }
 
-static void watch_file(struct copy *c, const struct reloc_file *f)
+/* Not all at once: a write of the job may wait for what is in the queue of its storage. */
+static bool flush(int fd, uint64_t size)
+{
+	const unsigned all =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+	for (uint64_t from = 0; from < size; from += TREE_WINDOW)
+		if (sync_file_range(fd, (off_t)from, (off_t)TREE_WINDOW, all) < 0)
+			return false;
+	return fsync(fd) == 0;
+}
+
+static bool watch_file(struct copy *c, const struct reloc_file *f)
 {
 	CLEANUP(close_fd) int fd = open(f->source, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct statx x = { .stx_ino = f->ino,
@@ -167,25 +179,33 @@ static void watch_file(struct copy *c, const struct reloc_file *f)
 	struct stat st;
 
 	if (!n || n->is_mapped || fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->ino)
-		return;
+		return false;
 	n->seen_bytes = (uint64_t)st.st_size;
-	n->is_watched = is_plain(c, fd) && fsync(fd) == 0 && hash_extents(fd, &n->extents);
+	n->is_watched =
+		is_plain(c, fd) && flush(fd, n->seen_bytes) && hash_extents(fd, &n->extents);
+	return n->is_watched;
 }
 
 void tree_watch(struct copy *c, const struct survey *s)
 {
-	uint32_t watched = 0;
+	bool is_any = false;
 
 	for (uint32_t i = 0; i < s->file_count; i++) {
 		if (!s->files[i].source || !has_writer(s, i))
 			continue;
-		watch_file(c, &s->files[i]);
-		watched++;
+		is_any |= watch_file(c, &s->files[i]);
 	}
 	if (c->device_fd < 0)
 		c->device_fd = open_device(c);
-	c->is_watching = watched && read_written(c, &c->written_sectors);
+	c->is_watching = is_any && read_written(c, &c->written_sectors);
 	c->watch_pass = c->pass + 1;
+}
+
+bool tree_must_watch(const struct copy *c)
+{
+	uint64_t written;
+
+	return c->is_watching && read_written(c, &written) && written != c->written_sectors;
 }
 
 static int add_range(struct rows *ranges, uint64_t from, uint64_t end)

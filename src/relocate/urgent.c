@@ -49,29 +49,29 @@ static void warm_numbers(unsigned numbers)
 		close(fd);
 }
 
-void urgent_begin(struct urgent *u, unsigned numbers)
+void urgent_begin(unsigned numbers)
 {
-	const struct sched_param first = { .sched_priority = 1 };
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &u->mask);
 	set_oom_score("-1000", 5);
 	warm_heap();
 	warm_numbers(numbers);
 	(void)mlockall(MCL_CURRENT | MCL_FUTURE);
-	/* Last: what takes long above would keep the job off this CPU. */
-	u->policy = sched_getscheduler(0);
-	if (sched_getparam(0, &u->param) < 0 ||
-	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) < 0)
-		u->policy = -1;
 }
 
-void urgent_end(struct urgent *u)
+void urgent_end(void)
 {
 	(void)munlockall();
 	set_oom_score("0", 1);
-	if (u->policy >= 0)
-		(void)sched_setscheduler(0, u->policy, &u->param);
-	sigprocmask(SIG_SETMASK, &u->mask, NULL);
+}
+
+void urgent_block(sigset_t *ret_before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, ret_before);
+}
+
+void urgent_unblock(const sigset_t *before)
+{
+	sigprocmask(SIG_SETMASK, before, NULL);
 }
