@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,7 +20,7 @@
 
 #define FLUSH_AT_ONCE ((size_t)64) /* files */
 
-int tree_open(int dir, const char *name, int flags, unsigned mode)
+static int open_below(int dir, const char *name, int flags, unsigned mode)
 {
 	struct open_how how = {
 		.flags = (unsigned)(flags | O_CLOEXEC),
@@ -32,6 +33,34 @@ int tree_open(int dir, const char *name, int flags, unsigned mode)
 		fd = syscall(SYS_openat2, dir, name, &how, sizeof how);
 	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
 	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Directory by directory, as much as the kernel takes at once. */
+int tree_open(int dir, const char *name, int flags, unsigned mode)
+{
+	int at = dir, next;
+
+	while (strlen(name) >= PATH_MAX) {
+		char part[PATH_MAX];
+		const char *slash = memrchr(name, '/', PATH_MAX - 1);
+
+		if (!slash) {
+			next = -ENAMETOOLONG;
+		} else {
+			snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
+			next = open_below(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+			name = slash + 1;
+		}
+		if (at != dir)
+			close(at);
+		if (next < 0)
+			return next;
+		at = next;
+	}
+	next = open_below(at, name, flags, mode);
+	if (at != dir)
+		close(at);
+	return next;
 }
 
 int64_t tree_ctime_ns(const struct statx *x)

@@ -38,6 +38,8 @@ struct tree_entry {
 };
 
 struct tree_node {
+	uint32_t mode;       /* in OLD, when it was last seen; 0: never */
+	int64_t born_ns;     /* when it was made: numbers of inodes are used again. 0: not known */
 	uint32_t entry;      /* a name of it in NEW; RELOC_NONE: none */
 	uint32_t copy;       /* counts how often it was made anew */
 	uint32_t pass;       /* in which content and attributes were last looked at */

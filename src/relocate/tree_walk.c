@@ -17,7 +17,7 @@
 
 #define MAX_TRIES 3 /* for a name that is replaced while it is looked at */
 
-#define LOOK (STATX_BASIC_STATS | STATX_MNT_ID)
+#define LOOK (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
 
 /* A name that is looked at: its directory in both trees, and what is there in OLD. */
 struct at {
@@ -306,10 +306,41 @@ static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct 
 	return 0;
 }
 
+static bool has_content(uint32_t mode)
+{
+	return S_ISREG(mode) || S_ISDIR(mode) || S_ISFIFO(mode) || S_ISSOCK(mode);
+}
+
+/* Is it another file, which got the number of one that was removed? What a link leads to is made
+ * with it, so where its times are others it counts as one, too. */
+static bool is_other_file(const struct tree_node *n, const struct statx *x, int64_t born_ns)
+{
+	return n->mode &&
+	       (((n->mode ^ x->stx_mode) & S_IFMT) || n->born_ns != born_ns ||
+		(!has_content(x->stx_mode) && n->ctime_ns >= 0 && n->ctime_ns != tree_ctime_ns(x)));
+}
+
+/* Names of the one before are made anew, or go. */
+static void know_node(struct tree_node *n, const struct statx *x)
+{
+	int64_t born_ns = 0;
+
+	if (x->stx_mask & STATX_BTIME)
+		born_ns = x->stx_btime.tv_sec * NS_PER_S + x->stx_btime.tv_nsec;
+	if (is_other_file(n, x, born_ns)) {
+		n->entry = RELOC_NONE;
+		n->copy++;
+		n->pass = n->good_pass = 0;
+	}
+	n->mode = x->stx_mode;
+	n->born_ns = born_ns;
+}
+
 static int take_entry(struct copy *c, struct at *at, unsigned depth, struct err *e)
 {
 	if (!tree_node_at(c, &at->x, &at->node) || !tree_entry_at(c, c->path.data, &at->entry))
 		return err_nomem(e);
+	know_node(node_of(c, at), &at->x);
 	c->did.entries++;
 	if (make_entry(c, at, e) < 0)
 		return e->code;

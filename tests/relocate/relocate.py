@@ -792,6 +792,65 @@ def test_interrupted(w):
     finish(w, p, w.old)
 
 
+def test_reused_inodes(w):
+    """While the copy runs names get other files, of other kinds, that have the numbers of those before."""
+    os.symlink("one", f"{w.old}/link")
+    os.mkfifo(f"{w.old}/kind")
+    name = next(n for n in (f"{w.old}/large{i}" for i in range(100)) if last_read(n))
+    with open(name, "wb") as f:
+        f.write(os.urandom(4 * MIB))
+    p = w.job(NAMED)
+    a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "1"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (os.path.lexists(f"{w.new}/link") and os.path.lexists(f"{w.new}/kind")):
+        check(a.poll() is None, "it ended by itself")
+        time.sleep(0.01)
+    a.send_signal(19) # it must not come to its end
+    for path in (f"{w.old}/link", f"{w.old}/kind"):
+        os.unlink(path)
+    os.symlink("two", f"{w.old}/link")
+    with open(f"{w.old}/kind", "w", encoding="ascii") as f:
+        f.write("a file")
+    a.send_signal(18)
+    err = a.communicate(timeout=60)[1]
+    check(a.returncode == 0, err)
+    check(tree(w.new) == tree(w.old), f"{tree(w.old)} {tree(w.new)}")
+
+
+def last_read(path):
+    """Makes it; is it the last that the directory tells?"""
+    with open(path, "wb"):
+        pass
+    if os.listdir(os.path.dirname(path))[-1] == os.path.basename(path):
+        return True
+    os.unlink(path)
+    return False
+
+
+def test_deep(w):
+    """Paths longer than the kernel takes at once: copied, and taken away again."""
+    fd = os.open(w.old, os.O_RDONLY)
+    for _ in range(30):
+        os.mkdir("d" * 200, dir_fd=fd)
+        below = os.open("d" * 200, os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    file = os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=fd)
+    os.write(file, b"deep")
+    os.link("file", "link", src_dir_fd=fd, dst_dir_fd=fd)
+    os.close(file)
+    os.close(fd)
+    p = w.job(NAMED)
+    before = tree(w.new)
+    r = w.run("--pid", str(p.pid), env=unsafe("fsync", 2))
+    check(r.returncode == 1 and r.stderr.count("\n") == 1, r.stderr)
+    check(tree(w.new) == before, f"{os.listdir(w.new)}")
+    moved(w, p)
+    found = [subprocess.run(["find", top, "-type", "f", "-printf", "%f %s %n %d\\n"], check=True, capture_output=True).stdout
+             for top in (w.old, w.new)]
+    check(found[0] == found[1] and b"link 4 2 31" in found[0], str(found))
+
+
 def kill_in_copy(w, p):
     """auger is killed when it has copied a part of the last file."""
     a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "2"],
