@@ -41,6 +41,9 @@ bool look_link(const struct look *l, const char *path, struct seen *ret)
 	ssize_t len = readlink(path, ret->link, sizeof ret->link - 1);
 	const char *below;
 
+	ret->is_long = len < 0 && errno == ENAMETOOLONG;
+	if (ret->is_long)
+		len = snprintf(ret->link, sizeof ret->link, "(more than %d bytes)", PATH_MAX);
 	if (len <= 0)
 		return false;
 	ret->link[len] = '\0';
@@ -55,7 +58,7 @@ bool look_link(const struct look *l, const char *path, struct seen *ret)
 	if (map_get(&l->mine, ret->x.stx_mnt_id) == MAP_NONE && !is_same_device(old, &ret->x))
 		return true;
 	below = place_below(old, ret->link);
-	ret->is_old = below || old->is_mount_root;
+	ret->is_old = below || old->is_mount_root || ret->is_long;
 	if (below && !ret->is_other_mount && is_named(l, below, &ret->x))
 		ret->below = below;
 	return true;

@@ -41,7 +41,8 @@ struct seen {
 	struct statx x;
 	const char *below; /* its name below OLD, borrowed from link; NULL: it has none */
 	bool is_other_mount;
-	bool is_old; /* it is below OLD */
+	bool is_long; /* the kernel does not tell the path: it may be below OLD */
+	bool is_old;  /* it is below OLD */
 };
 
 /* path: a link of /proc. False: gone, or it may not be looked at. Neither waits for storage. */
@@ -49,6 +50,8 @@ bool look_link(const struct look *l, const char *path, struct seen *ret);
 
 /* As look_link's is_old, or more; quicker where there is nothing. */
 bool look_is_near(const struct look *l, const char *path);
+
+#define LOOK_LONG "its path is longer than the kernel tells"
 
 /* The row of files; RELOC_NONE: out of memory. source: the link. */
 uint32_t look_file(struct look *l, const struct seen *seen, const char *source, unsigned use);
@@ -85,6 +88,9 @@ int look_dirs(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 void look_words(struct look *l, uint32_t proc);
 /* look_sockets.c: fills bound. */
 void look_sockets(struct look *l);
+/* Of the descriptors that wait in a socket of pid to be received: is one of OLD, or not to be seen?
+ */
+bool look_sent(const struct look *l, pid_t pid, int number, uint64_t count);
 /* look_others.c: processes outside the job, and mounts. */
 int look_others(struct look *l, struct err *e) MUST_CHECK;
 /* look_mounts.c */

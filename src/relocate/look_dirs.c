@@ -42,6 +42,11 @@ static void add_dir(struct look *l, uint32_t proc, pid_t tid, enum reloc_dir_kin
 	if (kind == RELOC_DIR_CWD && seen.below)
 		return;
 	d->is_left = true;
+	if (seen.is_long && !seen.is_other_mount) {
+		look_obstacle(l, RELOC_LEAVES, proc, kinds[kind].what, seen.link, LOOK_LONG,
+			      kinds[RELOC_DIR_CWD].remedy);
+		return;
+	}
 	look_obstacle(l, RELOC_LEAVES, proc, kinds[kind].what, seen.link,
 		      seen.is_other_mount ? "it is reached through another mount of the file system"
 					  : kinds[kind].reason,
@@ -51,6 +56,34 @@ static void add_dir(struct look *l, uint32_t proc, pid_t tid, enum reloc_dir_kin
 static bool has_own_fs(pid_t pid, pid_t tid)
 {
 	return tid != pid && syscall(SYS_kcmp, pid, tid, KCMP_FS, 0, 0) != 0;
+}
+
+static bool has_own_files(pid_t pid, pid_t tid)
+{
+	return tid != pid && syscall(SYS_kcmp, pid, tid, KCMP_FILES, 0, 0) != 0;
+}
+
+/* Descriptors that only one thread has: nothing stays with half of a file on either side. */
+static int check_own_files(struct look *l, uint32_t proc, pid_t pid, pid_t tid, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows numbers = { 0 };
+	char path[PROC_PATH], what[64];
+	struct seen seen;
+	const int *all;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/fd", (int)pid, (int)tid);
+	if (proc_numbers(path, &numbers) == -ENOMEM)
+		return err_nomem(e);
+	all = numbers.data;
+	for (size_t i = 0; i < numbers.count; i++) {
+		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", (int)pid, (int)tid, all[i]);
+		snprintf(what, sizeof what, "descriptor %d of thread %d", all[i], (int)tid);
+		if (look_is_near(l, path) && look_link(l, path, &seen) && seen.is_old)
+			look_obstacle(l, RELOC_PREVENTS, proc, what, seen.link,
+				      "the thread shares no descriptors with the others",
+				      "let the thread close it");
+	}
+	return 0;
 }
 
 static void check_root(struct look *l, uint32_t proc, pid_t pid)
@@ -103,6 +136,8 @@ int look_dirs(struct look *l, uint32_t proc, struct err *e)
 		return err_nomem(e);
 	all = tids.data;
 	for (size_t i = 0; i < tids.count; i++) {
+		if (has_own_files(pid, all[i]) && check_own_files(l, proc, pid, all[i], e) < 0)
+			return e->code;
 		if (all[i] != pid && !has_own_fs(pid, all[i]))
 			continue;
 		snprintf(path, sizeof path, "/proc/%d/task/%d/cwd", (int)pid, all[i]);

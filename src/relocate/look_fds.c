@@ -109,6 +109,8 @@ static const char *why_left(const struct at_fd *at, const char **ret_remedy)
 		*ret_remedy = "unmount the other mount";
 		return "it was opened through another mount of the file system";
 	}
+	if (at->seen->is_long)
+		return LOOK_LONG;
 	if (at->info.flags & FLAG_PATH)
 		return !at->seen->below && type == S_IFDIR ? "its directory was removed" : NULL;
 	if (at->info.flags & FLAG_ASYNC)
@@ -149,6 +151,18 @@ static void add_fd(struct look *l, const struct at_fd *at)
 		desc->is_left = true;
 		leave(l, at, reason, remedy);
 	}
+}
+
+/* The number behind a word of fdinfo; 0: it is not there. */
+static uint64_t info_number(struct look *l, const char *word)
+{
+	CLEANUP(buf_fini) struct buf copy = { 0 };
+	char *text, *line;
+
+	buf_put(&copy, l->text.data, l->text.len);
+	text = copy.data;
+	line = proc_line(&text, word);
+	return line ? strtoull(line, NULL, 10) : 0;
 }
 
 static void look_epoll(struct look *l, const struct at_fd *at)
@@ -194,37 +208,32 @@ static void look_watches(struct look *l, const struct at_fd *at, const char *nam
 	}
 }
 
-static uint64_t ring_number(struct look *l, const char *word)
-{
-	CLEANUP(buf_fini) struct buf copy = { 0 };
-	char *text, *line;
-
-	buf_put(&copy, l->text.data, l->text.len);
-	text = copy.data;
-	line = proc_line(&text, word);
-	return line ? strtoull(line, NULL, 10) : 0;
-}
-
 /* What a ring of io_uring holds is in nobody's descriptors. */
 static void look_ring(struct look *l, const struct at_fd *at)
 {
 	const char *remedy = "wait until the process has closed the ring";
 
-	if (ring_number(l, "UserFiles:"))
+	if (info_number(l, "UserFiles:"))
 		leave(l, at, "its ring of io_uring has registered files", remedy);
-	else if ((int)ring_number(l, "SqThread:") > 0)
+	else if ((int)info_number(l, "SqThread:") > 0)
 		leave(l, at, "its ring of io_uring is read by a thread of the kernel", remedy);
-	else if (ring_number(l, "CachedSqHead:") != ring_number(l, "CachedCqTail:"))
+	else if (info_number(l, "CachedSqHead:") != info_number(l, "CachedCqTail:"))
 		leave(l, at, "its ring of io_uring has requests on the way", remedy);
 }
 
 static void look_socket(struct look *l, const struct at_fd *at)
 {
 	uint64_t ino = strtoull(at->seen->link + strlen("socket:["), NULL, 10);
+	pid_t pid = ((struct reloc_proc *)l->procs.data)[at->proc].pid;
+	uint64_t sent = info_number(l, "scm_fds:");
 
 	if (map_get(&l->bound, ino) != MAP_NONE)
 		leave(l, at, "it is a socket bound to a name below OLD",
 		      "let the process make it elsewhere");
+	if (sent && look_sent(l, pid, at->number, sent))
+		look_obstacle(l, RELOC_PREVENTS, at->proc, at->what, at->seen->link,
+			      "a descriptor of OLD, or one that cannot be seen, was sent to it",
+			      "wait until the process has received it");
 }
 
 static bool starts(const char *text, const char *word)
@@ -255,7 +264,7 @@ static void look_other(struct look *l, const struct at_fd *at)
 
 static bool needs_fdinfo(const struct seen *seen)
 {
-	return seen->is_old || starts(seen->link, "anon_inode:");
+	return seen->is_old || starts(seen->link, "anon_inode:") || starts(seen->link, "socket:[");
 }
 
 static int look_fd(struct look *l, uint32_t proc, int number, struct err *e)

@@ -194,8 +194,8 @@ static void check_map(struct look *l, uint32_t proc, struct reloc_map *m, const 
 		leave(l, proc, m, seen->link,
 		      "it was mapped through another mount of the file system",
 		      "unmount the other mount");
-	else if (reason)
-		leave(l, proc, m, seen->link, reason, "");
+	else if (reason || seen->is_long)
+		leave(l, proc, m, seen->link, reason ? reason : LOOK_LONG, "");
 	else if (m->is_shared && map_get(&l->pinners, proc) != MAP_NONE)
 		leave(l, proc, m, seen->link,
 		      "a device that the process has open (RDMA, GPU) may write to its pages",

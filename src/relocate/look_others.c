@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -20,6 +21,7 @@ struct other {
 	struct proc_stat stat; /* read when it is needed; state 0: not yet */
 	bool is_told;          /* that it uses OLD */
 	bool is_near;          /* something of it may be OLD's */
+	pid_t looked;          /* whose links tell what it has: a thread, if the first has ended */
 };
 
 static void leave_file(struct look *l, uint32_t file)
@@ -100,9 +102,9 @@ static int take_maps(struct look *l, struct other *o, struct err *e)
 	char *at, *line;
 	bool is_aio;
 
-	if (look_maps_near(l, o->pid, NULL) == 0)
+	if (look_maps_near(l, o->looked, NULL) == 0)
 		return 0;
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)o->pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)o->looked);
 	buf_clear(&l->text);
 	if (file_read_small(path, MAPS_MAX, &l->text, e) < 0)
 		return e->code == -ENOMEM ? e->code : 0; /* gone, or not ours to see */
@@ -114,8 +116,8 @@ static int take_maps(struct look *l, struct other *o, struct err *e)
 		if (!look_maps_old(l, line, &is_aio) ||
 		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
 			continue;
-		snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)o->pid,
-			 start, end);
+		snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+			 (int)o->looked, start, end);
 		snprintf(what, sizeof what, "mapping %" PRIx64 "-%" PRIx64, start, end);
 		take_link(l, o, path, what);
 	}
@@ -128,12 +130,12 @@ static int take_fds(struct look *l, struct other *o, struct err *e)
 	char path[PROC_PATH], what[32];
 	const int *all;
 
-	snprintf(path, sizeof path, "/proc/%d/fd", (int)o->pid);
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)o->looked);
 	if (proc_numbers(path, &numbers) == -ENOMEM)
 		return err_nomem(e);
 	all = numbers.data;
 	for (size_t i = 0; i < numbers.count; i++) {
-		snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)o->pid, all[i]);
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)o->looked, all[i]);
 		snprintf(what, sizeof what, "descriptor %d", all[i]);
 		take_link(l, o, path, what);
 	}
@@ -150,7 +152,7 @@ static int take_other(struct look *l, struct other *o, struct err *e)
 	char path[PROC_PATH];
 
 	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
-		snprintf(path, sizeof path, "/proc/%d/%s", (int)o->pid, links[i][0]);
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)o->looked, links[i][0]);
 		take_link(l, o, path, links[i][1]);
 	}
 	if (take_fds(l, o, e) < 0 || take_maps(l, o, e) < 0)
@@ -167,12 +169,33 @@ static bool has_program(pid_t pid)
 	return readlink(path, &link, sizeof link) >= 0 || errno != ENOENT;
 }
 
+/* Who has what the process has; 0: nobody. */
+static pid_t find_looked(pid_t pid, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows tids = { 0 };
+	char path[PROC_PATH];
+	struct stat st;
+
+	if (has_program(pid))
+		return pid;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	if (stat(path, &st) < 0 || st.st_nlink <= 3) /* two, and one for each thread */
+		return 0;
+	if (proc_numbers(path, &tids) == -ENOMEM)
+		return err_nomem(e);
+	for (size_t i = 0; i < tids.count; i++)
+		if (has_program(((const int *)tids.data)[i]))
+			return ((const int *)tids.data)[i];
+	return 0;
+}
+
 static int take_idle(struct look *l, struct other *o, struct err *e)
 {
 	struct idle *idle = l->ask->idle;
 	int64_t time_ns = idle ? idle_time_ns(o->pid) : -1;
 
-	if (has_program(o->pid) && take_other(l, o, e) < 0)
+	o->looked = find_looked(o->pid, e);
+	if (o->looked < 0 || (o->looked && take_other(l, o, e) < 0))
 		return e->code;
 	if (idle && time_ns >= 0 && !o->is_near && idle_note(idle, o->pid, time_ns) < 0)
 		return err_nomem(e);

@@ -32,15 +32,48 @@ static void add_proc(struct look *l, pid_t pid, const struct proc_stat *stat)
 	p->files_of = p->mm_of = at;
 }
 
+/* Other threads run on: then /proc tells of the process what its first thread has, nothing. */
+static bool is_headless(const struct proc_stat *stat)
+{
+	return stat->state == 'Z' && stat->threads > 1;
+}
+
+static void refuse_headless(struct look *l, pid_t pid, const struct proc_stat *stat)
+{
+	look_obstacle_pid(l, RELOC_PREVENTS, pid, stat->comm, "process", "",
+			  "its first thread has ended, others run on", "");
+}
+
+/* pid may be a thread's. */
+static pid_t find_process(pid_t pid)
+{
+	return (pid_t)proc_status_number(pid, "Tgid", 10, (uint64_t)pid);
+}
+
+static void refuse_thread(struct look *l, pid_t tid, pid_t pid, const struct proc_stat *stat)
+{
+	char reason[64], remedy[32];
+
+	snprintf(reason, sizeof reason, "it is a thread of process %d", (int)pid);
+	snprintf(remedy, sizeof remedy, "--pid %d", (int)pid);
+	look_obstacle_pid(l, RELOC_PREVENTS, tid, stat->comm, "process", "", reason, remedy);
+}
+
 static void add_start(struct look *l, pid_t pid)
 {
 	struct proc_stat stat = { 0 };
+	bool is_there = proc_stat_read(&stat, pid);
+	pid_t process = l->ask->is_stopped ? pid : find_process(pid);
 	char what[32];
 
 	snprintf(what, sizeof what, "process %d", (int)pid);
-	if (l->ask->is_stopped && (!proc_stat_read(&stat, pid) || strchr("ZX", stat.state)))
+	if (is_there && is_headless(&stat))
+		refuse_headless(l, pid, &stat);
+	else if (is_there && process != pid)
+		refuse_thread(l, pid, process, &stat);
+	else if (l->ask->is_stopped && (!is_there || strchr("ZX", stat.state)))
 		return; /* it was killed while it was held */
-	if (!proc_stat_read(&stat, pid) || strchr("ZX", stat.state))
+	else if (!is_there || strchr("ZX", stat.state))
 		look_obstacle_pid(l, RELOC_PREVENTS, 0, "", what, "", "there is no such process",
 				  "");
 	else if (stat.is_kernel)
@@ -70,7 +103,7 @@ static int add_descendants(struct look *l, struct err *e)
 			struct proc_stat stat;
 
 			if (all[i] == getpid() || !proc_stat_read(&stat, all[i]) ||
-			    strchr("ZX", stat.state))
+			    (strchr("ZX", stat.state) && !is_headless(&stat)))
 				continue;
 			if (map_get(&l->members, (uint64_t)stat.parent) != MAP_NONE)
 				add_proc(l, all[i], &stat);
@@ -127,6 +160,15 @@ static void check_access(struct look *l, uint32_t proc, pid_t pid)
 	look_obstacle(l, RELOC_PREVENTS, proc, "process", "", reason, "run auger as root");
 }
 
+/* Of the named ones add_start() has told. */
+static void check_head(struct look *l, const struct reloc_proc *p)
+{
+	struct proc_stat stat;
+
+	if (p->state == 'Z' && proc_stat_read(&stat, p->pid) && is_headless(&stat))
+		refuse_headless(l, p->pid, &stat);
+}
+
 int look_procs(struct look *l, struct err *e)
 {
 	for (size_t i = 0; i < l->ask->pid_count; i++)
@@ -137,6 +179,7 @@ int look_procs(struct look *l, struct err *e)
 		pid_t pid = ((struct reloc_proc *)l->procs.data)[i].pid;
 
 		check_access(l, i, pid);
+		check_head(l, (struct reloc_proc *)l->procs.data + i);
 		if (l->ask->is_stopped)
 			continue;
 		check_tracer(l, i, pid);

@@ -8,8 +8,10 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -96,4 +98,54 @@ void look_sockets(struct look *l)
 	if (failed && !l->ask->is_stopped)
 		log_msg(LOG_WARN, "relocate",
 			"the kernel does not tell which sockets have names (unix_diag)");
+}
+
+#define SENT_MAX 253 /* descriptors of one message */
+
+/* The first message that has any, left where it is. */
+static size_t peek(int socket, int fds[SENT_MAX])
+{
+	char bytes[16384];
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(SENT_MAX * sizeof(int)) + 256];
+	struct iovec to = { bytes, sizeof bytes };
+	struct msghdr head = { .msg_iov = &to,
+			       .msg_iovlen = 1,
+			       .msg_control = control,
+			       .msg_controllen = sizeof control };
+	size_t count = 0;
+
+	if (recvmsg(socket, &head, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+		return 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&head); c; c = CMSG_NXTHDR(&head, c)) {
+		size_t len = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+		    len > SENT_MAX - count)
+			continue;
+		memcpy(fds + count, CMSG_DATA(c), len * sizeof(int));
+		count += len;
+	}
+	return count;
+}
+
+bool look_sent(const struct look *l, pid_t pid, int number, uint64_t count)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int socket = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	int fds[SENT_MAX];
+	size_t seen = socket < 0 ? 0 : peek(socket, fds);
+	bool is_old = seen < count;
+
+	for (size_t i = 0; i < seen; i++) {
+		char path[PROC_PATH];
+
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fds[i]);
+		is_old |= look_is_near(l, path);
+		close(fds[i]);
+	}
+	if (socket >= 0)
+		close(socket);
+	if (pidfd >= 0)
+		close(pidfd);
+	return is_old;
 }

@@ -115,7 +115,10 @@ def links(pid):
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf8") as f:
             info = f.read()
-        found[fd] = os.readlink(f"/proc/{pid}/fd/{fd}"), info
+        try:
+            found[fd] = os.readlink(f"/proc/{pid}/fd/{fd}"), info
+        except OSError as e:
+            found[fd] = e.errno, info # ENAMETOOLONG
     for name in ("cwd", "root", "exe"):
         found[name] = os.readlink(f"/proc/{pid}/{name}")
     with open(f"/proc/{pid}/maps", encoding="utf8") as f:
@@ -249,6 +252,19 @@ f = os.open("data", os.O_RDWR)
 libc.syscall(427, r, 2, (ctypes.c_int * 1)(f), 1)
 os.close(f)
 """, "io_uring"),
+    "long_path": ("""
+for i in range(30): os.mkdir("d" * 200); os.chdir("d" * 200)
+f = os.open("data", os.O_WRONLY | os.O_CREAT); os.chdir("/")
+""", "its path is longer"),
+    "thread_descriptors": ("""
+def away():
+    global own
+    libc.unshare(0x400); own = os.open("own", os.O_WRONLY | os.O_CREAT); there.set(); time.sleep(1000)
+there = threading.Event(); threading.Thread(target=away, daemon=True).start(); there.wait()
+""", "of thread"),
+    "sent_descriptor": ("""
+a, b = socket.socketpair(); fd = os.open("data", os.O_WRONLY); socket.send_fds(a, [b"x"], [fd]); os.close(fd)
+""", "was sent to it"),
     "aio": ("""
 c = ctypes.c_ulong(0); libc.syscall(206, 8, ctypes.byref(c)); f = os.open("data", os.O_RDONLY)
 """, "libaio"),
@@ -330,6 +346,21 @@ def test_pids(w):
     r = w.run("--pid", str(p.pid))
     check(r.returncode == 1 and "has nothing of" in r.stderr, r.stderr)
     check(is_empty(w.new))
+
+
+def test_threads(w):
+    """A process is named by its own number; one whose first thread has ended is seen, and refused."""
+    p = w.job(NAMED + "threading.Thread(target=lambda: time.sleep(1000), daemon=True).start()")
+    tid = next(t for t in os.listdir(f"/proc/{p.pid}/task") if t != str(p.pid))
+    r = w.run("--pid", tid)
+    check(r.returncode == 1 and f"(--pid {p.pid})" in r.stderr, r.stderr)
+    w.stop_jobs()
+    p = w.job('threading.Thread(target=lambda: exec("""' + NAMED + END + '""")).start()\nlibc.syscall(60, 0)')
+    while state(p.pid)[0] != "Z":
+        time.sleep(0.01)
+    for words in (["--pid", str(p.pid)], ["--all-users-of", w.old]):
+        r = w.run(*words)
+        check(r.returncode == 1 and f"process {p.pid} " in r.stderr and "first thread has ended" in r.stderr, r.stderr)
 
 
 def test_slurm(w):
