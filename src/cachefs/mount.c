@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,30 @@ static void read_farther_ahead(dev_t device)
 	close(fd);
 }
 
+/* What libfuse says while it mounts: it has no place for a context. */
+static char fuse_words[192];
+
+static void note_fuse_words(enum fuse_log_level level, const char *format, va_list args)
+{
+	(void)level;
+	vsnprintf(fuse_words, sizeof fuse_words, format, args);
+	fuse_words[strcspn(fuse_words, "\n")] = '\0';
+}
+
+static int mount_session(struct fuse_session *session, const char *view, struct err *e)
+{
+	int rc;
+
+	fuse_words[0] = '\0';
+	fuse_set_log_func(note_fuse_words);
+	rc = fuse_session_mount(session, view);
+	fuse_set_log_func(NULL);
+	if (rc == 0)
+		return 0;
+	return err_set(e, -EIO, "%s: cannot be mounted on%s%s", view, *fuse_words ? ": " : "",
+		       fuse_words);
+}
+
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
@@ -135,10 +160,10 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 				       .end_storage = serve_end_storage,
 				       .context = s };
 	struct mounted mounted;
-	int rc;
+	int rc = mount_session(s->session, o->view, e);
 
-	if (fuse_session_mount(s->session, o->view) != 0)
-		return err_set(e, -EIO, "%s: cannot be mounted on", o->view);
+	if (rc < 0)
+		return rc;
 	if (mounted_find(o->view, &mounted, e)) {
 		local_hide_device(s->local, mounted.device);
 		read_farther_ahead(mounted.device);

@@ -52,7 +52,7 @@ static bool is_ours(char *line, const char *view, struct mounted *ret)
 {
 	static const char mark[] = " - fuse.auger ";
 	unsigned major_nr, minor_nr;
-	char *type = strstr(line, mark), *path;
+	char *type = strstr(line, mark), *path, *owner;
 	int at = 0;
 
 	if (!type)
@@ -69,6 +69,8 @@ static bool is_ours(char *line, const char *view, struct mounted *ret)
 	ret->daemon = strncmp(type, MOUNTED_SOURCE, strlen(MOUNTED_SOURCE)) == 0
 			      ? atoi(type + strlen(MOUNTED_SOURCE))
 			      : 0;
+	owner = strstr(type, ",user_id=");
+	ret->owner = owner ? (uid_t)strtoul(owner + strlen(",user_id="), NULL, 10) : 0;
 	return true;
 }
 
@@ -236,6 +238,8 @@ int mount_end(const char *view, enum mount_end how, struct err *e)
 
 	if (!mounted_find(view, &o.mounted, e))
 		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
+	if (geteuid() != 0 && o.mounted.owner != getuid())
+		return err_set(e, -EPERM, "%s: another user's cache", view);
 	o.daemon = watch_daemon(o.mounted.daemon);
 	is_lazy = how == MOUNT_END_LAZY || (has_ended(&o, 0) && is_dead(view));
 	rc = unmount(view, is_lazy, true, e);

@@ -13,6 +13,7 @@
 struct mounted {
 	dev_t device;
 	pid_t daemon; /* 0: unknown */
+	uid_t owner;  /* who mounted it */
 };
 
 /* What is on top there. False: nothing of ours. */

@@ -171,6 +171,8 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 		rc = cmd_usage(e, "--budget: less than 1M");
 	if (rc == 0 && args->max_file)
 		rc = parse_size("max-file", args->max_file, &c->max_file_bytes, e);
+	if (rc == 0 && args->max_file && !c->max_file_bytes)
+		c->max_file_bytes = 1; /* of all that has any: nothing is kept */
 	if (rc == 0 && args->rate)
 		rc = parse_size("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
 	o->prefetch.tell = prefetch_tell;

@@ -80,6 +80,8 @@ static void put_with_value(struct copper *c, const struct word *word, char *valu
 		put_mount_options(c, value);
 	else if (word->kind == WORD_IGNORE)
 		log_msg(LOG_WARN, "cache", "%s is ignored: the cache is one node's", word->theirs);
+	else if (strcmp(word->theirs, "-log_type") == 0 && strcmp(value, "both") == 0)
+		put(c, "file_and_stdout"); /* so says the help of Copper's launchers */
 	else
 		put(c, value);
 }

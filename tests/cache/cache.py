@@ -169,6 +169,17 @@ def test_not_kept(bench):
     compare(bench, ["--max-file", "3000", "--threads", "1"], OPERATIONS // 4)
 
 
+def test_nothing_kept(bench):
+    """Of no file is any data kept."""
+    with open(f"{bench.target}/file", "w", encoding="ascii") as f:
+        f.write("x")
+    bench.mount("-max_cacheable_byte_size", "0")
+    with open(f"{bench.view}/file", encoding="ascii") as f:
+        assert f.read() == "x"
+    words = run("stats", bench.view).stdout.replace(" ", "")
+    assert "\n|data|-|0|" in words, words
+
+
 def test_read_only(bench):
     fill(bench.target)
     bench.mount()

@@ -201,7 +201,7 @@ def test_files(bench):
 
 
 def test_log(bench):
-    bench.mount("-log_level", "4", "-log_type", "file")
+    bench.mount("-log_level", "4", "-log_type", "both")  # as the help of Copper's launchers has it
     bench.umount()
     text = bench.read("logs", "output.log")
     line = re.compile(r"\d{4}-\d\d-\d\d \d\d-\d\d-\d\d\.\d{3} \[(Info|Warn|Error|Debug)\] \(\w+\) .+")

@@ -108,6 +108,26 @@ def test_ends(bench):
         assert not bench.daemon()
 
 
+def test_owner_ends(bench):
+    """A view that all may use is unmounted by who mounted it."""
+    done = bench.call(bench.auger, "cache", "mount", "--allow-other", "--target", bench.target, bench.view, user=0)
+    assert done.returncode == 0, done
+    done = bench.cache("umount", bench.view)
+    assert done.returncode == 1 and done.stderr == f"auger cache: {bench.view}: another user's cache\n", done
+    done = bench.call(bench.auger, "cache", "umount", bench.view, user=0)
+    assert done.returncode == 0 and not bench.daemon(), done
+
+
+def test_no_device(bench):
+    """Who may not use FUSE is told so in one line."""
+    os.chmod("/dev/fuse", 0o600)
+    try:
+        done = bench.cache("mount", "--target", bench.target, bench.view)
+    finally:
+        os.chmod("/dev/fuse", 0o666)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "/dev/fuse: Permission denied" in done.stderr, done
+
+
 def test_others_not_asked(bench):
     """--allow-other is fusermount3's to allow."""
     if subprocess.run(["grep", "-qsx", "user_allow_other", "/etc/fuse.conf"], check=False).returncode == 0:
