@@ -288,8 +288,20 @@ static bool is_appended(const struct survey *s, uint32_t file)
 	return has_writer;
 }
 
-static int mark_files(struct copy *c, const struct survey *s, struct err *e)
+/* What is now known of the file would have had it looked into: it will be. */
+static void mark_node(const struct copy *c, struct tree_node *n, bool is_mapped, bool is_appended,
+		      bool *must_look)
 {
+	if ((is_mapped && !n->is_mapped) ||
+	    (c->opts.trusts_append && n->is_appended && !is_appended))
+		n->is_recent = *must_look = true;
+	n->is_mapped |= is_mapped;
+	n->is_appended = is_appended;
+}
+
+static int mark_files(struct copy *c, const struct survey *s, bool *must_look, struct err *e)
+{
+	*must_look = false;
 	for (uint32_t i = 0; i < s->file_count; i++) {
 		const struct reloc_file *f = &s->files[i];
 		struct statx x = { .stx_ino = f->ino,
@@ -300,37 +312,64 @@ static int mark_files(struct copy *c, const struct survey *s, struct err *e)
 
 		if (!n)
 			return err_nomem(e);
-		n->is_mapped |= (f->uses & RELOC_USE_MAPPED_WRITABLE) != 0;
-		n->is_appended = is_appended(s, i);
+		mark_node(c, n, f->uses & RELOC_USE_MAPPED_WRITABLE, is_appended(s, i), must_look);
 	}
 	return 0;
 }
 
-static int run_pass(struct copy *c, const struct survey *s, struct err *e)
+static void begin_pass(struct copy *c, enum copy_kind kind, int64_t looked_ns)
 {
-	if (mark_files(c, s, e) < 0 || tree_walk(c, e) < 0)
-		return e->code;
+	c->kind = kind;
+	c->pass++;
+	c->looked_ns = looked_ns;
+	c->began_ns = clock_mono_ns();
+	c->sent_bytes = 0;
+	memset(&c->did, 0, sizeof c->did);
+}
+
+static int end_pass(struct copy *c, const struct survey *s, struct copy_pass *ret, struct err *e)
+{
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].is_deleted && s->files[i].source && !S_ISDIR(s->files[i].mode) &&
 		    tree_take_hidden(c, &s->files[i], e) < 0)
 			return e->code;
-	return tree_remove_gone(c, e);
+	if (tree_remove_gone(c, e) < 0)
+		return e->code;
+	c->did.took_ns = clock_mono_ns() - c->began_ns;
+	*ret = c->did;
+	return 0;
 }
 
 int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
 		  struct copy_pass *ret, struct err *e)
 {
-	c->kind = kind;
-	c->pass++;
-	c->looked_ns = clock_wall_ns() - s->took_ns;
-	c->began_ns = clock_mono_ns();
-	c->sent_bytes = 0;
-	memset(&c->did, 0, sizeof c->did);
-	if (run_pass(c, s, e) < 0)
+	bool must_look;
+
+	begin_pass(c, kind, clock_wall_ns() - s->took_ns);
+	if (mark_files(c, s, &must_look, e) < 0 || tree_walk(c, e) < 0)
 		return e->code;
-	c->did.took_ns = clock_mono_ns() - c->began_ns;
-	*ret = c->did;
-	return 0;
+	return end_pass(c, s, ret, e);
+}
+
+int copy_last_walk(struct copy *c, struct err *e)
+{
+	begin_pass(c, COPY_LAST, clock_wall_ns());
+	return tree_walk(c, e);
+}
+
+/* What the job did to a file since it was last looked at may be of another kind than before. */
+int copy_last_end(struct copy *c, const struct survey *s, struct copy_pass *ret, struct err *e)
+{
+	bool must_look;
+
+	if (mark_files(c, s, &must_look, e) < 0)
+		return e->code;
+	if (must_look) {
+		c->pass++;
+		if (tree_walk(c, e) < 0)
+			return e->code;
+	}
+	return end_pass(c, s, ret, e);
 }
 
 void copy_watch(struct copy *c, const struct survey *s)

@@ -54,13 +54,19 @@ int copy_open(struct copy **ret, const struct reloc_place *old_place,
 enum copy_kind {
 	COPY_AHEAD,  /* while the job runs */
 	COPY_VERIFY, /* as well, and every file is read again from NEW's storage and compared */
-	COPY_LAST,   /* the job is stopped: afterwards NEW equals OLD as far as the job can tell */
+	COPY_LAST,   /* the job is stopped: copy_last_walk(), copy_last_end() */
 };
 
-/* One pass over the tree and the files of s without a name: what is new, changed or gone since
- * the last. s was taken just before. */
+/* One pass over the tree and the files of s without a name, while the job runs: what is new,
+ * changed or gone since the last. s was taken just before. */
 int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
 		  struct copy_pass *ret, struct err *e) MUST_CHECK;
+
+/* The last pass, in two: what can be done while the job that was stopped is looked at; */
+int copy_last_walk(struct copy *c, struct err *e) MUST_CHECK;
+/* and the rest, by what was seen: s. Afterwards NEW equals OLD as far as the job can tell. */
+int copy_last_end(struct copy *c, const struct survey *s, struct copy_pass *ret,
+		  struct err *e) MUST_CHECK;
 
 /* From the next pass on, the parts of files of s that change are told by the kernel where it can,
  * so that the last pass need not compare what is open for writing as a whole. */

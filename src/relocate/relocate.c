@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rows.h"
-#include "relocate/flush.h"
+#include "relocate/beside.h"
 #include "relocate/hold.h"
 #include "relocate/left.h"
 #include "relocate/polite.h"
@@ -214,19 +214,19 @@ static int point_job(struct move *m, struct err *e)
 static int shift_job(struct move *m, struct err *e)
 {
 	int64_t at_ns = clock_mono_ns();
-	struct flush flush;
+	struct beside flush;
 	struct err why = { 0 };
 	int rc;
 
-	if (copy_pass_run(m->copy, m->survey, COPY_LAST, &m->done.last, e) < 0 ||
+	if (copy_last_end(m->copy, m->survey, &m->done.last, e) < 0 ||
 	    copy_finish(m->copy, m->survey, e) < 0)
 		return e->code;
 	m->done.copied_bytes += m->done.last.written_bytes;
-	m->done.copy_ns = clock_mono_ns() - at_ns;
-	flush_start(&flush, m->copy);
+	m->done.copy_ns += clock_mono_ns() - at_ns;
+	beside_start(&flush, copy_flush, m->copy);
 	rc = point_job(m, e);
 	at_ns = clock_mono_ns();
-	if (flush_end(&flush, &why) < 0 && rc == 0)
+	if (beside_end(&flush, &why) < 0 && rc == 0)
 		rc = err_set(e, why.code, "%s", why.msg);
 	if (rc == 0)
 		rc = copy_seal(m->copy, e);
@@ -290,6 +290,24 @@ static int look_outside(struct move *m, struct err *e)
 	return 0;
 }
 
+/* The names and the content meanwhile, as most of the time goes there. */
+static int look_and_walk(struct move *m, struct err *e)
+{
+	struct err why = { 0 };
+	struct beside walk;
+	int64_t at_ns;
+	int rc;
+
+	beside_start(&walk, copy_last_walk, m->copy);
+	rc = look_again(m, true, e);
+	at_ns = clock_mono_ns();
+	m->done.look_ns = at_ns - hold_since_ns(m->hold) - m->done.stop_ns;
+	if (beside_end(&walk, &why) < 0 && rc == 0)
+		rc = err_set(e, why.code, "%s", why.msg);
+	m->done.copy_ns = clock_mono_ns() - at_ns;
+	return rc;
+}
+
 /* -EAGAIN: the job was at something passing, and runs on. */
 static int hold_and_shift(struct move *m, struct err *e)
 {
@@ -301,12 +319,11 @@ static int hold_and_shift(struct move *m, struct err *e)
 		return e->code;
 	since_ns = hold_since_ns(m->hold);
 	m->done.stop_ns = clock_mono_ns() - since_ns;
-	if (look_again(m, true, e) < 0) {
+	if (look_and_walk(m, e) < 0) {
 		hold_end(m->hold);
 		m->hold = NULL;
 		return e->code == -EBUSY ? -EAGAIN : e->code;
 	}
-	m->done.look_ns = clock_mono_ns() - since_ns - m->done.stop_ns;
 	if (shift_job(m, e) == 0) {
 		commit(m);
 		if (r->swaps)
