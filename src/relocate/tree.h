@@ -114,9 +114,7 @@ int tree_adopt(struct copy *c, struct err *e) MUST_CHECK;
 /* If the entry was adopted, and can be this node, it is. */
 void tree_claim(struct copy *c, uint32_t entry, uint32_t node, const struct statx *x);
 
-/* tree_data.c: a regular file is opened for reading and writing, by its O_PATH ones. */
-int tree_open_data(struct tree_pair *pair, struct err *e) MUST_CHECK;
-/* Makes the content of to that of from; both open. */
+/* tree_data.c: makes the content of to that of from; both open. */
 int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
 		   uint64_t *ret_size, struct err *e) MUST_CHECK;
 

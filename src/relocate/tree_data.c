@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "relocate/proc.h"
 #include "relocate/tree.h"
 
 #define PAGE ((size_t)4096)
@@ -20,12 +19,6 @@ struct data {
 	uint64_t size;
 	uint64_t started, ended; /* up to where NEW is on its way to its storage, and there */
 };
-
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 /* Sleeps as long as the bytes so far should have taken, in short steps. */
 static void keep_bandwidth(const struct copy *c)
@@ -232,24 +225,6 @@ static int copy_changes(struct data *d, const struct tree_node *n, uint64_t from
 	return 0;
 }
 
-static int open_again(int path_fd, int flags)
-{
-	char path[PROC_PATH];
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd);
-	fd = open(path, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Only one who owns it, or root, may leave the access time alone. */
-static int open_source(int path_fd)
-{
-	int fd = open_again(path_fd, O_RDONLY | O_NONBLOCK | O_NOATIME);
-
-	return fd == -EPERM ? open_again(path_fd, O_RDONLY | O_NONBLOCK) : fd;
-}
-
 static int finish(struct data *d, struct err *e)
 {
 	struct stat st;
@@ -269,22 +244,6 @@ static void forget_pages(int fd)
 {
 	if (fsync(fd) == 0)
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-}
-
-int tree_open_data(struct tree_pair *pair, struct err *e)
-{
-	CLEANUP(close_fd) int in = open_source(pair->from);
-	CLEANUP(close_fd) int out = open_again(pair->to, O_RDWR);
-	struct tree_pair places = *pair;
-
-	if (in < 0)
-		return err_set(e, in, "reading: %s", strerror(-in));
-	if (out < 0)
-		return err_set(e, out, "writing: %s", strerror(-out));
-	*pair = (struct tree_pair){ in, out };
-	in = places.from;
-	out = places.to;
-	return 0;
 }
 
 int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,

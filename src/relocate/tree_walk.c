@@ -50,23 +50,30 @@ static struct tree_node *node_of(const struct copy *c, const struct at *at)
 	return (struct tree_node *)c->nodes.data + at->node;
 }
 
-static int open_from(const struct at *at)
+static int open_from(const struct at *at, int flags)
 {
 	int fd;
 
 	if (!at->source)
-		return tree_open(at->old_dir, at->name, O_PATH | O_NOFOLLOW, 0);
-	fd = open(at->source, O_PATH | O_CLOEXEC);
+		return tree_open(at->old_dir, at->name, flags | O_NOFOLLOW, 0);
+	fd = open(at->source, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
+/* Regular files are opened for their content. Should one be something else by now, it does not
+ * block for that. Only one who owns it, or root, may leave the access time alone. */
 static int open_pair(const struct at *at, struct tree_pair *ret, struct err *e)
 {
+	bool is_file = S_ISREG(at->x.stx_mode);
+
 	ret->to = -1;
-	ret->from = open_from(at);
+	ret->from = open_from(at, is_file ? O_RDONLY | O_NONBLOCK | O_NOATIME : O_PATH);
+	if (is_file && ret->from == -EPERM)
+		ret->from = open_from(at, O_RDONLY | O_NONBLOCK);
 	if (ret->from < 0)
 		return err_set(e, ret->from, "%s", strerror(-ret->from));
-	ret->to = tree_open(at->new_dir, at->name, O_PATH | O_NOFOLLOW, 0);
+	ret->to = tree_open(at->new_dir, at->name,
+			    O_NOFOLLOW | (is_file ? O_RDWR | O_NONBLOCK : O_PATH), 0);
 	if (ret->to < 0)
 		return err_set(e, ret->to, "in NEW: %s", strerror(-ret->to));
 	return 0;
@@ -74,7 +81,7 @@ static int open_pair(const struct at *at, struct tree_pair *ret, struct err *e)
 
 static int make_symlink(const struct at *at, struct err *e)
 {
-	CLEANUP(close_fd) int from = open_from(at);
+	CLEANUP(close_fd) int from = open_from(at, O_PATH);
 	char target[PATH_MAX];
 	ssize_t len = from < 0 ? -1 : readlinkat(from, "", target, sizeof target - 1);
 
@@ -269,8 +276,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 		n->pass--;
 		return err_set(e, -EAGAIN, "it was replaced meanwhile");
 	}
-	if (S_ISREG(x.stx_mode) &&
-	    (tree_open_data(&pair, e) < 0 || fill_data(c, at, &pair, &size, e) < 0))
+	if (S_ISREG(x.stx_mode) && fill_data(c, at, &pair, &size, e) < 0)
 		return e->code;
 	if (fill_attrs(c, at, &pair, &x, e) < 0)
 		return e->code;

@@ -27,6 +27,7 @@ static void warm_heap(void)
 {
 	void *room;
 
+	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, (int)(2 * HEAP_BYTES));
 	mallopt(M_TRIM_THRESHOLD, (int)(4 * HEAP_BYTES));
 	room = malloc(HEAP_BYTES);
