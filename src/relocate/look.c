@@ -39,6 +39,7 @@ bool look_link(const struct look *l, const char *path, struct seen *ret)
 {
 	const struct reloc_place *old = l->ask->old_place;
 	ssize_t len = readlink(path, ret->link, sizeof ret->link - 1);
+	const struct mount *m;
 	const char *below;
 
 	ret->is_long = len < 0 && errno == ENAMETOOLONG;
@@ -54,10 +55,11 @@ bool look_link(const struct look *l, const char *path, struct seen *ret)
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, &ret->x) <
 	    0)
 		return false;
-	ret->is_other_mount = ret->x.stx_mnt_id != old->mnt_id;
-	if (map_get(&l->mine, ret->x.stx_mnt_id) == MAP_NONE && !is_same_device(old, &ret->x))
+	m = l->view ? look_view_mount(l, &ret->x) : NULL;
+	ret->is_other_mount = !m && ret->x.stx_mnt_id != old->mnt_id;
+	if (!m && map_get(&l->mine, ret->x.stx_mnt_id) == MAP_NONE && !is_same_device(old, &ret->x))
 		return true;
-	below = place_below(old, ret->link);
+	below = m ? look_view_below(l, m, ret->link, ret->there) : place_below(old, ret->link);
 	ret->is_old = below || old->is_mount_root || ret->is_long;
 	if (below && !ret->is_other_mount && is_named(l, below, &ret->x))
 		ret->below = below;

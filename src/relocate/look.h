@@ -30,7 +30,9 @@ struct look {
 	struct map members;      /* pid: row of procs */
 	struct map pinners; /* rows of procs that have a device open that keeps pages (RDMA, GPU) */
 	struct map bound;   /* inode of a socket that is bound below OLD */
-	struct buf text;    /* scratch */
+	struct rows views;  /* look_views.c: root directories other than ours */
+	const struct view *view;             /* of the process that is looked at; NULL: as ours */
+	struct buf text;                     /* scratch */
 	uint64_t mnt_ns, root_ino, root_mnt; /* of this process */
 	bool bad;
 };
@@ -39,7 +41,9 @@ struct look {
 struct seen {
 	char link[PATH_MAX + 32]; /* as /proc tells it */
 	struct statx x;
-	const char *below; /* its name below OLD, borrowed from link; NULL: it has none */
+	char there[PATH_MAX]; /* where the process has another root directory: the path in OLD's
+				 file system */
+	const char *below; /* its name below OLD, borrowed from link or there; NULL: it has none */
 	bool is_other_mount;
 	bool is_long; /* the kernel does not tell the path: it may be below OLD */
 	bool is_old;  /* it is below OLD */
@@ -84,6 +88,16 @@ bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio);
 int look_maps_near(const struct look *l, pid_t pid, bool *ret_has_aio);
 int look_maps(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
 int look_dirs(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
+/* look_views.c: from now on links are those of pid. */
+int look_view(struct look *l, pid_t pid, struct err *e) MUST_CHECK;
+void look_views_fini(struct look *l);
+/* Of a view that is not NULL: NEW's path in it; NULL: it is not to be seen. */
+const char *look_view_new(const struct look *l);
+/* The mount of OLD's file system that x was reached by; NULL: it is another one, or is gone. */
+const struct mount *look_view_mount(const struct look *l, const struct statx *x);
+/* As place_below(); there is filled. */
+const char *look_view_below(const struct look *l, const struct mount *m, const char *link,
+			    char there[PATH_MAX]);
 /* look_words.c: OLD in arguments and environment. */
 void look_words(struct look *l, uint32_t proc);
 /* look_sockets.c: fills bound. */

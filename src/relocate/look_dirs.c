@@ -86,24 +86,27 @@ static int check_own_files(struct look *l, uint32_t proc, pid_t pid, pid_t tid, 
 	return 0;
 }
 
+/* NEW is opened as the process sees it, or its paths would lead out of what it sees. */
 static void check_root(struct look *l, uint32_t proc, pid_t pid)
 {
+	struct reloc_proc *p = (struct reloc_proc *)l->procs.data + proc;
 	char path[PROC_PATH];
 	struct statx x;
 
-	snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x) < 0)
+	if (!l->view || !l->ask->new_place)
 		return;
-	if (x.stx_ino == l->root_ino && x.stx_mnt_id == l->root_mnt)
+	p->new_path = look_view_new(l);
+	if (p->new_path)
 		return;
 	snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &x) == 0 && x.stx_ino != l->mnt_ns)
 		look_obstacle(l, RELOC_PREVENTS, proc, "process", "",
-			      "it is in another mount namespace, where paths lead elsewhere",
-			      "run auger in that namespace: nsenter --mount --target PID");
+			      "NEW is not to be seen in its mount namespace",
+			      "mount it there, too: nsenter --mount --target PID");
 	else
 		look_obstacle(l, RELOC_PREVENTS, proc, "root directory", "",
-			      "the process has another root directory (chroot)", "");
+			      "NEW is not to be seen below its root directory (chroot)",
+			      "show it there: mount --bind");
 }
 
 static bool has_rows(const struct look *l, uint32_t proc)

@@ -133,14 +133,17 @@ static void check_namespace(struct look *l, pid_t pid)
 	struct proc_stat stat = { 0 };
 	const struct mount *m;
 	struct err ignored = { 0 };
+	char remedy[PATH_MAX + 96];
 
 	if (mounts_read(&theirs, pid, &ignored) < 0)
 		return; /* it has ended */
 	m = find_other(l, &theirs);
-	if (m && proc_stat_read(&stat, pid))
-		look_obstacle_pid(l, RELOC_NOTES, pid, stat.comm, "mount namespace", m->point,
-				  "it has the file system of OLD mounted, too",
-				  "unmount it there: nsenter --mount --target PID umount OLD");
+	if (!m || !proc_stat_read(&stat, pid))
+		return;
+	snprintf(remedy, sizeof remedy, "nsenter --mount --target %d umount %s", (int)pid,
+		 m->point);
+	look_obstacle_pid(l, RELOC_NOTES, pid, stat.comm, "mount namespace", m->point,
+			  "it has the file system of OLD mounted, too", remedy);
 }
 
 /* A namespace that was made while OLD was mounted may have a copy of the mount. */

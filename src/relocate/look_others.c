@@ -62,6 +62,15 @@ static bool was_just_born(const struct look *l, const struct other *o)
 	return false;
 }
 
+/* Few have anything near OLD, so only then it is asked how they see it. */
+static void view_other(struct look *l, const struct other *o)
+{
+	struct err ignored;
+
+	if (!l->view && look_view(l, o->pid, &ignored) < 0)
+		l->bad = true;
+}
+
 static void take_link(struct look *l, struct other *o, const char *path, const char *what)
 {
 	struct seen seen;
@@ -71,6 +80,7 @@ static void take_link(struct look *l, struct other *o, const char *path, const c
 	if (!look_is_near(l, path))
 		return;
 	o->is_near = true;
+	view_other(l, o);
 	if (!look_link(l, path, &seen) || !seen.is_old)
 		return;
 	if (!o->stat.state && !proc_stat_read(&o->stat, o->pid))
@@ -194,6 +204,7 @@ static int take_idle(struct look *l, struct other *o, struct err *e)
 	struct idle *idle = l->ask->idle;
 	int64_t time_ns = idle ? idle_time_ns(o->pid) : -1;
 
+	l->view = NULL;
 	o->looked = find_looked(o->pid, e);
 	if (o->looked < 0 || (o->looked && take_other(l, o, e) < 0))
 		return e->code;

@@ -86,15 +86,20 @@ int place_open_new(struct reloc_place *ret, const char *path, struct err *e)
 	return 0;
 }
 
-const char *place_below(const struct reloc_place *p, const char *path)
+const char *place_path_below(const char *top, const char *path)
 {
-	size_t len = strlen(p->path);
+	size_t len = strlen(top);
 
 	if (len == 1)
 		return path[0] == '/' ? path + 1 : NULL;
-	if (strncmp(path, p->path, len) != 0)
+	if (strncmp(path, top, len) != 0)
 		return NULL;
 	if (path[len] == '\0')
 		return path + len;
 	return path[len] == '/' ? path + len + 1 : NULL;
+}
+
+const char *place_below(const struct reloc_place *p, const char *path)
+{
+	return place_path_below(p->path, path);
 }

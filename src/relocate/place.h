@@ -3,7 +3,7 @@
  * place: the two directories of a move, OLD and NEW.
  *
  * OLD is a mount or a directory below one; NEW is on another file system. Both are real
- * absolute paths as this process, and every process that is moved, sees them.
+ * absolute paths as this process sees them; one that is moved may see them elsewhere.
  */
 #ifndef RELOCATE_PLACE_H
 #define RELOCATE_PLACE_H
@@ -33,6 +33,9 @@ int place_open(struct reloc_place *ret, const char *path, struct err *e) MUST_CH
 int place_open_new(struct reloc_place *ret, const char *path, struct err *e) MUST_CHECK;
 void place_close(struct reloc_place *p);
 
+/* The part of path below top without a leading '/', "" for top itself; NULL: elsewhere. Borrowed
+ * from path. */
+const char *place_path_below(const char *top, const char *path);
 /* The part of path below the place without a leading '/', "" for the place itself;
  * NULL: elsewhere ("/x/old2" is not below "/x/old"). Borrowed from path. */
 const char *place_below(const struct reloc_place *p, const char *path);

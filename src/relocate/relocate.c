@@ -76,6 +76,19 @@ static int refuse(const struct reloc_obstacle *o, struct err *e)
 		       o->path, o->reason, remedy);
 }
 
+/* What is mounted here is not mounted there: the job would go on with OLD by its paths. */
+static int check_swap(const struct relocation *r, const struct survey *s, struct err *e)
+{
+	for (size_t i = 0; i < s->proc_count; i++)
+		if (s->procs[i].new_path)
+			return err_set(
+				e, -EBUSY,
+				"process %d (%s) has mounts of its own, where --swap cannot show "
+				"%s at the path of OLD (leave --swap away)",
+				(int)s->procs[i].pid, s->procs[i].comm, r->new_place->path);
+	return 0;
+}
+
 int relocate_check(const struct relocation *r, const struct survey *s, struct err *e)
 {
 	enum reloc_obstacle_kind least = r->is_partial ? RELOC_PREVENTS : RELOC_LEAVES;
@@ -86,6 +99,8 @@ int relocate_check(const struct relocation *r, const struct survey *s, struct er
 	for (size_t i = 0; i < s->obstacle_count; i++)
 		if (s->obstacles[i].kind >= least)
 			return refuse(&s->obstacles[i], e);
+	if (r->swaps && check_swap(r, s, e) < 0)
+		return e->code;
 	if (!s->fd_count && !s->map_count && !s->dir_count)
 		return err_set(e, -ESRCH, "the job has nothing of %s", r->old_place->path);
 	return 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -125,16 +126,40 @@ int shift_own_fd(struct shift *sh, int fd, struct err *e)
 	return fd;
 }
 
+/* NEW as the process sees it. */
+static int open_new_dir(const struct shift *sh, const struct reloc_proc *p, struct err *e)
+{
+	const struct reloc_place *new = sh->new_place;
+	char path[PROC_PATH + PATH_MAX];
+	struct statx x;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/root%s", (int)p->pid, p->new_path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(e, "%s", path);
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO, &x) == 0 && x.stx_ino == new->ino &&
+	    x.stx_dev_major == new->st_dev_major &&x.stx_dev_minor == new->st_dev_minor)
+		return fd;
+	close(fd);
+	return err_set(e, -ESTALE, "%s is not %s any more", path, new->path);
+}
+
 int shift_open_file(struct shift *sh, const struct reloc_file *f, uint32_t proc, unsigned flags,
 		    struct err *e)
 {
 	const struct reloc_proc *p = &sh->survey->procs[proc];
-	int fd;
+	int fd, dir = sh->new_place->fd;
 
 	if (read_identity(p->pid, &sh->id, e) < 0)
 		return e->code;
-	fd = open_as(&sh->id, sh->new_place->fd, f->new_path[0] ? f->new_path : ".",
-		     flags | O_CLOEXEC);
+	if (p->new_path)
+		dir = open_new_dir(sh, p, e);
+	if (dir < 0)
+		return dir;
+	fd = open_as(&sh->id, dir, f->new_path[0] ? f->new_path : ".", flags | O_CLOEXEC);
+	if (dir != sh->new_place->fd)
+		close(dir);
 	if (fd < 0)
 		return err_set(e, fd, "%s/%s, for process %d (%s): %s", sh->new_place->path,
 			       f->new_path, (int)p->pid, p->comm, strerror(-fd));

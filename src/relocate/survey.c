@@ -46,6 +46,7 @@ static void look_fini(struct look *l)
 	map_fini(&l->members);
 	map_fini(&l->pinners);
 	map_fini(&l->bound);
+	look_views_fini(l);
 	buf_fini(&l->text);
 }
 
@@ -89,8 +90,10 @@ static int look_at_all(struct look *l, struct err *e)
 		return e->code;
 	look_sockets(l);
 	for (uint32_t i = 0; i < l->procs.count; i++)
-		if (look_fds(l, i, e) < 0 || look_maps(l, i, e) < 0 || look_dirs(l, i, e) < 0)
+		if (look_view(l, ((struct reloc_proc *)l->procs.data)[i].pid, e) < 0 ||
+		    look_fds(l, i, e) < 0 || look_maps(l, i, e) < 0 || look_dirs(l, i, e) < 0)
 			return e->code;
+	l->view = NULL;
 	for (uint32_t i = 0; i < l->procs.count && !l->ask->is_stopped; i++)
 		look_words(l, i);
 	if (look_groups(l, e) < 0 || look_others(l, e) < 0 || look_mounts(l, e) < 0)

@@ -36,6 +36,8 @@ struct reloc_proc {
 			      of procs; itself mostly. Only that one has rows of fds */
 	uint32_t mm_of;    /* the same for the address space (vfork, CLONE_VM) and maps */
 	uint32_t threads;
+	const char
+		*new_path; /* NEW below its root directory, where that is not ours; NULL: it is */
 };
 
 /* How a file is used by the job: bits. */

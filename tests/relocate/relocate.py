@@ -412,15 +412,86 @@ def test_32_bit(w):
 
 
 def test_namespace(w):
-    """A job that sees other mounts; and a namespace that keeps a copy of OLD's."""
+    """A job that has copies of our mounts; a namespace that keeps one is told."""
     away = "libc.unshare(0x20000); "
-    refused(w, w.job(away + "os.chdir(os.getcwd())" + NAMED), message="another mount")
-    w.stop_jobs()
-    p, q = w.job(NAMED), w.job(away, folder="/")
+    p = w.job(away + "os.chdir(os.getcwd())" + NAMED + END + """
+print(os.getcwd(), libc.umount2(os.path.abspath(os.environ["NEW"] + "/../old").encode(), 0), flush=True)
+sys.stdin.readline()
+""")
+    r = w.run("--pid", str(p.pid), "--swap")
+    check(r.returncode == 1 and "leave --swap away" in r.stderr and is_empty(w.new), r.stderr)
+    out = moved(w, p)
+    check([row["remedy"] for row in out["rows"] if row["state"] == "told" and row["what"] == "mount namespace"] ==
+          [f"nsenter --mount --target {p.pid} umount {w.old}"], str(out["rows"]))
+    leave(w)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    check(p.stdout.readline() == f"{w.new} 0\n", "OLD cannot be unmounted where the job is")
+
+
+def test_namespace_told(w):
+    """A namespace that nobody of the job is in keeps a copy of OLD's mount."""
+    p, q = w.job(NAMED), w.job("libc.unshare(0x20000)", folder="/")
     r = w.run("-n", "--pid", str(p.pid), "-f", "json")
     check(r.returncode == 0, r.stderr)
     check([(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"] ==
           [(q.pid, "mount namespace")], r.stdout)
+
+
+# Another root directory, in which a folder of OLD is /mnt/data, and NEW, if it is there, /mnt/a b.
+CONTAINER = """
+libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
+def mount(source, target, flags, kind=None):
+    assert libc.mount(source.encode(), target.encode(), kind, flags, None) == 0, os.strerror(ctypes.get_errno())
+old, new, c = os.getcwd(), os.environ["NEW"], os.path.dirname(os.getcwd()) + "/c"
+libc.unshare(0x20000)
+mount("/", c, 4096)
+mount("/proc", c + "/proc", 4096 | 16384)
+mount("none", c + "/mnt", 0, b"tmpfs")
+for name in "data", "a b", "put": os.mkdir(f"{c}/mnt/{name}")
+mount(old + "/jobs", c + "/mnt/data", 4096)
+if os.environ.get("HAS_NEW"): mount(new, c + "/mnt/a b", 4096)
+if os.environ.get("IS_JAIL"): os.chroot(c)
+else:
+    os.chdir(c)
+    assert libc.syscall(155, b".", b"mnt/put") == 0 # pivot_root
+    assert libc.umount2(b"/mnt/put", 2) == 0
+os.chdir("/mnt/data/deep")
+"""
+
+
+def test_container(w):
+    """Jobs that see OLD and NEW elsewhere: by pivot_root, and by chroot. NEW must be there."""
+    os.mkdir(f"{w.top}/c")
+    for i, env in enumerate(({}, {"HAS_NEW": "1"}, {"HAS_NEW": "1", "IS_JAIL": "1"})):
+        new = f"{w.new}/{i}"
+        for path in (f"{w.old}/jobs/deep", new):
+            os.makedirs(path)
+        with open(f"{w.old}/jobs/deep/table", "wb") as f:
+            f.truncate(MIB)
+        os.environ.update(env)
+        p = w.job(CONTAINER + WRITER + END + "print(os.getcwd(), os.path.realpath('..'), flush=True)\n" + FINISH)
+        for name in env:
+            del os.environ[name]
+        write_more(w, p, f"job{len(w.jobs) - 1}")
+        if env:
+            moved(w, p, new=new)
+        else:
+            r = w.run("--pid", str(p.pid), new=new)
+            check(r.returncode == 1 and "NEW is not to be seen" in r.stderr, r.stderr)
+        write_more(w, p, f"job{len(w.jobs) - 1}")
+        p.stdin.write("\n")
+        p.stdin.flush()
+        top = f"/mnt/a b/{i}/jobs" if env else "/mnt/data"
+        line = p.stdout.readline()
+        check(line == f"{top}/deep {top}\n", line)
+        p.stdout.readline()
+        with open(f"{w.top}/job{len(w.jobs) - 1}.log", "rb") as journal, \
+                open(f"{new if env else w.old}/jobs/deep/data", "rb") as data:
+            check(journal.read() == data.read(), "data is not what was written")
+        p.kill()
+        p.wait()
+        shutil.rmtree(f"{w.old}/jobs")
 
 
 def test_process_namespace(w):
