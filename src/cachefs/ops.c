@@ -293,16 +293,18 @@ struct stream {
 	fuse_req_t req;
 	char *bytes; /* [used..size) is free */
 	size_t size, used;
+	struct stat attr; /* of the entry, as far as its kind and number: made once, it is large */
 };
 
 static bool put_entry(struct stream *s, const char *name, uint64_t ino, unsigned char dtype,
 		      size_t index)
 {
-	struct stat st = { .st_ino = ino, .st_mode = (mode_t)DTTOIF(dtype) };
-	size_t room = s->size - s->used;
-	size_t len =
-		fuse_add_direntry(s->req, s->bytes + s->used, room, name, &st, (off_t)(index + 1));
+	size_t room = s->size - s->used, len;
 
+	s->attr.st_ino = ino;
+	s->attr.st_mode = (mode_t)DTTOIF(dtype);
+	len = fuse_add_direntry(s->req, s->bytes + s->used, room, name, &s->attr,
+				(off_t)(index + 1));
 	if (len > room)
 		return false;
 	s->used += len;

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -19,13 +21,23 @@ struct pool {
 	bool closing;
 };
 
-static void *work(void *arg)
+/* Who made us may be bound to one CPU: we are not. */
+static void be_free(void)
 {
-	struct pool *p = arg;
+	cpu_set_t cpus;
 	sigset_t all;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
+	if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
+		sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+static void *work(void *arg)
+{
+	struct pool *p = arg;
+
+	be_free();
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
 		struct job *job = (struct job *)fifo_take(&p->urgent);

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +14,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cachefs/companion.h"
 #include "cachefs/lookout.h"
 
 #define WINDOW 32    /* requests, after which a reader looks whether it is one of too many */
 #define IDLE_LESS 15 /* percent of its time: another one is needed */
 #define IDLE_MORE 70 /* percent: it is not needed, if there is another */
 #define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
-#define SPIN_NS (NS_PER_S / 500)       /* to look for a request, where they come twice as often */
-#define SHARED_NS 50000                /* others ran on our CPU meanwhile */
-#define SPIN_MISSES 3                  /* in a row: then it is looked for less and less often */
-#define SPIN_REST_MAX 8                /* down to each 256th time */
 #define HANGS_NS NS_PER_S              /* for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
@@ -40,10 +35,10 @@ struct worker {
 
 	/* Below: the worker's only. */
 	fuse_req_t req;
-	uint64_t number;                  /* of the request, to the kernel */
+	uint64_t number; /* of the request, to the kernel */
+	struct companion_asker asker;
+	pid_t asks;                       /* the thread that the request is of; 0: unknown */
 	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
-	int64_t usual_wait_ns;            /* for a request: of late */
-	unsigned spin_misses, spin_rest;  /* in a row; waits until the next look */
 	int64_t idle_ns, busy_ns;         /* of the window */
 	unsigned requests;
 };
@@ -53,6 +48,9 @@ struct server {
 	pthread_t main;
 	unsigned max_threads, max_readers;
 	struct lookout *lookout; /* NULL: none, others ask storage */
+
+	_Atomic(struct worker *) accompanies; /* NULL: none does */
+	struct companion companion;
 
 	pthread_mutex_t lock;
 	pthread_cond_t called;
@@ -76,6 +74,7 @@ static void note_request(const void *request, ssize_t len)
 		return;
 	memcpy(&first.header, request, sizeof first.header);
 	self->number = first.header.unique;
+	self->asks = (pid_t)first.header.pid;
 	if (first.header.opcode != FUSE_INIT || len < (ssize_t)sizeof first)
 		return;
 	memcpy(&first, request, sizeof first);
@@ -83,64 +82,12 @@ static void note_request(const void *request, ssize_t len)
 	self->init_flags2 = first.init.flags2;
 }
 
-/* A CPU that sleeps takes longer to wake than the next request takes to come, mostly: when they
- * come in quick succession, we look for it for a moment. Not if it is in vain, as when who asks
- * runs on our CPU. */
-static bool is_due(struct worker *w)
-{
-	if (2 * w->usual_wait_ns > SPIN_NS)
-		return false;
-	if (!w->spin_rest)
-		return true;
-	w->spin_rest--;
-	return false;
-}
-
-static void note_spin(struct worker *w, bool hit)
-{
-	w->spin_misses = hit ? 0 : w->spin_misses + 1;
-	if (w->spin_misses >= SPIN_MISSES)
-		w->spin_rest =
-			1u << (w->spin_misses < SPIN_REST_MAX ? w->spin_misses : SPIN_REST_MAX);
-}
-
-/* Who else wants our CPU gets it, and keeps it. */
-static ssize_t spin(struct worker *w, int fd, void *into, size_t len, int64_t begin_ns)
-{
-	int64_t now_ns = begin_ns, before_ns;
-	ssize_t n;
-
-	do {
-		before_ns = now_ns;
-		n = read(fd, into, len);
-		if (n >= 0 || errno != EAGAIN)
-			break;
-		sched_yield();
-		now_ns = clock_mono_ns();
-	} while (now_ns - begin_ns < SPIN_NS && now_ns - before_ns < SHARED_NS);
-	note_spin(w, n >= 0);
-	return n;
-}
-
 static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 {
-	struct pollfd waiting = { .fd = self->fd >= 0 ? self->fd : fd, .events = POLLIN };
-	int64_t begin_ns = clock_mono_ns(), waited_ns;
-	ssize_t n;
+	ssize_t n = read(self->fd >= 0 ? self->fd : fd, into, len);
 
 	(void)userdata;
-	n = is_due(self) ? spin(self, waiting.fd, into, len, begin_ns)
-			 : read(waiting.fd, into, len);
-	while (n < 0 && errno == EAGAIN) {
-		if (poll(&waiting, 1, -1) < 0)
-			return -1;
-		n = read(waiting.fd, into, len);
-	}
 	note_request(into, n);
-	waited_ns = clock_mono_ns() - begin_ns;
-	if (waited_ns > 2 * SPIN_NS)
-		waited_ns = 2 * SPIN_NS;
-	self->usual_wait_ns += (waited_ns - self->usual_wait_ns) / 8;
 	return n;
 }
 
@@ -171,7 +118,7 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 static int clone_fd(int session_fd)
 {
 	uint32_t from = (uint32_t)session_fd;
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd >= 0 && ioctl(fd, FUSE_DEV_IOC_CLONE, &from) < 0) {
 		close(fd);
@@ -182,42 +129,44 @@ static int clone_fd(int session_fd)
 
 static void *work(void *arg);
 
-/* Under lock. False: there is no thread for it. */
-static bool add_thread(struct server *s)
+/* Under lock. NULL: there is no thread for it. The companion's has a descriptor of its own. */
+static struct worker *add_thread(struct server *s, void *(*run)(void *))
 {
-	struct worker *w = s->threads < s->max_threads ? calloc(1, sizeof *w) : NULL;
+	struct worker *w = calloc(1, sizeof *w);
 	pthread_attr_t attr;
 	int rc;
 
 	if (!w || pthread_attr_init(&attr) != 0) {
 		free(w);
-		return false;
+		return NULL;
 	}
 	w->server = s;
 	pthread_mutex_init(&w->watched.lock, NULL);
 	w->fd = s->workers ? clone_fd(fuse_session_fd(s->session)) : -1;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	rc = pthread_create(&w->thread, &attr, work, w);
+	rc = pthread_create(&w->thread, &attr, run, w);
 	pthread_attr_destroy(&attr);
 	if (rc != 0) {
 		if (w->fd >= 0)
 			close(w->fd);
 		free(w);
-		return false;
+		return NULL;
 	}
 	w->next = s->workers;
 	s->workers = w;
-	s->threads++;
 	if (s->lookout)
 		lookout_add(s->lookout, &w->watched);
-	return true;
+	return w;
 }
 
 /* Under lock. */
 static void call_reader(struct server *s)
 {
-	if (s->parked <= s->calls && !add_thread(s))
-		return;
+	if (s->parked <= s->calls) {
+		if (s->threads == s->max_threads || !add_thread(s, work))
+			return;
+		s->threads++;
+	}
 	s->calls++;
 	s->readers++;
 	pthread_cond_signal(&s->called);
@@ -243,16 +192,24 @@ void serve_answers(fuse_req_t req)
 		self->req = req;
 }
 
+static void let_others_read(struct worker *w)
+{
+	if (w == w->server->accompanies)
+		companion_release(&w->server->companion);
+	else
+		stop_reading(w, true);
+}
+
 void serve_will_wait(void)
 {
-	if (self && self->reads && self->server->max_threads > 1)
-		stop_reading(self, true);
+	if (self && self->server->max_threads > 1)
+		let_others_read(self);
 }
 
 /* Of struct lookout. */
 static void hand_on(struct watched *w)
 {
-	stop_reading((struct worker *)w, true);
+	let_others_read((struct worker *)w);
 }
 
 bool serve_begin_storage(void)
@@ -308,27 +265,59 @@ static void consider(struct worker *w)
 	}
 }
 
-static void read_requests(struct worker *w, struct fuse_buf *room)
+static bool goes_on(const struct server *s)
+{
+	return !s->closing && !fuse_session_exited(s->session);
+}
+
+/* False: there is none. */
+static bool receive(struct worker *w, struct fuse_buf *room)
+{
+	struct fuse_session *session = w->server->session;
+	int rc = fuse_session_receive_buf(session, room);
+
+	if (rc <= 0 && rc != -EINTR && rc != -EAGAIN)
+		fuse_session_exit(session);
+	return rc > 0;
+}
+
+static void answer(struct worker *w, struct fuse_buf *room)
+{
+	fuse_session_process_buf(w->server->session, room);
+	w->req = NULL;
+}
+
+/* True: the only reader did not read for a while. */
+static bool let_companion(struct worker *w)
 {
 	struct server *s = w->server;
+	bool is_alone;
+
+	if (!s->accompanies || !companion_is_due(&s->companion, &w->asker, w->asks))
+		return false;
+	pthread_mutex_lock(&s->lock);
+	is_alone = s->readers == 1;
+	pthread_mutex_unlock(&s->lock);
+	if (is_alone)
+		companion_watch(&s->companion, w->asks, fuse_session_fd(s->session));
+	return is_alone;
+}
+
+static void read_requests(struct worker *w, struct fuse_buf *room)
+{
 	int64_t begin = clock_mono_ns();
 
-	while (w->reads && !s->closing && !fuse_session_exited(s->session)) {
-		int rc = fuse_session_receive_buf(s->session, room);
-		int64_t got = clock_mono_ns(), end;
+	while (w->reads && goes_on(w->server)) {
+		int64_t got, end;
 
-		if (rc == -EINTR || rc == -EAGAIN)
+		if (!receive(w, room))
 			continue;
-		if (rc <= 0) {
-			fuse_session_exit(s->session);
-			return;
-		}
-		fuse_session_process_buf(s->session, room);
-		w->req = NULL;
+		got = clock_mono_ns();
+		answer(w, room);
 		end = clock_mono_ns();
 		w->idle_ns += got - begin;
 		w->busy_ns += end - got;
-		begin = end;
+		begin = let_companion(w) ? clock_mono_ns() : end;
 		if (++w->requests == WINDOW)
 			consider(w);
 	}
@@ -349,17 +338,32 @@ static bool become_reader(struct server *s)
 	return !s->closing;
 }
 
-static void *work(void *arg)
+static void begin_thread(struct worker *w)
 {
-	struct worker *w = arg;
-	struct server *s = w->server;
-	struct fuse_buf room = { 0 };
 	sigset_t wake;
 
 	self = w;
 	sigemptyset(&wake);
 	sigaddset(&wake, SIGUSR1);
 	pthread_sigmask(SIG_UNBLOCK, &wake, NULL); /* ends a read */
+}
+
+static void end_thread(struct worker *w, struct fuse_buf *room)
+{
+	free(room->mem);
+	if (w->fd >= 0)
+		close(w->fd);
+	w->ended = true;
+	pthread_kill(w->server->main, SIGUSR1);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct server *s = w->server;
+	struct fuse_buf room = { 0 };
+
+	begin_thread(w);
 	pthread_mutex_lock(&s->lock);
 	while (!fuse_session_exited(s->session) && become_reader(s)) {
 		w->reads = true;
@@ -369,12 +373,44 @@ static void *work(void *arg)
 		s->readers -= w->reads;
 	}
 	pthread_mutex_unlock(&s->lock);
-	free(room.mem);
-	if (w->fd >= 0)
-		close(w->fd);
-	w->ended = true;
-	pthread_kill(s->main, SIGUSR1);
+	end_thread(w, &room);
 	return NULL;
+}
+
+static void *accompany(void *arg)
+{
+	struct worker *w = arg;
+	struct server *s = w->server;
+	struct companion *c = &s->companion;
+	struct fuse_buf room = { 0 };
+
+	begin_thread(w);
+	while (goes_on(s) && companion_wait(c))
+		while (c->called && goes_on(s)) {
+			if (!receive(w, &room))
+				continue;
+			c->answers = true;
+			answer(w, &room);
+			c->answers = false;
+			c->answered++;
+			if (w->asks && w->asks != c->asker)
+				companion_release(c);
+		}
+	end_thread(w, &room);
+	return NULL;
+}
+
+/* Under lock. As well as any: there may be none. */
+static void add_companion(struct server *s)
+{
+	struct worker *w = s->max_threads > 1 ? add_thread(s, accompany) : NULL;
+
+	if (!w)
+		return;
+	s->companion.thread = w->thread;
+	s->companion.fd = w->fd;
+	if (w->fd >= 0)
+		s->accompanies = w;
 }
 
 static void wake_up(int signal)
@@ -418,6 +454,8 @@ static bool end_threads(struct server *s)
 	s->closing = true;
 	pthread_cond_broadcast(&s->called);
 	pthread_mutex_unlock(&s->lock);
+	if (s->accompanies)
+		companion_end(&s->companion);
 	if (s->lookout)
 		lookout_stop(s->lookout);
 	while (s->workers) {
@@ -457,6 +495,7 @@ static struct server *new_server(struct fuse_session *session, unsigned max_thre
 	s->max_readers = cpus > 0 ? (unsigned)cpus : 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->called, NULL);
+	companion_init(&s->companion);
 	s->lookout = max_threads > 1 ? lookout_new(timeout_ns, hand_on) : NULL;
 	return s;
 }
@@ -475,13 +514,13 @@ int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeou
 	*ret_hangs = false;
 	if (rc != 0)
 		return err_set(e, -ENOMEM, "libfuse: %s", strerror(-rc));
-	fcntl(fuse_session_fd(session), F_SETFL, O_NONBLOCK);
 	block_signals(&signals);
 	s = new_server(session, max_threads, timeout_ns);
 	if (!s)
 		return err_nomem(e);
 	pthread_mutex_lock(&s->lock);
 	call_reader(s);
+	add_companion(s);
 	rc = s->threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
@@ -493,6 +532,7 @@ int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeou
 	}
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->called);
+	companion_fini(&s->companion);
 	free(s);
 	return rc;
 }

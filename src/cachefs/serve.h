@@ -2,9 +2,8 @@
 /*
  * serve: the threads that answer the kernel.
  *
- * As few of them read requests as keep up, at best one: then the scheduler puts it beside the
- * program that asks, on the same CPU, and an answer takes a fraction of what it takes when
- * another CPU must be woken. Who has to wait hands the reading on first.
+ * As few of them read requests as keep up, at best one, which leaves a program that asks alone to
+ * the companion. Who has to wait hands the reading on first.
  */
 #ifndef CACHEFS_SERVE_H
 #define CACHEFS_SERVE_H

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/companion.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#define SOON_NS (NS_PER_S / 200)  /* after the last request */
+#define LOOK_NS (NS_PER_S / 1000) /* at the companion */
+#define QUIET_LOOKS 16            /* in a row: nobody asks any more */
+#define NEEDED_MIN 2
+#define NEEDED_MAX 4096
+
+static void look_up(int signal)
+{
+	(void)signal;
+}
+
+void companion_init(struct companion *c)
+{
+	/* What storage is asked goes on. */
+	struct sigaction action = { .sa_handler = look_up, .sa_flags = SA_RESTART };
+
+	memset(c, 0, sizeof *c);
+	sigaction(SIGUSR2, &action, NULL);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	c->needed = NEEDED_MIN;
+	sched_getaffinity(0, sizeof c->cpus, &c->cpus);
+}
+
+void companion_fini(struct companion *c)
+{
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->changed);
+}
+
+bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_t tid)
+{
+	int64_t now_ns;
+
+	if (!tid)
+		return false;
+	now_ns = clock_mono_ns();
+	a->in_row = tid == a->tid && now_ns - a->at_ns < SOON_NS ? a->in_row + 1 : 0;
+	a->tid = tid;
+	a->at_ns = now_ns;
+	return a->in_row >= c->needed;
+}
+
+/* Where a thread runs, or ran last; -1: it is gone. Source: proc_pid_stat(5), field 39. */
+static int cpu_of(pid_t tid)
+{
+	char path[32], text[1024];
+	const char *at;
+	int cpu = -1;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+	if (!file_read_start(path, text, sizeof text))
+		return -1;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	return at && sscanf(at, " %d", &cpu) == 1 ? cpu : -1;
+}
+
+/* Whoever may not raise it again leaves it at SCHED_IDLE, where it gets time on some CPU. */
+static void place(struct companion *c, int policy, const cpu_set_t *cpus)
+{
+	static const struct sched_param none = { 0 };
+
+	pthread_setschedparam(c->thread, policy | SCHED_RESET_ON_FORK, &none);
+	pthread_setaffinity_np(c->thread, sizeof *cpus, cpus);
+}
+
+/* False: it is gone, or where we must not be. */
+static bool follow(struct companion *c, int *at)
+{
+	int cpu = cpu_of(c->asker);
+	cpu_set_t set;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &c->cpus))
+		return false;
+	if (cpu == *at)
+		return true;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	pthread_mutex_lock(&c->lock);
+	if (c->called)
+		place(c, SCHED_IDLE, &set);
+	pthread_mutex_unlock(&c->lock);
+	*at = cpu;
+	return true;
+}
+
+static void call(struct companion *c, pid_t asker)
+{
+	pthread_mutex_lock(&c->lock);
+	c->asker = asker;
+	c->called = !c->closing;
+	fcntl(c->fd, F_SETFL, 0);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* A read that waits begins anew, and one that begins does not wait. */
+static void release(struct companion *c)
+{
+	c->called = false;
+	fcntl(c->fd, F_SETFL, O_NONBLOCK);
+	if (!pthread_equal(pthread_self(), c->thread))
+		pthread_kill(c->thread, SIGUSR2);
+	place(c, SCHED_OTHER, &c->cpus);
+	pthread_cond_broadcast(&c->changed);
+}
+
+void companion_release(struct companion *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->called)
+		release(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* For the time between two looks. */
+static void pause_watch(struct companion *c)
+{
+	int64_t until_ns = clock_mono_ns() + LOOK_NS;
+	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
+
+	pthread_mutex_lock(&c->lock);
+	while (c->called &&
+	       pthread_cond_clockwait(&c->changed, &c->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void companion_watch(struct companion *c, pid_t asker, int session_fd)
+{
+	struct pollfd waiting = { .fd = session_fd, .events = POLLIN };
+	unsigned first = c->answered, before = first, quiet = 0;
+	int cpu = -1;
+
+	call(c, asker);
+	if (follow(c, &cpu))
+		pthread_cond_broadcast(&c->changed);
+	while (c->called && quiet < QUIET_LOOKS) {
+		pause_watch(c);
+		if (c->answered != before) {
+			before = c->answered;
+			quiet = 0;
+			if (!follow(c, &cpu))
+				break;
+		} else if (c->answers || poll(&waiting, 1, 0) != 0) {
+			break; /* it does not get on */
+		} else {
+			quiet++;
+		}
+	}
+	companion_release(c);
+	if (c->answered - first > c->needed)
+		c->needed = NEEDED_MIN;
+	else if (c->needed < NEEDED_MAX)
+		c->needed = 2 * c->needed;
+}
+
+bool companion_wait(struct companion *c)
+{
+	pthread_mutex_lock(&c->lock);
+	while (!c->called && !c->closing)
+		pthread_cond_wait(&c->changed, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	return !c->closing;
+}
+
+void companion_end(struct companion *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->closing = true;
+	release(c);
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * companion: a thread that answers one asker, on the asker's own CPU.
+ *
+ * An answer by another CPU takes two wake-ups of CPUs that mostly sleep, which is longer than all
+ * the rest of it. On the same CPU it takes two switches, if the scheduler lets the asker stay
+ * there: it does where nothing runs but a thread of the policy SCHED_IDLE. Such a thread gets no
+ * time while others want that CPU, so that somebody must watch, once a millisecond, that it gets
+ * on. Source: sched(7).
+ */
+#ifndef CACHEFS_COMPANION_H
+#define CACHEFS_COMPANION_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All zero at first. */
+struct companion_asker {
+	pid_t tid;
+	int64_t at_ns;
+	unsigned in_row; /* requests of it alone, each soon after the last */
+};
+
+struct companion {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	int fd;                  /* the companion's own, of the session */
+	cpu_set_t cpus;          /* of the process */
+	_Atomic unsigned needed; /* in a row, until it is called; the watcher's */
+	_Atomic pid_t asker;     /* changed under lock, as are the next */
+	_Atomic bool called, closing;
+	_Atomic bool answers;      /* the companion's: a request is in hand */
+	_Atomic unsigned answered; /* the same: all that it had */
+};
+
+/* thread and fd are whose they are. */
+void companion_init(struct companion *c);
+void companion_fini(struct companion *c);
+
+/* By a reader that answered a request of tid. True: it had better be its companion's. */
+bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_t tid);
+
+/* By the only reader: has the companion answer, until that is of no use any more. session_fd: to
+ * see whether something waits. */
+void companion_watch(struct companion *c, pid_t asker, int session_fd);
+
+/* By anybody: what comes next is the watcher's again. */
+void companion_release(struct companion *c);
+
+/* By the companion. False: it is over. */
+bool companion_wait(struct companion *c);
+void companion_end(struct companion *c);
+
+#endif

@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""companion.py AUGER: the thread that answers one asker on its CPU: it comes, it goes, and whom it answers gets on where
+others want all the CPUs."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import views
+
+PATIENCE_S = 60
+FILES = 50
+SCHED_RESET_ON_FORK = 0x40000000
+ASK = """import os, sys
+for i in range(int(sys.argv[2])):
+    assert os.stat(f"{sys.argv[1]}/{i % 50}").st_size == i % 50
+"""
+
+
+def fill(bench):
+    for i in range(FILES):
+        with open(f"{bench.target}/{i}", "wb") as f:
+            f.write(bytes(i))
+
+
+def asker(bench, count):
+    return subprocess.Popen([sys.executable, "-c", ASK, bench.view, str(count)], stdin=subprocess.DEVNULL)
+
+
+def policy(tid):
+    try:
+        return os.sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK
+    except ProcessLookupError:
+        return None
+
+
+def wait_for(condition, what):
+    until = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.001)
+
+
+def is_accompanied(daemon):
+    return any(policy(int(tid)) == os.SCHED_IDLE for tid in os.listdir(f"/proc/{daemon.pid}/task"))
+
+
+def test_comes_and_goes(bench):
+    fill(bench)
+    daemon = bench.mount("--exact")
+    assert not is_accompanied(daemon)
+    asks = asker(bench, 1 << 30)
+    try:
+        wait_for(lambda: is_accompanied(daemon), "no companion")
+    finally:
+        asks.kill()
+        asks.wait()
+    wait_for(lambda: not is_accompanied(daemon), "it does not go")
+
+
+def test_single_thread(bench):
+    fill(bench)
+    daemon = bench.mount("--exact", "-s")
+    assert asker(bench, 2000).wait(PATIENCE_S) == 0
+    assert not is_accompanied(daemon)
+
+
+def test_crowded(bench):
+    """On each CPU somebody computes, with the asker bound to one of them."""
+    fill(bench)
+    bench.mount("--exact")
+    cpus = os.sched_getaffinity(0)
+    hogs = [subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])
+            for cpu in cpus]
+    try:
+        asks = asker(bench, 2000)
+        os.sched_setaffinity(asks.pid, {min(cpus)})
+        assert asks.wait(PATIENCE_S) == 0
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+def test_two_askers(bench):
+    fill(bench)
+    bench.mount("--exact")
+    assert all([a.wait(PATIENCE_S) == 0 for a in [asker(bench, 5000), asker(bench, 5000)]])
+
+
+def test_ends_while_asked(bench):
+    fill(bench)
+    daemon = bench.mount("--exact")
+    asks = subprocess.Popen([sys.executable, "-c", "import os, sys\nwhile os.path.ismount(sys.argv[1]):\n  os.stat(sys.argv[1])",
+                             bench.view], stderr=subprocess.DEVNULL)
+    wait_for(lambda: is_accompanied(daemon), "no companion")
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(PATIENCE_S) == 0
+    asks.wait(PATIENCE_S)
+
+
+sys.exit(views.main(globals()))
