@@ -23,8 +23,12 @@ static int make_folders(const char *path, struct err *e)
 			continue;
 		memcpy(part, path, len);
 		part[len] = '\0';
-		if (mkdir(part, 0777) < 0 && errno != EEXIST && errno != EROFS)
-			return err_errno(e, "%s", part);
+		if (mkdir(part, 0777) < 0 && errno != EEXIST) {
+			int why = errno;
+
+			if (access(part, F_OK) < 0)
+				return err_set(e, -why, "%s: %s", part, strerror(why));
+		}
 	}
 	return access(path, W_OK | X_OK) < 0 ? err_errno(e, "%s", path) : 0;
 }

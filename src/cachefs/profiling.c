@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/profiling.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cachefs/profile_stacks.h"
 #include "cachefs/profile_summary.h"
 #include "cachefs/profile_tables.h"
 #include "cachefs/profiling_inside.h"
+#include "view/markdown.h"
 
 int profiling_open(const struct profiling_opts *o, const struct profile_about *about,
 		   struct cache *c, struct metrics *m, struct profiling **ret, struct err *e)
@@ -51,65 +54,96 @@ void profiling_close(struct profiling *p)
 	free(p);
 }
 
-bool profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
-			const char *base, struct buf *text)
+int profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
+		       const char *base, struct buf *text, struct err *e)
+{
+	int rc = buf_error(text) < 0
+			 ? err_nomem(e)
+			 : job_files_put(&p->files, folder, tag, base, text->data, text->len, e);
+
+	buf_clear(text);
+	return rc;
+}
+
+/* One round of files: each is tried, whatever became of the others. */
+struct writing {
+	struct profiling *p;
+	const struct profile_facts *f;
+	struct buf text; /* of the next file */
+	struct buf lost; /* why files are missing: a list in Markdown */
+};
+
+static void note_lost(struct writing *w, const struct err *e)
+{
+	log_msg(LOG_WARN, "cache", "%s", e->msg);
+	buf_put_str(&w->lost, "- ");
+	markdown_put_code(&w->lost, e->msg, strlen(e->msg));
+	buf_put_byte(&w->lost, '\n');
+}
+
+/* made: what came of making the text: 0 or -ENOMEM. */
+static void put_file(struct writing *w, enum job_folder folder, const char *base, int made)
 {
 	struct err e = { 0 };
+	int rc = made < 0 ? err_nomem(&e)
+			  : profiling_put_file(w->p, folder, w->f->tag, base, &w->text, &e);
 
-	if (buf_error(text) < 0)
-		err_nomem(&e);
-	else if (job_files_put(&p->files, folder, tag, base, text->data, text->len, &e) == 0)
-		e.code = 0;
-	if (e.code)
-		log_msg(LOG_WARN, "cache", "%s", e.msg);
-	buf_clear(text);
-	return !e.code;
+	buf_clear(&w->text);
+	if (rc < 0)
+		note_lost(w, &e);
 }
 
-static bool put_profiling(struct profiling *p, const struct profile_facts *f, const char *base,
-			  struct buf *text)
+static void put_summary(struct writing *w)
 {
-	return profiling_put_file(p, JOB_PROFILING, f->tag, base, text);
+	put_file(w, JOB_PROFILING, "profiling_summary.md", profile_put_summary(w->f, &w->text));
 }
 
-static bool put_totals(struct profiling *p, const struct profile_facts *f, struct buf *text)
+/* At the end of the summary: on a full disk there is mostly room left in its last block, when there
+ * is none for another file. */
+static void tell_lost(struct writing *w)
 {
-	if (profile_put_summary(f, text) < 0 || !put_profiling(p, f, "profiling_summary.md", text))
-		return false;
-	profile_put_operations(f, text);
-	if (!put_profiling(p, f, "profiling_operations.csv", text))
-		return false;
-	profile_put_aggregate(f, text);
-	if (!put_profiling(p, f, "profiling_aggregate.csv", text))
-		return false;
-	profile_put_latency(f, text);
-	if (!put_profiling(p, f, "profiling_latency.csv", text))
-		return false;
-	profile_put_timeline(&p->timeline, text);
-	return put_profiling(p, f, "profiling_timeline.csv", text);
+	char path[JOB_PATH_MAX];
+	struct err e = { 0 };
+	int fd;
+
+	if (job_files_path(&w->p->files, JOB_PROFILING, w->f->tag, "profiling_summary.md", path,
+			   &e) < 0)
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	buf_put_str(&w->text, "\n## Not Written\n\nThese files are missing, or older.\n\n");
+	buf_put(&w->text, w->lost.data, w->lost.len);
+	if (buf_error(&w->text) < 0 || file_write_all(fd, w->text.data, w->text.len) < 0)
+		log_msg(LOG_WARN, "cache", "%s: does not tell what was not written", path);
+	close(fd);
 }
 
-static bool put_top(struct profiling *p, const struct profile_facts *f, struct buf *text)
+static void put_totals(struct writing *w)
 {
-	if (!f->about->top_paths)
-		return true;
-	return profile_put_top_paths(f, text) == 0 &&
-	       put_profiling(p, f, "profiling_top_paths.csv", text);
+	profile_put_operations(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_operations.csv", 0);
+	profile_put_aggregate(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_aggregate.csv", 0);
+	profile_put_latency(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_latency.csv", 0);
+	profile_put_timeline(&w->p->timeline, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_timeline.csv", 0);
+	if (w->f->about->top_paths)
+		put_file(w, JOB_PROFILING, "profiling_top_paths.csv",
+			 profile_put_top_paths(w->f, &w->text));
 }
 
-static bool put_paths(struct profiling *p, const struct profile_facts *f, struct buf *text)
+static void put_paths(struct writing *w)
 {
 	static const enum table_dump dumps[] = { DUMP_DATA_EVENTS, DUMP_TREE_EVENTS,
 						 DUMP_METADATA_EVENTS, DUMP_ABSENT_EVENTS };
 
-	if (f->about->mode < PROFILE_PATHS)
-		return true;
 	for (size_t i = 0; i < ARRAY_LEN(dumps); i++)
-		if (table_dump_put(dumps[i], f, p->cache, text) < 0 ||
-		    !profiling_put_file(p, JOB_TABLES, f->tag, table_dump_names[dumps[i]], text))
-			return false;
-	profile_put_paths(f, text);
-	return put_profiling(p, f, "profiling_paths.csv", text);
+		put_file(w, JOB_TABLES, table_dump_names[dumps[i]],
+			 table_dump_put(dumps[i], w->f, w->p->cache, &w->text));
+	profile_put_paths(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_paths.csv", 0);
 }
 
 static int put_stacks(struct profiling *p, const struct profile_facts *f, struct err *e)
@@ -143,17 +177,24 @@ void profiling_add_step(struct profiling *p)
 	pthread_mutex_unlock(&p->write_lock);
 }
 
-/* False: something could not be written, and that was told. */
+/* False: something could not be written: the log tells, and the summary, which is the first. */
 static bool put_all(struct profiling *p, const struct profile_facts *f)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct writing w = { p, f, { 0 }, { 0 } };
 	struct err e = { 0 };
-	bool is_good = put_totals(p, f, &text) && put_top(p, f, &text) && put_paths(p, f, &text);
+	bool is_good;
 
-	if (is_good && p->about.mode >= PROFILE_TOP && put_stacks(p, f, &e) < 0) {
-		log_msg(LOG_WARN, "cache", "%s", e.msg);
-		is_good = false;
-	}
+	put_summary(&w);
+	put_totals(&w);
+	if (p->about.mode == PROFILE_PATHS)
+		put_paths(&w);
+	if (p->about.mode >= PROFILE_TOP && put_stacks(p, f, &e) < 0)
+		note_lost(&w, &e);
+	is_good = !w.lost.len && buf_error(&w.lost) == 0;
+	if (!is_good)
+		tell_lost(&w);
+	buf_fini(&w.text);
+	buf_fini(&w.lost);
 	return is_good;
 }
 

@@ -31,9 +31,9 @@ struct profiling {
 	bool has_thread; /* its owner's */
 };
 
-/* One text file of the job; text is empty then. False: it could not be written: that is told. */
-bool profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
-			const char *base, struct buf *text) MUST_CHECK;
+/* One text file of the job; text is empty then. */
+int profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
+		       const char *base, struct buf *text, struct err *e) MUST_CHECK;
 
 /* The time line goes on to this moment. */
 void profiling_add_step(struct profiling *p);

@@ -126,6 +126,17 @@ static int put_orders_beside(struct profiling *p, const char *path)
 	return put_beside(p, path, "ioctl_cache_event.output", &text);
 }
 
+/* False: and that is told. */
+static bool put_table(struct profiling *p, const char *base, struct buf *text)
+{
+	struct err e = { 0 };
+
+	if (profiling_put_file(p, JOB_TABLES, NULL, base, text, &e) == 0)
+		return true;
+	log_msg(LOG_WARN, "cache", "%s", e.msg);
+	return false;
+}
+
 /* All dumps, into the job's folder. */
 static bool put_dumps(struct profiling *p, const struct profile_facts *f)
 {
@@ -137,15 +148,15 @@ static bool put_dumps(struct profiling *p, const struct profile_facts *f)
 		if (table_dump_put((enum table_dump)dump, f, p->cache, &text) < 0)
 			return false;
 		buf_put_byte(&text, '\n');
-		if (!profiling_put_file(p, JOB_TABLES, NULL, table_dump_names[dump], &text))
+		if (!put_table(p, table_dump_names[dump], &text))
 			return false;
 	}
 	put_orders(p, &text);
 	buf_put_byte(&text, '\n');
-	if (!profiling_put_file(p, JOB_TABLES, NULL, "ioctl_cache_event.output", &text))
+	if (!put_table(p, "ioctl_cache_event.output", &text))
 		return false;
 	profile_put_usage(f, &text);
-	return profiling_put_file(p, JOB_TABLES, NULL, "cache_usage.csv", &text);
+	return put_table(p, "cache_usage.csv", &text);
 }
 
 static void reset_node(void *context, struct node *n)

@@ -481,6 +481,27 @@ def test_budget(bench):
     assert "no more known" in bench.read("profiling/final", "profiling_summary.md")
 
 
+def test_full_disk(bench):
+    """What there is room for is written, and the summary names what is missing."""
+    os.mkdir(bench.job)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", bench.job], check=False).returncode:
+        return  # only root may
+    try:
+        bench.mount(*FULL)
+        for i in range(3000):  # their table is larger than the disk
+            assert not os.path.exists(f"{bench.view}/sub/{i:0200}")
+        done = auger("cache", "snapshot", bench.view, check=False)
+        assert done.returncode == 1 and "could not be written" in done.stderr, done
+        bench.umount()
+        said = bench.read("profiling/final", "profiling_summary.md").split("## Not Written\n")[1]
+        lost = re.findall(r"^- `.*/[^/]+-\d+-(\S+): No space left on device`$", said, re.M)
+        there = bench.files("profiling/final")
+        assert "profiling_paths.csv" in lost and not set(lost) & set(there), (said, there)
+        assert {"profiling_aggregate.csv", "profiling_top_paths.csv", "profile.pb.gz"} <= set(there), (said, there)
+    finally:
+        subprocess.run(["umount", "-l", bench.job], check=False)
+
+
 def test_wrong(bench):
     for words, said in ((["--profile"], "--job-dir"), (["-log_level", "3", "-log_type", "file"], "--job-dir"),
                         (["-log_level", "9"], "log-level"), (["--exact", "--kernel-cache"], "exclude")):
