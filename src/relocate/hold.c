@@ -369,15 +369,6 @@ static int try_round(struct hold *h, struct err *e)
 	return 0;
 }
 
-/* Is each of the processes that were named still there? */
-static int check_named(const struct hold *h, const pid_t *pids, size_t count, struct err *e)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!has_pid(h, pids[i]))
-			return err_set(e, -ESRCH, "process %d is not there", (int)pids[i]);
-	return 0;
-}
-
 int hold_begin(struct hold **ret, const pid_t *pids, size_t count, bool is_only, int64_t limit_ns,
 	       struct err *e)
 {
@@ -400,7 +391,8 @@ int hold_begin(struct hold **ret, const pid_t *pids, size_t count, bool is_only,
 	}
 	if (rc == 0) {
 		settle(h);
-		rc = check_named(h, pids, count, e);
+		if (!h->pids.count)
+			rc = err_set(e, -ESRCH, "the job has ended");
 	}
 	if (rc < 0) {
 		rc = e->code;

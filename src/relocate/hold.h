@@ -22,8 +22,8 @@
 struct hold;
 
 /* Stops the processes and, unless is_only, their descendants. -EBUSY: some thread did not stop
- * within limit_ns (names it, its state and wchan); -EPERM: may not, or traced by another. On
- * failure all run again. */
+ * within limit_ns (names it, its state and wchan); -EPERM: may not, or traced by another.
+ * -ESRCH: all have ended; who did alone is left out. On failure all run again. */
 int hold_begin(struct hold **ret, const pid_t *pids, size_t count, bool is_only, int64_t limit_ns,
 	       struct err *e) MUST_CHECK;
 

@@ -58,6 +58,7 @@ static const struct vm_word words[] = {
 
 static const char *look_at_flags(struct reloc_map *m, char *line)
 {
+	const char *unknown = NULL;
 	char *word;
 
 	while ((word = strsep(&line, " "))) {
@@ -68,12 +69,13 @@ static const char *look_at_flags(struct reloc_map *m, char *line)
 		while (i < ARRAY_LEN(words) && strcmp(words[i].name, word) != 0)
 			i++;
 		if (i == ARRAY_LEN(words))
-			return "it has a flag in smaps that auger does not know";
-		if (words[i].reason)
+			unknown = "it has a flag in smaps that auger does not know";
+		else if (words[i].reason)
 			return words[i].reason;
-		m->vm_flags |= words[i].flag;
+		else
+			m->vm_flags |= words[i].flag;
 	}
-	return NULL;
+	return unknown;
 }
 
 /* It has ended, or is not ours to see, which look_procs tells. */

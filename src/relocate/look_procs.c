@@ -71,8 +71,9 @@ static void add_start(struct look *l, pid_t pid)
 		refuse_headless(l, pid, &stat);
 	else if (is_there && process != pid)
 		refuse_thread(l, pid, process, &stat);
-	else if (l->ask->is_stopped && (!is_there || strchr("ZX", stat.state)))
-		return; /* it was killed while it was held */
+	else if ((l->ask->is_stopped || l->ask->is_found) &&
+		 (!is_there || strchr("ZX", stat.state)))
+		return; /* killed while it was held, say */
 	else if (!is_there || strchr("ZX", stat.state))
 		look_obstacle_pid(l, RELOC_PREVENTS, 0, "", what, "", "there is no such process",
 				  "");

@@ -52,6 +52,7 @@ static void fill_ask(const struct relocation *r, struct survey_ask *ask)
 		.old_place = r->old_place,
 		.new_place = r->new_place,
 		.is_only = r->is_only,
+		.is_found = r->is_found,
 		.moves_libs = r->moves_libs,
 	};
 }
@@ -151,6 +152,7 @@ static int look_again(struct move *m, bool is_stopped, struct err *e)
 			return e->code;
 		ask.pids = m->pids.data;
 		ask.pid_count = m->pids.count;
+		ask.is_found = true;
 	}
 	if (survey_take(&ask, &s, e) < 0)
 		return e->code;
@@ -435,6 +437,7 @@ static void look_after(struct move *m)
 	fill_ask(m->r, &ask);
 	ask.pids = m->pids.data;
 	ask.pid_count = m->pids.count;
+	ask.is_found = true;
 	if (survey_take(&ask, &m->done.after, &why) < 0)
 		log_msg(LOG_WARN, "relocate",
 			"the job was moved; what it still has of %s is not known: %s",

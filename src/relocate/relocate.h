@@ -29,6 +29,7 @@ struct relocation {
 	struct reloc_place *old_place, *new_place;
 	struct copy_opts copy;
 	bool is_only;    /* without descendants */
+	bool is_found;   /* pids were found, not named: some may have ended since */
 	bool is_partial; /* what cannot be moved may stay on OLD */
 	bool moves_libs; /* libraries of OLD are moved, too */
 	bool is_checked; /* NEW is read again from its storage and compared before the pause */

@@ -183,6 +183,7 @@ struct survey_ask {
 	const struct reloc_place *old_place;
 	const struct reloc_place *new_place; /* NULL: obstacles of NEW are not looked at */
 	bool is_only;                        /* do not follow descendants */
+	bool is_found;     /* pids were found, not named: who has ended since is left out */
 	bool is_stopped;   /* the processes are held by us (struct hold): pids is final */
 	bool moves_libs;   /* executable mappings of OLD are moved, else refused */
 	struct idle *idle; /* outsiders that need not be looked into again; NULL: none is known */

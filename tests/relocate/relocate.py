@@ -566,6 +566,63 @@ def test_loop(w):
         sh("losetup", "--detach", device)
 
 
+def test_swap_file(w):
+    """Memory of the machine is swapped to a file of OLD."""
+    path = f"{w.old}/swap"
+    with open(path, "wb") as f:
+        f.write(bytes(2 * MIB))
+    os.chmod(path, 0o600)
+    sh("mkswap", path)
+    if subprocess.run(["swapon", path], check=False, capture_output=True).returncode:
+        return # not allowed here
+    try:
+        refused(w, w.job(NAMED), message="is swapped to it (swapoff)")
+    finally:
+        sh("swapoff", path)
+
+
+def test_userfaultfd(w):
+    """A program handles the page faults of a mapped file itself; of tmpfs, since others have no such."""
+    w.old += "/tmpfs"
+    os.mkdir(w.old)
+    w.mount("-t", "tmpfs", "none", w.old)
+    p = w.job("""
+u = libc.syscall(323, 1)
+f = os.open("data", os.O_RDWR | os.O_CREAT)
+os.ftruncate(f, 4096)
+m = mmap.mmap(f, 4096)
+try:
+    fcntl.ioctl(u, 0xc018aa3f, struct.pack("QQQ", 0xaa, 0, 0)) # UFFDIO_API
+    at = ctypes.addressof(ctypes.c_char.from_buffer(m))
+    fcntl.ioctl(u, 0xc020aa00, struct.pack("QQQQ", at, 4096, 1, 0)) # UFFDIO_REGISTER
+except OSError:
+    m.close() # this kernel has none
+""")
+    if f"{w.old}/data" in links(p.pid)["maps"]:
+        refused(w, p, message="userfaultfd")
+
+
+def test_brief(w):
+    """Processes that come and go all the time, named or found: who has ended does not stand in the way."""
+    p = w.job(NAMED + """
+import subprocess
+is_over = False
+def work():
+    while not is_over: subprocess.run(["true"])
+for i in range(2): threading.Thread(target=work).start()
+""" + END + "is_over = True")
+    for i in range(3):
+        for words in (["--pid", str(p.pid)], ["--all-users-of", w.old]):
+            r = w.run("-n", *words)
+            check(r.returncode == 0, f"{i} {words}: {r.stderr}")
+    r = w.run("--all-users-of", w.old)
+    check(r.returncode == 0, r.stderr)
+    check(links(p.pid)["cwd"] == w.new)
+    p.stdin.close()
+    check(p.wait(60) == 0, "the job failed")
+    leave(w)
+
+
 def test_covered(w):
     """--swap where others keep OLD busy: NEW is shown over it."""
     p = w.job(NAMED)
@@ -950,7 +1007,7 @@ def test_deep(w):
     moved(w, p)
     found = [subprocess.run(["find", top, "-type", "f", "-printf", "%f %s %n %d\\n"], check=True, capture_output=True).stdout
              for top in (w.old, w.new)]
-    check(found[0] == found[1] and b"link 4 2 31" in found[0], str(found))
+    check(sorted(found[0].split(b"\n")) == sorted(found[1].split(b"\n")) and b"link 4 2 31" in found[0], str(found))
 
 
 def kill_in_copy(w, p):
