@@ -48,7 +48,7 @@ struct cache_kernel {
 	void (*forget_file)(void *context, uint64_t node); /* its data and attributes */
 
 	/* By the thread of a caller, with a lock held: it is going to wait for storage; nobody
-	 * waits for its answer any more. */
+	 * waits for its answer any more, because the caller is being ended. */
 	void (*will_wait)(void);
 	bool (*gives_up)(void);
 

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cachefs/asker.h"
 
 #define LOOK_NS (NS_PER_S / 1000)
-#define INTERRUPT_NS \
-	(NS_PER_S / 50) /* so long at least, before it is asked whether anybody waits */
-#define IDLE_LOOKS 100  /* in vain, until it sleeps */
+#define INTERRUPT_NS (NS_PER_S / 50) /* so often it is asked whether anybody waits */
+#define IDLE_LOOKS 100               /* in vain, until it sleeps */
 
 struct lookout {
 	int64_t timeout_ns;
@@ -38,6 +38,15 @@ static void answer(struct watched *w, int rc)
 		return; /* nobody waits there any more: that is what it is for */
 }
 
+/* Who waits for it is being ended. */
+static bool has_left(struct watched *w, int64_t now_ns)
+{
+	if (now_ns < w->asks_ns)
+		return false;
+	w->asks_ns = now_ns + INTERRUPT_NS;
+	return fuse_req_interrupted(w->req) && asker_is_ending(fuse_req_ctx(w->req)->pid);
+}
+
 /* True: it is in storage. */
 static bool look(const struct lookout *t, struct watched *w, int64_t now_ns)
 {
@@ -54,7 +63,7 @@ static bool look(const struct lookout *t, struct watched *w, int64_t now_ns)
 			answer(w, -EINTR);
 		else if (age_ns >= t->timeout_ns)
 			answer(w, -ETIMEDOUT);
-		else if (age_ns >= INTERRUPT_NS && fuse_req_interrupted(w->req))
+		else if (has_left(w, now_ns))
 			answer(w, -EINTR);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -126,6 +135,7 @@ void lookout_begin(struct lookout *t, struct watched *w, fuse_req_t req, int fd,
 {
 	pthread_mutex_lock(&w->lock);
 	w->since_ns = clock_mono_ns();
+	w->asks_ns = w->since_ns + INTERRUPT_NS;
 	w->req = req;
 	w->fd = fd;
 	w->number = number;

@@ -22,6 +22,7 @@ struct watched {
 	struct watched *next; /* the watch's */
 	pthread_mutex_t lock; /* of all below */
 	int64_t since_ns;     /* 0: it is not in storage */
+	int64_t asks_ns;      /* when it is next asked whether anybody waits */
 	fuse_req_t req;       /* whose answer waits */
 	int fd;               /* where it is answered */
 	uint64_t number;      /* of the request, to the kernel */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cachefs/asker.h"
 #include "cachefs/companion.h"
 #include "cachefs/lookout.h"
 
@@ -237,14 +238,15 @@ void serve_answer_at(int fd)
 	answers_at = fd;
 }
 
-bool serve_gives_up(void)
-{
-	return self && (self->server->closing || (self->req && fuse_req_interrupted(self->req)));
-}
-
 pid_t serve_asker(void)
 {
 	return self && self->req ? fuse_req_ctx(self->req)->pid : 0;
+}
+
+bool serve_gives_up(void)
+{
+	return self && (self->server->closing || (self->req && fuse_req_interrupted(self->req) &&
+						  asker_is_ending(serve_asker())));
 }
 
 /* After each window of requests: are we too few, or too many? */

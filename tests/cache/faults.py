@@ -174,6 +174,28 @@ def test_interrupted(bench):
         t.rule("")
 
 
+SIGNALS = """import os, signal, sys
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+for name in sys.argv[1:]: print(os.stat(name).st_size, flush=True)"""
+
+
+def test_signals(bench):
+    """Who handles signals while it waits is answered as if there were none; it can still be ended."""
+    with Target(bench) as t:
+        bench.mount("--storage-timeout", "300")
+        t.rule("getattr file8 slow", "getattr stuck hang")
+        with subprocess.Popen([sys.executable, "-c", SIGNALS, f"{bench.view}/file8", f"{bench.view}/stuck/file4"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            assert child.stdout.readline() == "1000\n", child.stderr.read()
+            time.sleep(0.2)
+            assert child.poll() is None
+            child.send_signal(signal.SIGTERM)
+            assert child.wait(SOON_S) == -signal.SIGTERM
+        t.rule("")
+
+
 def test_terminated_while_it_hangs(bench):
     """SIGTERM unmounts, also when somebody waits for what hangs; who waits is told."""
     with Target(bench) as t:
