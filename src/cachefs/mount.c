@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -286,6 +287,7 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	s->mount.context = s;
 	s->opts = o;
 	s->start_ns = clock_mono_ns();
+	prctl(PR_SET_NAME, MOUNTED_COMM);
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {
 		s->mount.metrics = metrics_new();

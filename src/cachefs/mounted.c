@@ -120,7 +120,7 @@ static int watch_daemon(pid_t pid)
 
 	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
 	if (fd >= 0 &&
-	    (!file_read_start(path, name, sizeof name) || strcmp(name, "auger\n") != 0)) {
+	    (!file_read_start(path, name, sizeof name) || strcmp(name, MOUNTED_COMM "\n") != 0)) {
 		close(fd);
 		return -1; /* of another name space, or another process by now */
 	}

@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #define MOUNTED_SOURCE "auger:" /* then its process id: the source of our mounts */
+#define MOUNTED_COMM "auger"    /* that process, whatever the program's file is called */
 
 struct mounted {
 	dev_t device;

@@ -29,7 +29,7 @@ class Bench:
     def __init__(self, auger):
         self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-user-"))
         os.chmod(self.dir, 0o755)
-        self.auger = shutil.copy(auger, f"{self.dir}/auger")
+        self.auger = shutil.copy(auger, f"{self.dir}/auger-1")  # also of another name
         self.target, self.view, self.home = (f"{self.dir}/{name}" for name in ("target", "view", "home"))
         for folder in (self.target, self.view, self.home):
             os.mkdir(folder)
