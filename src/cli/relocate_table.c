@@ -167,6 +167,23 @@ static void put_dirs(struct emit *out, const struct survey *s, const char *state
 	}
 }
 
+static void put_watches(struct emit *out, const struct survey *s, const char *state)
+{
+	for (size_t i = 0; i < s->watch_count; i++) {
+		const struct reloc_watch *w = &s->watches[i];
+		struct line l = nothing;
+		char what[48];
+
+		fill_proc(s, w->proc, &l);
+		snprintf(what, sizeof what, "watch %u of descriptor %d", w->wd, w->inotify);
+		l.what = what;
+		l.state = state;
+		l.path = path_of(&s->files[w->file]);
+		emit_row(out);
+		put_line(out, &l);
+	}
+}
+
 static const char *const states[] = {
 	[RELOC_NOTES] = "told",
 	[RELOC_LEAVES] = "stays",
@@ -221,7 +238,7 @@ static int64_t estimate_ns(const struct survey *s)
 
 	for (size_t i = 0; i < s->proc_count; i++)
 		ns += s->procs[i].threads * THREAD_NS;
-	ns += (int64_t)(s->fd_count + s->map_count + s->dir_count) * THING_NS;
+	ns += (int64_t)(s->fd_count + s->map_count + s->dir_count + s->watch_count) * THING_NS;
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].uses & RELOC_USE_MAPPED_WRITABLE)
 			ns += (int64_t)(s->files[i].size_bytes / (COMPARE_BYTES_S / 1000000)) *
@@ -284,6 +301,7 @@ void relocate_put(struct emit *out, const struct relocate_view *v)
 	put_fds(out, v->survey, state);
 	put_maps(out, v->survey, state);
 	put_dirs(out, v->survey, state);
+	put_watches(out, v->survey, state);
 	if (v->done && v->done->was_moved)
 		emit_note(out,
 			  "the job had been moved when auger was killed; the rest was tidied up");

@@ -22,7 +22,7 @@ static int ask_use(const struct rows *pids, const struct reloc_place *place, boo
 
 	if (survey_take(&ask, &s, e) < 0)
 		return e->code;
-	*ret = s.fd_count || s.map_count || s.dir_count;
+	*ret = s.fd_count || s.map_count || s.dir_count || s.watch_count;
 	return 0;
 }
 

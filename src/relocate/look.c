@@ -108,7 +108,7 @@ static void fill_file(struct look *l, struct reloc_file *f, const struct seen *s
 	f->nlink = x->stx_nlink;
 	f->size_bytes = x->stx_size;
 	f->ctime_ns = x->stx_ctime.tv_sec * INT64_C(1000000000) + x->stx_ctime.tv_nsec;
-	f->source = look_string(l, source);
+	f->source = source ? look_string(l, source) : NULL;
 	if (seen->below) {
 		f->old_path = f->new_path = look_string(l, seen->below);
 		return;
@@ -134,6 +134,8 @@ uint32_t look_file(struct look *l, const struct seen *seen, const char *source, 
 	}
 	f = (struct reloc_file *)l->files.data + at;
 	f->uses |= use;
+	if (!f->source && source)
+		f->source = look_string(l, source);
 	/* Another name of it that is still there. */
 	if (f->is_deleted && seen->below) {
 		f->old_path = f->new_path = look_string(l, seen->below);

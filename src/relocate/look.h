@@ -22,7 +22,7 @@
 
 struct look {
 	const struct survey_ask *ask;
-	struct rows procs, files, descs, fds, locks, epolls, maps, dirs, obstacles;
+	struct rows procs, files, descs, fds, locks, epolls, watches, maps, dirs, obstacles;
 	struct strtab *strings;  /* owned until it is handed over */
 	struct strtab *file_ids; /* device and inode of each row of files: the same index */
 	struct mounts mounts;    /* of this process */
@@ -57,7 +57,7 @@ bool look_is_near(const struct look *l, const char *path);
 
 #define LOOK_LONG "its path is longer than the kernel tells"
 
-/* The row of files; RELOC_NONE: out of memory. source: the link. */
+/* The row of files; RELOC_NONE: out of memory. source: the link; NULL: there is none. */
 uint32_t look_file(struct look *l, const struct seen *seen, const char *source, unsigned use);
 
 /* Does the job have the file already? RELOC_NONE: no. */
@@ -76,6 +76,11 @@ const char *look_string(struct look *l, const char *text);
 int look_procs(struct look *l, struct err *e) MUST_CHECK;
 /* look_fds.c: descriptors, and what else is in fdinfo. */
 int look_fds(struct look *l, uint32_t proc, struct err *e) MUST_CHECK;
+/* Is what fdinfo calls "sdev:" the file system of OLD? */
+bool look_is_old_sdev(const struct look *l, uint64_t sdev);
+/* look_watches.c: those of fdinfo's text, which is changed. NULL, or why they cannot be moved. */
+const char *look_inotify(struct look *l, uint32_t proc, int number, char *text);
+void look_merge_watches(struct look *l);
 /* look_groups.c: which processes share tables and address spaces. */
 int look_sharing(struct look *l, struct err *e) MUST_CHECK;
 /* Open file descriptions out of descriptors; then locks and epoll sets. */

@@ -114,9 +114,13 @@ static bool has_rows(const struct look *l, uint32_t proc)
 	const struct reloc_fd *fds = l->fds.data;
 	const struct reloc_map *maps = l->maps.data;
 	const struct reloc_dir *dirs = l->dirs.data;
+	const struct reloc_watch *watches = l->watches.data;
 
 	for (size_t i = l->fds.count; i-- > 0;)
 		if (fds[i].proc == proc)
+			return true;
+	for (size_t i = l->watches.count; i-- > 0;)
+		if (watches[i].proc == proc)
 			return true;
 	for (size_t i = l->maps.count; i-- > 0;)
 		if (maps[i].proc == proc)

@@ -37,8 +37,8 @@ static void leave(struct look *l, const struct at_fd *at, const char *reason, co
 	look_obstacle(l, RELOC_LEAVES, at->proc, at->what, at->seen->link, reason, remedy);
 }
 
-/* Is what fdinfo calls "sdev:" the file system of OLD? Kernel-internal: 20 bits of minor. */
-static bool is_old_sdev(const struct look *l, uint64_t sdev)
+/* Kernel-internal: 20 bits of minor. */
+bool look_is_old_sdev(const struct look *l, uint64_t sdev)
 {
 	const struct reloc_place *old = l->ask->old_place;
 
@@ -179,7 +179,7 @@ static void look_epoll(struct look *l, const struct at_fd *at)
 			leave(l, at, "its list of descriptors is not understood", "");
 			return;
 		}
-		if (!is_old_sdev(l, sdev))
+		if (!look_is_old_sdev(l, sdev))
 			continue;
 		e = rows_add(&l->epolls, sizeof *e);
 		if (!e) {
@@ -191,18 +191,18 @@ static void look_epoll(struct look *l, const struct at_fd *at)
 	}
 }
 
-static void look_watches(struct look *l, const struct at_fd *at, const char *name,
-			 const char *reason)
+static void look_fanotify(struct look *l, const struct at_fd *at)
 {
 	char *text = l->text.data, *line;
 
-	while ((line = proc_line(&text, name))) {
+	while ((line = proc_line(&text, "fanotify "))) {
 		const char *word = strstr(line, "sdev:");
 		const char *mount = strstr(line, "mnt_id:");
 
-		if ((word && is_old_sdev(l, strtoull(word + 5, NULL, 16))) ||
+		if ((word && look_is_old_sdev(l, strtoull(word + 5, NULL, 16))) ||
 		    (mount && map_get(&l->mine, strtoull(mount + 7, NULL, 16)) != MAP_NONE)) {
-			leave(l, at, reason, "close it in the process");
+			leave(l, at, "it watches something on OLD's file system (fanotify)",
+			      "close it in the process");
 			return;
 		}
 	}
@@ -243,7 +243,7 @@ static bool starts(const char *text, const char *word)
 
 static void look_other(struct look *l, const struct at_fd *at)
 {
-	const char *link = at->seen->link;
+	const char *link = at->seen->link, *why = NULL;
 
 	if (starts(link, "/dev/infiniband/") || starts(link, "/dev/nvidia") ||
 	    starts(link, "/dev/kfd") || starts(link, "/dev/dri/"))
@@ -253,13 +253,13 @@ static void look_other(struct look *l, const struct at_fd *at)
 	else if (starts(link, "anon_inode:[eventpoll]"))
 		look_epoll(l, at);
 	else if (starts(link, "anon_inode:inotify"))
-		look_watches(l, at, "inotify ",
-			     "it watches something on OLD's file system (inotify)");
+		why = look_inotify(l, at->proc, at->number, l->text.data);
 	else if (starts(link, "anon_inode:[fanotify]"))
-		look_watches(l, at, "fanotify ",
-			     "it watches something on OLD's file system (fanotify)");
+		look_fanotify(l, at);
 	else if (starts(link, "anon_inode:[io_uring]"))
 		look_ring(l, at);
+	if (why)
+		leave(l, at, why, "close it in the process");
 }
 
 static bool needs_fdinfo(const struct seen *seen)

@@ -243,5 +243,6 @@ int look_groups(struct look *l, struct err *e)
 	merge_locks(l);
 	find_epolls(l);
 	merge_epolls(l, &o);
+	look_merge_watches(l);
 	return check_order(&o, e);
 }

@@ -29,6 +29,8 @@ static void leave_file(struct look *l, uint32_t file)
 	struct reloc_desc *descs = l->descs.data;
 	struct reloc_map *maps = l->maps.data;
 	struct reloc_lock *locks = l->locks.data;
+	struct reloc_watch *watches = l->watches.data;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < l->descs.count; i++)
 		descs[i].is_left |= descs[i].file == file;
@@ -36,6 +38,10 @@ static void leave_file(struct look *l, uint32_t file)
 		maps[i].is_left |= maps[i].file == file;
 	for (size_t i = 0; i < l->locks.count; i++)
 		locks[i].is_left |= descs[locks[i].desc].file == file;
+	for (size_t i = 0; i < l->watches.count; i++)
+		if (watches[i].file != file)
+			watches[kept++] = watches[i];
+	l->watches.count = kept;
 }
 
 /* Directories and working directories may be shared with others: nothing is written to them. */

@@ -102,7 +102,7 @@ int relocate_check(const struct relocation *r, const struct survey *s, struct er
 			return refuse(&s->obstacles[i], e);
 	if (r->swaps && check_swap(r, s, e) < 0)
 		return e->code;
-	if (!s->fd_count && !s->map_count && !s->dir_count)
+	if (!s->fd_count && !s->map_count && !s->dir_count && !s->watch_count)
 		return err_set(e, -ESRCH, "the job has nothing of %s", r->old_place->path);
 	return 0;
 }
@@ -266,6 +266,8 @@ static void commit(struct move *m)
 		complain(&why);
 	m->shift = NULL;
 	if (copy_commit(m->copy, &why) < 0)
+		complain(&why);
+	if (shift_drain_watches(m->survey, &why) < 0)
 		complain(&why);
 }
 
@@ -463,7 +465,8 @@ static int end_earlier(struct move *m, struct err *e)
 
 	if (relocate_look(r, m->survey, e) < 0)
 		return e->code;
-	has_any = m->survey->fd_count || m->survey->map_count || m->survey->dir_count;
+	has_any = m->survey->fd_count || m->survey->map_count || m->survey->dir_count ||
+		  m->survey->watch_count;
 	survey_fini(m->survey);
 	if (has_any)
 		return err_set(e, -EBUSY,

@@ -225,6 +225,7 @@ static int prepare(struct shift *sh, struct shift_proc *p, struct err *e)
 		return e->code;
 	go_fds(sh, p);
 	shift_go_epolls(sh, p);
+	shift_go_watches(sh, p);
 	if (go_dirs(sh, p, e) < 0 || inside_run(p->in, e) < 0)
 		return e->code;
 	shift_go_maps(sh, p);
@@ -237,10 +238,11 @@ static int open_proc(struct shift *sh, struct shift_proc *p, struct err *e)
 	size_t things, rounds, ignored;
 
 	if (shift_add_given(p, sh->gate_fd, &ignored, e) < 0 || add_fds(sh, p, e) < 0 ||
-	    shift_add_maps(sh, p, e) < 0 || add_dirs(sh, p, e) < 0)
+	    shift_add_maps(sh, p, e) < 0 || add_dirs(sh, p, e) < 0 ||
+	    shift_add_watches(sh, p, e) < 0)
 		return e->code;
-	things = p->given.count + p->fds.count * 2 + p->maps.count * 6 + sh->survey->lock_count +
-		 sh->survey->epoll_count + 32;
+	things = p->given.count + p->fds.count * 2 + p->maps.count * 6 + p->watches.count * 16 +
+		 sh->survey->lock_count + sh->survey->epoll_count + 32;
 	rounds = p->given.count / 250 + 10;
 	return inside_open(&p->in, sh->hold, sh->survey->procs[p->proc].pid, rounds * things,
 			   65536 + rounds * 2048 + things * 64, e);
@@ -253,6 +255,9 @@ static bool has_rows(const struct survey *s, uint32_t proc)
 			return true;
 	for (size_t i = 0; i < s->map_count; i++)
 		if (s->maps[i].proc == proc && !s->maps[i].is_left)
+			return true;
+	for (size_t i = 0; i < s->watch_count; i++)
+		if (s->watches[i].proc == proc)
 			return true;
 	for (size_t i = 0; i < s->dir_count; i++)
 		if (s->dirs[i].proc == proc && !s->dirs[i].is_left)
@@ -298,7 +303,8 @@ static void set_gate(struct shift *sh, uint64_t way)
 
 static int run_all(struct shift *sh, struct err *e)
 {
-	if (make_gate(sh, e) < 0 || shift_open_descs(sh, e) < 0 || add_procs(sh, e) < 0)
+	if (make_gate(sh, e) < 0 || shift_drain_watches(sh->survey, e) < 0 ||
+	    shift_open_descs(sh, e) < 0 || add_procs(sh, e) < 0)
 		return e->code;
 	for (size_t i = 0; i < sh->procs.count; i++)
 		if (open_proc(sh, shift_proc_at(sh, i), e) < 0)
@@ -348,6 +354,7 @@ static void free_proc(struct shift_proc *p)
 	rows_fini(&p->fds);
 	rows_fini(&p->maps);
 	rows_fini(&p->dirs);
+	rows_fini(&p->watches);
 }
 
 static void free_shift(struct shift *sh)

@@ -36,6 +36,9 @@ int shift_verify(struct shift *sh, struct err *e) MUST_CHECK;
  * the reason; the move stands. */
 int shift_commit(struct shift *sh, struct err *e) MUST_CHECK;
 
+/* The job is held, and what it watches had no events: those of our own copying are taken away. */
+int shift_drain_watches(const struct survey *s, struct err *e) MUST_CHECK;
+
 /* Puts everything back on OLD; frees sh. Fails only when the job could not be put back whole. */
 int shift_undo(struct shift *sh, struct err *e) MUST_CHECK;
 

@@ -48,6 +48,12 @@ struct shift_fd {
 	int kept; /* number in the process */
 };
 
+/* A watch of inotify. */
+struct shift_watch {
+	uint32_t row; /* of watches */
+	size_t given, given_old;
+};
+
 /* A process in which something is done. */
 struct shift_proc {
 	uint32_t proc; /* row of procs */
@@ -58,6 +64,7 @@ struct shift_proc {
 	struct rows fds;     /* struct shift_fd */
 	struct rows maps;    /* struct shift_map */
 	struct rows dirs;    /* struct shift_dir */
+	struct rows watches; /* struct shift_watch */
 };
 
 struct shift {
@@ -95,6 +102,12 @@ int shift_add_maps(struct shift *sh, struct shift_proc *p, struct err *e) MUST_C
 void shift_step_maps(const struct shift *sh, struct shift_proc *p);
 int shift_fill_maps(const struct shift *sh, struct shift_proc *p, struct err *e) MUST_CHECK;
 void shift_go_maps(const struct shift *sh, struct shift_proc *p);
+
+/* shift_watches.c */
+int shift_add_watches(struct shift *sh, struct shift_proc *p, struct err *e) MUST_CHECK;
+void shift_go_watches(const struct shift *sh, struct shift_proc *p);
+int shift_verify_watches(const struct shift *sh, const struct shift_proc *p,
+			 struct err *e) MUST_CHECK;
 
 /* shift_locks.c: POSIX locks, at the end of the way back (before the first step) and of finish
  * (behind all else); epoll sets. */

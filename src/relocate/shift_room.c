@@ -43,6 +43,8 @@ static size_t count_numbers(const struct survey *s, uint32_t proc, struct rows *
 		need += s->maps[i].proc == proc;
 	for (size_t i = 0; i < s->dir_count; i++)
 		need += s->dirs[i].proc == proc ? 2 : 0;
+	for (size_t i = 0; i < s->watch_count; i++)
+		need += s->watches[i].proc == proc ? 2 : 0;
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)s->procs[proc].pid);
 	return need == SPARE || proc_numbers(path, open_now) < 0 ? 0 : need + open_now->count;
 }

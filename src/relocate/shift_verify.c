@@ -161,7 +161,7 @@ int shift_verify(struct shift *sh, struct err *e)
 		const struct shift_proc *p = shift_proc_at(sh, i);
 
 		if (verify_fds(sh, p, e) < 0 || verify_dirs(sh, p, e) < 0 ||
-		    verify_maps(sh, p, e) < 0)
+		    verify_maps(sh, p, e) < 0 || shift_verify_watches(sh, p, e) < 0)
 			return e->code;
 	}
 	return 0;

@@ -17,6 +17,7 @@ void survey_fini(struct survey *s)
 	free(s->fds);
 	free(s->locks);
 	free(s->epolls);
+	free(s->watches);
 	free(s->maps);
 	free(s->dirs);
 	free(s->obstacles);
@@ -34,8 +35,8 @@ bool survey_has(const struct survey *s, enum reloc_obstacle_kind kind)
 
 static void look_fini(struct look *l)
 {
-	struct rows *lists[] = { &l->procs,  &l->files, &l->descs, &l->fds,      &l->locks,
-				 &l->epolls, &l->maps,  &l->dirs,  &l->obstacles };
+	struct rows *lists[] = { &l->procs,  &l->files,   &l->descs, &l->fds,  &l->locks,
+				 &l->epolls, &l->watches, &l->maps,  &l->dirs, &l->obstacles };
 
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		rows_fini(lists[i]);
@@ -124,6 +125,7 @@ int survey_take(const struct survey_ask *ask, struct survey *ret, struct err *e)
 	s.fds = hand_over(&l.fds, &s.fd_count);
 	s.locks = hand_over(&l.locks, &s.lock_count);
 	s.epolls = hand_over(&l.epolls, &s.epoll_count);
+	s.watches = hand_over(&l.watches, &s.watch_count);
 	s.maps = hand_over(&l.maps, &s.map_count);
 	s.dirs = hand_over(&l.dirs, &s.dir_count);
 	s.obstacles = hand_over(&l.obstacles, &s.obstacle_count);

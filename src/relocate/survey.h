@@ -45,9 +45,10 @@ enum reloc_use {
 	RELOC_USE_FD = 1,
 	RELOC_USE_MAPPED = 2,
 	RELOC_USE_MAPPED_WRITABLE =
-		4,          /* shared and may be written: no time stamp tells of changes */
-	RELOC_USE_EXEC = 8, /* mapped executable: a program or library */
-	RELOC_USE_DIR = 16, /* a working directory */
+		4,              /* shared and may be written: no time stamp tells of changes */
+	RELOC_USE_EXEC = 8,     /* mapped executable: a program or library */
+	RELOC_USE_DIR = 16,     /* a working directory */
+	RELOC_USE_WATCHED = 32, /* inotify */
 };
 
 /* A file (of any type) of OLD, by device and inode. */
@@ -63,7 +64,7 @@ struct reloc_file {
 	int64_t ctime_ns;
 	unsigned uses;      /* enum reloc_use */
 	const char *source; /* /proc/PID/fd/N or /proc/PID/map_files/A-B: opens it also without a
-			       name; NULL: only a working directory */
+			       name; NULL: nobody has it open */
 	bool is_deleted; /* old_path is NULL: copied to the hidden new_path, unlinked after commit
 			  */
 };
@@ -104,6 +105,15 @@ struct reloc_epoll {
 	uint32_t events;
 	uint64_t data;
 	uint32_t desc;
+};
+
+/* A watch of inotify. Only those that can be moved have rows. */
+struct reloc_watch {
+	uint32_t proc;
+	int inotify; /* number of the descriptor */
+	unsigned wd;
+	uint32_t mask;
+	uint32_t file;
 };
 
 /* VmFlags of smaps that matter for making a mapping again: bits. */
@@ -166,11 +176,12 @@ struct survey {
 	struct reloc_fd *fds;
 	struct reloc_lock *locks;
 	struct reloc_epoll *epolls;
+	struct reloc_watch *watches;
 	struct reloc_map *maps;
 	struct reloc_dir *dirs;
 	struct reloc_obstacle *obstacles;
-	size_t proc_count, file_count, desc_count, fd_count, lock_count, epoll_count, map_count,
-		dir_count, obstacle_count;
+	size_t proc_count, file_count, desc_count, fd_count, lock_count, epoll_count, watch_count,
+		map_count, dir_count, obstacle_count;
 	struct strtab *strings; /* all strings of the rows; owned */
 	int64_t took_ns;        /* to take it */
 };

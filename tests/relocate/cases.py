@@ -35,8 +35,8 @@ MOVE = FOLDER + "/move"
 CASES = """append seek large stdio timer deleted replaced tmpfile direct dropped sparse hard-links read-only
 many-files seccomp abs-path dup family threads threads-256 thread-churn vfork-churn files-shared map-shared
 map-closed map-private lock-flock lock-posix lock-ofd lock-wait-flock lock-wait-ofd library cwd cwd-thread
-dir-fds fifo stopped soft-limit python bash""".split()
-BACK_CASES = "append deleted seccomp family threads-256 map-private lock-flock lock-posix cwd-thread fifo".split()
+dir-fds fifo watch stopped soft-limit python bash""".split()
+BACK_CASES = "append deleted seccomp family threads-256 map-private lock-flock lock-posix cwd-thread fifo watch".split()
 OPENERS = "abs-path cwd cwd-thread dir-fds bash".split()  # at times they have one more
 OPTIONS = {"library": ["--move-libs"], "abs-path": ["--swap"]}
 
@@ -311,7 +311,7 @@ def run_refused(case, storage):
         job.kill()
 
 
-KILL_CASES = "family threads map-private lock-posix cwd-thread".split()
+KILL_CASES = "family threads map-private lock-posix cwd-thread watch".split()
 # Of the calls from the first ptrace() on; then so many more among those that point the job to NEW.
 PAUSE_POINTS, SHIFT_POINTS = [1, 400], 10
 # When it begins to copy: NEW is marked, closed to others; then it looks at all processes again.

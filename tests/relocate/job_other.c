@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -338,6 +339,48 @@ static void fifo(void)
 	pthread_join(t, NULL);
 }
 
+struct watcher {
+	int fd, wd;
+	_Atomic bool is_over;
+};
+
+static void *watch_log(void *arg)
+{
+	_Alignas(struct inotify_event) char events[4096];
+	struct watcher *w = arg;
+
+	while (!w->is_over) {
+		ssize_t len = read(w->fd, events, sizeof events);
+
+		for (ssize_t at = 0; at < len; at += (ssize_t)sizeof(struct inotify_event)) {
+			const struct inotify_event *e = (const void *)(events + at);
+
+			if (e->wd != w->wd || e->mask != IN_MODIFY || e->len)
+				wrong("event %x of watch %d", e->mask, e->wd);
+		}
+	}
+	return NULL;
+}
+
+/* One writes, the other is told of it. */
+static void watch(void)
+{
+	struct watcher w = { .fd = must(inotify_init1(IN_CLOEXEC), "inotify") };
+	int fd = make("log", O_WRONLY | O_APPEND);
+	unsigned n = 0;
+	pthread_t t;
+
+	w.wd = must(inotify_add_watch(w.fd, "log", IN_MODIFY), "watch");
+	pthread_create(&t, NULL, watch_log, &w);
+	ready();
+	while (going())
+		put(fd, 'i', &n);
+	w.is_over = true;
+	put(fd, 'i', &n); /* ends the wait of the other */
+	pthread_join(t, NULL);
+	say_records('i', n, "log");
+}
+
 /* A library out of the directory, with private pages and code that runs. */
 static void library(void)
 {
@@ -376,5 +419,6 @@ const struct job_case other_cases[] = {
 	{ "cwd-thread", cwd_of_thread },
 	{ "dir-fds", dir_fds },
 	{ "fifo", fifo },
+	{ "watch", watch },
 	{ NULL, NULL },
 };

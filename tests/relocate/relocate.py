@@ -228,7 +228,7 @@ REFUSED = {
 s = socket.socket(socket.AF_UNIX); s.bind("sock"); s.listen()
 c = socket.socket(socket.AF_UNIX); c.connect("sock"); a = s.accept()[0]; s.close(); os.unlink("sock")
 """, "a socket bound"),
-    "inotify": ('n = libc.inotify_init(); libc.inotify_add_watch(n, b".", 2)', "inotify"),
+    "inotify": ('n = libc.inotify_init(); libc.inotify_add_watch(n, b"data", 2); os.unlink("data")', "inotify"),
     "fanotify": ("""
 n = libc.syscall(300, 0, 0)
 libc.syscall(301, n, 1, ctypes.c_uint64(2), -100, b".")
@@ -875,6 +875,68 @@ gate.set()
     for i in range(100):
         with open(f"{w.new}/f{i}", "rb") as f:
             check(f.read() == b"moved", f"f{i}")
+
+
+def test_watches(w):
+    """Watches (inotify) keep their numbers, also when the move is undone; the program hears nothing of it."""
+    p = w.job("""
+n = libc.inotify_init1(0o4000)
+os.mkdir("folder")
+f = open("folder/file", "a")
+def watch(path, mask): return libc.inotify_add_watch(n, path, mask)
+first = watch(b"folder/file", 2)
+numbers = [watch(b"folder", 0x300), watch(b".", 0xfff & ~0x31)] # all but access, opening and closing for reading
+libc.inotify_rm_watch(n, first)
+os.read(n, 4096)
+numbers.append(watch(b"folder/file", 2))
+def events():
+    found = []
+    with contextlib.suppress(BlockingIOError):
+        data = os.read(n, 4096)
+        while data:
+            wd, mask, _, length = struct.unpack("iIII", data[:16])
+            found.append((numbers.index(wd), mask, data[16:16 + length].rstrip(b"\\0").decode()))
+            data = data[16 + length:]
+    return found
+import contextlib
+""" + END + """
+print(events())
+f.write("x"); f.flush(); open("folder/new", "w").close(); os.unlink("folder/new")
+print(events(), watch(b"/", 2) > max(numbers), flush=True)
+sys.stdin.readline()
+""")
+    heard = [(2, 2, ""), (0, 0x100, "new"), (0, 0x200, "new")]
+    r = w.run("--pid", str(p.pid), env=unsafe("fsync", 2))
+    check(r.returncode == 1 and "Input/output" in r.stderr, r.stderr)
+    moved(w, p)
+    leave(w)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    check(p.stdout.readline() == "[]\n", "it heard of the move")
+    line = p.stdout.readline()
+    check(line == f"{heard} True\n", line)
+    w.old, w.new = w.new, f"{w.top}/other"
+    w.make(w.new)
+    p = w.job(NAMED + 'n = libc.inotify_init(); libc.inotify_add_watch(n, b"data", 2); f.write("y"); f.flush()')
+    refused(w, p, message="events that were not read")
+
+
+def test_tail(w):
+    """All who use OLD are moved, also who follows a log by inotify."""
+    p = w.job('f = open("log", "a"); f.write("one\\n"); f.flush()' + END + 'f.write("two\\n"); f.flush(); sys.stdin.readline()')
+    with subprocess.Popen(["tail", "-f", "log"], cwd=w.old, stdout=subprocess.PIPE, text=True) as tail:
+        try:
+            check(tail.stdout.readline() == "one\n")
+            while not any("inotify" in str(link) for link in links(tail.pid).values()):
+                time.sleep(0.01)
+            r = w.run("--all-users-of", w.old)
+            check(r.returncode == 0, r.stderr)
+            leave(w)
+            p.stdin.write("\n")
+            p.stdin.flush()
+            check(tail.stdout.readline() == "two\n")
+        finally:
+            tail.kill()
 
 
 def test_options(w):
