@@ -15,7 +15,8 @@
 #define LOOK_NS (NS_PER_S / 1000) /* at the companion */
 #define QUIET_LOOKS 16            /* in a row: nobody asks any more */
 #define NEEDED_MIN 2
-#define NEEDED_MAX 4096
+#define NEEDED_MAX 256
+#define WORTH_IT 64 /* answers in a row, for what calling it takes */
 
 static void look_up(int signal)
 {
@@ -163,7 +164,7 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 		}
 	}
 	companion_release(c);
-	if (c->answered - first > c->needed)
+	if (c->answered - first >= WORTH_IT)
 		c->needed = NEEDED_MIN;
 	else if (c->needed < NEEDED_MAX)
 		c->needed = 2 * c->needed;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cachefs/asker.h"
 #include "cachefs/companion.h"
+#include "cachefs/eager.h"
 #include "cachefs/lookout.h"
 
 #define WINDOW 32    /* requests, after which a reader looks whether it is one of too many */
@@ -37,6 +38,7 @@ struct worker {
 	/* Below: the worker's only. */
 	fuse_req_t req;
 	uint64_t number; /* of the request, to the kernel */
+	struct eager eager;
 	struct companion_asker asker;
 	pid_t asks;                       /* the thread that the request is of; 0: unknown */
 	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
@@ -85,7 +87,9 @@ static void note_request(const void *request, ssize_t len)
 
 static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 {
-	ssize_t n = read(self->fd >= 0 ? self->fd : fd, into, len);
+	int from = self->fd >= 0 ? self->fd : fd;
+	ssize_t n = self == self->server->accompanies ? read(from, into, len)
+						      : eager_read(&self->eager, from, into, len);
 
 	(void)userdata;
 	note_request(into, n);
