@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,14 @@ static int await(pid_t child, int ready_fd, struct err *e)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* What the command's caller had open is not ours to keep: a lock is held, and a pipe has no end,
+ * until all of it is closed. Before Linux 5.9 it stays. */
+static void close_inherited(int but)
+{
+	close_range(STDERR_FILENO + 1, (unsigned)but - 1, 0);
+	close_range((unsigned)but + 1, UINT_MAX, 0);
+}
+
 int background_fork(int *ret_ready_fd, struct err *e)
 {
 	int pipe_fds[2];
@@ -38,7 +47,7 @@ int background_fork(int *ret_ready_fd, struct err *e)
 		close(pipe_fds[1]);
 		return await(child, pipe_fds[0], e);
 	}
-	close(pipe_fds[0]);
+	close_inherited(pipe_fds[1]);
 	*ret_ready_fd = pipe_fds[1];
 	return 0;
 }

@@ -10,9 +10,10 @@
 #include "base/macros.h"
 
 /*
- * Forks. The child goes on at once, with what background_detach() wants in *ret_ready_fd. To the
- * parent that is -1, and it comes back when the child has detached, with 0, or ended, with its
- * exit status. A negative errno is the parent's, too.
+ * Forks. The child goes on at once, with no descriptors but the standard ones, and with what
+ * background_detach() wants in *ret_ready_fd. To the parent that is -1, and it comes back when the
+ * child has detached, with 0, or ended, with its exit status. A negative errno is the parent's,
+ * too.
  */
 int background_fork(int *ret_ready_fd, struct err *e) MUST_CHECK;
 

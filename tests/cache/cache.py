@@ -10,6 +10,7 @@ import errno
 import mmap
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -326,6 +327,18 @@ def test_commands(bench):
     assert done.returncode == 1 and "no cache is mounted" in done.stderr, done
     done = run("mount", "--target", f"{bench.target}/none", bench.view)
     assert done.returncode == 1 and "No such file" in done.stderr, done
+
+
+def test_keeps_nothing(bench):
+    """Who starts a view and ends has what he had open closed."""
+    ours, theirs = os.pipe()
+    with open(ours, "rb") as end:
+        done = run("mount", "--target", bench.target, bench.view, pass_fds=(theirs,))
+        os.close(theirs)
+        try:
+            assert done.returncode == 0 and select.select([end], [], [], 60)[0] and end.read() == b"", done
+        finally:
+            run("umount", bench.view)
 
 
 def in_use(view, how):
