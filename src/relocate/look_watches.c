@@ -106,6 +106,25 @@ static bool has_events(pid_t pid, int number)
 	return bytes != 0;
 }
 
+bool survey_has_events(const struct survey *s)
+{
+	for (size_t i = 0; i < s->watch_count; i++)
+		if (has_events(s->procs[s->watches[i].proc].pid, s->watches[i].inotify))
+			return true;
+	return false;
+}
+
+/* Was it, before our own reading of OLD brought it events? */
+static bool was_quiet(const struct look *l, pid_t pid, int number)
+{
+	const struct survey *s = l->ask->quiet;
+
+	for (size_t i = 0; s && i < s->watch_count; i++)
+		if (s->watches[i].inotify == number && s->procs[s->watches[i].proc].pid == pid)
+			return true;
+	return false;
+}
+
 const char *look_inotify(struct look *l, uint32_t proc, int number, char *text)
 {
 	pid_t pid = ((struct reloc_proc *)l->procs.data)[proc].pid;
@@ -121,7 +140,8 @@ const char *look_inotify(struct look *l, uint32_t proc, int number, char *text)
 			why = add_watch(l, proc, number, line);
 	}
 	l->view = view;
-	if (!why && l->watches.count > before && l->ask->is_stopped && has_events(pid, number))
+	if (!why && l->watches.count > before && l->ask->is_stopped && !was_quiet(l, pid, number) &&
+	    has_events(pid, number))
 		why = "it has events that were not read yet (inotify)";
 	if (why)
 		l->watches.count = before;

@@ -42,6 +42,7 @@ struct move {
 	struct hold *hold;
 	struct shift *shift;
 	bool is_committed;
+	bool is_quiet; /* nothing of what survey watches had events when the job stopped */
 };
 
 static void fill_ask(const struct relocation *r, struct survey_ask *ask)
@@ -147,6 +148,7 @@ static int look_again(struct move *m, bool is_stopped, struct err *e)
 	ask.is_stopped = is_stopped;
 	if (is_stopped) {
 		ask.pids = hold_pids(m->hold, &ask.pid_count);
+		ask.quiet = m->is_quiet ? m->survey : NULL;
 	} else if (m->pids.count) {
 		if (prune_pids(m, e) < 0)
 			return e->code;
@@ -317,6 +319,7 @@ static int look_and_walk(struct move *m, struct err *e)
 	int64_t at_ns;
 	int rc;
 
+	m->is_quiet = !survey_has_events(m->survey);
 	beside_start(&walk, copy_last_walk, m->copy);
 	rc = look_again(m, true, e);
 	at_ns = clock_mono_ns();

@@ -194,15 +194,20 @@ struct survey_ask {
 	const struct reloc_place *old_place;
 	const struct reloc_place *new_place; /* NULL: obstacles of NEW are not looked at */
 	bool is_only;                        /* do not follow descendants */
-	bool is_found;     /* pids were found, not named: who has ended since is left out */
-	bool is_stopped;   /* the processes are held by us (struct hold): pids is final */
-	bool moves_libs;   /* executable mappings of OLD are moved, else refused */
+	bool is_found;   /* pids were found, not named: who has ended since is left out */
+	bool is_stopped; /* the processes are held by us (struct hold): pids is final */
+	bool moves_libs; /* executable mappings of OLD are moved, else refused */
+	const struct survey *quiet; /* what is watched in it (inotify) had no events when all were
+				       held; NULL: not known */
 	struct idle *idle; /* outsiders that need not be looked into again; NULL: none is known */
 };
 
 /* An obstacle is no error: ret lists it. Fails where the answer would not be complete. */
 int survey_take(const struct survey_ask *ask, struct survey *ret, struct err *e) MUST_CHECK;
 void survey_fini(struct survey *s);
+
+/* Of what s watches (inotify), is something not read yet? */
+bool survey_has_events(const struct survey *s);
 
 /* Is there an obstacle of the kind? */
 bool survey_has(const struct survey *s, enum reloc_obstacle_kind kind);

@@ -917,6 +917,16 @@ sys.stdin.readline()
     check(line == f"{heard} True\n", line)
     w.old, w.new = w.new, f"{w.top}/other"
     w.make(w.new)
+    p = w.job(NAMED + """
+n = libc.inotify_init(); libc.inotify_add_watch(n, b".", 0xfff); libc.inotify_add_watch(n, b"data", 0xfff)
+def follow():
+    while True: os.read(n, 4096)
+threading.Thread(target=follow, daemon=True).start()
+""")
+    moved(w, p) # it hears of our reading
+    w.stop_jobs()
+    w.old, w.new = w.new, f"{w.top}/last"
+    w.make(w.new)
     p = w.job(NAMED + 'n = libc.inotify_init(); libc.inotify_add_watch(n, b"data", 2); f.write("y"); f.flush()')
     refused(w, p, message="events that were not read")
 
