@@ -146,8 +146,8 @@ static int mount_session(struct fuse_session *session, const char *view, struct 
 	fuse_set_log_func(NULL);
 	if (rc == 0)
 		return 0;
-	return err_set(e, -EIO, "%s: cannot be mounted on%s%s", view, *fuse_words ? ": " : "",
-		       fuse_words);
+	return err_set(e, -EIO, "%s: cannot be mounted on: %s", view,
+		       *fuse_words ? fuse_words : "fusermount3 did not do it");
 }
 
 /* From mounting to unmounting. */
