@@ -168,6 +168,12 @@ void lookout_stop(struct lookout *t)
 	pthread_cond_signal(&t->wake);
 	pthread_mutex_unlock(&t->lock);
 	pthread_join(t->thread, NULL);
+}
+
+void lookout_free(struct lookout *t)
+{
+	if (!t)
+		return;
 	pthread_mutex_destroy(&t->lock);
 	pthread_cond_destroy(&t->wake);
 	free(t);

@@ -219,7 +219,7 @@ static void hand_on(struct watched *w)
 
 bool serve_begin_storage(void)
 {
-	if (!self || !self->req || !self->server->lookout)
+	if (!self || !self->req || !self->server->lookout || self->server->closing)
 		return false;
 	lookout_begin(self->server->lookout, &self->watched, self->req,
 		      self->fd >= 0 ? self->fd : fuse_session_fd(self->server->session),
@@ -474,6 +474,7 @@ static bool end_threads(struct server *s)
 		pthread_mutex_destroy(&w->watched.lock);
 		free(w);
 	}
+	lookout_free(s->lookout);
 	return true;
 }
 
