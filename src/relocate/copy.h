@@ -17,7 +17,6 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "relocate/polite.h"
 #include "relocate/survey.h"
 
 struct copy;
@@ -28,7 +27,6 @@ struct copy_opts {
 	const volatile sig_atomic_t *stop; /* not 0: give up, -EINTR; NULL: never */
 	void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes); /* may be NULL */
 	void *progress_self;
-	struct polite *polite; /* looked at on the way; borrowed, NULL: none */
 };
 
 /* What a pass did. */

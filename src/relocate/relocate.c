@@ -17,7 +17,6 @@
 #include "relocate/beside.h"
 #include "relocate/hold.h"
 #include "relocate/left.h"
-#include "relocate/polite.h"
 #include "relocate/proc.h"
 #include "relocate/shift.h"
 #include "relocate/urgent.h"
@@ -36,7 +35,6 @@ struct move {
 	struct rows pids;      /* pid_t: the job as it was last seen */
 	struct survey *survey; /* the newest */
 	struct idle idle;
-	struct polite polite;
 	struct relocate_done done;
 	struct copy *copy;
 	struct hold *hold;
@@ -507,22 +505,16 @@ int relocate_undo(const struct reloc_place *new_place, struct err *e)
 
 static int move_job(struct move *m, struct err *e)
 {
-	struct copy_opts opts = m->r->copy;
 	enum left left;
-	int rc;
 
 	if (left_look(m->r->old_place, m->r->new_place, &left, e) < 0)
 		return e->code;
 	if (left == LEFT_MOVED)
 		return end_earlier(m, e);
-	opts.polite = &m->polite;
 	if (look_again(m, false, e) < 0 ||
-	    copy_open(&m->copy, m->r->old_place, m->r->new_place, m->survey, &opts, e) < 0)
+	    copy_open(&m->copy, m->r->old_place, m->r->new_place, m->survey, &m->r->copy, e) < 0)
 		return e->code;
-	polite_begin(&m->polite);
-	rc = copy_ahead(m, e);
-	polite_end(&m->polite);
-	if (rc < 0 || pause_until_moved(m, e) < 0) {
+	if (copy_ahead(m, e) < 0 || pause_until_moved(m, e) < 0) {
 		struct err why = { 0 };
 
 		if (copy_undo(m->copy, &why) < 0)

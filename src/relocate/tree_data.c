@@ -45,7 +45,6 @@ static int count(struct copy *c, size_t bytes, struct err *e)
 	if (c->opts.progress && c->kind != COPY_LAST)
 		c->opts.progress(c->opts.progress_self, c->did.read_bytes, c->total_bytes);
 	keep_bandwidth(c);
-	polite_check(c->opts.polite);
 	if (c->opts.stop && *c->opts.stop)
 		return err_set(e, -EINTR, "interrupted");
 	return 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What relocate reads of /proc and of people. */
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +11,6 @@
 #include "relocate/jobs.h"
 #include "relocate/mounts.h"
 #include "relocate/place.h"
-#include "relocate/polite.h"
 #include "relocate/proc.h"
 #include "tap.h"
 
@@ -158,48 +155,6 @@ static void test_idle(void)
 	close(back[1]);
 }
 
-/* Without the right to come back it stays as it is. */
-static void test_polite(void)
-{
-	int was = sched_getscheduler(0);
-	struct polite p;
-
-	polite_check(NULL);
-	polite_begin(&p);
-	CHECK_INT(sched_getscheduler(0), p.is_on ? SCHED_IDLE : was);
-	polite_check(&p);
-	polite_end(&p);
-	CHECK_INT(sched_getscheduler(0), was);
-}
-
-/* Where somebody computes all the time it takes its turn. */
-static void test_polite_starved(void)
-{
-	int policy = sched_getscheduler(0);
-	cpu_set_t was, first;
-	struct polite p;
-	pid_t pid;
-
-	if (!CHECK(sched_getaffinity(0, sizeof was, &was) == 0))
-		return;
-	CPU_ZERO(&first);
-	for (size_t i = 0; CPU_COUNT(&first) == 0; i++)
-		if (CPU_ISSET(i, &was))
-			CPU_SET(i, &first);
-	CHECK_INT(sched_setaffinity(0, sizeof first, &first), 0);
-	pid = fork();
-	while (pid == 0)
-		;
-	polite_begin(&p);
-	while (p.is_on)
-		polite_check(&p);
-	CHECK_INT(sched_getscheduler(0), policy);
-	polite_end(&p);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	CHECK_INT(sched_setaffinity(0, sizeof was, &was), 0);
-}
-
 int main(void)
 {
 	TAP_CASE(test_below);
@@ -207,7 +162,5 @@ int main(void)
 	TAP_CASE(test_fdinfo);
 	TAP_CASE(test_self);
 	TAP_CASE(test_idle);
-	TAP_CASE(test_polite);
-	TAP_CASE(test_polite_starved);
 	return tap_done();
 }
