@@ -420,10 +420,10 @@ static int start_flush(const struct copy *c, const struct tree_node *n, int *ret
 	const char *path;
 
 	*ret_fd = -1;
-	if (n->entry == RELOC_NONE)
+	if (n->entry == RELOC_NONE || !S_ISREG(n->mode)) /* a FIFO has its number by now, say */
 		return 0;
 	path = strtab_get(c->paths, n->entry).ptr;
-	*ret_fd = tree_open(c->new_place->fd, path, O_RDONLY | O_NOFOLLOW, 0);
+	*ret_fd = tree_open(c->new_place->fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
 	if (*ret_fd < 0)
 		return err_set(e, *ret_fd, "/%s: in NEW: %s", path, strerror(-*ret_fd));
 	if (sync_file_range(*ret_fd, 0, 0, SYNC_FILE_RANGE_WRITE) < 0)
