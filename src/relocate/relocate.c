@@ -368,7 +368,7 @@ static int pause_job(struct move *m, struct err *e)
 
 	for (int i = 0; i < MAX_WATCHES && copy_must_watch(m->copy); i++)
 		if (watch(m, e) < 0)
-			return e->code;
+			return e->code == -EBUSY ? -EAGAIN : e->code;
 	urgent_block(&before);
 	rc = hold_and_shift(m, e);
 	urgent_unblock(&before);
