@@ -107,6 +107,26 @@ int tree_remove_all(struct copy *c, uint32_t row, struct err *e)
 	return tree_remove(c, row, e);
 }
 
+/* The removal changed the times of the directory that the name was in. What fails is gone, too, or
+ * is looked at again. */
+static void put_times(const struct copy *c, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+	int from = dir ? tree_open(c->old_place->fd, dir, flags, 0) : -1;
+	int to = from < 0 ? -1 : tree_open(c->new_place->fd, dir, flags, 0);
+	struct statx x;
+
+	if (to >= 0 && statx(from, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) == 0)
+		(void)tree_set_times(to, &x);
+	if (to >= 0)
+		close(to);
+	if (from >= 0)
+		close(from);
+	free(dir);
+}
+
 int tree_remove_gone(struct copy *c, struct err *e)
 {
 	const struct tree_entry *entries = c->entries.data;
@@ -117,6 +137,7 @@ int tree_remove_gone(struct copy *c, struct err *e)
 		if (tree_remove(c, i, e) < 0)
 			return e->code;
 		c->did.changed++;
+		put_times(c, strtab_get(c->paths, i).ptr);
 	}
 	return 0;
 }

@@ -1048,6 +1048,51 @@ def test_reused_inodes(w):
     check(tree(w.new) == tree(w.old), f"{tree(w.old)} {tree(w.new)}")
 
 
+CHURN = """
+import random, shutil
+def churn():
+    for k in range(10**9):
+        folder, name, other = f"d{random.randrange(20)}", f"f{random.randrange(100)}", f"f{random.randrange(100)}"
+        path = f"{folder}/{name}"
+        def write():
+            os.makedirs(folder, exist_ok=True)
+            with open(path, "w") as f: f.write(str(k) * random.randrange(3000))
+        try:
+            random.choice([
+                write, write, write, write,
+                lambda: os.rename(path, f"d{random.randrange(20)}/{other}"), lambda: os.rename(folder, f"d{random.randrange(20)}"),
+                lambda: os.unlink(path), lambda: os.unlink(path), lambda: os.mkfifo(folder + "/p" + other), lambda: os.symlink(str(k), path),
+                lambda: os.link(path, f"d{random.randrange(20)}/{other}"), lambda: os.chmod(path, random.choice([0o600, 0o755])),
+                lambda: os.setxattr(path, "user.k", str(k).encode()), lambda: os.truncate(path, random.randrange(5000)),
+                lambda: k % 20 or shutil.rmtree(folder),
+            ])()
+        except OSError:
+            pass
+threading.Thread(target=churn, daemon=True).start()
+"""
+
+
+def test_churn(w):
+    """Names of all kinds that come and go while the tree is copied. It holds still before the end, to be compared."""
+    p = w.job(CHURN)
+    while sum(len(files) for _, _, files in os.walk(w.old)) < 20:
+        time.sleep(0.01)
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(2 * MIB))
+    a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "4"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not os.path.exists(f"{w.new}/large"):
+        check(a.poll() is None, "it ended by itself")
+        time.sleep(0.01)
+    p.send_signal(19)
+    err = a.communicate(timeout=120)[1]
+    check(a.returncode == 0, err)
+    old, new = tree(w.old), tree(w.new)
+    check(old[0] == new[0], "\n".join(f"{n}: {old[0].get(n)} {new[0].get(n)}" for n in old[0].keys() | new[0].keys()
+                                     if old[0].get(n) != new[0].get(n)))
+    check(old[1] == new[1], f"other hard links: {[x for x in old[1] if x not in new[1]]} {[x for x in new[1] if x not in old[1]]}")
+
+
 def last_read(path):
     """Makes it; is it the last that the directory tells?"""
     with open(path, "wb"):
