@@ -129,6 +129,7 @@ static void read_farther_ahead(dev_t device)
 /* What libfuse says while it mounts: it has no place for a context. */
 static char fuse_words[192];
 
+PRINTF(2, 0)
 static void note_fuse_words(enum fuse_log_level level, const char *format, va_list args)
 {
 	(void)level;
