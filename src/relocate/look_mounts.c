@@ -92,20 +92,20 @@ static bool is_root_mount(const struct look *l, const struct reloc_place *p)
 
 static void check_new(struct look *l)
 {
-	const struct reloc_place *old = l->ask->old_place, *new = l->ask->new_place;
+	const struct reloc_place *old = l->ask->old_place, *place = l->ask->new_place;
 	struct statvfs fs;
 
-	if (new->dev_major == old->dev_major &&new->dev_minor == old->dev_minor)
-		look_obstacle(l, RELOC_PREVENTS, RELOC_NONE, "NEW", new->path,
+	if (place->dev_major == old->dev_major && place->dev_minor == old->dev_minor)
+		look_obstacle(l, RELOC_PREVENTS, RELOC_NONE, "NEW", place->path,
 			      "it is on the same file system as OLD", "");
-	else if (place_below(old, new->path))
-		look_obstacle(l, RELOC_PREVENTS, RELOC_NONE, "NEW", new->path, "it is below OLD",
+	else if (place_below(old, place->path))
+		look_obstacle(l, RELOC_PREVENTS, RELOC_NONE, "NEW", place->path, "it is below OLD",
 			      "");
-	else if (is_root_mount(l, new))
-		look_obstacle(l, RELOC_LEAVES, RELOC_NONE, "NEW", new->path,
+	else if (is_root_mount(l, place))
+		look_obstacle(l, RELOC_LEAVES, RELOC_NONE, "NEW", place->path,
 			      "it is on the file system of /", "mount the new storage there");
-	if (fstatvfs(new->fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
-		look_obstacle(l, RELOC_PREVENTS, RELOC_NONE, "NEW", new->path, "it is read-only",
+	if (fstatvfs(place->fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
+		look_obstacle(l, RELOC_PREVENTS, RELOC_NONE, "NEW", place->path, "it is read-only",
 			      "mount it read-write");
 }
 

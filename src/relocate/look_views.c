@@ -53,29 +53,30 @@ static int place_in_storage(char out[PATH_MAX], const struct look *l, const stru
 /* Does path, below the root directory of pid, lead to NEW by the mount? */
 static bool leads_to_new(const struct look *l, pid_t pid, const char *path, uint64_t mount)
 {
-	const struct reloc_place *new = l->ask->new_place;
+	const struct reloc_place *place = l->ask->new_place;
 	char link[PROC_PATH + PATH_MAX];
 	struct statx x;
 
 	snprintf(link, sizeof link, "/proc/%d/root%s", (int)pid, path);
 	return statx(AT_FDCWD, link, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_MNT_ID, &x) == 0 &&
-	       x.stx_ino == new->ino &&x.stx_dev_major == new->st_dev_major &&x.stx_dev_minor ==
-		       new->st_dev_minor &&x.stx_mnt_id == mount;
+	       x.stx_ino == place->ino && x.stx_dev_major == place->st_dev_major &&
+	       x.stx_dev_minor == place->st_dev_minor && x.stx_mnt_id == mount;
 }
 
 static void find_new(struct look *l, struct view *v, pid_t pid)
 {
-	const struct reloc_place *new = l->ask->new_place;
+	const struct reloc_place *place = l->ask->new_place;
 	const struct mount *all = v->mounts.rows.data;
 	char there[PATH_MAX], path[2 * PATH_MAX];
 
-	if (!new || place_in_storage(there, l, new) < 0)
+	if (!place || place_in_storage(there, l, place) < 0)
 		return;
 	for (size_t i = 0; i < v->mounts.rows.count && !v->new_path; i++) {
 		const struct mount *m = &all[i];
-		const char *below = m->dev_major == new->dev_major && m->dev_minor == new->dev_minor
-					    ? place_path_below(m->root, there)
-					    : NULL;
+		const char *below =
+			m->dev_major == place->dev_major && m->dev_minor == place->dev_minor
+				? place_path_below(m->root, there)
+				: NULL;
 
 		if (!below)
 			continue;

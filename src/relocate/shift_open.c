@@ -129,7 +129,7 @@ int shift_own_fd(struct shift *sh, int fd, struct err *e)
 /* NEW as the process sees it. */
 static int open_new_dir(const struct shift *sh, const struct reloc_proc *p, struct err *e)
 {
-	const struct reloc_place *new = sh->new_place;
+	const struct reloc_place *place = sh->new_place;
 	char path[PROC_PATH + PATH_MAX];
 	struct statx x;
 	int fd;
@@ -138,11 +138,11 @@ static int open_new_dir(const struct shift *sh, const struct reloc_proc *p, stru
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, "%s", path);
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO, &x) == 0 && x.stx_ino == new->ino &&
-	    x.stx_dev_major == new->st_dev_major &&x.stx_dev_minor == new->st_dev_minor)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO, &x) == 0 && x.stx_ino == place->ino &&
+	    x.stx_dev_major == place->st_dev_major && x.stx_dev_minor == place->st_dev_minor)
 		return fd;
 	close(fd);
-	return err_set(e, -ESTALE, "%s is not %s any more", path, new->path);
+	return err_set(e, -ESTALE, "%s is not %s any more", path, place->path);
 }
 
 int shift_open_file(struct shift *sh, const struct reloc_file *f, uint32_t proc, unsigned flags,
