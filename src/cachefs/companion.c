@@ -44,15 +44,15 @@ void companion_fini(struct companion *c)
 
 bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_t tid)
 {
-	int64_t now_ns;
+	int64_t now_ns, before_ns = a->at_ns;
 
 	if (!tid)
 		return false;
 	now_ns = clock_mono_ns();
-	a->in_row = tid == a->tid && now_ns - a->at_ns < SOON_NS ? a->in_row + 1 : 0;
+	a->in_row = tid == a->tid ? a->in_row + 1 : 0;
 	a->tid = tid;
 	a->at_ns = now_ns;
-	return a->in_row >= c->needed;
+	return a->in_row >= c->needed && now_ns - before_ns < SOON_NS;
 }
 
 /* Where a thread runs, or ran last; -1: it is gone. Source: proc_pid_stat(5), field 39. */
@@ -120,11 +120,13 @@ static void release(struct companion *c)
 	pthread_cond_broadcast(&c->changed);
 }
 
-void companion_release(struct companion *c)
+void companion_release(struct companion *c, bool in_vain)
 {
 	pthread_mutex_lock(&c->lock);
-	if (c->called)
+	if (c->called) {
+		c->in_vain = in_vain;
 		release(c);
+	}
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -158,15 +160,15 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 			if (!follow(c, &cpu))
 				break;
 		} else if (c->answers || poll(&waiting, 1, 0) != 0) {
-			break; /* it does not get on */
+			companion_release(c, true); /* it does not get on */
 		} else {
 			quiet++;
 		}
 	}
-	companion_release(c);
+	companion_release(c, false);
 	if (c->answered - first >= WORTH_IT)
 		c->needed = NEEDED_MIN;
-	else if (c->needed < NEEDED_MAX)
+	else if (c->in_vain && c->needed < NEEDED_MAX)
 		c->needed = 2 * c->needed;
 }
 

@@ -21,7 +21,7 @@
 struct companion_asker {
 	pid_t tid;
 	int64_t at_ns;
-	unsigned in_row; /* requests of it alone, each soon after the last */
+	unsigned in_row; /* requests of it alone */
 };
 
 struct companion {
@@ -32,7 +32,7 @@ struct companion {
 	cpu_set_t cpus;          /* of the process */
 	_Atomic unsigned needed; /* in a row, until it is called; the watcher's */
 	_Atomic pid_t asker;     /* changed under lock, as are the next */
-	_Atomic bool called, closing;
+	_Atomic bool called, closing, in_vain;
 	_Atomic bool answers;      /* the companion's: a request is in hand */
 	_Atomic unsigned answered; /* the same: all that it had */
 };
@@ -48,8 +48,8 @@ bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_
  * see whether something waits. */
 void companion_watch(struct companion *c, pid_t asker, int session_fd);
 
-/* By anybody: what comes next is the watcher's again. */
-void companion_release(struct companion *c);
+/* By anybody: what comes next is the watcher's again. in_vain: so it would be soon again. */
+void companion_release(struct companion *c, bool in_vain);
 
 /* By the companion. False: it is over. */
 bool companion_wait(struct companion *c);

@@ -200,7 +200,7 @@ void serve_answers(fuse_req_t req)
 static void let_others_read(struct worker *w)
 {
 	if (w == w->server->accompanies)
-		companion_release(&w->server->companion);
+		companion_release(&w->server->companion, false);
 	else
 		stop_reading(w, true);
 }
@@ -400,7 +400,7 @@ static void *accompany(void *arg)
 			c->answers = false;
 			c->answered++;
 			if (w->asks && w->asks != c->asker)
-				companion_release(c);
+				companion_release(c, true);
 		}
 	end_thread(w, &room);
 	return NULL;
