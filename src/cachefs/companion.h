@@ -37,7 +37,7 @@ struct companion {
 	_Atomic unsigned answered; /* the same: all that it had */
 };
 
-/* thread and fd are whose they are. */
+/* Who starts the thread sets thread and fd, before anybody calls it. */
 void companion_init(struct companion *c);
 void companion_fini(struct companion *c);
 

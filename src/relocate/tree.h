@@ -118,6 +118,9 @@ void tree_claim(struct copy *c, uint32_t entry, uint32_t node, const struct stat
 int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
 		   uint64_t *ret_size, struct err *e) MUST_CHECK;
 
+/* Waits until [from, from + len) of a file is at its storage. 0, or -1 with errno. */
+int tree_write_out(int fd, uint64_t from, uint64_t len) MUST_CHECK;
+
 /*
  * tree_watch.c: which parts of a file changed, without reading it.
  *

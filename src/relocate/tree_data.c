@@ -84,20 +84,24 @@ static int write_block(struct data *d, const void *block, size_t len, uint64_t p
 	return 0;
 }
 
+int tree_write_out(int fd, uint64_t from, uint64_t len)
+{
+	return sync_file_range(fd, (off_t)from, (off_t)len,
+			       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				       SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 /* While the job runs, what was written goes to the storage as more is copied. Of a mountain of it
  * the kernel would make all who write wait, the job too, and its storage would have no time for
  * others. */
 static int write_behind(struct data *d, uint64_t pos)
 {
-	const unsigned all =
-		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 	uint64_t from = d->started, before = d->ended;
 
 	if (d->c->kind == COPY_LAST || pos < from + TREE_WINDOW)
 		return 0;
 	if (sync_file_range(d->out, (off_t)from, (off_t)(pos - from), SYNC_FILE_RANGE_WRITE) < 0 ||
-	    (from > before &&
-	     sync_file_range(d->out, (off_t)before, (off_t)(from - before), all) < 0))
+	    (from > before && tree_write_out(d->out, before, from - before) < 0))
 		return -errno;
 	d->ended = from;
 	d->started = pos;

@@ -159,11 +159,8 @@ static bool has_writer(const struct survey *s, uint32_t file)
 /* Not all at once: a write of the job may wait for what is in the queue of its storage. */
 static bool flush(int fd, uint64_t size)
 {
-	const unsigned all =
-		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-
 	for (uint64_t from = 0; from < size; from += TREE_WINDOW)
-		if (sync_file_range(fd, (off_t)from, (off_t)TREE_WINDOW, all) < 0)
+		if (tree_write_out(fd, from, TREE_WINDOW) < 0)
 			return false;
 	return fsync(fd) == 0;
 }
