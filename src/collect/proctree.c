@@ -64,11 +64,12 @@ static int64_t boot_ns(void)
 struct glance {
 	char name[16]; /* comm */
 	char state;
-	int parent;
+	int parent, group;
 	unsigned long long minor, major, user, system, threads, start, rss_pages;
 	unsigned long long reaped_minor, reaped_major, reaped_user, reaped_system;
 };
 
+/* One that is being waited for is still told of, with parent 0, group -1 and no use: it is gone. */
 static bool glance_at(pid_t pid, struct glance *g)
 {
 	char text[1024];
@@ -82,11 +83,12 @@ static bool glance_at(pid_t pid, struct glance *g)
 		return false;
 	snprintf(g->name, sizeof g->name, "%.*s", (int)(tail - name - 1), name + 1);
 	return sscanf(tail,
-		      ") %c %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d "
+		      ") %c %d %d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d "
 		      "%llu %*d %llu %*u %llu",
-		      &g->state, &g->parent, &g->minor, &g->reaped_minor, &g->major,
+		      &g->state, &g->parent, &g->group, &g->minor, &g->reaped_minor, &g->major,
 		      &g->reaped_major, &g->user, &g->system, &g->reaped_user, &g->reaped_system,
-		      &g->threads, &g->start, &g->rss_pages) == 13;
+		      &g->threads, &g->start, &g->rss_pages) == 14 &&
+	       g->group >= 0;
 }
 
 /* The last that had this number. */
