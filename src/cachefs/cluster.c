@@ -223,6 +223,16 @@ static int parse(struct reading *r, enum rank_file kind, enum rank_source source
 	return 0;
 }
 
+static void count_file(struct reading *r, enum rank_file kind, enum rank_source source)
+{
+	r->cluster->ranks[kind]++;
+	if (kind == RANK_OPERATIONS)
+		r->last_rank = r->rank;
+	/* What is read or listed has been looked up before. */
+	if (kind == RANK_METADATA_EVENTS && source <= SOURCE_PRE_DESTROY)
+		r->cluster->complete_ranks++;
+}
+
 /* From the best source that is whole. */
 static int read_kind(struct reading *r, enum rank_file kind)
 {
@@ -242,9 +252,7 @@ static int read_kind(struct reading *r, enum rank_file kind)
 		if (source > (int)r->source)
 			r->source = (enum rank_source)source;
 		rc = add_rows(r, kind);
-		r->cluster->ranks[kind]++;
-		if (kind == RANK_OPERATIONS)
-			r->last_rank = r->rank;
+		count_file(r, kind, (enum rank_source)source);
 		return rc;
 	}
 	return 0;
@@ -290,6 +298,14 @@ static int read_settings(struct reading *r)
 	return settings_add(&r->cluster->settings, head, len) < 0 ? err_nomem(r->e) : 0;
 }
 
+static bool was_reset(const struct rank *rank)
+{
+	for (int kind = 0; kind < RANK_FILES; kind++)
+		if (rank->sources[kind] & 1u << SOURCE_PRE_RESET)
+			return true;
+	return false;
+}
+
 static int read_rank(struct reading *r, enum cluster_paths what)
 {
 	int rc;
@@ -301,6 +317,8 @@ static int read_rank(struct reading *r, enum cluster_paths what)
 	if (r->has_file) {
 		r->cluster->rank_count++;
 		r->cluster->sources[r->source]++;
+		r->cluster->reset_ranks += r->source != SOURCE_PRE_RESET &&
+					   was_reset(jobdir_rank(r->cluster->job, r->rank));
 		if (rc == 0)
 			rc = read_settings(r);
 	}

@@ -52,7 +52,9 @@ struct cluster {
 	size_t ranks[RANK_FILES];     /* that have a whole file of a kind */
 	size_t sources[RANK_SOURCES]; /* ranks by the worst source that had to be taken */
 	size_t rank_count;            /* with any whole file */
-	struct strtab *damaged;       /* the first ones: "PATH: line N: reason" */
+	size_t complete_ranks;        /* that tell of all paths until their end */
+	size_t reset_ranks; /* that were reset: what they did before is in no file that is read */
+	struct strtab *damaged; /* the first ones: "PATH: line N: reason" */
 	size_t damaged_count;
 };
 

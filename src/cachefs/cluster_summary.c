@@ -18,6 +18,9 @@ static void put_sources(struct buf *out, const struct cluster *c)
 		if (c->sources[source])
 			buf_printf(out, "- Ranks without final files, taken from `%s`: `%zu`\n",
 				   rank_source_names[source], c->sources[source]);
+	if (c->reset_ranks)
+		buf_printf(out, "- Ranks that were reset, told of since then only: `%zu`\n",
+			   c->reset_ranks);
 	if (c->damaged_count)
 		buf_printf(out, "- Damaged files left out: `%zu`\n", c->damaged_count);
 }

@@ -18,7 +18,7 @@ struct jobdir {
 };
 
 const char *const rank_source_names[RANK_SOURCES] = { "final", "pre-destroy", "runtime-snapshot",
-						      "ioctl-snapshot" };
+						      "ioctl-snapshot", "pre-reset" };
 
 static const struct {
 	const char *folder, *name;

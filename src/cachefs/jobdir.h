@@ -4,7 +4,8 @@
  *
  * A rank is one cache that ran: "HOST-PID", where HOST may be any name. A rank that came to its
  * end has files in profiling/final and tables/final; of one that did not, the last snapshot is
- * taken. Where these folders have none, the final files may be in the job's folder itself.
+ * taken, or what it wrote when it was reset. Where these folders have none, the final files may be
+ * in the job's folder itself.
  *
  * Source: Copper's names of files, and cachefs/profile's, which are the same.
  */
@@ -39,6 +40,7 @@ enum rank_source {
 	SOURCE_PRE_DESTROY,
 	SOURCE_RUNTIME,
 	SOURCE_IOCTL,
+	SOURCE_PRE_RESET, /* what was counted before: nothing of it is in the others */
 	RANK_SOURCES,
 };
 extern const char *const rank_source_names[RANK_SOURCES]; /* as their folders */

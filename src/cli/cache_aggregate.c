@@ -134,6 +134,8 @@ static void put_head(const struct aggregation *a, struct emit *out)
 	for (int source = SOURCE_FINAL + 1; source < RANK_SOURCES; source++)
 		if (c->sources[source])
 			emit_head_int(out, rank_source_names[source], (int64_t)c->sources[source]);
+	if (c->reset_ranks)
+		emit_head_int(out, "reset_ranks", (int64_t)c->reset_ranks);
 	if (c->damaged_count)
 		emit_head_int(out, "damaged_files", (int64_t)c->damaged_count);
 	emit_head_list(out, "wrote");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -181,28 +182,51 @@ static int look_at_roots(struct listing *l, struct observed *o, struct err *e)
 	return rc;
 }
 
-/* A copy that lacks what was used would be no use. */
+/* One reason why not all that was used is known. A copy that lacks it would be no use. */
+static int tell_unknown(const struct listing *l, bool is_so, struct err *e, const char *why, ...)
+	PRINTF(4, 5);
+
+static int tell_unknown(const struct listing *l, bool is_so, struct err *e, const char *why, ...)
+{
+	char text[160];
+	va_list args;
+
+	if (!is_so)
+		return 0;
+	va_start(args, why);
+	vsnprintf(text, sizeof text, why, args);
+	va_end(args);
+	if (l->args->script)
+		return err_set(e, -ENODATA, "no script: %s", text);
+	log_msg(LOG_WARN, "cache", "%s", text);
+	return 0;
+}
+
 static int check_unknown(const struct listing *l, const struct cluster *c, struct err *e)
 {
-	char why[160] = "";
 	long long unknown = cluster_unknown_paths(c);
-	size_t cached = cluster_kernel_cached(c);
+	size_t cached = cluster_kernel_cached(c), ranks = jobdir_rank_count(c->job);
+	int rc = tell_unknown(l, unknown, e,
+			      "%lld paths are not known, the caches' budgets did not hold them",
+			      unknown);
 
-	if (unknown)
-		snprintf(why, sizeof why,
-			 "%lld paths are not known, the caches' budgets did not hold them",
-			 unknown);
-	else if (cached)
-		snprintf(why, sizeof why,
-			 "what the kernel kept is not known of all paths (%zu ranks): "
-			 "profile without --kernel-cache",
-			 cached);
-	if (!*why)
-		return 0;
-	if (l->args->script)
-		return err_set(e, -ENODATA, "no script: %s", why);
-	log_msg(LOG_WARN, "cache", "%s", why);
-	return 0;
+	if (rc == 0)
+		rc = tell_unknown(l, cached, e,
+				  "what the kernel kept is not known of all paths (%zu ranks): "
+				  "profile without --kernel-cache",
+				  cached);
+	if (rc == 0)
+		rc = tell_unknown(
+			l, c->complete_ranks < ranks, e,
+			"not all paths are known of %zu of %zu ranks: "
+			"they have no whole table of metadata that was written at their end",
+			ranks - c->complete_ranks, ranks);
+	if (rc == 0)
+		rc = tell_unknown(
+			l, c->reset_ranks, e,
+			"what was used before 'auger cache reset' is not known (%zu ranks)",
+			c->reset_ranks);
+	return rc;
 }
 
 static int list_paths(struct listing *l, struct err *e)

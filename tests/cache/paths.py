@@ -125,6 +125,42 @@ def check_script(job, root, used, work):
         check(result.returncode == 0 and not filecmp.dircmp(copy, f"{work}/{dest}").left_only, f"into '{dest}'")
 
 
+def cut_table(job, table):
+    with open(table, "r+", encoding="utf-8") as text:
+        text.truncate(os.path.getsize(table) - 1)
+
+
+def lose_table(job, table):
+    os.unlink(table)
+
+
+def lose_end(job, table):
+    name = os.path.basename(table).replace("-md_", "-runtime-snapshot-md_")
+    os.makedirs(f"{job}/tables/runtime-snapshot")
+    os.rename(table, f"{job}/tables/runtime-snapshot/{name}")
+
+
+def reset(job, table):
+    name = os.path.basename(table).replace("-md_", "-pre-reset-md_")
+    os.makedirs(f"{job}/tables/pre-reset")
+    shutil.copy(table, f"{job}/tables/pre-reset/{name}")
+
+
+def check_incomplete(job, root):
+    """A rank of which not all is known: told, and no script."""
+    for change, words in ((cut_table, b"of 1 of 2 ranks"), (lose_table, b"of 1 of 2 ranks"),
+                          (lose_end, b"of 1 of 2 ranks"), (reset, b"(1 ranks)")):
+        copy = f"{job} incomplete"
+        shutil.copytree(job, copy)
+        tables = f"{copy}/tables/final"
+        change(copy, f"{tables}/{min(name for name in os.listdir(tables) if '-md_table' in name)}")
+        result = auger("paths", copy, "--usage-root", root)
+        check(result.returncode == 0 and words in result.stderr, "what is not known is told: " + change.__name__)
+        result = auger("paths", copy, "--usage-root", root, "--prune-script", f"{copy}/script")
+        check(result.returncode == 1 and words in result.stderr and not os.path.exists(f"{copy}/script"), "and no script")
+        shutil.rmtree(copy)
+
+
 def main():
     base = os.path.realpath(tempfile.mkdtemp())
     job, root, work = (f"{base}/{name}" for name in ("job", "the env", "work"))
@@ -135,6 +171,7 @@ def main():
         used, missing, gone = write_tables(job, root, tree)
         check_lists(job, root, tree, used, missing, gone)
         check_script(job, root, used, work)
+        check_incomplete(job, root)
     finally:
         subprocess.run(["chmod", "-R", "u+rwX", base], check=False)
         shutil.rmtree(base)
