@@ -13,6 +13,7 @@
 #include "collect/procdir.h"
 
 #define RECENT_LOOKS 2 /* what is told of ends may come so much earlier or later than looks */
+#define PF_EXITING 0x4 /* the end of the first thread is told, or is about to be */
 
 /* An end, and the number of looks before it was told. */
 struct unplaced {
@@ -65,6 +66,7 @@ struct glance {
 	char name[16]; /* comm */
 	char state;
 	int parent, group;
+	unsigned flags; /* PF_ of linux/sched.h */
 	unsigned long long minor, major, user, system, threads, start, rss_pages;
 	unsigned long long reaped_minor, reaped_major, reaped_user, reaped_system;
 };
@@ -83,11 +85,11 @@ static bool glance_at(pid_t pid, struct glance *g)
 		return false;
 	snprintf(g->name, sizeof g->name, "%.*s", (int)(tail - name - 1), name + 1);
 	return sscanf(tail,
-		      ") %c %d %d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d "
+		      ") %c %d %d %*d %*d %*d %u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d "
 		      "%llu %*d %llu %*u %llu",
-		      &g->state, &g->parent, &g->group, &g->minor, &g->reaped_minor, &g->major,
-		      &g->reaped_major, &g->user, &g->system, &g->reaped_user, &g->reaped_system,
-		      &g->threads, &g->start, &g->rss_pages) == 14 &&
+		      &g->state, &g->parent, &g->group, &g->flags, &g->minor, &g->reaped_minor,
+		      &g->major, &g->reaped_major, &g->user, &g->system, &g->reaped_user,
+		      &g->reaped_system, &g->threads, &g->start, &g->rss_pages) == 15 &&
 	       g->group >= 0;
 }
 
@@ -99,11 +101,16 @@ static struct process *find_latest(const struct proctree *t, pid_t pid)
 	return index == MAP_NONE ? NULL : (struct process *)t->processes.data + index;
 }
 
+static bool is_recent(const struct proctree *t, const struct process *p)
+{
+	return t->looks - p->last_look <= RECENT_LOOKS;
+}
+
 static struct process *find(const struct proctree *t, pid_t pid, uint64_t start)
 {
 	struct process *p = find_latest(t, pid);
 
-	if (p && !p->start && t->looks - p->last_look <= RECENT_LOOKS)
+	if (p && !p->start && is_recent(t, p))
 		p->start = start; /* its end was told before it was looked at */
 	return p && p->start == start ? p : NULL;
 }
@@ -232,6 +239,12 @@ static void take_before(struct process *p)
 	p->run_wait_before_ns = p->run_wait_ns > 0 ? p->run_wait_ns : 0;
 }
 
+/* A thread that executes a program ends the first one, and is that from then on. */
+static bool lives_on(const struct process *p, const struct glance *g)
+{
+	return p->is_alive && !(g->flags & PF_EXITING);
+}
+
 static int take(struct proctree *t, pid_t pid, const struct glance *g)
 {
 	struct process *p = find(t, pid, g->start);
@@ -244,6 +257,7 @@ static int take(struct proctree *t, pid_t pid, const struct glance *g)
 	p->is_alive = g->state != 'Z' && g->state != 'X';
 	p->last_look = t->looks;
 	snprintf(p->name, sizeof p->name, "%s", g->name);
+	p->has_ended &= !lives_on(p, g);
 	if (p->has_ended)
 		return 0;
 	take_use(p, g);
@@ -272,8 +286,8 @@ struct seen {
 	bool is_ours, is_foreign;
 };
 
-/* Who was not ours never will be, so a look reads only of those that were not there before.
- * /proc lists in ascending order, and so is the list. */
+/* Who was not ours never will be, so a look reads only of those that were not there before, until
+ * their end is told. /proc lists in ascending order, and so is the list. */
 static bool was_foreign(const struct proctree *t, size_t *at, pid_t pid)
 {
 	const pid_t *all = t->foreign.data;
@@ -381,7 +395,7 @@ static int take_foreign(struct proctree *t, const struct seen *all, size_t count
 
 	t->foreign.count = 0;
 	for (size_t i = 0; i < count && rc == 0; i++)
-		if (!all[i].is_ours)
+		if (!all[i].is_ours && !(all[i].glance.flags & PF_EXITING))
 			rc = add_pid(&t->foreign, all[i].pid, e);
 	return rc;
 }
@@ -432,7 +446,7 @@ static void take_exit(const struct proctree *t, struct process *p, const struct 
 		p->wall_ns = r->wall_ns;
 		snprintf(p->name, sizeof p->name, "%s", r->name);
 	}
-	if (!p->command[0])
+	if (!p->command[0] || (!p->start && r->tid == r->pid)) /* threads have names of their own */
 		snprintf(p->command, sizeof p->command, "[%s]", r->name);
 	if (!p->has_ended || was_before(t, p))
 		return;
@@ -440,12 +454,12 @@ static void take_exit(const struct proctree *t, struct process *p, const struct 
 	p->run_wait_ns = p->ended_wait_ns;
 }
 
-/* Is it known whose the record is? Its number may be in use again. */
+/* Is it known whose the record is? Later its number may be in use again. */
 static bool take_known_exit(struct proctree *t, const struct exit_record *r)
 {
 	struct process *p = find_latest(t, r->pid);
 
-	if (!p || (p->has_ended && r->tid == r->pid))
+	if (!p || (p->has_ended && !is_recent(t, p)))
 		return false;
 	take_exit(t, p, r);
 	return true;
@@ -456,10 +470,23 @@ static int compare_pids(const void *a, const void *b)
 	return (*(const pid_t *)a > *(const pid_t *)b) - (*(const pid_t *)a < *(const pid_t *)b);
 }
 
-static bool is_foreign(const struct proctree *t, pid_t pid)
+static pid_t *find_foreign(const struct proctree *t, pid_t pid)
 {
-	return t->foreign.count &&
-	       bsearch(&pid, t->foreign.data, t->foreign.count, sizeof pid, compare_pids);
+	return t->foreign.count
+		       ? bsearch(&pid, t->foreign.data, t->foreign.count, sizeof pid, compare_pids)
+		       : NULL;
+}
+
+/* Whoever has its number from now on may be ours. */
+static void forget_foreign(struct proctree *t, pid_t pid)
+{
+	pid_t *at = find_foreign(t, pid);
+	const pid_t *end = (pid_t *)t->foreign.data + t->foreign.count;
+
+	if (!at)
+		return;
+	memmove(at, at + 1, (size_t)(end - at - 1) * sizeof *at);
+	t->foreign.count--;
 }
 
 /* What ended since the last look. */
@@ -470,7 +497,9 @@ static int take_exits(struct proctree *t, struct err *e)
 	while (t->exits && exits_next(t->exits, &r)) {
 		struct unplaced *row;
 
-		if (take_known_exit(t, &r) || is_foreign(t, r.pid))
+		if (r.tid == r.pid)
+			forget_foreign(t, r.pid);
+		if (take_known_exit(t, &r))
 			continue;
 		row = rows_add(&t->unplaced, sizeof *row);
 		if (!row)
@@ -485,7 +514,7 @@ static bool is_parent(const struct proctree *t, pid_t pid)
 {
 	const struct process *p = find_latest(t, pid);
 
-	return (!t->roots && pid == getpid()) || (p && t->looks - p->last_look <= RECENT_LOOKS);
+	return (!t->roots && pid == getpid()) || (p && is_recent(t, p));
 }
 
 /* *ret_is_placed: it is ours. */
@@ -507,7 +536,7 @@ static int place(struct proctree *t, const struct exit_record *r, bool *ret_is_p
 
 static bool is_hopeless(const struct proctree *t, const struct unplaced *u)
 {
-	return is_foreign(t, u->exit.parent) || t->looks - u->look > RECENT_LOOKS;
+	return find_foreign(t, u->exit.parent) || t->looks - u->look > RECENT_LOOKS;
 }
 
 /* Ends that were told before who they were is known: a process comes to light by its own look, or
