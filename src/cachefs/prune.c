@@ -8,12 +8,20 @@
 
 #define PATHS_A_CALL 200 /* far below what a command line may hold */
 
+static const char start[] = "set -eu\n"
+			    "[ $# -eq 1 ] || { echo \"usage: sh $0 NEW-FOLDER\" >&2; exit 2; }\n"
+			    "umask 077\n"
+			    "case $1 in /*) ;; *) set -- \"./$1\" ;; esac\n"
+			    "parent=$(dirname -- \"$1\")\n"
+			    "device=$(stat -L -c %d -- \"$parent\")\n";
+
+/* Of each root. */
+static const char check_root[] =
+	"[ \"$(stat -c %d -- \"$root\")\" = \"$device\" ] ||\n"
+	"\t{ echo \"$0: $parent is not on the file system of $root\" >&2; exit 1; }\n";
+
 /* Links are made as links (-P). Modes of folders come last: one may forbid to write in it. */
-static const char script[] = "set -eu\n"
-			     "[ $# -eq 1 ] || { echo \"usage: sh $0 NEW-FOLDER\" >&2; exit 2; }\n"
-			     "umask 077\n"
-			     "case $1 in /*) ;; *) set -- \"./$1\" ;; esac\n"
-			     "mkdir -- \"$1\"\n"
+static const char script[] = "mkdir -- \"$1\"\n"
 			     "cd -- \"$1\"\n"
 			     "into() {\n"
 			     "\tfolder=.$1\n"
@@ -50,7 +58,8 @@ static void put_head(const struct inventory *v, const char *job, struct buf *out
 {
 	const struct coverage_root *roots = v->roots.data;
 	struct inventory_counts used = inventory_count(v, INVENTORY_USED),
-				unused = inventory_count(v, INVENTORY_UNUSED);
+				unused = inventory_count(v, INVENTORY_UNUSED),
+				gone = inventory_count(v, INVENTORY_GONE);
 
 	buf_put_str(out,
 		    "#!/bin/sh\n"
@@ -64,13 +73,35 @@ static void put_head(const struct inventory *v, const char *job, struct buf *out
 		out,
 		"#   kept: %zu files, %zu folders\n"
 		"#   left out: %zu files, %zu folders\n"
+		"#   used then, and not there now: %zu\n"
 		"#\n"
 		"# Files are hard links: the new folder must be on the same file system, and a file "
 		"that is\n"
 		"# changed in one place is changed in both. Nothing that is there is replaced or "
 		"removed.\n"
 		"# What the job did not use may be needed by another one: add lines for it.\n",
-		used.files, used.folders, unused.files, unused.folders);
+		used.files, used.folders, unused.files, unused.folders, gone.total);
+}
+
+static bool is_needed(const struct coverage_root *root)
+{
+	return root->exists && root->observed_files + root->observed_folders;
+}
+
+static void put_start(const struct inventory *v, struct buf *out)
+{
+	const struct coverage_root *roots = v->roots.data;
+
+	buf_put_str(out, start);
+	for (size_t i = 0; i < v->roots.count; i++) {
+		if (!is_needed(&roots[i]))
+			continue;
+		buf_put_str(out, "root=");
+		put_quoted(out, roots[i].path, strlen(roots[i].path));
+		buf_put_byte(out, '\n');
+		buf_put_str(out, check_root);
+	}
+	buf_put_str(out, script);
 }
 
 static size_t folder_len(struct str path)
@@ -128,7 +159,7 @@ static void put_folders(const struct inventory *v, struct buf *out)
 void prune_put_script(const struct inventory *v, const char *job, struct buf *out)
 {
 	put_head(v, job, out);
-	buf_put_str(out, script);
+	put_start(v, out);
 	buf_put_str(out, "\n# Folders.");
 	put_folders(v, out);
 	buf_put_str(out, "\n\n# Files, and links.");

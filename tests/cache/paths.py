@@ -109,6 +109,16 @@ def same_entry(path, copy):
     return a.st_mode == b.st_mode if os.path.isdir(path) and not os.path.islink(path) else a.st_ino == b.st_ino
 
 
+def check_other_device(job, work):
+    if os.stat("/dev/shm").st_dev == os.stat(work).st_dev:
+        return
+    other = tempfile.mkdtemp(dir="/dev/shm")
+    result = subprocess.run(["sh", f"{job}/prune.sh", f"{other}/copy"], cwd=work, capture_output=True, check=False)
+    check(result.returncode == 1 and b"is not on the file system of" in result.stderr and not os.listdir(other),
+          "nothing is made on another file system")
+    os.rmdir(other)
+
+
 def check_script(job, root, used, work):
     copy = f"{work}/a copy"
     result = subprocess.run(["sh", f"{job}/prune.sh", copy], cwd=work, capture_output=True, check=False)
@@ -120,6 +130,7 @@ def check_script(job, root, used, work):
     check(os.listdir(work) == [os.path.basename(copy)], "no path is a command")
     again = subprocess.run(["sh", f"{job}/prune.sh", copy], cwd=work, capture_output=True, check=False)
     check(again.returncode != 0, "a folder that is there stays as it is")
+    check_other_device(job, work)
     for dest in ("-", "-x"):
         result = subprocess.run(["sh", f"{job}/prune.sh", dest], cwd=work, capture_output=True, check=False)
         check(result.returncode == 0 and not filecmp.dircmp(copy, f"{work}/{dest}").left_only, f"into '{dest}'")
