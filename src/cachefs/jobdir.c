@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/rows.h"
 #include "base/strtab.h"
@@ -94,10 +95,14 @@ static int add_entry(struct jobdir *j, const char *folder, enum rank_source sour
 	return 0;
 }
 
-/* A FIFO would keep us waiting. */
-static bool may_be_file(const struct dirent *entry)
+/* A FIFO would keep us waiting, also behind a link; a link to nowhere is told when it is read. */
+static bool may_be_file(DIR *dir, const struct dirent *entry)
 {
-	return entry->d_type == DT_REG || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+	struct stat st;
+
+	if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_REG;
+	return fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || S_ISREG(st.st_mode);
 }
 
 /* folder: "profiling" or "tables"; NULL: files of both are in path. */
@@ -114,7 +119,7 @@ static int scan(struct jobdir *j, const char *path, const char *folder, enum ran
 		return err_errno(e, "%s", path);
 	errno = 0;
 	while (rc == 0 && (entry = readdir(dir))) {
-		if (may_be_file(entry))
+		if (may_be_file(dir, entry))
 			rc = add_entry(j, folder, source, entry->d_name);
 		errno = 0;
 	}

@@ -2,6 +2,7 @@
 #include "cachefs/table_dumps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cachefs/table_contents.h"
 
@@ -53,6 +54,19 @@ static void put_operations(const struct profile_facts *f, const char *title, enu
 	buf_put_byte(out, '}');
 }
 
+/* " {" and a line end stand behind a path: in one they would be read as its end. */
+static void put_path(const struct profile_facts *f, const struct path_row *row, struct buf *out)
+{
+	const char *path = path_list_path(&f->paths, row), *end;
+
+	while ((end = strstr(path, " {\n"))) {
+		buf_put(out, path, (size_t)(end - path));
+		buf_put_str(out, " {\\n");
+		path = end + 3;
+	}
+	buf_put_str(out, path);
+}
+
 static void put_events(const struct profile_facts *f, const char *title, enum path_class class,
 		       struct buf *out)
 {
@@ -63,8 +77,8 @@ static void put_events(const struct profile_facts *f, const char *title, enum pa
 
 		if (row->is_forgotten || !path_counts_events(c, class))
 			continue;
-		buf_printf(out, "%s {\ncache hits: %llu,\ncache misses: %llu,\nneg: %llu\n}\n",
-			   path_list_path(&f->paths, row),
+		put_path(f, row, out);
+		buf_printf(out, " {\ncache hits: %llu,\ncache misses: %llu,\nneg: %llu\n}\n",
 			   (unsigned long long)c->calls[class][METRICS_HIT],
 			   (unsigned long long)c->calls[class][METRICS_MISS],
 			   (unsigned long long)c->calls[class][METRICS_NEGATIVE]);
@@ -81,9 +95,9 @@ static void put_absent(const struct profile_facts *f, struct buf *out)
 
 		if (row->is_forgotten || !path_counts_absent_events(c))
 			continue;
+		put_path(f, row, out);
 		buf_printf(out,
-			   "%s {\nstores: %llu,\nserves: %llu,\nexpires: %llu,\nclears: %llu\n}\n",
-			   path_list_path(&f->paths, row),
+			   " {\nstores: %llu,\nserves: %llu,\nexpires: %llu,\nclears: %llu\n}\n",
 			   (unsigned long long)c->absent[ABSENT_STORE],
 			   (unsigned long long)c->absent[ABSENT_SERVE],
 			   (unsigned long long)c->absent[ABSENT_EXPIRE],

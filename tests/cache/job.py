@@ -17,6 +17,7 @@ FILES = ["env/pyvenv.cfg", "env/bin/tool", "env/lib/python3.12/os.py", "env/lib/
          "other/data"]
 USED = [FILES[0], FILES[2], FILES[4], FILES[5]]
 MISSING = ["env/lib/python312.zip", "env/lib/libno.so", "env/lib/python3.12/site-packages/numpy/no.py"]
+BLOCK = "other/x {\ncache hits: 5,\ncache misses: 1,\nneg: 0\n}\n/y" # looks like a row of a table
 count = 0
 failed = False
 
@@ -42,7 +43,7 @@ def read_csv(path):
 
 def use(view, times):
     for _ in range(times):
-        for name in USED:
+        for name in USED + [BLOCK]:
             with open(f"{view}/{name}", "rb") as f:
                 f.read()
         for name in MISSING:
@@ -87,6 +88,8 @@ def check_paths(base):
     rows = {(row["category"], row["path"]): row
             for row in read_csv(f"{base}/job/profiling/cluster/cluster-profiling_top_paths.csv")}
     check(all(int(rows["data", f"{base}/target/{name}"]["ranks"]) == 2 for name in USED), "both ranks read the files")
+    block = rows.get(("data", f"{base}/target/{BLOCK}".replace(" {\n", " {\\n")), {"ranks": "none"})
+    check(block["ranks"] == "2", "also a file with a name like a row")
     check(all(row["events_not_listed"] == "0" for row in rows.values()), "tables of events are complete")
     probes = [rows["metadata", f"{base}/target/{name}"] for name in MISSING]
     check(all(row["negative_results"] == "5" for row in probes), "each probe is counted")
@@ -140,7 +143,7 @@ def check_incomplete(base):
 def main():
     base = os.path.realpath(tempfile.mkdtemp(prefix="auger-job-"))
     try:
-        for name in FILES:
+        for name in FILES + [BLOCK]:
             os.makedirs(os.path.dirname(f"{base}/target/{name}"), exist_ok=True)
             with open(f"{base}/target/{name}", "w", encoding="utf-8") as out:
                 out.write(name * 100)

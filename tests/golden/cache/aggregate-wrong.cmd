@@ -10,3 +10,7 @@ auger cache aggregate --classes rules .; echo $?
 auger cache aggregate . >/dev/null; echo $?
 auger cache aggregate . >/dev/null; echo $?
 ls profiling/cluster | head -n 1
+mkfifo fifo
+ln -s fifo h-2-profiling_aggregate.csv
+ln -s nowhere h-3-profiling_aggregate.csv
+auger cache aggregate . >/dev/null; echo $?
