@@ -293,23 +293,7 @@ struct stream {
 	fuse_req_t req;
 	char *bytes; /* [used..size) is free */
 	size_t size, used;
-	struct stat attr; /* of the entry, as far as its kind and number: made once, it is large */
 };
-
-static bool put_entry(struct stream *s, const char *name, uint64_t ino, unsigned char dtype,
-		      size_t index)
-{
-	size_t room = s->size - s->used, len;
-
-	s->attr.st_ino = ino;
-	s->attr.st_mode = (mode_t)DTTOIF(dtype);
-	len = fuse_add_direntry(s->req, s->bytes + s->used, room, name, &s->attr,
-				(off_t)(index + 1));
-	if (len > room)
-		return false;
-	s->used += len;
-	return true;
-}
 
 static uint64_t number_of(const struct ops_mount *m, struct node *n)
 {
@@ -318,19 +302,13 @@ static uint64_t number_of(const struct ops_mount *m, struct node *n)
 	return cache_attr(m->cache, n, &attr) == 0 ? attr.st_ino : 1;
 }
 
-static void put_entries(const struct ops_mount *m, struct stream *s, struct node *n,
-			const struct dirlist *names, size_t from)
+/* "." and "..": index 0 and 1. */
+static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n, size_t index)
 {
-	if (from == 0 && !put_entry(s, ".", number_of(m, n), DT_DIR, 0))
-		return;
-	if (from <= 1 && !put_entry(s, "..", number_of(m, n->parent ? n->parent : n), DT_DIR, 1))
-		return;
-	for (size_t i = from > 2 ? from - 2 : 0; i < dirlist_count(names); i++) {
-		struct dirlist_entry entry = dirlist_get(names, i);
-
-		if (!put_entry(s, dirlist_name(names, i), entry.ino, entry.dtype, i + 2))
-			return;
-	}
+	return (struct dirlist_entry){ .name = index ? ".." : ".",
+				       .len = index + 1,
+				       .ino = number_of(m, index && n->parent ? n->parent : n),
+				       .dtype = DT_DIR };
 }
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
@@ -338,22 +316,27 @@ static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
 {
 	const struct ops_mount *m = mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_READDIR);
-	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
 	struct node *n = node_of(m, ino);
+	char *bytes = malloc(size);
 	struct dirlist *names;
-	int rc = s.bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
+	size_t used = 0;
+	int rc = bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
 
 	(void)fi;
 	if (rc == 0) {
-		put_entries(m, &s, n, names, (size_t)offset);
+		struct dirlist_entry dots[2];
+
+		for (size_t i = (size_t)offset; i < 2; i++)
+			dots[i] = dot_of(m, n, i);
+		used = dirlist_write(names, dots, (size_t)offset, bytes, size);
 		dirlist_unref(names);
 	}
 	end_call(m, &call, n, rc, 0);
 	if (rc == 0)
-		fuse_reply_buf(req, s.bytes, s.used);
+		fuse_reply_buf(req, bytes, used);
 	else
 		fuse_reply_err(req, -rc);
-	free(s.bytes);
+	free(bytes);
 }
 
 /* A part of a listing, with attributes. */
@@ -363,9 +346,8 @@ struct plus {
 	size_t from, count;
 };
 
-static bool put_plus(const struct ops_mount *m, struct stream *s, const char *name,
-		     struct dirlist_entry entry, struct node *n, const struct stat *attr,
-		     size_t index)
+static bool put_plus(const struct ops_mount *m, struct stream *s, struct dirlist_entry entry,
+		     struct node *n, const struct stat *attr, size_t index)
 {
 	struct fuse_entry_param param = { .attr_timeout = m->lifetime_s,
 					  .entry_timeout = m->names_s };
@@ -378,7 +360,7 @@ static bool put_plus(const struct ops_mount *m, struct stream *s, const char *na
 		param.attr = (struct stat){ .st_ino = entry.ino,
 					    .st_mode = (mode_t)DTTOIF(entry.dtype) };
 	}
-	len = fuse_add_direntry_plus(s->req, s->bytes + s->used, room, name, &param,
+	len = fuse_add_direntry_plus(s->req, s->bytes + s->used, room, entry.name, &param,
 				     (off_t)(index + 1));
 	if (len > room)
 		return false;
@@ -395,8 +377,8 @@ static size_t put_part(const struct ops_mount *m, struct stream *s, const struct
 	for (i = 0; i < part->count; i++) {
 		size_t at = part->from + i;
 
-		if (!put_plus(m, s, dirlist_name(names, at), dirlist_get(names, at), part->nodes[i],
-			      &part->attrs[i], at + 2))
+		if (!put_plus(m, s, dirlist_get(names, at), part->nodes[i], &part->attrs[i],
+			      at + 2))
 			break;
 		if (part->nodes[i])
 			atomic_fetch_add(&part->nodes[i]->lookups, 1);
@@ -410,13 +392,9 @@ static void reply_part(const struct ops_mount *m, struct stream *s, struct node 
 	size_t left, put = 0;
 	struct plus part;
 
-	for (; from < 2; from++) {
-		struct node *dot = from && n->parent ? n->parent : n;
-		struct dirlist_entry entry = { .ino = number_of(m, dot), .dtype = DT_DIR };
-
-		if (!put_plus(m, s, from ? ".." : ".", entry, NULL, NULL, from))
+	for (; from < 2; from++)
+		if (!put_plus(m, s, dot_of(m, n, from), NULL, NULL, from))
 			break;
-	}
 	part.from = from < 2 ? dirlist_count(names) : from - 2;
 	left = dirlist_count(names) > part.from ? dirlist_count(names) - part.from : 0;
 	part.count = (s->size - s->used) / PLUS_BYTES;
