@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 static bool was_present(const struct cluster_path *p)
 {
 	if (p->category == CATEGORY_METADATA)
@@ -151,12 +153,14 @@ static int add_text(struct strtab *texts, struct rows *ret, const char *path, si
 	return 0;
 }
 
-/* Absolute, without "//", "." and ".."; links stay, as they are in observed paths. */
-static int add_named(const char *name, struct strtab *texts, struct rows *ret, struct err *e)
+/* Absolute, without "//", "." and "..". */
+static int make_absolute(const char *name, struct buf *out, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf in = { 0 }, out = { 0 };
+	CLEANUP(buf_fini) struct buf in = { 0 };
 	char cwd[PATH_MAX], *rest, *part, *state;
 
+	if (!*name)
+		return err_set(e, -EINVAL, "'' is no folder");
 	if (*name != '/' && !getcwd(cwd, sizeof cwd))
 		return err_errno(e, "the working directory");
 	buf_printf(&in, "%s/%s", *name == '/' ? "" : cwd, name);
@@ -164,16 +168,47 @@ static int add_named(const char *name, struct strtab *texts, struct rows *ret, s
 		return err_nomem(e);
 	for (rest = in.data; (part = strtok_r(rest, "/", &state)); rest = NULL) {
 		if (strcmp(part, "..") == 0) {
-			while (out.len && out.data[--out.len] != '/')
+			while (out->len && out->data[--out->len] != '/')
 				;
 		} else if (strcmp(part, ".") != 0) {
-			buf_put_byte(&out, '/');
-			buf_put_str(&out, part);
+			buf_put_byte(out, '/');
+			buf_put_str(out, part);
 		}
 	}
-	if (!out.len)
-		buf_put_byte(&out, '/');
-	return buf_error(&out) < 0 ? err_nomem(e) : add_text(texts, ret, out.data, out.len, e);
+	if (!out->len)
+		buf_put_byte(out, '/');
+	buf_put_byte(out, '\0');
+	return buf_error(out) < 0 ? err_nomem(e) : 0;
+}
+
+static bool has_inner(const struct observed *o, const char *root)
+{
+	for (uint32_t id = 0; id < strtab_count(o->cluster->paths); id++) {
+		struct str path = strtab_get(o->cluster->paths, id);
+
+		if (path_is_within(path, root) && strcmp(path.ptr, root) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Observed paths have no links in them but at their ends: nothing is below a name that has. */
+static int add_named(const struct observed *o, const char *name, struct strtab *texts,
+		     struct rows *ret, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	char real[PATH_MAX];
+	const char *root;
+	int rc = make_absolute(name, &path, e);
+
+	if (rc < 0)
+		return rc;
+	root = path.data;
+	if (!has_inner(o, root) && realpath(name, real) && strcmp(real, root) != 0) {
+		log_msg(LOG_WARN, "cache", "%s: leads to %s, which is looked at", root, real);
+		root = real;
+	}
+	return add_text(texts, ret, root, strlen(root), e);
 }
 
 static int compare_texts(const void *left, const void *right)
@@ -206,7 +241,7 @@ int observed_roots(const struct observed *o, const char *const *named, size_t co
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = add_named(named[i], texts, ret, e);
+		rc = add_named(o, named[i], texts, ret, e);
 	for (uint32_t id = 0; rc == 0 && id < strtab_count(o->cluster->paths); id++) {
 		struct str path = strtab_get(o->cluster->paths, id);
 		size_t len = o->flags[id] & OBSERVED_PRESENT ? root_of(path) : 0;

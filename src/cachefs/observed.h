@@ -39,8 +39,9 @@ bool path_is_within(struct str path, const char *root);
 /*
  * The folders that a job's programs were installed in, as the paths tell: environments of conda,
  * virtual environments, prefixes of a Python, folders of packages. And those that the user names,
- * made absolute by the working directory. One within another is left out. ret: const char * each,
- * in order; both from an empty array and an empty table that owns the texts.
+ * made absolute by the working directory; where nothing was observed below one, it is where its
+ * links lead. One within another is left out. ret: const char * each, in order; both from an empty
+ * array and an empty table that owns the texts.
  */
 int observed_roots(const struct observed *o, const char *const *named, size_t count,
 		   struct strtab *texts, struct rows *ret, struct err *e) MUST_CHECK;

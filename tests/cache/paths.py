@@ -104,6 +104,18 @@ def check_lists(job, root, tree, used, missing, gone):
     check(again.returncode == 1 and b"is there already" in again.stderr, "a script that is there stays")
 
 
+def check_linked_root(job, root, used):
+    """A root by a link in its way, and by one at its end, is the folder that it leads to."""
+    for link, to, name in (("way", os.path.dirname(root), f"way/{os.path.basename(root)}"), ("end", root, "end/")):
+        os.symlink(to, f"{job}/{link}")
+        result = auger("paths", job, "--usage-root", f"{job}/{name}", "--output-dir", f"{job}/by a link")
+        with open(f"{job}/by a link/used_paths_existing.txt", encoding="utf-8") as lines:
+            check(lines.read().split("\n")[:-1] == listed(used) and b"leads to " in result.stderr, f"a root by a link: {name}")
+        os.unlink(f"{job}/{link}")
+    result = auger("paths", job, "--usage-root", "")
+    check(result.returncode == 1 and b"'' is no folder" in result.stderr, "a root without a name is none")
+
+
 def same_entry(path, copy):
     a, b = os.lstat(path), os.lstat(copy)
     return a.st_mode == b.st_mode if os.path.isdir(path) and not os.path.islink(path) else a.st_ino == b.st_ino
@@ -181,6 +193,7 @@ def main():
         tree = make_tree(root)
         used, missing, gone = write_tables(job, root, tree)
         check_lists(job, root, tree, used, missing, gone)
+        check_linked_root(job, root, used)
         check_script(job, root, used, work)
         check_incomplete(job, root)
     finally:
