@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #define DEPTH_MAX 32
 #define COLUMNS 7
+#define MAX_TOLD 5
 
 static const char *const table_names[USAGE_TABLES] = { "data", "tree", "metadata" };
 
@@ -115,6 +117,37 @@ static int read_file(const char *path, const char *name, struct usage_figures *t
 	return is_good ? 0 : err_set(e, -EINVAL, "%s: no sums in it", path);
 }
 
+/* -ENOMEM, else 0: what cannot be read is told. */
+static int leave_out(struct usage_figures *t, const struct err *reason, struct err *e)
+{
+	if (reason->code == -ENOMEM)
+		return err_nomem(e);
+	if (t->left_out++ < MAX_TOLD)
+		log_msg(LOG_WARN, "cache", "%s: left out", reason->msg);
+	return 0;
+}
+
+static int read_folder(const char *dir, int depth, struct usage_figures *t, struct err *e);
+
+static int read_entry(const char *dir, const char *name, int depth, struct usage_figures *t,
+		      struct err *e)
+{
+	char path[PATH_MAX];
+	struct err reason = { 0 };
+	struct stat st;
+	int rc = 0;
+
+	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+		rc = err_set(&reason, -ENAMETOOLONG, "%s: too long a path in it", dir);
+	else if (lstat(path, &st) < 0)
+		rc = err_errno(&reason, "%s", path);
+	else if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+		rc = read_folder(path, depth + 1, t, &reason);
+	else if (S_ISREG(st.st_mode))
+		rc = read_file(path, name, t, &reason);
+	return rc < 0 ? leave_out(t, &reason, e) : 0;
+}
+
 static int read_folder(const char *dir, int depth, struct usage_figures *t, struct err *e)
 {
 	DIR *d = opendir(dir);
@@ -123,20 +156,9 @@ static int read_folder(const char *dir, int depth, struct usage_figures *t, stru
 
 	if (!d)
 		return err_errno(e, "%s", dir);
-	while (rc == 0 && (entry = readdir(d))) {
-		char path[4096];
-		struct stat st;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) >= (int)sizeof path ||
-		    lstat(path, &st) < 0)
-			continue;
-		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			rc = read_folder(path, depth + 1, t, e);
-		else if (S_ISREG(st.st_mode))
-			rc = read_file(path, entry->d_name, t, e);
-	}
+	while (rc == 0 && (entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			rc = read_entry(dir, entry->d_name, depth, t, e);
 	closedir(d);
 	return rc;
 }
@@ -147,6 +169,8 @@ int usage_table_read(const char *dir, struct usage_figures *ret, struct err *e)
 
 	*ret = (struct usage_figures){ 0 };
 	rc = read_folder(dir, 0, ret, e);
+	if (ret->left_out > MAX_TOLD)
+		log_msg(LOG_WARN, "cache", "%zu more left out", ret->left_out - MAX_TOLD);
 	if (rc == 0 && !ret->files[USAGE_DATA] && !ret->files[USAGE_TREE] &&
 	    !ret->files[USAGE_METADATA])
 		rc = err_set(e, -ENODATA,

@@ -17,11 +17,13 @@ struct usage_figures {
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
 	uint64_t caches; /* whose budget is known */
 	uint64_t budget_bytes, remaining_bytes;
+	size_t left_out; /* files and folders that could not be read */
 };
 
 void usage_table_of(const struct control_stats *stats, struct usage_figures *ret);
 
-/* All "*-data_cache_size.output" and the like anywhere below dir. -ENODATA: there are none. */
+/* All "*-data_cache_size.output" and the like anywhere below dir. Those that are damaged or cannot
+ * be read are told by LOG_WARN and left out. -ENODATA: there are no others. */
 int usage_table_read(const char *dir, struct usage_figures *ret, struct err *e) MUST_CHECK;
 
 /* A Markdown table with aligned columns, and CSV. */
