@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "cachefs/walk.h"
@@ -33,6 +34,24 @@ static int count_entry(void *context, const char *path, size_t len, bool is_fold
 	return c->found ? c->found(c->context, path, len, is_folder, is_used, e) : 0;
 }
 
+/* What the walk has not found is gone when there is nothing; it stays on one file system. */
+static bool is_gone(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static void count_unfound(const struct observed *o, uint32_t id, struct coverage_root *root)
+{
+	if (is_gone(strtab_get(o->cluster->paths, id).ptr)) {
+		root->gone++;
+	} else {
+		root->apart++;
+		o->flags[id] |= OBSERVED_APART;
+	}
+}
+
 static void count_record(const struct observed *o, struct coverage_root *root)
 {
 	struct str least = { NULL, 0 };
@@ -55,8 +74,9 @@ static void count_record(const struct observed *o, struct coverage_root *root)
 		else if (!root->exists && !is_root) {
 			root->observed_folders += (flags & OBSERVED_FOLDER) != 0;
 			root->observed_files += !(flags & OBSERVED_FOLDER);
-		} else if (root->exists && !is_root && !(flags & OBSERVED_SEEN))
-			root->gone++;
+		} else if (root->exists && !is_root && !(flags & OBSERVED_SEEN)) {
+			count_unfound(o, id, root);
+		}
 	}
 }
 
@@ -86,6 +106,11 @@ int coverage_make(struct observed *o, const struct rows *roots, coverage_found *
 			log_msg(LOG_WARN, "cache", "%s: %zu folders could not be read", root->path,
 				root->unread);
 		count_record(o, root);
+		if (root->apart)
+			log_msg(LOG_WARN, "cache",
+				"%s: %zu used paths are where the walk does not go: mounts, links, "
+				"unreadable folders",
+				root->path, root->apart);
 	}
 	return 0;
 }

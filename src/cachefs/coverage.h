@@ -27,6 +27,7 @@ struct coverage_root {
 	size_t observed_files, observed_folders; /* of them below it, there now */
 	size_t missing;                          /* looked for and never there */
 	size_t gone;                             /* there in the run, not now */
+	size_t apart;     /* there in the run, and now where the walk did not get to */
 	uint32_t example; /* the first of the observed ones; STRTAB_NONE: none */
 };
 

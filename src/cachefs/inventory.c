@@ -67,7 +67,7 @@ static int add_record(struct inventory *v, const struct observed *o, struct err 
 			continue;
 		if (!(o->flags[id] & OBSERVED_PRESENT))
 			rc = add_entry(v->texts, &v->missing, path, is_folder, false, e);
-		else if (!(o->flags[id] & OBSERVED_SEEN) &&
+		else if (!(o->flags[id] & (OBSERVED_SEEN | OBSERVED_APART)) &&
 			 !(root->exists && strcmp(path.ptr, root->path) == 0))
 			rc = add_entry(v->texts, &v->gone, path, is_folder, false, e);
 	}

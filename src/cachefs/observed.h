@@ -19,6 +19,7 @@ enum observed_flag {
 	OBSERVED_PRESENT = 1, /* it was there at least once */
 	OBSERVED_FOLDER = 2,  /* it was listed, or something in it was there */
 	OBSERVED_SEEN = 4,    /* the walk of a root has found it; see coverage */
+	OBSERVED_APART = 8,   /* it is where that walk did not get to */
 };
 
 struct observed {

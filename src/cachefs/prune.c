@@ -60,6 +60,7 @@ static void put_head(const struct inventory *v, const char *job, struct buf *out
 	struct inventory_counts used = inventory_count(v, INVENTORY_USED),
 				unused = inventory_count(v, INVENTORY_UNUSED),
 				gone = inventory_count(v, INVENTORY_GONE);
+	size_t apart = 0;
 
 	buf_put_str(out,
 		    "#!/bin/sh\n"
@@ -69,18 +70,20 @@ static void put_head(const struct inventory *v, const char *job, struct buf *out
 	put_comment(out, "job: ", job);
 	for (size_t i = 0; i < v->roots.count; i++)
 		put_comment(out, "root: ", roots[i].path);
+	for (size_t i = 0; i < v->roots.count; i++)
+		apart += roots[i].apart;
 	buf_printf(
 		out,
 		"#   kept: %zu files, %zu folders\n"
 		"#   left out: %zu files, %zu folders\n"
-		"#   used then, and not there now: %zu\n"
+		"#   used, but gone since: %zu; where the walk does not go: %zu\n"
 		"#\n"
 		"# Files are hard links: the new folder must be on the same file system, and a file "
 		"that is\n"
 		"# changed in one place is changed in both. Nothing that is there is replaced or "
 		"removed.\n"
 		"# What the job did not use may be needed by another one: add lines for it.\n",
-		used.files, used.folders, unused.files, unused.folders, gone.total);
+		used.files, used.folders, unused.files, unused.folders, gone.total, apart);
 }
 
 static bool is_needed(const struct coverage_root *root)

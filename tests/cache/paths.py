@@ -104,6 +104,18 @@ def check_lists(job, root, tree, used, missing, gone):
     check(again.returncode == 1 and b"is there already" in again.stderr, "a script that is there stays")
 
 
+def check_apart(job, root):
+    """What is there, but where the walk does not go, is not gone."""
+    os.symlink("odd", f"{root}/linked")
+    rank = ranks.make_ranks(1, 1, 1)[0]
+    rank.paths = {("metadata", f"{root}/linked/{os.listdir(root + '/odd')[0]}"): [1, 0, 0]}
+    ranks.write_rank(f"{job} apart", rank, 0, True)
+    result = auger("paths", f"{job} apart", "--usage-root", root)
+    check(b"1 used paths are where the walk does not go" in result.stderr and not read_list(f"{job} apart", "gone_since_paths.txt"),
+          "what the walk does not get to is told, and not gone")
+    os.unlink(f"{root}/linked")
+
+
 def check_linked_root(job, root, used):
     """A root by a link in its way, and by one at its end, is the folder that it leads to."""
     for link, to, name in (("way", os.path.dirname(root), f"way/{os.path.basename(root)}"), ("end", root, "end/")):
@@ -194,6 +206,7 @@ def main():
         used, missing, gone = write_tables(job, root, tree)
         check_lists(job, root, tree, used, missing, gone)
         check_linked_root(job, root, used)
+        check_apart(job, root)
         check_script(job, root, used, work)
         check_incomplete(job, root)
     finally:
