@@ -2,6 +2,7 @@
 #include "cli/cache_prefetch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +15,29 @@
 #include "model/profile.h"
 
 #define MIB 1048576.0
+#define DEPTH_MAX (PATH_MAX / 2) /* components of a path */
 
 static bool is_gzip(const struct file_input *in)
 {
 	return in->len > 2 && in->data[0] == 0x1f && in->data[1] == 0x8b;
 }
 
-static void put_lines(const struct file_input *in, struct buf *text)
+static int put_lines(const char *path, const struct file_input *in, struct buf *text, struct err *e)
 {
+	if (in->len && memchr(in->data, '\0', in->len))
+		return err_set(e, -EINVAL, "%s: is no list of paths, a path a line, and no .pb.gz",
+			       path);
 	for (size_t at = 0; at < in->len;) {
 		const unsigned char *line = in->data + at, *end = memchr(line, '\n', in->len - at);
 		size_t len = end ? (size_t)(end - line) : in->len - at;
 
-		if (len && !memchr(line, '\0', len)) {
+		if (len) {
 			buf_put(text, line, len);
 			buf_put(text, "", 1);
 		}
 		at += len + 1;
 	}
+	return 0;
 }
 
 /* The name of a stack's frame: a component of a path. */
@@ -42,6 +48,16 @@ static const char *name_of(const struct profile *p, uint32_t node)
 		l.line_count ? profile_get_function(p, l.lines[0].function) : NULL;
 
 	return f ? profile_text(p, f->name) : "";
+}
+
+/* Is it so deep that no path can be? */
+static bool is_too_deep(const struct profile *p, uint32_t node)
+{
+	size_t depth = 0;
+
+	for (; node && depth <= DEPTH_MAX; depth++)
+		node = profile_get_node(p, node).parent;
+	return depth > DEPTH_MAX;
 }
 
 /* Parents first; "/" is the root. */
@@ -70,7 +86,7 @@ static int put_stacks(const char *path, struct buf *text, struct err *e)
 		uint32_t node = profile_get_sample(p, i).node;
 		size_t before = text->len;
 
-		if (node == last || !node)
+		if (node == last || !node || is_too_deep(p, node))
 			continue;
 		last = node;
 		put_path(p, node, text);
@@ -108,7 +124,7 @@ int prefetch_list_read(const char *path, struct prefetch_list *ret, struct err *
 	if (is_gzip(&in))
 		rc = put_stacks(path, &ret->text, e);
 	else
-		put_lines(&in, &ret->text);
+		rc = put_lines(path, &in, &ret->text, e);
 	file_input_fini(&in);
 	if (rc == 0)
 		rc = cut(ret, e);

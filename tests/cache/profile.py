@@ -10,6 +10,7 @@ import csv
 import errno
 import fcntl
 import glob
+import gzip
 import os
 import re
 import select
@@ -510,6 +511,28 @@ def test_wrong(bench):
     done = auger("cache", "mount", "-tpath", bench.target, "-log_output_dir", "/dev/null/job", "--profile", bench.view,
                  check=False)
     assert done.returncode == 1 and "/dev/null/job" in done.stderr, done
+
+
+def varint(n):
+    return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+
+
+def deep_profile(depth):
+    """One stack of one function called "a", over and over."""
+    def part(number, content):
+        return varint(number << 3 | 2) + varint(len(content)) + content
+    return gzip.compress(part(1, b"\x08\1\x10\2") + part(2, part(1, b"\1" * depth) + part(2, b"\1")) +
+                         part(4, b"\x08\1" + part(4, b"\x08\1")) + part(5, b"\x08\1\x10\3") +
+                         b"".join(part(6, word) for word in (b"", b"calls", b"count", b"a")))
+
+
+def test_wrong_lists(bench):
+    for content, said in ((b"", "names no path"), (b"/a\0b\n", "no list of paths"), (os.urandom(5000) + b"\0", "no list of paths"),
+                          (deep_profile(1000000), "names no path"), (deep_profile(10)[:-9], "ends early")):
+        with open(f"{bench.dir}/list", "wb") as f:
+            f.write(content)
+        done = auger("cache", "mount", "-t", bench.target, "--prefetch", f"{bench.dir}/list", bench.view, check=False)
+        assert done.returncode == 1 and said in done.stderr, (content[:9], done)
 
 
 WANTED = sys.argv[2:]
