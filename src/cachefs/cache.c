@@ -28,6 +28,8 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 	pthread_cond_init(&c->keep_wake, NULL);
 	c->nodes = nodes_new(&c->usage);
 	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage) : NULL;
+	if (c->chunks && o->passes)
+		chunks_keep_whole(c->chunks, o->budget_bytes);
 	c->pool = c->chunks ? pool_new(o->max_threads) : NULL;
 	if (!c->pool) {
 		chunks_free(c->chunks);
@@ -53,6 +55,7 @@ int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e)
 
 bool cache_close(struct cache *c)
 {
+	c->is_ending = true;
 	if (!pool_stop(c->pool, STOP_NS))
 		return false;
 	if (c->has_keeper) {
@@ -306,7 +309,6 @@ int cache_link(struct cache *c, struct node *n, struct buf *ret)
 static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, uint64_t index,
 		     bool urgent, struct chunk **ret, struct flight **ret_flight)
 {
-	uint64_t left = (uint64_t)attr->st_size - index * CHUNK_BYTES;
 	struct chunk *chunk = chunks_find(n, index);
 	struct flight *f;
 
@@ -321,7 +323,7 @@ static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, u
 	f = flight_new(c, n, FLIGHT_CHUNK);
 	if (!f)
 		return -ENOMEM;
-	chunk = chunks_add(c->chunks, n, index, (size_t)(left < CHUNK_BYTES ? left : CHUNK_BYTES));
+	chunk = chunks_add(c->chunks, n, index, (uint64_t)attr->st_size);
 	if (!chunk) {
 		flight_unref(f);
 		return -ENOMEM;

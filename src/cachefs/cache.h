@@ -29,6 +29,7 @@ struct cache_opts {
 	int64_t absent_ns;       /* a name is not there, where the folder's names are not known */
 	int64_t timeout_ns;      /* of storage */
 	unsigned max_threads;    /* that wait for storage */
+	bool passes;             /* files may be passed to the kernel: passing.h */
 };
 
 /* How often what happened since the start. */
@@ -57,6 +58,7 @@ struct cache_kernel {
 	bool (*begin_storage)(void);
 	int (*end_storage)(void);
 	void *context;
+	int device; /* of FUSE */
 };
 
 struct cache;

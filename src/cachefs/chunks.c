@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cachefs/whole.h"
+
 #define MAP_FROM (64 * 1024) /* chunks of so many bytes go back to the system at once */
 #define FRESH_SHARE 8        /* of all bytes: this part may be fresh */
 #define GHOSTS 8192
@@ -14,6 +16,7 @@
 struct content {
 	struct chunk **slots; /* [cap]; NULL: free */
 	size_t count, cap;    /* cap: a power of two */
+	struct whole *whole;  /* where they are; NULL: each in room of its own */
 };
 
 struct ring {
@@ -35,6 +38,7 @@ struct chunks {
 	_Atomic uint32_t made;
 	struct nodes *nodes;
 	struct usage *usage;
+	uint64_t max_whole; /* written before start */
 };
 
 struct chunks *chunks_new(struct nodes *nodes, struct usage *usage)
@@ -47,6 +51,11 @@ struct chunks *chunks_new(struct nodes *nodes, struct usage *usage)
 	c->nodes = nodes;
 	c->usage = usage;
 	return c;
+}
+
+void chunks_keep_whole(struct chunks *c, uint64_t max_bytes)
+{
+	c->max_whole = max_bytes;
 }
 
 static size_t bytes_of(const struct chunk *chunk)
@@ -67,7 +76,9 @@ static char *get_room(size_t cap)
 
 static void free_chunk(struct chunk *chunk)
 {
-	if (chunk->cap < MAP_FROM)
+	if (chunk->whole)
+		whole_unref(chunk->whole);
+	else if (chunk->cap < MAP_FROM)
 		free(chunk->bytes);
 	else if (chunk->bytes)
 		munmap(chunk->bytes, chunk->cap);
@@ -90,6 +101,7 @@ struct chunk *chunks_find(const struct node *n, uint64_t index)
 
 static void free_content(struct node *n)
 {
+	whole_unref(n->content->whole);
 	free(n->content->slots);
 	free(n->content);
 	n->content = NULL;
@@ -108,6 +120,7 @@ static bool make_slot(struct node *n)
 		return false;
 	grown.cap = content->cap ? 2 * content->cap : 2;
 	grown.count = content->count;
+	grown.whole = content->whole;
 	grown.slots = calloc(grown.cap, sizeof *grown.slots);
 	if (!grown.slots) {
 		if (!n->content)
@@ -174,19 +187,38 @@ static void enter(struct chunks *c, struct chunk *chunk)
 	pthread_mutex_unlock(&c->lock);
 }
 
-struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, size_t cap)
+/* Under the lock of n, which has a slot for it. False: out of memory. */
+static bool take_room(const struct chunks *c, const struct node *n, struct chunk *chunk,
+		      uint64_t size)
+{
+	struct content *content = n->content;
+
+	if (!content->count && size >= CHUNK_BYTES && size <= c->max_whole)
+		content->whole = whole_new(size);
+	if (content->whole && whole_size(content->whole) == size) {
+		chunk->whole = whole_ref(content->whole);
+		chunk->bytes = whole_at(chunk->whole, chunk->index * CHUNK_BYTES);
+	} else {
+		chunk->bytes = get_room(chunk->cap);
+	}
+	return chunk->bytes;
+}
+
+struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint64_t size)
 {
 	struct chunk *chunk = calloc(1, sizeof *chunk);
+	uint64_t left = size - index * CHUNK_BYTES;
 
 	if (!chunk)
 		return NULL;
-	chunk->bytes = get_room(cap);
-	chunk->cap = cap;
-	if (!chunk->bytes || !make_slot(n)) {
+	chunk->index = index;
+	chunk->cap = (size_t)(left < CHUNK_BYTES ? left : CHUNK_BYTES);
+	if (!make_slot(n) || !take_room(c, n, chunk, size)) {
+		if (n->content && !n->content->count)
+			free_content(n);
 		free_chunk(chunk);
 		return NULL;
 	}
-	chunk->index = index;
 	chunk->node = node_ref(n);
 	chunk->readers = 1;
 	chunk->born = atomic_fetch_add(&c->made, 1);
@@ -220,17 +252,18 @@ void chunk_done(struct chunk *chunk)
 	atomic_fetch_sub(&chunk->readers, 1);
 }
 
-/* Under the node's lock. Those behind it that stood there because of it move up. */
-static void leave_content(struct chunk *chunk)
+/* Under the node's lock. Those behind it that stood there because of it move up. False: it was
+ * forgotten already. */
+static bool leave_content(struct chunk *chunk)
 {
 	struct content *content = chunk->node->content;
 	size_t at;
 
 	if (!content)
-		return;
+		return false;
 	at = slot_of(content, chunk->index);
 	if (content->slots[at] != chunk)
-		return; /* forgotten already */
+		return false;
 	content->slots[at] = NULL;
 	content->count--;
 	for (size_t i = (at + 1) & (content->cap - 1); content->slots[i];
@@ -242,6 +275,14 @@ static void leave_content(struct chunk *chunk)
 	}
 	if (!content->count)
 		free_content(chunk->node);
+	return true;
+}
+
+/* The same. Its part of a whole goes at once: from now on another may come into its place. */
+static void leave_for_good(struct chunk *chunk)
+{
+	if (leave_content(chunk) && chunk->whole)
+		whole_drop(chunk->whole, chunk->index * CHUNK_BYTES, chunk->cap);
 }
 
 /* Under the rings' lock, and not when somebody holds the node's. */
@@ -256,7 +297,7 @@ static bool take(struct chunks *c, struct ring *r, struct chunk *chunk)
 		node_unlock(c->nodes, n);
 		return false;
 	}
-	leave_content(chunk);
+	leave_for_good(chunk);
 	node_unlock(c->nodes, n);
 	leave_ring(r, chunk);
 	if (!chunk->is_kept)
@@ -302,8 +343,42 @@ void chunks_shrink(struct chunks *c, uint64_t limit)
 
 void chunks_forget_one(struct chunk *chunk)
 {
-	leave_content(chunk);
+	leave_for_good(chunk);
 	atomic_store(&chunk->used, false);
+}
+
+bool chunks_hold(const struct node *n, struct chunks_held *ret)
+{
+	const struct content *content = n->content;
+	uint64_t size = content && content->whole ? whole_size(content->whole) : 0;
+	struct chunks_held held = { .whole = NULL };
+
+	if (!size || content->count != (size + CHUNK_BYTES - 1) / CHUNK_BYTES)
+		return false;
+	for (size_t i = 0; i < content->cap; i++)
+		if (content->slots[i] &&
+		    (content->slots[i]->flight || content->slots[i]->whole != content->whole))
+			return false;
+	held.list = calloc(content->count, sizeof(struct chunk *));
+	if (!held.list)
+		return false;
+	held.whole = whole_ref(content->whole);
+	for (size_t i = 0; i < content->cap; i++)
+		if (content->slots[i]) {
+			held.list[held.count++] = content->slots[i];
+			chunks_read(content->slots[i]);
+		}
+	*ret = held;
+	return true;
+}
+
+void chunks_let_go(struct chunks_held *held)
+{
+	for (size_t i = 0; i < held->count; i++)
+		chunk_done(held->list[i]);
+	free(held->list);
+	whole_unref(held->whole);
+	*held = (struct chunks_held){ 0 };
 }
 
 /* They stay in their ring, unused, where the hand finds them: the rings' lock is not ours here. */

@@ -22,6 +22,7 @@
 #define CHUNK_BYTES (UINT64_C(1) << 20)
 
 struct flight;
+struct whole;
 
 struct chunk {
 	struct chunk *before, *after; /* in its ring; under the rings' lock */
@@ -29,6 +30,7 @@ struct chunk {
 	uint64_t index;               /* of the chunk in its file */
 	char *bytes;                  /* [len] of [cap]; owned; written by the flight only */
 	size_t len, cap;
+	struct whole *whole;   /* that has bytes, counted; NULL: they are the chunk's own */
 	struct flight *flight; /* filling it; NULL: filled. Under the node's lock */
 	_Atomic unsigned readers;
 	_Atomic bool used; /* since the hand of its ring came by; fresh: again, and later */
@@ -45,8 +47,9 @@ void chunks_free(struct chunks *c);                        /* with all chunks; n
 
 /* These four: under the lock of n. */
 struct chunk *chunks_find(const struct node *n, uint64_t index); /* NULL: not there */
-/* Room for cap bytes, with one reader: the caller. NULL: out of memory. */
-struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, size_t cap) MUST_CHECK;
+/* Room for this chunk of a file of size bytes, with one reader: the caller. NULL: out of memory. */
+struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index,
+			 uint64_t size) MUST_CHECK;
 void chunks_read(struct chunk *chunk);       /* one more reader */
 uint64_t chunks_bytes(const struct node *n); /* that are here of the file */
 
@@ -55,8 +58,22 @@ void chunk_done(struct chunk *chunk); /* one reader less; needs no lock */
 /* Takes chunks until usage is at most limit bytes, or nothing can be taken. No lock is held. */
 void chunks_shrink(struct chunks *c, uint64_t limit);
 
-/* The chunk is not found any more; whoever reads it goes on. Under its node's lock. */
+/* The chunk, which nobody could read yet, is not found any more. Under its node's lock. */
 void chunks_forget_one(struct chunk *chunk);
+
+/* From here on files of CHUNK_BYTES to max_bytes are each in one piece. Before other threads use c.
+ */
+void chunks_keep_whole(struct chunks *c, uint64_t max_bytes);
+
+/* A file in one piece of which all is there, and which so stays. */
+struct chunks_held {
+	struct whole *whole; /* counted */
+	struct chunk **list; /* [count]; read by us; owned */
+	size_t count;
+};
+/* Under the lock of n, both. False: it is not there, or not in one piece. */
+bool chunks_hold(const struct node *n, struct chunks_held *ret) MUST_CHECK;
+void chunks_let_go(struct chunks_held *held);
 
 /* The chunks of n are not found any more; the next shrink takes them. Under the lock of n. */
 void chunks_forget(struct node *n);

@@ -21,9 +21,12 @@ struct cache {
 	struct nodes *nodes;
 	struct chunks *chunks;
 	struct pool *pool;
-	struct cache_kernel kernel;   /* written before start */
-	bool has_path_counts;         /* written before start */
-	_Atomic uint64_t kept_absent; /* names of the root, by cache_may_keep_absent */
+	struct cache_kernel kernel;    /* written before start */
+	bool has_path_counts;          /* written before start */
+	_Atomic uint64_t kept_absent;  /* names of the root, by cache_may_keep_absent */
+	_Atomic uint64_t passed_bytes; /* of files that the kernel reads by itself */
+	_Atomic bool cannot_pass;      /* as was told once */
+	_Atomic bool is_ending;        /* what can be left undone, is */
 
 	pthread_mutex_t keep_lock;
 	pthread_cond_t keep_wake;

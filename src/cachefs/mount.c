@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "cachefs/local.h"
 #include "cachefs/mounted.h"
 #include "cachefs/ops.h"
@@ -170,6 +171,7 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 		local_hide_device(s->local, mounted.device);
 		read_farther_ahead(mounted.device);
 	}
+	kernel.device = fuse_session_fd(s->session);
 	rc = cache_keep(s->cache, kernel, e);
 	if (rc == 0 && o->prefetch.count)
 		rc = prefetch_start(&o->prefetch, o->target, o->view, o->cache.budget_bytes / 2,
@@ -248,6 +250,7 @@ static struct ops_mount ops_of(const struct mount_opts *o)
 		.checks_access = checks_access,
 		.has_others = o->has_others,
 		.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
+		.passes = o->cache.passes,
 		.ready = tell_ready,
 	};
 }
@@ -289,6 +292,8 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	s->opts = o;
 	s->start_ns = clock_mono_ns();
 	prctl(PR_SET_NAME, MOUNTED_COMM);
+	if (o->cache.passes)
+		rights_raise_files();
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {
 		s->mount.metrics = metrics_new();

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cachefs/passing.h"
 
 #define SHARDS 64 /* of the table of names; a power of two */
 #define LOCKS 256 /* for what is in nodes; a power of two */
@@ -115,6 +116,7 @@ static void free_node(struct nodes *t, struct node *n)
 	node_set_listing(t, n, NULL);
 	node_set_link(t, n, NULL);
 	leave_counts(t, n);
+	passing_free(n->passing);
 	usage_remove(t->usage, USAGE_METADATA, bytes_of(n));
 	if (n->parent)
 		node_unref(n->parent, 1);

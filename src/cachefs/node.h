@@ -37,6 +37,7 @@ enum node_part {
 
 struct flight;
 struct content;
+struct passing;
 
 struct node {
 	struct node *next;     /* in its bucket; under the shard's lock */
@@ -64,7 +65,9 @@ struct node {
 	char *link;              /* where the symbolic link leads; NULL: not known; owned */
 	uint64_t next_chunk;     /* if the file is read in order */
 	struct content *content; /* data; NULL: none; owned by chunks.c */
-	char name[];             /* NUL-terminated; "" for the root */
+	struct passing
+		*passing; /* that it is open; NULL: it is not, or nobody counts; passing.c's */
+	char name[];      /* NUL-terminated; "" for the root */
 };
 
 struct nodes;

@@ -8,8 +8,10 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cachefs/access.h"
 #include "cachefs/ops_control.h"
+#include "cachefs/passing.h"
 #include "cachefs/serve.h"
 
 #define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
@@ -19,6 +21,22 @@
 	160 /* that one of them takes at least. Source: linux/fuse.h, fuse_direntplus \
 	     */
 #define LONG_READ (512 * 1024) /* others need not wait until it is copied */
+
+/* In the handle of what is open. */
+#define BY_PREFETCH 1 /* its release is nobody's */
+#define IS_COUNTED 2  /* as open, by passing.h */
+#define IS_PASSED 4
+
+/* The answer to an open, which libfuse 3.14 does not know in full. Source: linux/fuse.h,
+ * fuse_open_out, since Linux 6.9. */
+struct open_answer {
+	uint64_t handle;
+	uint32_t flags;
+	int32_t backing;
+};
+#define OPEN_KEEPS_CACHE (1u << 1)
+#define OPEN_NEEDS_NO_FLUSH (1u << 5)
+#define OPEN_PASSED (1u << 7)
 
 static struct ops_mount *mount_of(fuse_req_t req)
 {
@@ -42,6 +60,10 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct ops_mount *m = userdata;
 
+	if (m->passes && !serve_pass_through()) {
+		log_msg(LOG_WARN, "cache", "no file is passed through: that needs Linux 6.9");
+		m->passes = false;
+	}
 	want(conn, FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ, true);
 	want(conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, !m->is_exact);
 	/* Measured: 1 MiB spliced from a memfd takes twice as long as copied, 128 KiB no less. */
@@ -201,6 +223,28 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 	fuse_reply_err(req, -rc);
 }
 
+static void reply_passing(fuse_req_t req, const struct ops_mount *m, struct node *n,
+			  uint64_t handle)
+{
+	int backing = passing_open(m->cache, n);
+	struct open_answer answer = { .handle = handle | IS_COUNTED,
+				      .flags = OPEN_KEEPS_CACHE | OPEN_NEEDS_NO_FLUSH };
+
+	if (backing < 0) {
+		fuse_reply_err(req, -backing);
+		return;
+	}
+	if (backing > 0) {
+		answer.handle |= IS_PASSED;
+		answer.flags = OPEN_PASSED | OPEN_NEEDS_NO_FLUSH;
+		answer.backing = backing;
+	}
+	node_ref(n);
+	if (fuse_reply_buf(req, (const char *)&answer, sizeof answer) != 0)
+		passing_close(m->cache, n, backing > 0); /* the caller is gone */
+	node_unref(n, 1);
+}
+
 /* Files and folders. When not every call must come to us, the kernel need not ask again:
  * nothing is kept for what is open, and pages stay. */
 static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
@@ -208,7 +252,8 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	const struct ops_mount *m = mount_of(req);
 	struct metrics_call call = metrics_begin(op);
-	int rc = m->is_exact ? 0 : -ENOSYS;
+	bool passes = m->passes && op == METRICS_OPEN;
+	int rc = m->is_exact || passes ? 0 : -ENOSYS;
 
 	/* Files that are run are opened, too: whether they may be, the kernel has looked at. */
 	if (rc == 0 && m->checks_access && !(fi->flags & FMODE_EXEC))
@@ -219,8 +264,11 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	fi->direct_io = m->is_exact;
-	fi->fh = prefetch_is_asker(m->prefetch, serve_asker()); /* its release is nobody's */
-	fuse_reply_open(req, fi);
+	fi->fh = prefetch_is_asker(m->prefetch, serve_asker()) ? BY_PREFETCH : 0;
+	if (passes)
+		reply_passing(req, m, node_of(m, ino), fi->fh);
+	else
+		fuse_reply_open(req, fi);
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -235,8 +283,11 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
-	if (!fi->fh)
+	const struct ops_mount *m = mount_of(req);
+
+	if (fi->fh & IS_COUNTED)
+		passing_close(m->cache, node_of(m, ino), fi->fh & IS_PASSED);
+	if (!(fi->fh & BY_PREFETCH))
 		count(req, METRICS_RELEASE);
 	fuse_reply_err(req, 0);
 }
@@ -244,7 +295,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	if (!fi->fh)
+	if (!(fi->fh & BY_PREFETCH))
 		count(req, METRICS_RELEASEDIR);
 	fuse_reply_err(req, 0);
 }

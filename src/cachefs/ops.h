@@ -19,12 +19,13 @@ struct ops_mount {
 	struct metrics *metrics;
 	struct prefetch *prefetch; /* NULL: none */
 	struct profiling *profiling;
-	double lifetime_s;     /* of attributes that the kernel keeps; 0: it keeps none */
-	double names_s;        /* the same of the names of what is there */
-	bool is_exact;         /* every call comes to us */
-	bool checks_access;    /* we do, the kernel does not */
-	bool is_fixed;         /* the tree does not change */
-	bool has_others;       /* more than one user may come: access lists count */
+	double lifetime_s;   /* of attributes that the kernel keeps; 0: it keeps none */
+	double names_s;      /* the same of the names of what is there */
+	bool is_exact;       /* every call comes to us */
+	bool checks_access;  /* we do, the kernel does not */
+	bool is_fixed;       /* the tree does not change */
+	bool has_others;     /* more than one user may come: access lists count */
+	_Atomic bool passes; /* files that are here to the kernel; written before the first open */
 	void (*ready)(void *); /* the kernel has agreed; called once, by any thread */
 	void *context;
 };

@@ -23,6 +23,7 @@
 #define IDLE_LESS 15 /* percent of its time: another one is needed */
 #define IDLE_MORE 70 /* percent: it is not needed, if there is another */
 #define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
+#define PASSTHROUGH (1u << 5)          /* the same, since Linux 6.9 */
 #define HANGS_NS NS_PER_S              /* for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
@@ -42,6 +43,7 @@ struct worker {
 	struct companion_asker asker;
 	pid_t asks;                       /* the thread that the request is of; 0: unknown */
 	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
+	bool passes;                      /* that it is to pass files through */
 	int64_t idle_ns, busy_ns;         /* of the window */
 	unsigned requests;
 };
@@ -105,7 +107,10 @@ static void extend_init(struct iovec *iov, int count)
 		return;
 	out->flags |= self->init_flags & FUSE_PARALLEL_DIROPS;
 	if (out->flags & FUSE_INIT_EXT)
-		out->flags2 |= self->init_flags2 & DIRECT_IO_ALLOW_MMAP;
+		out->flags2 |= self->init_flags2 &
+			       (DIRECT_IO_ALLOW_MMAP | (self->passes ? PASSTHROUGH : 0));
+	if (self->passes)
+		memcpy(&out->flags2 + 1, &(uint32_t){ 1 }, sizeof(uint32_t)); /* max_stack_depth */
 	self->init_flags = self->init_flags2 = 0;
 }
 
@@ -245,6 +250,13 @@ void serve_answer_at(int fd)
 pid_t serve_asker(void)
 {
 	return self && self->req ? fuse_req_ctx(self->req)->pid : 0;
+}
+
+bool serve_pass_through(void)
+{
+	if (self)
+		self->passes = self->init_flags2 & PASSTHROUGH;
+	return self && self->passes;
 }
 
 bool serve_gives_up(void)

@@ -32,6 +32,10 @@ bool serve_begin_storage(void);
 int serve_end_storage(void);
 pid_t serve_asker(void); /* whose request it is: a thread of the machine; 0: unknown */
 
+/* By the answer to the first request: files may be passed to the kernel. False: it cannot do that.
+ */
+bool serve_pass_through(void);
+
 /* For who has another thread answer: a descriptor that the answer must be written to, the
  * caller's to close; -1: any will do, or out of them. */
 int serve_take_fd(void);

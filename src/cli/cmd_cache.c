@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "cachefs/memory.h"
 #include "cachefs/mount.h"
 #include "cli/background.h"
@@ -51,6 +53,8 @@ const struct opt cache_mount_opts[] = {
 		 "fail what the target does not answer in time (default 30)"),
 	OPT_FLAG(0, "exact", struct cache_mount_args, is_exact,
 		 "let the kernel keep nothing: every call comes to the cache"),
+	OPT_FLAG(0, "passthrough", struct cache_mount_args, passes,
+		 "have the kernel itself read files from memory, in large pages (needs root)"),
 	OPT_UINT(0, "threads", "N", struct cache_mount_args, threads, 1, 1024,
 		 "answer the kernel with at most N threads (default 64)"),
 	OPT_FLAG(0, "allow-other", struct cache_mount_args, has_others,
@@ -151,6 +155,20 @@ static void ready(void *context, int64_t answer_ns)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
+/* After all options, some of which imply others. */
+static int check_passing(const struct mount_opts *o, struct err *e)
+{
+	if (!o->cache.passes)
+		return 0;
+	if (o->is_exact)
+		return cmd_usage(e, "--passthrough and --exact exclude each other");
+	if (o->cache.lifetime_ns != CACHE_FOR_EVER)
+		return cmd_usage(e, "--passthrough and --revalidate exclude each other");
+	if (!(rights_capabilities() >> CAP_SYS_ADMIN & 1))
+		return err_set(e, -EPERM, "--passthrough is for root only (CAP_SYS_ADMIN)");
+	return 0;
+}
+
 static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, struct err *e)
 {
 	struct cache_opts *c = &o->cache;
@@ -164,6 +182,7 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 	c->max_threads = STORAGE_THREADS;
 	o->is_exact = args->is_exact;
 	o->has_others = args->has_others;
+	c->passes = args->passes;
 	o->max_threads = (unsigned)args->threads;
 	if (args->budget)
 		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
@@ -194,6 +213,8 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	o.prefetch.count = list.count;
 	if (rc == 0)
 		rc = cache_profile_fill(&args->profile, &o, job, e);
+	if (rc == 0)
+		rc = check_passing(&o, e);
 	if (rc == 0)
 		rc = resolve_folder(args->target, target, e);
 	if (rc == 0)

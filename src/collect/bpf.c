@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "collect/attr.h"
 
 #define TYPES "/sys/kernel/btf/vmlinux"
@@ -41,21 +42,9 @@ static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level 
 	return len;
 }
 
-/* The bits of our capabilities; all where they cannot be read. */
-static uint64_t capabilities(void)
-{
-	char text[4096];
-	const char *line;
-
-	if (!file_read_start("/proc/self/status", text, sizeof text))
-		return UINT64_MAX;
-	line = strstr(text, "\nCapEff:");
-	return line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : UINT64_MAX;
-}
-
 static bool may_load(void)
 {
-	uint64_t had = capabilities(), wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON);
+	uint64_t had = rights_capabilities(), wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON);
 
 	return had & BIT(CAP_SYS_ADMIN) || (had & wanted) == wanted;
 }

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/rights.h"
 #include "base/rows.h"
 #include "collect/cpulist.h"
 #include "collect/procdir.h"
@@ -26,16 +26,6 @@ struct run {
 	size_t alive;
 	int64_t start_ns;
 };
-
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 static int count_thread(struct run *r, pid_t tid, int cpu, struct err *e)
 {
@@ -236,7 +226,7 @@ int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e
 					   .root_count = o->pid_count,
 					   .has_all = !o->pid_count,
 					   .has_io = true } };
-	raise_file_limit();
+	rights_raise_files();
 	rc = begin(&r, &group, e);
 	if (rc == 0)
 		rc = look_on(&r, e);

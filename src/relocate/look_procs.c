@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/rights.h"
 #include "relocate/look.h"
 
 #define CAP_SYS_ADMIN_BIT 21 /* linux/capability.h */
@@ -128,7 +129,7 @@ static void check_tracer(struct look *l, uint32_t proc, pid_t pid)
 
 static void check_seccomp(struct look *l, uint32_t proc, pid_t pid)
 {
-	uint64_t caps = proc_status_number(getpid(), "CapEff", 16, 0);
+	uint64_t caps = rights_capabilities();
 
 	if (proc_status_number(pid, "Seccomp", 10, 0) && !(caps >> CAP_SYS_ADMIN_BIT & 1))
 		look_obstacle(l, RELOC_PREVENTS, proc, "process", "",

@@ -74,6 +74,12 @@ def operations(target, plain, view):
                      "readdir_small", "small"):
             base, ours = measure(kind, (plain, view))
             print(f"{kind:14} plain {base:16.0f}/s, view {ours:16.0f}/s: {ours / base:.2f}", flush=True)
+    with Bind(target, plain), View(target, view, "--passthrough"):
+        with open(f"{view}/large", "rb") as f:
+            f.read()
+        for kind in ("read_large", "map_large", "small"):
+            base, ours = measure(kind, (plain, view))
+            print(f"{kind:14} --passthrough: plain {base:16.0f}/s, view {ours:16.0f}/s: {ours / base:.2f}", flush=True)
     with Bind(target, plain), View(target, view, "--exact"):
         for kind, (rate, ratio) in COPPER.items():
             base, ours = measure(kind, (plain, view))

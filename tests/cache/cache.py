@@ -162,6 +162,11 @@ def test_exact(bench):
     compare(bench, ["--exact", "--budget", "1M"], OPERATIONS // 4, flags=(mmap.MAP_PRIVATE,))
 
 
+def test_passthrough(bench):
+    """Files come into one piece, go from it, and are passed to the kernel, all the time."""
+    compare(bench, ["--passthrough", "--budget", "12M"])
+
+
 def test_short_lives(bench):
     compare(bench, ["--revalidate", "0.001", "--enoent-ttl", "0"], OPERATIONS // 4)
 

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""passing.py AUGER: files that the kernel reads by itself (--passthrough): they are right however they were opened, they stay
+while they are held, and nothing of them is left behind. That nobody asks us is seen by stopping the daemon."""
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+
+import views
+
+MIB = 1 << 20
+LARGE = 5 * MIB + 123
+COPIES = 12
+
+
+def fill(bench, **sizes):
+    for name, size in sizes.items():
+        with open(f"{bench.target}/{name}", "wb") as f:
+            f.write(os.urandom(size))
+
+
+def wanted(bench, name):
+    with open(f"{bench.target}/{name}", "rb") as f:
+        return f.read()
+
+
+def check(bench, name):
+    """Through the view, as a newcomer: opened, read, closed."""
+    with open(f"{bench.view}/{name}", "rb") as f:
+        assert f.read() == wanted(bench, name), name
+
+
+def content(fd):
+    """Read and mapped; nothing of it is in the pages that the view has of its own."""
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    size = os.fstat(fd).st_size
+    read = b"".join(os.pread(fd, MIB, at) for at in range(0, size, MIB))
+    with mmap.mmap(fd, size, prot=mmap.PROT_READ) as mapped:
+        assert mapped[:] == read
+    return read
+
+
+@contextlib.contextmanager
+def opened(bench, name):
+    fd = os.open(f"{bench.view}/{name}", os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    os.kill(daemon.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(daemon.pid, signal.SIGCONT)
+
+
+def check_passed(bench, daemon, name):
+    """Without us. A process of its own, which can be killed, should that be wrong."""
+    with opened(bench, name) as fd, stopped(daemon):
+        code = f"import passing; import sys; sys.stdout.buffer.write(passing.content({fd}))"
+        done = subprocess.run([sys.executable, "-c", code, views.AUGER], pass_fds=[fd], cwd=os.path.dirname(__file__), timeout=30,
+                              capture_output=True, check=True)
+        assert done.stdout == wanted(bench, name), name
+
+
+def data_bytes(bench):
+    table = views.run("stats", bench.view).stdout
+    return int(next(line for line in table.splitlines() if line.startswith("| data")).split("|")[3])
+
+
+def reset(bench):
+    done = views.run("reset", bench.view)
+    assert done.returncode == 0, done
+
+
+def test_without_us(bench):
+    fill(bench, large=LARGE, whole=2 * MIB, least=MIB)
+    daemon = bench.mount("--passthrough")
+    for name in ("large", "whole", "least"):
+        check(bench, name)
+        check_passed(bench, daemon, name)
+
+
+def test_small_files_and_folders(bench):
+    fill(bench, empty=0, small=10, less=MIB - 1)
+    os.mkdir(f"{bench.target}/folder")
+    bench.mount("--passthrough")
+    for _ in range(3):
+        for name in ("empty", "small", "less"):
+            check(bench, name)
+        assert sorted(os.listdir(bench.view)) == ["empty", "folder", "less", "small"]
+    for name, want in (("none", errno.ENOENT), ("folder", errno.EISDIR)):
+        assert views.outcome(lambda name=name: os.read(os.open(f"{bench.view}/{name}", os.O_RDONLY), 1)) == want
+    assert views.outcome(os.open, f"{bench.view}/small", os.O_RDWR) == errno.EROFS
+
+
+def test_who_came_first_decides(bench):
+    """Opened before it was here: it asks us, and so do all until it is closed."""
+    fill(bench, large=LARGE)
+    daemon = bench.mount("--passthrough")
+    with opened(bench, "large") as first:
+        check(bench, "large")
+        with opened(bench, "large") as second:
+            assert content(first) == content(second) == wanted(bench, "large")
+    check_passed(bench, daemon, "large")
+    with opened(bench, "large") as first:
+        check(bench, "large")
+        check_passed(bench, daemon, "large")
+        assert content(first) == wanted(bench, "large")
+
+
+def test_held_stays(bench):
+    """Others come and go in what is left of the budget."""
+    fill(bench, held=4 * MIB, **{f"f{i}": 3 * MIB + i for i in range(COPIES)})
+    daemon = bench.mount("--passthrough", "--budget", "8M")
+    check(bench, "held")
+    with opened(bench, "held") as fd:
+        for i in random.Random(1).choices(range(COPIES), k=4 * COPIES):
+            check(bench, f"f{i}")
+        with stopped(daemon):
+            assert content(fd) == wanted(bench, "held")
+
+
+def test_larger_than_budget(bench):
+    fill(bench, large=LARGE)
+    bench.mount("--passthrough", "--budget", "2M")
+    for _ in range(3):
+        with opened(bench, "large") as fd:
+            assert content(fd) == wanted(bench, "large")
+
+
+def test_reset(bench):
+    """Who holds it reads on; when it is closed, nothing is left."""
+    fill(bench, large=LARGE)
+    daemon = bench.mount("--passthrough")
+    check(bench, "large")
+    with opened(bench, "large") as fd:
+        reset(bench)
+        assert content(fd) == wanted(bench, "large")
+        check(bench, "large")
+        with stopped(daemon):
+            assert content(fd) == wanted(bench, "large")
+    reset(bench)
+    assert data_bytes(bench) == 0
+    check(bench, "large")
+    check_passed(bench, daemon, "large")
+
+
+def test_many_at_once(bench):
+    """Opens, mappings, closes and ends of processes at random, with a cache that is emptied now and then."""
+    names = [f"f{i}" for i in range(4)]
+    fill(bench, **{name: 2 * MIB + i for i, name in enumerate(names)})
+    bench.mount("--passthrough", "--budget", "9M")
+    want = {name: wanted(bench, name) for name in names}
+
+    def work(seed):
+        dice = random.Random(seed)
+        for _ in range(60):
+            name = dice.choice(names)
+            with opened(bench, name) as fd:
+                at = dice.randrange(len(want[name]))
+                wrong.extend([name] * (os.pread(fd, 100_000, at) != want[name][at:at + 100_000]))
+                if dice.random() < 0.3:
+                    wrong.extend([name] * (content(fd) != want[name]))
+                if dice.random() < 0.1:
+                    subprocess.run(["head", "-c", "1500000"], stdin=fd, stdout=subprocess.DEVNULL, check=True)
+            if dice.random() < 0.02:
+                reset(bench)
+
+    wrong = []
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong
+    reset(bench)
+    assert data_bytes(bench) == 0
+
+
+def test_killed(bench):
+    """Whoever is ended while he opens it leaves nothing behind."""
+    fill(bench, large=LARGE)
+    bench.mount("--passthrough")
+    check(bench, "large")
+    loop = "import os, sys\nwhile True: os.close(os.open(sys.argv[1], os.O_RDONLY)); sys.stdout.write('.'); sys.stdout.flush()"
+    for _ in range(10):
+        with subprocess.Popen([sys.executable, "-c", loop, f"{bench.view}/large"], stdout=subprocess.PIPE) as p:
+            p.stdout.read(1)
+            p.kill()
+    reset(bench)
+    assert data_bytes(bench) == 0
+
+
+def test_programs(bench):
+    subprocess.run(["cp", "-L", os.path.realpath("/usr/bin/python3"), f"{bench.target}/program"], check=True)
+    libc = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "libc.so" in line)
+    subprocess.run(["cp", "-L", libc, f"{bench.target}/library"], check=True)
+    bench.mount("--passthrough")
+    for _ in range(3):
+        done = subprocess.run([f"{bench.view}/program", "-c", "print(open('/proc/self/maps').readline().split()[-1])"],
+                              capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == f"{bench.view}/program", done.stdout
+        check(bench, "library")
+        ctypes.CDLL(f"{bench.view}/library")
+
+
+def test_end_while_open(bench):
+    """The view goes from its place, and its daemon ends: who has a file open reads it to its end."""
+    fill(bench, large=LARGE)
+    bench.mount("--passthrough")
+    check(bench, "large")
+    with opened(bench, "large") as fd:
+        bench.end()
+        assert content(fd) == wanted(bench, "large")
+
+
+def test_refused(bench):
+    for options, words in ((["--exact"], "exclude each other"), (["--revalidate", "3"], "exclude each other"),
+                           (["--profile-paths", "--job-dir", bench.dir], "exclude each other")):
+        done = views.run("mount", "--passthrough", "--target", bench.target, *options, bench.view)
+        assert done.returncode == 2 and words in done.stderr, done
+    done = subprocess.run(["setpriv", "--bounding-set", "-sys_admin", views.AUGER, "cache", "mount", "--passthrough", bench.view],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "root" in done.stderr and done.stderr.count("\n") == 1, done
+
+
+if __name__ == "__main__":
+    sys.exit(views.main(globals()))
