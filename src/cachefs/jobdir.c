@@ -208,6 +208,32 @@ const struct rank *jobdir_rank(const struct jobdir *j, size_t i)
 	return (const struct rank *)j->ranks.data + i;
 }
 
+static bool is_same_folder(const char *a, const char *b)
+{
+	struct stat st_a, st_b;
+
+	return stat(a, &st_a) == 0 && stat(b, &st_b) == 0 && st_a.st_dev == st_b.st_dev &&
+	       st_a.st_ino == st_b.st_ino;
+}
+
+bool jobdir_would_read(const struct jobdir *j, const char *folder, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	for (int source = 0; source < RANK_SOURCES; source++) {
+		CLEANUP(buf_fini) struct buf path = { 0 };
+		size_t name_len = len;
+
+		buf_printf(&path, "%s/profiling/%s", j->path, rank_source_names[source]);
+		if (buf_error(&path) == 0 && is_same_folder(path.data, folder) &&
+		    (source == SOURCE_FINAL ||
+		     take_tail(prefix, &name_len, rank_source_names[source])) &&
+		    is_rank_name(prefix, name_len))
+			return true;
+	}
+	return is_same_folder(j->path, folder) && is_rank_name(prefix, len);
+}
+
 void jobdir_path(const struct jobdir *j, size_t rank, enum rank_file file, enum rank_source source,
 		 struct buf *ret)
 {

@@ -12,6 +12,7 @@
 #ifndef CACHEFS_JOBDIR_H
 #define CACHEFS_JOBDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,9 @@ void jobdir_close(struct jobdir *j); /* NULL is allowed */
 /* In order of hosts and process ids. */
 size_t jobdir_rank_count(const struct jobdir *j);
 const struct rank *jobdir_rank(const struct jobdir *j, size_t i);
+
+/* Would "PREFIX-profiling_aggregate.csv" in folder, which is there, be read as a rank's? */
+bool jobdir_would_read(const struct jobdir *j, const char *folder, const char *prefix);
 
 /* Puts the path of a file, that there may be none of, in the place of what is in ret. */
 void jobdir_path(const struct jobdir *j, size_t rank, enum rank_file file, enum rank_source source,

@@ -163,6 +163,9 @@ static int write_all(struct aggregation *a, struct err *e)
 {
 	int rc = make_folders(a, &a->folder, e);
 
+	if (rc == 0 && jobdir_would_read(a->view.cluster->job, a->folder.data, a->prefix))
+		rc = err_set(e, -EINVAL, "'%s' would be taken for a rank in %s", a->prefix,
+			     a->folder.data);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(csv_files); i++)
 		rc = write_csv(a, i, e);
 	if (rc == 0)

@@ -14,3 +14,6 @@ mkfifo fifo
 ln -s fifo h-2-profiling_aggregate.csv
 ln -s nowhere h-3-profiling_aggregate.csv
 auger cache aggregate . >/dev/null; echo $?
+auger cache aggregate --output-dir . . h-1; echo $?
+auger cache aggregate --output-dir ./profiling/../. . x-5; echo $?
+auger cache aggregate --output-dir . . h1 >/dev/null; echo $?
