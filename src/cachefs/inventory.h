@@ -62,10 +62,10 @@ void inventory_put(const struct inventory *v, enum inventory_list list, struct b
 const struct inventory_entry *inventory_next(const struct inventory *v, enum inventory_list list,
 					     size_t *at);
 
-/* roots_and_counts.txt and paths_summary.md. folder: where the lists are; packages: struct
- * package_usage. */
+/* roots_and_counts.txt and paths_summary.md. tables, folder: where the tables and the lists are;
+ * packages: struct package_usage. */
 void inventory_put_notes(const struct inventory *v, const char *job, struct buf *out);
 void inventory_put_summary(const struct inventory *v, const struct rows *packages, const char *job,
-			   const char *folder, struct buf *out);
+			   const char *tables, const char *folder, struct buf *out);
 
 #endif

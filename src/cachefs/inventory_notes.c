@@ -105,7 +105,7 @@ static void put_table(const struct inventory *v, struct buf *out)
 }
 
 void inventory_put_summary(const struct inventory *v, const struct rows *packages, const char *job,
-			   const char *folder, struct buf *out)
+			   const char *tables, const char *folder, struct buf *out)
 {
 	const struct coverage_root *roots = v->roots.data;
 	struct inventory_counts all = inventory_count(v, INVENTORY_ALL),
@@ -114,7 +114,7 @@ void inventory_put_summary(const struct inventory *v, const struct rows *package
 	buf_put_str(out, "# Path Usage Analysis\n\n- Log directory: ");
 	put_code(out, job);
 	buf_put_str(out, "\n- Raw full-path input directory: ");
-	put_code(out, job);
+	put_code(out, tables);
 	buf_put_str(out, "\n- Output directory: ");
 	put_code(out, folder);
 	buf_put_str(out, "\n\n## Selected roots\n\n");

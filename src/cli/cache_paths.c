@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -79,7 +80,7 @@ static int write_packages(const struct listing *l, const struct rows *packages, 
 
 static int write_words(const struct listing *l, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
+	CLEANUP(buf_fini) struct buf text = { 0 }, tables = { 0 };
 	CLEANUP(rows_fini) struct rows packages = { 0 };
 	int rc = package_usage_make(&l->inventory, &packages, e);
 
@@ -89,7 +90,12 @@ static int write_words(const struct listing *l, struct err *e)
 	if (rc == 0)
 		rc = write_file(l->folder, "roots_and_counts.txt", &text, e);
 	buf_clear(&text);
-	inventory_put_summary(&l->inventory, &packages, l->job, l->folder, &text);
+	buf_printf(&tables, "%s/tables/final", l->job);
+	if (buf_error(&tables) < 0)
+		return err_nomem(e);
+	inventory_put_summary(&l->inventory, &packages, l->job,
+			      access(tables.data, F_OK) == 0 ? tables.data : l->job, l->folder,
+			      &text);
 	return rc < 0 ? rc : write_file(l->folder, "paths_summary.md", &text, e);
 }
 
