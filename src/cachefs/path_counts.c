@@ -80,6 +80,8 @@ static void clear(_Atomic uint64_t *sum)
 
 void path_counts_reset(struct path_counts *c, enum path_class class)
 {
+	struct path_counts *below = atomic_load(&c->forgotten);
+
 	for (int i = 0; i < PATH_CLASSES; i++) {
 		if (class != PATH_CLASSES && i != (int)class)
 			continue;
@@ -92,8 +94,10 @@ void path_counts_reset(struct path_counts *c, enum path_class class)
 		clear(&c->bytes[i]);
 	for (int i = 0; class == PATH_CLASSES && i < ABSENT_EVENTS; i++)
 		clear(&c->absent[i]);
-	if (atomic_load(&c->forgotten))
-		path_counts_reset(atomic_load(&c->forgotten), class);
+	if (below && class == PATH_CLASSES)
+		clear(&below->paths);
+	if (below)
+		path_counts_reset(below, class);
 }
 
 void path_counts_read(const struct path_counts *c, struct path_counts *ret)

@@ -175,10 +175,16 @@ static int reset_paths(struct profiling *p, enum path_class class)
 /* The counters, but not what the caches hold. */
 static int reset_counters(struct profiling *p)
 {
+	struct cache_counts *c = cache_counts(p->cache);
+	_Atomic uint64_t *const counts[] = { &c->storage_calls, &c->failures, &c->timeouts,
+					     &c->interrupts, &c->stale };
+
 	for (int sum = 0; sum < METRICS_SUMS; sum++)
 		metrics_reset(p->metrics, (enum metrics_sum)sum);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		atomic_store(counts[i], 0);
 	for (int i = 0; i < ABSENT_EVENTS; i++)
-		atomic_store(&cache_counts(p->cache)->absent[i], 0);
+		atomic_store(&c->absent[i], 0);
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		atomic_store(&p->orders_taken[i], 0);
 	return reset_paths(p, PATH_CLASSES);

@@ -274,6 +274,8 @@ def test_commands(bench):
     assert before["read"]["total_calls"] >= 1, before
     auger("cache", "snapshot", bench.view)
     assert "read" not in bench.operations("profiling/ioctl-snapshot"), "counters were reset"
+    first, then = (bench.metrics(f"profiling/{tag}")["storage_requests"] for tag in ("pre-reset", "ioctl-snapshot"))
+    assert then < first, (first, then)
     with open(f"{bench.view}/b", "rb") as f:
         assert len(f.read()) == 300000
     bench.umount()
