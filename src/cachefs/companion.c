@@ -13,7 +13,7 @@
 
 #define SOON_NS (NS_PER_S / 200)  /* after the last request */
 #define LOOK_NS (NS_PER_S / 1000) /* at the companion */
-#define QUIET_LOOKS 16            /* in a row: nobody asks any more */
+#define QUIET_LOOKS 64            /* in a row: nobody asks any more */
 #define NEEDED_MIN 2
 #define NEEDED_MAX 256
 #define WORTH_IT 64 /* answers in a row, for what calling it takes */
@@ -159,7 +159,7 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 			quiet = 0;
 			if (!follow(c, &cpu))
 				break;
-		} else if (c->answers || poll(&waiting, 1, 0) != 0) {
+		} else if (c->asked || poll(&waiting, 1, 0) != 0) {
 			companion_release(c, true); /* it does not get on */
 		} else {
 			quiet++;
@@ -170,6 +170,12 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 		c->needed = NEEDED_MIN;
 	else if (c->in_vain && c->needed < NEEDED_MAX)
 		c->needed = 2 * c->needed;
+}
+
+void companion_answers(struct companion *c)
+{
+	c->asked = false;
+	c->answered++;
 }
 
 bool companion_wait(struct companion *c)

@@ -33,8 +33,8 @@ struct companion {
 	_Atomic unsigned needed; /* in a row, until it is called; the watcher's */
 	_Atomic pid_t asker;     /* changed under lock, as are the next */
 	_Atomic bool called, closing, in_vain;
-	_Atomic bool answers;      /* the companion's: a request is in hand */
-	_Atomic unsigned answered; /* the same: all that it had */
+	_Atomic bool asked;        /* the companion's: a request is in hand */
+	_Atomic unsigned answered; /* the same: how many it has had */
 };
 
 /* Who starts the thread sets thread and fd, before anybody calls it. */
@@ -50,6 +50,10 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd);
 
 /* By anybody: what comes next is the watcher's again. in_vain: so it would be soon again. */
 void companion_release(struct companion *c, bool in_vain);
+
+/* By the companion, just before it writes an answer: with that the asker gets the CPU, for as long
+ * as it can use it. */
+void companion_answers(struct companion *c);
 
 /* By the companion. False: it is over. */
 bool companion_wait(struct companion *c);

@@ -122,6 +122,8 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 		extend_init(iov, count);
 	if (answers_at >= 0)
 		return writev(answers_at, iov, count);
+	if (self && self == self->server->accompanies)
+		companion_answers(&self->server->companion);
 	return writev(self && self->fd >= 0 ? self->fd : fd, iov, count);
 }
 
@@ -407,10 +409,9 @@ static void *accompany(void *arg)
 		while (c->called && goes_on(s)) {
 			if (!receive(w, &room))
 				continue;
-			c->answers = true;
+			c->asked = true;
 			answer(w, &room);
-			c->answers = false;
-			c->answered++;
+			c->asked = false;
 			if (w->asks && w->asks != c->asker)
 				companion_release(c, true);
 		}
