@@ -1025,22 +1025,22 @@ def test_interrupted(w):
 
 def test_reused_inodes(w):
     """While the copy runs names get other files, of other kinds, that have the numbers of those before."""
-    os.symlink("one", f"{w.old}/link")
-    os.mkfifo(f"{w.old}/kind")
-    name = next(n for n in (f"{w.old}/large{i}" for i in range(100)) if last_read(n))
-    with open(name, "wb") as f:
+    link, kind, large = names_in_order(w.old, 3)  # the large one keeps the copy from its end
+    os.symlink("one", f"{w.old}/{link}")
+    os.mkfifo(f"{w.old}/{kind}")
+    with open(f"{w.old}/{large}", "wb") as f:
         f.write(os.urandom(4 * MIB))
     p = w.job(NAMED)
     a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "1"],
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while not (os.path.lexists(f"{w.new}/link") and os.path.lexists(f"{w.new}/kind")):
+    while not (os.path.lexists(f"{w.new}/{link}") and os.path.lexists(f"{w.new}/{kind}")):
         check(a.poll() is None, "it ended by itself")
         time.sleep(0.01)
     a.send_signal(19) # it must not come to its end
-    for path in (f"{w.old}/link", f"{w.old}/kind"):
+    for path in (f"{w.old}/{link}", f"{w.old}/{kind}"):
         os.unlink(path)
-    os.symlink("two", f"{w.old}/link")
-    with open(f"{w.old}/kind", "w", encoding="ascii") as f:
+    os.symlink("two", f"{w.old}/{link}")
+    with open(f"{w.old}/{kind}", "w", encoding="ascii") as f:
         f.write("a file")
     a.send_signal(18)
     err = a.communicate(timeout=60)[1]
@@ -1093,14 +1093,16 @@ def test_churn(w):
     check(old[1] == new[1], f"other hard links: {[x for x in old[1] if x not in new[1]]} {[x for x in new[1] if x not in old[1]]}")
 
 
-def last_read(path):
-    """Makes it; is it the last that the directory tells?"""
-    with open(path, "wb"):
-        pass
-    if os.listdir(os.path.dirname(path))[-1] == os.path.basename(path):
-        return True
-    os.unlink(path)
-    return False
+def names_in_order(folder, count):
+    """As the directory will tell of files that have them: ext4 has them by a hash, other for each file system."""
+    names = [f"name{i}" for i in range(count)]
+    for name in names:
+        with open(f"{folder}/{name}", "wb"):
+            pass
+    told = [name for name in os.listdir(folder) if name in names]
+    for name in names:
+        os.unlink(f"{folder}/{name}")
+    return told
 
 
 def test_deep(w):
