@@ -80,6 +80,31 @@ static void place(struct companion *c, int policy, const cpu_set_t *cpus)
 	pthread_setaffinity_np(c->thread, sizeof *cpus, cpus);
 }
 
+/* Besides the asker, its companion and us, do fewer run than there are other CPUs? Source:
+ * proc_loadavg(5), the fourth field. */
+static bool is_room_beside(const struct companion *c)
+{
+	char text[128];
+	int running;
+
+	return file_read_start("/proc/loadavg", text, sizeof text) &&
+	       sscanf(text, "%*s %*s %*s %d/", &running) == 1 &&
+	       running - 3 < CPU_COUNT(&c->cpus) - 1;
+}
+
+/* Off the asker's CPU: who wakes up where somebody else runs than a companion is moved to another
+ * CPU, away from its own. From there on it may run anywhere. */
+static void step_aside(const struct companion *c, int cpu)
+{
+	cpu_set_t others = c->cpus;
+
+	if (sched_getcpu() != cpu || !is_room_beside(c))
+		return;
+	CPU_CLR((size_t)cpu, &others);
+	pthread_setaffinity_np(pthread_self(), sizeof others, &others);
+	pthread_setaffinity_np(pthread_self(), sizeof c->cpus, &c->cpus);
+}
+
 /* False: it is gone, or where we must not be. */
 static bool follow(struct companion *c, int *at)
 {
@@ -88,6 +113,7 @@ static bool follow(struct companion *c, int *at)
 
 	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &c->cpus))
 		return false;
+	step_aside(c, cpu);
 	if (cpu == *at)
 		return true;
 	CPU_ZERO(&set);
