@@ -48,8 +48,7 @@ static bool map(struct whole *w)
 
 	w->room_bytes = (size_t)(w->size + LARGE_BYTES);
 	/* cppcheck-suppress invalidFunctionArg ; -1 is the descriptor of no file */
-	w->room = mmap(NULL, w->room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	w->room = mmap(NULL, w->room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (w->room == MAP_FAILED)
 		return false;
 	at = ((uintptr_t)w->room + LARGE_BYTES - 1) & ~(uintptr_t)(LARGE_BYTES - 1);
