@@ -65,9 +65,8 @@ struct node {
 	char *link;              /* where the symbolic link leads; NULL: not known; owned */
 	uint64_t next_chunk;     /* if the file is read in order */
 	struct content *content; /* data; NULL: none; owned by chunks.c */
-	struct passing
-		*passing; /* that it is open; NULL: it is not, or nobody counts; passing.c's */
-	char name[];      /* NUL-terminated; "" for the root */
+	struct passing *passing; /* who has it open; NULL: nobody, or nobody counts; owned */
+	char name[];             /* NUL-terminated; "" for the root */
 };
 
 struct nodes;

@@ -276,11 +276,15 @@ static void put_unseen(struct buf *out, const struct profile *p, const struct cp
 
 	if (!cpu_event(c, 0)->is_clock || r->target_ns < NS_PER_S / 10)
 		return;
-	if (r->counts.samples == 0 && !cpu_has_kernel(c)) {
+	if (r->counts.samples == 0 && (!cpu_has_kernel(c) || geteuid() != 0)) {
 		buf_put_str(out, "  the command used ");
 		units_put(out, r->target_ns, "nanoseconds");
-		buf_put_str(out, " of CPU: if not in the kernel, it is setuid or unreadable, and "
-				 "only root may sample it\n");
+		buf_printf(out,
+			   " of CPU: if not %s, it is setuid or unreadable, and only root may "
+			   "sample it\n",
+			   cpu_has_kernel(c) ? "in processes that live less than a period"
+					     : "in the kernel");
+		return;
 	}
 	if (!cpu_has_kernel(c) || o->is_kernel_only || o->cpus || cpu_event(c, 0)->is_user_only ||
 	    cpu_event(c, 0)->is_kernel_only)

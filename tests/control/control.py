@@ -469,6 +469,9 @@ def case_rights():
         other = subprocess.run(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups",
                                 "cat", m.file("status")], capture_output=True, check=False)
         check(other.returncode != 0, "others still may not")
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+        if int(f.read()) < 1:
+            return  # who may not sample: nobody
     folder = tempfile.mkdtemp()
     copy = shutil.copy(AUGER, folder)
     os.chmod(folder, 0o755)
