@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -16,7 +17,8 @@
 #endif
 
 #define LARGE_BYTES (UINT64_C(2) << 20) /* of a large page, on most machines */
-#define FOLD_BYTES (16 * LARGE_BYTES)   /* at a time */
+#define FOLD_ROUNDS 6                   /* who reads pages just then keeps them from it */
+#define PAUSE_NS (10 * 1000 * 1000)     /* after the first round; then twice as long each time */
 
 struct whole {
 	_Atomic size_t refs;
@@ -26,7 +28,8 @@ struct whole {
 	size_t room_bytes;
 	char *bytes; /* [size], at an address that large pages may have */
 	_Atomic bool is_folding;
-	uint64_t folded; /* bytes, of this time; who folds has it */
+	uint64_t at;             /* of the next large page; this and below: who folds has them */
+	unsigned rounds, failed; /* over all of it; pages of this one */
 };
 
 static int get_memory(uint64_t size)
@@ -116,18 +119,34 @@ bool whole_fold_begin(struct whole *w)
 {
 	if (atomic_exchange(&w->is_folding, true))
 		return false;
-	w->folded = 0;
+	w->at = 0;
+	w->rounds = w->failed = 0;
+	return true;
+}
+
+/* False: that was the last one. */
+static bool begin_round(struct whole *w)
+{
+	const struct timespec pause = { .tv_nsec = (long)PAUSE_NS << w->rounds };
+
+	if (!w->failed || ++w->rounds == FOLD_ROUNDS)
+		return false;
+	nanosleep(&pause, NULL);
+	w->at = 0;
+	w->failed = 0;
 	return true;
 }
 
 bool whole_fold_next(struct whole *w)
 {
-	uint64_t left = (w->size - w->folded) / LARGE_BYTES * LARGE_BYTES;
-	size_t len = (size_t)(left < FOLD_BYTES ? left : FOLD_BYTES);
-
-	if (!len || (madvise(w->bytes + w->folded, len, MADV_COLLAPSE) < 0 && errno == EINVAL))
-		return false; /* the kernel has none */
-	w->folded += len;
+	if (w->size - w->at < LARGE_BYTES)
+		return begin_round(w);
+	if (madvise(w->bytes + w->at, LARGE_BYTES, MADV_COLLAPSE) < 0) {
+		if (errno == EINVAL)
+			return false; /* the kernel has none */
+		w->failed++;
+	}
+	w->at += LARGE_BYTES;
 	return true;
 }
 

@@ -27,8 +27,9 @@ char *whole_at(const struct whole *w, uint64_t offset);
 void whole_drop(const struct whole *w, uint64_t offset, size_t len);
 
 /*
- * Puts all into large pages. begin: false: somebody is at it. Then next: a piece of it, which takes
- * milliseconds, until it says false. Source: madvise(2), MADV_COLLAPSE.
+ * Puts all into large pages. begin: false: somebody is at it. Then next: one of them, which takes
+ * milliseconds, or a pause, of up to a fifth of a second, until it says false.
+ * Source: madvise(2), MADV_COLLAPSE.
  */
 bool whole_fold_begin(struct whole *w) MUST_CHECK;
 bool whole_fold_next(struct whole *w) MUST_CHECK;
