@@ -3,8 +3,9 @@
  * idle: processes that had nothing of OLD and have not run since, so that they still have nothing.
  *
  * A process opens, maps, receives and changes directory by running, and what runs uses CPU time,
- * which the kernel counts in nanoseconds. To ask for that is one call; to look into a process is
- * one for each of its descriptors and mappings.
+ * which the kernel counts in nanoseconds, at the latest when it leaves its CPU or at the next tick.
+ * To ask for that is one call; to look into a process is one for each of its descriptors and
+ * mappings.
  *
  * Source: clock_getcpuclockid(3); Linux kernel/time/posix-cpu-timers.c for ids of other processes.
  */

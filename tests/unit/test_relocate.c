@@ -137,12 +137,12 @@ static void test_idle(void)
 	CHECK(!idle_is_still(&idle, pid));
 	for (int i = 0; i < 3; i++) {
 		CHECK(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
-		CHECK(i == 0 || !idle_is_still(&idle, pid));
 		do { /* on its way to the next wait */
 			time_ns = idle_time_ns(pid);
 			usleep(10000);
 		} while (!proc_stat_read(&stat, pid) || stat.state != 'S' ||
 			 time_ns != idle_time_ns(pid));
+		CHECK(i == 0 || !idle_is_still(&idle, pid));
 		CHECK_INT(idle_note(&idle, pid, time_ns), 0);
 		CHECK(idle_is_still(&idle, pid));
 	}
