@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 
 #include "base/err.h"
+#include "cachefs/job_files.h"
 #include "cachefs/usage.h"
 
 #define CONTROL_CLEAR 100     /* of the tables: they are empty */
@@ -25,7 +26,8 @@ struct control_stats {
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
 	uint64_t budget_bytes;
 	int64_t pid;
-	char job[1024]; /* folder of the job's files; "": none, or its name is longer */
+	char job[1024];          /* folder of the job's files; "": none, or its name is longer */
+	char rank[JOB_RANK_MAX]; /* whose they are: begins their names */
 };
 #define CONTROL_STATS _IOR('a', 1, struct control_stats)
 static_assert(sizeof(struct control_stats) < 1 << 14, "an ioctl carries no more");

@@ -2,6 +2,7 @@
 #include "cachefs/job_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,13 +44,37 @@ static int folder_path(const char *job, enum job_folder folder, const char *tag,
 	return len < JOB_PATH_MAX ? 0 : err_set(e, -ENAMETOOLONG, "%s: too long", job);
 }
 
-static void name_rank(char *rank, size_t size)
+/* nth: of the ranks of this host and number; from 1. */
+static void name_rank(struct job_files *f, unsigned nth)
 {
-	char host[256] = "";
+	char host[256] = "", suffix[16] = "";
 
 	if (gethostname(host, sizeof host - 1) < 0 || !*host)
 		strcpy(host, "localhost");
-	snprintf(rank, size, "%s-%d", host, (int)getpid());
+	if (nth > 1)
+		snprintf(suffix, sizeof suffix, ".%u", nth);
+	snprintf(f->rank, sizeof f->rank, "%s%s-%d", host, suffix, (int)getpid());
+}
+
+/* By a file, as locks do not hold between containers and nodes everywhere. */
+static int take_rank(struct job_files *f, struct err *e)
+{
+	char path[JOB_PATH_MAX];
+	int fd = -1;
+
+	for (unsigned nth = 1; fd < 0; nth++) {
+		int rc;
+
+		name_rank(f, nth);
+		rc = job_files_path(f, JOB_LOGS, NULL, JOB_LOG_NAME, path, e);
+		if (rc < 0)
+			return rc;
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			return err_errno(e, "%s", path);
+	}
+	close(fd);
+	return 0;
 }
 
 int job_files_open(struct job_files *f, const char *job, struct err *e)
@@ -65,13 +90,16 @@ int job_files_open(struct job_files *f, const char *job, struct err *e)
 	int rc = 0;
 
 	f->job = job;
-	name_rank(f->rank, sizeof f->rank);
+	if (!job) {
+		name_rank(f, 1);
+		return 0;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(needed) && rc == 0; i++) {
 		rc = folder_path(job, needed[i].folder, needed[i].tag, path, e);
 		if (rc == 0)
 			rc = make_folders(path, e);
 	}
-	return rc;
+	return rc < 0 ? rc : take_rank(f, e);
 }
 
 int job_files_path(const struct job_files *f, enum job_folder folder, const char *tag,
@@ -98,15 +126,13 @@ int job_files_put(const struct job_files *f, enum job_folder folder, const char 
 	return rc < 0 ? rc : file_replace(path, bytes, len, e);
 }
 
-int job_files_beside(const char *target, const char *path, const char *base, char ret[JOB_PATH_MAX],
-		     struct err *e)
+int job_files_beside(const struct job_files *f, const char *target, const char *path,
+		     const char *base, char ret[JOB_PATH_MAX], struct err *e)
 {
 	const char *end = strrchr(path, '/');
-	char rank[320];
 	int len;
 
-	name_rank(rank, sizeof rank);
 	len = snprintf(ret, JOB_PATH_MAX, "%s/%.*s/%s-%s", strcmp(target, "/") == 0 ? "" : target,
-		       end ? (int)(end - path) : 0, path, rank, base);
+		       end ? (int)(end - path) : 0, path, f->rank, base);
 	return len < JOB_PATH_MAX ? 0 : err_set(e, -ENAMETOOLONG, "%s: too long", path);
 }

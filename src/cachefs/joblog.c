@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "cachefs/job_files.h"
 
 static struct {
 	enum joblog_level level; /* all three: written by joblog_open */
@@ -16,22 +15,20 @@ static struct {
 	bool has_file, to_stdout;
 } state;
 
-int joblog_open(const char *job, enum joblog_level level, bool to_stdout, struct err *e)
+int joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout,
+		struct err *e)
 {
 	char path[JOB_PATH_MAX];
-	struct job_files files;
 	int rc;
 
 	state.level = level;
 	state.to_stdout = to_stdout;
-	if (!job || level == JOBLOG_NONE)
+	if (!files)
 		return 0;
-	rc = job_files_open(&files, job, e);
-	if (rc == 0)
-		rc = job_files_path(&files, JOB_LOGS, NULL, "output.log", path, e);
+	rc = job_files_path(files, JOB_LOGS, NULL, JOB_LOG_NAME, path, e);
 	if (rc < 0)
 		return rc;
-	state.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	state.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (state.fd < 0)
 		return err_errno(e, "%s", path);
 	state.has_file = true;

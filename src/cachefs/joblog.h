@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cachefs/job_files.h"
 
 /* Copper's levels. */
 enum joblog_level {
@@ -24,9 +25,10 @@ enum joblog_level {
 	JOBLOG_DEBUG,
 };
 
-/* Lines of this level and those above go to JOB/logs/HOST-PID-output.log (job NULL: not) and to
+/* Lines of this level and those above go to the rank's log in JOB/logs (files NULL: not) and to
  * standard output. Call before there are threads, in the process that serves. */
-int joblog_open(const char *job, enum joblog_level level, bool to_stdout, struct err *e) MUST_CHECK;
+int joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout,
+		struct err *e) MUST_CHECK;
 
 /* A line, if there is a log of this level. May be called by any thread. */
 void joblog_put(enum joblog_level level, const char *domain, const char *text);

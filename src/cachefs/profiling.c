@@ -19,7 +19,6 @@ int profiling_open(const struct profiling_opts *o, const struct profile_about *a
 		   struct cache *c, struct metrics *m, struct profiling **ret, struct err *e)
 {
 	struct profiling *p = calloc(1, sizeof *p);
-	int rc;
 
 	if (!p)
 		return err_nomem(e);
@@ -34,14 +33,10 @@ int profiling_open(const struct profiling_opts *o, const struct profile_about *a
 	pthread_mutex_init(&p->write_lock, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
-	rc = o->job ? job_files_open(&p->files, o->job, e) : 0;
-	if (rc == 0 && o->mode >= PROFILE_TOP)
+	if (o->mode >= PROFILE_TOP)
 		cache_keep_counts(c);
-	if (rc == 0)
-		*ret = p;
-	else
-		profiling_close(p);
-	return rc;
+	*ret = p;
+	return 0;
 }
 
 void profiling_close(struct profiling *p)
@@ -57,9 +52,9 @@ void profiling_close(struct profiling *p)
 int profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
 		       const char *base, struct buf *text, struct err *e)
 {
-	int rc = buf_error(text) < 0
-			 ? err_nomem(e)
-			 : job_files_put(&p->files, folder, tag, base, text->data, text->len, e);
+	int rc = buf_error(text) < 0 ? err_nomem(e)
+				     : job_files_put(&p->opts.files, folder, tag, base, text->data,
+						     text->len, e);
 
 	buf_clear(text);
 	return rc;
@@ -106,8 +101,8 @@ static void tell_lost(struct writing *w)
 	struct err e = { 0 };
 	int fd;
 
-	if (job_files_path(&w->p->files, JOB_PROFILING, w->f->tag, "profiling_summary.md", path,
-			   &e) < 0)
+	if (job_files_path(&w->p->opts.files, JOB_PROFILING, w->f->tag, "profiling_summary.md",
+			   path, &e) < 0)
 		return;
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
@@ -150,7 +145,7 @@ static int put_stacks(struct profiling *p, const struct profile_facts *f, struct
 {
 	char path[JOB_PATH_MAX];
 	struct profile *stacks;
-	int rc = job_files_path(&p->files, JOB_PROFILING, f->tag, "profile.pb.gz", path, e);
+	int rc = job_files_path(&p->opts.files, JOB_PROFILING, f->tag, "profile.pb.gz", path, e);
 
 	if (rc == 0)
 		rc = profile_make_stacks(f, &stacks, e);
@@ -204,7 +199,7 @@ bool profiling_write(struct profiling *p, const char *tag)
 	struct err e = { 0 };
 	bool is_good;
 
-	if (!p->opts.job || p->about.mode == PROFILE_OFF)
+	if (!p->opts.files.job || p->about.mode == PROFILE_OFF)
 		return true;
 	profiling_add_step(p);
 	if (profile_facts_read(&p->about, p->cache, p->metrics, p->about.mode >= PROFILE_TOP, &f,
@@ -223,12 +218,14 @@ bool profiling_write(struct profiling *p, const char *tag)
 void profiling_stats(const struct profiling *p, struct control_stats *ret)
 {
 	const struct usage *usage = cache_usage(p->cache);
+	const struct job_files *f = &p->opts.files;
 
 	*ret = (struct control_stats){ .budget_bytes = p->about.budget_bytes, .pid = getpid() };
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		ret->used_bytes[i] = atomic_load(&usage->bytes[i]);
 		ret->entries[i] = atomic_load(&usage->entries[i]);
 	}
-	if (p->opts.job && strlen(p->opts.job) < sizeof ret->job)
-		strcpy(ret->job, p->opts.job);
+	if (f->job && strlen(f->job) < sizeof ret->job)
+		strcpy(ret->job, f->job);
+	strcpy(ret->rank, f->rank);
 }

@@ -6,9 +6,9 @@
  * One thread of its own writes them and carries out orders, so that no request of the kernel
  * waits for a file. Each file is there complete or not at all.
  *
- *	JOB/logs/            HOST-PID-output.log, of joblog.h
- *	JOB/profiling/final/ HOST-PID-profiling_*, HOST-PID-profile.pb.gz
- *	JOB/profiling/TAG/   HOST-PID-TAG-profiling_*
+ *	JOB/logs/            RANK-output.log, of joblog.h
+ *	JOB/profiling/final/ RANK-profiling_*, RANK-profile.pb.gz
+ *	JOB/profiling/TAG/   RANK-TAG-profiling_*
  *	JOB/tables/final/, JOB/tables/TAG/
  */
 #ifndef CACHEFS_PROFILING_H
@@ -16,12 +16,13 @@
 
 #include "cachefs/cache.h"
 #include "cachefs/control.h"
+#include "cachefs/job_files.h"
 #include "cachefs/metrics.h"
 #include "cachefs/profile_facts.h"
 #include "model/profile.h"
 
 struct profiling_opts {
-	const char *job; /* absolute; NULL: no files */
+	struct job_files files;
 	enum profile_mode mode;
 	uint64_t top_paths;
 	int64_t interval_ns; /* between files of runtime-snapshot; 0: none of these */
@@ -31,7 +32,7 @@ struct profiling_opts {
 
 struct profiling;
 
-/* Makes the folders of the job. about: without what the options tell. All is borrowed. */
+/* about: without what the options tell. All is borrowed. */
 int profiling_open(const struct profiling_opts *o, const struct profile_about *about,
 		   struct cache *c, struct metrics *m, struct profiling **ret,
 		   struct err *e) MUST_CHECK;

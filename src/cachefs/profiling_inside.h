@@ -6,18 +6,16 @@
 #include <pthread.h>
 
 #include "base/fifo.h"
-#include "cachefs/job_files.h"
 #include "cachefs/profiling.h"
 #include "cachefs/table_dumps.h"
 
 #define PROFILING_ORDERS 25 /* that are known */
 
 struct profiling {
-	struct profiling_opts opts; /* this and the next four: written before start */
+	struct profiling_opts opts; /* this and the next three: written before start */
 	struct profile_about about;
 	struct cache *cache;
 	struct metrics *metrics;
-	struct job_files files;
 	_Atomic uint64_t orders_taken[PROFILING_ORDERS]; /* by place in the table of orders */
 
 	pthread_mutex_t write_lock;

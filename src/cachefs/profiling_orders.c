@@ -88,7 +88,7 @@ static int put_beside(struct profiling *p, const char *path, const char *base, s
 	if (buf_error(text) < 0)
 		rc = err_nomem(&e);
 	if (rc == 0)
-		rc = job_files_beside(p->about.target, path, base, file, &e);
+		rc = job_files_beside(&p->opts.files, p->about.target, path, base, file, &e);
 	if (rc == 0)
 		rc = file_replace(file, text->data, text->len, &e);
 	if (rc < 0)
@@ -206,7 +206,7 @@ static int write_out(struct profiling *p, enum order_kind kind, int what, const 
 	struct err e = { 0 };
 	int rc;
 
-	if (kind == ORDER_SNAPSHOT && !p->opts.job)
+	if (kind == ORDER_SNAPSHOT && !p->opts.files.job)
 		return 1;
 	rc = profile_facts_read(&p->about, p->cache, p->metrics, p->about.mode >= PROFILE_TOP, &f,
 				&e);

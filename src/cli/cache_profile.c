@@ -94,7 +94,7 @@ int cache_profile_fill(const struct cache_profile_args *args, struct mount_opts 
 	if (!args->job)
 		return 0;
 	rc = make_absolute(args->job, job, e);
-	o->profiling.job = job;
+	o->profiling.files.job = job;
 	return rc;
 }
 
@@ -113,6 +113,7 @@ static void log_start(const struct cache_profile_args *args, const struct mount_
 	if (gethostname(host, sizeof host - 1) < 0)
 		*host = '\0';
 	log_msg(LOG_INFO, "cache", "hostname found to be: %s", host);
+	log_msg(LOG_INFO, "cache", "names of its files begin with: %s-", o->profiling.files.rank);
 	log_msg(LOG_INFO, "cache", "user-facing log_level: %u", (unsigned)args->log_level);
 	log_msg(LOG_INFO, "cache", "target: %s", o->target);
 	log_msg(LOG_INFO, "cache", "view: %s", o->view);
@@ -129,21 +130,34 @@ static void log_start(const struct cache_profile_args *args, const struct mount_
 		args->has_paths ? "enabled" : "disabled");
 }
 
-int cache_profile_serve(const struct cache_profile_args *args, const struct mount_opts *o,
-			struct err *e)
+static int open_log(const struct cache_profile_args *args, const struct mount_opts *o,
+		    struct err *e)
 {
+	const struct job_files *files = &o->profiling.files;
 	bool has_file = args->log_to != LOG_TO_STDOUT, to_stdout = args->log_to != LOG_TO_FILE;
 	int rc;
 
-	if (args->log_level) {
-		rc = joblog_open(has_file ? o->profiling.job : NULL,
-				 (enum joblog_level)args->log_level, to_stdout, e);
-		if (rc < 0)
-			return rc;
-		log_open(log_to_job, args->log_level == JOBLOG_DEBUG ? "*=debug" : "*=info");
-		log_start(args, o);
-	}
-	rc = mount_run(o, e);
+	if (!args->log_level)
+		return 0;
+	rc = joblog_open(has_file ? files : NULL, (enum joblog_level)args->log_level, to_stdout, e);
+	if (rc < 0)
+		return rc;
+	log_open(log_to_job, args->log_level == JOBLOG_DEBUG ? "*=debug" : "*=info");
+	log_start(args, o);
+	return 0;
+}
+
+int cache_profile_serve(const struct cache_profile_args *args, const struct mount_opts *o,
+			struct err *e)
+{
+	struct mount_opts opts = *o;
+	int rc = job_files_open(&opts.profiling.files, o->profiling.files.job, e);
+
+	if (rc == 0)
+		rc = open_log(args, &opts, e);
+	if (rc < 0)
+		return rc;
+	rc = mount_run(&opts, e);
 	if (rc < 0)
 		joblog_put(JOBLOG_ERROR, "cache", e->msg);
 	return rc;

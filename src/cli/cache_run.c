@@ -2,7 +2,6 @@
 /* cache_run: "cache run": a command that finds its files through a view, mounted for its life. */
 #include <errno.h>
 #include <ftw.h>
-#include <glob.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -255,20 +254,18 @@ static void end_view(const char *view, pid_t daemon)
 		;
 }
 
-static void print_summary(const struct places *p, pid_t daemon)
+static void print_summary(const struct places *p, const char *rank)
 {
-	char pattern[PATH_MAX + 96];
+	char path[PATH_MAX + JOB_RANK_MAX + 64];
 	struct file_input in = { 0 };
 	struct err e = { 0 };
-	glob_t found;
 
-	snprintf(pattern, sizeof pattern, "%s/profiling/final/*-%d-profiling_summary.md", p->job,
-		 (int)daemon);
-	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
+	snprintf(path, sizeof path, "%s/profiling/final/%s-profiling_summary.md", p->job, rank);
+	if (access(path, F_OK) < 0) {
 		fprintf(stderr, "auger cache: no summary was written\n");
 		return;
 	}
-	if (file_load(found.gl_pathv[0], &in, &e) == 0)
+	if (file_load(path, &in, &e) == 0)
 		fprintf(stderr, "\n%.*s", (int)in.len, (const char *)in.data);
 	else
 		fprintf(stderr, "auger cache: %s\n", e.msg);
@@ -277,7 +274,6 @@ static void print_summary(const struct places *p, pid_t daemon)
 		fprintf(stderr, "\nauger cache: the profile is in %s/profiling/final\n", p->job);
 	else
 		fprintf(stderr, "\nauger cache: --job-dir DIR keeps the profile\n");
-	globfree(&found);
 }
 
 /* The view is there. */
@@ -296,7 +292,7 @@ static int run_mounted(const struct args *args, const struct places *p, char **a
 	cache_covers_fini(&way.covers);
 	end_view(p->view, (pid_t)stats.pid);
 	if (rc >= 0)
-		print_summary(p, (pid_t)stats.pid);
+		print_summary(p, stats.rank);
 	return rc;
 }
 

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import glob
 import gzip
+import json
 import os
 import re
 import select
@@ -213,7 +214,42 @@ def test_log(bench):
     shutil.rmtree(bench.job)
     bench.mount("-log_level", "0")
     bench.umount()
-    assert bench.files("logs") == []
+    assert bench.files("logs") == ["output.log"] and bench.read("logs", "output.log") == ""
+
+
+def start_contained(bench, view):
+    """As process 1 of a name space of process ids, as in a container."""
+    os.mkdir(view)
+    done = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", AUGER, "cache", "mount", "-f", "-t", bench.target,
+                             "--job-dir", bench.job, "--profile-paths", "--log-level", "4", "--log-to", "file", view],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    line = done.stderr.readline()
+    assert "ready after" in line, line
+    return done
+
+
+def test_same_rank(bench):
+    """Caches of one host name and one process id, at the same time and later: each has files of its own."""
+    places = [f"{bench.dir}/view{i}" for i in range(3)]
+    names = [f"{socket.gethostname()}{nth}-1" for nth in ("", ".2", ".3")]
+    with contextlib.ExitStack() as ends:
+        for view in places:
+            ends.callback(subprocess.run, ["umount", "-l", view], stderr=subprocess.DEVNULL, check=False)
+        running = [ends.enter_context(start_contained(bench, view)) for view in places[:2]]
+        for view, done in zip(places, running):
+            os.stat(f"{view}/sub/c")
+            subprocess.run(["umount", view], check=True)
+            assert done.wait(60) == 0
+        with start_contained(bench, places[2]):
+            subprocess.run(["umount", places[2]], check=True)
+    for view, name in zip(places, names):
+        with open(f"{bench.job}/logs/{name}-output.log", encoding="utf-8") as f:
+            text = f.read()
+            assert f"names of its files begin with: {name}-\n" in text and f"view: {view}\n" in text, text
+    found = os.listdir(f"{bench.job}/profiling/final") + os.listdir(f"{bench.job}/tables/final")
+    assert {re.match(r"(.*-1)-", one)[1] for one in found} == set(names), found
+    cluster = json.loads(auger("cache", "aggregate", "-f", "json", bench.job).stdout)
+    assert cluster["ranks"] == 3, cluster
 
 
 def order(path, number):
