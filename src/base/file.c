@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,34 +225,74 @@ int file_move_new(const char *from, const char *to)
 	return 0;
 }
 
-static int put(const char *path, bool is_new, const void *bytes, size_t len, struct err *e)
+static int fill(int fd, const char *target, const void *bytes, size_t len)
 {
-	char target[PATH_MAX], temporary[PATH_MAX];
-	int fd, rc;
+	int rc = file_write_all(fd, bytes, len);
 
-	if (strcmp(path, "-") == 0 || is_direct(path))
-		return write_direct(path, bytes, len, e);
-	rc = real_target(path, target, sizeof target, e);
-	if (rc < 0)
-		return rc;
-	fd = make_temporary(target, temporary, sizeof temporary, e);
-	if (fd < 0)
-		return fd;
-	rc = file_write_all(fd, bytes, len);
 	if (rc == 0 && (fchmod(fd, wanted_mode(target)) < 0 || fsync(fd) < 0))
 		rc = -errno;
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
-	if (rc == 0 && is_new)
-		rc = file_move_new(temporary, target);
-	else if (rc == 0 && rename(temporary, target) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		unlink(temporary);
-		errno = -rc;
-		return err_errno(e, "%s", path);
+	return rc;
+}
+
+static int fail(struct file_beside *f, int rc, struct err *e)
+{
+	file_drop_beside(f);
+	errno = -rc;
+	return err_errno(e, "%s", f->path);
+}
+
+int file_write_beside(const char *path, const void *bytes, size_t len, struct file_beside *ret,
+		      struct err *e)
+{
+	int fd, rc;
+
+	*ret->temporary = '\0';
+	if (strcmp(path, "-") == 0 || is_direct(path))
+		return write_direct(path, bytes, len, e);
+	rc = real_target(path, ret->target, sizeof ret->target, e);
+	if (rc < 0)
+		return rc;
+	snprintf(ret->path, sizeof ret->path, "%s", path);
+	fd = make_temporary(ret->target, ret->temporary, sizeof ret->temporary, e);
+	if (fd < 0) {
+		*ret->temporary = '\0';
+		return fd;
 	}
+	rc = fill(fd, ret->target, bytes, len);
+	return rc < 0 ? fail(ret, rc, e) : 0;
+}
+
+int file_move_beside(struct file_beside *f, bool is_new, struct err *e)
+{
+	int rc = 0;
+
+	if (!*f->temporary)
+		return 0;
+	if (is_new)
+		rc = file_move_new(f->temporary, f->target);
+	else if (rename(f->temporary, f->target) < 0)
+		rc = -errno;
+	if (rc < 0)
+		return fail(f, rc, e);
+	*f->temporary = '\0';
 	return 0;
+}
+
+void file_drop_beside(struct file_beside *f)
+{
+	if (*f->temporary)
+		unlink(f->temporary);
+	*f->temporary = '\0';
+}
+
+static int put(const char *path, bool is_new, const void *bytes, size_t len, struct err *e)
+{
+	struct file_beside f;
+	int rc = file_write_beside(path, bytes, len, &f, e);
+
+	return rc < 0 ? rc : file_move_beside(&f, is_new, e);
 }
 
 int file_replace(const char *path, const void *bytes, size_t len, struct err *e)

@@ -5,6 +5,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -44,6 +45,21 @@ int file_replace(const char *path, const void *bytes, size_t len, struct err *e)
 
 /* As file_replace, but a regular file that is there stays, and it is -EEXIST. */
 int file_create(const char *path, const void *bytes, size_t len, struct err *e) MUST_CHECK;
+
+/*
+ * The halves of file_replace and file_create, for who replaces several files together (file_set.h):
+ * the bytes are in a temporary file beside path, and that is renamed, is_new as file_create does.
+ * What is not a regular file is written by the first half. A file that does not get to its place
+ * is to be dropped.
+ */
+struct file_beside {
+	char path[PATH_MAX], target[PATH_MAX]; /* target: without links */
+	char temporary[PATH_MAX];              /* "": there is none */
+};
+int file_write_beside(const char *path, const void *bytes, size_t len, struct file_beside *ret,
+		      struct err *e) MUST_CHECK;
+int file_move_beside(struct file_beside *f, bool is_new, struct err *e) MUST_CHECK;
+void file_drop_beside(struct file_beside *f);
 
 /* Renames within a file system; -EEXIST when to is there, or another -errno. */
 int file_move_new(const char *from, const char *to) MUST_CHECK;

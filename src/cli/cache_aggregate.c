@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/file_set.h"
 #include "cachefs/cluster_summary.h"
 #include "cachefs/cluster_tables.h"
 #include "cachefs/coverage.h"
@@ -58,6 +59,7 @@ struct aggregation {
 	struct rows coverage; /* struct coverage_root */
 	struct buf folder;    /* where the files go */
 	struct buf wrote;     /* paths of the files, a NUL behind each */
+	struct file_set files;
 };
 
 static int load_classes(const char *path, struct classes **ret, struct err *e)
@@ -103,7 +105,7 @@ static int write_file(struct aggregation *a, const char *name, const struct buf 
 	buf_put_byte(&a->wrote, '\0');
 	if (buf_error(&path) < 0 || buf_error(text) < 0)
 		return err_nomem(e);
-	return file_replace(path.data, text->data, text->len, e);
+	return file_set_add(&a->files, path.data, false, text->data, text->len, e);
 }
 
 static int write_csv(struct aggregation *a, size_t i, struct err *e)
@@ -172,6 +174,9 @@ static int write_all(struct aggregation *a, struct err *e)
 		rc = write_summary(a, e);
 	if (rc == 0 && buf_error(&a->wrote) < 0)
 		rc = err_nomem(e);
+	if (rc == 0)
+		rc = file_set_move(&a->files, e);
+	file_set_fini(&a->files);
 	return rc < 0 ? rc : show(a, e);
 }
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/file_set.h"
 #include "base/log.h"
 #include "cachefs/cluster.h"
 #include "cachefs/inventory.h"
@@ -41,19 +41,20 @@ struct listing {
 	const struct args *args;
 	const char *job, *folder;
 	struct inventory inventory;
+	struct file_set files; /* that are to be in their places together */
 };
 
-static int write_file(const char *folder, const char *name, const struct buf *text, struct err *e)
+static int write_file(struct listing *l, const char *name, const struct buf *text, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 
-	buf_printf(&path, "%s/%s", folder, name);
+	buf_printf(&path, "%s/%s", l->folder, name);
 	if (buf_error(&path) < 0 || buf_error(text) < 0)
 		return err_nomem(e);
-	return file_replace(path.data, text->data, text->len, e);
+	return file_set_add(&l->files, path.data, false, text->data, text->len, e);
 }
 
-static int write_lists(const struct listing *l, struct err *e)
+static int write_lists(struct listing *l, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	int rc = 0;
@@ -61,12 +62,12 @@ static int write_lists(const struct listing *l, struct err *e)
 	for (int i = 0; rc == 0 && i < INVENTORY_LISTS; i++) {
 		buf_clear(&text);
 		inventory_put(&l->inventory, (enum inventory_list)i, &text);
-		rc = write_file(l->folder, inventory_files[i], &text, e);
+		rc = write_file(l, inventory_files[i], &text, e);
 	}
 	return rc;
 }
 
-static int write_packages(const struct listing *l, const struct rows *packages, struct err *e)
+static int write_packages(struct listing *l, const struct rows *packages, struct err *e)
 {
 	static const struct emit_opts o = { .format = EMIT_CSV };
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -74,11 +75,10 @@ static int write_packages(const struct listing *l, const struct rows *packages, 
 
 	emit_begin(&out, &o, &text);
 	package_usage_put(packages, &out);
-	return emit_end(&out) < 0 ? err_nomem(e)
-				  : write_file(l->folder, "package_usage.csv", &text, e);
+	return emit_end(&out) < 0 ? err_nomem(e) : write_file(l, "package_usage.csv", &text, e);
 }
 
-static int write_words(const struct listing *l, struct err *e)
+static int write_words(struct listing *l, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, tables = { 0 };
 	CLEANUP(rows_fini) struct rows packages = { 0 };
@@ -88,7 +88,7 @@ static int write_words(const struct listing *l, struct err *e)
 		rc = write_packages(l, &packages, e);
 	inventory_put_notes(&l->inventory, l->job, &text);
 	if (rc == 0)
-		rc = write_file(l->folder, "roots_and_counts.txt", &text, e);
+		rc = write_file(l, "roots_and_counts.txt", &text, e);
 	buf_clear(&text);
 	buf_printf(&tables, "%s/tables/final", l->job);
 	if (buf_error(&tables) < 0)
@@ -96,17 +96,17 @@ static int write_words(const struct listing *l, struct err *e)
 	inventory_put_summary(&l->inventory, &packages, l->job,
 			      access(tables.data, F_OK) == 0 ? tables.data : l->job, l->folder,
 			      &text);
-	return rc < 0 ? rc : write_file(l->folder, "paths_summary.md", &text, e);
+	return rc < 0 ? rc : write_file(l, "paths_summary.md", &text, e);
 }
 
-static int write_script(const struct listing *l, struct err *e)
+static int write_script(struct listing *l, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	prune_put_script(&l->inventory, l->job, &text);
 	if (buf_error(&text) < 0)
 		return err_nomem(e);
-	return file_create(l->args->script, text.data, text.len, e);
+	return file_set_add(&l->files, l->args->script, true, text.data, text.len, e);
 }
 
 static void put_counts(struct emit *out, const char *meaning, const char *file,
@@ -165,6 +165,9 @@ static int write_all(struct listing *l, struct err *e)
 		rc = write_words(l, e);
 	if (rc == 0 && l->args->script)
 		rc = write_script(l, e);
+	if (rc == 0)
+		rc = file_set_move(&l->files, e);
+	file_set_fini(&l->files);
 	return rc < 0 ? rc : show(l, e);
 }
 

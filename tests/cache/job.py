@@ -5,7 +5,9 @@ and `paths` make of it is what the ranks wrote and what was done. Mounts and fol
 import csv
 import glob
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -140,6 +142,24 @@ def check_incomplete(base):
     check(done.returncode == 1 and "no script: " in done.stderr and not os.path.exists(f"{base}/no.sh"), "and make no script")
 
 
+def check_full(words, folder):
+    """When one file cannot be written, none is: what was there stays, in the same files, and nothing is left beside them."""
+    def there():
+        return sorted((entry.name, entry.inode()) for entry in os.scandir(folder))
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest - 1, largest - 1))
+
+    largest = max(entry.stat().st_size for entry in os.scandir(folder))
+    before = there()
+    done = subprocess.run([AUGER, "cache", *words], preexec_fn=limit, capture_output=True, text=True, check=False)
+    check(done.returncode == 1 and done.stderr.endswith(": File too large\n") and done.stderr.count("\n") == 1 and
+          not done.stdout and there() == before, f"{words[0]}: all files are replaced or none")
+    auger(*words)
+    check(len(there()) == len(before) and not set(there()) & set(before), f"{words[0]}: then all are")
+
+
 def main():
     base = os.path.realpath(tempfile.mkdtemp(prefix="auger-job-"))
     try:
@@ -153,6 +173,8 @@ def main():
         check_paths(base)
         check_summary(f"{base}/job")
         check_lists(base)
+        check_full(["aggregate", "-n", "0", f"{base}/job"], f"{base}/job/profiling/cluster")
+        check_full(["paths", f"{base}/job"], f"{base}/job/paths_dir")
         check_incomplete(base)
     finally:
         shutil.rmtree(base)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
+#include "base/file_set.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -207,6 +208,45 @@ static void test_failure_leaves_what_was_there(void)
 	unlink("old");
 }
 
+/* The same of several files together. */
+static void test_set_is_all_or_nothing(void)
+{
+	CLEANUP(file_set_fini) struct file_set set = { 0 };
+	struct rlimit saved, small;
+	struct err e = { 0 };
+	char bytes[4096] = { 0 };
+
+	write_file("old", "kept");
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &saved);
+	small = (struct rlimit){ 1000, saved.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &small);
+	CHECK_INT(file_set_add(&set, "old", false, "new", 3, &e), 0);
+	CHECK_INT(file_set_add(&set, "other", false, bytes, sizeof bytes, &e), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &saved);
+	file_set_fini(&set);
+	check_content("old", "kept");
+	CHECK_INT(count_files(), 1);
+
+	CHECK_INT(file_set_add(&set, "other", false, "two", 3, &e), 0);
+	CHECK_INT(file_set_add(&set, "old", true, "new", 3, &e), 0);
+	CHECK_INT(file_set_move(&set, &e), -EEXIST);
+	CHECK_STR(e.msg, "old: File exists");
+	file_set_fini(&set);
+	CHECK_INT(count_files(), 1);
+
+	CHECK_INT(file_set_add(&set, "old", false, "one", 3, &e), 0);
+	CHECK_INT(file_set_add(&set, "other", true, "two", 3, &e), 0);
+	check_content("old", "kept");
+	CHECK_INT(file_set_move(&set, &e), 0);
+	file_set_fini(&set);
+	check_content("old", "one");
+	check_content("other", "two");
+	CHECK_INT(count_files(), 2);
+	unlink("old");
+	unlink("other");
+}
+
 static void test_devices_are_written_directly(void)
 {
 	struct err e = { 0 };
@@ -250,6 +290,7 @@ int main(void)
 	TAP_CASE(test_replace_keeps_mode_and_link);
 	TAP_CASE(test_create_replaces_nothing);
 	TAP_CASE(test_failure_leaves_what_was_there);
+	TAP_CASE(test_set_is_all_or_nothing);
 	TAP_CASE(test_devices_are_written_directly);
 	TAP_CASE(test_check_writable);
 	rmdir(folder);
