@@ -101,15 +101,17 @@ static const char *kind_word(enum frame_kind kind)
 	return "";
 }
 
-/* "library libc.so.6 · malloc.c:123 · inlined", or nothing when nothing is known. */
+/* "library libc.so.6 · malloc.c:123 · inlined", "/app/serve.js:12" where there is no module, or
+ * nothing when nothing is known. */
 static void put_origin(struct picture *p, struct buf *out, const struct frame *frame)
 {
 	const struct frames *frames = &p->side.tree.frames;
 	const char *module = frames_text(frames, frame->module);
-	const char *file = base_name(frames_text(frames, frame->file));
+	const char *file = frames_text(frames, frame->file);
 	const char *separator = "\n";
 
-	if (frame->kind != FRAME_NAME || *module) {
+	if (frame->kind != FRAME_NAME) {
+		file = base_name(file);
 		buf_printf(out, "\n%s%s", kind_word(frame->kind), *module ? " " : "");
 		put_outside(p, out, module);
 		separator = SEPARATOR;

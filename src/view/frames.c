@@ -60,8 +60,8 @@ static uint32_t intern_text(struct frames *f, const char *text, size_t len, bool
 /* Takes "_[k]" off the end of a folded frame's name: its length without it. */
 static size_t take_annotation(const char *name, size_t len, struct frame *frame)
 {
-	if (frame->kind != FRAME_NAME || len < 5 || name[len - 4] != '_' || name[len - 3] != '[' ||
-	    name[len - 1] != ']')
+	if (frame->kind != FRAME_NAME || frame->module || len < 5 || name[len - 4] != '_' ||
+	    name[len - 3] != '[' || name[len - 1] != ']')
 		return len;
 	switch (name[len - 2]) {
 	case 'k':
@@ -130,7 +130,7 @@ static uint32_t frame_of(struct frames *f, const struct location *l, uint32_t i)
 	const struct line line = l->line_count ? l->lines[i] : (struct line){ 0 };
 	const struct function *fn = profile_get_function(p, line.function);
 	const char *path = profile_text(p, profile_get_mapping(p, l->mapping)->path);
-	const char *module = module_of(path), *file = profile_text(p, fn->file);
+	const char *file = profile_text(p, fn->file), *module = *path ? module_of(path) : file;
 	struct str function = profile_get_str(p, fn->name);
 	CLEANUP(buf_fini) struct buf name = { 0 };
 	bool bad = false;

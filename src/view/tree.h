@@ -30,7 +30,8 @@ enum frame_kind {
 struct frame {
 	uint32_t name;     /* string id of the frames: what to show; "[unknown]" at the worst */
 	uint32_t function; /* string id: the function (module) alone, without line or address */
-	uint32_t module;   /* string id: base name of the mapping's path, "[jit]", "" */
+	uint32_t module;   /* string id: base name of the mapping's path, "[jit]"; where there is
+			      no mapping, the source file with its path, or "" */
 	uint32_t file;     /* string id: source file, or "" */
 	int64_t line; /* FRAME_BY_LINE: the sampled line; else the function's first; 0: unknown */
 	enum frame_kind kind;

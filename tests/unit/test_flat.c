@@ -263,6 +263,42 @@ static void test_inlined(void)
 	profile_free(p);
 }
 
+/* Without a mapping, functions of one name are told apart by their source files. */
+static void test_files(void)
+{
+	static const char *const files[] = { "/a/x/", "/b/x/", "/a/x/" };
+	static const struct {
+		const char *module;
+		int64_t value;
+	} want[] = { { "/a/x/", 4 }, { "/b/x/", 3 } };
+	struct profile *p = profile_new();
+	uint32_t name = profile_str(p, "__init__.py"), *rows;
+	size_t count;
+	struct flat f;
+	struct err e;
+
+	profile_add_type(p, "calls", "count");
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		struct function fn = { .name = name, .file = profile_str(p, files[i]) };
+		struct line line = { .function = profile_add_function(p, &fn) };
+		struct location l = { .lines = &line, .line_count = 1 };
+		int64_t value = i == 0 ? 1 : 3;
+
+		profile_add(p, profile_push(p, 0, profile_add_location(p, &l)), 0, &value);
+	}
+	if (CHECK_INT(flat_init(&f, p, FRAME_BY_FUNCTION, 0, -1, &e), 0)) {
+		if (CHECK_INT(flat_sorted(&f, FLAT_BY_SELF, &rows, &count, &e), 0)) {
+			for (size_t i = 0; CHECK_INT(count, 2) && i < count; i++) {
+				CHECK_STR(flat_module(&f, rows[i]), want[i].module);
+				CHECK_INT(f.rows[rows[i]].self, want[i].value);
+			}
+			free(rows);
+		}
+		flat_fini(&f);
+	}
+	profile_free(p);
+}
+
 /* As deep as memory allows: nothing here calls itself. */
 static void test_deep(void)
 {
@@ -288,6 +324,7 @@ int main(void)
 	TAP_CASE(test_random);
 	TAP_CASE(test_orders);
 	TAP_CASE(test_inlined);
+	TAP_CASE(test_files);
 	TAP_CASE(test_deep);
 	return tap_done();
 }

@@ -101,6 +101,27 @@ static void test_annotations(void)
 	profile_free(p);
 }
 
+/* What has a source file is no frame of a folded stack: its name is all its own. */
+static void test_no_annotations(void)
+{
+	struct profile *p = profile_new();
+	struct function fn = { .name = profile_str(p, "x_[k]"), .file = profile_str(p, "/a/") };
+	struct line line = { .function = profile_add_function(p, &fn) };
+	struct location l = { .lines = &line, .line_count = 1 };
+	int64_t one = 1;
+	struct tree t;
+	struct err e;
+
+	profile_add_type(p, "samples", "count");
+	profile_add(p, profile_push(p, 0, profile_add_location(p, &l)), 0, &one);
+	if (CHECK_INT(tree_build(&t, p, &(struct tree_opts){ 0 }, &e), 0)) {
+		CHECK_STR(tree_name(&t, 1), "x_[k]");
+		CHECK_INT(tree_frame(&t, 1)->kind, FRAME_NAME);
+		tree_fini(&t);
+	}
+	profile_free(p);
+}
+
 static void test_kinds_and_inlining(void)
 {
 	static const struct {
@@ -158,6 +179,7 @@ int main(void)
 	TAP_CASE(test_reversed);
 	TAP_CASE(test_empty);
 	TAP_CASE(test_annotations);
+	TAP_CASE(test_no_annotations);
 	TAP_CASE(test_kinds_and_inlining);
 	return tap_done();
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the profiles of these cases next to this file: demo.pb.gz and hostile.pb.gz.
+"""Writes the profiles of these cases next to this file: demo.pb.gz, hostile.pb.gz and paths.pb.gz.
 
 demo: a program with threads, inlined and recursive functions, a function without a name, the
-kernel, two sample types and lost samples. hostile: names that nobody should trust.
+kernel, two sample types and lost samples. hostile: names that nobody should trust. paths: parts of paths as
+functions of their folders, as auger cache writes them.
 Source of the message numbers: profile.proto of github.com/google/pprof.
 """
 import gzip
@@ -145,6 +146,20 @@ def hostile():
     p.write(os.path.join(HERE, "hostile.pb.gz"))
 
 
+def paths():
+    p = Profile([("calls", "count")])
+    lib = "/usr/lib/python3/dist-packages"
+    for path, calls in (("/", 1), (f"{lib}/scipy/__init__.py", 40), (f"{lib}/scipy/stats", 10),
+                        (f"{lib}/scipy/stats/__init__.py", 30), (f"{lib}/pandas/__init__.py", 15),
+                        ("/opt/stats/__init__.py", 4)):
+        parts = [part for part in path.split("/") if part]
+        folders = ["/" + "".join(f"{part}/" for part in parts[:i]) for i in range(len(parts))]
+        stack = [p.location("", [(name, folder, 0)]) for name, folder in zip(["/"] + parts, ["/"] + folders)]
+        p.sample(stack, [calls], [("operation", "getattr")])
+    p.write(os.path.join(HERE, "paths.pb.gz"))
+
+
 if __name__ == "__main__":
     demo()
     hostile()
+    paths()
