@@ -11,17 +11,34 @@ enum type {
 	TYPES,
 };
 
+/* The part path[at..len): a name in the folder path[0..at), as a function is one in a source file.
+ * The root is its own folder. */
+static uint32_t push_part(struct profile *p, uint32_t node, const char *path, size_t at, size_t len)
+{
+	uint32_t name = profile_str_n(p, path + at, len - at);
+	const struct function part = {
+		.name = name,
+		.system_name = name,
+		.file = profile_str_n(p, path, at ? at : len),
+	};
+	const struct line line = { .function = profile_add_function(p, &part) };
+
+	return profile_push(
+		p, node,
+		profile_add_location(p, &(struct location){ .lines = &line, .line_count = 1 }));
+}
+
 /* "/usr/lib": "/", "usr", "lib". */
 static uint32_t push_path(struct profile *p, const char *path)
 {
-	uint32_t node = profile_push(p, 0, profile_name_location(p, "/", 1));
+	uint32_t node = push_part(p, 0, "/", 0, 1);
 
-	while (*path) {
-		size_t len = strcspn(path, "/");
+	for (size_t at = 1; path[at];) {
+		size_t end = at + strcspn(path + at, "/");
 
-		if (len)
-			node = profile_push(p, node, profile_name_location(p, path, len));
-		path += len + (path[len] == '/');
+		if (end > at)
+			node = push_part(p, node, path, at, end);
+		at = end + (path[end] == '/');
 	}
 	return node;
 }
@@ -38,13 +55,10 @@ static uint32_t add_labels(struct profile *p, int class, int result)
 	return profile_add_labels(p, labels, ARRAY_LEN(labels));
 }
 
-static void add_row(struct profile *p, const char *path, const struct path_row *row)
+static void add_counts(struct profile *p, const char *path, const struct path_counts *c)
 {
-	const struct path_counts *c = &row->counts;
 	uint32_t node = push_path(p, path);
 
-	if (row->is_forgotten)
-		node = profile_push(p, node, profile_name_location(p, "[others]", 8));
 	for (int class = 0; class < PATH_CLASSES; class ++) {
 		for (int result = 0; result < PATH_RESULTS; result++) {
 			int64_t values[TYPES] = {
@@ -57,6 +71,21 @@ static void add_row(struct profile *p, const char *path, const struct path_row *
 				profile_add(p, node, add_labels(p, class, result), values);
 		}
 	}
+}
+
+static void add_row(struct profile *p, const char *path, const struct path_row *row)
+{
+	CLEANUP(buf_fini) struct buf others = { 0 };
+
+	if (!row->is_forgotten) {
+		add_counts(p, path, &row->counts);
+		return;
+	}
+	buf_printf(&others, "%s/[others]", strcmp(path, "/") == 0 ? "" : path);
+	if (buf_error(&others) < 0)
+		profile_fail_nomem(p);
+	else
+		add_counts(p, others.data, &row->counts);
 }
 
 static void describe(const struct profile_facts *f, struct profile *p)

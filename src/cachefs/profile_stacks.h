@@ -2,6 +2,10 @@
 /*
  * profile_stacks: what was asked of paths as a profile: the components of a path are its stack.
  *
+ * A component is a function whose source file is the folder that it stands in, "/" at the end, so
+ * that files of one name in several folders are told apart. "[others]" are the paths of a folder
+ * that are no more known one by one.
+ *
  * Sample types: calls/count, bytes/bytes, time/nanoseconds, which is the default. Labels:
  * operation (getattr, read, readdir) and result (hit, miss, negative).
  */

@@ -444,10 +444,55 @@ def test_profile(bench):
     assert value_of(bench, "bytes")[0] == 900000
     auger("flame", bench.path("profiling/final", "profile.pb.gz"), "-o", f"{bench.dir}/flame.svg")
     with open(f"{bench.dir}/flame.svg", encoding="utf-8") as f:
-        assert "none" in f.read()
-    text = auger("diff", bench.path("profiling/pre-destroy", "profile.pb.gz"),
-                 bench.path("profiling/final", "profile.pb.gz")).stdout
-    assert "b" in text
+        assert f"<title>none\n{bench.target}/sub/\n" in f.read()
+
+
+def rows_of(command, *words):
+    """The rows of a table of calls, by function and module."""
+    rows = json.loads(auger(command, "--value", "calls", "-f", "json", *words).stdout)["rows"]
+    by_name = {(row.get("function"), row["module"]): row for row in rows}
+    assert len(by_name) == len(rows), rows
+    return by_name
+
+
+def test_same_names(bench):
+    """Files of one name in two folders of one name are rows of their own, and folders have what is below them."""
+    odd = b"odd\xff\n_[k]"
+    for i, folder in enumerate(("one/lib", "two/lib")):
+        os.makedirs(f"{bench.target}/{folder}")
+        for name in (b"__init__.py", odd):
+            with open(f"{bench.target}/{folder}/".encode() + name, "wb") as f:
+                f.write(b"x" * (i + 1))
+    runs = []
+    for reads in (1, 5):
+        bench.mount(*FULL)
+        for folder, count in (("one/lib", 1), ("two/lib", reads)):
+            for _ in range(count):
+                for name in (b"__init__.py", odd):
+                    with open(f"{bench.view}/{folder}/".encode() + name, "rb") as f:
+                        f.read()
+        bench.umount()
+        runs.append(f"{bench.dir}/{reads}.pb.gz")
+        shutil.copy(bench.path("profiling/final", "profile.pb.gz"), runs[-1])
+        shutil.rmtree(bench.job)
+    one, two, odd = f"{bench.target}/one/", f"{bench.target}/two/", r"odd\xff" + "\n_[k]"
+    rows = rows_of("report", runs[1])
+    assert rows["__init__.py", f"{two}lib/"]["self"] > rows["__init__.py", f"{one}lib/"]["self"] > 0, rows
+    assert rows[odd, f"{two}lib/"]["self"] > rows[odd, f"{one}lib/"]["self"] > 0, rows
+    modules = {module: row for (_, module), row in rows_of("report", "--by", "module", runs[1]).items()}
+    for folder in (one, two):
+        below = [row["self"] for (_, module), row in rows.items() if module == f"{folder}lib/"]
+        assert len(below) == 2 and modules[f"{folder}lib/"]["total"] == sum(below), (below, modules)
+        lib = rows["lib", folder]
+        assert lib["total"] == lib["self"] + sum(below) == modules[folder]["total"], (lib, below, modules)
+    total = sum(row["self"] for row in rows.values())
+    assert rows["/", "/"]["total"] == modules["/"]["total"] == total, (total, rows, modules)
+    focused = rows_of("report", "--focus", f"^{two}lib/", runs[1])
+    assert sum(row["self"] for row in focused.values()) == modules[f"{two}lib/"]["total"], focused
+    changes = rows_of("diff", *runs)
+    for name in ("__init__.py", odd):
+        same, more = changes[name, f"{one}lib/"], changes[name, f"{two}lib/"]
+        assert same["before"] == same["after"] and more["before"] < more["after"] == rows[name, f"{two}lib/"]["self"], changes
 
 
 def ask(bench):
@@ -517,6 +562,8 @@ def test_budget(bench):
     calls, text = value_of(bench, "calls")
     assert calls == sum(ops[op]["total_calls"] for op in ("getattr", "read", "readdir") if op in ops), (calls, ops)
     assert "[others]" in text
+    others = rows_of("report", bench.path("profiling/final", "profile.pb.gz"))["[others]", f"{bench.target}/sub/"]
+    assert others["self"] > 0, others
     assert "no more known" in bench.read("profiling/final", "profiling_summary.md")
 
 
