@@ -191,12 +191,18 @@ static void put_tail(struct buf *out, const char *text, size_t len, size_t colum
 	buf_put(out, text + at, len - at);
 }
 
-/* Of a text the start and the end with an ellipsis between, of an absolute path the end alone, of a
- * name what tells most. */
+/* Not a command with its arguments. */
+static bool is_path(const char *text, size_t len)
+{
+	return len && text[0] == '/' && !memchr(text, ' ', len);
+}
+
+/* Of a text the start and the end with an ellipsis between, of a path the end alone, of a name
+ * what tells most. */
 static void put_shortened(struct buf *out, const char *text, size_t len, size_t columns,
 			  bool is_name)
 {
-	size_t head = len && text[0] == '/' ? 0 : columns / 2;
+	size_t head = is_path(text, len) ? 0 : columns / 2;
 
 	if (utf8_text_width(text, len) <= columns) {
 		buf_put(out, text, len);

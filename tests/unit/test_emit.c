@@ -187,6 +187,30 @@ static void test_strict_width(void)
 	}
 }
 
+/* Of a path the end tells most, of a command its program. */
+static void test_cut_paths(void)
+{
+	static const char *const texts[][2] = {
+		{ "/usr/lib/python3/dist-packages/", "…/dist-packages/" },
+		{ "/usr/bin/python3 -c 'import json'", "/usr/bin…t json'" },
+		{ "/usr/lib/", "/usr/lib/" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		CLEANUP(buf_fini) struct buf text = { 0 }, want = { 0 };
+		CLEANUP(emit_fini) struct emit out;
+
+		emit_begin(&out, &(struct emit_opts){ .width = 16 }, &text);
+		emit_columns(&out);
+		emit_text(&out, "module", "");
+		emit_row(&out);
+		emit_text(&out, "module", texts[i][0]);
+		CHECK_INT(emit_end(&out), 0);
+		buf_printf(&want, "module\n%s\n", texts[i][1]);
+		CHECK_STR(text.data, want.data);
+	}
+}
+
 static void test_colour(void)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -215,6 +239,7 @@ int main(void)
 	TAP_CASE(test_no_rows);
 	TAP_CASE(test_width);
 	TAP_CASE(test_strict_width);
+	TAP_CASE(test_cut_paths);
 	TAP_CASE(test_colour);
 	return tap_done();
 }
