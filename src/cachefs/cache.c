@@ -416,6 +416,24 @@ static int ask(struct flight *f)
 	return rc < 0 ? rc : flight_wait(f);
 }
 
+/* The same of data: while storage is late with some of a file, nobody waits for more of it. */
+static int ask_bytes(struct flight *f)
+{
+	struct flight **oldest = &f->node->flights[NODE_BYTES];
+	int rc;
+
+	if (*oldest && flight_is_late(*oldest)) {
+		atomic_fetch_add(&f->cache->counts.timeouts, 1);
+		return -ETIMEDOUT;
+	}
+	rc = flight_start(f, true);
+	if (rc < 0)
+		return rc;
+	if (!*oldest)
+		*oldest = f;
+	return flight_wait(f);
+}
+
 static int read_past(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
 		     size_t len, struct cache_data *data)
 {
@@ -428,7 +446,7 @@ static int read_past(struct cache *c, struct node *n, const struct stat *attr, u
 		f->attr = *attr;
 		f->offset = offset;
 		f->len = len;
-		rc = ask(f);
+		rc = ask_bytes(f);
 		if (rc == 0) {
 			data->bytes = f->out;
 			f->out = (struct buf){ 0 }; /* handed over */

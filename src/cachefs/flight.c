@@ -180,10 +180,20 @@ static void land_chunk(struct flight *f)
 	chunk_done(f->chunk);
 }
 
+/* Who has the file open may have read some of it already, and the kernel tries again what failed:
+ * new data is for who opens it anew. */
+static void note_other_data(struct flight *f)
+{
+	bool is_data = f->kind == FLIGHT_CHUNK || f->kind == FLIGHT_BYTES;
+
+	if (is_data && f->cache->opts.lifetime_ns == CACHE_FOR_EVER)
+		f->node->is_gone = true;
+}
+
 /* Under the node's lock. */
 static void land(struct flight *f)
 {
-	if (f->kind < (int)NODE_PARTS)
+	if (f->kind < (int)NODE_PARTS && f->node->flights[f->kind] == f)
 		f->node->flights[f->kind] = NULL;
 	if (f->kind == FLIGHT_ATTR)
 		land_attr(f);
@@ -193,8 +203,10 @@ static void land(struct flight *f)
 		land_link(f);
 	else if (f->kind == FLIGHT_CHUNK)
 		land_chunk(f);
-	if (f->rc == -ESTALE)
+	if (f->rc == -ESTALE) {
+		note_other_data(f);
 		cache_note_stale(f->cache, f->node);
+	}
 	f->done = true;
 }
 
@@ -315,12 +327,20 @@ static int wait_in_time(struct flight *f, int64_t until_ns)
 	return rc;
 }
 
+bool flight_is_late(const struct flight *f)
+{
+	return f->awaited_ns && clock_mono_ns() - f->awaited_ns >= f->cache->opts.timeout_ns;
+}
+
 int flight_wait(struct flight *f)
 {
 	struct cache *c = f->cache;
 	int64_t start_ns = clock_mono_ns();
-	int rc = wait_in_time(f, start_ns + c->opts.timeout_ns);
+	int rc;
 
+	if (!f->awaited_ns)
+		f->awaited_ns = start_ns;
+	rc = wait_in_time(f, f->awaited_ns + c->opts.timeout_ns);
 	metrics_note_wait(clock_mono_ns() - start_ns);
 	if (rc == -ETIMEDOUT)
 		atomic_fetch_add(&c->counts.timeouts, 1);

@@ -42,8 +42,8 @@ enum flight_kind {
 	FLIGHT_LIST = NODE_LIST,
 	FLIGHT_LINK = NODE_LINK,
 	FLIGHT_NAMES = NODE_NAMES,
+	FLIGHT_BYTES = NODE_BYTES,
 	FLIGHT_CHUNK,
-	FLIGHT_BYTES, /* of a file that is not kept */
 	FLIGHT_XATTR,
 	FLIGHT_SEEK,
 	FLIGHT_STAT_FS,
@@ -58,7 +58,8 @@ struct flight {
 	bool is_under_way;
 	bool done;
 	int rc;
-	bool was_absent; /* ATTR: a negative answer was kept, or had run out */
+	bool was_absent;    /* ATTR: a negative answer was kept, or had run out */
+	int64_t awaited_ns; /* when somebody began to wait for it; 0: nobody did */
 
 	struct stat attr;        /* ATTR: the answer; CHUNK, BYTES: what the file must be */
 	size_t max_entries;      /* LIST */
@@ -80,8 +81,13 @@ void flight_unref(struct flight *f);
 /* urgent: the caller waits for it next. From here on its answer comes for sure. */
 int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 
-/* Its rc, -ETIMEDOUT or -EINTR. */
+/*
+ * Its rc, -ETIMEDOUT or -EINTR. The time is that of who came first: one who comes when it is over
+ * does not wait, so that callers which the kernel lets in one by one are not kept for the sum.
+ */
 int flight_wait(struct flight *f) MUST_CHECK;
+/* Is it so late that nobody waits any more? */
+bool flight_is_late(const struct flight *f) MUST_CHECK;
 
 /* Of the same file, and in the same state. */
 bool cache_is_same(const struct stat *a, const struct stat *b);

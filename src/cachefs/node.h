@@ -32,6 +32,7 @@ enum node_part {
 	NODE_LIST,
 	NODE_LINK,
 	NODE_NAMES, /* attributes of what is in a folder */
+	NODE_BYTES, /* data that is not kept: the oldest of any number */
 	NODE_PARTS,
 };
 

@@ -5,6 +5,7 @@
 The errno is the target's, nothing wrong is kept, and nobody waits longer than --storage-timeout.
 """
 import errno
+import glob
 import os
 import signal
 import subprocess
@@ -148,6 +149,33 @@ def test_hangs(bench):
         wait_for(lambda: outcome(read, f"{bench.view}/file5") == b"5" * 1000)
 
 
+def test_hangs_for_many(bench):
+    """Whom the kernel lets in one by one, the time is not for each of them: no page or name is waited for in turns."""
+    many, seconds = 24, 3
+    with Target(bench) as t:
+        for i, options in enumerate(((), ("--max-file", "1"))):
+            job = f"{bench.dir}/job{i}"
+            bench.mount("--storage-timeout", str(seconds), "--profile", "--job-dir", job, *options)
+            for call, name, rule in ((read, f"file{i}", f"read file{i} hang"), (os.stat, "stuck/file4", "getattr stuck/ hang")):
+                t.rule(rule)
+                got = []
+                threads = [threading.Thread(target=lambda: got.append(outcome(call, f"{bench.view}/{name}")))
+                           for _ in range(many)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                assert set(got) <= {errno.ETIMEDOUT, errno.EIO} and len(got) == many, got
+                t.rule("")
+                wait_for(lambda: not isinstance(outcome(call, f"{bench.view}/{name}"), int))
+            assert views.run("umount", "--lazy", bench.view).returncode == 0
+            bench.end()
+            with open(glob.glob(f"{job}/profiling/final/*-profiling_aggregate.csv")[0], encoding="ascii") as f:
+                figures = dict(line.strip().split(",") for line in f)
+            assert int(figures["storage_timeouts"]) >= 2, figures
+            assert float(figures["total_storage_wait_seconds"]) < many * seconds / 2, figures
+
+
 def test_slow(bench):
     """Many who ask for one slow thing wait once, all together."""
     with Target(bench) as t:
@@ -279,6 +307,24 @@ def test_many_changes(bench):
     assert not wrong, (len(wrong), wrong[:5])
 
 
+def test_changed_in_place(bench):
+    """Who has read the beginning of the old file gets no bytes of the new one, in no call; who opens it anew gets all of it."""
+    old, new = b"o" * 3 * CHUNK, b"n" * 3 * CHUNK
+    for options in (("--budget", "2M"), ("--max-file", "1"), ("--budget", "2M", "--exact")):
+        with open(f"{bench.target}/file", "wb") as f:
+            f.write(old)
+        bench.mount(*options)
+        with open(f"{bench.view}/file", "rb", buffering=0) as f:
+            assert os.pread(f.fileno(), 4096, 0) == old[:4096]
+            with open(f"{bench.target}/file", "r+b") as to:
+                to.write(new)
+            got = outcome(os.pread, f.fileno(), len(old), 0)
+            assert got == errno.ESTALE or set(got) == {ord("o")} and len(got) < len(old), (options, str(got)[:20])
+            wait_for(lambda: outcome(read, f"{bench.view}/file") == new)
+            assert outcome(os.pread, f.fileno(), 4096, 2 * CHUNK) == errno.ESTALE, options
+        bench.end()
+
+
 def test_replaced(bench):
     """A file that is replaced while it is read, again and again: old or new, never both.
 
@@ -327,4 +373,5 @@ def test_permissions_change(bench):
     wait_for(lambda: os.stat(f"{bench.view}/file").st_mode & 0o777 == 0o600)
 
 
-sys.exit(views.main(globals(), may_speak=("test_prefetch", "test_target_goes", "test_terminated_while_it_hangs", "test_hangs")))
+sys.exit(views.main(globals(), may_speak=("test_prefetch", "test_target_goes", "test_terminated_while_it_hangs", "test_hangs",
+                                              "test_hangs_for_many")))
