@@ -82,9 +82,10 @@ struct path_counts *cache_path_counts(struct cache *c, struct node *n);
 /* The same of a name that was looked up in vain. */
 void cache_count_name(struct cache *c, struct node *parent, const char *name, int64_t ns,
 		      enum metrics_result result);
-/* Nothing is known any more, by us and the kernel; requests go on. Not by a thread that answers
- * the kernel. -ENOMEM: some things are. */
-int cache_clear(struct cache *c) MUST_CHECK;
+/* Nothing is known any more, by us and the kernel, but for the paths that are counted if
+ * keeps_counts; requests go on. Not by a thread that answers the kernel. -ENOMEM: some things are.
+ */
+int cache_clear(struct cache *c, bool keeps_counts) MUST_CHECK;
 /* As nodes_visit. */
 int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n),
 		void *context) MUST_CHECK;

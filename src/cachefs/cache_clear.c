@@ -55,12 +55,12 @@ static void forget(void *context, struct node *n)
 	forget_absent(c, n);
 }
 
-int cache_clear(struct cache *c)
+int cache_clear(struct cache *c, bool keeps_counts)
 {
-	int rc = nodes_visit(c->nodes, forget, c);
+	int rc = nodes_visit(c->nodes, forget, c), rounds = 0;
 
 	chunks_shrink(c->chunks, 0);
-	for (int rounds = 0; rounds < ROUNDS;)
+	while (rounds < ROUNDS && !(keeps_counts && c->has_path_counts))
 		rounds += nodes_sweep(c->nodes, NULL);
 	malloc_trim(0); /* small pieces lay everywhere */
 	return rc;

@@ -57,6 +57,21 @@ static int by_path(const void *left, const void *right, void *text)
 	return order ? order : a->is_forgotten - b->is_forgotten;
 }
 
+/* A name that was given to another file has several nodes. Of rows in order. */
+static void join_same(struct path_list *l)
+{
+	struct path_row *rows = l->rows.data;
+	size_t kept = 0;
+
+	for (size_t i = 1; i < l->rows.count; i++) {
+		if (by_path(&rows[kept], &rows[i], l->text.data) == 0)
+			path_counts_merge(&rows[kept].counts, &rows[i].counts);
+		else
+			rows[++kept] = rows[i];
+	}
+	l->rows.count = kept + 1;
+}
+
 int path_list_make(struct cache *c, const char *target, struct path_list *ret)
 {
 	struct making m = { ret, target, false };
@@ -66,9 +81,11 @@ int path_list_make(struct cache *c, const char *target, struct path_list *ret)
 		path_list_fini(ret);
 		return -ENOMEM;
 	}
-	if (ret->rows.count)
+	if (ret->rows.count) {
 		qsort_r(ret->rows.data, ret->rows.count, sizeof(struct path_row), by_path,
 			ret->text.data);
+		join_same(ret);
+	}
 	return 0;
 }
 

@@ -20,7 +20,7 @@ struct path_row {
 /* All zero is a valid empty one. */
 struct path_list {
 	struct buf text;
-	struct rows rows; /* struct path_row, in order of their paths */
+	struct rows rows; /* struct path_row, in order of their paths, each path once */
 	uint64_t forgotten_paths;
 };
 

@@ -194,7 +194,7 @@ static int reset_all(struct profiling *p)
 {
 	int rc = profiling_write(p, "pre-reset") ? 0 : 1;
 
-	if (reset_counters(p) < 0 || cache_clear(p->cache) < 0)
+	if (reset_counters(p) < 0 || cache_clear(p->cache, false) < 0)
 		return -ENOMEM;
 	return rc;
 }
@@ -236,7 +236,7 @@ static int carry_out(struct profiling *p, int number, const char *path)
 	case ORDER_RESET_PATHS:
 		return reset_paths(p, (enum path_class)table[i].what);
 	case ORDER_CLEAR:
-		return cache_clear(p->cache);
+		return cache_clear(p->cache, true);
 	case ORDER_RESET:
 		return reset_all(p);
 	case ORDER_DUMP_ORDERS:

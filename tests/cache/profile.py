@@ -35,6 +35,8 @@ METRICS = ["total_counted_fuse_operations", "total_cache_hits", "total_cache_mis
            "estimated_repeated_metadata_lookups_avoided_by_ttl", "total_measured_latency_seconds"]
 TOP = ["category", "path", "total_events", "cache_hits", "cache_misses", "negative_results", "ttl_stores",
        "ttl_serves", "ttl_expires", "ttl_clears"]
+PATHS = ["path", "getattr_calls", "read_calls", "readdir_calls", "cache_hits", "cache_misses", "negative_results",
+         "bytes", "getattr_us", "read_us", "readdir_us"]
 HEADINGS = ["# Copper Profiling Summary", "## Aggregate Operation Metrics", "## Derived High-Level Metrics"]
 FULL = ("-profile_metrics", "-profile_top_n", "5", "-profile_paths_full")
 DUMPS = {200: ("cache_tables", "tree_cache_table {"), 300: ("operation_count", "Aggregate Operation Counter {"),
@@ -163,11 +165,28 @@ def test_counts(bench):
         assert sums == [got[op][k] for k in OPERATIONS[2:5]], (name, sums, got[op])
     assert tables["md"][f"{bench.target}/none"] == (0, 0, 3), tables["md"]
     assert list(tables["data"]) == [f"{bench.target}/b"] and list(tables["tree"]) == [f"{bench.target}/sub"]
-    head = ["path", "getattr_calls", "read_calls", "readdir_calls", "cache_hits", "cache_misses", "negative_results",
-            "bytes", "getattr_us", "read_us", "readdir_us"]
-    paths = {row["path"]: row for row in bench.rows("profiling/final", "profiling_paths.csv", head)}
+    paths = {row["path"]: row for row in bench.rows("profiling/final", "profiling_paths.csv", PATHS)}
     assert paths[f"{bench.target}/b"]["bytes"] == "1200000", paths
     assert float(paths[f"{bench.target}/b"]["read_us"]) > 0
+
+
+def test_counts_of_replaced(bench):
+    """A name that other files get is one path, with what was asked of all of them."""
+    bench.mount(*FULL)
+    for i in range(3):
+        with open(f"{bench.view}/a", "rb") as f:
+            assert f.read() == (b"%d" % i * 10 if i else b"x" * 10)
+        with open(f"{bench.target}/new", "wb") as f:
+            f.write(b"%d" % (i + 1) * 10)
+        os.rename(f"{bench.target}/new", f"{bench.target}/a")
+        with open(f"{bench.view}/sub/c", "rb") as f:
+            fcntl.ioctl(f, 100)  # asks the target again
+    bench.umount()
+    paths = [row["path"] for row in bench.rows("profiling/final", "profiling_paths.csv", PATHS)]
+    assert len(paths) == len(set(paths)), paths
+    events = re.findall(r"^/.* \{$", bench.read("tables/final", "data_table_cache_event.output"), re.M)
+    assert events == [f"{bench.target}/a {{"], events
+    assert events_of(bench.read("tables/final", "data_table_cache_event.output"))[f"{bench.target}/a"][1] == 3
 
 
 def test_files(bench):
