@@ -82,18 +82,22 @@ static void keep_pace(struct prefetch *p, size_t len)
 		nanosleep(&nap, NULL);
 }
 
-static int read_file(struct prefetch *p, const char *path, char *room)
+static int read_file(struct prefetch *p, const char *path, uint64_t left, char *room)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n = 1;
 
 	if (fd < 0)
 		return -errno;
-	while (n > 0 && !p->closing && p->bytes < p->max_bytes) {
-		keep_pace(p, READ_BYTES);
-		n = read(fd, room, READ_BYTES);
-		if (n > 0)
+	while (left && n > 0 && !p->closing && p->bytes < p->max_bytes) {
+		size_t len = left < READ_BYTES ? (size_t)left : READ_BYTES;
+
+		keep_pace(p, len);
+		n = read(fd, room, len);
+		if (n > 0) {
 			atomic_fetch_add(&p->bytes, (uint64_t)n);
+			left -= (uint64_t)n;
+		}
 	}
 	n = n < 0 ? -errno : 0;
 	close(fd);
@@ -124,7 +128,7 @@ static int look_at(struct prefetch *p, const char *path, char *room)
 		return readlink(path, room, READ_BYTES) < 0 ? -errno : 0;
 	if (!S_ISREG(st.st_mode) || (p->max_file && (uint64_t)st.st_size >= p->max_file))
 		return 0;
-	return read_file(p, path, room);
+	return read_file(p, path, (uint64_t)st.st_size, room);
 }
 
 /* What is behind a folder in a path below it: "" or "/..."; NULL: it is not below. */

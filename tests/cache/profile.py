@@ -564,6 +564,13 @@ def test_prefetch(bench):
     words = prefetched(bench, "--prefetch", f"{bench.dir}/list", "--prefetch-rate", "4M")
     assert float(re.search(r" in ([\d.]+) s: 6\.", words)[1]) >= 1.2, words
     bench.umount()
+    names = [f"{bench.target}/small{i}" for i in range(500)]
+    for name in names + [f"{bench.dir}/list"]:
+        with open(name, "w", encoding="utf-8") as f:
+            f.write("\n".join(names) if name not in names else "x" * 1000)
+    words = prefetched(bench, "--prefetch", f"{bench.dir}/list", "--prefetch-rate", "1M")
+    assert re.search(r" 500 of 500 paths in .*: 0\.5 MiB; 0 are", words), words  # what they have counts, not the calls
+    bench.umount()
 
 
 def test_budget(bench):
