@@ -5,7 +5,21 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
+
 #define GROUPS_MAX 1024
+#define NO_ENTRY 8u /* more than rights can be */
+
+/* Of a list, as the kernel hands it out. Source: linux/posix_acl_xattr.h, linux/posix_acl.h. */
+#define LIST_VERSION 2
+enum tag { OWNER = 1, USER = 2, OWNING_GROUP = 4, GROUP = 8, MASK = 16, OTHERS = 32 };
+
+/* What a list gives to us: rights as in a mode's lowest bits, or NO_ENTRY. */
+struct given {
+	unsigned user, others, mask;
+	bool has_group; /* one of ours is named */
+	bool by_group;  /* and one of those has all that is wanted */
+};
 
 static bool in_group(gid_t group)
 {
@@ -21,58 +35,65 @@ static bool in_group(gid_t group)
 	return false;
 }
 
-/* Does storage let us read it? */
-static int try_to_read(struct cache *c, struct node *n, const struct stat *attr)
+static void note_entry(struct given *g, struct cursor *c, gid_t owning, unsigned want)
 {
-	struct cache_data data;
-	struct dirlist *names;
-	int rc = 0;
+	enum tag tag = cursor_u16(c);
+	unsigned rights = cursor_u16(c) & 7;
+	uint32_t id = cursor_u32(c);
 
-	if (S_ISREG(attr->st_mode)) {
-		rc = cache_read(c, n, 0, 1, &data);
-		if (rc == 0)
-			cache_data_fini(c, &data);
-	} else if (S_ISDIR(attr->st_mode)) {
-		rc = cache_list(c, n, &names);
-		if (rc == 0)
-			dirlist_unref(names);
+	if (tag == USER && id == geteuid())
+		g->user = rights;
+	else if (tag == OTHERS)
+		g->others = rights;
+	else if (tag == MASK)
+		g->mask = rights;
+	if ((tag == OWNING_GROUP && in_group(owning)) || (tag == GROUP && in_group(id))) {
+		g->has_group = true;
+		g->by_group |= !(want & ~rights);
 	}
-	return rc;
 }
 
-static bool has_list(struct cache *c, struct node *n)
+/* Of what is not ours, and whose group has any right, as its mode says: else the kernel looks at no
+ * list. Source: acl(5), "access check algorithm". */
+static int check_list(const struct buf *list, gid_t owning, unsigned want)
 {
-	CLEANUP(buf_fini) struct buf list = { 0 };
+	struct given given = { .user = NO_ENTRY, .mask = 7 };
+	struct cursor c = cursor_make(list->data, list->len);
 
-	return cache_xattr(c, n, "system.posix_acl_access", &list) == 0;
-}
-
-/* The bits of the owner's class are the owner's for sure. Others may be let in by an access list,
- * within the group's bits. Source: acl(5), "access check algorithm". */
-static int check_modes(struct cache *c, struct node *n, const struct stat *attr, int wanted)
-{
-	mode_t owner = attr->st_mode >> 6 & 7, group = attr->st_mode >> 3 & 7;
-	mode_t others = attr->st_mode & 7, want = (mode_t)wanted;
-
-	if (attr->st_uid == geteuid())
-		return want & ~owner ? -EACCES : 0;
-	if (!(want & ~(in_group(attr->st_gid) ? group : others)))
-		return 0;
-	if (want & ~(group | others) || !has_list(c, n))
+	if (cursor_u32(&c) != LIST_VERSION)
 		return -EACCES;
-	return want & R_OK ? try_to_read(c, n, attr) : 0;
+	while (cursor_left(&c))
+		note_entry(&given, &c, owning, want);
+	if (c.bad)
+		return -EACCES;
+	if (given.user != NO_ENTRY)
+		return want & ~(given.user & given.mask) ? -EACCES : 0;
+	if (given.has_group)
+		return !given.by_group || want & ~given.mask ? -EACCES : 0;
+	return want & ~given.others ? -EACCES : 0;
+}
+
+static int check_modes(const struct stat *attr, unsigned want)
+{
+	unsigned group = attr->st_mode >> 3 & 7, others = attr->st_mode & 7;
+
+	return want & ~(in_group(attr->st_gid) ? group : others) ? -EACCES : 0;
 }
 
 int access_check(struct cache *c, struct node *n, int wanted)
 {
+	CLEANUP(buf_fini) struct buf list = { 0 };
+	unsigned want = (unsigned)wanted & 7;
 	struct stat attr;
 	int rc = cache_attr(c, n, &attr);
 
 	if (rc < 0)
 		return rc;
-	if (geteuid() != 0)
-		return check_modes(c, n, &attr, wanted);
-	if (wanted & X_OK && S_ISREG(attr.st_mode) && !(attr.st_mode & 0111))
-		return -EACCES;
-	return 0;
+	if (geteuid() == 0)
+		return want & X_OK && S_ISREG(attr.st_mode) && !(attr.st_mode & 0111) ? -EACCES : 0;
+	if (attr.st_uid == geteuid())
+		return want & ~(attr.st_mode >> 6 & 7) ? -EACCES : 0;
+	if (attr.st_mode & 070 && cache_xattr(c, n, "system.posix_acl_access", &list) == 0)
+		return check_list(&list, attr.st_gid, want);
+	return check_modes(&attr, want);
 }

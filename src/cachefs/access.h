@@ -9,8 +9,8 @@
 #include "cachefs/cache.h"
 
 /*
- * wanted: R_OK, W_OK and X_OK of access(2), by the user we are. 0 or -errno. Where modes do not
- * tell, because an access list may say more, storage is asked to read.
+ * wanted: R_OK, W_OK and X_OK of access(2), by the user we are. 0 or -errno. An access list counts
+ * instead of the modes: storage is asked for it, of what is not ours.
  */
 int access_check(struct cache *c, struct node *n, int wanted) MUST_CHECK;
 

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +22,11 @@
 #include "cachefs/local.h"
 #include "cachefs/mounted.h"
 #include "cachefs/ops.h"
+#include "cachefs/remount.h"
 #include "cachefs/serve.h"
 
 #define FOR_EVER_S 1e9 /* what the kernel takes for ever: 30 years */
+#define BEGIN_ENDS_S 1 /* for a thread that asks storage */
 
 struct serving {
 	struct fuse_session *session;
@@ -31,24 +36,34 @@ struct serving {
 	const struct mount_opts *opts;
 	int64_t start_ns;
 	bool hangs; /* threads are still in storage */
+
+	pthread_t beginner;
+	bool begins;             /* there is that thread */
+	sem_t agreed;            /* by the kernel; or it is over */
+	_Atomic uint64_t root;   /* as the kernel calls it */
+	pthread_mutex_t placing; /* of the mount */
+	bool is_over;            /* under placing */
+	int begin_rc;
+	struct err begin_error;
 };
+
+static uint64_t number_of(const struct serving *s, uint64_t node)
+{
+	return node == (uint64_t)(uintptr_t)cache_root(s->cache) ? s->root : node;
+}
 
 static void forget_name(void *context, uint64_t parent, const char *name)
 {
 	struct serving *s = context;
-	uint64_t root = (uint64_t)(uintptr_t)cache_root(s->cache);
 
-	fuse_lowlevel_notify_inval_entry(s->session, parent == root ? FUSE_ROOT_ID : parent, name,
-					 strlen(name));
+	fuse_lowlevel_notify_inval_entry(s->session, number_of(s, parent), name, strlen(name));
 }
 
 static void forget_file(void *context, uint64_t node)
 {
 	struct serving *s = context;
 
-	uint64_t root = (uint64_t)(uintptr_t)cache_root(s->cache);
-
-	fuse_lowlevel_notify_inval_inode(s->session, node == root ? FUSE_ROOT_ID : node, 0, 0);
+	fuse_lowlevel_notify_inval_inode(s->session, number_of(s, node), 0, 0);
 }
 
 /* The view as a path below the target; NULL when it is not below. */
@@ -152,6 +167,116 @@ static int mount_session(struct fuse_session *session, const char *view, struct 
 		       *fuse_words ? fuse_words : "fusermount3 did not do it");
 }
 
+/* The kernel has agreed. The words here and below are Copper's: of its provider, and of the node
+ * above in its overlay. */
+static void note_agreed(void *context)
+{
+	struct serving *s = context;
+
+	log_msg(LOG_INFO, "cache", "provider registration completed after %lld us",
+		(long long)(clock_mono_ns() - s->start_ns) / 1000);
+	sem_post(&s->agreed);
+}
+
+/* Once, so that who waits for us knows that it answers. After how long; 0: it does not. */
+static int64_t ask_target(const struct serving *s)
+{
+	struct stat attr;
+	int64_t answer_ns;
+	int rc = cache_attr(s->cache, cache_root(s->cache), &attr);
+
+	if (rc < 0) {
+		log_msg(LOG_WARN, "cache", "%s: %s", s->opts->target, strerror(-rc));
+		return 0;
+	}
+	answer_ns = clock_mono_ns() - s->start_ns;
+	log_msg(LOG_INFO, "cache",
+		"first successful parent rpc_lstat completed after %lld us since provider startup; "
+		"path=%s",
+		(long long)answer_ns / 1000, s->opts->target);
+	return answer_ns;
+}
+
+/* Where access lists count, and we may. */
+static int place_root(struct serving *s)
+{
+	int tree, rc = 0;
+
+	if (s->mount.checks_access)
+		return 0;
+	s->mount.mover = gettid();
+	tree = remount_open(s->opts->view, "view");
+	s->mount.mover = 0;
+	if (tree < 0)
+		return 0;
+	pthread_mutex_lock(&s->placing);
+	if (s->is_over)
+		close(tree);
+	else
+		rc = remount_put(tree, s->opts->view, &s->begin_error);
+	s->root = (uint64_t)(uintptr_t)cache_root(s->cache);
+	pthread_mutex_unlock(&s->placing);
+	return rc;
+}
+
+/* A thread: until the view can be used. */
+static void *begin(void *arg)
+{
+	struct serving *s = arg;
+	int64_t answer_ns;
+
+	while (sem_wait(&s->agreed) < 0)
+		continue;
+	answer_ns = ask_target(s);
+	s->begin_rc = place_root(s);
+	if (s->begin_rc == 0) {
+		s->opts->ready(s->opts->context, answer_ns);
+		prefetch_begin(s->mount.prefetch);
+	}
+	return NULL;
+}
+
+static int start_beginning(struct serving *s, struct err *e)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&s->beginner, NULL, begin, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return err_set(e, -rc, "cannot start a thread: %s", strerror(rc));
+	s->begins = true;
+	return 0;
+}
+
+static void stop_placing(struct serving *s)
+{
+	pthread_mutex_lock(&s->placing);
+	s->is_over = true;
+	pthread_mutex_unlock(&s->placing);
+	sem_post(&s->agreed);
+}
+
+/* The view is unmounted: nothing that was asked of it waits any more, but storage may hang. */
+static int end_beginning(struct serving *s, struct err *e)
+{
+	struct timespec until;
+
+	if (!s->begins)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += BEGIN_ENDS_S;
+	if (pthread_timedjoin_np(s->beginner, NULL, &until) != 0) {
+		s->hangs = true;
+		return 0;
+	}
+	if (s->begin_rc < 0)
+		*e = s->begin_error;
+	return s->begin_rc;
+}
+
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
@@ -174,17 +299,22 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	kernel.device = fuse_session_fd(s->session);
 	rc = cache_keep(s->cache, kernel, e);
 	if (rc == 0 && o->prefetch.count)
-		rc = prefetch_start(&o->prefetch, o->target, o->view, o->cache.budget_bytes / 2,
-				    o->cache.max_file_bytes, &s->mount.prefetch, e);
+		rc = prefetch_new(&o->prefetch, o->target, o->view, o->cache.budget_bytes / 2,
+				  o->cache.max_file_bytes, &s->mount.prefetch, e);
 	if (rc == 0)
 		rc = profiling_start(s->mount.profiling, e);
+	if (rc == 0)
+		rc = start_beginning(s, e);
 	if (rc == 0)
 		rc = serve_run(s->session, o->max_threads, o->cache.timeout_ns, &s->hangs, e);
 	profiling_stop(s->mount.profiling);
 	profiling_write(s->mount.profiling, "pre-destroy");
+	stop_placing(s);
 	if (has_copies(s))
 		end_connection(s);
 	fuse_session_unmount(s->session);
+	if (rc == 0)
+		rc = end_beginning(s, e);
 	prefetch_stop(s->mount.prefetch);
 	profiling_write(s->mount.profiling, NULL);
 	return rc;
@@ -193,30 +323,6 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 static double seconds_of(int64_t ns)
 {
 	return ns == CACHE_FOR_EVER ? FOR_EVER_S : (double)ns / (double)NS_PER_S;
-}
-
-/* The kernel has agreed. The target is asked once, so that who waits for us knows that it answers.
- * The words are Copper's: of its provider, and of the node above in its overlay. */
-static void tell_ready(void *context)
-{
-	const struct serving *s = context;
-	int64_t ready_ns = clock_mono_ns(), answer_ns = 0;
-	struct stat attr;
-	int rc;
-
-	log_msg(LOG_INFO, "cache", "provider registration completed after %lld us",
-		(long long)(ready_ns - s->start_ns) / 1000);
-	rc = cache_attr(s->cache, cache_root(s->cache), &attr);
-	if (rc == 0) {
-		answer_ns = clock_mono_ns() - s->start_ns;
-		log_msg(LOG_INFO, "cache",
-			"first successful parent rpc_lstat completed after %lld us since provider "
-			"startup; path=%s",
-			(long long)answer_ns / 1000, s->opts->target);
-	} else {
-		log_msg(LOG_WARN, "cache", "%s: %s", s->opts->target, strerror(-rc));
-	}
-	s->opts->ready(s->opts->context, answer_ns);
 }
 
 static int open_profiling(struct serving *s, const struct mount_opts *o, struct err *e)
@@ -248,10 +354,10 @@ static struct ops_mount ops_of(const struct mount_opts *o)
 		.names_s = o->is_exact && !checks_access ? 0 : lifetime_s,
 		.is_exact = o->is_exact,
 		.checks_access = checks_access,
-		.has_others = o->has_others,
+		.owns_root = !checks_access && geteuid() != 0,
 		.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
 		.passes = o->cache.passes,
-		.ready = tell_ready,
+		.agreed = note_agreed,
 	};
 }
 
@@ -290,6 +396,9 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	s->mount = ops_of(o);
 	s->mount.context = s;
 	s->opts = o;
+	s->root = FUSE_ROOT_ID;
+	sem_init(&s->agreed, 0, 0);
+	pthread_mutex_init(&s->placing, NULL);
 	s->start_ns = clock_mono_ns();
 	prctl(PR_SET_NAME, MOUNTED_COMM);
 	if (o->cache.passes)
@@ -308,6 +417,8 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	profiling_close(s->mount.profiling);
 	metrics_free(s->mount.metrics);
 	local_close(s->local);
+	pthread_mutex_destroy(&s->placing);
+	sem_destroy(&s->agreed);
 	free(s);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -73,10 +74,10 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* Before it reads, the kernel looks at the attributes: also at those it was told to forget.
 	 */
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
-	want(conn, FUSE_CAP_POSIX_ACL, m->has_others);
+	want(conn, FUSE_CAP_POSIX_ACL, !m->checks_access);
 	conn->max_read = OPS_MAX_READ; /* as the mount option has it */
 	conn->max_readahead = OPS_MAX_READ;
-	m->ready(m->context);
+	m->agreed(m->context);
 }
 
 /* The request is answered next; n: whose it was, NULL: nobody's. */
@@ -127,13 +128,25 @@ static double seconds_of(const struct ops_mount *m, int64_t ns)
 
 static void forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
 {
-	struct node *n;
+	struct node *n = node_of(m, ino);
 
-	if (ino == FUSE_ROOT_ID)
+	if (n == cache_root(m->cache))
 		return;
-	n = node_of(m, ino);
 	atomic_fetch_sub(&n->lookups, count);
 	node_unref(n, count);
+}
+
+/* The root's number as a node, with which the kernel knows it as one more folder. */
+static void reply_root(fuse_req_t req, const struct ops_mount *m)
+{
+	struct fuse_entry_param entry = { .ino = (fuse_ino_t)(uintptr_t)cache_root(m->cache),
+					  .attr_timeout = m->lifetime_s };
+	int rc = cache_attr(m->cache, cache_root(m->cache), &entry.attr);
+
+	if (rc < 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_entry(req, &entry);
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -144,8 +157,13 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct metrics_call call = metrics_begin(METRICS_GETATTR);
 	int64_t absent_ns = 0;
 	struct node *n = NULL;
-	int rc = cache_lookup(m->cache, node_of(m, parent), name, &n, &entry.attr, &absent_ns);
+	int rc;
 
+	if (m->mover && m->mover == serve_asker()) {
+		reply_root(req, m);
+		return;
+	}
+	rc = cache_lookup(m->cache, node_of(m, parent), name, &n, &entry.attr, &absent_ns);
 	end_lookup(m, &call, node_of(m, parent), name, n, rc);
 	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0 &&
 	    cache_may_keep_absent(m->cache, node_of(m, parent), name)) {
@@ -185,6 +203,8 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 	(void)fi;
 	end_call(m, &call, node_of(m, ino), rc, 0);
+	if (ino == FUSE_ROOT_ID && m->owns_root)
+		attr.st_uid = geteuid();
 	if (rc < 0)
 		fuse_reply_err(req, rc == -ENOENT ? ESTALE : -rc);
 	else

@@ -23,10 +23,11 @@ struct ops_mount {
 	double names_s;      /* the same of the names of what is there */
 	bool is_exact;       /* every call comes to us */
 	bool checks_access;  /* we do, the kernel does not */
+	bool owns_root;      /* it is shown as our user's */
 	bool is_fixed;       /* the tree does not change */
-	bool has_others;     /* more than one user may come: access lists count */
+	_Atomic pid_t mover; /* the thread to which each name in the root is the root; 0: none */
 	_Atomic bool passes; /* files that are here to the kernel; written before the first open */
-	void (*ready)(void *); /* the kernel has agreed; called once, by any thread */
+	void (*agreed)(void *); /* the kernel has; called once, by any thread */
 	void *context;
 };
 

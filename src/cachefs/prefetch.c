@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct prefetch {
 	pthread_t threads[THREADS];
 	unsigned count;
 
+	sem_t begins;               /* raised for each thread */
 	_Atomic pid_t ids[THREADS]; /* 0: none */
 	_Atomic bool closing;
 	_Atomic size_t next; /* path that nobody has taken yet */
@@ -172,6 +174,8 @@ static void *work(void *arg)
 	pid_t none = 0, id = gettid();
 	size_t i;
 
+	while (sem_wait(&p->begins) < 0)
+		continue;
 	while (self < THREADS && !atomic_compare_exchange_strong(&p->ids[self], &none, id)) {
 		none = 0;
 		self++;
@@ -203,8 +207,8 @@ static void start_threads(struct prefetch *p)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-int prefetch_start(const struct prefetch_opts *o, const char *target, const char *view,
-		   uint64_t max_bytes, uint64_t max_file, struct prefetch **ret, struct err *e)
+int prefetch_new(const struct prefetch_opts *o, const char *target, const char *view,
+		 uint64_t max_bytes, uint64_t max_file, struct prefetch **ret, struct err *e)
 {
 	struct prefetch *p = calloc(1, sizeof *p);
 
@@ -216,10 +220,20 @@ int prefetch_start(const struct prefetch_opts *o, const char *target, const char
 	p->max_bytes = max_bytes;
 	p->max_file = max_file;
 	p->start_ns = p->told_ns = clock_mono_ns();
+	sem_init(&p->begins, 0, 0);
 	pthread_mutex_init(&p->lock, NULL);
 	start_threads(p);
 	*ret = p;
 	return 0;
+}
+
+void prefetch_begin(struct prefetch *p)
+{
+	if (!p)
+		return;
+	p->start_ns = p->told_ns = clock_mono_ns();
+	for (unsigned i = 0; i < p->count; i++)
+		sem_post(&p->begins);
 }
 
 bool prefetch_is_asker(const struct prefetch *p, pid_t thread)
@@ -238,7 +252,10 @@ void prefetch_stop(struct prefetch *p)
 		return;
 	p->closing = true;
 	for (unsigned i = 0; i < p->count; i++)
+		sem_post(&p->begins);
+	for (unsigned i = 0; i < p->count; i++)
 		pthread_join(p->threads[i], NULL);
+	sem_destroy(&p->begins);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }

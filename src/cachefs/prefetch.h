@@ -37,9 +37,11 @@ struct prefetch;
 
 /* o, target and view: valid until prefetch_stop. No more than max_bytes of data are read, and no
  * file of max_file bytes and more (0: all). */
-int prefetch_start(const struct prefetch_opts *o, const char *target, const char *view,
-		   uint64_t max_bytes, uint64_t max_file, struct prefetch **ret,
-		   struct err *e) MUST_CHECK;
+int prefetch_new(const struct prefetch_opts *o, const char *target, const char *view,
+		 uint64_t max_bytes, uint64_t max_file, struct prefetch **ret,
+		 struct err *e) MUST_CHECK;
+/* The view can be used. NULL is allowed. */
+void prefetch_begin(struct prefetch *p);
 
 /* Is it one of our threads? Then nobody is to count what it asks. NULL is allowed. */
 bool prefetch_is_asker(const struct prefetch *p, pid_t thread);

@@ -52,18 +52,26 @@ int background_fork(int *ret_ready_fd, struct err *e)
 	return 0;
 }
 
-int background_detach(int ready_fd, struct err *e)
+static int leave(struct err *e)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null < 0 || chdir("/") < 0 || setsid() < 0)
-		return err_errno(e, "cannot go to the background");
+	if (null < 0)
+		return err_errno(e, "/dev/null");
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (dup2(null, fd) < 0)
-			return err_errno(e, "cannot go to the background");
+		dup2(null, fd);
 	close(null);
-	if (write(ready_fd, "", 1) < 0)
-		return err_errno(e, "cannot tell that it is ready");
-	close(ready_fd);
+	if (chdir("/") < 0 || setsid() < 0)
+		return err_errno(e, "cannot go to the background");
 	return 0;
+}
+
+int background_detach(int ready_fd, struct err *e)
+{
+	int rc = leave(e);
+
+	if (write(ready_fd, "", 1) < 0 && rc == 0)
+		rc = err_errno(e, "cannot tell that it is ready");
+	close(ready_fd);
+	return rc;
 }

@@ -17,7 +17,8 @@
  */
 int background_fork(int *ret_ready_fd, struct err *e) MUST_CHECK;
 
-/* Of the child: lets the parent go, and belongs to no terminal, session or folder from then on. */
+/* Of the child: lets the parent go, in any case, and belongs to no terminal, session or folder from
+ * then on. */
 int background_detach(int ready_fd, struct err *e) MUST_CHECK;
 
 #endif

@@ -7,6 +7,7 @@ import os
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,26 @@ shift; exec "$@" """
 LOOK = """import os, sys
 try: print(open(sys.argv[1]).read(), end='')
 except OSError as e: print(e.errno)"""
+
+
+# What each of them is to this user, and how often he may look at a path.
+TRY = """import os, sys
+for name in sys.argv[2:]:
+    path = f"{sys.argv[1]}/{name}"
+    try: print(name, os.access(path, os.R_OK), os.listdir(path) if os.path.isdir(path) else open(path).read())
+    except OSError as e: print(name, os.access(path, os.R_OK), e.errno)"""
+WALK = "import os, sys\nfor _ in range(1000): os.stat(sys.argv[1])"
+NOBODY = 0xffffffff
+# Who may do what, as (tag, rights, id). Source: linux/posix_acl_xattr.h.
+LISTS = {
+    "let in": [(1, 6, NOBODY), (2, 4, USER), (4, 0, NOBODY), (16, 4, NOBODY), (32, 0, NOBODY)],
+    "kept out": [(1, 6, NOBODY), (2, 0, USER), (4, 4, NOBODY), (16, 4, NOBODY), (32, 4, NOBODY)],
+    "masked": [(1, 6, NOBODY), (2, 4, USER), (4, 4, NOBODY), (16, 0, NOBODY), (32, 4, NOBODY)],
+    "by group": [(1, 6, NOBODY), (4, 0, NOBODY), (8, 4, USER), (16, 4, NOBODY), (32, 0, NOBODY)],
+    "group out": [(1, 6, NOBODY), (4, 4, NOBODY), (8, 0, USER), (16, 4, NOBODY), (32, 4, NOBODY)],
+    "another's": [(1, 6, NOBODY), (2, 4, OTHER), (4, 0, NOBODY), (16, 4, NOBODY), (32, 0, NOBODY)],
+    "folder": [(1, 7, NOBODY), (2, 5, USER), (4, 0, NOBODY), (16, 5, NOBODY), (32, 0, NOBODY)],
+}
 
 
 class Bench:
@@ -48,12 +69,34 @@ class Bench:
     def cache(self, *words):
         return self.call(self.auger, "cache", *words)
 
-    def mount(self, *words):
-        done = self.cache("mount", "--target", self.target, *words, self.view)
+    def mount(self, *words, user=USER):
+        done = self.call(self.auger, "cache", "mount", "--target", self.target, *words, self.view, user=user)
         assert done.returncode == 0 and "ready after" in done.stderr, done
 
     def look(self, name, user=USER):
         return self.call("/usr/bin/python3", "-c", LOOK, f"{self.view}/{name}", user=user).stdout.strip()
+
+    def set_lists(self):
+        """As far as the file system of the target has any."""
+        for name, entries in LISTS.items():
+            path = f"{self.target}/{name}"
+            if name == "folder":
+                os.mkdir(path)
+            else:
+                with open(path, "w", encoding="ascii") as f:
+                    f.write(name)
+            try:
+                os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) +
+                            b"".join(struct.pack("<HHI", *entry) for entry in entries))
+            except OSError as e:
+                assert e.errno == errno.ENOTSUP, e
+                return False
+        return True
+
+    def requests(self):
+        """So many have come to the daemon."""
+        with open(f"/proc/{self.daemon()[0]}/io", encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("syscr:"))
 
     def daemon(self):
         with open("/proc/self/mountinfo", encoding="utf-8") as f:
@@ -126,6 +169,32 @@ def test_no_device(bench):
     finally:
         os.chmod("/dev/fuse", 0o666)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "/dev/fuse: Permission denied" in done.stderr, done
+
+
+def test_access_lists(bench):
+    """In a view of the user's own, and in one that all may use: as in the target."""
+    if not bench.set_lists():
+        return
+    tried = [bench.call("/usr/bin/python3", "-c", TRY, bench.target, *LISTS).stdout]
+    for user, *options in ((USER,), (USER, "--exact"), (0, "--allow-other"), (0, "--allow-other", "--exact")):
+        os.chown(bench.view, user, user)
+        bench.mount(*options, user=user)
+        tried.append(bench.call("/usr/bin/python3", "-c", TRY, bench.view, *LISTS).stdout)
+        assert bench.call(bench.auger, "cache", "umount", bench.view, user=user).returncode == 0
+    assert "let in True let in\n" in tried[0] and tried[1:] == tried[:1] * 4, tried
+
+
+def test_walks(bench):
+    """A path of what is not the user's own is asked for once, not each time. The view of his own is his."""
+    os.mkdir(f"{bench.target}/folder")
+    for user, *options in ((USER,), (0, "--allow-other")):
+        os.chown(bench.view, user, user)
+        bench.mount(*options, user=user)
+        before = bench.requests()
+        done = bench.call("/usr/bin/python3", "-c", WALK, f"{bench.view}/folder")
+        assert done.returncode == 0 and bench.requests() - before < 500, (user, done, bench.requests() - before)
+        assert bench.call("stat", "-c", "%u %a", bench.view).stdout.split() == [str(user), "755"]
+        assert bench.call(bench.auger, "cache", "umount", bench.view, user=user).returncode == 0
 
 
 def test_others_not_asked(bench):
