@@ -67,6 +67,8 @@ bool cache_close(struct cache *c)
 	}
 	chunks_free(c->chunks);
 	nodes_free(c->nodes);
+	for (size_t i = 0; i < CACHE_XATTRS; i++)
+		free(c->xattrs[i]);
 	pthread_mutex_destroy(&c->keep_lock);
 	pthread_cond_destroy(&c->keep_wake);
 	free(c);
@@ -523,24 +525,6 @@ void cache_data_fini(struct cache *c, struct cache_data *data)
 	buf_fini(&data->bytes);
 	*data = (struct cache_data){ 0 };
 	chunks_shrink(c->chunks, c->opts.budget_bytes);
-}
-
-int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret)
-{
-	struct flight *f;
-	int rc = -ENOMEM;
-
-	node_lock(c->nodes, n);
-	f = flight_new(c, n, FLIGHT_XATTR);
-	if (f) {
-		f->name = name ? strdup(name) : NULL;
-		rc = name && !f->name ? -ENOMEM : ask(f);
-		if (rc == 0)
-			buf_put(ret, f->out.data, f->out.len);
-		flight_unref(f);
-	}
-	node_unlock(c->nodes, n);
-	return rc < 0 ? rc : buf_error(ret);
 }
 
 int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence, uint64_t *ret)

@@ -126,7 +126,7 @@ int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len,
 	       struct cache_data *ret) MUST_CHECK;
 void cache_data_fini(struct cache *c, struct cache_data *data);
 
-/* Not kept: asked of storage each time. */
+/* name NULL: all names, a NUL behind each. Kept is only what a file does not have. */
 int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret) MUST_CHECK;
 int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence,
 	       uint64_t *ret) MUST_CHECK;

@@ -5,6 +5,12 @@
 #include "base/clock.h"
 #include "cachefs/flight.h"
 
+bool cache_is_known(const struct node *n)
+{
+	return n->state == NODE_PRESENT && !n->is_gone && !n->is_stale &&
+	       (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns);
+}
+
 /* Counted, with *ret_attr; NULL: it is not known. */
 static struct node *get_known(struct cache *c, struct node *folder, const char *name,
 			      struct stat *ret_attr)
@@ -15,8 +21,7 @@ static struct node *get_known(struct cache *c, struct node *folder, const char *
 	if (!n)
 		return NULL;
 	node_lock(c->nodes, n);
-	is_known = n->state == NODE_PRESENT && !n->is_gone && !n->is_stale &&
-		   (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns);
+	is_known = cache_is_known(n);
 	if (n->state == NODE_PRESENT && !is_known)
 		n->state = NODE_UNKNOWN; /* has run out: what is found now counts */
 	*ret_attr = n->attr;

@@ -94,6 +94,7 @@ static int note_attr(struct cache *c, struct node *n, int rc, const struct stat 
 		if (!cache_is_same(&n->attr, attr))
 			forget_contents(c, n);
 		n->attr = *attr;
+		n->lacking_xattrs = n->refused_xattrs = 0;
 		n->state = NODE_PRESENT;
 		n->expires_ns = after(c->opts.lifetime_ns);
 	} else if (rc == -ENOENT) {

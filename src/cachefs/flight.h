@@ -13,6 +13,8 @@
 #include "cachefs/cache.h"
 #include "cachefs/pool.h"
 
+#define CACHE_XATTRS 32 /* names of which it is kept that a file does not have them */
+
 struct cache {
 	struct storage storage;
 	struct cache_opts opts; /* written before start */
@@ -21,12 +23,13 @@ struct cache {
 	struct nodes *nodes;
 	struct chunks *chunks;
 	struct pool *pool;
-	struct cache_kernel kernel;    /* written before start */
-	bool has_path_counts;          /* written before start */
-	_Atomic uint64_t kept_absent;  /* names of the root, by cache_may_keep_absent */
-	_Atomic uint64_t passed_bytes; /* of files that the kernel reads by itself */
-	_Atomic bool cannot_pass;      /* as was told once */
-	_Atomic bool is_ending;        /* what can be left undone, is */
+	struct cache_kernel kernel;           /* written before start */
+	bool has_path_counts;                 /* written before start */
+	_Atomic uint64_t kept_absent;         /* names of the root, by cache_may_keep_absent */
+	_Atomic uint64_t passed_bytes;        /* of files that the kernel reads by itself */
+	_Atomic bool cannot_pass;             /* as was told once */
+	_Atomic bool is_ending;               /* what can be left undone, is */
+	_Atomic(char *) xattrs[CACHE_XATTRS]; /* which; owned; then NULL */
 
 	pthread_mutex_t keep_lock;
 	pthread_cond_t keep_wake;
@@ -88,6 +91,9 @@ int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 int flight_wait(struct flight *f) MUST_CHECK;
 /* Is it so late that nobody waits any more? */
 bool flight_is_late(const struct flight *f) MUST_CHECK;
+
+/* Under the lock of n: it is there, and its attributes hold. */
+bool cache_is_known(const struct node *n);
 
 /* Of the same file, and in the same state. */
 bool cache_is_same(const struct stat *a, const struct stat *b);

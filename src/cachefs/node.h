@@ -60,7 +60,9 @@ struct node {
 	uint8_t misses;     /* lookups below it that found nothing */
 	int64_t expires_ns; /* of state: the monotonic clock; INT64_MAX: never */
 	int64_t listing_expires_ns;
-	struct stat attr; /* NODE_PRESENT */
+	struct stat attr;        /* NODE_PRESENT; with it, bits of cache_xattrs.c: */
+	uint32_t lacking_xattrs; /* ENODATA */
+	uint32_t refused_xattrs; /* EOPNOTSUPP */
 	struct flight *flights[NODE_PARTS];
 	struct dirlist *listing; /* NULL: not known; counted */
 	char *link;              /* where the symbolic link leads; NULL: not known; owned */

@@ -19,7 +19,7 @@
 /* A storage that counts: "f*" are files of FILE_BYTES, "fs*" of SMALL_BYTES, and it takes as long
  * as told. */
 struct fake {
-	_Atomic int lookups, lists, reads, bundles;
+	_Atomic int lookups, lists, reads, bundles, xattrs;
 	_Atomic int64_t hang_ns;
 	_Atomic bool is_changed;
 };
@@ -98,11 +98,27 @@ static int fake_read(void *self, const char *path, const struct stat *same, uint
 	return 0;
 }
 
+/* Files have "user.a", and are on a file system without access lists. */
+static int fake_xattr(void *self, const char *path, const char *name, struct buf *ret)
+{
+	struct fake *f = self;
+
+	(void)path;
+	atomic_fetch_add(&f->xattrs, 1);
+	if (name && strncmp(name, "system.", 7) == 0)
+		return -EOPNOTSUPP;
+	if (!name || strcmp(name, "user.a") != 0)
+		return name ? -ENODATA : 0;
+	buf_put_str(ret, "value");
+	return buf_error(ret);
+}
+
 static const struct storage_ops fake_ops = {
 	.lookup = fake_lookup,
 	.lookup_names = fake_lookup_names,
 	.list = fake_list,
 	.read_chunk = fake_read,
+	.xattr = fake_xattr,
 };
 
 static void nobody(void *context, uint64_t node)
@@ -230,6 +246,48 @@ static void test_names(void)
 	CHECK_INT(look(c, "f"), 0);
 	CHECK_INT(f.lookups, 0);
 	dirlist_unref(names);
+	CHECK(cache_close(c));
+}
+
+static int xattr(struct cache *c, struct node *n, const char *name)
+{
+	CLEANUP(buf_fini) struct buf value = { 0 };
+	int rc = cache_xattr(c, n, name, &value);
+
+	return rc < 0 ? rc : (int)value.len;
+}
+
+/* What a file does not have is asked for once. */
+static void test_xattrs(void)
+{
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	struct stat attr;
+	struct node *n;
+	int64_t absent_ns;
+
+	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &absent_ns), 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(xattr(c, n, "user.b"), -ENODATA);
+		CHECK_INT(xattr(c, n, "system.posix_acl_access"), -EOPNOTSUPP);
+		CHECK_INT(xattr(c, n, NULL), 0);
+	}
+	CHECK_INT(f.xattrs, 3);
+	CHECK_INT(xattr(c, n, "user.a"), 5);
+	CHECK_INT(xattr(c, n, "user.a"), 5);
+	CHECK_INT(f.xattrs, 5);
+	for (int i = 0; i < 100; i++) { /* more than are kept */
+		char name[16];
+
+		snprintf(name, sizeof name, "user.%d", i);
+		CHECK_INT(xattr(c, n, name), -ENODATA);
+	}
+	CHECK_INT(xattr(c, n, "user.b"), -ENODATA);
+	CHECK_INT(f.xattrs, 105);
+	CHECK_INT(cache_clear(c, false), 0);
+	CHECK_INT(xattr(c, n, "user.b"), -ENODATA);
+	CHECK_INT(f.xattrs, 106);
+	node_unref(n, 1);
 	CHECK(cache_close(c));
 }
 
@@ -362,6 +420,7 @@ int main(void)
 	TAP_CASE(test_absent);
 	TAP_CASE(test_listing_answers);
 	TAP_CASE(test_names);
+	TAP_CASE(test_xattrs);
 	TAP_CASE(test_timeout);
 	TAP_CASE(test_read);
 	TAP_CASE(test_budget);
