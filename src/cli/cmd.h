@@ -39,6 +39,7 @@ extern const struct cmd cmd_cache_reset;
 extern const struct cmd cmd_cache_run;
 extern const struct cmd cmd_cache_snapshot;
 extern const struct cmd cmd_cache_stats;
+extern const struct cmd cmd_cache_umount;
 extern const struct cmd cmd_control;
 extern const struct cmd cmd_convert;
 extern const struct cmd cmd_diff;

@@ -27,7 +27,7 @@
 
 struct args {
 	struct cache_mount_args mount;
-	bool is_foreground, is_lazy;
+	bool is_foreground;
 };
 
 const struct cache_mount_args cache_mount_defaults = {
@@ -70,7 +70,6 @@ const struct opt cache_mount_opts[] = {
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, mount, cache_mount_opts),
 	OPT_FLAG('f', "foreground", struct args, is_foreground, "stay until unmounted"),
-	OPT_FLAG('z', "lazy", struct args, is_lazy, "of umount: also when it is in use"),
 	OPT_END,
 };
 
@@ -93,35 +92,6 @@ static int parse_size(const char *option, const char *text, uint64_t *ret, struc
 	if (errno || *end || text[0] < '0' || text[0] > '9' || value > UINT64_MAX >> shift)
 		return cmd_usage(e, "--%s: '%s' is not a size, such as 512M", option, text);
 	*ret = value << shift;
-	return 0;
-}
-
-/* The path without links, though its last part may be a mount that nobody serves any more. */
-static int resolve(const char *path, char *ret, struct err *e)
-{
-	char parent[PATH_MAX];
-	const char *name;
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	if (len >= sizeof parent)
-		return err_set(e, -ENAMETOOLONG, "%s: too long", path);
-	memcpy(parent, path, len);
-	parent[len] = '\0';
-	if (realpath(parent, ret))
-		return 0;
-	if (errno != ENOTCONN)
-		return err_errno(e, "%s", path);
-	name = strrchr(parent, '/');
-	name = name ? path + (name - parent) + 1 : path;
-	parent[name > path ? name - path - 1 : 0] = '\0';
-	if (!realpath(name == path ? "." : *parent ? parent : "/", ret))
-		return err_errno(e, "%s", path);
-	if (strlen(ret) + len + 2 > PATH_MAX)
-		return err_set(e, -ENAMETOOLONG, "%s: too long", path);
-	sprintf(ret + strlen(ret), "%s%.*s", strcmp(ret, "/") == 0 ? "" : "/",
-		(int)(path + len - name), name);
 	return 0;
 }
 
@@ -236,14 +206,6 @@ static int mount_view(const struct args *args, const char *path, struct err *e)
 	return cache_mount(&args->mount, path, args->is_foreground, false, &is_daemon, e);
 }
 
-static int unmount_view(const struct args *args, const char *path, struct err *e)
-{
-	char view[PATH_MAX];
-	int rc = resolve(path, view, e);
-
-	return rc < 0 ? rc : mount_end(view, args->is_lazy ? MOUNT_END_LAZY : MOUNT_END_UNUSED, e);
-}
-
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .mount = cache_mount_defaults };
@@ -258,16 +220,17 @@ static int run(int argc, char **argv, struct err *e)
 	argc = old.argc - first;
 	argv = old.argv + first;
 	view = argc > 1 ? argv[1] : old.view;
-	if (!argc || (strcmp(argv[0], "mount") != 0 && strcmp(argv[0], "umount") != 0))
+	if (!argc || strcmp(argv[0], "mount") != 0)
 		return cmd_usage(
 			e, "say mount, umount, run, stats, snapshot, reset, aggregate or paths");
 	if (!view || argc > 2)
-		return cmd_usage(e, "%s: name one folder, the view", argv[0]);
-	return argv[0][0] == 'm' ? mount_view(&args, view, e) : unmount_view(&args, view, e);
+		return cmd_usage(e, "mount: name one folder, the view");
+	return mount_view(&args, view, e);
 }
 
 /* clang-format off */
 static const struct cmd *const verbs[] = {
+	&cmd_cache_umount,
 	&cmd_cache_run,
 	&cmd_cache_stats,
 	&cmd_cache_snapshot,
@@ -280,7 +243,8 @@ static const struct cmd *const verbs[] = {
 
 const struct cmd cmd_cache = {
 	.name = "cache",
-	.operands = "mount|umount|stats|snapshot|reset VIEW, run -- CMD, aggregate|paths JOBDIR",
+	.operands =
+		"mount VIEW, umount|stats|snapshot|reset VIEW, run -- CMD, aggregate|paths JOBDIR",
 	.summary = "show a folder through a cache in memory, read-only",
 	.opts = opts,
 	.verbs = verbs,

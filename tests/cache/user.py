@@ -156,7 +156,7 @@ def test_owner_ends(bench):
     done = bench.call(bench.auger, "cache", "mount", "--allow-other", "--target", bench.target, bench.view, user=0)
     assert done.returncode == 0, done
     done = bench.cache("umount", bench.view)
-    assert done.returncode == 1 and done.stderr == f"auger cache: {bench.view}: another user's cache\n", done
+    assert done.returncode == 1 and done.stderr == f"auger cache umount: {bench.view}: another user's cache\n", done
     done = bench.call(bench.auger, "cache", "umount", bench.view, user=0)
     assert done.returncode == 0 and not bench.daemon(), done
 

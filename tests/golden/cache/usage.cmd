@@ -4,3 +4,5 @@ auger cache mount --budget 5x v; echo $?
 auger cache mount -tpath; echo $?
 auger cache mount --budget 10K v; echo $?
 auger cache umount a b; echo $?
+auger cache umount --budget 1G v; echo $?
+auger cache mount --lazy v; echo $?
