@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define LOOK_UP_NS (NS_PER_S / 20) /* who waits looks so often whether it still should */
 
@@ -245,6 +246,13 @@ static bool is_answer(const struct flight *f, int rc)
 	       f->kind == FLIGHT_XATTR || f->kind == FLIGHT_SEEK;
 }
 
+/* what: NULL: nothing. */
+static void tell_failure(const struct buf *path, const char *what)
+{
+	if (what)
+		log_msg(LOG_DEBUG, "cache", "storage: /%s: %s", path->data ? path->data : "", what);
+}
+
 static void run(struct job *job)
 {
 	struct flight *f = (struct flight *)job;
@@ -252,19 +260,25 @@ static void run(struct job *job)
 	struct cache *c = f->cache;
 	struct node *n = node_ref(f->node);
 	int rc = node_path(n, &path);
+	const char *failure = NULL;
 
 	atomic_fetch_add(&c->counts.storage_calls, 1);
 	if (rc == 0)
 		rc = ask(f, path.data);
-	if (rc < 0 && !is_answer(f, rc))
+	if (rc < 0 && !is_answer(f, rc)) {
 		atomic_fetch_add(&c->counts.failures, 1);
+		failure = strerror(-rc);
+	}
 	node_lock(c->nodes, n);
+	if (flight_is_late(f))
+		failure = "the answer came, too late";
 	f->rc = rc;
 	land(f);
 	node_wake(c->nodes, n);
 	flight_unref(f);
 	node_unlock(c->nodes, n);
 	node_unref(n, 1);
+	tell_failure(&path, failure);
 	cache_check_budget(c);
 }
 

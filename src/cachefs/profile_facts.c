@@ -29,7 +29,9 @@ static void read_cache(struct profile_facts *f, struct cache *c)
 	for (int i = 0; i < ABSENT_EVENTS; i++)
 		f->absent[i] = atomic_load(&counts->absent[i]);
 	f->storage_calls = atomic_load(&counts->storage_calls);
+	f->failures = atomic_load(&counts->failures);
 	f->timeouts = atomic_load(&counts->timeouts);
+	f->interrupts = atomic_load(&counts->interrupts);
 	f->stale = atomic_load(&counts->stale);
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		f->used_bytes[i] = atomic_load(&usage->bytes[i]);

@@ -37,7 +37,7 @@ struct profile_facts {
 	struct metrics_counts ops[METRICS_OPS]; /* by metrics_op */
 	uint64_t sums[METRICS_SUMS];            /* over all operations */
 	uint64_t absent[ABSENT_EVENTS];
-	uint64_t storage_calls, timeouts, stale;
+	uint64_t storage_calls, failures, timeouts, interrupts, stale;
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
 	struct path_list paths; /* empty unless they are kept */
 	int64_t now_ns;

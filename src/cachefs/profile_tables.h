@@ -31,7 +31,7 @@ struct profile_metric {
 	uint64_t value; /* nanoseconds of PROFILE_SECONDS */
 };
 #define PROFILE_COPPER_METRICS 11 /* the first ones */
-#define PROFILE_METRICS 20
+#define PROFILE_METRICS 22
 void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PROFILE_METRICS]);
 
 /* The rows with most events of a class first, PATH_CLASSES: of what was not there; *ret: the

@@ -90,6 +90,22 @@ def test_errors_pass(bench):
             assert got == want or call is os.stat and not isinstance(got, int), (operation, name, str(got)[:100])
 
 
+def test_errors_are_told(bench):
+    """Counted, and by path in the log."""
+    with Target(bench) as t:
+        bench.mount("--profile", "--job-dir", f"{bench.dir}/job", "--log-level", "5", "--log-to", "file")
+        t.rule(f"read file1 {errno.EIO}", f"readdir sub {errno.EACCES}")
+        assert outcome(read, f"{bench.view}/file1") == errno.EIO
+        assert outcome(os.listdir, f"{bench.view}/sub") == errno.EACCES
+        t.rule("")
+        bench.end()
+    with open(glob.glob(f"{bench.dir}/job/logs/*-output.log")[0], encoding="utf-8") as f:
+        log = f.read()
+    assert "storage: /file1: Input/output error\n" in log and "storage: /sub: Permission denied\n" in log, log
+    with open(glob.glob(f"{bench.dir}/job/profiling/final/*-profiling_aggregate.csv")[0], encoding="ascii") as f:
+        assert int(dict(line.strip().split(",") for line in f)["storage_failures"]) >= 2
+
+
 def test_error_in_the_middle(bench):
     """A file of which only a part can be read: that part is right, the rest fails, and comes later."""
     with Target(bench) as t:
@@ -172,7 +188,7 @@ def test_hangs_for_many(bench):
             bench.end()
             with open(glob.glob(f"{job}/profiling/final/*-profiling_aggregate.csv")[0], encoding="ascii") as f:
                 figures = dict(line.strip().split(",") for line in f)
-            assert int(figures["storage_timeouts"]) >= 2, figures
+            assert int(figures["storage_timeouts"]) >= 2 and int(figures["storage_failures"]) == 0, figures
             assert float(figures["total_storage_wait_seconds"]) < many * seconds / 2, figures
 
 
