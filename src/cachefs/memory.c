@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/memory.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -77,11 +79,28 @@ static uint64_t cgroup_limit(void)
 	return limit;
 }
 
+/* Of addresses: what a scheduler gives a job that way. */
+static uint64_t process_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+void memory_spare_addresses(void)
+{
+	if (process_limit() != UINT64_MAX)
+		mallopt(M_ARENA_MAX, 1);
+}
+
 uint64_t memory_limit(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
-	uint64_t group = cgroup_limit();
+	uint64_t group = cgroup_limit(), process = process_limit();
+	uint64_t limit = group < machine ? group : machine;
 
-	return group < machine ? group : machine;
+	return process < limit ? process : limit;
 }

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "cachefs/local.h"
+#include "cachefs/memory.h"
 #include "cachefs/mounted.h"
 #include "cachefs/ops.h"
 #include "cachefs/remount.h"
@@ -401,8 +402,8 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	pthread_mutex_init(&s->placing, NULL);
 	s->start_ns = clock_mono_ns();
 	prctl(PR_SET_NAME, MOUNTED_COMM);
-	if (o->cache.passes)
-		rights_raise_files();
+	rights_raise_files();
+	memory_spare_addresses();
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {
 		s->mount.metrics = metrics_new();

@@ -54,6 +54,7 @@ struct server {
 	unsigned max_threads, max_readers;
 	struct lookout *lookout; /* NULL: none, others ask storage */
 
+	_Atomic bool has_read;                /* a request: there is a thread with room for one */
 	_Atomic(struct worker *) accompanies; /* NULL: none does */
 	struct companion companion;
 
@@ -290,15 +291,31 @@ static bool goes_on(const struct server *s)
 	return !s->closing && !fuse_session_exited(s->session);
 }
 
+/* It has no room for a request: others may have, or give back memory. */
+static void leave_to_others(struct worker *w)
+{
+	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+
+	nanosleep(&pause, NULL);
+	let_others_read(w);
+}
+
 /* False: there is none. */
 static bool receive(struct worker *w, struct fuse_buf *room)
 {
 	struct fuse_session *session = w->server->session;
 	int rc = fuse_session_receive_buf(session, room);
 
-	if (rc <= 0 && rc != -EINTR && rc != -EAGAIN)
+	if (rc > 0) {
+		if (!w->server->has_read)
+			w->server->has_read = true;
+		return true;
+	}
+	if (rc == -ENOMEM && w->server->has_read)
+		leave_to_others(w);
+	else if (rc != -EINTR && rc != -EAGAIN)
 		fuse_session_exit(session);
-	return rc > 0;
+	return false;
 }
 
 static void answer(struct worker *w, struct fuse_buf *room)
@@ -437,7 +454,8 @@ static void wake_up(int signal)
 	(void)signal;
 }
 
-/* What ends the mount, and SIGUSR1: a thread ended, or is to look up from its read. */
+/* What ends the mount, and SIGUSR1: a thread ended, or is to look up from its read. What is larger
+ * than files may be for us is an error as others are. */
 static void block_signals(sigset_t *ret)
 {
 	struct sigaction action = { .sa_handler = wake_up }, hangup;
@@ -451,6 +469,7 @@ static void block_signals(sigset_t *ret)
 	pthread_sigmask(SIG_BLOCK, ret, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static bool has_ended(struct worker *w)
@@ -545,6 +564,8 @@ int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeou
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
 		wait_for_end(s, &signals);
+	if (rc == 0 && !s->has_read)
+		rc = err_set(e, -EIO, "it ended before the kernel asked anything");
 	*ret_hangs = !end_threads(s);
 	if (*ret_hangs) {
 		left = s;
