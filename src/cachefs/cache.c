@@ -9,11 +9,12 @@
 #include "base/clock.h"
 #include "cachefs/flight.h"
 
-#define STOP_NS NS_PER_S     /* for what is still asked of storage at the end */
-#define MISSES 3             /* lookups in vain, until a folder's names are asked for */
-#define GUESS_ENTRIES 100000 /* but not of a folder that has more */
-#define REPLACED_TRIES 3     /* of a lookup, while somebody replaces the file */
-#define AHEAD_CHUNKS 4       /* of a file that is read in order */
+#define STOP_NS NS_PER_S           /* for what is still asked of storage at the end */
+#define SLOW_NS (NS_PER_S / 10000) /* of a lookup: more than storage in memory takes */
+#define MISSES 3                   /* lookups in vain, until a folder's names are asked for */
+#define GUESS_ENTRIES 100000       /* but not of a folder that has more */
+#define REPLACED_TRIES 3           /* of a lookup, while somebody replaces the file */
+#define AHEAD_CHUNKS 4             /* of a file that is read in order */
 
 int cache_open(struct storage storage, const struct cache_opts *o, struct cache **ret,
 	       struct err *e)
@@ -90,33 +91,6 @@ struct cache_counts *cache_counts(struct cache *c)
 	return &c->counts;
 }
 
-/*
- * Under the lock of n: the flight that brings this part, joined or started; the caller's
- * reference. NULL: *ret_rc says why.
- */
-static struct flight *join(struct cache *c, struct node *n, enum node_part part, size_t max_entries,
-			   bool urgent, int *ret_rc)
-{
-	struct flight *f = n->flights[part];
-
-	if (f) {
-		f->refs++;
-		return f;
-	}
-	f = flight_new(c, n, (enum flight_kind)part);
-	*ret_rc = -ENOMEM;
-	if (!f)
-		return NULL;
-	f->max_entries = max_entries;
-	*ret_rc = flight_start(f, urgent);
-	if (*ret_rc < 0) {
-		flight_unref(f);
-		return NULL;
-	}
-	n->flights[part] = f;
-	return f;
-}
-
 /* Under the lock of n: is what is kept of it good? An absent one that has run out is not. */
 static bool is_known(struct cache *c, struct node *n, bool *ret_was_absent)
 {
@@ -159,7 +133,7 @@ static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *
 		*ret = n->attr;
 		return 0;
 	}
-	f = join(c, n, NODE_ATTR, 0, true, &rc);
+	f = flight_join(c, n, NODE_ATTR, 0, true, &rc);
 	if (!f)
 		return rc;
 	f->was_absent |= was_absent;
@@ -191,7 +165,7 @@ static void note_miss(struct cache *c, struct node *folder)
 	node_lock(c->nodes, folder);
 	if (!folder->listing && !folder->is_unlistable && ++folder->misses >= MISSES) {
 		folder->misses = 0;
-		f = join(c, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
+		f = flight_join(c, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
 		if (f)
 			flight_unref(f);
 	}
@@ -203,6 +177,7 @@ static int look_up(struct cache *c, struct node *parent, const char *name, struc
 		   struct stat *ret_attr, int64_t *ret_absent_ns)
 {
 	struct node *n = nodes_get(c->nodes, parent, name);
+	int64_t begin_ns = clock_mono_ns();
 	int rc;
 
 	if (!n)
@@ -210,6 +185,8 @@ static int look_up(struct cache *c, struct node *parent, const char *name, struc
 	node_lock(c->nodes, n);
 	rc = get_attr(c, n, ret_attr, ret_absent_ns);
 	node_unlock(c->nodes, n);
+	if (clock_mono_ns() - begin_ns >= SLOW_NS)
+		cache_names_ahead(c, parent, name);
 	if (rc < 0)
 		node_unref(n, 1);
 	else
@@ -261,7 +238,7 @@ static int get_listing(struct cache *c, struct node *n, struct dirlist **ret)
 		return 0;
 	}
 	for (int tries = 0; tries < 2 && rc == -E2BIG; tries++) {
-		struct flight *f = join(c, n, NODE_LIST, SIZE_MAX, true, &rc);
+		struct flight *f = flight_join(c, n, NODE_LIST, SIZE_MAX, true, &rc);
 
 		if (!f)
 			return rc;
@@ -292,7 +269,7 @@ int cache_link(struct cache *c, struct node *n, struct buf *ret)
 	if (n->link) {
 		buf_put_str(ret, n->link);
 	} else {
-		f = join(c, n, NODE_LINK, 0, true, &rc);
+		f = flight_join(c, n, NODE_LINK, 0, true, &rc);
 		if (f) {
 			rc = flight_wait(f);
 			if (rc == 0)

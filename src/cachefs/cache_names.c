@@ -5,6 +5,9 @@
 #include "base/clock.h"
 #include "cachefs/flight.h"
 
+#define ORDERED 3 /* slow lookups in order, until more are asked for than that one */
+#define AHEAD 16  /* at the same time */
+
 bool cache_is_known(const struct node *n)
 {
 	return n->state == NODE_PRESENT && !n->is_gone && !n->is_stale &&
@@ -88,4 +91,59 @@ void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, 
 	node_unlock(c->nodes, n);
 	if (rc == 0)
 		collect(c, n, names, from, count, ret, ret_attr);
+}
+
+/* Under the lock of the folder. False: nothing is to be asked for. [*ret_from, *ret_to) of the
+ * listing. */
+static bool find_ahead(struct node *folder, const char *name, size_t *ret_from, size_t *ret_to)
+{
+	ptrdiff_t at = folder->listing ? dirlist_find(folder->listing, name) : -1;
+	size_t next = folder->next_name, i = (size_t)at, count;
+	bool is_known_order = folder->in_order >= ORDERED;
+
+	if (at < 0)
+		return false;
+	count = dirlist_count(folder->listing);
+	if (i > next || next - i > (is_known_order ? AHEAD : 0))
+		folder->in_order = 0;
+	else if (!is_known_order)
+		folder->in_order++;
+	*ret_from = *ret_to = i + 1;
+	if (folder->in_order >= ORDERED) {
+		*ret_from = next > i ? next : i + 1;
+		*ret_to = i + 1 + AHEAD < count ? i + 1 + AHEAD : count;
+	}
+	folder->next_name = (uint32_t)*ret_to;
+	return *ret_from < *ret_to;
+}
+
+static void ask_ahead(struct cache *c, struct node *folder, const char *name)
+{
+	struct node *n = nodes_get(c->nodes, folder, name);
+	struct flight *f = NULL;
+	int rc;
+
+	if (!n)
+		return;
+	node_lock(c->nodes, n);
+	if (n->state == NODE_UNKNOWN && !n->is_gone)
+		f = flight_join(c, n, NODE_ATTR, 0, false, &rc);
+	if (f)
+		flight_unref(f);
+	node_unlock(c->nodes, n);
+	node_unref(n, 1);
+}
+
+void cache_names_ahead(struct cache *c, struct node *folder, const char *name)
+{
+	struct dirlist *names = NULL;
+	size_t from, to;
+
+	node_lock(c->nodes, folder);
+	if (find_ahead(folder, name, &from, &to))
+		names = dirlist_ref(folder->listing);
+	node_unlock(c->nodes, folder);
+	for (size_t i = from; names && i < to; i++)
+		ask_ahead(c, folder, dirlist_name(names, i));
+	dirlist_unref(names);
 }

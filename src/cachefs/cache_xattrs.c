@@ -10,13 +10,13 @@
 
 #include "cachefs/flight.h"
 
-static uint32_t bit_of(size_t i)
+static uint16_t bit_of(size_t i)
 {
-	return UINT32_C(1) << i;
+	return (uint16_t)(1u << i);
 }
 
 /* 0: it is none of those. */
-static uint32_t find_bit(struct cache *c, const char *name)
+static uint16_t find_bit(struct cache *c, const char *name)
 {
 	for (size_t i = 0; i < CACHE_XATTRS; i++) {
 		const char *kept = atomic_load(&c->xattrs[i]);
@@ -30,7 +30,7 @@ static uint32_t find_bit(struct cache *c, const char *name)
 }
 
 /* The same, and from here on it is one of those. 0: there are enough, or out of memory. */
-static uint32_t make_bit(struct cache *c, const char *name)
+static uint16_t make_bit(struct cache *c, const char *name)
 {
 	char *mine = strdup(name);
 
@@ -51,7 +51,7 @@ static uint32_t make_bit(struct cache *c, const char *name)
 /* Under the lock of n, before and after it was asked for: name "" is the list of all. */
 static bool is_lacking(struct cache *c, struct node *n, const char *name, int *ret_rc)
 {
-	uint32_t bit = cache_is_known(n) ? find_bit(c, name) : 0;
+	uint16_t bit = cache_is_known(n) ? find_bit(c, name) : 0;
 
 	if (n->refused_xattrs & bit)
 		*ret_rc = -EOPNOTSUPP;

@@ -147,7 +147,7 @@ size_t dirlist_write(const struct dirlist *l, const struct dirlist_entry dots[2]
 	return used;
 }
 
-bool dirlist_has(const struct dirlist *l, const char *name)
+ptrdiff_t dirlist_find(const struct dirlist *l, const char *name)
 {
 	size_t from = 0, to = l->count;
 
@@ -156,13 +156,18 @@ bool dirlist_has(const struct dirlist *l, const char *name)
 		int order = strcmp(dirlist_name(l, middle), name);
 
 		if (order == 0)
-			return true;
+			return (ptrdiff_t)middle;
 		if (order < 0)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	return false;
+	return -1;
+}
+
+bool dirlist_has(const struct dirlist *l, const char *name)
+{
+	return dirlist_find(l, name) >= 0;
 }
 
 size_t dirlist_bytes(const struct dirlist *l)

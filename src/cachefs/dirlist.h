@@ -41,6 +41,8 @@ const char *dirlist_name(const struct dirlist *l, size_t i);
 size_t dirlist_write(const struct dirlist *l, const struct dirlist_entry dots[2], size_t from,
 		     char *bytes, size_t size);
 bool dirlist_has(const struct dirlist *l, const char *name); /* sealed ones only */
-size_t dirlist_bytes(const struct dirlist *l);               /* of memory */
+/* The same: -1, or where the name is. */
+ptrdiff_t dirlist_find(const struct dirlist *l, const char *name);
+size_t dirlist_bytes(const struct dirlist *l); /* of memory */
 
 #endif

@@ -297,6 +297,29 @@ int flight_start(struct flight *f, bool urgent)
 	return rc;
 }
 
+struct flight *flight_join(struct cache *c, struct node *n, enum node_part part, size_t max_entries,
+			   bool urgent, int *ret_rc)
+{
+	struct flight *f = n->flights[part];
+
+	if (f) {
+		f->refs++;
+		return f;
+	}
+	f = flight_new(c, n, (enum flight_kind)part);
+	*ret_rc = -ENOMEM;
+	if (!f)
+		return NULL;
+	f->max_entries = max_entries;
+	*ret_rc = flight_start(f, urgent);
+	if (*ret_rc < 0) {
+		flight_unref(f);
+		return NULL;
+	}
+	n->flights[part] = f;
+	return f;
+}
+
 /* Asks storage here, if this thread may. Returns what its caller was told meanwhile. */
 static int get_under_way(struct flight *f)
 {

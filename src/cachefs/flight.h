@@ -13,7 +13,7 @@
 #include "cachefs/cache.h"
 #include "cachefs/pool.h"
 
-#define CACHE_XATTRS 32 /* names of which it is kept that a file does not have them */
+#define CACHE_XATTRS 16 /* names of which it is kept that a file does not have them */
 
 struct cache {
 	struct storage storage;
@@ -84,6 +84,11 @@ void flight_unref(struct flight *f);
 /* urgent: the caller waits for it next. From here on its answer comes for sure. */
 int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 
+/* The flight that brings this part of n, joined or started; the caller's reference. NULL: *ret_rc
+ * says why. */
+struct flight *flight_join(struct cache *c, struct node *n, enum node_part part, size_t max_entries,
+			   bool urgent, int *ret_rc) MUST_CHECK;
+
 /*
  * Its rc, -ETIMEDOUT or -EINTR. The time is that of who came first: one who comes when it is over
  * does not wait, so that callers which the kernel lets in one by one are not kept for the sum.
@@ -91,6 +96,10 @@ int flight_start(struct flight *f, bool urgent) MUST_CHECK;
 int flight_wait(struct flight *f) MUST_CHECK;
 /* Is it so late that nobody waits any more? */
 bool flight_is_late(const struct flight *f) MUST_CHECK;
+
+/* The folder has a name that storage was slow to tell of. Who looks at all of them, one by one
+ * in their order, finds the next ones asked for. No lock is held. */
+void cache_names_ahead(struct cache *c, struct node *folder, const char *name);
 
 /* Under the lock of n: it is there, and its attributes hold. */
 bool cache_is_known(const struct node *n);

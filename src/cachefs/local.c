@@ -16,7 +16,11 @@
 
 #include "base/clock.h"
 
-#define NAMES_NS (2 * NS_PER_S / 1000) /* for attributes of names nobody has asked for */
+/* For attributes of names nobody has asked for: those of a folder may take so long, and each of
+ * them so much longer. Storage that takes more is not asked for any, for a while. */
+#define NAMES_NS (3 * NS_PER_S / 10000)
+#define NAME_NS (NS_PER_S / 50000)
+#define PAUSE_NS (NS_PER_S / 10)
 #define XATTR_TRIES 8 /* a value may grow between asking for its size and reading it */
 
 struct local {
@@ -24,6 +28,8 @@ struct local {
 	dev_t device;        /* of root */
 	char *hidden;        /* path below root; NULL: none */
 	dev_t hidden_device; /* 0: none */
+	_Atomic int64_t
+		slow_until_ns; /* of the monotonic clock: nobody asks for more than it must */
 };
 
 static void close_fd(const int *fd)
@@ -143,19 +149,26 @@ static int look_at(const struct local *l, int folder, const char *name, struct s
 static int lookup_names(void *self, const char *path, const struct dirlist *names, size_t from,
 			size_t count, struct stat *ret, int *ret_rc, size_t *ret_count)
 {
-	const struct local *l = self;
-	CLEANUP(close_fd) int fd = open_path(l, path, O_PATH | O_DIRECTORY);
-	int64_t until_ns = clock_mono_ns() + NAMES_NS;
-	size_t i;
+	struct local *l = self;
+	int64_t now_ns = clock_mono_ns(), until_ns = now_ns + NAMES_NS;
+	CLEANUP(close_fd) int fd = -1;
 
+	*ret_count = 0;
+	if (now_ns < l->slow_until_ns)
+		return 0;
+	fd = open_path(l, path, O_PATH | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	for (i = 0; i < count && clock_mono_ns() < until_ns; i++) {
+	for (size_t i = 0; i < count && now_ns < until_ns; i++) {
 		const char *name = dirlist_name(names, from + i);
 
 		ret_rc[i] = hides(l, path, name) ? -ENOENT : look_at(l, fd, name, &ret[i]);
+		*ret_count = i + 1;
+		now_ns = clock_mono_ns();
+		until_ns += NAME_NS;
 	}
-	*ret_count = i;
+	if (now_ns >= until_ns)
+		l->slow_until_ns = now_ns + PAUSE_NS;
 	return 0;
 }
 

@@ -58,11 +58,13 @@ struct node {
 	bool is_stale;      /* the kernel is still to be told that the file is another one */
 	bool is_unlistable; /* its names were asked for in vain: do not, just for a lookup */
 	uint8_t misses;     /* lookups below it that found nothing */
+	uint8_t in_order;   /* slow lookups of names that follow each other in the listing */
+	uint32_t next_name; /* of the listing, that is looked up next then */
 	int64_t expires_ns; /* of state: the monotonic clock; INT64_MAX: never */
 	int64_t listing_expires_ns;
 	struct stat attr;        /* NODE_PRESENT; with it, bits of cache_xattrs.c: */
-	uint32_t lacking_xattrs; /* ENODATA */
-	uint32_t refused_xattrs; /* EOPNOTSUPP */
+	uint16_t lacking_xattrs; /* ENODATA */
+	uint16_t refused_xattrs; /* EOPNOTSUPP */
 	struct flight *flights[NODE_PARTS];
 	struct dirlist *listing; /* NULL: not known; counted */
 	char *link;              /* where the symbolic link leads; NULL: not known; owned */

@@ -24,7 +24,7 @@ SOON_S = 15  # for what takes a moment, on a machine that has other things to do
 class Target:
     """A folder behind the file system that fails."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, **env):
         self.source, self.path, self.rules = f"{bench.dir}/source", bench.target, f"{bench.dir}/rules"
         os.makedirs(f"{self.source}/sub")
         os.makedirs(f"{self.source}/stuck")
@@ -36,7 +36,7 @@ class Target:
         os.symlink("file1", f"{self.source}/link")
         self.rule("")
         self.process = subprocess.Popen([FAULTY, self.source, self.rules, self.path], stdin=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+                                        stderr=subprocess.DEVNULL, env=dict(os.environ, **env))
         wait_for(lambda: os.path.ismount(self.path))
 
     def write(self, name, data):
@@ -190,6 +190,22 @@ def test_hangs_for_many(bench):
                 figures = dict(line.strip().split(",") for line in f)
             assert int(figures["storage_timeouts"]) >= 2 and int(figures["storage_failures"]) == 0, figures
             assert float(figures["total_storage_wait_seconds"]) < many * seconds / 2, figures
+
+
+def test_names_only(bench):
+    """Who lists folders of slow storage does not wait for what nobody asked for: at most one name's attributes a folder."""
+    journal, folders = f"{bench.dir}/journal", 20
+    with Target(bench, FAULTY_JOURNAL=journal, FAULTY_DELAY_US="1000") as t:
+        for i in range(folders):
+            os.mkdir(f"{t.source}/folder{i}")
+            for k in range(30):
+                t.write(f"folder{i}/name{k}", b"")
+        bench.mount()
+        for i in range(folders):
+            assert len(os.listdir(f"{bench.view}/folder{i}")) == 30
+        with open(journal, encoding="ascii") as f:
+            asked = [line for line in f if line.startswith("getattr") and "/name" in line]
+        assert len(asked) <= folders, len(asked)
 
 
 def test_slow(bench):

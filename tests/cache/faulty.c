@@ -4,7 +4,8 @@
  * says while it says so, a line each: "OPERATION WORD ERRNO" for paths that contain WORD, or
  * "hang" for ERRNO (until the line is gone), "slow" (half a second), "short" (of reads: half).
  * Operations: getattr, readlink, readdir, open, read. Nothing is kept by the kernel. Each takes
- * FAULTY_DELAY_US (environment) longer than it would.
+ * FAULTY_DELAY_US (environment) longer than it would, and is a line "OPERATION PATH" of the file
+ * FAULTY_JOURNAL.
  */
 #define FUSE_USE_VERSION 312
 #include <dirent.h>
@@ -21,6 +22,7 @@
 
 static const char *source, *rules; /* written before start */
 static long delay_us;              /* written before start */
+static int journal = -1;           /* written before start */
 
 static void rest(long us)
 {
@@ -48,6 +50,8 @@ static int fail(const char *operation, const char *path)
 {
 	char what[16];
 
+	if (journal >= 0)
+		dprintf(journal, "%s %s\n", operation, path);
 	if (delay_us)
 		rest(delay_us);
 	find_rule(operation, path, what);
@@ -181,6 +185,9 @@ int main(int argc, char **argv)
 	}
 	if (getenv("FAULTY_DELAY_US"))
 		delay_us = atol(getenv("FAULTY_DELAY_US"));
+	if (getenv("FAULTY_JOURNAL"))
+		journal = open(getenv("FAULTY_JOURNAL"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+			       0600);
 	source = argv[1];
 	rules = argv[2];
 	return fuse_main(5, words, &ops, NULL);

@@ -22,6 +22,7 @@ struct fake {
 	_Atomic int lookups, lists, reads, bundles, xattrs;
 	_Atomic int64_t hang_ns;
 	_Atomic bool is_changed;
+	int names; /* "f000" and so on in each folder; 0: just "f" */
 };
 
 static void rest(int64_t ns)
@@ -73,8 +74,15 @@ static int fake_list(void *self, const char *path, size_t max_entries, struct di
 	(void)path;
 	(void)max_entries;
 	atomic_fetch_add(&f->lists, 1);
-	if (!l || dirlist_add(l, "f", 2, DT_REG) < 0)
+	if (!l || (!f->names && dirlist_add(l, "f", 2, DT_REG) < 0))
 		return -ENOMEM;
+	for (int i = 0; i < f->names; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "f%03d", i);
+		if (dirlist_add(l, name, 2, DT_REG) < 0)
+			return -ENOMEM;
+	}
 	dirlist_seal(l);
 	*ret = l;
 	return 0;
@@ -291,6 +299,43 @@ static void test_xattrs(void)
 	CHECK(cache_close(c));
 }
 
+/* Looks at names from, from + step, ... count of them, of a folder of 40. Returns how often slow
+ * storage was asked. */
+static int walk(struct fake *f, struct cache *c, int from, int step, int count)
+{
+	for (int i = 0; i < count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "f%03d", from + i * step);
+		CHECK_INT(look(c, name), 0);
+	}
+	return f->lookups;
+}
+
+/* Who looks at all names in order finds the next ones asked for, each once. */
+static void test_names_ahead(void)
+{
+	struct fake f = { .hang_ns = MS, .names = 40 };
+	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	struct dirlist *names;
+
+	CHECK_INT(cache_list(c, cache_root(c), &names), 0);
+	CHECK_INT(walk(&f, c, 39, -3, 10), 10);
+	CHECK(cache_close(c));
+
+	f.lookups = 0;
+	c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	dirlist_unref(names);
+	CHECK_INT(cache_list(c, cache_root(c), &names), 0);
+	walk(&f, c, 0, 1, 3);
+	for (int i = 0; i < 5000 && f.lookups < 3 + 16; i++)
+		rest(MS);
+	CHECK_INT(f.lookups, 3 + 16);
+	CHECK_INT(walk(&f, c, 3, 1, 37), 40);
+	dirlist_unref(names);
+	CHECK(cache_close(c));
+}
+
 static void test_timeout(void)
 {
 	struct fake f = { .hang_ns = 300 * MS };
@@ -421,6 +466,7 @@ int main(void)
 	TAP_CASE(test_listing_answers);
 	TAP_CASE(test_names);
 	TAP_CASE(test_xattrs);
+	TAP_CASE(test_names_ahead);
 	TAP_CASE(test_timeout);
 	TAP_CASE(test_read);
 	TAP_CASE(test_budget);
