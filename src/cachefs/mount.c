@@ -220,6 +220,16 @@ static int place_root(struct serving *s)
 	return rc;
 }
 
+static bool is_over(struct serving *s)
+{
+	bool over;
+
+	pthread_mutex_lock(&s->placing);
+	over = s->is_over;
+	pthread_mutex_unlock(&s->placing);
+	return over;
+}
+
 /* A thread: until the view can be used. */
 static void *begin(void *arg)
 {
@@ -228,6 +238,8 @@ static void *begin(void *arg)
 
 	while (sem_wait(&s->agreed) < 0)
 		continue;
+	if (is_over(s))
+		return NULL;
 	answer_ns = ask_target(s);
 	s->begin_rc = place_root(s);
 	if (s->begin_rc == 0) {
