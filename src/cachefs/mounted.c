@@ -99,6 +99,7 @@ static int ask_fusermount(const char *view, bool is_lazy, bool is_quiet, struct 
 	char *const argv[] = { program, option, is_lazy ? lazy : none, is_quiet ? quiet : none,
 			       path,    NULL };
 	int rc = path ? 0 : ENOMEM, status = 0;
+	struct mounted left;
 	pid_t pid;
 
 	if (rc == 0)
@@ -109,7 +110,9 @@ static int ask_fusermount(const char *view, bool is_lazy, bool is_quiet, struct 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_errno(e, "fusermount3");
-	return status ? err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view) : 0;
+	if (!status || !mounted_find(view, &left, e))
+		return 0; /* in the other case somebody else has just ended it */
+	return err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view);
 }
 
 /* A descriptor that tells when the process ended; -1: it did, or is none that serves a cache. */
@@ -135,6 +138,8 @@ static int unmount(const char *view, bool is_lazy, bool is_quiet, struct err *e)
 		return ask_fusermount(view, is_lazy, is_quiet, e);
 	if (errno == EBUSY)
 		return err_set(e, -EBUSY, "%s: in use; --lazy unmounts it all the same", view);
+	if (errno == EINVAL || errno == ENOENT)
+		return 0; /* it was one: somebody else has just ended it, and removed its folder */
 	return err_errno(e, "%s", view);
 }
 
