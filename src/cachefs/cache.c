@@ -54,18 +54,24 @@ int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e)
 	return 0;
 }
 
+void cache_stop_keeping(struct cache *c)
+{
+	c->is_ending = true;
+	if (!c->has_keeper)
+		return;
+	pthread_mutex_lock(&c->keep_lock);
+	pthread_cond_signal(&c->keep_wake);
+	pthread_mutex_unlock(&c->keep_lock);
+	pthread_join(c->keeper, NULL);
+	c->has_keeper = false;
+}
+
 bool cache_close(struct cache *c)
 {
 	c->is_ending = true;
 	if (!pool_stop(c->pool, STOP_NS))
 		return false;
-	if (c->has_keeper) {
-		pthread_mutex_lock(&c->keep_lock);
-		c->closing = true;
-		pthread_cond_signal(&c->keep_wake);
-		pthread_mutex_unlock(&c->keep_lock);
-		pthread_join(c->keeper, NULL);
-	}
+	cache_stop_keeping(c);
 	chunks_free(c->chunks);
 	nodes_free(c->nodes);
 	for (size_t i = 0; i < CACHE_XATTRS; i++)

@@ -68,8 +68,9 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 /* No request is under way. False: storage hangs, and the cache stays as it is. */
 bool cache_close(struct cache *c);
 
-/* Starts the thread that keeps to the budget. */
+/* Starts the thread that keeps to the budget, and ends it: the kernel is told nothing any more. */
 int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e) MUST_CHECK;
+void cache_stop_keeping(struct cache *c);
 
 struct node *cache_root(struct cache *c);
 struct usage *cache_usage(struct cache *c);

@@ -46,7 +46,7 @@ bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_
 {
 	int64_t now_ns, before_ns = a->at_ns;
 
-	if (!tid)
+	if (!tid || c->asked)
 		return false;
 	now_ns = clock_mono_ns();
 	a->in_row = tid == a->tid ? a->in_row + 1 : 0;
@@ -178,6 +178,8 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 	call(c, asker);
 	if (follow(c, &cpu))
 		pthread_cond_broadcast(&c->changed);
+	else
+		companion_release(c, true);
 	while (c->called && quiet < QUIET_LOOKS) {
 		pause_watch(c);
 		if (c->answered != before) {

@@ -34,9 +34,8 @@ struct cache {
 	pthread_mutex_t keep_lock;
 	pthread_cond_t keep_wake;
 	pthread_t keeper;
-	bool has_keeper;    /* written before start */
-	bool closing;       /* this and below: under keep_lock */
-	bool is_over;       /* over the budget, somebody found */
+	bool has_keeper;    /* who starts it and ends it has this */
+	bool is_over;       /* this and below: under keep_lock; over the budget, somebody found */
 	struct node *stale; /* files that the kernel is still to be told of; counted */
 };
 

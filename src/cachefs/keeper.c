@@ -43,7 +43,7 @@ static bool is_over(struct cache *c)
 
 static void sweep(struct cache *c, struct nodes_held *held)
 {
-	for (int rounds = 0; rounds < ROUNDS && is_over(c);) {
+	for (int rounds = 0; rounds < ROUNDS && is_over(c) && !c->is_ending;) {
 		rounds += nodes_sweep(c->nodes, held);
 		for (size_t i = 0; held && i < held->count; i++)
 			c->kernel.forget_name(c->kernel.context, held->list[i].parent,
@@ -90,7 +90,7 @@ void *cache_keeper(void *cache)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
 	pthread_mutex_lock(&c->keep_lock);
-	while (!c->closing) {
+	while (!c->is_ending) {
 		struct node *stale = c->stale;
 		bool over = c->is_over;
 

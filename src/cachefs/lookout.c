@@ -21,7 +21,7 @@ struct lookout {
 	void (*late)(struct watched *w);
 	pthread_t thread;
 	_Atomic unsigned begins;
-	_Atomic bool sleeps, closing;
+	_Atomic bool sleeps, gives_up, closing;
 	_Atomic(struct watched *) list; /* only ever grows */
 
 	pthread_mutex_t lock;
@@ -59,7 +59,7 @@ static bool look(const struct lookout *t, struct watched *w, int64_t now_ns)
 		t->late(w);
 	}
 	if (age_ns > 0 && !w->told) {
-		if (t->closing)
+		if (t->gives_up)
 			answer(w, -EINTR);
 		else if (age_ns >= t->timeout_ns)
 			answer(w, -ETIMEDOUT);
@@ -159,6 +159,12 @@ int lookout_end(struct watched *w)
 	told = w->told;
 	pthread_mutex_unlock(&w->lock);
 	return told;
+}
+
+/* All that is in storage makes it look once a millisecond. */
+void lookout_give_up(struct lookout *t)
+{
+	t->gives_up = true;
 }
 
 void lookout_stop(struct lookout *t)

@@ -40,7 +40,9 @@ void lookout_add(struct lookout *t, struct watched *w);
 void lookout_begin(struct lookout *t, struct watched *w, fuse_req_t req, int fd, uint64_t number);
 int lookout_end(struct watched *w) MUST_CHECK;
 
-/* Answers all with -EINTR. What begins from then on is not looked after. */
+/* From here on all are answered at once, with -EINTR. */
+void lookout_give_up(struct lookout *t);
+/* What begins from then on is not looked after. */
 void lookout_stop(struct lookout *t);
 void lookout_free(struct lookout *t); /* stopped, and no watched thread is left; NULL is allowed */
 

@@ -290,6 +290,15 @@ static int end_beginning(struct serving *s, struct err *e)
 	return s->begin_rc;
 }
 
+/* Orders that are carried out, and the cache, have the kernel forget things. */
+static void end_telling(void *context)
+{
+	struct serving *s = context;
+
+	profiling_stop(s->mount.profiling);
+	cache_stop_keeping(s->cache);
+}
+
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
@@ -300,9 +309,16 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 				       .begin_storage = serve_begin_storage,
 				       .end_storage = serve_end_storage,
 				       .context = s };
+	struct serve_opts serving = { .max_threads = o->max_threads,
+				      .timeout_ns = o->cache.timeout_ns,
+				      .end = end_telling,
+				      .context = s };
 	struct mounted mounted;
-	int rc = mount_session(s->session, o->view, e);
+	sigset_t signals;
+	int rc;
 
+	serve_block_signals(&signals);
+	rc = mount_session(s->session, o->view, e);
 	if (rc < 0)
 		return rc;
 	if (mounted_find(o->view, &mounted, e)) {
@@ -319,8 +335,8 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	if (rc == 0)
 		rc = start_beginning(s, e);
 	if (rc == 0)
-		rc = serve_run(s->session, o->max_threads, o->cache.timeout_ns, &s->hangs, e);
-	profiling_stop(s->mount.profiling);
+		rc = serve_run(s->session, &serving, &signals, &s->hangs, e);
+	end_telling(s);
 	profiling_write(s->mount.profiling, "pre-destroy");
 	stop_placing(s);
 	if (has_copies(s))

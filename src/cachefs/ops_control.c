@@ -33,13 +33,16 @@ static void order(fuse_req_t req, const struct ops_mount *m, struct node *n, int
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	struct ordered *o = malloc(sizeof *o);
 	struct profiling_order order = { number, answer, o };
+	int rc = o ? node_path(n, &path) : -ENOMEM;
 
-	if (!o || node_path(n, &path) < 0) {
+	if (rc == 0)
+		rc = serve_take_fd(&o->fd);
+	if (rc < 0) {
 		free(o);
-		fuse_reply_err(req, ENOMEM);
+		fuse_reply_err(req, -rc);
 		return;
 	}
-	*o = (struct ordered){ req, serve_take_fd() };
+	o->req = req;
 	profiling_take(m->profiling, &order, path.data);
 }
 

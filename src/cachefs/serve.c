@@ -50,8 +50,9 @@ struct worker {
 
 struct server {
 	struct fuse_session *session;
+	struct serve_opts opts;
 	pthread_t main;
-	unsigned max_threads, max_readers;
+	unsigned max_readers;
 	struct lookout *lookout; /* NULL: none, others ask storage */
 
 	_Atomic bool has_read;                /* a request: there is a thread with room for one */
@@ -63,7 +64,8 @@ struct server {
 	struct worker *workers; /* this and below: under lock */
 	unsigned threads, parked, readers;
 	unsigned calls; /* of readers that were called for, those that have not come yet */
-	_Atomic bool closing;
+	bool closing;
+	_Atomic bool gives_up; /* nobody waits for storage any more */
 };
 
 static _Thread_local struct worker *self;
@@ -176,7 +178,7 @@ static struct worker *add_thread(struct server *s, void *(*run)(void *))
 static void call_reader(struct server *s)
 {
 	if (s->parked <= s->calls) {
-		if (s->threads == s->max_threads || !add_thread(s, work))
+		if (s->threads == s->opts.max_threads || !add_thread(s, work))
 			return;
 		s->threads++;
 	}
@@ -215,7 +217,7 @@ static void let_others_read(struct worker *w)
 
 void serve_will_wait(void)
 {
-	if (self && self->server->max_threads > 1)
+	if (self && self->server->opts.max_threads > 1)
 		let_others_read(self);
 }
 
@@ -227,7 +229,7 @@ static void hand_on(struct watched *w)
 
 bool serve_begin_storage(void)
 {
-	if (!self || !self->req || !self->server->lookout || self->server->closing)
+	if (!self || !self->req || !self->server->lookout || self->server->gives_up)
 		return false;
 	lookout_begin(self->server->lookout, &self->watched, self->req,
 		      self->fd >= 0 ? self->fd : fuse_session_fd(self->server->session),
@@ -240,9 +242,15 @@ int serve_end_storage(void)
 	return lookout_end(&self->watched);
 }
 
-int serve_take_fd(void)
+int serve_take_fd(int *ret)
 {
-	return self && self->fd >= 0 ? fcntl(self->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	bool is_own = self && self->fd >= 0;
+	int fd = is_own ? fcntl(self->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (is_own && fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
 }
 
 void serve_answer_at(int fd)
@@ -264,8 +272,8 @@ bool serve_pass_through(void)
 
 bool serve_gives_up(void)
 {
-	return self && (self->server->closing || (self->req && fuse_req_interrupted(self->req) &&
-						  asker_is_ending(serve_asker())));
+	return self && (self->server->gives_up || (self->req && fuse_req_interrupted(self->req) &&
+						   asker_is_ending(serve_asker())));
 }
 
 /* After each window of requests: are we too few, or too many? */
@@ -288,7 +296,7 @@ static void consider(struct worker *w)
 
 static bool goes_on(const struct server *s)
 {
-	return !s->closing && !fuse_session_exited(s->session);
+	return !fuse_session_exited(s->session);
 }
 
 /* It has no room for a request: others may have, or give back memory. */
@@ -382,6 +390,7 @@ static void begin_thread(struct worker *w)
 	self = w;
 	sigemptyset(&wake);
 	sigaddset(&wake, SIGUSR1);
+	sigaddset(&wake, SIGUSR2);                 /* of companion.h */
 	pthread_sigmask(SIG_UNBLOCK, &wake, NULL); /* ends a read */
 }
 
@@ -439,7 +448,7 @@ static void *accompany(void *arg)
 /* Under lock. As well as any: there may be none. */
 static void add_companion(struct server *s)
 {
-	struct worker *w = s->max_threads > 1 ? add_thread(s, accompany) : NULL;
+	struct worker *w = s->opts.max_threads > 1 ? add_thread(s, accompany) : NULL;
 
 	if (!w)
 		return;
@@ -447,6 +456,8 @@ static void add_companion(struct server *s)
 	s->companion.fd = w->fd;
 	if (w->fd >= 0)
 		s->accompanies = w;
+	else
+		companion_end(&s->companion);
 }
 
 static void wake_up(int signal)
@@ -454,9 +465,9 @@ static void wake_up(int signal)
 	(void)signal;
 }
 
-/* What ends the mount, and SIGUSR1: a thread ended, or is to look up from its read. What is larger
- * than files may be for us is an error as others are. */
-static void block_signals(sigset_t *ret)
+/* Also SIGUSR1: a thread ended, or is to look up from its read. What is larger than files may be
+ * for us is an error as others are. */
+void serve_block_signals(sigset_t *ret)
 {
 	struct sigaction action = { .sa_handler = wake_up }, hangup;
 
@@ -488,6 +499,7 @@ static bool has_ended(struct worker *w)
  * hangs, and will use all of this whenever that answers. */
 static bool end_threads(struct server *s)
 {
+	fuse_session_exit(s->session);
 	pthread_mutex_lock(&s->lock);
 	s->closing = true;
 	pthread_cond_broadcast(&s->called);
@@ -510,51 +522,55 @@ static bool end_threads(struct server *s)
 	return true;
 }
 
-static void wait_for_end(struct server *s, const sigset_t *signals)
+/* True: it was by a signal. */
+static bool wait_for_end(struct server *s, const sigset_t *signals)
 {
 	int got = 0;
 
 	while (!fuse_session_exited(s->session) && (got == 0 || got == SIGUSR1))
 		if (sigwait(signals, &got) != 0)
 			break;
-	fuse_session_exit(s->session);
+	s->gives_up = true;
+	if (s->lookout)
+		lookout_give_up(s->lookout);
+	s->opts.end(s->opts.context);
+	return got && got != SIGUSR1;
 }
 
-static struct server *new_server(struct fuse_session *session, unsigned max_threads,
-				 int64_t timeout_ns)
+static struct server *new_server(struct fuse_session *session, const struct serve_opts *o)
 {
 	struct server *s = calloc(1, sizeof *s);
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int cpus;
 
 	if (!s)
 		return NULL;
 	s->session = session;
+	s->opts = *o;
 	s->main = pthread_self();
-	s->max_threads = max_threads;
-	s->max_readers = cpus > 0 ? (unsigned)cpus : 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->called, NULL);
 	companion_init(&s->companion);
-	s->lookout = max_threads > 1 ? lookout_new(timeout_ns, hand_on) : NULL;
+	cpus = CPU_COUNT(&s->companion.cpus);
+	s->max_readers = cpus ? (unsigned)cpus : o->max_threads; /* 0: more than fit there */
+	s->lookout = o->max_threads > 1 ? lookout_new(o->timeout_ns, hand_on) : NULL;
 	return s;
 }
 
 /* To the threads that hang, until the process ends. */
 static struct server *left;
 
-int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeout_ns,
+int serve_run(struct fuse_session *session, const struct serve_opts *o, const sigset_t *signals,
 	      bool *ret_hangs, struct err *e)
 {
 	static const struct fuse_custom_io io = { .read = read_request, .writev = write_reply };
 	int rc = fuse_session_custom_io(session, &io, fuse_session_fd(session));
+	bool is_told = false;
 	struct server *s;
-	sigset_t signals;
 
 	*ret_hangs = false;
 	if (rc != 0)
 		return err_set(e, -ENOMEM, "libfuse: %s", strerror(-rc));
-	block_signals(&signals);
-	s = new_server(session, max_threads, timeout_ns);
+	s = new_server(session, o);
 	if (!s)
 		return err_nomem(e);
 	pthread_mutex_lock(&s->lock);
@@ -563,8 +579,8 @@ int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeou
 	rc = s->threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
-		wait_for_end(s, &signals);
-	if (rc == 0 && !s->has_read)
+		is_told = wait_for_end(s, signals);
+	if (rc == 0 && !is_told && !s->has_read)
 		rc = err_set(e, -EIO, "it ended before the kernel asked anything");
 	*ret_hangs = !end_threads(s);
 	if (*ret_hangs) {

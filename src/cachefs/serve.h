@@ -9,17 +9,30 @@
 #define CACHEFS_SERVE_H
 
 #include <fuse_lowlevel.h>
+#include <signal.h>
 #include <stdbool.h>
 
 #include "base/err.h"
 
+struct serve_opts {
+	unsigned max_threads;
+	int64_t timeout_ns; /* of storage */
+
+	/* It is over: ends threads that tell the kernel something. That waits for locks of the
+	 * kernel's, which requests have: they are still answered, but wait for storage no more. */
+	void (*end)(void *context);
+	void *context;
+};
+
+/* What ends a mount: SIGTERM, SIGINT, and SIGHUP unless it is ignored. Before there is something to
+ * end, by the main thread, and before it makes others: they inherit that these are blocked. */
+void serve_block_signals(sigset_t *ret);
+
 /*
- * Serves a mounted session until it is unmounted, or SIGTERM, SIGINT or SIGHUP comes (the last
- * not when it is ignored). The calling thread is the main one, and the first: all that are made
- * inherit that these are blocked. timeout_ns: of storage. *ret_hangs: a thread is still in it, and
- * uses all that it was given until the process ends.
+ * Serves a mounted session until it is unmounted, or one of the signals comes. By the main thread.
+ * *ret_hangs: a thread is still in storage, and uses all that it was given until the process ends.
  */
-int serve_run(struct fuse_session *session, unsigned max_threads, int64_t timeout_ns,
+int serve_run(struct fuse_session *session, const struct serve_opts *o, const sigset_t *signals,
 	      bool *ret_hangs, struct err *e) MUST_CHECK;
 
 /* All below: by a thread that answers a request; others may call them, and nothing happens. */
@@ -37,8 +50,8 @@ pid_t serve_asker(void); /* whose request it is: a thread of the machine; 0: unk
 bool serve_pass_through(void);
 
 /* For who has another thread answer: a descriptor that the answer must be written to, the
- * caller's to close; -1: any will do, or out of them. */
-int serve_take_fd(void);
+ * caller's to close; -1: any will do. Fails when there are no more of them: -EMFILE. */
+int serve_take_fd(int *ret) MUST_CHECK;
 void serve_answer_at(int fd); /* by that thread; -1: as usual again */
 
 #endif
