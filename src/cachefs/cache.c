@@ -161,8 +161,9 @@ static bool lacks(struct node *folder, const char *name, int64_t *ret_absent_ns)
 	return *ret_absent_ns > 0;
 }
 
-/* Who misses often in one folder is looking through a search path, and will be back: its names
- * answer from then on. */
+/* A name that was not known is absent. Where there are several, somebody looks through a search
+ * path, and will be back: the folder's names answer from then on. Who looks for the same one again
+ * and again awaits it. */
 static void note_miss(struct cache *c, struct node *folder)
 {
 	struct flight *f;
@@ -184,15 +185,19 @@ static int look_up(struct cache *c, struct node *parent, const char *name, struc
 {
 	struct node *n = nodes_get(c->nodes, parent, name);
 	int64_t begin_ns = clock_mono_ns();
+	bool is_new;
 	int rc;
 
 	if (!n)
 		return -ENOMEM;
 	node_lock(c->nodes, n);
+	is_new = n->state == NODE_UNKNOWN && !n->flights[NODE_ATTR];
 	rc = get_attr(c, n, ret_attr, ret_absent_ns);
 	node_unlock(c->nodes, n);
 	if (clock_mono_ns() - begin_ns >= SLOW_NS)
 		cache_names_ahead(c, parent, name);
+	if (rc == -ENOENT && is_new)
+		note_miss(c, parent);
 	if (rc < 0)
 		node_unref(n, 1);
 	else
@@ -217,8 +222,6 @@ int cache_lookup(struct cache *c, struct node *parent, const char *name, struct 
 	do
 		rc = look_up(c, parent, name, ret, ret_attr, ret_absent_ns);
 	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
-	if (rc == -ENOENT)
-		note_miss(c, parent);
 	cache_check_budget(c);
 	return rc;
 }

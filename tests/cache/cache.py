@@ -291,6 +291,23 @@ def test_changes(bench):
     assert os.stat(seen).st_size == 2
 
 
+def test_awaited(bench):
+    """Who looks for one name again and again sees it when it comes."""
+    bench.mount("--exact", "--enoent-ttl", "50")
+    threads = [threading.Thread(target=lambda: [outcome(os.stat, f"{bench.view}/sub/done") for _ in range(20)]) for _ in range(4)]
+    os.mkdir(f"{bench.target}/sub")
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with open(f"{bench.target}/sub/done", "w", encoding="ascii"):
+        pass
+    end = time.monotonic() + 15
+    while outcome(os.stat, f"{bench.view}/sub/done") == errno.ENOENT:
+        assert time.monotonic() < end, "it is not seen"
+        time.sleep(0.02)
+
+
 def test_revalidate(bench):
     path, seen = f"{bench.target}/file", f"{bench.view}/file"
     bench.mount("--revalidate", "0.2", "--enoent-ttl", "100")
