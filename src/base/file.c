@@ -248,7 +248,7 @@ int file_write_beside(const char *path, const void *bytes, size_t len, struct fi
 {
 	int fd, rc;
 
-	*ret->temporary = '\0';
+	ret->temporary[0] = '\0';
 	if (strcmp(path, "-") == 0 || is_direct(path))
 		return write_direct(path, bytes, len, e);
 	rc = real_target(path, ret->target, sizeof ret->target, e);

@@ -11,6 +11,7 @@
 #include "collect/attr.h"
 #include "collect/doctor_inside.h"
 #include "collect/ring.h"
+#include "collect/tracefs.h"
 
 #define PARANOID_REMEDY "root, CAP_PERFMON, or 'sysctl kernel.perf_event_paranoid=%d'"
 #define RING_BYTES ((size_t)512 << 10) /* as recordings have at least, two a CPU */
@@ -141,18 +142,19 @@ void doctor_off_cpu(struct doctor_finding *f)
 
 void doctor_tracepoints(struct doctor_finding *f)
 {
-	static const char path[] = "/sys/kernel/tracing/events/sched/sched_switch/id";
 	struct event event = { .name = "sched:sched_switch", .type = PERF_TYPE_TRACEPOINT };
-	char text[32];
+	char path[128], text[32];
 	int fd;
 
+	snprintf(path, sizeof path, "%s/events/sched/sched_switch/id", tracefs_path());
 	if (!doctor_read(path, text, sizeof text)) {
 		bool is_denied = errno == EACCES || errno == EPERM;
 
 		doctor_say(f, DOCTOR_FAILS,
-			   is_denied ? "root, or 'mount -o remount,gid=GROUP,mode=755 "
-				       "/sys/kernel/tracing'"
-				     : "'mount -t tracefs none /sys/kernel/tracing'",
+			   is_denied
+				   ? "root, or 'mount -o remount,gid=GROUP,mode=755 " TRACEFS_FOLDER
+				     "'"
+				   : "'mount -t tracefs none " TRACEFS_FOLDER "'",
 			   "%s: %s", path, strerror(errno));
 		return;
 	}

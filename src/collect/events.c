@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "collect/pmu.h"
+#include "collect/tracefs.h"
 
 #define CLOCK(event_name, number)                                                \
 	{                                                                        \
@@ -149,7 +150,7 @@ static int find_tracepoint(const char *name, const struct event_roots *roots, st
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	const char *root = roots->tracing ? roots->tracing : "/sys/kernel/tracing";
+	const char *root = roots->tracing ? roots->tracing : tracefs_path();
 	const char *colon = strchr(name, ':');
 	int rc;
 

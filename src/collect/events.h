@@ -33,7 +33,7 @@ struct event {
 /* Where the kernel tells of its events. */
 struct event_roots {
 	const char *devices; /* NULL: "/sys/bus/event_source/devices" */
-	const char *tracing; /* NULL: "/sys/kernel/tracing" */
+	const char *tracing; /* NULL: that of tracefs.h */
 };
 
 /* Unknown: -EINVAL; the kernel's files cannot be read: their errno and the remedy. */

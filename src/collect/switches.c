@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "collect/tracefs.h"
 
 #define FORMAT_MAX 65536 /* bytes of a tracepoint's format */
 
@@ -27,7 +28,7 @@ static void close_tracepoint(struct tracepoint *t)
 
 static void open_tracepoint(struct tracepoint *t, const char *name, const struct event_roots *roots)
 {
-	const char *root = roots->tracing ? roots->tracing : "/sys/kernel/tracing";
+	const char *root = roots->tracing ? roots->tracing : tracefs_path();
 	const char *colon = strchr(name, ':');
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	struct buf text = { 0 };

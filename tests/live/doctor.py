@@ -65,6 +65,19 @@ def recording(bench):
                     f"{check}: {done.stderr}")
 
 
+def no_tracefs(bench):
+    """Tracepoints need no mount by somebody else."""
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    script = 'umount -l /sys/kernel/tracing 2>/dev/null; exec "$@"'
+    alone = ("unshare", "-m", "sh", "-c", script, "-")
+    told = rows(bench, *alone)
+    bench.equal(told["tracepoints"]["state"], rows(bench)["tracepoints"]["state"], "tracepoints")
+    done = subprocess.run([*alone, bench.tool, "record", "-e", "sched:sched_switch", "-o", bench.path("try.pb.gz"), "--", "sleep", "0.1"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    bench.equal(done.returncode == 0, told["tracepoints"]["state"] != "fails", done.stderr)
+
+
 def unprivileged(bench):
     """Another user is told the kernel's knobs."""
     if os.geteuid() != 0:
@@ -123,4 +136,4 @@ def slurm(bench):
 
 
 if __name__ == "__main__":
-    live.main([states, formats, recording, unprivileged, limits, slurm])
+    live.main([states, formats, recording, no_tracefs, unprivileged, limits, slurm])
