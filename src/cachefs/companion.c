@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/companion.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +11,8 @@
 #include "base/file.h"
 
 #define SOON_NS (NS_PER_S / 200)  /* after the last request */
-#define LOOK_NS (NS_PER_S / 1000) /* at the companion */
+#define LOOK_NS (NS_PER_S / 1000) /* at the companion, when it has just come or nobody asks */
+#define LOOK_MAX_NS (8 * LOOK_NS) /* while it answers: each look may move the asker */
 #define QUIET_LOOKS 64            /* in a row: nobody asks any more */
 #define NEEDED_MIN 2
 #define NEEDED_MAX 256
@@ -25,8 +25,7 @@ static void look_up(int signal)
 
 void companion_init(struct companion *c)
 {
-	/* What storage is asked goes on. */
-	struct sigaction action = { .sa_handler = look_up, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = look_up };
 
 	memset(c, 0, sizeof *c);
 	sigaction(SIGUSR2, &action, NULL);
@@ -94,9 +93,10 @@ static bool is_room_beside(const struct companion *c)
 
 /* Off the asker's CPU: who wakes up where somebody else runs than a companion is moved to another
  * CPU, away from its own. From there on it may run anywhere. */
-static void step_aside(const struct companion *c, int cpu)
+static void step_aside(const struct companion *c)
 {
 	cpu_set_t others = c->cpus;
+	int cpu = c->cpu;
 
 	if (sched_getcpu() != cpu || !is_room_beside(c))
 		return;
@@ -106,23 +106,22 @@ static void step_aside(const struct companion *c, int cpu)
 }
 
 /* False: it is gone, or where we must not be. */
-static bool follow(struct companion *c, int *at)
+static bool follow(struct companion *c)
 {
 	int cpu = cpu_of(c->asker);
 	cpu_set_t set;
 
 	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &c->cpus))
 		return false;
-	step_aside(c, cpu);
-	if (cpu == *at)
+	if (cpu == c->cpu)
 		return true;
 	CPU_ZERO(&set);
 	CPU_SET((size_t)cpu, &set);
 	pthread_mutex_lock(&c->lock);
 	if (c->called)
 		place(c, SCHED_IDLE, &set);
+	c->cpu = cpu;
 	pthread_mutex_unlock(&c->lock);
-	*at = cpu;
 	return true;
 }
 
@@ -130,16 +129,14 @@ static void call(struct companion *c, pid_t asker)
 {
 	pthread_mutex_lock(&c->lock);
 	c->asker = asker;
+	c->cpu = -1;
 	c->called = !c->closing;
-	fcntl(c->fd, F_SETFL, 0);
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* A read that waits begins anew, and one that begins does not wait. */
 static void release(struct companion *c)
 {
 	c->called = false;
-	fcntl(c->fd, F_SETFL, O_NONBLOCK);
 	if (!pthread_equal(pthread_self(), c->thread))
 		pthread_kill(c->thread, SIGUSR2);
 	place(c, SCHED_OTHER, &c->cpus);
@@ -157,9 +154,9 @@ void companion_release(struct companion *c, bool in_vain)
 }
 
 /* For the time between two looks. */
-static void pause_watch(struct companion *c)
+static void pause_watch(struct companion *c, int64_t pause_ns)
 {
-	int64_t until_ns = clock_mono_ns() + LOOK_NS;
+	int64_t until_ns = clock_mono_ns() + pause_ns;
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 
 	pthread_mutex_lock(&c->lock);
@@ -173,24 +170,25 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 {
 	struct pollfd waiting = { .fd = session_fd, .events = POLLIN };
 	unsigned first = c->answered, before = first, quiet = 0;
-	int cpu = -1;
+	int64_t pause_ns = LOOK_NS;
 
 	call(c, asker);
-	if (follow(c, &cpu))
+	if (follow(c))
 		pthread_cond_broadcast(&c->changed);
 	else
 		companion_release(c, true);
 	while (c->called && quiet < QUIET_LOOKS) {
-		pause_watch(c);
+		pause_watch(c, pause_ns);
 		if (c->answered != before) {
 			before = c->answered;
 			quiet = 0;
-			if (!follow(c, &cpu))
-				break;
+			pause_ns = 2 * pause_ns < LOOK_MAX_NS ? 2 * pause_ns : LOOK_MAX_NS;
+			step_aside(c);
 		} else if (c->asked || poll(&waiting, 1, 0) != 0) {
 			companion_release(c, true); /* it does not get on */
 		} else {
 			quiet++;
+			pause_ns = LOOK_NS;
 		}
 	}
 	companion_release(c, false);
@@ -204,6 +202,19 @@ void companion_answers(struct companion *c)
 {
 	c->asked = false;
 	c->answered++;
+}
+
+void companion_await(struct companion *c)
+{
+	struct pollfd waiting = { .fd = c->fd, .events = POLLIN };
+	sigset_t awake;
+
+	if (!follow(c))
+		companion_release(c, true);
+	pthread_sigmask(SIG_SETMASK, NULL, &awake);
+	sigdelset(&awake, SIGUSR2);
+	if (c->called)
+		ppoll(&waiting, 1, NULL, &awake);
 }
 
 bool companion_wait(struct companion *c)

@@ -4,9 +4,10 @@
  *
  * An answer by another CPU takes two wake-ups of CPUs that mostly sleep, which is longer than all
  * the rest of it. On the same CPU it takes two switches, if the scheduler lets the asker stay
- * there: it does where nothing runs but a thread of the policy SCHED_IDLE. Such a thread gets no
- * time while others want that CPU, so that somebody must watch, once a millisecond, that it gets
- * on. Source: sched(7).
+ * there: it does where nothing runs but a thread of the policy SCHED_IDLE. Where it does not, the
+ * companion finds nothing to read, and follows. Such a thread gets no time while others want that
+ * CPU, so that somebody must watch, each one to eight milliseconds, that it gets on. Source:
+ * sched(7).
  */
 #ifndef CACHEFS_COMPANION_H
 #define CACHEFS_COMPANION_H
@@ -28,10 +29,11 @@ struct companion {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t thread;
-	int fd;                  /* the companion's own, of the session */
+	int fd;                  /* the companion's own, of the session: it never waits in a read */
 	cpu_set_t cpus;          /* of the process */
 	_Atomic unsigned needed; /* in a row, until it is called; the watcher's */
 	_Atomic pid_t asker;     /* changed under lock, as are the next */
+	_Atomic int cpu;         /* the companion's */
 	_Atomic bool called, closing, in_vain;
 	_Atomic bool asked;        /* the companion's: a request is in hand */
 	_Atomic unsigned answered; /* the same: how many it has had */
@@ -54,6 +56,10 @@ void companion_release(struct companion *c, bool in_vain);
 /* By the companion, just before it writes an answer: with that the asker gets the CPU, for as long
  * as it can use it. */
 void companion_answers(struct companion *c);
+
+/* By the companion, when nothing is asked: the asker may run on another CPU meanwhile, where it
+ * follows. Until something is asked, or it is released. SIGUSR2 is blocked. */
+void companion_await(struct companion *c);
 
 /* By the companion. False: it is over. */
 bool companion_wait(struct companion *c);

@@ -308,8 +308,8 @@ static void leave_to_others(struct worker *w)
 	let_others_read(w);
 }
 
-/* False: there is none. */
-static bool receive(struct worker *w, struct fuse_buf *room)
+/* 0, or -errno: there is none. */
+static int receive(struct worker *w, struct fuse_buf *room)
 {
 	struct fuse_session *session = w->server->session;
 	int rc = fuse_session_receive_buf(session, room);
@@ -317,13 +317,13 @@ static bool receive(struct worker *w, struct fuse_buf *room)
 	if (rc > 0) {
 		if (!w->server->has_read)
 			w->server->has_read = true;
-		return true;
+		return 0;
 	}
 	if (rc == -ENOMEM && w->server->has_read)
 		leave_to_others(w);
 	else if (rc != -EINTR && rc != -EAGAIN)
 		fuse_session_exit(session);
-	return false;
+	return rc < 0 ? rc : -EINTR;
 }
 
 static void answer(struct worker *w, struct fuse_buf *room)
@@ -355,7 +355,7 @@ static void read_requests(struct worker *w, struct fuse_buf *room)
 	while (w->reads && goes_on(w->server)) {
 		int64_t got, end;
 
-		if (!receive(w, room))
+		if (receive(w, room) < 0)
 			continue;
 		got = clock_mono_ns();
 		answer(w, room);
@@ -383,15 +383,20 @@ static bool become_reader(struct server *s)
 	return !s->closing;
 }
 
+/* how: SIG_BLOCK or SIG_UNBLOCK. */
+static void mask_signal(int how, int signal)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	pthread_sigmask(how, &set, NULL);
+}
+
 static void begin_thread(struct worker *w)
 {
-	sigset_t wake;
-
 	self = w;
-	sigemptyset(&wake);
-	sigaddset(&wake, SIGUSR1);
-	sigaddset(&wake, SIGUSR2);                 /* of companion.h */
-	pthread_sigmask(SIG_UNBLOCK, &wake, NULL); /* ends a read */
+	mask_signal(SIG_UNBLOCK, SIGUSR1); /* ends a read */
 }
 
 static void end_thread(struct worker *w, struct fuse_buf *room)
@@ -431,9 +436,14 @@ static void *accompany(void *arg)
 	struct fuse_buf room = { 0 };
 
 	begin_thread(w);
+	mask_signal(SIG_BLOCK, SIGUSR2);
 	while (goes_on(s) && companion_wait(c))
 		while (c->called && goes_on(s)) {
-			if (!receive(w, &room))
+			int rc = receive(w, &room);
+
+			if (rc == -EAGAIN)
+				companion_await(c);
+			if (rc < 0)
 				continue;
 			c->asked = true;
 			answer(w, &room);
@@ -454,7 +464,7 @@ static void add_companion(struct server *s)
 		return;
 	s->companion.thread = w->thread;
 	s->companion.fd = w->fd;
-	if (w->fd >= 0)
+	if (w->fd >= 0 && fcntl(w->fd, F_SETFL, O_NONBLOCK) == 0)
 		s->accompanies = w;
 	else
 		companion_end(&s->companion);
