@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/ops.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -12,15 +9,12 @@
 #include "base/log.h"
 #include "cachefs/access.h"
 #include "cachefs/ops_control.h"
+#include "cachefs/ops_inside.h"
 #include "cachefs/passing.h"
 #include "cachefs/serve.h"
 
 #define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
 
-#define PLUS_ENTRIES 128 /* with attributes, in one reply */
-#define PLUS_BYTES                                                                    \
-	160 /* that one of them takes at least. Source: linux/fuse.h, fuse_direntplus \
-	     */
 #define LONG_READ (512 * 1024) /* others need not wait until it is copied */
 
 /* In the handle of what is open. */
@@ -39,13 +33,13 @@ struct open_answer {
 #define OPEN_NEEDS_NO_FLUSH (1u << 5)
 #define OPEN_PASSED (1u << 7)
 
-static struct ops_mount *mount_of(fuse_req_t req)
+struct ops_mount *ops_mount_of(fuse_req_t req)
 {
 	serve_answers(req);
 	return fuse_req_userdata(req);
 }
 
-static struct node *node_of(const struct ops_mount *m, fuse_ino_t ino)
+struct node *ops_node_of(const struct ops_mount *m, fuse_ino_t ino)
 {
 	return ino == FUSE_ROOT_ID ? cache_root(m->cache) : (struct node *)(uintptr_t)ino;
 }
@@ -80,9 +74,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	m->agreed(m->context);
 }
 
-/* The request is answered next; n: whose it was, NULL: nobody's. */
-static void end_call(const struct ops_mount *m, const struct metrics_call *call, struct node *n,
-		     int rc, uint64_t bytes)
+void ops_end_call(const struct ops_mount *m, const struct metrics_call *call, struct node *n,
+		  int rc, uint64_t bytes)
 {
 	int64_t ns;
 	enum metrics_result result;
@@ -110,7 +103,7 @@ static void end_lookup(const struct ops_mount *m, const struct metrics_call *cal
 	enum metrics_result result;
 
 	if (rc == 0) {
-		end_call(m, call, n, rc, 0);
+		ops_end_call(m, call, n, rc, 0);
 		return;
 	}
 	if (prefetch_is_asker(m->prefetch, serve_asker()))
@@ -126,9 +119,9 @@ static double seconds_of(const struct ops_mount *m, int64_t ns)
 	return ns == CACHE_FOR_EVER ? m->lifetime_s : (double)ns / (double)NS_PER_S;
 }
 
-static void forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
+void ops_forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
 {
-	struct node *n = node_of(m, ino);
+	struct node *n = ops_node_of(m, ino);
 
 	if (n == cache_root(m->cache))
 		return;
@@ -151,7 +144,7 @@ static void reply_root(fuse_req_t req, const struct ops_mount *m)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct fuse_entry_param entry = { .attr_timeout = m->lifetime_s,
 					  .entry_timeout = m->names_s };
 	struct metrics_call call = metrics_begin(METRICS_GETATTR);
@@ -163,10 +156,10 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		reply_root(req, m);
 		return;
 	}
-	rc = cache_lookup(m->cache, node_of(m, parent), name, &n, &entry.attr, &absent_ns);
-	end_lookup(m, &call, node_of(m, parent), name, n, rc);
+	rc = cache_lookup(m->cache, ops_node_of(m, parent), name, &n, &entry.attr, &absent_ns);
+	end_lookup(m, &call, ops_node_of(m, parent), name, n, rc);
 	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0 &&
-	    cache_may_keep_absent(m->cache, node_of(m, parent), name)) {
+	    cache_may_keep_absent(m->cache, ops_node_of(m, parent), name)) {
 		entry.entry_timeout = seconds_of(m, absent_ns);
 		fuse_reply_entry(req, &entry); /* number 0: there is none, and will be none */
 		return;
@@ -178,31 +171,31 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	atomic_fetch_add(&n->lookups, 1);
 	entry.ino = (fuse_ino_t)(uintptr_t)n;
 	if (fuse_reply_entry(req, &entry) != 0)
-		forget(m, entry.ino, 1); /* the caller is gone */
+		ops_forget(m, entry.ino, 1); /* the caller is gone */
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 {
-	forget(mount_of(req), ino, count);
+	ops_forget(ops_mount_of(req), ino, count);
 	fuse_reply_none(req);
 }
 
 static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
 {
 	for (size_t i = 0; i < count; i++)
-		forget(mount_of(req), forgets[i].ino, forgets[i].nlookup);
+		ops_forget(ops_mount_of(req), forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
 }
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_GETATTR);
 	struct stat attr;
-	int rc = cache_attr(m->cache, node_of(m, ino), &attr);
+	int rc = cache_attr(m->cache, ops_node_of(m, ino), &attr);
 
 	(void)fi;
-	end_call(m, &call, node_of(m, ino), rc, 0);
+	ops_end_call(m, &call, ops_node_of(m, ino), rc, 0);
 	if (ino == FUSE_ROOT_ID && m->owns_root)
 		attr.st_uid = geteuid();
 	if (rc < 0)
@@ -213,12 +206,12 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_READLINK);
 	CLEANUP(buf_fini) struct buf link = { 0 };
-	int rc = cache_link(m->cache, node_of(m, ino), &link);
+	int rc = cache_link(m->cache, ops_node_of(m, ino), &link);
 
-	end_call(m, &call, NULL, rc, 0);
+	ops_end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
@@ -230,16 +223,16 @@ static void count(fuse_req_t req, enum metrics_op op)
 {
 	struct metrics_call call = metrics_begin(op);
 
-	end_call(mount_of(req), &call, NULL, 0, 0);
+	ops_end_call(ops_mount_of(req), &call, NULL, 0, 0);
 }
 
 static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_ACCESS);
-	int rc = access_check(m->cache, node_of(m, ino), wanted);
+	int rc = access_check(m->cache, ops_node_of(m, ino), wanted);
 
-	end_call(m, &call, NULL, rc, 0);
+	ops_end_call(m, &call, NULL, rc, 0);
 	fuse_reply_err(req, -rc);
 }
 
@@ -270,15 +263,15 @@ static void reply_passing(fuse_req_t req, const struct ops_mount *m, struct node
 static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		       enum metrics_op op)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(op);
 	bool passes = m->passes && op == METRICS_OPEN;
 	int rc = m->is_exact || passes ? 0 : -ENOSYS;
 
 	/* Files that are run are opened, too: whether they may be, the kernel has looked at. */
 	if (rc == 0 && m->checks_access && !(fi->flags & FMODE_EXEC))
-		rc = access_check(m->cache, node_of(m, ino), R_OK);
-	end_call(m, &call, NULL, rc == -ENOSYS ? 0 : rc, 0);
+		rc = access_check(m->cache, ops_node_of(m, ino), R_OK);
+	ops_end_call(m, &call, NULL, rc == -ENOSYS ? 0 : rc, 0);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -286,7 +279,7 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fi->direct_io = m->is_exact;
 	fi->fh = prefetch_is_asker(m->prefetch, serve_asker()) ? BY_PREFETCH : 0;
 	if (passes)
-		reply_passing(req, m, node_of(m, ino), fi->fh);
+		reply_passing(req, m, ops_node_of(m, ino), fi->fh);
 	else
 		fuse_reply_open(req, fi);
 }
@@ -303,10 +296,10 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 
 	if (fi->fh & IS_COUNTED)
-		passing_close(m->cache, node_of(m, ino), fi->fh & IS_PASSED);
+		passing_close(m->cache, ops_node_of(m, ino), fi->fh & IS_PASSED);
 	if (!(fi->fh & BY_PREFETCH))
 		count(req, METRICS_RELEASE);
 	fuse_reply_err(req, 0);
@@ -332,7 +325,7 @@ static uint64_t bytes_of(const struct cache_data *data)
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		    struct fuse_file_info *fi)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_READ);
 	struct iovec spans[CACHE_SPANS];
 	struct cache_data data;
@@ -341,8 +334,8 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	(void)fi;
 	if (size >= LONG_READ)
 		serve_will_wait();
-	rc = cache_read(m->cache, node_of(m, ino), (uint64_t)offset, size, &data);
-	end_call(m, &call, node_of(m, ino), rc, rc < 0 ? 0 : bytes_of(&data));
+	rc = cache_read(m->cache, ops_node_of(m, ino), (uint64_t)offset, size, &data);
+	ops_end_call(m, &call, ops_node_of(m, ino), rc, rc < 0 ? 0 : bytes_of(&data));
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -359,160 +352,14 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	cache_data_fini(m->cache, &data);
 }
 
-/* A folder's entries as the kernel wants them: "." and "..", then the names. */
-struct stream {
-	fuse_req_t req;
-	char *bytes; /* [used..size) is free */
-	size_t size, used;
-};
-
-static uint64_t number_of(const struct ops_mount *m, struct node *n)
-{
-	struct stat attr;
-
-	return cache_attr(m->cache, n, &attr) == 0 ? attr.st_ino : 1;
-}
-
-/* "." and "..": index 0 and 1. */
-static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n, size_t index)
-{
-	return (struct dirlist_entry){ .name = index ? ".." : ".",
-				       .len = index + 1,
-				       .ino = number_of(m, index && n->parent ? n->parent : n),
-				       .dtype = DT_DIR };
-}
-
-static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-		       struct fuse_file_info *fi)
-{
-	const struct ops_mount *m = mount_of(req);
-	struct metrics_call call = metrics_begin(METRICS_READDIR);
-	struct node *n = node_of(m, ino);
-	char *bytes = malloc(size);
-	struct dirlist *names;
-	size_t used = 0;
-	int rc = bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
-
-	(void)fi;
-	if (rc == 0) {
-		struct dirlist_entry dots[2];
-
-		for (size_t i = (size_t)offset; i < 2; i++)
-			dots[i] = dot_of(m, n, i);
-		used = dirlist_write(names, dots, (size_t)offset, bytes, size);
-		dirlist_unref(names);
-	}
-	end_call(m, &call, n, rc, 0);
-	if (rc == 0)
-		fuse_reply_buf(req, bytes, used);
-	else
-		fuse_reply_err(req, -rc);
-	free(bytes);
-}
-
-/* A part of a listing, with attributes. */
-struct plus {
-	struct node *nodes[PLUS_ENTRIES]; /* NULL: attributes are not known */
-	struct stat attrs[PLUS_ENTRIES];
-	size_t from, count;
-};
-
-static bool put_plus(const struct ops_mount *m, struct stream *s, struct dirlist_entry entry,
-		     struct node *n, const struct stat *attr, size_t index)
-{
-	struct fuse_entry_param param = { .attr_timeout = m->lifetime_s,
-					  .entry_timeout = m->names_s };
-	size_t room = s->size - s->used, len;
-
-	if (n) {
-		param.ino = (fuse_ino_t)(uintptr_t)n;
-		param.attr = *attr;
-	} else {
-		param.attr = (struct stat){ .st_ino = entry.ino,
-					    .st_mode = (mode_t)DTTOIF(entry.dtype) };
-	}
-	len = fuse_add_direntry_plus(s->req, s->bytes + s->used, room, entry.name, &param,
-				     (off_t)(index + 1));
-	if (len > room)
-		return false;
-	s->used += len;
-	return true;
-}
-
-/* How many entries of the part the reply holds; the kernel counts on their nodes from then on. */
-static size_t put_part(const struct ops_mount *m, struct stream *s, const struct dirlist *names,
-		       const struct plus *part)
-{
-	size_t i;
-
-	for (i = 0; i < part->count; i++) {
-		size_t at = part->from + i;
-
-		if (!put_plus(m, s, dirlist_get(names, at), part->nodes[i], &part->attrs[i],
-			      at + 2))
-			break;
-		if (part->nodes[i])
-			atomic_fetch_add(&part->nodes[i]->lookups, 1);
-	}
-	return i;
-}
-
-static void reply_part(const struct ops_mount *m, struct stream *s, struct node *n,
-		       struct dirlist *names, size_t from)
-{
-	size_t left, put = 0;
-	struct plus part;
-
-	for (; from < 2; from++)
-		if (!put_plus(m, s, dot_of(m, n, from), NULL, NULL, from))
-			break;
-	part.from = from < 2 ? dirlist_count(names) : from - 2;
-	left = dirlist_count(names) > part.from ? dirlist_count(names) - part.from : 0;
-	part.count = (s->size - s->used) / PLUS_BYTES;
-	part.count = part.count < PLUS_ENTRIES ? part.count : PLUS_ENTRIES;
-	part.count = part.count < left ? part.count : left;
-	if (part.count) {
-		cache_lookup_names(m->cache, n, names, part.from, part.count, part.nodes,
-				   part.attrs);
-		put = put_part(m, s, names, &part);
-	}
-	if (fuse_reply_buf(s->req, s->bytes, s->used) != 0)
-		for (size_t i = 0; i < put; i++)
-			if (part.nodes[i])
-				forget(m, (fuse_ino_t)(uintptr_t)part.nodes[i], 1);
-	for (size_t i = put; i < part.count; i++)
-		if (part.nodes[i])
-			node_unref(part.nodes[i], 1);
-}
-
-static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
-			   struct fuse_file_info *fi)
-{
-	const struct ops_mount *m = mount_of(req);
-	struct metrics_call call = metrics_begin(METRICS_READDIR);
-	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
-	struct node *n = node_of(m, ino);
-	struct dirlist *names = NULL;
-	int rc = s.bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
-
-	(void)fi;
-	end_call(m, &call, n, rc, 0);
-	if (rc == 0)
-		reply_part(m, &s, n, names, (size_t)offset);
-	else
-		fuse_reply_err(req, -rc);
-	dirlist_unref(names);
-	free(s.bytes);
-}
-
 static void reply_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(name ? METRICS_GETXATTR : METRICS_LISTXATTR);
 	CLEANUP(buf_fini) struct buf value = { 0 };
-	int rc = cache_xattr(m->cache, node_of(m, ino), name, &value);
+	int rc = cache_xattr(m->cache, ops_node_of(m, ino), name, &value);
 
-	end_call(m, &call, NULL, rc, 0);
+	ops_end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else if (!size)
@@ -536,13 +383,13 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
 		     struct fuse_file_info *fi)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_LSEEK);
 	uint64_t at;
-	int rc = cache_seek(m->cache, node_of(m, ino), (uint64_t)offset, whence, &at);
+	int rc = cache_seek(m->cache, ops_node_of(m, ino), (uint64_t)offset, whence, &at);
 
 	(void)fi;
-	end_call(m, &call, NULL, rc, 0);
+	ops_end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
@@ -553,7 +400,7 @@ static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned number, void *arg,
 		     struct fuse_file_info *fi, unsigned flags, const void *in, size_t in_size,
 		     size_t out_size)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 
 	(void)arg;
 	(void)fi;
@@ -562,17 +409,17 @@ static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned number, void *arg,
 	(void)in_size;
 	(void)out_size;
 	count(req, METRICS_IOCTL);
-	ops_control(req, m, node_of(m, ino), number);
+	ops_control(req, m, ops_node_of(m, ino), number);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	const struct ops_mount *m = mount_of(req);
+	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_STATFS);
 	struct statvfs fs = { 0 };
-	int rc = cache_stat_fs(m->cache, node_of(m, ino ? ino : FUSE_ROOT_ID), &fs);
+	int rc = cache_stat_fs(m->cache, ops_node_of(m, ino ? ino : FUSE_ROOT_ID), &fs);
 
-	end_call(m, &call, NULL, rc, 0);
+	ops_end_call(m, &call, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
@@ -592,8 +439,8 @@ const struct fuse_lowlevel_ops ops_table = {
 	.access = op_access,
 	.read = op_read,
 	.release = op_release,
-	.readdir = op_readdir,
-	.readdirplus = op_readdirplus,
+	.readdir = ops_readdir,
+	.readdirplus = ops_readdirplus,
 	.releasedir = op_releasedir,
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,

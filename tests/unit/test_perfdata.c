@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "format/perfdata_queue.h"
 #include "perf/record.h"
 #include "tap.h"
 
@@ -529,29 +528,6 @@ static void test_too_many_ids(void)
 	profile_free(p);
 }
 
-static void test_queue(void)
-{
-	static const uint64_t rounds[][3] = { { 30, 50, 40 }, { 45, 60, 70 }, { 65, 5, 80 } };
-	static const uint64_t want[] = { 30, 40, 45, 50, 5, 60, 65, 70, 80 };
-	struct perfdata_queue q = { 0 };
-	struct perfdata_record r;
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(rounds); i++) {
-		for (size_t k = 0; k < 3; k++)
-			CHECK_INT(perfdata_queue_put(&q, rounds[i][k], NULL, NULL), 0);
-		perfdata_queue_end_round(&q);
-		while (perfdata_queue_take(&q, &r) && n < ARRAY_LEN(want))
-			CHECK_INT(r.time, want[n++]);
-	}
-	CHECK_INT(n, 8);
-	perfdata_queue_end(&q);
-	while (perfdata_queue_take(&q, &r) && n < ARRAY_LEN(want))
-		CHECK_INT(r.time, want[n++]);
-	CHECK_INT(n, ARRAY_LEN(want));
-	perfdata_queue_fini(&q);
-}
-
 /* What is in several files comes in the order of time over all, whatever rounds they tell of. */
 static void test_parts(void)
 {
@@ -597,7 +573,6 @@ int main(void)
 	TAP_CASE(test_broken_files_are_read_to_there);
 	TAP_CASE(test_errors);
 	TAP_CASE(test_too_many_ids);
-	TAP_CASE(test_queue);
 	TAP_CASE(test_parts);
 	buf_fini(&warnings);
 	return tap_done();
