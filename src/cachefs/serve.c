@@ -17,14 +17,13 @@
 #include "cachefs/asker.h"
 #include "cachefs/companion.h"
 #include "cachefs/eager.h"
+#include "cachefs/init_answer.h"
 #include "cachefs/lookout.h"
 
-#define WINDOW 32    /* requests, after which a reader looks whether it is one of too many */
-#define IDLE_LESS 15 /* percent of its time: another one is needed */
-#define IDLE_MORE 70 /* percent: it is not needed, if there is another */
-#define DIRECT_IO_ALLOW_MMAP (1u << 4) /* in flags2, since Linux 6.6. Source: linux/fuse.h */
-#define PASSTHROUGH (1u << 5)          /* the same, since Linux 6.9 */
-#define HANGS_NS NS_PER_S              /* for a thread to end */
+#define WINDOW 32         /* requests, after which a reader looks whether it is one of too many */
+#define IDLE_LESS 15      /* percent of its time: another one is needed */
+#define IDLE_MORE 70      /* percent: it is not needed, if there is another */
+#define HANGS_NS NS_PER_S /* for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
 struct worker {
@@ -41,10 +40,9 @@ struct worker {
 	uint64_t number; /* of the request, to the kernel */
 	struct eager eager;
 	struct companion_asker asker;
-	pid_t asks;                       /* the thread that the request is of; 0: unknown */
-	uint32_t init_flags, init_flags2; /* what the kernel can, until it is answered */
-	bool passes;                      /* that it is to pass files through */
-	int64_t idle_ns, busy_ns;         /* of the window */
+	pid_t asks; /* the thread that the request is of; 0: unknown */
+	struct init_answer init;
+	int64_t idle_ns, busy_ns; /* of the window */
 	unsigned requests;
 };
 
@@ -73,21 +71,15 @@ static _Thread_local int answers_at = -1; /* another thread's request, from wher
 
 static void note_request(const void *request, ssize_t len)
 {
-	struct {
-		struct fuse_in_header header;
-		struct fuse_init_in init;
-	} first;
+	struct fuse_in_header header;
 
-	if (len < (ssize_t)sizeof first.header)
+	if (len < (ssize_t)sizeof header)
 		return;
-	memcpy(&first.header, request, sizeof first.header);
-	self->number = first.header.unique;
-	self->asks = (pid_t)first.header.pid;
-	if (first.header.opcode != FUSE_INIT || len < (ssize_t)sizeof first)
-		return;
-	memcpy(&first, request, sizeof first);
-	self->init_flags = first.init.flags;
-	self->init_flags2 = first.init.flags2;
+	memcpy(&header, request, sizeof header);
+	self->number = header.unique;
+	self->asks = (pid_t)header.pid;
+	if (header.opcode == FUSE_INIT)
+		init_answer_note(&self->init, request, (size_t)len);
 }
 
 static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
@@ -101,28 +93,12 @@ static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 	return n;
 }
 
-/* The first answer: adds what libfuse 3.14 does not know of, or forgets, if the kernel has it. */
-static void extend_init(struct iovec *iov, int count)
-{
-	struct fuse_init_out *out = count == 2 ? iov[1].iov_base : NULL;
-
-	if (!out || iov[1].iov_len != sizeof *out)
-		return;
-	out->flags |= self->init_flags & FUSE_PARALLEL_DIROPS;
-	if (out->flags & FUSE_INIT_EXT)
-		out->flags2 |= self->init_flags2 &
-			       (DIRECT_IO_ALLOW_MMAP | (self->passes ? PASSTHROUGH : 0));
-	if (self->passes)
-		memcpy(&out->flags2 + 1, &(uint32_t){ 1 }, sizeof(uint32_t)); /* max_stack_depth */
-	self->init_flags = self->init_flags2 = 0;
-}
-
 /* What is read from a descriptor is answered there. Source: linux/fuse.h, FUSE_DEV_IOC_CLONE. */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 {
 	(void)userdata;
-	if (self && self->init_flags)
-		extend_init(iov, count);
+	if (self && init_answer_is_due(&self->init))
+		init_answer_extend(&self->init, iov, count);
 	if (answers_at >= 0)
 		return writev(answers_at, iov, count);
 	if (self && self == self->server->accompanies)
@@ -265,9 +241,7 @@ pid_t serve_asker(void)
 
 bool serve_pass_through(void)
 {
-	if (self)
-		self->passes = self->init_flags2 & PASSTHROUGH;
-	return self && self->passes;
+	return self && init_answer_pass(&self->init);
 }
 
 bool serve_gives_up(void)
