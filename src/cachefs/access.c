@@ -2,10 +2,12 @@
 #include "cachefs/access.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "cachefs/asker.h"
 
 #define GROUPS_MAX 1024
 #define NO_ENTRY 8u /* more than rights can be */
@@ -80,20 +82,39 @@ static int check_modes(const struct stat *attr, unsigned want)
 	return want & ~(in_group(attr->st_gid) ? group : others) ? -EACCES : 0;
 }
 
-int access_check(struct cache *c, struct node *n, int wanted)
+static int check_user(struct cache *c, struct node *n, const struct stat *attr, unsigned want)
 {
 	CLEANUP(buf_fini) struct buf list = { 0 };
+
+	if (attr->st_uid == geteuid())
+		return want & ~(attr->st_mode >> 6 & 7) ? -EACCES : 0;
+	if (attr->st_mode & 070 && cache_xattr(c, n, "system.posix_acl_access", &list) == 0)
+		return check_list(&list, attr->st_gid, want);
+	return check_modes(attr, want);
+}
+
+/* Source: capabilities(7). */
+static bool may_override(const struct stat *attr, unsigned want, pid_t thread)
+{
+	bool is_folder = S_ISDIR(attr->st_mode);
+
+	if (want & X_OK && !is_folder && !(attr->st_mode & 0111))
+		return false;
+	if (asker_can(thread, CAP_DAC_OVERRIDE))
+		return true;
+	return (want == R_OK || (is_folder && !(want & W_OK))) &&
+	       asker_can(thread, CAP_DAC_READ_SEARCH);
+}
+
+int access_check(struct cache *c, struct node *n, int wanted, pid_t thread)
+{
 	unsigned want = (unsigned)wanted & 7;
+	bool is_root = geteuid() == 0;
 	struct stat attr;
 	int rc = cache_attr(c, n, &attr);
 
-	if (rc < 0)
+	if (rc < 0 || (is_root && (attr.st_mode & 0111 * want) == 0111 * want))
 		return rc;
-	if (geteuid() == 0)
-		return want & X_OK && S_ISREG(attr.st_mode) && !(attr.st_mode & 0111) ? -EACCES : 0;
-	if (attr.st_uid == geteuid())
-		return want & ~(attr.st_mode >> 6 & 7) ? -EACCES : 0;
-	if (attr.st_mode & 070 && cache_xattr(c, n, "system.posix_acl_access", &list) == 0)
-		return check_list(&list, attr.st_gid, want);
-	return check_modes(&attr, want);
+	rc = check_user(c, n, &attr, want);
+	return rc == -EACCES && is_root && may_override(&attr, want, thread) ? 0 : rc;
 }

@@ -25,18 +25,33 @@ static uint64_t mask_of(const char *status, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
 }
 
+static bool read_status(pid_t thread, char ret[STATUS_MAX])
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+	return file_read_start(path, ret, STATUS_MAX);
+}
+
 bool asker_is_ending(pid_t thread)
 {
-	char path[32], status[STATUS_MAX];
+	char status[STATUS_MAX];
 	uint64_t pending;
 
 	if (thread <= 0)
 		return false;
-	snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-	if (!file_read_start(path, status, sizeof status))
+	if (!read_status(thread, status))
 		return kill(thread, 0) < 0 && errno == ESRCH;
 	pending = mask_of(status, "\nSigPnd:") | mask_of(status, "\nShdPnd:");
 	pending &= ~(mask_of(status, "\nSigBlk:") | mask_of(status, "\nSigIgn:") |
 		     mask_of(status, "\nSigCgt:"));
 	return pending & ~HARMLESS;
+}
+
+bool asker_can(pid_t thread, int capability)
+{
+	char status[STATUS_MAX];
+
+	return thread > 0 && read_status(thread, status) &&
+	       mask_of(status, "\nCapEff:") >> capability & 1;
 }

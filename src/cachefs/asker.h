@@ -16,4 +16,7 @@
  */
 bool asker_is_ending(pid_t thread);
 
+/* Has it the capability (CAP_...), of those in effect? False: unknown. Source: the same. */
+bool asker_can(pid_t thread, int capability);
+
 #endif

@@ -383,6 +383,7 @@ static struct ops_mount ops_of(const struct mount_opts *o)
 		.names_s = o->is_exact && !checks_access ? 0 : lifetime_s,
 		.is_exact = o->is_exact,
 		.checks_access = checks_access,
+		.checks_search = checks_access && geteuid() == 0,
 		.owns_root = !checks_access && geteuid() != 0,
 		.is_fixed = o->cache.lifetime_ns == CACHE_FOR_EVER,
 		.passes = o->cache.passes,

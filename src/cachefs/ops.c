@@ -129,6 +129,23 @@ void ops_forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
 	node_unref(n, count);
 }
 
+static int check_access(const struct ops_mount *m, fuse_ino_t ino, int wanted)
+{
+	return access_check(m->cache, ops_node_of(m, ino), wanted, serve_asker());
+}
+
+/* Names in a folder that not all may search come to us each time. */
+static int check_search(const struct ops_mount *m, fuse_ino_t folder, double *names_s)
+{
+	struct stat attr;
+	int rc = cache_attr(m->cache, ops_node_of(m, folder), &attr);
+
+	if (rc < 0 || (attr.st_mode & 0111) == 0111)
+		return rc;
+	*names_s = 0;
+	return check_access(m, folder, X_OK);
+}
+
 /* The root's number as a node, with which the kernel knows it as one more folder. */
 static void reply_root(fuse_req_t req, const struct ops_mount *m)
 {
@@ -156,7 +173,10 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		reply_root(req, m);
 		return;
 	}
-	rc = cache_lookup(m->cache, ops_node_of(m, parent), name, &n, &entry.attr, &absent_ns);
+	rc = m->checks_search ? check_search(m, parent, &entry.entry_timeout) : 0;
+	if (rc == 0)
+		rc = cache_lookup(m->cache, ops_node_of(m, parent), name, &n, &entry.attr,
+				  &absent_ns);
 	end_lookup(m, &call, ops_node_of(m, parent), name, n, rc);
 	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0 &&
 	    cache_may_keep_absent(m->cache, ops_node_of(m, parent), name)) {
@@ -230,7 +250,7 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 {
 	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(METRICS_ACCESS);
-	int rc = access_check(m->cache, ops_node_of(m, ino), wanted);
+	int rc = check_access(m, ino, wanted);
 
 	ops_end_call(m, &call, NULL, rc, 0);
 	fuse_reply_err(req, -rc);
@@ -268,9 +288,8 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	bool passes = m->passes && op == METRICS_OPEN;
 	int rc = m->is_exact || passes ? 0 : -ENOSYS;
 
-	/* Files that are run are opened, too: whether they may be, the kernel has looked at. */
-	if (rc == 0 && m->checks_access && !(fi->flags & FMODE_EXEC))
-		rc = access_check(m->cache, ops_node_of(m, ino), R_OK);
+	if (rc == 0 && m->checks_access)
+		rc = check_access(m, ino, fi->flags & FMODE_EXEC ? X_OK : R_OK);
 	ops_end_call(m, &call, NULL, rc == -ENOSYS ? 0 : rc, 0);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);

@@ -23,6 +23,7 @@ struct ops_mount {
 	double names_s;      /* the same of the names of what is there */
 	bool is_exact;       /* every call comes to us */
 	bool checks_access;  /* we do, the kernel does not */
+	bool checks_search;  /* of folders, too: storage lets us, but not all who ask */
 	bool owns_root;      /* it is shown as our user's */
 	bool is_fixed;       /* the tree does not change */
 	_Atomic pid_t mover; /* the thread to which each name in the root is the root; 0: none */

@@ -227,41 +227,6 @@ def test_permissions(bench):
         assert said == ["13", "13", "13", "ok"], (root, said)
 
 
-def test_user_of_exact(bench):
-    """Of a user's own view, which the kernel asks us about: who may open, read, run, and go where."""
-    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
-    if os.geteuid() != 0 or os.stat("/dev/fuse").st_mode & 0o006 != 0o006:
-        return
-    if subprocess.run([AUGER, "--version"], capture_output=True, check=False, **nobody).returncode:
-        return
-    names = []
-    for mode in range(0, 0o1000, 0o11):
-        for kind, owner in (("file", 0), ("file", 65534), ("folder", 0), ("folder", 65534)):
-            names.append(f"{kind}-{owner}-{mode:03o}")
-            path = f"{bench.target}/{names[-1]}"
-            if kind == "folder":
-                os.mkdir(path)
-            with open(path + "/x" if kind == "folder" else path, "w", encoding="ascii") as f:
-                f.write("#!/bin/true\n")
-            os.chmod(path, mode)
-            os.chown(path, owner, owner)
-    os.chmod(bench.dir, 0o755)
-    os.chown(bench.view, 65534, 65534)
-    bench.mount("--exact", **nobody)
-    script = ("import os,sys\n"
-              "def told(call, *args):\n"
-              "  try: return bool(call(*args))\n"
-              "  except OSError as e: return e.errno\n"
-              "for name in sys.argv[2:]:\n"
-              "  p = sys.argv[1] + '/' + name\n"
-              "  print(name, [told(c, *a) for c, *a in ((os.open, p, 0), (os.listdir, p), (os.chdir, p), (os.stat, p + '/x'),\n"
-              "    (os.access, p, 1), (os.access, p, 4), (os.access, p, 5))])\n")
-    want, got = [subprocess.run(["/usr/bin/python3", "-c", script, root, *names], capture_output=True, text=True, check=True,
-                                **nobody).stdout.splitlines() for root in (bench.target, bench.view)]
-    wrong = [(w, g) for w, g in zip(want, got) if w != g]
-    assert len(want) == len(got) == len(names) and not wrong, wrong[:5]
-
-
 def test_not_itself(bench):
     """A view below its target is not in it, and its neighbour with a longer name is."""
     inner = f"{bench.target}/in/view"

@@ -30,6 +30,17 @@ for name in sys.argv[2:]:
     path = f"{sys.argv[1]}/{name}"
     try: print(name, os.access(path, os.R_OK), os.listdir(path) if os.path.isdir(path) else open(path).read())
     except OSError as e: print(name, os.access(path, os.R_OK), e.errno)"""
+# What may be done with each of them: a number is why not. What may be run but not read, a user's view cannot read, either.
+RIGHTS = """import os, subprocess, sys
+def told(call, *args):
+    try: return bool(call(*args))
+    except OSError as e: return e.errno
+for name in sys.argv[2:]:
+    p = sys.argv[1] + "/" + name
+    print(name, [told(call, *args) for call, *args in ((os.open, p, 0), (os.listdir, p), (os.chdir, p), (os.stat, p + "/x"),
+          (os.open, p + "/x", 0), (os.access, p, 1), (os.access, p, 4), (os.access, p, 5),
+          *([(subprocess.call, [p])] if os.path.isfile(p) and os.access(p, os.R_OK) else []))])"""
+NO_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 WALK = "import os, sys\nfor _ in range(1000): os.stat(sys.argv[1])"
 NOBODY = 0xffffffff
 # Who may do what, as (tag, rights, id). Source: linux/posix_acl_xattr.h.
@@ -61,6 +72,21 @@ class Bench:
                 f.write(name)
             os.chmod(f"{self.target}/{name}", mode)
         self.env = {"PATH": "/usr/bin:/bin", "HOME": self.home, "TMPDIR": self.home}
+
+    def make_all_modes(self):
+        """Files and folders of root and of the user; their names."""
+        names = []
+        for mode in range(0, 0o1000, 0o11):
+            for kind, owner in (("file", 0), ("file", USER), ("folder", 0), ("folder", USER)):
+                names.append(f"{kind}-{owner}-{mode:03o}")
+                path = f"{self.target}/{names[-1]}"
+                if kind == "folder":
+                    os.mkdir(path)
+                with open(path + "/x" if kind == "folder" else path, "w", encoding="ascii") as f:
+                    f.write("#!/bin/true\n")
+                os.chmod(path, mode)
+                os.chown(path, owner, owner)
+        return names
 
     def call(self, *words, user=USER):
         return subprocess.run(words, user=user, group=user, extra_groups=[], env=self.env, stdin=subprocess.DEVNULL,
@@ -169,6 +195,23 @@ def test_no_device(bench):
     finally:
         os.chmod("/dev/fuse", 0o666)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "/dev/fuse: Permission denied" in done.stderr, done
+
+
+def test_rights(bench):
+    """Who may open, list, run, and go where, is as in the target: the user, and programs of root's without its capabilities,
+    also where others of root's looked before."""
+    names = bench.make_all_modes()
+    for user, prefix in ((USER, ()), (0, NO_CAPABILITIES), (0, ())):
+        want = bench.call(*prefix, "/usr/bin/python3", "-c", RIGHTS, bench.target, *names, user=user).stdout.splitlines()
+        assert len(want) == len(names)
+        for options in ((), ("--exact",)):
+            os.chown(bench.view, user, user)
+            bench.mount(*options, user=user)
+            bench.call("/usr/bin/python3", "-c", RIGHTS, bench.view, *names, user=user)
+            got = bench.call(*prefix, "/usr/bin/python3", "-c", RIGHTS, bench.view, *names, user=user).stdout.splitlines()
+            assert bench.call(bench.auger, "cache", "umount", bench.view, user=user).returncode == 0
+            wrong = [(w, g) for w, g in zip(want, got) if w != g]
+            assert len(got) == len(want) and not wrong, (user, prefix, options, len(wrong), wrong[:5])
 
 
 def test_access_lists(bench):
