@@ -150,9 +150,11 @@ static struct worker *add_thread(struct server *s, void *(*run)(void *))
 	return w;
 }
 
-/* Under lock. */
+/* Under lock. At the end nobody comes any more. */
 static void call_reader(struct server *s)
 {
+	if (s->closing)
+		return;
 	if (s->parked <= s->calls) {
 		if (s->threads == s->opts.max_threads || !add_thread(s, work))
 			return;

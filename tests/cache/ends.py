@@ -59,6 +59,25 @@ def test_while_it_forgets(bench):
         bench.end()
 
 
+def test_while_it_reads(bench):
+    """Who waits for storage at the end calls for nobody any more: a thread would be left behind."""
+    os.mkdir(f"{bench.target}/folder")
+    for i in range(FILES):
+        os.close(os.open(f"{bench.target}/folder/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
+    for _ in range(20):
+        daemon = bench.mount("--exact", "--revalidate", "0.001")
+        ask = [subprocess.Popen([sys.executable, "-c", ASK, bench.view, str(FILES)], stdout=subprocess.PIPE)
+               for _ in range(4)]
+        for process in ask:
+            process.stdout.readline()
+        status = terminate(daemon, bench.view)
+        for process in ask:
+            process.communicate(timeout=PATIENCE_S)
+        assert status == 0, status
+        words = bench.end()
+        assert not words, words
+
+
 def test_at_once(bench):
     """A signal that comes as soon as the view is mounted unmounts it."""
     for _ in range(10):
