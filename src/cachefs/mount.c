@@ -272,21 +272,23 @@ static void stop_placing(struct serving *s)
 	sem_post(&s->agreed);
 }
 
-/* The view is unmounted: nothing that was asked of it waits any more, but storage may hang. */
-static int end_beginning(struct serving *s, struct err *e)
+/* The view is unmounted: nothing that was asked of it waits any more, but storage may hang. rc: how
+ * serving it ended. */
+static int end_beginning(struct serving *s, int rc, struct err *e)
 {
 	struct timespec until;
 
 	if (!s->begins)
-		return 0;
+		return rc;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += BEGIN_ENDS_S;
 	if (pthread_timedjoin_np(s->beginner, NULL, &until) != 0) {
 		s->hangs = true;
-		return 0;
+		return rc;
 	}
-	if (s->begin_rc < 0)
-		*e = s->begin_error;
+	if (rc < 0 || s->begin_rc == 0)
+		return rc;
+	*e = s->begin_error;
 	return s->begin_rc;
 }
 
@@ -342,8 +344,7 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	if (has_copies(s))
 		end_connection(s);
 	fuse_session_unmount(s->session);
-	if (rc == 0)
-		rc = end_beginning(s, e);
+	rc = end_beginning(s, rc, e);
 	prefetch_stop(s->mount.prefetch);
 	profiling_write(s->mount.profiling, NULL);
 	return rc;

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """ends.py AUGER: a mount ends in order, and its orders are answered, whatever is going on."""
+import ctypes
 import errno
 import fcntl
 import os
@@ -9,12 +10,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import views
 
 PATIENCE_S = 60
 FILES = 8000
 CLEAR = 100  # the number of the order, as src/cachefs/control.h has it
+LIBC = ctypes.CDLL(None)
 ASK = """import os, sys
 i = 0
 print(flush=True)
@@ -64,7 +67,7 @@ def test_while_it_reads(bench):
     os.mkdir(f"{bench.target}/folder")
     for i in range(FILES):
         os.close(os.open(f"{bench.target}/folder/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
-    for _ in range(20):
+    for _ in range(30):
         daemon = bench.mount("--exact", "--revalidate", "0.001")
         ask = [subprocess.Popen([sys.executable, "-c", ASK, bench.view, str(FILES)], stdout=subprocess.PIPE)
                for _ in range(4)]
@@ -89,6 +92,21 @@ def test_at_once(bench):
         daemon.send_signal(signal.SIGTERM)
         assert daemon.wait(PATIENCE_S) == 0
         assert bench.view not in open("/proc/self/mounts", encoding="utf-8").read()
+        bench.daemons.clear()
+
+
+def test_unmounted_at_once(bench):
+    """The same of who unmounts it then: it says that nothing came of it, and leaves no thread behind."""
+    for _ in range(20):
+        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "-f", "--target", bench.target, bench.view],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        bench.daemons.append((daemon, bench.view))
+        until = time.monotonic() + PATIENCE_S
+        while daemon.poll() is None and time.monotonic() < until:
+            LIBC.umount2(os.fsencode(bench.view), 0)
+        words = daemon.communicate(timeout=PATIENCE_S)[1].splitlines()
+        for line in words:
+            assert "it ended before the kernel asked anything" in line or "ready after" in line, words
         bench.daemons.clear()
 
 
