@@ -10,13 +10,15 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-#define SOON_NS (NS_PER_S / 200)  /* after the last request */
-#define LOOK_NS (NS_PER_S / 1000) /* at the companion, when it has just come or nobody asks */
-#define LOOK_MAX_NS (8 * LOOK_NS) /* while it answers: each look may move the asker */
-#define QUIET_LOOKS 64            /* in a row: nobody asks any more */
-#define NEEDED_MIN 2
-#define NEEDED_MAX 256
-#define WORTH_IT 64 /* answers in a row, for what calling it takes */
+#define SOON_NS (NS_PER_S / 200)       /* after the last request */
+#define LOOK_NS (NS_PER_S / 1000)      /* at the companion, when it has just come or nobody asks */
+#define LOOK_MAX_NS (8 * LOOK_NS)      /* while it answers: each look may move the asker */
+#define QUIET_LOOKS 64                 /* in a row: nobody asks any more */
+#define FEW 8                          /* answers from look to look: others have the CPU */
+#define NEEDED 2                       /* requests in a row */
+#define WORTH_IT 64                    /* answers in a row, for what calling it takes */
+#define REST_MIN_NS (NS_PER_S / 10000) /* after a time in vain; each next one: twice as long */
+#define REST_MAX_NS (NS_PER_S / 4)
 
 static void look_up(int signal)
 {
@@ -31,7 +33,6 @@ void companion_init(struct companion *c)
 	sigaction(SIGUSR2, &action, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
-	c->needed = NEEDED_MIN;
 	sched_getaffinity(0, sizeof c->cpus, &c->cpus);
 }
 
@@ -51,7 +52,7 @@ bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_
 	a->in_row = tid == a->tid ? a->in_row + 1 : 0;
 	a->tid = tid;
 	a->at_ns = now_ns;
-	return a->in_row >= c->needed && now_ns - before_ns < SOON_NS;
+	return a->in_row >= NEEDED && now_ns - before_ns < SOON_NS && now_ns >= c->due_ns;
 }
 
 /* Where a thread runs, or ran last; -1: it is gone. Source: proc_pid_stat(5), field 39. */
@@ -166,6 +167,17 @@ static void pause_watch(struct companion *c, int64_t pause_ns)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Its time is over: when is it worth another one? */
+static void plan_next(struct companion *c, unsigned answers)
+{
+	if (answers >= WORTH_IT)
+		c->rest_ns = 0;
+	else if (c->in_vain && c->rest_ns < REST_MAX_NS)
+		c->rest_ns = c->rest_ns ? 2 * c->rest_ns : REST_MIN_NS;
+	if (c->in_vain)
+		c->due_ns = clock_mono_ns() + c->rest_ns;
+}
+
 void companion_watch(struct companion *c, pid_t asker, int session_fd)
 {
 	struct pollfd waiting = { .fd = session_fd, .events = POLLIN };
@@ -178,24 +190,26 @@ void companion_watch(struct companion *c, pid_t asker, int session_fd)
 	else
 		companion_release(c, true);
 	while (c->called && quiet < QUIET_LOOKS) {
+		unsigned answers;
+		bool waits;
+
 		pause_watch(c, pause_ns);
-		if (c->answered != before) {
-			before = c->answered;
+		answers = c->answered - before;
+		waits = c->asked || poll(&waiting, 1, 0) != 0;
+		before += answers;
+		if (waits && answers < FEW) {
+			companion_release(c, true); /* it does not get on */
+		} else if (answers) {
 			quiet = 0;
 			pause_ns = 2 * pause_ns < LOOK_MAX_NS ? 2 * pause_ns : LOOK_MAX_NS;
 			step_aside(c);
-		} else if (c->asked || poll(&waiting, 1, 0) != 0) {
-			companion_release(c, true); /* it does not get on */
 		} else {
 			quiet++;
 			pause_ns = LOOK_NS;
 		}
 	}
 	companion_release(c, false);
-	if (c->answered - first >= WORTH_IT)
-		c->needed = NEEDED_MIN;
-	else if (c->in_vain && c->needed < NEEDED_MAX)
-		c->needed = 2 * c->needed;
+	plan_next(c, before - first);
 }
 
 void companion_answers(struct companion *c)

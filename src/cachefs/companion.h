@@ -31,7 +31,8 @@ struct companion {
 	pthread_t thread;
 	int fd;                  /* the companion's own, of the session: it never waits in a read */
 	cpu_set_t cpus;          /* of the process */
-	_Atomic unsigned needed; /* in a row, until it is called; the watcher's */
+	_Atomic int64_t rest_ns; /* after a time in vain; this and the next: the watcher's */
+	_Atomic int64_t due_ns;  /* it is not called before; of the monotonic clock */
 	_Atomic pid_t asker;     /* changed under lock, as are the next */
 	_Atomic int cpu;         /* the companion's */
 	_Atomic bool called, closing, in_vain;

@@ -84,6 +84,31 @@ def test_crowded(bench):
             hog.wait()
 
 
+def asks_a_second(bench, *options):
+    """What one asker gets where two others compute on each CPU."""
+    daemon = bench.mount("--exact", *options)
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * len(os.sched_getaffinity(0)))]
+    try:
+        count, until = 0, time.monotonic() + 1
+        while time.monotonic() < until:
+            os.stat(f"{bench.view}/{count % FILES}")
+            count += 1
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    subprocess.run(["umount", bench.view], check=True)
+    assert daemon.wait(PATIENCE_S) == 0
+    return count
+
+
+def test_starves_nobody(bench):
+    """One that gets an answer now and then does not get on: whom it answers would wait for each."""
+    fill(bench)
+    rounds = [(asks_a_second(bench), asks_a_second(bench, "-s")) for _ in range(5)]
+    assert sum(5 * with_it > without for with_it, without in rounds) >= 3, rounds
+
+
 def test_two_askers(bench):
     fill(bench)
     bench.mount("--exact")
