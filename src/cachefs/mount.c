@@ -42,7 +42,7 @@ struct serving {
 	bool begins;             /* there is that thread */
 	sem_t agreed;            /* by the kernel; or it is over */
 	_Atomic uint64_t root;   /* as the kernel calls it */
-	pthread_mutex_t placing; /* of the mount */
+	pthread_mutex_t placing; /* of the mount, and the beginning of the prefetch */
 	bool is_over;            /* under placing */
 	int begin_rc;
 	struct err begin_error;
@@ -230,6 +230,15 @@ static bool is_over(struct serving *s)
 	return over;
 }
 
+/* When it is over, the threads may be gone already. */
+static void begin_prefetch(struct serving *s)
+{
+	pthread_mutex_lock(&s->placing);
+	if (!s->is_over)
+		prefetch_begin(s->mount.prefetch);
+	pthread_mutex_unlock(&s->placing);
+}
+
 /* A thread: until the view can be used. */
 static void *begin(void *arg)
 {
@@ -242,10 +251,10 @@ static void *begin(void *arg)
 		return NULL;
 	answer_ns = ask_target(s);
 	s->begin_rc = place_root(s);
-	if (s->begin_rc == 0) {
-		s->opts->ready(s->opts->context, answer_ns);
-		prefetch_begin(s->mount.prefetch);
-	}
+	if (s->begin_rc < 0 || is_over(s))
+		return NULL;
+	s->opts->ready(s->opts->context, answer_ns);
+	begin_prefetch(s);
 	return NULL;
 }
 
@@ -292,11 +301,13 @@ static int end_beginning(struct serving *s, int rc, struct err *e)
 	return s->begin_rc;
 }
 
-/* Orders that are carried out, and the cache, have the kernel forget things. */
+/* The view is placed no more. Orders that are carried out, and the cache, have the kernel forget
+ * things. */
 static void end_telling(void *context)
 {
 	struct serving *s = context;
 
+	stop_placing(s);
 	profiling_stop(s->mount.profiling);
 	cache_stop_keeping(s->cache);
 }
@@ -340,7 +351,6 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 		rc = serve_run(s->session, &serving, &signals, &s->hangs, e);
 	end_telling(s);
 	profiling_write(s->mount.profiling, "pre-destroy");
-	stop_placing(s);
 	if (has_copies(s))
 		end_connection(s);
 	fuse_session_unmount(s->session);

@@ -273,6 +273,19 @@ def test_terminated_while_it_hangs(bench):
         assert daemon.wait(SOON_S) == 0
 
 
+def test_terminated_before_it_is_ready(bench):
+    """A view that is over when its target answers for the first time is not told as ready."""
+    with Target(bench, FAULTY_DELAY_US="200000"):
+        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "-f", "--target", bench.target, bench.view],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        bench.daemons.append((daemon, bench.view))
+        wait_for(lambda: bench.view in open("/proc/self/mounts", encoding="utf-8").read())
+        daemon.send_signal(signal.SIGTERM)
+        words = daemon.communicate(timeout=SOON_S)[1]
+        bench.daemons.clear()
+        assert daemon.returncode == 0 and not words, (daemon.returncode, words)
+
+
 def test_target_goes(bench):
     """The storage dies under the mount: what is known goes on, the rest fails with its errno."""
     with Target(bench) as t:
