@@ -100,10 +100,10 @@ static bool may_override(const struct stat *attr, unsigned want, pid_t thread)
 
 	if (want & X_OK && !is_folder && !(attr->st_mode & 0111))
 		return false;
-	if (asker_can(thread, CAP_DAC_OVERRIDE))
+	if (asker_can(thread, CAP_DAC_OVERRIDE, attr->st_uid, attr->st_gid))
 		return true;
 	return (want == R_OK || (is_folder && !(want & W_OK))) &&
-	       asker_can(thread, CAP_DAC_READ_SEARCH);
+	       asker_can(thread, CAP_DAC_READ_SEARCH, attr->st_uid, attr->st_gid);
 }
 
 int access_check(struct cache *c, struct node *n, int wanted, pid_t thread)

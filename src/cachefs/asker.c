@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 
@@ -48,10 +49,42 @@ bool asker_is_ending(pid_t thread)
 	return pending & ~HARMLESS;
 }
 
-bool asker_can(pid_t thread, int capability)
+/* In our own user name space? */
+static bool is_near(pid_t thread)
+{
+	char path[32];
+	struct stat ours, its;
+
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)thread);
+	return stat("/proc/self/ns/user", &ours) == 0 && stat(path, &its) == 0 &&
+	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+/* map: "uid_map" or "gid_map", which tells of other name spaces than ours what we call it. */
+static bool is_mapped(pid_t thread, const char *map, uint32_t id)
+{
+	char path[32], text[STATUS_MAX];
+	unsigned first, count;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)thread, map);
+	if (!file_read_start(path, text, sizeof text))
+		return false;
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, " %*u %u %u", &first, &count) == 2 && id >= first &&
+		    id - first < count)
+			return true;
+	}
+	return false;
+}
+
+bool asker_can(pid_t thread, int capability, uid_t owner, gid_t group)
 {
 	char status[STATUS_MAX];
 
-	return thread > 0 && read_status(thread, status) &&
-	       mask_of(status, "\nCapEff:") >> capability & 1;
+	if (thread <= 0 || !read_status(thread, status) ||
+	    !(mask_of(status, "\nCapEff:") >> capability & 1))
+		return false;
+	return is_near(thread) ||
+	       (is_mapped(thread, "uid_map", owner) && is_mapped(thread, "gid_map", group));
 }

@@ -16,7 +16,11 @@
  */
 bool asker_is_ending(pid_t thread);
 
-/* Has it the capability (CAP_...), of those in effect? False: unknown. Source: the same. */
-bool asker_can(pid_t thread, int capability);
+/*
+ * Has it the capability (CAP_...), of those in effect, over a file of that owner and group? In a
+ * user name space of its own it has it only where both are mapped. False: unknown. Source: the
+ * same, and user_namespaces(7).
+ */
+bool asker_can(pid_t thread, int capability, uid_t owner, gid_t group);
 
 #endif

@@ -41,6 +41,7 @@ for name in sys.argv[2:]:
           (os.open, p + "/x", 0), (os.access, p, 1), (os.access, p, 4), (os.access, p, 5),
           *([(subprocess.call, [p])] if os.path.isfile(p) and os.access(p, os.R_OK) else []))])"""
 NO_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+NAMESPACE = ("unshare", "--user", "--map-root-user")
 WALK = "import os, sys\nfor _ in range(1000): os.stat(sys.argv[1])"
 NOBODY = 0xffffffff
 # Who may do what, as (tag, rights, id). Source: linux/posix_acl_xattr.h.
@@ -198,10 +199,13 @@ def test_no_device(bench):
 
 
 def test_rights(bench):
-    """Who may open, list, run, and go where, is as in the target: the user, and programs of root's without its capabilities,
-    also where others of root's looked before."""
+    """Who may open, list, run, and go where, is as in the target: the user, and programs of root's without its capabilities, or
+    with those of a user namespace, also where others of root's looked before."""
     names = bench.make_all_modes()
-    for user, prefix in ((USER, ()), (0, NO_CAPABILITIES), (0, ())):
+    callers = [(USER, ()), (0, NO_CAPABILITIES), (0, ())]
+    if bench.call(*NAMESPACE, "true", user=0).returncode == 0:
+        callers.insert(2, (0, NAMESPACE))
+    for user, prefix in callers:
         want = bench.call(*prefix, "/usr/bin/python3", "-c", RIGHTS, bench.target, *names, user=user).stdout.splitlines()
         assert len(want) == len(names)
         for options in ((), ("--exact",)):
