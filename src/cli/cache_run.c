@@ -112,15 +112,17 @@ static int exec_failed(const struct err *e)
 /* Between the fork and the exec of the command. */
 struct entry {
 	struct cache_space *space; /* NULL: it stays in ours */
+	struct buf variables;      /* of cache_way_map_variables */
 	struct sigaction old_pipe; /* SIGPIPE's, before it was ours */
 };
 
 static int enter(void *context)
 {
 	const struct entry *entry = context;
+	int error = cache_way_set_variables(&entry->variables);
 
 	sigaction(SIGPIPE, &entry->old_pipe, NULL);
-	return entry->space ? cache_space_enter(entry->space) : 0;
+	return !error && entry->space ? cache_space_enter(entry->space) : error;
 }
 
 /* The exit status of the command, or a negative errno. */
@@ -235,7 +237,7 @@ static int run_through(struct cache_way *way, const struct args *args, char **ar
 	int rc = args->has_variables_only ? 0 : cover(way, args, program, e);
 
 	if (rc == 0)
-		rc = cache_way_set(way, &args->env, e);
+		rc = cache_way_map_variables(way, &args->env, &entry->variables, e);
 	if (rc == 0)
 		rc = make_command(&command, way, program, argv, e);
 	entry->space = way->covers.count ? &space : NULL;
@@ -321,6 +323,7 @@ static int run(int argc, char **argv, struct err *e)
 		return rc;
 	if (rc == 0)
 		rc = run_mounted(&args, &p, argv + first, &entry, e);
+	buf_fini(&entry.variables);
 	remove_places(&p);
 	return rc;
 }

@@ -17,7 +17,13 @@ struct cache_way {
  * below the view; what is covered, or there already, stays, and so does the rest. Appended. */
 void cache_way_map(const struct cache_way *w, const char *paths, struct buf *ret);
 
-/* Of this process: cache_variables, and those of more. What changes is told on standard error. */
-int cache_way_set(const struct cache_way *w, const struct opt_list *more, struct err *e) MUST_CHECK;
+/* cache_variables, and those of more, as the command is to have them: each that changes as
+ * NAME=VALUE and a '\0', appended, and told on standard error. */
+int cache_way_map_variables(const struct cache_way *w, const struct opt_list *more, struct buf *ret,
+			    struct err *e) MUST_CHECK;
+
+/* Of this process, which is to become the command: ours looks for its own programs, such as
+ * fusermount3, where they are. env stays as it is from here on. 0 or an errno. */
+int cache_way_set_variables(const struct buf *env) MUST_CHECK;
 
 #endif

@@ -258,6 +258,7 @@ def test_run(bench):
         done = bench.cache("run", *options, "--", "/usr/bin/python3", "-c",
                            "import json, os; print(json.__file__, os.getuid()); open('made', 'w')")
         assert done.returncode == 0 and "| `getattr` |" in done.stderr, done
+        assert "in use" not in done.stderr and "fusermount3" not in done.stderr, done
         file, uid = done.stdout.split()
         assert uid == str(USER) and ("/view/usr/" in file or "in their own places: /usr" in done.stderr), done
         assert os.stat(f"{bench.home}/made").st_uid == USER
