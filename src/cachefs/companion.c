@@ -11,12 +11,13 @@
 #include "base/file.h"
 
 #define SOON_NS (NS_PER_S / 200)       /* after the last request */
-#define LOOK_NS (NS_PER_S / 1000)      /* at the companion, when it has just come or nobody asks */
-#define LOOK_MAX_NS (8 * LOOK_NS)      /* while it answers: each look may move the asker */
-#define QUIET_LOOKS 64                 /* in a row: nobody asks any more */
+#define LOOK_NS (NS_PER_S / 1000)      /* at the companions, when they come or nobody asks */
+#define LOOK_MAX_NS (8 * LOOK_NS)      /* while they answer: each look may move an asker */
+#define QUIET_NS (64 * LOOK_NS)        /* since the last request: its asker asks no more */
 #define FEW 8                          /* answers from look to look: others have the CPU */
 #define NEEDED 2                       /* requests in a row */
-#define WORTH_IT 64                    /* answers in a row, for what calling it takes */
+#define WORTH_IT 64                    /* answers, for what calling them takes */
+#define WORTH_IN_VAIN 1024             /* and for what it takes to see that they are in vain */
 #define REST_MIN_NS (NS_PER_S / 10000) /* after a time in vain; each next one: twice as long */
 #define REST_MAX_NS (NS_PER_S / 4)
 
@@ -25,7 +26,7 @@ static void look_up(int signal)
 	(void)signal;
 }
 
-void companion_init(struct companion *c)
+void companions_init(struct companions *c)
 {
 	struct sigaction action = { .sa_handler = look_up };
 
@@ -36,23 +37,43 @@ void companion_init(struct companion *c)
 	sched_getaffinity(0, sizeof c->cpus, &c->cpus);
 }
 
-void companion_fini(struct companion *c)
+void companions_fini(struct companions *c)
 {
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->changed);
 }
 
-bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_t tid)
+unsigned companions_max(const struct companions *c)
 {
-	int64_t now_ns, before_ns = a->at_ns;
+	unsigned cpus = (unsigned)CPU_COUNT(&c->cpus);
 
-	if (!tid || c->asked)
+	return cpus < COMPANIONS_MAX ? cpus : COMPANIONS_MAX;
+}
+
+static bool has_asker(const struct companion_askers *a, pid_t tid)
+{
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->tids[i] == tid)
+			return true;
+	return false;
+}
+
+bool companions_are_due(const struct companions *c, struct companion_askers *a, pid_t tid)
+{
+	int64_t now_ns;
+
+	if (!tid || !c->count)
 		return false;
 	now_ns = clock_mono_ns();
-	a->in_row = tid == a->tid ? a->in_row + 1 : 0;
-	a->tid = tid;
+	if (now_ns - a->at_ns >= SOON_NS || (a->count == c->count && !has_asker(a, tid)))
+		a->count = 0; /* of more than there are companions, none has one */
 	a->at_ns = now_ns;
-	return a->in_row >= NEEDED && now_ns - before_ns < SOON_NS && now_ns >= c->due_ns;
+	a->in_row++;
+	if (!has_asker(a, tid)) {
+		a->tids[a->count++] = tid;
+		a->in_row = 0;
+	}
+	return a->in_row >= NEEDED && now_ns >= c->due_ns;
 }
 
 /* Where a thread runs, or ran last; -1: it is gone. Source: proc_pid_stat(5), field 39. */
@@ -72,105 +93,241 @@ static int cpu_of(pid_t tid)
 }
 
 /* Whoever may not raise it again leaves it at SCHED_IDLE, where it gets time on some CPU. */
-static void place(struct companion *c, int policy, const cpu_set_t *cpus)
+static void place(const struct companion *one, int policy, const cpu_set_t *cpus)
 {
 	static const struct sched_param none = { 0 };
 
-	pthread_setschedparam(c->thread, policy | SCHED_RESET_ON_FORK, &none);
-	pthread_setaffinity_np(c->thread, sizeof *cpus, cpus);
+	pthread_setschedparam(one->thread, policy | SCHED_RESET_ON_FORK, &none);
+	pthread_setaffinity_np(one->thread, sizeof *cpus, cpus);
 }
 
-/* Besides the asker, its companion and us, do fewer run than there are other CPUs? Source:
+/* Besides askers, their companions and us, do fewer run than there are other CPUs? Source:
  * proc_loadavg(5), the fourth field. */
-static bool is_room_beside(const struct companion *c)
+static bool is_room_beside(const struct companions *c, int called)
 {
 	char text[128];
 	int running;
 
 	return file_read_start("/proc/loadavg", text, sizeof text) &&
 	       sscanf(text, "%*s %*s %*s %d/", &running) == 1 &&
-	       running - 3 < CPU_COUNT(&c->cpus) - 1;
+	       running - 1 - 2 * called < CPU_COUNT(&c->cpus) - called;
 }
 
-/* Off the asker's CPU: who wakes up where somebody else runs than a companion is moved to another
+/* Off the askers' CPUs: who wakes up where somebody else runs than a companion is moved to another
  * CPU, away from its own. From there on it may run anywhere. */
-static void step_aside(const struct companion *c)
+static void step_aside(const struct companions *c)
 {
 	cpu_set_t others = c->cpus;
-	int cpu = c->cpu;
+	bool is_in_the_way = false;
+	int called = 0;
 
-	if (sched_getcpu() != cpu || !is_room_beside(c))
+	for (unsigned i = 0; i < c->count; i++) {
+		int cpu = c->list[i].called ? c->list[i].cpu : -1;
+
+		if (cpu < 0)
+			continue;
+		called++;
+		is_in_the_way |= sched_getcpu() == cpu;
+		CPU_CLR((size_t)cpu, &others);
+	}
+	if (!is_in_the_way || !CPU_COUNT(&others) || !is_room_beside(c, called))
 		return;
-	CPU_CLR((size_t)cpu, &others);
 	pthread_setaffinity_np(pthread_self(), sizeof others, &others);
 	pthread_setaffinity_np(pthread_self(), sizeof c->cpus, &c->cpus);
 }
 
-/* False: it is gone, or where we must not be. */
-static bool follow(struct companion *c)
+/* Of any companion but this one. */
+static bool is_taken(const struct companions *c, const struct companion *one, int cpu)
 {
-	int cpu = cpu_of(c->asker);
+	for (unsigned i = 0; i < c->count; i++)
+		if (&c->list[i] != one && c->list[i].called && c->list[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+/* cpu, or where the companion is if another one is there; then any that none has. */
+static int choose_cpu(const struct companions *c, const struct companion *one, int cpu)
+{
+	if (is_taken(c, one, cpu) && one->cpu >= 0)
+		return one->cpu;
+	for (int other = 0; other < CPU_SETSIZE && is_taken(c, one, cpu); other++)
+		if (CPU_ISSET((size_t)other, &c->cpus) && !is_taken(c, one, other))
+			cpu = other;
+	return cpu;
+}
+
+/* False: the asker is gone, or where it must not be. */
+static bool follow(struct companions *c, struct companion *one)
+{
+	int cpu = cpu_of(one->asker);
 	cpu_set_t set;
 
 	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &c->cpus))
 		return false;
-	if (cpu == c->cpu)
+	if (cpu == one->cpu)
 		return true;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
 	pthread_mutex_lock(&c->lock);
-	if (c->called)
-		place(c, SCHED_IDLE, &set);
-	c->cpu = cpu;
+	cpu = choose_cpu(c, one, cpu);
+	if (one->called && cpu != one->cpu) {
+		CPU_ZERO(&set);
+		CPU_SET((size_t)cpu, &set);
+		place(one, SCHED_IDLE, &set);
+		one->cpu = cpu;
+	}
 	pthread_mutex_unlock(&c->lock);
 	return true;
 }
 
-static void call(struct companion *c, pid_t asker)
+/* Under lock. */
+static void release(struct companions *c, struct companion *one)
 {
-	pthread_mutex_lock(&c->lock);
-	c->asker = asker;
-	c->cpu = -1;
-	c->called = !c->closing;
-	pthread_mutex_unlock(&c->lock);
-}
-
-static void release(struct companion *c)
-{
-	c->called = false;
-	if (!pthread_equal(pthread_self(), c->thread))
-		pthread_kill(c->thread, SIGUSR2);
-	place(c, SCHED_OTHER, &c->cpus);
+	if (!one->called)
+		return;
+	one->called = false;
+	if (!pthread_equal(pthread_self(), one->thread))
+		pthread_kill(one->thread, SIGUSR2);
+	place(one, SCHED_OTHER, &c->cpus);
 	pthread_cond_broadcast(&c->changed);
 }
 
-void companion_release(struct companion *c, bool in_vain)
+static void release_one(struct companions *c, struct companion *one)
 {
 	pthread_mutex_lock(&c->lock);
-	if (c->called) {
-		c->in_vain = in_vain;
-		release(c);
+	release(c, one);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void companions_release(struct companions *c, bool in_vain)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned i = 0; i < c->count; i++) {
+		if (c->list[i].called)
+			c->in_vain = in_vain;
+		release(c, &c->list[i]);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* False: the asker is gone. */
+static bool call(struct companions *c, struct companion *one, pid_t asker)
+{
+	pthread_mutex_lock(&c->lock);
+	one->asker = asker;
+	one->cpu = -1;
+	one->called = !c->closing;
+	one->answered_seen = one->answered;
+	one->heard_seen = one->heard;
+	one->heard_ns = clock_mono_ns();
+	pthread_mutex_unlock(&c->lock);
+	if (follow(c, one))
+		return true;
+	release_one(c, one);
+	return false;
+}
+
+static bool is_called(const struct companions *c)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->list[i].called)
+			return true;
+	return false;
+}
+
 /* For the time between two looks. */
-static void pause_watch(struct companion *c, int64_t pause_ns)
+static void pause_watch(struct companions *c, int64_t pause_ns)
 {
 	int64_t until_ns = clock_mono_ns() + pause_ns;
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 
 	pthread_mutex_lock(&c->lock);
-	while (c->called &&
+	while (is_called(c) &&
 	       pthread_cond_clockwait(&c->changed, &c->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Its time is over: when is it worth another one? */
-static void plan_next(struct companion *c, unsigned answers)
+/* How many it has answered since the last look. */
+static unsigned look_at(struct companion *one, int64_t now_ns)
 {
-	if (answers >= WORTH_IT)
+	unsigned answered = one->answered, heard = one->heard, more;
+
+	if (heard != one->heard_seen)
+		one->heard_ns = now_ns;
+	more = answered - one->answered_seen;
+	one->answered_seen = answered;
+	one->heard_seen = heard;
+	return more;
+}
+
+/* True: some were asked since the last look. Those that do not get on are released. */
+static bool look(struct companions *c, int session_fd)
+{
+	struct pollfd waiting = { .fd = session_fd, .events = POLLIN };
+	int64_t now_ns = clock_mono_ns();
+	bool is_busy = false, is_stuck = false;
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < c->count; i++) {
+		struct companion *one = &c->list[i];
+		unsigned answers;
+
+		if (!one->called)
+			continue;
+		answers = look_at(one, now_ns);
+		sum += answers;
+		is_stuck |= answers < FEW && one->asked;
+		is_busy |= one->heard_ns == now_ns;
+		if (now_ns - one->heard_ns >= QUIET_NS)
+			release_one(c, one);
+	}
+	if (is_stuck || (sum < FEW && poll(&waiting, 1, 0) != 0))
+		companions_release(c, true);
+	return is_busy;
+}
+
+static void call_all(struct companions *c, struct companion_askers *a)
+{
+	unsigned called = 0;
+
+	c->in_vain = false;
+	for (unsigned i = 0; i < a->count && !c->list[called].asked; i++)
+		if (call(c, &c->list[called], a->tids[i]))
+			a->tids[called++] = a->tids[i];
+	a->count = called;
+	pthread_mutex_lock(&c->lock);
+	if (!is_called(c))
+		c->in_vain = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Those that still asked at the end: somebody else may have come. */
+static void keep_askers(const struct companions *c, struct companion_askers *a)
+{
+	int64_t now_ns = clock_mono_ns();
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < a->count; i++)
+		if (now_ns - c->list[i].heard_ns < 2 * LOOK_MAX_NS)
+			a->tids[kept++] = a->tids[i];
+	a->count = kept;
+	a->in_row = 0;
+	a->at_ns = now_ns;
+}
+
+static unsigned answered_by_all(const struct companions *c)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		sum += c->list[i].answered;
+	return sum;
+}
+
+/* Their time is over: when is it worth another one? */
+static void plan_next(struct companions *c, unsigned answers)
+{
+	if (answers >= (c->in_vain ? WORTH_IN_VAIN : WORTH_IT))
 		c->rest_ns = 0;
 	else if (c->in_vain && c->rest_ns < REST_MAX_NS)
 		c->rest_ns = c->rest_ns ? 2 * c->rest_ns : REST_MIN_NS;
@@ -178,72 +335,68 @@ static void plan_next(struct companion *c, unsigned answers)
 		c->due_ns = clock_mono_ns() + c->rest_ns;
 }
 
-void companion_watch(struct companion *c, pid_t asker, int session_fd)
+void companions_watch(struct companions *c, struct companion_askers *a, int session_fd)
 {
-	struct pollfd waiting = { .fd = session_fd, .events = POLLIN };
-	unsigned first = c->answered, before = first, quiet = 0;
+	unsigned before = answered_by_all(c);
 	int64_t pause_ns = LOOK_NS;
 
-	call(c, asker);
-	if (follow(c))
-		pthread_cond_broadcast(&c->changed);
-	else
-		companion_release(c, true);
-	while (c->called && quiet < QUIET_LOOKS) {
-		unsigned answers;
-		bool waits;
-
+	call_all(c, a);
+	while (is_called(c)) {
 		pause_watch(c, pause_ns);
-		answers = c->answered - before;
-		waits = c->asked || poll(&waiting, 1, 0) != 0;
-		before += answers;
-		if (waits && answers < FEW) {
-			companion_release(c, true); /* it does not get on */
-		} else if (answers) {
-			quiet = 0;
-			pause_ns = 2 * pause_ns < LOOK_MAX_NS ? 2 * pause_ns : LOOK_MAX_NS;
-			step_aside(c);
-		} else {
-			quiet++;
+		if (!look(c, session_fd)) {
 			pause_ns = LOOK_NS;
+			continue;
 		}
+		pause_ns = 2 * pause_ns < LOOK_MAX_NS ? 2 * pause_ns : LOOK_MAX_NS;
+		step_aside(c);
 	}
-	companion_release(c, false);
-	plan_next(c, before - first);
+	keep_askers(c, a);
+	plan_next(c, answered_by_all(c) - before);
 }
 
-void companion_answers(struct companion *c)
+bool companions_hear(struct companions *c, pid_t tid)
 {
-	c->asked = false;
-	c->answered++;
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->list[i].called && c->list[i].asker == tid) {
+			c->list[i].heard++;
+			return true;
+		}
+	return false;
 }
 
-void companion_await(struct companion *c)
+void companion_answers(struct companion *one)
 {
-	struct pollfd waiting = { .fd = c->fd, .events = POLLIN };
+	one->asked = false;
+	one->answered++;
+}
+
+void companion_await(struct companions *c, struct companion *one)
+{
+	struct pollfd waiting = { .fd = one->fd, .events = POLLIN };
 	sigset_t awake;
 
-	if (!follow(c))
-		companion_release(c, true);
+	if (!follow(c, one))
+		release_one(c, one);
 	pthread_sigmask(SIG_SETMASK, NULL, &awake);
 	sigdelset(&awake, SIGUSR2);
-	if (c->called)
+	if (one->called)
 		ppoll(&waiting, 1, NULL, &awake);
 }
 
-bool companion_wait(struct companion *c)
+bool companion_wait(struct companions *c, struct companion *one)
 {
 	pthread_mutex_lock(&c->lock);
-	while (!c->called && !c->closing)
+	while (!one->called && !c->closing)
 		pthread_cond_wait(&c->changed, &c->lock);
 	pthread_mutex_unlock(&c->lock);
 	return !c->closing;
 }
 
-void companion_end(struct companion *c)
+void companions_end(struct companions *c)
 {
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
-	release(c);
+	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
+	companions_release(c, false);
 }

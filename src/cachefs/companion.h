@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * companion: a thread that answers one asker, on the asker's own CPU.
+ * companion: threads that answer one asker each, on the asker's own CPU.
  *
  * An answer by another CPU takes two wake-ups of CPUs that mostly sleep, which is longer than all
  * the rest of it. On the same CPU it takes two switches, if the scheduler lets the asker stay
@@ -8,6 +8,9 @@
  * companion finds nothing to read, and follows. Such a thread gets no time while others want that
  * CPU, so that somebody must watch, each one to eight milliseconds, that it gets on. Source:
  * sched(7).
+ *
+ * All read the same queue: one may answer another's asker. None waits for a request while its own
+ * asker asks on and on, so that a request wakes up nobody.
  */
 #ifndef CACHEFS_COMPANION_H
 #define CACHEFS_COMPANION_H
@@ -18,52 +21,72 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* All zero at first. */
-struct companion_asker {
-	pid_t tid;
-	int64_t at_ns;
-	unsigned in_row; /* requests of it alone */
-};
+#define COMPANIONS_MAX 8
 
 struct companion {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
 	pthread_t thread;
-	int fd;                  /* the companion's own, of the session: it never waits in a read */
-	cpu_set_t cpus;          /* of the process */
-	_Atomic int64_t rest_ns; /* after a time in vain; this and the next: the watcher's */
-	_Atomic int64_t due_ns;  /* it is not called before; of the monotonic clock */
-	_Atomic pid_t asker;     /* changed under lock, as are the next */
-	_Atomic int cpu;         /* the companion's */
-	_Atomic bool called, closing, in_vain;
-	_Atomic bool asked;        /* the companion's: a request is in hand */
+	int fd;              /* its own, of the session: it never waits in a read */
+	_Atomic pid_t asker; /* changed under lock, as are the next */
+	_Atomic int cpu;
+	_Atomic bool called;
+	_Atomic bool asked;        /* its own: a request is in hand, or looked for */
 	_Atomic unsigned answered; /* the same: how many it has had */
+	_Atomic unsigned heard;    /* requests of its asker, whoever answered */
+
+	/* Below: the watcher's. */
+	unsigned answered_seen, heard_seen;
+	int64_t heard_ns; /* when that last changed */
 };
 
-/* Who starts the thread sets thread and fd, before anybody calls it. */
-void companion_init(struct companion *c);
-void companion_fini(struct companion *c);
+struct companions {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	cpu_set_t cpus;          /* of the process */
+	_Atomic int64_t rest_ns; /* after a time in vain; this and the next: the watcher's */
+	_Atomic int64_t due_ns;  /* they are not called before; of the monotonic clock */
+	_Atomic bool closing, in_vain;
+	_Atomic unsigned count;
+	struct companion list[COMPANIONS_MAX]; /* [count] */
+};
 
-/* By a reader that answered a request of tid. True: it had better be its companion's. */
-bool companion_is_due(const struct companion *c, struct companion_asker *a, pid_t tid);
+/* Who asked a reader of late. All zero at first. */
+struct companion_askers {
+	pid_t tids[COMPANIONS_MAX];
+	unsigned count;
+	int64_t at_ns;   /* the last request */
+	unsigned in_row; /* requests of those alone */
+};
 
-/* By the only reader: has the companion answer, until that is of no use any more. session_fd: to
+void companions_init(struct companions *c);
+void companions_fini(struct companions *c);
+
+/* How many are of use. */
+unsigned companions_max(const struct companions *c);
+
+/* By a reader that answered a request of tid. True: those who ask had better be the companions'. */
+bool companions_are_due(const struct companions *c, struct companion_askers *a, pid_t tid);
+
+/* By the only reader: has companions answer those, until that is of no use any more. session_fd: to
  * see whether something waits. */
-void companion_watch(struct companion *c, pid_t asker, int session_fd);
+void companions_watch(struct companions *c, struct companion_askers *a, int session_fd);
 
 /* By anybody: what comes next is the watcher's again. in_vain: so it would be soon again. */
-void companion_release(struct companion *c, bool in_vain);
+void companions_release(struct companions *c, bool in_vain);
 
-/* By the companion, just before it writes an answer: with that the asker gets the CPU, for as long
+/* By a companion that answered a request of tid. False: that is nobody's whom one of them answers.
+ */
+bool companions_hear(struct companions *c, pid_t tid);
+
+/* By a companion, just before it writes an answer: with that the asker gets the CPU, for as long
  * as it can use it. */
-void companion_answers(struct companion *c);
+void companion_answers(struct companion *one);
 
-/* By the companion, when nothing is asked: the asker may run on another CPU meanwhile, where it
+/* By a companion, when nothing is asked: the asker may run on another CPU meanwhile, where it
  * follows. Until something is asked, or it is released. SIGUSR2 is blocked. */
-void companion_await(struct companion *c);
+void companion_await(struct companions *c, struct companion *one);
 
-/* By the companion. False: it is over. */
-bool companion_wait(struct companion *c);
-void companion_end(struct companion *c);
+/* By a companion. False: it is over. */
+bool companion_wait(struct companions *c, struct companion *one);
+void companions_end(struct companions *c);
 
 #endif

@@ -39,8 +39,9 @@ struct worker {
 	fuse_req_t req;
 	uint64_t number; /* of the request, to the kernel */
 	struct eager eager;
-	struct companion_asker asker;
-	pid_t asks; /* the thread that the request is of; 0: unknown */
+	struct companion_askers askers;
+	struct companion *companion; /* that it is; NULL: none */
+	pid_t asks;                  /* the thread that the request is of; 0: unknown */
 	struct init_answer init;
 	int64_t idle_ns, busy_ns; /* of the window */
 	unsigned requests;
@@ -53,13 +54,12 @@ struct server {
 	unsigned max_readers;
 	struct lookout *lookout; /* NULL: none, others ask storage */
 
-	_Atomic bool has_read;                /* a request: there is a thread with room for one */
-	_Atomic(struct worker *) accompanies; /* NULL: none does */
-	struct companion companion;
+	_Atomic bool has_read; /* a request: there is a thread with room for one */
+	struct companions companions;
 
 	pthread_mutex_t lock;
 	pthread_cond_t called;
-	struct worker *workers; /* this and below: under lock */
+	struct worker *workers; /* this and below: under lock; the main thread's when closing */
 	unsigned threads, parked, readers;
 	unsigned calls; /* of readers that were called for, those that have not come yet */
 	bool closing;
@@ -85,8 +85,8 @@ static void note_request(const void *request, ssize_t len)
 static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 {
 	int from = self->fd >= 0 ? self->fd : fd;
-	ssize_t n = self == self->server->accompanies ? read(from, into, len)
-						      : eager_read(&self->eager, from, into, len);
+	ssize_t n =
+		self->companion ? read(from, into, len) : eager_read(&self->eager, from, into, len);
 
 	(void)userdata;
 	note_request(into, n);
@@ -101,8 +101,8 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 		init_answer_extend(&self->init, iov, count);
 	if (answers_at >= 0)
 		return writev(answers_at, iov, count);
-	if (self && self == self->server->accompanies)
-		companion_answers(&self->server->companion);
+	if (self && self->companion)
+		companion_answers(self->companion);
 	return writev(self && self->fd >= 0 ? self->fd : fd, iov, count);
 }
 
@@ -120,27 +120,50 @@ static int clone_fd(int session_fd)
 
 static void *work(void *arg);
 
-/* Under lock. NULL: there is no thread for it. The companion's has a descriptor of its own. */
-static struct worker *add_thread(struct server *s, void *(*run)(void *))
+static void free_worker(struct worker *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	pthread_mutex_destroy(&w->watched.lock);
+	free(w);
+}
+
+/* Under lock. NULL: there is none, or no descriptor of its own for a companion. */
+static struct worker *new_worker(struct server *s, struct companion *companion)
 {
 	struct worker *w = calloc(1, sizeof *w);
+
+	if (!w)
+		return NULL;
+	w->server = s;
+	w->companion = companion;
+	pthread_mutex_init(&w->watched.lock, NULL);
+	w->fd = s->workers ? clone_fd(fuse_session_fd(s->session)) : -1;
+	if (companion && (w->fd < 0 || fcntl(w->fd, F_SETFL, O_NONBLOCK) < 0)) {
+		free_worker(w);
+		return NULL;
+	}
+	return w;
+}
+
+/* Under lock. NULL: there is no thread for it. */
+static struct worker *add_thread(struct server *s, void *(*run)(void *),
+				 struct companion *companion)
+{
+	struct worker *w = new_worker(s, companion);
 	pthread_attr_t attr;
 	int rc;
 
 	if (!w || pthread_attr_init(&attr) != 0) {
-		free(w);
+		if (w)
+			free_worker(w);
 		return NULL;
 	}
-	w->server = s;
-	pthread_mutex_init(&w->watched.lock, NULL);
-	w->fd = s->workers ? clone_fd(fuse_session_fd(s->session)) : -1;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	rc = pthread_create(&w->thread, &attr, run, w);
 	pthread_attr_destroy(&attr);
 	if (rc != 0) {
-		if (w->fd >= 0)
-			close(w->fd);
-		free(w);
+		free_worker(w);
 		return NULL;
 	}
 	w->next = s->workers;
@@ -156,7 +179,7 @@ static void call_reader(struct server *s)
 	if (s->closing)
 		return;
 	if (s->parked <= s->calls) {
-		if (s->threads == s->opts.max_threads || !add_thread(s, work))
+		if (s->threads == s->opts.max_threads || !add_thread(s, work, NULL))
 			return;
 		s->threads++;
 	}
@@ -187,8 +210,8 @@ void serve_answers(fuse_req_t req)
 
 static void let_others_read(struct worker *w)
 {
-	if (w == w->server->accompanies)
-		companion_release(&w->server->companion, false);
+	if (w->companion)
+		companions_release(&w->server->companions, false);
 	else
 		stop_reading(w, true);
 }
@@ -308,20 +331,32 @@ static void answer(struct worker *w, struct fuse_buf *room)
 	w->req = NULL;
 }
 
-/* True: the only reader did not read for a while. */
-static bool let_companion(struct worker *w)
+/* The other readers read once more at most. False: it is none itself any more. */
+static bool read_alone(struct worker *w)
 {
 	struct server *s = w->server;
-	bool is_alone;
+	bool reads;
 
-	if (!s->accompanies || !companion_is_due(&s->companion, &w->asker, w->asks))
-		return false;
 	pthread_mutex_lock(&s->lock);
-	is_alone = s->readers == 1;
+	reads = w->reads && !s->closing;
+	for (struct worker *other = reads ? s->workers : NULL; other; other = other->next)
+		if (other != w && other->reads) {
+			other->reads = false;
+			s->readers--;
+		}
 	pthread_mutex_unlock(&s->lock);
-	if (is_alone)
-		companion_watch(&s->companion, w->asks, fuse_session_fd(s->session));
-	return is_alone;
+	return reads;
+}
+
+/* True: it did not read for a while. */
+static bool let_companions(struct worker *w)
+{
+	struct companions *c = &w->server->companions;
+
+	if (!companions_are_due(c, &w->askers, w->asks) || !read_alone(w))
+		return false;
+	companions_watch(c, &w->askers, fuse_session_fd(w->server->session));
+	return true;
 }
 
 static void read_requests(struct worker *w, struct fuse_buf *room)
@@ -338,7 +373,7 @@ static void read_requests(struct worker *w, struct fuse_buf *room)
 		end = clock_mono_ns();
 		w->idle_ns += got - begin;
 		w->busy_ns += end - got;
-		begin = let_companion(w) ? clock_mono_ns() : end;
+		begin = let_companions(w) ? clock_mono_ns() : end;
 		if (++w->requests == WINDOW)
 			consider(w);
 	}
@@ -408,65 +443,46 @@ static void *accompany(void *arg)
 {
 	struct worker *w = arg;
 	struct server *s = w->server;
-	struct companion *c = &s->companion;
+	struct companions *c = &s->companions;
+	struct companion *one = w->companion;
 	struct fuse_buf room = { 0 };
 
 	begin_thread(w);
 	mask_signal(SIG_BLOCK, SIGUSR2);
-	while (goes_on(s) && companion_wait(c))
-		while (c->called && goes_on(s)) {
-			int rc = receive(w, &room);
+	while (goes_on(s) && companion_wait(c, one))
+		while (one->called && goes_on(s)) {
+			int rc;
 
+			one->asked = true;
+			rc = receive(w, &room);
+			if (rc == 0)
+				answer(w, &room);
+			one->asked = false;
 			if (rc == -EAGAIN)
-				companion_await(c);
+				companion_await(c, one);
 			if (rc < 0)
 				continue;
-			c->asked = true;
-			answer(w, &room);
-			c->asked = false;
-			if (w->asks && w->asks != c->asker)
-				companion_release(c, true);
+			if (w->asks && !companions_hear(c, w->asks))
+				companions_release(c, true);
 		}
 	end_thread(w, &room);
 	return NULL;
 }
 
-/* Under lock. As well as any: there may be none. */
-static void add_companion(struct server *s)
+/* Under lock. As many as there are threads for. */
+static void add_companions(struct server *s)
 {
-	struct worker *w = s->opts.max_threads > 1 ? add_thread(s, accompany) : NULL;
+	struct companions *c = &s->companions;
 
-	if (!w)
-		return;
-	s->companion.thread = w->thread;
-	s->companion.fd = w->fd;
-	if (w->fd >= 0 && fcntl(w->fd, F_SETFL, O_NONBLOCK) == 0)
-		s->accompanies = w;
-	else
-		companion_end(&s->companion);
-}
+	for (unsigned i = 0; s->opts.max_threads > 1 && i < companions_max(c); i++) {
+		struct worker *w = add_thread(s, accompany, &c->list[i]);
 
-static void wake_up(int signal)
-{
-	(void)signal;
-}
-
-/* Also SIGUSR1: a thread ended, or is to look up from its read. What is larger than files may be
- * for us is an error as others are. */
-void serve_block_signals(sigset_t *ret)
-{
-	struct sigaction action = { .sa_handler = wake_up }, hangup;
-
-	sigemptyset(ret);
-	sigaddset(ret, SIGTERM);
-	sigaddset(ret, SIGINT);
-	sigaddset(ret, SIGUSR1);
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-		sigaddset(ret, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, ret, NULL);
-	sigaction(SIGUSR1, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+		if (!w)
+			return;
+		c->list[i].thread = w->thread;
+		c->list[i].fd = w->fd;
+		c->count++;
+	}
 }
 
 static bool has_ended(struct worker *w)
@@ -490,8 +506,7 @@ static bool end_threads(struct server *s)
 	s->closing = true;
 	pthread_cond_broadcast(&s->called);
 	pthread_mutex_unlock(&s->lock);
-	if (s->accompanies)
-		companion_end(&s->companion);
+	companions_end(&s->companions);
 	if (s->lookout)
 		lookout_stop(s->lookout);
 	while (s->workers) {
@@ -535,8 +550,8 @@ static struct server *new_server(struct fuse_session *session, const struct serv
 	s->main = pthread_self();
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->called, NULL);
-	companion_init(&s->companion);
-	cpus = CPU_COUNT(&s->companion.cpus);
+	companions_init(&s->companions);
+	cpus = CPU_COUNT(&s->companions.cpus);
 	s->max_readers = cpus ? (unsigned)cpus : o->max_threads; /* 0: more than fit there */
 	s->lookout = o->max_threads > 1 ? lookout_new(o->timeout_ns, hand_on) : NULL;
 	return s;
@@ -561,7 +576,7 @@ int serve_run(struct fuse_session *session, const struct serve_opts *o, const si
 		return err_nomem(e);
 	pthread_mutex_lock(&s->lock);
 	call_reader(s);
-	add_companion(s);
+	add_companions(s);
 	rc = s->threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
@@ -575,7 +590,7 @@ int serve_run(struct fuse_session *session, const struct serve_opts *o, const si
 	}
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->called);
-	companion_fini(&s->companion);
+	companions_fini(&s->companions);
 	free(s);
 	return rc;
 }

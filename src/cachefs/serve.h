@@ -2,8 +2,8 @@
 /*
  * serve: the threads that answer the kernel.
  *
- * As few of them read requests as keep up, at best one, which leaves a program that asks alone to
- * the companion. Who has to wait hands the reading on first.
+ * As few of them read requests as keep up, at best one, which leaves programs that ask without a
+ * pause to companions. Who has to wait hands the reading on first.
  */
 #ifndef CACHEFS_SERVE_H
 #define CACHEFS_SERVE_H

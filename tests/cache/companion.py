@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""companion.py AUGER: the thread that answers one asker on its CPU: it comes, it goes, and whom it answers gets on where
-others want all the CPUs."""
+"""companion.py AUGER: the threads that answer one asker each on its CPU: they come, they go, and whom they answer gets on
+where others want all the CPUs."""
 import os
 import signal
 import subprocess
@@ -109,10 +109,50 @@ def test_starves_nobody(bench):
     assert sum(5 * with_it > without for with_it, without in rounds) >= 3, rounds
 
 
+def cpus_of(daemon):
+    """Where there are companions, which alone are bound."""
+    found = set()
+    for tid in os.listdir(f"/proc/{daemon.pid}/task"):
+        try:
+            cpus = os.sched_getaffinity(int(tid))
+        except ProcessLookupError:
+            continue
+        if policy(int(tid)) == os.SCHED_IDLE and len(cpus) == 1:
+            found |= cpus
+    return found
+
+
 def test_two_askers(bench):
     fill(bench)
     bench.mount("--exact")
     assert all([a.wait(PATIENCE_S) == 0 for a in [asker(bench, 5000), asker(bench, 5000)]])
+
+
+def test_two_companions(bench):
+    """Each asker has its own, on its CPU; an asker that moves is followed."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        return
+    fill(bench)
+    daemon = bench.mount("--exact")
+    asks = [asker(bench, 1 << 30) for _ in cpus]
+    try:
+        for one, cpu in zip(asks, cpus):
+            os.sched_setaffinity(one.pid, {cpu})
+        wait_for(lambda: cpus_of(daemon) == set(cpus), "not one for each")
+        asks.pop().kill()
+        wait_for(lambda: cpus_of(daemon) == {cpus[0]}, "two for one")
+        os.sched_setaffinity(asks[0].pid, {cpus[1]})
+        wait_for(lambda: cpus_of(daemon) == {cpus[1]}, "it does not follow")
+    finally:
+        for one in asks:
+            one.kill()
+
+
+def test_more_askers_than_cpus(bench):
+    fill(bench)
+    bench.mount("--exact")
+    assert all([a.wait(PATIENCE_S) == 0 for a in [asker(bench, 2000) for _ in range(4 * len(os.sched_getaffinity(0)))]])
 
 
 def test_ends_while_asked(bench):
