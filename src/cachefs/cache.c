@@ -259,12 +259,15 @@ static int get_listing(struct cache *c, struct node *n, struct dirlist **ret)
 	return rc;
 }
 
-int cache_list(struct cache *c, struct node *n, struct dirlist **ret)
+int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **ret)
 {
 	int rc;
 
 	node_lock(c->nodes, n);
 	rc = get_listing(c, n, ret);
+	if (rc == 0)
+		n->listing_read_ns =
+			from < dirlist_count(*ret) ? clock_mono_ns() + LISTING_READ_NS : 0;
 	node_unlock(c->nodes, n);
 	return rc;
 }

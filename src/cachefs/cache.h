@@ -102,7 +102,8 @@ int cache_lookup(struct cache *c, struct node *parent, const char *name, struct 
 bool cache_may_keep_absent(struct cache *c, struct node *parent, const char *name) MUST_CHECK;
 
 int cache_attr(struct cache *c, struct node *n, struct stat *ret) MUST_CHECK;
-int cache_list(struct cache *c, struct node *n, struct dirlist **ret) MUST_CHECK; /* counted */
+/* *ret is counted. from: what the caller has read of it, until it has all; kept for it so long. */
+int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **ret) MUST_CHECK;
 /*
  * What cache_lookup says of names [from, from + count) of n's listing, asked for together: ret[i]
  * counted once for the caller, with ret_attr[i]; NULL: not known without waiting for each.

@@ -58,10 +58,11 @@ static void forget(void *context, struct node *n)
 int cache_clear(struct cache *c, bool keeps_counts)
 {
 	int rc = nodes_visit(c->nodes, forget, c), rounds = 0;
+	bool has_readers; /* who read what was there before; they ask again */
 
 	chunks_shrink(c->chunks, 0);
 	while (rounds < ROUNDS && !(keeps_counts && c->has_path_counts))
-		rounds += nodes_sweep(c->nodes, NULL);
+		rounds += nodes_sweep(c->nodes, NULL, &has_readers);
 	malloc_trim(0); /* small pieces lay everywhere */
 	return rc;
 }

@@ -161,6 +161,7 @@ static void land_list(struct flight *f)
 	}
 	node_set_listing(f->cache->nodes, n, dirlist_ref(f->listing));
 	n->listing_expires_ns = after(f->cache->opts.lifetime_ns);
+	n->listing_read_ns = after(LISTING_READ_NS);
 }
 
 static void land_link(struct flight *f)

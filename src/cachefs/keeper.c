@@ -41,30 +41,49 @@ static bool is_over(struct cache *c)
 	return usage_total(&c->usage) > c->opts.budget_bytes;
 }
 
-static void sweep(struct cache *c, struct nodes_held *held)
+static bool sweep(struct cache *c, struct nodes_held *held)
 {
+	bool has_readers = false;
+
 	for (int rounds = 0; rounds < ROUNDS && is_over(c) && !c->is_ending;) {
-		rounds += nodes_sweep(c->nodes, held);
+		rounds += nodes_sweep(c->nodes, held, &has_readers);
 		for (size_t i = 0; held && i < held->count; i++)
 			c->kernel.forget_name(c->kernel.context, held->list[i].parent,
 					      held->list[i].name);
 		if (held)
 			nodes_held_clear(held);
 	}
+	return has_readers && is_over(c);
 }
 
-/* Data first, then what nobody counts on, then what the kernel can be asked for. */
-static void shrink(struct cache *c)
+/* Data first, then what nobody counts on, then what the kernel can be asked for. True: there will
+ * be more when listings have been read. */
+static bool shrink(struct cache *c)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 	struct nodes_held held = { .count = 0 };
+	bool has_readers;
 
 	chunks_shrink(c->chunks, c->opts.budget_bytes / 16 * 15);
 	sweep(c, NULL);
-	sweep(c, &held);
+	has_readers = sweep(c, &held);
 	malloc_trim(0);
 	if (is_over(c))
 		nanosleep(&pause, NULL); /* all is in use: no use in looking again at once */
+	return has_readers;
+}
+
+/* Under keep_lock. */
+static void wait_for_work(struct cache *c, bool has_readers)
+{
+	int64_t until_ns = clock_mono_ns() + LISTING_READ_NS;
+	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
+
+	if (!has_readers)
+		pthread_cond_wait(&c->keep_wake, &c->keep_lock);
+	else if (pthread_cond_clockwait(&c->keep_wake, &c->keep_lock, CLOCK_MONOTONIC, &until) ==
+		 ETIMEDOUT)
+		c->is_over = true;
 }
 
 static void tell_stale(struct cache *c, struct node *first)
@@ -85,6 +104,7 @@ static void tell_stale(struct cache *c, struct node *first)
 void *cache_keeper(void *cache)
 {
 	struct cache *c = cache;
+	bool has_readers = false;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -95,7 +115,7 @@ void *cache_keeper(void *cache)
 		bool over = c->is_over;
 
 		if (!stale && !over) {
-			pthread_cond_wait(&c->keep_wake, &c->keep_lock);
+			wait_for_work(c, has_readers);
 			continue;
 		}
 		c->stale = NULL;
@@ -103,7 +123,7 @@ void *cache_keeper(void *cache)
 		pthread_mutex_unlock(&c->keep_lock);
 		tell_stale(c, stale);
 		if (over)
-			shrink(c);
+			has_readers = is_over(c) && shrink(c);
 		pthread_mutex_lock(&c->keep_lock);
 	}
 	pthread_mutex_unlock(&c->keep_lock);

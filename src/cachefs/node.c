@@ -238,6 +238,8 @@ struct node *nodes_get(struct nodes *t, struct node *parent, const char *name)
 	struct shard *s = shard_of(t, hash);
 	struct node *n;
 
+	if (parent == t->root && !atomic_load_explicit(&parent->used, memory_order_relaxed))
+		atomic_store_explicit(&parent->used, true, memory_order_relaxed);
 	pthread_mutex_lock(&s->lock);
 	n = find(s, hash, parent, name);
 	if (n) {
@@ -366,18 +368,21 @@ static void note_held(struct nodes *t, struct node *n, struct nodes_held *held)
 		held->count++;
 }
 
-static void slim(struct nodes *t, struct node *n)
+static void slim(struct nodes *t, struct node *n, bool *has_readers)
 {
 	if (!node_trylock(t, n))
 		return;
-	node_set_listing(t, n, NULL);
+	if (n->listing && clock_mono_ns() < n->listing_read_ns)
+		*has_readers = true;
+	else
+		node_set_listing(t, n, NULL);
 	node_set_link(t, n, NULL);
 	node_unlock(t, n);
 }
 
 /* Under the shard's lock. What is to be freed is chained on gone. */
 static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct node **gone,
-			 struct nodes_held *held)
+			 struct nodes_held *held, bool *has_readers)
 {
 	for (struct node **at = &s->buckets[bucket]; *at;) {
 		struct node *n = *at;
@@ -393,14 +398,14 @@ static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct
 			*gone = n;
 			continue;
 		}
-		slim(t, n);
+		slim(t, n, has_readers);
 		if (held)
 			note_held(t, n, held);
 		at = &n->next;
 	}
 }
 
-bool nodes_sweep(struct nodes *t, struct nodes_held *held)
+bool nodes_sweep(struct nodes *t, struct nodes_held *held, bool *has_readers)
 {
 	struct node *gone = NULL;
 	struct shard *s;
@@ -410,7 +415,7 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 	s = &t->shards[t->sweep_shard];
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < SWEEP_BUCKETS && t->sweep_bucket < s->cap; i++)
-		sweep_bucket(t, s, t->sweep_bucket++, &gone, held);
+		sweep_bucket(t, s, t->sweep_bucket++, &gone, held, has_readers);
 	if (t->sweep_bucket >= s->cap) {
 		t->sweep_bucket = 0;
 		t->sweep_shard = (t->sweep_shard + 1) % SHARDS;
@@ -424,6 +429,8 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 		gone = n->next;
 		free_node(t, n);
 	}
+	if (is_round && !atomic_exchange_explicit(&t->root->used, false, memory_order_relaxed))
+		slim(t, t->root, has_readers);
 	return is_round;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "cachefs/dirlist.h"
 #include "cachefs/path_counts.h"
 #include "cachefs/usage.h"
@@ -62,6 +63,7 @@ struct node {
 	uint32_t next_name; /* of the listing, that is looked up next then */
 	int64_t expires_ns; /* of state: the monotonic clock; INT64_MAX: never */
 	int64_t listing_expires_ns;
+	int64_t listing_read_ns; /* who reads the listing in parts asks for more until then */
 	struct stat attr;        /* NODE_PRESENT; with it, bits of cache_xattrs.c: */
 	uint16_t lacking_xattrs; /* ENODATA */
 	uint16_t refused_xattrs; /* EOPNOTSUPP */
@@ -110,6 +112,7 @@ int nodes_visit(struct nodes *t, void (*visit)(void *context, struct node *n),
 /* Under n's lock: what is kept for n, and accounted. Takes listing or link over; NULL: none. */
 void node_set_listing(struct nodes *t, struct node *n, struct dirlist *listing);
 void node_set_link(struct nodes *t, struct node *n, char *link);
+#define LISTING_READ_NS NS_PER_S /* between two parts */
 
 /* A node that only the kernel counts on, and which it may be asked to forget. */
 struct node_held {
@@ -126,8 +129,9 @@ void nodes_held_clear(struct nodes_held *held);
 /*
  * One round over a part of the table: forgets nodes nobody counts on, and listings and links of
  * others, that were not used since the last time; lists files that only the kernel holds (held
- * NULL: not). Returns true when the round over the whole table is complete.
+ * NULL: not). Returns true when the round over the whole table is complete. *has_readers is set
+ * when a listing was left because it is being read.
  */
-bool nodes_sweep(struct nodes *t, struct nodes_held *held);
+bool nodes_sweep(struct nodes *t, struct nodes_held *held, bool *has_readers);
 
 #endif

@@ -32,6 +32,12 @@ static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n, si
 				       .dtype = DT_DIR };
 }
 
+/* Of offset entries, how many are names of the listing. */
+static size_t named(off_t offset)
+{
+	return offset > 2 ? (size_t)offset - 2 : 0;
+}
+
 void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		 struct fuse_file_info *fi)
 {
@@ -41,7 +47,7 @@ void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	char *bytes = malloc(size);
 	struct dirlist *names;
 	size_t used = 0;
-	int rc = bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
+	int rc = bytes ? cache_list(m->cache, n, named(offset), &names) : -ENOMEM;
 
 	(void)fi;
 	if (rc == 0) {
@@ -143,7 +149,7 @@ void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
 	struct node *n = ops_node_of(m, ino);
 	struct dirlist *names = NULL;
-	int rc = s.bytes ? cache_list(m->cache, n, &names) : -ENOMEM;
+	int rc = s.bytes ? cache_list(m->cache, n, named(offset), &names) : -ENOMEM;
 
 	(void)fi;
 	ops_end_call(m, &call, n, rc, 0);

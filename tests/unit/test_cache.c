@@ -222,7 +222,7 @@ static void test_listing_answers(void)
 
 	for (int i = 0; i < 10; i++)
 		CHECK_INT(look(c, "a"), -ENOENT);
-	if (CHECK_INT(cache_list(c, cache_root(c), &names), 0)) {
+	if (CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0)) {
 		CHECK_INT(dirlist_count(names), 1);
 		dirlist_unref(names);
 	}
@@ -243,7 +243,7 @@ static void test_names(void)
 	struct node *n[1];
 	struct stat attr[1];
 
-	CHECK_INT(cache_list(c, cache_root(c), &names), 0);
+	CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0);
 	for (int i = 0; i < 3; i++) {
 		cache_lookup_names(c, cache_root(c), names, 0, 1, n, attr);
 		if (CHECK(n[0]))
@@ -319,14 +319,14 @@ static void test_names_ahead(void)
 	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
 	struct dirlist *names;
 
-	CHECK_INT(cache_list(c, cache_root(c), &names), 0);
+	CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0);
 	CHECK_INT(walk(&f, c, 39, -3, 10), 10);
 	CHECK(cache_close(c));
 
 	f.lookups = 0;
 	c = open_cache(&f, 1 << 30, 0, NS_PER_S);
 	dirlist_unref(names);
-	CHECK_INT(cache_list(c, cache_root(c), &names), 0);
+	CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0);
 	walk(&f, c, 0, 1, 3);
 	for (int i = 0; i < 5000 && f.lookups < 3 + 16; i++)
 		rest(MS);
@@ -411,6 +411,28 @@ static void test_budget(void)
 	CHECK(cache_close(c));
 }
 
+/* Names that do not fit go when they have been read, those of the top folder, too: not before. */
+static void test_budget_of_top(void)
+{
+	enum { NAMES = 60000 };
+	struct fake f = { .names = NAMES };
+	struct cache *c = open_cache(&f, 1 << 20, 0, NS_PER_S);
+
+	for (size_t from = 0; from <= NAMES; from += NAMES / 20) {
+		struct dirlist *names;
+
+		CHECK_INT(cache_list(c, cache_root(c), from, &names), 0);
+		CHECK(dirlist_bytes(names) > 1 << 20);
+		dirlist_unref(names);
+		rest(5 * MS);
+	}
+	CHECK_INT(f.lists, 1);
+	for (int i = 0; i < 200 && usage_total(cache_usage(c)) > 1 << 20; i++)
+		rest(10 * MS);
+	CHECK(usage_total(cache_usage(c)) <= 1 << 20);
+	CHECK(cache_close(c));
+}
+
 /* Reads small files [from, to), and tells how often storage was asked for data. */
 static int read_small(struct cache *c, struct fake *f, int from, int to)
 {
@@ -470,6 +492,7 @@ int main(void)
 	TAP_CASE(test_timeout);
 	TAP_CASE(test_read);
 	TAP_CASE(test_budget);
+	TAP_CASE(test_budget_of_top);
 	TAP_CASE(test_hot);
 	return tap_done();
 }
