@@ -248,6 +248,10 @@ static void reset_op(struct metrics *m, enum metrics_op op, enum metrics_sum sum
 
 	sum_sums(m, op, sums);
 	m->resets[op].sums[sum] = sums[sum];
+	if (sum == METRICS_CALLS)
+		m->resets[op].sums[METRICS_BYTES] = sums[METRICS_BYTES];
+	if (sum == METRICS_NS)
+		m->resets[op].sums[METRICS_STORAGE_NS] = sums[METRICS_STORAGE_NS];
 	if (sum != METRICS_NS || !sums[METRICS_CALLS])
 		return;
 	sum_times(m, op, &m->resets[op]);

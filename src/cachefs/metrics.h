@@ -86,7 +86,8 @@ enum metrics_result metrics_end(struct metrics *m, const struct metrics_call *ca
 void metrics_read(struct metrics *m, enum metrics_op op, struct metrics_counts *ret);
 void metrics_read_sums(struct metrics *m, enum metrics_op op, uint64_t ret[METRICS_SUMS]);
 
-/* Counts this sum of all operations from 0 again; METRICS_NS: and the histograms. */
+/* Counts this sum of all operations from 0 again; METRICS_CALLS: and the bytes; METRICS_NS: and the
+ * histograms, and what of it was waiting. */
 void metrics_reset(struct metrics *m, enum metrics_sum sum);
 
 int64_t metrics_bucket_ns(size_t bucket); /* the least time in it */

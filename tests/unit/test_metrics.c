@@ -76,12 +76,16 @@ static void test_reset(void)
 	struct metrics *m = metrics_new();
 	struct metrics_counts c;
 
-	one(m, METRICS_GETATTR, 0, 0, 0);
+	one(m, METRICS_GETATTR, 0, 0, 100);
 	metrics_reset(m, METRICS_CALLS);
+	one(m, METRICS_READ, 0, 1000, 0);
 	metrics_reset(m, METRICS_NS);
-	one(m, METRICS_GETATTR, 0, 0, 0);
+	one(m, METRICS_GETATTR, 0, 0, 3);
+	metrics_read(m, METRICS_READ, &c);
+	CHECK_INT(c.sums[METRICS_STORAGE_NS], 0); /* no more than METRICS_NS */
 	metrics_read(m, METRICS_GETATTR, &c);
 	CHECK_INT(c.sums[METRICS_CALLS], 1);
+	CHECK_INT(c.sums[METRICS_BYTES], 3);
 	CHECK_INT(c.sums[METRICS_HITS], 2); /* not reset */
 	CHECK(metrics_quantile(&c, 1) <= (int64_t)c.max_ns);
 	metrics_free(m);
