@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/companion.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -32,15 +34,17 @@ void companions_init(struct companions *c)
 
 	memset(c, 0, sizeof *c);
 	sigaction(SIGUSR2, &action, NULL);
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->changed, NULL);
+	sem_init(&c->changed, 0, 0);
+	for (unsigned i = 0; i < COMPANIONS_MAX; i++)
+		sem_init(&c->list[i].wakes, 0, 0);
 	sched_getaffinity(0, sizeof c->cpus, &c->cpus);
 }
 
 void companions_fini(struct companions *c)
 {
-	pthread_mutex_destroy(&c->lock);
-	pthread_cond_destroy(&c->changed);
+	sem_destroy(&c->changed);
+	for (unsigned i = 0; i < COMPANIONS_MAX; i++)
+		sem_destroy(&c->list[i].wakes);
 }
 
 unsigned companions_max(const struct companions *c)
@@ -90,15 +94,6 @@ static int cpu_of(pid_t tid)
 	for (int field = 2; at && field < 39; field++)
 		at = strchr(at + 1, ' ');
 	return at && sscanf(at, " %d", &cpu) == 1 ? cpu : -1;
-}
-
-/* Whoever may not raise it again leaves it at SCHED_IDLE, where it gets time on some CPU. */
-static void place(const struct companion *one, int policy, const cpu_set_t *cpus)
-{
-	static const struct sched_param none = { 0 };
-
-	pthread_setschedparam(one->thread, policy | SCHED_RESET_ON_FORK, &none);
-	pthread_setaffinity_np(one->thread, sizeof *cpus, cpus);
 }
 
 /* Besides askers, their companions and us, do fewer run than there are other CPUs? Source:
@@ -156,73 +151,85 @@ static int choose_cpu(const struct companions *c, const struct companion *one, i
 	return cpu;
 }
 
-/* False: the asker is gone, or where it must not be. */
-static bool follow(struct companions *c, struct companion *one)
+/* Where the asker is; -1: it is gone, or where the companion must not be. */
+static int find_cpu(const struct companions *c, const struct companion *one)
 {
 	int cpu = cpu_of(one->asker);
+
+	return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &c->cpus) ? cpu : -1;
+}
+
+static void bind(struct companion *one, int cpu)
+{
 	cpu_set_t set;
 
-	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &c->cpus))
-		return false;
-	if (cpu == one->cpu)
-		return true;
-	pthread_mutex_lock(&c->lock);
-	cpu = choose_cpu(c, one, cpu);
-	if (one->called && cpu != one->cpu) {
-		CPU_ZERO(&set);
-		CPU_SET((size_t)cpu, &set);
-		place(one, SCHED_IDLE, &set);
-		one->cpu = cpu;
-	}
-	pthread_mutex_unlock(&c->lock);
-	return true;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	one->cpu = cpu;
+	pthread_setaffinity_np(one->thread, sizeof set, &set);
 }
 
-/* Under lock. */
-static void release(struct companions *c, struct companion *one)
+/* By the companion. Who releases it may not see that it is bound now. */
+static void follow(struct companions *c, struct companion *one)
 {
-	if (!one->called)
+	int cpu = find_cpu(c, one);
+
+	if (cpu < 0) {
+		one->called = false;
+		sem_post(&c->changed);
 		return;
-	one->called = false;
-	if (!pthread_equal(pthread_self(), one->thread))
-		pthread_kill(one->thread, SIGUSR2);
-	place(one, SCHED_OTHER, &c->cpus);
-	pthread_cond_broadcast(&c->changed);
-}
-
-static void release_one(struct companions *c, struct companion *one)
-{
-	pthread_mutex_lock(&c->lock);
-	release(c, one);
-	pthread_mutex_unlock(&c->lock);
-}
-
-void companions_release(struct companions *c, bool in_vain)
-{
-	pthread_mutex_lock(&c->lock);
-	for (unsigned i = 0; i < c->count; i++) {
-		if (c->list[i].called)
-			c->in_vain = in_vain;
-		release(c, &c->list[i]);
 	}
-	pthread_mutex_unlock(&c->lock);
+	if (cpu != one->cpu)
+		cpu = choose_cpu(c, one, cpu);
+	if (cpu == one->cpu)
+		return;
+	bind(one, cpu);
+	if (!one->called)
+		pthread_setaffinity_np(one->thread, sizeof c->cpus, &c->cpus);
 }
 
-/* False: the asker is gone. */
+static void set_policy(const struct companion *one, int policy)
+{
+	static const struct sched_param none = { 0 };
+
+	pthread_setschedparam(one->thread, policy | SCHED_RESET_ON_FORK, &none);
+}
+
+/* By the watcher, as are all below: those that are called no more run as others do. */
+static void settle(struct companions *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		struct companion *one = &c->list[i];
+
+		if (!one->is_bound || one->called)
+			continue;
+		one->is_bound = false;
+		pthread_kill(one->thread, SIGUSR2);
+		set_policy(one, SCHED_OTHER);
+		pthread_setaffinity_np(one->thread, sizeof c->cpus, &c->cpus);
+	}
+}
+
+/* False: the asker is gone, or it is over. */
 static bool call(struct companions *c, struct companion *one, pid_t asker)
 {
-	pthread_mutex_lock(&c->lock);
+	int cpu;
+
 	one->asker = asker;
 	one->cpu = -1;
-	one->called = !c->closing;
+	cpu = find_cpu(c, one);
+	if (cpu < 0 || c->closing)
+		return false;
 	one->answered_seen = one->answered;
 	one->heard_seen = one->heard;
 	one->heard_ns = clock_mono_ns();
-	pthread_mutex_unlock(&c->lock);
-	if (follow(c, one))
-		return true;
-	release_one(c, one);
-	return false;
+	one->is_bound = true;
+	set_policy(one, SCHED_IDLE);
+	bind(one, choose_cpu(c, one, cpu));
+	one->called = true;
+	if (c->closing)
+		one->called = false;
+	return one->called;
 }
 
 static bool is_called(const struct companions *c)
@@ -239,11 +246,10 @@ static void pause_watch(struct companions *c, int64_t pause_ns)
 	int64_t until_ns = clock_mono_ns() + pause_ns;
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 
-	pthread_mutex_lock(&c->lock);
+	do
+		settle(c);
 	while (is_called(c) &&
-	       pthread_cond_clockwait(&c->changed, &c->lock, CLOCK_MONOTONIC, &until) == 0)
-		;
-	pthread_mutex_unlock(&c->lock);
+	       (sem_clockwait(&c->changed, CLOCK_MONOTONIC, &until) == 0 || errno == EINTR));
 }
 
 /* How many it has answered since the last look. */
@@ -278,7 +284,7 @@ static bool look(struct companions *c, int session_fd)
 		is_stuck |= answers < FEW && one->asked;
 		is_busy |= one->heard_ns == now_ns;
 		if (now_ns - one->heard_ns >= QUIET_NS)
-			release_one(c, one);
+			one->called = false;
 	}
 	if (is_stuck || (sum < FEW && poll(&waiting, 1, 0) != 0))
 		companions_release(c, true);
@@ -294,11 +300,10 @@ static void call_all(struct companions *c, struct companion_askers *a)
 		if (call(c, &c->list[called], a->tids[i]))
 			a->tids[called++] = a->tids[i];
 	a->count = called;
-	pthread_mutex_lock(&c->lock);
-	if (!is_called(c))
+	if (!called)
 		c->in_vain = true;
-	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
+	for (unsigned i = 0; i < called; i++)
+		sem_post(&c->list[i].wakes);
 }
 
 /* Those that still asked at the end: somebody else may have come. */
@@ -350,6 +355,7 @@ void companions_watch(struct companions *c, struct companion_askers *a, int sess
 		pause_ns = 2 * pause_ns < LOOK_MAX_NS ? 2 * pause_ns : LOOK_MAX_NS;
 		step_aside(c);
 	}
+	settle(c);
 	keep_askers(c, a);
 	plan_next(c, answered_by_all(c) - before);
 }
@@ -375,8 +381,7 @@ void companion_await(struct companions *c, struct companion *one)
 	struct pollfd waiting = { .fd = one->fd, .events = POLLIN };
 	sigset_t awake;
 
-	if (!follow(c, one))
-		release_one(c, one);
+	follow(c, one);
 	pthread_sigmask(SIG_SETMASK, NULL, &awake);
 	sigdelset(&awake, SIGUSR2);
 	if (one->called)
@@ -385,18 +390,23 @@ void companion_await(struct companions *c, struct companion *one)
 
 bool companion_wait(struct companions *c, struct companion *one)
 {
-	pthread_mutex_lock(&c->lock);
 	while (!one->called && !c->closing)
-		pthread_cond_wait(&c->changed, &c->lock);
-	pthread_mutex_unlock(&c->lock);
+		sem_wait(&one->wakes);
 	return !c->closing;
+}
+
+void companions_release(struct companions *c, bool in_vain)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (atomic_exchange(&c->list[i].called, false))
+			c->in_vain = in_vain;
+	sem_post(&c->changed);
 }
 
 void companions_end(struct companions *c)
 {
-	pthread_mutex_lock(&c->lock);
 	c->closing = true;
-	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
 	companions_release(c, false);
+	for (unsigned i = 0; i < c->count; i++)
+		sem_post(&c->list[i].wakes);
 }

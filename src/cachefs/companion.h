@@ -11,12 +11,17 @@
  *
  * All read the same queue: one may answer another's asker. None waits for a request while its own
  * asker asks on and on, so that a request wakes up nobody.
+ *
+ * Nobody waits for a companion, which may get no time: there are no locks and no conditions
+ * (whoever signals one may wait for those that leave it). Anybody may clear 'called'; the watcher
+ * does the rest.
  */
 #ifndef CACHEFS_COMPANION_H
 #define CACHEFS_COMPANION_H
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,21 +31,22 @@
 struct companion {
 	pthread_t thread;
 	int fd;              /* its own, of the session: it never waits in a read */
-	_Atomic pid_t asker; /* changed under lock, as are the next */
-	_Atomic int cpu;
+	sem_t wakes;         /* it is called, or it is over */
+	_Atomic pid_t asker; /* the watcher's */
+	_Atomic int cpu;     /* and its own */
 	_Atomic bool called;
 	_Atomic bool asked;        /* its own: a request is in hand, or looked for */
 	_Atomic unsigned answered; /* the same: how many it has had */
 	_Atomic unsigned heard;    /* requests of its asker, whoever answered */
 
 	/* Below: the watcher's. */
+	bool is_bound; /* to that CPU, at SCHED_IDLE */
 	unsigned answered_seen, heard_seen;
 	int64_t heard_ns; /* when that last changed */
 };
 
 struct companions {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	sem_t changed;           /* one is called no more */
 	cpu_set_t cpus;          /* of the process */
 	_Atomic int64_t rest_ns; /* after a time in vain; this and the next: the watcher's */
 	_Atomic int64_t due_ns;  /* they are not called before; of the monotonic clock */

@@ -287,7 +287,7 @@ static void consider(struct worker *w)
 		stop_reading(w, false);
 	} else if (idle < IDLE_LESS) {
 		pthread_mutex_lock(&s->lock);
-		if (s->readers < s->max_readers)
+		if (w->reads && s->readers < s->max_readers)
 			call_reader(s);
 		pthread_mutex_unlock(&s->lock);
 	}
@@ -331,7 +331,7 @@ static void answer(struct worker *w, struct fuse_buf *room)
 	w->req = NULL;
 }
 
-/* The other readers read once more at most. False: it is none itself any more. */
+/* The other readers read once more at most, and none comes. False: it is none itself any more. */
 static bool read_alone(struct worker *w)
 {
 	struct server *s = w->server;
@@ -344,6 +344,10 @@ static bool read_alone(struct worker *w)
 			other->reads = false;
 			s->readers--;
 		}
+	if (reads) {
+		s->readers -= s->calls;
+		s->calls = 0;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return reads;
 }

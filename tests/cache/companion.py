@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """companion.py AUGER: the threads that answer one asker each on its CPU: they come, they go, and whom they answer gets on
 where others want all the CPUs."""
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,9 +14,22 @@ import views
 PATIENCE_S = 60
 FILES = 50
 SCHED_RESET_ON_FORK = 0x40000000
+PR_CAPBSET_DROP, CAP_SYS_NICE = 24, 23  # as linux/prctl.h and linux/capability.h have them
+LIBC = ctypes.CDLL(None)
 ASK = """import os, sys
 for i in range(int(sys.argv[2])):
     assert os.stat(f"{sys.argv[1]}/{i % 50}").st_size == i % 50
+"""
+
+BURSTS = """import os, sys, time
+longest, until = 0, time.monotonic() + 1
+while time.monotonic() < until:
+    for i in range(20):
+        begin = time.monotonic()
+        os.stat(f"{sys.argv[1]}/{i}")
+        longest = max(longest, time.monotonic() - begin)
+    time.sleep(0.001)
+print(longest)
 """
 
 
@@ -107,6 +121,28 @@ def test_starves_nobody(bench):
     fill(bench)
     rounds = [(asks_a_second(bench), asks_a_second(bench, "-s")) for _ in range(5)]
     assert sum(5 * with_it > without for with_it, without in rounds) >= 3, rounds
+
+
+def longest_wait(bench):
+    """Of three that ask in short bursts, where eight others compute on each CPU."""
+    daemon = bench.mount("--exact")
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8 * len(os.sched_getaffinity(0)))]
+    asks = [subprocess.Popen([sys.executable, "-c", BURSTS, bench.view], stdout=subprocess.PIPE) for _ in range(3)]
+    try:
+        return max(float(one.communicate(timeout=PATIENCE_S)[0]) for one in asks)
+    finally:
+        for process in hogs + asks:
+            process.kill()
+            process.wait()
+        subprocess.run(["umount", bench.view], check=True)
+        assert daemon.wait(PATIENCE_S) == 0
+
+
+def test_waits_for_no_companion(bench):
+    """One that was called and gets no time holds up nobody: not who calls it, nor who reads for it then."""
+    fill(bench)
+    waits = [longest_wait(bench) for _ in range(8)]
+    assert sorted(waits)[-2] < 0.5, waits
 
 
 def cpus_of(daemon):
