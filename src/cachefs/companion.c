@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -47,9 +48,21 @@ void companions_fini(struct companions *c)
 		sem_destroy(&c->list[i].wakes);
 }
 
+/* Back to where we are, what is at SCHED_IDLE? Else a request in its hand would wait until some CPU
+ * has nothing else to do. Source: sched(7), setpriority(2): of this thread. */
+static bool may_raise(void)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+
+	if (sched_getscheduler(0) != SCHED_OTHER || setpriority(PRIO_PROCESS, 0, nice - 1) < 0)
+		return false;
+	setpriority(PRIO_PROCESS, 0, nice);
+	return true;
+}
+
 unsigned companions_max(const struct companions *c)
 {
-	unsigned cpus = (unsigned)CPU_COUNT(&c->cpus);
+	unsigned cpus = may_raise() ? (unsigned)CPU_COUNT(&c->cpus) : 0;
 
 	return cpus < COMPANIONS_MAX ? cpus : COMPANIONS_MAX;
 }

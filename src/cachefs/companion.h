@@ -66,7 +66,7 @@ struct companion_askers {
 void companions_init(struct companions *c);
 void companions_fini(struct companions *c);
 
-/* How many are of use. */
+/* How many are of use: none where priorities, once lowered, could not be raised again. */
 unsigned companions_max(const struct companions *c);
 
 /* By a reader that answered a request of tid. True: those who ask had better be the companions'. */

@@ -478,7 +478,7 @@ static void add_companions(struct server *s)
 {
 	struct companions *c = &s->companions;
 
-	for (unsigned i = 0; s->opts.max_threads > 1 && i < companions_max(c); i++) {
+	for (unsigned i = 0, max = companions_max(c); s->opts.max_threads > 1 && i < max; i++) {
 		struct worker *w = add_thread(s, accompany, &c->list[i]);
 
 		if (!w)
