@@ -28,7 +28,7 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 	pthread_mutex_init(&c->keep_lock, NULL);
 	pthread_cond_init(&c->keep_wake, NULL);
 	c->nodes = nodes_new(&c->usage);
-	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage) : NULL;
+	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage, o->budget_bytes) : NULL;
 	if (c->chunks && o->passes)
 		chunks_keep_whole(c->chunks, o->budget_bytes);
 	c->pool = c->chunks ? pool_new(o->max_threads) : NULL;
@@ -399,6 +399,32 @@ static void cut_spans(uint64_t offset, size_t len, struct cache_data *data)
 	}
 }
 
+static int read_kept(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
+		     size_t len, struct cache_data *ret)
+{
+	int rc;
+
+	node_lock(c->nodes, n);
+	rc = get_chunks(c, n, attr, offset, len, ret);
+	node_unlock(c->nodes, n);
+	if (rc < 0)
+		cache_data_fini(ret);
+	else
+		cut_spans(offset, len, ret);
+	return rc;
+}
+
+/* Takes data away, for these bytes of a file. */
+static void make_room(struct cache *c, const struct stat *attr, uint64_t offset, size_t len)
+{
+	uint64_t begin = offset / CHUNK_BYTES * CHUNK_BYTES, end = offset + len + CHUNK_BYTES;
+	uint64_t room = (end < (uint64_t)attr->st_size ? end : (uint64_t)attr->st_size) - begin;
+
+	room += CACHE_SPANS * CHUNK_EXTRA;
+	if (room < c->opts.budget_bytes)
+		chunks_shrink(c->chunks, c->opts.budget_bytes - room);
+}
+
 /* Under the lock of n: the answer is the caller's flight. Only for what is not kept. */
 static int ask(struct flight *f)
 {
@@ -495,25 +521,21 @@ int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len, str
 		len = (size_t)((uint64_t)attr.st_size - offset);
 	if (c->opts.max_file_bytes && (uint64_t)attr.st_size >= c->opts.max_file_bytes)
 		return read_past(c, n, &attr, offset, len, ret);
-	chunks_shrink(c->chunks, c->opts.budget_bytes);
-	node_lock(c->nodes, n);
-	rc = get_chunks(c, n, &attr, offset, len, ret);
-	node_unlock(c->nodes, n);
-	if (rc < 0)
-		cache_data_fini(c, ret);
-	else
-		cut_spans(offset, len, ret);
-	return rc;
+	rc = read_kept(c, n, &attr, offset, len, ret);
+	if (rc == -ENOMEM) {
+		make_room(c, &attr, offset, len);
+		rc = read_kept(c, n, &attr, offset, len, ret);
+	}
+	return rc == -ENOMEM ? read_past(c, n, &attr, offset, len, ret) : rc;
 }
 
-void cache_data_fini(struct cache *c, struct cache_data *data)
+void cache_data_fini(struct cache_data *data)
 {
 	for (size_t i = 0; i < data->count; i++)
 		if (data->chunks[i])
 			chunk_done(data->chunks[i]);
 	buf_fini(&data->bytes);
 	*data = (struct cache_data){ 0 };
-	chunks_shrink(c->chunks, c->opts.budget_bytes);
 }
 
 int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence, uint64_t *ret)

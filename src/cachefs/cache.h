@@ -44,8 +44,12 @@ struct cache_counts {
 
 /* Between the cache and the kernel. */
 struct cache_kernel {
-	/* What it must be told; by a thread of the cache's own, with no lock held. */
+	/* What it must be told; by a thread of the cache's own, with no lock held. First: to forget
+	 * all names that nobody uses; false: we may not. A name that is forgotten is as if it were
+	 * deleted: whose place it is has none any more. Of one that is in doubt it asks again. */
+	bool (*forget_unused)(void *context);
 	void (*forget_name)(void *context, uint64_t parent, const char *name);
+	void (*doubt_name)(void *context, uint64_t parent, const char *name);
 	void (*forget_file)(void *context, uint64_t node); /* its data and attributes */
 
 	/* By the thread of a caller, with a lock held: it is going to wait for storage; nobody
@@ -87,6 +91,10 @@ void cache_count_name(struct cache *c, struct node *parent, const char *name, in
  * keeps_counts; requests go on. Not by a thread that answers the kernel. -ENOMEM: some things are.
  */
 int cache_clear(struct cache *c, bool keeps_counts) MUST_CHECK;
+/* Is the budget spent? What comes now had better not stay. */
+bool cache_is_full(struct cache *c);
+/* Wakes the keeper when there is too much. No lock is needed. */
+void cache_check_budget(struct cache *c);
 /* As nodes_visit. */
 int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n),
 		void *context) MUST_CHECK;
@@ -106,7 +114,8 @@ int cache_attr(struct cache *c, struct node *n, struct stat *ret) MUST_CHECK;
 int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **ret) MUST_CHECK;
 /*
  * What cache_lookup says of names [from, from + count) of n's listing, asked for together: ret[i]
- * counted once for the caller, with ret_attr[i]; NULL: not known without waiting for each.
+ * counted once for the caller, with ret_attr[i]; NULL: not known without waiting for each, or the
+ * budget is spent.
  */
 void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, size_t from,
 			size_t count, struct node **ret, struct stat *ret_attr);
@@ -126,7 +135,7 @@ struct cache_data {
 /* len: at most 2 * CHUNK_BYTES. Less comes at the end of the file. */
 int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len,
 	       struct cache_data *ret) MUST_CHECK;
-void cache_data_fini(struct cache *c, struct cache_data *data);
+void cache_data_fini(struct cache_data *data);
 
 /* name NULL: all names, a NUL behind each. Kept is only what a file does not have. */
 int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret) MUST_CHECK;

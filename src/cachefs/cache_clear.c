@@ -34,9 +34,16 @@ static void forget_absent(struct cache *c, struct node *n)
 	node_unref(n, 1);
 }
 
+struct clearing {
+	struct cache *cache;
+	bool is_unused_forgotten; /* by the kernel: what it still has is used */
+};
+
 static void forget(void *context, struct node *n)
 {
-	struct cache *c = context;
+	const struct clearing *clearing = context;
+	struct cache *c = clearing->cache;
+	const struct cache_kernel *k = &c->kernel;
 	bool is_kept = atomic_load(&n->lookups) || !n->parent, was_absent;
 
 	node_lock(c->nodes, n);
@@ -49,20 +56,23 @@ static void forget(void *context, struct node *n)
 	node_set_link(c->nodes, n, NULL);
 	node_unlock(c->nodes, n);
 	if (is_kept)
-		c->kernel.forget_file(c->kernel.context, (uint64_t)(uintptr_t)n);
+		k->forget_file(k->context, (uint64_t)(uintptr_t)n);
 	if (n->parent && (is_kept || was_absent))
-		c->kernel.forget_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent, n->name);
+		(clearing->is_unused_forgotten ? k->doubt_name : k->forget_name)(
+			k->context, (uint64_t)(uintptr_t)n->parent, n->name);
 	forget_absent(c, n);
 }
 
 int cache_clear(struct cache *c, bool keeps_counts)
 {
-	int rc = nodes_visit(c->nodes, forget, c), rounds = 0;
-	bool has_readers; /* who read what was there before; they ask again */
+	struct clearing clearing = { .cache = c };
+	int rc, rounds = 0;
 
+	clearing.is_unused_forgotten = c->kernel.forget_unused(c->kernel.context);
+	rc = nodes_visit(c->nodes, forget, &clearing);
 	chunks_shrink(c->chunks, 0);
 	while (rounds < ROUNDS && !(keeps_counts && c->has_path_counts))
-		rounds += nodes_sweep(c->nodes, NULL, &has_readers);
+		rounds += nodes_sweep(c->nodes, NULL);
 	malloc_trim(0); /* small pieces lay everywhere */
 	return rc;
 }

@@ -84,7 +84,7 @@ void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, 
 
 	for (size_t i = 0; i < count; i++)
 		ret[i] = NULL;
-	if (!collect(c, n, names, from, count, ret, ret_attr))
+	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr))
 		return;
 	node_lock(c->nodes, n);
 	rc = ask(c, n, names, from, count);
@@ -139,6 +139,8 @@ void cache_names_ahead(struct cache *c, struct node *folder, const char *name)
 	struct dirlist *names = NULL;
 	size_t from, to;
 
+	if (cache_is_full(c))
+		return;
 	node_lock(c->nodes, folder);
 	if (find_ahead(folder, name, &from, &to))
 		names = dirlist_ref(folder->listing);

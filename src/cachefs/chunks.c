@@ -10,6 +10,7 @@
 #define MAP_FROM (64 * 1024) /* chunks of so many bytes go back to the system at once */
 #define FRESH_SHARE 8        /* of all bytes: this part may be fresh */
 #define GHOSTS 8192
+#define STEPS 64 /* of the hands in one go: others wait for the rings meanwhile */
 #define AGAIN 32 /* chunks made in between: it is used again, and not still being read */
 
 /* The chunks of one file: a table that grows, open addressing by index. */
@@ -38,10 +39,11 @@ struct chunks {
 	_Atomic uint32_t made;
 	struct nodes *nodes;
 	struct usage *usage;
+	uint64_t limit;     /* of usage */
 	uint64_t max_whole; /* written before start */
 };
 
-struct chunks *chunks_new(struct nodes *nodes, struct usage *usage)
+struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t limit)
 {
 	struct chunks *c = calloc(1, sizeof *c);
 
@@ -50,6 +52,7 @@ struct chunks *chunks_new(struct nodes *nodes, struct usage *usage)
 	pthread_mutex_init(&c->lock, NULL);
 	c->nodes = nodes;
 	c->usage = usage;
+	c->limit = limit;
 	return c;
 }
 
@@ -213,9 +216,14 @@ struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint6
 		return NULL;
 	chunk->index = index;
 	chunk->cap = (size_t)(left < CHUNK_BYTES ? left : CHUNK_BYTES);
+	if (!usage_try_add(c->usage, USAGE_DATA, bytes_of(chunk), c->limit)) {
+		free(chunk);
+		return NULL;
+	}
 	if (!make_slot(n) || !take_room(c, n, chunk, size)) {
 		if (n->content && !n->content->count)
 			free_content(n);
+		usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
 		free_chunk(chunk);
 		return NULL;
 	}
@@ -225,7 +233,6 @@ struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint6
 	chunk->made = &c->made;
 	n->content->slots[slot_of(n->content, index)] = chunk;
 	n->content->count++;
-	usage_add(c->usage, USAGE_DATA, bytes_of(chunk));
 	enter(c, chunk);
 	return chunk;
 }
@@ -328,6 +335,24 @@ static void advance(struct chunks *c)
 	}
 }
 
+/* False: it is done. */
+static bool shrink_some(struct chunks *c, uint64_t limit, size_t *tries)
+{
+	bool goes_on = true;
+
+	pthread_mutex_lock(&c->lock);
+	for (int i = 0; i < STEPS && goes_on; i++) {
+		goes_on =
+			(c->fresh.hand || c->kept.hand) && *tries && usage_total(c->usage) > limit;
+		if (goes_on) {
+			advance(c);
+			--*tries;
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	return goes_on;
+}
+
 void chunks_shrink(struct chunks *c, uint64_t limit)
 {
 	size_t tries;
@@ -336,9 +361,9 @@ void chunks_shrink(struct chunks *c, uint64_t limit)
 		return;
 	pthread_mutex_lock(&c->lock);
 	tries = 3 * (c->fresh.count + c->kept.count);
-	while ((c->fresh.hand || c->kept.hand) && tries-- && usage_total(c->usage) > limit)
-		advance(c);
 	pthread_mutex_unlock(&c->lock);
+	while (shrink_some(c, limit, &tries))
+		;
 }
 
 void chunks_forget_one(struct chunk *chunk)

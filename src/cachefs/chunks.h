@@ -20,6 +20,7 @@
 #include "cachefs/node.h"
 
 #define CHUNK_BYTES (UINT64_C(1) << 20)
+#define CHUNK_EXTRA 256 /* bytes of memory besides, at most */
 
 struct flight;
 struct whole;
@@ -41,13 +42,14 @@ struct chunk {
 
 struct chunks;
 
-struct chunks *chunks_new(struct nodes *nodes,
-			  struct usage *usage) MUST_CHECK; /* NULL: no memory */
-void chunks_free(struct chunks *c);                        /* with all chunks; no reader is left */
+/* limit: of usage in bytes, with the chunks. NULL: out of memory. */
+struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t limit) MUST_CHECK;
+void chunks_free(struct chunks *c); /* with all chunks; no reader is left */
 
 /* These four: under the lock of n. */
 struct chunk *chunks_find(const struct node *n, uint64_t index); /* NULL: not there */
-/* Room for this chunk of a file of size bytes, with one reader: the caller. NULL: out of memory. */
+/* Room for this chunk of a file of size bytes, with one reader: the caller. NULL: out of memory, or
+ * beyond the limit. */
 struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index,
 			 uint64_t size) MUST_CHECK;
 void chunks_read(struct chunk *chunk);       /* one more reader */

@@ -37,6 +37,7 @@ struct cache {
 	bool has_keeper;    /* who starts it and ends it has this */
 	bool is_over;       /* this and below: under keep_lock; over the budget, somebody found */
 	struct node *stale; /* files that the kernel is still to be told of; counted */
+	int64_t asked_ns;   /* when the kernel was asked to forget all; the keeper's */
 };
 
 enum flight_kind {
@@ -111,9 +112,6 @@ void cache_note_stale(struct cache *c, struct node *n);
 
 /* What became of the absence of n, for all and for n. No lock is needed. */
 void cache_count_absent(struct cache *c, struct node *n, enum absent_event event);
-
-/* Wakes the keeper when there is too much. No lock is needed. */
-void cache_check_budget(struct cache *c);
 
 void *cache_keeper(void *cache); /* a thread's whole life */
 

@@ -8,8 +8,9 @@
 #include "base/clock.h"
 #include "cachefs/flight.h"
 
-#define ROUNDS \
-	2 /* over all nodes: the first takes their marks of use away, the second takes them */
+#define BEGIN(budget) ((budget) - (budget) / 32) /* used bytes: then it is made less, to END */
+#define END(budget) ((budget) - (budget) / 16)
+#define ASK_NS (NS_PER_S / 10)
 
 void cache_note_stale(struct cache *c, struct node *n)
 {
@@ -28,7 +29,7 @@ void cache_note_stale(struct cache *c, struct node *n)
 
 void cache_check_budget(struct cache *c)
 {
-	if (usage_total(&c->usage) <= c->opts.budget_bytes)
+	if (usage_total(&c->usage) <= BEGIN(c->opts.budget_bytes))
 		return;
 	pthread_mutex_lock(&c->keep_lock);
 	c->is_over = true;
@@ -36,50 +37,65 @@ void cache_check_budget(struct cache *c)
 	pthread_mutex_unlock(&c->keep_lock);
 }
 
-static bool is_over(struct cache *c)
+bool cache_is_full(struct cache *c)
 {
 	return usage_total(&c->usage) > c->opts.budget_bytes;
 }
 
-static bool sweep(struct cache *c, struct nodes_held *held)
+static bool is_over(struct cache *c)
 {
-	bool has_readers = false;
+	return usage_total(&c->usage) > END(c->opts.budget_bytes);
+}
 
-	for (int rounds = 0; rounds < ROUNDS && is_over(c) && !c->is_ending;) {
-		rounds += nodes_sweep(c->nodes, held, &has_readers);
+/* At most so many rounds over all nodes. */
+static void sweep(struct cache *c, int most, struct nodes_held *held)
+{
+	for (int rounds = 0; rounds < most && is_over(c) && !c->is_ending;) {
+		rounds += nodes_sweep(c->nodes, held);
 		for (size_t i = 0; held && i < held->count; i++)
 			c->kernel.forget_name(c->kernel.context, held->list[i].parent,
 					      held->list[i].name);
 		if (held)
 			nodes_held_clear(held);
 	}
-	return has_readers && is_over(c);
 }
 
-/* Data first, then what nobody counts on, then what the kernel can be asked for. True: there will
- * be more when listings have been read. */
-static bool shrink(struct cache *c)
+/* It has to ask again for all that is used: not too often. */
+static void ask_kernel(struct cache *c)
+{
+	struct nodes_held held = { .count = 0 };
+	int64_t now_ns = clock_mono_ns();
+
+	if (now_ns - c->asked_ns < ASK_NS)
+		return;
+	if (c->kernel.forget_unused(c->kernel.context))
+		c->asked_ns = now_ns;
+	else
+		sweep(c, 2, &held);
+}
+
+/* Data first, then what nobody counts on, which takes the marks of use away, then what the kernel
+ * can be asked for. */
+static void shrink(struct cache *c)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
-	struct nodes_held held = { .count = 0 };
-	bool has_readers;
 
-	chunks_shrink(c->chunks, c->opts.budget_bytes / 16 * 15);
-	sweep(c, NULL);
-	has_readers = sweep(c, &held);
+	chunks_shrink(c->chunks, END(c->opts.budget_bytes));
+	sweep(c, 1, NULL);
+	if (is_over(c))
+		ask_kernel(c);
 	malloc_trim(0);
 	if (is_over(c))
 		nanosleep(&pause, NULL); /* all is in use: no use in looking again at once */
-	return has_readers;
 }
 
-/* Under keep_lock. */
-static void wait_for_work(struct cache *c, bool has_readers)
+/* Under keep_lock. What is in use now may be so no more in a while. */
+static void wait_for_work(struct cache *c)
 {
 	int64_t until_ns = clock_mono_ns() + LISTING_READ_NS;
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 
-	if (!has_readers)
+	if (usage_total(&c->usage) <= BEGIN(c->opts.budget_bytes))
 		pthread_cond_wait(&c->keep_wake, &c->keep_lock);
 	else if (pthread_cond_clockwait(&c->keep_wake, &c->keep_lock, CLOCK_MONOTONIC, &until) ==
 		 ETIMEDOUT)
@@ -92,8 +108,8 @@ static void tell_stale(struct cache *c, struct node *first)
 		next = n->next_stale;
 		c->kernel.forget_file(c->kernel.context, (uint64_t)(uintptr_t)n);
 		if (n->is_gone)
-			c->kernel.forget_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent,
-					      n->name);
+			c->kernel.doubt_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent,
+					     n->name);
 		node_lock(c->nodes, n);
 		n->is_stale = false;
 		node_unlock(c->nodes, n);
@@ -104,7 +120,6 @@ static void tell_stale(struct cache *c, struct node *first)
 void *cache_keeper(void *cache)
 {
 	struct cache *c = cache;
-	bool has_readers = false;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -115,7 +130,7 @@ void *cache_keeper(void *cache)
 		bool over = c->is_over;
 
 		if (!stale && !over) {
-			wait_for_work(c, has_readers);
+			wait_for_work(c);
 			continue;
 		}
 		c->stale = NULL;
@@ -123,7 +138,7 @@ void *cache_keeper(void *cache)
 		pthread_mutex_unlock(&c->keep_lock);
 		tell_stale(c, stale);
 		if (over)
-			has_readers = is_over(c) && shrink(c);
+			shrink(c);
 		pthread_mutex_lock(&c->keep_lock);
 	}
 	pthread_mutex_unlock(&c->keep_lock);

@@ -53,11 +53,31 @@ static uint64_t number_of(const struct serving *s, uint64_t node)
 	return node == (uint64_t)(uintptr_t)cache_root(s->cache) ? s->root : node;
 }
 
+static bool forget_unused(void *context)
+{
+	struct serving *s = context;
+	struct mounted mounted;
+	struct err e = { 0 };
+
+	return mounted_find(s->opts->view, &mounted, &e) && mounted.daemon == getpid() &&
+	       remount_forget_unused(s->opts->view);
+}
+
 static void forget_name(void *context, uint64_t parent, const char *name)
 {
 	struct serving *s = context;
 
 	fuse_lowlevel_notify_inval_entry(s->session, number_of(s, parent), name, strlen(name));
+}
+
+/* Kernels before 6.2 can only forget. */
+static void doubt_name(void *context, uint64_t parent, const char *name)
+{
+	struct serving *s = context;
+
+	if (fuse_lowlevel_notify_expire_entry(s->session, number_of(s, parent), name, strlen(name),
+					      FUSE_LL_EXPIRE_ONLY) == -ENOSYS)
+		forget_name(s, parent, name);
 }
 
 static void forget_file(void *context, uint64_t node)
@@ -315,7 +335,9 @@ static void end_telling(void *context)
 /* From mounting to unmounting. */
 static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 {
-	struct cache_kernel kernel = { .forget_name = forget_name,
+	struct cache_kernel kernel = { .forget_unused = forget_unused,
+				       .forget_name = forget_name,
+				       .doubt_name = doubt_name,
 				       .forget_file = forget_file,
 				       .will_wait = serve_will_wait,
 				       .gives_up = serve_gives_up,

@@ -368,13 +368,11 @@ static void note_held(struct nodes *t, struct node *n, struct nodes_held *held)
 		held->count++;
 }
 
-static void slim(struct nodes *t, struct node *n, bool *has_readers)
+static void slim(struct nodes *t, struct node *n)
 {
 	if (!node_trylock(t, n))
 		return;
-	if (n->listing && clock_mono_ns() < n->listing_read_ns)
-		*has_readers = true;
-	else
+	if (n->listing && clock_mono_ns() >= n->listing_read_ns)
 		node_set_listing(t, n, NULL);
 	node_set_link(t, n, NULL);
 	node_unlock(t, n);
@@ -382,7 +380,7 @@ static void slim(struct nodes *t, struct node *n, bool *has_readers)
 
 /* Under the shard's lock. What is to be freed is chained on gone. */
 static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct node **gone,
-			 struct nodes_held *held, bool *has_readers)
+			 struct nodes_held *held)
 {
 	for (struct node **at = &s->buckets[bucket]; *at;) {
 		struct node *n = *at;
@@ -398,14 +396,14 @@ static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct
 			*gone = n;
 			continue;
 		}
-		slim(t, n, has_readers);
+		slim(t, n);
 		if (held)
 			note_held(t, n, held);
 		at = &n->next;
 	}
 }
 
-bool nodes_sweep(struct nodes *t, struct nodes_held *held, bool *has_readers)
+bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 {
 	struct node *gone = NULL;
 	struct shard *s;
@@ -415,7 +413,7 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held, bool *has_readers)
 	s = &t->shards[t->sweep_shard];
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < SWEEP_BUCKETS && t->sweep_bucket < s->cap; i++)
-		sweep_bucket(t, s, t->sweep_bucket++, &gone, held, has_readers);
+		sweep_bucket(t, s, t->sweep_bucket++, &gone, held);
 	if (t->sweep_bucket >= s->cap) {
 		t->sweep_bucket = 0;
 		t->sweep_shard = (t->sweep_shard + 1) % SHARDS;
@@ -430,7 +428,7 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held, bool *has_readers)
 		free_node(t, n);
 	}
 	if (is_round && !atomic_exchange_explicit(&t->root->used, false, memory_order_relaxed))
-		slim(t, t->root, has_readers);
+		slim(t, t->root);
 	return is_round;
 }
 

@@ -129,9 +129,8 @@ void nodes_held_clear(struct nodes_held *held);
 /*
  * One round over a part of the table: forgets nodes nobody counts on, and listings and links of
  * others, that were not used since the last time; lists files that only the kernel holds (held
- * NULL: not). Returns true when the round over the whole table is complete. *has_readers is set
- * when a listing was left because it is being read.
+ * NULL: not). Returns true when the round over the whole table is complete.
  */
-bool nodes_sweep(struct nodes *t, struct nodes_held *held, bool *has_readers);
+bool nodes_sweep(struct nodes *t, struct nodes_held *held);
 
 #endif

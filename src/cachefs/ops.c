@@ -197,6 +197,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 {
 	ops_forget(ops_mount_of(req), ino, count);
+	cache_check_budget(ops_mount_of(req)->cache);
 	fuse_reply_none(req);
 }
 
@@ -204,6 +205,7 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 {
 	for (size_t i = 0; i < count; i++)
 		ops_forget(ops_mount_of(req), forgets[i].ino, forgets[i].nlookup);
+	cache_check_budget(ops_mount_of(req)->cache);
 	fuse_reply_none(req);
 }
 
@@ -368,7 +370,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		spans[i] = (struct iovec){ .iov_base = at.to, .iov_len = data.len[i] };
 	}
 	fuse_reply_iov(req, spans, (int)data.count);
-	cache_data_fini(m->cache, &data);
+	cache_data_fini(&data);
 }
 
 static void reply_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)

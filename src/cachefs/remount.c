@@ -30,3 +30,13 @@ int remount_put(int tree, const char *view, struct err *e)
 	close(tree);
 	return rc;
 }
+
+bool remount_forget_unused(const char *view)
+{
+	int fs = fspick(AT_FDCWD, view, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+	bool forgets = fs >= 0 && fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
+
+	if (fs >= 0)
+		close(fs);
+	return forgets;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remount: a folder of a mounted file system in the place of its root.
+ * remount: what only root can do to a view that is mounted: have a folder of it in the place of
+ * its root, have the kernel forget.
  *
  * A kernel of 2026 keeps no access list of the root of FUSE, which it made before it was told that
  * there are any: it asks at every path of those who do not own it. A folder of which it learns
@@ -11,6 +12,8 @@
 #ifndef CACHEFS_REMOUNT_H
 #define CACHEFS_REMOUNT_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* A mount of view's folder of that name, which is nowhere yet; looks it up by the calling thread.
@@ -19,5 +22,9 @@ int remount_open(const char *view, const char *name) MUST_CHECK;
 
 /* Takes the descriptor over. view is unmounted, and the folder mounted there. */
 int remount_put(int tree, const char *view, struct err *e) MUST_CHECK;
+
+/* All its names that nobody uses now, those of what is absent, too. False: we may not.
+ * Source: reconfigure_super in fs/super.c of Linux. */
+bool remount_forget_unused(const char *view);
 
 #endif

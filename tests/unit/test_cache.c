@@ -135,6 +135,12 @@ static void nobody(void *context, uint64_t node)
 	(void)node;
 }
 
+static bool not_allowed(void *context)
+{
+	(void)context;
+	return false;
+}
+
 static void no_name(void *context, uint64_t parent, const char *name)
 {
 	(void)context;
@@ -155,7 +161,10 @@ static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t absent_
 
 	CHECK_INT(cache_open((struct storage){ &fake_ops, f }, &o, &c, &e), 0);
 	CHECK_INT(cache_keep(c,
-			     (struct cache_kernel){ .forget_name = no_name, .forget_file = nobody },
+			     (struct cache_kernel){ .forget_unused = not_allowed,
+						    .doubt_name = no_name,
+						    .forget_name = no_name,
+						    .forget_file = nobody },
 			     &e),
 		  0);
 	return c;
@@ -384,7 +393,7 @@ static void test_read(void)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CHECK_INT(cache_read(c, n, rows[i].offset, rows[i].len, &data), 0);
 		check_data(&data, rows[i].offset, rows[i].want);
-		cache_data_fini(c, &data);
+		cache_data_fini(&data);
 		CHECK(usage_total(cache_usage(c)) <= 2 * CHUNK_BYTES);
 	}
 	f.is_changed = true;
@@ -433,6 +442,61 @@ static void test_budget_of_top(void)
 	CHECK(cache_close(c));
 }
 
+struct reader {
+	struct cache *cache;
+	int number; /* of its file */
+	uint64_t most_used;
+	int failed;
+};
+
+static void *read_large(void *arg)
+{
+	struct reader *r = arg;
+	char name[16];
+	struct node *n;
+	struct stat attr;
+	int64_t absent_ns;
+
+	snprintf(name, sizeof name, "f%d", r->number);
+	r->failed = cache_lookup(r->cache, cache_root(r->cache), name, &n, &attr, &absent_ns);
+	for (uint64_t i = 0; !r->failed && i < 8 * FILE_BYTES; i += CHUNK_BYTES / 8) {
+		struct cache_data data;
+		uint64_t used, offset = i % FILE_BYTES;
+
+		r->failed = cache_read(r->cache, n, offset, 1, &data);
+		used = usage_total(cache_usage(r->cache));
+		if (used > r->most_used)
+			r->most_used = used;
+		if (!r->failed && data.at[0][0] != (char)(offset % 251))
+			r->failed = -EIO;
+		cache_data_fini(&data);
+	}
+	if (!r->failed)
+		node_unref(n, 1);
+	return NULL;
+}
+
+/* What finds no room is read all the same. */
+static void test_many_readers(void)
+{
+	enum { READERS = 8, BUDGET = 4 << 20 };
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, BUDGET, 0, NS_PER_S);
+	struct reader readers[READERS];
+	pthread_t threads[READERS];
+
+	for (int i = 0; i < READERS; i++) {
+		readers[i] = (struct reader){ .cache = c, .number = i };
+		pthread_create(&threads[i], NULL, read_large, &readers[i]);
+	}
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK_INT(readers[i].failed, 0);
+		CHECK(readers[i].most_used <= BUDGET);
+	}
+	CHECK(cache_close(c));
+}
+
 /* Reads small files [from, to), and tells how often storage was asked for data. */
 static int read_small(struct cache *c, struct fake *f, int from, int to)
 {
@@ -449,7 +513,7 @@ static int read_small(struct cache *c, struct fake *f, int from, int to)
 		if (!CHECK_INT(cache_lookup(c, cache_root(c), name, &n, &st, &absent_ns), 0))
 			return -1;
 		CHECK_INT(cache_read(c, n, 0, SMALL_BYTES, &data), 0);
-		cache_data_fini(c, &data);
+		cache_data_fini(&data);
 		node_unref(n, 1);
 	}
 	return f->reads - before;
@@ -493,6 +557,7 @@ int main(void)
 	TAP_CASE(test_read);
 	TAP_CASE(test_budget);
 	TAP_CASE(test_budget_of_top);
+	TAP_CASE(test_many_readers);
 	TAP_CASE(test_hot);
 	return tap_done();
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""budget.py AUGER: what goes when the budget is spent or all is forgotten, and what stays: what somebody uses."""
+import os
+import subprocess
+import sys
+import time
+
+from views import main, run
+
+MIB = 1 << 20
+FOLDERS = 4000  # with a file in each: 2.8 MiB
+PATIENCE_S = 20
+
+IN_PLACE = """
+import os, subprocess, sys
+os.chdir(sys.argv[1])
+for line in sys.stdin:
+    print(os.getcwd(), os.path.samefile(".", sys.argv[1]), flush=True)
+"""
+
+# Something is mounted on a file and on a folder, in a mount namespace of its own.
+COVERED = """
+set -e
+mount --bind "$0/other" "$1/0/file"
+mount --bind "$0" "$1/1"
+echo on
+while read x; do cat "$1/0/file" "$1/1/other" | tr '\\n' ' '; echo; done
+"""
+
+
+def fill(bench):
+    for folder in range(FOLDERS):
+        os.mkdir(f"{bench.target}/{folder}")
+        os.close(os.open(f"{bench.target}/{folder}/file", os.O_WRONLY | os.O_CREAT, 0o644))
+
+
+def look_at_all(view):
+    for folder in range(FOLDERS):
+        assert os.stat(f"{view}/{folder}/file").st_size == 0
+
+
+def used(view):
+    row = run("stats", view).stdout.splitlines()[-1].split("|")
+    return int(row[3])
+
+
+def can_tell_used():
+    """Root's view, and a kernel that can be told to ask again."""
+    return os.geteuid() == 0 and tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 2)
+
+
+def forget(bench):
+    """In two ways: the budget is spent on other paths; all is forgotten."""
+    look_at_all(bench.view)
+    yield
+    assert run("reset", bench.view).returncode == 0
+    yield
+
+
+def test_paths(bench):
+    """Files and folders that nobody uses go, those that the kernel knows, too."""
+    if not can_tell_used():
+        return
+    fill(bench)
+    bench.mount("--budget", "1M")
+    for _ in range(3):
+        look_at_all(bench.view)
+        until = time.monotonic() + PATIENCE_S
+        while used(bench.view) > MIB and time.monotonic() < until:
+            time.sleep(0.01)
+        assert used(bench.view) <= MIB, used(bench.view)
+
+
+def test_place(bench):
+    """Who is in a folder stays there."""
+    if not can_tell_used():
+        return
+    fill(bench)
+    bench.mount("--budget", "1M")
+    place = f"{bench.view}/7"
+    with subprocess.Popen([sys.executable, "-c", IN_PLACE, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as inside:
+        for _ in forget(bench):
+            inside.stdin.write("\n")
+            inside.stdin.flush()
+            assert inside.stdout.readline() == f"{place} True\n"
+        inside.stdin.close()
+
+
+def test_mounted_on(bench):
+    """What is mounted on a file or a folder of the view stays."""
+    if not can_tell_used():
+        return
+    fill(bench)
+    with open(f"{bench.dir}/other", "w", encoding="utf-8") as f:
+        f.write("covered\n")
+    bench.mount("--budget", "1M")
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", COVERED, bench.dir, bench.view], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as inside:
+        if inside.stdout.readline() == "on\n":  # else there are no name spaces
+            for _ in forget(bench):
+                inside.stdin.write("\n")
+                inside.stdin.flush()
+                assert inside.stdout.readline() == "covered covered \n"
+        inside.stdin.close()
+
+
+def test_absent(bench):
+    """What was looked for in vain is looked for again after all is forgotten, in a folder that is in use, too."""
+    os.mkdir(f"{bench.target}/folder")
+    bench.mount()
+    place = os.open(f"{bench.view}/folder", os.O_PATH)
+    assert not os.path.exists(f"{bench.view}/folder/new")
+    os.mkdir(f"{bench.target}/folder/new")
+    assert run("reset", bench.view).returncode == 0
+    assert os.path.exists(f"{bench.view}/folder/new")
+    os.close(place)
+
+
+sys.exit(main(globals()))
