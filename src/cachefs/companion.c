@@ -2,6 +2,7 @@
 #include "cachefs/companion.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -29,27 +30,7 @@ static void look_up(int signal)
 	(void)signal;
 }
 
-void companions_init(struct companions *c)
-{
-	struct sigaction action = { .sa_handler = look_up };
-
-	memset(c, 0, sizeof *c);
-	sigaction(SIGUSR2, &action, NULL);
-	sem_init(&c->changed, 0, 0);
-	for (unsigned i = 0; i < COMPANIONS_MAX; i++)
-		sem_init(&c->list[i].wakes, 0, 0);
-	sched_getaffinity(0, sizeof c->cpus, &c->cpus);
-}
-
-void companions_fini(struct companions *c)
-{
-	sem_destroy(&c->changed);
-	for (unsigned i = 0; i < COMPANIONS_MAX; i++)
-		sem_destroy(&c->list[i].wakes);
-}
-
-/* Back to where we are, what is at SCHED_IDLE? Else a request in its hand would wait until some CPU
- * has nothing else to do. Source: sched(7), setpriority(2): of this thread. */
+/* Back to where we are, what is at SCHED_IDLE? Source: sched(7), setpriority(2): of this thread. */
 static bool may_raise(void)
 {
 	int nice = getpriority(PRIO_PROCESS, 0);
@@ -60,9 +41,29 @@ static bool may_raise(void)
 	return true;
 }
 
+void companions_init(struct companions *c)
+{
+	struct sigaction action = { .sa_handler = look_up };
+
+	memset(c, 0, sizeof *c);
+	sigaction(SIGUSR2, &action, NULL);
+	sem_init(&c->changed, 0, 0);
+	for (unsigned i = 0; i < COMPANIONS_MAX; i++)
+		sem_init(&c->list[i].wakes, 0, 0);
+	sched_getaffinity(0, sizeof c->cpus, &c->cpus);
+	c->may_raise = may_raise();
+}
+
+void companions_fini(struct companions *c)
+{
+	sem_destroy(&c->changed);
+	for (unsigned i = 0; i < COMPANIONS_MAX; i++)
+		sem_destroy(&c->list[i].wakes);
+}
+
 unsigned companions_max(const struct companions *c)
 {
-	unsigned cpus = may_raise() ? (unsigned)CPU_COUNT(&c->cpus) : 0;
+	unsigned cpus = (unsigned)CPU_COUNT(&c->cpus);
 
 	return cpus < COMPANIONS_MAX ? cpus : COMPANIONS_MAX;
 }
@@ -109,16 +110,29 @@ static int cpu_of(pid_t tid)
 	return at && sscanf(at, " %d", &cpu) == 1 ? cpu : -1;
 }
 
-/* Besides askers, their companions and us, do fewer run than there are other CPUs? Source:
- * proc_loadavg(5), the fourth field. */
-static bool is_room_beside(const struct companions *c, int called)
+/* Besides us. Source: proc_loadavg(5), the fourth field. */
+static int count_running(void)
 {
 	char text[128];
 	int running;
 
 	return file_read_start("/proc/loadavg", text, sizeof text) &&
-	       sscanf(text, "%*s %*s %*s %d/", &running) == 1 &&
-	       running - 1 - 2 * called < CPU_COUNT(&c->cpus) - called;
+			       sscanf(text, "%*s %*s %*s %d/", &running) == 1
+		       ? running - 1
+		       : INT_MAX;
+}
+
+/* Besides askers and their companions, do fewer run than there are other CPUs? */
+static bool is_room_beside(const struct companions *c, int called)
+{
+	return count_running() - 2 * called < CPU_COUNT(&c->cpus) - called;
+}
+
+/* Can a companion be released with a request in its hand? What cannot be raised again goes on only
+ * where a CPU has nothing else to do. */
+static bool is_safe(const struct companions *c, int askers)
+{
+	return c->may_raise || count_running() - askers < CPU_COUNT(&c->cpus);
 }
 
 /* Off the askers' CPUs: who wakes up where somebody else runs than a companion is moved to another
@@ -285,6 +299,7 @@ static bool look(struct companions *c, int session_fd)
 	int64_t now_ns = clock_mono_ns();
 	bool is_busy = false, is_stuck = false;
 	unsigned sum = 0;
+	int called = 0;
 
 	for (unsigned i = 0; i < c->count; i++) {
 		struct companion *one = &c->list[i];
@@ -292,6 +307,7 @@ static bool look(struct companions *c, int session_fd)
 
 		if (!one->called)
 			continue;
+		called++;
 		answers = look_at(one, now_ns);
 		sum += answers;
 		is_stuck |= answers < FEW && one->asked;
@@ -299,7 +315,7 @@ static bool look(struct companions *c, int session_fd)
 		if (now_ns - one->heard_ns >= QUIET_NS)
 			one->called = false;
 	}
-	if (is_stuck || (sum < FEW && poll(&waiting, 1, 0) != 0))
+	if (is_stuck || (sum < FEW && poll(&waiting, 1, 0) != 0) || !is_safe(c, called))
 		companions_release(c, true);
 	return is_busy;
 }
@@ -309,6 +325,8 @@ static void call_all(struct companions *c, struct companion_askers *a)
 	unsigned called = 0;
 
 	c->in_vain = false;
+	if (!is_safe(c, (int)a->count))
+		a->count = 0;
 	for (unsigned i = 0; i < a->count && !c->list[called].asked; i++)
 		if (call(c, &c->list[called], a->tids[i]))
 			a->tids[called++] = a->tids[i];

@@ -48,6 +48,7 @@ struct companion {
 struct companions {
 	sem_t changed;           /* one is called no more */
 	cpu_set_t cpus;          /* of the process */
+	bool may_raise;          /* a priority that was lowered */
 	_Atomic int64_t rest_ns; /* after a time in vain; this and the next: the watcher's */
 	_Atomic int64_t due_ns;  /* they are not called before; of the monotonic clock */
 	_Atomic bool closing, in_vain;
@@ -66,7 +67,7 @@ struct companion_askers {
 void companions_init(struct companions *c);
 void companions_fini(struct companions *c);
 
-/* How many are of use: none where priorities, once lowered, could not be raised again. */
+/* How many are of use. */
 unsigned companions_max(const struct companions *c);
 
 /* By a reader that answered a request of tid. True: those who ask had better be the companions'. */
