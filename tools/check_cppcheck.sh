@@ -10,5 +10,5 @@ cd "$(dirname "$0")/.." || exit 1
 cppcheck --quiet --error-exitcode=1 --inline-suppr -j 2 \
 	--enable=warning,performance,portability --suppress=memleak --suppress=resourceLeak \
 	--suppress=identicalInnerCondition --suppress=readdirCalled \
-	--std=c11 --library=gnu --library=posix -D_GNU_SOURCE '-DAUGER_VERSION="0"' -Isrc -isrc/collect/bpf \
+	--std=c11 --library=gnu --library=posix -D_GNU_SOURCE '-DAUGER_VERSION="0"' -Isrc -isrc/bpf \
 	--template='{file}:{line}: {message} [{id}]' src

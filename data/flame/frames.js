@@ -4,7 +4,7 @@
 //
 // The script gives a flame graph zoom, search, keys and the width of the window. The picture is
 // complete without. The files of this folder are one function, in the order that
-// src/view/meson.build names them. Where it runs, #frames (a group with <title>, <rect> and
+// src/view/flame/meson.build names them. Where it runs, #frames (a group with <title>, <rect> and
 // <text> for each frame) gives way to #live: one <path> for all frames of a row and shade, so
 // that twenty thousand frames are zoomed at once, and labels.
 //

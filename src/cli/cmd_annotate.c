@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/listing.h"
-#include "cli/load.h"
 #include "cli/screen.h"
+#include "source/load.h"
 #include "view/annotate.h"
 #include "view/report.h"
 

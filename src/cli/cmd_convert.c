@@ -6,11 +6,11 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "cli/cmd.h"
-#include "cli/load.h"
 #include "cli/save.h"
-#include "format/akaros.h"
+#include "format/akaros/akaros.h"
 #include "format/collapse.h"
 #include "format/formats.h"
+#include "source/load.h"
 #include "view/emit.h"
 
 struct args {

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "cli/cmd.h"
 #include "cli/grouping.h"
-#include "cli/load.h"
 #include "cli/screen.h"
 #include "model/diff.h"
+#include "source/load.h"
 #include "view/compare.h"
 
 #define DEFAULT_ROWS 40

@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
-#include "collect/doctor.h"
+#include "doctor/doctor.h"
 #include "view/emit.h"
 
 struct args {

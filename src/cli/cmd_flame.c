@@ -7,10 +7,10 @@
 
 #include "base/file.h"
 #include "cli/cmd.h"
-#include "cli/load.h"
 #include "format/formats.h"
 #include "model/wall.h"
-#include "view/flame.h"
+#include "source/load.h"
+#include "view/flame/flame.h"
 
 #define DEFAULT_WIDTH 1200
 #define MIN_WIDTH 320

@@ -5,10 +5,10 @@
 
 #include "base/buf.h"
 #include "cli/cmd.h"
-#include "cli/load.h"
 #include "cli/save.h"
 #include "format/formats.h"
 #include "model/merge.h"
+#include "source/load.h"
 
 #define MAX_LABELS 16
 

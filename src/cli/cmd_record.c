@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "cli/cmd.h"
-#include "cli/load.h"
 #include "cli/record_output.h"
 #include "cli/record_words.h"
 #include "cli/sampling.h"
-#include "collect/cpu.h"
+#include "sample/cpu.h"
+#include "source/load.h"
 #include "symbol/symbolize.h"
 
 #define NO_LIMIT (-1)

@@ -15,7 +15,7 @@
 #include "cli/cmd.h"
 #include "cli/relocate_table.h"
 #include "cli/screen.h"
-#include "relocate/jobs.h"
+#include "relocate/inventory/jobs.h"
 #include "relocate/relocate.h"
 
 #define PROGRESS_NS (NS_PER_S / 5)

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "cli/cmd.h"
 #include "cli/grouping.h"
-#include "cli/load.h"
 #include "cli/screen.h"
+#include "source/load.h"
 #include "view/emit.h"
 #include "view/report.h"
 

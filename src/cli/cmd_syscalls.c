@@ -12,8 +12,8 @@
 #include "cli/save.h"
 #include "cli/screen.h"
 #include "cli/syscalls_trace.h"
-#include "collect/sysc.h"
-#include "view/syscalls_table.h"
+#include "syscalls/syscalls.h"
+#include "view/tables/syscalls_table.h"
 
 struct args {
 	struct opt_list pids;

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/strtab.h"
-#include "symbol/disasm.h"
-#include "symbol/symbol_file.h"
+#include "symbol/elf/disasm.h"
+#include "symbol/elf/symbol_file.h"
 
 #define MAX_CODE_BYTES ((uint64_t)16 << 20) /* of one function */
 

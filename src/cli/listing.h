@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "model/profile.h"
 #include "view/annotate.h"
-#include "view/costs.h"
+#include "view/tables/costs.h"
 
 struct listing;
 

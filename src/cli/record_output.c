@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/load.h"
+#include "source/load.h"
 
 int record_choose_output(const char *path, struct output *ret, struct err *e)
 {

@@ -10,11 +10,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "cli/load.h"
-#include "collect/attr.h"
 #include "model/units.h"
-#include "view/fit.h"
+#include "sample/attr.h"
+#include "source/load.h"
 #include "view/flat.h"
+#include "view/tables/fit.h"
 
 #define HOTTEST 5          /* functions in the summary */
 #define NAME_COLUMNS 60    /* that a function takes there at most */

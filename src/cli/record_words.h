@@ -5,8 +5,8 @@
 #ifndef CLI_RECORD_WORDS_H
 #define CLI_RECORD_WORDS_H
 
-#include "collect/cpu.h"
 #include "model/profile.h"
+#include "sample/cpu.h"
 
 /* What was run, where, how, and how well it went, one comment each; period, time and
  * duration, too. */

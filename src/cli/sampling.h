@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "cli/pids.h"
-#include "collect/cpu.h"
+#include "sample/cpu.h"
 
 /* Put OPT_INCLUDE(struct args, sampling, sampling_opts) in a command's table. */
 struct sampling_args {

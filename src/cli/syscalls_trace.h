@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
-#include "collect/sysc.h"
+#include "syscalls/syscalls.h"
 #include "view/emit.h"
 
 /* All zero is not open. */

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "collect/cpulist.h"
+#include "target/cpulist.h"
 
 #define COMMAND_MAX_BYTES 4095 /* of one write */
 #define COMMAND_USAGE                                                                       \

@@ -17,8 +17,8 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "collect/tracer.h"
 #include "ctlfs/snapshot.h"
+#include "sample/tracer.h"
 
 struct ctlfs_opts {
 	const char *mount;   /* the folder */

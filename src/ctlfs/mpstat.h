@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
-#include "collect/cpulist.h"
+#include "target/cpulist.h"
 
 #define MPSTAT_STATES 4 /* irq kern user idle */
 

@@ -13,7 +13,7 @@
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/rows.h"
-#include "collect/tracer.h"
+#include "sample/tracer.h"
 
 /* All zero is empty. What memory lacks for is left out. */
 struct processes {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "format/akaros.h"
+#include "format/akaros/akaros.h"
 
 #define MARK_DIGITS 18 /* "0x" and 16 */
 

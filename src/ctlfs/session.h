@@ -17,13 +17,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
-#include "collect/cpulist.h"
-#include "collect/tracer.h"
 #include "ctlfs/command.h"
 #include "ctlfs/journal.h"
 #include "ctlfs/processes.h"
 #include "ctlfs/queue.h"
 #include "ctlfs/ticks.h"
+#include "sample/tracer.h"
+#include "target/cpulist.h"
 
 #define SESSION_PERIOD_US 1000
 #define SESSION_DEPTH 127

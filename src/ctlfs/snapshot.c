@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/gperftools.h"
-#include "format/pprof.h"
+#include "format/gperftools/gperftools.h"
+#include "format/pprof/pprof.h"
 #include "model/merge.h"
 
 struct snapshot {

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "format/akaros.h"
-#include "format/callgrind.h"
-#include "format/firefox.h"
+#include "format/akaros/akaros.h"
+#include "format/callgrind/callgrind.h"
+#include "format/firefox/firefox.h"
 #include "format/folded.h"
-#include "format/gperftools.h"
-#include "format/perfdata.h"
-#include "format/perfscript.h"
-#include "format/pprof.h"
+#include "format/gperftools/gperftools.h"
+#include "format/perfdata/perfdata.h"
+#include "format/perfscript/perfscript.h"
+#include "format/pprof/pprof.h"
 #include "format/speedscope.h"
 
 /* Text formats come last: their detection is the weakest. */

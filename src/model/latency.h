@@ -4,7 +4,7 @@
  *
  * The histogram has LATENCY_SUB slots to a power of two, from 16 ns to LATENCY_TOP_NS (what is
  * beyond counts in the outermost slots), so a quantile is off by at most an eighth of itself.
- * Programs in the kernel count in the same slots (collect/bpf), hence the fixed bounds.
+ * Programs in the kernel count in the same slots (src/bpf), hence the fixed bounds.
  *
  * All zero is a valid empty one.
  */

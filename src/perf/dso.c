@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "perf/dso_inside.h"
+#include "perf/dso_internal.h"
 #include "perf/kernel.h"
 
 #define PAGE_BYTES UINT64_C(4096)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "perf/dso_inside.h"
+#include "perf/dso_internal.h"
 
 #define ANCESTORS 4  /* processes whose root is looked at, the process first */
 #define TRIES_MAX 16 /* to open a file */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf/ingest_inside.h"
+#include "perf/ingest_internal.h"
 
 #define NO_TID UINT32_MAX
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "perf/ingest_inside.h"
+#include "perf/ingest_internal.h"
 
 /* A wait whose stack is known or will be. */
 static void add_wait(struct ingest *in, struct thread *t, const struct offcpu_wait *wait)

@@ -14,12 +14,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rows.h"
-#include "relocate/beside.h"
-#include "relocate/hold.h"
-#include "relocate/left.h"
-#include "relocate/proc.h"
-#include "relocate/shift.h"
-#include "relocate/urgent.h"
+#include "inject/hold.h"
+#include "relocate/copy/beside.h"
+#include "relocate/copy/left.h"
+#include "relocate/copy/urgent.h"
+#include "relocate/repoint/shift.h"
+#include "target/proc.h"
 
 #define SHORT_PASS_NS INT64_C(50000000) /* a pass that may as well be made in the pause */
 #define SHORT_PASS_BYTES (8 << 20)      /* written; comparing takes as long the next time */

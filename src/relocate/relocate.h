@@ -18,9 +18,9 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "relocate/copy.h"
-#include "relocate/place.h"
-#include "relocate/survey.h"
+#include "relocate/copy/copy.h"
+#include "relocate/inventory/place.h"
+#include "relocate/inventory/survey.h"
 
 /* What is asked for. Everything borrowed. */
 struct relocation {

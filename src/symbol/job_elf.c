@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "symbol/symbol_file.h"
+#include "symbol/elf/symbol_file.h"
 
 /* Functions of one file as the profile knows them. */
 struct adopted {

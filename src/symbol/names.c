@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "symbol/demangle.h"
+#include "symbol/demangle/demangle.h"
 
 int names_init(struct names *n)
 {

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "view/costs.h"
 #include "view/emit.h"
+#include "view/tables/costs.h"
 
 /* One instruction of the function's code. */
 struct annotate_insn {

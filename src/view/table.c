@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 #include "base/utf8.h"
-#include "view/fit.h"
+#include "view/tables/fit.h"
 
 #define GAP "  " /* between columns */
 #define GAP_WIDTH 2

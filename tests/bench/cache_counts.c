@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cachefs/metrics.h"
-#include "cachefs/path_counts.h"
+#include "cachefs/profile/metrics.h"
+#include "cachefs/profile/path_counts.h"
 
 #define CALLS 1000000
 #define ROUNDS 10

@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/macros.h"
 #include "format/pack.h"
-#include "format/pprof_fields.h"
-#include "format/proto.h"
+#include "format/pprof/fields.h"
+#include "format/pprof/proto.h"
 
 #define SAMPLES 10000000
 #define STACKS 200000

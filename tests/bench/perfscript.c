@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/macros.h"
-#include "format/perfscript.h"
+#include "format/perfscript/perfscript.h"
 
 #define SAMPLES 347821
 #define STACKS 44157

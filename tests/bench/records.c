@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "collect/procmaps.h"
 #include "perf/ingest.h"
+#include "sample/procmaps.h"
 #include "unwind/self.h"
 
 #define SAMPLES 1000000

@@ -16,7 +16,7 @@ import views
 
 PATIENCE_S = 60
 FILES = 8000
-CLEAR = 100  # the number of the order, as src/cachefs/control.h has it
+CLEAR = 100  # the number of the order, as src/cachefs/fuse/control.h has it
 LIBC = ctypes.CDLL(None)
 ASK = """import os, sys
 i = 0

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "symbol/demangle.h"
+#include "symbol/demangle/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cachefs/classes.h"
-#include "cachefs/path_sums.h"
-#include "cachefs/rank_file.h"
-#include "cachefs/settings.h"
+#include "cachefs/profile/classes.h"
+#include "cachejob/path_sums.h"
+#include "cachejob/rank_file.h"
+#include "cachejob/settings.h"
 #include "fuzz.h"
 
 static bool is_events(enum rank_file kind)

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "relocate/hold.h"
+#include "inject/hold.h"
 
 void nap_ms(long ms)
 {

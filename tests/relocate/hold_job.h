@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
-#include "relocate/inside.h"
+#include "inject/inside.h"
 
 #define LIMIT_NS (10 * NS_PER_S)
 

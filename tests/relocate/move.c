@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "relocate/hold.h"
-#include "relocate/shift.h"
-#include "relocate/survey.h"
+#include "inject/hold.h"
+#include "relocate/inventory/survey.h"
+#include "relocate/repoint/shift.h"
 
 static int copy_all(const struct survey *s, const char *from, const char *to, struct err *e)
 {

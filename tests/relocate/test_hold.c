@@ -3,7 +3,7 @@
  * Jobs are stopped and let go, and calls are made inside them, again and again; what they were
  * doing must not notice. Each job is a child of this program and ends with 0 when all was well.
  */
-#include "relocate/inside.h"
+#include "inject/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 
 #include "../tap.h"
 #include "hold_job.h"
-#include "relocate/hold.h"
-#include "relocate/proc.h"
+#include "inject/hold.h"
+#include "target/proc.h"
 
 /* Sums that go wrong when any register or flag changes. */
 static int spin(void)

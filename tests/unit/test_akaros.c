@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/akaros.h"
+#include "format/akaros/akaros.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/cursor.h"
 #include "base/macros.h"
-#include "format/akaros_period.h"
+#include "format/akaros/period.h"
 #include "tap.h"
 
 /* Byte for byte as the document has it: core 5, two addresses. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/cache.h"
+#include "cachefs/store/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/classes.h"
+#include "cachefs/profile/classes.h"
 
 #include <errno.h>
 
-#include "cachefs/path_sums.h"
+#include "cachejob/path_sums.h"
 #include "tap.h"
 
 static void test_patterns(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/costs.h"
+#include "view/tables/costs.h"
 
 #include "tap.h"
 

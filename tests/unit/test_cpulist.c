@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/cpulist.h"
+#include "target/cpulist.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "format/akaros.h"
+#include "format/akaros/akaros.h"
 #include "tap.h"
 
 static bool put(struct queue *q, size_t core, uint64_t ns, size_t frames)

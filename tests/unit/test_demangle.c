@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What c++filt (binutils 2.40) makes of the same names, but where a comment says why not. */
-#include "symbol/demangle.h"
+#include "symbol/demangle/demangle.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/dirlist.h"
+#include "cachefs/store/dirlist.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/events.h"
+#include "sample/events.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/figure.h"
+#include "cachefs/profile/figure.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/fit.h"
+#include "view/tables/fit.h"
 
 #include "base/buf.h"
 #include "base/macros.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/flame.h"
+#include "view/flame/flame.h"
 
 #include "tap.h"
-#include "view/flame_change.h"
-#include "view/flame_layout.h"
-#include "view/svg.h"
+#include "view/flame/flame_change.h"
+#include "view/flame/flame_layout.h"
+#include "view/flame/svg.h"
 
 static void add_stack(struct profile *p, const char *folded, int64_t value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/found.h"
+#include "sample/found.h"
 
 #include <errno.h>
 #include <stdio.h>

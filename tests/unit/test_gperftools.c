@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/gperftools.h"
+#include "format/gperftools/gperftools.h"
 
 #include <errno.h>
 

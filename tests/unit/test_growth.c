@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/growth.h"
+#include "view/tables/growth.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "tap.h"
-#include "view/scale_table.h"
+#include "view/tables/scale_table.h"
 
 static uint32_t mapping_of(struct profile *p, const char *path)
 {

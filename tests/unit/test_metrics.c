@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/metrics.h"
+#include "cachefs/profile/metrics.h"
 
 #include <errno.h>
 #include <pthread.h>
 
-#include "cachefs/path_counts.h"
+#include "cachefs/profile/path_counts.h"
 #include "tap.h"
 
 #define CALLS 1000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/observed.h"
+#include "cachejob/observed.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/perfdata.h"
+#include "format/perfdata/perfdata.h"
 
 #include <errno.h>
 #include <inttypes.h>

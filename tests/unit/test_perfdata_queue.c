@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/perfdata_queue.h"
+#include "format/perfdata/queue.h"
 
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/perfscript.h"
+#include "format/perfscript/perfscript.h"
 
 #include <errno.h>
 #include <inttypes.h>

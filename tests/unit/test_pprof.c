@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/pprof.h"
+#include "format/pprof/pprof.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
-#include "format/pprof_fields.h"
-#include "format/proto.h"
+#include "format/pprof/fields.h"
+#include "format/pprof/proto.h"
 #include "tap.h"
 
 /* A field of the profile; its message is written as a string of bytes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/procmaps.h"
+#include "sample/procmaps.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/proctree.h"
+#include "target/proctree.h"
 
 #include <linux/genetlink.h>
 #include <linux/taskstats.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/rank_file.h"
+#include "cachejob/rank_file.h"
 
 #include "base/buf.h"
 #include "tap.h"

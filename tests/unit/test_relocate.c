@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "relocate/idle.h"
-#include "relocate/jobs.h"
-#include "relocate/mounts.h"
-#include "relocate/place.h"
-#include "relocate/proc.h"
+#include "relocate/inventory/idle.h"
+#include "relocate/inventory/jobs.h"
+#include "relocate/inventory/mounts.h"
+#include "relocate/inventory/place.h"
 #include "tap.h"
+#include "target/proc.h"
 
 static void test_below(void)
 {

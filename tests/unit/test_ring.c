@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/ring.h"
+#include "sample/ring.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The code that relocate puts into jobs, run here without a tracer: it must find its way home. */
-#include "relocate/arch.h"
+#include "inject/arch.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbol/symbols.h"
 
-#include "symbol/symtab.h"
+#include "symbol/elf/symtab.h"
 #include "tap.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/sysc_decode.h"
+#include "syscalls/decode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "collect/sysc_names.h"
+#include "syscalls/names.h"
 #include "tap.h"
 
 #define NOBODY 0x7ffffffe /* no process has this number */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tap.h"
-#include "view/syscalls_table.h"
+#include "view/tables/syscalls_table.h"
 
 static uint32_t name(struct syscalls *s, const char *text)
 {

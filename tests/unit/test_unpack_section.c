@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbol/unpack.h"
+#include "symbol/elf/unpack.h"
 
 #include <lzma.h>
 #include <stdlib.h>

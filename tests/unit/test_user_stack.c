@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "collect/procmaps.h"
 #include "perf/ingest.h"
+#include "sample/procmaps.h"
 #include "tap.h"
 #include "unwind/self.h"
 

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscalls: system calls of the threads that have a struct doing, summed where they happen, or put
+ * into a ring one by one.
+ *
+ * A thread has one from the exec that starts the command, from its parent by fork, or from walking
+ * over all threads (on_task). Tracepoints of calls run with preemption off, so what is per CPU is
+ * changed by one program at a time; what is per thread is changed by that thread.
+ */
+#include "bpf/syscalls.h"
+#include "bpf/kernel.h"
+#include "bpf/memory.h"
+
+const char licence[] SEC("license") = "Dual MIT/GPL";
+
+/* Set before loading. */
+const volatile __u32 mode, own_tgid;
+const volatile bool is_all;
+/* Set before attaching, and while it runs. */
+__u32 command_tgid;
+__u32 phase;
+__u64 now_ns; /* CALLS_FINISH: the end of recording */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct doing);
+} threads_doing SEC(".maps");
+
+/* By number: calls that did not fail. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALLS_NUMBERS);
+	__type(key, __u32);
+	__type(value, struct calls_cell);
+} totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct calls_key);
+	__type(value, struct calls_cell);
+} failures SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, struct calls_key);
+	__type(value, struct calls_cell);
+} by_thread SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, struct calls_thread_id);
+	__type(value, struct calls_thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct calls_sums);
+} sums SEC(".maps");
+
+/* What new cells are made of: it is never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct calls_cell);
+} empty SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CALLS_NUMBERS);
+	__type(key, __u32);
+	__type(value, struct calls_plan);
+} plans SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} seeds SEC(".maps"); /* processes */
+
+/* Where a record is made. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct calls_event);
+} drafts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set before loading */
+} ring SEC(".maps");
+
+static __always_inline void count_lost(void)
+{
+	__u32 zero = 0;
+	struct calls_sums *s = bpf_map_lookup_elem(&sums, &zero);
+
+	if (s)
+		s->lost++;
+}
+
+static __always_inline __u32 slot_of(__u64 ns)
+{
+	__u64 v = ns;
+	__u32 bits = 0;
+
+	if (ns < 1u << CALLS_LOW_BITS)
+		return 0;
+	if (ns >= 1ull << CALLS_HIGH_BITS)
+		return CALLS_SLOTS - 1;
+	if (v >= 1ull << 32) {
+		v >>= 32;
+		bits += 32;
+	}
+	if (v >= 1 << 16) {
+		v >>= 16;
+		bits += 16;
+	}
+	if (v >= 1 << 8) {
+		v >>= 8;
+		bits += 8;
+	}
+	if (v >= 1 << 4) {
+		v >>= 4;
+		bits += 4;
+	}
+	if (v >= 1 << 2) {
+		v >>= 2;
+		bits += 2;
+	}
+	bits += v >> 1;
+	return 1 + ((bits - CALLS_LOW_BITS) << CALLS_SUB_BITS) +
+	       ((ns >> (bits - CALLS_SUB_BITS)) & ((1 << CALLS_SUB_BITS) - 1));
+}
+
+static __always_inline void add(struct calls_cell *c, bool is_timed, __u64 ns)
+{
+	__u32 slot;
+
+	c->count++;
+	if (!is_timed)
+		return;
+	if (c->timed == 0 || ns < c->min_ns)
+		c->min_ns = ns;
+	if (ns > c->max_ns)
+		c->max_ns = ns;
+	c->timed++;
+	c->total_ns += ns;
+	slot = slot_of(ns);
+	if (slot < CALLS_SLOTS)
+		c->slots[slot]++;
+}
+
+static __always_inline struct calls_cell *cell_in(void *map, const struct calls_key *key)
+{
+	struct calls_cell *c = bpf_map_lookup_elem(map, key), *none;
+	__u32 zero = 0;
+
+	if (c)
+		return c;
+	none = bpf_map_lookup_elem(&empty, &zero);
+	if (!none)
+		return NULL;
+	bpf_map_update_elem(map, key, none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+static __always_inline void sum(const struct doing *d, __u32 nr, bool is_timed, __u64 ns, __s64 ret)
+{
+	struct calls_key key = { .nr = nr };
+	struct calls_cell *c;
+
+	if (ret < 0 && ret >= -CALLS_MAX_ERROR)
+		key.error = (__s32)-ret;
+	if (mode == CALLS_TOTALS) {
+		c = key.error || nr >= CALLS_NUMBERS ? cell_in(&failures, &key)
+						     : bpf_map_lookup_elem(&totals, &nr);
+	} else {
+		key.thread = d->id;
+		c = cell_in(&by_thread, &key);
+	}
+	if (c)
+		add(c, is_timed, ns);
+	else
+		count_lost();
+}
+
+/* The reader is only woken when much is there: a wake-up costs more than a call. */
+static __always_inline __u64 wakes(void)
+{
+	__u64 size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > size / 4 ? BPF_RB_FORCE_WAKEUP
+								      : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline struct calls_event *draft(__u32 kind, const struct calls_thread_id *id)
+{
+	__u32 zero = 0;
+	struct calls_event *ev = bpf_map_lookup_elem(&drafts, &zero);
+
+	if (!ev)
+		return NULL;
+	ev->kind = kind;
+	ev->pid = id->pid;
+	ev->tid = id->tid;
+	ev->memory.count = 0;
+	return ev;
+}
+
+static __always_inline void put(struct calls_event *ev, __u32 bytes)
+{
+	__u64 len = __builtin_offsetof(struct calls_event, memory.bytes) + bytes;
+
+	if (len > sizeof *ev)
+		len = sizeof *ev;
+	if (bpf_ringbuf_output(&ring, ev, len, wakes()) < 0)
+		count_lost();
+}
+
+/* A thread comes, goes, or is another program. */
+static __always_inline void put_thread(__u32 kind, const struct calls_thread_id *id,
+				       struct task_struct *task, __u32 other, __u64 now)
+{
+	struct calls_event *ev = draft(kind, id);
+
+	if (!ev)
+		return;
+	ev->nr = other;
+	ev->end_ns = now;
+	bpf_probe_read_kernel(ev->memory.bytes, CALLS_COMM, task->comm);
+	put(ev, CALLS_COMM);
+}
+
+static __always_inline void put_call(const struct doing *d, __u32 nr, __u32 has, __u64 now,
+				     __s64 ret, bool can_read)
+{
+	struct calls_plan *plan = bpf_map_lookup_elem(&plans, &nr);
+	struct calls_event *ev;
+
+	if (plan && plan->is_unwanted)
+		return;
+	ev = draft(CALLS_CALL, &d->id);
+	if (!ev)
+		return;
+	ev->nr = nr;
+	ev->has = has;
+	ev->start_ns = d->start_ns;
+	ev->end_ns = now;
+	ev->ret = ret;
+	for (int i = 0; i < 6; i++)
+		ev->args[i] = d->args[i];
+	ev->memory.len = 0;
+	if (plan && can_read && has & CALLS_HAS_START && !take_early(&ev->memory, d, plan, ret))
+		read_parts(&ev->memory, d, plan, ret);
+	put(ev, ev->memory.len);
+}
+
+/* What the end of the thread, or of the recording, cuts short. */
+static __always_inline void cut_call(struct doing *d, bool can_read)
+{
+	if (!d->is_inside)
+		return;
+	d->is_inside = false;
+	if (mode == CALLS_EVENTS)
+		put_call(d, d->nr, d->start_ns ? CALLS_HAS_START : 0, 0, 0, can_read);
+	else
+		sum(d, d->nr, false, 0, 0);
+}
+
+static __always_inline void take_args(struct doing *d, struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	d->args[0] = regs->di;
+	d->args[1] = regs->si;
+	d->args[2] = regs->dx;
+	d->args[3] = regs->r10;
+	d->args[4] = regs->r8;
+	d->args[5] = regs->r9;
+#elif defined(__TARGET_ARCH_arm64)
+	d->args[0] = regs->orig_x0;
+	d->args[1] = regs->regs[1];
+	d->args[2] = regs->regs[2];
+	d->args[3] = regs->regs[3];
+	d->args[4] = regs->regs[4];
+	d->args[5] = regs->regs[5];
+#endif
+}
+
+static __always_inline __u32 number_of(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (__u32)regs->orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+	return (__u32)regs->syscallno;
+#endif
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
+	struct calls_plan *plan;
+	__u32 number = (__u32)nr;
+
+	if (!d)
+		return 0;
+	d->nr = number;
+	d->is_inside = true;
+	d->is_new = false;
+	if (mode == CALLS_EVENTS) {
+		take_args(d, regs);
+		plan = bpf_map_lookup_elem(&plans, &number);
+		if (plan)
+			read_early(d, plan);
+	}
+	d->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
+	__u64 now = bpf_ktime_get_ns();
+	bool is_whole;
+	__u32 nr;
+
+	if (!d)
+		return 0;
+	is_whole = d->is_inside && d->start_ns;
+	nr = d->is_inside ? d->nr : number_of(regs);
+	d->is_inside = false;
+	if (d->is_new) {
+		d->is_new = false;
+		return 0;
+	}
+	if (mode == CALLS_EVENTS)
+		put_call(d, nr, CALLS_HAS_END | (is_whole ? CALLS_HAS_START : 0), now, ret, true);
+	else
+		sum(d, nr, is_whole, now - d->start_ns, ret);
+	return 0;
+}
+
+static __always_inline struct calls_thread_id id_of(struct task_struct *task)
+{
+	return (struct calls_thread_id){ .start = task->start_time,
+					 .tid = (__u32)task->pid,
+					 .pid = (__u32)task->tgid };
+}
+
+static __always_inline void note_thread(const struct doing *d, struct task_struct *task,
+					__u64 end_ns)
+{
+	struct calls_thread t = { .start_ns = d->since_ns, .end_ns = end_ns };
+	struct calls_thread *known;
+
+	if (mode != CALLS_THREADS)
+		return;
+	known = bpf_map_lookup_elem(&threads, &d->id);
+	if (known)
+		t.start_ns = known->start_ns;
+	bpf_probe_read_kernel(t.comm, sizeof t.comm, task->comm);
+	if (bpf_map_update_elem(&threads, &d->id, &t, BPF_ANY) < 0)
+		count_lost();
+}
+
+static __always_inline void begin(struct task_struct *task, __u32 parent, bool is_new)
+{
+	struct doing *d =
+		bpf_task_storage_get(&threads_doing, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!d) {
+		count_lost();
+		return;
+	}
+	if (d->id.tid)
+		return;
+	d->id = id_of(task);
+	d->since_ns = bpf_ktime_get_ns();
+	d->is_new = is_new;
+	note_thread(d, task, 0);
+	if (mode == CALLS_EVENTS)
+		put_thread(CALLS_FORK, &d->id, task, parent, d->since_ns);
+}
+
+static __always_inline void end(struct doing *d, struct task_struct *task, __u64 now, bool can_read)
+{
+	__u32 zero = 0;
+	struct calls_sums *s = bpf_map_lookup_elem(&sums, &zero);
+
+	cut_call(d, can_read);
+	note_thread(d, task, now);
+	if (s) {
+		s->wall_ns += now - d->since_ns;
+		s->threads++;
+	}
+	if (mode == CALLS_EVENTS && can_read)
+		put_thread(CALLS_EXIT, &d->id, task, 0, now);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, parent, NULL, 0);
+
+	if (d)
+		begin(child, (__u32)parent->pid, true);
+	else if (is_all && parent->tgid != (int)own_tgid)
+		begin(child, 0, true);
+	return 0;
+}
+
+/* A thread that was not the first of its process is now, and goes on with what was summed of
+ * that. */
+static __always_inline void become_first(struct doing *d, struct task_struct *task, __u64 now)
+{
+	struct calls_thread *first;
+	__u32 zero = 0;
+	struct calls_sums *s = bpf_map_lookup_elem(&sums, &zero);
+
+	note_thread(d, task, now);
+	if (s)
+		s->wall_ns += now - d->since_ns;
+	d->since_ns = now;
+	d->id = id_of(task);
+	first = mode == CALLS_THREADS ? bpf_map_lookup_elem(&threads, &d->id) : NULL;
+	if (first)
+		first->end_ns = 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct calls_thread_id before;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!d && (__u32)task->tgid == command_tgid) {
+		begin(task, 0, false);
+		return 0;
+	}
+	if (!d)
+		return 0;
+	before = d->id;
+	if (before.tid != (__u32)task->pid)
+		become_first(d, task, now);
+	if (mode == CALLS_EVENTS)
+		put_thread(CALLS_EXEC, &d->id, task, before.tid, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_end, struct task_struct *task)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+
+	if (d)
+		end(d, task, bpf_ktime_get_ns(), true);
+	return 0;
+}
+
+/* The call in which a thread waits already. */
+static __always_inline void find_call(struct task_struct *task)
+{
+	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 nr = number_of(regs);
+
+	if (!d || d->is_inside || !task->__state || nr >= CALLS_NUMBERS)
+		return;
+	d->nr = nr;
+	d->is_inside = true;
+}
+
+/* All threads there are: at first, those of the processes that are asked for begin; at last, those
+ * that are there still end. */
+SEC("iter/task")
+int on_task(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct doing *d;
+	__u32 tgid;
+
+	if (!task)
+		return 0;
+	if (phase == CALLS_FINISH) {
+		d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+		if (d)
+			end(d, task, now_ns, false);
+		return 0;
+	}
+	tgid = (__u32)task->tgid;
+	if (tgid == own_tgid || task->flags & PF_KTHREAD)
+		return 0;
+	if (!is_all && !bpf_map_lookup_elem(&seeds, &tgid))
+		return 0;
+	begin(task, 0, false);
+	find_call(task);
+	return 0;
+}

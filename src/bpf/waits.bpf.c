@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits: how long threads are off the CPU, summed by thread, stack and reason.
+ *
+ * Libraries without frame pointers hide their callers from the kernel, so stacks are walked in
+ * user space, from a copy. To send a copy once and then only to add up times is sound as long as
+ * equal keys mean equal stacks. What a walk can depend on is: the registers; of the copy, words
+ * that are addresses of user code (return addresses) or of the stack (saved registers), where
+ * each of them is, and how long the copy is; behind it, the chain of frame pointers; the
+ * process' mappings. All these are hashed. Words that cannot be an address are not: counters and
+ * lengths differ each time. Those that only look like one make more keys, but none wrong.
+ */
+#include "bpf/waits.h"
+#include "bpf/kernel.h"
+
+const char licence[] SEC("license") = "Dual MIT/GPL";
+
+/* Settings. */
+const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu;
+const volatile int own_pid; /* is not followed by follows_all */
+
+/* By user space, before it runs on_task. */
+bool is_end;
+__u64 now_ns;                  /* of the begin, or the end */
+__u64 lost_stacks, lost_waits; /* these could not be told at all */
+__u64 lives;
+__u64 keys; /* made since user space set it to 0 */
+
+/* What is known of a thread that is followed. */
+struct thread {
+	__u64 left_ns;  /* since when it waits; 0: it does not */
+	__u64 woken_ns; /* 0: not yet */
+	__u64 key;      /* 0: there was no room for it */
+	__u64 life;     /* a number of its own, from exec to exec; 0: from the next one on */
+	__u8 state, kind;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+/* Processes to follow: enum waits_wanted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WAITS_WANTED_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} wanted SEC(".maps");
+
+struct sums {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WAITS_KEYS_MAX);
+	__type(key, __u64);
+	__type(value, struct waits_sum);
+} sums SEC(".maps");
+
+/* User space puts an empty one in its place to read it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, int);
+	__array(values, struct sums);
+} place SEC(".maps") = { .values = { &sums } };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, WAITS_REST_MAX);
+	__type(key, struct waits_rest);
+	__type(value, struct waits_sum);
+} rest SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, WAITS_RING_BYTES);
+} ring SEC(".maps");
+
+/* Too large for a stack: one for switches, one for on_task, which they may interrupt. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, int);
+	__type(value, struct waits_stack);
+} scratch SEC(".maps");
+
+/* Hashing: four streams of words, so that none waits for another's product. */
+struct hash {
+	__u64 a, b, c, d;
+	const __u64 *words;
+};
+
+#define MIX 0x9e3779b97f4a7c15ull
+
+static __always_inline __u64 mix(__u64 h, __u64 word)
+{
+	h = (h ^ word) * MIX;
+	return h ^ h >> 32;
+}
+
+/* The word if it may be an address of user space, 2^16..2^47; else 0. Without a branch, which would
+ * often be guessed wrongly. */
+static __always_inline __u64 user_address(__u64 word)
+{
+	__u64 beyond = ((word >> 16) - 1) >> 31;
+
+	return word & (__u64)((__s64)(beyond - 1) >> 63);
+}
+
+/* One block of the user's stack. */
+static long hash_block(__u64 index, struct hash *h)
+{
+	const __u64 *w;
+
+	if (index >= WAITS_STACK_MAX / WAITS_STACK_BLOCK)
+		return 1;
+	w = h->words + index * (WAITS_STACK_BLOCK / 8);
+	h->a = mix(h->a, user_address(w[0]));
+	h->b = mix(h->b, user_address(w[1]));
+	h->c = mix(h->c, user_address(w[2]));
+	h->d = mix(h->d, user_address(w[3]));
+	h->a = mix(h->a, user_address(w[4]));
+	h->b = mix(h->b, user_address(w[5]));
+	h->c = mix(h->c, user_address(w[6]));
+	h->d = mix(h->d, user_address(w[7]));
+	return 0;
+}
+
+/* One address of a chain. */
+static long hash_kernel(__u64 index, struct hash *h)
+{
+	if (index >= WAITS_KERNEL_MAX)
+		return 1;
+	h->a = mix(h->a, h->words[index]);
+	return 0;
+}
+
+static long hash_user(__u64 index, struct hash *h)
+{
+	if (index >= WAITS_USER_MAX)
+		return 1;
+	h->b = mix(h->b, h->words[index]);
+	return 0;
+}
+
+static __always_inline __u64 finish_hash(const struct hash *h)
+{
+	__u64 key = mix(mix(mix(mix(MIX, h->a), h->b), h->c), h->d);
+
+	return key ? key : 1;
+}
+
+/* Of a wait without a stack of its own. */
+static __always_inline __u64 plain_key(const struct thread *t)
+{
+	struct hash h = { .a = t->life, .b = t->kind, .c = t->state };
+
+	return finish_hash(&h);
+}
+
+static __always_inline enum waits_state state_of(bool is_preempted, unsigned int state,
+						 struct task_struct *task)
+{
+	if (is_preempted || state == 0)
+		return WAITS_PREEMPTED;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return WAITS_IOWAIT;
+	if (state & TASK_INTERRUPTIBLE)
+		return WAITS_SLEEPING;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return state & TASK_NOLOAD ? WAITS_SLEEPING : WAITS_BLOCKED;
+	if (state & (TASK_STOPPED | TASK_TRACED))
+		return WAITS_STOPPED;
+	return state & TASK_DEAD ? WAITS_DEAD : WAITS_UNKNOWN;
+}
+
+static __always_inline void set_whose(struct waits_stack *s, struct task_struct *task,
+				      const struct thread *t)
+{
+	s->time_ns = t->left_ns;
+	s->pid = (__u32)task->tgid;
+	s->tid = (__u32)task->pid;
+	s->cpu = bpf_get_smp_processor_id();
+	s->kind = t->kind;
+	s->state = t->state;
+	s->has_registers = 0;
+	s->is_32bit = 0;
+	s->kernel_count = s->user_count = s->stack_len = 0;
+}
+
+/* false: it is a thread of the kernel. */
+static __always_inline bool set_registers(struct waits_stack *s, struct task_struct *task)
+{
+	const struct pt_regs *regs;
+
+	if (!task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return false;
+	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	s->ip = regs->ip;
+	s->sp = regs->sp;
+	s->bp = regs->bp;
+	s->di = regs->di;
+	s->has_registers = 1;
+	s->is_32bit = (regs->cs & 0xffff) != 0x33;
+	return true;
+}
+
+/* How much of the stack is in use: up to where the kernel put the arguments of the program, or to
+ * the thread's own data, which libc puts above its stack. */
+static __always_inline __u32 stack_used(const struct waits_stack *s, struct task_struct *task)
+{
+	__u64 used = task->mm->start_stack - s->sp;
+
+	if (used > WAITS_STACK_MAX)
+		used = task->thread.fsbase - s->sp;
+	if (used > WAITS_STACK_MAX - WAITS_STACK_BLOCK)
+		used = WAITS_STACK_MAX - WAITS_STACK_BLOCK;
+	return ((__u32)used / WAITS_STACK_BLOCK + 1) * WAITS_STACK_BLOCK;
+}
+
+static __always_inline void copy_stack(struct waits_stack *s, struct task_struct *task)
+{
+	__u32 len = stack_used(s, task);
+
+	if (len > WAITS_STACK_MAX)
+		len = WAITS_STACK_MAX;
+	if (bpf_probe_read_user(s->stack, len, (const void *)s->sp) == 0) {
+		s->stack_len = len;
+		return;
+	}
+	/* Perhaps what follows the page is not there. */
+	len = (4096 - (s->sp & 4095)) & ~(WAITS_STACK_BLOCK - 1u);
+	if (len && len <= 4096 && bpf_probe_read_user(s->stack, len, (const void *)s->sp) == 0)
+		s->stack_len = len;
+}
+
+static __always_inline __u32 words_in(long bytes)
+{
+	return bytes > 0 ? (__u32)bytes / 8 : 0;
+}
+
+static __always_inline void hash_user_chain(void *ctx, struct hash *h, struct waits_stack *s,
+					    __u64 *to)
+{
+	s->user_count = words_in(bpf_get_stack(ctx, to, WAITS_USER_MAX * 8, BPF_F_USER_STACK));
+	h->words = to;
+	bpf_loop(s->user_count, hash_user, h, 0);
+}
+
+/* All of a stack that can be told, and its hash. The kernel's part takes several times as long as
+ * all the rest: it is left out of what is preempted on the way to user code or in it, as nothing in
+ * the kernel is waited for. */
+static __always_inline __u64 take_stack(void *ctx, struct waits_stack *s, struct task_struct *task,
+					const struct thread *t)
+{
+	struct hash h = { .a = t->life, .b = t->state, .c = has_cpu ? s->cpu : 0 };
+	const __u64 *comm = (const __u64 *)task->comm;
+	bool has_user = set_registers(s, task);
+
+	h.d = mix(comm[0], comm[1]);
+	if (has_kernel && !(has_user && t->state == WAITS_PREEMPTED)) {
+		s->kernel_count = words_in(bpf_get_stack(ctx, s->kernel, sizeof s->kernel, 0));
+		h.words = s->kernel;
+		bpf_loop(s->kernel_count, hash_kernel, &h, 0);
+	}
+	if (!has_user)
+		return finish_hash(&h);
+	h.a = mix(h.a, s->ip);
+	h.b = mix(h.b, s->sp);
+	h.c = mix(h.c, s->bp);
+	h.c = mix(h.c, user_address(s->di));
+	h.d = mix(h.d, task->mm->exec_vm);
+	if (has_copies && !s->is_32bit) {
+		copy_stack(s, task);
+		h.words = (const __u64 *)s->stack;
+		bpf_loop(s->stack_len / WAITS_STACK_BLOCK, hash_block, &h, 0);
+		h.d = mix(h.d, s->stack_len);
+	}
+	if (has_copies && s->stack_len == WAITS_STACK_MAX)
+		hash_user_chain(ctx, &h, s, s->behind);
+	if (has_frame_pointers)
+		hash_user_chain(ctx, &h, s, s->user);
+	return finish_hash(&h);
+}
+
+static __always_inline bool send(const struct waits_stack *s)
+{
+	bool is_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAITS_RING_FULL;
+	__u64 len = has_copies ? s->stack_len : 8ull * s->user_count;
+
+	if (has_copies && s->user_count)
+		len = sizeof *s - offsetof(struct waits_stack, stack);
+	if (len > sizeof *s - offsetof(struct waits_stack, stack))
+		return false;
+	return bpf_ringbuf_output(&ring, (void *)s, offsetof(struct waits_stack, stack) + len,
+				  is_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0;
+}
+
+/* The sums of the thread's key, made when it is new. NULL: there is no room. */
+static __always_inline struct waits_sum *sum_of(const struct thread *t, struct task_struct *task)
+{
+	struct waits_sum fresh = { .pid = (__u32)task->tgid,
+				   .tid = (__u32)task->pid,
+				   .kind = t->kind,
+				   .state = t->state };
+	int first = 0;
+	void *sums_now = bpf_map_lookup_elem(&place, &first);
+	struct waits_sum *sum;
+
+	if (!sums_now)
+		return NULL;
+	sum = bpf_map_lookup_elem(sums_now, &t->key);
+	if (sum)
+		return sum;
+	if (bpf_map_update_elem(sums_now, &t->key, &fresh, BPF_NOEXIST) == 0)
+		__sync_fetch_and_add(&keys, 1);
+	return bpf_map_lookup_elem(sums_now, &t->key);
+}
+
+/* Its state and kind are only told with its key. */
+static __always_inline struct waits_sum *rest_of(const struct thread *t, struct task_struct *task)
+{
+	struct waits_rest key = { .tid = (__u32)task->pid, .state = t->state };
+	struct waits_sum fresh = { .pid = (__u32)task->tgid,
+				   .tid = (__u32)task->pid,
+				   .kind = t->kind,
+				   .state = t->state };
+	struct waits_sum *sum = bpf_map_lookup_elem(&rest, &key);
+
+	if (sum)
+		return sum;
+	bpf_map_update_elem(&rest, &key, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&rest, &key);
+}
+
+/* The wait is over. */
+static __always_inline void add_up(struct thread *t, struct task_struct *task, __u64 until_ns)
+{
+	__u64 woken_ns =
+		t->woken_ns > t->left_ns && t->woken_ns < until_ns && t->state != WAITS_PREEMPTED
+			? t->woken_ns
+			: until_ns;
+	struct waits_sum *sum = t->key ? sum_of(t, task) : NULL;
+
+	if (!sum)
+		sum = rest_of(t, task);
+	if (sum && woken_ns >= t->left_ns) {
+		sum->count++;
+		sum->waited_ns += woken_ns - t->left_ns;
+		sum->runnable_ns += until_ns - woken_ns;
+	} else if (!sum) {
+		__sync_fetch_and_add(&lost_waits, 1);
+	}
+	t->left_ns = 0;
+}
+
+static __always_inline void begin(struct thread *t, __u64 time_ns, enum waits_kind kind,
+				  enum waits_state state)
+{
+	t->left_ns = time_ns;
+	t->woken_ns = 0;
+	t->kind = (__u8)kind;
+	t->state = (__u8)state;
+}
+
+static __always_inline void leave(void *ctx, struct thread *t, struct task_struct *task,
+				  __u64 time_ns, enum waits_state state)
+{
+	int first = 0;
+	struct waits_stack *s = bpf_map_lookup_elem(&scratch, &first);
+	struct waits_sum *sum;
+
+	t->left_ns = 0;
+	if (!s || state == WAITS_DEAD)
+		return;
+	begin(t, time_ns, WAITS_LEFT, state);
+	set_whose(s, task, t);
+	t->key = s->key = take_stack(ctx, s, task, t);
+	sum = sum_of(t, task);
+	if (!sum) {
+		t->key = 0;
+		__sync_fetch_and_add(&lost_stacks, 1);
+	} else if (!sum->is_told) {
+		sum->is_told = send(s);
+		if (!sum->is_told)
+			__sync_fetch_and_add(&lost_stacks, 1);
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task_struct *next,
+	     unsigned int state)
+{
+	struct thread *t = bpf_task_storage_get(&threads, prev, NULL, 0);
+	__u64 time_ns = 0;
+
+	if (t && t->life) {
+		time_ns = bpf_ktime_get_ns();
+		leave(ctx, t, prev, time_ns, state_of(is_preempted, state, prev));
+	}
+	t = bpf_task_storage_get(&threads, next, NULL, 0);
+	if (t && t->left_ns)
+		add_up(t, next, time_ns ? time_ns : bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, NULL, 0);
+
+	if (t && t->left_ns && !t->woken_ns)
+		t->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* A wait that the thread did not begin by itself. */
+static __always_inline void tell_other(void *ctx, int place_of_scratch, struct thread *t,
+				       struct task_struct *task)
+{
+	struct waits_stack *s = bpf_map_lookup_elem(&scratch, &place_of_scratch);
+
+	t->key = plain_key(t);
+	if (!s)
+		return;
+	set_whose(s, task, t);
+	s->key = t->key;
+	if (t->kind == WAITS_FOUND && has_kernel)
+		s->kernel_count =
+			words_in(bpf_get_task_stack(task, s->kernel, sizeof s->kernel, 0));
+	if (t->kind == WAITS_FOUND)
+		set_registers(s, task);
+	if (!send(s))
+		__sync_fetch_and_add(&lost_stacks, 1);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct thread *t = bpf_task_storage_get(&threads, parent, NULL, 0);
+	__u32 tgid = (__u32)parent->tgid;
+	__u32 *how = t ? NULL : bpf_map_lookup_elem(&wanted, &tgid);
+
+	if (t ? !t->life : !(how && *how == WAITS_WANTED_NOW))
+		return 0;
+	t = bpf_task_storage_get(&threads, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		__sync_fetch_and_add(&lost_waits, 1);
+		return 0;
+	}
+	t->life = __sync_fetch_and_add(&lives, 1) + 1;
+	begin(t, bpf_ktime_get_ns(), WAITS_NEW, WAITS_RUNNABLE);
+	tell_other(ctx, 0, t, child);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, NULL, 0);
+
+	if (t) {
+		t->life = __sync_fetch_and_add(&lives, 1) + 1;
+		t->left_ns = 0;
+	}
+	return 0;
+}
+
+/* A thread that is there already. */
+static __always_inline void find(void *ctx, struct task_struct *task)
+{
+	__u32 tgid = (__u32)task->tgid;
+	__u32 *how = bpf_map_lookup_elem(&wanted, &tgid);
+	struct thread *t;
+
+	if (!how && (!follows_all || task->tgid == own_pid))
+		return;
+	t = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		__sync_fetch_and_add(&lost_waits, 1);
+		return;
+	}
+	if (t->life || (how && *how == WAITS_WANTED_BY_EXEC))
+		return;
+	t->life = __sync_fetch_and_add(&lives, 1) + 1;
+	if (task->on_cpu)
+		return;
+	begin(t, now_ns, WAITS_FOUND, state_of(false, task->__state, task));
+	tell_other(ctx, 1, t, task);
+	if (task->on_cpu) /* by now: since when is not known */
+		t->left_ns = 0;
+}
+
+SEC("iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *t;
+
+	if (!task)
+		return 0;
+	if (!is_end) {
+		find(ctx, task);
+		return 0;
+	}
+	t = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (t && t->left_ns)
+		add_up(t, task, now_ns);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/fuse/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static int order(const char *view, unsigned long number, void *ret, struct err *e)
+{
+	int fd = open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return err_errno(e, "%s", view);
+	rc = ioctl(fd, number, ret);
+	if (rc < 0 && (errno == ENOTTY || errno == ENOSYS || errno == EINVAL))
+		rc = err_set(e, -ENOTTY, "%s: no cache is mounted there", view);
+	else if (rc < 0 && errno == EPERM)
+		rc = err_set(e, -EPERM, "%s: another user's cache", view);
+	else if (rc < 0)
+		rc = err_errno(e, "%s", view);
+	close(fd);
+	return rc;
+}
+
+int control_order(const char *view, int number, struct err *e)
+{
+	int rc = order(view, (unsigned long)number, NULL, e);
+
+	if (rc > 0)
+		return err_set(e, -EIO,
+			       "%s: its files could not be written; the cache's log tells "
+			       "why, and without --job-dir there are none",
+			       view);
+	return rc;
+}
+
+int control_stats(const char *view, struct control_stats *ret, struct err *e)
+{
+	return order(view, CONTROL_STATS, ret, e);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/fuse/remount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+int remount_open(const char *view, const char *name)
+{
+	char *path;
+	int tree;
+
+	if (asprintf(&path, "%s/%s", view, name) < 0)
+		return -ENOMEM;
+	tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	free(path);
+	return tree < 0 ? -errno : tree;
+}
+
+int remount_put(int tree, const char *view, struct err *e)
+{
+	int rc = 0;
+
+	if (umount2(view, UMOUNT_NOFOLLOW | MNT_DETACH) < 0 ||
+	    move_mount(tree, "", AT_FDCWD, view, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		rc = err_errno(e, "%s", view);
+	close(tree);
+	return rc;
+}
+
+bool remount_forget_unused(const char *view)
+{
+	int fs = fspick(AT_FDCWD, view, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+	bool forgets = fs >= 0 && fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
+
+	if (fs >= 0)
+		close(fs);
+	return forgets;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * joblog: the words of a cache as lines of its job's log, in Copper's form:
+ *
+ *	2026-11-22 06-03-59.123 [Info] (cache) text
+ *
+ * One for a process: log_msg has one sink.
+ */
+#ifndef CACHEFS_PROFILE_JOBLOG_H
+#define CACHEFS_PROFILE_JOBLOG_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "cachefs/profile/job_files.h"
+
+/* Copper's levels. */
+enum joblog_level {
+	JOBLOG_NONE,
+	JOBLOG_FATAL,
+	JOBLOG_ERROR,
+	JOBLOG_WARNING,
+	JOBLOG_INFO,
+	JOBLOG_DEBUG,
+};
+
+/* Lines of this level and those above go to the rank's log in JOB/logs (files NULL: not) and to
+ * standard output. Call before there are threads, in the process that serves. */
+int joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout,
+		struct err *e) MUST_CHECK;
+
+/* A line, if there is a log of this level. May be called by any thread. */
+void joblog_put(enum joblog_level level, const char *domain, const char *text);
+
+void joblog_msg(enum log_level level, const char *domain, const char *text); /* a log_sink */
+
+#endif

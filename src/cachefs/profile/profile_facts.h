@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_facts: all that a cache's profiling files are made of, read at one moment. */
+#ifndef CACHEFS_PROFILE_PROFILE_FACTS_H
+#define CACHEFS_PROFILE_PROFILE_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cachefs/profile/metrics.h"
+#include "cachefs/profile/path_list.h"
+#include "cachefs/profile/timeline.h"
+#include "cachefs/store/cache.h"
+
+enum profile_mode {
+	PROFILE_OFF,
+	PROFILE_TOTALS, /* operations only */
+	PROFILE_TOP,    /* and the paths with most events */
+	PROFILE_PATHS,  /* and all paths */
+};
+extern const char *const profile_mode_names[]; /* by profile_mode: Copper's */
+
+/* What holds from mounting to unmounting. */
+struct profile_about {
+	const char *target, *view; /* absolute; borrowed */
+	enum profile_mode mode;
+	uint64_t top_paths; /* rows of each list of top paths; 0: none is written */
+	int64_t absent_ms;
+	uint64_t budget_bytes;
+	bool is_exact; /* the kernel keeps nothing, and every call was counted */
+	int64_t start_ns, start_wall_ns;
+};
+
+struct profile_facts {
+	const struct profile_about *about;
+	const char *tag;                        /* NULL: the final ones */
+	struct metrics_counts ops[METRICS_OPS]; /* by metrics_op */
+	uint64_t sums[METRICS_SUMS];            /* over all operations */
+	uint64_t absent[ABSENT_EVENTS];
+	uint64_t storage_calls, failures, timeouts, interrupts, stale;
+	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
+	struct path_list paths; /* empty unless they are kept */
+	int64_t now_ns;
+};
+
+/* *ret is the caller's. has_paths: also each path. */
+int profile_facts_read(const struct profile_about *about, struct cache *c, struct metrics *m,
+		       bool has_paths, struct profile_facts **ret, struct err *e) MUST_CHECK;
+void profile_facts_free(struct profile_facts *f); /* NULL is allowed */
+
+uint64_t profile_facts_used(const struct profile_facts *f);      /* bytes of all tables */
+uint64_t profile_facts_remaining(const struct profile_facts *f); /* of the budget */
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/profile/profile_stacks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum type {
+	TYPE_CALLS,
+	TYPE_BYTES,
+	TYPE_TIME,
+	TYPES,
+};
+
+/* The part path[at..len): a name in the folder path[0..at), as a function is one in a source file.
+ * The root is its own folder. */
+static uint32_t push_part(struct profile *p, uint32_t node, const char *path, size_t at, size_t len)
+{
+	uint32_t name = profile_str_n(p, path + at, len - at);
+	const struct function part = {
+		.name = name,
+		.system_name = name,
+		.file = profile_str_n(p, path, at ? at : len),
+	};
+	const struct line line = { .function = profile_add_function(p, &part) };
+
+	return profile_push(
+		p, node,
+		profile_add_location(p, &(struct location){ .lines = &line, .line_count = 1 }));
+}
+
+/* "/usr/lib": "/", "usr", "lib". */
+static uint32_t push_path(struct profile *p, const char *path)
+{
+	uint32_t node = push_part(p, 0, "/", 0, 1);
+
+	for (size_t at = 1; path[at];) {
+		size_t end = at + strcspn(path + at, "/");
+
+		if (end > at)
+			node = push_part(p, node, path, at, end);
+		at = end + (path[end] == '/');
+	}
+	return node;
+}
+
+static uint32_t add_labels(struct profile *p, int class, int result)
+{
+	static const char *const operations[] = { "getattr", "read", "readdir" };
+	static const char *const results[] = { "hit", "miss", "negative" };
+	struct label labels[] = {
+		{ .key = profile_str(p, "operation"), .str = profile_str(p, operations[class]) },
+		{ .key = profile_str(p, "result"), .str = profile_str(p, results[result]) },
+	};
+
+	return profile_add_labels(p, labels, ARRAY_LEN(labels));
+}
+
+static void add_counts(struct profile *p, const char *path, const struct path_counts *c)
+{
+	uint32_t node = push_path(p, path);
+
+	for (int class = 0; class < PATH_CLASSES; class ++) {
+		for (int result = 0; result < PATH_RESULTS; result++) {
+			int64_t values[TYPES] = {
+				[TYPE_CALLS] = (int64_t)c->calls[class][result],
+				[TYPE_BYTES] = class == PATH_DATA ? (int64_t)c->bytes[result] : 0,
+				[TYPE_TIME] = (int64_t)c->ns[class][result],
+			};
+
+			if (values[TYPE_CALLS])
+				profile_add(p, node, add_labels(p, class, result), values);
+		}
+	}
+}
+
+static void add_row(struct profile *p, const char *path, const struct path_row *row)
+{
+	CLEANUP(buf_fini) struct buf others = { 0 };
+
+	if (!row->is_forgotten) {
+		add_counts(p, path, &row->counts);
+		return;
+	}
+	buf_printf(&others, "%s/[others]", strcmp(path, "/") == 0 ? "" : path);
+	if (buf_error(&others) < 0)
+		profile_fail_nomem(p);
+	else
+		add_counts(p, others.data, &row->counts);
+}
+
+static void describe(const struct profile_facts *f, struct profile *p)
+{
+	struct profile_info *info = profile_info(p);
+	char text[128];
+
+	info->time_ns = f->about->start_wall_ns;
+	info->duration_ns = f->now_ns - f->about->start_ns;
+	info->default_type = profile_str(p, "time");
+	profile_add_comment(p, "calls of a cache file system by path");
+	snprintf(text, sizeof text, "profiling mode: %s", profile_mode_names[f->about->mode]);
+	profile_add_comment(p, text);
+	profile_add_comment(p, f->about->is_exact
+				       ? "kernel caching: off, every call is counted"
+				       : "kernel caching: on, what the kernel answered itself is "
+					 "not counted");
+}
+
+int profile_make_stacks(const struct profile_facts *f, struct profile **ret, struct err *e)
+{
+	struct profile *p = profile_new();
+	int rc;
+
+	if (!p)
+		return err_nomem(e);
+	profile_add_type(p, "calls", "count");
+	profile_add_type(p, "bytes", "bytes");
+	profile_add_type(p, "time", "nanoseconds");
+	describe(f, p);
+	for (size_t i = 0; i < f->paths.rows.count; i++) {
+		const struct path_row *row = path_list_get(&f->paths, i);
+
+		add_row(p, path_list_path(&f->paths, row), row);
+	}
+	rc = profile_check(p, e);
+	if (rc == 0)
+		*ret = p;
+	else
+		profile_free(p);
+	return rc;
+}

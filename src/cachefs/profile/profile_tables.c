@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/profile/profile_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static double us_of(uint64_t ns)
+{
+	return (double)ns / 1000;
+}
+
+static double seconds_of(uint64_t ns)
+{
+	return (double)ns / (double)NS_PER_S;
+}
+
+/* RFC 4180, always quoted. */
+static void put_quoted(struct buf *out, const char *text)
+{
+	buf_put_byte(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			buf_put_byte(out, '"');
+		buf_put_byte(out, (unsigned char)*text);
+	}
+	buf_put_byte(out, '"');
+}
+
+void profile_put_operations(const struct profile_facts *f, struct buf *out)
+{
+	buf_put_str(out, "operation,total_calls,cache_hits,cache_misses,negative_results,"
+			 "avg_latency_us,total_latency_s\n");
+	for (int op = 0; op < METRICS_OPS; op++) {
+		const uint64_t *sums = f->ops[op].sums;
+		uint64_t calls = sums[METRICS_CALLS];
+
+		if (!calls)
+			continue;
+		buf_printf(out, "%s,%llu,%llu,%llu,%llu,%.2f,%.6f\n", metrics_op_names[op],
+			   (unsigned long long)calls, (unsigned long long)sums[METRICS_HITS],
+			   (unsigned long long)sums[METRICS_MISSES],
+			   (unsigned long long)sums[METRICS_NEGATIVES],
+			   us_of(sums[METRICS_NS]) / (double)calls, seconds_of(sums[METRICS_NS]));
+	}
+}
+
+void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PROFILE_METRICS])
+{
+	const struct profile_metric list[PROFILE_METRICS] = {
+		{ "total_counted_fuse_operations", "Total counted FUSE operations", PROFILE_COUNT,
+		  f->sums[METRICS_CALLS] },
+		{ "total_cache_hits", "Total cache hits", PROFILE_COUNT, f->sums[METRICS_HITS] },
+		{ "total_cache_misses", "Total cache misses", PROFILE_COUNT,
+		  f->sums[METRICS_MISSES] },
+		{ "total_negative_results", "Total negative results", PROFILE_COUNT,
+		  f->sums[METRICS_NEGATIVES] },
+		{ "estimated_cache_served_operations_saved_by_copper",
+		  "Estimated cache-served operations saved by Copper", PROFILE_COUNT,
+		  f->sums[METRICS_HITS] },
+		{ "metadata_enoent_ttl_stores", "Metadata ENOENT TTL stores", PROFILE_COUNT,
+		  f->absent[ABSENT_STORE] },
+		{ "metadata_enoent_ttl_serves", "Metadata ENOENT TTL serves", PROFILE_COUNT,
+		  f->absent[ABSENT_SERVE] },
+		{ "metadata_enoent_ttl_expires", "Metadata ENOENT TTL expires", PROFILE_COUNT,
+		  f->absent[ABSENT_EXPIRE] },
+		{ "metadata_enoent_ttl_clears_on_success_or_non_enoent",
+		  "Metadata ENOENT TTL clears on success/non-ENOENT", PROFILE_COUNT,
+		  f->absent[ABSENT_CLEAR] },
+		{ "estimated_repeated_metadata_lookups_avoided_by_ttl",
+		  "Estimated repeated metadata lookups avoided by TTL", PROFILE_COUNT,
+		  f->absent[ABSENT_SERVE] },
+		{ "total_measured_latency_seconds",
+		  "Total measured latency across counted operations (s)", PROFILE_SECONDS,
+		  f->sums[METRICS_NS] },
+		{ "total_storage_wait_seconds", "Of it waiting for storage (s)", PROFILE_SECONDS,
+		  f->sums[METRICS_STORAGE_NS] },
+		{ "total_bytes_read", "Total bytes read", PROFILE_BYTES, f->sums[METRICS_BYTES] },
+		{ "storage_requests", "Requests to storage", PROFILE_COUNT, f->storage_calls },
+		{ "storage_failures", "Requests to storage that failed", PROFILE_COUNT,
+		  f->failures },
+		{ "storage_timeouts", "Callers that storage kept waiting too long", PROFILE_COUNT,
+		  f->timeouts },
+		{ "storage_waits_given_up", "Callers that were ended while they waited",
+		  PROFILE_COUNT, f->interrupts },
+		{ "stale_files", "Files that changed under the cache", PROFILE_COUNT, f->stale },
+		{ "cache_used_bytes", "Cache: bytes used", PROFILE_BYTES, profile_facts_used(f) },
+		{ "cache_budget_bytes", "Cache: budget in bytes", PROFILE_BYTES,
+		  f->about->budget_bytes },
+		{ "cache_remaining_bytes", "Cache: bytes remaining", PROFILE_BYTES,
+		  profile_facts_remaining(f) },
+		{ "paths_no_more_known", "Paths whose counts are their folder's (budget)",
+		  PROFILE_COUNT, f->paths.forgotten_paths },
+	};
+
+	memcpy(ret, list, sizeof list);
+}
+
+void profile_put_aggregate(const struct profile_facts *f, struct buf *out)
+{
+	struct profile_metric metrics[PROFILE_METRICS];
+
+	profile_metrics(f, metrics);
+	buf_put_str(out, "metric,value\n");
+	for (size_t i = 0; i < PROFILE_METRICS; i++) {
+		if (metrics[i].unit == PROFILE_SECONDS)
+			buf_printf(out, "%s,%.6f\n", metrics[i].name, seconds_of(metrics[i].value));
+		else
+			buf_printf(out, "%s,%llu\n", metrics[i].name,
+				   (unsigned long long)metrics[i].value);
+	}
+}
+
+static uint64_t events_of(const struct path_row *row, enum path_class class)
+{
+	return class == PATH_CLASSES ? path_counts_absent_events(&row->counts)
+				     : path_counts_events(&row->counts, class);
+}
+
+static int by_events(const void *left, const void *right, void *class)
+{
+	const struct path_row *const *a = left, *const *b = right;
+	uint64_t x = events_of(*a, *(enum path_class *)class),
+		 y = events_of(*b, *(enum path_class *)class);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return (*a > *b) - (*a < *b); /* which is the order of their paths */
+}
+
+int profile_rank_paths(const struct profile_facts *f, enum path_class class,
+		       const struct path_row ***ret, size_t *ret_count)
+{
+	const struct path_row **rows = malloc((f->paths.rows.count + 1) * sizeof *rows);
+	size_t count = 0;
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->paths.rows.count; i++) {
+		const struct path_row *row = path_list_get(&f->paths, i);
+
+		if (!row->is_forgotten && events_of(row, class))
+			rows[count++] = row;
+	}
+	qsort_r(rows, count, sizeof *rows, by_events, &class);
+	*ret = rows;
+	*ret_count = count;
+	return 0;
+}
+
+static void put_top_row(const struct profile_facts *f, const struct path_row *row, int class,
+			struct buf *out)
+{
+	static const char *const names[] = { "metadata", "data", "tree", "metadata_ttl" };
+	const struct path_counts *c = &row->counts;
+
+	buf_printf(out, "%s,", names[class]);
+	put_quoted(out, path_list_path(&f->paths, row));
+	buf_printf(out, ",%llu", (unsigned long long)events_of(row, (enum path_class) class));
+	for (int i = 0; i < PATH_RESULTS; i++)
+		buf_printf(out, ",%llu",
+			   class == PATH_CLASSES ? 0 : (unsigned long long)c->calls[class][i]);
+	for (int i = 0; i < ABSENT_EVENTS; i++)
+		buf_printf(out, ",%llu",
+			   class == PATH_CLASSES ? (unsigned long long)c->absent[i] : 0);
+	buf_put_byte(out, '\n');
+}
+
+int profile_put_top_paths(const struct profile_facts *f, struct buf *out)
+{
+	buf_put_str(out, "category,path,total_events,cache_hits,cache_misses,negative_results,"
+			 "ttl_stores,ttl_serves,ttl_expires,ttl_clears\n");
+	for (int class = 0; class <= PATH_CLASSES; class ++) {
+		const struct path_row **rows;
+		size_t count;
+
+		if (profile_rank_paths(f, (enum path_class) class, &rows, &count) < 0)
+			return -ENOMEM;
+		for (size_t i = 0; i < count && i < f->about->top_paths; i++)
+			put_top_row(f, rows[i], class, out);
+		free(rows);
+	}
+	return 0;
+}
+
+void profile_put_latency(const struct profile_facts *f, struct buf *out)
+{
+	static const double shares[] = { 0.5, 0.9, 0.99, 0.999 };
+
+	buf_put_str(out, "operation,total_calls,p50_us,p90_us,p99_us,p999_us,max_us,"
+			 "total_latency_s,storage_wait_s,bytes\n");
+	for (int op = 0; op < METRICS_OPS; op++) {
+		const struct metrics_counts *c = &f->ops[op];
+
+		if (!c->sums[METRICS_CALLS])
+			continue;
+		buf_printf(out, "%s,%llu", metrics_op_names[op],
+			   (unsigned long long)c->sums[METRICS_CALLS]);
+		for (size_t i = 0; i < ARRAY_LEN(shares); i++)
+			buf_printf(out, ",%.3f", us_of((uint64_t)metrics_quantile(c, shares[i])));
+		buf_printf(out, ",%.3f,%.6f,%.6f,%llu\n", us_of(c->max_ns),
+			   seconds_of(c->sums[METRICS_NS]), seconds_of(c->sums[METRICS_STORAGE_NS]),
+			   (unsigned long long)c->sums[METRICS_BYTES]);
+	}
+}
+
+void profile_put_paths(const struct profile_facts *f, struct buf *out)
+{
+	buf_put_str(out, "path,getattr_calls,read_calls,readdir_calls,cache_hits,cache_misses,"
+			 "negative_results,bytes,getattr_us,read_us,readdir_us\n");
+	for (size_t i = 0; i < f->paths.rows.count; i++) {
+		const struct path_row *row = path_list_get(&f->paths, i);
+		const struct path_counts *c = &row->counts;
+
+		if (row->is_forgotten)
+			continue;
+		put_quoted(out, path_list_path(&f->paths, row));
+		for (int class = 0; class < PATH_CLASSES; class ++)
+			buf_printf(
+				out, ",%llu",
+				(unsigned long long)path_counts_events(c, (enum path_class) class));
+		for (int result = 0; result < PATH_RESULTS; result++)
+			buf_printf(out, ",%llu",
+				   (unsigned long long)(c->calls[PATH_METADATA][result] +
+							c->calls[PATH_DATA][result] +
+							c->calls[PATH_TREE][result]));
+		buf_printf(out, ",%llu", (unsigned long long)path_counts_bytes(c));
+		for (int class = 0; class < PATH_CLASSES; class ++)
+			buf_printf(out, ",%.3f", us_of(path_counts_ns(c, (enum path_class) class)));
+		buf_put_byte(out, '\n');
+	}
+}
+
+void profile_put_timeline(const struct timeline *t, struct buf *out)
+{
+	buf_put_str(out, "start_s,duration_s,calls,cache_hits,cache_misses,negative_results,"
+			 "latency_s,storage_wait_s,bytes\n");
+	for (size_t i = 0; i < t->count; i++) {
+		const struct timeline_step *s = &t->steps[i];
+
+		buf_printf(out, "%.3f,%.3f", seconds_of((uint64_t)s->start_ns),
+			   seconds_of((uint64_t)(s->end_ns - s->start_ns)));
+		for (int k = METRICS_CALLS; k <= METRICS_NEGATIVES; k++)
+			buf_printf(out, ",%llu", (unsigned long long)s->sums[k]);
+		buf_printf(out, ",%.6f,%.6f,%llu\n", seconds_of(s->sums[METRICS_NS]),
+			   seconds_of(s->sums[METRICS_STORAGE_NS]),
+			   (unsigned long long)s->sums[METRICS_BYTES]);
+	}
+}
+
+void profile_put_usage(const struct profile_facts *f, struct buf *out)
+{
+	static const char *const names[] = { "data", "tree", "metadata" };
+	uint64_t entries = 0;
+
+	buf_put_str(out, "table,used_bytes,entries,budget_bytes,remaining_bytes\n");
+	for (int i = 0; i < USAGE_TABLES; i++) {
+		buf_printf(out, "%s,%llu,%llu,,\n", names[i], (unsigned long long)f->used_bytes[i],
+			   (unsigned long long)f->entries[i]);
+		entries += f->entries[i];
+	}
+	buf_printf(out, "combined,%llu,%llu,%llu,%llu\n", (unsigned long long)profile_facts_used(f),
+		   (unsigned long long)entries, (unsigned long long)f->about->budget_bytes,
+		   (unsigned long long)profile_facts_remaining(f));
+}

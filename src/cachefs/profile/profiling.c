@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/profile/profiling.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cachefs/profile/profile_stacks.h"
+#include "cachefs/profile/profile_summary.h"
+#include "cachefs/profile/profile_tables.h"
+#include "cachefs/profile/profiling_internal.h"
+#include "view/markdown.h"
+
+int profiling_open(const struct profiling_opts *o, const struct profile_about *about,
+		   struct cache *c, struct metrics *m, struct profiling **ret, struct err *e)
+{
+	struct profiling *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return err_nomem(e);
+	p->opts = *o;
+	p->about = *about;
+	p->about.mode = o->mode;
+	p->about.top_paths = o->top_paths;
+	p->about.start_ns = clock_mono_ns();
+	p->about.start_wall_ns = clock_wall_ns();
+	p->cache = c;
+	p->metrics = m;
+	pthread_mutex_init(&p->write_lock, NULL);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	if (o->mode >= PROFILE_TOP)
+		cache_keep_counts(c);
+	*ret = p;
+	return 0;
+}
+
+void profiling_close(struct profiling *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_destroy(&p->write_lock);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->wake);
+	free(p);
+}
+
+int profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
+		       const char *base, struct buf *text, struct err *e)
+{
+	int rc = buf_error(text) < 0 ? err_nomem(e)
+				     : job_files_put(&p->opts.files, folder, tag, base, text->data,
+						     text->len, e);
+
+	buf_clear(text);
+	return rc;
+}
+
+/* One round of files: each is tried, whatever became of the others. */
+struct writing {
+	struct profiling *p;
+	const struct profile_facts *f;
+	struct buf text; /* of the next file */
+	struct buf lost; /* why files are missing: a list in Markdown */
+};
+
+static void note_lost(struct writing *w, const struct err *e)
+{
+	log_msg(LOG_WARN, "cache", "%s", e->msg);
+	buf_put_str(&w->lost, "- ");
+	markdown_put_code(&w->lost, e->msg, strlen(e->msg));
+	buf_put_byte(&w->lost, '\n');
+}
+
+/* made: what came of making the text: 0 or -ENOMEM. */
+static void put_file(struct writing *w, enum job_folder folder, const char *base, int made)
+{
+	struct err e = { 0 };
+	int rc = made < 0 ? err_nomem(&e)
+			  : profiling_put_file(w->p, folder, w->f->tag, base, &w->text, &e);
+
+	buf_clear(&w->text);
+	if (rc < 0)
+		note_lost(w, &e);
+}
+
+static void put_summary(struct writing *w)
+{
+	put_file(w, JOB_PROFILING, "profiling_summary.md", profile_put_summary(w->f, &w->text));
+}
+
+/* At the end of the summary: on a full disk there is mostly room left in its last block, when there
+ * is none for another file. */
+static void tell_lost(struct writing *w)
+{
+	char path[JOB_PATH_MAX];
+	struct err e = { 0 };
+	int fd;
+
+	if (job_files_path(&w->p->opts.files, JOB_PROFILING, w->f->tag, "profiling_summary.md",
+			   path, &e) < 0)
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	buf_put_str(&w->text, "\n## Not Written\n\nThese files are missing, or older.\n\n");
+	buf_put(&w->text, w->lost.data, w->lost.len);
+	if (buf_error(&w->text) < 0 || file_write_all(fd, w->text.data, w->text.len) < 0)
+		log_msg(LOG_WARN, "cache", "%s: does not tell what was not written", path);
+	close(fd);
+}
+
+static void put_totals(struct writing *w)
+{
+	profile_put_operations(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_operations.csv", 0);
+	profile_put_aggregate(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_aggregate.csv", 0);
+	profile_put_latency(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_latency.csv", 0);
+	profile_put_timeline(&w->p->timeline, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_timeline.csv", 0);
+	if (w->f->about->top_paths)
+		put_file(w, JOB_PROFILING, "profiling_top_paths.csv",
+			 profile_put_top_paths(w->f, &w->text));
+}
+
+static void put_paths(struct writing *w)
+{
+	static const enum table_dump dumps[] = { DUMP_DATA_EVENTS, DUMP_TREE_EVENTS,
+						 DUMP_METADATA_EVENTS, DUMP_ABSENT_EVENTS };
+
+	for (size_t i = 0; i < ARRAY_LEN(dumps); i++)
+		put_file(w, JOB_TABLES, table_dump_names[dumps[i]],
+			 table_dump_put(dumps[i], w->f, w->p->cache, &w->text));
+	profile_put_paths(w->f, &w->text);
+	put_file(w, JOB_PROFILING, "profiling_paths.csv", 0);
+}
+
+static int put_stacks(struct profiling *p, const struct profile_facts *f, struct err *e)
+{
+	char path[JOB_PATH_MAX];
+	struct profile *stacks;
+	int rc = job_files_path(&p->opts.files, JOB_PROFILING, f->tag, "profile.pb.gz", path, e);
+
+	if (rc == 0)
+		rc = profile_make_stacks(f, &stacks, e);
+	if (rc < 0)
+		return rc;
+	rc = p->opts.write_profile(stacks, path, e);
+	profile_free(stacks);
+	return rc;
+}
+
+void profiling_add_step(struct profiling *p)
+{
+	uint64_t sums[METRICS_SUMS] = { 0 };
+
+	for (int op = 0; op < METRICS_OPS; op++) {
+		uint64_t one[METRICS_SUMS];
+
+		metrics_read_sums(p->metrics, (enum metrics_op)op, one);
+		for (int i = 0; i < METRICS_SUMS; i++)
+			sums[i] += one[i];
+	}
+	pthread_mutex_lock(&p->write_lock);
+	timeline_add(&p->timeline, clock_mono_ns() - p->about.start_ns, sums);
+	pthread_mutex_unlock(&p->write_lock);
+}
+
+/* False: something could not be written: the log tells, and the summary, which is the first. */
+static bool put_all(struct profiling *p, const struct profile_facts *f)
+{
+	struct writing w = { p, f, { 0 }, { 0 } };
+	struct err e = { 0 };
+	bool is_good;
+
+	put_summary(&w);
+	put_totals(&w);
+	if (p->about.mode == PROFILE_PATHS)
+		put_paths(&w);
+	if (p->about.mode >= PROFILE_TOP && put_stacks(p, f, &e) < 0)
+		note_lost(&w, &e);
+	is_good = !w.lost.len && buf_error(&w.lost) == 0;
+	if (!is_good)
+		tell_lost(&w);
+	buf_fini(&w.text);
+	buf_fini(&w.lost);
+	return is_good;
+}
+
+bool profiling_write(struct profiling *p, const char *tag)
+{
+	struct profile_facts *f = NULL;
+	struct err e = { 0 };
+	bool is_good;
+
+	if (!p->opts.files.job || p->about.mode == PROFILE_OFF)
+		return true;
+	profiling_add_step(p);
+	if (profile_facts_read(&p->about, p->cache, p->metrics, p->about.mode >= PROFILE_TOP, &f,
+			       &e) < 0) {
+		log_msg(LOG_WARN, "cache", "%s", e.msg);
+		return false;
+	}
+	f->tag = tag;
+	pthread_mutex_lock(&p->write_lock);
+	is_good = put_all(p, f);
+	pthread_mutex_unlock(&p->write_lock);
+	profile_facts_free(f);
+	return is_good;
+}
+
+void profiling_stats(const struct profiling *p, struct control_stats *ret)
+{
+	const struct usage *usage = cache_usage(p->cache);
+	const struct job_files *f = &p->opts.files;
+
+	*ret = (struct control_stats){ .budget_bytes = p->about.budget_bytes, .pid = getpid() };
+	for (int i = 0; i < USAGE_TABLES; i++) {
+		ret->used_bytes[i] = atomic_load(&usage->bytes[i]);
+		ret->entries[i] = atomic_load(&usage->entries[i]);
+	}
+	if (f->job && strlen(f->job) < sizeof ret->job)
+		strcpy(ret->job, f->job);
+	strcpy(ret->rank, f->rank);
+}

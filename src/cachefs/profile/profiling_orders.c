@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* profiling_orders: the thread that carries out orders and keeps the intervals. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cachefs/profile/profile_tables.h"
+#include "cachefs/profile/profiling_internal.h"
+
+enum order_kind {
+	ORDER_DUMP,         /* what: enum table_dump */
+	ORDER_RESET_SUM,    /* enum metrics_sum */
+	ORDER_RESET_PATHS,  /* enum path_class */
+	ORDER_CLEAR,        /* the tables */
+	ORDER_RESET,        /* all */
+	ORDER_SNAPSHOT,     /* all files of the job */
+	ORDER_DUMP_ORDERS,  /* how often each order came */
+	ORDER_RESET_ORDERS, /* and that */
+};
+
+/* Source: Copper's numbers. */
+static const struct {
+	int number;
+	enum order_kind kind;
+	int what;
+} table[] = {
+	{ CONTROL_CLEAR, ORDER_CLEAR, 0 },
+	{ 200, ORDER_DUMP, DUMP_TABLES },
+	{ 300, ORDER_DUMP, DUMP_COUNTS },
+	{ 400, ORDER_DUMP, DUMP_TIMES },
+	{ 500, ORDER_DUMP, DUMP_HITS },
+	{ 600, ORDER_DUMP, DUMP_MISSES },
+	{ 700, ORDER_RESET_SUM, METRICS_CALLS },
+	{ 800, ORDER_RESET_SUM, METRICS_HITS },
+	{ 900, ORDER_RESET_SUM, METRICS_MISSES },
+	{ 1000, ORDER_RESET_SUM, METRICS_NS },
+	{ 1100, ORDER_DUMP, DUMP_DATA_EVENTS },
+	{ 1200, ORDER_DUMP, DUMP_TREE_EVENTS },
+	{ 1300, ORDER_DUMP, DUMP_METADATA_EVENTS },
+	{ 1400, ORDER_RESET_PATHS, PATH_DATA },
+	{ 1500, ORDER_RESET_PATHS, PATH_TREE },
+	{ 1600, ORDER_RESET_PATHS, PATH_METADATA },
+	{ 1700, ORDER_DUMP, DUMP_NEGATIVES },
+	{ 1800, ORDER_RESET_SUM, METRICS_NEGATIVES },
+	{ CONTROL_RESET, ORDER_RESET, 0 },
+	{ CONTROL_SNAPSHOT, ORDER_SNAPSHOT, 0 },
+	{ 2100, ORDER_RESET_ORDERS, 0 },
+	{ 2200, ORDER_DUMP_ORDERS, 0 },
+	{ 2300, ORDER_DUMP, DUMP_DATA_SIZE },
+	{ 2400, ORDER_DUMP, DUMP_TREE_SIZE },
+	{ 2500, ORDER_DUMP, DUMP_METADATA_SIZE },
+};
+static_assert(ARRAY_LEN(table) == PROFILING_ORDERS, "one counter each");
+
+struct waiting {
+	struct fifo_link link;
+	struct profiling_order order;
+	char path[]; /* NUL-terminated */
+};
+
+/* Its place in the table, or -1. */
+static int find(int number)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (table[i].number == number)
+			return (int)i;
+	return -1;
+}
+
+bool profiling_knows(int number)
+{
+	return find(number) >= 0;
+}
+
+/* A text beside the file that the order came by, in the target. 0 or 1. */
+static int put_beside(struct profiling *p, const char *path, const char *base, struct buf *text)
+{
+	char file[JOB_PATH_MAX];
+	struct err e = { 0 };
+	int rc = 0;
+
+	buf_put_byte(text, '\n');
+	if (buf_error(text) < 0)
+		rc = err_nomem(&e);
+	if (rc == 0)
+		rc = job_files_beside(&p->opts.files, p->about.target, path, base, file, &e);
+	if (rc == 0)
+		rc = file_replace(file, text->data, text->len, &e);
+	if (rc < 0)
+		log_msg(LOG_WARN, "cache", "%s", e.msg);
+	return rc < 0;
+}
+
+static int put_dump(struct profiling *p, const struct profile_facts *f, enum table_dump dump,
+		    const char *path)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+
+	if (table_dump_put(dump, f, p->cache, &text) < 0)
+		return 1;
+	return put_beside(p, path, table_dump_names[dump], &text);
+}
+
+static void put_orders(struct profiling *p, struct buf *out)
+{
+	buf_put_str(out, "Ioctl Events {\n");
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		uint64_t taken = atomic_load(&p->orders_taken[i]);
+
+		if (taken)
+			buf_printf(out, "%d: %llu\n", table[i].number, (unsigned long long)taken);
+	}
+	buf_put_byte(out, '}');
+}
+
+static int put_orders_beside(struct profiling *p, const char *path)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+
+	put_orders(p, &text);
+	return put_beside(p, path, "ioctl_cache_event.output", &text);
+}
+
+/* False: and that is told. */
+static bool put_table(struct profiling *p, const char *base, struct buf *text)
+{
+	struct err e = { 0 };
+
+	if (profiling_put_file(p, JOB_TABLES, NULL, base, text, &e) == 0)
+		return true;
+	log_msg(LOG_WARN, "cache", "%s", e.msg);
+	return false;
+}
+
+/* All dumps, into the job's folder. */
+static bool put_dumps(struct profiling *p, const struct profile_facts *f)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+
+	for (int dump = 0; dump < TABLE_DUMPS; dump++) {
+		if (dump == DUMP_ABSENT_EVENTS && p->about.mode == PROFILE_OFF)
+			continue;
+		if (table_dump_put((enum table_dump)dump, f, p->cache, &text) < 0)
+			return false;
+		buf_put_byte(&text, '\n');
+		if (!put_table(p, table_dump_names[dump], &text))
+			return false;
+	}
+	put_orders(p, &text);
+	buf_put_byte(&text, '\n');
+	if (!put_table(p, "ioctl_cache_event.output", &text))
+		return false;
+	profile_put_usage(f, &text);
+	return put_table(p, "cache_usage.csv", &text);
+}
+
+static void reset_node(void *context, struct node *n)
+{
+	struct path_counts *counts = atomic_load(&n->counts);
+
+	if (counts)
+		path_counts_reset(counts, *(enum path_class *)context);
+}
+
+static int reset_paths(struct profiling *p, enum path_class class)
+{
+	return cache_visit(p->cache, reset_node, &class);
+}
+
+/* The counters, but not what the caches hold. */
+static int reset_counters(struct profiling *p)
+{
+	struct cache_counts *c = cache_counts(p->cache);
+	_Atomic uint64_t *const counts[] = { &c->storage_calls, &c->failures, &c->timeouts,
+					     &c->interrupts, &c->stale };
+
+	for (int sum = 0; sum < METRICS_SUMS; sum++)
+		metrics_reset(p->metrics, (enum metrics_sum)sum);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		atomic_store(counts[i], 0);
+	for (int i = 0; i < ABSENT_EVENTS; i++)
+		atomic_store(&c->absent[i], 0);
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		atomic_store(&p->orders_taken[i], 0);
+	return reset_paths(p, PATH_CLASSES);
+}
+
+static int reset_all(struct profiling *p)
+{
+	int rc = profiling_write(p, "pre-reset") ? 0 : 1;
+
+	if (reset_counters(p) < 0 || cache_clear(p->cache, false) < 0)
+		return -ENOMEM;
+	return rc;
+}
+
+/* Those that need to know all. */
+static int write_out(struct profiling *p, enum order_kind kind, int what, const char *path)
+{
+	struct profile_facts *f;
+	struct err e = { 0 };
+	int rc;
+
+	if (kind == ORDER_SNAPSHOT && !p->opts.files.job)
+		return 1;
+	rc = profile_facts_read(&p->about, p->cache, p->metrics, p->about.mode >= PROFILE_TOP, &f,
+				&e);
+	if (rc < 0)
+		return rc;
+	if (kind == ORDER_DUMP)
+		rc = put_dump(p, f, (enum table_dump)what, path);
+	else
+		rc = !put_dumps(p, f) || !profiling_write(p, "ioctl-snapshot");
+	profile_facts_free(f);
+	return rc;
+}
+
+static int carry_out(struct profiling *p, int number, const char *path)
+{
+	int i = find(number);
+
+	atomic_fetch_add(&p->orders_taken[i], 1);
+	log_msg(LOG_INFO, "cache", "ioctl %d", number);
+	switch (table[i].kind) {
+	case ORDER_DUMP:
+	case ORDER_SNAPSHOT:
+		return write_out(p, table[i].kind, table[i].what, path);
+	case ORDER_RESET_SUM:
+		metrics_reset(p->metrics, (enum metrics_sum)table[i].what);
+		return 0;
+	case ORDER_RESET_PATHS:
+		return reset_paths(p, (enum path_class)table[i].what);
+	case ORDER_CLEAR:
+		return cache_clear(p->cache, true);
+	case ORDER_RESET:
+		return reset_all(p);
+	case ORDER_DUMP_ORDERS:
+		return put_orders_beside(p, path);
+	case ORDER_RESET_ORDERS:
+		for (size_t k = 0; k < ARRAY_LEN(table); k++)
+			atomic_store(&p->orders_taken[k], 0);
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+void profiling_take(struct profiling *p, const struct profiling_order *order, const char *path)
+{
+	size_t len = strlen(path) + 1;
+	struct waiting *w = malloc(sizeof *w + len);
+	bool is_taken = false;
+
+	if (w) {
+		w->order = *order;
+		memcpy(w->path, path, len);
+		pthread_mutex_lock(&p->lock);
+		is_taken = !p->closing;
+		if (is_taken)
+			fifo_put(&p->orders, &w->link);
+		pthread_cond_signal(&p->wake);
+		pthread_mutex_unlock(&p->lock);
+	}
+	if (is_taken)
+		return;
+	order->done(order->request, w ? -ENODEV : -ENOMEM);
+	free(w);
+}
+
+/* Of the thread: when it has to do something without being ordered to. */
+struct plan {
+	int64_t step_ns, files_ns; /* of the monotonic clock; INT64_MAX: never */
+};
+
+static struct plan next_plan(struct profiling *p, int64_t last_files_ns)
+{
+	struct plan plan = { INT64_MAX, INT64_MAX };
+
+	if (p->about.mode == PROFILE_OFF)
+		return plan;
+	pthread_mutex_lock(&p->write_lock);
+	plan.step_ns = p->about.start_ns + timeline_next_ns(&p->timeline);
+	pthread_mutex_unlock(&p->write_lock);
+	if (p->opts.interval_ns)
+		plan.files_ns = last_files_ns + p->opts.interval_ns;
+	return plan;
+}
+
+/* Under lock: the next order, NULL: it is time, or the end. */
+static struct waiting *await(struct profiling *p, const struct plan *plan)
+{
+	int64_t until_ns = plan->step_ns < plan->files_ns ? plan->step_ns : plan->files_ns;
+	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
+	int rc = 0;
+
+	while (!p->orders.first && !p->closing && rc == 0)
+		rc = until_ns == INT64_MAX
+			     ? pthread_cond_wait(&p->wake, &p->lock)
+			     : pthread_cond_clockwait(&p->wake, &p->lock, CLOCK_MONOTONIC, &until);
+	return (struct waiting *)fifo_take(&p->orders);
+}
+
+static void keep_plan(struct profiling *p, const struct plan *plan, int64_t *last_files_ns)
+{
+	int64_t now_ns = clock_mono_ns();
+
+	if (now_ns >= plan->step_ns)
+		profiling_add_step(p);
+	if (now_ns >= plan->files_ns) {
+		*last_files_ns = now_ns;
+		profiling_write(p, "runtime-snapshot");
+	}
+}
+
+static void *work(void *profiling)
+{
+	struct profiling *p = profiling;
+	int64_t last_files_ns = clock_mono_ns();
+	bool is_over = false;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
+	while (!is_over) {
+		struct plan plan = next_plan(p, last_files_ns);
+		struct waiting *w;
+
+		pthread_mutex_lock(&p->lock);
+		w = await(p, &plan);
+		is_over = p->closing && !w;
+		pthread_mutex_unlock(&p->lock);
+		if (w) {
+			w->order.done(w->order.request, carry_out(p, w->order.number, w->path));
+			free(w);
+		} else if (!is_over) {
+			keep_plan(p, &plan, &last_files_ns);
+		}
+	}
+	return NULL;
+}
+
+int profiling_start(struct profiling *p, struct err *e)
+{
+	int rc = pthread_create(&p->thread, NULL, work, p);
+
+	if (rc)
+		return err_set(e, -rc, "cannot start a thread: %s", strerror(rc));
+	p->has_thread = true;
+	return 0;
+}
+
+void profiling_stop(struct profiling *p)
+{
+	if (!p->has_thread)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->closing = true;
+	pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+	pthread_join(p->thread, NULL);
+	p->has_thread = false;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table_dumps: the ".output" files: what is in the tables, and counts by operation and path.
+ *
+ * Names and layouts are Copper's; lists are in order of their paths, or of the values where Copper
+ * has them in order. Nothing is put behind the last brace or line: who writes it adds the newline.
+ */
+#ifndef CACHEFS_PROFILE_TABLE_DUMPS_H
+#define CACHEFS_PROFILE_TABLE_DUMPS_H
+
+#include "base/buf.h"
+#include "cachefs/profile/profile_facts.h"
+
+enum table_dump {
+	DUMP_TABLES,
+	DUMP_COUNTS,
+	DUMP_TIMES,
+	DUMP_HITS,
+	DUMP_MISSES,
+	DUMP_NEGATIVES,
+	DUMP_DATA_EVENTS,
+	DUMP_TREE_EVENTS,
+	DUMP_METADATA_EVENTS,
+	DUMP_ABSENT_EVENTS,
+	DUMP_DATA_SIZE,
+	DUMP_TREE_SIZE,
+	DUMP_METADATA_SIZE,
+	TABLE_DUMPS,
+};
+
+extern const char *const table_dump_names[TABLE_DUMPS]; /* "cache_tables.output", ... */
+
+/* Appends it. Those of what is in the tables look at c; the others at f. */
+int table_dump_put(enum table_dump dump, const struct profile_facts *f, struct cache *c,
+		   struct buf *out) MUST_CHECK;
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/store/access.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "cachefs/store/asker.h"
+
+#define GROUPS_MAX 1024
+#define NO_ENTRY 8u /* more than rights can be */
+
+/* Of a list, as the kernel hands it out. Source: linux/posix_acl_xattr.h, linux/posix_acl.h. */
+#define LIST_VERSION 2
+enum tag { OWNER = 1, USER = 2, OWNING_GROUP = 4, GROUP = 8, MASK = 16, OTHERS = 32 };
+
+/* What a list gives to us: rights as in a mode's lowest bits, or NO_ENTRY. */
+struct given {
+	unsigned user, others, mask;
+	bool has_group; /* one of ours is named */
+	bool by_group;  /* and one of those has all that is wanted */
+};
+
+static bool in_group(gid_t group)
+{
+	gid_t groups[GROUPS_MAX];
+	int count;
+
+	if (group == getegid())
+		return true;
+	count = getgroups(GROUPS_MAX, groups);
+	for (int i = 0; i < count; i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+static void note_entry(struct given *g, struct cursor *c, gid_t owning, unsigned want)
+{
+	enum tag tag = cursor_u16(c);
+	unsigned rights = cursor_u16(c) & 7;
+	uint32_t id = cursor_u32(c);
+
+	if (tag == USER && id == geteuid())
+		g->user = rights;
+	else if (tag == OTHERS)
+		g->others = rights;
+	else if (tag == MASK)
+		g->mask = rights;
+	if ((tag == OWNING_GROUP && in_group(owning)) || (tag == GROUP && in_group(id))) {
+		g->has_group = true;
+		g->by_group |= !(want & ~rights);
+	}
+}
+
+/* Of what is not ours, and whose group has any right, as its mode says: else the kernel looks at no
+ * list. Source: acl(5), "access check algorithm". */
+static int check_list(const struct buf *list, gid_t owning, unsigned want)
+{
+	struct given given = { .user = NO_ENTRY, .mask = 7 };
+	struct cursor c = cursor_make(list->data, list->len);
+
+	if (cursor_u32(&c) != LIST_VERSION)
+		return -EACCES;
+	while (cursor_left(&c))
+		note_entry(&given, &c, owning, want);
+	if (c.bad)
+		return -EACCES;
+	if (given.user != NO_ENTRY)
+		return want & ~(given.user & given.mask) ? -EACCES : 0;
+	if (given.has_group)
+		return !given.by_group || want & ~given.mask ? -EACCES : 0;
+	return want & ~given.others ? -EACCES : 0;
+}
+
+static int check_modes(const struct stat *attr, unsigned want)
+{
+	unsigned group = attr->st_mode >> 3 & 7, others = attr->st_mode & 7;
+
+	return want & ~(in_group(attr->st_gid) ? group : others) ? -EACCES : 0;
+}
+
+static int check_user(struct cache *c, struct node *n, const struct stat *attr, unsigned want)
+{
+	CLEANUP(buf_fini) struct buf list = { 0 };
+
+	if (attr->st_uid == geteuid())
+		return want & ~(attr->st_mode >> 6 & 7) ? -EACCES : 0;
+	if (attr->st_mode & 070 && cache_xattr(c, n, "system.posix_acl_access", &list) == 0)
+		return check_list(&list, attr->st_gid, want);
+	return check_modes(attr, want);
+}
+
+/* Source: capabilities(7). */
+static bool may_override(const struct stat *attr, unsigned want, pid_t thread)
+{
+	bool is_folder = S_ISDIR(attr->st_mode);
+
+	if (want & X_OK && !is_folder && !(attr->st_mode & 0111))
+		return false;
+	if (asker_can(thread, CAP_DAC_OVERRIDE, attr->st_uid, attr->st_gid))
+		return true;
+	return (want == R_OK || (is_folder && !(want & W_OK))) &&
+	       asker_can(thread, CAP_DAC_READ_SEARCH, attr->st_uid, attr->st_gid);
+}
+
+int access_check(struct cache *c, struct node *n, int wanted, pid_t thread)
+{
+	unsigned want = (unsigned)wanted & 7;
+	bool is_root = geteuid() == 0;
+	struct stat attr;
+	int rc = cache_attr(c, n, &attr);
+
+	if (rc < 0 || (is_root && (attr.st_mode & 0111 * want) == 0111 * want))
+		return rc;
+	rc = check_user(c, n, &attr, want);
+	return rc == -EACCES && is_root && may_override(&attr, want, thread) ? 0 : rc;
+}

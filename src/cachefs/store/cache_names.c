@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* cache_names: attributes of what is in a folder, for who lists it. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "cachefs/store/flight.h"
+
+#define ORDERED 3 /* slow lookups in order, until more are asked for than that one */
+#define AHEAD 16  /* at the same time */
+
+bool cache_is_known(const struct node *n)
+{
+	return n->state == NODE_PRESENT && !n->is_gone && !n->is_stale &&
+	       (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns);
+}
+
+/* Counted, with *ret_attr; NULL: it is not known. */
+static struct node *get_known(struct cache *c, struct node *folder, const char *name,
+			      struct stat *ret_attr)
+{
+	struct node *n = nodes_get(c->nodes, folder, name);
+	bool is_known;
+
+	if (!n)
+		return NULL;
+	node_lock(c->nodes, n);
+	is_known = cache_is_known(n);
+	if (n->state == NODE_PRESENT && !is_known)
+		n->state = NODE_UNKNOWN; /* has run out: what is found now counts */
+	*ret_attr = n->attr;
+	node_unlock(c->nodes, n);
+	if (is_known)
+		return n;
+	node_unref(n, 1);
+	return NULL;
+}
+
+/* How many are not known. */
+static size_t collect(struct cache *c, struct node *folder, const struct dirlist *names,
+		      size_t from, size_t count, struct node **ret, struct stat *ret_attr)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!ret[i])
+			ret[i] = get_known(c, folder, dirlist_name(names, from + i), &ret_attr[i]);
+		missing += !ret[i];
+	}
+	return missing;
+}
+
+/* Under the lock of n: asks, unless somebody does already. Whether it came is seen afterwards: who
+ * lists a folder gets what is known. */
+static int ask(struct cache *c, struct node *n, struct dirlist *names, size_t from, size_t count)
+{
+	struct flight *f = n->flights[NODE_NAMES];
+	int rc;
+
+	if (f) {
+		f->refs++;
+	} else {
+		f = flight_new(c, n, FLIGHT_NAMES);
+		if (!f)
+			return -ENOMEM;
+		f->listing = dirlist_ref(names);
+		f->offset = from;
+		f->len = count;
+		rc = flight_start(f, true);
+		if (rc < 0) {
+			flight_unref(f);
+			return rc;
+		}
+		n->flights[NODE_NAMES] = f;
+	}
+	rc = flight_wait(f);
+	flight_unref(f);
+	return rc;
+}
+
+void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, size_t from,
+			size_t count, struct node **ret, struct stat *ret_attr)
+{
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		ret[i] = NULL;
+	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr))
+		return;
+	node_lock(c->nodes, n);
+	rc = ask(c, n, names, from, count);
+	node_unlock(c->nodes, n);
+	if (rc == 0)
+		collect(c, n, names, from, count, ret, ret_attr);
+}
+
+/* Under the lock of the folder. False: nothing is to be asked for. [*ret_from, *ret_to) of the
+ * listing. */
+static bool find_ahead(struct node *folder, const char *name, size_t *ret_from, size_t *ret_to)
+{
+	ptrdiff_t at = folder->listing ? dirlist_find(folder->listing, name) : -1;
+	size_t next = folder->next_name, i = (size_t)at, count;
+	bool is_known_order = folder->in_order >= ORDERED;
+
+	if (at < 0)
+		return false;
+	count = dirlist_count(folder->listing);
+	if (i > next || next - i > (is_known_order ? AHEAD : 0))
+		folder->in_order = 0;
+	else if (!is_known_order)
+		folder->in_order++;
+	*ret_from = *ret_to = i + 1;
+	if (folder->in_order >= ORDERED) {
+		*ret_from = next > i ? next : i + 1;
+		*ret_to = i + 1 + AHEAD < count ? i + 1 + AHEAD : count;
+	}
+	folder->next_name = (uint32_t)*ret_to;
+	return *ret_from < *ret_to;
+}
+
+static void ask_ahead(struct cache *c, struct node *folder, const char *name)
+{
+	struct node *n = nodes_get(c->nodes, folder, name);
+	struct flight *f = NULL;
+	int rc;
+
+	if (!n)
+		return;
+	node_lock(c->nodes, n);
+	if (n->state == NODE_UNKNOWN && !n->is_gone)
+		f = flight_join(c, n, NODE_ATTR, 0, false, &rc);
+	if (f)
+		flight_unref(f);
+	node_unlock(c->nodes, n);
+	node_unref(n, 1);
+}
+
+void cache_names_ahead(struct cache *c, struct node *folder, const char *name)
+{
+	struct dirlist *names = NULL;
+	size_t from, to;
+
+	if (cache_is_full(c))
+		return;
+	node_lock(c->nodes, folder);
+	if (find_ahead(folder, name, &from, &to))
+		names = dirlist_ref(folder->listing);
+	node_unlock(c->nodes, folder);
+	for (size_t i = from; names && i < to; i++)
+		ask_ahead(c, folder, dirlist_name(names, i));
+	dirlist_unref(names);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/store/local.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* For attributes of names nobody has asked for: those of a folder may take so long, and each of
+ * them so much longer. Storage that takes more is not asked for any, for a while. */
+#define NAMES_NS (3 * NS_PER_S / 10000)
+#define NAME_NS (NS_PER_S / 50000)
+#define PAUSE_NS (NS_PER_S / 10)
+#define XATTR_TRIES 8 /* a value may grow between asking for its size and reading it */
+
+struct local {
+	int root;            /* O_PATH */
+	dev_t device;        /* of root */
+	char *hidden;        /* path below root; NULL: none */
+	dev_t hidden_device; /* 0: none */
+	_Atomic int64_t
+		slow_until_ns; /* of the monotonic clock: nobody asks for more than it must */
+};
+
+static void close_fd(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+/* Component by component: for long paths, and where the kernel has no openat2 (before 5.6). */
+static int walk_to(int root, const char *path, int flags)
+{
+	int at = dup(root);
+
+	while (at >= 0) {
+		size_t len = strcspn(path, "/");
+		bool is_last = path[len] == '\0';
+		char name[NAME_MAX + 1];
+		int next;
+
+		if (len > NAME_MAX) {
+			close(at);
+			return -ENAMETOOLONG;
+		}
+		memcpy(name, path, len);
+		name[len] = '\0';
+		next = openat(at, len ? name : ".",
+			      is_last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0) {
+			int rc = -errno;
+
+			close(at);
+			return rc;
+		}
+		close(at);
+		if (is_last)
+			return next;
+		at = next;
+		path += len + 1;
+	}
+	return -errno;
+}
+
+/* A descriptor, or -errno. flags of open(2); links are not followed. */
+static int open_path(const struct local *l, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
+				.resolve = RESOLVE_NO_SYMLINKS };
+	long fd = -1;
+
+	if (strlen(path) >= PATH_MAX)
+		return walk_to(l->root, path, (int)how.flags);
+	fd = syscall(SYS_openat2, l->root, *path ? path : ".", &how, sizeof how);
+	if (fd >= 0)
+		return (int)fd;
+	if (errno == ENOSYS)
+		return walk_to(l->root, path, (int)how.flags);
+	return errno == ELOOP ? -ESTALE : -errno; /* a folder became a link under the cache */
+}
+
+static uint64_t number_of(const struct local *l, dev_t device, ino_t ino)
+{
+	uint64_t mixed;
+
+	if (device == l->device)
+		return ino;
+	mixed = (ino ^ (uint64_t)device << 40 ^ (uint64_t)device >> 24) * 0x9e3779b97f4a7c15u;
+	return (mixed ^ mixed >> 29) | (uint64_t)1 << 63;
+}
+
+static bool is_hidden(const struct local *l, const char *path)
+{
+	return l->hidden && strcmp(l->hidden, path) == 0;
+}
+
+static int lookup(void *self, const char *path, struct stat *ret)
+{
+	const struct local *l = self;
+	CLEANUP(close_fd) int fd = -1;
+	struct stat st;
+
+	if (is_hidden(l, path))
+		return -ENOENT;
+	fd = open_path(l, path, O_PATH);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (l->hidden_device && st.st_dev == l->hidden_device)
+		return -ENOENT;
+	st.st_ino = number_of(l, st.st_dev, st.st_ino);
+	*ret = st;
+	return 0;
+}
+
+/* Is the entry of the folder at path the hidden one? */
+static bool hides(const struct local *l, const char *path, const char *name)
+{
+	size_t len = strlen(path);
+
+	if (!l->hidden || strncmp(l->hidden, path, len) != 0)
+		return false;
+	if (len && l->hidden[len] != '/')
+		return false;
+	return strcmp(l->hidden + len + (len ? 1 : 0), name) == 0;
+}
+
+static int look_at(const struct local *l, int folder, const char *name, struct stat *ret)
+{
+	if (fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return -errno;
+	if (l->hidden_device && ret->st_dev == l->hidden_device)
+		return -ENOENT;
+	ret->st_ino = number_of(l, ret->st_dev, ret->st_ino);
+	return 0;
+}
+
+static int lookup_names(void *self, const char *path, const struct dirlist *names, size_t from,
+			size_t count, struct stat *ret, int *ret_rc, size_t *ret_count)
+{
+	struct local *l = self;
+	int64_t now_ns = clock_mono_ns(), until_ns = now_ns + NAMES_NS;
+	CLEANUP(close_fd) int fd = -1;
+
+	*ret_count = 0;
+	if (now_ns < l->slow_until_ns)
+		return 0;
+	fd = open_path(l, path, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	for (size_t i = 0; i < count && now_ns < until_ns; i++) {
+		const char *name = dirlist_name(names, from + i);
+
+		ret_rc[i] = hides(l, path, name) ? -ENOENT : look_at(l, fd, name, &ret[i]);
+		*ret_count = i + 1;
+		now_ns = clock_mono_ns();
+		until_ns += NAME_NS;
+	}
+	if (now_ns >= until_ns)
+		l->slow_until_ns = now_ns + PAUSE_NS;
+	return 0;
+}
+
+static int add_entries(const struct local *l, const char *path, DIR *dir, size_t max_entries,
+		       struct dirlist *out)
+{
+	struct stat st;
+
+	if (fstat(dirfd(dir), &st) < 0)
+		return -errno;
+	for (;;) {
+		const struct dirent *entry;
+		int rc;
+
+		errno = 0;
+		entry = readdir(dir);
+		if (!entry)
+			return -errno;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    hides(l, path, entry->d_name))
+			continue;
+		if (dirlist_count(out) == max_entries)
+			return -E2BIG;
+		rc = dirlist_add(out, entry->d_name, number_of(l, st.st_dev, entry->d_ino),
+				 entry->d_type);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+static int list(void *self, const char *path, size_t max_entries, struct dirlist **ret)
+{
+	const struct local *l = self;
+	int fd = open_path(l, path, O_RDONLY | O_DIRECTORY), rc;
+	struct dirlist *out;
+	DIR *dir;
+
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	out = dirlist_new();
+	rc = out ? add_entries(l, path, dir, max_entries, out) : -ENOMEM;
+	closedir(dir);
+	if (rc < 0) {
+		dirlist_unref(out);
+		return rc;
+	}
+	dirlist_seal(out);
+	*ret = out;
+	return 0;
+}
+
+static bool is_same(const struct local *l, const struct stat *now, const struct stat *then)
+{
+	return number_of(l, now->st_dev, now->st_ino) == then->st_ino &&
+	       now->st_dev == then->st_dev && now->st_size == then->st_size &&
+	       now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+/* 0 when the file is still the one that was looked up. */
+static int check_same(const struct local *l, int fd, const struct stat *same)
+{
+	struct stat now;
+
+	if (fstat(fd, &now) < 0)
+		return -errno;
+	return is_same(l, &now, same) ? 0 : -ESTALE;
+}
+
+static int read_chunk(void *self, const char *path, const struct stat *same, uint64_t offset,
+		      void *into, size_t len, size_t *ret_len)
+{
+	const struct local *l = self;
+	CLEANUP(close_fd) int fd = open_path(l, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	size_t done = 0;
+	int rc;
+
+	if (fd == -ENOENT)
+		return -ESTALE;
+	if (fd < 0)
+		return fd;
+	rc = check_same(l, fd, same);
+	while (rc == 0 && done < len) {
+		ssize_t n = pread(fd, (char *)into + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	if (rc == 0)
+		rc = check_same(l, fd, same); /* also not changed while we read */
+	if (rc < 0)
+		return rc;
+	*ret_len = done;
+	return 0;
+}
+
+static int read_link(void *self, const char *path, struct buf *ret)
+{
+	CLEANUP(close_fd) int fd = open_path(self, path, O_PATH);
+	char text[PATH_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, "", text, sizeof text);
+	if (n < 0)
+		return -errno;
+	buf_put(ret, text, (size_t)n);
+	return buf_error(ret);
+}
+
+static ssize_t ask_xattr(const char *path, const char *name, void *into, size_t len)
+{
+	return name ? lgetxattr(path, name, into, len) : llistxattr(path, into, len);
+}
+
+/*
+ * Through the parent's descriptor in /proc, so that links on the way are not followed, and one
+ * at the end is asked itself. Source: proc(5), /proc/pid/fd.
+ */
+static int xattr(void *self, const char *path, const char *name, struct buf *ret)
+{
+	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+	char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
+	CLEANUP(close_fd) int fd = parent ? open_path(self, parent, O_PATH | O_DIRECTORY) : -ENOMEM;
+	char at[64 + NAME_MAX];
+
+	free(parent);
+	if (fd < 0)
+		return fd;
+	snprintf(at, sizeof at, "/proc/self/fd/%d/%s", fd, *last ? last : ".");
+	for (int i = 0; i < XATTR_TRIES; i++) {
+		ssize_t len = ask_xattr(at, name, NULL, 0);
+		void *room;
+
+		if (len <= 0)
+			return len < 0 ? -errno : 0;
+		room = buf_reserve(ret, (size_t)len);
+		if (!room)
+			return -ENOMEM;
+		len = ask_xattr(at, name, room, (size_t)len);
+		if (len >= 0) {
+			buf_grew(ret, (size_t)len);
+			return 0;
+		}
+		if (errno != ERANGE)
+			return -errno;
+	}
+	return -ERANGE;
+}
+
+static int seek(void *self, const char *path, uint64_t offset, int whence, uint64_t *ret)
+{
+	CLEANUP(close_fd) int fd = open_path(self, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	off_t at;
+
+	if (fd < 0)
+		return fd;
+	at = lseek(fd, (off_t)offset, whence);
+	if (at < 0)
+		return -errno;
+	*ret = (uint64_t)at;
+	return 0;
+}
+
+static int stat_fs(void *self, const char *path, struct statvfs *ret)
+{
+	CLEANUP(close_fd) int fd = open_path(self, path, O_PATH);
+
+	if (fd < 0)
+		return fd;
+	return fstatvfs(fd, ret) < 0 ? -errno : 0;
+}
+
+int local_open(const char *target, const char *hidden, struct local **ret, struct err *e)
+{
+	struct local *l = calloc(1, sizeof *l);
+	struct stat st;
+
+	if (!l)
+		return err_nomem(e);
+	l->root = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (l->root < 0 || fstat(l->root, &st) < 0) {
+		err_errno(e, "%s", target);
+		goto fail;
+	}
+	l->device = st.st_dev;
+	l->hidden = hidden ? strdup(hidden) : NULL;
+	if (hidden && !l->hidden) {
+		err_nomem(e);
+		goto fail;
+	}
+	*ret = l;
+	return 0;
+
+fail:
+	local_close(l);
+	return e->code;
+}
+
+void local_close(struct local *l)
+{
+	if (!l)
+		return;
+	close_fd(&l->root);
+	free(l->hidden);
+	free(l);
+}
+
+void local_hide_device(struct local *l, dev_t device)
+{
+	l->hidden_device = device;
+}
+
+struct storage local_storage(struct local *l)
+{
+	static const struct storage_ops ops = {
+		.lookup = lookup,
+		.lookup_names = lookup_names,
+		.list = list,
+		.read_chunk = read_chunk,
+		.read_link = read_link,
+		.xattr = xattr,
+		.seek = seek,
+		.stat_fs = stat_fs,
+	};
+
+	return (struct storage){ &ops, l };
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* usage: the memory of all tables, counted as it is taken and given back. */
+#ifndef CACHEFS_STORE_USAGE_H
+#define CACHEFS_STORE_USAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum usage_table {
+	USAGE_DATA,
+	USAGE_TREE,
+	USAGE_METADATA,
+	USAGE_TABLES,
+};
+
+struct usage {
+	_Atomic uint64_t bytes[USAGE_TABLES];
+	_Atomic uint64_t entries[USAGE_TABLES]; /* chunks, listings, nodes */
+};
+
+static inline void usage_add(struct usage *u, enum usage_table table, size_t bytes)
+{
+	atomic_fetch_add_explicit(&u->bytes[table], bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&u->entries[table], 1, memory_order_relaxed);
+}
+
+static inline void usage_remove(struct usage *u, enum usage_table table, size_t bytes)
+{
+	atomic_fetch_sub_explicit(&u->bytes[table], bytes, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&u->entries[table], 1, memory_order_relaxed);
+}
+
+static inline uint64_t usage_total(struct usage *u)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < USAGE_TABLES; i++)
+		total += atomic_load_explicit(&u->bytes[i], memory_order_relaxed);
+	return total;
+}
+
+/* False: with it there would be more than limit bytes, and it is not counted. */
+static inline bool usage_try_add(struct usage *u, enum usage_table table, size_t bytes,
+				 uint64_t limit)
+{
+	uint64_t before = atomic_load(&u->bytes[table]), others = 0;
+
+	for (int i = 0; i < USAGE_TABLES; i++)
+		others += i == (int)table ? 0 : atomic_load(&u->bytes[i]);
+	do
+		if (others + before + bytes > limit)
+			return false;
+	while (!atomic_compare_exchange_weak(&u->bytes[table], &before, before + bytes));
+	atomic_fetch_add_explicit(&u->entries[table], 1, memory_order_relaxed);
+	return true;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rank_file: what one file of a rank says, from its text to rows.
+ *
+ * Columns are found by their names; more of them are passed over. A text that is cut short or says
+ * what no rank can (a path that is none, a count that is none) is refused whole.
+ *
+ * Source: Copper's profiling_*.csv and *_cache_event.output.
+ */
+#ifndef CACHEJOB_RANK_FILE_H
+#define CACHEJOB_RANK_FILE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/rows.h"
+#include "cachefs/profile/figure.h"
+#include "cachejob/jobdir.h"
+
+enum path_category {
+	CATEGORY_METADATA,
+	CATEGORY_DATA,
+	CATEGORY_TREE,
+	CATEGORY_TTL,
+	PATH_CATEGORIES,
+};
+extern const char *const path_category_names[PATH_CATEGORIES + 1]; /* ends with NULL */
+
+/* Values of a row of RANK_METRICS, */
+enum { METRIC_VALUE, METRIC_VALUES };
+
+/* of RANK_OPERATIONS, */
+enum operation_value {
+	OPERATION_CALLS,
+	OPERATION_HITS,
+	OPERATION_MISSES,
+	OPERATION_NEGATIVE,
+	OPERATION_LATENCY, /* seconds */
+	OPERATION_VALUES,
+};
+
+/* of RANK_LATENCY, */
+enum latency_value {
+	LATENCY_P50, /* microseconds */
+	LATENCY_P90,
+	LATENCY_P99,
+	LATENCY_MAX,
+	LATENCY_STORAGE, /* seconds */
+	LATENCY_BYTES,
+	LATENCY_VALUES,
+};
+
+/* of RANK_COSTS, */
+enum cost_value {
+	COST_METADATA, /* microseconds, also the next two: in the order of enum path_category */
+	COST_DATA,
+	COST_TREE,
+	COST_BYTES, /* read */
+	COST_VALUES,
+};
+
+/* and of the others. */
+enum path_value {
+	PATH_EVENTS, /* the sum of those that the category has */
+	PATH_HITS,
+	PATH_MISSES,
+	PATH_NEGATIVE,
+	PATH_STORES,
+	PATH_SERVES,
+	PATH_EXPIRES,
+	PATH_CLEARS,
+	PATH_VALUES,
+};
+
+#define RANK_MAX_VALUES PATH_VALUES
+
+struct rank_row {
+	const char *name; /* of the metric or operation, or the path; [0..len), a NUL behind */
+	size_t len;
+	enum path_category category; /* of paths */
+	struct figure values[RANK_MAX_VALUES];
+};
+
+/* kind: not RANK_SUMMARY. text: [0..len) with a NUL behind; is rewritten, and rows borrow from it.
+ * ret: struct rank_row, from an empty array. -EINVAL: "line N: reason", -ENOMEM. */
+int rank_file_parse(enum rank_file kind, char *text, size_t len, struct rows *ret,
+		    struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachejob/usage_table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+#define DEPTH_MAX 32
+#define COLUMNS 7
+#define MAX_TOLD 5
+
+static const char *const table_names[USAGE_TABLES] = { "data", "tree", "metadata" };
+
+static uint64_t remaining_of(uint64_t budget, uint64_t used)
+{
+	return budget > used ? budget - used : 0;
+}
+
+void usage_table_of(const struct control_stats *stats, struct usage_figures *ret)
+{
+	uint64_t used = 0;
+
+	*ret = (struct usage_figures){ .caches = 1, .budget_bytes = stats->budget_bytes };
+	for (int i = 0; i < USAGE_TABLES; i++) {
+		ret->used_bytes[i] = stats->used_bytes[i];
+		ret->entries[i] = stats->entries[i];
+		used += stats->used_bytes[i];
+	}
+	ret->remaining_bytes = remaining_of(stats->budget_bytes, used);
+}
+
+/* The number behind the last of these words. */
+static bool find_number(const char *text, const char *words, uint64_t *ret)
+{
+	const char *last = NULL;
+	char *end;
+
+	for (const char *at = text; (at = strstr(at, words)); at++)
+		last = at;
+	if (!last)
+		return false;
+	last += strlen(words);
+	errno = 0;
+	*ret = strtoull(last, &end, 10);
+	return *last >= '0' && *last <= '9' && !errno && (*end == '\n' || !*end);
+}
+
+static bool read_size(const char *text, enum usage_table table, struct usage_figures *t)
+{
+	uint64_t bytes, entries;
+
+	if (!find_number(text, "\nTotal bytes: ", &bytes) ||
+	    !find_number(text,
+			 table == USAGE_DATA ? "\ntotal number of files: "
+					     : "\ntotal number of entries: ",
+			 &entries))
+		return false;
+	t->files[table]++;
+	t->used_bytes[table] += bytes;
+	t->entries[table] += entries;
+	return true;
+}
+
+/* "combined,USED,ENTRIES,BUDGET,REMAINING" */
+static bool read_budget(const char *text, struct usage_figures *t)
+{
+	const char *line = strstr(text, "\ncombined,");
+	unsigned long long budget, remaining;
+
+	if (!line || sscanf(line, "\ncombined,%*u,%*u,%llu,%llu", &budget, &remaining) != 2)
+		return false;
+	t->caches++;
+	t->budget_bytes += budget;
+	t->remaining_bytes += remaining;
+	return true;
+}
+
+static bool ends_with(const char *name, const char *base)
+{
+	size_t len = strlen(name), base_len = strlen(base);
+
+	return len >= base_len && strcmp(name + len - base_len, base) == 0 &&
+	       (len == base_len || name[len - base_len - 1] == '-');
+}
+
+static int read_file(const char *path, const char *name, struct usage_figures *t, struct err *e)
+{
+	static const char *const bases[] = { "data_cache_size.output", "tree_cache_size.output",
+					     "md_cache_size.output", "cache_usage.csv" };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct file_input in = { 0 };
+	size_t kind = 0;
+	bool is_good;
+	int rc;
+
+	while (kind < ARRAY_LEN(bases) && !ends_with(name, bases[kind]))
+		kind++;
+	if (kind == ARRAY_LEN(bases))
+		return 0;
+	rc = file_load(path, &in, e);
+	if (rc < 0)
+		return rc;
+	buf_put(&text, in.data, in.len);
+	file_input_fini(&in);
+	if (buf_error(&text) < 0)
+		return err_nomem(e);
+	is_good = kind < USAGE_TABLES
+			  ? read_size(text.data ? text.data : "", (enum usage_table)kind, t)
+			  : read_budget(text.data ? text.data : "", t);
+	return is_good ? 0 : err_set(e, -EINVAL, "%s: no sums in it", path);
+}
+
+/* -ENOMEM, else 0: what cannot be read is told. */
+static int leave_out(struct usage_figures *t, const struct err *reason, struct err *e)
+{
+	if (reason->code == -ENOMEM)
+		return err_nomem(e);
+	if (t->left_out++ < MAX_TOLD)
+		log_msg(LOG_WARN, "cache", "%s: left out", reason->msg);
+	return 0;
+}
+
+static int read_folder(const char *dir, int depth, struct usage_figures *t, struct err *e);
+
+static int read_entry(const char *dir, const char *name, int depth, struct usage_figures *t,
+		      struct err *e)
+{
+	char path[PATH_MAX];
+	struct err reason = { 0 };
+	struct stat st;
+	int rc = 0;
+
+	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+		rc = err_set(&reason, -ENAMETOOLONG, "%s: too long a path in it", dir);
+	else if (lstat(path, &st) < 0)
+		rc = err_errno(&reason, "%s", path);
+	else if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+		rc = read_folder(path, depth + 1, t, &reason);
+	else if (S_ISREG(st.st_mode))
+		rc = read_file(path, name, t, &reason);
+	return rc < 0 ? leave_out(t, &reason, e) : 0;
+}
+
+static int read_folder(const char *dir, int depth, struct usage_figures *t, struct err *e)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!d)
+		return err_errno(e, "%s", dir);
+	while (rc == 0 && (entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			rc = read_entry(dir, entry->d_name, depth, t, e);
+	closedir(d);
+	return rc;
+}
+
+int usage_table_read(const char *dir, struct usage_figures *ret, struct err *e)
+{
+	int rc;
+
+	*ret = (struct usage_figures){ 0 };
+	rc = read_folder(dir, 0, ret, e);
+	if (ret->left_out > MAX_TOLD)
+		log_msg(LOG_WARN, "cache", "%zu more left out", ret->left_out - MAX_TOLD);
+	if (rc == 0 && !ret->files[USAGE_DATA] && !ret->files[USAGE_TREE] &&
+	    !ret->files[USAGE_METADATA])
+		rc = err_set(e, -ENODATA,
+			     "%s: no *_cache_size.output below it; 'auger cache snapshot' writes "
+			     "them",
+			     dir);
+	return rc;
+}
+
+static void put_human(struct buf *out, uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	for (; value >= 1024 && unit + 1 < ARRAY_LEN(units); unit++)
+		value /= 1024;
+	buf_printf(out, "%.2f %s", value, units[unit]);
+}
+
+/* One row: table, files, bytes, human, entries, budget, remaining; "" is absent. */
+struct usage_row {
+	char cells[COLUMNS][32];
+};
+
+static void set(char *cell, bool is_there, uint64_t value)
+{
+	if (is_there)
+		snprintf(cell, 32, "%llu", (unsigned long long)value);
+}
+
+static void set_human(char *cell, uint64_t bytes)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+
+	put_human(&text, bytes);
+	snprintf(cell, 32, "%s", text.data ? text.data : "");
+}
+
+/* USAGE_TABLES rows and the combined one. */
+static void make_rows(const struct usage_figures *t, struct usage_row rows[USAGE_TABLES + 1])
+{
+	uint64_t bytes = 0, entries = 0;
+
+	memset(rows, 0, (USAGE_TABLES + 1) * sizeof *rows);
+	for (int i = 0; i <= USAGE_TABLES; i++) {
+		struct usage_row *row = &rows[i];
+		bool is_sum = i == USAGE_TABLES;
+		uint64_t row_bytes = is_sum ? bytes : t->used_bytes[i];
+
+		snprintf(row->cells[0], 32, "%s", is_sum ? "combined" : table_names[i]);
+		set(row->cells[1], !is_sum && t->files[i], is_sum ? 0 : t->files[i]);
+		set(row->cells[2], true, row_bytes);
+		set_human(row->cells[3], row_bytes);
+		set(row->cells[4], true, is_sum ? entries : t->entries[i]);
+		set(row->cells[5], is_sum && t->caches, t->budget_bytes);
+		set(row->cells[6], is_sum && t->caches, t->remaining_bytes);
+		if (!is_sum) {
+			bytes += t->used_bytes[i];
+			entries += t->entries[i];
+		}
+	}
+}
+
+static const char *shown(const char *cell)
+{
+	return *cell ? cell : "-";
+}
+
+void usage_table_put(const struct usage_figures *t, struct buf *out)
+{
+	static const char *const heads[COLUMNS] = { "Table",          "Files Found", "Used Bytes",
+						    "Used Human",     "Entries",     "Budget Bytes",
+						    "Remaining Bytes" };
+	struct usage_row rows[USAGE_TABLES + 1];
+	int widths[COLUMNS];
+
+	make_rows(t, rows);
+	for (int k = 0; k < COLUMNS; k++) {
+		widths[k] = (int)strlen(heads[k]);
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+			if ((int)strlen(shown(rows[i].cells[k])) > widths[k])
+				widths[k] = (int)strlen(rows[i].cells[k]);
+		buf_printf(out, k ? "| %*s " : "| %-*s ", widths[k], heads[k]);
+	}
+	buf_put_str(out, "|\n");
+	for (int k = 0; k < COLUMNS; k++)
+		buf_printf(out, k ? "| %.*s: " : "| %.*s ", widths[k] - (k > 0),
+			   "--------------------------------");
+	buf_put_str(out, "|\n");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		for (int k = 0; k < COLUMNS; k++)
+			buf_printf(out, k ? "| %*s " : "| %-*s ", widths[k],
+				   shown(rows[i].cells[k]));
+		buf_put_str(out, "|\n");
+	}
+}
+
+void usage_table_put_csv(const struct usage_figures *t, struct buf *out)
+{
+	struct usage_row rows[USAGE_TABLES + 1];
+
+	make_rows(t, rows);
+	buf_put_str(out, "table,files_found,used_bytes,used_human,entries,budget_bytes,"
+			 "remaining_bytes\n");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (int k = 0; k < COLUMNS; k++)
+			buf_printf(out, "%s%c", rows[i].cells[k], k + 1 < COLUMNS ? ',' : '\n');
+}

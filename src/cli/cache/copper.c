@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cache/copper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/cmd.h"
+
+enum word_kind {
+	WORD_SAME,   /* our option takes the value */
+	WORD_FLAG,   /* our option has its value in it already */
+	WORD_VIEW,   /* the mount point */
+	WORD_IGNORE, /* of the overlay between nodes; with a value */
+	WORD_DROP,   /* it is so in any case */
+	WORD_MOUNT,  /* libfuse's options of a mount, with commas between */
+};
+
+static const struct word {
+	const char *theirs;
+	enum word_kind kind;
+	char ours[24];
+} words[] = {
+	{ "-tpath", WORD_SAME, "--target" },
+	{ "-vpath", WORD_VIEW, "" },
+	{ "-max_cacheable_byte_size", WORD_SAME, "--max-file" },
+	{ "-md_enoent_ttl_ms", WORD_SAME, "--enoent-ttl" },
+	{ "-log_level", WORD_SAME, "--log-level" },
+	{ "-log_type", WORD_SAME, "--log-to" },
+	{ "-log_output_dir", WORD_SAME, "--job-dir" },
+	{ "-profile_metrics", WORD_FLAG, "--profile" },
+	{ "-profile_top_n", WORD_SAME, "--profile-top" },
+	{ "-profile_paths_full", WORD_FLAG, "--profile-paths" },
+	{ "-profile_snapshot_interval_s", WORD_SAME, "--profile-interval" },
+	{ "-s", WORD_FLAG, "--threads=1" },
+	{ "-d", WORD_FLAG, "--foreground" },
+	{ "--plus", WORD_DROP, "" },
+	{ "-o", WORD_MOUNT, "" },
+	{ "-es", WORD_IGNORE, "" },
+	{ "-nf", WORD_IGNORE, "" },
+	{ "-trees", WORD_IGNORE, "" },
+	{ "-net_type", WORD_IGNORE, "" },
+	{ "-facility_address_book", WORD_IGNORE, "" },
+	{ "-prefiltered_address_book", WORD_IGNORE, "" },
+	{ "-addr_write_sync_time", WORD_IGNORE, "" },
+};
+
+static const struct word *find(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(words[i].theirs, text) == 0)
+			return &words[i];
+	return NULL;
+}
+
+static void put(struct copper *c, const char *word)
+{
+	c->argv[c->argc++] = strdup(word);
+}
+
+/* Most of them, such as ro and default_permissions, are so in any case, or our own affair. */
+static void put_mount_options(struct copper *c, const char *list)
+{
+	for (const char *at = list; *at; at += *at == ',') {
+		size_t len = strcspn(at, ",");
+
+		if (len == strlen("allow_other") && strncmp(at, "allow_other", len) == 0)
+			put(c, "--allow-other");
+		else
+			log_msg(LOG_INFO, "cache", "-o %.*s is ignored", (int)len, at);
+		at += len;
+	}
+}
+
+static void put_with_value(struct copper *c, const struct word *word, char *value)
+{
+	if (word->kind == WORD_VIEW)
+		c->view = value;
+	else if (word->kind == WORD_MOUNT)
+		put_mount_options(c, value);
+	else if (word->kind == WORD_IGNORE)
+		log_msg(LOG_WARN, "cache", "%s is ignored: the cache is one node's", word->theirs);
+	else if (strcmp(word->theirs, "-log_type") == 0 && strcmp(value, "both") == 0)
+		put(c, "file_and_stdout"); /* so says the help of Copper's launchers */
+	else
+		put(c, value);
+}
+
+int copper_words(int argc, char **argv, struct copper *ret, struct err *e)
+{
+	size_t room = 1;
+
+	for (int i = 0; i < argc; i++)
+		room += strlen(argv[i]) + 1; /* more than words come of it */
+	ret->argv = calloc(room, sizeof *ret->argv);
+	if (!ret->argv)
+		return err_nomem(e);
+	for (int i = 0; i < argc; i++) {
+		const struct word *word = find(argv[i]);
+
+		if (!word && strncmp(argv[i], "-o", 2) == 0) {
+			put_mount_options(ret, argv[i] + 2);
+			continue;
+		}
+		if (!word || word->kind == WORD_FLAG || word->kind == WORD_SAME)
+			put(ret, word ? word->ours : argv[i]);
+		if (!word || word->kind == WORD_FLAG || word->kind == WORD_DROP)
+			continue;
+		if (++i == argc)
+			return cmd_usage(e, "option '%s' needs a value", word->theirs);
+		put_with_value(ret, word, argv[i]);
+	}
+	for (int i = 0; i < ret->argc; i++)
+		if (!ret->argv[i])
+			return err_nomem(e);
+	return 0;
+}
+
+void copper_fini(struct copper *c)
+{
+	for (int i = 0; c->argv && i < c->argc; i++)
+		free(c->argv[i]);
+	free(c->argv);
+	c->argv = NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* cache_umount: "cache umount", also of a view that nobody serves any more. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachefs/fuse/mount.h"
+#include "cli/cmd.h"
+
+struct args {
+	bool is_lazy;
+};
+
+static const struct opt opts[] = {
+	OPT_FLAG('z', "lazy", struct args, is_lazy,
+		 "also when it is in use: it is gone from its place at once"),
+	OPT_END,
+};
+
+/* The path without links, though its last part may be a mount that nobody serves any more. */
+static int resolve(const char *path, char *ret, struct err *e)
+{
+	char parent[PATH_MAX];
+	const char *name;
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (len >= sizeof parent)
+		return err_set(e, -ENAMETOOLONG, "%s: too long", path);
+	memcpy(parent, path, len);
+	parent[len] = '\0';
+	if (realpath(parent, ret))
+		return 0;
+	if (errno != ENOTCONN)
+		return err_errno(e, "%s", path);
+	name = strrchr(parent, '/');
+	name = name ? path + (name - parent) + 1 : path;
+	parent[name > path ? name - path - 1 : 0] = '\0';
+	if (!realpath(name == path ? "." : *parent ? parent : "/", ret))
+		return err_errno(e, "%s", path);
+	if (strlen(ret) + len + 2 > PATH_MAX)
+		return err_set(e, -ENAMETOOLONG, "%s: too long", path);
+	sprintf(ret + strlen(ret), "%s%.*s", strcmp(ret, "/") == 0 ? "" : "/",
+		(int)(path + len - name), name);
+	return 0;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	char view[PATH_MAX];
+	int first, rc = cmd_parse(&cmd_cache_umount, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (argc != first + 1)
+		return cmd_usage(e, "name one folder, the view");
+	rc = resolve(argv[first], view, e);
+	return rc < 0 ? rc : mount_end(view, args.is_lazy ? MOUNT_END_LAZY : MOUNT_END_UNUSED, e);
+}
+
+const struct cmd cmd_cache_umount = {
+	.name = "cache umount",
+	.operands = "VIEW",
+	.summary = "end a view, and wait until its process has ended",
+	.opts = opts,
+	.run = run,
+};

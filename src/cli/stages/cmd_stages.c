@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/save.h"
+#include "cli/screen.h"
+#include "cli/stages/inputs.h"
+#include "cli/stages/run.h"
+#include "cli/stages/sacct.h"
+#include "view/tables/stage_diff.h"
+#include "view/tables/stage_jobs_table.h"
+#include "view/tables/stage_table.h"
+
+#define DEFAULT_ROWS 40
+#define ROWS_NOT_GIVEN UINT64_MAX
+
+struct args {
+	const char *by, *to, *output, *reports, *sacct;
+	int level; /* index of stage_levels */
+	bool is_strict, is_diff;
+	uint64_t rows;
+	int order;  /* enum stage_order */
+	int format; /* enum emit_format */
+	int colour; /* enum colour_when */
+};
+
+static const struct opt opts[] = {
+	OPT_STR(0, "by", "WHAT", struct args, by,
+		"a row for each host, rank, job, input, file or other member of the records"),
+	OPT_UINT('n', "top", "N", struct args, rows, 0, UINT64_MAX - 1,
+		 "show N rows, 0 for all (default 40; all of CSV and JSON)"),
+	OPT_CHOICE(0, "sort", STAGE_ORDERS, struct args, order, stage_orders,
+		   "order (default wall)"),
+	OPT_FLAG(0, "strict", struct args, is_strict,
+		 "fail at the first damaged line instead of leaving it out"),
+	OPT_FLAG(0, "diff", struct args, is_diff,
+		 "compare two: BEFORE AFTER, each a file, folder or pattern"),
+	OPT_STR(0, "sacct", "FILE", struct args, sacct,
+		"jobs: reports against what 'sacct -P' printed to FILE, or 'live' to ask it"),
+	OPT_STR(0, "to", "FORMAT", struct args, to,
+		"write a profile with the stages as stacks (profile: pprof)"),
+	OPT_STR('o', "output", "FILE", struct args, output, "write the profile to FILE"),
+	OPT_CHOICE(0, "level", "full|time", struct args, level, stage_levels,
+		   "of run: what is measured (default full)"),
+	OPT_STR(0, "reports", "DIR", struct args, reports,
+		"of run: keep the reports in DIR (default: only the table is shown)"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write the rows (default table)"),
+	OPT_COLOUR(struct args, colour),
+	OPT_END,
+};
+
+static size_t row_limit(const struct args *a)
+{
+	if (a->rows != ROWS_NOT_GIVEN)
+		return (size_t)a->rows;
+	return a->format == EMIT_TABLE ? DEFAULT_ROWS : 0;
+}
+
+/* What there is to show: one of them, or both sides. */
+struct found {
+	struct stages *stages;
+	struct stage_inputs inputs;
+};
+
+static void found_fini(struct found *f)
+{
+	stages_free(f->stages);
+}
+
+static int show(const struct args *a, const struct found *found, const struct stage_jobs *jobs,
+		const struct stage_diff_opts *diff, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct screen screen = screen_get((enum colour_when)a->colour);
+	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
+					     screen.has_colour };
+	const struct stage_table_opts o = { found->inputs, a->by, (enum stage_order)a->order,
+					    row_limit(a) };
+	CLEANUP(emit_fini) struct emit out;
+	int rc;
+
+	emit_begin(&out, &emit_opts, &text);
+	if (diff)
+		rc = stage_diff(&out, found[0].stages, found[1].stages, diff, e);
+	else if (jobs)
+		rc = stage_jobs_table(&out, jobs, &found->inputs, row_limit(a), e);
+	else
+		rc = stage_table(&out, found->stages, &o, e);
+	if (rc < 0)
+		return rc;
+	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+}
+
+static int save(const struct stages *s, const struct args *a, const struct output *output,
+		struct err *e)
+{
+	struct profile *p = profile_new();
+	int rc;
+
+	if (!p)
+		return err_nomem(e);
+	stages_to_profile(s, a->by, p);
+	rc = profile_check(p, e);
+	if (rc == 0)
+		rc = save_profile(p, output, e);
+	profile_free(p);
+	return rc;
+}
+
+static int see_job(void *jobs, const struct stage_record *r)
+{
+	return stage_jobs_add(jobs, r);
+}
+
+/* Rows are jobs instead of stages. */
+static int compare_jobs(const struct args *a, char **paths, size_t count, struct err *e)
+{
+	CLEANUP(found_fini) struct found found = { 0 };
+	struct stage_jobs *jobs = stage_jobs_new();
+	const struct stage_input_opts o = { .is_strict = a->is_strict,
+					    .see = see_job,
+					    .context = jobs };
+	struct accounting accounting = { 0 };
+	int rc = jobs ? stage_inputs_read(paths, count, &o, &found.stages, &found.inputs, e)
+		      : err_nomem(e);
+
+	if (rc == 0)
+		rc = accounting_load(&accounting, a->sacct, jobs, e);
+	if (rc == 0)
+		rc = show(a, &found, jobs, NULL, e);
+	accounting_fini(&accounting);
+	stage_jobs_free(jobs);
+	return rc;
+}
+
+static int compare_two(const struct args *a, char **paths, struct err *e)
+{
+	const struct stage_input_opts o = { .by = a->by, .is_strict = a->is_strict };
+	struct found sides[2] = { { 0 } };
+	int rc = 0;
+
+	for (int i = 0; i < 2 && rc == 0; i++)
+		rc = stage_inputs_read(&paths[i], 1, &o, &sides[i].stages, &sides[i].inputs, e);
+	if (rc == 0) {
+		const struct stage_diff_opts diff = {
+			paths[0],
+			paths[1],
+			{ sides[0].inputs, sides[1].inputs },
+			a->by,
+			a->order == STAGE_BY_NAME,
+			row_limit(a),
+		};
+
+		rc = show(a, sides, NULL, &diff, e);
+	}
+	found_fini(&sides[0]);
+	found_fini(&sides[1]);
+	return rc;
+}
+
+/* folder: as in struct stage_input_opts. */
+static int reduce(const struct args *a, char **paths, size_t count, const char *folder,
+		  struct err *e)
+{
+	const struct stage_input_opts o = { .by = a->by,
+					    .is_strict = a->is_strict,
+					    .folder = folder };
+	CLEANUP(found_fini) struct found found = { 0 };
+	bool is_saved = a->to || a->output;
+	struct output output;
+	int rc = 0;
+
+	if (a->sacct)
+		return compare_jobs(a, paths, count, e);
+	if (is_saved)
+		rc = choose_output(a->output,
+				   a->to && strcmp(a->to, "profile") == 0 ? "pprof" : a->to, NULL,
+				   &output, e);
+	if (rc == 0)
+		rc = stage_inputs_read(paths, count, &o, &found.stages, &found.inputs, e);
+	if (rc < 0)
+		return rc;
+	return is_saved ? save(found.stages, a, &output, e) : show(a, &found, NULL, NULL, e);
+}
+
+/* What cannot be asked for together. */
+static int check_usage(const struct args *a, bool is_run, size_t count, struct err *e)
+{
+	if (a->sacct && (a->by || a->to || a->output))
+		return cmd_usage(e, "--sacct cannot be combined with --by, --to and -o");
+	if (a->is_diff && (is_run || a->sacct || a->to || a->output))
+		return cmd_usage(e, "--diff cannot be combined with run, --sacct, --to and -o");
+	if (a->is_diff && a->order != STAGE_BY_WALL && a->order != STAGE_BY_NAME)
+		return cmd_usage(e, "--diff is sorted by the change, or by name");
+	if (a->is_diff && count != 2)
+		return cmd_usage(e, "--diff: name two files, folders or patterns");
+	if (!is_run && (a->reports || a->level))
+		return cmd_usage(e, "--level and --reports go with run");
+	return 0;
+}
+
+/* The command's exit status is ours, unless its reports cannot be shown. */
+static int run_and_reduce(const struct args *a, char **argv, struct err *e)
+{
+	const struct stage_run_opts o = {
+		.argv = argv,
+		.level = stage_levels[a->level],
+		.folder = a->reports,
+		.owns_stdout = a->format != EMIT_TABLE || a->to || a->output,
+	};
+	struct stage_run r;
+	char *folder = r.folder;
+	int status, rc;
+
+	if (!argv[0])
+		return cmd_usage(e, "run: no command");
+	rc = stage_run(&o, &r, e);
+	if (rc < 0)
+		return rc;
+	status = r.status;
+	rc = reduce(a, &folder, 1, r.is_temporary ? folder : NULL, e);
+	if (rc == -ENODATA) {
+		log_msg(LOG_WARN, "stages", "%s wrote no stage reports", argv[0]);
+		rc = 0;
+	}
+	stage_run_fini(&r);
+	return rc < 0 ? rc : status;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { .rows = ROWS_NOT_GIVEN };
+	bool is_run;
+	int first, rc = cmd_parse(&cmd_stages, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (first == argc)
+		return cmd_usage(e, "no files, folders or patterns to read; '-' is standard input");
+	is_run = strcmp(argv[first], "run") == 0;
+	rc = check_usage(&args, is_run, (size_t)(argc - first), e);
+	if (rc < 0)
+		return rc;
+	if (args.is_diff)
+		return compare_two(&args, argv + first, e);
+	return is_run ? run_and_reduce(&args, argv + first + 1, e)
+		      : reduce(&args, argv + first, (size_t)(argc - first), NULL, e);
+}
+
+const struct cmd cmd_stages = {
+	.name = "stages",
+	.operands = "FILE|DIR|PATTERN... | run [--] CMD [ARG...]",
+	.summary = "reduce stage reports (JSON lines) of any number of runs to one table",
+	.opts = opts,
+	.run = run,
+};

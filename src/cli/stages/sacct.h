@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* stage_sacct: Slurm's accounting, from a file or asked for, joined to the jobs of reports. */
+#ifndef CLI_STAGES_SACCT_H
+#define CLI_STAGES_SACCT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "format/sacct.h"
+#include "model/stage_jobs.h"
+
+/* All zero is none. */
+struct accounting {
+	struct file_input file; /* of "FILE" */
+	struct buf printed;     /* of "live" */
+	struct sacct *sacct;
+};
+
+/* from: a file ("-": standard input), or "live": what sacct(1) says of these jobs now. Jobs borrow
+ * from ret until accounting_fini. */
+int accounting_load(struct accounting *ret, const char *from, struct stage_jobs *jobs,
+		    struct err *e) MUST_CHECK;
+void accounting_fini(struct accounting *a);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/screen.h"
+#include "cli/stat/figures.h"
+#include "cli/stat/sacct.h"
+#include "cli/stat/scale.h"
+#include "cli/stat/watched.h"
+#include "usage/jobstat.h"
+#include "view/tables/stat_table.h"
+
+struct args {
+	uint64_t runs; /* 0: not given */
+	const char *vs, *output, *scale, *profiles, *sacct;
+	bool is_pinned, is_all;
+	struct opt_list pids;
+	double seconds; /* 0: not given */
+	int format;     /* enum emit_format */
+};
+
+static const struct opt opts[] = {
+	OPT_UINT('r', "repeat", "N", struct args, runs, 1, 100000,
+		 "run it N times: median, least and most (default 1; 3 with --scale)"),
+	OPT_STR(0, "vs", "CMD2", struct args, vs,
+		"run this line of sh by turns with CMD, and compare"),
+	OPT_LIST('p', "pid", "PID,...", struct args, pids,
+		 "processes that run, from now until they end or Ctrl-C; again for more"),
+	OPT_FLAG('a', "all", struct args, is_all, "the whole machine, until Ctrl-C"),
+	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
+		 "with -p and -a: for this time"),
+	OPT_STR(0, "scale", "N,...", struct args, scale,
+		"run so many copies at once, by turns: what is lost, and what grew"),
+	OPT_FLAG(0, "pin", struct args, is_pinned, "with --scale: each copy stays on a CPU"),
+	OPT_STR(0, "profiles", "FOLDER", struct args, profiles,
+		"with --scale: where profiles go (default: a new folder " SCALE_FOLDER ")"),
+	OPT_STR(0, "sacct", "JOBID|FILE", struct args, sacct,
+		"what Slurm's accounting says, next to figures of -f json in a file"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "how to write the figures (default table)"),
+	OPT_STR('o', "output", "FILE", struct args, output,
+		"write them to FILE (default: standard error)"),
+	OPT_END,
+};
+
+/* What is measured, and what came of it. */
+struct measurement {
+	const struct args *args;
+	struct stat_series series, vs;
+	struct job last; /* of series */
+	int status;      /* of the last run of the command that failed */
+	bool is_over;    /* we were told to end, or a program cannot be executed */
+};
+
+/* 127 and 126, as shells have it. */
+static int exec_failed(const struct err *e)
+{
+	fprintf(stderr, "auger stat: %s\n", e->msg);
+	return e->code == -ENOENT ? 127 : 126;
+}
+
+static int run_once(struct measurement *m, char *const *argv, struct stat_series *s, struct err *e)
+{
+	struct stat_figure figures[STAT_MAX_FIGURES];
+	struct job job;
+	bool is_no_exec;
+	int rc = job_run(argv, &job, &is_no_exec, e);
+
+	if (rc < 0) {
+		job_fini(&job);
+		if (!is_no_exec)
+			return rc;
+		m->is_over = true;
+		m->status = exec_failed(e);
+		return 0;
+	}
+	m->is_over = job.signal != 0;
+	if (job.status && (s == &m->series || !m->status))
+		m->status = job.status;
+	rc = stat_series_add(s, figures, stat_figures(&job, figures), e);
+	if (s == &m->series) {
+		job_fini(&m->last);
+		m->last = job;
+	} else {
+		job_fini(&job);
+	}
+	return rc;
+}
+
+static int run_all(struct measurement *m, char *const *argv, struct err *e)
+{
+	char shell[] = "sh", option[] = "-c";
+	char *line = m->args->vs ? strdup(m->args->vs) : NULL;
+	char *const vs[] = { shell, option, line, NULL };
+	int rc = m->args->vs && !line ? err_nomem(e) : 0;
+
+	for (uint64_t i = 0; i < m->args->runs && rc == 0 && !m->is_over; i++) {
+		rc = run_once(m, argv, &m->series, e);
+		if (rc == 0 && line && !m->is_over)
+			rc = run_once(m, vs, &m->vs, e);
+	}
+	free(line);
+	return rc;
+}
+
+/* The command was made before it was told to start: no process is older than the job. */
+static int take_processes(const struct job *j, struct stat_process **ret, struct err *e)
+{
+	const struct proctree *t = &j->tree;
+	const struct process *from = t->processes.data;
+	struct stat_process *to = reallocarray(NULL, t->processes.count + 1, sizeof *to);
+
+	if (!to)
+		return err_nomem(e);
+	for (size_t i = 0; i < t->processes.count; i++)
+		to[i] = (struct stat_process){
+			.pid = from[i].pid,
+			.parent = from[i].parent,
+			.name = from[i].name,
+			.command = from[i].command,
+			.usage.wall_ns =
+				from[i].wall_ns < j->elapsed_ns ? from[i].wall_ns : j->elapsed_ns,
+			.usage.user_ns = from[i].own.user_ns,
+			.usage.system_ns = from[i].own.system_ns,
+			.usage.peak_rss_bytes = from[i].peak_rss_bytes,
+			.usage.minor_faults = from[i].own.minor_faults,
+			.usage.major_faults = from[i].own.major_faults,
+			.usage.run_wait_ns = from[i].run_wait_ns,
+		};
+	*ret = to;
+	return 0;
+}
+
+/* Standard output is the command's. */
+static int write_text(const struct buf *text, const char *path, struct err *e)
+{
+	int rc;
+
+	if (path)
+		return file_replace(path, text->data, text->len, e);
+	rc = file_write_all(STDERR_FILENO, text->data, text->len);
+	return rc < 0 ? err_set(e, rc, "standard error: %s", strerror(-rc)) : 0;
+}
+
+static int show(const struct measurement *m, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct emit_opts o = { .format = (enum emit_format)m->args->format };
+	struct stat_process *processes = NULL;
+	int rc = take_processes(&m->last, &processes, e);
+
+	if (rc == 0)
+		rc = stat_table(&o, &m->series, m->vs.run_count ? &m->vs : NULL, processes,
+				m->last.tree.processes.count, &text, e);
+	if (rc == 0)
+		rc = write_text(&text, m->args->output, e);
+	free(processes);
+	return rc;
+}
+
+static int join_words(char *const *argv, struct buf *ret, struct err *e)
+{
+	for (size_t i = 0; argv[i]; i++)
+		buf_printf(ret, "%s%s", i ? " " : "", argv[i]);
+	return buf_error(ret) < 0 ? err_nomem(e) : 0;
+}
+
+static int measure(const struct args *args, char *const *argv, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf command = { 0 };
+	struct measurement m = { .args = args };
+	int rc = join_words(argv, &command, e);
+
+	m.series.command = command.data;
+	m.vs.command = args->vs;
+	if (rc == 0)
+		rc = run_all(&m, argv, e);
+	if (rc == 0 && m.series.run_count)
+		rc = show(&m, e);
+	job_fini(&m.last);
+	stat_series_fini(&m.series);
+	stat_series_fini(&m.vs);
+	return rc < 0 ? rc : m.status;
+}
+
+#define SCALE_ROUNDS 3
+
+static int scale(const struct args *args, char *const *argv, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct scale_args scale = { .list = args->scale,
+					  .profiles = args->profiles,
+					  .is_pinned = args->is_pinned,
+					  .rounds = args->runs ? args->runs : SCALE_ROUNDS,
+					  .emit = { .format = (enum emit_format)args->format } };
+	int status, rc = stat_scale(&scale, argv, &text, &status, e);
+
+	if (rc == 0 && text.len)
+		rc = write_text(&text, args->output, e);
+	return rc < 0 ? rc : status;
+}
+
+static int watch(const struct args *args, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct watched_args watched = { .pids = args->pids,
+					      .seconds = args->seconds,
+					      .emit = { .format =
+								(enum emit_format)args->format } };
+	int rc = stat_watched(&watched, &text, e);
+
+	return rc < 0 ? rc : write_text(&text, args->output, e);
+}
+
+/* figures: NULL: none. */
+static int compare(const struct args *args, const char *figures, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct emit_opts emit = { .format = (enum emit_format)args->format };
+	int rc = stat_sacct(args->sacct, figures, &emit, &text, e);
+
+	return rc < 0 ? rc : write_text(&text, args->output ? args->output : "-", e);
+}
+
+/* What runs already is watched in place of a command. */
+static int check_watching(const struct args *args, bool has_command, struct err *e)
+{
+	const char *option = args->is_all ? "-a" : "-p";
+
+	if (args->is_all && args->pids.count)
+		return cmd_usage(e, "-a and -p do not go together");
+	if (has_command)
+		return cmd_usage(e, "%s and a command do not go together", option);
+	if (args->runs || args->vs || args->scale)
+		return cmd_usage(e, "%s and --%s do not go together", option,
+				 args->runs ? "repeat"
+				 : args->vs ? "vs"
+					    : "scale");
+	return 0;
+}
+
+static int check_sacct(const struct args *args, int operands, struct err *e)
+{
+	if (operands > 1)
+		return cmd_usage(e, "--sacct: one file of 'auger stat -f json'");
+	if (args->is_all || args->pids.count || args->scale || args->vs || args->runs ||
+	    args->seconds > 0)
+		return cmd_usage(e, "--sacct goes with -f and -o only");
+	return 0;
+}
+
+static int check_usage(const struct args *args, bool has_command, struct err *e)
+{
+	bool is_watching = args->is_all || args->pids.count;
+
+	if (is_watching)
+		return check_watching(args, has_command, e);
+	if (!has_command)
+		return cmd_usage(e, "what to look at? '-- CMD', -p PID or -a");
+	if (args->seconds > 0)
+		return cmd_usage(e, "-d goes with -p and -a; 'timeout SECONDS CMD' ends a command");
+	if (args->scale && args->vs)
+		return cmd_usage(e, "--scale and --vs do not go together");
+	if (!args->scale && (args->is_pinned || args->profiles))
+		return cmd_usage(e, "--%s goes with --scale", args->is_pinned ? "pin" : "profiles");
+	return 0;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	int first, rc = cmd_parse(&cmd_stat, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if ((args.sacct ? check_sacct(&args, argc - first, e)
+			: check_usage(&args, first < argc, e)) < 0)
+		return e->code;
+	if (args.output && strcmp(args.output, "-") != 0 && file_check_writable(args.output, e) < 0)
+		return e->code;
+	if (args.sacct)
+		return compare(&args, argv[first], e);
+	if (args.is_all || args.pids.count)
+		return watch(&args, e);
+	if (args.scale)
+		return scale(&args, argv + first, e);
+	args.runs = args.runs ? args.runs : 1;
+	return measure(&args, argv + first, e);
+}
+
+const struct cmd cmd_stat = {
+	.name = "stat",
+	.operands = "[--] [CMD [ARG...]]",
+	.summary = "what a command, or what runs, uses: time, memory, faults, I/O, counters",
+	.opts = opts,
+	.runs_program = true,
+	.run = run,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * akaros: traces of the sampling profiler of Akaros, and of `auger control`.
+ *
+ * Read are both forms that its kernel had. Until October 2015, what the file kpoprofile
+ * gives: 64-bit words, little-endian, without a header, of each sample
+ *
+ *	0xee | 1 | 0 (16 bits) | core (16) | 0 (8) | N (8)     from the top bit down
+ *	nanoseconds since the start of the machine
+ *	N addresses: of the interrupted code, then return addresses, the caller first
+ *
+ * in blocks of one core each; older records {pc, nanoseconds | k, k addresses} in between are
+ * read, too. And from then on records "type size bytes" (akaros_records.h). What is damaged is
+ * skipped to the next whole sample and told by LOG_WARN.
+ *
+ * The types are samples/count and cpu/nanoseconds. A trace does not tell its period: it is the
+ * median of the times between samples of one core. Cores that differ keep their own, and the
+ * profile has no period then. The core is the label "cpu". Addresses from 2^63 on are in the
+ * mapping AKAROS_KERNEL; those of processes are in none unless the trace tells of it. Address 0
+ * is a frame "[null]".
+ *
+ * Written is the older form: of each sample as many records as it counts, at even times.
+ *
+ * Source: kern/src/oprofile/cpu_buffer.c, tools/profile/op2.go and
+ * kern/include/ros/profiler_records.h of github.com/brho/akaros, 2014 to 2016.
+ */
+#ifndef FORMAT_AKAROS_AKAROS_H
+#define FORMAT_AKAROS_AKAROS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macros.h"
+#include "format/formats.h"
+#include "model/profile.h"
+
+#define AKAROS_KERNEL "[kernel]"
+#define AKAROS_KERNEL_START (UINT64_C(1) << 63)
+#define AKAROS_MAX_FRAMES 255
+#define AKAROS_NO_CORE UINT32_MAX
+#define AKAROS_NO_PID UINT32_MAX
+#define AKAROS_PERIOD_NS INT64_C(1000000) /* the kernel's own, of traces that tell none */
+
+extern const struct format format_akaros;
+
+struct akaros_sample {
+	uint64_t ns;              /* since the machine's start; 0: unknown */
+	uint32_t core;            /* or AKAROS_NO_CORE */
+	uint32_t pid;             /* or AKAROS_NO_PID */
+	size_t count;             /* of pcs */
+	const unsigned char *pcs; /* [8 * count] little-endian, the interrupted one first */
+};
+
+/* A trace of samples and where its reader stands. All zero but data and len: its start. */
+struct akaros_trace {
+	const unsigned char *data; /* [0..len); borrowed */
+	size_t len, at;
+	uint64_t skipped;  /* bytes that are of no sample */
+	uint64_t holes;    /* places where some were skipped */
+	size_t first_hole; /* the first of them, byte */
+	bool is_cut;       /* the last sample ends behind the data */
+	uint64_t unknown;  /* samples of another version than 1 */
+};
+
+/* The next whole sample; false: there are no more. */
+bool akaros_next(struct akaros_trace *t, struct akaros_sample *ret);
+
+/* Appends a sample of the older form. pcs: [count], at most AKAROS_MAX_FRAMES. */
+void akaros_put_sample(struct buf *out, uint32_t core, uint64_t ns, const uint64_t *pcs,
+		       size_t count);
+
+bool akaros_detect(const unsigned char *data, size_t len);
+
+/* -EINVAL: bytes that hold no sample at all. */
+int akaros_read(struct profile *p, const unsigned char *data, size_t len, struct err *e) MUST_CHECK;
+
+/* -EINVAL: a value is negative. -EOVERFLOW: it would be of more than AKAROS_MAX_BYTES. */
+#define AKAROS_MAX_BYTES ((uint64_t)4 << 30)
+int akaros_write(const struct profile *p, struct buf *out, struct err *e) MUST_CHECK;
+
+/*
+ * What op2, the converter of 2014, makes of a trace, word for word but for the order of the
+ * stacks, which it leaves to chance: addresses cut to 32 bits, the period in nanoseconds
+ * where microseconds belong. -EINVAL: no sample, where op2 divides by zero.
+ */
+int akaros_op2(const unsigned char *data, size_t len, struct buf *out, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/firefox/firefox.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "format/firefox/tables.h"
+
+#define NS_PER_MS 1000000
+
+/* A thread, by its labels; "0" and "" for those that it lacks. */
+struct thread {
+	uint32_t pid, tid, comm; /* places in texts */
+	size_t first;            /* of its samples in order */
+	size_t count;
+};
+
+struct writer {
+	const struct profile *p;
+	size_t type;
+	int64_t divisor; /* of values: nanoseconds are written as milliseconds */
+	const char *weight_type;
+	struct strtab *texts;   /* of labels */
+	struct strtab *threads; /* (pid, tid, comm) to place in thread rows */
+	struct rows rows;       /* struct thread */
+	uint32_t *of_labels;    /* [label_set_count]: thread + 1, 0: not yet */
+	uint32_t *order;        /* [sample_count]: samples by thread */
+	uint32_t *libraries;    /* [mapping_count]: index in libs, or STRTAB_NONE */
+	struct strtab *libs;    /* JSON of each */
+	struct map processes;   /* pid to comm, places in texts */
+	struct buf json;        /* a library being made */
+};
+
+static void writer_fini(struct writer *w)
+{
+	strtab_free(w->texts);
+	strtab_free(w->threads);
+	rows_fini(&w->rows);
+	free(w->of_labels);
+	free(w->order);
+	free(w->libraries);
+	strtab_free(w->libs);
+	map_fini(&w->processes);
+	buf_fini(&w->json);
+}
+
+static void choose_type(struct writer *w)
+{
+	const char *unit;
+
+	w->type = profile_default_type(w->p);
+	unit = profile_text(w->p, profile_get_type(w->p, w->type).unit);
+	w->divisor = 1;
+	w->weight_type = "samples";
+	if (strcmp(unit, "nanoseconds") == 0) {
+		w->divisor = NS_PER_MS;
+		w->weight_type = "tracing-ms";
+	} else if (strcmp(unit, "bytes") == 0) {
+		w->weight_type = "bytes";
+	}
+}
+
+static int writer_init(struct writer *w, struct err *e)
+{
+	size_t mappings = profile_mapping_count(w->p);
+
+	if (!profile_type_count(w->p))
+		return err_set(e, -EINVAL, "there is no sample type");
+	choose_type(w);
+	w->texts = strtab_new();
+	w->threads = strtab_new();
+	w->libs = strtab_new();
+	w->of_labels = calloc(profile_label_set_count(w->p), sizeof *w->of_labels);
+	w->order = calloc(profile_sample_count(w->p) + 1, sizeof *w->order);
+	w->libraries = reallocarray(NULL, mappings, sizeof *w->libraries);
+	if (!w->texts || !w->threads || !w->libs || !w->of_labels || !w->order || !w->libraries)
+		return err_nomem(e);
+	memset(w->libraries, 0xff, mappings * sizeof *w->libraries);
+	return 0;
+}
+
+/* The text of a label, or fallback. STRTAB_NONE: out of memory. */
+static uint32_t label_text(struct writer *w, uint32_t set, const char *key, const char *fallback)
+{
+	size_t count;
+	const struct label *labels = profile_get_labels(w->p, set, &count);
+	char number[24];
+
+	for (size_t i = 0; i < count; i++) {
+		struct str text = profile_get_str(w->p, labels[i].str);
+
+		if (strcmp(profile_text(w->p, labels[i].key), key) != 0)
+			continue;
+		if (labels[i].str)
+			return strtab_intern(w->texts, text.ptr, text.len);
+		snprintf(number, sizeof number, "%" PRId64, labels[i].num);
+		return strtab_intern(w->texts, number, strlen(number));
+	}
+	return strtab_intern(w->texts, fallback, strlen(fallback));
+}
+
+static int find_thread(struct writer *w, uint32_t set, uint32_t *ret)
+{
+	struct thread thread = { .pid = label_text(w, set, "pid", "0"),
+				 .tid = label_text(w, set, "tid", "0"),
+				 .comm = label_text(w, set, "comm", "") };
+	const uint32_t key[] = { thread.pid, thread.tid, thread.comm };
+	struct thread *row;
+
+	if (thread.pid == STRTAB_NONE || thread.tid == STRTAB_NONE || thread.comm == STRTAB_NONE)
+		return -ENOMEM;
+	*ret = strtab_intern(w->threads, key, sizeof key);
+	if (*ret == STRTAB_NONE)
+		return -ENOMEM;
+	if (*ret < w->rows.count)
+		return 0;
+	row = rows_add(&w->rows, sizeof *row);
+	if (!row)
+		return -ENOMEM;
+	*row = thread;
+	return 0;
+}
+
+static struct thread *thread_of(const struct writer *w, const struct sample *s)
+{
+	return (struct thread *)w->rows.data + w->of_labels[s->labels] - 1;
+}
+
+static bool is_wanted(const struct writer *w, const struct sample *s)
+{
+	return s->values[w->type] > 0;
+}
+
+/* Samples by thread, in their order within it. */
+static int sort_samples(struct writer *w)
+{
+	size_t samples = profile_sample_count(w->p), first = 0;
+	struct thread *threads;
+
+	for (size_t i = 0; i < samples; i++) {
+		struct sample s = profile_get_sample(w->p, i);
+		uint32_t thread;
+
+		if (!is_wanted(w, &s))
+			continue;
+		if (!w->of_labels[s.labels]) {
+			if (find_thread(w, s.labels, &thread) < 0)
+				return -ENOMEM;
+			w->of_labels[s.labels] = thread + 1;
+		}
+		thread_of(w, &s)->count++;
+	}
+	threads = w->rows.data;
+	for (size_t i = 0; i < w->rows.count; i++) {
+		threads[i].first = first;
+		first += threads[i].count;
+		threads[i].count = 0;
+	}
+	for (uint32_t i = 0; i < samples; i++) {
+		struct sample s = profile_get_sample(w->p, i);
+		struct thread *thread;
+
+		if (!is_wanted(w, &s))
+			continue;
+		thread = thread_of(w, &s);
+		w->order[thread->first + thread->count++] = i;
+	}
+	return 0;
+}
+
+/* The id that symbol servers use: the first 16 bytes of the build id as a GUID, then its age,
+ * 0. out must have room for 34 bytes. */
+static void make_breakpad_id(const char *build_id, char *out)
+{
+	static const unsigned char order[] = {
+		3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15
+	};
+	bool is_long = strspn(build_id, "0123456789abcdefABCDEF") >= 2 * sizeof order;
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof order; i++) {
+		for (size_t k = 0; k < 2; k++) {
+			char c = is_long ? build_id[2 * order[i] + k] : '0';
+
+			out[len++] = (char)(c >= 'a' ? c - 'a' + 'A' : c);
+		}
+	}
+	out[len++] = '0';
+	out[len] = '\0';
+}
+
+static void put_member(struct buf *out, const char *key, const char *text)
+{
+	buf_printf(out, "\"%s\":", key);
+	json_put_str(out, text, strlen(text));
+}
+
+static int add_library(struct writer *w, uint32_t id)
+{
+	const struct mapping *m = profile_get_mapping(w->p, id);
+	const char *path = profile_text(w->p, m->path), *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char breakpad_id[34];
+
+	if (!*path)
+		return 0;
+	make_breakpad_id(profile_text(w->p, m->build_id), breakpad_id);
+	buf_clear(&w->json);
+	buf_put_str(&w->json, "{\"arch\":null,");
+	put_member(&w->json, "name", name);
+	buf_put_str(&w->json, ",");
+	put_member(&w->json, "path", path);
+	buf_put_str(&w->json, ",");
+	put_member(&w->json, "debugName", name);
+	buf_put_str(&w->json, ",");
+	put_member(&w->json, "debugPath", path);
+	buf_put_str(&w->json, ",");
+	put_member(&w->json, "breakpadId", breakpad_id);
+	buf_put_str(&w->json, ",");
+	put_member(&w->json, "codeId", profile_text(w->p, m->build_id));
+	buf_put_str(&w->json, "}");
+	if (buf_error(&w->json) < 0)
+		return -ENOMEM;
+	w->libraries[id] = strtab_intern(w->libs, w->json.data, w->json.len);
+	return w->libraries[id] == STRTAB_NONE ? -ENOMEM : 0;
+}
+
+/* A value in the unit of the weights. */
+static void put_weight(const struct writer *w, struct buf *out, int64_t value)
+{
+	buf_put_int(out, value / w->divisor);
+	if (value % w->divisor)
+		buf_printf(out, ".%06" PRId64, value % w->divisor);
+}
+
+/* A stack of a thread and its sum. */
+struct row {
+	uint32_t stack;
+	int64_t value;
+};
+
+static int add_value(struct rows *rows, struct map *places, uint32_t stack, int64_t value)
+{
+	uint32_t *place = map_at(places, stack);
+	struct row *row;
+
+	if (!place)
+		return -ENOMEM;
+	if (*place == MAP_NONE) {
+		row = rows_add(rows, sizeof *row);
+		if (!row)
+			return -ENOMEM;
+		row->stack = stack;
+		*place = (uint32_t)rows->count - 1;
+	}
+	row = (struct row *)rows->data + *place;
+	return __builtin_add_overflow(row->value, value, &row->value) ? -EOVERFLOW : 0;
+}
+
+static int sum_stacks(const struct writer *w, const struct thread *t, struct firefox_tables *tables,
+		      struct rows *ret)
+{
+	CLEANUP(map_fini) struct map places = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < t->count && rc == 0; i++) {
+		struct sample s = profile_get_sample(w->p, w->order[t->first + i]);
+		uint32_t stack;
+
+		rc = firefox_find_stack(tables, s.node, &stack);
+		if (rc == 0)
+			rc = add_value(ret, &places, stack, s.values[w->type]);
+	}
+	return rc;
+}
+
+/* Each stack begins where the one before it ends. */
+static void put_samples(const struct writer *w, const struct rows *rows, struct buf *out)
+{
+	const struct row *row = rows->data;
+
+	buf_printf(out, "\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\n\"stack\":[",
+		   rows->count, w->weight_type);
+	for (size_t i = 0; i < rows->count; i++)
+		buf_printf(out, "%s%" PRIu32, i ? "," : "", row[i].stack);
+	buf_put_str(out, "],\n\"timeDeltas\":[");
+	for (size_t i = 0; i < rows->count; i++) {
+		buf_put_str(out, i ? "," : "0");
+		if (i)
+			put_weight(w, out, row[i - 1].value);
+	}
+	buf_put_str(out, "],\n\"weight\":[");
+	for (size_t i = 0; i < rows->count; i++) {
+		buf_put_str(out, i ? "," : "");
+		put_weight(w, out, row[i].value);
+	}
+	buf_put_str(out, "]},\n");
+}
+
+static const char *text_of(const struct writer *w, uint32_t id)
+{
+	return strtab_get(w->texts, id).ptr;
+}
+
+/* A process is named by its main thread. */
+static int name_processes(struct writer *w)
+{
+	const struct thread *threads = w->rows.data;
+	int rc = 0;
+
+	for (size_t i = 0; i < w->rows.count && rc == 0; i++)
+		if (threads[i].tid == threads[i].pid)
+			rc = map_put(&w->processes, threads[i].pid, threads[i].comm);
+	return rc;
+}
+
+static void put_thread_head(const struct writer *w, const struct thread *t, struct buf *out)
+{
+	uint32_t process = map_get(&w->processes, t->pid);
+
+	buf_put_str(out, "{\"processType\":\"default\",\"processStartupTime\":0,"
+			 "\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,"
+			 "\"pausedRanges\":[],\"showMarkersInTimeline\":false,\n");
+	buf_printf(out, "\"isMainThread\":%s,", t->tid == t->pid ? "true" : "false");
+	put_member(out, "name", text_of(w, t->comm));
+	buf_put_byte(out, ',');
+	put_member(out, "processName", text_of(w, process == MAP_NONE ? t->comm : process));
+	buf_put_byte(out, ',');
+	put_member(out, "pid", text_of(w, t->pid));
+	buf_put_byte(out, ',');
+	put_member(out, "tid", text_of(w, t->tid));
+	buf_put_str(out, ",\n");
+}
+
+static int put_thread(const struct writer *w, const struct thread *t, struct buf *out)
+{
+	CLEANUP(firefox_tables_fini) struct firefox_tables tables;
+	CLEANUP(rows_fini) struct rows rows = { 0 };
+	int rc = firefox_tables_init(&tables, w->p, w->libraries);
+
+	if (rc == 0)
+		rc = sum_stacks(w, t, &tables, &rows);
+	if (rc < 0)
+		return rc;
+	put_thread_head(w, t, out);
+	put_samples(w, &rows, out);
+	buf_put_str(out, "\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],"
+			 "\"name\":[],\"phase\":[],\"startTime\":[]},\n"
+			 "\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],"
+			 "\"libIndex\":[],\"name\":[]},\n");
+	firefox_put_tables(&tables, out);
+	buf_put_byte(out, '}');
+	return 0;
+}
+
+static const char *command_of(const struct profile *p)
+{
+	static const char start[] = "command: ";
+
+	for (size_t i = 0; i < profile_comment_count(p); i++)
+		if (strncmp(profile_get_comment(p, i), start, sizeof start - 1) == 0)
+			return profile_get_comment(p, i) + sizeof start - 1;
+	return "auger";
+}
+
+static void put_meta(const struct writer *w, struct buf *out)
+{
+	const struct profile_info *info = profile_get_info(w->p);
+	int64_t period = info->period > 0 ? info->period : NS_PER_MS;
+
+	if (strcmp(profile_text(w->p, info->period_type.unit), "nanoseconds") != 0)
+		period = NS_PER_MS;
+	buf_printf(out,
+		   "{\"meta\":{\"preprocessedProfileVersion\":55,\"version\":24,"
+		   "\"interval\":%" PRId64 ".%06" PRId64 ",\"startTime\":%" PRId64 ",\n",
+		   period / NS_PER_MS, period % NS_PER_MS, info->time_ns / NS_PER_MS);
+	put_member(out, "product", command_of(w->p));
+	buf_put_str(out,
+		    ",\"importedFrom\":\"auger " AUGER_VERSION "\",\"processType\":0,"
+		    "\"symbolicated\":true,\"usesOnlyOneStackType\":true,"
+		    "\"sourceCodeIsNotOnSearchfox\":true,\"debug\":false,\"stackwalk\":1,\n"
+		    "\"categories\":["
+		    "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+		    "{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
+		    "{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}],\n"
+		    "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+		    "\"threadCPUDelta\":\"\u00b5s\"},\"markerSchema\":[],\"pausedRanges\":[],"
+		    "\"extensions\":{\"length\":0,\"id\":[],\"name\":[],\"baseURL\":[]}},\n");
+}
+
+static int put_threads(const struct writer *w, struct buf *out)
+{
+	const struct thread *threads = w->rows.data;
+	int rc = 0;
+
+	for (size_t i = 0; i < w->rows.count && rc == 0; i++) {
+		buf_put_str(out, i ? ",\n" : "");
+		rc = put_thread(w, &threads[i], out);
+	}
+	return rc;
+}
+
+static int make_libraries(struct writer *w)
+{
+	int rc = 0;
+
+	for (uint32_t i = 1; i < profile_mapping_count(w->p) && rc == 0; i++)
+		rc = add_library(w, i);
+	return rc;
+}
+
+static void put_libraries(const struct writer *w, struct buf *out)
+{
+	buf_put_str(out, "\"libs\":[");
+	for (uint32_t i = 0; i < strtab_count(w->libs); i++) {
+		struct str lib = strtab_get(w->libs, i);
+
+		buf_put_str(out, i ? ",\n" : "");
+		buf_put(out, lib.ptr, lib.len);
+	}
+	buf_put_str(out,
+		    "],\n\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\n\"threads\":[");
+}
+
+int firefox_write(const struct profile *p, struct buf *out, struct err *e)
+{
+	CLEANUP(writer_fini) struct writer w = { .p = p };
+	int rc = writer_init(&w, e);
+
+	if (rc < 0)
+		return rc;
+	if (sort_samples(&w) < 0 || name_processes(&w) < 0 || make_libraries(&w) < 0)
+		return err_nomem(e);
+	put_meta(&w, out);
+	put_libraries(&w, out);
+	rc = put_threads(&w, out);
+	if (rc == -EOVERFLOW)
+		return err_set(e, rc, "a sum leaves its range");
+	buf_put_str(out, "]}\n");
+	return rc < 0 ? err_nomem(e) : 0;
+}
+
+static const char *const suffixes[] = { ".firefox.json", NULL };
+
+const struct format format_firefox = {
+	.name = "firefox",
+	.summary = "JSON for the Firefox Profiler, profiler.firefox.com",
+	.suffixes = suffixes,
+	.is_text = true,
+	.write = firefox_write,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * firefox: the processed profile of the Firefox Profiler, profiler.firefox.com; written only.
+ *
+ * Version 55, which the profiler upgrades to its own. One sample type is written, the default
+ * one; each thread (labels pid, tid, comm) has its own tables. A profile has no time line, so
+ * equal stacks stand one after the other, each as wide as its value. Values below 1 are left
+ * out.
+ *
+ * Source: github.com/firefox-devtools/profiler, docs-developer/processed-profile-format.md and
+ * CHANGELOG-formats.md; what samply writes.
+ */
+#ifndef FORMAT_FIREFOX_FIREFOX_H
+#define FORMAT_FIREFOX_FIREFOX_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macros.h"
+#include "format/formats.h"
+#include "model/profile.h"
+
+extern const struct format format_firefox;
+
+/* -EINVAL when there is no sample type. */
+int firefox_write(const struct profile *p, struct buf *out, struct err *e) MUST_CHECK;
+
+#endif

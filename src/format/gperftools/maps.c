@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/gperftools/maps.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/strtab.h"
+
+/* An address range of a mapped file. */
+struct range {
+	uint64_t start, limit; /* [start..limit) */
+	uint32_t mapping;      /* id in the profile */
+};
+
+void gperftools_maps_fini(struct gperftools_maps *maps)
+{
+	rows_fini(&maps->ranges);
+}
+
+size_t gperftools_parse_hex(const char *text, size_t len, uint64_t *ret)
+{
+	enum { MAX_DIGITS = 16 };
+	size_t at = 0;
+
+	for (*ret = 0; at < len; at++) {
+		char c = text[at];
+
+		if (c >= '0' && c <= '9')
+			*ret = *ret << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*ret = *ret << 4 | (uint64_t)(c - 'a' + 10);
+		else if (c >= 'A' && c <= 'F')
+			*ret = *ret << 4 | (uint64_t)(c - 'A' + 10);
+		else
+			break;
+	}
+	return at <= MAX_DIGITS ? at : 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* A field of a line, without the blanks around it. */
+static struct str take_field(const char **line, size_t *len)
+{
+	const char *start = *line;
+	size_t left = *len, field = 0;
+
+	while (left && is_blank(*start)) {
+		start++;
+		left--;
+	}
+	while (field < left && !is_blank(start[field]))
+		field++;
+	*line = start + field;
+	*len = left - field;
+	return (struct str){ start, field };
+}
+
+/* "400000-401000 r-xp 00001000 08:01 1234 /bin/x" or "400000-401000: /bin/x". */
+static bool parse_range(const char *line, size_t len, struct mapping *ret, struct str *ret_path)
+{
+	struct str field = take_field(&line, &len);
+	size_t digits = gperftools_parse_hex(field.ptr, field.len, &ret->start);
+	struct str limit;
+
+	if (!digits || digits >= field.len || field.ptr[digits] != '-')
+		return false;
+	limit = (struct str){ field.ptr + digits + 1, field.len - digits - 1 };
+	digits = gperftools_parse_hex(limit.ptr, limit.len, &ret->limit);
+	if (!digits || ret->limit <= ret->start)
+		return false;
+	if (digits == limit.len) {
+		struct str rights = take_field(&line, &len);
+
+		field = take_field(&line, &len);
+		if (rights.len < 3 || rights.ptr[2] != 'x' ||
+		    !gperftools_parse_hex(field.ptr, field.len, &ret->offset))
+			return false;
+		take_field(&line, &len); /* device */
+		take_field(&line, &len); /* inode */
+	} else if (limit.ptr[digits] != ':') {
+		return false;
+	}
+	field = take_field(&line, &len);
+	*ret_path = (struct str){ field.ptr, field.len + len }; /* it may have blanks */
+	return true;
+}
+
+/* A path in which "$build" stands for what a line "build=" said before. */
+static void put_path(struct buf *out, struct str path, struct str build)
+{
+	static const char name[] = "$build";
+	size_t name_len = sizeof name - 1;
+
+	while (path.len) {
+		const char *found = memmem(path.ptr, path.len, name, name_len);
+		size_t before = found ? (size_t)(found - path.ptr) : path.len;
+
+		buf_put(out, path.ptr, before);
+		if (!found)
+			return;
+		buf_put(out, build.ptr, build.len);
+		path.ptr += before + name_len;
+		path.len -= before + name_len;
+	}
+}
+
+static int add_range(struct gperftools_maps *maps, struct profile *p, struct mapping *m,
+		     struct str path, struct str build)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct range *range = rows_add(&maps->ranges, sizeof *range);
+	size_t blanks = 0;
+
+	put_path(&text, path, build);
+	if (!range || buf_error(&text) < 0)
+		return -ENOMEM;
+	text.len = text.len ? strlen(text.data) : 0;
+	while (text.len && is_blank(text.data[text.len - 1]))
+		text.len--;
+	while (blanks < text.len && is_blank(text.data[blanks]))
+		blanks++;
+	m->path = profile_str_n(p, text.len ? text.data + blanks : "", text.len - blanks);
+	*range = (struct range){ m->start, m->limit, profile_add_mapping(p, m) };
+	return profile_error(p);
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+int gperftools_maps_read(struct gperftools_maps *maps, struct profile *p, struct cursor text,
+			 struct err *e)
+{
+	static const char build_mark[] = "build=";
+	struct str build = { "", 0 };
+	const char *line;
+	size_t len;
+
+	while (cursor_line(&text, &line, &len)) {
+		struct mapping m = { 0 };
+		struct str path;
+
+		if (len >= sizeof build_mark - 1 &&
+		    memcmp(line, build_mark, sizeof build_mark - 1) == 0)
+			build = (struct str){ line + sizeof build_mark - 1,
+					      len - (sizeof build_mark - 1) };
+		else if (parse_range(line, len, &m, &path) &&
+			 add_range(maps, p, &m, path, build) < 0)
+			return err_nomem(e);
+	}
+	if (maps->ranges.count)
+		qsort(maps->ranges.data, maps->ranges.count, sizeof(struct range), compare_ranges);
+	return 0;
+}
+
+/* In the last range that begins at or before the address, if it reaches it. */
+uint32_t gperftools_maps_find(const struct gperftools_maps *maps, uint64_t address)
+{
+	const struct range *ranges = maps->ranges.data;
+	size_t low = 0, high = maps->ranges.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < ranges[low - 1].limit ? ranges[low - 1].mapping : 0;
+}

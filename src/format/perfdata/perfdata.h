@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfdata: the files that `perf record` writes. Read only.
+ *
+ * Files and pipes (perf record -o -), of all versions since 2.6.31, little-endian; plain and
+ * compressed records; any number of events. What comes out has the shape of auger's own
+ * recordings: see perf/ingest.h. Stacks are the call chains of the kernel, or those of LBR, or
+ * unwound from the copies of the user's stacks. Files that end too early are read to there.
+ * Source: tools/perf/Documentation/perf.data-file-format.txt, linux/perf_event.h.
+ */
+#ifndef FORMAT_PERFDATA_PERFDATA_H
+#define FORMAT_PERFDATA_PERFDATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/macros.h"
+#include "format/formats.h"
+#include "model/profile.h"
+
+extern const struct format format_perfdata;
+
+bool perfdata_detect(const unsigned char *data, size_t len);
+int perfdata_read(struct profile *p, const unsigned char *data, size_t len,
+		  struct err *e) MUST_CHECK;
+
+/* As format.read_input. */
+int perfdata_read_input(struct profile *p, const struct file_input *in, struct err *e) MUST_CHECK;
+
+/* A recording in several files: in has the head, parts [0..count) only records. */
+int perfdata_read_parts(struct profile *p, const struct file_input *in,
+			const struct file_input *parts, size_t count, struct err *e) MUST_CHECK;
+
+#endif

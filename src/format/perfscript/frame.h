@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfscript_frame: from the text of one frame to a location.
+ *
+ * The text is one line, or several when functions are inlined at the address (innermost
+ * first, each but the last ends with "(inlined)") or when perf printed source positions (a
+ * line behind each).
+ */
+#ifndef FORMAT_PERFSCRIPT_FRAME_H
+#define FORMAT_PERFSCRIPT_FRAME_H
+
+#include <stdint.h>
+
+#include "format/perfscript/line.h"
+#include "format/textmemo.h"
+#include "model/profile.h"
+
+/* All zero is valid. */
+struct script_frames {
+	struct line *lines; /* [count], of the frame at hand; owned */
+	uint32_t count, cap;
+	struct textmemo functions; /* name to function, of those without a file */
+	struct textmemo mappings;  /* dso to mapping */
+};
+
+/* 0: it is no frame, or out of memory (profile_error tells). */
+uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct script_text text);
+void script_frames_fini(struct script_frames *f);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfscript_stacks: from the lines of a stack to its node of the profile.
+ *
+ * The sampled address changes from sample to sample, the callers below it hardly do. So the
+ * text of all callers together is looked up first; only when it is new, its frames are
+ * looked up one by one, and only a frame that is new is taken apart.
+ *
+ * A look-up waits for memory, which takes as long as parsing a sample. So it is begun when a
+ * stack is met and ended when the next ones were met.
+ */
+#ifndef FORMAT_PERFSCRIPT_STACKS_H
+#define FORMAT_PERFSCRIPT_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "format/perfscript/frame.h"
+#include "format/perfscript/line.h"
+#include "format/textmemo.h"
+#include "model/profile.h"
+
+/* All but the profile zero is valid. */
+struct script_stacks {
+	struct profile *profile;
+	struct textmemo callers; /* lines of callers to node */
+	struct textmemo frames;  /* lines of a frame to location, 0: it is none */
+	struct script_frames parser;
+	struct script_text *split; /* [split_cap]: callers of the stack at hand; owned */
+	size_t split_cap;
+	size_t bad_count;      /* distinct lines that are no frames and were left out */
+	const char *first_bad; /* NULL: none */
+	const char *too_deep;  /* a stack of more than FORMAT_MAX_DEPTH frames; NULL: none */
+};
+
+void script_stacks_fini(struct script_stacks *s);
+
+/* A stack that is being looked up. */
+struct script_stack {
+	struct script_text leaf, callers; /* lines; empty: none */
+	struct textmemo_key leaf_key, callers_key;
+	uint32_t location, callers_node; /* of them */
+};
+
+/* lines: leaf first. */
+void script_stacks_begin(const struct script_stacks *s, struct script_text lines,
+			 struct script_stack *ret);
+
+/* Once, behind it. Failures are remembered by the profile. */
+void script_stacks_go_on(struct script_stacks *s, struct script_stack *stack);
+
+/* The node, behind that. Failures are remembered by the profile. */
+uint32_t script_stacks_end(const struct script_stacks *s, const struct script_stack *stack);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/pprof/pprof.h"
+
+#include "format/pprof/fields.h"
+#include "format/pprof/proto.h"
+#include "format/unpack.h"
+
+/* Does a field of the profile have the type that it must have? */
+static bool is_typed_right(const struct proto_field *f)
+{
+	switch (f->number) {
+	case PROFILE_SAMPLE_TYPE:
+	case PROFILE_SAMPLE:
+	case PROFILE_MAPPING:
+	case PROFILE_LOCATION:
+	case PROFILE_FUNCTION:
+	case PROFILE_STRING_TABLE:
+	case PROFILE_PERIOD_TYPE:
+		return f->type == PROTO_BYTES;
+	case PROFILE_COMMENT:
+		return f->type == PROTO_BYTES || f->type == PROTO_VARINT;
+	default:
+		return f->number > PROFILE_DOC_URL || f->type == PROTO_VARINT;
+	}
+}
+
+/* A value type has two numbers: that tells messages from text, of which many bytes could be
+ * the length of a field. */
+static bool is_value_type(struct cursor message)
+{
+	struct proto_field f;
+	enum proto_status status;
+
+	while ((status = proto_next(&message, &f)) == PROTO_FIELD)
+		if (f.number > VALUE_TYPE_UNIT || f.type != PROTO_VARINT)
+			return false;
+	return status == PROTO_END;
+}
+
+bool pprof_detect(const unsigned char *data, size_t len)
+{
+	enum { LOOK_BYTES = 4096, ENOUGH_FIELDS = 16 };
+	unsigned char start[LOOK_BYTES];
+	struct cursor c = cursor_make(start, unpack_peek(data, len, start, sizeof start));
+	enum proto_status status = PROTO_END;
+	size_t found = 0;
+
+	while (found < ENOUGH_FIELDS) {
+		struct proto_field f;
+
+		status = proto_next(&c, &f);
+		if (status != PROTO_FIELD)
+			break;
+		if (!is_typed_right(&f) ||
+		    (f.number == PROFILE_SAMPLE_TYPE && !is_value_type(f.bytes)))
+			return false;
+		found += f.number <= PROFILE_DOC_URL;
+	}
+	return found > 0 && status != PROTO_BAD;
+}
+
+static const char *const suffixes[] = { ".pb.gz", ".pprof", ".prof.gz", ".pb", NULL };
+
+const struct format format_pprof = {
+	.name = "pprof",
+	.summary = "profile.proto, gzipped: auger's own, go tool pprof",
+	.suffixes = suffixes,
+	.detect = pprof_detect,
+	.read = pprof_read,
+	.write = pprof_write,
+};

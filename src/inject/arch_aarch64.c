@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "inject/arch.h"
+
+#include <asm/sigcontext.h>
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/ucontext.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include "base/macros.h"
+
+/* What word holds. */
+struct named {
+	struct user_regs_struct user;
+	uint64_t call; /* the number of the call that the stop interrupted; -1: none */
+	uint64_t is_32_bit;
+	uint64_t vector[66]; /* struct user_fpsimd_struct */
+};
+
+static_assert(sizeof(struct named) <= sizeof(struct arch_regs), "room for the registers");
+static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_from) == 56 &&
+		      offsetof(struct arch_call, may_fail) == 72 &&
+		      offsetof(struct arch_call, result) == 80,
+	      "the code of the slot knows them");
+static_assert(offsetof(struct arch_head, at) == 8 && offsetof(struct arch_head, failed) == 32,
+	      "the code of the slot knows them");
+
+/* The words behind the code. No register is free for the last jump, so the way home is what the
+ * kernel has for signal handlers: rt_sigreturn with a frame that was never pushed. */
+struct words {
+	uint64_t pid, tid, signal, pad;
+	struct {
+		unsigned char info[128]; /* siginfo_t */
+		struct {
+			uint64_t flags, link;
+			uint64_t stack[3];
+			uint64_t mask;
+			unsigned char unused[120];
+			uint64_t pad;
+			struct {
+				uint64_t fault_address, regs[31], sp, pc, pstate, pad;
+				struct {
+					uint32_t magic, size, fpsr, fpcr;
+					__uint128_t vregs[32];
+				} vector;
+				struct {
+					uint32_t magic, size;
+				} end;
+			} context;
+		} user;
+	} frame;
+};
+
+static_assert(offsetof(struct words, frame) == 32, "the code of the slot knows it");
+static_assert(offsetof(struct words, frame.user.context) == 32 + 128 + 176,
+	      "struct rt_sigframe of the kernel");
+
+extern const unsigned char auger_slot[];
+/* Bytes from auger_slot on: the loop, the words. */
+extern const uint64_t auger_slot_lists_at, auger_slot_words_at;
+
+/*
+ * At the first instruction the one call is made, at label 1 the loop begins: x19 is the head, x20
+ * the call, x21 where the next one is noted. Calls keep all registers but x0. The stack pointer is
+ * only set for rt_sigreturn.
+ */
+__asm__(".pushsection .rodata\n"
+	".macro auger_stop\n"
+	"	ldr x0, 11f\n"
+	"	ldr x1, 11f+8\n"
+	"	ldr x2, 11f+16\n"
+	"	mov x8, #131\n" /* tgkill */
+	"	svc #0\n"
+	".endm\n"
+	".balign 16\n"
+	".globl auger_slot, auger_slot_lists_at, auger_slot_words_at\n"
+	".hidden auger_slot, auger_slot_lists_at, auger_slot_words_at\n"
+	"auger_slot:\n"
+	"	svc #0\n"
+	"	mov x19, x0\n"
+	"	auger_stop\n"
+	"	b 9f\n"
+	"1:	ldr x6, [x19]\n"
+	"	ldr x6, [x6]\n"
+	"	add x21, x19, x6, lsl #3\n"
+	"	add x21, x21, #8\n"
+	"	ldr x20, [x21]\n"
+	"	ldr x8, [x20]\n"
+	"	cmn x8, #1\n"
+	"	b.eq 9f\n"
+	"	ldr x0, [x20, #8]\n"
+	"	cmn x8, #2\n"
+	"	b.eq 5f\n"
+	"	ldr x6, [x20, #56]\n"
+	"	cbz x6, 2f\n"
+	"	tbnz x6, #0, 4f\n"
+	"	ldr x0, [x6]\n"
+	"	b 2f\n"
+	"4:	ldursw x0, [x6, #-1]\n"
+	"2:	ldp x1, x2, [x20, #16]\n"
+	"	ldp x3, x4, [x20, #32]\n"
+	"	ldr x5, [x20, #48]\n"
+	"	ldr x6, [x20, #64]\n"
+	"	cbz x6, 3f\n"
+	"	ldr x4, [x6]\n"
+	"3:	add x6, x20, #88\n"
+	"	str x6, [x21]\n" /* now: the tracer may set it while the call stops us */
+	"	svc #0\n"
+	"	str x0, [x20, #80]\n"
+	"	cmn x0, #4095\n"
+	"	b.lo 1b\n"
+	"	ldr x6, [x20, #72]\n"
+	"	cbnz x6, 1b\n"
+	"	str x20, [x19, #32]\n"
+	"	auger_stop\n"
+	"	b 1b\n"
+	"5:	add x6, x20, #88\n"
+	"	str x6, [x21]\n"
+	"	ldr x6, [x19]\n"
+	"	str x0, [x6]\n"
+	"	b 1b\n"
+	"9:	adr x0, 11f+32\n"
+	"	mov sp, x0\n"
+	"	mov x8, #139\n" /* rt_sigreturn */
+	"	svc #0\n"
+	".balign 16\n"
+	"11:\n"
+	"auger_slot_lists_at:	.quad 1b - auger_slot\n"
+	"auger_slot_words_at:	.quad 11b - auger_slot\n"
+	".purgem auger_stop\n"
+	".popsection\n");
+
+size_t arch_slot_bytes(void)
+{
+	return auger_slot_words_at + sizeof(struct words);
+}
+
+static struct named *named(struct arch_regs *regs)
+{
+	return (struct named *)(void *)regs->word;
+}
+
+static int get_set(pid_t tid, int set, void *bytes, size_t len)
+{
+	struct iovec v = { bytes, len };
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)set, &v) ? -errno : 0;
+}
+
+static int put_set(pid_t tid, int set, void *bytes, size_t len)
+{
+	struct iovec v = { bytes, len };
+
+	return ptrace(PTRACE_SETREGSET, tid, (void *)(uintptr_t)set, &v) ? -errno : 0;
+}
+
+/* Before the stop the kernel has set pc back to a call that is to be made again. */
+static bool is_at_call(pid_t tid, uint64_t pc)
+{
+	const uint32_t svc = 0xd4000001;
+	long code;
+
+	errno = 0;
+	code = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)(pc & ~UINT64_C(7)), NULL);
+	return !errno && (uint32_t)((uint64_t)code >> (pc & 4 ? 32 : 0)) == svc;
+}
+
+/* Calls of which the kernel knows how much time is left. */
+static bool has_restart_block(int nr)
+{
+	return nr == SYS_nanosleep || nr == SYS_clock_nanosleep || nr == SYS_futex;
+}
+
+int arch_read(pid_t tid, struct arch_regs *ret)
+{
+	struct iovec v = { ret->word, sizeof(struct user_regs_struct) };
+	struct named *n;
+	int call = -1, rc;
+
+	memset(ret, 0, sizeof *ret);
+	n = named(ret);
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &v))
+		return -errno;
+	n->is_32_bit = v.iov_len != sizeof n->user;
+	if (n->is_32_bit)
+		return 0;
+	rc = get_set(tid, NT_PRFPREG, n->vector, sizeof n->vector);
+	if (rc == 0)
+		rc = get_set(tid, NT_ARM_SYSTEM_CALL, &call, sizeof call);
+	if (rc < 0)
+		return rc;
+	n->call = (uint64_t)(int64_t)call;
+	/* As the kernel would, which forgets it when it sees another pc in between. */
+	if (has_restart_block(call) && is_at_call(tid, n->user.pc))
+		n->user.regs[8] = SYS_restart_syscall;
+	return 0;
+}
+
+int arch_write(pid_t tid, const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+	int call = (int)named(&copy)->call;
+	int rc = put_set(tid, NT_PRSTATUS, &named(&copy)->user, sizeof named(&copy)->user);
+
+	return rc < 0 ? rc : put_set(tid, NT_ARM_SYSTEM_CALL, &call, sizeof call);
+}
+
+bool arch_is_native(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return !named(&copy)->is_32_bit;
+}
+
+/* The registers do not tell. */
+bool arch_is_in_call(const struct arch_regs *regs)
+{
+	(void)regs;
+	return false;
+}
+
+uint64_t arch_ip(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return named(&copy)->user.pc;
+}
+
+void arch_set_ip(struct arch_regs *regs, uint64_t ip)
+{
+	named(regs)->user.pc = ip;
+	named(regs)->call = UINT64_MAX;
+}
+
+/* The first argument went with the result: these waits end with EINTR here. */
+bool arch_remake_call(struct arch_regs *regs)
+{
+	(void)regs;
+	return false;
+}
+
+void arch_settle(struct arch_regs *regs)
+{
+	named(regs)->call = UINT64_MAX;
+}
+
+void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
+{
+	struct arch_regs copy = home->regs;
+	const struct named *n = named(&copy);
+	struct words w = { .pid = (uint64_t)home->pid,
+			   .tid = (uint64_t)home->tid,
+			   .signal = (uint64_t)home->signal };
+
+	w.frame.user.mask = home->mask;
+	memcpy(w.frame.user.context.regs, n->user.regs, sizeof w.frame.user.context.regs);
+	w.frame.user.context.sp = n->user.sp;
+	w.frame.user.context.pc = n->user.pc;
+	w.frame.user.context.pstate = n->user.pstate;
+	w.frame.user.context.vector.magic = FPSIMD_MAGIC;
+	w.frame.user.context.vector.size = sizeof w.frame.user.context.vector;
+	memcpy(w.frame.user.context.vector.vregs, n->vector,
+	       sizeof w.frame.user.context.vector.vregs);
+	memcpy(&w.frame.user.context.vector.fpsr, &n->vector[64], 8); /* and fpcr */
+	memcpy(slot, auger_slot, auger_slot_words_at);
+	memcpy(slot + auger_slot_words_at, &w, sizeof w);
+}
+
+void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
+{
+	struct named *n = named(regs);
+
+	memcpy(n->user.regs, arg, 6 * sizeof *arg);
+	n->user.regs[8] = (uint64_t)nr;
+	arch_set_ip(regs, address);
+}
+
+int64_t arch_once_result(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return (int64_t)named(&copy)->user.regs[19];
+}
+
+void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t head)
+{
+	named(regs)->user.regs[19] = head;
+	arch_set_ip(regs, address + auger_slot_lists_at);
+}

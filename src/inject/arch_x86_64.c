@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "inject/arch.h"
+
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include "base/macros.h"
+
+static_assert(sizeof(struct user_regs_struct) <= sizeof(struct arch_regs),
+	      "room for the registers");
+static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_from) == 56 &&
+		      offsetof(struct arch_call, may_fail) == 72 &&
+		      offsetof(struct arch_call, result) == 80,
+	      "the code of the slot knows them");
+static_assert(offsetof(struct arch_head, at) == 8 && offsetof(struct arch_head, failed) == 32,
+	      "the code of the slot knows them");
+
+/* The words behind the code. */
+struct words {
+	uint64_t mask, pid, tid, signal, flags, sp, ip;
+	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+};
+
+extern const unsigned char auger_slot[];
+/* Bytes from auger_slot on: the loop, the words, the end. */
+extern const uint64_t auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes;
+
+/*
+ * At the first instruction the one call is made, at label 1 the loop begins: rbx is the
+ * head, rbp the call, r12 where the next one is noted. Calls keep all registers but rax, rcx, r11.
+ * The stack is not touched: popf takes the flags from the words, by signals blocked.
+ */
+__asm__(".pushsection .rodata\n"
+	".macro auger_stop\n"
+	"	mov 11f+8(%rip), %rdi\n"
+	"	mov 11f+16(%rip), %rsi\n"
+	"	mov 11f+24(%rip), %rdx\n"
+	"	mov $234, %eax\n" /* tgkill */
+	"	syscall\n"
+	".endm\n"
+	".balign 16\n"
+	".globl auger_slot, auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes\n"
+	".hidden auger_slot, auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes\n"
+	"auger_slot:\n"
+	"	syscall\n"
+	"	mov %rax, %r12\n"
+	"	auger_stop\n"
+	"	jmp 9f\n"
+	"1:	mov 0(%rbx), %rax\n"
+	"	mov (%rax), %rax\n"
+	"	lea 8(%rbx,%rax,8), %r12\n"
+	"	mov (%r12), %rbp\n"
+	"	mov 0(%rbp), %rax\n"
+	"	cmp $-1, %rax\n"
+	"	je 9f\n"
+	"	mov 8(%rbp), %rdi\n"
+	"	cmp $-2, %rax\n"
+	"	je 5f\n"
+	"	mov 56(%rbp), %rcx\n"
+	"	test %rcx, %rcx\n"
+	"	jz 2f\n"
+	"	test $1, %cl\n"
+	"	jnz 4f\n"
+	"	mov (%rcx), %rdi\n"
+	"	jmp 2f\n"
+	"4:	movslq -1(%rcx), %rdi\n"
+	"2:	mov 16(%rbp), %rsi\n"
+	"	mov 24(%rbp), %rdx\n"
+	"	mov 32(%rbp), %r10\n"
+	"	mov 40(%rbp), %r8\n"
+	"	mov 64(%rbp), %rcx\n"
+	"	test %rcx, %rcx\n"
+	"	jz 3f\n"
+	"	mov (%rcx), %r8\n"
+	"3:	mov 48(%rbp), %r9\n"
+	"	lea 88(%rbp), %rcx\n"
+	"	mov %rcx, (%r12)\n" /* now: the tracer may set it while the call stops us */
+	"	syscall\n"
+	"	mov %rax, 80(%rbp)\n"
+	"	cmp $-4095, %rax\n"
+	"	jb 1b\n"
+	"	cmpq $0, 72(%rbp)\n"
+	"	jne 1b\n"
+	"	mov %rbp, 32(%rbx)\n"
+	"	auger_stop\n"
+	"	jmp 1b\n"
+	"5:	lea 88(%rbp), %rcx\n"
+	"	mov %rcx, (%r12)\n"
+	"	mov 0(%rbx), %rax\n"
+	"	mov %rdi, (%rax)\n"
+	"	jmp 1b\n"
+	"9:	lea 11f+32(%rip), %rsp\n"
+	"	popfq\n"
+	"	mov 11f+40(%rip), %rsp\n"
+	"	mov $2, %edi\n" /* SIG_SETMASK */
+	"	lea 11f(%rip), %rsi\n"
+	"	mov $0, %edx\n"
+	"	mov $8, %r10d\n"
+	"	mov $14, %eax\n" /* rt_sigprocmask */
+	"	syscall\n"
+	"	mov 11f+56(%rip), %r15\n"
+	"	mov 11f+64(%rip), %r14\n"
+	"	mov 11f+72(%rip), %r13\n"
+	"	mov 11f+80(%rip), %r12\n"
+	"	mov 11f+88(%rip), %rbp\n"
+	"	mov 11f+96(%rip), %rbx\n"
+	"	mov 11f+104(%rip), %r11\n"
+	"	mov 11f+112(%rip), %r10\n"
+	"	mov 11f+120(%rip), %r9\n"
+	"	mov 11f+128(%rip), %r8\n"
+	"	mov 11f+136(%rip), %rax\n"
+	"	mov 11f+144(%rip), %rcx\n"
+	"	mov 11f+152(%rip), %rdx\n"
+	"	mov 11f+160(%rip), %rsi\n"
+	"	mov 11f+168(%rip), %rdi\n"
+	"	jmp *11f+48(%rip)\n"
+	".balign 16\n"
+	"11:	.skip 176\n"
+	"12:\n"
+	"auger_slot_lists_at:	.quad 1b - auger_slot\n"
+	"auger_slot_words_at:	.quad 11b - auger_slot\n"
+	"auger_slot_bytes:	.quad 12b - auger_slot\n"
+	".purgem auger_stop\n"
+	".popsection\n");
+
+static_assert(sizeof(struct words) == 176 && offsetof(struct words, ip) == 48 &&
+		      offsetof(struct words, rax) == 136,
+	      "the code of the slot knows them");
+
+size_t arch_slot_bytes(void)
+{
+	return auger_slot_bytes;
+}
+
+static struct user_regs_struct *named(struct arch_regs *regs)
+{
+	return (struct user_regs_struct *)(void *)regs->word;
+}
+
+int arch_read(pid_t tid, struct arch_regs *ret)
+{
+	struct iovec v = { ret->word, sizeof ret->word };
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &v) ? -errno : 0;
+}
+
+int arch_write(pid_t tid, const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+	struct iovec v = { copy.word, sizeof(struct user_regs_struct) };
+
+	return ptrace(PTRACE_SETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &v) ? -errno : 0;
+}
+
+bool arch_is_native(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return named(&copy)->cs == 0x33;
+}
+
+bool arch_is_in_call(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return (long long)named(&copy)->orig_rax >= 0;
+}
+
+uint64_t arch_ip(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return named(&copy)->rip;
+}
+
+void arch_set_ip(struct arch_regs *regs, uint64_t ip)
+{
+	named(regs)->rip = ip;
+	named(regs)->orig_rax = (unsigned long long)-1; /* no call is under way there */
+}
+
+/* Waits that the kernel ends with EINTR although nothing happened. Not those that may have done
+ * a part of their work, and not connect and close. */
+static bool is_wait(unsigned long long nr)
+{
+	static const unsigned short waits[] = {
+		SYS_epoll_wait,   SYS_epoll_pwait,   SYS_epoll_pwait2,
+		SYS_semop,        SYS_semtimedop,    SYS_rt_sigtimedwait,
+		SYS_io_getevents, SYS_io_pgetevents, SYS_recvfrom,
+		SYS_recvmsg,      SYS_recvmmsg,      SYS_accept,
+		SYS_accept4,      SYS_read,          SYS_io_uring_enter,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++)
+		if (waits[i] == nr)
+			return true;
+	return false;
+}
+
+static void call_again(struct user_regs_struct *r, unsigned long long nr)
+{
+	r->rax = nr;
+	r->rip -= 2; /* the syscall instruction */
+	r->orig_rax = (unsigned long long)-1;
+}
+
+bool arch_remake_call(struct arch_regs *regs)
+{
+	struct user_regs_struct *r = named(regs);
+
+	if ((long long)r->rax != -EINTR || !is_wait(r->orig_rax))
+		return false;
+	call_again(r, r->orig_rax);
+	return true;
+}
+
+void arch_settle(struct arch_regs *regs)
+{
+	enum { RESTARTSYS = -512, RESTARTNOINTR = -513, RESTARTNOHAND = -514, RESTARTBLOCK = -516 };
+	struct user_regs_struct *r = named(regs);
+
+	if ((long long)r->orig_rax < 0 || arch_remake_call(regs))
+		return;
+	if ((long long)r->rax == RESTARTSYS || (long long)r->rax == RESTARTNOINTR ||
+	    (long long)r->rax == RESTARTNOHAND)
+		call_again(r, r->orig_rax);
+	else if ((long long)r->rax == RESTARTBLOCK)
+		call_again(r, SYS_restart_syscall);
+}
+
+void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
+{
+	struct arch_regs copy = home->regs;
+	const struct user_regs_struct *r = named(&copy);
+	struct words w = {
+		.mask = home->mask,
+		.pid = (uint64_t)home->pid,
+		.tid = (uint64_t)home->tid,
+		.signal = (uint64_t)home->signal,
+		.flags = r->eflags,
+		.sp = r->rsp,
+		.ip = r->rip,
+		.r15 = r->r15,
+		.r14 = r->r14,
+		.r13 = r->r13,
+		.r12 = r->r12,
+		.rbp = r->rbp,
+		.rbx = r->rbx,
+		.r11 = r->r11,
+		.r10 = r->r10,
+		.r9 = r->r9,
+		.r8 = r->r8,
+		.rax = r->rax,
+		.rcx = r->rcx,
+		.rdx = r->rdx,
+		.rsi = r->rsi,
+		.rdi = r->rdi,
+	};
+
+	memcpy(slot, auger_slot, arch_slot_bytes());
+	memcpy(slot + auger_slot_words_at, &w, sizeof w);
+}
+
+void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
+{
+	struct user_regs_struct *r = named(regs);
+
+	r->rax = (unsigned long long)nr;
+	r->rdi = arg[0];
+	r->rsi = arg[1];
+	r->rdx = arg[2];
+	r->r10 = arg[3];
+	r->r8 = arg[4];
+	r->r9 = arg[5];
+	arch_set_ip(regs, address);
+}
+
+int64_t arch_once_result(const struct arch_regs *regs)
+{
+	struct arch_regs copy = *regs;
+
+	return (int64_t)named(&copy)->r12;
+}
+
+void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t head)
+{
+	named(regs)->rbx = head;
+	arch_set_ip(regs, address + auger_slot_lists_at);
+}

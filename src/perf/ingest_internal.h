@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* ingest_inside: what the parts of ingest share. */
+#ifndef PERF_INGEST_INTERNAL_H
+#define PERF_INGEST_INTERNAL_H
+
+#include "perf/chain.h"
+#include "perf/climb.h"
+#include "perf/ingest.h"
+#include "perf/pending.h"
+#include "perf/regions.h"
+#include "perf/tables.h"
+#include "perf/tasks.h"
+#include "perf/waits.h"
+#include "perf/waitsums.h"
+
+#define INGEST_MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
+#define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait; more do not */
+
+struct ingest {
+	struct ingest_opts opts;
+	struct profile *profile;
+	struct tasks *tasks;
+	struct dsos *dsos;
+	struct climb *climb;
+	struct tables *tables;
+	struct user_stacks *user;
+	struct pending pending;
+	struct waits waits;
+	struct regions *regions;  /* NULL: addresses are of no interest */
+	struct map data_labels;   /* labels of a thread and name of a region: label set */
+	struct waitsums sums;     /* of opts.waits.is_summed */
+	uint64_t waits_begin_ns;  /* 0: unknown */
+	bool keeps_known;         /* ingest_keep_known() */
+	bool has_foreign_numbers; /* the kernel's raw data numbers threads otherwise */
+	struct ingest_counts counts;
+	struct {
+		size_t type; /* index of the sample type */
+		uint64_t period;
+	} events[PROFILE_MAX_TYPES];
+	size_t event_count;
+	struct {
+		uint32_t pid, tid, comm, cpu, data, address; /* string ids of label keys */
+	} keys;
+	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
+	bool has_main;     /* that program's file is known */
+	struct stack_frame frames[INGEST_MAX_CHAIN + USER_STACK_MAX];
+};
+
+/* The index of a thread, after what is known of a process that no record told of; TASKS_NONE:
+ * out of memory. */
+uint32_t ingest_thread(struct ingest *in, uint32_t pid, uint32_t tid);
+
+/* Its label set, on this CPU. */
+uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu);
+
+/* The frames of a sample to in->frames. The user's part of the chain is only used when the
+ * sample brings no stack to walk. false: has to wait. */
+bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack_owner *owner,
+		    size_t *ret_count) MUST_CHECK;
+
+/* Samples that waited, as long as the first one does not have to any more. is_end: all. */
+int ingest_retry(struct ingest *in, bool is_end) MUST_CHECK;
+
+/* Waiting (ingest_waits.c). */
+
+/* t is on a CPU: a sample of its time. */
+void ingest_see_running(struct ingest *in, struct thread *t, const struct record *r);
+/* A sample of the kinds behind INGEST_LEAVE; switches; a thread that was made, one that ends. */
+int ingest_wait_sample(struct ingest *in, const struct record *r, size_t kind) MUST_CHECK;
+int ingest_switch(struct ingest *in, const struct record *r) MUST_CHECK;
+void ingest_wait_of_new(struct ingest *in, const struct record *r);
+void ingest_wait_of_ended(struct ingest *in, const struct record *r);
+/* A wait's stack, that had to wait itself, now in in->frames: [0..count). */
+int ingest_commit_wait(struct ingest *in, const struct pending_sample *s, size_t count,
+		       const struct user_stack_owner *owner) MUST_CHECK;
+
+#endif

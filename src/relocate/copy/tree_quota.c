@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Root may write over a quota, but the job may not: what its owners have on NEW afterwards must be
+ * within theirs, or its next write fails.
+ * Source: quotactl(2), quotactl_fd since Linux 5.14. Where it does not answer (NFS, none) a quota
+ * is only found by EDQUOT.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/quota.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "relocate/copy/tree.h"
+
+#ifndef SYS_quotactl_fd
+#define SYS_quotactl_fd 443
+#endif
+
+void tree_owners_fini(struct tree_owners *o)
+{
+	map_fini(&o->index);
+	rows_fini(&o->rows);
+}
+
+static int add(struct tree_owners *o, int kind, uint32_t id, uint64_t bytes)
+{
+	uint32_t *at = map_at(&o->index, map_pair((uint32_t)kind, id));
+	struct tree_owner *row;
+
+	if (!at)
+		return -ENOMEM;
+	if (*at == MAP_NONE) {
+		row = rows_add(&o->rows, sizeof *row);
+		if (!row)
+			return -ENOMEM;
+		row->kind = kind;
+		row->id = id;
+		*at = (uint32_t)(o->rows.count - 1);
+	}
+	row = (struct tree_owner *)o->rows.data + *at;
+	row->bytes += bytes;
+	row->inodes++;
+	return 0;
+}
+
+int tree_owners_add(struct tree_owners *o, uint32_t uid, uint32_t gid, uint64_t bytes)
+{
+	int rc = add(o, USRQUOTA, uid, bytes);
+
+	return rc < 0 ? rc : add(o, GRPQUOTA, gid, bytes);
+}
+
+static int check_owner(const struct reloc_place *new, const struct tree_owner *o, struct err *e)
+{
+	const char *whose = o->kind == USRQUOTA ? "user" : "group";
+	struct dqblk has = { 0 };
+	/* QCMD() of glibc shifts into the sign. */
+	unsigned command = (unsigned)Q_GETQUOTA << SUBCMDSHIFT | (unsigned)o->kind;
+	uint64_t limit;
+
+	if (syscall(SYS_quotactl_fd, new->fd, command, o->id, &has) < 0)
+		return 0;
+	limit = has.dqb_bhardlimit * 1024; /* QIF_DQBLKSIZE */
+	if (has.dqb_valid & QIF_BLIMITS && limit && has.dqb_curspace + o->bytes > limit)
+		return err_set(e, -EDQUOT,
+			       "%s: OLD has %" PRIu64 " MiB of %s %" PRIu32
+			       ", whose quota there leaves %" PRIu64 " MiB",
+			       new->path, o->bytes >> 20, whose, o->id,
+			       (limit > has.dqb_curspace ? limit - has.dqb_curspace : 0) >> 20);
+	limit = has.dqb_ihardlimit;
+	if (has.dqb_valid & QIF_ILIMITS && limit && has.dqb_curinodes + o->inodes > limit)
+		return err_set(e, -EDQUOT,
+			       "%s: OLD has %" PRIu64 " files of %s %" PRIu32
+			       ", whose quota there leaves %" PRIu64,
+			       new->path, o->inodes, whose, o->id,
+			       limit > has.dqb_curinodes ? limit - has.dqb_curinodes : 0);
+	return 0;
+}
+
+int tree_check_quotas(const struct copy *c, const struct tree_owners *o, struct err *e)
+{
+	const struct tree_owner *all = o->rows.data;
+
+	/* What is there of an earlier move counts already, and was looked at then. */
+	for (size_t i = 0; i < o->rows.count && !c->adopted_inodes; i++)
+		if (check_owner(c->new_place, &all[i], e) < 0)
+			return e->code;
+	return 0;
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "relocate/copy/tree.h"
+#include "target/proc.h"
+
+#define MAX_DEPTH 2000 /* directories in one another: two descriptors each */
+
+#define MAX_TRIES 3 /* for a name that is replaced while it is looked at */
+
+#define LOOK (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
+
+/* A name that is looked at: its directory in both trees, and what is there in OLD. */
+struct at {
+	int old_dir, new_dir;
+	const char *name;
+	const char *source; /* of a file without a name: its link in /proc; else NULL */
+	struct statx x;
+	uint32_t entry, node; /* rows; they move when there are new ones */
+};
+
+static void close_fd(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static void close_pair(const struct tree_pair *p)
+{
+	close_fd(&p->from);
+	close_fd(&p->to);
+}
+
+static struct tree_entry *entry_of(const struct copy *c, const struct at *at)
+{
+	return (struct tree_entry *)c->entries.data + at->entry;
+}
+
+static struct tree_node *node_of(const struct copy *c, const struct at *at)
+{
+	return (struct tree_node *)c->nodes.data + at->node;
+}
+
+static int open_from(const struct at *at, int flags)
+{
+	int fd;
+
+	if (!at->source)
+		return tree_open(at->old_dir, at->name, flags | O_NOFOLLOW, 0);
+	fd = open(at->source, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Regular files are opened for their content. Should one be something else by now, it does not
+ * block for that. Only one who owns it, or root, may leave the access time alone. */
+static int open_pair(const struct at *at, struct tree_pair *ret, struct err *e)
+{
+	bool is_file = S_ISREG(at->x.stx_mode);
+
+	ret->to = -1;
+	ret->from = open_from(at, is_file ? O_RDONLY | O_NONBLOCK | O_NOATIME : O_PATH);
+	if (is_file && ret->from == -EPERM)
+		ret->from = open_from(at, O_RDONLY | O_NONBLOCK);
+	if (ret->from < 0)
+		return err_set(e, ret->from, "%s", strerror(-ret->from));
+	ret->to = tree_open(at->new_dir, at->name,
+			    O_NOFOLLOW | (is_file ? O_RDWR | O_NONBLOCK : O_PATH), 0);
+	if (ret->to < 0)
+		return err_set(e, ret->to, "in NEW: %s", strerror(-ret->to));
+	return 0;
+}
+
+static int make_symlink(const struct at *at, struct err *e)
+{
+	CLEANUP(close_fd) int from = open_from(at, O_PATH);
+	char target[PATH_MAX];
+	ssize_t len = from < 0 ? -1 : readlinkat(from, "", target, sizeof target - 1);
+
+	if (len < 0)
+		return err_errno(e, "reading the link");
+	target[len] = '\0';
+	return symlinkat(target, at->new_dir, at->name) < 0 ? err_errno(e, "making the link") : 0;
+}
+
+static int make_file(const struct at *at, struct err *e)
+{
+	CLEANUP(close_fd)
+	int fd = tree_open(at->new_dir, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+
+	return fd < 0 ? err_set(e, fd, "making it: %s", strerror(-fd)) : 0;
+}
+
+static int make_name(const struct at *at, struct err *e)
+{
+	mode_t type = at->x.stx_mode & S_IFMT;
+	int rc;
+
+	if (type == S_IFREG)
+		return make_file(at, e);
+	if (type == S_IFLNK)
+		return make_symlink(at, e);
+	if (type == S_IFDIR)
+		rc = mkdirat(at->new_dir, at->name, 0700);
+	else
+		rc = mknodat(at->new_dir, at->name, type | 0600,
+			     makedev(at->x.stx_rdev_major, at->x.stx_rdev_minor));
+	return rc < 0 ? err_errno(e, "making it") : 0;
+}
+
+/* The directory that mkfs puts onto ext4: NEW may have its own, and keeps it. */
+static bool is_lost_and_found(const struct copy *c, const struct at *at)
+{
+	return c->path.len == 10 && strcmp(at->name, "lost+found") == 0 &&
+	       S_ISDIR(at->x.stx_mode) && c->new_place->is_mount_root;
+}
+
+static int make_first(struct copy *c, struct at *at, struct err *e)
+{
+	struct tree_node *n = node_of(c, at);
+
+	if (make_name(at, e) < 0) {
+		if (e->code != -EEXIST || !is_lost_and_found(c, at))
+			return e->code;
+		entry_of(c, at)->is_ours = false;
+		memset(e, 0, sizeof *e);
+	} else {
+		entry_of(c, at)->is_ours = true;
+	}
+	n->entry = at->entry;
+	n->copy++;
+	n->ctime_ns = -1;
+	n->size_bytes = 0;
+	return 0;
+}
+
+/* A further name of an inode that is in NEW already. */
+static int make_link(struct copy *c, struct at *at, struct err *e)
+{
+	const char *path = strtab_get(c->paths, node_of(c, at)->entry).ptr, *name;
+	CLEANUP(close_fd) int dir = tree_open_parent(c, path, &name);
+
+	if (dir < 0)
+		return err_set(e, dir, "in NEW: %s", strerror(-dir));
+	if (linkat(dir, name, at->new_dir, at->name, 0) < 0)
+		return err_errno(e, "making the hard link");
+	entry_of(c, at)->is_ours = true;
+	return 0;
+}
+
+static bool is_same(const struct copy *c, const struct at *at)
+{
+	const struct tree_entry *entry = entry_of(c, at);
+
+	return entry->node == at->node && ((entry->mode ^ at->x.stx_mode) & S_IFMT) == 0 &&
+	       entry->copy == node_of(c, at)->copy;
+}
+
+/* The name is in NEW afterwards, though perhaps without content. */
+static int make_entry(struct copy *c, struct at *at, struct err *e)
+{
+	struct tree_entry *entry = entry_of(c, at);
+	const struct tree_node *n = node_of(c, at);
+
+	tree_claim(c, at->entry, at->node, &at->x);
+	if (entry->is_made && !is_same(c, at) && tree_remove_all(c, at->entry, e) < 0)
+		return e->code;
+	if (!entry->is_made) {
+		bool is_known = n->entry != RELOC_NONE && !S_ISDIR(at->x.stx_mode);
+
+		if ((is_known ? make_link(c, at, e) : make_first(c, at, e)) < 0)
+			return e->code;
+		c->did.changed++;
+	}
+	entry->is_made = true;
+	entry->ino = at->x.stx_ino;
+	entry->dev_major = at->x.stx_dev_major;
+	entry->dev_minor = at->x.stx_dev_minor;
+	entry->mode = at->x.stx_mode;
+	entry->node = at->node;
+	entry->copy = n->copy;
+	entry->pass = c->pass;
+	entry->is_hidden = at->source != NULL;
+	return 0;
+}
+
+static bool has_changed(const struct copy *c, const struct tree_node *n, const struct statx *x)
+{
+	return n->ctime_ns != tree_ctime_ns(x) || n->is_recent || n->is_mapped ||
+	       (c->kind == COPY_VERIFY && S_ISREG(x->stx_mode));
+}
+
+static void note_looked(const struct copy *c, struct tree_node *n, const struct statx *x)
+{
+	n->ctime_ns = tree_ctime_ns(x);
+	n->is_recent = n->ctime_ns > c->looked_ns - TREE_TICK_NS;
+}
+
+/* Is OLD as it was when the content was copied? Then NEW must be, too. */
+static bool is_settled(const struct tree_node *n, int from)
+{
+	struct statx x;
+
+	return n->good_pass && !n->is_recent && !n->is_mapped &&
+	       statx(from, "", AT_EMPTY_PATH, LOOK, &x) == 0 && n->ctime_ns == tree_ctime_ns(&x);
+}
+
+static int fill_data(struct copy *c, const struct at *at, const struct tree_pair *pair,
+		     uint64_t *ret_size, struct err *e)
+{
+	uint64_t changed = c->did.changed;
+	uint32_t *row;
+
+	if (tree_copy_data(c, node_of(c, at), pair, ret_size, e) < 0)
+		return e->code;
+	if (changed == c->did.changed)
+		return 0;
+	if (c->kind == COPY_VERIFY && is_settled(node_of(c, at), pair->from))
+		return err_set(e, -EIO,
+			       "the storage of NEW gave back something else than was written");
+	row = rows_add(&c->unflushed, sizeof *row);
+	if (!row)
+		return err_nomem(e);
+	*row = at->node;
+	return 0;
+}
+
+/* All that is not content. The times last: the others change them. */
+static int fill_attrs(struct copy *c, const struct at *at, const struct tree_pair *pair,
+		      const struct statx *x, struct err *e)
+{
+	struct tree_node *n = node_of(c, at);
+	uint32_t was = n->late_flags, *row;
+
+	if ((S_ISREG(x->stx_mode) || S_ISDIR(x->stx_mode)) &&
+	    tree_copy_flags(c, pair, &n->late_flags, e) < 0)
+		return e->code;
+	if (n->late_flags && !was) {
+		row = rows_add(&c->late, sizeof *row);
+		if (!row)
+			return err_nomem(e);
+		*row = at->node;
+	}
+	return tree_copy_attrs(pair, x, e);
+}
+
+/* Content and attributes of what is no directory. */
+static int fill(struct copy *c, const struct at *at, struct err *e)
+{
+	CLEANUP(close_pair) struct tree_pair pair = { -1, -1 };
+	struct tree_node *n = node_of(c, at);
+	uint64_t size = n->size_bytes;
+	struct statx x;
+
+	if (n->pass == c->pass)
+		return 0;
+	n->pass = c->pass;
+	if (!has_changed(c, n, &at->x)) {
+		n->good_pass = c->pass;
+		return 0;
+	}
+	if (open_pair(at, &pair, e) < 0)
+		return e->code;
+	/* Before the content: what changes while it is copied has a newer time. */
+	if (statx(pair.from, "", AT_EMPTY_PATH, LOOK, &x) < 0)
+		return err_errno(e, "statx");
+	if (x.stx_ino != at->x.stx_ino || x.stx_mode != at->x.stx_mode) {
+		n->pass--;
+		return err_set(e, -EAGAIN, "it was replaced meanwhile");
+	}
+	if (S_ISREG(x.stx_mode) && fill_data(c, at, &pair, &size, e) < 0)
+		return e->code;
+	if (fill_attrs(c, at, &pair, &x, e) < 0)
+		return e->code;
+	n->size_bytes = size;
+	n->good_pass = c->pass;
+	note_looked(c, n, &x);
+	return 0;
+}
+
+static int walk_dir(struct copy *c, const struct tree_pair *dir, unsigned depth, struct err *e);
+
+/* What is below first: its making changes the times. */
+static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct err *e)
+{
+	CLEANUP(close_pair) struct tree_pair dir = { -1, -1 };
+	uint64_t changed = c->did.changed;
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+
+	dir.from = tree_open(at->old_dir, at->name, flags, 0);
+	if (dir.from < 0)
+		return err_set(e, dir.from, "%s", strerror(-dir.from));
+	dir.to = tree_open(at->new_dir, at->name, flags, 0);
+	if (dir.to < 0)
+		return err_set(e, dir.to, "in NEW: %s", strerror(-dir.to));
+	if (walk_dir(c, &dir, depth + 1, e) < 0)
+		return e->code;
+	node_of(c, at)->pass = c->pass;
+	if (changed == c->did.changed && !has_changed(c, node_of(c, at), &at->x))
+		return 0;
+	if (entry_of(c, at)->is_ours && fill_attrs(c, at, &dir, &at->x, e) < 0)
+		return e->code;
+	note_looked(c, node_of(c, at), &at->x);
+	return 0;
+}
+
+static bool has_content(uint32_t mode)
+{
+	return S_ISREG(mode) || S_ISDIR(mode) || S_ISFIFO(mode) || S_ISSOCK(mode);
+}
+
+/* Is it another file, which got the number of one that was removed? What a link leads to is made
+ * with it, so where its times are others it counts as one, too. */
+static bool is_other_file(const struct tree_node *n, const struct statx *x, int64_t born_ns)
+{
+	return n->mode &&
+	       (((n->mode ^ x->stx_mode) & S_IFMT) || n->born_ns != born_ns ||
+		(!has_content(x->stx_mode) && n->ctime_ns >= 0 && n->ctime_ns != tree_ctime_ns(x)));
+}
+
+/* Names of the one before are made anew, or go. */
+static void know_node(struct tree_node *n, const struct statx *x)
+{
+	int64_t born_ns = 0;
+
+	if (x->stx_mask & STATX_BTIME)
+		born_ns = x->stx_btime.tv_sec * NS_PER_S + x->stx_btime.tv_nsec;
+	if (is_other_file(n, x, born_ns)) {
+		n->entry = RELOC_NONE;
+		n->copy++;
+		n->pass = n->good_pass = 0;
+	}
+	n->mode = x->stx_mode;
+	n->born_ns = born_ns;
+}
+
+static int take_entry(struct copy *c, struct at *at, unsigned depth, struct err *e)
+{
+	if (!tree_node_at(c, &at->x, &at->node) || !tree_entry_at(c, c->path.data, &at->entry))
+		return err_nomem(e);
+	know_node(node_of(c, at), &at->x);
+	c->did.entries++;
+	if (make_entry(c, at, e) < 0)
+		return e->code;
+	return S_ISDIR(at->x.stx_mode) ? fill_dir(c, at, depth, e) : fill(c, at, e);
+}
+
+/* Gone, or another one, since the directory was read. */
+static bool is_race(int code)
+{
+	return code == -ENOENT || code == -EAGAIN || code == -ENOTDIR || code == -ELOOP;
+}
+
+static int try_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
+		    struct err *e)
+{
+	struct at at = { .old_dir = dir->from, .new_dir = dir->to, .name = name };
+
+	if (statx(dir->from, name, AT_SYMLINK_NOFOLLOW, LOOK, &at.x) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "/%s", c->path.data);
+	if (at.x.stx_mnt_id != c->old_place->mnt_id)
+		return 0; /* a mount below OLD: the survey tells of it */
+	return take_entry(c, &at, depth, e);
+}
+
+/* What is replaced again and again is left to the next pass. In the last one only somebody outside
+ * the job can do that, but then the copy is not whole. */
+static int take_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
+		     struct err *e)
+{
+	for (int i = 0; i < MAX_TRIES; i++) {
+		memset(e, 0, sizeof *e);
+		if (try_name(c, dir, name, depth, e) == 0)
+			return 0;
+		if (!is_race(e->code))
+			break;
+	}
+	if (is_race(e->code) && c->kind != COPY_LAST) {
+		memset(e, 0, sizeof *e);
+		c->did.changed++;
+		return 0;
+	}
+	return e->msg[0] == '/' ? e->code : err_wrap(e, "/%s", c->path.data);
+}
+
+static int take_names(struct copy *c, const struct tree_pair *dir, DIR *names, unsigned depth,
+		      struct err *e)
+{
+	size_t len = c->path.len;
+	struct dirent *d;
+
+	while ((errno = 0, d = readdir(names))) {
+		int rc;
+
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+			continue;
+		buf_printf(&c->path, "%s%s", len ? "/" : "", d->d_name);
+		if (buf_error(&c->path) < 0)
+			return err_nomem(e);
+		rc = take_name(c, dir, d->d_name, depth, e);
+		c->path.len = len;
+		c->path.data[len] = '\0';
+		if (rc < 0)
+			return rc;
+	}
+	return errno ? err_errno(e, "/%s", c->path.data ? c->path.data : "") : 0;
+}
+
+static int walk_dir(struct copy *c, const struct tree_pair *dir, unsigned depth, struct err *e)
+{
+	/* A position of its own. */
+	int fd = tree_open(dir->from, ".", O_RDONLY | O_DIRECTORY, 0);
+	DIR *names;
+	int rc;
+
+	if (depth > MAX_DEPTH)
+		rc = err_set(e, -ELOOP, "more than %d directories in one another", MAX_DEPTH);
+	else if (fd < 0)
+		rc = err_set(e, fd, "%s", strerror(-fd));
+	else
+		rc = 0;
+	if (rc < 0) {
+		close_fd(&fd);
+		return rc;
+	}
+	names = fdopendir(fd);
+	if (!names) {
+		close(fd);
+		return err_nomem(e);
+	}
+	rc = take_names(c, dir, names, depth, e);
+	closedir(names);
+	return rc;
+}
+
+int tree_walk(struct copy *c, struct err *e)
+{
+	struct tree_pair top = { c->old_place->fd, c->new_place->fd };
+
+	buf_clear(&c->path);
+	if (statx(top.from, "", AT_EMPTY_PATH, LOOK, &c->old_top) < 0)
+		return err_errno(e, "%s", c->old_place->path);
+	return walk_dir(c, &top, 0, e);
+}
+
+int tree_take_hidden(struct copy *c, const struct reloc_file *f, struct err *e)
+{
+	struct at at = { -1, c->new_place->fd, f->new_path, f->source, { 0 }, 0, 0 };
+
+	buf_clear(&c->path);
+	buf_put_str(&c->path, f->new_path);
+	if (buf_error(&c->path) < 0)
+		return err_nomem(e);
+	if (statx(AT_FDCWD, f->source, 0, LOOK, &at.x) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "%s", f->source);
+	if (at.x.stx_ino != f->ino)
+		return 0; /* closed, and the number used again */
+	if (take_entry(c, &at, 0, e) < 0 && (!is_race(e->code) || c->kind == COPY_LAST))
+		return err_wrap(e, "%s", f->source);
+	return 0;
+}

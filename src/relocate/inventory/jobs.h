@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* jobs: which processes are meant. All add to rows of pid_t, each once. */
+#ifndef RELOCATE_INVENTORY_JOBS_H
+#define RELOCATE_INVENTORY_JOBS_H
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/rows.h"
+#include "relocate/inventory/place.h"
+
+/* "12,345" */
+int jobs_parse(const char *list, struct rows *pids, struct err *e) MUST_CHECK;
+
+/* The processes of a Slurm job on this host: those in its control group, else those that
+ * `scontrol listpids` names. -ESRCH: none. */
+int jobs_find_slurm(const char *id, struct rows *pids, struct err *e) MUST_CHECK;
+
+/* All processes but this one that have something of OLD. */
+int jobs_find_users(const struct reloc_place *old_place, struct rows *pids,
+		    struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "relocate/inventory/look.h"
+
+static const struct {
+	const char *link, *what, *reason, *remedy;
+} kinds[] = {
+	[RELOC_DIR_CWD] = { "cwd", "working directory", "it was removed",
+			    "let the process change its directory first" },
+	[RELOC_DIR_ROOT] = { "root", "root directory", "its root directory cannot be changed", "" },
+	[RELOC_DIR_EXE] = { "exe", "program",
+			    "the program that runs lies there, and the kernel keeps it",
+			    "start the program from elsewhere next time" },
+};
+
+static void add_dir(struct look *l, uint32_t proc, pid_t tid, enum reloc_dir_kind kind,
+		    const char *path)
+{
+	struct seen seen;
+	struct reloc_dir *d;
+	uint32_t file;
+
+	if (!look_link(l, path, &seen) || !seen.is_old)
+		return;
+	file = look_file(l, &seen, path, kind == RELOC_DIR_EXE ? RELOC_USE_EXEC : RELOC_USE_DIR);
+	d = rows_add(&l->dirs, sizeof *d);
+	if (!d || file == RELOC_NONE) {
+		l->bad = true;
+		return;
+	}
+	d->proc = proc;
+	d->tid = tid;
+	d->kind = kind;
+	d->file = file;
+	if (kind == RELOC_DIR_CWD && seen.below)
+		return;
+	d->is_left = true;
+	if (seen.is_long && !seen.is_other_mount) {
+		look_obstacle(l, RELOC_LEAVES, proc, kinds[kind].what, seen.link, LOOK_LONG,
+			      kinds[RELOC_DIR_CWD].remedy);
+		return;
+	}
+	look_obstacle(l, RELOC_LEAVES, proc, kinds[kind].what, seen.link,
+		      seen.is_other_mount ? "it is reached through another mount of the file system"
+					  : kinds[kind].reason,
+		      seen.is_other_mount ? "unmount the other mount" : kinds[kind].remedy);
+}
+
+static bool has_own_fs(pid_t pid, pid_t tid)
+{
+	return tid != pid && syscall(SYS_kcmp, pid, tid, KCMP_FS, 0, 0) != 0;
+}
+
+static bool has_own_files(pid_t pid, pid_t tid)
+{
+	return tid != pid && syscall(SYS_kcmp, pid, tid, KCMP_FILES, 0, 0) != 0;
+}
+
+/* Descriptors that only one thread has: nothing stays with half of a file on either side. */
+static int check_own_files(struct look *l, uint32_t proc, pid_t pid, pid_t tid, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows numbers = { 0 };
+	char path[PROC_PATH], what[64];
+	struct seen seen;
+	const int *all;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/fd", (int)pid, (int)tid);
+	if (proc_numbers(path, &numbers) == -ENOMEM)
+		return err_nomem(e);
+	all = numbers.data;
+	for (size_t i = 0; i < numbers.count; i++) {
+		snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", (int)pid, (int)tid, all[i]);
+		snprintf(what, sizeof what, "descriptor %d of thread %d", all[i], (int)tid);
+		if (look_is_near(l, path) && look_link(l, path, &seen) && seen.is_old)
+			look_obstacle(l, RELOC_PREVENTS, proc, what, seen.link,
+				      "the thread shares no descriptors with the others",
+				      "let the thread close it");
+	}
+	return 0;
+}
+
+/* NEW is opened as the process sees it, or its paths would lead out of what it sees. */
+static void check_root(struct look *l, uint32_t proc, pid_t pid)
+{
+	struct reloc_proc *p = (struct reloc_proc *)l->procs.data + proc;
+	char path[PROC_PATH];
+	struct statx x;
+
+	if (!l->view || !l->ask->new_place)
+		return;
+	p->new_path = look_view_new(l);
+	if (p->new_path)
+		return;
+	snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &x) == 0 && x.stx_ino != l->mnt_ns)
+		look_obstacle(l, RELOC_PREVENTS, proc, "process", "",
+			      "NEW is not to be seen in its mount namespace",
+			      "mount it there, too: nsenter --mount --target PID");
+	else
+		look_obstacle(l, RELOC_PREVENTS, proc, "root directory", "",
+			      "NEW is not to be seen below its root directory (chroot)",
+			      "show it there: mount --bind");
+}
+
+static bool has_rows(const struct look *l, uint32_t proc)
+{
+	const struct reloc_fd *fds = l->fds.data;
+	const struct reloc_map *maps = l->maps.data;
+	const struct reloc_dir *dirs = l->dirs.data;
+	const struct reloc_watch *watches = l->watches.data;
+
+	for (size_t i = l->fds.count; i-- > 0;)
+		if (fds[i].proc == proc)
+			return true;
+	for (size_t i = l->watches.count; i-- > 0;)
+		if (watches[i].proc == proc)
+			return true;
+	for (size_t i = l->maps.count; i-- > 0;)
+		if (maps[i].proc == proc)
+			return true;
+	for (size_t i = l->dirs.count; i-- > 0;)
+		if (dirs[i].proc == proc)
+			return true;
+	return false;
+}
+
+int look_dirs(struct look *l, uint32_t proc, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows tids = { 0 };
+	pid_t pid = ((struct reloc_proc *)l->procs.data)[proc].pid;
+	char path[PROC_PATH];
+	const int *all;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	if (proc_numbers(path, &tids) == -ENOMEM)
+		return err_nomem(e);
+	all = tids.data;
+	for (size_t i = 0; i < tids.count; i++) {
+		if (has_own_files(pid, all[i]) && check_own_files(l, proc, pid, all[i], e) < 0)
+			return e->code;
+		if (all[i] != pid && !has_own_fs(pid, all[i]))
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/task/%d/cwd", (int)pid, all[i]);
+		add_dir(l, proc, all[i], RELOC_DIR_CWD, path);
+		snprintf(path, sizeof path, "/proc/%d/task/%d/root", (int)pid, all[i]);
+		add_dir(l, proc, all[i], RELOC_DIR_ROOT, path);
+	}
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	add_dir(l, proc, pid, RELOC_DIR_EXE, path);
+	if (has_rows(l, proc))
+		check_root(l, proc, pid);
+	return l->bad ? err_nomem(e) : 0;
+}

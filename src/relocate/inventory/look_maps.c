@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Source: proc(5), /proc/PID/maps, smaps (VmFlags), map_files. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "relocate/inventory/look.h"
+
+#define SMAPS_MAX ((size_t)1 << 30) /* bytes */
+
+struct vm_word {
+	char name[3];
+	unsigned flag;      /* enum reloc_vm; 0: nothing to do */
+	const char *reason; /* why it cannot be made again */
+};
+
+static const struct vm_word words[] = {
+	{ "rd", 0, NULL },
+	{ "wr", 0, NULL },
+	{ "ex", 0, NULL },
+	{ "sh", 0, NULL },
+	{ "mr", 0, NULL },
+	{ "mw", RELOC_VM_MAY_WRITE, NULL },
+	{ "me", 0, NULL },
+	{ "ms", 0, NULL },
+	{ "dw", 0, NULL },
+	{ "ac", 0, NULL },
+	{ "mt", 0, NULL },
+	{ "sd", 0, NULL },
+	{ "mg", 0, NULL },
+	{ "nr", RELOC_VM_NORESERVE, NULL },
+	{ "lo", RELOC_VM_LOCKED, NULL },
+	{ "lf", RELOC_VM_LOCKONFAULT, NULL },
+	{ "dc", RELOC_VM_DONTFORK, NULL },
+	{ "dd", RELOC_VM_DONTDUMP, NULL },
+	{ "hg", RELOC_VM_HUGE, NULL },
+	{ "nh", RELOC_VM_NOHUGE, NULL },
+	{ "rr", RELOC_VM_RANDOM, NULL },
+	{ "sr", RELOC_VM_SEQUENTIAL, NULL },
+	{ "wf", RELOC_VM_WIPEONFORK, NULL },
+	{ "um", 0, "its page faults go to the program (userfaultfd)" },
+	{ "uw", 0, "its page faults go to the program (userfaultfd)" },
+	{ "ui", 0, "its page faults go to the program (userfaultfd)" },
+	{ "io", 0, "it is memory of a device" },
+	{ "pf", 0, "it is memory of a device" },
+	{ "ht", 0, "it has huge pages of a file" },
+	{ "sf", 0, "it is mapped with MAP_SYNC" },
+	{ "mm", 0, "it is persistent memory" },
+	{ "sl", 0, "it is sealed (mseal)" },
+};
+
+static const char *look_at_flags(struct reloc_map *m, char *line)
+{
+	const char *unknown = NULL;
+	char *word;
+
+	while ((word = strsep(&line, " "))) {
+		size_t i = 0;
+
+		if (!*word)
+			continue;
+		while (i < ARRAY_LEN(words) && strcmp(words[i].name, word) != 0)
+			i++;
+		if (i == ARRAY_LEN(words))
+			unknown = "it has a flag in smaps that auger does not know";
+		else if (words[i].reason)
+			return words[i].reason;
+		else
+			m->vm_flags |= words[i].flag;
+	}
+	return unknown;
+}
+
+/* It has ended, or is not ours to see, which look_procs tells. */
+static bool is_unseen(int code)
+{
+	return code == -ESRCH || code == -ENOENT || code == -EACCES || code == -EPERM;
+}
+
+static int read_proc(struct look *l, pid_t pid, const char *name, struct err *e)
+{
+	char path[PROC_PATH];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	buf_clear(&l->text);
+	if (file_read_small(path, SMAPS_MAX, &l->text, e) < 0 && !is_unseen(e->code))
+		return e->code;
+	buf_put_byte(&l->text, '\0');
+	return buf_error(&l->text) < 0 ? err_nomem(e) : 0;
+}
+
+/* The head of a mapping, in maps and smaps. Most have no file at all: minor 0 and inode 0. */
+static bool parse_head(struct reloc_map *m, const char *line, uint32_t dev[2])
+{
+	char prot[8];
+	uint64_t ino;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64, &m->start,
+		   &m->end, prot, &m->offset, &dev[0], &dev[1], &ino) != 7)
+		return false;
+	m->prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
+		  (prot[2] == 'x' ? PROT_EXEC : 0);
+	m->is_shared = prot[3] == 's';
+	return true;
+}
+
+static bool is_old_dev(const struct look *l, const uint32_t dev[2])
+{
+	const struct reloc_place *old = l->ask->old_place;
+
+	return (dev[0] == old->dev_major && dev[1] == old->dev_minor) ||
+	       (dev[0] == old->st_dev_major && dev[1] == old->st_dev_minor);
+}
+
+/* Source: linux/fs.h of 6.11, PROCMAP_QUERY. */
+struct map_query {
+	uint64_t size, flags, address;
+	uint64_t start, end, vma_flags, page_size, offset, inode;
+	uint32_t dev[2];
+	uint32_t name_size, build_id_size;
+	uint64_t name, build_id;
+};
+static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
+
+#define MAP_QUERY _IOWR('f', 17, struct map_query)
+#define MAP_QUERY_NEXT 0x10
+#define MAP_QUERY_FILE 0x20
+
+/* The next file mapping from q->end on. False: there is none; *ret_rc: -errno of a kernel that
+ * cannot be asked. */
+static bool next_map(int fd, struct map_query *q, int *ret_rc)
+{
+	*q = (struct map_query){ .size = sizeof *q,
+				 .flags = MAP_QUERY_NEXT | MAP_QUERY_FILE,
+				 .address = q->end,
+				 .name = q->name,
+				 .name_size = q->name ? PATH_MAX : 0 };
+	if (ioctl(fd, MAP_QUERY, q) == 0)
+		return true;
+	*ret_rc = errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	return false;
+}
+
+int look_maps_near(const struct look *l, pid_t pid, bool *ret_has_aio)
+{
+	char path[PROC_PATH], name[PATH_MAX] = "";
+	struct map_query q = { .name = ret_has_aio ? (uint64_t)(uintptr_t)name : 0 };
+	bool is_near = false;
+	int fd, rc = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0; /* gone, or not ours to see */
+	while ((!is_near || ret_has_aio) && next_map(fd, &q, &rc)) {
+		is_near |= is_old_dev(l, q.dev);
+		if (ret_has_aio)
+			*ret_has_aio |= strncmp(name, "/[aio]", 6) == 0;
+	}
+	close(fd);
+	return rc < 0 ? rc : is_near;
+}
+
+bool look_maps_old(struct look *l, const char *line, bool *ret_is_aio)
+{
+	struct reloc_map m;
+	uint32_t dev[2];
+
+	*ret_is_aio = strstr(line, " /[aio]") != NULL;
+	return parse_head(&m, line, dev) && is_old_dev(l, dev);
+}
+
+static void leave(struct look *l, uint32_t proc, struct reloc_map *m, const char *path,
+		  const char *reason, const char *remedy)
+{
+	char what[64];
+
+	m->is_left = true;
+	snprintf(what, sizeof what, "mapping %" PRIx64 "-%" PRIx64, m->start, m->end);
+	look_obstacle(l, RELOC_LEAVES, proc, what, path, reason, remedy);
+}
+
+static void check_map(struct look *l, uint32_t proc, struct reloc_map *m, const struct seen *seen,
+		      char *flags)
+{
+	const char *reason = look_at_flags(m, flags);
+
+	if (seen->is_other_mount)
+		leave(l, proc, m, seen->link,
+		      "it was mapped through another mount of the file system",
+		      "unmount the other mount");
+	else if (reason || seen->is_long)
+		leave(l, proc, m, seen->link, reason ? reason : LOOK_LONG, "");
+	else if (m->is_shared && map_get(&l->pinners, proc) != MAP_NONE)
+		leave(l, proc, m, seen->link,
+		      "a device that the process has open (RDMA, GPU) may write to its pages",
+		      "wait until the process has closed the device");
+	else if ((m->prot & PROT_EXEC) && !l->ask->moves_libs)
+		leave(l, proc, m, seen->link, "it is code of a program or library",
+		      "--move-libs moves libraries");
+}
+
+static void add_map(struct look *l, uint32_t proc, struct reloc_map *m, char *flags)
+{
+	pid_t pid = ((struct reloc_proc *)l->procs.data)[proc].pid;
+	char path[PROC_PATH];
+	struct reloc_map *row;
+	struct seen seen;
+	unsigned uses = RELOC_USE_MAPPED;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start,
+		 m->end);
+	if (!look_link(l, path, &seen)) {
+		leave(l, proc, m, "", "its file may not be looked at", "run auger as root");
+		return;
+	}
+	if (!seen.is_old)
+		return;
+	m->proc = proc;
+	check_map(l, proc, m, &seen, flags);
+	if (m->prot & PROT_EXEC)
+		uses |= RELOC_USE_EXEC;
+	if (m->is_shared && m->vm_flags & RELOC_VM_MAY_WRITE)
+		uses |= RELOC_USE_MAPPED_WRITABLE;
+	m->file = look_file(l, &seen, path, uses);
+	row = rows_add(&l->maps, sizeof *row);
+	if (!row || m->file == RELOC_NONE) {
+		l->bad = true;
+		return;
+	}
+	*row = *m;
+}
+
+static void read_smaps(struct look *l, uint32_t proc)
+{
+	char *at = l->text.data, *line;
+	struct reloc_map m = { 0 }, head;
+	uint32_t dev[2] = { 0 }, next[2];
+
+	while ((line = strsep(&at, "\n"))) {
+		memset(&head, 0, sizeof head);
+		if (parse_head(&head, line, next)) {
+			m = head;
+			memcpy(dev, next, sizeof dev);
+		} else if (strncmp(line, "VmFlags:", 8) == 0 && is_old_dev(l, dev)) {
+			add_map(l, proc, &m, line + 8);
+		}
+	}
+}
+
+/* The same by the lines of maps, for kernels that cannot be asked. */
+static int search_maps(struct look *l, pid_t pid, bool *ret_has_aio, struct err *e)
+{
+	bool has_old = false, is_aio;
+	char *at, *line;
+
+	if (read_proc(l, pid, "maps", e) < 0)
+		return e->code;
+	at = l->text.data;
+	while ((line = strsep(&at, "\n"))) {
+		has_old |= look_maps_old(l, line, &is_aio);
+		*ret_has_aio |= is_aio;
+	}
+	return has_old;
+}
+
+/* smaps walks all pages, so it is read only where there are files of OLD. */
+int look_maps(struct look *l, uint32_t proc, struct err *e)
+{
+	const struct reloc_proc *p = (struct reloc_proc *)l->procs.data + proc;
+	bool has_aio = false;
+	pid_t pid = p->pid;
+	int near;
+
+	if (p->mm_of != proc)
+		return 0;
+	near = look_maps_near(l, pid, &has_aio);
+	if (near < 0)
+		near = search_maps(l, pid, &has_aio, e);
+	if (near < 0)
+		return near;
+	if (has_aio)
+		look_obstacle(l, RELOC_LEAVES, proc, "asynchronous I/O", "",
+			      "the kernel may still write for it while it stands still (libaio)",
+			      "wait until the process has ended it (io_destroy)");
+	if (!near)
+		return 0;
+	if (read_proc(l, pid, "smaps", e) < 0)
+		return e->code;
+	read_smaps(l, proc);
+	return l->bad ? err_nomem(e) : 0;
+}

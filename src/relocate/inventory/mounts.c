@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "relocate/inventory/mounts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+#define MOUNTINFO_MAX (64 << 20) /* bytes */
+
+static void free_mount(struct mount *m)
+{
+	free(m->root);
+	free(m->point);
+	free(m->type);
+}
+
+void mounts_fini(struct mounts *m)
+{
+	struct mount *all = m->rows.data;
+
+	for (size_t i = 0; i < m->rows.count; i++)
+		free_mount(&all[i]);
+	rows_fini(&m->rows);
+}
+
+static bool is_octal(const char *digits)
+{
+	return digits[0] >= '0' && digits[0] <= '3' && digits[1] >= '0' && digits[1] <= '7' &&
+	       digits[2] >= '0' && digits[2] <= '7';
+}
+
+/* Blanks, newlines and backslashes of names are \040, \012 and \134. */
+static char *unescape(const char *word)
+{
+	char *text = strdup(word), *to = text;
+
+	for (const char *at = word; text && *at; at++) {
+		if (*at == '\\' && is_octal(at + 1)) {
+			*to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 3;
+		} else {
+			*to++ = *at;
+		}
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
+/* The optional words between the sixth and "-"; then comes the type. */
+static void read_propagation(struct mount *m, char **at)
+{
+	char *word;
+
+	while ((word = strsep(at, " ")) && strcmp(word, "-") != 0) {
+		if (sscanf(word, "shared:%" SCNu64, &m->peers) == 1)
+			continue;
+		(void)!sscanf(word, "master:%" SCNu64, &m->master);
+	}
+}
+
+static int read_line(struct mounts *all, char *line, struct err *e)
+{
+	struct mount m = { 0 };
+	struct mount *row;
+	char *at = line, *words[6], *type;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!(words[i] = strsep(&at, " ")))
+			return err_set(e, -EINVAL, "mountinfo: a line of %zu words", i);
+	if (sscanf(words[0], "%" SCNu64, &m.id) != 1 ||
+	    sscanf(words[1], "%" SCNu64, &m.parent) != 1 ||
+	    sscanf(words[2], "%u:%u", &m.dev_major, &m.dev_minor) != 2)
+		return err_set(e, -EINVAL, "mountinfo: no numbers at the start of a line");
+	read_propagation(&m, &at);
+	type = strsep(&at, " ");
+	m.root = unescape(words[3]);
+	m.point = unescape(words[4]);
+	m.type = strdup(type ? type : "");
+	row = m.root && m.point && m.type ? rows_add(&all->rows, sizeof *row) : NULL;
+	if (!row) {
+		free_mount(&m);
+		return err_nomem(e);
+	}
+	*row = m;
+	return 0;
+}
+
+int mounts_read(struct mounts *m, pid_t pid, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	char path[64], *at, *line;
+
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
+	else
+		snprintf(path, sizeof path, "/proc/self/mountinfo");
+	if (file_read_small(path, MOUNTINFO_MAX, &text, e) < 0)
+		return e->code;
+	at = text.data;
+	while (at && (line = strsep(&at, "\n")))
+		if (*line && read_line(m, line, e) < 0)
+			return err_wrap(e, "%s", path);
+	return 0;
+}
+
+const struct mount *mounts_find(const struct mounts *m, uint64_t id)
+{
+	const struct mount *all = m->rows.data;
+
+	for (size_t i = 0; i < m->rows.count; i++)
+		if (all[i].id == id)
+			return &all[i];
+	return NULL;
+}

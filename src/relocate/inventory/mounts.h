@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* mounts: the mounts that a process sees. Source: proc(5), /proc/PID/mountinfo. */
+#ifndef RELOCATE_INVENTORY_MOUNTS_H
+#define RELOCATE_INVENTORY_MOUNTS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/rows.h"
+
+struct mount {
+	uint64_t id, parent;
+	uint32_t dev_major, dev_minor; /* of the superblock */
+	char *root;                    /* the part of the file system that is mounted; owned */
+	char *point;                   /* where; owned */
+	char *type;                    /* "ext4"; owned */
+	uint64_t peers;                /* propagation: its shared peer group; 0: none */
+	uint64_t master;               /* the peer group it follows; 0: none */
+};
+
+/* All zero is an empty list. */
+struct mounts {
+	struct rows rows; /* struct mount */
+};
+
+/* pid 0: this process. */
+int mounts_read(struct mounts *m, pid_t pid, struct err *e) MUST_CHECK;
+void mounts_fini(struct mounts *m);
+
+/* NULL: no such. */
+const struct mount *mounts_find(const struct mounts *m, uint64_t id);
+
+#endif

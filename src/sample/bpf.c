@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/bpf.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <probe.skel.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/rights.h"
+#include "sample/attr.h"
+
+#define TYPES "/sys/kernel/btf/vmlinux"
+#define LOCKDOWN "/sys/kernel/security/lockdown"
+#define BIT(n) (UINT64_C(1) << (n))
+
+/* What libbpf complained about first. */
+static _Thread_local char complaint[256];
+
+static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level level,
+							const char *fmt, va_list args)
+{
+	char *text, *line, *rest;
+	int len = vasprintf(&text, fmt, args);
+
+	if (len < 0)
+		return len;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		err_clean(line);
+		log_msg(LOG_DEBUG, "bpf", "%s", line);
+		if (level == LIBBPF_WARN && !complaint[0])
+			snprintf(complaint, sizeof complaint, "%s", line);
+	}
+	free(text);
+	return len;
+}
+
+static bool may_load(void)
+{
+	uint64_t had = rights_capabilities(), wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON);
+
+	return had & BIT(CAP_SYS_ADMIN) || (had & wanted) == wanted;
+}
+
+/* Its level is in brackets: "none [integrity] confidentiality". */
+static bool is_locked(void)
+{
+	char text[64];
+
+	return file_read_start(LOCKDOWN, text, sizeof text) && strstr(text, "[confidentiality]");
+}
+
+int bpf_explain(int rc, const char *what, struct err *e)
+{
+	bool is_refused = rc == -EPERM || rc == -EACCES;
+	char said[128];
+
+	if (rc == -ENOMEM)
+		return err_nomem(e);
+	if (rc == -ENOSYS)
+		return err_set(e, rc, "%s: no bpf(2); needs a kernel with CONFIG_BPF_SYSCALL",
+			       what);
+	if (is_refused && !may_load())
+		return err_set(e, -EPERM,
+			       "%s may not be loaded (kernel.unprivileged_bpf_disabled is %lld); "
+			       "needs root, or CAP_BPF and CAP_PERFMON",
+			       what, (long long)attr_sysctl("unprivileged_bpf_disabled", -1));
+	if (is_refused && is_locked())
+		return err_set(e, rc,
+			       "%s may not be loaded (" LOCKDOWN " is at confidentiality); needs a "
+			       "kernel that is started without lockdown=confidentiality",
+			       what);
+	if (access(TYPES, R_OK) < 0)
+		return err_set(e, rc,
+			       "%s cannot be fitted to the kernel without " TYPES
+			       "; needs a kernel with CONFIG_DEBUG_INFO_BTF",
+			       what);
+	libbpf_strerror(rc, said, sizeof said);
+	return err_set(e, rc, "%s: %s%s%s", what, said, complaint[0] ? ": " : "", complaint);
+}
+
+void bpf_begin(void)
+{
+	libbpf_set_print(listen);
+	complaint[0] = '\0';
+}
+
+int bpf_probe(struct err *e)
+{
+	struct probe_bpf *probe;
+	int rc;
+
+	bpf_begin();
+	probe = probe_bpf__open();
+	rc = probe ? probe_bpf__load(probe) : -errno;
+	if (rc == 0)
+		rc = probe_bpf__attach(probe);
+	probe_bpf__destroy(probe);
+	return rc < 0 ? bpf_explain(rc, "BPF programs", e) : 0;
+}

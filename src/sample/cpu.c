@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/cpu.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "sample/cpu_internal.h"
+#include "sample/procmaps.h"
+
+/* Between two looks at rings that are not full; and while processes come and go, as no file can be
+ * found of one that ended. */
+#define TICK_NS INT64_C(100000000)
+#define LIVELY_NS INT64_C(20000000)
+#define HURRY_NICE (-20) /* priority while the rings are to be kept from running over */
+
+/* Children get the old limit. */
+static void raise_file_limit(struct rlimit *ret_old)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, ret_old) < 0)
+		*ret_old = (struct rlimit){ 1024, 1024 };
+	raised = *ret_old;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+static size_t file_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
+}
+
+static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
+{
+	struct ingest_event events[CPU_EVENTS_MAX];
+	struct ingest_opts o = {
+		.dsos = { .profile = p,
+			  .proc = CPU_PROC,
+			  .kernel_start = procmaps_kernel_start(CPU_PROC "/kallsyms"),
+			  .fd_limit = file_limit() },
+		.has_cpu_label = c->opts.has_cpu_label,
+		.has_addresses = cpu_has_addresses(c),
+		.has_address_label = c->opts.has_address_label,
+		.machine = user_stack_machine(),
+		.waits = c->waits,
+		.leaf = c->opts.leaf,
+		.leaf_context = c->opts.tap_context,
+		.fetch = cpu_fetch,
+		.context = c,
+	};
+
+	if (c->opts.stack == STACK_FP)
+		o.max_frames = (unsigned)attr_sysctl("perf_event_max_stack", 127);
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		events[i] =
+			(struct ingest_event){ event_sample_type(&c->opts.events[i]),
+					       c->opts.events[i].unit,
+					       event_period(&c->opts.events[i], c->opts.period) };
+	c->ingest = ingest_new(&o, events, c->opts.event_count);
+	return c->ingest ? 0 : err_nomem(e);
+}
+
+/* Everything that can end the recording, or asks for its rings to be read. */
+static int watch_all(struct cpu *c, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sampler_fd_count(c->sampler); i++)
+		rc = watch_add(&c->watch, sampler_fd(c->sampler, i), WATCH_RING, e);
+	if (rc == 0 && c->launch.pid_fd > 0)
+		rc = watch_add(&c->watch, c->launch.pid_fd, WATCH_COMMAND, e);
+	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++) {
+		rc = watch_pid(&c->watch, c->opts.pids[i], e);
+		c->alive++;
+		if (rc == -ENOSYS)
+			rc = 0; /* an old kernel: a signal or the time ends the recording */
+	}
+	return rc;
+}
+
+static int build(struct cpu *c, struct profile *p, struct err *e)
+{
+	struct rlimit old;
+	int rc;
+
+	raise_file_limit(&old);
+	rc = watch_open(&c->watch, e);
+	if (rc == 0 && c->opts.raw)
+		rc = rawfile_open(c->opts.raw, &c->raw, e);
+	if (rc == 0 && c->opts.argv)
+		rc = launch_new(&c->launch,
+				&(struct launch_opts){ .argv = c->opts.argv,
+						       .mask = watch_old_mask(&c->watch),
+						       .files = &old,
+						       .owns_stdout = c->opts.owns_stdout },
+				e);
+	if (rc == 0)
+		rc = cpu_open_events(c, e);
+	if (rc == 0)
+		rc = make_ingest(c, p, e);
+	if (rc == 0)
+		rc = cpu_attach(c, e);
+	if (rc == 0)
+		rc = watch_all(c, e);
+	return rc;
+}
+
+int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret, struct err *e)
+{
+	struct cpu *c = calloc(1, sizeof *c);
+	int rc;
+
+	if (!c)
+		return err_nomem(e);
+	c->opts = *o;
+	rc = build(c, p, e);
+	if (rc < 0) {
+		cpu_free(c);
+		return rc;
+	}
+	*ret = c;
+	return 0;
+}
+
+void cpu_free(struct cpu *c)
+{
+	if (!c)
+		return;
+	sampler_free(c->sampler);
+	waiting_free(c->waiting);
+	rawfile_free(c->raw);
+	ingest_free(c->ingest);
+	launch_close(&c->launch);
+	watch_close(&c->watch);
+	cpulist_fini(&c->online);
+	free(c);
+}
+
+static int start(struct cpu *c, struct err *e)
+{
+	bool has_running = c->opts.is_all || c->opts.pid_count;
+	int rc = cpu_tell_running(c, e);
+
+	c->start_ns = clock_mono_ns(); /* what ran is known: that takes its time */
+	c->start_wall_ns = clock_wall_ns();
+	if (rc == 0 && has_running)
+		sampler_enable(c->sampler);
+	if (rc == 0 && (has_running || c->waiting))
+		rc = cpu_tell_waiting(c, e);
+	if (rc < 0 || !c->launch.pid)
+		return rc;
+	rc = launch_start(&c->launch, c->opts.argv[0], e);
+	c->exec_error = -rc;
+	return rc;
+}
+
+static int64_t time_of(const struct rusage *u)
+{
+	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * NS_PER_S +
+	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+/* The second signal does not wait for the command any more. */
+static void take_signal(struct cpu *c, const struct watch_news *news, unsigned *seen,
+			struct cpu_result *r, bool *ret_done)
+{
+	bool is_alive = c->launch.pid > 0;
+
+	*seen += news->signals;
+	if (!is_alive || *seen > 1) {
+		*ret_done = true;
+		r->is_cut = is_alive;
+		r->status = is_alive ? 128 + news->signal : 0;
+		return;
+	}
+	/* What the terminal sends reaches the command by itself. */
+	if (!news->is_from_kernel || news->signal != SIGINT)
+		kill(c->launch.pid, news->signal);
+}
+
+/* What has come; the stacks of waits first: they are as of the processes up to then. */
+static int drain(struct cpu *c)
+{
+	int rc = c->waiting ? waiting_poll(c->waiting, c->ingest) : 0;
+
+	return rc == 0 ? sampler_drain(c->sampler, c->ingest, false) : rc;
+}
+
+/* The same, when all has come. */
+static int drain_rest(struct cpu *c, int64_t end_ns)
+{
+	int rc = c->waiting ? waiting_poll(c->waiting, c->ingest) : 0;
+
+	if (rc == 0)
+		rc = sampler_drain(c->sampler, c->ingest, true);
+	if (rc == 0 && c->waiting)
+		rc = waiting_end(c->waiting, c->ingest, (uint64_t)end_ns);
+	return rc;
+}
+
+/* Reads the rings until something ends the recording. A profile that cannot grow is no
+ * reason to leave a command alone: its end is waited for. */
+static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
+{
+	struct rusage usage = { 0 };
+	unsigned signals = 0;
+	bool is_done = false;
+	int rc = 0;
+
+	while (!is_done) {
+		int64_t tick = sampler_is_lively(c->sampler) ? LIVELY_NS : TICK_NS;
+		int64_t left = end_ns ? end_ns - clock_mono_ns() : tick;
+		struct watch_news news;
+
+		watch_wait(&c->watch, left < tick ? left : tick, &news);
+		if (rc == 0)
+			rc = drain(c);
+		if (c->opts.argv && !c->opts.is_all && !c->raw) /* that has only what it told */
+			widen_look(&c->widen, c->sampler, c->ingest);
+		c->alive -= news.ended;
+		if (news.signals)
+			take_signal(c, &news, &signals, r, &is_done);
+		if (c->opts.argv)
+			is_done |= launch_poll(&c->launch, &r->status, &usage);
+		else if (c->opts.pid_count)
+			is_done |= c->alive == 0 || rc < 0;
+		else
+			is_done |= rc < 0;
+		is_done |= end_ns && clock_mono_ns() >= end_ns;
+		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context)) {
+			r->is_cut = c->launch.pid > 0;
+			is_done = true;
+		}
+	}
+	r->target_ns = time_of(&usage);
+	return rc;
+}
+
+/* Where all CPUs are busy, the rings would run over before it is our turn. Only for us, and only
+ * who may; returns the priority before. */
+static int hurry(void)
+{
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	if (before > HURRY_NICE)
+		setpriority(PRIO_PROCESS, 0, HURRY_NICE);
+	return before;
+}
+
+int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
+{
+	struct cpu_result r = { 0 };
+	int64_t end_ns;
+	struct rusage own;
+	int nice_before = hurry(), rc = start(c, e);
+
+	if (rc < 0) {
+		setpriority(PRIO_PROCESS, 0, nice_before);
+		return rc;
+	}
+	r.start_ns = c->start_wall_ns;
+	rc = loop(c, c->opts.duration_ns ? c->start_ns + c->opts.duration_ns : 0, &r);
+	end_ns = clock_mono_ns();
+	r.duration_ns = end_ns - c->start_ns;
+	sampler_disable(c->sampler);
+	if (rc == 0)
+		rc = drain_rest(c, end_ns);
+	setpriority(PRIO_PROCESS, 0, nice_before);
+	ingest_end_waits(c->ingest, (uint64_t)end_ns);
+	if (rc == 0)
+		rc = ingest_finish(c->ingest);
+	watch_close(&c->watch);
+	r.counts = *ingest_counts(c->ingest);
+	if (getrusage(RUSAGE_SELF, &own) == 0)
+		r.own_ns = time_of(&own);
+	*ret = r;
+	return rc < 0 ? err_set(e, rc, "the profile cannot be kept: %s", strerror(-rc)) : 0;
+}
+
+int cpu_finish_raw(struct cpu *c, struct err *e)
+{
+	return c->raw ? sampler_finish_raw(c->sampler, c->opts.argv, e) : 0;
+}
+
+int cpu_exec_error(const struct cpu *c)
+{
+	return c->exec_error;
+}
+
+const char *const *cpu_files(struct cpu *c)
+{
+	return dsos_files(ingest_dsos(c->ingest));
+}
+
+const char *cpu_worst(const struct cpu *c, size_t n, uint64_t *ret_count)
+{
+	return ingest_worst(c->ingest, n, ret_count);
+}
+
+uint32_t cpu_stack_bytes(const struct cpu *c)
+{
+	return sampler_stack_bytes(c->sampler);
+}
+
+const struct event *cpu_event(const struct cpu *c, size_t i)
+{
+	return &c->opts.events[i];
+}
+
+size_t cpu_event_count(const struct cpu *c)
+{
+	return c->opts.event_count;
+}
+
+size_t cpu_cpu_count(const struct cpu *c)
+{
+	return c->cpus->count;
+}
+
+bool cpu_has_wait_stacks(const struct cpu *c)
+{
+	return c->waiting || (c->switches.count && !c->switches.has_no_stacks);
+}
+
+bool cpu_has_wait_states(const struct cpu *c)
+{
+	return c->waiting || (c->switches.count && !c->switches.has_no_states);
+}
+
+bool cpu_has_kernel(const struct cpu *c)
+{
+	return !c->has_no_kernel && !c->opts.is_user_only;
+}
+
+uint64_t cpu_frequency(const struct cpu *c)
+{
+	return c->opts.period ? 0 : c->opts.frequency_hz;
+}

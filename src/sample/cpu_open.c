@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* What cpu records: events, CPUs, and the rings for it. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "sample/cpu_internal.h"
+#include "sample/procmaps.h"
+
+/* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
+ * the last for all CPUs. */
+#define RING_MIN_BYTES ((uint64_t)512 << 10)
+#define RING_MAX_BYTES ((uint64_t)64 << 20)
+#define RINGS_MAX_BYTES ((uint64_t)256 << 20)
+#define RINGS_A_SECOND 5
+#define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
+#define RAW_SAMPLE_BYTES 256    /* more than it has: these come in millions a second */
+#define UNKNOWN_HZ 1000         /* by period */
+#define EACH_HZ 100000          /* each call, each page fault: a burst must find room */
+#define SIDE_BYTES ((size_t)256 << 10)
+#define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
+
+/* Samples come as the program has it, not at a rate. */
+static bool has_bursts(const struct cpu *c)
+{
+	for (size_t i = 0; i < c->opts.event_count; i++) {
+		const struct event *event = &c->opts.events[i];
+		uint64_t period = event_period(event, c->opts.period);
+
+		if (period == 1 || (period && event->has_address))
+			return true;
+	}
+	return c->opts.tap;
+}
+
+static size_t ring_bytes(const struct cpu *c)
+{
+	const struct cpu_opts *o = &c->opts;
+	uint64_t sample = o->is_raw_only ? RAW_SAMPLE_BYTES : PLAIN_SAMPLE_BYTES;
+	uint64_t rate = has_bursts(c) ? EACH_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
+	uint64_t want;
+	uint64_t bytes = RING_MIN_BYTES;
+
+	if (o->stack == STACK_DWARF)
+		sample += o->stack_bytes;
+	want = rate * sample / RINGS_A_SECOND;
+	while (bytes < want && bytes < RING_MAX_BYTES &&
+	       2 * bytes * c->cpus->count <= RINGS_MAX_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+static size_t switch_bytes(const struct cpu *c)
+{
+	uint64_t bytes = SWITCH_BYTES;
+
+	while (bytes > RING_MIN_BYTES && bytes * c->cpus->count > RINGS_MAX_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+bool cpu_has_addresses(const struct cpu *c)
+{
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		if (c->opts.events[i].has_address)
+			return true;
+	return false;
+}
+
+static struct attr_opts attr_opts_of(const struct cpu *c)
+{
+	const struct cpu_opts *o = &c->opts;
+	bool follows = !o->is_all;
+
+	return (struct attr_opts){
+		.frequency_hz = o->frequency_hz,
+		.period = o->period,
+		.stack = o->stack,
+		.stack_bytes = o->stack_bytes,
+		.is_user_only = o->is_user_only,
+		.is_kernel_only = o->is_kernel_only,
+		.has_inherit = follows,
+		.has_exec = follows && !o->pid_count,
+		.has_identifier = (o->event_count > 1 && !o->is_raw_only) || o->raw,
+		.has_no_user_chain = o->raw,
+		.has_raw = o->tap,
+		.is_raw_only = o->is_raw_only,
+		.has_address = cpu_has_addresses(c),
+		.has_data_maps = o->raw && o->stack == STACK_DWARF,
+	};
+}
+
+/* Stacks of waits come first, as of the processes before what is told of them next; their failure
+ * is the profile's. */
+static bool tap(void *context, const struct record *r, bool is_side)
+{
+	struct cpu *c = context;
+
+	if (is_side && c->waiting && waiting_tell(c->waiting, c->ingest, r->time) < 0)
+		return false;
+	return !c->opts.tap || c->opts.tap(c->opts.tap_context, r, is_side);
+}
+
+static int open_sampler(struct cpu *c, struct err *e)
+{
+	struct sampler_opts o = {
+		.events = c->opts.events,
+		.event_count = c->opts.event_count,
+		.attr = attr_opts_of(c),
+		.cpus = c->cpus,
+		.ring_bytes = ring_bytes(c),
+		.side_bytes = SIDE_BYTES,
+		.raw = c->raw,
+		.switches = c->switches.count ? &c->switches : NULL,
+		.switch_bytes = switch_bytes(c),
+		.tap = tap,
+		.tap_context = c,
+	};
+
+	return sampler_new(&o, &c->sampler, &c->has_no_kernel, e);
+}
+
+/* The default event: cycles where the machine counts them. Other failures than that it does
+ * not are left to the opening. */
+static void choose_default(struct cpu *c)
+{
+	struct attr_opts o = attr_opts_of(c);
+	struct perf_event_attr attr;
+	bool ignored;
+	struct err e;
+
+	c->opts.event_count = 1;
+	if (c->opts.has_off_cpu) { /* goes with time on the CPU */
+		c->opts.events[0] = event_cpu_clock;
+		return;
+	}
+	c->opts.events[0] = event_cycles;
+	c->opts.events[0].precise = 3; /* lessened to what is there */
+	attr = attr_sampling(&c->opts.events[0], &o);
+	if (attr_probe(&attr, event_cycles.name, &ignored, &e) != -ENOENT)
+		return;
+	log_msg(LOG_WARN, "cpu", "this machine counts no cycles; sampling cpu-clock instead");
+	c->opts.events[0] = event_cpu_clock;
+}
+
+static void limit_frequency(struct cpu_opts *o)
+{
+	int64_t max = attr_sysctl("perf_event_max_sample_rate", INT64_MAX);
+
+	if (o->period || max <= 0 || o->frequency_hz <= (uint64_t)max)
+		return;
+	log_msg(LOG_WARN, "cpu",
+		"%lld samples a second instead of %llu: kernel.perf_event_max_sample_rate",
+		(long long)max, (unsigned long long)o->frequency_hz);
+	o->frequency_hz = (uint64_t)max;
+}
+
+static int choose_cpus(struct cpu *c, struct err *e)
+{
+	uint32_t missing;
+	int rc = cpulist_online(NULL, &c->online, e);
+
+	if (rc < 0)
+		return rc;
+	c->cpus = c->opts.cpus ? c->opts.cpus : &c->online;
+	if (!cpulist_within(c->cpus, &c->online, &missing))
+		return err_set(e, -EINVAL, "CPU %u does not run", missing);
+	return 0;
+}
+
+static uint64_t clock_events(const struct cpu *c)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < c->opts.event_count; i++)
+		if (c->opts.events[i].is_clock)
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
+/* A program in the kernel that sums waits; it does not write what perf.data files have. */
+static int open_waiting(struct cpu *c, struct err *e)
+{
+	struct waiting_opts o = {
+		.stack = c->opts.stack,
+		.is_user_only = c->opts.is_user_only,
+		.is_kernel_only = c->opts.is_kernel_only,
+		.has_cpu_label = c->opts.has_cpu_label,
+		.command = c->opts.is_all || c->opts.pid_count ? 0 : c->launch.pid,
+		.pids = c->opts.pids,
+		.pid_count = c->opts.pid_count,
+		.is_all = c->opts.is_all,
+	};
+	int rc = waiting_new(&o, &c->waiting, e);
+
+	if (rc == 0)
+		rc = watch_add(&c->watch, waiting_fd(c->waiting), WATCH_BPF_RING, e);
+	c->waits.is_on = c->waits.is_summed = rc == 0;
+	c->waits.own_pid = (uint32_t)getpid();
+	c->waits.is_user_only = c->opts.is_user_only;
+	return rc;
+}
+
+static int find_switches(struct cpu *c, struct err *e)
+{
+	struct attr_opts o = attr_opts_of(c);
+	int rc = switches_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
+
+	if (rc < 0)
+		return rc;
+	c->waits.is_on = true;
+	c->waits.own_pid = (uint32_t)getpid();
+	c->waits.is_user_only = c->opts.is_user_only;
+	c->waits.running = clock_events(c);
+	c->waits.sleep_count = procmaps_find_code(CPU_PROC "/kallsyms", switches_sleeps,
+						  INGEST_SLEEPS_MAX, c->waits.sleeps);
+	if (c->switches.has_no_stacks)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: waiting is told without stacks; root, "
+			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows them",
+			(long long)attr_sysctl("perf_event_paranoid", 2));
+	return 0;
+}
+
+static int find_waits(struct cpu *c, struct err *e)
+{
+	int rc;
+
+	if (!c->opts.has_off_cpu)
+		return 0;
+	if (c->opts.waits == CPU_WAITS_SWITCHES || (c->opts.waits == CPU_WAITS_BEST && c->raw))
+		return find_switches(c, e);
+	rc = open_waiting(c, e);
+	if (rc == 0 || rc == -ENOMEM || c->opts.waits == CPU_WAITS_BPF)
+		return rc;
+	log_msg(LOG_WARN, "cpu", "waits are told switch by switch, not summed by BPF: %s", e->msg);
+	return find_switches(c, e);
+}
+
+int cpu_open_events(struct cpu *c, struct err *e)
+{
+	int rc = choose_cpus(c, e);
+
+	if (rc < 0)
+		return rc;
+	limit_frequency(&c->opts);
+	if (c->opts.event_count == 0)
+		choose_default(c);
+	rc = find_waits(c, e);
+	if (rc == 0)
+		rc = open_sampler(c, e);
+	if (rc == 0 && c->has_no_kernel)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: only user code is sampled; root, "
+			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows the kernel, too",
+			(long long)attr_sysctl("perf_event_paranoid", 2));
+	return rc;
+}

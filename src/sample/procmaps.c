@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/procmaps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "base/file.h"
+#include "target/procdir.h"
+
+#define MAPS_MAX (UINT64_C(256) << 20) /* bytes of /proc/PID/maps */
+#define COMM_MAX 256                   /* bytes of /proc/PID/comm */
+
+static int tell_ingest(void *context, const struct record *r)
+{
+	return ingest_record(context, r, 0);
+}
+
+struct procmaps_listener procmaps_to_ingest(struct ingest *in)
+{
+	return (struct procmaps_listener){ .tell = tell_ingest, .context = in };
+}
+
+static int tell_comm(const struct procmaps_listener *to, const char *proc, uint32_t pid,
+		     uint32_t tid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct record r = { .type = PERF_RECORD_COMM, .comm = { .pid = pid, .tid = tid } };
+	struct err e;
+
+	buf_printf(&path, "%s/%u/task/%u/comm", proc, pid, tid);
+	if (buf_error(&path) < 0)
+		return -ENOMEM;
+	if (file_read_small(path.data, COMM_MAX, &text, &e) < 0 || text.len == 0)
+		return 0;
+	r.comm.name.bytes = (const unsigned char *)text.data;
+	r.comm.name.len = text.len - (text.data[text.len - 1] == '\n');
+	return to->tell(to->context, &r);
+}
+
+static int tell_threads(const struct procmaps_listener *to, const char *proc, uint32_t pid)
+{
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	int rc = procdir_open_threads(proc, pid, &dir);
+	uint32_t tid;
+
+	while (rc == 0 && procdir_next(dir, &tid))
+		rc = tell_comm(to, proc, pid, tid);
+	return rc;
+}
+
+static uint64_t take_hex(const char **at)
+{
+	char *end;
+	uint64_t v = strtoull(*at, &end, 16);
+
+	*at = end + (*end != '\0' && *end != '\n');
+	return v;
+}
+
+/* The kernel writes a newline in a path as \012. */
+static size_t unescape(char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++, n++) {
+		bool is_newline = len - i >= 4 && memcmp(text + i, "\\012", 4) == 0;
+
+		text[n] = is_newline ? '\n' : text[i];
+		i += is_newline ? 3 : 0;
+	}
+	return n;
+}
+
+/*
+ * One line: "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH". false: it is none.
+ */
+static bool parse_line(char *line, size_t len, struct record_mmap *ret)
+{
+	const char *at = line;
+	struct record_mmap m = { .has_inode = true, .prot = PROT_READ };
+	uint64_t end;
+
+	m.start = take_hex(&at);
+	end = take_hex(&at);
+	if (end <= m.start || strnlen(at, 5) < 5)
+		return false;
+	if (at[1] == 'w')
+		m.prot |= PROT_WRITE;
+	if (at[2] == 'x')
+		m.prot |= PROT_EXEC;
+	at += 5;
+	m.len = end - m.start;
+	m.offset = take_hex(&at);
+	m.major = (uint32_t)take_hex(&at);
+	m.minor = (uint32_t)take_hex(&at);
+	m.ino = strtoull(at, NULL, 10);
+	at += strspn(at, "0123456789");
+	at += strspn(at, " ");
+	m.path.bytes = (const unsigned char *)at;
+	m.path.len = unescape(line + (at - line), len - (size_t)(at - line));
+	*ret = m;
+	return true;
+}
+
+static int tell_maps(const struct procmaps_listener *to, const char *proc, uint32_t pid)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct err e;
+	int rc = 0;
+
+	buf_printf(&path, "%s/%u/maps", proc, pid);
+	if (buf_error(&path) < 0)
+		return -ENOMEM;
+	if (file_read_small(path.data, MAPS_MAX, &text, &e) < 0)
+		return 0;
+	for (char *line = text.data, *end; rc == 0 && line && *line; line = end + 1) {
+		struct record r = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER };
+
+		end = strchr(line, '\n');
+		if (!end)
+			break;
+		*end = '\0';
+		if (!parse_line(line, (size_t)(end - line), &r.mmap))
+			continue;
+		if (!(r.mmap.prot & PROT_EXEC) && !to->wants_all &&
+		    (!to->wants_data || !r.mmap.ino))
+			continue;
+		if (!(r.mmap.prot & PROT_EXEC))
+			r.misc |= PERF_RECORD_MISC_MMAP_DATA;
+		r.mmap.pid = pid;
+		r.mmap.tid = pid;
+		rc = to->tell(to->context, &r);
+	}
+	return rc;
+}
+
+int procmaps_tell(const struct procmaps_listener *to, const char *proc, uint32_t pid)
+{
+	int rc = tell_threads(to, proc, pid);
+
+	return rc < 0 ? rc : tell_maps(to, proc, pid);
+}
+
+int procmaps_tell_all(const struct procmaps_listener *to, const char *proc, struct err *e)
+{
+	CLEANUP(procdir_close) DIR *dir = opendir(proc);
+	uint32_t pid;
+
+	if (!dir)
+		return err_errno(e, "%s", proc);
+	while (procdir_next(dir, &pid))
+		if (procmaps_tell(to, proc, pid) < 0)
+			return err_nomem(e);
+	return 0;
+}
+
+static void close_file(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+uint64_t procmaps_kernel_start(const char *path)
+{
+	CLEANUP(close_file) FILE *f = fopen(path, "re");
+	char line[512];
+
+	/* It is among the first; a file that hides addresses has zeros. */
+	for (int i = 0; f && i < 1000 && fgets(line, sizeof line, f); i++)
+		if (strstr(line, " T _stext\n"))
+			return strtoull(line, NULL, 16);
+	return 0;
+}
+
+static bool is_one_of(const char *line, const char *const *names)
+{
+	const char *name = strchr(line, ' ');
+	size_t len;
+
+	name = name && name[1] ? name + 3 : "";
+	len = strcspn(name, "\t\n");
+	for (; *names; names++)
+		if (strlen(*names) == len && memcmp(*names, name, len) == 0)
+			return true;
+	return false;
+}
+
+size_t procmaps_find_code(const char *path, const char *const *names, size_t cap,
+			  struct ingest_code *ret)
+{
+	CLEANUP(close_file) FILE *f = fopen(path, "re");
+	size_t wanted = 0, count = 0;
+	bool is_open = false; /* the end of the last one is not known */
+	char line[512];
+
+	while (names[wanted])
+		wanted++;
+	while (f && (count < wanted || is_open) && fgets(line, sizeof line, f)) {
+		uint64_t address = strtoull(line, NULL, 16);
+
+		if (is_open && address > ret[count - 1].start) {
+			ret[count - 1].end = address;
+			is_open = false;
+		}
+		if (count < cap && address && is_one_of(line, names)) {
+			ret[count++] = (struct ingest_code){ address, address };
+			is_open = true;
+		}
+	}
+	return count;
+}
+
+int procmaps_tell_kernel(const struct procmaps_listener *to, const char *path)
+{
+	static const char *const names[] = { "_stext", "_etext", NULL };
+	static const unsigned char name[] = "[kernel.kallsyms]_stext";
+	struct record r = { .type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL };
+	struct ingest_code code[2];
+
+	if (procmaps_find_code(path, names, 2, code) < 2 || code[0].start >= code[1].start)
+		return 0;
+	r.mmap = (struct record_mmap){
+		.pid = UINT32_MAX,
+		.start = code[0].start,
+		.len = code[1].start - code[0].start,
+		.offset = code[0].start,
+		.path = { name, sizeof name - 1 },
+	};
+	return to->tell(to->context, &r);
+}

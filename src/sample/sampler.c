@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/sampler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sample/sampler_internal.h"
+
+#define MIN_RING_BYTES ((size_t)64 << 10)
+#define RINGS_A_SECOND 20 /* at most; else copies of stacks are smaller */
+#define LEAST_STACK_BYTES 4096
+#define UNKNOWN_HZ 1000                    /* by period */
+#define BURST_HZ 10000                     /* where each event is a sample */
+#define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
+
+static struct record_shape shape_of(const struct perf_event_attr *attr)
+{
+	return (struct record_shape){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.branch_sample_type = attr->branch_sample_type,
+		.regs_user = attr->sample_regs_user,
+		.regs_intr = attr->sample_regs_intr,
+		.sample_id_all = attr->sample_id_all,
+	};
+}
+
+static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
+{
+	for (size_t i = 0; i < s->opts.event_count; i++) {
+		int rc;
+
+		s->attrs[i] = attr_sampling(&s->opts.events[i], &s->opts.attr);
+		rc = attr_probe(&s->attrs[i], s->opts.events[i].name, ret_no_kernel, e);
+		if (rc < 0)
+			return rc;
+	}
+	s->shape = shape_of(&s->attrs[0]);
+	s->side = attr_side_band(&s->opts.attr);
+	s->side_shape = shape_of(&s->side);
+	for (size_t i = 0; i < s->switches.count; i++) {
+		struct perf_event_attr *attr = &s->switches.attrs[i];
+
+		if (attr->sample_stack_user > s->opts.attr.stack_bytes)
+			attr->sample_stack_user = s->opts.attr.stack_bytes;
+		s->switch_shapes[i] = shape_of(attr);
+	}
+	return 0;
+}
+
+/* One ring. -EPERM: so much may not be locked. */
+static int open_source(struct source *source, const struct attr_opts *o, uint32_t cpu, size_t bytes,
+		       struct err *e)
+{
+	struct perf_event_attr attr = attr_anchor(o);
+	int rc;
+
+	attr.wakeup_watermark = (uint32_t)(bytes / 4); /* the rest is time to be scheduled */
+	source->fd = attr_open(&attr, 0, (int)cpu);
+	if (source->fd < 0)
+		return attr_explain(source->fd, "dummy", 0, e);
+	rc = ring_open(&source->ring, source->fd, bytes);
+	return rc < 0 ? err_set(e, rc, "ring of CPU %u: %s", cpu, strerror(-rc)) : 0;
+}
+
+static void close_sources(struct sampler *s)
+{
+	for (size_t i = 0; s->sources && i < s->source_count; i++) {
+		ring_close(&s->sources[i].ring);
+		if (s->sources[i].fd >= 0)
+			close(s->sources[i].fd);
+		s->sources[i].fd = -1;
+	}
+}
+
+static int open_all_sources(struct sampler *s, struct err *e)
+{
+	const size_t bytes[LANES] = { [LANE_SIDE] = s->opts.side_bytes,
+				      [LANE_SAMPLES] = s->opts.ring_bytes,
+				      [LANE_SWITCHES] = s->opts.switch_bytes };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->source_count; i++)
+		rc = open_source(&s->sources[i], &s->opts.attr,
+				 s->opts.cpus->cpus[i % s->cpu_count], bytes[i / s->cpu_count], e);
+	return rc;
+}
+
+static void say_smaller(size_t wanted, size_t bytes)
+{
+	enum log_level level = bytes < wanted / 4 ? LOG_WARN : LOG_INFO;
+
+	if (bytes < wanted)
+		log_msg(level, "sampler",
+			"rings of %zu KiB instead of %zu: more samples may be lost; raise "
+			"'ulimit -l' or kernel.perf_event_mlock_kb",
+			bytes >> 10, wanted >> 10);
+}
+
+/* Samples a second that there must be room for. */
+static uint64_t rate_of(const struct sampler *s)
+{
+	for (size_t i = 0; i < s->opts.event_count; i++)
+		if (s->opts.events[i].period == 1 && !s->opts.attr.period)
+			return BURST_HZ;
+	return s->opts.attr.period ? UNKNOWN_HZ : s->opts.attr.frequency_hz;
+}
+
+/* All rings, of half the size until they may be locked. */
+static int open_sources(struct sampler *s, struct err *e)
+{
+	uint64_t rate = rate_of(s);
+	size_t wanted = s->opts.ring_bytes;
+	int rc = open_all_sources(s, e);
+
+	while (rc == -EPERM && s->opts.ring_bytes > MIN_RING_BYTES) {
+		close_sources(s);
+		s->opts.ring_bytes /= 2;
+		if (s->opts.side_bytes > s->opts.ring_bytes)
+			s->opts.side_bytes = s->opts.ring_bytes;
+		if (s->opts.switch_bytes > s->opts.ring_bytes)
+			s->opts.switch_bytes = s->opts.ring_bytes;
+		rc = open_all_sources(s, e);
+	}
+	if (rc == -EPERM)
+		return err_set(e, rc,
+			       "no memory may be locked for the rings; raise 'ulimit -l' or "
+			       "kernel.perf_event_mlock_kb");
+	if (rc == 0)
+		say_smaller(wanted, s->opts.ring_bytes);
+	while (s->opts.attr.stack_bytes > LEAST_STACK_BYTES &&
+	       s->opts.attr.stack_bytes * rate > RINGS_A_SECOND * s->opts.ring_bytes)
+		s->opts.attr.stack_bytes = s->opts.attr.stack_bytes / 2 & ~7u;
+	return rc;
+}
+
+int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no_kernel,
+		struct err *e)
+{
+	struct sampler *s = calloc(1, sizeof *s);
+	int rc = -ENOMEM;
+
+	if (!s)
+		return err_nomem(e);
+	s->opts = *o;
+	s->cpu_count = o->cpus->count;
+	if (o->switches)
+		s->switches = *o->switches;
+	s->source_count = (o->switches ? LANES : LANE_SWITCHES) * s->cpu_count;
+	s->attrs = calloc(o->event_count, sizeof *s->attrs);
+	s->sources = calloc(s->source_count, sizeof *s->sources);
+	if (!s->attrs || !s->sources) {
+		err_nomem(e);
+		goto fail;
+	}
+	for (size_t i = 0; i < s->source_count; i++)
+		s->sources[i].fd = -1;
+	rc = open_sources(s, e);
+	if (rc == 0)
+		rc = probe(s, ret_no_kernel, e);
+	if (rc < 0)
+		goto fail;
+	*ret = s;
+	return 0;
+
+fail:
+	sampler_free(s);
+	return rc;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->fd_count; i++)
+		close(s->fds[i]);
+	for (size_t i = 0; i < s->side_count; i++)
+		close(s->side_fds[i]);
+	for (size_t i = 0; i < s->switch_count; i++)
+		close(s->switch_fds[i]);
+	for (size_t i = 0; i < s->wide_count; i++)
+		close(s->wide_fds[i]);
+	close_sources(s);
+	order_fini(&s->order);
+	map_fini(&s->by_id);
+	free(s->fds);
+	free(s->side_fds);
+	free(s->switch_fds);
+	free(s->wide_fds);
+	free(s->sources);
+	free(s->attrs);
+	free(s);
+}
+
+int sampler_keep_fd(int **fds, size_t *count, size_t *cap, int fd)
+{
+	if (*count == *cap) {
+		size_t n = *cap ? 2 * *cap : 16;
+		int *grown = reallocarray(*fds, n, sizeof *grown);
+
+		if (!grown)
+			return -ENOMEM;
+		*fds = grown;
+		*cap = n;
+	}
+	(*fds)[(*count)++] = fd;
+	return 0;
+}
+
+int sampler_open_event(struct perf_event_attr *attr, const char *name, pid_t tid, uint32_t cpu,
+		       const struct source *source, struct err *e)
+{
+	int fd = attr_open(attr, tid, (int)cpu);
+
+	if (fd < 0)
+		return attr_explain(fd, name, tid, e);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, source->fd) < 0) {
+		err_errno(e, "event '%s': cannot write to the ring of CPU %u", name, cpu);
+		close(fd);
+		return e->code;
+	}
+	return fd;
+}
+
+int sampler_remember_id(struct sampler *s, int fd, size_t number, const char *name, struct err *e)
+{
+	uint64_t id;
+
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return err_errno(e, "event '%s'", name);
+	return map_put(&s->by_id, id, (uint32_t)number) < 0 ? err_nomem(e) : 0;
+}
+
+static int attach_side(struct sampler *s, pid_t tid, size_t cpu, struct err *e)
+{
+	int fd = sampler_open_event(&s->side, "dummy", tid, s->opts.cpus->cpus[cpu],
+				    &s->sources[cpu], e);
+
+	if (fd < 0)
+		return fd;
+	if (sampler_keep_fd(&s->side_fds, &s->side_count, &s->side_cap, fd) == 0)
+		return 0;
+	close(fd);
+	return err_nomem(e);
+}
+
+static int attach_sampling(struct sampler *s, size_t event, pid_t tid, size_t cpu, struct err *e)
+{
+	const char *name = s->opts.events[event].name;
+	int fd = sampler_open_event(&s->attrs[event], name, tid, s->opts.cpus->cpus[cpu],
+				    &s->sources[LANE_SAMPLES * s->cpu_count + cpu], e);
+
+	if (fd < 0)
+		return fd;
+	if (sampler_keep_fd(&s->fds, &s->fd_count, &s->fd_cap, fd) < 0) {
+		close(fd);
+		return err_nomem(e);
+	}
+	return s->opts.attr.has_identifier ? sampler_remember_id(s, fd, event, name, e) : 0;
+}
+
+static int attach_switch(struct sampler *s, size_t i, pid_t tid, size_t cpu, struct err *e)
+{
+	static const char name[] = "context switches";
+	int fd = sampler_open_event(&s->switches.attrs[i], name, tid, s->opts.cpus->cpus[cpu],
+				    &s->sources[LANE_SWITCHES * s->cpu_count + cpu], e);
+
+	if (fd < 0)
+		return fd;
+	if (sampler_keep_fd(&s->switch_fds, &s->switch_count, &s->switch_cap, fd) < 0) {
+		close(fd);
+		return err_nomem(e);
+	}
+	return sampler_remember_id(s, fd, i, name, e);
+}
+
+int sampler_attach(struct sampler *s, pid_t tid, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t cpu = 0; rc == 0 && cpu < s->cpu_count; cpu++) {
+		rc = attach_side(s, tid, cpu, e);
+		for (size_t i = 0; rc == 0 && i < s->switches.count; i++)
+			rc = attach_switch(s, i, tid, cpu, e);
+		for (size_t i = 0; rc == 0 && i < s->opts.event_count; i++)
+			rc = attach_sampling(s, i, tid, cpu, e);
+	}
+	return rc;
+}
+
+void sampler_enable_side(struct sampler *s)
+{
+	for (size_t i = 0; i < s->side_count; i++)
+		ioctl(s->side_fds[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sampler_enable(struct sampler *s)
+{
+	for (size_t i = 0; i < s->switch_count; i++)
+		ioctl(s->switch_fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sampler_disable(struct sampler *s)
+{
+	for (size_t i = 0; i < s->wide_count; i++)
+		ioctl(s->wide_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->switch_count; i++)
+		ioctl(s->switch_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->side_count; i++)
+		ioctl(s->side_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Sampling events were attached CPU by CPU, all events of each together. */
+void sampler_enable_cpu(struct sampler *s, size_t cpu, bool is_on)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (i / s->opts.event_count % s->cpu_count == cpu)
+			ioctl(s->fds[i], is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int sampler_set_period(struct sampler *s, uint64_t period, struct err *e)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (ioctl(s->fds[i], PERF_EVENT_IOC_PERIOD, &period) < 0)
+			return err_errno(e, "a period of %llu", (unsigned long long)period);
+	return 0;
+}
+
+size_t sampler_fd_count(const struct sampler *s)
+{
+	return s->source_count;
+}
+
+int sampler_fd(const struct sampler *s, size_t i)
+{
+	return s->sources[i].fd;
+}
+
+bool sampler_is_lively(const struct sampler *s)
+{
+	return s->is_lively;
+}
+
+uint32_t sampler_stack_bytes(const struct sampler *s)
+{
+	return s->opts.attr.stack_bytes;
+}
+
+static enum lane lane_of(const struct sampler *s, uint32_t source)
+{
+	return (enum lane)(source / s->cpu_count);
+}
+
+/* What all records of a source have the same. */
+static const struct record_shape *shape_for(const struct sampler *s, uint32_t source)
+{
+	switch (lane_of(s, source)) {
+	case LANE_SIDE:
+		return &s->side_shape;
+	case LANE_SWITCHES:
+		return &s->switch_shapes[0];
+	default:
+		return &s->shape;
+	}
+}
+
+/* The time of a source's next record; false: it has none. */
+static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
+{
+	const unsigned char *bytes;
+	size_t len;
+
+	if (!ring_peek(&s->sources[source].ring, &bytes, &len))
+		return false;
+	*ret = record_peek_time(shape_for(s, source), bytes, len);
+	return true;
+}
+
+/* So many samples wait that some may soon be lost. */
+static bool is_filling(const struct ring *r)
+{
+	return r->head - r->tail > r->size / 4 * 3;
+}
+
+/* All sources that have a record. The side bands are looked at last: what they tell up to a
+ * time is then there for all samples up to it. */
+static int gather(struct sampler *s)
+{
+	s->order.count = 0;
+	s->is_behind = false;
+	for (uint32_t i = (uint32_t)s->source_count; i > 0; i--) {
+		uint64_t time;
+
+		ring_refresh(&s->sources[i - 1].ring);
+		s->is_behind |=
+			lane_of(s, i - 1) == LANE_SAMPLES && is_filling(&s->sources[i - 1].ring);
+		if (next_time(s, i - 1, &time) && order_put(&s->order, i - 1, time) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void count_lost(struct sampler *s, enum lane lane, uint64_t count, struct ingest *in)
+{
+	switch (lane) {
+	case LANE_SIDE:
+		ingest_count_lost_side(in, count);
+		break;
+	case LANE_SWITCHES:
+		ingest_count_lost_waits(in, count);
+		break;
+	default:
+		s->lost += count;
+		ingest_count_lost(in, count);
+	}
+}
+
+/* The number of the event that wrote the record, and what its samples look like. */
+static const struct record_shape *find_event(const struct sampler *s, uint32_t source,
+					     const unsigned char *bytes, size_t len,
+					     size_t *ret_event)
+{
+	const struct record_shape *shape = shape_for(s, source);
+	enum lane lane = lane_of(s, source);
+	uint32_t number = 0;
+	uint64_t id;
+
+	*ret_event = 0;
+	if (record_type(bytes) != PERF_RECORD_SAMPLE)
+		return shape;
+	if (lane != LANE_SWITCHES && !s->opts.attr.has_identifier)
+		return shape;
+	if (record_peek_id(shape, bytes, len, &id))
+		number = map_get(&s->by_id, id);
+	*ret_event = number;
+	if (lane != LANE_SWITCHES || number >= s->switches.count)
+		return shape;
+	*ret_event = s->switches.kinds[number];
+	return &s->switch_shapes[number];
+}
+
+static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
+		   const unsigned char *bytes, size_t len)
+{
+	struct record r;
+	struct err e;
+	size_t event;
+	struct record_shape shape = *find_event(s, source, bytes, len, &event);
+
+	if (s->opts.raw)
+		rawfile_put(s->opts.raw, bytes, len);
+	if (lane_of(s, source) == LANE_SAMPLES && event < s->opts.event_count)
+		shape.sample_type = s->attrs[event].sample_type;
+	if (record_decode(&r, &shape, bytes, len, &e) < 0) {
+		ingest_count_bad(in);
+		return 0;
+	}
+	r.cpu = s->opts.cpus->cpus[source % s->cpu_count];
+	s->is_lively |= lane_of(s, source) == LANE_SIDE;
+	if (s->opts.tap && !s->opts.tap(s->opts.tap_context, &r, lane_of(s, source) == LANE_SIDE))
+		return 0;
+	if (r.type == PERF_RECORD_LOST) {
+		count_lost(s, lane_of(s, source), r.lost.count, in);
+		return 0;
+	}
+	return ingest_record(in, &r, event);
+}
+
+/* The first source's next record. */
+static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
+{
+	struct source *from = &s->sources[source];
+	const unsigned char *bytes;
+	uint64_t time;
+	size_t len;
+	int rc;
+
+	if (!ring_peek(&from->ring, &bytes, &len)) {
+		order_drop(&s->order);
+		return 0;
+	}
+	if (s->is_behind && lane_of(s, source) == LANE_SWITCHES) {
+		ingest_count_lost_waits(in, 1);
+		rc = 0;
+	} else {
+		rc = hand_on(s, source, in, bytes, len);
+	}
+	ring_skip(&from->ring, len);
+	if (from->ring.tail - from->released >= RELEASE_BYTES) {
+		ring_release(&from->ring);
+		from->released = from->ring.tail;
+	}
+	if (next_time(s, source, &time))
+		order_advance(&s->order, time);
+	else
+		order_drop(&s->order);
+	return rc;
+}
+
+/* What the kernel counted but wrote no record of, because nothing came after it. */
+static void count_rest(struct sampler *s, struct ingest *in)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < s->fd_count; i++) {
+		uint64_t values[2]; /* value, lost */
+
+		if (s->shape.read_format == PERF_FORMAT_LOST &&
+		    read(s->fds[i], values, sizeof values) == (ssize_t)sizeof values)
+			lost += values[1];
+	}
+	if (lost > s->lost)
+		ingest_count_lost(in, lost - s->lost);
+}
+
+int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
+{
+	/* Read before the rings: what is not in them now is younger. */
+	uint64_t horizon = (uint64_t)(clock_mono_ns() - SAMPLER_LAG_NS);
+	struct order_entry first;
+	int rc = gather(s);
+
+	s->is_lively = false;
+
+	while (rc == 0 && order_first(&s->order, &first) && (is_end || first.time <= horizon))
+		rc = drain_one(s, first.source, in);
+	for (size_t i = 0; i < s->source_count; i++) {
+		ring_release(&s->sources[i].ring);
+		s->sources[i].released = s->sources[i].ring.tail;
+	}
+	if (rc == 0 && is_end)
+		count_rest(s, in);
+	if (s->opts.raw)
+		rawfile_end_round(s->opts.raw);
+	return rc < 0 ? rc : ingest_poll(in);
+}

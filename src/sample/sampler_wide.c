@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sample/sampler_internal.h"
+
+/* Each one is a sample, whoever does it: nothing is missed of short processes. */
+static bool has_rate(const struct perf_event_attr *attr)
+{
+	return attr->freq || attr->sample_period > 1;
+}
+
+static int attach_wide(struct sampler *s, size_t event, size_t cpu, struct err *e)
+{
+	const struct source *source = &s->sources[LANE_SAMPLES * s->cpu_count + cpu];
+	struct perf_event_attr attr = s->attrs[event];
+	int fd;
+
+	attr.inherit = 0;
+	attr.enable_on_exec = 0;
+	fd = sampler_open_event(&attr, s->opts.events[event].name, -1, s->opts.cpus->cpus[cpu],
+				source, e);
+	if (fd < 0)
+		return fd;
+	if (sampler_keep_fd(&s->wide_fds, &s->wide_count, &s->wide_cap, fd) < 0) {
+		close(fd);
+		return err_nomem(e);
+	}
+	if (!s->opts.attr.has_identifier)
+		return 0;
+	return sampler_remember_id(s, fd, event, s->opts.events[event].name, e);
+}
+
+static void close_wide(struct sampler *s)
+{
+	while (s->wide_count)
+		close(s->wide_fds[--s->wide_count]);
+}
+
+/* Of the events of threads: they lie there by CPU, and of each CPU event by event. */
+static void switch_rated(struct sampler *s, unsigned long what)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (has_rate(&s->attrs[i % s->opts.event_count]))
+			ioctl(s->fds[i], what, 0);
+}
+
+int sampler_widen(struct sampler *s, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t cpu = 0; rc == 0 && cpu < s->cpu_count; cpu++)
+		for (size_t i = 0; rc == 0 && i < s->opts.event_count; i++)
+			if (has_rate(&s->attrs[i]))
+				rc = attach_wide(s, i, cpu, e);
+	if (rc < 0) {
+		close_wide(s);
+		return rc;
+	}
+	switch_rated(s, PERF_EVENT_IOC_DISABLE); /* first: no time counts twice */
+	for (size_t i = 0; i < s->wide_count; i++)
+		ioctl(s->wide_fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	return 0;
+}
+
+void sampler_narrow(struct sampler *s)
+{
+	if (!s->wide_count)
+		return;
+	close_wide(s);
+	switch_rated(s, PERF_EVENT_IOC_ENABLE);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/waiting.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <waits.skel.h>
+
+#include "base/buf.h"
+#include "bpf/waits.h"
+#include "sample/bpf.h"
+#include "sample/found.h"
+#include "sample/procmaps.h"
+#include "target/procdir.h"
+
+#define PROC "/proc"
+#define KEYS_MANY (WAITS_KEYS_MAX / 4) /* then the sums are read */
+#define FOUND_BYTES ((size_t)65536)    /* of the stack of a thread that waits already */
+
+_Static_assert((int)WAITS_UNKNOWN == (int)OFFCPU_UNKNOWN, "states");
+_Static_assert((int)WAITS_SLEEPING == (int)OFFCPU_SLEEPING, "states");
+_Static_assert((int)WAITS_BLOCKED == (int)OFFCPU_BLOCKED, "states");
+_Static_assert((int)WAITS_IOWAIT == (int)OFFCPU_IOWAIT, "states");
+_Static_assert((int)WAITS_STOPPED == (int)OFFCPU_STOPPED, "states");
+_Static_assert((int)WAITS_PREEMPTED == (int)OFFCPU_PREEMPTED, "states");
+_Static_assert((int)WAITS_RUNNABLE == (int)OFFCPU_RUNNABLE, "states");
+_Static_assert(sizeof(struct waits_sum) == 40, "as the kernel has it");
+
+struct waiting {
+	struct waits_bpf *bpf;
+	struct ring_buffer *ring;
+	int sums_fd; /* the map that is in place; owned; -1: the first, which bpf has */
+	struct ingest_code schedule;
+	struct buf queue; /* struct waits_stack, each behind its length */
+	size_t told;      /* bytes of queue that were handed on */
+	uint64_t lost;    /* stacks and waits, as told to ingest */
+	unsigned char found[FOUND_BYTES];
+	uint64_t chain[WAITS_KERNEL_MAX + WAITS_USER_MAX + 2];
+};
+
+/* The ring's next record. */
+static int keep(void *context, void *bytes, size_t len)
+{
+	struct waiting *w = context;
+	uint64_t size = len;
+
+	buf_put(&w->queue, &size, sizeof size);
+	buf_put(&w->queue, bytes, len);
+	return buf_error(&w->queue);
+}
+
+static void choose(struct waits_bpf *bpf, const struct waiting_opts *o)
+{
+	bool has_user = !o->is_kernel_only;
+
+	bpf->rodata->follows_all = o->is_all;
+	bpf->rodata->has_kernel = o->stack != STACK_NONE && !o->is_user_only;
+	bpf->rodata->has_frame_pointers = o->stack == STACK_FP && has_user;
+	bpf->rodata->has_copies = o->stack == STACK_DWARF && has_user;
+	bpf->rodata->has_cpu = o->has_cpu_label;
+	bpf->rodata->own_pid = getpid();
+}
+
+static int want(struct waits_bpf *bpf, pid_t pid, uint32_t how, struct err *e)
+{
+	uint32_t key = (uint32_t)pid;
+	int rc = bpf_map_update_elem(bpf_map__fd(bpf->maps.wanted), &key, &how, BPF_ANY);
+
+	return rc < 0 ? err_set(e, rc, "process %d: %s", (int)pid, strerror(-rc)) : 0;
+}
+
+static int want_all(struct waits_bpf *bpf, const struct waiting_opts *o, struct err *e)
+{
+	int rc = o->command ? want(bpf, o->command, WAITS_WANTED_BY_EXEC, e) : 0;
+
+	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
+		rc = want(bpf, o->pids[i], WAITS_WANTED_NOW, e);
+	return rc;
+}
+
+/* The kernel numbers processes as the first namespace has them. */
+static int check_numbers(struct err *e)
+{
+	if (!procdir_has_kernel_numbers())
+		return err_set(e, -ENOTSUP,
+			       "this container numbers its processes by itself; needs to be run "
+			       "outside of it");
+	return 0;
+}
+
+static int load(struct waiting *w, const struct waiting_opts *o, struct err *e)
+{
+	static const char *const schedule[] = { "__schedule", NULL };
+	int rc;
+
+	bpf_begin();
+	w->bpf = waits_bpf__open();
+	if (!w->bpf)
+		return bpf_explain(-errno, "the program that sums waits", e);
+	choose(w->bpf, o);
+	rc = waits_bpf__load(w->bpf);
+	if (rc == 0)
+		rc = waits_bpf__attach(w->bpf);
+	if (rc < 0)
+		return bpf_explain(rc, "the program that sums waits", e);
+	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), keep, w, NULL);
+	if (!w->ring)
+		return bpf_explain(-errno, "the ring of stacks", e);
+	procmaps_find_code(PROC "/kallsyms", schedule, 1, &w->schedule);
+	return want_all(w->bpf, o, e);
+}
+
+int waiting_new(const struct waiting_opts *o, struct waiting **ret, struct err *e)
+{
+	struct waiting *w;
+	int rc = check_numbers(e);
+
+	if (rc < 0)
+		return rc;
+	w = calloc(1, sizeof *w);
+	if (!w)
+		return err_nomem(e);
+	w->sums_fd = -1;
+	rc = load(w, o, e);
+	if (rc < 0) {
+		waiting_free(w);
+		return rc;
+	}
+	*ret = w;
+	return 0;
+}
+
+void waiting_free(struct waiting *w)
+{
+	if (!w)
+		return;
+	ring_buffer__free(w->ring);
+	waits_bpf__destroy(w->bpf);
+	if (w->sums_fd >= 0)
+		close(w->sums_fd);
+	buf_fini(&w->queue);
+	free(w);
+}
+
+int waiting_fd(const struct waiting *w)
+{
+	return bpf_map__fd(w->bpf->maps.ring);
+}
+
+/* Shows all threads to on_task. 0 or -errno. */
+static int visit_threads(struct waiting *w)
+{
+	char nothing[64];
+	int fd = bpf_iter_create(bpf_link__fd(w->bpf->links.on_task));
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, nothing, sizeof nothing);
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
+int waiting_begin(struct waiting *w, uint64_t time_ns, struct err *e)
+{
+	int rc;
+
+	w->bpf->bss->now_ns = time_ns;
+	rc = visit_threads(w);
+	return rc < 0 ? err_set(e, rc, "threads: %s", strerror(-rc)) : 0;
+}
+
+/* The chain as perf_event_open(2) has it, without what runs for us in it. */
+static size_t make_chain(struct waiting *w, const struct waits_stack *s)
+{
+	uint32_t from = 0;
+	size_t n = 0;
+
+	while (from < s->kernel_count &&
+	       (s->kernel[from] < w->schedule.start || s->kernel[from] >= w->schedule.end))
+		from++;
+	if (from == s->kernel_count)
+		from = 0;
+	if (s->kernel_count)
+		w->chain[n++] = PERF_CONTEXT_KERNEL;
+	for (; from < s->kernel_count; from++)
+		w->chain[n++] = s->kernel[from];
+	if (s->user_count)
+		w->chain[n++] = PERF_CONTEXT_USER;
+	for (uint32_t i = 0; i < s->user_count; i++)
+		w->chain[n++] = s->stack_len ? s->behind[i] : s->user[i];
+	return n;
+}
+
+/* As if it were a sample of perf's. A thread that was found is looked at from outside. */
+static int tell_stack(struct waiting *w, struct ingest *in, const struct waits_stack *s)
+{
+	static const enum offcpu_signal signals[] = {
+		[WAITS_LEFT] = OFFCPU_EACH, [WAITS_NEW] = OFFCPU_NEW, [WAITS_FOUND] = OFFCPU_FOUND
+	};
+	const uint64_t registers[] = { s->di, s->bp, s->sp,
+				       s->ip }; /* in the order of perf's numbers */
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_USER,
+			    .pid = s->pid,
+			    .tid = s->tid,
+			    .cpu = s->cpu,
+			    .time = s->time_ns };
+
+	if (s->kind >= ARRAY_LEN(signals) || s->kernel_count > WAITS_KERNEL_MAX ||
+	    s->user_count > WAITS_USER_MAX)
+		return 0;
+	r.sample.ip = s->has_registers ? s->ip : 0;
+	r.sample.chain = (struct record_words){ (const unsigned char *)w->chain, make_chain(w, s) };
+	r.sample.stack = (struct record_bytes){ s->stack, s->stack_len };
+	if (s->kind == WAITS_FOUND && s->has_registers && w->bpf->rodata->has_copies) {
+		r.sample.stack.bytes = w->found;
+		r.sample.stack.len = found_read_stack(s->pid, s->sp, w->found, FOUND_BYTES);
+	}
+	if (r.sample.stack.len) {
+		r.sample.user.abi = s->is_32bit ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64;
+		r.sample.user.mask = user_stack_frame_regs(user_stack_machine());
+		r.sample.user.values = (struct record_words){ (const unsigned char *)registers,
+							      ARRAY_LEN(registers) };
+	}
+	return ingest_wait_stack(in, &r, s->key, signals[s->kind]);
+}
+
+int waiting_tell(struct waiting *w, struct ingest *in, uint64_t before_ns)
+{
+	struct waits_stack *s;
+	uint64_t len;
+	int rc = 0;
+
+	while (rc == 0 && w->told < w->queue.len) {
+		memcpy(&len, w->queue.data + w->told, sizeof len);
+		s = (struct waits_stack *)(void *)(w->queue.data + w->told + sizeof len);
+		if (s->time_ns >= before_ns)
+			break;
+		rc = tell_stack(w, in, s);
+		w->told += sizeof len + len;
+	}
+	if (w->told == w->queue.len) {
+		buf_clear(&w->queue);
+		w->told = 0;
+	}
+	return rc;
+}
+
+static int tell_sum(struct ingest *in, uint64_t key, const struct waits_sum *sum)
+{
+	const struct offcpu_wait times = { .before = { .state = sum->state },
+					   .waited_ns = sum->waited_ns,
+					   .runnable_ns = sum->runnable_ns };
+
+	return ingest_wait_sum(in, key, sum->pid, sum->tid, &times, sum->count);
+}
+
+/* All that a map of sums has. key_bytes: struct waits_rest is as large as a key. */
+static int tell_sums(struct ingest *in, int fd, size_t cap)
+{
+	uint64_t *keys = calloc(cap, sizeof *keys);
+	struct waits_sum *sums = calloc(cap, sizeof *sums);
+	uint32_t count = (uint32_t)cap;
+	uint64_t next;
+	int rc = keys && sums ? 0 : -ENOMEM;
+
+	/* -ENOENT: these are all. */
+	if (rc == 0 && bpf_map_lookup_batch(fd, NULL, &next, keys, sums, &count, NULL) < 0 &&
+	    errno != ENOENT)
+		count = 0;
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		rc = tell_sum(in, keys[i], &sums[i]);
+	free(keys);
+	free(sums);
+	return rc;
+}
+
+/* Puts an empty map in place. The kernel waits until nobody uses the old one any more. */
+static int renew_sums(struct waiting *w, int *ret_old)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "sums", sizeof(uint64_t),
+				sizeof(struct waits_sum), WAITS_KEYS_MAX, NULL);
+	uint32_t first = 0;
+
+	*ret_old = w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums);
+	if (fd < 0)
+		return -errno;
+	if (bpf_map_update_elem(bpf_map__fd(w->bpf->maps.place), &first, &fd, BPF_ANY) < 0) {
+		close(fd);
+		return -errno;
+	}
+	w->sums_fd = fd;
+	w->bpf->bss->keys = 0;
+	return 0;
+}
+
+int waiting_poll(struct waiting *w, struct ingest *in)
+{
+	uint64_t lost = w->bpf->bss->lost_stacks + w->bpf->bss->lost_waits;
+	int old, rc = ring_buffer__consume(w->ring);
+
+	if (buf_error(&w->queue) < 0)
+		return -ENOMEM;
+	ingest_count_lost_waits(in, lost - w->lost);
+	w->lost = lost;
+	if (rc < 0 || w->bpf->bss->keys < KEYS_MANY || renew_sums(w, &old) < 0)
+		return 0;
+	rc = tell_sums(in, old, WAITS_KEYS_MAX);
+	if (old != bpf_map__fd(w->bpf->maps.sums))
+		close(old);
+	return rc;
+}
+
+static void detach(struct waits_bpf *bpf)
+{
+	struct bpf_link **links[] = { &bpf->links.on_switch, &bpf->links.on_wakeup,
+				      &bpf->links.on_fork, &bpf->links.on_exec };
+
+	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+}
+
+int waiting_end(struct waiting *w, struct ingest *in, uint64_t time_ns)
+{
+	int rc;
+
+	detach(w->bpf);
+	w->bpf->bss->now_ns = time_ns;
+	w->bpf->bss->is_end = true;
+	visit_threads(w);
+	rc = waiting_poll(w, in);
+	if (rc == 0)
+		rc = waiting_tell(w, in, UINT64_MAX);
+	if (rc == 0)
+		rc = tell_sums(in, w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums),
+			       WAITS_KEYS_MAX);
+	if (rc == 0)
+		rc = tell_sums(in, bpf_map__fd(w->bpf->maps.rest), WAITS_REST_MAX);
+	return rc;
+}

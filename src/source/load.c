@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/load.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/exit.h"
+#include "format/formats.h"
+#include "format/perfdata/folder.h"
+#include "format/perfdata/perfdata.h"
+#include "model/filter.h"
+#include "model/prune.h"
+
+const struct opt filter_opts[] = {
+	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
+		"only stacks with a frame that matches"),
+	OPT_STR(0, "ignore", "REGEX", struct filter_args, ignore,
+		"no stacks with a frame that matches"),
+	OPT_LIST(0, "comm", "REGEX", struct filter_args, comm,
+		 "only threads of this name; may be given again"),
+	OPT_LIST(0, "pid", "PID", struct filter_args, pid, "only this process; again for more"),
+	OPT_LIST(0, "tid", "TID", struct filter_args, tid, "only this thread; again for more"),
+	OPT_LIST(0, "label", "KEY=REGEX", struct filter_args, label,
+		 "only samples with this label; again for more"),
+	OPT_END,
+};
+
+static int choose_format(const char *path, const char *from, const struct file_input *in,
+			 const struct format **ret, struct err *e)
+{
+	const struct format *format =
+		from ? format_find(from) : format_detect(path, in->data, in->len);
+
+	if (!format && from)
+		return cmd_usage(e, "--from: no format '%s'; 'auger convert --list' shows them",
+				 from);
+	if (!format && !in->len)
+		return err_set(e, -EINVAL, "%s: is empty", path);
+	if (!format)
+		return err_set(e, -EINVAL, "%s: of no known format", path);
+	if (!format->read)
+		return err_set(e, -EINVAL, "%s: format %s cannot be read", path, format->name);
+	*ret = format;
+	return 0;
+}
+
+static int read_into(struct profile *p, const char *path, const char *from, bool *ret_is_foreign,
+		     struct err *e)
+{
+	CLEANUP(file_input_fini) struct file_input in = { 0 };
+	const struct format *format = NULL;
+	int rc;
+
+	if (perfdata_is_folder(path) && (!from || format_find(from) == &format_perfdata)) {
+		*ret_is_foreign = format_perfdata.is_foreign;
+		return perfdata_read_folder(p, path, e);
+	}
+	rc = file_load(path, &in, e);
+	if (rc < 0)
+		return rc;
+	if (strcmp(path, "-") == 0)
+		path = "standard input";
+	rc = choose_format(path, from, &in, &format, e);
+	if (rc < 0)
+		return rc;
+	*ret_is_foreign = format->is_foreign;
+	rc = format->read_input ? format->read_input(p, &in, e)
+				: format->read(p, in.data, in.len, e);
+	return rc < 0 ? err_wrap(e, "%s", path) : 0;
+}
+
+int load_profile_at(const char *path, const char *from, const struct places_args *places,
+		    struct profile **ret, struct err *e)
+{
+	const struct places_args none = { 0 };
+	struct profile *p = profile_new();
+	bool is_foreign;
+	int rc;
+
+	if (!p)
+		return err_nomem(e);
+	rc = read_into(p, path, from, &is_foreign, e);
+	if (rc == 0)
+		rc = places_name(p, places ? places : &none, is_foreign, e);
+	if (rc < 0) {
+		profile_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* What the profile says that is of no interest. */
+static int leave_out(struct profile *p, struct profile **ret, struct err *e)
+{
+	struct err reason = { 0 };
+	int rc = profile_prune(&p, &reason);
+
+	if (rc == -EINVAL) {
+		log_msg(LOG_WARN, "load", "all frames are shown: %s", reason.msg);
+		rc = 0;
+	}
+	if (rc < 0) {
+		profile_free(p);
+		*e = reason;
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+int load_profile(const char *path, const char *from, struct profile **ret, struct err *e)
+{
+	struct profile *p;
+	int rc = load_profile_at(path, from, NULL, &p, e);
+
+	return rc < 0 ? rc : leave_out(p, ret, e);
+}
+
+struct label_filters {
+	struct label_filter list[4 * OPT_LIST_MAX];
+	size_t count;
+	struct buf keys; /* the KEYs of --label, NUL-terminated; names point into it */
+};
+
+static void add_all(struct label_filters *f, const char *key, const struct opt_list *values)
+{
+	for (size_t i = 0; i < values->count; i++)
+		f->list[f->count++] = (struct label_filter){ key, values->items[i] };
+}
+
+static int add_labels(struct label_filters *f, const struct opt_list *labels, struct err *e)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *text = labels->items[i], *equals = strchr(text, '=');
+
+		if (!equals || equals == text)
+			return cmd_usage(e, "--label: '%s' is not KEY=REGEX", text);
+		buf_put(&f->keys, text, (size_t)(equals - text));
+		buf_put_byte(&f->keys, 0);
+	}
+	if (buf_error(&f->keys) < 0)
+		return err_nomem(e);
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *key = f->keys.data + at;
+
+		f->list[f->count++] =
+			(struct label_filter){ key, strchr(labels->items[i], '=') + 1 };
+		at += strlen(key) + 1;
+	}
+	return 0;
+}
+
+static int filter_into(const struct profile *p, const struct filter_args *args,
+		       struct profile **ret, struct label_filters *labels, struct err *e)
+{
+	struct profile_filter filter = { .focus = args->focus, .ignore = args->ignore };
+	int rc = add_labels(labels, &args->label, e);
+
+	if (rc < 0)
+		return rc;
+	add_all(labels, "comm", &args->comm);
+	add_all(labels, "pid", &args->pid);
+	add_all(labels, "tid", &args->tid);
+	filter.labels = labels->list;
+	filter.label_count = labels->count;
+	*ret = NULL;
+	if (profile_filter_is_empty(&filter))
+		return 0;
+	rc = profile_filter(p, &filter, ret, e);
+	return rc == -EINVAL ? (e->code = CMD_WRONG_USAGE) : rc;
+}
+
+static void say_empty(const struct filter_args *args)
+{
+	CLEANUP(buf_fini) struct buf words = { 0 };
+
+	describe_filter(args, &words);
+	if (buf_error(&words) == 0 && words.data)
+		log_msg(LOG_WARN, "filter",
+			"no sample matches %s; 'auger report' without it shows what there is",
+			words.data);
+}
+
+int apply_filter(struct profile **p, const struct filter_args *args, struct err *e)
+{
+	struct label_filters labels = { 0 };
+	struct profile *kept;
+	int rc = filter_into(*p, args, &kept, &labels, e);
+
+	buf_fini(&labels.keys);
+	if (rc < 0 || !kept)
+		return rc;
+	if (profile_sample_count(*p) && !profile_sample_count(kept))
+		say_empty(args);
+	profile_free(*p);
+	*p = kept;
+	return 0;
+}
+
+static void describe(struct buf *out, const char *option, const char *value)
+{
+	buf_printf(out, "%s--%s '%s'", out->len ? " " : "", option, value);
+}
+
+static void describe_list(struct buf *out, const char *option, const struct opt_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		describe(out, option, list->items[i]);
+}
+
+void describe_filter(const struct filter_args *f, struct buf *out)
+{
+	if (f->focus)
+		describe(out, "focus", f->focus);
+	if (f->ignore)
+		describe(out, "ignore", f->ignore);
+	describe_list(out, "comm", &f->comm);
+	describe_list(out, "pid", &f->pid);
+	describe_list(out, "tid", &f->tid);
+	describe_list(out, "label", &f->label);
+}
+
+/* One of several events is shown: not without a word. */
+static void tell_choice(const struct profile *p)
+{
+	CLEANUP(buf_fini) struct buf known = { 0 };
+	struct value_type shown;
+
+	if (!profile_get_info(p)->has_events || profile_type_count(p) < 3)
+		return;
+	for (size_t i = 1; i < profile_type_count(p); i++)
+		buf_printf(&known, "%s%s", i > 1 ? ", " : "",
+			   profile_text(p, profile_get_type(p, i).type));
+	shown = profile_get_type(p, profile_default_type(p));
+	if (buf_error(&known) == 0)
+		log_msg(LOG_WARN, "load", "of the events %s this is %s; --value chooses another",
+			known.data, profile_text(p, shown.type));
+}
+
+int choose_type(const struct profile *p, const char *name, size_t *ret, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf known = { 0 };
+	int found = name ? profile_find_type(p, name) : -1;
+
+	if (!name)
+		tell_choice(p);
+	if (!name || found >= 0) {
+		*ret = name ? (size_t)found : profile_default_type(p);
+		return 0;
+	}
+	for (size_t i = 0; i < profile_type_count(p); i++)
+		buf_printf(&known, "%s%s", i ? ", " : "",
+			   profile_text(p, profile_get_type(p, i).type));
+	if (buf_error(&known) < 0)
+		return err_nomem(e);
+	return cmd_usage(e, "--value: no sample type '%s'; there are: %s", name,
+			 known.data ? known.data : "none");
+}

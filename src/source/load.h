@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* load: from a file name on the command line to a named, filtered profile. */
+#ifndef SOURCE_LOAD_H
+#define SOURCE_LOAD_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/opt.h"
+#include "model/profile.h"
+#include "source/places.h"
+
+#define DEFAULT_PROFILE "auger.pb.gz"
+
+/* The filter options that views share: put OPT_INCLUDE(struct args, filter, filter_opts) in
+ * a command's table. */
+struct filter_args {
+	const char *focus, *ignore;
+	struct opt_list comm, pid, tid, label; /* label: KEY=REGEX */
+};
+extern const struct opt filter_opts[];
+
+/* Reads path ("-": standard input) in the format named from (NULL: found by content), and
+ * gives addresses their names; what it says that is of no interest (pprof's drop_frames) is
+ * left out. *ret is the caller's. */
+int load_profile(const char *path, const char *from, struct profile **ret,
+		 struct err *e) MUST_CHECK;
+
+/* The same, where the user may tell where code lies (NULL: he did not). */
+int load_profile_at(const char *path, const char *from, const struct places_args *places,
+		    struct profile **ret, struct err *e) MUST_CHECK;
+
+/* Replaces *p by what the filter keeps of it. */
+int apply_filter(struct profile **p, const struct filter_args *f, struct err *e) MUST_CHECK;
+
+/* Appends the filter as the user gave it, for the head of a report; nothing when there is none. */
+void describe_filter(const struct filter_args *f, struct buf *out);
+
+/* The index of --value TYPE, or the default when name is NULL. Unknown: usage error that
+ * lists the types. */
+int choose_type(const struct profile *p, const char *name, size_t *ret, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * itanium: readable names of C++, as c++filt and perf show them.
+ *
+ * Our own, because the one in libstdc++ gives up on names of more than 1,024 characters, lets
+ * a short hostile name grow without bound, and would make C++ a run-time dependency.
+ *
+ * A name is parsed into a tree of nodes (itanium_name, _args, _type, _expr), which is then
+ * written (itanium_print). Template parameters are replaced by their arguments while parsing.
+ *
+ * Source: Itanium C++ ABI, 5.1 "External Names"; the forms of output are those of c++filt.
+ */
+#ifndef SYMBOL_DEMANGLE_ITANIUM_H
+#define SYMBOL_DEMANGLE_ITANIUM_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* As demangle(), but what was appended in vain is left to the caller. */
+bool itanium_demangle(const char *name, struct buf *out);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* dwarf_ranges: which addresses an entry's code has. Source: DWARF 5, 2.17; DWARF 4, 2.17.3. */
+#ifndef SYMBOL_DWARF_RANGES_H
+#define SYMBOL_DWARF_RANGES_H
+
+#include "symbol/cover.h"
+#include "symbol/dwarf/dwarf.h"
+
+/* The attributes that tell it. */
+struct dwarf_code {
+	struct dwarf_value low_pc, high_pc, ranges;
+};
+
+/* Adds all of the code to c. true: it holds a wanted address. */
+bool dwarf_cover(const struct dwarf_unit *u, const struct dwarf_code *code, struct cover *c,
+		 uint32_t value);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unpack: the bytes of a section, decompressed where they are compressed.
+ *
+ * Hostile lengths are bounded: nothing grows to more than UNPACK_MAX_RATIO times its packed
+ * size. What is broken, or packed in a way that is not known, is as if it were not there.
+ *
+ * Source: gABI on SHF_COMPRESSED (zlib and zstd); the older .zdebug_* of binutils;
+ * MiniDebugInfo is xz.
+ */
+#ifndef SYMBOL_ELF_UNPACK_H
+#define SYMBOL_ELF_UNPACK_H
+
+#include <stddef.h>
+
+#include "base/elf_image.h"
+#include "base/macros.h"
+
+#define UNPACK_MAX_RATIO 1032 /* of deflate; the debug data of a compiler packs 3 to 10 times */
+
+struct unpacked {
+	const unsigned char *data; /* [0..len); NULL: not there */
+	size_t len;
+	void *owned; /* data when it was decompressed; else data belongs to the image */
+};
+
+/* By name, ".debug_info" (also found as ".zdebug_info"). Absent or broken: empty and 0.
+ * -ENOMEM. */
+int unpack_section(const struct elf_image *image, const char *name,
+		   struct unpacked *ret) MUST_CHECK;
+
+/* xz of unknown length. Broken: empty and 0. -ENOMEM. */
+int unpack_xz(const unsigned char *data, size_t len, struct unpacked *ret) MUST_CHECK;
+
+void unpacked_fini(struct unpacked *u);
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls by programs in the kernel (bpf/syscalls.bpf.c): these sum them up in maps; where
+ * each call is asked for, or what it is for, they put it into a ring, with the memory that belongs
+ * to it.
+ */
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <syscalls.skel.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bpf/syscalls.h"
+#include "sample/bpf.h"
+#include "syscalls/methods.h"
+#include "syscalls/names.h"
+#include "syscalls/sums.h"
+#include "target/launch.h"
+#include "target/procdir.h"
+#include "target/watch.h"
+
+#define TICK_NS INT64_C(100000000)
+#define TRACE_TICK_NS INT64_C(10000000) /* somebody looks on */
+#define RING_BYTES (32u << 20)
+
+static_assert(CALLS_NUMBERS == SYSC_NAMES, "numbers");
+static_assert(CALLS_FETCHES == SYSC_FETCHES, "parts of memory");
+static_assert(CALLS_FETCH_BYTES == SYSC_FETCH_BYTES, "parts of memory");
+static_assert((int)CALLS_FETCH_STRING == (int)FETCH_STRING, "kinds");
+static_assert((int)CALLS_FETCH_BY_NEXT == (int)FETCH_BY_NEXT, "kinds");
+static_assert((int)CALLS_FETCH_BY_RET == (int)FETCH_BY_RET, "kinds");
+static_assert((int)CALLS_FETCH_STRINGS == (int)FETCH_STRINGS, "kinds");
+static_assert((int)CALLS_FETCH_COUNT == (int)FETCH_COUNT, "kinds");
+static_assert((int)CALLS_FETCH_VECTORS == (int)FETCH_VECTORS, "kinds");
+static_assert((int)CALLS_FETCH_MESSAGE == (int)FETCH_MESSAGE, "kinds");
+static_assert(CALLS_STRING_BYTES == SYSC_STRING_BYTES, "strings");
+static_assert(sizeof(struct calls_vector) == sizeof(struct sysc_vector), "vectors");
+static_assert(CALLS_MAX_ERROR == SYSC_MAX_ERROR, "errors");
+static_assert(CALLS_COMM == SYSC_COMM, "names");
+
+struct watcher {
+	const struct sysc_opts *opts;
+	struct sysc_result *result;
+	struct sysc_feed feed;
+	struct syscalls_bpf *bpf;
+	struct ring_buffer *ring; /* NULL: sums only */
+	struct launch launch;
+	struct watch watch;
+	enum calls_mode mode;
+	size_t alive; /* of opts->pids */
+};
+
+static enum calls_mode mode_of(const struct sysc_opts *o)
+{
+	switch (o->tally->by) {
+	case SYSCALLS_BY_THREAD:
+	case SYSCALLS_BY_PROCESS:
+		return CALLS_THREADS;
+	case SYSCALLS_BY_FILE:
+	case SYSCALLS_BY_PATH:
+	case SYSCALLS_BY_FD:
+		return CALLS_EVENTS;
+	case SYSCALLS_BY_CALL:
+	case SYSCALLS_BY_ERRNO:
+	case SYSCALLS_BYS:
+		break;
+	}
+	return o->traced ? CALLS_EVENTS : CALLS_TOTALS;
+}
+
+/* The record of a call as all methods tell it. */
+static void take_call(struct watcher *w, const struct calls_event *ev, size_t bytes)
+{
+	struct sysc_call c = {
+		.pid = ev->pid,
+		.tid = ev->tid,
+		.nr = ev->nr,
+		.has_start = ev->has & CALLS_HAS_START,
+		.has_end = ev->has & CALLS_HAS_END,
+		.ret = ev->ret,
+		.start_ns = (int64_t)ev->start_ns,
+		.end_ns = (int64_t)ev->end_ns,
+	};
+	size_t at = 0;
+
+	memcpy(c.args, ev->args, sizeof c.args);
+	for (size_t i = 0; i < ev->memory.count && i < SYSC_FETCHES; i++) {
+		const struct calls_part *part = &ev->memory.parts[i];
+
+		if (at + part->len > bytes)
+			break;
+		c.memory[c.memory_count++] = (struct sysc_memory){ .arg = (uint8_t)part->arg,
+								   .is_cut = part->is_cut,
+								   .len = part->len,
+								   .bytes = ev->memory.bytes + at };
+		at += part->len;
+	}
+	sysc_feed_call(&w->feed, &c);
+}
+
+static int take_record(void *context, void *data, size_t len)
+{
+	struct watcher *w = context;
+	const struct calls_event *ev = data;
+	size_t head = offsetof(struct calls_event, memory.bytes);
+	int64_t now;
+
+	if (len < head)
+		return 0;
+	now = (int64_t)ev->end_ns;
+	switch ((enum calls_record)ev->kind) {
+	case CALLS_CALL:
+		take_call(w, ev, len - head);
+		break;
+	case CALLS_FORK:
+		sysc_feed_thread(&w->feed, ev->pid, ev->tid, ev->nr, now);
+		break;
+	case CALLS_EXEC:
+		sysc_feed_exec(&w->feed, ev->pid, ev->nr, now);
+		break;
+	case CALLS_EXIT:
+		sysc_feed_exit(&w->feed, ev->tid, now);
+		break;
+	}
+	if (ev->kind == CALLS_FORK || ev->kind == CALLS_EXEC)
+		sysc_feed_name(&w->feed, ev->tid, ev->memory.bytes,
+			       strnlen(ev->memory.bytes, CALLS_COMM));
+	return 0;
+}
+
+static int put_plans(const struct watcher *w, struct err *e)
+{
+	int fd = bpf_map__fd(w->bpf->maps.plans);
+
+	for (uint32_t nr = 0; nr < SYSC_NAMES; nr++) {
+		struct sysc_fetch fetches[SYSC_FETCHES] = { 0 };
+		struct calls_plan plan = { 0 };
+
+		if (sysc_wants_paths(w->opts))
+			plan.count =
+				(uint32_t)sysc_fetches(nr, sysc_wants_memory(w->opts), fetches);
+		plan.is_unwanted = !sysc_wants(w->opts, nr);
+		plan.at_enter = plan.count && sysc_fetches_early(nr);
+		for (uint32_t i = 0; i < plan.count; i++)
+			plan.fetches[i] = (struct calls_fetch){
+				.arg = fetches[i].arg,
+				.kind = fetches[i].kind,
+				.unit = fetches[i].unit,
+				.limit = fetches[i].limit,
+			};
+		if (bpf_map_update_elem(fd, &nr, &plan, BPF_ANY) < 0)
+			return err_errno(e, "a map of BPF");
+	}
+	return 0;
+}
+
+static int put_seeds(const struct watcher *w, struct err *e)
+{
+	int fd = bpf_map__fd(w->bpf->maps.seeds);
+	const uint8_t one = 1;
+
+	for (size_t i = 0; i < w->opts->pid_count; i++) {
+		uint32_t pid = (uint32_t)w->opts->pids[i];
+
+		if (kill(w->opts->pids[i], 0) < 0 && errno == ESRCH)
+			return err_set(e, -ESRCH, "process %u does not exist", pid);
+		if (bpf_map_update_elem(fd, &pid, &one, BPF_ANY) < 0)
+			return err_errno(e, "a map of BPF");
+	}
+	return 0;
+}
+
+static int set_up(struct watcher *w, struct err *e)
+{
+	if (put_plans(w, e) < 0 || put_seeds(w, e) < 0)
+		return e->code;
+	w->bpf->bss->command_tgid = (uint32_t)w->launch.pid;
+	if (w->mode != CALLS_EVENTS)
+		return 0;
+	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), take_record, w, NULL);
+	if (!w->ring)
+		return err_errno(e, "the ring of BPF");
+	return watch_add(&w->watch, ring_buffer__epoll_fd(w->ring), WATCH_RING, e);
+}
+
+/* Runs on_task over all threads. */
+static int walk(const struct watcher *w, enum calls_phase phase, struct err *e)
+{
+	char none[64];
+	int fd = bpf_iter_create(bpf_link__fd(w->bpf->links.on_task));
+
+	if (fd < 0)
+		return err_errno(e, "walking over threads by BPF");
+	w->bpf->bss->phase = phase;
+	while (read(fd, none, sizeof none) > 0)
+		;
+	close(fd);
+	return 0;
+}
+
+static int watch_all(struct watcher *w, struct err *e)
+{
+	int rc = 0;
+
+	if (w->launch.pid_fd > 0)
+		rc = watch_add(&w->watch, w->launch.pid_fd, WATCH_COMMAND, e);
+	for (size_t i = 0; rc == 0 && i < w->opts->pid_count; i++) {
+		rc = watch_pid(&w->watch, w->opts->pids[i], e);
+		w->alive++;
+	}
+	return rc;
+}
+
+static int start(struct watcher *w, struct err *e)
+{
+	struct rlimit files = { 0 };
+	const struct launch_opts o = { .argv = w->opts->argv,
+				       .mask = watch_old_mask(&w->watch),
+				       .files = &files,
+				       .owns_stdout = w->opts->owns_stdout };
+	int rc = 0;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	if (o.argv)
+		rc = launch_new(&w->launch, &o, e);
+	if (rc == 0)
+		rc = set_up(w, e);
+	if (rc == 0)
+		rc = watch_all(w, e);
+	if (rc < 0)
+		return rc;
+	rc = syscalls_bpf__attach(w->bpf);
+	if (rc < 0)
+		return bpf_explain(rc, "the programs for system calls", e);
+	w->feed.start_ns = clock_mono_ns();
+	if (!o.argv)
+		return walk(w, CALLS_SEED, e);
+	rc = launch_start(&w->launch, o.argv[0], e);
+	w->result->is_no_exec = rc < 0;
+	return rc;
+}
+
+/* The second signal does not wait for the command any more. */
+static bool take_signal(struct watcher *w, const struct watch_news *news, unsigned *seen)
+{
+	*seen += news->signals;
+	if (!w->launch.pid)
+		return true;
+	if (*seen > 1) {
+		w->result->is_cut = true;
+		w->result->status = 128 + news->signal;
+		return true;
+	}
+	/* What the terminal sends reaches the command by itself. */
+	if (!news->is_from_kernel || news->signal != SIGINT)
+		kill(w->launch.pid, news->signal);
+	return false;
+}
+
+static void loop(struct watcher *w)
+{
+	int64_t tick = w->opts->traced ? TRACE_TICK_NS : TICK_NS;
+	int64_t end_ns = w->opts->duration_ns ? w->feed.start_ns + w->opts->duration_ns : 0;
+	struct rusage usage;
+	unsigned signals = 0;
+	bool is_done = false;
+
+	while (!is_done) {
+		int64_t left = end_ns ? end_ns - clock_mono_ns() : tick;
+		struct watch_news news;
+
+		watch_wait(&w->watch, left < tick ? left : tick, &news);
+		if (w->ring)
+			ring_buffer__consume(w->ring);
+		w->alive -= news.ended;
+		if (news.signals)
+			is_done = take_signal(w, &news, &signals);
+		if (w->opts->argv)
+			is_done |= launch_poll(&w->launch, &w->result->status, &usage);
+		else if (w->opts->pid_count)
+			is_done |= w->alive == 0;
+		is_done |= end_ns && clock_mono_ns() >= end_ns;
+	}
+}
+
+/* Programs that found themselves running already did nothing. */
+static uint64_t missed(const struct watcher *w)
+{
+	struct bpf_program *p;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(p, w->bpf->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof info;
+
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len) == 0)
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+static void detach(struct watcher *w)
+{
+	struct bpf_link **links[] = { &w->bpf->links.on_enter, &w->bpf->links.on_exit,
+				      &w->bpf->links.on_fork, &w->bpf->links.on_exec,
+				      &w->bpf->links.on_end };
+
+	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+}
+
+static int finish(struct watcher *w, struct err *e)
+{
+	int64_t now = clock_mono_ns();
+	const struct sysc_sums maps = {
+		.totals = bpf_map__fd(w->bpf->maps.totals),
+		.failures = bpf_map__fd(w->bpf->maps.failures),
+		.by_thread = bpf_map__fd(w->bpf->maps.by_thread),
+		.threads = bpf_map__fd(w->bpf->maps.threads),
+		.sums = bpf_map__fd(w->bpf->maps.sums),
+	};
+
+	detach(w);
+	w->bpf->bss->now_ns = (uint64_t)now;
+	if (walk(w, CALLS_FINISH, e) < 0)
+		return e->code;
+	if (w->ring)
+		ring_buffer__consume(w->ring);
+	if (sysc_sums_lost(&maps, &w->opts->tally->lost, e) < 0)
+		return e->code;
+	w->opts->tally->lost += missed(w);
+	if (w->mode == CALLS_EVENTS) {
+		sysc_feed_end(&w->feed, now);
+		return 0;
+	}
+	w->opts->tally->duration_ns = now - w->feed.start_ns;
+	return sysc_sums_take(&maps, &w->feed, now, e);
+}
+
+static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+{
+	struct watcher w = { .opts = o, .result = ret, .mode = mode_of(o), .bpf = self };
+	int rc;
+
+	sysc_feed_init(&w.feed, o, clock_mono_ns());
+	rc = watch_open(&w.watch, e);
+	if (rc == 0)
+		rc = start(&w, e);
+	if (rc == 0) {
+		loop(&w);
+		rc = finish(&w, e);
+	}
+	if (rc == 0 && sysc_feed_error(&w.feed) < 0)
+		rc = err_nomem(e);
+	ring_buffer__free(w.ring);
+	syscalls_bpf__destroy(w.bpf);
+	launch_close(&w.launch);
+	watch_close(&w.watch);
+	sysc_feed_fini(&w.feed);
+	return rc;
+}
+
+/* Tables are as large as the method needs: the kernel clears all of them. */
+static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode)
+{
+	uint32_t ring_bytes = mode == CALLS_EVENTS ? RING_BYTES : (uint32_t)getpagesize();
+	int rc = bpf_map__set_max_entries(bpf->maps.ring, ring_bytes);
+
+	if (rc == 0 && mode != CALLS_THREADS)
+		rc = bpf_map__set_max_entries(bpf->maps.by_thread, 1);
+	if (rc == 0 && mode != CALLS_THREADS)
+		rc = bpf_map__set_max_entries(bpf->maps.threads, 1);
+	return rc;
+}
+
+static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err *e)
+{
+	struct syscalls_bpf *bpf = syscalls_bpf__open();
+	int rc;
+
+	if (!bpf)
+		return bpf_explain(-errno, "BPF programs", e);
+	bpf->rodata->mode = mode_of(o);
+	bpf->rodata->own_tgid = (uint32_t)getpid();
+	bpf->rodata->is_all = o->is_all;
+	bpf->rodata->has_links = sysc_wants_memory(o);
+	rc = size_maps(bpf, mode_of(o));
+	if (rc == 0)
+		rc = syscalls_bpf__load(bpf);
+	if (rc < 0) {
+		syscalls_bpf__destroy(bpf);
+		return bpf_explain(rc, "BPF programs", e);
+	}
+	*ret = bpf;
+	return 0;
+}
+
+/* Loading tells whether it may be. */
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+{
+	struct syscalls_bpf *bpf = NULL;
+	int rc;
+
+	if (o->stacks)
+		return err_set(e, -ENOTSUP, "its stacks end at code without frame pointers");
+	if (!procdir_has_kernel_numbers())
+		return err_set(e, -ENOTSUP, "processes have other numbers in this container");
+	bpf_begin();
+	rc = load(o, &bpf, e);
+	if (rc == 0)
+		*ret_self = bpf;
+	return rc;
+}
+
+const struct sysc_backend sysc_bpf = { SYSC_BPF, open_method, run };

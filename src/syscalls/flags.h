@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* sysc_flags: names of the constants that system calls take. */
+#ifndef SYSCALLS_FLAGS_H
+#define SYSCALLS_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "syscalls/args.h"
+
+/* Appends the name or names of an argument of this kind; false: it has none, nothing was put. */
+bool sysc_put_flags(enum sysc_arg kind, uint64_t value, struct buf *out);
+void sysc_put_open_flags(uint64_t value, struct buf *out);
+void sysc_put_signal(int signal, struct buf *out);
+
+#endif

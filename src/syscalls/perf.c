@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls by perf's rings: each begin and end of a call is a record, read when a part of a
+ * ring is full. Records tell arguments and results, but nothing of the program's memory: no paths.
+ * What a descriptor stands for is not told either: when its records are read it may stand for
+ * something else already.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "sample/cpu.h"
+#include "symbol/symbolize.h"
+#include "syscalls/methods.h"
+#include "target/procdir.h"
+
+/* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
+#define TYPE_AT 0   /* two bytes: the tracepoint */
+#define THREAD_AT 4 /* four bytes, as the kernel numbers them */
+#define NUMBER_AT 8
+#define REST_AT 16   /* args[6], or the result */
+#define RAW_BYTES 24 /* at least */
+
+static const char enter_name[] = "raw_syscalls:sys_enter", exit_name[] = "raw_syscalls:sys_exit";
+
+/* What a thread is doing. */
+struct doing {
+	uint32_t tid; /* 0: it ended, the slot is used again */
+	uint32_t pid;
+	struct sysc_call call;
+	bool is_inside;
+	bool is_new; /* made while we looked: its first end is of the call that made it */
+};
+
+struct listener {
+	const struct sysc_opts *opts;
+	struct sysc_feed feed;
+	struct event events[2]; /* begin, end */
+	uint32_t own_pid;
+	bool is_raw_only;    /* samples tell their thread by their raw data: the cheapest */
+	struct rows threads; /* struct doing */
+	uint32_t last;       /* of threads: of the sample before */
+	struct rows unused;  /* uint32_t: of threads, those that ended */
+	struct map by_tid;
+};
+
+static struct doing *doing_at(struct listener *l, uint32_t index)
+{
+	return (struct doing *)l->threads.data + index;
+}
+
+static bool make_slot(struct listener *l, uint32_t *ret)
+{
+	if (l->unused.count) {
+		*ret = ((uint32_t *)l->unused.data)[--l->unused.count];
+		return true;
+	}
+	*ret = (uint32_t)l->threads.count;
+	return rows_add(&l->threads, sizeof(struct doing));
+}
+
+/* pid 0: /proc tells it, if the thread is new. */
+static struct doing *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
+{
+	uint32_t *at = map_at(&l->by_tid, tid);
+	uint32_t slot;
+
+	if (at && *at != MAP_NONE)
+		return doing_at(l, *at);
+	if (!at || !make_slot(l, &slot)) {
+		l->feed.tally->bad = true;
+		return NULL;
+	}
+	*at = slot;
+	*doing_at(l, slot) =
+		(struct doing){ .tid = tid, .pid = pid ? pid : procdir_process_of(tid) };
+	return doing_at(l, slot);
+}
+
+/* Of a sample. Most threads make many calls in a row. */
+static struct doing *doing_in(struct listener *l, const struct record *r)
+{
+	uint32_t tid = r->tid;
+	struct doing *d;
+
+	if (l->is_raw_only)
+		memcpy(&tid, r->sample.raw.bytes + THREAD_AT, sizeof tid);
+	if (l->last < l->threads.count && doing_at(l, l->last)->tid == tid && tid)
+		return doing_at(l, l->last);
+	d = doing_of(l, r->pid, tid);
+	if (d)
+		l->last = (uint32_t)(d - doing_at(l, 0));
+	return d;
+}
+
+static void cut_call(struct listener *l, struct doing *d)
+{
+	if (d->is_inside)
+		sysc_feed_call(&l->feed, &d->call);
+	d->is_inside = false;
+}
+
+static uint64_t word_at(const struct record_bytes *raw, size_t at)
+{
+	uint64_t v = 0;
+
+	if (at + sizeof v <= raw->len)
+		memcpy(&v, raw->bytes + at, sizeof v);
+	return v;
+}
+
+static void take_begin(struct listener *l, struct doing *d, const struct record *r)
+{
+	const struct record_bytes *raw = &r->sample.raw;
+
+	if (d->call.has_start) /* else it ended before recording began */
+		cut_call(l, d);
+	d->is_new = false;
+	d->is_inside = true;
+	/* Not all of it: clearing its parts of memory, which it has none of, takes the longest. */
+	d->call.pid = d->pid;
+	d->call.tid = d->tid;
+	d->call.nr = (uint32_t)word_at(raw, NUMBER_AT);
+	d->call.has_start = true;
+	d->call.has_end = false;
+	d->call.start_ns = (int64_t)r->time;
+	if (raw->len >= REST_AT + sizeof d->call.args)
+		memcpy(d->call.args, raw->bytes + REST_AT, sizeof d->call.args);
+}
+
+static void take_end(struct listener *l, struct doing *d, const struct record *r)
+{
+	const struct record_bytes *raw = &r->sample.raw;
+	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
+
+	if (d->is_inside && d->call.nr != nr && nr != SYSC_NO_NUMBER)
+		cut_call(l, d); /* its end was lost, and this one's begin */
+	if (!d->is_inside)
+		d->call = (struct sysc_call){ .pid = d->pid, .tid = d->tid, .nr = nr };
+	d->is_inside = false;
+	d->call.has_end = true;
+	d->call.end_ns = (int64_t)r->time;
+	d->call.ret = (int64_t)word_at(raw, REST_AT);
+	if (!d->is_new)
+		sysc_feed_call(&l->feed, &d->call);
+	d->is_new = false;
+}
+
+static void take_fork(struct listener *l, const struct record *r)
+{
+	const struct record_task *t = &r->task;
+	struct doing *d = doing_of(l, t->pid, t->tid);
+
+	if (!d)
+		return;
+	*d = (struct doing){ .tid = t->tid, .pid = t->pid, .is_new = true };
+	sysc_feed_thread(&l->feed, t->pid, t->tid, t->ptid, (int64_t)r->time);
+}
+
+static void take_exit(struct listener *l, const struct record *r)
+{
+	uint32_t slot = map_get(&l->by_tid, r->task.tid);
+	uint32_t *unused;
+
+	if (slot != MAP_NONE) {
+		cut_call(l, doing_at(l, slot));
+		doing_at(l, slot)->tid = 0;
+		unused = rows_add(&l->unused, sizeof *unused);
+		if (!unused || map_put(&l->by_tid, r->task.tid, MAP_NONE) < 0)
+			l->feed.tally->bad = true;
+		if (unused)
+			*unused = slot;
+	}
+	sysc_feed_exit(&l->feed, r->task.tid, (int64_t)r->time);
+}
+
+/* The thread that called exec has the number of the first of its process from now on. */
+static void move_exec(struct listener *l, uint32_t pid)
+{
+	for (uint32_t i = 0; i < l->threads.count; i++) {
+		struct doing *d = doing_at(l, i), *first;
+
+		if (!d->tid || d->tid == pid || !d->is_inside || d->call.pid != pid)
+			continue;
+		d->is_inside = false;
+		first = doing_of(l, pid, pid);
+		d = doing_at(l, i); /* it may have moved */
+		if (!first)
+			return;
+		first->pid = pid;
+		first->call = d->call;
+		first->call.tid = pid;
+		first->is_inside = true;
+	}
+}
+
+static void take_comm(struct listener *l, const struct record *r)
+{
+	const struct record_comm *c = &r->comm;
+
+	if (r->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		sysc_feed_thread(&l->feed, c->pid, c->tid, 0, (int64_t)r->time);
+		move_exec(l, c->pid);
+		sysc_feed_exec(&l->feed, c->pid, c->tid, (int64_t)r->time);
+	}
+	sysc_feed_name(&l->feed, c->tid, (const char *)c->name.bytes, c->name.len);
+}
+
+/* Is it the begin of a call? */
+static bool take_sample(struct listener *l, const struct record *r)
+{
+	struct doing *d = r->sample.raw.len < RAW_BYTES ? NULL : doing_in(l, r);
+	uint16_t type;
+
+	if (!d || d->pid == l->own_pid)
+		return false;
+	memcpy(&type, r->sample.raw.bytes + TYPE_AT, sizeof type);
+	if (type == l->events[0].config)
+		take_begin(l, d, r);
+	else
+		take_end(l, d, r);
+	return type == l->events[0].config;
+}
+
+/* For cpu_opts: begins go on to the profile when stacks are wanted. */
+static bool take(void *context, const struct record *r, bool is_side)
+{
+	struct listener *l = context;
+
+	switch (r->type) {
+	case PERF_RECORD_FORK:
+		take_fork(l, r);
+		break;
+	case PERF_RECORD_EXIT:
+		take_exit(l, r);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(l, r);
+		break;
+	case PERF_RECORD_SAMPLE:
+		return take_sample(l, r) && l->opts->stacks;
+	default:
+		return true;
+	}
+	return is_side;
+}
+
+/* Calls are told by their names, not by the kernel's code that begins them. */
+static uint32_t name_of(void *context, const struct record *r)
+{
+	struct listener *l = context;
+	uint32_t nr = (uint32_t)word_at(&r->sample.raw, NUMBER_AT);
+	const char *name = syscalls_text(l->feed.tally, sysc_feed_call_name(&l->feed, nr));
+
+	return profile_name_location(l->opts->stacks, name, strlen(name));
+}
+
+static void listener_fini(struct listener *l)
+{
+	rows_fini(&l->threads);
+	rows_fini(&l->unused);
+	map_fini(&l->by_tid);
+	sysc_feed_fini(&l->feed);
+}
+
+static int find_events(struct event events[2], struct err *e)
+{
+	const struct event_roots roots = { 0 };
+	int rc = event_parse(enter_name, &roots, &events[0], e);
+
+	if (rc == 0)
+		rc = event_parse(exit_name, &roots, &events[1], e);
+	events[0].sample_type = events[1].sample_type = "calls";
+	return rc;
+}
+
+static void cut_all(struct listener *l)
+{
+	for (uint32_t i = 0; i < l->threads.count; i++)
+		if (doing_at(l, i)->tid)
+			cut_call(l, doing_at(l, i));
+}
+
+/* The call in which a thread waits already: "NUMBER ARGS...", or "running". */
+static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
+{
+	struct doing *d = doing_of(l, pid, tid);
+	char path[64], text[256];
+
+	snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
+	if (!d || !file_read_start(path, text, sizeof text) || !isdigit((unsigned char)text[0]))
+		return;
+	d->is_inside = true;
+	d->call = (struct sysc_call){ .pid = pid,
+				      .tid = tid,
+				      .nr = (uint32_t)strtoul(text, NULL, 10) };
+}
+
+/* Threads that may wait in one call all the time. Those of the kernel make none. */
+static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
+{
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	char link[64], target[1];
+	uint32_t tid;
+
+	snprintf(link, sizeof link, "/proc/%u/exe", pid);
+	if (pid == l->own_pid || readlink(link, target, sizeof target) < 0)
+		return 0;
+	if (procdir_open_threads("/proc", pid, &dir) < 0)
+		return -ENOMEM;
+	while (procdir_next(dir, &tid)) {
+		sysc_feed_thread(&l->feed, pid, tid, 0, now);
+		find_call(l, pid, tid);
+	}
+	return 0;
+}
+
+static int meet_running(struct listener *l)
+{
+	const struct sysc_opts *o = l->opts;
+	CLEANUP(procdir_close) DIR *dir = o->is_all ? opendir("/proc") : NULL;
+	int64_t now = clock_mono_ns();
+	uint32_t pid;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
+		rc = meet_threads(l, (uint32_t)o->pids[i], now);
+	while (rc == 0 && procdir_next(dir, &pid))
+		rc = meet_threads(l, pid, now);
+	return rc;
+}
+
+static int name_stacks(struct profile *p, struct cpu *c, struct err *e)
+{
+	int rc = profile_check(p, e);
+
+	return rc < 0 ? rc
+		      : profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
+}
+
+static int listen(struct listener *l, struct profile *p, struct sysc_result *ret, struct err *e)
+{
+	const struct sysc_opts *o = l->opts;
+	struct cpu_opts opts = {
+		.events = { l->events[0], l->events[1] },
+		.event_count = 2,
+		.period = 1,
+		.stack = o->stacks ? STACK_DWARF : STACK_NONE,
+		.stack_bytes = o->stacks ? SYSC_STACK_BYTES : 0,
+		.is_user_only = false,
+		.argv = o->argv,
+		.pids = o->pids,
+		.pid_count = o->pid_count,
+		.is_all = o->is_all,
+		.owns_stdout = o->owns_stdout,
+		.duration_ns = o->duration_ns,
+		.is_raw_only = l->is_raw_only,
+		.tap = take,
+		.tap_context = l,
+		.leaf = o->stacks ? name_of : NULL,
+	};
+	struct cpu_result result;
+	struct cpu *c;
+	int rc = cpu_new(&opts, p, &c, e);
+
+	if (rc < 0)
+		return rc;
+	if (meet_running(l) < 0)
+		rc = err_nomem(e);
+	if (rc == 0)
+		rc = cpu_run(c, &result, e);
+	ret->is_no_exec = rc < 0 && cpu_exec_error(c);
+	if (rc == 0 && o->stacks)
+		rc = name_stacks(o->stacks, c, e);
+	if (rc == 0) {
+		ret->status = result.status;
+		ret->is_cut = result.is_cut;
+		o->tally->lost = result.counts.lost;
+		cut_all(l);
+		sysc_feed_end(&l->feed, l->feed.start_ns + result.duration_ns);
+	}
+	cpu_free(c);
+	return rc;
+}
+
+/*
+ * The tracepoints, open. The kernel makes one ready for use, and unready, when the first event of
+ * it is opened and the last is closed; both take longer than all else that is to be made ready.
+ */
+struct ready {
+	struct event events[2];
+	int fds[2];
+};
+
+static void ready_free(struct ready *r)
+{
+	for (size_t i = 0; i < ARRAY_LEN(r->fds); i++)
+		if (r->fds[i] >= 0)
+			close(r->fds[i]);
+	free(r);
+}
+
+static int ready_open(struct ready *r, struct err *e)
+{
+	const struct attr_opts shape = { .period = 1, .stack = STACK_NONE };
+	int rc = find_events(r->events, e);
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(r->fds); i++) {
+		struct perf_event_attr attr = attr_sampling(&r->events[i], &shape);
+
+		r->fds[i] = attr_open(&attr, 0, -1);
+		if (r->fds[i] < 0)
+			rc = attr_explain(r->fds[i], r->events[i].name, 0, e);
+	}
+	return rc;
+}
+
+static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+{
+	struct ready *ready = self;
+	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
+	struct listener l = { .opts = o,
+			      .events = { ready->events[0], ready->events[1] },
+			      .own_pid = (uint32_t)getpid(),
+			      .is_raw_only = !o->stacks && procdir_has_kernel_numbers() };
+	int rc;
+
+	sysc_feed_init(&l.feed, o, clock_mono_ns());
+	sysc_feed_hide_files(&l.feed);
+	if (o->traced)
+		log_msg(LOG_WARN, "syscalls",
+			"perf sees no texts and no paths: addresses stand for them");
+	rc = p ? listen(&l, p, ret, e) : err_nomem(e);
+	if (rc == 0 && sysc_feed_error(&l.feed) < 0)
+		rc = err_nomem(e);
+	listener_fini(&l);
+	profile_free(own);
+	ready_free(ready);
+	return rc;
+}
+
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+{
+	struct ready *r;
+	int rc;
+
+	if (o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE)
+		return err_set(e, -ENOTSUP, "its records have no paths; bpf and ptrace read them");
+	if (o->traced && o->method == SYSC_AUTO && !o->is_all)
+		return err_set(e, -ENOTSUP, "its records have no texts");
+	r = calloc(1, sizeof *r);
+	if (!r)
+		return err_nomem(e);
+	r->fds[0] = r->fds[1] = -1;
+	rc = ready_open(r, e);
+	if (rc < 0)
+		ready_free(r);
+	else
+		*ret_self = r;
+	return rc;
+}
+
+const struct sysc_backend sysc_perf = { SYSC_PERF, open_method, run };

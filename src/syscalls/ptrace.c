@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls by ptrace(2): needs no privileges, and stops the program twice a call.
+ *
+ * Threads are seized (PTRACE_SEIZE), so they can be let go at any time and go on as if nothing had
+ * been. Only where a few calls are asked for of a command (paths), a seccomp filter stops it at
+ * these alone; that cannot be taken back, so such a command ends with us.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "syscalls/filter.h"
+#include "syscalls/memory.h"
+#include "syscalls/methods.h"
+#include "syscalls/signals.h"
+#include "syscalls/stacks.h"
+#include "target/launch.h"
+#include "target/procdir.h"
+
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+
+struct tracee {
+	uint32_t pid, tid;
+	bool is_followed; /* its calls count: not before the command's exec */
+	bool is_stopped;  /* waits for us to let it go on */
+	bool is_inside;   /* of a call */
+	bool has_args;
+	struct sysc_call call;
+	char memory[SYSC_FETCHES][SYSC_FETCH_BYTES];
+};
+
+struct tracer {
+	const struct sysc_opts *opts;
+	struct sysc_feed *feed;
+	struct sysc_result *result;
+	struct sysc_stacks *stacks; /* NULL: none are wanted */
+	struct launch launch;
+	struct rows tracees; /* struct tracee *; NULL: ended; owned */
+	struct map by_tid;
+	size_t alive;
+	pid_t command; /* 0: none, or ended */
+	bool has_filter;
+	bool is_leaving; /* threads are let go where they stop */
+	bool wants_args;
+};
+
+static struct tracee *find(const struct tracer *t, pid_t tid)
+{
+	uint32_t i = map_get(&t->by_tid, (uint32_t)tid);
+
+	return i == MAP_NONE ? NULL : ((struct tracee **)t->tracees.data)[i];
+}
+
+static struct tracee *add(struct tracer *t, pid_t tid)
+{
+	struct tracee *new = calloc(1, sizeof *new), **row = NULL;
+
+	if (new)
+		row = rows_add(&t->tracees, sizeof *row);
+	if (!row || map_put(&t->by_tid, (uint32_t)tid, (uint32_t)(t->tracees.count - 1)) < 0) {
+		t->feed->tally->bad = true;
+		if (!row)
+			free(new);
+		else
+			*row = new;
+		return NULL;
+	}
+	*row = new;
+	new->tid = (uint32_t)tid;
+	new->pid = procdir_process_of((uint32_t)tid);
+	t->alive++;
+	return new;
+}
+
+static void drop(struct tracer *t, struct tracee *tracee)
+{
+	uint32_t i = map_get(&t->by_tid, tracee->tid);
+
+	if (i != MAP_NONE) {
+		((struct tracee **)t->tracees.data)[i] = NULL;
+		if (map_put(&t->by_tid, tracee->tid, MAP_NONE) < 0)
+			t->feed->tally->bad = true;
+	}
+	free(tracee);
+	t->alive--;
+}
+
+static void follow(struct tracer *t, struct tracee *tracee, uint32_t parent)
+{
+	tracee->is_followed = true;
+	sysc_feed_thread(t->feed, tracee->pid, tracee->tid, parent, clock_mono_ns());
+}
+
+/* What a call cut short by the end of its thread or of the recording was. */
+static void cut_call(struct tracer *t, struct tracee *tracee)
+{
+	if (tracee->is_followed && tracee->is_inside)
+		sysc_feed_call(t->feed, &tracee->call);
+	tracee->is_inside = false;
+}
+
+static void fetch_all(struct tracer *t, struct tracee *tracee, bool at_enter)
+{
+	if (t->wants_args)
+		sysc_read_memory(&tracee->call, sysc_wants_memory(t->opts), at_enter,
+				 tracee->memory);
+}
+
+static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *args, uint64_t nr)
+{
+	cut_call(t, tracee); /* its end was not seen */
+	tracee->is_inside = true;
+	tracee->call = (struct sysc_call){
+		.pid = tracee->pid,
+		.tid = tracee->tid,
+		.nr = (uint32_t)nr,
+		.has_start = true,
+	};
+	memcpy(tracee->call.args, args, sizeof tracee->call.args);
+	if (tracee->is_followed)
+		fetch_all(t, tracee, true);
+	if (tracee->is_followed && t->stacks)
+		sysc_stacks_begin(
+			t->stacks, &tracee->call,
+			syscalls_text(t->opts->tally, sysc_feed_call_name(t->feed, (uint32_t)nr)));
+	tracee->call.start_ns = clock_mono_ns();
+}
+
+static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64_t ret)
+{
+	struct sysc_call *c = &tracee->call;
+
+	tracee->is_inside = false;
+	c->has_end = true;
+	c->end_ns = now;
+	c->ret = ret;
+	if (!tracee->is_followed)
+		return;
+	fetch_all(t, tracee, false);
+	sysc_feed_call(t->feed, c);
+	if (t->stacks)
+		sysc_stacks_end(t->stacks, c);
+}
+
+/* The number of the call that a thread is at the end of. */
+static uint32_t number_at_end(const struct tracee *tracee)
+{
+#ifdef __x86_64__
+	return (uint32_t)ptrace(PTRACE_PEEKUSER, (pid_t)tracee->tid, (void *)(15 * 8), NULL);
+#else
+	int nr = -1;
+	struct iovec io = { &nr, sizeof nr };
+
+	ptrace(PTRACE_GETREGSET, (pid_t)tracee->tid, (void *)NT_ARM_SYSTEM_CALL, &io);
+	return (uint32_t)nr;
+#endif
+}
+
+/* Does the kernel begin the call again, after what interrupted it? Source: linux/errno.h. */
+static bool is_restarted(int64_t ret)
+{
+	return ret <= -512 && ret >= -516;
+}
+
+/* At the begin or the end of a call. */
+static void take_call(struct tracer *t, struct tracee *tracee)
+{
+	struct __ptrace_syscall_info info = { 0 };
+	int64_t now = clock_mono_ns();
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, (pid_t)tracee->tid, (void *)sizeof info, &info) <= 0)
+		return;
+	switch (info.op) {
+	case PTRACE_SYSCALL_INFO_ENTRY:
+		begin_call(t, tracee, (const uint64_t *)info.entry.args, info.entry.nr);
+		break;
+	case PTRACE_SYSCALL_INFO_SECCOMP:
+		begin_call(t, tracee, (const uint64_t *)info.seccomp.args, info.seccomp.nr);
+		break;
+	case PTRACE_SYSCALL_INFO_EXIT:
+		if (t->is_leaving && is_restarted(info.exit.rval))
+			break; /* we interrupted it: it goes on */
+		if (!tracee->is_inside)
+			tracee->call = (struct sysc_call){ .pid = tracee->pid,
+							   .tid = tracee->tid,
+							   .nr = number_at_end(tracee) };
+		end_call(t, tracee, now, info.exit.rval);
+		break;
+	default:
+		break;
+	}
+}
+
+static void let_go_on(struct tracer *t, struct tracee *tracee, int signal)
+{
+	bool to_end = !t->has_filter || (tracee->is_inside && tracee->is_followed);
+	long request = to_end ? PTRACE_SYSCALL : PTRACE_CONT;
+
+	if (t->is_leaving && !t->has_filter) {
+		cut_call(t, tracee);
+		ptrace(PTRACE_DETACH, (pid_t)tracee->tid, NULL, (void *)(intptr_t)signal);
+		drop(t, tracee);
+		return;
+	}
+	/* -ESRCH: it was killed meanwhile; its end is told by waitpid(). */
+	ptrace((enum __ptrace_request)request, (pid_t)tracee->tid, NULL, (void *)(intptr_t)signal);
+}
+
+static void take_child(struct tracer *t, struct tracee *parent)
+{
+	unsigned long tid = 0;
+	struct tracee *child;
+
+	if (ptrace(PTRACE_GETEVENTMSG, (pid_t)parent->tid, NULL, &tid) < 0)
+		return;
+	child = find(t, (pid_t)tid);
+	if (!child)
+		child = add(t, (pid_t)tid);
+	if (child && parent->is_followed)
+		follow(t, child, parent->tid);
+	if (child && parent->is_followed && t->stacks)
+		sysc_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
+	/* It may have stopped before we heard of it. */
+	if (child && child->is_stopped) {
+		child->is_stopped = false;
+		let_go_on(t, child, 0);
+	}
+}
+
+/* Of a process with several threads the one that calls exec takes the number of the first. */
+static void take_exec(struct tracer *t, struct tracee *tracee)
+{
+	unsigned long old = 0;
+	struct tracee *caller;
+	bool is_first = !tracee->is_followed;
+
+	ptrace(PTRACE_GETEVENTMSG, (pid_t)tracee->tid, NULL, &old);
+	caller = old != tracee->tid ? find(t, (pid_t)old) : NULL;
+	if (caller) {
+		cut_call(t, tracee);
+		tracee->call = caller->call;
+		memcpy(tracee->memory, caller->memory, sizeof tracee->memory);
+		for (size_t i = 0; i < tracee->call.memory_count; i++)
+			tracee->call.memory[i].bytes = tracee->memory[i];
+		tracee->call.tid = tracee->tid;
+		tracee->is_inside = caller->is_inside;
+		drop(t, caller);
+	}
+	if (is_first) {
+		follow(t, tracee, 0);
+		tracee->is_inside = false; /* the command's own exec: its end counts */
+		if (t->has_filter) {
+			tracee->is_inside = true;
+			tracee->call.has_start = false;
+		}
+	}
+	sysc_feed_exec(t->feed, tracee->pid, (uint32_t)old, clock_mono_ns());
+	if (t->stacks)
+		sysc_stacks_exec(t->stacks, tracee->pid);
+}
+
+static void take_stop(struct tracer *t, struct tracee *tracee, int status)
+{
+	int signal = WSTOPSIG(status);
+
+	switch (status >> 16) {
+	case 0:
+		if (signal == SYSCALL_STOP) {
+			take_call(t, tracee);
+			signal = 0;
+		}
+		let_go_on(t, tracee, signal);
+		return;
+	case PTRACE_EVENT_STOP:
+		if (signal != SIGTRAP &&
+		    !t->is_leaving) { /* stopped by job control, and stays so */
+			ptrace(PTRACE_LISTEN, (pid_t)tracee->tid, NULL, NULL);
+			return;
+		}
+		break;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		take_child(t, tracee);
+		break;
+	case PTRACE_EVENT_EXEC:
+		take_exec(t, tracee);
+		break;
+	case PTRACE_EVENT_SECCOMP:
+		take_call(t, tracee);
+		break;
+	default:
+		break;
+	}
+	let_go_on(t, tracee, 0);
+}
+
+static void take_end(struct tracer *t, pid_t tid, int status)
+{
+	struct tracee *tracee = find(t, tid);
+
+	if (tracee) {
+		cut_call(t, tracee);
+		sysc_feed_exit(t->feed, tracee->tid, clock_mono_ns());
+		if (t->stacks)
+			sysc_stacks_exit(t->stacks, tracee->pid, tracee->tid);
+		drop(t, tracee);
+	}
+	if (tid != t->command)
+		return;
+	t->command = 0;
+	t->launch.pid = 0;
+	t->result->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void take_news(struct tracer *t, pid_t tid, int status)
+{
+	struct tracee *tracee;
+
+	if (!WIFSTOPPED(status)) {
+		take_end(t, tid, status);
+		return;
+	}
+	tracee = find(t, tid);
+	if (tracee) {
+		take_stop(t, tracee, status);
+		return;
+	}
+	/* A child, before its parent's stop told of it. */
+	tracee = add(t, tid);
+	if (tracee)
+		tracee->is_stopped = true;
+}
+
+/* Threads stop, and are let go there. */
+static void leave(struct tracer *t)
+{
+	struct tracee **all = t->tracees.data;
+
+	if (t->is_leaving)
+		return;
+	t->is_leaving = true;
+	for (size_t i = 0; i < t->tracees.count; i++) {
+		struct tracee *tracee = all[i];
+
+		if (tracee && tracee->is_stopped) {
+			tracee->is_stopped = false;
+			let_go_on(t, tracee, 0);
+		} else if (tracee && !t->has_filter) {
+			ptrace(PTRACE_INTERRUPT, (pid_t)tracee->tid, NULL, NULL);
+		}
+	}
+}
+
+/* The first signal goes on to the command, the second lets it go. */
+static void pass_signals(struct tracer *t, int *seen)
+{
+	int count = sysc_signals_count();
+
+	if (count == *seen)
+		return;
+	*seen = count;
+	if (t->command && count == 1) {
+		if (!sysc_signals_from_terminal()) /* that reaches the command by itself */
+			kill(t->command, sysc_signals_last());
+		return;
+	}
+	if (t->command) {
+		t->result->is_cut = true;
+		t->result->status = 128 + sysc_signals_last();
+		if (t->has_filter)
+			kill(t->command, SIGKILL); /* it cannot be without us */
+	}
+	leave(t);
+}
+
+static void loop(struct tracer *t, int64_t end_ns)
+{
+	bool had_command = t->command != 0;
+	int seen = 0;
+
+	while (t->alive) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL);
+
+		if (tid > 0)
+			take_news(t, tid, status);
+		else if (errno == ECHILD)
+			break;
+		pass_signals(t, &seen);
+		if ((had_command && !t->command) || (end_ns && clock_mono_ns() >= end_ns))
+			leave(t);
+		if (t->feed->tally->bad && !had_command)
+			leave(t);
+	}
+}
+
+static long options(const struct tracer *t)
+{
+	return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+	       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
+	       (t->has_filter ? PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL : 0);
+}
+
+static int explain(int code, pid_t pid, struct err *e)
+{
+	if (code == -EPERM)
+		return err_set(e, code,
+			       "process %d may not be traced: it is another user's or is traced "
+			       "already, or kernel.yama.ptrace_scope forbids it",
+			       (int)pid);
+	return err_set(e, code, "process %d: %s", (int)pid, strerror(-code));
+}
+
+static int seize(struct tracer *t, pid_t tid, struct err *e)
+{
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options(t)) < 0)
+		return explain(-errno, tid, e);
+	return add(t, tid) ? 0 : err_nomem(e);
+}
+
+/* Threads that are not ours yet; *ret_added: how many. */
+static int seize_threads(struct tracer *t, pid_t pid, size_t *ret_added, struct err *e)
+{
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	uint32_t tid;
+
+	*ret_added = 0;
+	if (procdir_open_threads("/proc", (uint32_t)pid, &dir) < 0)
+		return err_nomem(e);
+	while (procdir_next(dir, &tid)) {
+		struct tracee *tracee;
+		int rc;
+
+		if (find(t, (pid_t)tid))
+			continue;
+		rc = seize(t, (pid_t)tid, e);
+		if (rc == -ESRCH)
+			continue;
+		if (rc < 0)
+			return rc;
+		tracee = find(t, (pid_t)tid);
+		follow(t, tracee, 0);
+		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL); /* from its next call on */
+		++*ret_added;
+	}
+	return 0;
+}
+
+static int seize_process(struct tracer *t, pid_t pid, struct err *e)
+{
+	size_t added, total = 0;
+	int rc;
+
+	do {
+		rc = seize_threads(t, pid, &added, e);
+		total += added;
+	} while (rc == 0 && added);
+	if (rc == 0 && total == 0)
+		rc = err_set(e, -ESRCH, "process %d does not exist", (int)pid);
+	return rc;
+}
+
+static int install_filter(void *context)
+{
+	(void)context;
+	return sysc_filter_install();
+}
+
+static int start_command(struct tracer *t, const sigset_t *mask, struct err *e)
+{
+	struct rlimit files = { 0 };
+	struct launch_opts o = { .argv = t->opts->argv,
+				 .mask = mask,
+				 .files = &files,
+				 .owns_stdout = t->opts->owns_stdout,
+				 .prepare = t->has_filter ? install_filter : NULL };
+	int rc;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	rc = launch_new(&t->launch, &o, e);
+	if (rc < 0)
+		return rc;
+	t->command = t->launch.pid;
+	rc = seize(t, t->command, e);
+	if (rc == 0)
+		launch_go(&t->launch);
+	return rc;
+}
+
+static int run_all(struct tracer *t, struct err *e)
+{
+	int64_t duration = t->opts->duration_ns;
+	struct sysc_signals handlers;
+	sigset_t mask;
+	int rc = 0, failure;
+
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	if (t->opts->argv)
+		rc = start_command(t, &mask, e);
+	for (size_t i = 0; rc == 0 && i < t->opts->pid_count; i++)
+		rc = seize_process(t, t->opts->pids[i], e);
+	sysc_signals_begin(&handlers);
+	if (rc < 0)
+		leave(t);
+	loop(t, duration ? clock_mono_ns() + duration : 0);
+	sysc_signals_end(&handlers);
+	if (rc < 0 || !t->opts->argv)
+		return rc;
+	failure = launch_failure(&t->launch);
+	t->result->is_no_exec = failure != 0;
+	return failure ? launch_explain(failure, t->opts->argv[0], e) : 0;
+}
+
+static void tracer_fini(struct tracer *t)
+{
+	struct tracee **all = t->tracees.data;
+
+	for (size_t i = 0; i < t->tracees.count; i++)
+		free(all[i]);
+	rows_fini(&t->tracees);
+	map_fini(&t->by_tid);
+	launch_close(&t->launch);
+}
+
+static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+{
+	struct sysc_feed feed;
+	struct tracer t = { .opts = o, .feed = &feed, .result = ret };
+	int rc;
+
+	(void)self;
+	sysc_feed_init(&feed, o, clock_mono_ns());
+	t.wants_args = sysc_wants_paths(o);
+	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->traced && !o->stacks;
+	rc = o->stacks ? sysc_stacks_new(o->stacks, &t.stacks, e) : 0;
+	if (rc == 0)
+		rc = run_all(&t, e);
+	if (rc == 0 && t.stacks)
+		rc = sysc_stacks_finish(t.stacks, e);
+	sysc_feed_end(&feed, clock_mono_ns());
+	if (rc == 0 && sysc_feed_error(&feed) < 0)
+		rc = err_nomem(e);
+	tracer_fini(&t);
+	sysc_stacks_free(t.stacks);
+	sysc_feed_fini(&feed);
+	return rc;
+}
+
+static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+{
+	*ret_self = NULL;
+	if (o->is_all)
+		return err_set(e, -ENOTSUP, "cannot trace the whole machine");
+	return 0;
+}
+
+const struct sysc_backend sysc_ptrace = { SYSC_PTRACE, open_method, run };

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "syscalls/stacks.h"
+
+#include <asm/perf_regs.h>
+#include <elf.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sample/procmaps.h"
+#include "symbol/symbolize.h"
+#include "syscalls/methods.h"
+
+#define PROC "/proc"
+#define FILES_MAX 256 /* kept open */
+
+struct sysc_stacks {
+	struct profile *profile;
+	struct ingest *ingest;
+	struct procmaps_listener listener;
+	uint32_t leaf; /* location of the call that is being added */
+	bool bad;      /* memory ran out */
+	uint64_t regs[64];
+	unsigned char stack[SYSC_STACK_BYTES];
+};
+
+static uint32_t leaf_of(void *context, const struct record *r)
+{
+	const struct sysc_stacks *s = context;
+
+	(void)r;
+	return s->leaf;
+}
+
+static void fetch(void *context, uint32_t pid)
+{
+	struct sysc_stacks *s = context;
+
+	s->bad |= procmaps_tell(&s->listener, PROC, pid) < 0;
+}
+
+int sysc_stacks_new(struct profile *p, struct sysc_stacks **ret, struct err *e)
+{
+	static const struct ingest_event event = { "calls", "count", 1 };
+	struct sysc_stacks *s = calloc(1, sizeof *s);
+	struct ingest_opts o = {
+		.dsos = { .profile = p, .proc = PROC, .fd_limit = FILES_MAX },
+		.machine = user_stack_machine(),
+		.leaf = leaf_of,
+		.leaf_context = s,
+		.fetch = fetch,
+		.context = s,
+	};
+
+	if (!s)
+		return err_nomem(e);
+	s->profile = p;
+	s->ingest = ingest_new(&o, &event, 1);
+	if (!s->ingest) {
+		free(s);
+		return err_nomem(e);
+	}
+	s->listener = procmaps_to_ingest(s->ingest);
+	*ret = s;
+	return 0;
+}
+
+void sysc_stacks_free(struct sysc_stacks *s)
+{
+	if (!s)
+		return;
+	ingest_free(s->ingest);
+	free(s);
+}
+
+static void tell(struct sysc_stacks *s, struct record *r)
+{
+	r->time = (uint64_t)clock_mono_ns();
+	s->bad |= ingest_record(s->ingest, r, 0) < 0;
+}
+
+void sysc_stacks_fork(struct sysc_stacks *s, uint32_t pid, uint32_t tid, uint32_t ppid,
+		      uint32_t ptid)
+{
+	tell(s, &(struct record){ .type = PERF_RECORD_FORK,
+				  .task = { .pid = pid, .tid = tid, .ppid = ppid, .ptid = ptid } });
+}
+
+void sysc_stacks_exec(struct sysc_stacks *s, uint32_t pid)
+{
+	tell(s, &(struct record){ .type = PERF_RECORD_COMM,
+				  .misc = PERF_RECORD_MISC_COMM_EXEC,
+				  .comm = { .pid = pid, .tid = pid } });
+	fetch(s, pid);
+}
+
+void sysc_stacks_exit(struct sysc_stacks *s, uint32_t pid, uint32_t tid)
+{
+	tell(s, &(struct record){ .type = PERF_RECORD_EXIT,
+				  .task = { .pid = pid, .tid = tid, .ppid = pid, .ptid = pid } });
+}
+
+#if defined(__x86_64__)
+/* By perf's numbers. */
+static uint64_t stack_pointer(const struct user_regs_struct *r, uint64_t by_number[64])
+{
+	const struct {
+		unsigned number;
+		uint64_t value;
+	} all[] = {
+		{ PERF_REG_X86_AX, r->rax },  { PERF_REG_X86_BX, r->rbx },
+		{ PERF_REG_X86_CX, r->rcx },  { PERF_REG_X86_DX, r->rdx },
+		{ PERF_REG_X86_SI, r->rsi },  { PERF_REG_X86_DI, r->rdi },
+		{ PERF_REG_X86_BP, r->rbp },  { PERF_REG_X86_SP, r->rsp },
+		{ PERF_REG_X86_IP, r->rip },  { PERF_REG_X86_FLAGS, r->eflags },
+		{ PERF_REG_X86_R8, r->r8 },   { PERF_REG_X86_R9, r->r9 },
+		{ PERF_REG_X86_R10, r->r10 }, { PERF_REG_X86_R11, r->r11 },
+		{ PERF_REG_X86_R12, r->r12 }, { PERF_REG_X86_R13, r->r13 },
+		{ PERF_REG_X86_R14, r->r14 }, { PERF_REG_X86_R15, r->r15 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		by_number[all[i].number] = all[i].value;
+	return r->rsp;
+}
+#elif defined(__aarch64__)
+static uint64_t stack_pointer(const struct user_regs_struct *r, uint64_t by_number[64])
+{
+	for (size_t i = 0; i < 31; i++)
+		by_number[PERF_REG_ARM64_X0 + i] = r->regs[i];
+	by_number[PERF_REG_ARM64_SP] = r->sp;
+	by_number[PERF_REG_ARM64_PC] = r->pc;
+	return r->sp;
+}
+#endif
+
+/* What the sample has of the thread; false: it was killed meanwhile. */
+static bool read_thread(struct sysc_stacks *s, uint32_t tid, struct record_sample *to)
+{
+	uint64_t by_number[64] = { 0 }, mask = user_stack_regs(user_stack_machine()), sp;
+	struct user_regs_struct regs;
+	struct iovec io = { &regs, sizeof regs }, here = { s->stack, sizeof s->stack }, there;
+	ssize_t n;
+	size_t count = 0;
+
+	if (ptrace(PTRACE_GETREGSET, (pid_t)tid, (void *)NT_PRSTATUS, &io) < 0)
+		return false;
+	sp = stack_pointer(&regs, by_number);
+	for (unsigned i = 0; i < 64; i++)
+		if (mask >> i & 1)
+			s->regs[count++] = by_number[i];
+	there = (struct iovec){ (void *)(uintptr_t)sp, sizeof s->stack }; /* NOLINT */
+	n = process_vm_readv((pid_t)tid, &here, 1, &there, 1, 0);
+	to->user = (struct record_regs){ .abi = PERF_SAMPLE_REGS_ABI_64,
+					 .mask = mask,
+					 .values = { (const unsigned char *)s->regs, count } };
+	to->stack = (struct record_bytes){ s->stack, n > 0 ? (size_t)n : 0 };
+	return true;
+}
+
+void sysc_stacks_begin(struct sysc_stacks *s, const struct sysc_call *c, const char *name)
+{
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_USER,
+			    .has = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+			    .pid = c->pid,
+			    .tid = c->tid };
+
+	r.sample.period = 1;
+	if (!read_thread(s, c->tid, &r.sample))
+		return;
+	s->leaf = profile_name_location(s->profile, name, strlen(name));
+	tell(s, &r);
+	s->bad |= ingest_poll(s->ingest) < 0;
+}
+
+void sysc_stacks_end(struct sysc_stacks *s, const struct sysc_call *c)
+{
+	if (c->nr == SYS_mmap && c->has_start && c->args[2] & PROT_EXEC && !sysc_error(c))
+		fetch(s, c->pid);
+}
+
+int sysc_stacks_finish(struct sysc_stacks *s, struct err *e)
+{
+	const char *const *files;
+
+	if (ingest_finish(s->ingest) < 0 || s->bad)
+		profile_fail_nomem(s->profile);
+	files = dsos_files(ingest_dsos(s->ingest));
+	if (!files)
+		profile_fail_nomem(s->profile);
+	if (profile_check(s->profile, e) < 0)
+		return e->code;
+	return profile_symbolize(s->profile, &(struct symbolize_opts){ .files = files }, e);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "syscalls/sums.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/syscalls.h"
+#include "syscalls/names.h"
+
+static_assert(CALLS_SLOTS == LATENCY_SLOTS, "slots");
+static_assert(CALLS_SUB_BITS == LATENCY_SUB_BITS, "slots");
+static_assert(CALLS_LOW_BITS == LATENCY_LOW_BITS, "slots");
+
+struct taker {
+	const struct sysc_sums *maps;
+	struct sysc_feed *feed;
+	struct syscalls *tally;
+	size_t cpus;
+	struct calls_cell *cells; /* [cpus] */
+	struct strtab *ids;       /* of struct calls_thread_id, or pids */
+	struct rows subjects;     /* uint32_t, by id */
+	int64_t now_ns;
+};
+
+static void add_cell(struct taker *t, uint32_t subject, uint32_t nr, int32_t error,
+		     const struct calls_cell *from)
+{
+	struct syscalls_cell *to;
+	struct latency l = { .count = from->timed,
+			     .total_ns = (int64_t)from->total_ns,
+			     .min_ns = (int64_t)from->min_ns,
+			     .max_ns = (int64_t)from->max_ns };
+
+	if (from->count == 0)
+		return;
+	if (sysc_is_sigreturn(nr))
+		error = 0;
+	to = syscalls_cell(t->tally, subject, sysc_feed_call_name(t->feed, nr), error);
+	for (size_t i = 0; i < CALLS_SLOTS; i++)
+		if (from->slots[i] && latency_add_slot(&l, i, from->slots[i]) < 0)
+			t->tally->bad = true;
+	if (to)
+		to->count += from->count;
+	if (to && latency_merge(&to->latency, &l) < 0)
+		t->tally->bad = true;
+	latency_fini(&l);
+}
+
+static void take_totals(struct taker *t)
+{
+	for (uint32_t nr = 0; nr < CALLS_NUMBERS; nr++)
+		if (bpf_map_lookup_elem(t->maps->totals, &nr, t->cells) == 0)
+			for (size_t cpu = 0; cpu < t->cpus; cpu++)
+				add_cell(t, 0, nr, 0, &t->cells[cpu]);
+}
+
+static void take_failures(struct taker *t)
+{
+	struct calls_key key, *at = NULL;
+
+	while (bpf_map_get_next_key(t->maps->failures, at, &key) == 0) {
+		at = &key;
+		if (bpf_map_lookup_elem(t->maps->failures, &key, t->cells) == 0)
+			for (size_t cpu = 0; cpu < t->cpus; cpu++)
+				add_cell(t, 0, key.nr, key.error, &t->cells[cpu]);
+	}
+}
+
+static uint32_t *subject_at(struct taker *t, const struct calls_thread_id *id)
+{
+	struct calls_thread_id key = *id;
+	uint32_t number;
+
+	if (t->tally->by == SYSCALLS_BY_PROCESS)
+		key = (struct calls_thread_id){ .pid = id->pid };
+	number = strtab_intern(t->ids, &key, sizeof key);
+	while (number != STRTAB_NONE && number >= t->subjects.count)
+		if (!rows_add(&t->subjects, sizeof(uint32_t)))
+			return NULL;
+	return number == STRTAB_NONE ? NULL : (uint32_t *)t->subjects.data + number;
+}
+
+static uint32_t subject_of(struct taker *t, const struct calls_thread_id *id)
+{
+	uint32_t *at = subject_at(t, id);
+
+	if (!at) {
+		t->tally->bad = true;
+		return 0;
+	}
+	if (!*at)
+		*at = syscalls_add_subject(
+			t->tally, &(struct syscalls_subject){
+					  .pid = id->pid,
+					  .tid = t->tally->by == SYSCALLS_BY_PROCESS ? 0 : id->tid,
+					  .fd = -1 });
+	return *at;
+}
+
+static void take_threads(struct taker *t)
+{
+	struct calls_thread_id key, *at = NULL;
+	struct calls_thread thread;
+
+	while (bpf_map_get_next_key(t->maps->threads, at, &key) == 0) {
+		int64_t end;
+		uint32_t subject;
+		struct syscalls_subject *s;
+
+		at = &key;
+		if (bpf_map_lookup_elem(t->maps->threads, &key, &thread) < 0)
+			continue;
+		end = thread.end_ns ? (int64_t)thread.end_ns : t->now_ns;
+		subject = subject_of(t, &key);
+		s = syscalls_subject(t->tally, subject);
+		s->wall_ns += end - (int64_t)thread.start_ns;
+		if (key.tid == key.pid || !s->name)
+			s->name = syscalls_str(t->tally, thread.comm,
+					       strnlen(thread.comm, sizeof thread.comm));
+	}
+}
+
+static void take_by_thread(struct taker *t)
+{
+	struct calls_key key, *at = NULL;
+
+	while (bpf_map_get_next_key(t->maps->by_thread, at, &key) == 0) {
+		at = &key;
+		if (bpf_map_lookup_elem(t->maps->by_thread, &key, t->cells) == 0)
+			add_cell(t, subject_of(t, &key.thread), key.nr, key.error, t->cells);
+	}
+}
+
+/* Over all CPUs. */
+static int read_sums(const struct sysc_sums *m, struct calls_sums *ret, struct err *e)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct calls_sums *all;
+	uint32_t zero = 0;
+	int rc = 0;
+
+	if (cpus < 0)
+		return err_set(e, cpus, "how many CPUs there may be: %s", strerror(-cpus));
+	all = reallocarray(NULL, (size_t)cpus, sizeof *all);
+	if (!all)
+		return err_nomem(e);
+	*ret = (struct calls_sums){ 0 };
+	if (bpf_map_lookup_elem(m->sums, &zero, all) < 0)
+		rc = err_errno(e, "a map of BPF");
+	for (int i = 0; rc == 0 && i < cpus; i++) {
+		ret->lost += all[i].lost;
+		ret->threads += all[i].threads;
+		ret->wall_ns += all[i].wall_ns;
+	}
+	free(all);
+	return rc;
+}
+
+int sysc_sums_lost(const struct sysc_sums *m, uint64_t *ret, struct err *e)
+{
+	struct calls_sums sums = { 0 };
+	int rc = read_sums(m, &sums, e);
+
+	if (rc == 0)
+		*ret = sums.lost;
+	return rc;
+}
+
+int sysc_sums_take(const struct sysc_sums *m, struct sysc_feed *feed, int64_t now_ns, struct err *e)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct taker t = { .maps = m, .feed = feed, .tally = feed->tally, .now_ns = now_ns };
+	struct calls_sums sums = { 0 };
+	int rc = read_sums(m, &sums, e);
+
+	if (rc < 0)
+		return rc;
+	t.cpus = (size_t)cpus;
+	t.cells = calloc(t.cpus, sizeof *t.cells);
+	t.ids = strtab_new();
+	if (!t.cells || !t.ids) {
+		rc = err_nomem(e);
+	} else {
+		t.tally->wall_ns = (int64_t)sums.wall_ns;
+		t.tally->threads = sums.threads;
+		take_totals(&t);
+		take_failures(&t);
+		take_threads(&t);
+		take_by_thread(&t);
+	}
+	free(t.cells);
+	strtab_free(t.ids);
+	rows_fini(&t.subjects);
+	return rc;
+}

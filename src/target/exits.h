@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exits: what each thread of the machine used, told by the kernel when it ends, however briefly it
+ * lived. Memory and faults are exact; CPU time may lack what was used since the last tick.
+ *
+ * Takes CAP_NET_ADMIN outside of containers, and a kernel of 5.19 or later (which tells the
+ * process of a thread).
+ * Source: kernel Documentation/accounting/taskstats.rst, taskstats-struct.rst; linux/taskstats.h.
+ */
+#ifndef TARGET_EXITS_H
+#define TARGET_EXITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+
+struct exit_record {
+	pid_t pid, tid, parent;
+	char name[16];   /* comm */
+	int64_t wall_ns; /* since the thread was made */
+	int64_t user_ns, system_ns, run_wait_ns;
+	int64_t minor_faults, major_faults;
+	int64_t peak_rss_bytes; /* of its process so far, since the last exec */
+};
+
+/* All zero is not open. */
+struct exits {
+	int fd; /* netlink; 0: not open */
+	uint16_t family;
+	char cpus[64]; /* that are listened to: as /sys/devices/system/cpu/possible has them */
+	bool has_lost; /* more ended at once than the kernel kept for us */
+};
+
+/* From now on. Where it may not be: a negative errno, and not open. */
+int exits_open(struct exits *x, struct err *e) MUST_CHECK;
+void exits_close(struct exits *x); /* not open is allowed */
+
+/* The next that ended, in order; false: no more so far. */
+bool exits_next(struct exits *x, struct exit_record *ret);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copies: a command several times at once, and what each copy used.
+ *
+ * All copies are made first and then told to start, one after the other. Standard input and output
+ * of theirs are /dev/null.
+ */
+#ifndef USAGE_COPIES_H
+#define USAGE_COPIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "target/cpulist.h"
+#include "target/launch.h"
+#include "target/watch.h"
+#include "usage/counters.h"
+#include "usage/machine.h"
+
+#define COPIES_MAX 1024
+
+struct copies_opts {
+	char *const *argv;          /* ends with NULL; borrowed */
+	size_t count;               /* 1..COPIES_MAX */
+	const struct cpulist *pins; /* copy i runs on pins[i % count] only; NULL: anywhere */
+};
+
+struct copy {
+	int status; /* as shells have it */
+	int64_t start_ns, wall_ns;
+	struct rusage usage;   /* of it, and what it waited for */
+	int64_t run_wait_ns;   /* its threads and children, that were seen, had no CPU; -1: not told
+				*/
+	int64_t thread_peak;   /* the most threads of it at once that were seen, of one process */
+	int64_t process_count; /* of it and its children, that were seen */
+	struct counters counters;
+	struct launch launch;
+};
+
+struct copies {
+	struct copy *all; /* [count]; owned */
+	size_t count;
+	struct machine machine; /* what the machine did meanwhile */
+	int64_t elapsed_ns;     /* from the first start to the last end */
+	int64_t own_ns;         /* CPU time of ours */
+	int signal;             /* that we were told to end by; 0: none */
+	struct watch watch;
+};
+
+/* Makes them, waiting, in order; with counters that start with the program. */
+int copies_new(const struct copies_opts *o, struct copies *ret, struct err *e) MUST_CHECK;
+
+/* Lets all run. A program that cannot be executed is its errno; then nothing runs. */
+int copies_start(struct copies *c, const char *name, struct err *e) MUST_CHECK;
+
+/* Waits for the end of all, and looks at them from time to time. A signal to us goes on to all. */
+int copies_wait(struct copies *c, struct err *e) MUST_CHECK;
+
+/* To all that still run. */
+void copies_signal(struct copies *c, int number);
+
+/* Ends what still runs. All zero is allowed. */
+void copies_fini(struct copies *c);
+
+#endif

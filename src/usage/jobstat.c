@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "usage/jobstat.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "target/launch.h"
+#include "target/watch.h"
+
+#define LOOK_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
+#define LOOK_MAX_NS INT64_C(20000000)
+#define LOOK_SHARE 50 /* a look takes at most this part of the time between two */
+/* Memory that the exec itself touches; with the kernel's counters, which are inexact by so much. */
+#define EXEC_KBYTES 768
+
+struct run {
+	struct job *job;
+	struct watch watch;
+	struct launch launch;
+	struct exits exits;
+	int64_t next_look_ns, start_ns;
+};
+
+/* Waits for the command, which has ended, and takes what it and its descendants read and wrote:
+ * exactly, and also where its own /proc/PID/io may not be read. */
+static void wait_for_command(struct run *r)
+{
+	struct procio before, *io = &r->job->io;
+	int64_t own = procio_read("self", &before);
+
+	launch_poll(&r->launch, &r->job->status, &r->job->usage);
+	r->job->end_signal = r->launch.end_signal;
+	procio_read("self", io);
+	io->has_value &= before.has_value;
+	io->read_chars -= before.read_chars + own;
+	io->write_chars -= before.write_chars;
+	io->read_calls -= before.read_calls + 1;
+	io->write_calls -= before.write_calls;
+	io->read_bytes -= before.read_bytes;
+	io->write_bytes -= before.write_bytes;
+}
+
+/* Of all that were seen. */
+static int64_t sum_run_wait(const struct proctree *t)
+{
+	const struct process *all = t->processes.data;
+	int64_t sum = -1;
+
+	for (size_t i = 0; i < t->processes.count; i++)
+		if (all[i].run_wait_ns >= 0)
+			sum = (sum < 0 ? 0 : sum) + all[i].run_wait_ns;
+	return sum;
+}
+
+static void add_time(struct timeval *to, const struct timeval *t)
+{
+	to->tv_sec += t->tv_sec + (to->tv_usec + t->tv_usec) / 1000000;
+	to->tv_usec = (to->tv_usec + t->tv_usec) % 1000000;
+}
+
+static void add_orphan(struct job *j, const struct rusage *u)
+{
+	add_time(&j->orphans.ru_utime, &u->ru_utime);
+	add_time(&j->orphans.ru_stime, &u->ru_stime);
+	if (u->ru_maxrss > j->orphans.ru_maxrss)
+		j->orphans.ru_maxrss = u->ru_maxrss;
+	j->orphan_count++;
+}
+
+/* Our children that ended: orphans are reaped, the command is left for its figures to be read.
+ * Has it ended? */
+static bool reap(struct run *r)
+{
+	siginfo_t info = { 0 };
+	struct rusage usage;
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+		if (info.si_pid == r->launch.pid)
+			return true;
+		if (wait4(info.si_pid, NULL, WNOHANG, &usage) == info.si_pid)
+			add_orphan(r->job, &usage);
+		info.si_pid = 0;
+	}
+	info.si_pid = 0;
+	return waitid(P_PID, (id_t)r->launch.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static int look(struct run *r, struct err *e)
+{
+	int64_t start = cpu_ns(), end, pause;
+	int rc = proctree_look(&r->job->tree, e);
+
+	pause = (cpu_ns() - start) * LOOK_SHARE;
+	end = clock_mono_ns();
+	if (pause < LOOK_MIN_NS)
+		pause = LOOK_MIN_NS;
+	if (pause < LOOK_MAX_NS && end - r->start_ns > 10 * LOOK_MAX_NS)
+		pause = LOOK_MAX_NS;
+	r->next_look_ns = end + pause;
+	return rc;
+}
+
+/* The terminal tells the command by itself. */
+static void pass_on(struct run *r, const struct watch_news *news)
+{
+	r->job->signal = news->signal;
+	if (!news->is_from_kernel)
+		kill(r->launch.pid, news->signal);
+}
+
+static int wait_for_end(struct run *r, struct err *e)
+{
+	struct watch_news news;
+	int rc = 0;
+
+	/* Also when no more can be looked at: the command has its end in peace. */
+	while (!reap(r)) {
+		if (rc == 0 && clock_mono_ns() >= r->next_look_ns)
+			rc = look(r, e);
+		if (rc < 0)
+			r->next_look_ns = clock_mono_ns() + LOOK_MAX_NS;
+		watch_wait(&r->watch, r->next_look_ns - clock_mono_ns(), &news);
+		if (news.signals)
+			pass_on(r, &news);
+	}
+	return rc;
+}
+
+static int64_t ns_of(struct timeval t)
+{
+	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
+}
+
+/* A command that has waited for no child has all of usage: nothing came after the last look. */
+static void settle_command(struct job *j, pid_t pid)
+{
+	struct process *all = j->tree.processes.data;
+	const struct rusage *u = &j->usage;
+
+	for (size_t i = 0; i < j->tree.processes.count; i++) {
+		struct process *p = &all[i];
+
+		if (p->pid != pid || p->has_ended || p->reaped.minor_faults)
+			continue;
+		p->own = (struct process_use){ ns_of(u->ru_utime), ns_of(u->ru_stime), u->ru_minflt,
+					       u->ru_majflt };
+		if (!job_has_small_peak(j))
+			p->peak_rss_bytes = u->ru_maxrss * 1024;
+	}
+}
+
+/* That ended before the command did, but were not told of before it. */
+static void reap_orphans(struct job *j)
+{
+	struct rusage usage;
+
+	while (wait4(-1, NULL, WNOHANG, &usage) > 0)
+		add_orphan(j, &usage);
+}
+
+static void take_figures(struct run *r, const struct cgroup *group)
+{
+	struct job *j = r->job;
+	struct pressure now;
+	pid_t pid;
+
+	j->run_wait_ns = sum_run_wait(&j->tree);
+	pid = r->launch.pid;
+	wait_for_command(r);
+	settle_command(j, pid);
+	reap_orphans(j);
+	counters_read(&j->counters);
+	now = pressure_read();
+	pressure_since(&j->pressure, &now);
+	cgroup_since(group, &j->cgroup);
+	j->look_ns = j->tree.looks ? j->elapsed_ns / j->tree.looks : 0;
+}
+
+static int count_left(struct run *r, struct err *e)
+{
+	int rc = proctree_look(&r->job->tree, e);
+	const struct process *all = r->job->tree.processes.data;
+
+	for (size_t i = 0; i < r->job->tree.processes.count; i++)
+		r->job->left_count += all[i].is_alive;
+	return rc;
+}
+
+static int run_started(struct run *r, const char *name, bool *ret_no_exec, struct err *e)
+{
+	struct cgroup group;
+	struct err none;
+	int rc = cgroup_find("self", &group, e);
+
+	if (rc < 0)
+		return rc;
+	if (exits_open(&r->exits, &none) == 0)
+		r->job->tree.exits = &r->exits;
+	else
+		log_msg(LOG_DEBUG, "stat", "%s", none.msg);
+	counters_open(&r->job->counters, r->launch.pid);
+	cgroup_read(&group, &r->job->cgroup);
+	r->job->pressure = pressure_read();
+	rc = proctree_look(&r->job->tree, e); /* learns who is there already */
+	if (rc < 0)
+		return rc;
+	proctree_forget(&r->job->tree);
+	r->start_ns = clock_mono_ns();
+	rc = launch_start(&r->launch, name, e);
+	*ret_no_exec = rc < 0;
+	r->job->floor_kbytes = r->launch.peak_kbytes;
+	if (rc == 0)
+		rc = wait_for_end(r, e);
+	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
+	if (rc == 0)
+		rc = proctree_look(&r->job->tree, e);
+	if (rc < 0)
+		return rc;
+	take_figures(r, &group);
+	return count_left(r, e);
+}
+
+int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e)
+{
+	struct run r = { .job = ret };
+	struct launch_opts o = { .argv = argv };
+	struct rlimit files;
+	int rc;
+
+	*ret = (struct job){ 0 };
+	*ret_no_exec = false;
+	for (size_t i = 0; i < COUNTERS; i++)
+		ret->counters.all[i].fd = -1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rc = watch_open(&r.watch, e);
+	if (rc == 0) {
+		getrlimit(RLIMIT_NOFILE, &files);
+		o.mask = watch_old_mask(&r.watch);
+		o.files = &files;
+		rc = launch_new(&r.launch, &o, e);
+	}
+	if (rc == 0 && r.launch.pid_fd >= 0)
+		rc = watch_add(&r.watch, r.launch.pid_fd, WATCH_COMMAND, e);
+	if (rc == 0)
+		rc = run_started(&r, argv[0], ret_no_exec, e);
+	ret->has_all_ends = r.exits.fd && !r.exits.has_lost;
+	ret->tree.exits = NULL;
+	exits_close(&r.exits);
+	launch_close(&r.launch);
+	watch_close(&r.watch);
+	return rc;
+}
+
+bool job_has_small_peak(const struct job *j)
+{
+	return j->usage.ru_maxrss <= j->floor_kbytes + EXEC_KBYTES;
+}
+
+void job_fini(struct job *j)
+{
+	counters_close(&j->counters);
+	proctree_fini(&j->tree);
+}

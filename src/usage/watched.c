@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "usage/watched.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/rights.h"
+#include "base/rows.h"
+#include "target/cpulist.h"
+#include "target/procdir.h"
+#include "target/watch.h"
+
+#define LOOK_MIN_NS INT64_C(20000000)
+#define LOOK_SHARE 100 /* a look takes at most this part of the time between two */
+
+struct run {
+	const struct watched_opts *opts;
+	struct watched *w;
+	struct watch watch;
+	struct rows sets; /* struct counters, of each thread or CPU */
+	struct exits exits;
+	size_t alive;
+	int64_t start_ns;
+};
+
+static int count_thread(struct run *r, pid_t tid, int cpu, struct err *e)
+{
+	struct counters *set = rows_add(&r->sets, sizeof *set);
+
+	if (!set)
+		return err_nomem(e);
+	counters_open_running(set, tid, cpu);
+	return 0;
+}
+
+static int count_process(struct run *r, pid_t pid, struct err *e)
+{
+	CLEANUP(procdir_close) DIR *dir = NULL;
+	uint32_t tid;
+	int rc;
+
+	if (procdir_open_threads("/proc", (uint32_t)pid, &dir) < 0)
+		return err_nomem(e);
+	if (!dir)
+		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
+	rc = watch_pid(&r->watch, pid, e);
+	r->alive++;
+	if (rc == -ENOSYS)
+		rc = 0; /* an old kernel: a signal or the time ends it */
+	while (rc == 0 && procdir_next(dir, &tid))
+		rc = count_thread(r, (pid_t)tid, -1, e);
+	return rc;
+}
+
+static int count_machine(struct run *r, struct err *e)
+{
+	CLEANUP(cpulist_fini) struct cpulist cpus = { 0 };
+	int rc = cpulist_online(NULL, &cpus, e);
+
+	for (size_t i = 0; rc == 0 && i < cpus.count; i++)
+		rc = count_thread(r, -1, (int)cpus.cpus[i], e);
+	return rc;
+}
+
+/* Threads that come later are counted with those that make them; children that are there already
+ * are only looked at. */
+static int begin(struct run *r, struct cgroup *group, struct err *e)
+{
+	const struct watched_opts *o = r->opts;
+	char first[16] = "self";
+	struct err none;
+	int rc = watch_open(&r->watch, e);
+
+	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
+		rc = count_process(r, o->pids[i], e);
+	if (rc == 0 && !o->pid_count)
+		rc = count_machine(r, e);
+	/* Of processes alone their parents tell, when they have waited for those that ended. */
+	if (rc == 0 && !o->pid_count && exits_open(&r->exits, &none) == 0)
+		r->w->tree.exits = &r->exits;
+	if (o->pid_count)
+		snprintf(first, sizeof first, "%d", (int)o->pids[0]);
+	if (rc == 0)
+		rc = cgroup_find(first, group, e);
+	if (rc == 0)
+		rc = proctree_look(&r->w->tree, e);
+	if (rc < 0)
+		return rc;
+	cgroup_read(group, &r->w->cgroup);
+	r->w->pressure = pressure_read();
+	machine_read(&r->w->machine);
+	r->start_ns = clock_mono_ns();
+	return 0;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static int look_on(struct run *r, struct err *e)
+{
+	int64_t end = r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : INT64_MAX;
+	int64_t next = r->start_ns + LOOK_MIN_NS;
+	bool is_over = false;
+	int rc = 0;
+
+	while (rc == 0 && !is_over) {
+		int64_t until = next < end ? next : end;
+		int64_t start;
+		struct watch_news news;
+
+		watch_wait(&r->watch, until - clock_mono_ns(), &news);
+		r->alive -= news.ended;
+		r->w->ended += news.ended;
+		is_over = news.signals || clock_mono_ns() >= end ||
+			  (r->opts->pid_count && r->alive == 0);
+		if (!is_over && clock_mono_ns() < next)
+			continue;
+		start = cpu_ns();
+		rc = proctree_look(&r->w->tree, e);
+		start = (cpu_ns() - start) * LOOK_SHARE;
+		next = clock_mono_ns() + (start > LOOK_MIN_NS ? start : LOOK_MIN_NS);
+	}
+	return rc;
+}
+
+static void add_use(struct process_use *to, const struct process_use *now,
+		    const struct process_use *before)
+{
+	to->user_ns += now->user_ns - before->user_ns;
+	to->system_ns += now->system_ns - before->system_ns;
+	to->minor_faults += now->minor_faults - before->minor_faults;
+	to->major_faults += now->major_faults - before->major_faults;
+}
+
+static void add_io(struct procio *to, const struct procio *now, const struct procio *before)
+{
+	to->has_value |= now->has_value;
+	to->read_chars += now->read_chars - before->read_chars;
+	to->write_chars += now->write_chars - before->write_chars;
+	to->read_calls += now->read_calls - before->read_calls;
+	to->write_calls += now->write_calls - before->write_calls;
+	to->read_bytes += now->read_bytes - before->read_bytes;
+	to->write_bytes += now->write_bytes - before->write_bytes;
+}
+
+/* A process that was not there any more when its parent was looked at was waited for by that, which
+ * then has all that it used. */
+static bool counts(const struct proctree *t, const struct process *p, const struct map *by_pid)
+{
+	const struct process *all = t->processes.data;
+	uint32_t parent = map_get(by_pid, (uint64_t)p->parent);
+
+	return parent == MAP_NONE || all[parent].last_look <= p->last_look;
+}
+
+static int sum_up(struct watched *w)
+{
+	const struct process *all = w->tree.processes.data;
+	static const struct process nothing;
+	struct map by_pid = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < w->tree.processes.count && rc == 0; i++)
+		rc = map_put(&by_pid, (uint64_t)all[i].pid, (uint32_t)i);
+	w->run_wait_ns = -1;
+	for (size_t i = 0; rc == 0 && i < w->tree.processes.count; i++) {
+		const struct process *p = &all[i];
+
+		if (p->run_wait_ns >= 0)
+			w->run_wait_ns = (w->run_wait_ns < 0 ? 0 : w->run_wait_ns) +
+					 p->run_wait_ns - p->run_wait_before_ns;
+		if (p->peak_rss_bytes > w->peak_rss_bytes)
+			w->peak_rss_bytes = p->peak_rss_bytes;
+		if (!counts(&w->tree, p, &by_pid)) {
+			/* Its parent has all of it, also what was before. */
+			add_use(&w->use, &nothing.own, &p->own_before);
+			add_use(&w->use, &nothing.own, &p->reaped_before);
+			add_io(&w->io, &nothing.io, &p->io_before);
+			continue;
+		}
+		add_use(&w->use, &p->own, &p->own_before);
+		add_use(&w->use, &p->reaped, &p->reaped_before);
+		add_io(&w->io, &p->io, &p->io_before);
+	}
+	map_fini(&by_pid);
+	return rc;
+}
+
+static void end(struct run *r, const struct cgroup *group)
+{
+	struct watched *w = r->w;
+	struct counters *sets = r->sets.data;
+	struct machine machine_before = w->machine;
+	struct pressure now;
+
+	for (size_t i = 0; i < r->sets.count; i++) {
+		counters_read(&sets[i]);
+		counters_add(&w->counters, &sets[i]);
+	}
+	w->elapsed_ns = clock_mono_ns() - r->start_ns;
+	machine_read(&w->machine);
+	machine_since(&w->machine, &machine_before);
+	now = pressure_read();
+	pressure_since(&w->pressure, &now);
+	cgroup_since(group, &w->cgroup);
+	w->look_ns = w->tree.looks > 1 ? w->elapsed_ns / (w->tree.looks - 1) : w->elapsed_ns;
+}
+
+int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e)
+{
+	struct run r = { .opts = o, .w = ret };
+	struct counters *sets;
+	struct cgroup group;
+	int rc;
+
+	*ret = (struct watched){ .tree = { .roots = o->pids,
+					   .root_count = o->pid_count,
+					   .has_all = !o->pid_count,
+					   .has_io = true } };
+	rights_raise_files();
+	rc = begin(&r, &group, e);
+	if (rc == 0)
+		rc = look_on(&r, e);
+	if (rc == 0) {
+		end(&r, &group);
+		rc = sum_up(ret) < 0 ? err_nomem(e) : 0;
+	}
+	sets = r.sets.data;
+	for (size_t i = 0; i < r.sets.count; i++)
+		counters_close(&sets[i]);
+	rows_fini(&r.sets);
+	ret->tree.exits = NULL;
+	exits_close(&r.exits);
+	watch_close(&r.watch);
+	return rc;
+}
+
+void watched_fini(struct watched *w)
+{
+	proctree_fini(&w->tree);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame: a profile as a flame graph, one self-contained SVG.
+ *
+ * A frame is as wide as its total; its callees stand on it, in order of name. The picture is
+ * complete without script: labels, native tooltips, legend; the script of data/flame adds zoom,
+ * search and keys where scripts run. It is well-formed XML 1.0 whatever the names hold, and needs
+ * nothing from the network.
+ *
+ * Differential: widths are those of one profile, colours tell how each frame changed against
+ * another; frames that only the other has are listed.
+ */
+#ifndef VIEW_FLAME_FLAME_H
+#define VIEW_FLAME_FLAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/profile.h"
+#include "view/flame/flame_color.h"
+
+#define FLAME_MAX_LEVELS 20000 /* deeper frames are left out */
+#define FLAME_LEAST_PX 0.1     /* narrower frames are left out */
+
+struct flame_opts {
+	const char *title;  /* NULL: the one for this kind of picture */
+	const char *note;   /* said below the title; NULL: nothing */
+	size_t type;        /* index of the sample type */
+	unsigned width;     /* pixels, at least 320; in a browser the window decides */
+	double min_percent; /* leaves out what is below this share of the whole */
+	enum flame_colors colors;
+	bool is_icicle;   /* root on top */
+	bool is_reversed; /* leaves become roots */
+
+	const struct profile *other; /* differential: what to compare with, NULL: not */
+	size_t other_type;           /* index in other */
+	bool is_negated;             /* other comes after the profile that is drawn */
+	bool is_absolute;            /* values are compared, not shares of the whole */
+	bool is_wall; /* other is the profile itself, other_type what of type is off the CPU:
+		       * that is what colours tell, nothing is compared */
+};
+
+/* What is in the picture and what is not. */
+struct flame_stats {
+	size_t drawn;       /* frames, the root included */
+	size_t narrow;      /* frames left out because of FLAME_LEAST_PX or min_percent */
+	size_t deep;        /* frames left out because of FLAME_MAX_LEVELS */
+	size_t negative;    /* stacks whose negative value is taken as 0 */
+	struct buf missing; /* differential: the frames that only the other profile has, in
+			     * words, owned by the caller; empty: none */
+};
+
+/* Appends the SVG. */
+int flame_write(const struct profile *p, const struct flame_opts *o, struct buf *out,
+		struct flame_stats *ret_stats, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/flame/flame_layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define EXACT_MAX (INT64_C(1) << 53)
+
+/* Where one level of the path that is being walked has got to. */
+struct level {
+	int64_t next;  /* start of the next child, drawn or not */
+	int64_t drawn; /* end of the last child that is drawn */
+	int64_t end;   /* of the parent: nothing goes beyond */
+};
+
+struct walk {
+	const struct tree *tree;
+	int64_t *extents;     /* [node_count]: widths */
+	struct level *levels; /* [rows + 1], by depth */
+	int64_t least;        /* narrower frames are left out */
+	int halvings;
+	struct flame_layout *to;
+};
+
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Totals without what is negative, so that callees never stick out of their caller. */
+static void measure(struct walk *w, struct flame_stats *stats)
+{
+	const struct tree *t = w->tree;
+
+	for (size_t i = t->node_count; i-- > 0;) {
+		int64_t self = t->nodes[i].self;
+
+		stats->negative += self < 0;
+		w->extents[i] = add_saturated(w->extents[i], self > 0 ? self : 0);
+		if (i)
+			w->extents[t->nodes[i].parent] =
+				add_saturated(w->extents[t->nodes[i].parent], w->extents[i]);
+	}
+	while (w->extents[0] >> w->halvings >= EXACT_MAX)
+		w->halvings++;
+}
+
+static bool is_drawn(const struct walk *w, uint32_t node)
+{
+	return node == 0 ||
+	       (w->extents[node] >= w->least && w->tree->nodes[node].depth < FLAME_MAX_LEVELS);
+}
+
+static void count_frames(const struct walk *w, struct flame_layout *to)
+{
+	for (uint32_t i = 0; i < w->tree->node_count; i++) {
+		uint32_t depth = w->tree->nodes[i].depth;
+
+		if (is_drawn(w, i)) {
+			to->stats.drawn++;
+			if (depth >= to->levels)
+				to->levels = depth + 1;
+		} else if (w->extents[i] >= w->least) {
+			to->stats.deep++;
+		} else if (w->extents[i] > 0) {
+			to->stats.narrow++;
+		}
+	}
+}
+
+/* The node's place, after which the level goes on behind it. */
+static void visit(struct walk *w, uint32_t node, struct flame_box **at)
+{
+	uint32_t depth = w->tree->nodes[node].depth;
+	struct level *level = &w->levels[depth];
+	int64_t start = level->next, end = add_saturated(start, w->extents[node]);
+	const struct flame_box *before = *at > w->to->boxes ? *at - 1 : NULL;
+
+	if (end > level->end)
+		end = level->end;
+	level->next = end;
+	if (!is_drawn(w, node))
+		return;
+	w->levels[depth + 1] = (struct level){ start, start, end };
+	*(*at)++ = (struct flame_box){
+		.node = node,
+		.depth = depth,
+		.ups = before ? before->depth + 1 - depth : 0,
+		.start = start >> w->halvings,
+		.width = (end >> w->halvings) - (start >> w->halvings),
+		.gap = (start >> w->halvings) - (level->drawn >> w->halvings),
+	};
+	level->drawn = end;
+}
+
+static uint32_t next_node(const struct walk *w, uint32_t node)
+{
+	const struct tree_node *nodes = w->tree->nodes;
+
+	if (is_drawn(w, node) && nodes[node].first_child)
+		return nodes[node].first_child;
+	while (node && !nodes[node].next_sibling)
+		node = nodes[node].parent;
+	return node ? nodes[node].next_sibling : 0;
+}
+
+static void place(struct walk *w)
+{
+	struct flame_box *at = w->to->boxes;
+	uint32_t node = 0;
+
+	w->levels[0] = (struct level){ 0, 0, w->extents[0] };
+	do {
+		visit(w, node, &at);
+		node = next_node(w, node);
+	} while (node);
+}
+
+int flame_layout_make(struct flame_layout *ret, const struct tree *t, double least_share,
+		      struct err *e)
+{
+	struct walk w = { .tree = t, .to = ret };
+	int rc = 0;
+
+	*ret = (struct flame_layout){ 0 };
+	w.extents = calloc(t->node_count, sizeof *w.extents);
+	if (!w.extents)
+		return err_nomem(e);
+	measure(&w, &ret->stats);
+	w.least = (int64_t)fmin(ceil((double)w.extents[0] * least_share), 0x1p62);
+	if (w.least < 1)
+		w.least = 1;
+	count_frames(&w, ret);
+	w.levels = calloc((size_t)ret->levels + 2, sizeof *w.levels);
+	ret->boxes = calloc(ret->stats.drawn, sizeof *ret->boxes);
+	if (w.levels && ret->boxes)
+		place(&w);
+	else
+		rc = err_nomem(e);
+	free(w.extents);
+	free(w.levels);
+	if (rc < 0)
+		flame_layout_fini(ret);
+	return rc;
+}
+
+void flame_layout_fini(struct flame_layout *l)
+{
+	free(l->boxes);
+	*l = (struct flame_layout){ 0 };
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame_layout: which frames of a tree a flame graph shows, and where.
+ *
+ * Positions are in the unit of the value, halved until the whole is below 2^53, so that a
+ * double (the number of JavaScript) holds each exactly. Negative values count as 0.
+ */
+#ifndef VIEW_FLAME_FLAME_LAYOUT_H
+#define VIEW_FLAME_FLAME_LAYOUT_H
+
+#include "view/flame/flame.h"
+#include "view/tree.h"
+
+struct flame_box {
+	uint32_t node;  /* of the tree */
+	uint32_t depth; /* 0 for the root */
+	uint32_t ups;   /* levels up from the box before this one to its parent's box */
+	int64_t start;  /* left edge, counted from the root's */
+	int64_t width;
+	int64_t gap; /* from the end of the sibling's box before it, else the parent's start */
+};
+
+struct flame_layout {
+	struct flame_box *boxes;  /* [stats.drawn]: parents before children, left to right */
+	uint32_t levels;          /* rows: 1 for the root alone */
+	struct flame_stats stats; /* all but missing */
+};
+
+/* least_share: of the root's width, below which a frame is left out. */
+int flame_layout_make(struct flame_layout *ret, const struct tree *t, double least_share,
+		      struct err *e) MUST_CHECK;
+void flame_layout_fini(struct flame_layout *l);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * growth: what a program does more of, or less, than it did before.
+ *
+ * A row is a function of the program and what was done under it: its own code, page faults, a
+ * system call, ... The function is the innermost that is neither the kernel's nor the C library's,
+ * so that what memset() costs is that of who called it; of inlined code, it is the function that
+ * is there. What is done is told by the kernel's frames.
+ */
+#ifndef VIEW_TABLES_GROWTH_H
+#define VIEW_TABLES_GROWTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "model/profile.h"
+
+struct growth_row {
+	const char *function; /* "[unknown]": the stack tells none */
+	const char *what;     /* "user code", "page faults", "system call read", ... */
+	bool is_kernel;
+	int64_t before, after; /* in the unit of the type */
+};
+
+#define GROWTH_FAULTS "page-faults" /* the type whose values are all page faults */
+
+/* All zero is empty. */
+struct growth {
+	struct growth_row *rows; /* [count]: what grew most first, what shrank most last */
+	size_t count;
+	int64_t before, after;               /* of all rows */
+	int64_t kernel_before, kernel_after; /* of those that are the kernel's */
+	struct strtab *strings;              /* that rows borrow from */
+	struct rows store;
+};
+
+/*
+ * type: of samples, e.g. "cpu"; -EINVAL: one of the two has none. The values of each are divided,
+ * by how many ran at once.
+ */
+struct growth_side {
+	const struct profile *profile;
+	int64_t divisor;
+};
+int growth_collect(struct growth *ret, const char *type, const struct growth_side *before,
+		   const struct growth_side *after, struct err *e) MUST_CHECK;
+void growth_fini(struct growth *g);
+
+/* The row that grew most of the kernel's or of the user's; NULL: none grew. */
+const struct growth_row *growth_most(const struct growth *g, bool is_kernel);
+
+/* The profile of one of several that ran at once: values divided, without labels. */
+int growth_of_one(const struct growth_side *side, struct profile **ret, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* What the figures of a scaling run say, in words. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "model/units.h"
+#include "view/tables/scale_table.h"
+
+#define LITTLE 0.05       /* of CPU time or its growth: by chance */
+#define LOSS_TOLD 0.02    /* of wall time */
+#define FOREIGN_TOLD 0.10 /* of the machine */
+#define FAULTS_TOLD 1.5   /* times as many */
+#define SPREAD_TOLD 2     /* most through least */
+#define IPC_TOLD 0.9      /* times as many instructions a cycle */
+
+static double figure(const struct scale_step *s, enum scale_figure f)
+{
+	return (double)s->figures[f];
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+static double cpu_time(const struct scale_step *s)
+{
+	return figure(s, SCALE_USER) + figure(s, SCALE_SYSTEM);
+}
+
+double scale_efficiency(const struct scale *s, const struct scale_step *step)
+{
+	return ratio(figure(&s->steps[0], SCALE_WALL), figure(step, SCALE_WALL));
+}
+
+/* How many copies share a CPU. */
+static double sharing(const struct scale *s, const struct scale_step *step)
+{
+	double n = (double)step->copies * 1000 / (double)s->cpus;
+
+	return n > 1 ? n : 1;
+}
+
+double scale_adjusted_efficiency(const struct scale *s, const struct scale_step *step)
+{
+	return scale_efficiency(s, step) * sharing(s, step) / sharing(s, &s->steps[0]);
+}
+
+double scale_cpu_efficiency(const struct scale *s, const struct scale_step *step)
+{
+	return ratio(cpu_time(&s->steps[0]), cpu_time(step));
+}
+
+static void tell_efficiency(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	buf_printf(
+		to,
+		"%" PRId64 " copies at once take %.2f times as long as %" PRId64
+		": weak-scaling efficiency %.0f %%, %.0f %% of what %g CPU%s can give, %.0f %% by "
+		"CPU time\n",
+		last->copies, ratio(figure(last, SCALE_WALL), figure(&s->steps[0], SCALE_WALL)),
+		s->steps[0].copies, 100 * scale_efficiency(s, last),
+		100 * scale_adjusted_efficiency(s, last), (double)s->cpus / 1000,
+		s->cpus == 1000 ? "" : "s", 100 * scale_cpu_efficiency(s, last));
+}
+
+static double growth_of(const struct scale *s, const struct scale_step *last, enum scale_figure f)
+{
+	if (last->figures[f] == SCALE_NONE || s->steps[0].figures[f] == SCALE_NONE)
+		return 0;
+	return figure(last, f) - figure(&s->steps[0], f);
+}
+
+static void tell_loss(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	static const struct {
+		enum scale_figure figure;
+		const char *words;
+	} parts[] = {
+		{ SCALE_RUN_WAIT, "waiting for a CPU" },
+		{ SCALE_SYSTEM, "system time" },
+		{ SCALE_USER, "user time" },
+		{ SCALE_BLOCKED, "blocked" },
+	};
+	double lost = growth_of(s, last, SCALE_WALL), sum = 0;
+	bool is_whole = last->figures[SCALE_BLOCKED] != SCALE_NONE;
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		sum += fmax(growth_of(s, last, parts[i].figure), 0);
+	buf_put_str(to, is_whole ? "of the " : "a copy takes ");
+	units_put(to, (int64_t)lost, "nanoseconds");
+	buf_put_str(to, is_whole ? " that a copy takes longer:"
+				 : " longer; of what its threads and processes lose together:");
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (last->figures[parts[i].figure] != SCALE_NONE)
+			buf_printf(to, "%s %.0f %% %s", i ? "," : "",
+				   100 * ratio(fmax(growth_of(s, last, parts[i].figure), 0), sum),
+				   parts[i].words);
+	buf_put_str(to, "\n");
+}
+
+/* Why there was no CPU. */
+static void tell_crowd(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	double foreign = ratio(figure(last, SCALE_FOREIGN), figure(last, SCALE_CAPACITY));
+
+	if (sharing(s, last) > 1)
+		buf_printf(to, "there are more copies (%" PRId64 ") than CPUs to run on (%g)\n",
+			   last->copies, (double)s->cpus / 1000);
+	if (last->figures[SCALE_FOREIGN] != SCALE_NONE && foreign >= FOREIGN_TOLD)
+		buf_printf(to,
+			   "others used %.0f %% of the machine meanwhile: go by the efficiency by "
+			   "CPU time\n",
+			   100 * foreign);
+}
+
+/* row: NULL: none. */
+static void tell_share(const struct growth_row *row, int64_t whole, struct buf *to)
+{
+	double share = row ? ratio((double)(row->after - row->before), (double)whole) : 0;
+
+	if (share >= LITTLE)
+		buf_printf(to, ": %s under %s, %.0f %% of the growth", row->what, row->function,
+			   share > 1 ? 100 : 100 * share); /* others have shrunk */
+	buf_put_str(to, "\n");
+}
+
+static void tell_system(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	const struct scale_step *first = &s->steps[0];
+	const struct growth_row *row = s->cpu ? growth_most(s->cpu, true) : NULL;
+
+	buf_printf(to, "system time %.0f %% → %.0f %%",
+		   100 * ratio(figure(first, SCALE_SYSTEM), cpu_time(first)),
+		   100 * ratio(figure(last, SCALE_SYSTEM), cpu_time(last)));
+	tell_share(row, row ? s->cpu->kernel_after - s->cpu->kernel_before : 0, to);
+}
+
+static void tell_user(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	const struct growth_row *row = s->cpu ? growth_most(s->cpu, false) : NULL;
+	int64_t before = s->cpu ? s->cpu->before - s->cpu->kernel_before : 0;
+	int64_t after = s->cpu ? s->cpu->after - s->cpu->kernel_after : 0;
+
+	buf_put_str(to, "user time ");
+	units_put(to, s->steps[0].figures[SCALE_USER], "nanoseconds");
+	buf_put_str(to, " → ");
+	units_put(to, last->figures[SCALE_USER], "nanoseconds");
+	buf_put_str(to, " a copy");
+	tell_share(row, after - before, to);
+}
+
+static void tell_ipc(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	const struct scale_step *first = &s->steps[0];
+	double before = ratio(figure(first, SCALE_INSTRUCTIONS), figure(first, SCALE_CYCLES));
+	double after = ratio(figure(last, SCALE_INSTRUCTIONS), figure(last, SCALE_CYCLES));
+
+	if (before > 0 && after > 0 && after < IPC_TOLD * before)
+		buf_printf(to,
+			   "%.2f → %.2f instructions a cycle: the copies hinder one another in "
+			   "caches, memory or hyper-threads\n",
+			   before, after);
+}
+
+static void tell_growth(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	const struct scale_step *first = &s->steps[0];
+	double system = growth_of(s, last, SCALE_SYSTEM), user = growth_of(s, last, SCALE_USER);
+
+	if (system + user < LITTLE * cpu_time(first)) {
+		buf_printf(to,
+			   "a copy uses as much CPU time as before (%+.0f %%): no more is done, "
+			   "there is only more waiting\n",
+			   100 * ratio(system + user, cpu_time(first)));
+		return;
+	}
+	buf_put_str(to, "CPU time ");
+	units_put(to, (int64_t)cpu_time(first), "nanoseconds");
+	buf_put_str(to, " → ");
+	units_put(to, (int64_t)cpu_time(last), "nanoseconds");
+	buf_printf(to, " a copy, %.0f %% of what it grew is system time\n",
+		   100 * ratio(fmax(system, 0), fmax(system, 0) + fmax(user, 0)));
+	if (system > LITTLE * (system + user))
+		tell_system(s, last, to);
+	if (user > LITTLE * (system + user))
+		tell_user(s, last, to);
+}
+
+static void tell_faults(const struct scale *s, const struct scale_step *last, struct buf *to)
+{
+	double before = figure(&s->steps[0], SCALE_MINOR), after = figure(last, SCALE_MINOR);
+	double least = figure(last, SCALE_MINOR_LEAST), most = figure(last, SCALE_MINOR_MOST);
+	const struct growth_row *row = s->faults && s->faults->count ? s->faults->rows : NULL;
+
+	if (after >= FAULTS_TOLD * before && after - before > 1000) {
+		buf_printf(to, "minor faults %.0f → %.0f a copy, %.1f times as many", before, after,
+			   ratio(after, before));
+		tell_share(row, row ? s->faults->after - s->faults->before : 0, to);
+	}
+	if (most > SPREAD_TOLD * least && most - least > 1000)
+		buf_printf(to,
+			   "the copies are not alike: %.0f to %.0f minor faults; some were given "
+			   "larger pages, or found memory ready\n",
+			   least, most);
+}
+
+/* Copies that end early are no measure of anything. */
+static bool tell_failed(const struct scale *s, struct buf *to)
+{
+	bool has_failed = false;
+
+	for (size_t i = 0; i < s->step_count; i++) {
+		const struct scale_step *step = &s->steps[i];
+
+		if (step->figures[SCALE_FAILED] <= 0)
+			continue;
+		buf_printf(to, "%s%" PRId64 " of %" PRId64 " cop%s", has_failed ? ", " : "",
+			   step->figures[SCALE_FAILED], step->copies,
+			   step->copies == 1 ? "y" : "ies");
+		has_failed = true;
+	}
+	if (has_failed)
+		buf_put_str(to, " failed: the figures tell nothing of how the command scales\n");
+	return has_failed;
+}
+
+void scale_story(const struct scale *s, struct buf *to)
+{
+	const struct scale_step *last = &s->steps[s->step_count - 1];
+
+	if (s->step_count < 2)
+		return;
+	if (tell_failed(s, to))
+		return;
+	tell_efficiency(s, last, to);
+	if (growth_of(s, last, SCALE_WALL) < LOSS_TOLD * figure(&s->steps[0], SCALE_WALL)) {
+		buf_put_str(to, "the copies do not hinder one another\n");
+		return;
+	}
+	tell_loss(s, last, to);
+	tell_crowd(s, last, to);
+	tell_growth(s, last, to);
+	tell_ipc(s, last, to);
+	tell_faults(s, last, to);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/tables/stat_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/tables/stat_programs.h"
+
+#define TABLE_PROCESSES 25 /* of tables */
+
+/* Over the runs of a series; a figure that one run lacks is lacking. */
+struct summary {
+	bool has_value;
+	int64_t median, least, most;
+};
+
+int stat_series_add(struct stat_series *s, const struct stat_figure *figures, size_t count,
+		    struct err *e)
+{
+	struct stat_figure *runs = reallocarray(s->runs, (s->run_count + 1) * count, sizeof *runs);
+
+	if (!runs)
+		return err_nomem(e);
+	s->runs = runs;
+	memcpy(runs + s->run_count * count, figures, count * sizeof *figures);
+	memcpy(s->last, figures, count * sizeof *figures);
+	s->figure_count = count;
+	s->run_count++;
+	return 0;
+}
+
+void stat_series_fini(struct stat_series *s)
+{
+	free(s->runs);
+	s->runs = NULL;
+	s->run_count = 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 0 or -ENOMEM. */
+static int summarize(const struct stat_series *s, size_t figure, struct summary *ret, struct err *e)
+{
+	int64_t *values = reallocarray(NULL, s->run_count, sizeof *values);
+
+	if (!values)
+		return err_nomem(e);
+	*ret = (struct summary){ .has_value = true };
+	for (size_t i = 0; i < s->run_count; i++) {
+		const struct stat_figure *f = &s->runs[i * s->figure_count + figure];
+
+		ret->has_value &= f->has_value;
+		values[i] = f->value;
+	}
+	qsort(values, s->run_count, sizeof *values, compare);
+	ret->least = values[0];
+	ret->most = values[s->run_count - 1];
+	ret->median = s->run_count % 2
+			      ? values[s->run_count / 2]
+			      : values[s->run_count / 2 - 1] / 2 + values[s->run_count / 2] / 2;
+	free(values);
+	return 0;
+}
+
+static void put_value(struct emit *out, const char *key, bool has_value, int64_t value,
+		      const char *unit)
+{
+	if (has_value)
+		emit_value(out, key, value, unit);
+	else
+		emit_none(out, key);
+}
+
+/* What is behind the value: how sure it is, and what the other command has. */
+static void put_comparison(struct emit *out, const struct stat_figure *f, const struct summary *a,
+			   const struct summary *b, bool has_runs)
+{
+	if (has_runs) {
+		put_value(out, "least", a->has_value, a->least, f->unit);
+		put_value(out, "most", a->has_value, a->most, f->unit);
+	}
+	if (!b)
+		return;
+	put_value(out, "vs", b->has_value, b->median, f->unit);
+	if (has_runs) {
+		put_value(out, "vs_least", b->has_value, b->least, f->unit);
+		put_value(out, "vs_most", b->has_value, b->most, f->unit);
+	}
+	if (a->has_value && b->has_value && a->median > 0)
+		emit_real(out, "ratio", (double)b->median / (double)a->median, 2, "x");
+	else
+		emit_none(out, "ratio");
+}
+
+static void put_figure(struct emit *out, const struct stat_figure *f, const struct summary *a,
+		       const struct summary *b, bool has_runs)
+{
+	emit_name(out, "figure", "", f->name, "");
+	put_value(out, "value", a->has_value, a->median, f->unit);
+	emit_hide(out);
+	emit_text(out, "unit", f->unit);
+	put_comparison(out, f, a, b, has_runs);
+	emit_hide(out);
+	emit_text(out, "group", f->group);
+	emit_optional(out, "detail", f->detail);
+}
+
+static int put_figures(struct emit *out, const struct stat_series *s, const struct stat_series *vs,
+		       struct err *e)
+{
+	const char *group = NULL;
+	bool is_table = out->opts.format == EMIT_TABLE;
+
+	emit_head_str(out, "command", s->command);
+	if (vs)
+		emit_head_str(out, "vs", vs->command);
+	if (s->run_count > 1)
+		emit_head_int(out, "runs", (int64_t)s->run_count);
+	emit_columns(out);
+	for (size_t i = 0; i < s->figure_count; i++) {
+		const struct stat_figure *f = &s->last[i];
+		struct summary a, b;
+
+		if (is_table && f->is_idle)
+			continue;
+		if (summarize(s, i, &a, e) < 0 || (vs && summarize(vs, i, &b, e) < 0))
+			return e->code;
+		if (i == 0)
+			put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
+		if (group && strcmp(group, f->group) != 0)
+			emit_gap(out);
+		group = f->group;
+		emit_row(out);
+		put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
+	}
+	return 0;
+}
+
+static void put_usage(struct emit *out, const struct stat_usage *u)
+{
+	emit_value(out, "wall_ns", u->wall_ns, "nanoseconds");
+	emit_value(out, "user_ns", u->user_ns, "nanoseconds");
+	emit_value(out, "system_ns", u->system_ns, "nanoseconds");
+	put_value(out, "run_wait_ns", u->run_wait_ns >= 0, u->run_wait_ns, "nanoseconds");
+	put_value(out, "peak_rss_bytes", u->peak_rss_bytes > 0, u->peak_rss_bytes, "bytes");
+	emit_int(out, "minor_faults", u->minor_faults);
+	emit_int(out, "major_faults", u->major_faults);
+}
+
+static void put_process(struct emit *out, const struct stat_process *p)
+{
+	emit_int(out, "pid", p->pid);
+	emit_int(out, "parent", p->parent);
+	put_usage(out, &p->usage);
+	emit_name(out, "command", "", p->command, "");
+}
+
+static void put_processes(struct emit *out, const struct stat_process *all, size_t count,
+			  size_t left_out)
+{
+	const struct stat_process nothing = { .command = "" };
+
+	if (left_out)
+		emit_note(out, "%zu of %zu processes, by CPU time; all are in -f json and csv",
+			  count, count + left_out);
+	emit_columns(out);
+	put_process(out, &nothing);
+	for (size_t i = 0; i < count; i++) {
+		emit_row(out);
+		put_process(out, &all[i]);
+	}
+}
+
+static void put_program(struct emit *out, const struct stat_program *p)
+{
+	emit_name(out, "program", "", p->name, "");
+	emit_int(out, "processes", p->count);
+	put_usage(out, &p->usage);
+}
+
+static void put_programs(struct emit *out, const struct stat_program *all, size_t count)
+{
+	const struct stat_program nothing = { .name = "" };
+
+	emit_columns(out);
+	put_program(out, &nothing);
+	for (size_t i = 0; i < count; i++) {
+		emit_row(out);
+		put_program(out, &all[i]);
+	}
+}
+
+int stat_usage_compare(const struct stat_usage *a, const struct stat_usage *b)
+{
+	int64_t of_a = a->user_ns + a->system_ns, of_b = b->user_ns + b->system_ns;
+
+	return (of_a < of_b) - (of_a > of_b);
+}
+
+int stat_process_compare(const void *a, const void *b)
+{
+	const struct stat_process *x = a, *y = b;
+	int rc = stat_usage_compare(&x->usage, &y->usage);
+
+	return rc ? rc : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Before a part: what separates it from the one before. */
+static void put_key(struct buf *to, const struct emit_opts *o, const char *key, bool is_first)
+{
+	if (o->format == EMIT_JSON)
+		buf_printf(to, "%s\"%s\":\n", is_first ? "{" : ",\n", key);
+	else if (o->format == EMIT_CSV && !is_first)
+		buf_put_str(to, "\n");
+}
+
+static int put_series(const struct emit_opts *o, const struct stat_series *s,
+		      const struct stat_series *vs, struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit out = { 0 };
+
+	put_key(to, o, "figures", true);
+	emit_begin(&out, o, to);
+	if (put_figures(&out, s, vs, e) < 0)
+		return e->code;
+	return emit_end(&out) < 0 ? err_nomem(e) : 0;
+}
+
+static int put_sums(const struct emit_opts *o, const struct stat_process *all, size_t count,
+		    struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit out = { 0 };
+	struct stat_program *programs;
+	size_t program_count;
+	int rc = stat_programs(all, count, &programs, &program_count, e);
+
+	if (rc < 0)
+		return rc;
+	if (o->format != EMIT_TABLE || program_count < count) {
+		put_key(to, o, "programs", false);
+		emit_begin(&out, o, to);
+		put_programs(&out, programs, program_count);
+		rc = emit_end(&out) < 0 ? err_nomem(e) : 0;
+	}
+	free(programs);
+	return rc;
+}
+
+static int put_each(const struct emit_opts *o, struct stat_process *all, size_t count,
+		    struct buf *to, struct err *e)
+{
+	CLEANUP(emit_fini) struct emit out = { 0 };
+	size_t shown = count;
+
+	if (o->format == EMIT_TABLE && count > TABLE_PROCESSES) {
+		qsort(all, count, sizeof *all, stat_process_compare);
+		shown = TABLE_PROCESSES;
+	}
+	put_key(to, o, "processes", false);
+	emit_begin(&out, o, to);
+	put_processes(&out, all, shown, count - shown);
+	return emit_end(&out) < 0 ? err_nomem(e) : 0;
+}
+
+int stat_table(const struct emit_opts *o, const struct stat_series *s, const struct stat_series *vs,
+	       struct stat_process *processes, size_t count, struct buf *to, struct err *e)
+{
+	int rc = put_series(o, s, vs, to, e);
+
+	if (rc == 0)
+		rc = put_sums(o, processes, count, to, e);
+	if (rc == 0)
+		rc = put_each(o, processes, count, to, e);
+	if (rc == 0 && o->format == EMIT_JSON)
+		buf_put_str(to, "}\n");
+	return rc == 0 && buf_error(to) < 0 ? err_nomem(e) : rc;
+}
