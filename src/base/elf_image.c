@@ -9,14 +9,10 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/fd.h"
+#include "base/number.h"
 
 #define PAGE_MASK UINT64_C(0xfff) /* of the smallest page; larger pages are multiples */
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 const unsigned char *elf_bytes(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
@@ -132,7 +128,7 @@ int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct er
 int elf_image_open(struct elf_image *ret, const char *path, struct err *e)
 {
 	/* O_NONBLOCK: a FIFO of that name must not stop us; regular files ignore it. */
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return err_errno(e, "%s", path);
@@ -399,14 +395,9 @@ static const unsigned char *build_id_bytes(const struct elf_image *image, size_t
 
 bool elf_build_id(const struct elf_image *image, char ret_hex[ELF_BUILD_ID_HEX])
 {
-	static const char digits[] = "0123456789abcdef";
 	size_t len = 0;
 	const unsigned char *id = build_id_bytes(image, &len);
 
-	for (size_t i = 0; id && i < len; i++) {
-		ret_hex[2 * i] = digits[id[i] >> 4];
-		ret_hex[2 * i + 1] = digits[id[i] & 15];
-	}
-	ret_hex[id ? 2 * len : 0] = '\0';
+	number_print_hex(ret_hex, id, id ? len : 0);
 	return id != NULL;
 }

@@ -12,15 +12,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 
 #define READ_BYTES ((size_t)64 * 1024)
 #define DEVICE_BYTES ((size_t)1 << 20) /* that a device may have: /dev/zero has no end */
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 static int read_all(int fd, const char *name, size_t limit, struct buf *out, struct err *e)
 {
@@ -68,7 +63,7 @@ static int load_stream(int fd, const char *name, struct file_input *ret, struct 
 
 int file_load(const char *path, struct file_input *ret, struct err *e)
 {
-	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(fd_close) int fd = -1;
 	struct stat st;
 	void *data;
 
@@ -122,7 +117,7 @@ void file_input_drop(const struct file_input *in, size_t from, size_t to)
 
 int file_read_small(const char *path, size_t limit, struct buf *ret, struct err *e)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_errno(e, "%s", path);
@@ -131,7 +126,7 @@ int file_read_small(const char *path, size_t limit, struct buf *ret, struct err 
 
 size_t file_read_start(const char *path, char *text, size_t size)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
 	size_t len = n > 0 ? (size_t)n : 0;
 

@@ -5,6 +5,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/number.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 #define ONES UINT64_C(0x0101010101010101)
@@ -119,14 +121,6 @@ static void skip_plain(struct json *j)
 		j->at++;
 }
 
-static unsigned hex_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return (unsigned)(digit - '0');
-	digit |= 0x20;
-	return digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a' + 10) : 16;
-}
-
 /* Behind a backslash. */
 static bool skip_escape(struct json *j)
 {
@@ -135,7 +129,7 @@ static bool skip_escape(struct json *j)
 	if (letter != 'u')
 		return letter && strchr("\"\\/bfnrt", letter);
 	for (int i = 0; i < 4; i++, j->at++)
-		if (j->at >= j->end || hex_value(*j->at) > 15)
+		if (j->at >= j->end || number_hex_digit(*j->at) < 0)
 			return false;
 	return true;
 }
@@ -227,11 +221,6 @@ bool json_expect(struct json *j, struct json_list *object, const char *word, siz
 	return true;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool take_word(struct json *j, const char *word)
 {
 	size_t len = strlen(word);
@@ -247,7 +236,7 @@ static size_t read_digits(struct json *j, struct json_number *n, int step_expone
 {
 	const char *start = j->at;
 
-	for (; is_digit(*j->at); j->at++) {
+	for (; number_is_digit(*j->at); j->at++) {
 		if (n->digits < UINT64_C(1000000000000000000)) {
 			n->digits = 10 * n->digits + (unsigned)(*j->at - '0');
 			n->exponent -= step_exponent;
@@ -265,9 +254,9 @@ static bool read_exponent(struct json *j, struct json_number *n)
 
 	if (*j->at == '-' || *j->at == '+')
 		j->at++;
-	if (!is_digit(*j->at))
+	if (!number_is_digit(*j->at))
 		return false;
-	for (; is_digit(*j->at); j->at++)
+	for (; number_is_digit(*j->at); j->at++)
 		if (exponent < MAX_EXPONENT)
 			exponent = 10 * exponent + (*j->at - '0');
 	n->exponent += is_negative ? -exponent : exponent;
@@ -434,7 +423,7 @@ static int32_t read_unit(const char *digits)
 	int32_t unit = 0;
 
 	for (int i = 0; i < 4; i++)
-		unit = unit << 4 | (int32_t)hex_value(digits[i]);
+		unit = unit << 4 | number_hex_digit(digits[i]);
 	return unit;
 }
 
@@ -453,6 +442,11 @@ static size_t put_unit(struct buf *out, const char *digits, const char *end)
 	}
 	utf8_put(out, unit);
 	return 4;
+}
+
+bool json_equals(const struct json_text *text, const char *other)
+{
+	return str_equals((struct str){ text->ptr, text->len }, other);
 }
 
 void json_unescape(struct json_text text, struct buf *out)

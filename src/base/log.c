@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 static struct {
 	log_sink *sink;
@@ -26,12 +27,12 @@ static void apply_word(const char *word, size_t len, const char *domain, enum lo
 	size_t name = strcspn(word, "=");
 	bool is_any = name == 1 && *word == '*';
 
-	if (name >= len || !(is_any || (name == strlen(domain) && memcmp(word, domain, name) == 0)))
+	if (name >= len || !(is_any || (str_equals((struct str){ word, name }, domain))))
 		return;
 	word += name + 1;
 	len -= name + 1;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strlen(names[i]) == len && memcmp(names[i], word, len) == 0)
+		if (str_equals((struct str){ word, len }, names[i]))
 			*level = (enum log_level)i;
 }
 

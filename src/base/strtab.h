@@ -13,15 +13,11 @@
 #include <stdint.h>
 
 #include "base/macros.h"
+#include "base/str.h"
 
 #define STRTAB_NONE UINT32_MAX /* no such string; out of memory */
 
 struct strtab;
-
-struct str {
-	const char *ptr; /* [0..len), and a NUL behind; borrowed */
-	size_t len;      /* bytes */
-};
 
 struct strtab *strtab_new(void) MUST_CHECK; /* NULL: out of memory */
 void strtab_free(struct strtab *t);
@@ -32,7 +28,7 @@ uint32_t strtab_intern(struct strtab *t, const void *bytes, size_t len);
 /* STRTAB_NONE when it was never interned. */
 uint32_t strtab_find(const struct strtab *t, const void *bytes, size_t len);
 
-struct str strtab_get(const struct strtab *t, uint32_t id); /* id < count */
+struct str strtab_get(const struct strtab *t, uint32_t id); /* id < count; a NUL follows */
 size_t strtab_count(const struct strtab *t);
 
 #endif

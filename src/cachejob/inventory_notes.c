@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/path.h"
 #include "base/utf8.h"
 #include "cachejob/coverage.h"
 #include "cachejob/inventory.h"
@@ -12,13 +13,6 @@
 static void put_code(struct buf *out, const char *text)
 {
 	markdown_put_code(out, text, strlen(text));
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static size_t total_of(const struct inventory *v, enum inventory_list list)
@@ -70,7 +64,7 @@ void inventory_put_notes(const struct inventory *v, const char *job, struct buf 
 	const struct coverage_root *roots = v->roots.data;
 
 	buf_put_str(out, "Path list generation for ");
-	utf8_put_visible(out, last_part(job), strlen(last_part(job)));
+	utf8_put_visible(out, path_base(job), strlen(path_base(job)));
 	buf_put_str(out, "\n\nMethod:\n"
 			 "- Observed paths are those of the ranks' tables of events.\n"
 			 "- Whether a path was there is what the run saw, not what is there now.\n"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "base/rows.h"
 #include "base/strtab.h"
 
@@ -53,7 +54,7 @@ static bool is_rank_name(const char *name, size_t len)
 {
 	size_t digits = 0;
 
-	while (digits < len && name[len - 1 - digits] >= '0' && name[len - 1 - digits] <= '9')
+	while (digits < len && number_is_digit(name[len - 1 - digits]))
 		digits++;
 	return digits && len > digits + 1 && name[len - 1 - digits] == '-';
 }

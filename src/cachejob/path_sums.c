@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
 bool path_is_absent(const struct cluster_path *p)
 {
 	return p->category == CATEGORY_TTL ||
@@ -51,7 +53,7 @@ struct str path_package(struct str path)
 	char end = '.';
 	const char *stop;
 
-	if (rest.len > strlen(cached) && memcmp(rest.ptr, cached, strlen(cached)) == 0) {
+	if (rest.len > strlen(cached) && str_starts_with(rest, cached)) {
 		rest.ptr += strlen(cached);
 		rest.len -= strlen(cached);
 	}
@@ -61,9 +63,7 @@ struct str path_package(struct str path)
 	stop = memchr(part.ptr, end, part.len);
 	if (stop)
 		part.len = (size_t)(stop - part.ptr);
-	return part.len == strlen("__pycache__") && memcmp(part.ptr, "__pycache__", part.len) == 0
-		       ? (struct str){ part.ptr, 0 }
-		       : part;
+	return str_equals(part, "__pycache__") ? (struct str){ part.ptr, 0 } : part;
 }
 
 static void add_path(struct path_sum *sum, size_t index, const struct cluster_path *p)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "cachejob/coverage.h"
 
@@ -34,18 +35,6 @@ static const char end[] =
 	"\n# Folders get the modes of the ones that they stand for, the inner ones first.\n"
 	"find . -mindepth 1 -depth -type d -exec sh -c '\n"
 	"\tfor folder do chmod --reference=\"${folder#.}\" -- \"$folder\" || exit; done' sh {} +\n";
-
-/* One word of sh. */
-static void put_quoted(struct buf *out, const char *text, size_t len)
-{
-	buf_put_byte(out, '\'');
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '\'')
-			buf_put_str(out, "'\\'");
-		buf_put_byte(out, (unsigned char)text[i]);
-	}
-	buf_put_byte(out, '\'');
-}
 
 static void put_comment(struct buf *out, const char *key, const char *text)
 {
@@ -100,7 +89,7 @@ static void put_start(const struct inventory *v, struct buf *out)
 		if (!is_needed(&roots[i]))
 			continue;
 		buf_put_str(out, "root=");
-		put_quoted(out, roots[i].path, strlen(roots[i].path));
+		quote_shell(out, roots[i].path, strlen(roots[i].path));
 		buf_put_byte(out, '\n');
 		buf_put_str(out, check_root);
 	}
@@ -117,7 +106,7 @@ static size_t folder_len(struct str path)
 static void begin_call(struct buf *out, struct str folder)
 {
 	buf_put_str(out, "\ninto ");
-	put_quoted(out, folder.len ? folder.ptr : "/", folder.len ? folder.len : 1);
+	quote_shell(out, folder.len ? folder.ptr : "/", folder.len ? folder.len : 1);
 }
 
 /* Files in order of paths: those of one folder mostly stand together. */
@@ -140,7 +129,7 @@ static void put_files(const struct inventory *v, struct buf *out)
 		}
 		in_call++;
 		buf_put_str(out, " \\\n\t");
-		put_quoted(out, entry->path.ptr, entry->path.len);
+		quote_shell(out, entry->path.ptr, entry->path.len);
 	}
 }
 
@@ -155,7 +144,7 @@ static void put_folders(const struct inventory *v, struct buf *out)
 		if (count++ % PATHS_A_CALL == 0)
 			buf_put_str(out, "\nmkdir -p --");
 		buf_put_str(out, " \\\n\t.");
-		put_quoted(out, entry->path.ptr, entry->path.len);
+		quote_shell(out, entry->path.ptr, entry->path.len);
 	}
 }
 

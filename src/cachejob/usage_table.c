@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/number.h"
+#include "base/str.h"
 
 #define DEPTH_MAX 32
 #define COLUMNS 7
@@ -49,7 +51,7 @@ static bool find_number(const char *text, const char *words, uint64_t *ret)
 	last += strlen(words);
 	errno = 0;
 	*ret = strtoull(last, &end, 10);
-	return *last >= '0' && *last <= '9' && !errno && (*end == '\n' || !*end);
+	return number_is_digit(*last) && !errno && (*end == '\n' || !*end);
 }
 
 static bool read_size(const char *text, enum usage_table table, struct usage_figures *t)
@@ -82,12 +84,11 @@ static bool read_budget(const char *text, struct usage_figures *t)
 	return true;
 }
 
-static bool ends_with(const char *name, const char *base)
+static bool is_named(const char *name, const char *base)
 {
 	size_t len = strlen(name), base_len = strlen(base);
 
-	return len >= base_len && strcmp(name + len - base_len, base) == 0 &&
-	       (len == base_len || name[len - base_len - 1] == '-');
+	return text_ends_with(name, base) && (len == base_len || name[len - base_len - 1] == '-');
 }
 
 static int read_file(const char *path, const char *name, struct usage_figures *t, struct err *e)
@@ -100,7 +101,7 @@ static int read_file(const char *path, const char *name, struct usage_figures *t
 	bool is_good;
 	int rc;
 
-	while (kind < ARRAY_LEN(bases) && !ends_with(name, bases[kind]))
+	while (kind < ARRAY_LEN(bases) && !is_named(name, bases[kind]))
 		kind++;
 	if (kind == ARRAY_LEN(bases))
 		return 0;

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cli/background.h"
 #include "cli/cmd.h"
 #include "ctlfs/ctlfs.h"
@@ -53,7 +54,7 @@ static int find_group(const char *name, gid_t *ret, struct err *e)
 
 	errno = 0;
 	number = strtoul(name, &end, 10);
-	if (*name >= '0' && *name <= '9' && !*end && !errno && number < UINT_MAX) {
+	if (number_is_digit(*name) && !*end && !errno && number < UINT_MAX) {
 		*ret = (gid_t)number;
 		return 0;
 	}

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/path.h"
+#include "base/str.h"
 #include "cli/cmd.h"
 #include "cli/save.h"
 #include "format/formats.h"
@@ -41,15 +43,9 @@ static void file_labels_fini(struct file_labels *l)
 	buf_fini(&l->text);
 }
 
-/* The part of the path between from and to: what --label's names stand for. */
-struct span {
-	const char *at;
-	size_t len;
-};
-
-static struct span file_name(const char *path)
+static struct str file_name(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	const struct format *format = format_for_output(name);
 	size_t len = strlen(name);
 
@@ -57,48 +53,43 @@ static struct span file_name(const char *path)
 		size_t end = strlen(format->suffixes[i]);
 
 		if (len > end && strcmp(name + len - end, format->suffixes[i]) == 0)
-			return (struct span){ name, len - end };
+			return (struct str){ name, len - end };
 	}
-	return (struct span){ name, len };
+	return (struct str){ name, len };
 }
 
-static struct span dir_name(const char *path)
+static struct str dir_name(const char *path)
 {
 	const char *end = strrchr(path, '/'), *start;
 
 	if (!end)
-		return (struct span){ ".", 1 };
+		return (struct str){ ".", 1 };
 	for (start = end; start > path && start[-1] != '/';)
 		start--;
-	return (struct span){ start, (size_t)(end - start) };
-}
-
-static bool begins_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
+	return (struct str){ start, (size_t)(end - start) };
 }
 
 /* TEXT of --label with its names replaced. */
 static void put_value(struct buf *out, const char *text, const char *path, size_t number)
 {
 	while (*text) {
-		struct span span = { text, 1 };
+		struct str span = { text, 1 };
 
-		if (begins_with(text, "{n}")) {
+		if (text_starts_with(text, "{n}")) {
 			buf_put_uint(out, number);
 			text += strlen("{n}");
 			continue;
 		}
-		if (begins_with(text, "{file}")) {
+		if (text_starts_with(text, "{file}")) {
 			span = file_name(path);
 			text += strlen("{file}");
-		} else if (begins_with(text, "{dir}")) {
+		} else if (text_starts_with(text, "{dir}")) {
 			span = dir_name(path);
 			text += strlen("{dir}");
 		} else {
 			text++;
 		}
-		buf_put(out, span.at, span.len);
+		buf_put(out, span.ptr, span.len);
 	}
 	buf_put_byte(out, 0);
 }

@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/path.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "model/units.h"
 #include "sample/attr.h"
@@ -32,14 +34,7 @@ static void put_argument(struct buf *out, const char *arg)
 		buf_put_str(out, arg);
 		return;
 	}
-	buf_put_byte(out, '\'');
-	for (; *arg; arg++) {
-		if (*arg == '\'')
-			buf_put_str(out, "'\\''");
-		else
-			buf_put_byte(out, (unsigned char)*arg);
-	}
-	buf_put_byte(out, '\'');
+	quote_shell(out, arg, strlen(arg));
 }
 
 static void put_who(struct buf *out, const struct cpu_opts *o)
@@ -113,11 +108,10 @@ static void put_stacks(struct buf *out, const struct cpu *c, const struct cpu_re
 	user_stack_put_counts(out, &r->counts.user);
 	for (; shown < WORST; shown++) {
 		const char *name = cpu_worst(c, shown, &times);
-		const char *slash = strrchr(name, '/');
 
 		if (!times)
 			break;
-		buf_printf(out, "%s%s: %llu", shown ? ", " : " (", slash ? slash + 1 : name,
+		buf_printf(out, "%s%s: %llu", shown ? ", " : " (", path_base(name),
 			   (unsigned long long)times);
 	}
 	if (shown)

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "cli/cmd.h"
 
 #define HOW_TO_LIST "'auger convert --list' shows the formats"
@@ -14,8 +15,7 @@
 /* Does the name have an ending, as in "x.svg"? */
 static bool has_ending(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	const char *dot = strrchr(name, '.');
 
 	return dot && dot > name && dot[1];

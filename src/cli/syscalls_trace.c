@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 static void put_csv_text(struct buf *out, const char *text)
@@ -16,10 +16,7 @@ static void put_csv_text(struct buf *out, const char *text)
 	CLEANUP(buf_fini) struct buf clean = { 0 };
 
 	utf8_put_visible(&clean, text, strlen(text));
-	buf_put_byte(out, '"');
-	for (const char *c = clean.data; c && *c; c++)
-		buf_put_str(out, *c == '"' ? "\"\"" : (const char[]){ *c, 0 });
-	buf_put_byte(out, '"');
+	quote_csv(out, clean.data, clean.len);
 }
 
 int syscalls_trace_open(struct syscalls_trace *t, enum emit_format format, const char *path,
@@ -83,14 +80,14 @@ static void put_json(struct syscalls_trace *t, const struct sysc_traced *c)
 	buf_put_str(out, ", \"duration_ns\": ");
 	put_number(out, is_whole, c->end_ns - c->start_ns, "null");
 	buf_printf(out, ", \"pid\": %u, \"tid\": %u, \"comm\": ", c->pid, c->tid);
-	json_put_str(out, c->comm, strlen(c->comm));
+	quote_json(out, c->comm, strlen(c->comm));
 	buf_printf(out, ", \"call\": \"%s\", \"args\": ", c->call);
-	json_put_str(out, c->args, strlen(c->args));
+	quote_json(out, c->args, strlen(c->args));
 	buf_put_str(out, ", \"ret\": ");
 	put_number(out, c->has_end, c->ret, "null");
 	buf_printf(out, c->error ? ", \"errno\": \"%s\"" : ", \"errno\": null", c->error);
 	buf_put_str(out, ", \"result\": ");
-	json_put_str(out, c->result, strlen(c->result));
+	quote_json(out, c->result, strlen(c->result));
 	buf_put_str(out, "}\n");
 }
 

@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS 6 /* one more than any command has */
+#include "base/number.h"
+#include "base/str.h"
 
-struct word {
-	const char *ptr; /* [0..len); borrowed */
-	size_t len;
-};
+#define MAX_WORDS 6 /* one more than any command has */
 
 struct parser {
 	const char *line;
-	struct word words[MAX_WORDS];
+	struct str words[MAX_WORDS];
 	size_t count; /* may be more than there is room for */
 	const struct cpulist *known;
 	struct command *c;
@@ -66,13 +64,13 @@ static void split(struct parser *p, size_t len)
 	size_t at = 0;
 
 	for (;;) {
-		struct word w;
+		struct str w;
 
 		while (at < len && is_blank(p->line[at]))
 			at++;
 		if (at == len)
 			return;
-		w = (struct word){ p->line + at, 0 };
+		w = (struct str){ p->line + at, 0 };
 		while (at < len && !is_blank(p->line[at])) {
 			at++;
 			w.len++;
@@ -85,8 +83,7 @@ static void split(struct parser *p, size_t len)
 
 static bool is_word(const struct parser *p, size_t i, const char *text)
 {
-	return i < p->count && p->words[i].len == strlen(text) &&
-	       memcmp(p->words[i].ptr, text, p->words[i].len) == 0;
+	return i < p->count && str_equals(p->words[i], text);
 }
 
 /* From word i on it is wrong. */
@@ -102,15 +99,9 @@ static int refuse(struct parser *p, size_t i, int code, const char *text)
 }
 
 /* Decimal digits, nothing else. */
-static bool take_number(struct word w, uint64_t *ret)
+static bool take_number(struct str w, uint64_t *ret)
 {
-	*ret = 0;
-	for (size_t i = 0; i < w.len; i++) {
-		if (w.ptr[i] < '0' || w.ptr[i] > '9' || __builtin_mul_overflow(*ret, 10, ret) ||
-		    __builtin_add_overflow(*ret, (uint64_t)(w.ptr[i] - '0'), ret))
-			return false;
-	}
-	return w.len > 0;
+	return w.len && number_parse(w.ptr, w.len, ret) == w.len;
 }
 
 static int take_value(struct parser *p, size_t i, const char *usage, uint64_t min, uint64_t max)
@@ -146,7 +137,7 @@ static int take_all(struct parser *p)
 static int take_cores(struct parser *p, size_t i)
 {
 	char text[256];
-	struct word w = p->words[i];
+	struct str w = p->words[i];
 	uint32_t missing;
 	uint64_t number;
 	int rc;

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/str.h"
+
 /* clang-format off */
 static const struct node_info infos[NODE_END] = {
 	[NODE_README] = { "README", NODE_TOP, true, false, SOURCE_TEXT, 0 },
@@ -90,7 +92,7 @@ struct session *world_find(const struct world *w, uint64_t id)
 struct session *world_find_name(const struct world *w, const char *name, size_t len)
 {
 	for (struct session *s = w->sessions; s; s = s->next)
-		if (s->id && strlen(s->name) == len && memcmp(s->name, name, len) == 0)
+		if (s->id && str_equals((struct str){ name, len }, s->name))
 			return s;
 	return NULL;
 }
@@ -151,7 +153,7 @@ static bool is_text(const char *text, size_t len, const char *word)
 {
 	while (len && (text[len - 1] == '\n' || text[len - 1] == ' ' || text[len - 1] == '\0'))
 		len--;
-	return len == strlen(word) && memcmp(text, word, len) == 0;
+	return str_equals((struct str){ text, len }, word);
 }
 
 static int set_talkative(struct world *w, const char *text, size_t len, struct err *e)

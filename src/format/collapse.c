@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/path.h"
 #include "base/rows.h"
+#include "base/str.h"
 #include "format/frame.h"
 #include "perf/eventname.h"
 
@@ -39,45 +41,27 @@ static void collapse_fini(struct collapse *c)
 	profile_free(c->to);
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
-static bool ends_with(const char *text, size_t len, const char *end)
-{
-	size_t n = strlen(end);
-
-	return len >= n && memcmp(text + len - n, end, n) == 0;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_kernel(const char *path)
 {
 	static const char *const others[] = { "[vdso]", "[vsyscall]", "[heap]",    "[stack",
 					      "[anon",  "[uprobes]",  "[unknown]", "[jit]" };
-	const char *base = base_name(path), *module = strstr(base, ".ko");
+	const char *base = path_base(path), *module = strstr(base, ".ko");
 
 	if (*path != '[')
-		return starts_with(base, "vmlinux") || (module && (!module[3] || module[3] == '.'));
+		return text_starts_with(base, "vmlinux") ||
+		       (module && (!module[3] || module[3] == '.'));
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (starts_with(path, others[i]))
+		if (text_starts_with(path, others[i]))
 			return false;
 	return true;
 }
 
 static bool is_jit(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = path_base(path);
 
-	return (starts_with(base, "perf-") && ends_with(base, strlen(base), ".map")) ||
-	       starts_with(base, "jitted-");
+	return (text_starts_with(base, "perf-") && text_ends_with(base, ".map")) ||
+	       text_starts_with(base, "jitted-");
 }
 
 /* The length without words that stand behind a list of arguments. */
@@ -86,7 +70,7 @@ static size_t drop_qualifiers(const char *name, size_t len)
 	static const char *const words[] = { " const", " volatile", " &", " &&", " noexcept" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (ends_with(name, len, words[i]))
+		if (str_ends_with((struct str){ name, len }, words[i]))
 			return drop_qualifiers(name, len - strlen(words[i]));
 	if (len && name[len - 1] == ']') {
 		const char *clone = memmem(name, len, " [clone ", 8);
@@ -108,8 +92,8 @@ static size_t find_arguments(const char *name, size_t len)
 		depth += name[i] == ')';
 		if (name[i] != '(' || --depth)
 			continue;
-		if (ends_with(name, i, "operator") ||
-		    starts_with(name + i, "(anonymous namespace)"))
+		if (str_ends_with((struct str){ name, i }, "operator") ||
+		    text_starts_with(name + i, "(anonymous namespace)"))
 			return len;
 		return i;
 	}
@@ -275,7 +259,7 @@ static uint32_t map_labels(struct collapse *c, uint32_t labels, bool *ret_is_jav
 	if (!comm)
 		return 0;
 	name = profile_get_str(c->from, comm->str);
-	*ret_is_java = starts_with(name.ptr, "java");
+	*ret_is_java = text_starts_with(name.ptr, "java");
 	buf_clear(&c->text);
 	buf_put(&c->text, name.ptr, name.len);
 	if (c->o->has_pid || c->o->has_tid) {
@@ -354,7 +338,7 @@ int collapse_find_event(const struct profile *p, const char *name)
 	for (size_t i = 0; i < profile_type_count(p); i++) {
 		const char *type = profile_text(p, profile_get_type(p, i).type);
 
-		if (strlen(type) == len && memcmp(type, name, len) == 0)
+		if (str_equals((struct str){ name, len }, type))
 			return (int)i;
 	}
 	return cpu;

@@ -5,25 +5,17 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/number.h"
 #include "base/rows.h"
+#include "base/str.h"
 
 #define MICRO 1000000u
 #define MICRO_DIGITS 6
 #define MAX_COLUMNS 2
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static size_t trim_end(const char *text, size_t len)
 {
-	while (len && is_blank(text[len - 1]))
+	while (len && str_is_blank(text[len - 1]))
 		len--;
 	return len;
 }
@@ -56,13 +48,13 @@ bool folded_cut_number(const char *text, size_t *len, struct folded_number *ret)
 {
 	size_t end = trim_end(text, *len), start = end, points = 0, digits = 0;
 
-	for (; start && (is_digit(text[start - 1]) || text[start - 1] == '.'); start--) {
+	for (; start && (number_is_digit(text[start - 1]) || text[start - 1] == '.'); start--) {
 		points += text[start - 1] == '.';
 		digits += text[start - 1] != '.';
 	}
 	if (start && text[start - 1] == '-')
 		start--;
-	if (!digits || points > 1 || !start || !is_blank(text[start - 1]))
+	if (!digits || points > 1 || !start || !str_is_blank(text[start - 1]))
 		return false;
 	parse_number(text + start, text + end, ret);
 	*len = trim_end(text, start);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/str.h"
 #include "format/akaros/akaros.h"
 #include "format/callgrind/callgrind.h"
 #include "format/firefox/firefox.h"
@@ -39,17 +40,10 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t text_len = strlen(text), end_len = strlen(end);
-
-	return text_len >= end_len && strcmp(text + text_len - end_len, end) == 0;
-}
-
 static bool has_suffix_of(const char *path, const struct format *format)
 {
 	for (size_t i = 0; format->suffixes[i]; i++)
-		if (ends_with(path, format->suffixes[i]))
+		if (text_ends_with(path, format->suffixes[i]))
 			return true;
 	return false;
 }

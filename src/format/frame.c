@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/path.h"
+
 struct str frame_function_name(const struct profile *p, uint32_t function)
 {
 	const struct function *fn = profile_get_function(p, function);
@@ -13,7 +15,7 @@ struct str frame_function_name(const struct profile *p, uint32_t function)
 void frame_put_module_name(const struct profile *p, uint32_t mapping, struct buf *out)
 {
 	const char *path = profile_text(p, profile_get_mapping(p, mapping)->path);
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = path_base(path);
 
 	if (!*base)
 		buf_put_str(out, "[unknown]");

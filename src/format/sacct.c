@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/number.h"
 #include "base/rows.h"
+#include "base/str.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define MAX_NUMBER (INT64_C(1) << 32)
@@ -52,8 +54,7 @@ static int read_head(struct sacct *s, struct str line, struct err *e)
 		s->columns[i] = -1;
 	for (int at = 0; next_field(&line, &is_over, &field); at++)
 		for (int i = 0; i < COLUMNS; i++)
-			if (strlen(column_names[i]) == field.len &&
-			    memcmp(column_names[i], field.ptr, field.len) == 0)
+			if (str_equals(field, column_names[i]))
 				s->columns[i] = at;
 	return s->columns[COLUMN_ID] >= 0
 		       ? 0
@@ -66,7 +67,7 @@ static int64_t take_number(const char **at, const char *end)
 	int64_t n = 0;
 	const char *start = *at;
 
-	for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
+	for (; *at < end && number_is_digit(**at); (*at)++) {
 		n = 10 * n + (**at - '0');
 		if (n > MAX_NUMBER)
 			return -1;
@@ -110,7 +111,7 @@ static int64_t read_size_kb(struct str text)
 	if (whole < 0)
 		return -1;
 	if (at < end && *at == '.')
-		for (at++; at < end && *at >= '0' && *at <= '9'; at++, tenth /= 10)
+		for (at++; at < end && number_is_digit(*at); at++, tenth /= 10)
 			kb += (*at - '0') * tenth;
 	letter = at < end ? memchr(letters, *at, strlen(letters)) : NULL;
 	if (!letter)

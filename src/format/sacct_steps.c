@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/number.h"
+#include "base/str.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define MAX_NUMBER (INT64_C(1) << 50)
@@ -30,7 +32,7 @@ static int64_t take_number(struct str *at)
 {
 	int64_t n = -1;
 
-	for (; at->len && *at->ptr >= '0' && *at->ptr <= '9'; at->ptr++, at->len--) {
+	for (; at->len && number_is_digit(*at->ptr); at->ptr++, at->len--) {
 		n = (n < 0 ? 0 : 10 * n) + (*at->ptr - '0');
 		if (n > MAX_NUMBER)
 			return -1;
@@ -52,7 +54,7 @@ static int64_t take_fraction(struct str *at)
 {
 	int64_t n = 0, scale = NS_PER_S;
 
-	for (; at->len && *at->ptr >= '0' && *at->ptr <= '9'; at->ptr++, at->len--) {
+	for (; at->len && number_is_digit(*at->ptr); at->ptr++, at->len--) {
 		scale /= 10;
 		n += (*at->ptr - '0') * scale;
 	}
@@ -128,21 +130,16 @@ static bool next_field(struct str *line, bool *is_over, struct str *ret)
 	return true;
 }
 
-static bool equals(struct str text, const char *name)
-{
-	return strlen(name) == text.len && memcmp(name, text.ptr, text.len) == 0;
-}
-
 static uint8_t column_of(struct str name)
 {
 	for (uint8_t i = 0; i < SACCT_FIELDS; i++)
-		if (equals(name, sacct_field_names[i]))
+		if (str_equals(name, sacct_field_names[i]))
 			return i;
-	if (equals(name, "Elapsed"))
+	if (str_equals(name, "Elapsed"))
 		return SACCT_ELAPSED;
-	return equals(name, "JobID")   ? COLUMN_ID
-	       : equals(name, "State") ? COLUMN_STATE
-				       : COLUMN_NONE;
+	return str_equals(name, "JobID")   ? COLUMN_ID
+	       : str_equals(name, "State") ? COLUMN_STATE
+					   : COLUMN_NONE;
 }
 
 /* What each column is. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/quote.h"
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "format/frame.h"
@@ -60,12 +60,12 @@ static uint32_t make_frame(struct writer *w, const struct location *l, uint32_t 
 	buf_clear(&w->json);
 	frame_put_name(w->p, l, line, &w->name);
 	buf_put_str(&w->json, "{\"name\":");
-	json_put_str(&w->json, w->name.data, w->name.len);
+	quote_json(&w->json, w->name.data, w->name.len);
 	if (fn->file) {
 		struct str file = profile_get_str(w->p, fn->file);
 
 		buf_put_str(&w->json, ",\"file\":");
-		json_put_str(&w->json, file.ptr, file.len);
+		quote_json(&w->json, file.ptr, file.len);
 		if (fn->start_line > 0) {
 			buf_put_str(&w->json, ",\"line\":");
 			buf_put_int(&w->json, fn->start_line);
@@ -178,7 +178,7 @@ static int put_profile(struct writer *w, size_t type, struct err *e)
 	if (rc < 0)
 		return rc;
 	buf_put_str(&w->profiles, "{\"type\":\"sampled\",\"name\":");
-	json_put_str(&w->profiles, name.ptr, name.len);
+	quote_json(&w->profiles, name.ptr, name.len);
 	buf_printf(&w->profiles, ",\"unit\":\"%s\",\"samples\":[",
 		   unit_of(profile_text(w->p, t.unit)));
 	if (put_stacks(w, &sums) < 0)

@@ -160,11 +160,6 @@ void stage_reader_free(struct stage_reader *r)
 	free(r);
 }
 
-static bool is_key(const struct json_text *key, const char *text)
-{
-	return strlen(text) == key->len && memcmp(text, key->ptr, key->len) == 0;
-}
-
 static void fail(struct json *j, const char *wrong)
 {
 	if (!j->wrong)
@@ -298,7 +293,7 @@ static int read_report(struct stage_reader *r, struct json *j)
 	while (rc == 0 && json_member(j, &object, &key)) {
 		char first = json_peek(j);
 
-		if (first == '[' && is_key(&key, "stages"))
+		if (first == '[' && json_equals(&key, "stages"))
 			rc = read_rows(r, j);
 		else if (first == '{')
 			read_head(r, j, 1);
@@ -319,7 +314,7 @@ static bool looks_like_rows(const struct json *at)
 		return !look.wrong;
 	object = json_object(&look);
 	while (json_member(&look, &object, &key)) {
-		if (is_key(&key, "stage"))
+		if (json_equals(&key, "stage"))
 			return true;
 		json_skip(&look);
 	}
@@ -337,14 +332,15 @@ static int read_line(struct stage_reader *r, struct json *j)
 	while (rc == 0 && json_member(j, &object, &key)) {
 		char first = json_peek(j);
 
-		if (first == '{' && is_key(&key, "profile")) {
+		if (first == '{' && json_equals(&key, "profile")) {
 			has_profile = true;
 			rc = read_report(r, j);
-		} else if (first == '[' && !has_profile && is_key(&key, "stages") &&
+		} else if (first == '[' && !has_profile && json_equals(&key, "stages") &&
 			   looks_like_rows(j)) {
 			is_bare = true;
 			rc = read_rows(r, j);
-		} else if (first == '{' && (is_key(&key, "env") || is_key(&key, "slurm"))) {
+		} else if (first == '{' &&
+			   (json_equals(&key, "env") || json_equals(&key, "slurm"))) {
 			read_head(r, j, 1);
 		} else {
 			note_fact(r, &r->outer, &key, json_skip(j));
@@ -405,11 +401,11 @@ static struct str pick_group(struct stage_reader *r)
 
 	if (!r->key.ptr)
 		return none;
-	if (is_key(&r->key, "host"))
+	if (json_equals(&r->key, "host"))
 		return pick_text(r, FACT_HOST);
-	if (is_key(&r->key, "rank"))
+	if (json_equals(&r->key, "rank"))
 		return pick_text(r, FACT_RANK);
-	if (is_key(&r->key, "job"))
+	if (json_equals(&r->key, "job"))
 		return make_job(r);
 	return pick_text(r, FACT_GROUP);
 }

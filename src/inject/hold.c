@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "base/number.h"
 #include "base/rows.h"
 #include "inject/hold_internal.h"
 #include "target/proc.h"
@@ -108,7 +109,7 @@ static int add_list(struct hold *h, const char *at, const char *end, struct err 
 	while (at < end) {
 		pid_t child = 0;
 
-		for (; at < end && *at >= '0' && *at <= '9'; at++)
+		for (; at < end && number_is_digit(*at); at++)
 			child = child * 10 + (*at - '0');
 		at++;
 		/* This process may be of the job itself, and cannot stop itself. */

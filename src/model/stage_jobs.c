@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/rows.h"
+#include "base/str.h"
 
 #define SECOND INT64_C(1000000000)
 #define SLURM_STEP (2 * SECOND) /* it counts whole seconds */
@@ -188,8 +189,7 @@ static bool is_over(struct str state)
 	static const char *const words[] = { "PENDING", "RUNNING", "SUSPENDED", "REQUEUED" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (state.len >= strlen(words[i]) &&
-		    memcmp(state.ptr, words[i], strlen(words[i])) == 0)
+		if (str_starts_with(state, words[i]))
 			return false;
 	return true;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "perf/dso_internal.h"
 #include "perf/kernel.h"
 
@@ -103,17 +104,6 @@ static void make_key(const struct dso_id *id, struct buf *out)
 		buf_put(out, id->path, id->path_len);
 }
 
-static void print_hex(char *out, const unsigned char *bytes, size_t len)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < len; i++) {
-		*out++ = digits[bytes[i] >> 4];
-		*out++ = digits[bytes[i] & 15];
-	}
-	*out = '\0';
-}
-
 /* The row of the dso that has just been given its id. */
 static int append(struct dsos *d, const struct dso_id *id, struct str key)
 {
@@ -138,7 +128,7 @@ static int append(struct dsos *d, const struct dso_id *id, struct str key)
 		.pid = id->pid,
 	};
 	if (id->kind == DSO_FILE && id->build_id_len <= RECORD_BUILD_ID_MAX)
-		print_hex(dso->build_id, id->build_id, id->build_id_len);
+		number_print_hex(dso->build_id, id->build_id, id->build_id_len);
 	dso->is_build_id_told = dso->build_id[0] != '\0';
 	return 0;
 }

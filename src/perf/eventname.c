@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/str.h"
 
 /* Source: perf-list(1), "EVENT MODIFIERS". */
 static bool is_modifier(char c)
@@ -30,7 +31,7 @@ bool eventname_is_clock(const char *name, size_t len)
 
 	len = eventname_base(name, len);
 	for (size_t i = 0; i < ARRAY_LEN(clocks); i++)
-		if (len == strlen(clocks[i]) && memcmp(name, clocks[i], len) == 0)
+		if (str_equals((struct str){ name, len }, clocks[i]))
 			return true;
 	return false;
 }

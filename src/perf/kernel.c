@@ -11,6 +11,7 @@
 #include "base/cursor.h"
 #include "base/file.h"
 #include "base/rows.h"
+#include "base/str.h"
 #include "perf/dso.h"
 #include "perf/maps.h"
 
@@ -133,7 +134,7 @@ static uint64_t find_symbol(const char *root, const char *symbol)
 
 static bool starts_with(struct record_bytes text, const char *start)
 {
-	return text.len >= strlen(start) && memcmp(text.bytes, start, strlen(start)) == 0;
+	return str_starts_with((struct str){ (const char *)text.bytes, text.len }, start);
 }
 
 /* "[kernel.kallsyms]_text": its offset is where that symbol was. */

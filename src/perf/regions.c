@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/rows.h"
+#include "base/str.h"
 #include "perf/maps.h"
 
 #define STACK_BELOW UINT64_C(65536)      /* a stack is touched below its pointer, too */
@@ -83,11 +84,6 @@ static struct space *space_of(struct regions *r, uint32_t pid)
 	return space;
 }
 
-static bool equals(const char *text, size_t len, const char *other)
-{
-	return strlen(other) == len && memcmp(text, other, len) == 0;
-}
-
 /* Behind the data of a file, without a file: what the loader adds for the zeroes that the file does
  * not hold (.bss, COMMON blocks). */
 static uint32_t anon_name(struct regions *r, struct space *space, uint64_t start)
@@ -105,8 +101,7 @@ static uint32_t anon_name(struct regions *r, struct space *space, uint64_t start
 
 		return is_heap ? r->heap : r->anon;
 	}
-	if (path.len > strlen(mark) &&
-	    memcmp(path.ptr + path.len - strlen(mark), mark, strlen(mark)) == 0)
+	if (path.len > strlen(mark) && str_ends_with(path, mark))
 		return before->dso;
 	snprintf(name, sizeof name, "%s%s", path.ptr, mark);
 	return profile_str(r->profile, name);
@@ -115,18 +110,17 @@ static uint32_t anon_name(struct regions *r, struct space *space, uint64_t start
 static uint32_t name_of(struct regions *r, struct space *space, const struct record_mmap *m)
 {
 	static const char gone[] = " (deleted)";
-	const char *path = m->path.len ? (const char *)m->path.bytes : "";
-	size_t len = m->path.len;
+	struct str path = { (const char *)m->path.bytes, m->path.len };
 
-	if (len == 0 || equals(path, len, "//anon"))
+	if (!path.len || str_equals(path, "//anon"))
 		return anon_name(r, space, m->start);
-	if (len > strlen(gone) && memcmp(path + len - strlen(gone), gone, strlen(gone)) == 0)
-		len -= strlen(gone);
-	if (equals(path, len, "/dev/zero"))
+	if (path.len > strlen(gone) && str_ends_with(path, gone))
+		path.len -= strlen(gone);
+	if (str_equals(path, "/dev/zero"))
 		return profile_str(r->profile, "[shared]");
-	if (equals(path, len, "/anon_hugepage"))
+	if (str_equals(path, "/anon_hugepage"))
 		return profile_str(r->profile, "[anon huge]");
-	return profile_str_n(r->profile, path, len);
+	return profile_str_n(r->profile, path.ptr, path.len);
 }
 
 static void take_program(struct regions *r, struct space *space, const struct vma *v)

@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 #include "base/elf_image.h"
+#include "base/number.h"
+#include "base/path.h"
 #include "cli/cmd.h"
 #include "format/akaros/akaros.h"
 #include "symbol/symbolize.h"
@@ -57,7 +59,7 @@ static void split(const char *text, struct binary *ret)
 	const char *at = strrchr(text, '@');
 	char *end;
 
-	if (at && at[1] >= '0' && at[1] <= '9') {
+	if (at && number_is_digit(at[1])) {
 		errno = 0;
 		ret->address = strtoull(at + 1, &end, 16);
 		ret->has_address = !*end && !errno;
@@ -140,13 +142,6 @@ static void place_binary(struct profile *p, const struct binary *b)
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The file for a mapping; "" for one that is not there. NULL: nobody told of any. */
 static const char *file_for(const struct job *j, const char *path, bool is_foreign)
 {
@@ -154,7 +149,7 @@ static const char *file_for(const struct job *j, const char *path, bool is_forei
 		const char *file = j->binaries[i].path.data;
 
 		if (strcmp(file, path) == 0 ||
-		    (path[0] == '/' && strcmp(base_name(file), base_name(path)) == 0))
+		    (path[0] == '/' && strcmp(path_base(file), path_base(path)) == 0))
 			return file;
 	}
 	return is_foreign ? "" : NULL;

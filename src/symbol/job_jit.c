@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "symbol/perfmap.h"
 
 /* Nobody will ever tell: the memory is called what it is. */
@@ -26,12 +27,11 @@ static int find_in_perf_map(struct job *j, const struct source *source, size_t c
 			    struct buf *text, const char **names)
 {
 	const char *path = job_file(j, source->mapping);
-	const char *slash = strrchr(path, '/');
 	struct buf moved = { 0 };
 	int rc;
 
 	if (path == job_path(j, source->mapping) && j->o->perf_map_dir) {
-		buf_printf(&moved, "%s/%s", j->o->perf_map_dir, slash ? slash + 1 : path);
+		buf_printf(&moved, "%s/%s", j->o->perf_map_dir, path_base(path));
 		path = moved.data;
 	}
 	rc = buf_error(&moved) < 0 ? err_nomem(j->e)

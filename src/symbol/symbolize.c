@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "symbol/job.h"
 
 #define KERNEL_ADDRESS (UINT64_C(1) << 63) /* no process has code from here on */
@@ -25,17 +26,10 @@ const char *job_file(const struct job *j, uint32_t id)
 	return j->o->files && j->o->files[id] ? j->o->files[id] : job_path(j, id);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "/tmp/perf-123.map" */
 static bool is_perf_map(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = path_base(path);
 	size_t digits;
 
 	if (strncmp(name, "perf-", 5) != 0)

@@ -7,17 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STEP ((size_t)256 * 1024)
+#include "base/fd.h"
+#include "base/number.h"
+#include "base/str.h"
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
+#define STEP ((size_t)256 * 1024)
 
 int text_load(const char *path, struct buf *ret, struct err *e)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -54,31 +52,14 @@ char *text_line(struct buf *text, size_t *at)
 	return line;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 bool text_hex(char **at, uint64_t *ret)
 {
-	char *c = *at;
-	uint64_t value = 0;
-	char *begin;
+	bool has_prefix = text_starts_with(*at, "0x") || text_starts_with(*at, "0X");
+	const char *digits = *at + (has_prefix ? 2 : 0);
+	size_t count = number_parse_hex(digits, strlen(digits), ret);
 
-	if (c[0] == '0' && (c[1] == 'x' || c[1] == 'X'))
-		c += 2;
-	for (begin = c; hex_digit(*c) >= 0; c++) {
-		if (value >> 60)
-			return false;
-		value = value << 4 | (uint64_t)hex_digit(*c);
-	}
-	if (c == begin || *c != ' ')
+	if (!count || digits[count] != ' ')
 		return false;
-	*at = c + 1;
-	*ret = value;
+	*at += (has_prefix ? 2 : 0) + count + 1;
 	return true;
 }

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 #define LINE_MAX_BYTES 4608 /* a path of PATH_MAX and the numbers before it */
 #define MAPS_AT_FIRST 64
 
@@ -84,14 +86,11 @@ static uint64_t take_number(char **at, unsigned base)
 	uint64_t value = 0;
 
 	for (; **at; ++*at) {
-		char c = **at;
-		unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-							: base;
+		int digit = number_hex_digit(**at);
 
-		if (digit >= base)
+		if (digit < 0 || (unsigned)digit >= base)
 			break;
-		value = value * base + digit;
+		value = value * base + (unsigned)digit;
 	}
 	if (**at)
 		++*at;

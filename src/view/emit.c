@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "model/units.h"
 
@@ -26,7 +26,7 @@ void emit_begin(struct emit *out, const struct emit_opts *o, struct buf *to)
 		buf_put_str(to, "{");
 }
 
-/* RFC 4180: quotes around what holds a separator or a quote; quotes are doubled. */
+/* In quotes only where it holds a separator or a quote. */
 static void put_csv_str(struct emit *out, const char *text, size_t len)
 {
 	struct buf *to = out->to;
@@ -42,13 +42,7 @@ static void put_csv_str(struct emit *out, const char *text, size_t len)
 		buf_put(to, valid->data, valid->len);
 		return;
 	}
-	buf_put_byte(to, '"');
-	for (size_t i = 0; i < valid->len; i++) {
-		if (valid->data[i] == '"')
-			buf_put_byte(to, '"');
-		buf_put_byte(to, (unsigned char)valid->data[i]);
-	}
-	buf_put_byte(to, '"');
+	quote_csv(to, valid->data, valid->len);
 }
 
 static void put_str(struct emit *out, const char *text, size_t len)
@@ -61,7 +55,7 @@ static void put_str(struct emit *out, const char *text, size_t len)
 		put_csv_str(out, text, len);
 		break;
 	case EMIT_JSON:
-		json_put_str(out->to, text, len);
+		quote_json(out->to, text, len);
 		break;
 	}
 }
@@ -115,7 +109,7 @@ void emit_head_str(struct emit *out, const char *key, const char *text)
 	if (out->opts.format == EMIT_TABLE)
 		utf8_put_visible(out->to, text, strlen(text));
 	else
-		json_put_str(out->to, text, strlen(text));
+		quote_json(out->to, text, strlen(text));
 	close_head(out);
 }
 
@@ -163,7 +157,7 @@ void emit_head_item(struct emit *out, const char *text)
 		return;
 	if (out->opts.format == EMIT_JSON) {
 		buf_put_str(out->to, out->item_count ? ", " : "");
-		json_put_str(out->to, text, strlen(text));
+		quote_json(out->to, text, strlen(text));
 	} else if (out->opts.format == EMIT_TABLE && out->item_count < MAX_TABLE_ITEMS) {
 		buf_put_str(out->to, "# ");
 		utf8_put_visible(out->to, text, strlen(text));

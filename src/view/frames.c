@@ -5,19 +5,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/path.h"
+#include "base/str.h"
 #include "view/tree.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 static bool is_library(const char *name)
 {
@@ -28,7 +18,7 @@ static bool is_library(const char *name)
 
 static bool is_perf_map(const char *path)
 {
-	return has_prefix(base_name(path), "perf-") && strlen(path) > 4 &&
+	return text_starts_with(path_base(path), "perf-") && strlen(path) > 4 &&
 	       strcmp(path + strlen(path) - 4, ".map") == 0;
 }
 
@@ -36,17 +26,18 @@ static enum frame_kind kind_of(const char *path)
 {
 	if (!*path)
 		return FRAME_NAME;
-	if (is_perf_map(path) || has_prefix(path, "[anon") || has_prefix(path, "//anon") ||
-	    has_prefix(path, "[heap]") || has_prefix(path, "[stack]"))
+	if (is_perf_map(path) || text_starts_with(path, "[anon") ||
+	    text_starts_with(path, "//anon") || text_starts_with(path, "[heap]") ||
+	    text_starts_with(path, "[stack]"))
 		return FRAME_JIT;
-	if (is_library(base_name(path)))
+	if (is_library(path_base(path)))
 		return FRAME_LIBRARY;
-	return *path == '[' && !has_prefix(path, "[vsyscall]") ? FRAME_KERNEL : FRAME_PROGRAM;
+	return *path == '[' && !text_starts_with(path, "[vsyscall]") ? FRAME_KERNEL : FRAME_PROGRAM;
 }
 
 static const char *module_of(const char *path)
 {
-	return is_perf_map(path) ? "[jit]" : base_name(path);
+	return is_perf_map(path) ? "[jit]" : path_base(path);
 }
 
 static uint32_t intern_text(struct frames *f, const char *text, size_t len, bool *bad)
@@ -86,7 +77,7 @@ static void put_name(const struct frames *f, const struct location *l, const str
 
 	buf_put(out, function.ptr, function.len);
 	if (f->by == FRAME_BY_LINE && frame->line)
-		buf_printf(out, " %s:%" PRId64, base_name(frames_text(f, frame->file)),
+		buf_printf(out, " %s:%" PRId64, path_base(frames_text(f, frame->file)),
 			   frame->line);
 	if (f->by == FRAME_BY_ADDRESS && l->address)
 		buf_printf(out, " 0x%" PRIx64, l->address);

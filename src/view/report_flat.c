@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "view/report.h"
 
 struct table_of {
@@ -15,10 +16,10 @@ struct table_of {
 static void put_source(struct emit *out, const struct flat *f, uint32_t row)
 {
 	const struct frame *frame = flat_frame(f, row);
-	const char *path = frames_text(&f->frames, frame->file), *slash = strrchr(path, '/');
+	const char *path = frames_text(&f->frames, frame->file);
 	CLEANUP(buf_fini) struct buf source = { 0 };
 
-	buf_printf(&source, "%s:%" PRId64, slash ? slash + 1 : path, frame->line);
+	buf_printf(&source, "%s:%" PRId64, path_base(path), frame->line);
 	if (buf_error(&source) < 0)
 		out->to->bad = true;
 	if (*path && frame->line && source.data)

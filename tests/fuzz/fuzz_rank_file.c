@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/quote.h"
 #include "cachefs/profile/classes.h"
 #include "cachejob/path_sums.h"
 #include "cachejob/rank_file.h"
@@ -17,17 +18,6 @@
 static bool is_events(enum rank_file kind)
 {
 	return kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS;
-}
-
-static void put_quoted(struct buf *out, const struct rank_row *row)
-{
-	buf_put_byte(out, '"');
-	for (size_t i = 0; i < row->len; i++) {
-		if (row->name[i] == '"')
-			buf_put_byte(out, '"');
-		buf_put_byte(out, (unsigned char)row->name[i]);
-	}
-	buf_put_byte(out, '"');
 }
 
 static void put_csv(enum rank_file kind, const struct rows *rows, struct buf *out)
@@ -50,7 +40,7 @@ static void put_csv(enum rank_file kind, const struct rows *rows, struct buf *ou
 
 	buf_printf(out, "%s\n", heads[kind]);
 	for (size_t i = 0; i < rows->count; i++) {
-		put_quoted(out, &all[i]);
+		quote_csv(out, all[i].name, all[i].len);
 		for (size_t k = 0; k < counts[kind]; k++) {
 			buf_put_byte(out, ',');
 			figure_put(out, all[i].values[k]);

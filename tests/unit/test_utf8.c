@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/quote.h"
 #include "base/utf8.h"
 
-#include "base/json.h"
 #include "tap.h"
 
 static void test_decode(void)
@@ -92,7 +92,7 @@ static void test_escapes(void)
 		utf8_put_valid(&out, rows[i].text, rows[i].len);
 		CHECK_STR(out.data, rows[i].valid);
 		buf_clear(&out);
-		json_put_str(&out, rows[i].text, rows[i].len);
+		quote_json(&out, rows[i].text, rows[i].len);
 		CHECK_STR(out.data, rows[i].json);
 	}
 }

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "cachefs/fuse/holders.h"
 #include "cachefs/fuse/mount.h"
 
@@ -29,23 +30,6 @@
 #define MOUNTS_MAX (16 << 20)
 
 extern char **environ;
-
-/* \040 and the like. Source: proc(5), /proc/pid/mountinfo. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	while (*text) {
-		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
-			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
-				       (text[3] - '0'));
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = '\0';
-}
 
 /* One line of mountinfo: is it ours, at this path? */
 static bool is_ours(char *line, const char *view, struct mounted *ret)
@@ -61,7 +45,7 @@ static bool is_ours(char *line, const char *view, struct mounted *ret)
 		return false;
 	path = line + at;
 	path[strcspn(path, " ")] = '\0';
-	unescape(path);
+	quote_undo_octal(path);
 	if (strcmp(path, view) != 0)
 		return false;
 	ret->device = makedev(major_nr, minor_nr);

@@ -8,6 +8,7 @@
 
 #include "base/cursor.h"
 #include "base/rows.h"
+#include "base/str.h"
 #include "base/strtab.h"
 
 /* data/cache/path-classes.txt, embedded by tools/embed.py */
@@ -74,11 +75,6 @@ static struct str take_word(const char **at, const char *end)
 	return (struct str){ start, (size_t)(*at - start) };
 }
 
-static bool is_word(struct str s, const char *word)
-{
-	return s.len == strlen(word) && memcmp(s.ptr, word, s.len) == 0;
-}
-
 /* Names are shown in tables and written to files as they are. */
 static bool is_name(struct str s)
 {
@@ -99,7 +95,7 @@ static int add_rule(struct classes *c, struct str class, struct str when, struct
 	if (!is_name(class))
 		return err_set(e, -EINVAL, "'%.*s' is not a name of a class", (int)class.len,
 			       class.ptr);
-	if (!is_word(when, "absent") && !is_word(when, "present") && !is_word(when, "any"))
+	if (!str_equals(when, "absent") && !str_equals(when, "present") && !str_equals(when, "any"))
 		return err_set(e, -EINVAL, "'%.*s' is not absent, present or any", (int)when.len,
 			       when.ptr);
 	if (!pattern.len)
@@ -110,8 +106,8 @@ static int add_rule(struct classes *c, struct str class, struct str when, struct
 		return err_nomem(e);
 	rule->pattern = strtab_get(c->patterns, id);
 	rule->class = strtab_intern(c->names, class.ptr, class.len);
-	rule->is_of_absent = !is_word(when, "present");
-	rule->is_of_present = !is_word(when, "absent");
+	rule->is_of_absent = !str_equals(when, "present");
+	rule->is_of_present = !str_equals(when, "absent");
 	return rule->class == STRTAB_NONE ? err_nomem(e) : 0;
 }
 

@@ -3,13 +3,15 @@
 
 #include <errno.h>
 
+#include "base/number.h"
+
 #define MICROS 1000000
 
 static size_t count_digits(const char *text, size_t len)
 {
 	size_t count = 0;
 
-	while (count < len && text[count] >= '0' && text[count] <= '9')
+	while (count < len && number_is_digit(text[count]))
 		count++;
 	return count;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/quote.h"
 
 static double us_of(uint64_t ns)
 {
@@ -17,16 +18,11 @@ static double seconds_of(uint64_t ns)
 	return (double)ns / (double)NS_PER_S;
 }
 
-/* RFC 4180, always quoted. */
-static void put_quoted(struct buf *out, const char *text)
+static void put_path(struct buf *out, const struct profile_facts *f, const struct path_row *row)
 {
-	buf_put_byte(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_put_byte(out, '"');
-		buf_put_byte(out, (unsigned char)*text);
-	}
-	buf_put_byte(out, '"');
+	const char *path = path_list_path(&f->paths, row);
+
+	quote_csv(out, path, strlen(path));
 }
 
 void profile_put_operations(const struct profile_facts *f, struct buf *out)
@@ -157,7 +153,7 @@ static void put_top_row(const struct profile_facts *f, const struct path_row *ro
 	const struct path_counts *c = &row->counts;
 
 	buf_printf(out, "%s,", names[class]);
-	put_quoted(out, path_list_path(&f->paths, row));
+	put_path(out, f, row);
 	buf_printf(out, ",%llu", (unsigned long long)events_of(row, (enum path_class) class));
 	for (int i = 0; i < PATH_RESULTS; i++)
 		buf_printf(out, ",%llu",
@@ -216,7 +212,7 @@ void profile_put_paths(const struct profile_facts *f, struct buf *out)
 
 		if (row->is_forgotten)
 			continue;
-		put_quoted(out, path_list_path(&f->paths, row));
+		put_path(out, f, row);
 		for (int class = 0; class < PATH_CLASSES; class ++)
 			buf_printf(
 				out, ",%llu",

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 
 /* For attributes of names nobody has asked for: those of a folder may take so long, and each of
  * them so much longer. Storage that takes more is not asked for any, for a while. */
@@ -31,12 +32,6 @@ struct local {
 	_Atomic int64_t
 		slow_until_ns; /* of the monotonic clock: nobody asks for more than it must */
 };
-
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 /* Component by component: for long paths, and where the kernel has no openat2 (before 5.6). */
 static int walk_to(int root, const char *path, int flags)
@@ -107,7 +102,7 @@ static bool is_hidden(const struct local *l, const char *path)
 static int lookup(void *self, const char *path, struct stat *ret)
 {
 	const struct local *l = self;
-	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(fd_close) int fd = -1;
 	struct stat st;
 
 	if (is_hidden(l, path))
@@ -151,7 +146,7 @@ static int lookup_names(void *self, const char *path, const struct dirlist *name
 {
 	struct local *l = self;
 	int64_t now_ns = clock_mono_ns(), until_ns = now_ns + NAMES_NS;
-	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(fd_close) int fd = -1;
 
 	*ret_count = 0;
 	if (now_ns < l->slow_until_ns)
@@ -248,7 +243,7 @@ static int read_chunk(void *self, const char *path, const struct stat *same, uin
 		      void *into, size_t len, size_t *ret_len)
 {
 	const struct local *l = self;
-	CLEANUP(close_fd) int fd = open_path(l, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close) int fd = open_path(l, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	size_t done = 0;
 	int rc;
 
@@ -278,7 +273,7 @@ static int read_chunk(void *self, const char *path, const struct stat *same, uin
 
 static int read_link(void *self, const char *path, struct buf *ret)
 {
-	CLEANUP(close_fd) int fd = open_path(self, path, O_PATH);
+	CLEANUP(fd_close) int fd = open_path(self, path, O_PATH);
 	char text[PATH_MAX];
 	ssize_t n;
 
@@ -304,7 +299,7 @@ static int xattr(void *self, const char *path, const char *name, struct buf *ret
 {
 	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
 	char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
-	CLEANUP(close_fd) int fd = parent ? open_path(self, parent, O_PATH | O_DIRECTORY) : -ENOMEM;
+	CLEANUP(fd_close) int fd = parent ? open_path(self, parent, O_PATH | O_DIRECTORY) : -ENOMEM;
 	char at[64 + NAME_MAX];
 
 	free(parent);
@@ -333,7 +328,7 @@ static int xattr(void *self, const char *path, const char *name, struct buf *ret
 
 static int seek(void *self, const char *path, uint64_t offset, int whence, uint64_t *ret)
 {
-	CLEANUP(close_fd) int fd = open_path(self, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close) int fd = open_path(self, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	off_t at;
 
 	if (fd < 0)
@@ -347,7 +342,7 @@ static int seek(void *self, const char *path, uint64_t offset, int whence, uint6
 
 static int stat_fs(void *self, const char *path, struct statvfs *ret)
 {
-	CLEANUP(close_fd) int fd = open_path(self, path, O_PATH);
+	CLEANUP(fd_close) int fd = open_path(self, path, O_PATH);
 
 	if (fd < 0)
 		return fd;
@@ -384,7 +379,7 @@ void local_close(struct local *l)
 {
 	if (!l)
 		return;
-	close_fd(&l->root);
+	fd_close(&l->root);
 	free(l->hidden);
 	free(l);
 }

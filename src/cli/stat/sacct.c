@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_read.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "format/sacct_steps.h"
 #include "usage/slurm_ask.h"
 #include "view/tables/stat_table.h"
@@ -45,11 +47,6 @@ static int64_t ours_get(const struct ours *o, const char *name)
 	return -1;
 }
 
-static bool is_key(const struct json_text *key, const char *name)
-{
-	return key->len == strlen(name) && memcmp(key->ptr, name, key->len) == 0;
-}
-
 /* null: -1, as it was */
 static void take_value(struct json *j, int64_t *ret)
 {
@@ -66,9 +63,9 @@ static int take_row(struct ours *o, struct json *j)
 	struct figure f = { .value = -1 }, *to;
 
 	while (json_member(j, &row, &key)) {
-		if (is_key(&key, "figure"))
+		if (json_equals(&key, "figure"))
 			f.name = json_string(j);
-		else if (is_key(&key, "value"))
+		else if (json_equals(&key, "value"))
 			take_value(j, &f.value);
 		else
 			json_skip(j);
@@ -89,7 +86,7 @@ static int take_figures(struct ours *o, struct json *j)
 	while (rc == 0 && json_member(j, &figures, &key)) {
 		struct json_list rows;
 
-		if (!is_key(&key, "rows")) {
+		if (!json_equals(&key, "rows")) {
 			json_skip(j);
 			continue;
 		}
@@ -112,7 +109,7 @@ static int load_ours(struct ours *o, const char *path, struct err *e)
 	j = json_begin((const char *)o->file.data, o->file.len);
 	whole = json_object(&j);
 	while (rc == 0 && json_member(&j, &whole, &key)) {
-		if (is_key(&key, "figures"))
+		if (json_equals(&key, "figures"))
 			rc = take_figures(o, &j);
 		else
 			json_skip(&j);
@@ -156,7 +153,7 @@ static struct method find_method(void)
 	every = config_value(&config, "JobAcctGatherFrequency");
 	if (strncmp(every, "task=", 5) == 0)
 		every += 5;
-	if (*every >= '0' && *every <= '9')
+	if (number_is_digit(*every))
 		m.every_s = strtoll(every, NULL, 10);
 	return m;
 }
@@ -343,13 +340,6 @@ static void put_table(struct emit *out, const struct sacct_step *step, const str
 	}
 }
 
-static bool ends_with(struct str id, const char *step)
-{
-	size_t len = strlen(step);
-
-	return id.len > len && memcmp(id.ptr + id.len - len, step, len) == 0;
-}
-
 /* The one that was named; of a job the step that the figures are of, else its script, its first
  * step, or itself. */
 static const struct sacct_step *choose(const struct rows *steps, const char *job,
@@ -359,17 +349,17 @@ static const struct sacct_step *choose(const struct rows *steps, const char *job
 	int64_t own = ours_get(ours, "Slurm step");
 
 	for (size_t i = 0; i < steps->count && strchr(job, '.'); i++)
-		if (all[i].id.len == strlen(job) && memcmp(all[i].id.ptr, job, all[i].id.len) == 0)
+		if (str_equals(all[i].id, job))
 			return &all[i];
 	if (own >= 0 && own < BATCH_STEP)
 		buf_printf(scratch, ".%lld", (long long)own);
 	else
 		buf_put_str(scratch, ".batch");
 	for (size_t i = 0; i < steps->count && scratch->data; i++)
-		if (ends_with(all[i].id, scratch->data))
+		if (str_ends_with(all[i].id, scratch->data))
 			return &all[i];
 	for (size_t i = 0; i < steps->count; i++)
-		if (ends_with(all[i].id, ".0"))
+		if (str_ends_with(all[i].id, ".0"))
 			return &all[i];
 	return &all[0];
 }
@@ -413,7 +403,7 @@ int stat_sacct(const char *job, const char *figures, const struct emit_opts *emi
 	CLEANUP(ours_fini) struct ours ours = { 0 };
 	CLEANUP(buf_fini) struct buf printed = { 0 };
 	CLEANUP(rows_fini) struct rows steps = { 0 };
-	bool is_job = job[0] >= '0' && job[0] <= '9';
+	bool is_job = number_is_digit(job[0]);
 	struct method method = { .every_s = -1 };
 	int rc = figures ? load_ours(&ours, figures, e) : 0;
 

@@ -10,6 +10,7 @@
 #include "base/cursor.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/rows.h"
 #include "format/akaros/build.h"
 #include "perf/maps.h"
@@ -300,12 +301,11 @@ static int add_process(struct reader *r, const struct item *item)
 	struct cursor c = cursor_make(item->body + 8, item->len - 8);
 	struct process *process = find_process(r, cursor_u32(&c));
 	size_t len;
-	const char *path = cursor_cstr(&c, &len), *slash;
+	const char *path = cursor_cstr(&c, &len);
 
 	if (!process)
 		return -ENOMEM;
-	slash = strrchr(path, '/');
-	process->comm = profile_str(r->p, slash ? slash + 1 : path);
+	process->comm = profile_str(r->p, path_base(path));
 	return 0;
 }
 

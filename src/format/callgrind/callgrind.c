@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/strtab.h"
 #include "format/callgrind/costs.h"
 #include "format/frame.h"
@@ -174,7 +175,7 @@ static void make_event(struct writer *w, size_t type, struct strtab *events)
 	buf_clear(name);
 	for (; *text; text++) {
 		bool is_letter = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
-		bool is_digit = *text >= '0' && *text <= '9' && name->len;
+		bool is_digit = number_is_digit(*text) && name->len;
 
 		buf_put_byte(name, is_letter || is_digit ? (unsigned char)*text : '_');
 	}

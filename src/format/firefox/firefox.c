@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/map.h"
+#include "base/path.h"
+#include "base/quote.h"
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "format/firefox/tables.h"
@@ -199,14 +200,14 @@ static void make_breakpad_id(const char *build_id, char *out)
 static void put_member(struct buf *out, const char *key, const char *text)
 {
 	buf_printf(out, "\"%s\":", key);
-	json_put_str(out, text, strlen(text));
+	quote_json(out, text, strlen(text));
 }
 
 static int add_library(struct writer *w, uint32_t id)
 {
 	const struct mapping *m = profile_get_mapping(w->p, id);
-	const char *path = profile_text(w->p, m->path), *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *path = profile_text(w->p, m->path);
+	const char *name = path_base(path);
 	char breakpad_id[34];
 
 	if (!*path)

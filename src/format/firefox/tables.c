@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/path.h"
+#include "base/quote.h"
 #include "format/formats.h"
 #include "format/frame.h"
 
@@ -60,17 +61,10 @@ static int add_string(struct firefox_tables *t, const char *text, size_t len, in
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* -1 for code of no file. */
 static int add_resource(struct firefox_tables *t, uint32_t mapping, int64_t *ret)
 {
-	const char *name = base_name(profile_text(t->p, profile_get_mapping(t->p, mapping)->path));
+	const char *name = path_base(profile_text(t->p, profile_get_mapping(t->p, mapping)->path));
 	int64_t row[RESOURCE_COLUMNS];
 	int rc;
 
@@ -225,7 +219,7 @@ static void put_strings(const struct firefox_tables *t, struct buf *out)
 		struct str text = strtab_get(t->strings, i);
 
 		buf_put_str(out, i ? ",\n" : "");
-		json_put_str(out, text.ptr, text.len);
+		quote_json(out, text.ptr, text.len);
 	}
 	buf_put_byte(out, ']');
 }

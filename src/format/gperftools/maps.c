@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "base/strtab.h"
 
 /* An address range of a mapped file. */
@@ -20,75 +22,33 @@ void gperftools_maps_fini(struct gperftools_maps *maps)
 	rows_fini(&maps->ranges);
 }
 
-size_t gperftools_parse_hex(const char *text, size_t len, uint64_t *ret)
-{
-	enum { MAX_DIGITS = 16 };
-	size_t at = 0;
-
-	for (*ret = 0; at < len; at++) {
-		char c = text[at];
-
-		if (c >= '0' && c <= '9')
-			*ret = *ret << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*ret = *ret << 4 | (uint64_t)(c - 'a' + 10);
-		else if (c >= 'A' && c <= 'F')
-			*ret = *ret << 4 | (uint64_t)(c - 'A' + 10);
-		else
-			break;
-	}
-	return at <= MAX_DIGITS ? at : 0;
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-/* A field of a line, without the blanks around it. */
-static struct str take_field(const char **line, size_t *len)
-{
-	const char *start = *line;
-	size_t left = *len, field = 0;
-
-	while (left && is_blank(*start)) {
-		start++;
-		left--;
-	}
-	while (field < left && !is_blank(start[field]))
-		field++;
-	*line = start + field;
-	*len = left - field;
-	return (struct str){ start, field };
-}
-
 /* "400000-401000 r-xp 00001000 08:01 1234 /bin/x" or "400000-401000: /bin/x". */
 static bool parse_range(const char *line, size_t len, struct mapping *ret, struct str *ret_path)
 {
-	struct str field = take_field(&line, &len);
-	size_t digits = gperftools_parse_hex(field.ptr, field.len, &ret->start);
+	struct str rest = { line, len }, field = str_take_word(&rest);
+	size_t digits = number_parse_hex(field.ptr, field.len, &ret->start);
 	struct str limit;
 
 	if (!digits || digits >= field.len || field.ptr[digits] != '-')
 		return false;
 	limit = (struct str){ field.ptr + digits + 1, field.len - digits - 1 };
-	digits = gperftools_parse_hex(limit.ptr, limit.len, &ret->limit);
+	digits = number_parse_hex(limit.ptr, limit.len, &ret->limit);
 	if (!digits || ret->limit <= ret->start)
 		return false;
 	if (digits == limit.len) {
-		struct str rights = take_field(&line, &len);
+		struct str rights = str_take_word(&rest);
 
-		field = take_field(&line, &len);
+		field = str_take_word(&rest);
 		if (rights.len < 3 || rights.ptr[2] != 'x' ||
-		    !gperftools_parse_hex(field.ptr, field.len, &ret->offset))
+		    !number_parse_hex(field.ptr, field.len, &ret->offset))
 			return false;
-		take_field(&line, &len); /* device */
-		take_field(&line, &len); /* inode */
+		str_take_word(&rest); /* device */
+		str_take_word(&rest); /* inode */
 	} else if (limit.ptr[digits] != ':') {
 		return false;
 	}
-	field = take_field(&line, &len);
-	*ret_path = (struct str){ field.ptr, field.len + len }; /* it may have blanks */
+	field = str_take_word(&rest);
+	*ret_path = (struct str){ field.ptr, field.len + rest.len }; /* it may have blanks */
 	return true;
 }
 
@@ -116,17 +76,13 @@ static int add_range(struct gperftools_maps *maps, struct profile *p, struct map
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct range *range = rows_add(&maps->ranges, sizeof *range);
-	size_t blanks = 0;
+	struct str name;
 
 	put_path(&text, path, build);
 	if (!range || buf_error(&text) < 0)
 		return -ENOMEM;
-	text.len = text.len ? strlen(text.data) : 0;
-	while (text.len && is_blank(text.data[text.len - 1]))
-		text.len--;
-	while (blanks < text.len && is_blank(text.data[blanks]))
-		blanks++;
-	m->path = profile_str_n(p, text.len ? text.data + blanks : "", text.len - blanks);
+	name = str_trim((struct str){ text.data, text.len ? strlen(text.data) : 0 });
+	m->path = profile_str_n(p, name.len ? name.ptr : "", name.len);
 	*range = (struct range){ m->start, m->limit, profile_add_mapping(p, m) };
 	return profile_error(p);
 }

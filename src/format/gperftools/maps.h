@@ -29,7 +29,4 @@ int gperftools_maps_read(struct gperftools_maps *maps, struct profile *p, struct
 /* The mapping of an address, 0: none. */
 uint32_t gperftools_maps_find(const struct gperftools_maps *maps, uint64_t address);
 
-/* Hexadecimal digits at the start of the text; how many, 0: there are none or too many. */
-size_t gperftools_parse_hex(const char *text, size_t len, uint64_t *ret);
-
 #endif

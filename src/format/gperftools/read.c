@@ -8,7 +8,9 @@
 
 #include "base/cursor.h"
 #include "base/map.h"
+#include "base/number.h"
 #include "base/rows.h"
+#include "base/str.h"
 #include "format/gperftools/maps.h"
 
 #define HEADER_WORDS 5
@@ -85,14 +87,9 @@ bool gperftools_detect(const unsigned char *data, size_t len)
 	return find_shape(cursor_make(data, len), &shape);
 }
 
-static bool begins_with(const char *line, size_t len, const char *start)
-{
-	return len >= strlen(start) && memcmp(line, start, strlen(start)) == 0;
-}
-
 bool gperftools_symbols_detect(const unsigned char *data, size_t len)
 {
-	return begins_with((const char *)data, len, "--- symbol\n");
+	return str_starts_with((struct str){ (const char *)data, len }, "--- symbol\n");
 }
 
 static size_t position(const struct reader *r, const unsigned char *at)
@@ -106,9 +103,9 @@ static int add_name(struct reader *r, const char *line, size_t len, struct err *
 	uint64_t address;
 	size_t digits;
 
-	if (!begins_with(line, len, "0x"))
+	if (!str_starts_with((struct str){ line, len }, "0x"))
 		return 0; /* "binary=...", which the maps tell better */
-	digits = gperftools_parse_hex(line + 2, len - 2, &address);
+	digits = number_parse_hex(line + 2, len - 2, &address);
 	if (!digits || len < digits + 4 || line[2 + digits] != ' ')
 		return err_set(e, -EINVAL, "no address and name");
 	line += digits + 3;
@@ -131,12 +128,13 @@ static int read_names(struct reader *r, struct err *e)
 
 		if (!cursor_line(text, &line, &len))
 			return err_set(e, -EINVAL, "byte %zu: the symbols do not end", at);
-		if (begins_with(line, len, "---"))
+		if (str_starts_with((struct str){ line, len }, "---"))
 			break;
 		if (add_name(r, line, len, e) < 0)
 			return e->code == -ENOMEM ? e->code : err_wrap(e, "byte %zu", at);
 	}
-	if (!cursor_line(text, &line, &len) || !begins_with(line, len, "--- profile"))
+	if (!cursor_line(text, &line, &len) ||
+	    !str_starts_with((struct str){ line, len }, "--- profile"))
 		return err_set(e, -EINVAL, "byte %zu: no profile behind the symbols",
 			       position(r, text->at));
 	return 0;

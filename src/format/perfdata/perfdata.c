@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "format/perfdata/env.h"
 #include "format/perfdata/reader.h"
@@ -28,17 +29,14 @@ struct head {
 	uint64_t features[PERFDATA_FEATURES / 64]; /* bits */
 };
 
-static bool starts_with(const unsigned char *data, size_t len, const char *magic)
-{
-	return len >= strlen(magic) && memcmp(data, magic, strlen(magic)) == 0;
-}
-
 /* "PERFFILE" is of perf before 3.3; what "2ELIFREP" holds has the bytes of all numbers the
  * other way round. */
 bool perfdata_detect(const unsigned char *data, size_t len)
 {
-	return starts_with(data, len, "PERFILE2") || starts_with(data, len, "PERFFILE") ||
-	       starts_with(data, len, "2ELIFREP") || starts_with(data, len, "ELIFFREP");
+	struct str start = { (const char *)data, len };
+
+	return str_starts_with(start, "PERFILE2") || str_starts_with(start, "PERFFILE") ||
+	       str_starts_with(start, "2ELIFREP") || str_starts_with(start, "ELIFFREP");
 }
 
 static struct section take_section(struct cursor *c)

@@ -17,7 +17,7 @@ void script_events_fini(struct script_events *s)
 
 static const char *unit_of(const struct script_event *event)
 {
-	struct script_text name = event->name;
+	struct str name = event->name;
 
 	if (event->has_period && eventname_is_clock(name.ptr, name.len))
 		return "nanoseconds";
@@ -60,7 +60,7 @@ static struct script_event make_event(const struct script_events *s, struct prof
 	return event;
 }
 
-static bool is_same(struct script_text a, struct script_text b)
+static bool is_same(struct str a, struct str b)
 {
 	return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
@@ -92,7 +92,7 @@ static uint32_t label_event(struct script_events *s, struct profile *p, uint32_t
 {
 	enum { MAX_LABELS = 8 };
 	uint32_t *known = map_at(&s->labels, map_pair(labels, s->last));
-	struct script_text name = s->list[s->last].name;
+	struct str name = s->list[s->last].name;
 	struct label list[MAX_LABELS];
 	const struct label *old;
 	size_t count;

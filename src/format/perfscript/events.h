@@ -21,9 +21,9 @@
 #include "model/profile.h"
 
 struct script_event {
-	struct script_text name; /* with its modifiers; borrowed from the text */
-	size_t type;             /* index; 0: samples/count */
-	bool has_period;         /* its samples count by their periods */
+	struct str name; /* with its modifiers; borrowed from the text */
+	size_t type;     /* index; 0: samples/count */
+	bool has_period; /* its samples count by their periods */
 	bool has_label;
 	int64_t period; /* of each of its samples; 0: they differ, or none is told */
 };

@@ -7,7 +7,7 @@
 /* A line of the frame's text, with the source position behind it. */
 struct part {
 	struct script_frame frame;
-	struct script_text file;
+	struct str file;
 	int64_t line;
 };
 
@@ -19,10 +19,10 @@ void script_frames_fini(struct script_frames *f)
 	*f = (struct script_frames){ 0 };
 }
 
-static struct script_text take_line(struct script_text *text)
+static struct str take_line(struct str *text)
 {
 	const char *stop = memchr(text->ptr, '\n', text->len);
-	struct script_text line = { text->ptr, stop ? (size_t)(stop - text->ptr) : text->len };
+	struct str line = { text->ptr, stop ? (size_t)(stop - text->ptr) : text->len };
 	size_t taken = line.len + (stop != NULL);
 
 	text->ptr += taken;
@@ -32,9 +32,9 @@ static struct script_text take_line(struct script_text *text)
 	return line;
 }
 
-static bool take_part(struct script_text *text, struct part *ret)
+static bool take_part(struct str *text, struct part *ret)
 {
-	struct script_text line = take_line(text), rest = *text, source;
+	struct str line = take_line(text), rest = *text, source;
 
 	*ret = (struct part){ 0 };
 	if (!script_parse_frame(line.ptr, line.len, &ret->frame))
@@ -48,7 +48,7 @@ static bool take_part(struct script_text *text, struct part *ret)
 	return true;
 }
 
-static uint32_t add_function(struct profile *p, struct script_text name, const struct part *part)
+static uint32_t add_function(struct profile *p, struct str name, const struct part *part)
 {
 	struct function function = { .name = profile_str_n(p, name.ptr, name.len) };
 
@@ -58,7 +58,7 @@ static uint32_t add_function(struct profile *p, struct script_text name, const s
 	return profile_add_function(p, &function);
 }
 
-static uint32_t get_function(struct script_frames *f, struct profile *p, struct script_text name,
+static uint32_t get_function(struct script_frames *f, struct profile *p, struct str name,
 			     const struct part *part)
 {
 	uint32_t *known;
@@ -75,7 +75,7 @@ static uint32_t get_function(struct script_frames *f, struct profile *p, struct 
 	return *known;
 }
 
-static void add_line(struct script_frames *f, struct profile *p, struct script_text name,
+static void add_line(struct script_frames *f, struct profile *p, struct str name,
 		     const struct part *part)
 {
 	if (f->count == f->cap) {
@@ -95,7 +95,7 @@ static void add_line(struct script_frames *f, struct profile *p, struct script_t
 	};
 }
 
-static bool is_perf_map(struct script_text dso)
+static bool is_perf_map(struct str dso)
 {
 	static const char start[] = "/tmp/perf-", end[] = ".map";
 
@@ -106,7 +106,7 @@ static bool is_perf_map(struct script_text dso)
 
 /* Of a JIT's "caller->callee->..." (perf-map-agent writes inlined calls so): where the last
  * callee starts; 0: there is only one. */
-static size_t find_callee(struct script_text name)
+static size_t find_callee(struct str name)
 {
 	for (size_t i = name.len; i-- > 1;)
 		if (name.ptr[i] == '>' && name.ptr[i - 1] == '-')
@@ -116,12 +116,12 @@ static size_t find_callee(struct script_text name)
 
 static void add_lines(struct script_frames *f, struct profile *p, const struct part *part)
 {
-	struct script_text name = part->frame.symbol;
+	struct str name = part->frame.symbol;
 	bool is_jit = is_perf_map(part->frame.dso);
 	size_t callee;
 
 	while (is_jit && (callee = find_callee(name))) {
-		struct script_text inlined = { name.ptr + callee, name.len - callee };
+		struct str inlined = { name.ptr + callee, name.len - callee };
 
 		add_line(f, p, inlined, part);
 		name.len = callee - 2;
@@ -130,8 +130,7 @@ static void add_lines(struct script_frames *f, struct profile *p, const struct p
 		add_line(f, p, name, part);
 }
 
-static uint32_t add_mapping(struct profile *p, struct script_text dso, bool has_lines,
-			    bool has_inlines)
+static uint32_t add_mapping(struct profile *p, struct str dso, bool has_lines, bool has_inlines)
 {
 	return profile_add_mapping(p, &(struct mapping){
 					      .path = profile_str_n(p, dso.ptr, dso.len),
@@ -142,7 +141,7 @@ static uint32_t add_mapping(struct profile *p, struct script_text dso, bool has_
 				      });
 }
 
-static uint32_t get_mapping(struct script_frames *f, struct profile *p, struct script_text dso,
+static uint32_t get_mapping(struct script_frames *f, struct profile *p, struct str dso,
 			    bool has_lines)
 {
 	uint32_t *known;
@@ -162,7 +161,7 @@ static uint32_t get_mapping(struct script_frames *f, struct profile *p, struct s
 	return *known;
 }
 
-uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct script_text text)
+uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct str text)
 {
 	struct part part = { 0 };
 	bool has_lines = false;

@@ -24,7 +24,7 @@ struct script_frames {
 };
 
 /* 0: it is no frame, or out of memory (profile_error tells). */
-uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct script_text text);
+uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct str text);
 void script_frames_fini(struct script_frames *f);
 
 #endif

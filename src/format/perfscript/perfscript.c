@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "format/perfscript/events.h"
 #include "format/perfscript/line.h"
 #include "format/perfscript/stacks.h"
@@ -43,13 +44,8 @@ static void fail(struct reader *r, int error)
 		r->error = error;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* The line at `at`, without its end; *ret_next is behind it. */
-static struct script_text get_line(const struct reader *r, const char *at, const char **ret_next)
+static struct str get_line(const struct reader *r, const char *at, const char **ret_next)
 {
 	const char *stop = memchr(at, '\n', (size_t)(r->end - at));
 	size_t len = (size_t)((stop ? stop : r->end) - at);
@@ -57,7 +53,7 @@ static struct script_text get_line(const struct reader *r, const char *at, const
 	*ret_next = stop ? stop + 1 : r->end;
 	if (len && at[len - 1] == '\r')
 		len--;
-	return (struct script_text){ at, len };
+	return (struct str){ at, len };
 }
 
 static size_t line_number(const struct reader *r, const char *line)
@@ -109,7 +105,7 @@ static uint32_t get_labels(struct reader *r, const struct script_header *h)
 
 /* Is the line a frame? Those are indented by a tab, or, where tabs were replaced, by as many
  * blanks as the head of a sample without call chain is. */
-static bool is_frame(struct script_text line)
+static bool is_frame(struct str line)
 {
 	struct script_header h;
 
@@ -120,13 +116,13 @@ static bool is_frame(struct script_text line)
 }
 
 /* The lines of frames at r->at, which moves behind them. */
-static struct script_text take_stack(struct reader *r)
+static struct str take_stack(struct reader *r)
 {
-	struct script_text stack = { r->at, 0 };
+	struct str stack = { r->at, 0 };
 
-	while (r->at < r->end && is_blank(*r->at)) {
+	while (r->at < r->end && str_is_blank(*r->at)) {
 		const char *next;
-		struct script_text line = get_line(r, r->at, &next);
+		struct str line = get_line(r, r->at, &next);
 
 		if (!is_frame(line) && !(stack.len && script_is_source(line.ptr, line.len)))
 			break;
@@ -156,7 +152,7 @@ static void end_sample(struct reader *r, struct waiting *w)
 	w->is_there = false;
 }
 
-static void add_sample(struct reader *r, const struct script_header *h, struct script_text stack)
+static void add_sample(struct reader *r, const struct script_header *h, struct str stack)
 {
 	struct waiting *before = &r->waiting[r->turn], *now = &r->waiting[r->turn ^ 1];
 
@@ -183,7 +179,7 @@ static void end_samples(struct reader *r)
 }
 
 /* Of the lines that perf script --header prints, those that tell of the recording. */
-static void add_comment(struct reader *r, struct script_text line)
+static void add_comment(struct reader *r, struct str line)
 {
 	static const struct {
 		const char *key, *name; /* in the text; in the profile */
@@ -193,16 +189,15 @@ static void add_comment(struct reader *r, struct script_text line)
 		{ "os release", "kernel" },
 	};
 	const char *colon = memchr(line.ptr, ':', line.len);
-	struct script_text key, value;
+	struct str key, value;
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	if (!colon)
 		return;
-	key = script_trim((struct script_text){ line.ptr + 1, (size_t)(colon - line.ptr) - 1 });
-	value = script_trim(
-		(struct script_text){ colon + 1, (size_t)(line.ptr + line.len - colon) - 1 });
+	key = str_trim((struct str){ line.ptr + 1, (size_t)(colon - line.ptr) - 1 });
+	value = str_trim((struct str){ colon + 1, (size_t)(line.ptr + line.len - colon) - 1 });
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (!script_equals(key, known[i].key))
+		if (!str_equals(key, known[i].key))
 			continue;
 		buf_printf(&text, "%s: ", known[i].name);
 		buf_put(&text, value.ptr, value.len);
@@ -214,10 +209,10 @@ static void add_comment(struct reader *r, struct script_text line)
 }
 
 /* A line that should be the head of a sample. */
-static void read_head(struct reader *r, struct script_text line)
+static void read_head(struct reader *r, struct str line)
 {
 	struct script_header h;
-	struct script_text stack;
+	struct str stack;
 	bool is_head = script_parse_header(line.ptr, line.len, &h);
 
 	if (h.is_record) {
@@ -233,7 +228,7 @@ static void read_head(struct reader *r, struct script_text line)
 }
 
 /* " 3726": the number of a thread alone, as -F tid prints heads. Frames are indented alike. */
-static bool is_bare_head(const struct reader *r, struct script_text line, const char *next)
+static bool is_bare_head(const struct reader *r, struct str line, const char *next)
 {
 	return *line.ptr != '\t' && next < r->end && *next == '\t';
 }
@@ -242,7 +237,7 @@ static bool is_bare_head(const struct reader *r, struct script_text line, const 
 static void read_part(struct reader *r)
 {
 	const char *next;
-	struct script_text line = get_line(r, r->at, &next);
+	struct str line = get_line(r, r->at, &next);
 	struct script_header none;
 
 	/* -F ip,sym prints no heads */
@@ -347,7 +342,7 @@ bool perfscript_detect(const unsigned char *data, size_t len)
 	struct script_header h;
 
 	while (r.at < r.end) {
-		struct script_text line = get_line(&r, r.at, &next);
+		struct str line = get_line(&r, r.at, &next);
 
 		if (script_is_frame(line.ptr, line.len) && take_stack(&r).len)
 			return true;

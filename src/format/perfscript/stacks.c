@@ -16,8 +16,7 @@ void script_stacks_fini(struct script_stacks *s)
 }
 
 /* The location of a frame; 0: it is none. */
-static uint32_t get_location(struct script_stacks *s, struct script_text frame,
-			     struct textmemo_key key)
+static uint32_t get_location(struct script_stacks *s, struct str frame, struct textmemo_key key)
 {
 	uint32_t *location = textmemo_at(&s->frames, key);
 
@@ -33,7 +32,7 @@ static uint32_t get_location(struct script_stacks *s, struct script_text frame,
 	return *location;
 }
 
-static uint32_t push(struct script_stacks *s, uint32_t parent, struct script_text frame,
+static uint32_t push(struct script_stacks *s, uint32_t parent, struct str frame,
 		     struct textmemo_key key)
 {
 	uint32_t location = get_location(s, frame, key);
@@ -41,10 +40,10 @@ static uint32_t push(struct script_stacks *s, uint32_t parent, struct script_tex
 	return location ? profile_push(s->profile, parent, location) : parent;
 }
 
-static struct script_text take_line(struct script_text *lines)
+static struct str take_line(struct str *lines)
 {
 	const char *stop = memchr(lines->ptr, '\n', lines->len);
-	struct script_text line = { lines->ptr, stop ? (size_t)(stop - lines->ptr) : lines->len };
+	struct str line = { lines->ptr, stop ? (size_t)(stop - lines->ptr) : lines->len };
 	size_t taken = line.len + (stop != NULL);
 
 	lines->ptr += taken;
@@ -55,10 +54,10 @@ static struct script_text take_line(struct script_text *lines)
 }
 
 /* Is what follows a line of the same frame: its position, or the function it is inlined in? */
-static bool goes_on(struct script_text frame, struct script_text line, struct script_text rest)
+static bool goes_on(struct str frame, struct str line, struct str rest)
 {
 	bool is_inlined = script_is_inlined(line.ptr, line.len);
-	struct script_text follows, first, address;
+	struct str follows, first, address;
 
 	if (!rest.len || (*rest.ptr == '\t' && !is_inlined))
 		return false;
@@ -72,9 +71,9 @@ static bool goes_on(struct script_text frame, struct script_text line, struct sc
 }
 
 /* Takes the lines of the first frame off *lines. */
-static struct script_text take_frame(struct script_text *lines)
+static struct str take_frame(struct str *lines)
 {
-	struct script_text line = take_line(lines), frame = line;
+	struct str line = take_line(lines), frame = line;
 
 	while (goes_on(frame, line, *lines)) {
 		line = take_line(lines);
@@ -84,7 +83,7 @@ static struct script_text take_frame(struct script_text *lines)
 }
 
 /* The node of callers that were never seen before. */
-static uint32_t add_callers(struct script_stacks *s, struct script_text lines)
+static uint32_t add_callers(struct script_stacks *s, struct str lines)
 {
 	uint32_t node = 0;
 	size_t n = 0;
@@ -96,7 +95,7 @@ static uint32_t add_callers(struct script_stacks *s, struct script_text lines)
 		}
 		if (n == s->split_cap) {
 			size_t cap = s->split_cap ? 2 * s->split_cap : 128;
-			struct script_text *split = reallocarray(s->split, cap, sizeof *split);
+			struct str *split = reallocarray(s->split, cap, sizeof *split);
 
 			if (!split) {
 				profile_fail_nomem(s->profile);
@@ -125,8 +124,7 @@ static uint32_t get_callers(struct script_stacks *s, const struct script_stack *
 	return *node;
 }
 
-void script_stacks_begin(const struct script_stacks *s, struct script_text lines,
-			 struct script_stack *ret)
+void script_stacks_begin(const struct script_stacks *s, struct str lines, struct script_stack *ret)
 {
 	*ret = (struct script_stack){ 0 };
 	if (!lines.len)

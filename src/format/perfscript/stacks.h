@@ -27,7 +27,7 @@ struct script_stacks {
 	struct textmemo callers; /* lines of callers to node */
 	struct textmemo frames;  /* lines of a frame to location, 0: it is none */
 	struct script_frames parser;
-	struct script_text *split; /* [split_cap]: callers of the stack at hand; owned */
+	struct str *split; /* [split_cap]: callers of the stack at hand; owned */
 	size_t split_cap;
 	size_t bad_count;      /* distinct lines that are no frames and were left out */
 	const char *first_bad; /* NULL: none */
@@ -38,14 +38,13 @@ void script_stacks_fini(struct script_stacks *s);
 
 /* A stack that is being looked up. */
 struct script_stack {
-	struct script_text leaf, callers; /* lines; empty: none */
+	struct str leaf, callers; /* lines; empty: none */
 	struct textmemo_key leaf_key, callers_key;
 	uint32_t location, callers_node; /* of them */
 };
 
 /* lines: leaf first. */
-void script_stacks_begin(const struct script_stacks *s, struct script_text lines,
-			 struct script_stack *ret);
+void script_stacks_begin(const struct script_stacks *s, struct str lines, struct script_stack *ret);
 
 /* Once, behind it. Failures are remembered by the profile. */
 void script_stacks_go_on(struct script_stacks *s, struct script_stack *stack);

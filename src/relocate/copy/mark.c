@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "relocate/copy/tree.h"
 #include "target/proc.h"
@@ -24,12 +25,6 @@ void mark_fini(struct mark *m)
 	buf_fini(&m->attrs);
 	rows_fini(&m->job);
 	memset(m, 0, sizeof *m);
-}
-
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
 }
 
 static char *plain(const char *path)
@@ -99,7 +94,7 @@ static void put_text(struct buf *text, const struct mark *m)
 /* With a name only when it is whole. */
 static int create_whole(int dir, const struct buf *text)
 {
-	CLEANUP(close_fd) int fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	CLEANUP(fd_close) int fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	char path[PROC_PATH];
 	int rc;
 
@@ -114,7 +109,7 @@ static int create_whole(int dir, const struct buf *text)
 
 static int create(int dir, const struct buf *text)
 {
-	CLEANUP(close_fd)
+	CLEANUP(fd_close)
 	int fd = openat(dir, MARK_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? -errno : file_write_all(fd, text->data, text->len);
 
@@ -139,7 +134,7 @@ int mark_write(const struct mark *m, const struct reloc_place *new_place, struct
 
 static int append(const struct reloc_place *new_place, const struct buf *text, struct err *e)
 {
-	CLEANUP(close_fd)
+	CLEANUP(fd_close)
 	int fd = tree_open(new_place->fd, MARK_NAME, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
 	int rc = fd < 0 ? fd : file_write_all(fd, text->data, text->len);
 
@@ -282,7 +277,7 @@ static bool is_ours(int fd)
 
 int mark_read(struct mark *ret, const struct reloc_place *new_place, struct err *e)
 {
-	CLEANUP(close_fd)
+	CLEANUP(fd_close)
 	int fd = tree_open(new_place->fd, MARK_NAME, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct mark m = { 0 };

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "relocate/copy/tree.h"
 #include "target/proc.h"
@@ -22,12 +23,6 @@
 	(FS_SYNC_FL | FS_DIRSYNC_FL | FS_NODUMP_FL | FS_NOATIME_FL | FS_NOCOMP_FL | FS_COMPR_FL | \
 	 FS_NOTAIL_FL | FS_UNRM_FL | FS_SECRM_FL | FS_TOPDIR_FL)
 #define LATE (FS_APPEND_FL | FS_IMMUTABLE_FL)
-
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 static int open_again(int path_fd)
 {
@@ -119,8 +114,8 @@ int tree_copy_flags(struct copy *c, const struct tree_pair *pair, uint32_t *ret_
 static int set_late(struct copy *c, const struct tree_node *n, struct err *e)
 {
 	const char *path = strtab_get(c->paths, n->entry).ptr, *name;
-	CLEANUP(close_fd) int dir = tree_open_parent(c, path, &name);
-	CLEANUP(close_fd)
+	CLEANUP(fd_close) int dir = tree_open_parent(c, path, &name);
+	CLEANUP(fd_close)
 	int fd = dir < 0 ? dir : tree_open(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
 	struct tree_flags is;
 
@@ -156,7 +151,7 @@ static void thaw(int fd)
 
 void tree_thaw(int dir, const char *name)
 {
-	CLEANUP(close_fd) int above = open_again(dir);
+	CLEANUP(fd_close) int above = open_again(dir);
 	int fd;
 
 	if (above >= 0)
@@ -164,5 +159,5 @@ void tree_thaw(int dir, const char *name)
 	fd = tree_open(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
 	if (fd >= 0)
 		thaw(fd);
-	close_fd(&fd);
+	fd_close(&fd);
 }

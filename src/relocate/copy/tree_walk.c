@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "relocate/copy/tree.h"
 #include "target/proc.h"
 
@@ -28,16 +29,10 @@ struct at {
 	uint32_t entry, node; /* rows; they move when there are new ones */
 };
 
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
 static void close_pair(const struct tree_pair *p)
 {
-	close_fd(&p->from);
-	close_fd(&p->to);
+	fd_close(&p->from);
+	fd_close(&p->to);
 }
 
 static struct tree_entry *entry_of(const struct copy *c, const struct at *at)
@@ -81,7 +76,7 @@ static int open_pair(const struct at *at, struct tree_pair *ret, struct err *e)
 
 static int make_symlink(const struct at *at, struct err *e)
 {
-	CLEANUP(close_fd) int from = open_from(at, O_PATH);
+	CLEANUP(fd_close) int from = open_from(at, O_PATH);
 	char target[PATH_MAX];
 	ssize_t len = from < 0 ? -1 : readlinkat(from, "", target, sizeof target - 1);
 
@@ -93,7 +88,7 @@ static int make_symlink(const struct at *at, struct err *e)
 
 static int make_file(const struct at *at, struct err *e)
 {
-	CLEANUP(close_fd)
+	CLEANUP(fd_close)
 	int fd = tree_open(at->new_dir, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 
 	return fd < 0 ? err_set(e, fd, "making it: %s", strerror(-fd)) : 0;
@@ -146,7 +141,7 @@ static int make_first(struct copy *c, struct at *at, struct err *e)
 static int make_link(struct copy *c, struct at *at, struct err *e)
 {
 	const char *path = strtab_get(c->paths, node_of(c, at)->entry).ptr, *name;
-	CLEANUP(close_fd) int dir = tree_open_parent(c, path, &name);
+	CLEANUP(fd_close) int dir = tree_open_parent(c, path, &name);
 
 	if (dir < 0)
 		return err_set(e, dir, "in NEW: %s", strerror(-dir));
@@ -428,7 +423,7 @@ static int walk_dir(struct copy *c, const struct tree_pair *dir, unsigned depth,
 	else
 		rc = 0;
 	if (rc < 0) {
-		close_fd(&fd);
+		fd_close(&fd);
 		return rc;
 	}
 	names = fdopendir(fd);

@@ -13,7 +13,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "relocate/copy/tree.h"
 
 #define XFS_MAGIC 0x58465342
@@ -34,12 +36,6 @@ struct cache_range {
 struct cache_stat {
 	uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
-
-static void close_fd(const int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 /* Pages that are not on the storage yet. Negative errno. */
 static int64_t count_dirty(int fd, uint64_t off, uint64_t len)
@@ -87,8 +83,7 @@ static bool is_ext4_plain(const struct copy *c)
 	if (len < 0)
 		return false;
 	target[len] = '\0';
-	snprintf(path, sizeof path, "/proc/fs/ext4/%s/options",
-		 strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	snprintf(path, sizeof path, "/proc/fs/ext4/%s/options", path_base(target));
 	return file_read_start(path, text, sizeof text) &&
 	       (strstr(text, "data=ordered") || strstr(text, "data=writeback"));
 }
@@ -167,7 +162,7 @@ static bool flush(int fd, uint64_t size)
 
 static bool watch_file(struct copy *c, const struct reloc_file *f)
 {
-	CLEANUP(close_fd) int fd = open(f->source, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(f->source, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct statx x = { .stx_ino = f->ino,
 			   .stx_dev_major = f->dev_major,
 			   .stx_dev_minor = f->dev_minor };

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/quote.h"
 
 #define MOUNTINFO_MAX (64 << 20) /* bytes */
 
@@ -26,30 +27,6 @@ void mounts_fini(struct mounts *m)
 	for (size_t i = 0; i < m->rows.count; i++)
 		free_mount(&all[i]);
 	rows_fini(&m->rows);
-}
-
-static bool is_octal(const char *digits)
-{
-	return digits[0] >= '0' && digits[0] <= '3' && digits[1] >= '0' && digits[1] <= '7' &&
-	       digits[2] >= '0' && digits[2] <= '7';
-}
-
-/* Blanks, newlines and backslashes of names are \040, \012 and \134. */
-static char *unescape(const char *word)
-{
-	char *text = strdup(word), *to = text;
-
-	for (const char *at = word; text && *at; at++) {
-		if (*at == '\\' && is_octal(at + 1)) {
-			*to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-			at += 3;
-		} else {
-			*to++ = *at;
-		}
-	}
-	if (text)
-		*to = '\0';
-	return text;
 }
 
 /* The optional words between the sixth and "-"; then comes the type. */
@@ -79,8 +56,10 @@ static int read_line(struct mounts *all, char *line, struct err *e)
 		return err_set(e, -EINVAL, "mountinfo: no numbers at the start of a line");
 	read_propagation(&m, &at);
 	type = strsep(&at, " ");
-	m.root = unescape(words[3]);
-	m.point = unescape(words[4]);
+	quote_undo_octal(words[3]);
+	quote_undo_octal(words[4]);
+	m.root = strdup(words[3]);
+	m.point = strdup(words[4]);
 	m.type = strdup(type ? type : "");
 	row = m.root && m.point && m.type ? rows_add(&all->rows, sizeof *row) : NULL;
 	if (!row) {

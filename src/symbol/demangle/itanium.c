@@ -3,17 +3,13 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "symbol/demangle/demangle.h"
 #include "symbol/demangle/itanium_tree.h"
 
 static bool is_lower_or_digit(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
+	return (c >= 'a' && c <= 'z') || number_is_digit(c);
 }
 
 /* The length of ".cold", ".constprop.0", ".isra.0.1" at the start of text; 0: nothing such. */
@@ -24,8 +20,8 @@ static size_t clone_length(const char *text)
 	if (text[0] == '.' && (is_lower_or_digit(text[1]) || text[1] == '_'))
 		for (len = 2; is_lower_or_digit(text[len]) || text[len] == '_';)
 			len++;
-	while (text[len] == '.' && is_digit(text[len + 1]))
-		for (len += 2; is_digit(text[len]);)
+	while (text[len] == '.' && number_is_digit(text[len + 1]))
+		for (len += 2; number_is_digit(text[len]);)
 			len++;
 	return len;
 }

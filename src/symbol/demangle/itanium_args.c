@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 const struct std_name std_names[] = {
 	{ 'a', "std::allocator", "std::allocator", "allocator" },
 	{ 'b', "std::basic_string", "std::basic_string", "basic_string" },
@@ -31,7 +33,7 @@ static bool base36(struct itanium *p, uint32_t *ret)
 		return true;
 	}
 	while ((c = itanium_peek(p)) != '_' && value < UINT32_MAX / 64) {
-		if (c >= '0' && c <= '9')
+		if (number_is_digit(c))
 			value = value * 36 + (uint32_t)(c - '0');
 		else if (c >= 'A' && c <= 'Z')
 			value = value * 36 + (uint32_t)(c - 'A') + 10;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 /* How an operator's operands follow it in an expression. */
 enum shape {
 	NAME_ONLY, /* in names of functions only, or handled by itself */
@@ -164,11 +166,6 @@ uint32_t itanium_literal(struct itanium *p)
 
 /* ---- names ---- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static uint32_t with_arguments(struct itanium *p, uint32_t name)
 {
 	uint32_t args;
@@ -184,7 +181,7 @@ static uint32_t simple_name(struct itanium *p)
 	uint32_t name;
 
 	if (itanium_take_text(p, "dn")) { /* a destructor */
-		name = is_digit(itanium_peek(p)) ? simple_name(p) : itanium_type(p);
+		name = number_is_digit(itanium_peek(p)) ? simple_name(p) : itanium_type(p);
 		return itanium_add_pair(p, NODE_DTOR, name, 0);
 	}
 	itanium_take_text(p, "on");
@@ -212,7 +209,7 @@ uint32_t itanium_unresolved(struct itanium *p)
 		return simple_name(p);
 	if (p->has_levels && itanium_take(p, 'N'))
 		scope = levels(p, itanium_type(p));
-	else if (p->has_levels && is_digit(itanium_peek(p)))
+	else if (p->has_levels && number_is_digit(itanium_peek(p)))
 		scope = levels(p, 0);
 	else
 		scope = itanium_type(p);
@@ -415,7 +412,7 @@ static bool is_fold(const struct itanium *p)
 	char kind = itanium_peek_at(p, 1);
 
 	return itanium_peek(p) == 'f' && (kind == 'l' || kind == 'r' || kind == 'R' ||
-					  (kind == 'L' && !is_digit(itanium_peek_at(p, 2))));
+					  (kind == 'L' && !number_is_digit(itanium_peek_at(p, 2))));
 }
 
 static uint32_t any_expression(struct itanium *p)
@@ -432,7 +429,7 @@ static uint32_t any_expression(struct itanium *p)
 		return next == 'p' || next == 'L' ? function_parameter(p) : itanium_fail(p);
 	if (c == 's' && (next == 'p' || next == 'Z' || next == 'P'))
 		return pack_operation(p);
-	if ((c == 's' && next == 'r') || is_digit(c) || (c == 'o' && next == 'n') ||
+	if ((c == 's' && next == 'r') || number_is_digit(c) || (c == 'o' && next == 'n') ||
 	    (c == 'd' && next == 'n'))
 		return itanium_unresolved(p);
 	return operation(p);

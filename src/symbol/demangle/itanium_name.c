@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "base/number.h"
 
 uint32_t itanium_source_name(struct itanium *p)
 {
@@ -105,7 +101,7 @@ static uint32_t operator_name(struct itanium *p, struct name_facts *facts)
 		name = itanium_source_name(p);
 		return itanium_add_pair(p, NODE_LITERAL_OPERATOR, name, 0);
 	}
-	if (itanium_peek(p) == 'v' && is_digit(itanium_peek_at(p, 1))) { /* of a vendor */
+	if (itanium_peek(p) == 'v' && number_is_digit(itanium_peek_at(p, 1))) { /* of a vendor */
 		p->at += 2;
 		return itanium_source_name(p);
 	}
@@ -120,7 +116,7 @@ static uint32_t plain_name(struct itanium *p, uint32_t scope, struct name_facts 
 {
 	char c = itanium_peek(p);
 
-	if (is_digit(c))
+	if (number_is_digit(c))
 		return itanium_source_name(p);
 	if (itanium_take_text(p, "Ut"))
 		return unnamed_type(p);
@@ -153,9 +149,9 @@ static void skip_discriminator(struct itanium *p)
 
 	if (itanium_peek(p) != '_')
 		return;
-	if (is_digit(itanium_peek_at(p, 1))) {
+	if (number_is_digit(itanium_peek_at(p, 1))) {
 		p->at += 2;
-	} else if (itanium_peek_at(p, 1) == '_' && is_digit(itanium_peek_at(p, 2))) {
+	} else if (itanium_peek_at(p, 1) == '_' && number_is_digit(itanium_peek_at(p, 2))) {
 		p->at += 2;
 		itanium_number(p, &number);
 		itanium_take(p, '_');

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 #define MAX_DEPTH 400 /* of parsers within parsers; real names stay below 100 */
 
 bool itanium_take(struct itanium *p, char c)
@@ -28,7 +30,7 @@ bool itanium_number(struct itanium *p, uint32_t *ret)
 	size_t begin = p->at;
 	uint64_t value = 0;
 
-	while (itanium_peek(p) >= '0' && itanium_peek(p) <= '9' && value < UINT32_MAX / 16)
+	while (number_is_digit(itanium_peek(p)) && value < UINT32_MAX / 16)
 		value = value * 10 + (uint64_t)(p->text[p->at++] - '0');
 	*ret = (uint32_t)value;
 	return p->at > begin;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 uint32_t itanium_qualifiers(struct itanium *p)
 {
 	uint32_t qualifiers = 0;
@@ -102,17 +104,12 @@ static uint32_t number_text(struct itanium *p)
 	return itanium_add(p, node);
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A [NUMBER or EXPR] _ TYPE */
 static uint32_t array_type(struct itanium *p)
 {
 	uint32_t dimension = 0, element;
 
-	if (is_digit(itanium_peek(p)))
+	if (number_is_digit(itanium_peek(p)))
 		dimension = number_text(p);
 	else if (itanium_peek(p) != '_')
 		dimension = itanium_expression(p);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Section 6.1, with the parameters of section 5. */
 static uint32_t adapt_bias(uint32_t delta, uint32_t count, bool is_first)
 {
@@ -29,7 +31,7 @@ static bool take_delta(const char **at, const char *end, uint32_t bias, uint64_t
 			return false;
 		if (**at >= 'a' && **at <= 'z')
 			digit = (uint32_t)(**at - 'a');
-		else if (**at >= '0' && **at <= '9')
+		else if (number_is_digit(**at))
 			digit = (uint32_t)(**at - '0') + 26;
 		else
 			return false;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 #include "symbol/demangle/demangle.h"
 
@@ -19,7 +20,7 @@ static struct element next_element(const char **at)
 	struct element none = { 0 }, element;
 	size_t len = 0;
 
-	while (**at >= '0' && **at <= '9' && len < DEMANGLE_MAX)
+	while (number_is_digit(**at) && len < DEMANGLE_MAX)
 		len = len * 10 + (size_t)(*(*at)++ - '0');
 	if (strnlen(*at, len) < len)
 		return none;

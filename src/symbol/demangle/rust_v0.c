@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 #include "symbol/demangle/demangle.h"
 #include "symbol/demangle/punycode.h"
@@ -60,7 +61,7 @@ bool v0_enter(struct v0 *v)
 
 int v0_digit(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (number_is_digit(c))
 		return c - '0';
 	if (c >= 'a' && c <= 'z')
 		return c - 'a' + 10;
@@ -106,7 +107,7 @@ struct identifier v0_take_identifier(struct v0 *v)
 	/* A number does not start with 0, but for 0 itself. */
 	do
 		len = len * 10 + (size_t)(v0_take(v) - '0');
-	while (first != '0' && v0_peek(v) >= '0' && v0_peek(v) <= '9' && len < DEMANGLE_MAX);
+	while (first != '0' && number_is_digit(v0_peek(v)) && len < DEMANGLE_MAX);
 	v0_take_if(v, '_');
 	if (v->bad || len > v->len - v->at) {
 		v->bad = true;

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/log.h"
+#include "base/path.h"
 
 /* What a candidate must match. */
 struct wish {
@@ -84,10 +85,8 @@ static bool try_build_id(const struct debug_search *s, const struct wish *wish,
 /* Begins a path in the folder of the binary: "/proc/12/root/usr/bin/". */
 static void put_folder(struct buf *b, const struct debug_search *s, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
 	buf_put_str(b, s->root);
-	buf_put(b, path, slash ? (size_t)(slash - path) + 1 : 0);
+	buf_put(b, path, path_folder_len(path));
 }
 
 static bool try_link(const char *link, const struct debug_search *s, const struct wish *wish,
@@ -105,7 +104,7 @@ static bool try_link(const char *link, const struct debug_search *s, const struc
 	}
 	if (!found && s->path[0] == '/') {
 		buf_printf(b, "%s%s", s->root, s->debug_dir);
-		buf_put(b, s->path, (size_t)(strrchr(s->path, '/') + 1 - s->path));
+		buf_put(b, s->path, path_folder_len(s->path));
 		buf_put_str(b, link);
 		found = try_path(b, wish, ret);
 	}
@@ -164,7 +163,7 @@ bool debugfile_open_alt(const struct elf_image *debug, const char *path,
 	struct wish wish = { 0 };
 	struct buf b = { 0 };
 	size_t len = 0;
-	const char *name = cursor_cstr(&c, &len), *slash = strrchr(path, '/');
+	const char *name = cursor_cstr(&c, &len);
 	bool found;
 
 	/* What follows the name is the build id, of at most its own maximum. */
@@ -175,7 +174,7 @@ bool debugfile_open_alt(const struct elf_image *debug, const char *path,
 	if (name[0] == '/')
 		buf_put_str(&b, s->root);
 	else
-		buf_put(&b, path, slash ? (size_t)(slash - path) + 1 : 0);
+		buf_put(&b, path, path_folder_len(path));
 	buf_put_str(&b, name);
 	found = try_path(&b, &wish, ret) || try_build_id(s, &wish, ret, &b);
 	buf_fini(&b);

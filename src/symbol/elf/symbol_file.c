@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "base/elf_image.h"
 #include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/dwarf/scopes.h"
 #include "symbol/elf/debugfile.h"
@@ -79,11 +81,7 @@ static bool has_symtab(const struct elf_image *image)
  * the caller; NULL: out of memory. */
 static char *root_of(const char *path, const char *name)
 {
-	size_t path_len = strlen(path), name_len = strlen(name);
-
-	if (name_len >= path_len || strcmp(path + path_len - name_len, name) != 0)
-		return strdup("");
-	return strndup(path, path_len - name_len);
+	return strndup(path, text_ends_with(path, name) ? strlen(path) - strlen(name) : 0);
 }
 
 static int open_mini(struct symbol_file *f, struct err *e)
@@ -161,12 +159,11 @@ static int open_others(struct symbol_file *f, const struct symbol_file_opts *o,
 static int open_all(struct symbol_file *f, const struct symbol_file_opts *o, struct err *e)
 {
 	const char *name = o->name ? o->name : o->path ? o->path : "[vdso]";
-	const char *slash = strrchr(name, '/');
 	char *root = root_of(o->path ? o->path : "", name);
 	struct debug_search search = { name, root, o->debug_dir ? o->debug_dir : DEBUG_DIR };
 	int rc;
 
-	f->label = strdup(slash ? slash + 1 : name);
+	f->label = strdup(path_base(name));
 	if (!root || !f->label || names_init(&f->names) < 0) {
 		free(root);
 		return err_nomem(e);

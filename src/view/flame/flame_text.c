@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "model/units.h"
 #include "view/flame/flame_picture.h"
 #include "view/flame/svg.h"
@@ -77,13 +78,6 @@ static void put_percent(struct buf *out, double share)
 	buf_printf(out, "%.2f %%", 100 * share);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static const char *kind_word(enum frame_kind kind)
 {
 	switch (kind) {
@@ -111,7 +105,7 @@ static void put_origin(struct picture *p, struct buf *out, const struct frame *f
 	const char *separator = "\n";
 
 	if (frame->kind != FRAME_NAME) {
-		file = base_name(file);
+		file = path_base(file);
 		buf_printf(out, "\n%s%s", kind_word(frame->kind), *module ? " " : "");
 		put_outside(p, out, module);
 		separator = SEPARATOR;

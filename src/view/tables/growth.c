@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "model/merge.h"
 #include "view/tree.h"
 
 #define NAME_MAX_BYTES 512
 #define UNKNOWN "[unknown]"
-
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 /* Entries of page faults, by architecture and age of the kernel. */
 static bool is_fault(const char *name)
@@ -39,21 +35,22 @@ static const char *call_name(const char *name)
 						"__riscv_sys_", "__s390x_sys_", "SyS_" };
 
 	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-		if (has_prefix(name, prefixes[i]))
+		if (text_starts_with(name, prefixes[i]))
 			return name + strlen(prefixes[i]);
 	return NULL;
 }
 
 static bool is_call_entry(const char *name)
 {
-	return has_prefix(name, "entry_SYSCALL") || strcmp(name, "do_syscall_64") == 0 ||
+	return text_starts_with(name, "entry_SYSCALL") || strcmp(name, "do_syscall_64") == 0 ||
 	       strcmp(name, "el0_svc") == 0 || strcmp(name, "system_call_fastpath") == 0;
 }
 
 static bool is_interrupt(const char *name)
 {
-	return has_prefix(name, "asm_sysvec_") || has_prefix(name, "asm_common_interrupt") ||
-	       has_prefix(name, "sysvec_") || has_prefix(name, "common_interrupt") ||
+	return text_starts_with(name, "asm_sysvec_") ||
+	       text_starts_with(name, "asm_common_interrupt") ||
+	       text_starts_with(name, "sysvec_") || text_starts_with(name, "common_interrupt") ||
 	       strcmp(name, "el0_irq") == 0 || strcmp(name, "el1_irq") == 0;
 }
 
@@ -65,7 +62,7 @@ static bool is_runtime(const char *module)
 					     "libstdc++",  "[vdso]" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (has_prefix(module, names[i]))
+		if (text_starts_with(module, names[i]))
 			return true;
 	return false;
 }

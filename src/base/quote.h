@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quote: text as JSON, CSV or a shell takes it.
+ *
+ * Every text is allowed. JSON and CSV come out as valid UTF-8: a byte that is no UTF-8 is written
+ * as the four characters \xNN, as tables show it.
+ */
+#ifndef BASE_QUOTE_H
+#define BASE_QUOTE_H
+
+#include "base/buf.h"
+
+/* A string of JSON. Source: RFC 8259, section 7. */
+void quote_json(struct buf *out, const char *text, size_t len);
+
+/* A cell of CSV in quotes; the bytes stay as they are. Source: RFC 4180. */
+void quote_csv(struct buf *out, const char *text, size_t len);
+
+/* One word of sh in quotes. Source: POSIX, Shell Command Language 2.2. */
+void quote_shell(struct buf *out, const char *text, size_t len);
+
+/*
+ * Replaces \NNN, three octal digits, by their byte, in place; returns the new length and ends the
+ * text with a NUL. The kernel writes blanks, tabs, newlines and backslashes so.
+ * Source: proc(5), /proc/PID/mountinfo.
+ */
+size_t quote_undo_octal(char *text);
+
+#endif
