@@ -7,7 +7,7 @@
 #include "sample/cpu_internal.h"
 #include "sample/found.h"
 #include "sample/procmaps.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 #define FOUND_BYTES ((uint32_t)65536) /* read of the stack of a thread that waits already */
 
@@ -15,15 +15,15 @@
 static int attach_threads(struct cpu *c, pid_t pid, struct map *seen, size_t *ret_added,
 			  struct err *e)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
+	CLEANUP(proc_close) DIR *dir = NULL;
 	uint32_t tid;
 
 	*ret_added = 0;
-	if (procdir_open_threads(CPU_PROC, (uint32_t)pid, &dir) < 0)
+	if (proc_open_threads(CPU_PROC, (uint32_t)pid, &dir) < 0)
 		return err_nomem(e);
 	if (!dir)
 		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
-	while (procdir_next(dir, &tid)) {
+	while (proc_next(dir, &tid)) {
 		int rc;
 
 		if (map_get(seen, tid) != MAP_NONE)

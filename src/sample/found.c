@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "perf/user_stack.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 #define LINE_MAX_BYTES 1024 /* of the files that are read */
 
@@ -112,7 +112,7 @@ static int tell_thread(struct ingest *in, const char *proc, struct record *r, un
 int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
 	       uint32_t stack_bytes)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
+	CLEANUP(proc_close) DIR *dir = NULL;
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_USER,
 			    .pid = pid,
@@ -122,8 +122,8 @@ int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_
 
 	if (!stack)
 		return -ENOMEM;
-	rc = procdir_open_threads(proc, pid, &dir);
-	while (rc == 0 && procdir_next(dir, &r.tid))
+	rc = proc_open_threads(proc, pid, &dir);
+	while (rc == 0 && proc_next(dir, &r.tid))
 		rc = tell_thread(in, proc, &r, stack, stack_bytes);
 	free(stack);
 	return rc;
@@ -132,12 +132,12 @@ int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_
 int found_tell_all(struct ingest *in, const char *proc, uint64_t time_ns, uint32_t stack_bytes,
 		   struct err *e)
 {
-	CLEANUP(procdir_close) DIR *dir = opendir(proc);
+	CLEANUP(proc_close) DIR *dir = opendir(proc);
 	uint32_t pid;
 
 	if (!dir)
 		return err_errno(e, "%s", proc);
-	while (procdir_next(dir, &pid))
+	while (proc_next(dir, &pid))
 		if (found_tell(in, proc, pid, time_ns, stack_bytes) < 0)
 			return err_nomem(e);
 	return 0;

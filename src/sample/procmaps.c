@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/file.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 #define MAPS_MAX (UINT64_C(256) << 20) /* bytes of /proc/PID/maps */
 #define COMM_MAX 256                   /* bytes of /proc/PID/comm */
@@ -45,22 +45,13 @@ static int tell_comm(const struct procmaps_listener *to, const char *proc, uint3
 
 static int tell_threads(const struct procmaps_listener *to, const char *proc, uint32_t pid)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
-	int rc = procdir_open_threads(proc, pid, &dir);
+	CLEANUP(proc_close) DIR *dir = NULL;
+	int rc = proc_open_threads(proc, pid, &dir);
 	uint32_t tid;
 
-	while (rc == 0 && procdir_next(dir, &tid))
+	while (rc == 0 && proc_next(dir, &tid))
 		rc = tell_comm(to, proc, pid, tid);
 	return rc;
-}
-
-static uint64_t take_hex(const char **at)
-{
-	char *end;
-	uint64_t v = strtoull(*at, &end, 16);
-
-	*at = end + (*end != '\0' && *end != '\n');
-	return v;
 }
 
 /* The kernel writes a newline in a path as \012. */
@@ -77,34 +68,25 @@ static size_t unescape(char *text, size_t len)
 	return n;
 }
 
-/*
- * One line: "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH". false: it is none.
- */
-static bool parse_line(char *line, size_t len, struct record_mmap *ret)
+static bool parse_line(char *line, struct record_mmap *ret)
 {
-	const char *at = line;
-	struct record_mmap m = { .has_inode = true, .prot = PROT_READ };
-	uint64_t end;
+	struct proc_map m;
+	char *path;
 
-	m.start = take_hex(&at);
-	end = take_hex(&at);
-	if (end <= m.start || strnlen(at, 5) < 5)
+	if (!proc_map_parse(&m, line))
 		return false;
-	if (at[1] == 'w')
-		m.prot |= PROT_WRITE;
-	if (at[2] == 'x')
-		m.prot |= PROT_EXEC;
-	at += 5;
-	m.len = end - m.start;
-	m.offset = take_hex(&at);
-	m.major = (uint32_t)take_hex(&at);
-	m.minor = (uint32_t)take_hex(&at);
-	m.ino = strtoull(at, NULL, 10);
-	at += strspn(at, "0123456789");
-	at += strspn(at, " ");
-	m.path.bytes = (const unsigned char *)at;
-	m.path.len = unescape(line + (at - line), len - (size_t)(at - line));
-	*ret = m;
+	path = line + (m.path - line);
+	*ret = (struct record_mmap){
+		.has_inode = true,
+		.prot = (uint32_t)(m.prot | PROT_READ),
+		.start = m.start,
+		.len = m.end - m.start,
+		.offset = m.offset,
+		.major = m.dev_major,
+		.minor = m.dev_minor,
+		.ino = m.ino,
+		.path = { (const unsigned char *)path, unescape(path, strlen(path)) },
+	};
 	return true;
 }
 
@@ -127,7 +109,7 @@ static int tell_maps(const struct procmaps_listener *to, const char *proc, uint3
 		if (!end)
 			break;
 		*end = '\0';
-		if (!parse_line(line, (size_t)(end - line), &r.mmap))
+		if (!parse_line(line, &r.mmap))
 			continue;
 		if (!(r.mmap.prot & PROT_EXEC) && !to->wants_all &&
 		    (!to->wants_data || !r.mmap.ino))
@@ -150,12 +132,12 @@ int procmaps_tell(const struct procmaps_listener *to, const char *proc, uint32_t
 
 int procmaps_tell_all(const struct procmaps_listener *to, const char *proc, struct err *e)
 {
-	CLEANUP(procdir_close) DIR *dir = opendir(proc);
+	CLEANUP(proc_close) DIR *dir = opendir(proc);
 	uint32_t pid;
 
 	if (!dir)
 		return err_errno(e, "%s", proc);
-	while (procdir_next(dir, &pid))
+	while (proc_next(dir, &pid))
 		if (procmaps_tell(to, proc, pid) < 0)
 			return err_nomem(e);
 	return 0;

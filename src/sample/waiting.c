@@ -15,7 +15,7 @@
 #include "sample/bpf.h"
 #include "sample/found.h"
 #include "sample/procmaps.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 #define PROC "/proc"
 #define KEYS_MANY (WAITS_KEYS_MAX / 4) /* then the sums are read */
@@ -85,7 +85,7 @@ static int want_all(struct waits_bpf *bpf, const struct waiting_opts *o, struct 
 /* The kernel numbers processes as the first namespace has them. */
 static int check_numbers(struct err *e)
 {
-	if (!procdir_has_kernel_numbers())
+	if (!proc_has_kernel_pids())
 		return err_set(e, -ENOTSUP,
 			       "this container numbers its processes by itself; needs to be run "
 			       "outside of it");

@@ -22,7 +22,7 @@
 #include "syscalls/names.h"
 #include "syscalls/sums.h"
 #include "target/launch.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 #include "target/watch.h"
 
 #define TICK_NS INT64_C(100000000)
@@ -412,7 +412,7 @@ static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e
 
 	if (o->stacks)
 		return err_set(e, -ENOTSUP, "its stacks end at code without frame pointers");
-	if (!procdir_has_kernel_numbers())
+	if (!proc_has_kernel_pids())
 		return err_set(e, -ENOTSUP, "processes have other numbers in this container");
 	bpf_begin();
 	rc = load(o, &bpf, e);

@@ -18,7 +18,7 @@
 #include "sample/cpu.h"
 #include "symbol/symbolize.h"
 #include "syscalls/methods.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 /* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
 #define TYPE_AT 0   /* two bytes: the tracepoint */
@@ -78,8 +78,10 @@ static struct doing *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 		return NULL;
 	}
 	*at = slot;
-	*doing_at(l, slot) =
-		(struct doing){ .tid = tid, .pid = pid ? pid : procdir_process_of(tid) };
+	*doing_at(l, slot) = (struct doing){
+		.tid = tid,
+		.pid = pid ? pid : (uint32_t)proc_status_number((pid_t)tid, "Tgid", 10, tid)
+	};
 	return doing_at(l, slot);
 }
 
@@ -305,16 +307,16 @@ static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
 /* Threads that may wait in one call all the time. Those of the kernel make none. */
 static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
+	CLEANUP(proc_close) DIR *dir = NULL;
 	char link[64], target[1];
 	uint32_t tid;
 
 	snprintf(link, sizeof link, "/proc/%u/exe", pid);
 	if (pid == l->own_pid || readlink(link, target, sizeof target) < 0)
 		return 0;
-	if (procdir_open_threads("/proc", pid, &dir) < 0)
+	if (proc_open_threads("/proc", pid, &dir) < 0)
 		return -ENOMEM;
-	while (procdir_next(dir, &tid)) {
+	while (proc_next(dir, &tid)) {
 		sysc_feed_thread(&l->feed, pid, tid, 0, now);
 		find_call(l, pid, tid);
 	}
@@ -324,14 +326,14 @@ static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 static int meet_running(struct listener *l)
 {
 	const struct sysc_opts *o = l->opts;
-	CLEANUP(procdir_close) DIR *dir = o->is_all ? opendir("/proc") : NULL;
+	CLEANUP(proc_close) DIR *dir = o->is_all ? opendir("/proc") : NULL;
 	int64_t now = clock_mono_ns();
 	uint32_t pid;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
 		rc = meet_threads(l, (uint32_t)o->pids[i], now);
-	while (rc == 0 && procdir_next(dir, &pid))
+	while (rc == 0 && proc_next(dir, &pid))
 		rc = meet_threads(l, pid, now);
 	return rc;
 }
@@ -428,7 +430,7 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 	struct listener l = { .opts = o,
 			      .events = { ready->events[0], ready->events[1] },
 			      .own_pid = (uint32_t)getpid(),
-			      .is_raw_only = !o->stacks && procdir_has_kernel_numbers() };
+			      .is_raw_only = !o->stacks && proc_has_kernel_pids() };
 	int rc;
 
 	sysc_feed_init(&l.feed, o, clock_mono_ns());

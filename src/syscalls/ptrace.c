@@ -25,7 +25,7 @@
 #include "syscalls/signals.h"
 #include "syscalls/stacks.h"
 #include "target/launch.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
@@ -77,7 +77,7 @@ static struct tracee *add(struct tracer *t, pid_t tid)
 	}
 	*row = new;
 	new->tid = (uint32_t)tid;
-	new->pid = procdir_process_of((uint32_t)tid);
+	new->pid = (uint32_t)proc_status_number(tid, "Tgid", 10, (uint64_t)tid);
 	t->alive++;
 	return new;
 }
@@ -432,13 +432,13 @@ static int seize(struct tracer *t, pid_t tid, struct err *e)
 /* Threads that are not ours yet; *ret_added: how many. */
 static int seize_threads(struct tracer *t, pid_t pid, size_t *ret_added, struct err *e)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
+	CLEANUP(proc_close) DIR *dir = NULL;
 	uint32_t tid;
 
 	*ret_added = 0;
-	if (procdir_open_threads("/proc", (uint32_t)pid, &dir) < 0)
+	if (proc_open_threads("/proc", (uint32_t)pid, &dir) < 0)
 		return err_nomem(e);
-	while (procdir_next(dir, &tid)) {
+	while (proc_next(dir, &tid)) {
 		struct tracee *tracee;
 		int rc;
 

@@ -7,34 +7,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/file.h"
+#include "base/number.h"
 
-#define PF_KTHREAD 0x00200000 /* linux/sched.h */
+#define PF_KTHREAD 0x00200000       /* linux/sched.h */
+#define FIRST_NAMESPACE 0xeffffffcu /* inode. Source: kernel, include/linux/proc_ns.h */
 
 bool proc_stat_read(struct proc_stat *ret, pid_t pid)
 {
 	char path[PROC_PATH], text[1024];
 	const char *name, *rest;
-	unsigned flags;
-	int parent;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (!file_read_start(path, text, sizeof text))
 		return false;
 	name = strchr(text, '(');
-	rest = strrchr(text, ')');
+	rest = strrchr(text, ')'); /* the name may hold anything */
 	if (!name || !rest || rest < name)
 		return false;
-	snprintf(ret->comm, sizeof ret->comm, "%.*s", (int)(rest - name - 1), name + 1);
+	snprintf(ret->name, sizeof ret->name, "%.*s", (int)(rest - name - 1), name + 1);
+	memcpy(ret->comm, ret->name, sizeof ret->comm);
 	err_clean(ret->comm);
 	if (sscanf(rest,
-		   ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %" SCNu64
-		   " %*d %" SCNu64,
-		   &ret->state, &parent, &flags, &ret->threads, &ret->start_ticks) != 5)
+		   ") %c %d %d %*d %*d %*d %u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %*d %*d %" SCNu64
+		   " %*d %" SCNu64 " %*u %" SCNu64,
+		   &ret->state, &ret->parent, &ret->group, &ret->flags, &ret->minor_faults,
+		   &ret->reaped_minor_faults, &ret->major_faults, &ret->reaped_major_faults,
+		   &ret->user_ticks, &ret->system_ticks, &ret->reaped_user_ticks,
+		   &ret->reaped_system_ticks, &ret->threads, &ret->start_ticks,
+		   &ret->rss_pages) != 15)
 		return false;
-	ret->parent = parent;
-	ret->is_kernel = (flags & PF_KTHREAD) != 0;
+	ret->is_kernel = (ret->flags & PF_KTHREAD) != 0;
 	return true;
 }
 
@@ -59,6 +67,13 @@ pid_t proc_inner_pid(pid_t tid)
 	line = proc_line(&at, "NSpid:\t");
 	inner = line ? strrchr(line, '\t') : NULL;
 	return inner ? (pid_t)strtol(inner, NULL, 10) : 0;
+}
+
+bool proc_has_kernel_pids(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == FIRST_NAMESPACE;
 }
 
 static int compare_ints(const void *a, const void *b)
@@ -96,10 +111,107 @@ int proc_numbers(const char *path, struct rows *ret)
 	return rc;
 }
 
+int proc_open_threads(const char *proc, uint32_t pid, DIR **ret)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+
+	buf_printf(&path, "%s/%u/task", proc, pid);
+	if (buf_error(&path) < 0)
+		return -ENOMEM;
+	*ret = opendir(path.data);
+	return !*ret && errno == ENOMEM ? -ENOMEM : 0;
+}
+
+bool proc_next(DIR *dir, uint32_t *ret)
+{
+	struct dirent *entry;
+	uint64_t id;
+
+	while (dir && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+
+		if (number_parse(entry->d_name, len, &id) != len || !id || id > INT32_MAX)
+			continue;
+		*ret = (uint32_t)id;
+		return true;
+	}
+	return false;
+}
+
+void proc_close(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
 bool proc_fdinfo_parse(struct proc_fdinfo *ret, const char *text)
 {
 	return sscanf(text, "pos: %" SCNu64 " flags: %o mnt_id: %" SCNu64, &ret->pos, &ret->flags,
 		      &ret->mnt_id) == 3;
+}
+
+/* Hexadecimal digits and the character behind them. A NUL ends the digits, so no length is needed.
+ */
+static bool take_hex(const char **at, char separator, uint64_t *ret)
+{
+	size_t digits = number_parse_hex(*at, SIZE_MAX, ret);
+
+	if (!digits || (*at)[digits] != separator)
+		return false;
+	*at += digits + 1;
+	return true;
+}
+
+/* "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH" */
+bool proc_map_parse(struct proc_map *ret, const char *line)
+{
+	struct proc_map m = { 0 };
+	uint64_t device[2];
+
+	if (!take_hex(&line, '-', &m.start) || !take_hex(&line, ' ', &m.end) || m.end <= m.start ||
+	    strnlen(line, 5) < 5)
+		return false;
+	m.prot = (line[0] == 'r' ? PROT_READ : 0) | (line[1] == 'w' ? PROT_WRITE : 0) |
+		 (line[2] == 'x' ? PROT_EXEC : 0);
+	m.is_shared = line[3] == 's';
+	line += 5;
+	if (!take_hex(&line, ' ', &m.offset) || !take_hex(&line, ':', &device[0]) ||
+	    !take_hex(&line, ' ', &device[1]))
+		return false;
+	m.dev_major = (uint32_t)device[0];
+	m.dev_minor = (uint32_t)device[1];
+	line += number_parse(line, SIZE_MAX, &m.ino);
+	m.path = line + strspn(line, " ");
+	*ret = m;
+	return true;
+}
+
+/* The number behind the key, which begins a line. */
+static int64_t number_after(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (strncmp(at, key, len) == 0)
+			return strtoll(at + len, NULL, 10);
+	return 0;
+}
+
+int64_t proc_io_read(const char *process, struct proc_io *ret)
+{
+	char path[PROC_PATH], text[512];
+
+	snprintf(path, sizeof path, "/proc/%s/io", process);
+	*ret = (struct proc_io){ .has_value = file_read_start(path, text, sizeof text) > 0 };
+	if (!ret->has_value)
+		return 0;
+	ret->read_chars = number_after(text, "rchar:");
+	ret->write_chars = number_after(text, "wchar:");
+	ret->read_calls = number_after(text, "syscr:");
+	ret->write_calls = number_after(text, "syscw:");
+	ret->read_bytes = number_after(text, "read_bytes:");
+	ret->write_bytes = number_after(text, "write_bytes:");
+	return (int64_t)strlen(text);
 }
 
 char *proc_line(char **at, const char *word)

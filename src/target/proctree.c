@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 
 #define RECENT_LOOKS 2 /* what is told of ends may come so much earlier or later than looks */
 #define PF_EXITING 0x4 /* the end of the first thread is told, or is about to be */
@@ -61,36 +61,10 @@ static int64_t boot_ns(void)
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* What /proc/PID/stat tells. */
-struct glance {
-	char name[16]; /* comm */
-	char state;
-	int parent, group;
-	unsigned flags; /* PF_ of linux/sched.h */
-	unsigned long long minor, major, user, system, threads, start, rss_pages;
-	unsigned long long reaped_minor, reaped_major, reaped_user, reaped_system;
-};
-
-/* One that is being waited for is still told of, with parent 0, group -1 and no use: it is gone. */
-static bool glance_at(pid_t pid, struct glance *g)
+/* A process that its parent is waiting for still has a stat, with parent 0, group -1, no times. */
+static bool read_stat(pid_t pid, struct proc_stat *ret)
 {
-	char text[1024];
-	const char *tail, *name;
-
-	if (!read_start(pid, "stat", text, sizeof text))
-		return false;
-	tail = strrchr(text, ')'); /* the name may hold anything */
-	name = strchr(text, '(');
-	if (!tail || !name || name > tail)
-		return false;
-	snprintf(g->name, sizeof g->name, "%.*s", (int)(tail - name - 1), name + 1);
-	return sscanf(tail,
-		      ") %c %d %d %*d %*d %*d %u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d "
-		      "%llu %*d %llu %*u %llu",
-		      &g->state, &g->parent, &g->group, &g->flags, &g->minor, &g->reaped_minor,
-		      &g->major, &g->reaped_major, &g->user, &g->system, &g->reaped_user,
-		      &g->reaped_system, &g->threads, &g->start, &g->rss_pages) == 15 &&
-	       g->group >= 0;
+	return proc_stat_read(ret, pid) && ret->group >= 0;
 }
 
 /* The last that had this number. */
@@ -185,34 +159,36 @@ static int read_thread_wait(struct proctree *t, struct process *p, pid_t tid)
 
 static int read_waiting(struct proctree *t, struct process *p, unsigned long long threads)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
+	CLEANUP(proc_close) DIR *dir = NULL;
 	uint32_t tid;
 	int rc = 0;
 
 	if (threads <= 1)
 		return read_thread_wait(t, p, p->pid);
-	rc = procdir_open_threads("/proc", (uint32_t)p->pid, &dir);
-	while (rc == 0 && procdir_next(dir, &tid))
+	rc = proc_open_threads("/proc", (uint32_t)p->pid, &dir);
+	while (rc == 0 && proc_next(dir, &tid))
 		rc = read_thread_wait(t, p, (pid_t)tid);
 	return rc;
 }
 
-static void take_use(struct process *p, const struct glance *g)
+static void take_use(struct process *p, const struct proc_stat *stat)
 {
-	p->own = (struct process_use){ ns_of_ticks(g->user), ns_of_ticks(g->system),
-				       (int64_t)g->minor, (int64_t)g->major };
-	p->reaped =
-		(struct process_use){ ns_of_ticks(g->reaped_user), ns_of_ticks(g->reaped_system),
-				      (int64_t)g->reaped_minor, (int64_t)g->reaped_major };
+	p->own = (struct process_use){ ns_of_ticks(stat->user_ticks),
+				       ns_of_ticks(stat->system_ticks), (int64_t)stat->minor_faults,
+				       (int64_t)stat->major_faults };
+	p->reaped = (struct process_use){ ns_of_ticks(stat->reaped_user_ticks),
+					  ns_of_ticks(stat->reaped_system_ticks),
+					  (int64_t)stat->reaped_minor_faults,
+					  (int64_t)stat->reaped_major_faults };
 }
 
 static void read_io(struct process *p)
 {
-	struct procio io;
+	struct proc_io io;
 	char number[16];
 
 	snprintf(number, sizeof number, "%d", (int)p->pid);
-	procio_read(number, &io);
+	proc_io_read(number, &io);
 	if (io.has_value) /* else it has ended, or may not be looked at */
 		p->io = io;
 }
@@ -240,40 +216,40 @@ static void take_before(struct process *p)
 }
 
 /* A thread that executes a program ends the first one, and is that from then on. */
-static bool lives_on(const struct process *p, const struct glance *g)
+static bool lives_on(const struct process *p, const struct proc_stat *stat)
 {
-	return p->is_alive && !(g->flags & PF_EXITING);
+	return p->is_alive && !(stat->flags & PF_EXITING);
 }
 
-static int take(struct proctree *t, pid_t pid, const struct glance *g)
+static int take(struct proctree *t, pid_t pid, const struct proc_stat *stat)
 {
-	struct process *p = find(t, pid, g->start);
+	struct process *p = find(t, pid, stat->start_ticks);
 	bool is_first = !p && t->looks == 0;
 
 	if (!p)
-		p = add_process(t, pid, g->start, g->parent);
+		p = add_process(t, pid, stat->start_ticks, stat->parent);
 	if (!p)
 		return -ENOMEM;
-	p->is_alive = g->state != 'Z' && g->state != 'X';
+	p->is_alive = stat->state != 'Z' && stat->state != 'X';
 	p->last_look = t->looks;
-	snprintf(p->name, sizeof p->name, "%s", g->name);
-	p->has_ended &= !lives_on(p, g);
+	snprintf(p->name, sizeof p->name, "%s", stat->name);
+	p->has_ended &= !lives_on(p, stat);
 	if (p->has_ended)
 		return 0;
-	take_use(p, g);
-	if ((int64_t)g->threads > p->threads)
-		p->threads = (int64_t)g->threads;
-	if (read_waiting(t, p, g->threads) < 0)
+	take_use(p, stat);
+	if ((int64_t)stat->threads > p->threads)
+		p->threads = (int64_t)stat->threads;
+	if (read_waiting(t, p, stat->threads) < 0)
 		return -ENOMEM;
 	if (t->has_io)
 		read_io(p);
 	if (is_first)
 		take_before(p);
 	if (!p->command[0])
-		snprintf(p->command, sizeof p->command, "[%s]", g->name);
+		snprintf(p->command, sizeof p->command, "[%s]", stat->name);
 	if (!p->is_alive && p->wall_ns)
 		return 0;
-	p->wall_ns = boot_ns() - ns_of_ticks(g->start);
+	p->wall_ns = boot_ns() - ns_of_ticks(stat->start_ticks);
 	read_command(p);
 	read_memory(t, p);
 	return 0;
@@ -282,7 +258,7 @@ static int take(struct proctree *t, pid_t pid, const struct glance *g)
 /* One of all processes of the machine. */
 struct seen {
 	pid_t pid;
-	struct glance glance; /* unless it is foreign */
+	struct proc_stat stat; /* unless it is foreign */
 	bool is_ours, is_foreign;
 };
 
@@ -299,19 +275,19 @@ static bool was_foreign(const struct proctree *t, size_t *at, pid_t pid)
 
 static int list_all(const struct proctree *t, struct rows *ret, struct err *e)
 {
-	CLEANUP(procdir_close) DIR *dir = opendir("/proc");
+	CLEANUP(proc_close) DIR *dir = opendir("/proc");
 	uint32_t pid;
 	size_t at = 0;
 	int rc = 0;
 
 	if (!dir)
 		return errno == ENOMEM ? err_nomem(e) : err_errno(e, "/proc");
-	while (rc == 0 && procdir_next(dir, &pid)) {
+	while (rc == 0 && proc_next(dir, &pid)) {
 		struct seen one = { .pid = (pid_t)pid };
 		struct seen *row;
 
 		one.is_foreign = was_foreign(t, &at, one.pid);
-		if (!one.is_foreign && !glance_at(one.pid, &one.glance))
+		if (!one.is_foreign && !read_stat(one.pid, &one.stat))
 			continue;
 		row = rows_add(ret, sizeof *row);
 		if (!row)
@@ -379,7 +355,7 @@ static int find_ours(const struct proctree *t, struct seen *all, size_t count, s
 		before = ours.count;
 		for (size_t i = 0; i < count; i++) {
 			if (all[i].is_foreign || all[i].is_ours ||
-			    !has_pid(&ours, all[i].glance.parent))
+			    !has_pid(&ours, all[i].stat.parent))
 				continue;
 			all[i].is_ours = true;
 			if (add_pid(&ours, all[i].pid, e) < 0)
@@ -395,7 +371,7 @@ static int take_foreign(struct proctree *t, const struct seen *all, size_t count
 
 	t->foreign.count = 0;
 	for (size_t i = 0; i < count && rc == 0; i++)
-		if (!all[i].is_ours && !(all[i].glance.flags & PF_EXITING))
+		if (!all[i].is_ours && !(all[i].stat.flags & PF_EXITING))
 			rc = add_pid(&t->foreign, all[i].pid, e);
 	return rc;
 }
@@ -408,10 +384,10 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 	for (size_t i = 0; i < count; i++) {
 		if (!all[i].is_ours)
 			continue;
-		if (take(t, all[i].pid, &all[i].glance) < 0)
+		if (take(t, all[i].pid, &all[i].stat) < 0)
 			return err_nomem(e);
-		rss_bytes += (int64_t)all[i].glance.rss_pages * sysconf(_SC_PAGESIZE);
-		alive += all[i].glance.state != 'Z' && all[i].glance.state != 'X';
+		rss_bytes += (int64_t)all[i].stat.rss_pages * sysconf(_SC_PAGESIZE);
+		alive += all[i].stat.state != 'Z' && all[i].stat.state != 'X';
 	}
 	if (rss_bytes > t->peak_rss_bytes)
 		t->peak_rss_bytes = rss_bytes;

@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "base/rows.h"
 #include "target/exits.h"
-#include "target/procio.h"
+#include "target/proc.h"
 
 #define PROCTREE_COMMAND_MAX 160
 
@@ -39,10 +39,10 @@ struct process {
 	struct process_use own;             /* not its children's */
 	struct process_use reaped;          /* its children's that it waited for */
 	int64_t peak_rss_bytes;             /* VmHWM: of the program it is now; 0: not told */
-	struct procio io;                   /* of trees that want it */
+	struct proc_io io;                  /* of trees that want it */
 	/* What there was when it was seen first, if that was the first look. */
 	struct process_use own_before, reaped_before;
-	struct procio io_before;
+	struct proc_io io_before;
 	int64_t run_wait_before_ns;
 	int64_t run_wait_ns; /* its threads waited for a CPU, each as it was last seen; -1: not told
 			      */

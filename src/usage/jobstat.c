@@ -33,12 +33,12 @@ struct run {
  * exactly, and also where its own /proc/PID/io may not be read. */
 static void wait_for_command(struct run *r)
 {
-	struct procio before, *io = &r->job->io;
-	int64_t own = procio_read("self", &before);
+	struct proc_io before, *io = &r->job->io;
+	int64_t own = proc_io_read("self", &before);
 
 	launch_poll(&r->launch, &r->job->status, &r->job->usage);
 	r->job->end_signal = r->launch.end_signal;
-	procio_read("self", io);
+	proc_io_read("self", io);
 	io->has_value &= before.has_value;
 	io->read_chars -= before.read_chars + own;
 	io->write_chars -= before.write_chars;

@@ -19,7 +19,7 @@
 #include "base/macros.h"
 #include "target/cgroup.h"
 #include "target/pressure.h"
-#include "target/procio.h"
+#include "target/proc.h"
 #include "target/proctree.h"
 #include "usage/counters.h"
 
@@ -32,7 +32,7 @@ struct job {
 	int64_t floor_kbytes;  /* maximum RSS of the child before it was the command */
 	int64_t orphan_count;
 	int64_t left_count; /* processes that outlived the command */
-	struct procio io;
+	struct proc_io io;
 	int64_t run_wait_ns; /* all threads that were seen waited for a CPU; -1: not told */
 	struct counters counters;
 	struct pressure pressure;

@@ -11,7 +11,7 @@
 #include "base/rights.h"
 #include "base/rows.h"
 #include "target/cpulist.h"
-#include "target/procdir.h"
+#include "target/proc.h"
 #include "target/watch.h"
 
 #define LOOK_MIN_NS INT64_C(20000000)
@@ -39,11 +39,11 @@ static int count_thread(struct run *r, pid_t tid, int cpu, struct err *e)
 
 static int count_process(struct run *r, pid_t pid, struct err *e)
 {
-	CLEANUP(procdir_close) DIR *dir = NULL;
+	CLEANUP(proc_close) DIR *dir = NULL;
 	uint32_t tid;
 	int rc;
 
-	if (procdir_open_threads("/proc", (uint32_t)pid, &dir) < 0)
+	if (proc_open_threads("/proc", (uint32_t)pid, &dir) < 0)
 		return err_nomem(e);
 	if (!dir)
 		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
@@ -51,7 +51,7 @@ static int count_process(struct run *r, pid_t pid, struct err *e)
 	r->alive++;
 	if (rc == -ENOSYS)
 		rc = 0; /* an old kernel: a signal or the time ends it */
-	while (rc == 0 && procdir_next(dir, &tid))
+	while (rc == 0 && proc_next(dir, &tid))
 		rc = count_thread(r, (pid_t)tid, -1, e);
 	return rc;
 }
@@ -141,7 +141,7 @@ static void add_use(struct process_use *to, const struct process_use *now,
 	to->major_faults += now->major_faults - before->major_faults;
 }
 
-static void add_io(struct procio *to, const struct procio *now, const struct procio *before)
+static void add_io(struct proc_io *to, const struct proc_io *now, const struct proc_io *before)
 {
 	to->has_value |= now->has_value;
 	to->read_chars += now->read_chars - before->read_chars;

@@ -18,7 +18,7 @@
 #include "base/macros.h"
 #include "target/cgroup.h"
 #include "target/pressure.h"
-#include "target/procio.h"
+#include "target/proc.h"
 #include "target/proctree.h"
 #include "usage/counters.h"
 #include "usage/machine.h"
@@ -32,7 +32,7 @@ struct watched_opts {
 struct watched {
 	int64_t elapsed_ns;
 	struct process_use use;
-	struct procio io;
+	struct proc_io io;
 	int64_t run_wait_ns;    /* -1: not told */
 	int64_t peak_rss_bytes; /* of the largest process */
 	size_t ended;           /* of the processes that were asked for */

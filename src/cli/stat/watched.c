@@ -49,7 +49,7 @@ static void add_memory(struct stat_list *l, const struct watched *w)
 
 static void add_io(struct stat_list *l, const struct watched *w)
 {
-	const struct procio *io = &w->io;
+	const struct proc_io *io = &w->io;
 
 	l->group = "I/O";
 	stat_tell(stat_add(l, "rchar", "bytes", io->has_value, io->read_chars), "%s",

@@ -99,15 +99,17 @@ static int read_proc(struct look *l, pid_t pid, const char *name, struct err *e)
 /* The head of a mapping, in maps and smaps. Most have no file at all: minor 0 and inode 0. */
 static bool parse_head(struct reloc_map *m, const char *line, uint32_t dev[2])
 {
-	char prot[8];
-	uint64_t ino;
+	struct proc_map map;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64, &m->start,
-		   &m->end, prot, &m->offset, &dev[0], &dev[1], &ino) != 7)
+	if (!proc_map_parse(&map, line))
 		return false;
-	m->prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
-		  (prot[2] == 'x' ? PROT_EXEC : 0);
-	m->is_shared = prot[3] == 's';
+	m->start = map.start;
+	m->end = map.end;
+	m->offset = map.offset;
+	m->prot = map.prot;
+	m->is_shared = map.is_shared;
+	dev[0] = map.dev_major;
+	dev[1] = map.dev_minor;
 	return true;
 }
 

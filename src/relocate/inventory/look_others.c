@@ -114,7 +114,7 @@ static void take_link(struct look *l, struct other *o, const char *path, const c
 static int take_maps(struct look *l, struct other *o, struct err *e)
 {
 	char path[PROC_PATH], what[64];
-	uint64_t start, end;
+	struct proc_map m;
 	char *at, *line;
 	bool is_aio;
 
@@ -129,12 +129,11 @@ static int take_maps(struct look *l, struct other *o, struct err *e)
 		return err_nomem(e);
 	at = l->text.data;
 	while ((line = strsep(&at, "\n"))) {
-		if (!look_maps_old(l, line, &is_aio) ||
-		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
+		if (!look_maps_old(l, line, &is_aio) || !proc_map_parse(&m, line))
 			continue;
 		snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-			 (int)o->looked, start, end);
-		snprintf(what, sizeof what, "mapping %" PRIx64 "-%" PRIx64, start, end);
+			 (int)o->looked, m.start, m.end);
+		snprintf(what, sizeof what, "mapping %" PRIx64 "-%" PRIx64, m.start, m.end);
 		take_link(l, o, path, what);
 	}
 	return 0;

@@ -92,35 +92,21 @@ static int verify_dirs(const struct shift *sh, const struct shift_proc *p, struc
 	return 0;
 }
 
-/* A line of maps. */
-struct area {
-	uint64_t start, end, offset, ino;
-	char prot[5];
-};
-
-static bool parse_area(const char *line, struct area *ret)
-{
-	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &ret->start,
-		      &ret->end, ret->prot, &ret->offset, &ret->ino) == 5;
-}
-
-static bool is_like(const struct area *a, const struct reloc_map *m, uint64_t ino)
+static bool is_like(const struct proc_map *a, const struct reloc_map *m, uint64_t ino)
 {
 	return a->ino == ino && a->offset + (m->start - a->start) == m->offset &&
-	       (a->prot[0] == 'r') == !!(m->prot & PROT_READ) &&
-	       (a->prot[1] == 'w') == !!(m->prot & PROT_WRITE) &&
-	       (a->prot[2] == 'x') == !!(m->prot & PROT_EXEC) &&
-	       (a->prot[3] == 's') == m->is_shared;
+	       a->prot == (int)(m->prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) &&
+	       a->is_shared == m->is_shared;
 }
 
 /* Neighbours may have become one area, but none is split. */
 static bool find_area(const char *maps, const struct reloc_map *m, uint64_t ino)
 {
-	struct area a;
+	struct proc_map a;
 
 	for (const char *line = maps; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (parse_area(line, &a) && a.start <= m->start && m->end <= a.end)
+		if (proc_map_parse(&a, line) && a.start <= m->start && m->end <= a.end)
 			return is_like(&a, m, ino);
 	}
 	return false;
