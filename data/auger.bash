@@ -37,8 +37,12 @@ _auger() {
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		_auger_words "$word" "$("$tool" --complete 2>/dev/null | cut -f 1)" --help --version
+		_auger_words "$word" "$("$tool" --complete 2>/dev/null | cut -f 1)" help version --help --version
 		return
+	fi
+	if [[ ${COMP_WORDS[1]} == help ]]; then
+		((COMP_CWORD == 2)) && _auger_words "$word" "$("$tool" --complete 2>/dev/null | cut -f 1)"
+		return 0
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		if [[ ${COMP_WORDS[i]} == -- ]]; then
@@ -56,7 +60,7 @@ _auger() {
 	elif _auger_value "$word" "$previous" "$table"; then
 		:
 	elif [[ $word == -* ]]; then
-		_auger_words "$word" "$(tr ' ' '\n' <<<"$table" | sed 's/=.*/=/')" --help
+		_auger_words "$word" "$(tr ' ' '\n' <<<"$table" | sed 's/=.*/=/')"
 		[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 	fi
 	return 0

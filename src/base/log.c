@@ -2,7 +2,6 @@
 #include "base/log.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,8 @@
 
 static struct {
 	log_sink *sink;
-	char spec[256]; /* "domain=level,..." */
+	char spec[256];       /* "domain=level,..." */
+	enum log_level level; /* of domains that spec does not name */
 } state;
 
 void log_open(log_sink *sink, const char *spec)
@@ -36,10 +36,14 @@ static void apply_word(const char *word, size_t len, const char *domain, enum lo
 			*level = (enum log_level)i;
 }
 
-/* The level that the spec opens for domain; LOG_WARN when it says nothing. */
+void log_raise(enum log_level level)
+{
+	state.level = level;
+}
+
 static enum log_level opened_level(const char *domain)
 {
-	enum log_level level = LOG_WARN;
+	enum log_level level = state.level;
 	const char *at = state.spec;
 
 	while (*at) {
@@ -51,12 +55,17 @@ static enum log_level opened_level(const char *domain)
 	return level;
 }
 
+bool log_shows(enum log_level level, const char *domain)
+{
+	return state.sink && (level == LOG_WARN || level <= opened_level(domain));
+}
+
 void log_msg(enum log_level level, const char *domain, const char *fmt, ...)
 {
 	char text[1024];
 	va_list args;
 
-	if (!state.sink || (level > LOG_WARN && level > opened_level(domain)))
+	if (!log_shows(level, domain))
 		return;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/nearest.h"
+
 #define HELP_COLUMN 31 /* where the help texts start */
 #define HELP_WIDTH 68  /* columns of a help text */
 
@@ -63,14 +66,17 @@ static int set_real(const struct opt *opt, double *value, const char *text, stru
 
 static int set_choice(const struct opt *opt, int *value, const char *text, struct err *e)
 {
+	struct nearest near = nearest_start(text, strlen(text));
+
 	for (int i = 0; opt->choices[i]; i++) {
 		if (strcmp(opt->choices[i], text) == 0) {
 			*value = i;
 			return 0;
 		}
 	}
-	return err_set(e, -EINVAL, "--%s: '%s' is not one of %s", opt->long_name, text,
-		       opt->value_name);
+	nearest_add_list(&near, opt->choices);
+	return err_set(e, -EINVAL, "--%s: '%s' is not one of %s%s", opt->long_name, text,
+		       opt->value_name, nearest_text(&near, ""));
 }
 
 static int add_item(const struct opt *opt, struct opt_list *list, const char *text, struct err *e)
@@ -101,6 +107,9 @@ static int set_value(struct target to, const char *text, struct err *e)
 		return set_choice(to.opt, to.value, text, e);
 	case OPT_KIND_HELP:
 		return OPT_HELP_ASKED;
+	case OPT_KIND_VERBOSE:
+		log_raise(LOG_INFO);
+		return 0;
 	case OPT_KIND_END:
 	case OPT_KIND_INCLUDE:
 		break;
@@ -131,6 +140,28 @@ static struct target find(const struct opt *opts, char *args, const char *name, 
 		}
 	}
 	return (struct target){ 0 };
+}
+
+static void add_names(struct nearest *near, const struct opt *opts)
+{
+	for (; opts->kind != OPT_KIND_END; opts++) {
+		if (opts->kind == OPT_KIND_INCLUDE)
+			add_names(near, opts->table);
+		else
+			nearest_add(near, opts->long_name);
+	}
+}
+
+/* name: [len], without its dashes. */
+static int unknown_option(const struct opt *opts, const char *dashes, const char *name, size_t len,
+			  struct err *e)
+{
+	struct nearest near = nearest_start(name, len);
+
+	if (len > 1)
+		add_names(&near, opts);
+	return err_set(e, -EINVAL, "unknown option '%s%.*s'%s", dashes, (int)len, name,
+		       nearest_text(&near, "--"));
 }
 
 /* The words of a command line; options and their values are taken out one by one. */
@@ -164,7 +195,7 @@ static int parse_long(const struct opt *opts, void *args, const char *name, stru
 	struct target to = find(opts, args, name, len, 0);
 
 	if (!to.opt)
-		return err_set(e, -EINVAL, "unknown option '--%.*s'", (int)len, name);
+		return unknown_option(opts, "--", name, len, e);
 	if (!to.opt->value_name && value)
 		return err_set(e, -EINVAL, "option '--%s' takes no value", to.opt->long_name);
 	if (to.opt->value_name && !value)
@@ -184,7 +215,7 @@ static int parse_letters(const struct opt *opts, void *args, const char *letters
 		int rc;
 
 		if (!to.opt)
-			return err_set(e, -EINVAL, "unknown option '-%s'", letters);
+			return unknown_option(opts, "-", letters, strlen(letters), e);
 		if (to.opt->value_name) {
 			value = letters[1] ? letters + 1 : take_word(w);
 			if (!value)

@@ -30,6 +30,7 @@ enum opt_kind {
 	OPT_KIND_CHOICE,  /* int: index into choices */
 	OPT_KIND_INCLUDE, /* the options of another table, for a member of the struct */
 	OPT_KIND_HELP,    /* takes no value, ends the parsing with OPT_HELP_ASKED */
+	OPT_KIND_VERBOSE, /* takes no value, shows the log up to LOG_INFO: log_shows() tells */
 };
 
 struct opt_list {
@@ -43,7 +44,7 @@ struct opt {
 	const char *long_name;      /* without dashes */
 	const char *value_name;     /* "N", "FILE", "a|b|c"; NULL for flags */
 	size_t offset;              /* of the value in the command's struct */
-	const char *help;           /* lower case, names the default */
+	const char *help;           /* one clause, verb first: "Show N rows [default 40]" */
 	uint64_t min, max;          /* UINT and REAL; both 0: any */
 	const char *const *choices; /* CHOICE: ends with NULL */
 	const struct opt *table;    /* INCLUDE */
@@ -87,6 +88,11 @@ struct opt {
 	{                                                                                     \
 		.kind = OPT_KIND_HELP, .short_name = 'h', .long_name = "help", .help = (text) \
 	}
+#define OPT_VERBOSE(text)                                                            \
+	{                                                                            \
+		.kind = OPT_KIND_VERBOSE, .short_name = 'v', .long_name = "verbose", \
+		.help = (text)                                                       \
+	}
 #define OPT_END                      \
 	{                            \
 		.kind = OPT_KIND_END \
@@ -96,7 +102,7 @@ struct opt {
  * Parses argv[1..argc). Operands are moved behind the options; *ret_first is the index of
  * the first operand. stop_at_operand: everything from the first operand on is an operand
  * (commands that run a program). "--" ends the options. Returns 0, OPT_HELP_ASKED, or -EINVAL
- * with the reason: an unknown option, a missing or bad value.
+ * with the reason: an unknown option (and those with a name like it), a missing or bad value.
  */
 int opt_parse(const struct opt *opts, void *args, int argc, char **argv, bool stop_at_operand,
 	      int *ret_first, struct err *e) MUST_CHECK;

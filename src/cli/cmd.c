@@ -17,12 +17,30 @@ int cmd_usage(struct err *e, const char *fmt, ...)
 	return CMD_WRONG_USAGE;
 }
 
+/* The table of cmd with what every command has. */
+#define WITH_COMMON(cmd)                                                                    \
+	{                                                                                   \
+		{ .kind = OPT_KIND_INCLUDE, .table = (cmd)->opts },                         \
+			OPT_VERBOSE((cmd)->verbose ? (cmd)->verbose                         \
+						   : "Also print what is read and chosen"), \
+			OPT_HELP("Show this help"), OPT_END                                 \
+	}
+
+void cmd_complete(const struct cmd *cmd, struct buf *out)
+{
+	const struct opt opts[] = WITH_COMMON(cmd);
+
+	opt_complete(opts, out);
+	for (size_t i = 0; cmd->verbs && cmd->verbs[i]; i++)
+		opt_complete(cmd->verbs[i]->opts, out);
+}
+
 static int print_help(const struct cmd *cmd, const struct opt *opts, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
-	buf_printf(&text, "usage: auger %s [options] %s\n%s\n\n", cmd->name, cmd->operands,
-		   cmd->summary);
+	buf_printf(&text, "usage: auger %s [options]%s%s\n%s\n\n", cmd->name,
+		   *cmd->operands ? " " : "", cmd->operands, cmd->summary);
 	opt_help(opts, &text);
 	if (buf_error(&text) < 0)
 		return err_nomem(e);
@@ -33,11 +51,7 @@ static int print_help(const struct cmd *cmd, const struct opt *opts, struct err 
 int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret_first,
 	      struct err *e)
 {
-	const struct opt opts[] = {
-		{ .kind = OPT_KIND_INCLUDE, .table = cmd->opts },
-		OPT_HELP("show this help"),
-		OPT_END,
-	};
+	const struct opt opts[] = WITH_COMMON(cmd);
 	int rc = opt_parse(opts, args, argc, argv, cmd->runs_program, ret_first, e);
 
 	if (rc == OPT_HELP_ASKED)

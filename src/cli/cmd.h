@@ -10,7 +10,8 @@ struct cmd {
 	const char *name;
 	const char *operands;   /* for the usage line: "[FILE]", "-- CMD [ARG...]" */
 	const char *summary;    /* lower case, no full stop */
-	const struct opt *opts; /* ends with OPT_END; --help is added to each */
+	const char *verbose;    /* what -v adds: "Also print ..."; NULL: what every command logs */
+	const struct opt *opts; /* ends with OPT_END; --verbose and --help are added to each */
 	bool runs_program;      /* the first operand ends the options */
 
 	/* Commands of their own when their last word is the first one behind the name of this one:
@@ -25,6 +26,9 @@ struct cmd {
 
 /* Wrong usage: main turns what it returns into exit status 2. */
 int cmd_usage(struct err *e, const char *fmt, ...) PRINTF(2, 3);
+
+/* For the shell's completion: the options of the command, then those of its verbs. */
+void cmd_complete(const struct cmd *cmd, struct buf *out);
 
 /* Parses the options; *ret_first is the first operand. Negative: run must return it
  * (wrong usage, or --help was asked for and is printed). */

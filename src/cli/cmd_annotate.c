@@ -27,13 +27,14 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_FLAG(0, "all", struct args, is_all,
-		 "instructions of all lines (default: of those that cost something)"),
+		 "Show the instructions of all lines [default: of those that cost something]"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_STR(0, "value", "TYPE", struct args, value,
-		"sample type to show (default: the profile's)"),
-	OPT_STR(0, "from", "FORMAT", struct args, from, "format of PROFILE (default: by content)"),
+		"Show this sample type [default: the one that the profile names]"),
+	OPT_STR(0, "from", "FORMAT", struct args, from,
+		"Read PROFILE as this format [default: by its content]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
-		   "how to write the rows (default table)"),
+		   "Write the rows as a table, CSV or JSON [default table]"),
 	OPT_COLOUR(struct args, colour),
 	OPT_END,
 };

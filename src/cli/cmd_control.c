@@ -26,12 +26,13 @@ static const char
 	*const events[] = { [TRACER_CLOCK] = "cpu-clock", [TRACER_CYCLES] = "cycles", NULL };
 
 static const struct opt opts[] = {
-	OPT_FLAG('f', "foreground", struct args, is_foreground,
-		 "stay, and show kptrace: for service managers"),
-	OPT_STR('g', "group", "GROUP", struct args, group, "this group may use the files, too"),
+	OPT_FLAG(0, "foreground", struct args, is_foreground,
+		 "Stay in the foreground, and print kptrace (for service managers)"),
+	OPT_STR(0, "group", "GROUP", struct args, group, "Let this group use the files, too"),
 	OPT_CHOICE('e', "event", "cpu-clock|cycles", struct args, event, events,
-		   "what timers count (default cpu-clock)"),
-	OPT_STR('o', "options", "OPTIONS", struct args, options, "of mount, as in -o allow_root"),
+		   "Let timers count this event [default cpu-clock]"),
+	OPT_STR(0, "options", "OPTIONS", struct args, options,
+		"Mount with these options, such as allow_root"),
 	OPT_END,
 };
 

@@ -12,7 +12,7 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
-		   "how to write the checks (default table)"),
+		   "Write the checks as a table, CSV or JSON [default table]"),
 	OPT_COLOUR(struct args, colour),
 	OPT_END,
 };
@@ -81,7 +81,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "what works on this machine, what does not, and the remedy for each",
+	.summary = "check what works on this machine, and print the remedy for what does not",
 	.opts = opts,
 	.run = run,
 };

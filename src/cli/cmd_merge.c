@@ -21,13 +21,13 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_STR('o', "output", "FILE", struct args, output,
-		"write FILE, in the format of its ending (default: standard output)"),
+		"Write FILE, in the format of its ending [default: standard output]"),
 	OPT_LIST(0, "label", "KEY[=TEXT]", struct args, labels,
-		 "label a file's samples: {n} its number (default), {file}, {dir}"),
+		 "Label the samples of each file: {n} its number [default], {file}, {dir}"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
-		"format of the inputs (default: by content)"),
+		"Read the files as this format [default: by their content]"),
 	OPT_STR(0, "to", "FORMAT", struct args, to,
-		"format of the output (default: by its ending, else pprof)"),
+		"Write this format [default: by the ending of the output, else pprof]"),
 	OPT_END,
 };
 
@@ -200,7 +200,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_merge = {
 	.name = "merge",
 	.operands = "FILE...",
-	.summary = "add profiles up: of ranks, hosts or runs",
+	.summary = "add up the profiles of ranks, hosts or runs",
 	.opts = opts,
 	.run = run,
 };

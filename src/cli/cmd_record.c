@@ -33,18 +33,18 @@ static const char *const methods[] = { [CPU_WAITS_BEST] = "auto",
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, sampling, sampling_opts),
 	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
-		 "end after this time (with -a and -p; default: by Ctrl-C)"),
+		 "Stop after SECONDS (with -a and -p) [default: at Ctrl-C]"),
 	OPT_FLAG(0, "off-cpu", struct args, has_off_cpu,
-		 "tell of waiting, too: time off the CPU by stack and reason"),
-	OPT_LIST(
-		0, "label", "cpu|address", struct args, labels,
-		"label samples with the CPU, or page faults with their addresses, besides pid, tid, comm"),
-	OPT_CHOICE(0, "method", "auto|bpf|perf", struct args, waits, methods,
-		   "how waiting is told: by BPF in the kernel, or by perf switch by switch"),
+		 "Record time off the CPU, too, by stack and reason"),
+	OPT_LIST(0, "label", "cpu|address", struct args, labels,
+		 "Label samples with the CPU, or page faults with their addresses; again for more"),
+	OPT_CHOICE(
+		0, "method", "auto|bpf|perf", struct args, waits, methods,
+		"Record time off the CPU by BPF in the kernel, or by perf switch by switch [default auto]"),
 	OPT_STR('o', "output", "FILE", struct args, output,
-		"where the profile goes (default " DEFAULT_PROFILE "; an older one is renamed)"),
+		"Write the profile to FILE [default " DEFAULT_PROFILE "; an older one is renamed]"),
 	OPT_STR(0, "raw", "FILE", struct args, raw,
-		"keep the kernel's records, too, as a perf.data file for perf report"),
+		"Keep the kernel's records, too, as a perf.data file"),
 	OPT_END,
 };
 

@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "view/tree.h"
 
-#define GROUPING_HELP "function (default), line, module, comm, thread, pid, data, label:KEY"
+#define GROUPING_HELP \
+	"Group by function [default], line, module, comm, thread, pid, data, label:KEY"
 
 struct grouping {
 	enum frame_by by;

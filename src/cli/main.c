@@ -8,31 +8,30 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
 
-/* clang-format off */
-static const struct cmd *const cmds[] = {
-	&cmd_record,
-	&cmd_report,
-	&cmd_annotate,
-	&cmd_diff,
-	&cmd_top,
-	&cmd_flame,
-	&cmd_convert,
-	&cmd_merge,
-	&cmd_stat,
-	&cmd_syscalls,
-	&cmd_stages,
-	&cmd_cache,
-	&cmd_relocate,
-	&cmd_doctor,
 #ifdef HAVE_FUSE
-	&cmd_control,
+#define CONTROL &cmd_control,
+#else
+#define CONTROL
 #endif
-	NULL,
+
+/* Commands by the task they are for, in the order of the help. */
+static const struct group {
+	const char *task;
+	const struct cmd *cmds[8]; /* ends with NULL */
+} groups[] = {
+	{ "Record", { &cmd_record, &cmd_stat, &cmd_syscalls, CONTROL &cmd_doctor } },
+	{ "Look", { &cmd_report, &cmd_annotate, &cmd_flame, &cmd_top } },
+	{ "Compare and convert", { &cmd_diff, &cmd_merge, &cmd_convert } },
+	{ "Whole job", { &cmd_stages, &cmd_cache } },
+	{ "Act", { &cmd_relocate } },
 };
-/* clang-format on */
+
+/* Words that main itself answers. */
+static const char *const own_words[] = { "help", "version", NULL };
 
 static void print_log(enum log_level level, const char *domain, const char *text)
 {
@@ -56,20 +55,24 @@ static void fill_closed(void)
 
 static const struct cmd *find_cmd(const char *name)
 {
-	for (size_t i = 0; cmds[i]; i++)
-		if (strcmp(cmds[i]->name, name) == 0)
-			return cmds[i];
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+		for (const struct cmd *const *cmd = groups[i].cmds; *cmd; cmd++)
+			if (strcmp((*cmd)->name, name) == 0)
+				return *cmd;
 	return NULL;
 }
 
 static void print_help(void)
 {
-	puts("usage: auger COMMAND [options]\n"
-	     "\n"
-	     "where the time and the memory of a program go\n");
-	for (size_t i = 0; cmds[i]; i++)
-		printf("  %-10s %s\n", cmds[i]->name, cmds[i]->summary);
-	puts("\n'auger COMMAND --help' lists a command's options, 'man auger-COMMAND' tells all");
+	puts("usage: auger COMMAND [options]\n\n"
+	     "where the time, the memory and the waiting of a program go");
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		printf("\n%s\n", groups[i].task);
+		for (const struct cmd *const *cmd = groups[i].cmds; *cmd; cmd++)
+			printf("  %-10s %s\n", (*cmd)->name, (*cmd)->summary);
+	}
+	puts("\n'auger help COMMAND' lists the options of a command, 'man auger-COMMAND' explains\n"
+	     "them with examples; 'auger version' prints the version");
 }
 
 /* Machine-readable, for the shell's completion: commands, or one command's options. */
@@ -78,11 +81,10 @@ static int complete(const struct cmd *cmd)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	if (cmd)
-		opt_complete(cmd->opts, &text);
-	for (size_t i = 0; cmd && cmd->verbs && cmd->verbs[i]; i++)
-		opt_complete(cmd->verbs[i]->opts, &text);
-	for (size_t i = 0; !cmd && cmds[i]; i++)
-		buf_printf(&text, "%s\t%s\n", cmds[i]->name, cmds[i]->summary);
+		cmd_complete(cmd, &text);
+	for (size_t i = 0; !cmd && i < ARRAY_LEN(groups); i++)
+		for (const struct cmd *const *c = groups[i].cmds; *c; c++)
+			buf_printf(&text, "%s\t%s\n", (*c)->name, (*c)->summary);
 	if (buf_error(&text) < 0)
 		return EXIT_FAILURE;
 	fputs(text.data ? text.data : "", stdout);
@@ -112,34 +114,66 @@ static int run_cmd(const struct cmd *cmd, int argc, char **argv)
 	return rc == CMD_WRONG_USAGE ? 2 : EXIT_FAILURE;
 }
 
-static int run(int argc, char **argv)
+static int unknown_command(const char *name)
 {
-	const struct cmd *cmd, *verb;
+	struct nearest near = nearest_start(name, strlen(name));
+	const char *hint;
 
-	if (argc < 2) {
-		fputs("auger: no command; 'auger --help' lists them\n", stderr);
-		return 2;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+		for (const struct cmd *const *cmd = groups[i].cmds; *cmd; cmd++)
+			nearest_add(&near, (*cmd)->name);
+	nearest_add_list(&near, own_words);
+	hint = nearest_text(&near, "");
+	fprintf(stderr, "auger: unknown command '%s'%s\n", name,
+		*hint ? hint : "; 'auger help' lists them");
+	return 2;
+}
+
+/* argv[0]: the name of a command. */
+static int run_named(int argc, char **argv)
+{
+	const struct cmd *cmd = find_cmd(argv[0]), *verb;
+
+	if (!cmd)
+		return unknown_command(argv[0]);
+	verb = argc > 1 ? find_verb(cmd, argv[1]) : NULL;
+	return verb ? run_cmd(verb, argc - 1, argv + 1) : run_cmd(cmd, argc, argv);
+}
+
+/* argv[1..argc): nothing, a command, or a command and its verb: "cache run". */
+static int help(int argc, char **argv)
+{
+	char option[] = "--help", *words[4] = { 0 };
+	int count = argc - 1 < 2 ? argc - 1 : 2;
+
+	if (!count) {
 		print_help();
 		return EXIT_SUCCESS;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	memcpy(words, argv + 1, (size_t)count * sizeof *words);
+	words[count] = option;
+	return run_named(count + 1, words);
+}
+
+static int run(int argc, char **argv)
+{
+	const char *word = argc < 2 ? "" : argv[1];
+
+	if (argc < 2) {
+		fputs("auger: no command; 'auger help' lists them\n", stderr);
+		return 2;
+	}
+	if (strcmp(word, "help") == 0)
+		return help(argc - 1, argv + 1);
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help(1, argv);
+	if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0) {
 		puts("auger " AUGER_VERSION);
 		return EXIT_SUCCESS;
 	}
-	if (strcmp(argv[1], "--complete") == 0)
+	if (strcmp(word, "--complete") == 0)
 		return complete(NULL);
-	cmd = find_cmd(argv[1]);
-	if (!cmd) {
-		fprintf(stderr, "auger: unknown command '%s'; 'auger --help' lists them\n",
-			argv[1]);
-		return 2;
-	}
-	argc--;
-	argv++;
-	verb = argc > 1 ? find_verb(cmd, argv[1]) : NULL;
-	return verb ? run_cmd(verb, argc - 1, argv + 1) : run_cmd(cmd, argc, argv);
+	return run_named(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -11,22 +11,21 @@
 #define DEFAULT_STACK_BYTES 32768 /* 99.6 % of a C++ compiler's stacks; 16384: 98.4 */
 
 const struct opt sampling_opts[] = {
-	OPT_LIST('e', "event", "EVENT", struct sampling_args, events,
-		 "what to sample: cycles, cpu-clock, page-faults, GROUP:TRACEPOINT, ... (default "
-		 "cycles, or cpu-clock where there are none); again for more"),
+	OPT_LIST(
+		'e', "event", "EVENT", struct sampling_args, events,
+		"Sample this event: cycles, cpu-clock, page-faults, GROUP:TRACEPOINT, ... [default cycles, or cpu-clock where the machine counts none]; again for more"),
 	OPT_UINT('F', "frequency", "HZ", struct sampling_args, frequency_hz, 1, 1000000,
-		 "samples a second and thread (default 999)"),
+		 "Take HZ samples a second and thread [default 999]"),
 	OPT_UINT('c', "period", "N", struct sampling_args, period, 1, INT64_MAX,
-		 "a sample each N events, or nanoseconds of a clock, instead"),
-	OPT_FLAG('a', "all", struct sampling_args, is_all, "all processes of the machine"),
+		 "Take a sample each N events, or N nanoseconds of a clock"),
+	OPT_FLAG('a', "all", struct sampling_args, is_all, "Sample all processes of the machine"),
 	OPT_LIST('p', "pid", "PID,...", struct sampling_args, pids,
-		 "these running processes; again for more"),
-	OPT_FLAG(0, "user", struct sampling_args, is_user_only, "only user code"),
-	OPT_FLAG(0, "kernel", struct sampling_args, is_kernel_only, "only the kernel's code"),
-	OPT_STR(0, "cpu", "LIST", struct sampling_args, cpus, "only on these CPUs, e.g. 0-3,8"),
+		 "Sample these running processes; again for more"),
+	OPT_FLAG(0, "user", struct sampling_args, is_user_only, "Sample user code only"),
+	OPT_FLAG(0, "kernel", struct sampling_args, is_kernel_only, "Sample kernel code only"),
+	OPT_STR(0, "cpu", "LIST", struct sampling_args, cpus, "Sample these CPUs only, e.g. 0-3,8"),
 	OPT_STR('g', "stack", "dwarf[,BYTES]|fp|none", struct sampling_args, stack,
-		"how stacks are taken: by unwinding tables from a copy of so many bytes, by frame "
-		"pointers, or not (default dwarf,32768)"),
+		"Take stacks by unwinding tables from a copy of BYTES, by frame pointers, or not [default dwarf,32768]"),
 	OPT_END,
 };
 

@@ -18,7 +18,7 @@ extern const char *const colour_whens[]; /* "auto", "always", "never", NULL: for
 
 #define OPT_COLOUR(type, member)                                                \
 	OPT_CHOICE(0, "color", "auto|always|never", type, member, colour_whens, \
-		   "colours (default auto: on a terminal, unless NO_COLOR is set)")
+		   "Use colors [default auto: on a terminal, unless NO_COLOR is set]")
 
 struct screen {
 	size_t width;  /* columns; 0: not a terminal */

@@ -16,15 +16,16 @@
 
 const struct opt filter_opts[] = {
 	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
-		"only stacks with a frame that matches"),
+		"Keep only stacks with a frame that matches"),
 	OPT_STR(0, "ignore", "REGEX", struct filter_args, ignore,
-		"no stacks with a frame that matches"),
+		"Leave out stacks with a frame that matches"),
 	OPT_LIST(0, "comm", "REGEX", struct filter_args, comm,
-		 "only threads of this name; may be given again"),
-	OPT_LIST(0, "pid", "PID", struct filter_args, pid, "only this process; again for more"),
-	OPT_LIST(0, "tid", "TID", struct filter_args, tid, "only this thread; again for more"),
+		 "Keep only threads of this name (whole name); again for more"),
+	OPT_LIST(0, "pid", "PID", struct filter_args, pid,
+		 "Keep only this process; again for more"),
+	OPT_LIST(0, "tid", "TID", struct filter_args, tid, "Keep only this thread; again for more"),
 	OPT_LIST(0, "label", "KEY=REGEX", struct filter_args, label,
-		 "only samples with this label; again for more"),
+		 "Keep only samples with this label (whole value); again for more"),
 	OPT_END,
 };
 

@@ -17,10 +17,11 @@
 #define NAMED_BY_KALLSYMS "[kernel.kallsyms]"
 
 const struct opt places_opts[] = {
-	OPT_LIST(0, "binary", "FILE[@ADDR]", struct places_args, binaries,
-		 "a program of the trace's machine, loaded at ADDR; again for more"),
+	OPT_LIST(
+		0, "binary", "FILE[@ADDR]", struct places_args, binaries,
+		"Take names from FILE, a program of the trace's machine loaded at ADDR; again for more"),
 	OPT_STR(0, "kallsyms", "FILE", struct places_args, kallsyms,
-		"the kernel's symbols: /proc/kallsyms of the trace's machine, or what nm prints"),
+		"Take the kernel's names from FILE: the machine's /proc/kallsyms, or what nm prints"),
 	OPT_END,
 };
 

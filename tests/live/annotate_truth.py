@@ -48,6 +48,6 @@ with tempfile.TemporaryDirectory() as folder:
     none = run("annotate", "no_such_function", profile)
     check(none.returncode == 1 and none.stderr.count("\n") == 1, "a function that was not sampled is told in a line",
           none.stderr)
-    looks = run("top", "--batch", "-d", "0.3", "--rows", "5", "--", matrices, "3")
+    looks = run("top", "--batch", "--interval", "0.3", "-n", "5", "--", matrices, "3")
     check(looks.returncode == 0 and " initprm " in looks.stdout, "top shows the hot function", looks.stdout + looks.stderr)
 print(f"1..{cases}")

@@ -206,7 +206,7 @@ def refused(w, p, *words, message, before=None, **more):
     top = os.stat(w.new)
     r = w.run("--pid", str(p.pid), *words, **more)
     check(r.returncode == 1, f"exit status {r.returncode}: {r.stderr}")
-    check(r.stdout == "" or "-n" in words, r.stdout)
+    check(r.stdout == "" or "--dry-run" in words, r.stdout)
     check(message in r.stderr and r.stderr.count("\n") == 1, f"no {message!r} in {r.stderr!r}")
     check(links(p.pid) == before, "the job has other things open")
     check(state(p.pid)[:2] in (("S", "0"), ("R", "0"), ("D", "0")), str(state(p.pid)))
@@ -280,7 +280,7 @@ def test_refused(w):
         try:
             p = w.job(NAMED + code, folder=folder)
             refused(w, p, message=message)
-            refused(w, p, "-n", message=message)
+            refused(w, p, "--dry-run", message=message)
         except AssertionError as e:
             wrong.append(f"{name}: {e}")
         p.kill()
@@ -314,10 +314,10 @@ def test_other_process(w):
     p = w.job(NAMED)
     q = w.job('f = open("data", "a")')
     refused(w, p, message=f"--pid {q.pid}")
-    r = w.run("-n", "--pid", f"{p.pid},{q.pid}", "-f", "json")
+    r = w.run("--dry-run", "--pid", f"{p.pid},{q.pid}", "-f", "json")
     check(r.returncode == 0, r.stderr)
     check({row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid, q.pid}, r.stdout)
-    r = w.run("-n", "--all-users-of", w.old, "-f", "json")
+    r = w.run("--dry-run", "--all-users-of", w.old, "-f", "json")
     check(r.returncode == 0, r.stderr)
     check({row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid, q.pid}, r.stdout)
 
@@ -375,7 +375,7 @@ def test_slurm(w):
         with open(f"{group}/cgroup.procs", "w", encoding="ascii") as f:
             f.write(str(p.pid))
         for job, code in (("98765", 0), ("9876", 1)):
-            r = subprocess.run([AUGER, "relocate", "-n", "--job", job, "--from", w.old, "--to", w.new, "-f", "json"],
+            r = subprocess.run([AUGER, "relocate", "--dry-run", "--job", job, "--from", w.old, "--to", w.new, "-f", "json"],
                                text=True, capture_output=True, check=False)
             check(r.returncode == code, r.stderr)
             check(code or {row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid}, r.stdout)
@@ -432,7 +432,7 @@ sys.stdin.readline()
 def test_namespace_told(w):
     """A namespace that nobody of the job is in keeps a copy of OLD's mount."""
     p, q = w.job(NAMED), w.job("libc.unshare(0x20000)", folder="/")
-    r = w.run("-n", "--pid", str(p.pid), "-f", "json")
+    r = w.run("--dry-run", "--pid", str(p.pid), "-f", "json")
     check(r.returncode == 0, r.stderr)
     check([(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"] ==
           [(q.pid, "mount namespace")], r.stdout)
@@ -613,7 +613,7 @@ for i in range(2): threading.Thread(target=work).start()
 """ + END + "is_over = True")
     for i in range(3):
         for words in (["--pid", str(p.pid)], ["--all-users-of", w.old]):
-            r = w.run("-n", *words)
+            r = w.run("--dry-run", *words)
             check(r.returncode == 0, f"{i} {words}: {r.stderr}")
     r = w.run("--all-users-of", w.old)
     check(r.returncode == 0, r.stderr)
@@ -656,7 +656,7 @@ def test_told(w):
     p = w.job(NAMED)
     del os.environ["STORAGE"]
     q = w.job("")
-    for r in (w.run("-n", "--pid", str(p.pid), "-f", "json"), w.run("--pid", str(p.pid), "-f", "json")):
+    for r in (w.run("--dry-run", "--pid", str(p.pid), "-f", "json"), w.run("--pid", str(p.pid), "-f", "json")):
         check(r.returncode == 0, r.stderr)
         told = {(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"}
         check(told == {(p.pid, "environment"), (q.pid, "working directory")}, str(told))
@@ -727,7 +727,7 @@ m = mmap.mmap(f.fileno(), 8192)
 fcntl.flock(f, fcntl.LOCK_EX)
 os.open("gone", os.O_WRONLY | os.O_CREAT | os.O_APPEND); os.unlink("gone")
 """)
-    r = w.run("-n", "--pid", str(p.pid), "-f", "json", new=f"{w.new}/made")
+    r = w.run("--dry-run", "--pid", str(p.pid), "-f", "json", new=f"{w.new}/made")
     check(r.returncode == 0, r.stderr)
     check(not os.path.exists(f"{w.new}/made"))
     out = json.loads(r.stdout)
@@ -1292,7 +1292,7 @@ child = subprocess.Popen(["sleep", "1000"], close_fds=True, stdin=subprocess.DEV
         child = int(f.read())
     while os.readlink(f"/proc/{child}/exe") == os.readlink(f"/proc/{p.pid}/exe"):
         time.sleep(0.01)
-    r = w.run("-n", "--pid", str(p.pid), "-f", "json")
+    r = w.run("--dry-run", "--pid", str(p.pid), "-f", "json")
     check({row["pid"] for row in json.loads(r.stdout)["rows"]} == {p.pid, child}, r.stdout)
     out = moved(w, p, "--only")
     check({row["pid"] for row in out["rows"] if row["state"] == "moved"} == {p.pid}, str(out["rows"]))
@@ -1307,11 +1307,11 @@ child = subprocess.Popen(["sleep", "1000"], close_fds=True, stdin=subprocess.DEV
 def test_formats(w):
     """The table, CSV and JSON tell the same."""
     p = w.job(NAMED)
-    rows = json.loads(w.run("-n", "--pid", str(p.pid), "-f", "json").stdout)["rows"]
-    text = w.run("-n", "--pid", str(p.pid), "-f", "csv").stdout
+    rows = json.loads(w.run("--dry-run", "--pid", str(p.pid), "-f", "json").stdout)["rows"]
+    text = w.run("--dry-run", "--pid", str(p.pid), "-f", "csv").stdout
     table = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
     check([{k: "" if v is None else str(v) for k, v in row.items()} for row in rows] == table, f"{rows} {table}")
-    text = w.run("-n", "--pid", str(p.pid)).stdout
+    text = w.run("--dry-run", "--pid", str(p.pid)).stdout
     check(all(row["what"] in text and row["state"] in text for row in rows), text)
 
 
@@ -1333,7 +1333,7 @@ def test_quota(w):
         f.write(os.urandom(3 * MIB))
     os.chown(f"{w.old}/theirs", 1234, 0)
     p = w.job(NAMED)
-    for words in ([], ["-n"]):
+    for words in ([], ["--dry-run"]):
         refused(w, p, *words, message="3 MiB of user 1234, whose quota there leaves 1 MiB", env=unsafe(user=1234, kib=2048))
         refused(w, p, *words, message="1 files of user 1234, whose quota there leaves 0", env=unsafe(user=1234, files=1))
     moved(w, p, env=unsafe(user=1234, kib=3080, files=2))

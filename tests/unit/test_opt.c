@@ -158,8 +158,8 @@ static void test_wrong_usage(void)
 	} rows[] = {
 		{ "--what", "unknown option '--what'" },
 		{ "--what=5", "unknown option '--what'" },
-		{ "--al", "unknown option '--al'" }, /* no abbreviations */
-		{ "--allx", "unknown option '--allx'" },
+		{ "--al", "unknown option '--al'; did you mean '--all'?" }, /* no abbreviations */
+		{ "--allx", "unknown option '--allx'; did you mean '--all'?" },
 		{ "--=x", "unknown option '--'" },
 		{ "-x", "unknown option '-x'" },
 		{ "-ax", "unknown option '-x'" },
@@ -182,7 +182,7 @@ static void test_wrong_usage(void)
 		{ "-p 5%", "--percent: '5%' is not a number" },
 		{ "-p -1", "--percent: '-1' is not between 0 and 100" },
 		{ "-f xml", "--format: 'xml' is not one of table|csv|json" },
-		{ "-f js", "--format: 'js' is not one of table|csv|json" },
+		{ "-f js", "--format: 'js' is not one of table|csv|json; did you mean 'json'?" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

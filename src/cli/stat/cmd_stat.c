@@ -27,26 +27,26 @@ struct args {
 };
 
 static const struct opt opts[] = {
-	OPT_UINT('r', "repeat", "N", struct args, runs, 1, 100000,
-		 "run it N times: median, least and most (default 1; 3 with --scale)"),
+	OPT_UINT('r', "runs", "N", struct args, runs, 1, 100000,
+		 "Run CMD N times, and show median, least and most [default 1; 3 with --scale]"),
 	OPT_STR(0, "vs", "CMD2", struct args, vs,
-		"run this line of sh by turns with CMD, and compare"),
+		"Run this line of sh by turns with CMD, and compare"),
 	OPT_LIST('p', "pid", "PID,...", struct args, pids,
-		 "processes that run, from now until they end or Ctrl-C; again for more"),
-	OPT_FLAG('a', "all", struct args, is_all, "the whole machine, until Ctrl-C"),
+		 "Measure these running processes until they end or Ctrl-C; again for more"),
+	OPT_FLAG('a', "all", struct args, is_all, "Measure the whole machine until Ctrl-C"),
 	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
-		 "with -p and -a: for this time"),
+		 "Stop after SECONDS (with -a and -p)"),
 	OPT_STR(0, "scale", "N,...", struct args, scale,
-		"run so many copies at once, by turns: what is lost, and what grew"),
-	OPT_FLAG(0, "pin", struct args, is_pinned, "with --scale: each copy stays on a CPU"),
+		"Run so many copies at once, by turns, and show what is lost to what"),
+	OPT_FLAG(0, "pin", struct args, is_pinned, "Pin each copy to a CPU (with --scale)"),
 	OPT_STR(0, "profiles", "FOLDER", struct args, profiles,
-		"with --scale: where profiles go (default: a new folder " SCALE_FOLDER ")"),
+		"Write profiles to FOLDER (with --scale) [default: a new folder " SCALE_FOLDER "]"),
 	OPT_STR(0, "sacct", "JOBID|FILE", struct args, sacct,
-		"what Slurm's accounting says, next to figures of -f json in a file"),
+		"Compare Slurm's accounting with a file that -f json wrote"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
-		   "how to write the figures (default table)"),
+		   "Write the numbers as a table, CSV or JSON [default table]"),
 	OPT_STR('o', "output", "FILE", struct args, output,
-		"write them to FILE (default: standard error)"),
+		"Write them to FILE [default: standard error]"),
 	OPT_END,
 };
 
@@ -240,7 +240,7 @@ static int check_watching(const struct args *args, bool has_command, struct err 
 		return cmd_usage(e, "%s and a command do not go together", option);
 	if (args->runs || args->vs || args->scale)
 		return cmd_usage(e, "%s and --%s do not go together", option,
-				 args->runs ? "repeat"
+				 args->runs ? "runs"
 				 : args->vs ? "vs"
 					    : "scale");
 	return 0;
@@ -298,7 +298,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_stat = {
 	.name = "stat",
 	.operands = "[--] [CMD [ARG...]]",
-	.summary = "what a command, or what runs, uses: time, memory, faults, I/O, counters",
+	.summary = "measure what a command uses: time, memory, faults, I/O, counters, pressure",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

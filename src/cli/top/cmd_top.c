@@ -20,7 +20,8 @@
 
 struct args {
 	struct sampling_args sampling;
-	double delay; /* seconds */
+	double delay;   /* seconds */
+	double seconds; /* 0: no limit */
 	bool is_batch;
 	uint64_t count; /* looks; 0: no limit */
 	uint64_t rows;
@@ -28,13 +29,15 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, sampling, sampling_opts),
-	OPT_REAL('d', "delay", "SECONDS", struct args, delay, 0, 3600,
-		 "between two looks (default 1)"),
-	OPT_FLAG('b', "batch", struct args, is_batch,
-		 "print each look instead of filling the screen"),
-	OPT_UINT('n', "count", "N", struct args, count, 1, UINT64_MAX, "end after N looks"),
-	OPT_UINT(0, "rows", "N", struct args, rows, 1, 1000000,
-		 "rows of a look with --batch (default 20)"),
+	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
+		 "Stop after SECONDS [default: at Ctrl-C]"),
+	OPT_REAL(0, "interval", "SECONDS", struct args, delay, 0, 3600,
+		 "Refresh every SECONDS [default 1]"),
+	OPT_UINT(0, "count", "N", struct args, count, 1, UINT64_MAX, "Stop after N refreshes"),
+	OPT_FLAG(0, "batch", struct args, is_batch,
+		 "Print each refresh instead of filling the screen"),
+	OPT_UINT('n', "rows", "N", struct args, rows, 1, 1000000,
+		 "Show N rows of a refresh (with --batch) [default 20]"),
 	OPT_END,
 };
 
@@ -223,6 +226,7 @@ static int run(int argc, char **argv, struct err *e)
 		return rc;
 	args.sampling.is_all |= !argv[first] && !args.sampling.pids.count;
 	rc = sampling_plan(&plan, &args.sampling, argv + first, e);
+	plan.opts.duration_ns = (int64_t)(args.seconds * (double)NS_PER_S);
 	if (rc == 0)
 		rc = run_plan(&top, &plan);
 	sampling_plan_fini(&plan);

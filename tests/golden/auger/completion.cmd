@@ -23,6 +23,7 @@ complete() {
 complete ./tool ''
 complete ./tool re
 complete ./tool --
+complete ./tool help re
 complete ./tool report -
 complete ./tool report --f
 complete ./tool report --format =

@@ -1,1 +1,3 @@
+auger recrod -- true || echo $?
+auger Report
 auger frobnicate

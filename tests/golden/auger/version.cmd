@@ -1,1 +1,2 @@
 auger --version
+auger version
