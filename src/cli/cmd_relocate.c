@@ -63,12 +63,12 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
-static volatile sig_atomic_t is_told_to_end;
+static volatile sig_atomic_t is_interrupted;
 
 static void end(int signal)
 {
 	(void)signal;
-	is_told_to_end = 1;
+	is_interrupted = 1;
 }
 
 /* The copy is given up at once; in the pause signals wait. */
@@ -112,41 +112,41 @@ static int check_args(const struct args *args, struct err *e)
 	return 0;
 }
 
-static int find_job(const struct args *args, const struct reloc_place *old_place, struct rows *pids,
+static int find_job(const struct args *args, const struct top_dir *old_dir, struct rows *pids,
 		    struct err *e)
 {
-	CLEANUP(place_close) struct reloc_place users_of = { .fd = -1 };
+	CLEANUP(top_dir_close) struct top_dir users_of = { .fd = -1 };
 
 	if (args->pids)
 		return jobs_parse(args->pids, pids, e);
 	if (args->job)
 		return jobs_find_slurm(args->job, pids, e);
-	if (place_open(&users_of, args->users_of, e) < 0)
+	if (top_dir_open(&users_of, args->users_of, e) < 0)
 		return e->code;
-	if (strcmp(users_of.path, old_place->path) != 0)
+	if (strcmp(users_of.path, old_dir->path) != 0)
 		return err_set(e, -EINVAL, "--all-users-of and --from are not the same folder");
-	return jobs_find_users(old_place, pids, e);
+	return jobs_find_users(old_dir, pids, e);
 }
 
 /* For --dry-run, which makes nothing: where NEW would be made. */
-static int open_parent(struct reloc_place *ret, const char *path, struct err *e)
+static int open_parent(struct top_dir *ret, const char *path, struct err *e)
 {
 	char *copy = strdup(path);
 	int rc;
 
 	if (!copy)
 		return err_nomem(e);
-	rc = place_open(ret, dirname(copy), e);
+	rc = top_dir_open(ret, dirname(copy), e);
 	free(copy);
 	ret->was_made = rc == 0;
 	return rc;
 }
 
-static int open_new(const struct args *args, struct reloc_place *ret, struct err *e)
+static int open_new(const struct args *args, struct top_dir *ret, struct err *e)
 {
 	if (!args->is_dry)
-		return place_open_new(ret, args->to, e);
-	return access(args->to, F_OK) == 0 ? place_open(ret, args->to, e)
+		return top_dir_open_new(ret, args->to, e);
+	return access(args->to, F_OK) == 0 ? top_dir_open(ret, args->to, e)
 					   : open_parent(ret, args->to, e);
 }
 
@@ -165,13 +165,13 @@ static int show(const struct args *args, const struct relocate_view *v, struct e
 
 static int run_dry(const struct args *args, const struct relocation *r, struct err *e)
 {
-	CLEANUP(survey_fini) struct survey s = { 0 };
-	struct relocate_view v = { .from = r->old_place->path, .to = args->to, .survey = &s };
+	CLEANUP(reloc_inventory_fini) struct reloc_inventory s = { 0 };
+	struct relocate_view v = { .from = r->old_dir->path, .to = args->to, .inventory = &s };
 	int rc;
 
-	if (relocate_look(r, &s, e) < 0)
+	if (relocate_scan(r, &s, e) < 0)
 		return e->code;
-	rc = copy_check(r->old_place, r->new_place, &s, &v.tree_bytes, e);
+	rc = copy_check(r->old_dir, r->new_dir, &s, &v.tree_bytes, e);
 	if (show(args, &v, e) < 0 || rc < 0)
 		return e->code;
 	return relocate_check(r, &s, e);
@@ -193,9 +193,9 @@ static void report(const struct args *args, const struct relocate_view *v)
 
 static int move(const struct args *args, struct relocation *r, struct err *e)
 {
-	CLEANUP(survey_fini) struct survey s = { 0 };
+	CLEANUP(reloc_inventory_fini) struct reloc_inventory s = { 0 };
 	CLEANUP(relocate_done_fini) struct relocate_done done = { 0 };
-	struct relocate_view v = { r->old_place->path, r->new_place->path, &s, &done, 0 };
+	struct relocate_view v = { r->old_dir->path, r->new_dir->path, &s, &done, 0 };
 	bool has_progress = isatty(STDERR_FILENO);
 	int64_t last_ns = 0;
 	int rc;
@@ -213,16 +213,16 @@ static int move(const struct args *args, struct relocation *r, struct err *e)
 }
 
 /* Our own working directory must not keep OLD busy; all paths are open by now. */
-static int run_between(const struct args *args, struct reloc_place *old_place,
-		       struct reloc_place *new_place, struct err *e)
+static int run_between(const struct args *args, struct top_dir *old_dir, struct top_dir *new_dir,
+		       struct err *e)
 {
 	CLEANUP(rows_fini) struct rows pids = { 0 };
 	struct relocation r = {
-		.old_place = old_place,
-		.new_place = new_place,
+		.old_dir = old_dir,
+		.new_dir = new_dir,
 		.copy = { .bandwidth = args->bandwidth << 20,
 			  .trusts_append = args->trusts_append,
-			  .stop = &is_told_to_end },
+			  .stop = &is_interrupted },
 		.is_only = args->is_only,
 		.is_found = !args->pids,
 		.is_partial = args->is_partial,
@@ -231,7 +231,7 @@ static int run_between(const struct args *args, struct reloc_place *old_place,
 		.swaps = args->swaps,
 	};
 
-	if (find_job(args, old_place, &pids, e) < 0)
+	if (find_job(args, old_dir, &pids, e) < 0)
 		return e->code;
 	r.pids = pids.data;
 	r.pid_count = pids.count;
@@ -242,25 +242,25 @@ static int run_between(const struct args *args, struct reloc_place *old_place,
 
 static int run_places(const struct args *args, struct err *e)
 {
-	CLEANUP(place_close) struct reloc_place old_place = { .fd = -1 };
-	CLEANUP(place_close) struct reloc_place new_place = { .fd = -1 };
+	CLEANUP(top_dir_close) struct top_dir old_dir = { .fd = -1 };
+	CLEANUP(top_dir_close) struct top_dir new_dir = { .fd = -1 };
 	int rc;
 
-	if (place_open(&old_place, args->from ? args->from : args->users_of, e) < 0 ||
-	    open_new(args, &new_place, e) < 0)
+	if (top_dir_open(&old_dir, args->from ? args->from : args->users_of, e) < 0 ||
+	    open_new(args, &new_dir, e) < 0)
 		return e->code;
-	rc = run_between(args, &old_place, &new_place, e);
+	rc = run_between(args, &old_dir, &new_dir, e);
 	/* Nothing was put into it. */
-	if (rc < 0 && new_place.was_made && !args->is_dry)
-		(void)rmdir(new_place.path);
+	if (rc < 0 && new_dir.was_made && !args->is_dry)
+		(void)rmdir(new_dir.path);
 	return rc;
 }
 
 static int undo(const struct args *args, struct err *e)
 {
-	CLEANUP(place_close) struct reloc_place new_place = { .fd = -1 };
+	CLEANUP(top_dir_close) struct top_dir new_dir = { .fd = -1 };
 
-	return place_open(&new_place, args->to, e) < 0 ? e->code : relocate_undo(&new_place, e);
+	return top_dir_open(&new_dir, args->to, e) < 0 ? e->code : relocate_undo(&new_dir, e);
 }
 
 static int run(int argc, char **argv, struct err *e)

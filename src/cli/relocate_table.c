@@ -68,13 +68,14 @@ static const char *path_of(const struct reloc_file *f)
 	return !f->old_path ? "(deleted)" : *f->old_path ? f->old_path : ".";
 }
 
-static void fill_proc(const struct survey *s, uint32_t proc, struct line *l)
+static void fill_proc(const struct reloc_inventory *s, uint32_t proc, struct line *l)
 {
 	l->pid = s->procs[proc].pid;
 	l->process = s->procs[proc].comm;
 }
 
-static void put_fd_flags(struct buf *text, const struct survey *s, const struct reloc_fd *fd)
+static void put_fd_flags(struct buf *text, const struct reloc_inventory *s,
+			 const struct reloc_fd *fd)
 {
 	static const char *const access[] = { "r", "w", "rw", "rw" };
 	const struct reloc_desc *d = &s->descs[fd->desc];
@@ -98,7 +99,7 @@ static void put_fd_flags(struct buf *text, const struct survey *s, const struct 
 		}
 }
 
-static void put_fds(struct emit *out, const struct survey *s, const char *state)
+static void put_fds(struct emit *out, const struct reloc_inventory *s, const char *state)
 {
 	for (size_t i = 0; i < s->fd_count; i++) {
 		CLEANUP(buf_fini) struct buf flags = { 0 };
@@ -108,7 +109,7 @@ static void put_fds(struct emit *out, const struct survey *s, const char *state)
 		struct line l = nothing;
 		char what[32];
 
-		if (d->is_left)
+		if (d->stays)
 			continue;
 		put_fd_flags(&flags, s, fd);
 		out->to->bad |= flags.bad;
@@ -125,14 +126,14 @@ static void put_fds(struct emit *out, const struct survey *s, const char *state)
 	}
 }
 
-static void put_maps(struct emit *out, const struct survey *s, const char *state)
+static void put_maps(struct emit *out, const struct reloc_inventory *s, const char *state)
 {
 	for (size_t i = 0; i < s->map_count; i++) {
 		const struct reloc_map *m = &s->maps[i];
 		struct line l = nothing;
 		char what[64], flags[32];
 
-		if (m->is_left)
+		if (m->stays)
 			continue;
 		snprintf(what, sizeof what, "mapping %" PRIx64 "-%" PRIx64, m->start, m->end);
 		snprintf(flags, sizeof flags, "%s%s%s,%s", m->prot & PROT_READ ? "r" : "",
@@ -150,13 +151,13 @@ static void put_maps(struct emit *out, const struct survey *s, const char *state
 	}
 }
 
-static void put_dirs(struct emit *out, const struct survey *s, const char *state)
+static void put_dirs(struct emit *out, const struct reloc_inventory *s, const char *state)
 {
 	for (size_t i = 0; i < s->dir_count; i++) {
 		const struct reloc_dir *d = &s->dirs[i];
 		struct line l = nothing;
 
-		if (d->is_left)
+		if (d->stays)
 			continue;
 		fill_proc(s, d->proc, &l);
 		l.what = "working directory";
@@ -167,7 +168,7 @@ static void put_dirs(struct emit *out, const struct survey *s, const char *state
 	}
 }
 
-static void put_watches(struct emit *out, const struct survey *s, const char *state)
+static void put_watches(struct emit *out, const struct reloc_inventory *s, const char *state)
 {
 	for (size_t i = 0; i < s->watch_count; i++) {
 		const struct reloc_watch *w = &s->watches[i];
@@ -185,34 +186,34 @@ static void put_watches(struct emit *out, const struct survey *s, const char *st
 }
 
 static const char *const states[] = {
-	[RELOC_NOTES] = "told",
-	[RELOC_LEAVES] = "stays",
-	[RELOC_PREVENTS] = "prevents",
+	[RELOC_NOTE] = "told",
+	[RELOC_STAYS] = "stays",
+	[RELOC_BLOCKS] = "prevents",
 };
 
-static bool says_same(const struct reloc_obstacle *a, const struct reloc_obstacle *b)
+static bool is_same_note(const struct reloc_obstacle *a, const struct reloc_obstacle *b)
 {
 	return a->kind == b->kind && !a->pid == !b->pid && strcmp(a->what, b->what) == 0 &&
 	       strcmp(a->reason, b->reason) == 0 && strcmp(a->remedy, b->remedy) == 0;
 }
 
 /* One for all processes of which the same is to be said. */
-static void put_note(struct emit *out, const struct survey *s, size_t first)
+static void put_note(struct emit *out, const struct reloc_inventory *s, size_t first)
 {
 	const struct reloc_obstacle *o = &s->obstacles[first];
 	CLEANUP(buf_fini) struct buf pids = { 0 };
 
 	for (size_t i = 0; i < first; i++)
-		if (says_same(&s->obstacles[i], o))
+		if (is_same_note(&s->obstacles[i], o))
 			return;
 	for (size_t i = first; o->pid && i < s->obstacle_count; i++)
-		if (says_same(&s->obstacles[i], o))
+		if (is_same_note(&s->obstacles[i], o))
 			buf_printf(&pids, "%s%d", pids.len ? "," : "", (int)s->obstacles[i].pid);
 	emit_note(out, "%s: %s%s%s: %s%s%s", states[o->kind], pids.len ? pids.data : "",
 		  pids.len ? " " : "", o->what, o->reason, *o->remedy ? "; " : "", o->remedy);
 }
 
-static void put_obstacles(struct emit *out, const struct survey *s)
+static void put_obstacles(struct emit *out, const struct reloc_inventory *s)
 {
 	for (size_t i = 0; i < s->obstacle_count; i++) {
 		const struct reloc_obstacle *o = &s->obstacles[i];
@@ -232,7 +233,7 @@ static void put_obstacles(struct emit *out, const struct survey *s)
 }
 
 /* Of a pause: what must be looked at in it, at the speed of memory. */
-static int64_t estimate_ns(const struct survey *s)
+static int64_t estimate_ns(const struct reloc_inventory *s)
 {
 	int64_t ns = STOP_NS + s->took_ns;
 
@@ -246,7 +247,7 @@ static int64_t estimate_ns(const struct survey *s)
 	return ns;
 }
 
-static const char *tell_busy(const struct relocate_done *done)
+static const char *describe_umount(const struct relocate_done *done)
 {
 	static const char *const told[] = {
 		[RELOCATE_NO_MOUNT] = "OLD is no mount of its own",
@@ -266,29 +267,30 @@ static void put_head(struct emit *out, const struct relocate_view *v)
 {
 	emit_head_str(out, "from", v->from);
 	emit_head_str(out, "to", v->to);
-	emit_head_int(out, "processes", (int64_t)v->survey->proc_count);
+	emit_head_int(out, "processes", (int64_t)v->inventory->proc_count);
 	if (!v->done) {
 		emit_head_value(out, "tree_bytes", (int64_t)v->tree_bytes, "bytes");
-		emit_head_value(out, "estimated_pause_ns", estimate_ns(v->survey), "nanoseconds");
+		emit_head_value(out, "estimated_pause_ns", estimate_ns(v->inventory),
+				"nanoseconds");
 		return;
 	}
 	emit_head_value(out, "pause_ns", v->done->pause_ns, "nanoseconds");
 	emit_hide(out);
-	emit_head_value(out, "stop_ns", v->done->stop_ns, "nanoseconds");
+	emit_head_value(out, "stop_ns", v->done->freeze_ns, "nanoseconds");
 	emit_hide(out);
-	emit_head_value(out, "look_ns", v->done->look_ns, "nanoseconds");
+	emit_head_value(out, "look_ns", v->done->scan_ns, "nanoseconds");
 	emit_hide(out);
 	emit_head_value(out, "copy_ns", v->done->copy_ns, "nanoseconds");
 	emit_hide(out);
-	emit_head_value(out, "shift_ns", v->done->shift_ns, "nanoseconds");
+	emit_head_value(out, "shift_ns", v->done->repoint_ns, "nanoseconds");
 	emit_hide(out);
 	emit_head_value(out, "flush_ns", v->done->flush_ns, "nanoseconds");
-	emit_head_value(out, "copy_ahead_ns", v->done->ahead_ns, "nanoseconds");
+	emit_head_value(out, "copy_ahead_ns", v->done->precopy_ns, "nanoseconds");
 	emit_head_int(out, "passes", v->done->passes);
 	emit_head_value(out, "copied_bytes", (int64_t)v->done->copied_bytes, "bytes");
-	emit_head_value(out, "copied_in_pause_bytes", (int64_t)v->done->last.written_bytes,
+	emit_head_value(out, "copied_in_pause_bytes", (int64_t)v->done->final.written_bytes,
 			"bytes");
-	emit_head_str(out, "umount", tell_busy(v->done));
+	emit_head_str(out, "umount", describe_umount(v->done));
 }
 
 void relocate_put(struct emit *out, const struct relocate_view *v)
@@ -298,12 +300,12 @@ void relocate_put(struct emit *out, const struct relocate_view *v)
 	put_head(out, v);
 	emit_columns(out);
 	put_line(out, &nothing);
-	put_fds(out, v->survey, state);
-	put_maps(out, v->survey, state);
-	put_dirs(out, v->survey, state);
-	put_watches(out, v->survey, state);
+	put_fds(out, v->inventory, state);
+	put_maps(out, v->inventory, state);
+	put_dirs(out, v->inventory, state);
+	put_watches(out, v->inventory, state);
 	if (v->done && v->done->was_moved)
 		emit_note(out,
 			  "the job had been moved when auger was killed; the rest was tidied up");
-	put_obstacles(out, v->done ? &v->done->after : v->survey);
+	put_obstacles(out, v->done ? &v->done->after : v->inventory);
 }

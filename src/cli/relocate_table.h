@@ -8,7 +8,7 @@
 
 struct relocate_view {
 	const char *from, *to;
-	const struct survey *survey;
+	const struct reloc_inventory *inventory;
 	const struct relocate_done *done; /* NULL: nothing was done */
 	uint64_t tree_bytes;              /* of OLD; without done */
 };

@@ -37,15 +37,15 @@ void arch_set_ip(struct arch_regs *regs, uint64_t ip);
 
 /* The stop ended a wait with EINTR that the kernel does not make again by itself: true, and regs
  * make it again. */
-bool arch_remake_call(struct arch_regs *regs);
+bool arch_restart_call(struct arch_regs *regs);
 
 /* What the thread is to have when it runs on without the kernel looking at an interrupted call:
  * the call is made again by the registers alone. */
-void arch_settle(struct arch_regs *regs);
+void arch_prepare_restart(struct arch_regs *regs);
 
 /* One call as the slot's code reads it. */
 struct arch_call {
-	int64_t nr; /* or ARCH_LEAVE, ARCH_TURN */
+	int64_t nr; /* or ARCH_RESUME, ARCH_SET_FLAG */
 	uint64_t arg[6];
 	uint64_t arg0_from; /* address of the word that is arg[0], one more: of an int; 0: arg[0]
 			       itself */
@@ -54,35 +54,35 @@ struct arch_call {
 	int64_t result;     /* written by the job; -errno on failure */
 };
 
-#define ARCH_LEAVE (-1) /* the thread goes home */
-#define ARCH_TURN (-2)  /* the gate is set to arg[0] */
+#define ARCH_RESUME (-1)   /* the thread goes home */
+#define ARCH_SET_FLAG (-2) /* the gate is set to arg[0] */
 #define ARCH_LISTS 3
 
 /* The head of a thread's lists, in memory that the job can write. */
-struct arch_head {
-	uint64_t gate;           /* address of the word that says which list goes on */
+struct arch_control {
+	uint64_t flag;           /* address of the word that says which list goes on */
 	uint64_t at[ARCH_LISTS]; /* address of the next call of each list */
 	uint64_t failed;         /* address of the call that failed last; 0: none */
-	uint64_t own_gate;       /* a gate for this thread alone */
-	uint64_t is_gone;        /* its first int: the calls of go were made */
+	uint64_t own_flag;       /* a gate for this thread alone */
+	uint64_t is_applied;     /* its first int: the calls of go were made */
 	uint64_t spare;
 };
 
 /* What a slot is filled with. */
-struct arch_home {
+struct arch_resume {
 	struct arch_regs regs; /* settled */
 	uint64_t mask;         /* signals that are blocked at home */
 	pid_t pid, tid;        /* the thread as it names itself, to send itself a signal */
 	int signal;            /* what stops it for the tracer */
 };
 
-size_t arch_slot_bytes(void);
-void arch_slot_fill(unsigned char *slot, const struct arch_home *home);
+size_t arch_trampoline_bytes(void);
+void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *resume);
 
 /* regs to run the slot at address: one call, then the stop, then home. */
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6]);
 int64_t arch_once_result(const struct arch_regs *regs);
 /* The lists of head. */
-void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t head);
+void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t control);
 
 #endif

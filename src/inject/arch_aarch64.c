@@ -28,7 +28,7 @@ static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_
 		      offsetof(struct arch_call, may_fail) == 72 &&
 		      offsetof(struct arch_call, result) == 80,
 	      "the code of the slot knows them");
-static_assert(offsetof(struct arch_head, at) == 8 && offsetof(struct arch_head, failed) == 32,
+static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_control, failed) == 32,
 	      "the code of the slot knows them");
 
 /* The words behind the code. No register is free for the last jump, so the way home is what the
@@ -61,9 +61,9 @@ static_assert(offsetof(struct words, frame) == 32, "the code of the slot knows i
 static_assert(offsetof(struct words, frame.user.context) == 32 + 128 + 176,
 	      "struct rt_sigframe of the kernel");
 
-extern const unsigned char auger_slot[];
-/* Bytes from auger_slot on: the loop, the words. */
-extern const uint64_t auger_slot_lists_at, auger_slot_words_at;
+extern const unsigned char auger_trampoline[];
+/* Bytes from auger_trampoline on: the loop, the words. */
+extern const uint64_t auger_trampoline_lists_at, auger_trampoline_words_at;
 
 /*
  * At the first instruction the one call is made, at label 1 the loop begins: x19 is the head, x20
@@ -79,9 +79,9 @@ __asm__(".pushsection .rodata\n"
 	"	svc #0\n"
 	".endm\n"
 	".balign 16\n"
-	".globl auger_slot, auger_slot_lists_at, auger_slot_words_at\n"
-	".hidden auger_slot, auger_slot_lists_at, auger_slot_words_at\n"
-	"auger_slot:\n"
+	".globl auger_trampoline, auger_trampoline_lists_at, auger_trampoline_words_at\n"
+	".hidden auger_trampoline, auger_trampoline_lists_at, auger_trampoline_words_at\n"
+	"auger_trampoline:\n"
 	"	svc #0\n"
 	"	mov x19, x0\n"
 	"	auger_stop\n"
@@ -131,14 +131,14 @@ __asm__(".pushsection .rodata\n"
 	"	svc #0\n"
 	".balign 16\n"
 	"11:\n"
-	"auger_slot_lists_at:	.quad 1b - auger_slot\n"
-	"auger_slot_words_at:	.quad 11b - auger_slot\n"
+	"auger_trampoline_lists_at:	.quad 1b - auger_trampoline\n"
+	"auger_trampoline_words_at:	.quad 11b - auger_trampoline\n"
 	".purgem auger_stop\n"
 	".popsection\n");
 
-size_t arch_slot_bytes(void)
+size_t arch_trampoline_bytes(void)
 {
-	return auger_slot_words_at + sizeof(struct words);
+	return auger_trampoline_words_at + sizeof(struct words);
 }
 
 static struct named *named(struct arch_regs *regs)
@@ -239,26 +239,26 @@ void arch_set_ip(struct arch_regs *regs, uint64_t ip)
 }
 
 /* The first argument went with the result: these waits end with EINTR here. */
-bool arch_remake_call(struct arch_regs *regs)
+bool arch_restart_call(struct arch_regs *regs)
 {
 	(void)regs;
 	return false;
 }
 
-void arch_settle(struct arch_regs *regs)
+void arch_prepare_restart(struct arch_regs *regs)
 {
 	named(regs)->call = UINT64_MAX;
 }
 
-void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
+void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *resume)
 {
-	struct arch_regs copy = home->regs;
+	struct arch_regs copy = resume->regs;
 	const struct named *n = named(&copy);
-	struct words w = { .pid = (uint64_t)home->pid,
-			   .tid = (uint64_t)home->tid,
-			   .signal = (uint64_t)home->signal };
+	struct words w = { .pid = (uint64_t)resume->pid,
+			   .tid = (uint64_t)resume->tid,
+			   .signal = (uint64_t)resume->signal };
 
-	w.frame.user.mask = home->mask;
+	w.frame.user.mask = resume->mask;
 	memcpy(w.frame.user.context.regs, n->user.regs, sizeof w.frame.user.context.regs);
 	w.frame.user.context.sp = n->user.sp;
 	w.frame.user.context.pc = n->user.pc;
@@ -268,8 +268,8 @@ void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
 	memcpy(w.frame.user.context.vector.vregs, n->vector,
 	       sizeof w.frame.user.context.vector.vregs);
 	memcpy(&w.frame.user.context.vector.fpsr, &n->vector[64], 8); /* and fpcr */
-	memcpy(slot, auger_slot, auger_slot_words_at);
-	memcpy(slot + auger_slot_words_at, &w, sizeof w);
+	memcpy(trampoline, auger_trampoline, auger_trampoline_words_at);
+	memcpy(trampoline + auger_trampoline_words_at, &w, sizeof w);
 }
 
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
@@ -288,8 +288,8 @@ int64_t arch_once_result(const struct arch_regs *regs)
 	return (int64_t)named(&copy)->user.regs[19];
 }
 
-void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t head)
+void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t control)
 {
-	named(regs)->user.regs[19] = head;
-	arch_set_ip(regs, address + auger_slot_lists_at);
+	named(regs)->user.regs[19] = control;
+	arch_set_ip(regs, address + auger_trampoline_lists_at);
 }

@@ -18,7 +18,7 @@ static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_
 		      offsetof(struct arch_call, may_fail) == 72 &&
 		      offsetof(struct arch_call, result) == 80,
 	      "the code of the slot knows them");
-static_assert(offsetof(struct arch_head, at) == 8 && offsetof(struct arch_head, failed) == 32,
+static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_control, failed) == 32,
 	      "the code of the slot knows them");
 
 /* The words behind the code. */
@@ -27,9 +27,9 @@ struct words {
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
 };
 
-extern const unsigned char auger_slot[];
-/* Bytes from auger_slot on: the loop, the words, the end. */
-extern const uint64_t auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes;
+extern const unsigned char auger_trampoline[];
+/* Bytes from auger_trampoline on: the loop, the words, the end. */
+extern const uint64_t auger_trampoline_lists_at, auger_trampoline_words_at, auger_trampoline_bytes;
 
 /*
  * At the first instruction the one call is made, at label 1 the loop begins: rbx is the
@@ -45,9 +45,9 @@ __asm__(".pushsection .rodata\n"
 	"	syscall\n"
 	".endm\n"
 	".balign 16\n"
-	".globl auger_slot, auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes\n"
-	".hidden auger_slot, auger_slot_lists_at, auger_slot_words_at, auger_slot_bytes\n"
-	"auger_slot:\n"
+	".globl auger_trampoline, auger_trampoline_lists_at, auger_trampoline_words_at, auger_trampoline_bytes\n"
+	".hidden auger_trampoline, auger_trampoline_lists_at, auger_trampoline_words_at, auger_trampoline_bytes\n"
+	"auger_trampoline:\n"
 	"	syscall\n"
 	"	mov %rax, %r12\n"
 	"	auger_stop\n"
@@ -123,9 +123,9 @@ __asm__(".pushsection .rodata\n"
 	".balign 16\n"
 	"11:	.skip 176\n"
 	"12:\n"
-	"auger_slot_lists_at:	.quad 1b - auger_slot\n"
-	"auger_slot_words_at:	.quad 11b - auger_slot\n"
-	"auger_slot_bytes:	.quad 12b - auger_slot\n"
+	"auger_trampoline_lists_at:	.quad 1b - auger_trampoline\n"
+	"auger_trampoline_words_at:	.quad 11b - auger_trampoline\n"
+	"auger_trampoline_bytes:	.quad 12b - auger_trampoline\n"
 	".purgem auger_stop\n"
 	".popsection\n");
 
@@ -133,9 +133,9 @@ static_assert(sizeof(struct words) == 176 && offsetof(struct words, ip) == 48 &&
 		      offsetof(struct words, rax) == 136,
 	      "the code of the slot knows them");
 
-size_t arch_slot_bytes(void)
+size_t arch_trampoline_bytes(void)
 {
-	return auger_slot_bytes;
+	return auger_trampoline_bytes;
 }
 
 static struct user_regs_struct *named(struct arch_regs *regs)
@@ -203,46 +203,46 @@ static bool is_wait(unsigned long long nr)
 	return false;
 }
 
-static void call_again(struct user_regs_struct *r, unsigned long long nr)
+static void restart_call(struct user_regs_struct *r, unsigned long long nr)
 {
 	r->rax = nr;
 	r->rip -= 2; /* the syscall instruction */
 	r->orig_rax = (unsigned long long)-1;
 }
 
-bool arch_remake_call(struct arch_regs *regs)
+bool arch_restart_call(struct arch_regs *regs)
 {
 	struct user_regs_struct *r = named(regs);
 
 	if ((long long)r->rax != -EINTR || !is_wait(r->orig_rax))
 		return false;
-	call_again(r, r->orig_rax);
+	restart_call(r, r->orig_rax);
 	return true;
 }
 
-void arch_settle(struct arch_regs *regs)
+void arch_prepare_restart(struct arch_regs *regs)
 {
 	enum { RESTARTSYS = -512, RESTARTNOINTR = -513, RESTARTNOHAND = -514, RESTARTBLOCK = -516 };
 	struct user_regs_struct *r = named(regs);
 
-	if ((long long)r->orig_rax < 0 || arch_remake_call(regs))
+	if ((long long)r->orig_rax < 0 || arch_restart_call(regs))
 		return;
 	if ((long long)r->rax == RESTARTSYS || (long long)r->rax == RESTARTNOINTR ||
 	    (long long)r->rax == RESTARTNOHAND)
-		call_again(r, r->orig_rax);
+		restart_call(r, r->orig_rax);
 	else if ((long long)r->rax == RESTARTBLOCK)
-		call_again(r, SYS_restart_syscall);
+		restart_call(r, SYS_restart_syscall);
 }
 
-void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
+void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *resume)
 {
-	struct arch_regs copy = home->regs;
+	struct arch_regs copy = resume->regs;
 	const struct user_regs_struct *r = named(&copy);
 	struct words w = {
-		.mask = home->mask,
-		.pid = (uint64_t)home->pid,
-		.tid = (uint64_t)home->tid,
-		.signal = (uint64_t)home->signal,
+		.mask = resume->mask,
+		.pid = (uint64_t)resume->pid,
+		.tid = (uint64_t)resume->tid,
+		.signal = (uint64_t)resume->signal,
 		.flags = r->eflags,
 		.sp = r->rsp,
 		.ip = r->rip,
@@ -263,8 +263,8 @@ void arch_slot_fill(unsigned char *slot, const struct arch_home *home)
 		.rdi = r->rdi,
 	};
 
-	memcpy(slot, auger_slot, arch_slot_bytes());
-	memcpy(slot + auger_slot_words_at, &w, sizeof w);
+	memcpy(trampoline, auger_trampoline, arch_trampoline_bytes());
+	memcpy(trampoline + auger_trampoline_words_at, &w, sizeof w);
 }
 
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
@@ -288,8 +288,8 @@ int64_t arch_once_result(const struct arch_regs *regs)
 	return (int64_t)named(&copy)->r12;
 }
 
-void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t head)
+void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t control)
 {
-	named(regs)->rbx = head;
-	arch_set_ip(regs, address + auger_slot_lists_at);
+	named(regs)->rbx = control;
+	arch_set_ip(regs, address + auger_trampoline_lists_at);
 }

@@ -19,14 +19,13 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "relocate/copy/copy.h"
-#include "relocate/inventory/place.h"
-#include "relocate/inventory/survey.h"
+#include "relocate/inventory/scan.h"
 
 /* What is asked for. Everything borrowed. */
 struct relocation {
 	const pid_t *pids; /* [pid_count] */
 	size_t pid_count;
-	struct reloc_place *old_place, *new_place;
+	struct top_dir *old_dir, *new_dir;
 	struct copy_opts copy;
 	bool is_only;    /* without descendants */
 	bool is_found;   /* pids were found, not named: some may have ended since */
@@ -44,13 +43,13 @@ enum relocate_umount { RELOCATE_NO_MOUNT, RELOCATE_FREE, RELOCATE_BUSY, RELOCATE
 /* What was done. */
 struct relocate_done {
 	int64_t pause_ns; /* from the first thread's stop until all ran again */
-	int64_t stop_ns, look_ns, copy_ns, shift_ns, flush_ns; /* parts of it */
-	int64_t ahead_ns;                                      /* copying while the job ran */
-	unsigned passes;                                       /* while it ran */
-	struct copy_pass last;                                 /* in the pause */
-	uint64_t copied_bytes;                                 /* written to NEW in all */
+	int64_t freeze_ns, scan_ns, copy_ns, repoint_ns, flush_ns; /* parts of it */
+	int64_t precopy_ns;                                        /* copying while the job ran */
+	unsigned passes;                                           /* while it ran */
+	struct copy_pass final;                                    /* in the pause */
+	uint64_t copied_bytes;                                     /* written to NEW in all */
 	enum relocate_swap swap;
-	struct survey
+	struct reloc_inventory
 		after; /* of the job that runs on: what still stands on OLD, or names it. Owned */
 	enum relocate_umount umount;
 	bool was_moved; /* by an earlier auger, which was killed */
@@ -59,18 +58,20 @@ struct relocate_done {
 void relocate_done_fini(struct relocate_done *d);
 
 /* The survey of the living job, by the options of r. */
-int relocate_look(const struct relocation *r, struct survey *ret, struct err *e) MUST_CHECK;
+int relocate_scan(const struct relocation *r, struct reloc_inventory *ret,
+		  struct err *e) MUST_CHECK;
 
 /* May the move begin? -EBUSY, with the first that stands in the way. */
-int relocate_check(const struct relocation *r, const struct survey *s, struct err *e) MUST_CHECK;
+int relocate_check(const struct relocation *r, const struct reloc_inventory *s,
+		   struct err *e) MUST_CHECK;
 
 /* Removes what a move that was killed has left in NEW. -EBUSY: the job is there. */
-int relocate_undo(const struct reloc_place *new_place, struct err *e) MUST_CHECK;
+int relocate_undo(const struct top_dir *new_dir, struct err *e) MUST_CHECK;
 
 /* The same move again after auger was killed goes on with what was copied, or ends it.
  * ret_survey: of the stopped job, what was moved; with -EBUSY: with what stood in the way. To be
  * freed in any case. On failure the job and NEW are as before. */
-int relocate_run(const struct relocation *r, struct survey *ret_survey, struct relocate_done *ret,
-		 struct err *e) MUST_CHECK;
+int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
+		 struct relocate_done *ret, struct err *e) MUST_CHECK;
 
 #endif

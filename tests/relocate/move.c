@@ -13,11 +13,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "inject/hold.h"
-#include "relocate/inventory/survey.h"
-#include "relocate/repoint/shift.h"
+#include "inject/freeze.h"
+#include "relocate/inventory/scan.h"
+#include "relocate/repoint/repoint.h"
 
-static int copy_all(const struct survey *s, const char *from, const char *to, struct err *e)
+static int copy_all(const struct reloc_inventory *s, const char *from, const char *to,
+		    struct err *e)
 {
 	char command[8192];
 
@@ -40,31 +41,32 @@ static int copy_all(const struct survey *s, const char *from, const char *to, st
 	return 0;
 }
 
-static void unlink_hidden(const struct survey *s, int dir)
+static void unlink_hidden(const struct reloc_inventory *s, int dir)
 {
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].is_deleted)
 			unlinkat(dir, s->files[i].new_path, 0);
 }
 
-static int shift_all(struct hold *h, const struct survey *s, const struct reloc_place *from,
-		     const struct reloc_place *to, bool goes_back, struct err *e)
+static int repoint_all(struct freeze *h, const struct reloc_inventory *s,
+		       const struct top_dir *from, const struct top_dir *to, bool goes_back,
+		       struct err *e)
 {
-	struct shift *sh = NULL;
+	struct repoint *sh = NULL;
 	int64_t t0;
 
 	if (copy_all(s, from->path, to->path, e) < 0)
 		return e->code;
 	t0 = clock_mono_ns();
-	if (shift_begin(&sh, h, s, from, to, e) < 0)
+	if (repoint_begin(&sh, h, s, from, to, e) < 0)
 		return e->code;
-	if (shift_verify(sh, e) < 0) {
+	if (repoint_verify(sh, e) < 0) {
 		struct err later;
 
-		(void)!shift_undo(sh, &later);
+		(void)!repoint_undo(sh, &later);
 		return e->code;
 	}
-	if (goes_back ? shift_undo(sh, e) < 0 : shift_commit(sh, e) < 0)
+	if (goes_back ? repoint_undo(sh, e) < 0 : repoint_commit(sh, e) < 0)
 		return e->code;
 	unlink_hidden(s, to->fd);
 	printf("%zu descriptors, %zu descriptions, %zu mappings, %zu directories in %.2f ms\n",
@@ -75,33 +77,33 @@ static int shift_all(struct hold *h, const struct survey *s, const struct reloc_
 
 static int move(pid_t pid, const char *from, const char *to, bool goes_back, struct err *e)
 {
-	struct reloc_place old_place = { .fd = -1 }, new_place = { .fd = -1 };
-	struct survey_ask ask = { .old_place = &old_place,
-				  .new_place = &new_place,
-				  .is_stopped = true,
-				  .moves_libs = true };
-	struct survey s = { 0 };
-	struct hold *h = NULL;
+	struct top_dir old_dir = { .fd = -1 }, new_dir = { .fd = -1 };
+	struct scan_opts opts = {
+		.old_dir = &old_dir, .new_dir = &new_dir, .is_frozen = true, .moves_libs = true
+	};
+	struct reloc_inventory s = { 0 };
+	struct freeze *h = NULL;
 	int rc;
 
-	if (place_open(&old_place, from, e) < 0 || place_open_new(&new_place, to, e) < 0)
+	if (top_dir_open(&old_dir, from, e) < 0 || top_dir_open_new(&new_dir, to, e) < 0)
 		return e->code;
-	rc = hold_begin(&h, &pid, 1, false, 10 * NS_PER_S, e);
+	rc = freeze_begin(&h, &pid, 1, false, 10 * NS_PER_S, e);
 	if (rc == 0) {
-		ask.pids = hold_pids(h, &ask.pid_count);
-		rc = survey_take(&ask, &s, e);
+		opts.pids = freeze_pids(h, &opts.pid_count);
+		rc = scan_take(&opts, &s, e);
 	}
 	for (size_t i = 0; i < s.obstacle_count; i++)
 		fprintf(stderr, "%s: %s: %s %s\n", s.obstacles[i].what, s.obstacles[i].reason,
 			s.obstacles[i].path, s.obstacles[i].remedy);
-	if (rc == 0 && (survey_has(&s, RELOC_PREVENTS) || survey_has(&s, RELOC_LEAVES)))
+	if (rc == 0 &&
+	    (reloc_inventory_has(&s, RELOC_BLOCKS) || reloc_inventory_has(&s, RELOC_STAYS)))
 		rc = err_set(e, -EBUSY, "refused");
 	if (rc == 0)
-		rc = shift_all(h, &s, &old_place, &new_place, goes_back, e);
-	hold_end(h);
-	survey_fini(&s);
-	place_close(&old_place);
-	place_close(&new_place);
+		rc = repoint_all(h, &s, &old_dir, &new_dir, goes_back, e);
+	freeze_thaw(h);
+	reloc_inventory_fini(&s);
+	top_dir_close(&old_dir);
+	top_dir_close(&new_dir);
 	return rc;
 }
 

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "relocate/inventory/idle.h"
 #include "relocate/inventory/jobs.h"
 #include "relocate/inventory/mounts.h"
-#include "relocate/inventory/place.h"
+#include "relocate/inventory/scan_cache.h"
+#include "relocate/inventory/top_dir.h"
 #include "tap.h"
 #include "target/proc.h"
 
@@ -33,8 +33,8 @@ static void test_below(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct reloc_place p = { .path = rows[i].place, .fd = -1 };
-		const char *below = place_below(&p, rows[i].path);
+		const struct top_dir p = { .path = rows[i].place, .fd = -1 };
+		const char *below = top_dir_below(&p, rows[i].path);
 
 		if (CHECK(!below == !rows[i].below) && below)
 			CHECK_STR(below, rows[i].below);
@@ -87,7 +87,7 @@ static void test_fdinfo(void)
 static void test_self(void)
 {
 	CLEANUP(mounts_fini) struct mounts all = { 0 };
-	struct reloc_place p = { .fd = -1 };
+	struct top_dir p = { .fd = -1 };
 	struct proc_stat stat;
 	struct err e = { 0 };
 
@@ -96,15 +96,15 @@ static void test_self(void)
 		CHECK_INT(stat.threads, 1);
 		CHECK(!stat.is_kernel && stat.state == 'R');
 	}
-	if (CHECK_INT(mounts_read(&all, 0, &e), 0) && CHECK_INT(place_open(&p, "/proc", &e), 0)) {
+	if (CHECK_INT(mounts_read(&all, 0, &e), 0) && CHECK_INT(top_dir_open(&p, "/proc", &e), 0)) {
 		const struct mount *m = mounts_find(&all, p.mnt_id);
 
 		CHECK(p.is_mount_root);
 		if (CHECK(m != NULL))
 			CHECK_STR(m->type, "proc");
-		place_close(&p);
+		top_dir_close(&p);
 	}
-	CHECK(place_open(&p, "/proc/self/no such place", &e) == -ENOENT);
+	CHECK(top_dir_open(&p, "/proc/self/no such place", &e) == -ENOENT);
 }
 
 /* Answers each byte. */
@@ -118,9 +118,9 @@ static void answer(int from, int to)
 }
 
 /* What was noted holds while the process waits, and no longer once it has made a call. */
-static void test_idle(void)
+static void test_scan_cache(void)
 {
-	CLEANUP(idle_fini) struct idle idle = { 0 };
+	CLEANUP(scan_cache_fini) struct scan_cache cache = { 0 };
 	int there[2], back[2];
 	struct proc_stat stat;
 	int64_t time_ns;
@@ -134,22 +134,22 @@ static void test_idle(void)
 		close(there[1]);
 		answer(there[0], back[1]);
 	}
-	CHECK(!idle_is_still(&idle, pid));
+	CHECK(!scan_cache_is_valid(&cache, pid));
 	for (int i = 0; i < 3; i++) {
 		CHECK(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
 		do { /* on its way to the next wait */
-			time_ns = idle_time_ns(pid);
+			time_ns = scan_cache_cpu_ns(pid);
 			usleep(10000);
 		} while (!proc_stat_read(&stat, pid) || stat.state != 'S' ||
-			 time_ns != idle_time_ns(pid));
-		CHECK(i == 0 || !idle_is_still(&idle, pid));
-		CHECK_INT(idle_note(&idle, pid, time_ns), 0);
-		CHECK(idle_is_still(&idle, pid));
+			 time_ns != scan_cache_cpu_ns(pid));
+		CHECK(i == 0 || !scan_cache_is_valid(&cache, pid));
+		CHECK_INT(scan_cache_add(&cache, pid, time_ns), 0);
+		CHECK(scan_cache_is_valid(&cache, pid));
 	}
 	close(there[1]);
 	waitpid(pid, NULL, 0);
-	CHECK_INT(idle_time_ns(pid), -1);
-	CHECK(!idle_is_still(&idle, pid));
+	CHECK_INT(scan_cache_cpu_ns(pid), -1);
+	CHECK(!scan_cache_is_valid(&cache, pid));
 	close(there[0]);
 	close(back[0]);
 	close(back[1]);
@@ -161,6 +161,6 @@ int main(void)
 	TAP_CASE(test_pids);
 	TAP_CASE(test_fdinfo);
 	TAP_CASE(test_self);
-	TAP_CASE(test_idle);
+	TAP_CASE(test_scan_cache);
 	return tap_done();
 }

@@ -4,64 +4,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "relocate/copy/left.h"
-#include "relocate/copy/tree.h"
+#include "relocate/copy/copy_internal.h"
+#include "relocate/copy/leftovers.h"
 
 #define FLUSH_AT_ONCE ((size_t)64) /* files */
-
-static int open_below(int dir, const char *name, int flags, unsigned mode)
-{
-	struct open_how how = {
-		.flags = (unsigned)(flags | O_CLOEXEC),
-		.mode = mode,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd;
-
-	do
-		fd = syscall(SYS_openat2, dir, name, &how, sizeof how);
-	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* Directory by directory, as much as the kernel takes at once. */
-int tree_open(int dir, const char *name, int flags, unsigned mode)
-{
-	int at = dir, next;
-
-	while (strlen(name) >= PATH_MAX) {
-		char part[PATH_MAX];
-		const char *slash = memrchr(name, '/', PATH_MAX - 1);
-
-		if (!slash) {
-			next = -ENAMETOOLONG;
-		} else {
-			snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
-			next = open_below(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-			name = slash + 1;
-		}
-		if (at != dir)
-			close(at);
-		if (next < 0)
-			return next;
-		at = next;
-	}
-	next = open_below(at, name, flags, mode);
-	if (at != dir)
-		close(at);
-	return next;
-}
 
 int64_t tree_ctime_ns(const struct statx *x)
 {
@@ -99,9 +52,9 @@ struct tree_node *tree_node_at(struct copy *c, const struct statx *x, uint32_t *
 	return (struct tree_node *)c->nodes.data + row;
 }
 
-static int check_no_names(const struct reloc_place *new, const char *below, struct err *e)
+static int check_no_names(const struct top_dir *new, const char *below, struct err *e)
 {
-	int fd = tree_open(new->fd, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	int fd = open_beneath(new->fd, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	DIR *names = fd < 0 ? NULL : fdopendir(fd);
 	bool is_top = strcmp(below, ".") == 0;
 	struct dirent *d;
@@ -136,7 +89,7 @@ static void raise_limit(void)
 /* While it is being made nobody else may look into it, or plant a link. */
 static int close_top(const struct copy *c, struct err *e)
 {
-	const struct reloc_place *new = c->new_place;
+	const struct top_dir *new = c->new_dir;
 
 	if (fchown(new->fd, geteuid(), getegid()) < 0 || fchmod(new->fd, 0700) < 0)
 		return err_errno(e, "%s", new->path);
@@ -146,61 +99,60 @@ static int close_top(const struct copy *c, struct err *e)
 /* A mark in OLD tells of another move. */
 static int check_old(const struct copy *c, struct err *e)
 {
-	if (faccessat(c->old_place->fd, MARK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (faccessat(c->old_dir->fd, MOVE_JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, -EBUSY,
-			       "%s/" MARK_NAME
+			       "%s/" MOVE_JOURNAL_NAME
 			       " tells of a move to there that was killed: end it first, or remove "
 			       "the file",
-			       c->old_place->path);
+			       c->old_dir->path);
 	return 0;
 }
 
 /* NEW is empty, or has what is left of a move from here. Changes nothing. */
-static int look_into_new(struct copy *c, struct err *e)
+static int check_new(struct copy *c, struct err *e)
 {
-	enum left left;
+	enum leftovers left;
 
-	if (check_old(c, e) < 0 || left_look(c->old_place, c->new_place, &left, e) < 0)
+	if (check_old(c, e) < 0 || leftovers_find(c->old_dir, c->new_dir, &left, e) < 0)
 		return e->code;
-	if (left == LEFT_MOVED)
+	if (left == LEFTOVERS_MOVED)
 		return err_set(e, -EBUSY, "%s has the job already, by a move that was killed",
-			       c->new_place->path);
-	if (left == LEFT_NONE)
-		return check_no_names(c->new_place, ".", e);
-	if (mark_read(&c->mark, c->new_place, e) < 0)
+			       c->new_dir->path);
+	if (left == LEFTOVERS_NONE)
+		return check_no_names(c->new_dir, ".", e);
+	if (move_journal_read(&c->journal, c->new_dir, e) < 0)
 		return e->code;
-	c->is_marked = true;
-	return tree_adopt(c, e);
+	c->has_journal = true;
+	return tree_load_leftovers(c, e);
 }
 
-static int put_mark(struct copy *c, struct err *e)
+static int write_journal(struct copy *c, struct err *e)
 {
-	if (c->is_marked)
-		return mark_take_over(c->new_place, e);
-	if (mark_fill(&c->mark, c->old_place, c->new_place, e) < 0 ||
-	    mark_write(&c->mark, c->new_place, e) < 0)
+	if (c->has_journal)
+		return move_journal_take_over(c->new_dir, e);
+	if (move_journal_fill(&c->journal, c->old_dir, c->new_dir, e) < 0 ||
+	    move_journal_create(&c->journal, c->new_dir, e) < 0)
 		return e->code;
-	c->is_marked = true;
+	c->has_journal = true;
 	return 0;
 }
 
-static int prepare(struct copy *c, const struct survey *s, struct err *e)
+static int prepare(struct copy *c, const struct reloc_inventory *s, struct err *e)
 {
 	raise_limit();
-	if (look_into_new(c, e) < 0 || tree_check_space(c, s, e) < 0 || put_mark(c, e) < 0)
+	if (check_new(c, e) < 0 || tree_check_space(c, s, e) < 0 || write_journal(c, e) < 0)
 		return e->code;
 	return close_top(c, e);
 }
 
-static struct copy *copy_new(const struct reloc_place *old_place,
-			     const struct reloc_place *new_place)
+static struct copy *copy_new(const struct top_dir *old_dir, const struct top_dir *new_dir)
 {
 	struct copy *c = calloc(1, sizeof *c);
 
 	if (!c)
 		return NULL;
-	c->old_place = old_place;
-	c->new_place = new_place;
+	c->old_dir = old_dir;
+	c->new_dir = new_dir;
 	c->paths = strtab_new();
 	c->node_ids = strtab_new();
 	c->block = malloc(TREE_BLOCK);
@@ -211,18 +163,18 @@ static struct copy *copy_new(const struct reloc_place *old_place,
 	return NULL;
 }
 
-int copy_check(const struct reloc_place *old_place, const struct reloc_place *new_place,
-	       const struct survey *s, uint64_t *ret_bytes, struct err *e)
+int copy_check(const struct top_dir *old_dir, const struct top_dir *new_dir,
+	       const struct reloc_inventory *s, uint64_t *ret_bytes, struct err *e)
 {
-	struct copy *c = copy_new(old_place, new_place);
+	struct copy *c = copy_new(old_dir, new_dir);
 	int rc = 0;
 
 	if (!c)
 		return err_nomem(e);
 	raise_limit();
-	/* Where NEW is still to be made, new_place is where. */
-	if (!new_place->was_made)
-		rc = look_into_new(c, e);
+	/* Where NEW is still to be made, new_dir is where. */
+	if (!new_dir->was_made)
+		rc = check_new(c, e);
 	if (rc == 0)
 		rc = tree_check_space(c, s, e);
 	*ret_bytes = c->total_bytes;
@@ -230,11 +182,10 @@ int copy_check(const struct reloc_place *old_place, const struct reloc_place *ne
 	return rc;
 }
 
-int copy_open(struct copy **ret, const struct reloc_place *old_place,
-	      const struct reloc_place *new_place, const struct survey *s,
-	      const struct copy_opts *opts, struct err *e)
+int copy_open(struct copy **ret, const struct top_dir *old_dir, const struct top_dir *new_dir,
+	      const struct reloc_inventory *s, const struct copy_opts *opts, struct err *e)
 {
-	struct copy *c = copy_new(old_place, new_place);
+	struct copy *c = copy_new(old_dir, new_dir);
 
 	if (!c)
 		return err_nomem(e);
@@ -263,7 +214,7 @@ void copy_close(struct copy *c)
 	rows_fini(&c->unflushed);
 	rows_fini(&c->late);
 	buf_fini(&c->path);
-	mark_fini(&c->mark);
+	move_journal_fini(&c->journal);
 	free(c->block);
 	free(c->other);
 	if (c->device_fd >= 0)
@@ -272,7 +223,7 @@ void copy_close(struct copy *c)
 }
 
 /* All descriptions of the file only read it or only append to it. */
-static bool is_appended(const struct survey *s, uint32_t file)
+static bool is_appended(const struct reloc_inventory *s, uint32_t file)
 {
 	bool has_writer = false;
 
@@ -289,19 +240,20 @@ static bool is_appended(const struct survey *s, uint32_t file)
 }
 
 /* What is now known of the file would have had it looked into: it will be. */
-static void mark_node(const struct copy *c, struct tree_node *n, bool is_mapped, bool is_appended,
-		      bool *must_look)
+static void note_use(const struct copy *c, struct tree_node *n, bool is_mapped, bool is_appended,
+		     bool *must_rescan)
 {
 	if ((is_mapped && !n->is_mapped) ||
 	    (c->opts.trusts_append && n->is_appended && !is_appended))
-		n->is_recent = *must_look = true;
+		n->is_recent = *must_rescan = true;
 	n->is_mapped |= is_mapped;
 	n->is_appended = is_appended;
 }
 
-static int mark_files(struct copy *c, const struct survey *s, bool *must_look, struct err *e)
+static int note_uses(struct copy *c, const struct reloc_inventory *s, bool *must_rescan,
+		     struct err *e)
 {
-	*must_look = false;
+	*must_rescan = false;
 	for (uint32_t i = 0; i < s->file_count; i++) {
 		const struct reloc_file *f = &s->files[i];
 		struct statx x = { .stx_ino = f->ino,
@@ -312,59 +264,61 @@ static int mark_files(struct copy *c, const struct survey *s, bool *must_look, s
 
 		if (!n)
 			return err_nomem(e);
-		mark_node(c, n, f->uses & RELOC_USE_MAPPED_WRITABLE, is_appended(s, i), must_look);
+		note_use(c, n, f->uses & RELOC_USE_MAPPED_WRITABLE, is_appended(s, i), must_rescan);
 	}
 	return 0;
 }
 
-static void begin_pass(struct copy *c, enum copy_kind kind, int64_t looked_ns)
+static void begin_pass(struct copy *c, enum copy_kind kind, int64_t scanned_ns)
 {
 	c->kind = kind;
 	c->pass++;
-	c->looked_ns = looked_ns;
+	c->scanned_ns = scanned_ns;
 	c->began_ns = clock_mono_ns();
-	c->sent_bytes = 0;
+	c->paced_bytes = 0;
 	memset(&c->did, 0, sizeof c->did);
 }
 
-static int end_pass(struct copy *c, const struct survey *s, struct copy_pass *ret, struct err *e)
+static int end_pass(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
+		    struct err *e)
 {
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].is_deleted && s->files[i].source && !S_ISDIR(s->files[i].mode) &&
-		    tree_take_hidden(c, &s->files[i], e) < 0)
+		    tree_copy_unlinked(c, &s->files[i], e) < 0)
 			return e->code;
-	if (tree_remove_gone(c, e) < 0)
+	if (tree_remove_stale(c, e) < 0)
 		return e->code;
 	c->did.took_ns = clock_mono_ns() - c->began_ns;
 	*ret = c->did;
 	return 0;
 }
 
-int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
+int copy_pass_run(struct copy *c, const struct reloc_inventory *s, enum copy_kind kind,
 		  struct copy_pass *ret, struct err *e)
 {
-	bool must_look;
+	bool must_rescan;
 
 	begin_pass(c, kind, clock_wall_ns() - s->took_ns);
-	if (mark_files(c, s, &must_look, e) < 0 || tree_walk(c, e) < 0)
+	if (note_uses(c, s, &must_rescan, e) < 0 || tree_walk(c, e) < 0)
 		return e->code;
 	return end_pass(c, s, ret, e);
 }
 
-int copy_last_walk(struct copy *c, struct err *e)
+int copy_final_walk(struct copy *c, struct err *e)
 {
-	begin_pass(c, COPY_LAST, clock_wall_ns());
+	begin_pass(c, COPY_FINAL, clock_wall_ns());
 	return tree_walk(c, e);
 }
 
 /* What the job did to a file since it was last looked at may be of another kind than before. */
-int copy_last_end(struct copy *c, const struct survey *s, struct copy_pass *ret, struct err *e)
+int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
+		   struct err *e)
 {
-	bool must_look;
+	bool must_rescan;
 
-	if (mark_files(c, s, &must_look, e) < 0)
+	if (note_uses(c, s, &must_rescan, e) < 0)
 		return e->code;
-	if (must_look) {
+	if (must_rescan) {
 		c->pass++;
 		if (tree_walk(c, e) < 0)
 			return e->code;
@@ -372,25 +326,25 @@ int copy_last_end(struct copy *c, const struct survey *s, struct copy_pass *ret,
 	return end_pass(c, s, ret, e);
 }
 
-void copy_watch(struct copy *c, const struct survey *s)
+void copy_track_dirty(struct copy *c, const struct reloc_inventory *s)
 {
-	tree_watch(c, s);
+	tree_track_dirty(c, s);
 }
 
-bool copy_must_watch(const struct copy *c)
+bool copy_tracking_is_stale(const struct copy *c)
 {
-	return tree_must_watch(c);
+	return tree_tracking_is_stale(c);
 }
 
-int copy_finish(struct copy *c, const struct survey *s, struct err *e)
+int copy_finish(struct copy *c, const struct reloc_inventory *s, struct err *e)
 {
-	struct tree_pair top = { c->old_place->fd, c->new_place->fd };
+	struct file_pair top = { c->old_dir->fd, c->new_dir->fd };
 	uint32_t late; /* never of the top: the mark must go */
 
-	if (mark_move(c->new_place, s, e) < 0)
+	if (move_journal_set_moving(c->new_dir, s, e) < 0)
 		return e->code;
-	if (tree_copy_flags(c, &top, &late, e) < 0 || tree_copy_attrs(&top, &c->old_top, e) < 0)
-		return err_wrap(e, "%s", c->new_place->path);
+	if (tree_copy_flags(c, &top, &late, e) < 0 || attrs_copy(&top, &c->old_top, e) < 0)
+		return err_wrap(e, "%s", c->new_dir->path);
 	return 0;
 }
 
@@ -401,17 +355,17 @@ int copy_commit(struct copy *c, struct err *e)
 	for (uint32_t i = 0; i < c->entries.count; i++)
 		if (entries[i].is_made && entries[i].is_hidden && tree_remove(c, i, e) < 0)
 			return e->code;
-	if (mark_remove(c->new_place, e) < 0)
+	if (move_journal_remove(c->new_dir, e) < 0)
 		return e->code;
-	return tree_set_times(c->new_place->fd, &c->old_top) < 0
-		       ? err_errno(e, "%s", c->new_place->path)
+	return attrs_set_times(c->new_dir->fd, &c->old_top) < 0
+		       ? err_errno(e, "%s", c->new_dir->path)
 		       : 0;
 }
 
 int copy_sync(struct copy *c, struct err *e)
 {
 	c->unflushed.count = 0;
-	return syncfs(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
+	return syncfs(c->new_dir->fd) < 0 ? err_errno(e, "%s", c->new_dir->path) : 0;
 }
 
 /* Open, and on its way to the storage; -1: it was removed meanwhile. */
@@ -423,7 +377,7 @@ static int start_flush(const struct copy *c, const struct tree_node *n, int *ret
 	if (n->entry == RELOC_NONE || !S_ISREG(n->mode)) /* a FIFO has its number by now, say */
 		return 0;
 	path = strtab_get(c->paths, n->entry).ptr;
-	*ret_fd = tree_open(c->new_place->fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
+	*ret_fd = open_beneath(c->new_dir->fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
 	if (*ret_fd < 0)
 		return err_set(e, *ret_fd, "/%s: in NEW: %s", path, strerror(-*ret_fd));
 	if (sync_file_range(*ret_fd, 0, 0, SYNC_FILE_RANGE_WRITE) < 0)
@@ -471,10 +425,10 @@ int copy_flush(struct copy *c, struct err *e)
 			       e) < 0)
 			return e->code;
 	c->unflushed.count = 0;
-	return fsync(c->new_place->fd) < 0 ? err_errno(e, "%s", c->new_place->path) : 0;
+	return fsync(c->new_dir->fd) < 0 ? err_errno(e, "%s", c->new_dir->path) : 0;
 }
 
-int copy_seal(struct copy *c, struct err *e)
+int copy_set_late_flags(struct copy *c, struct err *e)
 {
 	if (c->late.count == 0)
 		return 0;
@@ -486,24 +440,25 @@ int copy_undo(struct copy *c, struct err *e)
 	for (uint32_t i = (uint32_t)c->entries.count; i-- > 0;)
 		if (tree_remove(c, i, e) < 0)
 			return e->code;
-	if (c->is_marked)
-		return mark_remove(c->new_place, e) < 0 ? e->code
-							: mark_put_back(&c->mark, c->new_place, e);
-	if (c->new_place->was_made && rmdir(c->new_place->path) < 0)
-		return err_errno(e, "%s", c->new_place->path);
+	if (c->has_journal)
+		return move_journal_remove(c->new_dir, e) < 0
+			       ? e->code
+			       : move_journal_restore_top(&c->journal, c->new_dir, e);
+	if (c->new_dir->was_made && rmdir(c->new_dir->path) < 0)
+		return err_errno(e, "%s", c->new_dir->path);
 	return 0;
 }
 
-int copy_undo_left(const struct reloc_place *new_place, struct err *e)
+int copy_remove_leftovers(const struct top_dir *new_dir, struct err *e)
 {
-	struct copy *c = copy_new(NULL, new_place);
+	struct copy *c = copy_new(NULL, new_dir);
 	int rc;
 
 	if (!c)
 		return err_nomem(e);
-	rc = mark_read(&c->mark, new_place, e);
-	c->is_marked = rc == 0;
-	if (rc == 0 && tree_adopt(c, e) == 0)
+	rc = move_journal_read(&c->journal, new_dir, e);
+	c->has_journal = rc == 0;
+	if (rc == 0 && tree_load_leftovers(c, e) == 0)
 		rc = copy_undo(c, e);
 	copy_close(c);
 	return rc < 0 ? rc : e->code;

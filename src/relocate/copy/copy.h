@@ -17,7 +17,8 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "relocate/inventory/survey.h"
+#include "relocate/inventory/inventory.h"
+#include "relocate/inventory/top_dir.h"
 
 struct copy;
 
@@ -40,45 +41,45 @@ struct copy_pass {
 };
 
 /* Would copy_open() fail? Changes nothing. */
-int copy_check(const struct reloc_place *old_place, const struct reloc_place *new_place,
-	       const struct survey *s, uint64_t *ret_bytes, struct err *e) MUST_CHECK;
+int copy_check(const struct top_dir *old_dir, const struct top_dir *new_dir,
+	       const struct reloc_inventory *s, uint64_t *ret_bytes, struct err *e) MUST_CHECK;
 
-/* -ENOTEMPTY: NEW has something, which is no copy of OLD that was left (LEFT_COPY). -ENOSPC: the
- * files of OLD, and those of s that have no name, do not fit. opts is copied. */
-int copy_open(struct copy **ret, const struct reloc_place *old_place,
-	      const struct reloc_place *new_place, const struct survey *s,
-	      const struct copy_opts *opts, struct err *e) MUST_CHECK;
+/* -ENOTEMPTY: NEW has something, which is no copy of OLD that was left (LEFTOVERS_COPY). -ENOSPC:
+ * the files of OLD, and those of s that have no name, do not fit. opts is copied. */
+int copy_open(struct copy **ret, const struct top_dir *old_dir, const struct top_dir *new_dir,
+	      const struct reloc_inventory *s, const struct copy_opts *opts,
+	      struct err *e) MUST_CHECK;
 
 enum copy_kind {
-	COPY_AHEAD,  /* while the job runs */
-	COPY_VERIFY, /* as well, and every file is read again from NEW's storage and compared */
-	COPY_LAST,   /* the job is stopped: copy_last_walk(), copy_last_end() */
+	COPY_PRECOPY, /* while the job runs */
+	COPY_VERIFY,  /* as well, and every file is read again from NEW's storage and compared */
+	COPY_FINAL,   /* the job is stopped: copy_final_walk(), copy_final_end() */
 };
 
 /* One pass over the tree and the files of s without a name, while the job runs: what is new,
  * changed or gone since the last. s was taken just before. */
-int copy_pass_run(struct copy *c, const struct survey *s, enum copy_kind kind,
+int copy_pass_run(struct copy *c, const struct reloc_inventory *s, enum copy_kind kind,
 		  struct copy_pass *ret, struct err *e) MUST_CHECK;
 
 /* The last pass, in two: what can be done while the job that was stopped is looked at; */
-int copy_last_walk(struct copy *c, struct err *e) MUST_CHECK;
+int copy_final_walk(struct copy *c, struct err *e) MUST_CHECK;
 /* and the rest, by what was seen: s. Afterwards NEW equals OLD as far as the job can tell. */
-int copy_last_end(struct copy *c, const struct survey *s, struct copy_pass *ret,
-		  struct err *e) MUST_CHECK;
+int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
+		   struct err *e) MUST_CHECK;
 
 /* From the next pass on, the parts of files of s that change are told by the kernel where it can,
  * so that the last pass need not compare what is open for writing as a whole. */
-void copy_watch(struct copy *c, const struct survey *s);
+void copy_track_dirty(struct copy *c, const struct reloc_inventory *s);
 /* It could be told, but the device of OLD wrote since: to be watched anew. */
-bool copy_must_watch(const struct copy *c);
+bool copy_tracking_is_stale(const struct copy *c);
 
-/* Before shift_begin(): owner, mode and times of NEW's top; should we be killed, the job of s may
+/* Before repoint_begin(): owner, mode and times of NEW's top; should we be killed, the job of s may
  * be on NEW. */
-int copy_finish(struct copy *c, const struct survey *s, struct err *e) MUST_CHECK;
-/* After shift_begin(): what may only be appended to, or not be changed, becomes so, on its storage
- * as well. */
-int copy_seal(struct copy *c, struct err *e) MUST_CHECK;
-/* After shift_commit(): takes away what only the move needed in NEW. */
+int copy_finish(struct copy *c, const struct reloc_inventory *s, struct err *e) MUST_CHECK;
+/* After repoint_begin(): what may only be appended to, or not be changed, becomes so, on its
+ * storage as well. */
+int copy_set_late_flags(struct copy *c, struct err *e) MUST_CHECK;
+/* After repoint_commit(): takes away what only the move needed in NEW. */
 int copy_commit(struct copy *c, struct err *e) MUST_CHECK;
 /* All of NEW is on its storage, and what others wrote to its file system. */
 int copy_sync(struct copy *c, struct err *e) MUST_CHECK;
@@ -87,8 +88,8 @@ int copy_flush(struct copy *c, struct err *e) MUST_CHECK;
 
 /* Removes everything made; NEW is as it was. */
 int copy_undo(struct copy *c, struct err *e) MUST_CHECK;
-/* The same of LEFT_COPY. */
-int copy_undo_left(const struct reloc_place *new_place, struct err *e) MUST_CHECK;
+/* The same of LEFTOVERS_COPY. */
+int copy_remove_leftovers(const struct top_dir *new_dir, struct err *e) MUST_CHECK;
 void copy_close(struct copy *c);
 
 #endif

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "relocate/copy/tree.h"
+#include "relocate/copy/copy_internal.h"
 
 #define PAGE ((size_t)4096)
 
@@ -25,8 +25,8 @@ static void keep_bandwidth(const struct copy *c)
 {
 	uint64_t rate = c->opts.bandwidth;
 
-	while (rate && c->kind != COPY_LAST && !(c->opts.stop && *c->opts.stop)) {
-		double due_s = (double)c->sent_bytes / (double)rate;
+	while (rate && c->kind != COPY_FINAL && !(c->opts.stop && *c->opts.stop)) {
+		double due_s = (double)c->paced_bytes / (double)rate;
 		double left_s = due_s - (double)(clock_mono_ns() - c->began_ns) / 1e9;
 		struct timespec wait = { 0, 50000000 };
 
@@ -40,9 +40,9 @@ static void keep_bandwidth(const struct copy *c)
 
 static int count(struct copy *c, size_t bytes, struct err *e)
 {
-	c->sent_bytes += bytes;
+	c->paced_bytes += bytes;
 	c->did.read_bytes += bytes;
-	if (c->opts.progress && c->kind != COPY_LAST)
+	if (c->opts.progress && c->kind != COPY_FINAL)
 		c->opts.progress(c->opts.progress_self, c->did.read_bytes, c->total_bytes);
 	keep_bandwidth(c);
 	if (c->opts.stop && *c->opts.stop)
@@ -98,7 +98,7 @@ static int write_behind(struct data *d, uint64_t pos)
 {
 	uint64_t from = d->started, before = d->ended;
 
-	if (d->c->kind == COPY_LAST || pos < from + TREE_WINDOW)
+	if (d->c->kind == COPY_FINAL || pos < from + TREE_WINDOW)
 		return 0;
 	if (sync_file_range(d->out, (off_t)from, (off_t)(pos - from), SYNC_FILE_RANGE_WRITE) < 0 ||
 	    (from > before && tree_write_out(d->out, before, from - before) < 0))
@@ -215,9 +215,10 @@ static int copy_all(struct data *d, uint64_t from, struct err *e)
 static int copy_changes(struct data *d, const struct tree_node *n, uint64_t from, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows ranges = { 0 };
-	const struct tree_range *r;
+	const struct byte_range *r;
 
-	if (d->c->kind != COPY_LAST || d->is_new || !tree_changes(d->c, n, d->in, d->size, &ranges))
+	if (d->c->kind != COPY_FINAL || d->is_new ||
+	    !tree_dirty_ranges(d->c, n, d->in, d->size, &ranges))
 		return copy_all(d, from, e);
 	r = ranges.data;
 	for (size_t i = 0; i < ranges.count; i++) {
@@ -243,26 +244,26 @@ static int finish(struct data *d, struct err *e)
 }
 
 /* What was written is read from the storage again, not from memory. */
-static void forget_pages(int fd)
+static void drop_page_cache(int fd)
 {
 	if (fsync(fd) == 0)
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-int tree_copy_data(struct copy *c, const struct tree_node *n, const struct tree_pair *pair,
+int tree_copy_data(struct copy *c, const struct tree_node *n, const struct file_pair *pair,
 		   uint64_t *ret_size, struct err *e)
 {
 	struct data d = { .c = c,
 			  .in = pair->from,
 			  .out = pair->to,
-			  .is_new = n->ctime_ns < 0 && !n->is_adopted };
+			  .is_new = n->ctime_ns < 0 && !n->was_leftover };
 	uint64_t written = c->did.written_bytes, from = 0;
 	struct stat st;
 
 	if (fstat(d.in, &st) < 0)
 		return err_errno(e, "fstat");
 	if (c->kind == COPY_VERIFY)
-		forget_pages(d.out);
+		drop_page_cache(d.out);
 	d.size = (uint64_t)st.st_size;
 	if (c->opts.trusts_append && c->kind != COPY_VERIFY && n->is_appended && !n->is_mapped &&
 	    !d.is_new && d.size >= n->size_bytes)

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "relocate/copy/tree.h"
+#include "relocate/copy/copy_internal.h"
 
 #ifndef SYS_quotactl_fd
 #define SYS_quotactl_fd 443
@@ -51,7 +51,7 @@ int tree_owners_add(struct tree_owners *o, uint32_t uid, uint32_t gid, uint64_t 
 	return rc < 0 ? rc : add(o, GRPQUOTA, gid, bytes);
 }
 
-static int check_owner(const struct reloc_place *new, const struct tree_owner *o, struct err *e)
+static int check_owner(const struct top_dir *new, const struct tree_owner *o, struct err *e)
 {
 	const char *whose = o->kind == USRQUOTA ? "user" : "group";
 	struct dqblk has = { 0 };
@@ -83,8 +83,8 @@ int tree_check_quotas(const struct copy *c, const struct tree_owners *o, struct 
 	const struct tree_owner *all = o->rows.data;
 
 	/* What is there of an earlier move counts already, and was looked at then. */
-	for (size_t i = 0; i < o->rows.count && !c->adopted_inodes; i++)
-		if (check_owner(c->new_place, &all[i], e) < 0)
+	for (size_t i = 0; i < o->rows.count && !c->leftover_inodes; i++)
+		if (check_owner(c->new_dir, &all[i], e) < 0)
 			return e->code;
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "relocate/copy/tree.h"
+#include "relocate/copy/copy_internal.h"
 #include "target/proc.h"
 
 int tree_open_parent(const struct copy *c, const char *path, const char **ret_name)
@@ -18,16 +18,16 @@ int tree_open_parent(const struct copy *c, const char *path, const char **ret_na
 
 	*ret_name = slash ? slash + 1 : path;
 	if (!slash)
-		return tree_open(c->new_place->fd, ".", O_PATH | O_DIRECTORY, 0);
+		return open_beneath(c->new_dir->fd, ".", O_PATH | O_DIRECTORY, 0);
 	dir = strndup(path, (size_t)(slash - path));
 	if (!dir)
 		return -ENOMEM;
-	fd = tree_open(c->new_place->fd, dir, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	fd = open_beneath(c->new_dir->fd, dir, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	free(dir);
 	return fd;
 }
 
-static void forget(struct copy *c, uint32_t row)
+static void drop_entry(struct copy *c, uint32_t row)
 {
 	struct tree_entry *entry = (struct tree_entry *)c->entries.data + row;
 	struct tree_node *n = (struct tree_node *)c->nodes.data + entry->node;
@@ -64,7 +64,7 @@ static int unlink_from(int dir, const char *name, bool is_dir)
 		return unlink_closed(dir, name, flags);
 	if (errno != EPERM)
 		return -1;
-	tree_thaw(dir, name);
+	inode_flags_unlock(dir, name);
 	return unlinkat(dir, name, flags);
 }
 
@@ -87,7 +87,7 @@ int tree_remove(struct copy *c, uint32_t row, struct err *e)
 	if (dir >= 0)
 		close(dir);
 	if (rc == 0)
-		forget(c, row);
+		drop_entry(c, row);
 	return rc < 0 ? e->code : 0;
 }
 
@@ -114,12 +114,12 @@ static void put_times(const struct copy *c, const char *path)
 	const char *slash = strrchr(path, '/');
 	char *dir = slash ? strndup(path, (size_t)(slash - path)) : NULL;
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-	int from = dir ? tree_open(c->old_place->fd, dir, flags, 0) : -1;
-	int to = from < 0 ? -1 : tree_open(c->new_place->fd, dir, flags, 0);
+	int from = dir ? open_beneath(c->old_dir->fd, dir, flags, 0) : -1;
+	int to = from < 0 ? -1 : open_beneath(c->new_dir->fd, dir, flags, 0);
 	struct statx x;
 
 	if (to >= 0 && statx(from, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x) == 0)
-		(void)tree_set_times(to, &x);
+		(void)attrs_set_times(to, &x);
 	if (to >= 0)
 		close(to);
 	if (from >= 0)
@@ -127,7 +127,7 @@ static void put_times(const struct copy *c, const char *path)
 	free(dir);
 }
 
-int tree_remove_gone(struct copy *c, struct err *e)
+int tree_remove_stale(struct copy *c, struct err *e)
 {
 	const struct tree_entry *entries = c->entries.data;
 

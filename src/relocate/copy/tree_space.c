@@ -7,7 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "relocate/copy/tree.h"
+#include "relocate/copy/copy_internal.h"
 
 #define MAX_DEPTH 2000
 #define SECTOR 512u /* st_blocks is in these everywhere */
@@ -48,13 +48,13 @@ static int count_name(struct sums *s, int dir, const char *name, unsigned depth)
 
 	if (statx(dir, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_MNT_ID, &x) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (x.stx_mnt_id != s->c->old_place->mnt_id)
+	if (x.stx_mnt_id != s->c->old_dir->mnt_id)
 		return 0;
 	if (!count(s, &x))
 		return -ENOMEM;
 	if (!S_ISDIR(x.stx_mode))
 		return 0;
-	fd = tree_open(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	fd = open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
 	return count_dir(s, fd, depth + 1);
@@ -78,15 +78,15 @@ static int count_dir(struct sums *s, int dir, unsigned depth)
 	return rc;
 }
 
-static int count_all(struct sums *s, const struct survey *survey, struct err *e)
+static int count_all(struct sums *s, const struct reloc_inventory *inventory, struct err *e)
 {
-	int top = tree_open(s->c->old_place->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	int top = open_beneath(s->c->old_dir->fd, ".", O_RDONLY | O_DIRECTORY, 0);
 	int rc = top < 0 ? top : count_dir(s, top, 0);
 
 	if (rc < 0)
-		return err_set(e, rc, "%s: %s", s->c->old_place->path, strerror(-rc));
-	for (size_t i = 0; i < survey->file_count; i++) {
-		const struct reloc_file *f = &survey->files[i];
+		return err_set(e, rc, "%s: %s", s->c->old_dir->path, strerror(-rc));
+	for (size_t i = 0; i < inventory->file_count; i++) {
+		const struct reloc_file *f = &inventory->files[i];
 
 		if (!f->is_deleted || f->nlink)
 			continue;
@@ -101,29 +101,29 @@ static int count_all(struct sums *s, const struct survey *survey, struct err *e)
 
 static int compare(const struct sums *s, struct err *e)
 {
-	const struct reloc_place *new = s->c->new_place;
+	const struct top_dir *new = s->c->new_dir;
 	struct statvfs fs;
-	uint64_t room;
+	uint64_t free_bytes;
 
 	if (fstatvfs(new->fd, &fs) < 0)
 		return err_errno(e, "%s", new->path);
-	room = (uint64_t)fs.f_bavail * fs.f_frsize + s->c->adopted_bytes;
-	if (s->blocks_bytes > room)
+	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize + s->c->leftover_bytes;
+	if (s->blocks_bytes > free_bytes)
 		return err_set(e, -ENOSPC,
 			       "%s: OLD has %" PRIu64 " MiB, but only %" PRIu64 " MiB are free",
-			       new->path, s->blocks_bytes >> 20, room >> 20);
+			       new->path, s->blocks_bytes >> 20, free_bytes >> 20);
 	/* Some make inodes as they are needed, and tell none. */
-	if (fs.f_files && s->inodes > fs.f_favail + s->c->adopted_inodes)
+	if (fs.f_files && s->inodes > fs.f_favail + s->c->leftover_inodes)
 		return err_set(e, -ENOSPC,
 			       "%s: OLD has %" PRIu64 " files, but only %" PRIu64 " can be made",
 			       new->path, s->inodes, (uint64_t)fs.f_favail);
 	return 0;
 }
 
-int tree_check_space(struct copy *c, const struct survey *survey, struct err *e)
+int tree_check_space(struct copy *c, const struct reloc_inventory *inventory, struct err *e)
 {
 	struct sums s = { .c = c, .seen = strtab_new() };
-	int rc = s.seen ? count_all(&s, survey, e) : err_nomem(e);
+	int rc = s.seen ? count_all(&s, inventory, e) : err_nomem(e);
 
 	c->total_bytes = s.bytes;
 	if (rc == 0)

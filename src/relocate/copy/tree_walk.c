@@ -11,14 +11,14 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "relocate/copy/tree.h"
+#include "relocate/copy/copy_internal.h"
 #include "target/proc.h"
 
 #define MAX_DEPTH 2000 /* directories in one another: two descriptors each */
 
 #define MAX_TRIES 3 /* for a name that is replaced while it is looked at */
 
-#define LOOK (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
+#define STATX_MASK (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
 
 /* A name that is looked at: its directory in both trees, and what is there in OLD. */
 struct at {
@@ -29,7 +29,7 @@ struct at {
 	uint32_t entry, node; /* rows; they move when there are new ones */
 };
 
-static void close_pair(const struct tree_pair *p)
+static void close_pair(const struct file_pair *p)
 {
 	fd_close(&p->from);
 	fd_close(&p->to);
@@ -50,14 +50,14 @@ static int open_from(const struct at *at, int flags)
 	int fd;
 
 	if (!at->source)
-		return tree_open(at->old_dir, at->name, flags | O_NOFOLLOW, 0);
+		return open_beneath(at->old_dir, at->name, flags | O_NOFOLLOW, 0);
 	fd = open(at->source, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 /* Regular files are opened for their content. Should one be something else by now, it does not
  * block for that. Only one who owns it, or root, may leave the access time alone. */
-static int open_pair(const struct at *at, struct tree_pair *ret, struct err *e)
+static int open_pair(const struct at *at, struct file_pair *ret, struct err *e)
 {
 	bool is_file = S_ISREG(at->x.stx_mode);
 
@@ -67,8 +67,8 @@ static int open_pair(const struct at *at, struct tree_pair *ret, struct err *e)
 		ret->from = open_from(at, O_RDONLY | O_NONBLOCK);
 	if (ret->from < 0)
 		return err_set(e, ret->from, "%s", strerror(-ret->from));
-	ret->to = tree_open(at->new_dir, at->name,
-			    O_NOFOLLOW | (is_file ? O_RDWR | O_NONBLOCK : O_PATH), 0);
+	ret->to = open_beneath(at->new_dir, at->name,
+			       O_NOFOLLOW | (is_file ? O_RDWR | O_NONBLOCK : O_PATH), 0);
 	if (ret->to < 0)
 		return err_set(e, ret->to, "in NEW: %s", strerror(-ret->to));
 	return 0;
@@ -89,7 +89,8 @@ static int make_symlink(const struct at *at, struct err *e)
 static int make_file(const struct at *at, struct err *e)
 {
 	CLEANUP(fd_close)
-	int fd = tree_open(at->new_dir, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	int fd =
+		open_beneath(at->new_dir, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 
 	return fd < 0 ? err_set(e, fd, "making it: %s", strerror(-fd)) : 0;
 }
@@ -115,7 +116,7 @@ static int make_name(const struct at *at, struct err *e)
 static bool is_lost_and_found(const struct copy *c, const struct at *at)
 {
 	return c->path.len == 10 && strcmp(at->name, "lost+found") == 0 &&
-	       S_ISDIR(at->x.stx_mode) && c->new_place->is_mount_root;
+	       S_ISDIR(at->x.stx_mode) && c->new_dir->is_mount_root;
 }
 
 static int make_first(struct copy *c, struct at *at, struct err *e)
@@ -165,7 +166,7 @@ static int make_entry(struct copy *c, struct at *at, struct err *e)
 	struct tree_entry *entry = entry_of(c, at);
 	const struct tree_node *n = node_of(c, at);
 
-	tree_claim(c, at->entry, at->node, &at->x);
+	tree_match_leftover(c, at->entry, at->node, &at->x);
 	if (entry->is_made && !is_same(c, at) && tree_remove_all(c, at->entry, e) < 0)
 		return e->code;
 	if (!entry->is_made) {
@@ -193,22 +194,23 @@ static bool has_changed(const struct copy *c, const struct tree_node *n, const s
 	       (c->kind == COPY_VERIFY && S_ISREG(x->stx_mode));
 }
 
-static void note_looked(const struct copy *c, struct tree_node *n, const struct statx *x)
+static void note_ctime(const struct copy *c, struct tree_node *n, const struct statx *x)
 {
 	n->ctime_ns = tree_ctime_ns(x);
-	n->is_recent = n->ctime_ns > c->looked_ns - TREE_TICK_NS;
+	n->is_recent = n->ctime_ns > c->scanned_ns - TREE_CLOCK_STEP_NS;
 }
 
 /* Is OLD as it was when the content was copied? Then NEW must be, too. */
-static bool is_settled(const struct tree_node *n, int from)
+static bool is_unchanged(const struct tree_node *n, int from)
 {
 	struct statx x;
 
 	return n->good_pass && !n->is_recent && !n->is_mapped &&
-	       statx(from, "", AT_EMPTY_PATH, LOOK, &x) == 0 && n->ctime_ns == tree_ctime_ns(&x);
+	       statx(from, "", AT_EMPTY_PATH, STATX_MASK, &x) == 0 &&
+	       n->ctime_ns == tree_ctime_ns(&x);
 }
 
-static int fill_data(struct copy *c, const struct at *at, const struct tree_pair *pair,
+static int fill_data(struct copy *c, const struct at *at, const struct file_pair *pair,
 		     uint64_t *ret_size, struct err *e)
 {
 	uint64_t changed = c->did.changed;
@@ -218,7 +220,7 @@ static int fill_data(struct copy *c, const struct at *at, const struct tree_pair
 		return e->code;
 	if (changed == c->did.changed)
 		return 0;
-	if (c->kind == COPY_VERIFY && is_settled(node_of(c, at), pair->from))
+	if (c->kind == COPY_VERIFY && is_unchanged(node_of(c, at), pair->from))
 		return err_set(e, -EIO,
 			       "the storage of NEW gave back something else than was written");
 	row = rows_add(&c->unflushed, sizeof *row);
@@ -229,7 +231,7 @@ static int fill_data(struct copy *c, const struct at *at, const struct tree_pair
 }
 
 /* All that is not content. The times last: the others change them. */
-static int fill_attrs(struct copy *c, const struct at *at, const struct tree_pair *pair,
+static int fill_attrs(struct copy *c, const struct at *at, const struct file_pair *pair,
 		      const struct statx *x, struct err *e)
 {
 	struct tree_node *n = node_of(c, at);
@@ -244,13 +246,13 @@ static int fill_attrs(struct copy *c, const struct at *at, const struct tree_pai
 			return err_nomem(e);
 		*row = at->node;
 	}
-	return tree_copy_attrs(pair, x, e);
+	return attrs_copy(pair, x, e);
 }
 
 /* Content and attributes of what is no directory. */
 static int fill(struct copy *c, const struct at *at, struct err *e)
 {
-	CLEANUP(close_pair) struct tree_pair pair = { -1, -1 };
+	CLEANUP(close_pair) struct file_pair pair = { -1, -1 };
 	struct tree_node *n = node_of(c, at);
 	uint64_t size = n->size_bytes;
 	struct statx x;
@@ -265,7 +267,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 	if (open_pair(at, &pair, e) < 0)
 		return e->code;
 	/* Before the content: what changes while it is copied has a newer time. */
-	if (statx(pair.from, "", AT_EMPTY_PATH, LOOK, &x) < 0)
+	if (statx(pair.from, "", AT_EMPTY_PATH, STATX_MASK, &x) < 0)
 		return err_errno(e, "statx");
 	if (x.stx_ino != at->x.stx_ino || x.stx_mode != at->x.stx_mode) {
 		n->pass--;
@@ -277,23 +279,23 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 		return e->code;
 	n->size_bytes = size;
 	n->good_pass = c->pass;
-	note_looked(c, n, &x);
+	note_ctime(c, n, &x);
 	return 0;
 }
 
-static int walk_dir(struct copy *c, const struct tree_pair *dir, unsigned depth, struct err *e);
+static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth, struct err *e);
 
 /* What is below first: its making changes the times. */
 static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct err *e)
 {
-	CLEANUP(close_pair) struct tree_pair dir = { -1, -1 };
+	CLEANUP(close_pair) struct file_pair dir = { -1, -1 };
 	uint64_t changed = c->did.changed;
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
-	dir.from = tree_open(at->old_dir, at->name, flags, 0);
+	dir.from = open_beneath(at->old_dir, at->name, flags, 0);
 	if (dir.from < 0)
 		return err_set(e, dir.from, "%s", strerror(-dir.from));
-	dir.to = tree_open(at->new_dir, at->name, flags, 0);
+	dir.to = open_beneath(at->new_dir, at->name, flags, 0);
 	if (dir.to < 0)
 		return err_set(e, dir.to, "in NEW: %s", strerror(-dir.to));
 	if (walk_dir(c, &dir, depth + 1, e) < 0)
@@ -303,7 +305,7 @@ static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct 
 		return 0;
 	if (entry_of(c, at)->is_ours && fill_attrs(c, at, &dir, &at->x, e) < 0)
 		return e->code;
-	note_looked(c, node_of(c, at), &at->x);
+	note_ctime(c, node_of(c, at), &at->x);
 	return 0;
 }
 
@@ -322,7 +324,7 @@ static bool is_other_file(const struct tree_node *n, const struct statx *x, int6
 }
 
 /* Names of the one before are made anew, or go. */
-static void know_node(struct tree_node *n, const struct statx *x)
+static void refresh_node(struct tree_node *n, const struct statx *x)
 {
 	int64_t born_ns = 0;
 
@@ -337,11 +339,11 @@ static void know_node(struct tree_node *n, const struct statx *x)
 	n->born_ns = born_ns;
 }
 
-static int take_entry(struct copy *c, struct at *at, unsigned depth, struct err *e)
+static int copy_entry(struct copy *c, struct at *at, unsigned depth, struct err *e)
 {
 	if (!tree_node_at(c, &at->x, &at->node) || !tree_entry_at(c, c->path.data, &at->entry))
 		return err_nomem(e);
-	know_node(node_of(c, at), &at->x);
+	refresh_node(node_of(c, at), &at->x);
 	c->did.entries++;
 	if (make_entry(c, at, e) < 0)
 		return e->code;
@@ -354,21 +356,21 @@ static bool is_race(int code)
 	return code == -ENOENT || code == -EAGAIN || code == -ENOTDIR || code == -ELOOP;
 }
 
-static int try_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
+static int try_name(struct copy *c, const struct file_pair *dir, const char *name, unsigned depth,
 		    struct err *e)
 {
 	struct at at = { .old_dir = dir->from, .new_dir = dir->to, .name = name };
 
-	if (statx(dir->from, name, AT_SYMLINK_NOFOLLOW, LOOK, &at.x) < 0)
+	if (statx(dir->from, name, AT_SYMLINK_NOFOLLOW, STATX_MASK, &at.x) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "/%s", c->path.data);
-	if (at.x.stx_mnt_id != c->old_place->mnt_id)
+	if (at.x.stx_mnt_id != c->old_dir->mnt_id)
 		return 0; /* a mount below OLD: the survey tells of it */
-	return take_entry(c, &at, depth, e);
+	return copy_entry(c, &at, depth, e);
 }
 
 /* What is replaced again and again is left to the next pass. In the last one only somebody outside
  * the job can do that, but then the copy is not whole. */
-static int take_name(struct copy *c, const struct tree_pair *dir, const char *name, unsigned depth,
+static int copy_name(struct copy *c, const struct file_pair *dir, const char *name, unsigned depth,
 		     struct err *e)
 {
 	for (int i = 0; i < MAX_TRIES; i++) {
@@ -378,7 +380,7 @@ static int take_name(struct copy *c, const struct tree_pair *dir, const char *na
 		if (!is_race(e->code))
 			break;
 	}
-	if (is_race(e->code) && c->kind != COPY_LAST) {
+	if (is_race(e->code) && c->kind != COPY_FINAL) {
 		memset(e, 0, sizeof *e);
 		c->did.changed++;
 		return 0;
@@ -386,7 +388,7 @@ static int take_name(struct copy *c, const struct tree_pair *dir, const char *na
 	return e->msg[0] == '/' ? e->code : err_wrap(e, "/%s", c->path.data);
 }
 
-static int take_names(struct copy *c, const struct tree_pair *dir, DIR *names, unsigned depth,
+static int copy_names(struct copy *c, const struct file_pair *dir, DIR *names, unsigned depth,
 		      struct err *e)
 {
 	size_t len = c->path.len;
@@ -400,7 +402,7 @@ static int take_names(struct copy *c, const struct tree_pair *dir, DIR *names, u
 		buf_printf(&c->path, "%s%s", len ? "/" : "", d->d_name);
 		if (buf_error(&c->path) < 0)
 			return err_nomem(e);
-		rc = take_name(c, dir, d->d_name, depth, e);
+		rc = copy_name(c, dir, d->d_name, depth, e);
 		c->path.len = len;
 		c->path.data[len] = '\0';
 		if (rc < 0)
@@ -409,10 +411,10 @@ static int take_names(struct copy *c, const struct tree_pair *dir, DIR *names, u
 	return errno ? err_errno(e, "/%s", c->path.data ? c->path.data : "") : 0;
 }
 
-static int walk_dir(struct copy *c, const struct tree_pair *dir, unsigned depth, struct err *e)
+static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth, struct err *e)
 {
 	/* A position of its own. */
-	int fd = tree_open(dir->from, ".", O_RDONLY | O_DIRECTORY, 0);
+	int fd = open_beneath(dir->from, ".", O_RDONLY | O_DIRECTORY, 0);
 	DIR *names;
 	int rc;
 
@@ -431,34 +433,34 @@ static int walk_dir(struct copy *c, const struct tree_pair *dir, unsigned depth,
 		close(fd);
 		return err_nomem(e);
 	}
-	rc = take_names(c, dir, names, depth, e);
+	rc = copy_names(c, dir, names, depth, e);
 	closedir(names);
 	return rc;
 }
 
 int tree_walk(struct copy *c, struct err *e)
 {
-	struct tree_pair top = { c->old_place->fd, c->new_place->fd };
+	struct file_pair top = { c->old_dir->fd, c->new_dir->fd };
 
 	buf_clear(&c->path);
-	if (statx(top.from, "", AT_EMPTY_PATH, LOOK, &c->old_top) < 0)
-		return err_errno(e, "%s", c->old_place->path);
+	if (statx(top.from, "", AT_EMPTY_PATH, STATX_MASK, &c->old_top) < 0)
+		return err_errno(e, "%s", c->old_dir->path);
 	return walk_dir(c, &top, 0, e);
 }
 
-int tree_take_hidden(struct copy *c, const struct reloc_file *f, struct err *e)
+int tree_copy_unlinked(struct copy *c, const struct reloc_file *f, struct err *e)
 {
-	struct at at = { -1, c->new_place->fd, f->new_path, f->source, { 0 }, 0, 0 };
+	struct at at = { -1, c->new_dir->fd, f->new_path, f->source, { 0 }, 0, 0 };
 
 	buf_clear(&c->path);
 	buf_put_str(&c->path, f->new_path);
 	if (buf_error(&c->path) < 0)
 		return err_nomem(e);
-	if (statx(AT_FDCWD, f->source, 0, LOOK, &at.x) < 0)
+	if (statx(AT_FDCWD, f->source, 0, STATX_MASK, &at.x) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", f->source);
 	if (at.x.stx_ino != f->ino)
 		return 0; /* closed, and the number used again */
-	if (take_entry(c, &at, 0, e) < 0 && (!is_race(e->code) || c->kind == COPY_LAST))
+	if (copy_entry(c, &at, 0, e) < 0 && (!is_race(e->code) || c->kind == COPY_FINAL))
 		return err_wrap(e, "%s", f->source);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "relocate/inventory/survey.h"
+#include "relocate/inventory/scan.h"
 #include "target/proc.h"
 
 static int add(struct rows *pids, pid_t pid, struct err *e)
@@ -63,7 +63,7 @@ static bool is_in_job(pid_t pid, const char *word)
 	return len < 6 || strcmp(at + len - 6, "/slurm") != 0;
 }
 
-static int find_in_groups(const char *id, struct rows *pids, struct err *e)
+static int find_in_cgroups(const char *id, struct rows *pids, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows all = { 0 };
 	char word[64];
@@ -79,7 +79,7 @@ static int find_in_groups(const char *id, struct rows *pids, struct err *e)
 }
 
 /* Lines of "PID JOBID STEPID ...", after a head. */
-static int ask_scontrol(const char *id, struct rows *pids, struct err *e)
+static int run_scontrol(const char *id, struct rows *pids, struct err *e)
 {
 	char command[96], line[256];
 	FILE *from;
@@ -105,26 +105,26 @@ int jobs_find_slurm(const char *id, struct rows *pids, struct err *e)
 
 	if (!*id || strlen(id) > 20 || id[strspn(id, "0123456789")])
 		return err_set(e, -EINVAL, "'%s': a Slurm job is named by its number", id);
-	if (find_in_groups(id, pids, e) < 0)
+	if (find_in_cgroups(id, pids, e) < 0)
 		return e->code;
-	if (pids->count == before && ask_scontrol(id, pids, e) < 0)
+	if (pids->count == before && run_scontrol(id, pids, e) < 0)
 		return e->code;
 	if (pids->count == before)
 		return err_set(e, -ESRCH, "job %s has no processes on this host", id);
 	return 0;
 }
 
-int jobs_find_users(const struct reloc_place *old_place, struct rows *pids, struct err *e)
+int jobs_find_users(const struct top_dir *old_dir, struct rows *pids, struct err *e)
 {
-	CLEANUP(survey_fini) struct survey s = { 0 };
-	struct survey_ask ask = { .old_place = old_place, .is_only = true };
+	CLEANUP(reloc_inventory_fini) struct reloc_inventory s = { 0 };
+	struct scan_opts opts = { .old_dir = old_dir, .is_only = true };
 
-	if (survey_take(&ask, &s, e) < 0)
+	if (scan_take(&opts, &s, e) < 0)
 		return e->code;
 	for (size_t i = 0; i < s.obstacle_count; i++)
 		if (s.obstacles[i].pid && add(pids, s.obstacles[i].pid, e) < 0)
 			return e->code;
 	if (!pids->count)
-		return err_set(e, -ESRCH, "no process has anything of %s", old_place->path);
+		return err_set(e, -ESRCH, "no process has anything of %s", old_dir->path);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "base/rows.h"
-#include "relocate/inventory/place.h"
+#include "relocate/inventory/top_dir.h"
 
 /* "12,345" */
 int jobs_parse(const char *list, struct rows *pids, struct err *e) MUST_CHECK;
@@ -16,7 +16,6 @@ int jobs_parse(const char *list, struct rows *pids, struct err *e) MUST_CHECK;
 int jobs_find_slurm(const char *id, struct rows *pids, struct err *e) MUST_CHECK;
 
 /* All processes but this one that have something of OLD. */
-int jobs_find_users(const struct reloc_place *old_place, struct rows *pids,
-		    struct err *e) MUST_CHECK;
+int jobs_find_users(const struct top_dir *old_dir, struct rows *pids, struct err *e) MUST_CHECK;
 
 #endif

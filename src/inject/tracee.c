@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "inject/tracee.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "inject/arch.h"
+#include "target/proc.h"
+
+/* Not in every libc's header with glibc's names for the rest. */
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+
+/* Why may tid not be taken? */
+static int explain_refusal(pid_t pid, pid_t tid, struct err *e)
+{
+	struct proc_stat s;
+	pid_t tracer = (pid_t)proc_status_number(tid, "TracerPid", 10, 0);
+
+	if (!proc_stat_read(&s, tid) || s.state == 'Z' || s.state == 'X')
+		return err_set(e, -ESRCH, "thread %d is gone", (int)tid);
+	if (tracer > 0) {
+		struct proc_stat by = { 0 };
+
+		proc_stat_read(&by, tracer);
+		return err_set(e, -EPERM, "process %d (%s) is traced by process %d (%s)", (int)pid,
+			       s.comm, (int)tracer, by.comm);
+	}
+	return err_set(e, -EPERM, "process %d (%s) may not be stopped by this user", (int)pid,
+		       s.comm);
+}
+
+static long seize(pid_t tid, unsigned long options)
+{
+	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)options);
+}
+
+/* A filter is suspended where there is one and we may; asking for it costs nothing elsewhere. */
+int tracee_seize(struct tracee *ret, pid_t pid, pid_t tid, struct err *e)
+{
+	struct tracee t = { .pid = pid, .tid = tid, .state = TRACEE_SEIZED, .children = -1 };
+
+	if (seize(tid, PTRACE_O_SUSPEND_SECCOMP) < 0) {
+		if (errno == ESRCH)
+			return err_set(e, -ESRCH, "thread %d is gone", (int)tid);
+		if (seize(tid, 0) < 0)
+			return explain_refusal(pid, tid, e);
+		t.is_filtered = proc_status_number(tid, "Seccomp", 10, 0) != 0;
+	}
+	*ret = t;
+	return 0;
+}
+
+void tracee_interrupt(struct tracee *t)
+{
+	if (t->state == TRACEE_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 &&
+	    errno == ESRCH)
+		t->state = TRACEE_GONE;
+}
+
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+/* One report of waitpid. */
+static void take_report(struct tracee *t, int status)
+{
+	int sig = WSTOPSIG(status);
+
+	if (!WIFSTOPPED(status)) {
+		t->state = TRACEE_GONE;
+	} else if (status >> 16 == PTRACE_EVENT_STOP) {
+		t->state = TRACEE_STOPPED;
+		t->is_group_stopped = is_stop_signal(sig);
+	} else {
+		/* A signal on its way to the job: it gets it, and the stop comes after it. */
+		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(uintptr_t)(status >> 16 ? 0 : sig));
+	}
+}
+
+void tracee_poll(struct tracee *t)
+{
+	while (t->state == TRACEE_SEIZED) {
+		int status;
+		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+		if (got == 0 || (got < 0 && errno == EINTR))
+			return;
+		if (got < 0)
+			t->state = TRACEE_GONE; /* an exec by another thread took it away */
+		else
+			take_report(t, status);
+	}
+}
+
+/* Would a signal that has come, or came during the stop, have ended the wait anyway? */
+static bool has_signal(const struct tracee *t)
+{
+	uint64_t pending = proc_status_number(t->tid, "SigPnd", 16, 0) |
+			   proc_status_number(t->tid, "ShdPnd", 16, 0);
+	/* The mask of the wait itself (ppoll, epoll_pwait), which PTRACE_GETSIGMASK does not tell.
+	 */
+	uint64_t blocked = proc_status_number(t->tid, "SigBlk", 16, 0);
+
+	return (pending & ~blocked & proc_status_number(t->tid, "SigCgt", 16, 0)) != 0;
+}
+
+void tracee_detach(struct tracee *t)
+{
+	struct arch_regs regs;
+
+	if (t->state != TRACEE_STOPPED)
+		return;
+	if (!t->is_group_stopped && !t->needs_no_restart && arch_read(t->tid, &regs) == 0 &&
+	    arch_restart_call(&regs) && !has_signal(t))
+		(void)!arch_write(t->tid, &regs);
+	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+	t->state = TRACEE_GONE; /* not ours any more */
+}

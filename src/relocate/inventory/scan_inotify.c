@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a process watches by inotify. The kernel tells a watch by the handle of its file, so the
+ * name is that of the file which the handle leads to.
+ *
+ * Source: inotify(7); Linux fs/notify/fdinfo.c; open_by_handle_at(2).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "relocate/inventory/scan_internal.h"
+
+#define WHY "it watches something on OLD's file system (inotify)"
+
+/* As struct file_handle, with room. */
+struct handle {
+	unsigned bytes;
+	int type;
+	unsigned char data[MAX_HANDLE_SZ];
+};
+
+static bool parse_handle(struct handle *h, const char *line)
+{
+	const char *at = strstr(line, "fhandle-bytes:");
+	unsigned byte;
+	int skip = 0;
+
+	if (!at ||
+	    sscanf(at, "fhandle-bytes:%x fhandle-type:%x f_handle:%n", &h->bytes,
+		   (unsigned *)&h->type, &skip) != 2 ||
+	    !skip || h->bytes > sizeof h->data)
+		return false;
+	at += skip;
+	for (unsigned i = 0; i < h->bytes; i++, at += 2) {
+		if (sscanf(at, "%2x", &byte) != 1)
+			return false;
+		h->data[i] = (unsigned char)byte;
+	}
+	return true;
+}
+
+/* Of OLD's file system; -errno. */
+static int open_watched(const struct scan *sc, const char *line)
+{
+	struct handle h = { 0 };
+	int fd;
+
+	if (!parse_handle(&h, line))
+		return -EINVAL;
+	fd = open_by_handle_at(sc->opts->old_dir->fd, (struct file_handle *)(void *)&h,
+			       O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A row, or why there is none. */
+static const char *add_watch(struct scan *sc, uint32_t proc, int number, const char *line)
+{
+	struct reloc_watch row = { .proc = proc, .inotify = number };
+	struct reloc_watch *w;
+	char path[PROC_PATH];
+	struct link_target target;
+	bool is_seen;
+	int fd;
+
+	if (sscanf(line, " wd:%x ino:%*x sdev:%*x mask:%x", &row.wd, &row.mask) != 2)
+		return WHY;
+	fd = open_watched(sc, line);
+	if (fd < 0)
+		return WHY;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	is_seen = scan_link(sc, path, &target);
+	close(fd);
+	if (is_seen && !target.is_old)
+		return NULL;
+	if (!is_seen || !target.below || target.is_other_mount)
+		return WHY;
+	row.file = scan_add_file(sc, &target, NULL, RELOC_USE_WATCHED);
+	w = rows_add(&sc->watches, sizeof *w);
+	if (!w || row.file == RELOC_NONE)
+		sc->bad = true;
+	else
+		*w = row;
+	return NULL;
+}
+
+/* What has not been read would be lost, or name what is not there any more. */
+static bool has_events(pid_t pid, int number)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	int bytes = -1;
+
+	if (fd < 0 || ioctl(fd, FIONREAD, &bytes) < 0)
+		bytes = -1;
+	if (fd >= 0)
+		close(fd);
+	if (pidfd >= 0)
+		close(pidfd);
+	return bytes != 0;
+}
+
+bool scan_has_unread_events(const struct reloc_inventory *s)
+{
+	for (size_t i = 0; i < s->watch_count; i++)
+		if (has_events(s->procs[s->watches[i].proc].pid, s->watches[i].inotify))
+			return true;
+	return false;
+}
+
+/* Was it, before our own reading of OLD brought it events? */
+static bool was_quiet(const struct scan *sc, pid_t pid, int number)
+{
+	const struct reloc_inventory *s = sc->opts->quiet;
+
+	for (size_t i = 0; s && i < s->watch_count; i++)
+		if (s->watches[i].inotify == number && s->procs[s->watches[i].proc].pid == pid)
+			return true;
+	return false;
+}
+
+const char *scan_inotify(struct scan *sc, uint32_t proc, int number, char *text)
+{
+	pid_t pid = ((struct reloc_proc *)sc->procs.data)[proc].pid;
+	const struct mount_view *view = sc->view;
+	const char *why = NULL, *line;
+	size_t before = sc->watches.count;
+
+	sc->view = NULL; /* what is opened here is ours */
+	while (!why && (line = proc_line(&text, "inotify"))) {
+		const char *sdev = strstr(line, "sdev:");
+
+		if (sdev && scan_is_old_sdev(sc, strtoull(sdev + 5, NULL, 16)))
+			why = add_watch(sc, proc, number, line);
+	}
+	sc->view = view;
+	if (!why && sc->watches.count > before && sc->opts->is_frozen &&
+	    !was_quiet(sc, pid, number) && has_events(pid, number))
+		why = "it has events that were not read yet (inotify)";
+	if (why)
+		sc->watches.count = before;
+	return why;
+}
+
+/* In the order of their numbers: the kernel counts on from the last that was set. */
+static int compare_watches(const void *a, const void *b)
+{
+	const struct reloc_watch *x = a, *y = b;
+
+	return (x->wd > y->wd) - (x->wd < y->wd);
+}
+
+/* A descriptor that was inherited shows the same watches in each process. */
+void scan_merge_watches(struct scan *sc)
+{
+	const struct reloc_proc *procs = sc->procs.data;
+	struct reloc_watch *all = sc->watches.data;
+	size_t count = 0;
+
+	for (size_t i = 0; i < sc->watches.count; i++) {
+		size_t k = 0;
+
+		while (k < count &&
+		       (all[k].wd != all[i].wd || all[k].file != all[i].file ||
+			syscall(SYS_kcmp, procs[all[k].proc].pid, procs[all[i].proc].pid, KCMP_FILE,
+				all[k].inotify, all[i].inotify) != 0))
+			k++;
+		if (k == count)
+			all[count++] = all[i];
+	}
+	sc->watches.count = count;
+	if (count)
+		qsort(all, count, sizeof *all, compare_watches);
+}

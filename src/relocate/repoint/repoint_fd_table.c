@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Room for the descriptors of the pause, made before it. A table of descriptors that threads share
+ * grows by waiting for a grace period of RCU: many milliseconds. So one thread, asleep if there is
+ * one, lets it grow while the others run, by a dup3(2) that fails: the kernel looks for room before
+ * it looks at the old number. Nothing else changes. Source: Linux fs/file.c, ksys_dup3().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "inject/remote.h"
+#include "relocate/repoint/repoint.h"
+#include "target/proc.h"
+
+#define STOP_LIMIT_NS (10 * NS_PER_S)
+#define SPARE 16 /* numbers for what is not counted: the pair of sockets, the gate */
+
+static bool is_shared_table(const struct reloc_inventory *s, uint32_t proc)
+{
+	if (s->procs[proc].threads > 1)
+		return true;
+	for (uint32_t i = 0; i < s->proc_count; i++)
+		if (i != proc && s->procs[i].files_of == proc)
+			return true;
+	return false;
+}
+
+/* Numbers that the process may use at the same time: each descriptor is kept and given. */
+static size_t count_numbers(const struct reloc_inventory *s, uint32_t proc, struct rows *open_now)
+{
+	char path[PROC_PATH];
+	size_t need = SPARE;
+
+	for (size_t i = 0; i < s->fd_count; i++)
+		need += s->fds[i].proc == proc ? 2 : 0;
+	for (size_t i = 0; i < s->map_count; i++)
+		need += s->maps[i].proc == proc;
+	for (size_t i = 0; i < s->dir_count; i++)
+		need += s->dirs[i].proc == proc ? 2 : 0;
+	for (size_t i = 0; i < s->watch_count; i++)
+		need += s->watches[i].proc == proc ? 2 : 0;
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)s->procs[proc].pid);
+	return need == SPARE || proc_numbers(path, open_now) < 0 ? 0 : need + open_now->count;
+}
+
+/* A thread that sleeps, the youngest: it is less likely to be the one that all wait for. */
+static pid_t choose_thread(pid_t pid, struct rows *tids)
+{
+	char path[PROC_PATH];
+	const int *all;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	tids->count = 0;
+	if (proc_numbers(path, tids) < 0 || tids->count == 0)
+		return 0;
+	all = tids->data;
+	for (size_t i = tids->count; i-- > 0;) {
+		struct proc_stat stat;
+
+		if (proc_stat_read(&stat, all[i]) && stat.state == 'S')
+			return all[i];
+	}
+	return all[tids->count - 1];
+}
+
+static int grow_fd_table(struct freeze *h, pid_t pid, size_t need, struct err *e)
+{
+	struct remote *r;
+
+	if (remote_open(&r, h, pid, 16, 4096, e) < 0)
+		return e->code;
+	remote_add_step(r, &(struct remote_call){ .nr = SYS_dup3,
+						  .arg = { (uint64_t)-1, need - 1, O_CLOEXEC },
+						  .may_fail = true,
+						  .what = "making room for descriptors" });
+	(void)!remote_run_steps(r, e);
+	remote_close(r);
+	return e->code;
+}
+
+static int grow_process_fd_table(const struct reloc_inventory *s, uint32_t proc, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows numbers = { 0 };
+	pid_t pid = s->procs[proc].pid, tid;
+	size_t need = count_numbers(s, proc, &numbers);
+	struct freeze *h;
+
+	if (need <= proc_status_number(pid, "FDSize", 10, need))
+		return 0;
+	tid = choose_thread(pid, &numbers);
+	if (!tid || freeze_begin_thread(&h, pid, tid, STOP_LIMIT_NS, e) < 0)
+		return e->code;
+	(void)!grow_fd_table(h, pid, need, e);
+	freeze_thaw(h);
+	return e->code;
+}
+
+int repoint_grow_fd_tables(const struct reloc_inventory *s, struct err *e)
+{
+	for (uint32_t i = 0; i < s->proc_count; i++) {
+		struct err why = { 0 };
+
+		if (s->procs[i].files_of != i || !is_shared_table(s, i) ||
+		    grow_process_fd_table(s, i, &why) == 0)
+			continue;
+		if (why.code == -EBUSY)
+			return err_set(e, why.code, "%s", why.msg);
+		log_msg(LOG_INFO, "relocate", "no room made before: %s", why.msg);
+	}
+	return 0;
+}
