@@ -2,12 +2,12 @@
 #include "sample/cpu.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/rights.h"
 #include "sample/cpu_internal.h"
 #include "sample/procmaps.h"
 
@@ -16,18 +16,6 @@
 #define TICK_NS INT64_C(100000000)
 #define LIVELY_NS INT64_C(20000000)
 #define HURRY_NICE (-20) /* priority while the rings are to be kept from running over */
-
-/* Children get the old limit. */
-static void raise_file_limit(struct rlimit *ret_old)
-{
-	struct rlimit raised;
-
-	if (getrlimit(RLIMIT_NOFILE, ret_old) < 0)
-		*ret_old = (struct rlimit){ 1024, 1024 };
-	raised = *ret_old;
-	raised.rlim_cur = raised.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &raised);
-}
 
 static size_t file_limit(void)
 {
@@ -66,40 +54,29 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 	return c->ingest ? 0 : err_nomem(e);
 }
 
-/* Everything that can end the recording, or asks for its rings to be read. */
-static int watch_all(struct cpu *c, struct err *e)
+/* What ends a step: a ring that fills up, and the end of a process. */
+static int fill_loop(struct cpu *c, struct err *e)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sampler_fd_count(c->sampler); i++)
-		rc = watch_add(&c->watch, sampler_fd(c->sampler, i), WATCH_RING, e);
-	if (rc == 0 && c->launch.pid_fd > 0)
-		rc = watch_add(&c->watch, c->launch.pid_fd, WATCH_COMMAND, e);
-	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++) {
-		rc = watch_pid(&c->watch, c->opts.pids[i], e);
-		c->alive++;
-		if (rc == -ENOSYS)
-			rc = 0; /* an old kernel: a signal or the time ends the recording */
-	}
+		rc = runloop_add_fd(&c->loop, sampler_fd(c->sampler, i), RUNLOOP_READABLE, e);
+	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
+		rc = runloop_add_pid(&c->loop, c->opts.pids[i], e);
 	return rc;
 }
 
 static int build(struct cpu *c, struct profile *p, struct err *e)
 {
-	struct rlimit old;
-	int rc;
+	const struct launch_opts command = { .argv = c->opts.argv,
+					     .owns_stdout = c->opts.owns_stdout };
+	int rc = runloop_open(&c->loop, e);
 
-	raise_file_limit(&old);
-	rc = watch_open(&c->watch, e);
+	rights_raise_files();
 	if (rc == 0 && c->opts.raw)
 		rc = rawfile_open(c->opts.raw, &c->raw, e);
 	if (rc == 0 && c->opts.argv)
-		rc = launch_new(&c->launch,
-				&(struct launch_opts){ .argv = c->opts.argv,
-						       .mask = watch_old_mask(&c->watch),
-						       .files = &old,
-						       .owns_stdout = c->opts.owns_stdout },
-				e);
+		rc = runloop_prepare(&c->loop, &command, e);
 	if (rc == 0)
 		rc = cpu_open_events(c, e);
 	if (rc == 0)
@@ -107,7 +84,7 @@ static int build(struct cpu *c, struct profile *p, struct err *e)
 	if (rc == 0)
 		rc = cpu_attach(c, e);
 	if (rc == 0)
-		rc = watch_all(c, e);
+		rc = fill_loop(c, e);
 	return rc;
 }
 
@@ -136,8 +113,7 @@ void cpu_free(struct cpu *c)
 	waiting_free(c->waiting);
 	rawfile_free(c->raw);
 	ingest_free(c->ingest);
-	launch_close(&c->launch);
-	watch_close(&c->watch);
+	runloop_close(&c->loop);
 	cpulist_fini(&c->online);
 	free(c);
 }
@@ -153,35 +129,13 @@ static int start(struct cpu *c, struct err *e)
 		sampler_enable(c->sampler);
 	if (rc == 0 && (has_running || c->waiting))
 		rc = cpu_tell_waiting(c, e);
-	if (rc < 0 || !c->launch.pid)
-		return rc;
-	rc = launch_start(&c->launch, c->opts.argv[0], e);
-	c->exec_error = -rc;
-	return rc;
+	return rc < 0 ? rc : runloop_start(&c->loop, e);
 }
 
 static int64_t time_of(const struct rusage *u)
 {
 	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * NS_PER_S +
 	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
-}
-
-/* The second signal does not wait for the command any more. */
-static void take_signal(struct cpu *c, const struct watch_news *news, unsigned *seen,
-			struct cpu_result *r, bool *ret_done)
-{
-	bool is_alive = c->launch.pid > 0;
-
-	*seen += news->signals;
-	if (!is_alive || *seen > 1) {
-		*ret_done = true;
-		r->is_cut = is_alive;
-		r->status = is_alive ? 128 + news->signal : 0;
-		return;
-	}
-	/* What the terminal sends reaches the command by itself. */
-	if (!news->is_from_kernel || news->signal != SIGINT)
-		kill(c->launch.pid, news->signal);
 }
 
 /* What has come; the stacks of waits first: they are as of the processes up to then. */
@@ -206,39 +160,25 @@ static int drain_rest(struct cpu *c, int64_t end_ns)
 
 /* Reads the rings until something ends the recording. A profile that cannot grow is no
  * reason to leave a command alone: its end is waited for. */
-static int loop(struct cpu *c, int64_t end_ns, struct cpu_result *r)
+static int record(struct cpu *c, struct cpu_result *r)
 {
-	struct rusage usage = { 0 };
-	unsigned signals = 0;
-	bool is_done = false;
+	bool is_over = false;
 	int rc = 0;
 
-	while (!is_done) {
-		int64_t tick = sampler_is_lively(c->sampler) ? LIVELY_NS : TICK_NS;
-		int64_t left = end_ns ? end_ns - clock_mono_ns() : tick;
-		struct watch_news news;
-
-		watch_wait(&c->watch, left < tick ? left : tick, &news);
+	while (!is_over) {
+		is_over = !runloop_step(&c->loop,
+					sampler_is_lively(c->sampler) ? LIVELY_NS : TICK_NS);
 		if (rc == 0)
 			rc = drain(c);
 		if (c->opts.argv && !c->opts.is_all && !c->raw) /* that has only what it told */
 			widen_look(&c->widen, c->sampler, c->ingest);
-		c->alive -= news.ended;
-		if (news.signals)
-			take_signal(c, &news, &signals, r, &is_done);
-		if (c->opts.argv)
-			is_done |= launch_poll(&c->launch, &r->status, &usage);
-		else if (c->opts.pid_count)
-			is_done |= c->alive == 0 || rc < 0;
-		else
-			is_done |= rc < 0;
-		is_done |= end_ns && clock_mono_ns() >= end_ns;
-		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context)) {
-			r->is_cut = c->launch.pid > 0;
-			is_done = true;
-		}
+		is_over |= rc < 0 && !c->opts.argv;
+		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context))
+			is_over = true;
 	}
-	r->target_ns = time_of(&usage);
+	if (runloop_reap(&c->loop, 0))
+		r->target_ns = time_of(&c->loop.commands[0].usage);
+	r->status = runloop_status(&c->loop);
 	return rc;
 }
 
@@ -265,7 +205,9 @@ int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 		return rc;
 	}
 	r.start_ns = c->start_wall_ns;
-	rc = loop(c, c->opts.duration_ns ? c->start_ns + c->opts.duration_ns : 0, &r);
+	if (c->opts.duration_ns)
+		c->loop.end_ns = c->start_ns + c->opts.duration_ns;
+	rc = record(c, &r);
 	end_ns = clock_mono_ns();
 	r.duration_ns = end_ns - c->start_ns;
 	sampler_disable(c->sampler);
@@ -275,7 +217,7 @@ int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 	ingest_end_waits(c->ingest, (uint64_t)end_ns);
 	if (rc == 0)
 		rc = ingest_finish(c->ingest);
-	watch_close(&c->watch);
+	runloop_close(&c->loop);
 	r.counts = *ingest_counts(c->ingest);
 	if (getrusage(RUSAGE_SELF, &own) == 0)
 		r.own_ns = time_of(&own);
@@ -290,7 +232,7 @@ int cpu_finish_raw(struct cpu *c, struct err *e)
 
 int cpu_exec_error(const struct cpu *c)
 {
-	return c->exec_error;
+	return runloop_exec_error(&c->loop);
 }
 
 const char *const *cpu_files(struct cpu *c)

@@ -72,7 +72,6 @@ struct cpu_opts {
 
 struct cpu_result {
 	int status;       /* of the command: exit status, 128+N for signal N */
-	bool is_cut;      /* ended by a signal, the command still runs */
 	int64_t start_ns; /* CLOCK_REALTIME */
 	int64_t duration_ns;
 	int64_t target_ns; /* CPU time of the command and its children; 0: unknown */
@@ -89,10 +88,8 @@ struct cpu;
 int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret,
 	    struct err *e) MUST_CHECK;
 
-/*
- * Until the command or the processes end, the time is over, or SIGINT, SIGTERM or SIGHUP
- * comes; these go on to the command, which is waited for until the second.
- */
+/* Until the command or the processes end, the time is over, or a signal ends it: the first is
+ * passed on to the command, the second leaves it (runloop.h). */
 int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e) MUST_CHECK;
 
 /* Makes the raw file complete, after cpu_run(). Nothing when there is none. */

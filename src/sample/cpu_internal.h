@@ -9,8 +9,7 @@
 #include "sample/switches.h"
 #include "sample/waiting.h"
 #include "sample/widen.h"
-#include "target/launch.h"
-#include "target/watch.h"
+#include "target/runloop.h"
 
 #define CPU_PROC "/proc"
 
@@ -23,14 +22,11 @@ struct cpu {
 	struct waiting *waiting; /* NULL: waits are told by switches, or not at all */
 	struct sampler *sampler;
 	struct ingest *ingest;
-	struct launch launch;
-	struct watch watch;
+	struct runloop loop;
 	struct widen widen;
 	struct rawfile *raw;             /* NULL: none */
 	int64_t start_ns, start_wall_ns; /* when sampling began; of clock_mono, clock_wall */
-	size_t alive;                    /* of opts.pids that are watched */
 	bool has_no_kernel;
-	int exec_error; /* errno of a failed exec; 0: none */
 };
 
 /* Chooses what was left open of events, frequency and CPUs, and makes the rings. */

@@ -186,7 +186,7 @@ static int open_waiting(struct cpu *c, struct err *e)
 		.is_user_only = c->opts.is_user_only,
 		.is_kernel_only = c->opts.is_kernel_only,
 		.has_cpu_label = c->opts.has_cpu_label,
-		.command = c->opts.is_all || c->opts.pid_count ? 0 : c->launch.pid,
+		.command = c->opts.is_all || c->opts.pid_count ? 0 : runloop_pid(&c->loop),
 		.pids = c->opts.pids,
 		.pid_count = c->opts.pid_count,
 		.is_all = c->opts.is_all,
@@ -194,7 +194,7 @@ static int open_waiting(struct cpu *c, struct err *e)
 	int rc = waiting_new(&o, &c->waiting, e);
 
 	if (rc == 0)
-		rc = watch_add(&c->watch, waiting_fd(c->waiting), WATCH_BPF_RING, e);
+		rc = runloop_add_fd(&c->loop, waiting_fd(c->waiting), RUNLOOP_FILLING, e);
 	c->waits.is_on = c->waits.is_summed = rc == 0;
 	c->waits.own_pid = (uint32_t)getpid();
 	c->waits.is_user_only = c->opts.is_user_only;

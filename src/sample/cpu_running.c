@@ -63,7 +63,7 @@ int cpu_attach(struct cpu *c, struct err *e)
 	if (c->opts.is_all)
 		return sampler_attach(c->sampler, -1, e);
 	if (!c->opts.pid_count)
-		return sampler_attach(c->sampler, c->launch.pid, e);
+		return sampler_attach(c->sampler, runloop_pid(&c->loop), e);
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
 		rc = attach_process(c, c->opts.pids[i], e);
 	return rc;
@@ -99,7 +99,7 @@ void cpu_fetch(void *context, uint32_t pid)
 static int tell_command(struct cpu *c)
 {
 	static const unsigned char name[] = "auger";
-	uint32_t pid = (uint32_t)c->launch.pid;
+	uint32_t pid = (uint32_t)runloop_pid(&c->loop);
 	struct record r = {
 		.type = PERF_RECORD_COMM,
 		.comm = { .pid = pid, .tid = pid, .name = { name, sizeof name - 1 } },
@@ -122,7 +122,7 @@ int cpu_tell_running(struct cpu *c, struct err *e)
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
 		if (procmaps_tell(&to, CPU_PROC, (uint32_t)c->opts.pids[i]) < 0)
 			rc = err_nomem(e);
-	if (rc == 0 && c->launch.pid && tell_command(c) < 0)
+	if (rc == 0 && runloop_pid(&c->loop) && tell_command(c) < 0)
 		rc = err_nomem(e);
 	return rc;
 }

@@ -8,10 +8,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <syscalls.skel.h>
 #include <unistd.h>
 
@@ -21,9 +19,8 @@
 #include "syscalls/methods.h"
 #include "syscalls/names.h"
 #include "syscalls/sums.h"
-#include "target/launch.h"
 #include "target/proc.h"
-#include "target/watch.h"
+#include "target/runloop.h"
 
 #define TICK_NS INT64_C(100000000)
 #define TRACE_TICK_NS INT64_C(10000000) /* somebody looks on */
@@ -50,10 +47,8 @@ struct watcher {
 	struct sysc_feed feed;
 	struct syscalls_bpf *bpf;
 	struct ring_buffer *ring; /* NULL: sums only */
-	struct launch launch;
-	struct watch watch;
+	struct runloop loop;
 	enum calls_mode mode;
-	size_t alive; /* of opts->pids */
 };
 
 static enum calls_mode mode_of(const struct sysc_opts *o)
@@ -180,13 +175,13 @@ static int set_up(struct watcher *w, struct err *e)
 {
 	if (put_plans(w, e) < 0 || put_seeds(w, e) < 0)
 		return e->code;
-	w->bpf->bss->command_tgid = (uint32_t)w->launch.pid;
+	w->bpf->bss->command_tgid = (uint32_t)runloop_pid(&w->loop);
 	if (w->mode != CALLS_EVENTS)
 		return 0;
 	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), take_record, w, NULL);
 	if (!w->ring)
 		return err_errno(e, "the ring of BPF");
-	return watch_add(&w->watch, ring_buffer__epoll_fd(w->ring), WATCH_RING, e);
+	return runloop_add_fd(&w->loop, ring_buffer__epoll_fd(w->ring), RUNLOOP_READABLE, e);
 }
 
 /* Runs on_task over all threads. */
@@ -204,35 +199,15 @@ static int walk(const struct watcher *w, enum calls_phase phase, struct err *e)
 	return 0;
 }
 
-static int watch_all(struct watcher *w, struct err *e)
-{
-	int rc = 0;
-
-	if (w->launch.pid_fd > 0)
-		rc = watch_add(&w->watch, w->launch.pid_fd, WATCH_COMMAND, e);
-	for (size_t i = 0; rc == 0 && i < w->opts->pid_count; i++) {
-		rc = watch_pid(&w->watch, w->opts->pids[i], e);
-		w->alive++;
-	}
-	return rc;
-}
-
 static int start(struct watcher *w, struct err *e)
 {
-	struct rlimit files = { 0 };
-	const struct launch_opts o = { .argv = w->opts->argv,
-				       .mask = watch_old_mask(&w->watch),
-				       .files = &files,
-				       .owns_stdout = w->opts->owns_stdout };
-	int rc = 0;
+	const struct launch_opts o = { .argv = w->opts->argv, .owns_stdout = w->opts->owns_stdout };
+	int rc = o.argv ? runloop_prepare(&w->loop, &o, e) : 0;
 
-	getrlimit(RLIMIT_NOFILE, &files);
-	if (o.argv)
-		rc = launch_new(&w->launch, &o, e);
 	if (rc == 0)
 		rc = set_up(w, e);
-	if (rc == 0)
-		rc = watch_all(w, e);
+	for (size_t i = 0; rc == 0 && i < w->opts->pid_count; i++)
+		rc = runloop_add_pid(&w->loop, w->opts->pids[i], e);
 	if (rc < 0)
 		return rc;
 	rc = syscalls_bpf__attach(w->bpf);
@@ -241,52 +216,24 @@ static int start(struct watcher *w, struct err *e)
 	w->feed.start_ns = clock_mono_ns();
 	if (!o.argv)
 		return walk(w, CALLS_SEED, e);
-	rc = launch_start(&w->launch, o.argv[0], e);
-	w->result->is_no_exec = rc < 0;
+	rc = runloop_start(&w->loop, e);
+	w->result->is_no_exec = runloop_exec_error(&w->loop) != 0;
 	return rc;
 }
 
-/* The second signal does not wait for the command any more. */
-static bool take_signal(struct watcher *w, const struct watch_news *news, unsigned *seen)
+static void read_until_end(struct watcher *w)
 {
-	*seen += news->signals;
-	if (!w->launch.pid)
-		return true;
-	if (*seen > 1) {
-		w->result->is_cut = true;
-		w->result->status = 128 + news->signal;
-		return true;
-	}
-	/* What the terminal sends reaches the command by itself. */
-	if (!news->is_from_kernel || news->signal != SIGINT)
-		kill(w->launch.pid, news->signal);
-	return false;
-}
+	bool is_over = false;
 
-static void loop(struct watcher *w)
-{
-	int64_t tick = w->opts->traced ? TRACE_TICK_NS : TICK_NS;
-	int64_t end_ns = w->opts->duration_ns ? w->feed.start_ns + w->opts->duration_ns : 0;
-	struct rusage usage;
-	unsigned signals = 0;
-	bool is_done = false;
-
-	while (!is_done) {
-		int64_t left = end_ns ? end_ns - clock_mono_ns() : tick;
-		struct watch_news news;
-
-		watch_wait(&w->watch, left < tick ? left : tick, &news);
+	if (w->opts->duration_ns)
+		w->loop.end_ns = w->feed.start_ns + w->opts->duration_ns;
+	while (!is_over) {
+		is_over = !runloop_step(&w->loop, w->opts->traced ? TRACE_TICK_NS : TICK_NS);
 		if (w->ring)
 			ring_buffer__consume(w->ring);
-		w->alive -= news.ended;
-		if (news.signals)
-			is_done = take_signal(w, &news, &signals);
-		if (w->opts->argv)
-			is_done |= launch_poll(&w->launch, &w->result->status, &usage);
-		else if (w->opts->pid_count)
-			is_done |= w->alive == 0;
-		is_done |= end_ns && clock_mono_ns() >= end_ns;
 	}
+	runloop_reap(&w->loop, 0);
+	w->result->status = runloop_status(&w->loop);
 }
 
 /* Programs that found themselves running already did nothing. */
@@ -352,19 +299,18 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 	int rc;
 
 	sysc_feed_init(&w.feed, o, clock_mono_ns());
-	rc = watch_open(&w.watch, e);
+	rc = runloop_open(&w.loop, e);
 	if (rc == 0)
 		rc = start(&w, e);
 	if (rc == 0) {
-		loop(&w);
+		read_until_end(&w);
 		rc = finish(&w, e);
 	}
 	if (rc == 0 && sysc_feed_error(&w.feed) < 0)
 		rc = err_nomem(e);
 	ring_buffer__free(w.ring);
 	syscalls_bpf__destroy(w.bpf);
-	launch_close(&w.launch);
-	watch_close(&w.watch);
+	runloop_close(&w.loop);
 	sysc_feed_fini(&w.feed);
 	return rc;
 }

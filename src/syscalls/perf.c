@@ -382,7 +382,6 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 		rc = name_stacks(o->stacks, c, e);
 	if (rc == 0) {
 		ret->status = result.status;
-		ret->is_cut = result.is_cut;
 		o->tally->lost = result.counts.lost;
 		cut_all(l);
 		sysc_feed_end(&l->feed, l->feed.start_ns + result.duration_ns);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,12 +22,12 @@
 #include "syscalls/filter.h"
 #include "syscalls/memory.h"
 #include "syscalls/methods.h"
-#include "syscalls/signals.h"
 #include "syscalls/stacks.h"
-#include "target/launch.h"
 #include "target/proc.h"
+#include "target/runloop.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
+#define LOOK_NS INT64_C(100000000) /* between looks at signals and the time */
 
 struct tracee {
 	uint32_t pid, tid;
@@ -44,7 +44,7 @@ struct tracer {
 	struct sysc_feed *feed;
 	struct sysc_result *result;
 	struct sysc_stacks *stacks; /* NULL: none are wanted */
-	struct launch launch;
+	struct runloop loop;
 	struct rows tracees; /* struct tracee *; NULL: ended; owned */
 	struct map by_tid;
 	size_t alive;
@@ -319,8 +319,7 @@ static void take_end(struct tracer *t, pid_t tid, int status)
 	if (tid != t->command)
 		return;
 	t->command = 0;
-	t->launch.pid = 0;
-	t->result->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	launch_take_status(&t->loop.commands[0], status);
 }
 
 static void take_news(struct tracer *t, pid_t tid, int status)
@@ -362,32 +361,31 @@ static void leave(struct tracer *t)
 	}
 }
 
-/* The first signal goes on to the command, the second lets it go. */
-static void pass_signals(struct tracer *t, int *seen)
+/* wait(2) ends with each signal that has a handler: so that we look at signals and the time. */
+static void interrupt_wait(int number)
 {
-	int count = sysc_signals_count();
-
-	if (count == *seen)
-		return;
-	*seen = count;
-	if (t->command && count == 1) {
-		if (!sysc_signals_from_terminal()) /* that reaches the command by itself */
-			kill(t->command, sysc_signals_last());
-		return;
-	}
-	if (t->command) {
-		t->result->is_cut = true;
-		t->result->status = 128 + sysc_signals_last();
-		if (t->has_filter)
-			kill(t->command, SIGKILL); /* it cannot be without us */
-	}
-	leave(t);
+	(void)number;
 }
 
-static void loop(struct tracer *t, int64_t end_ns)
+static void begin_interrupts(struct sigaction *ret_old)
+{
+	const struct sigaction action = { .sa_handler = interrupt_wait };
+	const struct itimerval every = { { 0, LOOK_NS / 1000 }, { 0, LOOK_NS / 1000 } };
+
+	sigaction(SIGALRM, &action, ret_old);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void end_interrupts(const struct sigaction *old)
+{
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	sigaction(SIGALRM, old, NULL);
+}
+
+static void trace(struct tracer *t)
 {
 	bool had_command = t->command != 0;
-	int seen = 0;
+	int64_t next_ns = 0;
 
 	while (t->alive) {
 		int status;
@@ -397,12 +395,15 @@ static void loop(struct tracer *t, int64_t end_ns)
 			take_news(t, tid, status);
 		else if (errno == ECHILD)
 			break;
-		pass_signals(t, &seen);
-		if ((had_command && !t->command) || (end_ns && clock_mono_ns() >= end_ns))
+		if ((had_command && !t->command) || (t->feed->tally->bad && !had_command))
 			leave(t);
-		if (t->feed->tally->bad && !had_command)
+		if (clock_mono_ns() < next_ns)
+			continue;
+		next_ns = clock_mono_ns() + LOOK_NS / 2;
+		if (!runloop_step(&t->loop, 0))
 			leave(t);
 	}
+	t->result->status = runloop_status(&t->loop);
 }
 
 static long options(const struct tracer *t)
@@ -477,49 +478,45 @@ static int install_filter(void *context)
 	return sysc_filter_install();
 }
 
-static int start_command(struct tracer *t, const sigset_t *mask, struct err *e)
+static int start_command(struct tracer *t, struct err *e)
 {
-	struct rlimit files = { 0 };
-	struct launch_opts o = { .argv = t->opts->argv,
-				 .mask = mask,
-				 .files = &files,
-				 .owns_stdout = t->opts->owns_stdout,
-				 .prepare = t->has_filter ? install_filter : NULL };
+	const struct launch_opts o = { .argv = t->opts->argv,
+				       .owns_stdout = t->opts->owns_stdout,
+				       .prepare = t->has_filter ? install_filter : NULL };
 	int rc;
 
-	getrlimit(RLIMIT_NOFILE, &files);
-	rc = launch_new(&t->launch, &o, e);
+	t->loop.waits_itself = true;
+	/* With the filter it cannot be without us. */
+	t->loop.second_signal = t->has_filter ? RUNLOOP_KILL : RUNLOOP_DETACH;
+	rc = runloop_prepare(&t->loop, &o, e);
 	if (rc < 0)
 		return rc;
-	t->command = t->launch.pid;
+	t->command = runloop_pid(&t->loop);
 	rc = seize(t, t->command, e);
-	if (rc == 0)
-		launch_go(&t->launch);
-	return rc;
+	return rc < 0 ? rc : launch_go(&t->loop.commands[0], e);
 }
 
 static int run_all(struct tracer *t, struct err *e)
 {
 	int64_t duration = t->opts->duration_ns;
-	struct sysc_signals handlers;
-	sigset_t mask;
-	int rc = 0, failure;
+	struct sigaction old;
+	int rc = runloop_open(&t->loop, e);
 
-	sigprocmask(SIG_SETMASK, NULL, &mask);
-	if (t->opts->argv)
-		rc = start_command(t, &mask, e);
+	if (rc == 0 && t->opts->argv)
+		rc = start_command(t, e);
 	for (size_t i = 0; rc == 0 && i < t->opts->pid_count; i++)
 		rc = seize_process(t, t->opts->pids[i], e);
-	sysc_signals_begin(&handlers);
+	begin_interrupts(&old);
 	if (rc < 0)
 		leave(t);
-	loop(t, duration ? clock_mono_ns() + duration : 0);
-	sysc_signals_end(&handlers);
+	t->loop.end_ns = duration ? clock_mono_ns() + duration : 0;
+	trace(t);
+	end_interrupts(&old);
 	if (rc < 0 || !t->opts->argv)
 		return rc;
-	failure = launch_failure(&t->launch);
-	t->result->is_no_exec = failure != 0;
-	return failure ? launch_explain(failure, t->opts->argv[0], e) : 0;
+	rc = launch_exec_result(&t->loop.commands[0], e);
+	t->result->is_no_exec = runloop_exec_error(&t->loop) != 0;
+	return rc;
 }
 
 static void tracer_fini(struct tracer *t)
@@ -530,7 +527,7 @@ static void tracer_fini(struct tracer *t)
 		free(all[i]);
 	rows_fini(&t->tracees);
 	map_fini(&t->by_tid);
-	launch_close(&t->launch);
+	runloop_close(&t->loop);
 }
 
 static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)

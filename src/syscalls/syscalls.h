@@ -59,14 +59,13 @@ struct sysc_result {
 	enum sysc_method method;
 	char why[384];   /* not a better method; "": it is the best, or was asked for */
 	int status;      /* of the command: exit status, 128+N for signal N */
-	bool is_cut;     /* ended by a signal, the command still runs */
 	bool is_no_exec; /* the command cannot be executed: that is why sysc_run() failed */
 };
 
 /*
- * Until the command or the processes end, the time is over, or SIGINT, SIGTERM or SIGHUP comes;
- * these go on to the command, which is waited for until the second. -ENOTSUP, -EPERM: no method, or
- * not the one that was asked for, can do this here.
+ * Until the command or the processes end, the time is over, or a signal ends it: the first is
+ * passed on to the command, the second leaves it (runloop.h). -ENOTSUP, -EPERM: no method, or not
+ * the one that was asked for, can do this here.
  */
 int sysc_run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e) MUST_CHECK;
 

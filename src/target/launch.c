@@ -4,24 +4,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child tells: that it is about to exec, and how that failed. */
-struct word {
-	int error; /* 0: about to */
+/* What the child sends: that it is about to exec, or the errno of what failed. */
+struct report {
+	int error; /* 0: about to exec */
 	long peak_kbytes;
 };
 
-static void tell(int fd, int error)
+static void send_report(int fd, int error)
 {
-	struct word word = { .error = error };
+	struct report report = { .error = error };
 	struct rusage usage;
 
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		word.peak_kbytes = usage.ru_maxrss;
-	while (write(fd, &word, sizeof word) < 0 && errno == EINTR)
+		report.peak_kbytes = usage.ru_maxrss;
+	while (write(fd, &report, sizeof report) < 0 && errno == EINTR)
 		;
 }
 
@@ -32,8 +33,29 @@ static void close_fd(int *fd)
 	*fd = 0;
 }
 
-/* The child's life until it is the program. Ends quietly when nobody tells it to start. */
-static _Noreturn void run_child(int go, int failure, const struct launch_opts *o)
+/* 0 or an errno. The signal mask comes last, with all actions in place. */
+static int restore(const struct inherited *i)
+{
+	if (setrlimit(RLIMIT_NOFILE, &i->files) < 0 ||
+	    sigaction(SIGCHLD, &i->child_action, NULL) < 0 ||
+	    sigprocmask(SIG_SETMASK, &i->mask, NULL) < 0)
+		return errno;
+	return 0;
+}
+
+static int redirect(const struct launch_opts *o)
+{
+	if (o->owns_stdout && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return errno;
+	if (o->null_fd &&
+	    (dup2(o->null_fd, STDIN_FILENO) < 0 || dup2(o->null_fd, STDOUT_FILENO) < 0))
+		return errno;
+	return 0;
+}
+
+/* The child's life until it is the program. Ends quietly when nobody starts it. */
+static _Noreturn void run_child(int go, int failure, const struct launch_opts *o,
+				const struct inherited *inherited)
 {
 	char byte = 0;
 	int error;
@@ -42,31 +64,29 @@ static _Noreturn void run_child(int go, int failure, const struct launch_opts *o
 		;
 	if (byte != 'g')
 		_exit(0);
-	setrlimit(RLIMIT_NOFILE, o->files);
-	if (o->owns_stdout)
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-	if (o->null_fd) {
-		dup2(o->null_fd, STDIN_FILENO);
-		dup2(o->null_fd, STDOUT_FILENO);
-	}
-	sigprocmask(SIG_SETMASK, o->mask, NULL);
-	error = o->prepare ? o->prepare(o->context) : 0;
+	error = redirect(o);
+	if (!error)
+		error = restore(inherited);
+	if (!error && o->prepare)
+		error = o->prepare(o->context);
 	if (!error) {
-		tell(failure, 0);
+		send_report(failure, 0);
 		execvp(o->argv[0], o->argv);
 		error = errno;
 	}
-	tell(failure, error);
+	send_report(failure, error);
 	_exit(127);
 }
 
-int launch_new(struct launch *l, const struct launch_opts *o, struct err *e)
+int launch_prepare(struct launch *l, const struct launch_opts *o, const struct inherited *inherited,
+		   struct err *e)
 {
 	int go[2], failure[2];
 	pid_t pid;
 
-	if (pipe2(go, O_CLOEXEC) < 0)
-		return err_errno(e, "pipe");
+	/* A socket: a child that is gone is an error of send(2), not a signal. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
+		return err_errno(e, "socketpair");
 	if (pipe2(failure, O_CLOEXEC) < 0) {
 		err_errno(e, "pipe");
 		goto fail_go;
@@ -78,11 +98,13 @@ int launch_new(struct launch *l, const struct launch_opts *o, struct err *e)
 	}
 	if (pid == 0) {
 		close(go[1]);
-		run_child(go[0], failure[1], o);
+		run_child(go[0], failure[1], o, inherited);
 	}
 	close(go[0]);
 	close(failure[1]);
-	*l = (struct launch){ .pid = pid, .go_fd = go[1], .failure_fd = failure[0] };
+	*l = (struct launch){
+		.pid = pid, .name = o->argv[0], .go_fd = go[1], .failure_fd = failure[0]
+	};
 	l->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 
@@ -95,72 +117,113 @@ fail_go:
 	return e->code;
 }
 
-void launch_go(struct launch *l)
+int launch_go(struct launch *l, struct err *e)
 {
-	while (write(l->go_fd, "g", 1) < 0 && errno == EINTR)
-		;
-	close_fd(&l->go_fd);
-}
-
-int launch_failure(struct launch *l)
-{
-	struct word word = { 0 };
 	ssize_t n;
 
-	/* Closed by the exec that succeeds. */
+	do
+		n = send(l->go_fd, "g", 1, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_errno(e, "%s: cannot be started", l->name);
+	close_fd(&l->go_fd);
+	return 0;
+}
+
+/* 0, or an errno: of the exec, or of what failed before it. */
+static int read_reports(struct launch *l)
+{
+	struct report report = { 0 };
+	bool has_come = false;
+	ssize_t n;
+
+	/* The exec that succeeds closes the pipe. */
 	do {
-		n = read(l->failure_fd, &word, sizeof word);
-		if (n == (ssize_t)sizeof word)
-			l->peak_kbytes = word.peak_kbytes;
-	} while ((n < 0 && errno == EINTR) || (n > 0 && !word.error));
+		n = read(l->failure_fd, &report, sizeof report);
+		if (n != (ssize_t)sizeof report)
+			continue;
+		has_come = true;
+		l->peak_kbytes = report.peak_kbytes;
+	} while ((n < 0 && errno == EINTR) || (n > 0 && !report.error));
+	if (n < 0)
+		return errno;
+	return n > 0 ? report.error : has_come ? 0 : ECHILD;
+}
+
+int launch_exec_result(struct launch *l, struct err *e)
+{
+	int error = read_reports(l);
+
 	close_fd(&l->failure_fd);
-	return n > 0 ? word.error : 0;
-}
-
-int launch_explain(int error, const char *name, struct err *e)
-{
-	if (!name[0])
-		return err_set(e, -error, "'': command not found");
-	if (error == ENOENT && !strchr(name, '/'))
-		return err_set(e, -error, "%s: command not found", name);
-	return err_set(e, -error, "%s: %s", name, strerror(error));
-}
-
-int launch_start(struct launch *l, const char *name, struct err *e)
-{
-	int error;
-
-	launch_go(l);
-	error = launch_failure(l);
 	if (!error)
 		return 0;
-	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	l->pid = 0;
-	return launch_explain(error, name, e);
+	if (error == ECHILD)
+		return err_set(e, -error, "%s: ended before it was executed", l->name);
+	l->exec_error = error;
+	if (!l->name[0])
+		return err_set(e, -error, "'': command not found");
+	if (error == ENOENT && !strchr(l->name, '/'))
+		return err_set(e, -error, "%s: command not found", l->name);
+	return err_set(e, -error, "%s: %s", l->name, strerror(error));
 }
 
-bool launch_poll(struct launch *l, int *ret_status, struct rusage *ret_usage)
+void launch_wait(struct launch *l)
+{
+	int status = 0;
+
+	while (wait4(l->pid, &status, 0, &l->usage) < 0 && errno == EINTR)
+		;
+	launch_take_status(l, status);
+}
+
+int launch_start(struct launch *l, struct err *e)
+{
+	int rc = launch_go(l, e);
+
+	if (rc < 0)
+		return rc;
+	rc = launch_exec_result(l, e);
+	if (rc < 0)
+		launch_wait(l);
+	return rc;
+}
+
+bool launch_has_ended(struct launch *l)
+{
+	siginfo_t info = { 0 };
+
+	if (!l->has_ended && l->pid &&
+	    waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+		l->has_ended = true;
+	return l->has_ended;
+}
+
+void launch_take_status(struct launch *l, int status)
+{
+	l->pid = 0;
+	l->has_ended = true;
+	l->end_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	l->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool launch_reap(struct launch *l)
 {
 	int status;
 
-	if (l->pid == 0 || wait4(l->pid, &status, WNOHANG, ret_usage) != l->pid)
+	if (!l->pid || wait4(l->pid, &status, WNOHANG, &l->usage) != l->pid)
 		return false;
-	l->pid = 0;
-	l->end_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	launch_take_status(l, status);
 	return true;
 }
 
 void launch_close(struct launch *l)
 {
-	bool is_waiting = l->pid > 0 && l->go_fd > 0;
+	bool is_prepared = l->pid > 0 && l->go_fd > 0;
 
 	close_fd(&l->go_fd);
 	close_fd(&l->failure_fd);
-	if (l->pid_fd > 0)
-		close(l->pid_fd);
-	while (is_waiting && waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	close_fd(&l->pid_fd);
+	if (is_prepared)
+		launch_wait(l);
 	*l = (struct launch){ 0 };
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch: a command that waits to be told to start, and what became of it.
+ * launch: a command that is prepared first and started later, and how it ended.
  *
- * The child is made first and executes the program when told, so that counters can be
- * attached to it that start with the program (enable_on_exec) and see nothing of us.
+ * The child is forked first and executes the program when it is told to, so that counters can be
+ * attached to it that start with the program (enable_on_exec) and see nothing of us. Any call that
+ * fails before the exec is an error, and the command is not started. Used by runloop.
  */
 #ifndef TARGET_LAUNCH_H
 #define TARGET_LAUNCH_H
@@ -16,46 +17,60 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* All zero is no command. */
-struct launch {
-	pid_t pid;        /* of the child; 0: none, or waited for */
-	int go_fd;        /* writing tells the child to start */
-	int failure_fd;   /* the child writes the errno of a failed exec */
-	int end_signal;   /* that ended it; 0: it ended by itself, or has not yet */
-	long peak_kbytes; /* of the child before the exec, which rusage's maximum has in it */
-	int pid_fd;       /* readable when the child ended; -1: kernel before 5.3 */
+/* What we change of our own process, as our parent gave it: commands get it back. */
+struct inherited {
+	sigset_t mask;
+	struct sigaction child_action; /* of SIGCHLD */
+	struct rlimit files;           /* RLIMIT_NOFILE */
 };
 
-/*
- * Makes the child: with the signal mask, and the limit of open files as they are given,
- * and all else as ours, but that it writes to our standard error by both of its own when
- * stdout is ours alone. With null_fd it reads from and writes to that instead of standard input
- * and output. argv ends with NULL and stays the caller's.
- */
+/* All zero is no command. */
+struct launch {
+	pid_t pid;           /* of the child; 0: none, or its status is taken */
+	const char *name;    /* argv[0]; borrowed */
+	int go_fd;           /* writing starts the child; 0: it is started */
+	int failure_fd;      /* the child writes the errno of a failed exec; 0: read */
+	int pid_fd;          /* readable when the child ended; -1: kernel before 5.3; 0: closed */
+	bool has_ended;      /* its status can be taken, or is */
+	int exec_error;      /* errno of a failed exec; 0: none */
+	int status;          /* exit status, 128+N for signal N */
+	int end_signal;      /* that ended it; 0: none */
+	struct rusage usage; /* of it and the children that it waited for */
+	long peak_kbytes;    /* of the child before the exec, which usage's maximum includes */
+};
+
 struct launch_opts {
-	char *const *argv;
-	const sigset_t *mask;
-	const struct rlimit *files;
-	bool owns_stdout;
-	int null_fd;                   /* 0: none */
+	char *const *argv;             /* ends with NULL; borrowed until launch_close() */
+	bool owns_stdout;              /* it writes to our standard error instead of output */
+	int null_fd;                   /* its standard input and output; 0: ours */
 	int (*prepare)(void *context); /* in the child, right before the exec; 0 or an errno */
 	void *context;
 };
-int launch_new(struct launch *l, const struct launch_opts *o, struct err *e) MUST_CHECK;
 
-/* Lets it run. A program that cannot be executed is its errno (-ENOENT, -EACCES, ...), with
- * the words in e; the child is gone then. */
-int launch_start(struct launch *l, const char *name, struct err *e) MUST_CHECK;
+/* Forks the child, which waits. It has all of ours but what is inherited. */
+int launch_prepare(struct launch *l, const struct launch_opts *o, const struct inherited *inherited,
+		   struct err *e) MUST_CHECK;
 
-/* In parts, for who must see the child stop in between: lets it run; the errno of its exec once
- * that was done or the child has ended, 0: it runs; words for that, as launch_start has them. */
-void launch_go(struct launch *l);
-int launch_failure(struct launch *l);
-int launch_explain(int error, const char *name, struct err *e);
+/* Lets it run. A program that cannot be executed is its errno (-ENOENT, -EACCES, ...), also in
+ * exec_error; the child is reaped then. */
+int launch_start(struct launch *l, struct err *e) MUST_CHECK;
 
-/* Has it ended? Then *ret_status is its exit status (128+N for signal N), and *ret_usage
- * what it and its children used. */
-bool launch_poll(struct launch *l, int *ret_status, struct rusage *ret_usage);
+/* The two halves of launch_start(), for a tracer that must handle stops of the child in between:
+ * lets it run; the outcome of its exec. */
+int launch_go(struct launch *l, struct err *e) MUST_CHECK;
+int launch_exec_result(struct launch *l, struct err *e) MUST_CHECK;
+
+/* Has it ended? Its status is left to be taken. */
+bool launch_has_ended(struct launch *l);
+
+/* Takes status and usage of a command that has ended; false: it runs, or there is none. */
+bool launch_reap(struct launch *l);
+
+/* Waits for its end. */
+void launch_wait(struct launch *l);
+
+/* The same for a caller that reaped the child itself. status: as of wait(2). */
+void launch_take_status(struct launch *l, int status);
 
 /* A child that was not started ends; one that runs is left alone. */
 void launch_close(struct launch *l);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/rights.h"
 #include "target/proctree.h"
 
 #define LOOK_NS INT64_C(20000000)
@@ -41,69 +42,51 @@ static int pin(pid_t pid, uint32_t cpu, struct err *e)
 	return rc;
 }
 
-static int make_copy(struct copies *c, const struct copies_opts *o, const struct rlimit *files,
-		     int null_fd, struct err *e)
+static int make_copy(struct copies *c, const struct copies_opts *o, int null_fd, struct err *e)
 {
 	struct copy *copy = &c->all[c->count];
-	const struct launch_opts launch = { .argv = o->argv,
-					    .mask = watch_old_mask(&c->watch),
-					    .files = files,
-					    .null_fd = null_fd };
-	int rc = launch_new(&copy->launch, &launch, e);
+	const struct launch_opts command = { .argv = o->argv, .null_fd = null_fd };
+	int rc = runloop_prepare(&c->loop, &command, e);
 
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < COUNTERS; i++)
 		copy->counters.all[i].fd = -1;
+	copy->pid = c->loop.commands[c->count].pid;
 	c->count++;
-	counters_open(&copy->counters, copy->launch.pid);
-	if (o->pins)
-		rc = pin(copy->launch.pid, o->pins->cpus[(c->count - 1) % o->pins->count], e);
-	if (rc == 0 && copy->launch.pid_fd > 0)
-		rc = watch_add(&c->watch, copy->launch.pid_fd, WATCH_COMMAND, e);
-	return rc;
-}
-
-/* A copy has eleven counters. */
-static void raise_file_limit(struct rlimit *ret_old)
-{
-	struct rlimit raised;
-
-	getrlimit(RLIMIT_NOFILE, ret_old);
-	raised = *ret_old;
-	raised.rlim_cur = raised.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &raised);
+	counters_open(&copy->counters, copy->pid);
+	return o->pins ? pin(copy->pid, o->pins->cpus[(c->count - 1) % o->pins->count], e) : 0;
 }
 
 int copies_new(const struct copies_opts *o, struct copies *ret, struct err *e)
 {
-	struct rlimit files;
 	int null_fd, rc;
 
 	*ret = (struct copies){ 0 };
-	raise_file_limit(&files);
 	ret->all = calloc(o->count, sizeof *ret->all);
 	if (!ret->all)
 		return err_nomem(e);
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null_fd < 0)
 		return err_errno(e, "/dev/null");
-	rc = watch_open(&ret->watch, e);
+	rc = runloop_open(&ret->loop, e);
+	ret->loop.second_signal = RUNLOOP_PASS_ON;
+	rights_raise_files(); /* a copy has eleven counters */
 	for (size_t i = 0; rc == 0 && i < o->count; i++)
-		rc = make_copy(ret, o, &files, null_fd, e);
+		rc = make_copy(ret, o, null_fd, e);
 	close(null_fd);
 	if (rc < 0)
 		copies_fini(ret);
 	return rc;
 }
 
-int copies_start(struct copies *c, const char *name, struct err *e)
+int copies_start(struct copies *c, struct err *e)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		int rc;
 
 		c->all[i].start_ns = clock_mono_ns();
-		rc = launch_start(&c->all[i].launch, name, e);
+		rc = launch_start(&c->loop.commands[i], e);
 		if (rc < 0)
 			return rc;
 	}
@@ -121,25 +104,24 @@ static const struct process *find(const struct proctree *t, pid_t pid)
 }
 
 /* The copy that a process descends from; NULL: it was an orphan when it was seen first. */
-static struct copy *find_copy(struct copies *c, const pid_t *pids, const struct proctree *t,
-			      const struct process *p)
+static struct copy *find_copy(struct copies *c, const struct proctree *t, const struct process *p)
 {
 	/* A cycle is possible where numbers are used again. */
 	for (size_t steps = 0; p && steps <= t->processes.count; steps++) {
 		for (size_t i = 0; i < c->count; i++)
-			if (pids[i] == p->pid)
+			if (c->all[i].pid == p->pid)
 				return &c->all[i];
 		p = find(t, p->parent);
 	}
 	return NULL;
 }
 
-static void share_out(struct copies *c, const pid_t *pids, const struct proctree *t)
+static void share_out(struct copies *c, const struct proctree *t)
 {
 	const struct process *all = t->processes.data;
 
 	for (size_t i = 0; i < t->processes.count; i++) {
-		struct copy *copy = find_copy(c, pids, t, &all[i]);
+		struct copy *copy = find_copy(c, t, &all[i]);
 
 		if (!copy)
 			continue;
@@ -154,62 +136,43 @@ static void share_out(struct copies *c, const pid_t *pids, const struct proctree
 			c->all[i].run_wait_ns = -1;
 }
 
-static bool has_ended(pid_t pid)
+/* Takes what those used that have ended since the last time. */
+static void take_ended(struct copies *c, struct proctree *t, int *rc, struct err *e)
 {
-	siginfo_t info = { 0 };
-
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
-}
-
-/* Those that have ended; their descriptors are closed and not watched any more. Returns how many
- * copies run. */
-static size_t reap(struct copies *c, struct proctree *t, int *rc, struct err *e)
-{
-	size_t running = 0;
-
 	for (size_t i = 0; i < c->count; i++) {
+		const struct launch *command = &c->loop.commands[i];
 		struct copy *copy = &c->all[i];
 
-		if (!copy->launch.pid)
+		if (!command->pid || !command->has_ended)
 			continue;
-		if (!has_ended(copy->launch.pid)) {
-			running++;
-			continue;
-		}
 		copy->wall_ns = clock_mono_ns() - copy->start_ns;
 		if (*rc == 0)
 			*rc = proctree_look(t, e); /* the last figures, while it is a zombie */
-		launch_poll(&copy->launch, &copy->status, &copy->usage);
-		launch_close(&copy->launch);
+		runloop_reap(&c->loop, i);
+		copy->status = command->status;
+		copy->usage = command->usage;
 		counters_read(&copy->counters);
 	}
-	return running;
 }
 
-void copies_signal(struct copies *c, int number)
+bool copies_terminate(struct copies *c)
 {
-	for (size_t i = 0; i < c->count; i++)
-		if (c->all[i].launch.pid)
-			kill(c->all[i].launch.pid, number);
-	c->signal = number;
-}
-
-/* The terminal tells the copies by itself. */
-static void pass_on(struct copies *c, const struct watch_news *news)
-{
-	if (!news->is_from_kernel)
-		copies_signal(c, news->signal);
-	c->signal = news->signal;
+	if (!runloop_step(&c->loop, 0)) /* learns who has ended */
+		return false;
+	runloop_signal(&c->loop, SIGTERM);
+	return true;
 }
 
 static int wait_for_all(struct copies *c, struct proctree *t, struct err *e)
 {
 	int64_t next = clock_mono_ns() + LOOK_NS / 4;
-	struct watch_news news;
+	bool is_over = false;
 	int rc = 0;
 
-	while (reap(c, t, &rc, e)) {
-		if (clock_mono_ns() >= next) {
+	while (!is_over) {
+		is_over = !runloop_step(&c->loop, next - clock_mono_ns());
+		take_ended(c, t, &rc, e);
+		if (!is_over && clock_mono_ns() >= next) {
 			int64_t start = cpu_ns(), pause;
 
 			if (rc == 0)
@@ -217,9 +180,6 @@ static int wait_for_all(struct copies *c, struct proctree *t, struct err *e)
 			pause = (cpu_ns() - start) * LOOK_SHARE;
 			next = clock_mono_ns() + (pause > LOOK_NS ? pause : LOOK_NS);
 		}
-		watch_wait(&c->watch, next - clock_mono_ns(), &news);
-		if (news.signals)
-			pass_on(c, &news);
 	}
 	return rc;
 }
@@ -228,43 +188,28 @@ int copies_wait(struct copies *c, struct err *e)
 {
 	struct proctree tree = { 0 };
 	struct machine before;
-	pid_t *pids = reallocarray(NULL, c->count, sizeof *pids);
 	int64_t own = cpu_ns();
 	int rc;
 
-	if (!pids)
-		return err_nomem(e);
-	for (size_t i = 0; i < c->count; i++)
-		pids[i] = c->all[i].launch.pid;
 	machine_read(&before);
 	rc = wait_for_all(c, &tree, e);
 	machine_read(&c->machine);
 	machine_since(&c->machine, &before);
 	c->elapsed_ns = clock_mono_ns() - c->all[0].start_ns;
 	if (rc == 0)
-		share_out(c, pids, &tree);
+		share_out(c, &tree);
+	c->signal = c->loop.signal;
 	c->own_ns = cpu_ns() - own;
 	proctree_fini(&tree);
-	free(pids);
 	return rc;
 }
 
-/* The last first: those that wait to be started hold the pipes of those before them. */
 void copies_fini(struct copies *c)
 {
-	for (size_t i = c->count; i-- > 0;) {
-		struct copy *copy = &c->all[i];
-		pid_t pid = copy->launch.pid;
-
-		if (pid && !copy->launch.go_fd) {
-			kill(pid, SIGKILL);
-			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-				;
-		}
-		launch_close(&copy->launch);
-		counters_close(&copy->counters);
-	}
-	watch_close(&c->watch);
+	runloop_kill(&c->loop);
+	runloop_close(&c->loop);
+	for (size_t i = 0; i < c->count; i++)
+		counters_close(&c->all[i].counters);
 	free(c->all);
 	*c = (struct copies){ 0 };
 }

@@ -16,8 +16,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "target/cpulist.h"
-#include "target/launch.h"
-#include "target/watch.h"
+#include "target/runloop.h"
 #include "usage/counters.h"
 #include "usage/machine.h"
 
@@ -30,7 +29,8 @@ struct copies_opts {
 };
 
 struct copy {
-	int status; /* as shells have it */
+	pid_t pid;  /* also after its end */
+	int status; /* exit status, 128+N for signal N */
 	int64_t start_ns, wall_ns;
 	struct rusage usage;   /* of it, and what it waited for */
 	int64_t run_wait_ns;   /* its threads and children, that were seen, had no CPU; -1: not told
@@ -38,7 +38,6 @@ struct copy {
 	int64_t thread_peak;   /* the most threads of it at once that were seen, of one process */
 	int64_t process_count; /* of it and its children, that were seen */
 	struct counters counters;
-	struct launch launch;
 };
 
 struct copies {
@@ -48,20 +47,20 @@ struct copies {
 	int64_t elapsed_ns;     /* from the first start to the last end */
 	int64_t own_ns;         /* CPU time of ours */
 	int signal;             /* that we were told to end by; 0: none */
-	struct watch watch;
+	struct runloop loop;    /* its commands are the copies, in order */
 };
 
 /* Makes them, waiting, in order; with counters that start with the program. */
 int copies_new(const struct copies_opts *o, struct copies *ret, struct err *e) MUST_CHECK;
 
 /* Lets all run. A program that cannot be executed is its errno; then nothing runs. */
-int copies_start(struct copies *c, const char *name, struct err *e) MUST_CHECK;
+int copies_start(struct copies *c, struct err *e) MUST_CHECK;
 
 /* Waits for the end of all, and looks at them from time to time. A signal to us goes on to all. */
 int copies_wait(struct copies *c, struct err *e) MUST_CHECK;
 
-/* To all that still run. */
-void copies_signal(struct copies *c, int number);
+/* Sends SIGTERM to all that still run. False: none does. */
+bool copies_terminate(struct copies *c);
 
 /* Ends what still runs. All zero is allowed. */
 void copies_fini(struct copies *c);

@@ -12,8 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "target/launch.h"
-#include "target/watch.h"
+#include "target/runloop.h"
 
 #define LOOK_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
 #define LOOK_MAX_NS INT64_C(20000000)
@@ -23,8 +22,7 @@
 
 struct run {
 	struct job *job;
-	struct watch watch;
-	struct launch launch;
+	struct runloop loop;
 	struct exits exits;
 	int64_t next_look_ns, start_ns;
 };
@@ -34,10 +32,13 @@ struct run {
 static void wait_for_command(struct run *r)
 {
 	struct proc_io before, *io = &r->job->io;
+	const struct launch *command = &r->loop.commands[0];
 	int64_t own = proc_io_read("self", &before);
 
-	launch_poll(&r->launch, &r->job->status, &r->job->usage);
-	r->job->end_signal = r->launch.end_signal;
+	runloop_reap(&r->loop, 0);
+	r->job->status = command->status;
+	r->job->end_signal = command->end_signal;
+	r->job->usage = command->usage;
 	proc_io_read("self", io);
 	io->has_value &= before.has_value;
 	io->read_chars -= before.read_chars + own;
@@ -75,23 +76,18 @@ static void add_orphan(struct job *j, const struct rusage *u)
 	j->orphan_count++;
 }
 
-/* Our children that ended: orphans are reaped, the command is left for its figures to be read.
- * Has it ended? */
-static bool reap(struct run *r)
+/* Our children that ended, but not the command: its usage is read first. */
+static void reap_orphans(struct run *r)
 {
 	siginfo_t info = { 0 };
 	struct rusage usage;
 
-	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
-		if (info.si_pid == r->launch.pid)
-			return true;
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid &&
+	       info.si_pid != runloop_pid(&r->loop)) {
 		if (wait4(info.si_pid, NULL, WNOHANG, &usage) == info.si_pid)
 			add_orphan(r->job, &usage);
 		info.si_pid = 0;
 	}
-	info.si_pid = 0;
-	return waitid(P_PID, (id_t)r->launch.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-	       info.si_pid;
 }
 
 static int64_t cpu_ns(void)
@@ -117,29 +113,19 @@ static int look(struct run *r, struct err *e)
 	return rc;
 }
 
-/* The terminal tells the command by itself. */
-static void pass_on(struct run *r, const struct watch_news *news)
-{
-	r->job->signal = news->signal;
-	if (!news->is_from_kernel)
-		kill(r->launch.pid, news->signal);
-}
-
 static int wait_for_end(struct run *r, struct err *e)
 {
-	struct watch_news news;
 	int rc = 0;
 
 	/* Also when no more can be looked at: the command has its end in peace. */
-	while (!reap(r)) {
+	while (runloop_step(&r->loop, r->next_look_ns - clock_mono_ns())) {
+		reap_orphans(r);
 		if (rc == 0 && clock_mono_ns() >= r->next_look_ns)
 			rc = look(r, e);
 		if (rc < 0)
 			r->next_look_ns = clock_mono_ns() + LOOK_MAX_NS;
-		watch_wait(&r->watch, r->next_look_ns - clock_mono_ns(), &news);
-		if (news.signals)
-			pass_on(r, &news);
 	}
+	r->job->signal = r->loop.signal;
 	return rc;
 }
 
@@ -167,7 +153,7 @@ static void settle_command(struct job *j, pid_t pid)
 }
 
 /* That ended before the command did, but were not told of before it. */
-static void reap_orphans(struct job *j)
+static void reap_rest(struct job *j)
 {
 	struct rusage usage;
 
@@ -182,10 +168,10 @@ static void take_figures(struct run *r, const struct cgroup *group)
 	pid_t pid;
 
 	j->run_wait_ns = sum_run_wait(&j->tree);
-	pid = r->launch.pid;
+	pid = runloop_pid(&r->loop);
 	wait_for_command(r);
 	settle_command(j, pid);
-	reap_orphans(j);
+	reap_rest(j);
 	counters_read(&j->counters);
 	now = pressure_read();
 	pressure_since(&j->pressure, &now);
@@ -203,7 +189,7 @@ static int count_left(struct run *r, struct err *e)
 	return rc;
 }
 
-static int run_started(struct run *r, const char *name, bool *ret_no_exec, struct err *e)
+static int run_prepared(struct run *r, bool *ret_no_exec, struct err *e)
 {
 	struct cgroup group;
 	struct err none;
@@ -215,7 +201,7 @@ static int run_started(struct run *r, const char *name, bool *ret_no_exec, struc
 		r->job->tree.exits = &r->exits;
 	else
 		log_msg(LOG_DEBUG, "stat", "%s", none.msg);
-	counters_open(&r->job->counters, r->launch.pid);
+	counters_open(&r->job->counters, runloop_pid(&r->loop));
 	cgroup_read(&group, &r->job->cgroup);
 	r->job->pressure = pressure_read();
 	rc = proctree_look(&r->job->tree, e); /* learns who is there already */
@@ -223,9 +209,9 @@ static int run_started(struct run *r, const char *name, bool *ret_no_exec, struc
 		return rc;
 	proctree_forget(&r->job->tree);
 	r->start_ns = clock_mono_ns();
-	rc = launch_start(&r->launch, name, e);
-	*ret_no_exec = rc < 0;
-	r->job->floor_kbytes = r->launch.peak_kbytes;
+	rc = runloop_start(&r->loop, e);
+	*ret_no_exec = runloop_exec_error(&r->loop) != 0;
+	r->job->floor_kbytes = r->loop.commands[0].peak_kbytes;
 	if (rc == 0)
 		rc = wait_for_end(r, e);
 	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
@@ -240,8 +226,7 @@ static int run_started(struct run *r, const char *name, bool *ret_no_exec, struc
 int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e)
 {
 	struct run r = { .job = ret };
-	struct launch_opts o = { .argv = argv };
-	struct rlimit files;
+	const struct launch_opts command = { .argv = argv };
 	int rc;
 
 	*ret = (struct job){ 0 };
@@ -249,22 +234,16 @@ int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e
 	for (size_t i = 0; i < COUNTERS; i++)
 		ret->counters.all[i].fd = -1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	rc = watch_open(&r.watch, e);
-	if (rc == 0) {
-		getrlimit(RLIMIT_NOFILE, &files);
-		o.mask = watch_old_mask(&r.watch);
-		o.files = &files;
-		rc = launch_new(&r.launch, &o, e);
-	}
-	if (rc == 0 && r.launch.pid_fd >= 0)
-		rc = watch_add(&r.watch, r.launch.pid_fd, WATCH_COMMAND, e);
+	rc = runloop_open(&r.loop, e);
+	r.loop.second_signal = RUNLOOP_PASS_ON;
 	if (rc == 0)
-		rc = run_started(&r, argv[0], ret_no_exec, e);
+		rc = runloop_prepare(&r.loop, &command, e);
+	if (rc == 0)
+		rc = run_prepared(&r, ret_no_exec, e);
 	ret->has_all_ends = r.exits.fd && !r.exits.has_lost;
 	ret->tree.exits = NULL;
 	exits_close(&r.exits);
-	launch_close(&r.launch);
-	watch_close(&r.watch);
+	runloop_close(&r.loop);
 	return rc;
 }
 

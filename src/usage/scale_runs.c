@@ -154,7 +154,7 @@ static int run_once(struct scale_runs *r, int64_t copies, int64_t ret[SCALE_FIGU
 
 	if (rc < 0)
 		return rc;
-	if (copies_start(&c, r->argv[0], e) < 0)
+	if (copies_start(&c, e) < 0)
 		rc = exec_failed(r, e);
 	else
 		rc = copies_wait(&c, e);

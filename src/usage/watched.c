@@ -12,7 +12,7 @@
 #include "base/rows.h"
 #include "target/cpulist.h"
 #include "target/proc.h"
-#include "target/watch.h"
+#include "target/runloop.h"
 
 #define LOOK_MIN_NS INT64_C(20000000)
 #define LOOK_SHARE 100 /* a look takes at most this part of the time between two */
@@ -20,10 +20,9 @@
 struct run {
 	const struct watched_opts *opts;
 	struct watched *w;
-	struct watch watch;
+	struct runloop loop;
 	struct rows sets; /* struct counters, of each thread or CPU */
 	struct exits exits;
-	size_t alive;
 	int64_t start_ns;
 };
 
@@ -47,10 +46,7 @@ static int count_process(struct run *r, pid_t pid, struct err *e)
 		return err_nomem(e);
 	if (!dir)
 		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
-	rc = watch_pid(&r->watch, pid, e);
-	r->alive++;
-	if (rc == -ENOSYS)
-		rc = 0; /* an old kernel: a signal or the time ends it */
+	rc = runloop_add_pid(&r->loop, pid, e);
 	while (rc == 0 && proc_next(dir, &tid))
 		rc = count_thread(r, (pid_t)tid, -1, e);
 	return rc;
@@ -73,7 +69,9 @@ static int begin(struct run *r, struct cgroup *group, struct err *e)
 	const struct watched_opts *o = r->opts;
 	char first[16] = "self";
 	struct err none;
-	int rc = watch_open(&r->watch, e);
+	int rc = runloop_open(&r->loop, e);
+
+	rights_raise_files();
 
 	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
 		rc = count_process(r, o->pids[i], e);
@@ -94,6 +92,7 @@ static int begin(struct run *r, struct cgroup *group, struct err *e)
 	r->w->pressure = pressure_read();
 	machine_read(&r->w->machine);
 	r->start_ns = clock_mono_ns();
+	r->loop.end_ns = o->duration_ns ? r->start_ns + o->duration_ns : 0;
 	return 0;
 }
 
@@ -105,23 +104,16 @@ static int64_t cpu_ns(void)
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static int look_on(struct run *r, struct err *e)
+static int observe(struct run *r, struct err *e)
 {
-	int64_t end = r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : INT64_MAX;
 	int64_t next = r->start_ns + LOOK_MIN_NS;
 	bool is_over = false;
 	int rc = 0;
 
 	while (rc == 0 && !is_over) {
-		int64_t until = next < end ? next : end;
 		int64_t start;
-		struct watch_news news;
 
-		watch_wait(&r->watch, until - clock_mono_ns(), &news);
-		r->alive -= news.ended;
-		r->w->ended += news.ended;
-		is_over = news.signals || clock_mono_ns() >= end ||
-			  (r->opts->pid_count && r->alive == 0);
+		is_over = !runloop_step(&r->loop, next - clock_mono_ns());
 		if (!is_over && clock_mono_ns() < next)
 			continue;
 		start = cpu_ns();
@@ -129,6 +121,7 @@ static int look_on(struct run *r, struct err *e)
 		start = (cpu_ns() - start) * LOOK_SHARE;
 		next = clock_mono_ns() + (start > LOOK_MIN_NS ? start : LOOK_MIN_NS);
 	}
+	r->w->ended = r->loop.ended_pids;
 	return rc;
 }
 
@@ -226,10 +219,9 @@ int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e
 					   .root_count = o->pid_count,
 					   .has_all = !o->pid_count,
 					   .has_io = true } };
-	rights_raise_files();
 	rc = begin(&r, &group, e);
 	if (rc == 0)
-		rc = look_on(&r, e);
+		rc = observe(&r, e);
 	if (rc == 0) {
 		end(&r, &group);
 		rc = sum_up(ret) < 0 ? err_nomem(e) : 0;
@@ -240,7 +232,7 @@ int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e
 	rows_fini(&r.sets);
 	ret->tree.exits = NULL;
 	exits_close(&r.exits);
-	watch_close(&r.watch);
+	runloop_close(&r.loop);
 	return rc;
 }
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "cachefs/fuse/control.h"
 #include "cli/cache/mount.h"
@@ -20,8 +18,7 @@
 #include "cli/cache/space.h"
 #include "cli/cache/way.h"
 #include "cli/cmd.h"
-#include "target/launch.h"
-#include "target/watch.h"
+#include "target/runloop.h"
 
 #define TOP_PATHS 10 /* that are told unless more is asked for */
 
@@ -78,31 +75,6 @@ static void remove_places(const struct places *p)
 		fprintf(stderr, "auger cache: %s: %s\n", p->top, strerror(errno));
 }
 
-/* A first signal is the command's, too; a second one ends it. */
-static void pass_on(const struct launch *l, const struct watch_news *news, unsigned *signals)
-{
-	*signals += news->signals;
-	if (*signals > 1)
-		kill(l->pid, SIGKILL);
-	else if (!news->is_from_kernel)
-		kill(l->pid, news->signal);
-}
-
-static int wait_for_end(struct launch *l, struct watch *w)
-{
-	struct watch_news news;
-	struct rusage usage;
-	unsigned signals = 0;
-	int status = 0;
-
-	while (!launch_poll(l, &status, &usage)) {
-		watch_wait(w, NS_PER_S / 2, &news);
-		if (news.signals)
-			pass_on(l, &news, &signals);
-	}
-	return status;
-}
-
 static int exec_failed(const struct err *e)
 {
 	fprintf(stderr, "auger cache: %s\n", e->msg);
@@ -125,30 +97,27 @@ static int enter(void *context)
 	return !error && entry->space ? cache_space_enter(entry->space) : error;
 }
 
-/* The exit status of the command, or a negative errno. */
+/* The exit status of the command, or a negative errno. The second signal kills it: it has nothing
+ * without the view. */
 static int run_command(char *const *argv, struct entry *entry, struct err *e)
 {
-	struct launch l = { 0 };
-	struct watch w = { 0 };
-	struct rlimit files;
-	struct launch_opts o = {
-		.argv = argv, .files = &files, .prepare = enter, .context = entry
-	};
-	int rc = watch_open(&w, e);
+	const struct launch_opts command = { .argv = argv, .prepare = enter, .context = entry };
+	struct runloop loop;
+	int rc = runloop_open(&loop, e);
 
-	if (rc == 0) {
-		getrlimit(RLIMIT_NOFILE, &files);
-		o.mask = watch_old_mask(&w);
-		rc = launch_new(&l, &o, e);
-	}
-	if (rc == 0 && l.pid_fd >= 0)
-		rc = watch_add(&w, l.pid_fd, WATCH_COMMAND, e);
-	if (rc == 0) {
-		rc = launch_start(&l, argv[0], e);
-		rc = rc < 0 ? exec_failed(e) : wait_for_end(&l, &w);
-	}
-	launch_close(&l);
-	watch_close(&w);
+	loop.second_signal = RUNLOOP_KILL;
+	if (rc == 0)
+		rc = runloop_prepare(&loop, &command, e);
+	if (rc == 0)
+		rc = runloop_start(&loop, e);
+	while (rc == 0 && runloop_step(&loop, RUNLOOP_FOREVER))
+		;
+	runloop_reap(&loop, 0);
+	if (rc < 0 && runloop_exec_error(&loop))
+		rc = exec_failed(e);
+	else if (rc == 0)
+		rc = runloop_status(&loop);
+	runloop_close(&loop);
 	return rc;
 }
 

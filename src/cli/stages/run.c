@@ -3,21 +3,17 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "target/launch.h"
+#include "target/runloop.h"
 
 #define COUNTER "libauger-count.so"
-#define POLL_MS 100 /* where the kernel has no descriptors of processes */
 
 const char *const stage_levels[] = { "full", "time", NULL };
 
@@ -101,56 +97,22 @@ static int make_folder(const char *wanted, struct stage_run *r, struct err *e)
 	return 0;
 }
 
-static volatile sig_atomic_t child; /* who gets the signals; 0: nobody */
-
-static void pass_on(int signal)
-{
-	int saved = errno;
-
-	if (child)
-		kill((pid_t)child, signal);
-	errno = saved;
-}
-
-/* A terminal gives the first two to the command as well. */
-static void leave_signals_to_command(void)
-{
-	static const int ignored[] = { SIGINT, SIGQUIT }, passed[] = { SIGTERM, SIGHUP };
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	const struct sigaction pass = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
-
-	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
-		sigaction(ignored[i], &ignore, NULL);
-	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
-		sigaction(passed[i], &pass, NULL);
-}
-
 static int run_command(const struct stage_run_opts *o, struct stage_run *r, struct err *e)
 {
-	struct launch_opts how = { .argv = o->argv, .owns_stdout = o->owns_stdout };
-	struct launch launch;
-	struct rusage usage;
-	struct rlimit files;
-	sigset_t mask;
-	int rc;
+	const struct launch_opts command = { .argv = o->argv, .owns_stdout = o->owns_stdout };
+	struct runloop loop;
+	int rc = runloop_open(&loop, e);
 
-	sigprocmask(SIG_BLOCK, NULL, &mask);
-	getrlimit(RLIMIT_NOFILE, &files);
-	how.mask = &mask;
-	how.files = &files;
-	rc = launch_new(&launch, &how, e);
-	if (rc < 0)
-		return rc;
-	child = launch.pid;
-	leave_signals_to_command();
-	rc = launch_start(&launch, o->argv[0], e);
-	while (rc == 0 && !launch_poll(&launch, &r->status, &usage)) {
-		struct pollfd ended = { .fd = launch.pid_fd, .events = POLLIN };
-
-		poll(&ended, 1, launch.pid_fd < 0 ? POLL_MS : -1);
-	}
-	child = 0;
-	launch_close(&launch);
+	loop.second_signal = RUNLOOP_PASS_ON;
+	if (rc == 0)
+		rc = runloop_prepare(&loop, &command, e);
+	if (rc == 0)
+		rc = runloop_start(&loop, e);
+	while (rc == 0 && runloop_step(&loop, RUNLOOP_FOREVER))
+		;
+	runloop_reap(&loop, 0);
+	r->status = runloop_status(&loop);
+	runloop_close(&loop);
 	return rc;
 }
 

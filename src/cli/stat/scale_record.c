@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -29,7 +28,6 @@
 /* Copies that start when sampling has begun. */
 struct beginning {
 	struct copies *copies;
-	const char *name;
 	bool has_begun;
 	int rc;
 	struct err *e;
@@ -40,7 +38,7 @@ static bool begin(void *context)
 	struct beginning *b = context;
 
 	if (!b->has_begun)
-		b->rc = copies_start(b->copies, b->name, b->e);
+		b->rc = copies_start(b->copies, b->e);
 	b->has_begun = true;
 	return b->rc == 0;
 }
@@ -57,7 +55,7 @@ static uint64_t fault_period(const struct scale_step *step)
 static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, size_t step,
 		  struct profile *p, struct err *e)
 {
-	struct beginning b = { .copies = c, .name = r->argv[0], .e = e };
+	struct beginning b = { .copies = c, .e = e };
 	struct cpu_opts o = { .event_count = 2,
 			      .frequency_hz = HZ,
 			      .stack = STACK_DWARF,
@@ -90,17 +88,7 @@ static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, siz
 /* Those that still run were not waited for, because we were told to end. */
 static int wait_for_rest(struct scale_runs *r, struct copies *c, struct err *e)
 {
-	bool is_running = false;
-
-	for (size_t i = 0; i < c->count; i++) {
-		siginfo_t info = { 0 };
-		pid_t pid = c->all[i].launch.pid;
-
-		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-			is_running |= info.si_pid == 0;
-	}
-	if (is_running) {
-		copies_signal(c, SIGTERM);
+	if (copies_terminate(c)) {
 		r->is_over = true;
 		r->status = 128 + SIGTERM;
 	}
@@ -114,7 +102,7 @@ static int record_copies(struct scale_runs *r, size_t step, struct copies *c, st
 	int rc = pids && p ? 0 : err_nomem(e);
 
 	for (size_t i = 0; rc == 0 && i < c->count; i++)
-		pids[i] = c->all[i].launch.pid;
+		pids[i] = c->all[i].pid;
 	if (rc == 0)
 		rc = sample(c, pids, r, step, p, e);
 	if (rc == 0)

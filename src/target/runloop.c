@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "target/runloop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define POLL_NS INT64_C(100000000) /* between looks at processes without a pidfd */
+#define EVENTS 32                  /* taken in one step */
+
+/* Signals that ask us to end. */
+static const struct policy {
+	int number;
+	bool reaches_group; /* the terminal sends it to the command as well */
+} policies[] = {
+	{ SIGINT, true },
+	{ SIGQUIT, true },
+	{ SIGTERM, false },
+	{ SIGHUP, false },
+};
+
+/* Of a descriptor; the index of the command or process is below it in epoll's data. */
+enum kind { KIND_FD, KIND_SIGNAL, KIND_COMMAND, KIND_PID };
+
+static int add(struct runloop *r, int fd, uint32_t events, enum kind kind, size_t index,
+	       struct err *e)
+{
+	struct epoll_event event = { .events = events,
+				     .data.u64 = (uint64_t)kind << 32 | (uint32_t)index };
+
+	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return err_errno(e, "epoll");
+	return 0;
+}
+
+static int take_over_signals(struct runloop *r, sigset_t *ret_ours, struct err *e)
+{
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	sigset_t blocked;
+
+	sigemptyset(ret_ours);
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
+		sigaddset(ret_ours, policies[i].number);
+	blocked = *ret_ours;
+	sigaddset(&blocked, SIGPIPE);
+	if (sigaction(SIGCHLD, &standard, &r->inherited.child_action) < 0)
+		return err_errno(e, "sigaction");
+	if (sigprocmask(SIG_BLOCK, &blocked, &r->inherited.mask) < 0) {
+		sigaction(SIGCHLD, &r->inherited.child_action, NULL);
+		return err_errno(e, "sigprocmask");
+	}
+	return 0;
+}
+
+int runloop_open(struct runloop *r, struct err *e)
+{
+	sigset_t ours;
+
+	*r = (struct runloop){ .epoll_fd = -1, .signal_fd = -1 };
+	if (getrlimit(RLIMIT_NOFILE, &r->inherited.files) < 0)
+		return err_errno(e, "getrlimit");
+	if (take_over_signals(r, &ours, e) < 0)
+		return e->code;
+	r->is_open = true;
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r->signal_fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (r->epoll_fd < 0 || r->signal_fd < 0) {
+		err_errno(e, "epoll");
+		runloop_close(r);
+		return e->code;
+	}
+	return add(r, r->signal_fd, EPOLLIN, KIND_SIGNAL, 0, e);
+}
+
+/* The last first: a child that waits to be started holds the pipes of those before it. */
+void runloop_close(struct runloop *r)
+{
+	if (!r->is_open)
+		return;
+	for (size_t i = r->command_count; i-- > 0;)
+		launch_close(&r->commands[i]);
+	for (size_t i = 0; i < r->pid_count; i++)
+		if (r->pids[i].fd >= 0)
+			close(r->pids[i].fd);
+	free(r->commands);
+	free(r->pids);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	sigprocmask(SIG_SETMASK, &r->inherited.mask, NULL);
+	sigaction(SIGCHLD, &r->inherited.child_action, NULL);
+	*r = (struct runloop){ 0 };
+}
+
+int runloop_prepare(struct runloop *r, const struct launch_opts *o, struct err *e)
+{
+	struct launch *all = reallocarray(r->commands, r->command_count + 1, sizeof *all), *l;
+	int rc;
+
+	if (!all)
+		return err_nomem(e);
+	r->commands = all;
+	l = &all[r->command_count];
+	rc = launch_prepare(l, o, &r->inherited, e);
+	if (rc < 0)
+		return rc;
+	r->command_count++;
+	if (l->pid_fd < 0 || r->waits_itself)
+		return 0;
+	return add(r, l->pid_fd, EPOLLIN, KIND_COMMAND, r->command_count - 1, e);
+}
+
+pid_t runloop_pid(const struct runloop *r)
+{
+	return r->command_count ? r->commands[0].pid : 0;
+}
+
+int runloop_start(struct runloop *r, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->command_count; i++)
+		rc = launch_start(&r->commands[i], e);
+	return rc;
+}
+
+int runloop_exec_error(const struct runloop *r)
+{
+	for (size_t i = 0; i < r->command_count; i++)
+		if (r->commands[i].exec_error)
+			return r->commands[i].exec_error;
+	return 0;
+}
+
+int runloop_add_fd(struct runloop *r, int fd, enum runloop_fd kind, struct err *e)
+{
+	return add(r, fd, kind == RUNLOOP_FILLING ? EPOLLIN | EPOLLET : EPOLLIN, KIND_FD, 0, e);
+}
+
+int runloop_add_pid(struct runloop *r, pid_t pid, struct err *e)
+{
+	struct runloop_pid *all = reallocarray(r->pids, r->pid_count + 1, sizeof *all);
+	int fd;
+
+	if (!all)
+		return err_nomem(e);
+	r->pids = all;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0 && errno != ENOSYS)
+		return err_errno(e, "process %d", (int)pid);
+	all[r->pid_count++] = (struct runloop_pid){ .pid = pid, .fd = fd };
+	return fd < 0 ? 0 : add(r, fd, EPOLLIN, KIND_PID, r->pid_count - 1, e);
+}
+
+static bool runs(const struct launch *l)
+{
+	return l->pid && !l->go_fd && !l->has_ended;
+}
+
+bool runloop_is_running(const struct runloop *r)
+{
+	for (size_t i = 0; i < r->command_count; i++)
+		if (runs(&r->commands[i]))
+			return true;
+	return false;
+}
+
+void runloop_signal(const struct runloop *r, int number)
+{
+	for (size_t i = 0; i < r->command_count; i++)
+		if (runs(&r->commands[i]))
+			kill(r->commands[i].pid, number);
+}
+
+void runloop_kill(struct runloop *r)
+{
+	runloop_signal(r, SIGKILL);
+	for (size_t i = 0; i < r->command_count; i++)
+		if (r->commands[i].pid && !r->commands[i].go_fd)
+			launch_wait(&r->commands[i]);
+}
+
+static bool reached_group(const struct signalfd_siginfo *info)
+{
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
+		if (policies[i].number == (int)info->ssi_signo)
+			return policies[i].reaches_group && info->ssi_code == SI_KERNEL;
+	return false;
+}
+
+/* Does it end the loop? */
+static bool take_signal(struct runloop *r, const struct signalfd_siginfo *info)
+{
+	r->signal = (int)info->ssi_signo;
+	r->signal_count++;
+	if (!runloop_is_running(r))
+		return true;
+	if (r->signal_count == 1 || r->second_signal == RUNLOOP_PASS_ON) {
+		if (!reached_group(info))
+			runloop_signal(r, r->signal);
+		return false;
+	}
+	if (r->second_signal == RUNLOOP_KILL)
+		runloop_signal(r, SIGKILL);
+	else
+		r->is_cut = true;
+	return r->is_cut;
+}
+
+static bool take_signals(struct runloop *r)
+{
+	struct signalfd_siginfo info;
+	bool is_over = false;
+
+	while (read(r->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+		is_over |= take_signal(r, &info);
+	return is_over;
+}
+
+/* Closing takes a descriptor out of the epoll set. */
+static void end_command(struct launch *l)
+{
+	if (l->pid_fd > 0)
+		close(l->pid_fd);
+	l->pid_fd = 0;
+	l->has_ended = true;
+}
+
+static void end_pid(struct runloop *r, struct runloop_pid *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+	p->has_ended = true;
+	r->ended_pids++;
+}
+
+/* Where the kernel has no pidfd. True: there are such. */
+static bool poll_ends(struct runloop *r, bool is_looking)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < r->command_count; i++) {
+		struct launch *l = &r->commands[i];
+
+		if (l->pid_fd < 0 && runs(l) && !r->waits_itself)
+			has_any |= !is_looking || !launch_has_ended(l);
+	}
+	for (size_t i = 0; i < r->pid_count; i++) {
+		struct runloop_pid *p = &r->pids[i];
+
+		if (p->fd >= 0 || p->has_ended)
+			continue;
+		has_any = true;
+		if (is_looking && kill(p->pid, 0) < 0 && errno == ESRCH)
+			end_pid(r, p);
+	}
+	return has_any;
+}
+
+static int timeout_ms(struct runloop *r, int64_t timeout_ns)
+{
+	int64_t left_ns = r->end_ns ? r->end_ns - clock_mono_ns() : RUNLOOP_FOREVER;
+
+	if (left_ns < timeout_ns)
+		timeout_ns = left_ns;
+	if (timeout_ns > POLL_NS && poll_ends(r, false))
+		timeout_ns = POLL_NS;
+	if (timeout_ns <= 0)
+		return 0;
+	if (timeout_ns / 1000000 >= INT_MAX)
+		return -1;
+	return (int)((timeout_ns + 999999) / 1000000);
+}
+
+static bool have_all_ended(const struct runloop *r)
+{
+	if (r->command_count)
+		return !runloop_is_running(r);
+	return r->pid_count && r->ended_pids == r->pid_count;
+}
+
+bool runloop_step(struct runloop *r, int64_t timeout_ns)
+{
+	struct epoll_event events[EVENTS];
+	int n = epoll_wait(r->epoll_fd, events, EVENTS, timeout_ms(r, timeout_ns));
+	bool has_signals = false;
+
+	for (int i = 0; i < n; i++) {
+		size_t index = (uint32_t)events[i].data.u64;
+
+		switch ((enum kind)(events[i].data.u64 >> 32)) {
+		case KIND_SIGNAL:
+			has_signals = true;
+			break;
+		case KIND_COMMAND:
+			end_command(&r->commands[index]);
+			break;
+		case KIND_PID:
+			end_pid(r, &r->pids[index]);
+			break;
+		case KIND_FD:
+			break;
+		}
+	}
+	poll_ends(r, true);
+	if (has_signals && take_signals(r))
+		return false;
+	return !have_all_ended(r) && !(r->end_ns && clock_mono_ns() >= r->end_ns);
+}
+
+bool runloop_reap(struct runloop *r, size_t command)
+{
+	return command < r->command_count && launch_reap(&r->commands[command]);
+}
+
+int runloop_status(const struct runloop *r)
+{
+	if (r->is_cut && runloop_is_running(r))
+		return 128 + r->signal;
+	return r->command_count ? r->commands[0].status : 0;
+}
