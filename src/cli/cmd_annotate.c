@@ -11,6 +11,7 @@
 #include "cli/cmd.h"
 #include "cli/listing.h"
 #include "cli/screen.h"
+#include "model/suggest.h"
 #include "source/load.h"
 #include "view/annotate.h"
 #include "view/report.h"
@@ -164,6 +165,15 @@ static int keep_costliest(const struct profile *p, size_t type, struct choice *c
 	return rc;
 }
 
+static int none_chosen(const struct profile *p, const char *what, struct err *e)
+{
+	struct nearest near = nearest_start(what, strlen(what));
+
+	suggest_functions(p, &near);
+	return err_set(e, -ENOENT, "no function or source file '%s' was sampled%s", what,
+		       nearest_text(&near, ""));
+}
+
 static int choose(const struct profile *p, size_t type, const char *what, struct choice *c,
 		  struct err *e)
 {
@@ -176,8 +186,7 @@ static int choose(const struct profile *p, size_t type, const char *what, struct
 	    !choose_by_file(p, what, c->is_chosen, &c->file)) {
 		if (!choose_exactly(p, what, c->is_chosen) &&
 		    !choose_by_regex(p, what, c->is_chosen))
-			return err_set(e, -ENOENT, "no function or source file '%s' was sampled",
-				       what);
+			return none_chosen(p, what, e);
 		rc = keep_costliest(p, type, c, e);
 	}
 	if (rc == 0 && c->function) {

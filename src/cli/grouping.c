@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/cmd.h"
 
 int grouping_parse(const char *text, struct grouping *ret, struct err *e)
@@ -20,6 +21,8 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 		{ "data", { 0, "data" } },
 	};
 
+	struct nearest near = nearest_start(text, strlen(text));
+
 	if (strncmp(text, "label:", 6) == 0 && text[6]) {
 		*ret = (struct grouping){ 0, text + 6 };
 		return 0;
@@ -29,8 +32,10 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 			*ret = known[i].grouping;
 			return 0;
 		}
+		nearest_add(&near, known[i].name);
 	}
 	return cmd_usage(
-		e, "--by: '%s' is not function, line, module, comm, thread, pid, data or label:KEY",
-		text);
+		e,
+		"--by: '%s' is not function, line, module, comm, thread, pid, data or label:KEY%s",
+		text, nearest_text(&near, ""));
 }

@@ -24,12 +24,14 @@ static bool has_ending(const char *path)
 static int choose_format(const char *path, const char *to, const char *fallback,
 			 const struct format **ret, struct err *e)
 {
+	struct nearest near;
+
 	if (to)
 		*ret = format_find(to);
 	else
 		*ret = path ? format_for_output(path) : NULL;
 	if (!*ret && to)
-		return cmd_usage(e, "--to: no format '%s'; " HOW_TO_LIST, to);
+		return cmd_usage(e, "--to: no format '%s'%s", to, formats_hint(to, &near));
 	if (!*ret && fallback && path && has_ending(path))
 		return cmd_usage(
 			e,

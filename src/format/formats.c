@@ -40,6 +40,14 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
+const char *formats_hint(const char *name, struct nearest *near)
+{
+	*near = nearest_start(name, strlen(name));
+	for (size_t i = 0; formats[i]; i++)
+		nearest_add(near, formats[i]->name);
+	return near->count ? nearest_text(near, "") : "; 'auger convert --list' shows the formats";
+}
+
 static bool has_suffix_of(const char *path, const struct format *format)
 {
 	for (size_t i = 0; format->suffixes[i]; i++)

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "model/profile.h"
 
 #define FORMAT_MAX_DEPTH (1 << 20)   /* frames of a stack that a reader takes */
@@ -41,6 +42,8 @@ extern const struct format *const formats[]; /* in order of detection; ends with
 
 /* By name, or NULL. */
 const struct format *format_find(const char *name);
+/* "; did you mean 'pprof'?", else where the names are listed. Held by near, which it fills. */
+const char *formats_hint(const char *name, struct nearest *near);
 /* By content, else by the ending of path; NULL: unknown. */
 const struct format *format_detect(const char *path, const unsigned char *data, size_t len);
 /* The writable format of this file name's ending, or NULL. */

@@ -2,6 +2,7 @@
 #include "sample/events.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "sample/pmu.h"
 #include "sample/tracefs.h"
 
@@ -144,6 +146,41 @@ static bool is_file_name(const char *text, size_t len)
 	return len > 0;
 }
 
+/* The folders in path, each with a NUL behind it. */
+static void list_folders(const char *path, struct buf *out)
+{
+	DIR *dir = opendir(path);
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));)
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			buf_put(out, entry->d_name, strlen(entry->d_name) + 1);
+	if (dir)
+		closedir(dir);
+}
+
+/* name: GROUP:NAME. Compares NAME with those of GROUP, or GROUP with all groups. */
+static int no_tracepoint(const char *name, const char *root, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(buf_fini) struct buf names = { 0 };
+	size_t group = strcspn(name, ":");
+	struct nearest near = nearest_start(name + group + 1, strlen(name + group + 1));
+
+	buf_printf(&path, "%s/events/%.*s", root, (int)group, name);
+	if (buf_error(&path) == 0)
+		list_folders(path.data, &names);
+	if (!names.len && buf_error(&path) == 0) {
+		near = nearest_start(name, group);
+		path.data[path.len - group] = '\0';
+		list_folders(path.data, &names);
+	}
+	if (buf_error(&path) < 0 || buf_error(&names) < 0)
+		return err_nomem(e);
+	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
+		nearest_add(&near, names.data + at);
+	return err_set(e, -EINVAL, "no tracepoint '%s'%s", name, nearest_text(&near, ""));
+}
+
 /* GROUP:NAME, by the number that the kernel's tracing tells. */
 static int find_tracepoint(const char *name, const struct event_roots *roots, struct event *ret,
 			   struct err *e)
@@ -173,7 +210,7 @@ static int find_tracepoint(const char *name, const struct event_roots *roots, st
 			       "tracepoint '%s': no tracing at %s; 'mount -t tracefs tracefs %s'",
 			       name, root, root);
 	if (rc == -ENOENT)
-		return err_set(e, -EINVAL, "no tracepoint '%s' in %s/events", name, root);
+		return no_tracepoint(name, root, e);
 	if (rc < 0)
 		return err_wrap(e, "tracepoint '%s'", name);
 	*ret = (struct event){ .unit = "count",
@@ -186,12 +223,18 @@ static int find_tracepoint(const char *name, const struct event_roots *roots, st
 
 static int find(const char *name, const struct event_roots *roots, struct event *ret, struct err *e)
 {
+	struct nearest near = nearest_start(name, strlen(name));
+
 	if (find_known(name, ret) || find_cache(name, ret) || find_raw(name, ret))
 		return 0;
 	if (strchr(name, '/'))
 		return pmu_parse(name, roots->devices, ret, e);
 	if (strchr(name, ':'))
 		return find_tracepoint(name, roots, ret, e);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		nearest_add(&near, known[i].name);
+	if (near.count)
+		return err_set(e, -EINVAL, "no event '%s'%s", name, nearest_text(&near, ""));
 	return err_set(e, -EINVAL,
 		       "no event '%s'; known are cycles, instructions, cache-misses, cpu-clock, "
 		       "page-faults, ..., rNNN, GROUP:TRACEPOINT, PMU/TERM=VALUE/ (perf list)",

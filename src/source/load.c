@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/cmd.h"
@@ -13,6 +14,7 @@
 #include "format/perfdata/perfdata.h"
 #include "model/filter.h"
 #include "model/prune.h"
+#include "model/suggest.h"
 
 const struct opt filter_opts[] = {
 	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
@@ -34,10 +36,10 @@ static int choose_format(const char *path, const char *from, const struct file_i
 {
 	const struct format *format =
 		from ? format_find(from) : format_detect(path, in->data, in->len);
+	struct nearest near;
 
 	if (!format && from)
-		return cmd_usage(e, "--from: no format '%s'; 'auger convert --list' shows them",
-				 from);
+		return cmd_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
 	if (!format && !in->len)
 		return err_set(e, -EINVAL, "%s: is empty", path);
 	if (!format)
@@ -68,6 +70,7 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 	if (rc < 0)
 		return rc;
 	*ret_is_foreign = format->is_foreign;
+	log_msg(LOG_INFO, "load", "%s: %zu bytes of format %s", path, in.len, format->name);
 	rc = format->read_input ? format->read_input(p, &in, e)
 				: format->read(p, in.data, in.len, e);
 	return rc < 0 ? err_wrap(e, "%s", path) : 0;
@@ -78,18 +81,25 @@ int load_profile_at(const char *path, const char *from, const struct places_args
 {
 	const struct places_args none = { 0 };
 	struct profile *p = profile_new();
+	int64_t start_ns = clock_mono_ns(), read_ns;
 	bool is_foreign;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
 	rc = read_into(p, path, from, &is_foreign, e);
+	read_ns = clock_mono_ns();
 	if (rc == 0)
 		rc = places_name(p, places ? places : &none, is_foreign, e);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
 	}
+	log_msg(LOG_INFO, "load",
+		"%zu stacks of %zu functions, read in %.3f s, symbolized in %.3f s",
+		profile_sample_count(p), profile_function_count(p) - 1,
+		(double)(read_ns - start_ns) / NS_PER_S,
+		(double)(clock_mono_ns() - read_ns) / NS_PER_S);
 	*ret = p;
 	return 0;
 }
@@ -177,15 +187,35 @@ static int filter_into(const struct profile *p, const struct filter_args *args,
 	return rc == -EINVAL ? (e->code = CMD_WRONG_USAGE) : rc;
 }
 
-static void say_empty(const struct filter_args *args)
+/* The names that exist instead, where the filter is one condition. */
+static void suggest(const struct profile *p, const struct filter_args *args,
+		    const struct label_filters *labels, struct buf *words)
+{
+	const char *frame = args->focus && !args->ignore ? args->focus : NULL;
+
+	if (!frame && !args->ignore && labels->count == 1) {
+		suggest_label_values(p, labels->list[0].key, labels->list[0].regex, words);
+	} else if (frame && !labels->count) {
+		struct nearest near = nearest_start(frame, strlen(frame));
+
+		suggest_functions(p, &near);
+		buf_put_str(words, nearest_text(&near, ""));
+	}
+}
+
+static void warn_empty(const struct profile *p, const struct filter_args *args,
+		       const struct label_filters *labels)
 {
 	CLEANUP(buf_fini) struct buf words = { 0 };
+	size_t len;
 
 	describe_filter(args, &words);
-	if (buf_error(&words) == 0 && words.data)
-		log_msg(LOG_WARN, "filter",
-			"no sample matches %s; 'auger report' without it shows what there is",
-			words.data);
+	len = words.len;
+	suggest(p, args, labels, &words);
+	if (words.len == len)
+		buf_put_str(&words, "; 'auger report' without it shows what there is");
+	if (buf_error(&words) == 0)
+		log_msg(LOG_WARN, "filter", "no sample matches %s", words.data);
 }
 
 int apply_filter(struct profile **p, const struct filter_args *args, struct err *e)
@@ -194,14 +224,16 @@ int apply_filter(struct profile **p, const struct filter_args *args, struct err 
 	struct profile *kept;
 	int rc = filter_into(*p, args, &kept, &labels, e);
 
+	if (rc == 0 && kept) {
+		if (profile_sample_count(*p) && !profile_sample_count(kept))
+			warn_empty(*p, args, &labels);
+		log_msg(LOG_INFO, "filter", "%zu of %zu stacks match", profile_sample_count(kept),
+			profile_sample_count(*p));
+		profile_free(*p);
+		*p = kept;
+	}
 	buf_fini(&labels.keys);
-	if (rc < 0 || !kept)
-		return rc;
-	if (profile_sample_count(*p) && !profile_sample_count(kept))
-		say_empty(args);
-	profile_free(*p);
-	*p = kept;
-	return 0;
+	return rc;
 }
 
 static void describe(struct buf *out, const char *option, const char *value)

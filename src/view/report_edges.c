@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/pattern.h"
 #include "view/edges.h"
 #include "view/report.h"
@@ -36,6 +37,16 @@ static bool mark_exact(const struct flat *f, const char *name, bool *marks)
 	return found;
 }
 
+static int none_matches(const struct flat *f, const char *regex, struct err *e)
+{
+	struct nearest near = nearest_start(regex, strlen(regex));
+
+	for (uint32_t i = FLAT_ROOT + 1; i < f->row_count; i++)
+		if (f->rows[i].total)
+			nearest_add(&near, flat_name(f, i));
+	return err_set(e, -ENOENT, "no function matches '%s'%s", regex, nearest_text(&near, ""));
+}
+
 static int mark_matches(const struct flat *f, const char *regex, bool *marks, struct err *e)
 {
 	CLEANUP(pattern_fini) struct pattern p = { 0 };
@@ -53,7 +64,7 @@ static int mark_matches(const struct flat *f, const char *regex, bool *marks, st
 	}
 	if (pattern_error(&p) < 0)
 		return err_nomem(e);
-	return found ? 0 : err_set(e, -ENOENT, "no function matches '%s'", regex);
+	return found ? 0 : none_matches(f, regex, e);
 }
 
 static void question_fini(struct question *q)

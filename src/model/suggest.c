@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/suggest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strtab.h"
+
+#define SHOWN_MAX 5 /* values that are listed when none is like the wanted one */
+
+void suggest_functions(const struct profile *p, struct nearest *n)
+{
+	for (uint32_t i = 1; i < profile_function_count(p); i++)
+		nearest_add(n, profile_text(p, profile_get_function(p, i)->name));
+}
+
+static void intern_value(struct strtab *values, const struct profile *p, const struct label *label)
+{
+	char number[24];
+
+	snprintf(number, sizeof number, "%" PRId64, label->num);
+	if (label->str)
+		strtab_intern(values, profile_text(p, label->str),
+			      strlen(profile_text(p, label->str)));
+	else
+		strtab_intern(values, number, strlen(number));
+}
+
+static void collect(struct strtab *values, const struct profile *p, const char *key)
+{
+	for (uint32_t set = 0; set < profile_label_set_count(p); set++) {
+		size_t count;
+		const struct label *labels = profile_get_labels(p, set, &count);
+
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(profile_text(p, labels[i].key), key) == 0)
+				intern_value(values, p, &labels[i]);
+	}
+}
+
+static void list(const struct strtab *values, struct buf *out)
+{
+	size_t count = strtab_count(values);
+
+	for (uint32_t i = 0; i < count && i < SHOWN_MAX; i++)
+		buf_printf(out, "%s'%s'",
+			   !i              ? "; there are "
+			   : i + 1 < count ? ", "
+					   : " and ",
+			   strtab_get(values, i).ptr);
+	if (count > SHOWN_MAX)
+		buf_printf(out, " and %zu more", count - SHOWN_MAX);
+}
+
+void suggest_label_values(const struct profile *p, const char *key, const char *wanted,
+			  struct buf *out)
+{
+	struct nearest near = nearest_start(wanted, strlen(wanted));
+	struct strtab *values = strtab_new();
+
+	if (!values)
+		return;
+	collect(values, p, key);
+	for (uint32_t i = 0; i < strtab_count(values); i++)
+		nearest_add(&near, strtab_get(values, i).ptr);
+	if (near.count)
+		buf_put_str(out, nearest_text(&near, ""));
+	else if (strtab_count(values))
+		list(values, out);
+	else
+		buf_printf(out, "; no sample has the label '%s'", key);
+	strtab_free(values);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* suggest: what a profile has instead of a name that matches nothing in it. */
+#ifndef MODEL_SUGGEST_H
+#define MODEL_SUGGEST_H
+
+#include "base/buf.h"
+#include "base/nearest.h"
+#include "model/profile.h"
+
+/* Adds the names of all functions. */
+void suggest_functions(const struct profile *p, struct nearest *n);
+
+/*
+ * Appends the values of the label key that are like wanted, "; did you mean 'worker'?"; else the
+ * first few that there are, "; there are 'main', 'io' and 2 more"; else that there are none.
+ */
+void suggest_label_values(const struct profile *p, const char *key, const char *wanted,
+			  struct buf *out);
+
+#endif
