@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file_set.h"
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 struct member {
-	struct file_beside file;
+	struct outfile file;
 	bool is_new;
 };
 
@@ -16,7 +16,7 @@ int file_set_add(struct file_set *s, const char *path, bool is_new, const void *
 	if (!m)
 		return err_nomem(e);
 	m->is_new = is_new;
-	return file_write_beside(path, bytes, len, &m->file, e);
+	return outfile_write(path, bytes, len, &m->file, e);
 }
 
 static int move(struct file_set *s, bool is_new, struct err *e)
@@ -26,7 +26,7 @@ static int move(struct file_set *s, bool is_new, struct err *e)
 
 	for (size_t i = 0; rc == 0 && i < s->files.count; i++)
 		if (members[i].is_new == is_new)
-			rc = file_move_beside(&members[i].file, is_new, e);
+			rc = outfile_commit(&members[i].file, is_new, e);
 	return rc;
 }
 
@@ -42,6 +42,6 @@ void file_set_fini(struct file_set *s)
 	struct member *members = s->files.data;
 
 	for (size_t i = 0; i < s->files.count; i++)
-		file_drop_beside(&members[i].file);
+		outfile_discard(&members[i].file);
 	rows_fini(&s->files);
 }

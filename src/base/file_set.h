@@ -20,7 +20,8 @@ struct file_set {
 	struct rows files;
 };
 
-/* is_new: as file_create; else as file_replace. What is not a regular file is written here. */
+/* is_new: as outfile_create; else as outfile_replace. What is not a regular file is written here.
+ */
 int file_set_add(struct file_set *s, const char *path, bool is_new, const void *bytes, size_t len,
 		 struct err *e) MUST_CHECK;
 

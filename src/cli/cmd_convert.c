@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/outfile.h"
 #include "cli/cmd.h"
 #include "cli/save.h"
 #include "format/akaros/akaros.h"
@@ -161,7 +162,7 @@ static int convert_as_op2(const struct args *args, const char *path, struct err 
 		return rc;
 	if (akaros_op2(in.data, in.len, &out, e) < 0)
 		return err_wrap(e, "%s", path);
-	return buf_error(&out) < 0 ? err_nomem(e) : file_replace(output, out.data, out.len, e);
+	return buf_error(&out) < 0 ? err_nomem(e) : outfile_replace(output, out.data, out.len, e);
 }
 
 static int run(int argc, char **argv, struct err *e)

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "cli/cmd.h"
 #include "format/formats.h"
 #include "model/wall.h"
@@ -223,7 +223,7 @@ static int draw(const struct inputs *in, const struct args *args, const char *ou
 	rc = flame_write(drawn, &o, &svg, &stats, e);
 	if (rc < 0)
 		return rc;
-	rc = file_replace(output, svg.data, svg.len, e);
+	rc = outfile_replace(output, svg.data, svg.len, e);
 	if (rc == 0)
 		print_summary(output, &stats);
 	buf_fini(&stats.missing);
@@ -249,7 +249,7 @@ static int check_output(const struct inputs *in, const char *output, struct err 
 	for (size_t i = 0; i < ARRAY_LEN(in->paths); i++)
 		if (in->paths[i] && is_same_file(output, in->paths[i]))
 			return cmd_usage(e, "-o %s: is the profile itself", output);
-	return file_check_writable(output, e);
+	return outfile_check(output, e);
 }
 
 static int check_usage(const struct args *args, int operands, struct err *e)

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/outfile.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
 #include "cli/save.h"
@@ -97,7 +98,7 @@ static int write_text(const struct args *args, const struct target *t, const str
 	int fd = t->argv ? STDERR_FILENO : STDOUT_FILENO, rc;
 
 	if (args->output)
-		return file_replace(args->output, text->data, text->len, e);
+		return outfile_replace(args->output, text->data, text->len, e);
 	rc = file_write_all(fd, text->data, text->len);
 	return rc < 0 ? err_set(e, rc, "cannot write: %s", strerror(-rc)) : 0;
 }
@@ -222,7 +223,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc == 0)
 		rc = check(&args, &t, e);
 	if (rc == 0 && args.output && strcmp(args.output, "-") != 0)
-		rc = file_check_writable(args.output, e);
+		rc = outfile_check(args.output, e);
 	if (rc == 0)
 		rc = observe_target(&args, &t, e);
 	buf_fini(&t.words);

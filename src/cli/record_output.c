@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "source/load.h"
 
 int record_choose_output(const char *path, struct output *ret, struct err *e)
@@ -47,7 +47,7 @@ static int keep_older(const struct stat *st, struct err *e)
 		put_kept_name(&name, st, number);
 		if (buf_error(&name) < 0)
 			return err_nomem(e);
-		rc = file_move_new(DEFAULT_PROFILE, name.data);
+		rc = outfile_move_new(AT_FDCWD, DEFAULT_PROFILE, AT_FDCWD, name.data);
 	}
 	if (rc == 0)
 		log_msg(LOG_WARN, "record", "the older %s is kept as %s", DEFAULT_PROFILE,

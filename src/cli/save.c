@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "base/path.h"
 #include "cli/cmd.h"
 
@@ -64,7 +64,7 @@ int choose_output(const char *path, const char *to, const char *fallback, struct
 		return cmd_usage(e, "format %s is nothing for a terminal: name a file by -o",
 				 format->name);
 	*ret = (struct output){ path, format, false };
-	return file_check_writable(path, e);
+	return outfile_check(path, e);
 }
 
 int save_profile(const struct profile *p, const struct output *o, struct err *e)
@@ -76,6 +76,6 @@ int save_profile(const struct profile *p, const struct output *o, struct err *e)
 		return rc == -ENOMEM ? rc : err_wrap(e, "%s", o->path);
 	if (buf_error(&out) < 0)
 		return err_nomem(e);
-	return o->is_new ? file_create(o->path, out.data, out.len, e)
-			 : file_replace(o->path, out.data, out.len, e);
+	return o->is_new ? outfile_create(o->path, out.data, out.len, e)
+			 : outfile_replace(o->path, out.data, out.len, e);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/outfile.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -27,9 +28,10 @@ int syscalls_trace_open(struct syscalls_trace *t, enum emit_format format, const
 	if (path && strcmp(path, "-") == 0) {
 		t->fd = STDOUT_FILENO;
 	} else if (path) {
-		t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (t->fd < 0)
-			return err_errno(e, "%s", path);
+		int rc = outfile_open_stream(path, &t->fd, e);
+
+		if (rc < 0)
+			return rc;
 		t->owns_fd = true;
 	}
 	if (format == EMIT_CSV)

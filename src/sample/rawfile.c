@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/outfile.h"
 
 #define MAGIC "PERFILE2"
 #define HEADER_BYTES 104
@@ -31,8 +32,7 @@ enum {
 };
 
 struct rawfile {
-	char *path, *temporary; /* owned */
-	int fd;
+	struct outfile file;
 	struct buf buf;    /* not written yet */
 	uint64_t written;  /* bytes */
 	struct err failed; /* the first; code 0: none */
@@ -43,57 +43,30 @@ struct section {
 	uint64_t offset, size;
 };
 
-static int check_kind(const char *path, struct err *e)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_set(e, -EINVAL, "%s: raw records go to a file only", path);
-	return 0;
-}
-
 int rawfile_open(const char *path, struct rawfile **ret, struct err *e)
 {
 	static const char zeros[HEADER_BYTES];
 	struct rawfile *r = calloc(1, sizeof *r);
+	int rc;
 
 	if (!r)
 		return err_nomem(e);
-	r->fd = -1;
-	r->path = strdup(path);
-	if (asprintf(&r->temporary, "%s.XXXXXX", path) < 0)
-		r->temporary = NULL;
-	if (!r->path || !r->temporary) {
-		err_nomem(e);
-		goto fail;
-	}
-	if (check_kind(path, e) < 0)
-		goto fail;
-	r->fd = mkostemp(r->temporary, O_CLOEXEC);
-	if (r->fd < 0) {
-		err_errno(e, "%s", path);
-		goto fail;
+	rc = outfile_begin(path, &r->file, e);
+	if (rc < 0) {
+		free(r);
+		return rc;
 	}
 	buf_put(&r->buf, zeros, sizeof zeros);
 	*ret = r;
 	return 0;
-
-fail:
-	rawfile_free(r);
-	return e->code;
 }
 
 void rawfile_free(struct rawfile *r)
 {
 	if (!r)
 		return;
-	if (r->fd >= 0) {
-		close(r->fd);
-		unlink(r->temporary);
-	}
+	outfile_discard(&r->file);
 	buf_fini(&r->buf);
-	free(r->temporary);
-	free(r->path);
 	free(r);
 }
 
@@ -102,9 +75,9 @@ static void flush(struct rawfile *r)
 	int rc = buf_error(&r->buf);
 
 	if (rc == 0 && r->buf.len)
-		rc = file_write_all(r->fd, r->buf.data, r->buf.len);
+		rc = file_write_all(r->file.fd, r->buf.data, r->buf.len);
 	if (rc < 0 && !r->failed.code)
-		err_set(&r->failed, rc, "%s: %s", r->path, strerror(-rc));
+		err_set(&r->failed, rc, "%s: %s", r->file.path, strerror(-rc));
 	r->written += r->buf.len;
 	buf_clear(&r->buf);
 }
@@ -337,23 +310,9 @@ static void put_file_header(struct rawfile *r, struct section attrs, struct sect
 	buf_put_u64(&r->buf, parts);
 	for (int i = 1; i < 4; i++)
 		buf_put_u64(&r->buf, 0);
-	if (lseek(r->fd, 0, SEEK_SET) < 0 && !r->failed.code)
-		err_errno(&r->failed, "%s", r->path);
+	if (lseek(r->file.fd, 0, SEEK_SET) < 0 && !r->failed.code)
+		err_errno(&r->failed, "%s", r->file.path);
 	flush(r);
-}
-
-/* As any new file of this process, and under its own name. */
-static int publish(struct rawfile *r, struct err *e)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (fchmod(r->fd, 0666 & ~mask) < 0 || fsync(r->fd) < 0 ||
-	    rename(r->temporary, r->path) < 0)
-		return err_errno(e, "%s", r->path);
-	close(r->fd);
-	r->fd = -1; /* nothing to remove any more */
-	return 0;
 }
 
 int rawfile_finish(struct rawfile *r, const struct rawfile_event *events, size_t event_count,
@@ -361,6 +320,7 @@ int rawfile_finish(struct rawfile *r, const struct rawfile_event *events, size_t
 {
 	struct section data = { .offset = HEADER_BYTES }, attrs;
 	uint64_t parts;
+	int rc;
 
 	flush(r);
 	data.size = r->written - HEADER_BYTES;
@@ -371,5 +331,6 @@ int rawfile_finish(struct rawfile *r, const struct rawfile_event *events, size_t
 		*e = r->failed;
 		return e->code;
 	}
-	return publish(r, e);
+	rc = outfile_sync(&r->file, e);
+	return rc < 0 ? rc : outfile_commit(&r->file, false, e);
 }

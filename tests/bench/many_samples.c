@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/macros.h"
+#include "base/outfile.h"
 #include "format/pack.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	rc = pack_end(&pk, &e);
 	pack_close(&pk);
 	if (rc == 0)
-		rc = file_replace(argv[1], out.data, out.len, &e);
+		rc = outfile_replace(argv[1], out.data, out.len, &e);
 	if (rc < 0)
 		fprintf(stderr, "%s\n", e.msg);
 	return rc < 0;

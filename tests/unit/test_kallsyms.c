@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "symbol/perfmap.h"
 #include "tap.h"
 
@@ -25,7 +25,7 @@ static bool write_file(char *path, const char *text)
 	if (fd < 0)
 		return false;
 	close(fd);
-	return file_replace(path, text, strlen(text), &e) == 0;
+	return outfile_replace(path, text, strlen(text), &e) == 0;
 }
 
 static void check_kernel(const char *text, const struct row *rows, size_t count, int want)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/elf_image.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "symbol/elf/symbol_file.h"
 #include "tap.h"
 
@@ -201,7 +201,7 @@ static void write_text(const char *folder, const char *name, const char *text)
 	struct err e;
 
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	CHECK_INT(file_replace(path, text, strlen(text), &e), 0);
+	CHECK_INT(outfile_replace(path, text, strlen(text), &e), 0);
 }
 
 static void remove_text(const char *folder, const char *name)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 
 static const char *const folders[] = { "logs", "profiling", "tables" }; /* by job_folder */
 
@@ -123,7 +123,7 @@ int job_files_put(const struct job_files *f, enum job_folder folder, const char 
 	char path[JOB_PATH_MAX];
 	int rc = job_files_path(f, folder, tag, base, path, e);
 
-	return rc < 0 ? rc : file_replace(path, bytes, len, e);
+	return rc < 0 ? rc : outfile_replace(path, bytes, len, e);
 }
 
 int job_files_beside(const struct job_files *f, const char *target, const char *path,

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "cachefs/profile/profile_tables.h"
 #include "cachefs/profile/profiling_internal.h"
 
@@ -90,7 +90,7 @@ static int put_beside(struct profiling *p, const char *path, const char *base, s
 	if (rc == 0)
 		rc = job_files_beside(&p->opts.files, p->about.target, path, base, file, &e);
 	if (rc == 0)
-		rc = file_replace(file, text->data, text->len, &e);
+		rc = outfile_replace(file, text->data, text->len, &e);
 	if (rc < 0)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 	return rc < 0;

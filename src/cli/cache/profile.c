@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/outfile.h"
 #include "cachefs/profile/joblog.h"
 #include "cli/cmd.h"
 #include "format/pprof/pprof.h"
@@ -47,7 +47,7 @@ static int write_profile(const struct profile *p, const char *path, struct err *
 	CLEANUP(buf_fini) struct buf bytes = { 0 };
 	int rc = pprof_write(p, &bytes, e);
 
-	return rc < 0 ? rc : file_replace(path, bytes.data, bytes.len, e);
+	return rc < 0 ? rc : outfile_replace(path, bytes.data, bytes.len, e);
 }
 
 static enum profile_mode mode_of(const struct cache_profile_args *args)

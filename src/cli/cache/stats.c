@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/file.h"
+#include "base/outfile.h"
 #include "cachejob/usage_table.h"
 #include "cli/cmd.h"
 
@@ -47,7 +47,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (buf_error(&text) < 0 || buf_error(&csv) < 0)
 		return err_nomem(e);
 	fputs(text.data, stdout);
-	return args.csv ? file_replace(args.csv, csv.data, csv.len, e) : 0;
+	return args.csv ? outfile_replace(args.csv, csv.data, csv.len, e) : 0;
 }
 
 const struct cmd cmd_cache_stats = {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
 #include "cli/stat/figures.h"
@@ -144,7 +145,7 @@ static int write_text(const struct buf *text, const char *path, struct err *e)
 	int rc;
 
 	if (path)
-		return file_replace(path, text->data, text->len, e);
+		return outfile_replace(path, text->data, text->len, e);
 	rc = file_write_all(STDERR_FILENO, text->data, text->len);
 	return rc < 0 ? err_set(e, rc, "standard error: %s", strerror(-rc)) : 0;
 }
@@ -283,7 +284,7 @@ static int run(int argc, char **argv, struct err *e)
 	if ((args.sacct ? check_sacct(&args, argc - first, e)
 			: check_usage(&args, first < argc, e)) < 0)
 		return e->code;
-	if (args.output && strcmp(args.output, "-") != 0 && file_check_writable(args.output, e) < 0)
+	if (args.output && strcmp(args.output, "-") != 0 && outfile_check(args.output, e) < 0)
 		return e->code;
 	if (args.sacct)
 		return compare(&args, argv[first], e);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "cli/save.h"
 #include "cli/stat/scale.h"
 #include "sample/cpu.h"
@@ -208,7 +208,7 @@ static int draw(struct scale_runs *r, const struct profile *before, const struct
 	if (rc < 0)
 		return rc;
 	buf_fini(&stats.missing);
-	rc = file_replace(path.data, svg.data, svg.len, e);
+	rc = outfile_replace(path.data, svg.data, svg.len, e);
 	return rc < 0 ? rc : keep_name(r, &path, e);
 }
 
