@@ -91,7 +91,7 @@ static int add_path(struct reading *r, const struct rank_row *row, int64_t floor
 	if (!p)
 		return err_nomem(r->e);
 	for (int i = 0; i < PATH_VALUES; i++)
-		figure_add(&p->values[i], row->values[i]);
+		decimal_add(&p->values[i], row->values[i]);
 	range_add(&p->events, r->rank, row->values[PATH_EVENTS]);
 	p->floor = add_clamped(p->floor, floor);
 	return 0;
@@ -107,7 +107,7 @@ static void find_floors(const struct rank_row *rows, size_t count, int64_t floor
 		floors[i] = INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
 		enum path_category category = rows[i].category;
-		int64_t events = rows[i].values[PATH_EVENTS].whole;
+		int64_t events = rows[i].values[PATH_EVENTS].integer;
 
 		if (events < floors[category])
 			floors[category] = events;
@@ -162,12 +162,12 @@ static void add_costs(struct reading *r)
 			struct cluster_path *p = (struct cluster_path *)c->path_rows.data + index;
 
 			/* A rank that asked for the path in another way has no time here. */
-			if (index == MAP_NONE || figure_is_zero(rows[i].values[category]))
+			if (index == MAP_NONE || decimal_is_zero(rows[i].values[category]))
 				continue;
 			p->has_costs = true;
-			figure_add(&p->latency_us, rows[i].values[category]);
+			decimal_add(&p->latency_us, rows[i].values[category]);
 			if (category == CATEGORY_DATA)
-				figure_add(&p->bytes, rows[i].values[COST_BYTES]);
+				decimal_add(&p->bytes, rows[i].values[COST_BYTES]);
 		}
 	}
 }
@@ -395,7 +395,7 @@ int64_t cluster_unknown_paths(const struct cluster *c)
 {
 	const struct range *paths = range_table_find(&c->metrics, "paths_no_more_known");
 
-	return paths ? paths->sum.whole : 0;
+	return paths ? paths->sum.integer : 0;
 }
 
 size_t cluster_kernel_cached(const struct cluster *c)

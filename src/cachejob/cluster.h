@@ -29,11 +29,11 @@
 struct cluster_path {
 	uint32_t path; /* id in paths */
 	enum path_category category;
-	struct figure values[PATH_VALUES];
+	struct decimal values[PATH_VALUES];
 	int64_t floor; /* the least events in the lists that have it, summed: see cluster_missing */
 	struct range events; /* of ranks that tell of it */
 	bool has_costs;      /* any rank tells of the next two: RANK_COSTS */
-	struct figure latency_us, bytes;
+	struct decimal latency_us, bytes;
 };
 
 struct cluster {

@@ -50,7 +50,7 @@ static void put_metrics(struct buf *out, const struct cluster_view *v)
 		buf_put_str(out, "| ");
 		put_code(out, name);
 		buf_put_str(out, " | ");
-		figure_put(out, r->sum);
+		decimal_put(out, r->sum);
 		buf_put_str(out, " |\n");
 	}
 }
@@ -67,14 +67,14 @@ static void put_operations(struct buf *out, const struct cluster_view *v)
 	for (size_t i = 0; i < range_table_count(t); i++) {
 		const char *name;
 		const struct range *r = range_table_get(t, i, &name);
-		double calls = figure_real(r[OPERATION_CALLS].sum);
-		double latency_s = figure_real(r[OPERATION_LATENCY].sum);
+		double calls = decimal_real(r[OPERATION_CALLS].sum);
+		double latency_s = decimal_real(r[OPERATION_LATENCY].sum);
 
 		buf_put_str(out, "| ");
 		put_code(out, name);
 		for (int k = OPERATION_CALLS; k <= OPERATION_NEGATIVE; k++) {
 			buf_put_str(out, " | ");
-			figure_put(out, r[k].sum);
+			decimal_put(out, r[k].sum);
 		}
 		buf_printf(out, " | %.2f | %.6f |\n", calls > 0 ? 1e6 * latency_s / calls : 0,
 			   latency_s);
@@ -84,9 +84,9 @@ static void put_operations(struct buf *out, const struct cluster_view *v)
 /* "1.5" or "1.5 - 3.0" */
 static void put_spread(struct buf *out, const struct range *r)
 {
-	buf_printf(out, " | %.1f", figure_real(r->min));
-	if (figure_compare(r->min, r->max))
-		buf_printf(out, " - %.1f", figure_real(r->max));
+	buf_printf(out, " | %.1f", decimal_real(r->min));
+	if (decimal_compare(r->min, r->max))
+		buf_printf(out, " - %.1f", decimal_real(r->max));
 }
 
 static void put_latencies(struct buf *out, const struct cluster_view *v)
@@ -111,10 +111,10 @@ static void put_latencies(struct buf *out, const struct cluster_view *v)
 		buf_printf(out, " | %zu", r->ranks);
 		for (int k = LATENCY_P50; k <= LATENCY_P99; k++)
 			put_spread(out, &r[k]);
-		buf_printf(out, " | %.1f | ", figure_real(r[LATENCY_MAX].max));
+		buf_printf(out, " | %.1f | ", decimal_real(r[LATENCY_MAX].max));
 		put_code(out, jobdir_rank(c->job, r[LATENCY_MAX].max_rank)->name);
-		buf_printf(out, " | %.6f | %lld |\n", figure_real(r[LATENCY_STORAGE].sum),
-			   (long long)r[LATENCY_BYTES].sum.whole);
+		buf_printf(out, " | %.6f | %lld |\n", decimal_real(r[LATENCY_STORAGE].sum),
+			   (long long)r[LATENCY_BYTES].sum.integer);
 	}
 }
 
@@ -122,20 +122,20 @@ static void put_range(struct buf *out, const struct cluster *c, const char *name
 		      const struct range *r)
 {
 	double imbalance = range_imbalance(r);
-	struct figure min = r->min;
+	struct decimal min = r->min;
 
-	min.is_decimal |= r->sum.is_decimal; /* a 0 may be of a rank that told nothing */
+	min.has_point |= r->sum.has_point; /* a 0 may be of a rank that told nothing */
 	buf_put_str(out, "| ");
 	put_code(out, name);
 	buf_printf(out, "%s | %zu | ", what, r->ranks);
-	figure_put(out, min);
-	buf_printf(out, " | %.*f | ", r->sum.is_decimal ? 6 : 1, range_mean(r));
-	figure_put(out, r->max);
+	decimal_put(out, min);
+	buf_printf(out, " | %.*f | ", r->sum.has_point ? 6 : 1, range_mean(r));
+	decimal_put(out, r->max);
 	if (imbalance > 0)
 		buf_printf(out, " | %.2f | ", imbalance);
 	else
 		buf_put_str(out, " | - | ");
-	if (figure_compare(r->min, r->max))
+	if (decimal_compare(r->min, r->max))
 		put_code(out, cluster_rank_name(c, r, r->max_rank));
 	else
 		buf_put_str(out, "-");
@@ -182,15 +182,15 @@ static void put_top_paths(struct buf *out, const struct cluster_view *v)
 		buf_printf(out, "| %s | ", path_category_names[p->category]);
 		markdown_put_code(out, path.ptr, path.len);
 		buf_put_str(out, " | ");
-		figure_put(out, p->values[PATH_EVENTS]);
+		decimal_put(out, p->values[PATH_EVENTS]);
 		buf_put_str(out, missing ? "+ | " : " | ");
-		figure_put(out, p->values[PATH_HITS]);
+		decimal_put(out, p->values[PATH_HITS]);
 		buf_put_str(out, " | ");
-		figure_put(out, p->values[PATH_MISSES]);
+		decimal_put(out, p->values[PATH_MISSES]);
 		buf_put_str(out, " | ");
-		figure_put(out, p->values[PATH_NEGATIVE]);
+		decimal_put(out, p->values[PATH_NEGATIVE]);
 		buf_printf(out, " | %zu | ", p->events.ranks);
-		figure_put(out, p->events.max);
+		decimal_put(out, p->events.max);
 		buf_put_str(out, " |\n");
 		is_short |= missing > 0;
 	}
@@ -222,10 +222,10 @@ static void put_slow_paths(struct buf *out, const struct cluster_view *v)
 	for (size_t i = 0; i < c->path_rows.count && i < v->top; i++) {
 		const struct cluster_path *p = cluster_path(c, v->slow_paths[i]);
 		struct str path = cluster_path_text(c, p);
-		double us = figure_real(p->latency_us),
-		       events = figure_real(p->values[PATH_EVENTS]);
+		double us = decimal_real(p->latency_us),
+		       events = decimal_real(p->values[PATH_EVENTS]);
 
-		if (figure_is_zero(p->latency_us))
+		if (decimal_is_zero(p->latency_us))
 			break;
 		buf_printf(out, "| %s | ", path_category_names[p->category]);
 		markdown_put_code(out, path.ptr, path.len);
@@ -234,9 +234,9 @@ static void put_slow_paths(struct buf *out, const struct cluster_view *v)
 			buf_printf(out, "%.2f | ", us / events);
 		else
 			buf_put_str(out, "- | ");
-		figure_put(out, p->values[PATH_EVENTS]);
+		decimal_put(out, p->values[PATH_EVENTS]);
 		buf_put_str(out, " | ");
-		figure_put(out, p->bytes);
+		decimal_put(out, p->bytes);
 		buf_put_str(out, " |\n");
 	}
 }
@@ -252,7 +252,7 @@ static void put_sums(struct buf *out, const struct cluster_view *v, const struct
 		buf_put_str(out, "| ");
 		put_code(out, sums[i].name);
 		buf_printf(out, " | %zu | ", sums[i].entries);
-		figure_put(out, sums[i].events);
+		decimal_put(out, sums[i].events);
 		buf_put_str(out, " | ");
 		markdown_put_code(out, example.ptr, example.len);
 		buf_put_str(out, " |\n");
@@ -278,7 +278,7 @@ static void put_classes(struct buf *out, const struct cluster_view *v)
 	}
 	buf_put_str(out, "\n## Pruning Guidance\n\n"
 			 "What the paths suggest; no more than hints.\n\n");
-	guidance_put(out, v->sums, serves ? serves->sum : (struct figure){ 0 });
+	guidance_put(out, v->sums, serves ? serves->sum : (struct decimal){ 0 });
 }
 
 static void put_damaged(struct buf *out, const struct cluster *c)

@@ -21,7 +21,7 @@ static int compare_paths(const void *left, const void *right, void *cluster)
 	int order = (int)a->category - (int)b->category;
 
 	if (order == 0)
-		order = figure_compare(b->values[PATH_EVENTS], a->values[PATH_EVENTS]);
+		order = decimal_compare(b->values[PATH_EVENTS], a->values[PATH_EVENTS]);
 	return order ? order : strcmp(cluster_path_text(c, a).ptr, cluster_path_text(c, b).ptr);
 }
 
@@ -30,7 +30,7 @@ static int compare_latencies(const void *left, const void *right, void *cluster)
 	const struct cluster *c = cluster;
 	const struct cluster_path *a = cluster_path(c, *(const uint32_t *)left),
 				  *b = cluster_path(c, *(const uint32_t *)right);
-	int order = figure_compare(b->latency_us, a->latency_us);
+	int order = decimal_compare(b->latency_us, a->latency_us);
 
 	return order ? order : compare_paths(left, right, cluster);
 }
@@ -85,19 +85,19 @@ const struct cluster_path *cluster_view_next_path(const struct cluster_view *v, 
 	return NULL;
 }
 
-/* is_decimal: as its sum; a 0 may be of a rank that told nothing. */
-static void put_figure(struct emit *out, const char *key, struct figure f, bool is_decimal)
+/* has_point: as its sum; a 0 may be of a rank that told nothing. */
+static void put_figure(struct emit *out, const char *key, struct decimal f, bool has_point)
 {
-	if (is_decimal)
-		emit_real(out, key, figure_real(f), 6, "");
+	if (has_point)
+		emit_real(out, key, decimal_real(f), 6, "");
 	else
-		emit_int(out, key, f.whole);
+		emit_int(out, key, f.integer);
 }
 
-static void put_metric(struct emit *out, const char *name, struct figure value)
+static void put_metric(struct emit *out, const char *name, struct decimal value)
 {
 	emit_text(out, "metric", name);
-	put_figure(out, "value", value, value.is_decimal);
+	put_figure(out, "value", value, value.has_point);
 }
 
 void cluster_put_metrics(const struct cluster_view *v, struct emit *out)
@@ -105,10 +105,10 @@ void cluster_put_metrics(const struct cluster_view *v, struct emit *out)
 	const struct cluster *c = v->cluster;
 
 	emit_columns(out);
-	put_metric(out, "", (struct figure){ 0 });
+	put_metric(out, "", (struct decimal){ 0 });
 	emit_row(out);
 	put_metric(out, "ranks_with_aggregate_files",
-		   (struct figure){ .whole = (int64_t)c->ranks[RANK_METRICS] });
+		   (struct decimal){ .integer = (int64_t)c->ranks[RANK_METRICS] });
 	for (size_t i = 0; i < range_table_count(&c->metrics); i++) {
 		const char *name;
 		const struct range *r = range_table_get(&c->metrics, i, &name);
@@ -120,12 +120,12 @@ void cluster_put_metrics(const struct cluster_view *v, struct emit *out)
 
 static void put_operation(struct emit *out, const char *name, const struct range *ranges)
 {
-	double calls = figure_real(ranges[OPERATION_CALLS].sum);
-	double latency_s = figure_real(ranges[OPERATION_LATENCY].sum);
+	double calls = decimal_real(ranges[OPERATION_CALLS].sum);
+	double latency_s = decimal_real(ranges[OPERATION_LATENCY].sum);
 
 	emit_text(out, "operation", name);
 	for (int i = OPERATION_CALLS; i <= OPERATION_NEGATIVE; i++)
-		emit_int(out, operation_columns[i], ranges[i].sum.whole);
+		emit_int(out, operation_columns[i], ranges[i].sum.integer);
 	emit_real(out, "avg_latency_us", calls > 0 ? 1e6 * latency_s / calls : 0, 2, "");
 	emit_real(out, operation_columns[OPERATION_LATENCY], latency_s, 6, "");
 }
@@ -148,7 +148,7 @@ void cluster_put_operations(const struct cluster_view *v, struct emit *out)
 
 const char *cluster_rank_name(const struct cluster *c, const struct range *r, uint32_t rank)
 {
-	return figure_compare(r->min, r->max) ? jobdir_rank(c->job, rank)->name : "";
+	return decimal_compare(r->min, r->max) ? jobdir_rank(c->job, rank)->name : "";
 }
 
 static void put_range(struct emit *out, const struct cluster *c, const char *metric,
@@ -159,10 +159,10 @@ static void put_range(struct emit *out, const struct cluster *c, const char *met
 	emit_text(out, "metric", metric);
 	emit_optional(out, "operation", operation);
 	emit_int(out, "ranks", (int64_t)r->ranks);
-	put_figure(out, "sum", r->sum, r->sum.is_decimal);
-	put_figure(out, "min", r->min, r->sum.is_decimal);
-	emit_real(out, "mean", range_mean(r), r->sum.is_decimal ? 6 : 2, "");
-	put_figure(out, "max", r->max, r->sum.is_decimal);
+	put_figure(out, "sum", r->sum, r->sum.has_point);
+	put_figure(out, "min", r->min, r->sum.has_point);
+	emit_real(out, "mean", range_mean(r), r->sum.has_point ? 6 : 2, "");
+	put_figure(out, "max", r->max, r->sum.has_point);
 	if (imbalance > 0)
 		emit_real(out, "imbalance", imbalance, 3, "");
 	else
@@ -208,17 +208,17 @@ static void put_latency(struct emit *out, const struct cluster *c, const char *n
 {
 	emit_text(out, "operation", name);
 	emit_int(out, "ranks", (int64_t)r->ranks);
-	emit_real(out, "p50_us_min", figure_real(r[LATENCY_P50].min), 3, "");
-	emit_real(out, "p50_us_max", figure_real(r[LATENCY_P50].max), 3, "");
-	emit_real(out, "p90_us_min", figure_real(r[LATENCY_P90].min), 3, "");
-	emit_real(out, "p90_us_max", figure_real(r[LATENCY_P90].max), 3, "");
-	emit_real(out, "p99_us_min", figure_real(r[LATENCY_P99].min), 3, "");
-	emit_real(out, "p99_us_max", figure_real(r[LATENCY_P99].max), 3, "");
-	emit_real(out, "max_us", figure_real(r[LATENCY_MAX].max), 3, "");
+	emit_real(out, "p50_us_min", decimal_real(r[LATENCY_P50].min), 3, "");
+	emit_real(out, "p50_us_max", decimal_real(r[LATENCY_P50].max), 3, "");
+	emit_real(out, "p90_us_min", decimal_real(r[LATENCY_P90].min), 3, "");
+	emit_real(out, "p90_us_max", decimal_real(r[LATENCY_P90].max), 3, "");
+	emit_real(out, "p99_us_min", decimal_real(r[LATENCY_P99].min), 3, "");
+	emit_real(out, "p99_us_max", decimal_real(r[LATENCY_P99].max), 3, "");
+	emit_real(out, "max_us", decimal_real(r[LATENCY_MAX].max), 3, "");
 	emit_optional(out, "max_rank",
 		      c ? cluster_rank_name(c, &r[LATENCY_MAX], r[LATENCY_MAX].max_rank) : "");
-	emit_real(out, "storage_wait_s", figure_real(r[LATENCY_STORAGE].sum), 6, "");
-	emit_int(out, "bytes", r[LATENCY_BYTES].sum.whole);
+	emit_real(out, "storage_wait_s", decimal_real(r[LATENCY_STORAGE].sum), 6, "");
+	emit_int(out, "bytes", r[LATENCY_BYTES].sum.integer);
 }
 
 void cluster_put_latency(const struct cluster_view *v, struct emit *out)
@@ -252,17 +252,17 @@ static void put_path(struct emit *out, const struct cluster_view *v, const struc
 	emit_text(out, "category", path_category_names[p->category]);
 	emit_name(out, "path", "", path.ptr, "");
 	for (int i = 0; i < PATH_VALUES; i++)
-		emit_int(out, path_columns[i], p->values[i].whole);
+		emit_int(out, path_columns[i], p->values[i].integer);
 	emit_text(out, "class", class);
 	emit_int(out, "ranks", (int64_t)p->events.ranks);
-	emit_int(out, "min_events", p->events.min.whole);
-	emit_int(out, "max_events", p->events.max.whole);
+	emit_int(out, "min_events", p->events.min.integer);
+	emit_int(out, "max_events", p->events.max.integer);
 	emit_optional(out, "max_rank",
 		      v ? cluster_rank_name(v->cluster, &p->events, p->events.max_rank) : "");
 	emit_int(out, "events_not_listed", missing);
 	if (p->has_costs) {
-		emit_real(out, "latency_us", figure_real(p->latency_us), 3, "");
-		emit_int(out, "bytes", p->bytes.whole);
+		emit_real(out, "latency_us", decimal_real(p->latency_us), 3, "");
+		emit_int(out, "bytes", p->bytes.integer);
 	} else {
 		emit_none(out, "latency_us");
 		emit_none(out, "bytes");
@@ -295,9 +295,9 @@ static void put_sums(const struct cluster_view *v, struct emit *out, const char 
 			emit_row(out);
 		emit_text(out, key, s->name);
 		emit_int(out, "entries", (int64_t)s->entries);
-		emit_int(out, "total_events", s->events.whole);
-		emit_int(out, "data_events", s->data.whole);
-		emit_int(out, "absent_events", s->absent.whole);
+		emit_int(out, "total_events", s->events.integer);
+		emit_int(out, "data_events", s->data.integer);
+		emit_int(out, "absent_events", s->absent.integer);
 		emit_name(
 			out, "example", "",
 			i ? cluster_path_text(v->cluster, cluster_path(v->cluster, s->example)).ptr

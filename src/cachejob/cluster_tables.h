@@ -13,7 +13,7 @@
 
 #include "cachefs/profile/classes.h"
 #include "cachejob/cluster.h"
-#include "cachejob/path_sums.h"
+#include "cachejob/cluster_sums.h"
 #include "view/emit.h"
 
 /* What the tables are made from, in order. */

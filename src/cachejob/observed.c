@@ -12,8 +12,8 @@
 static bool was_present(const struct cluster_path *p)
 {
 	if (p->category == CATEGORY_METADATA)
-		return !figure_is_zero(p->values[PATH_HITS]) ||
-		       !figure_is_zero(p->values[PATH_MISSES]);
+		return !decimal_is_zero(p->values[PATH_HITS]) ||
+		       !decimal_is_zero(p->values[PATH_MISSES]);
 	/* Copper counts reads that go past its cache as negative. */
 	return p->category == CATEGORY_DATA || p->category == CATEGORY_TREE;
 }

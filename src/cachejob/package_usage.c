@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachejob/path_sums.h"
+#include "cachejob/cluster_sums.h"
 #include "view/markdown.h"
 
 /* The folder of packages that a package's name stands in. */

@@ -10,7 +10,7 @@
 #include "base/macros.h"
 #include "base/rows.h"
 #include "base/strtab.h"
-#include "cachefs/profile/figure.h"
+#include "cachefs/profile/decimal.h"
 
 struct range_table {
 	struct strtab *names; /* ids are indices of the ranges */

@@ -106,7 +106,7 @@ static int read_record(const struct csv *c, const struct layout *l, const struct
 	for (size_t i = 0; rc == 0 && i < at->value_count; i++) {
 		const struct csv_cell *cell = &c->cells[at->values[i]];
 
-		rc = figure_parse(&row->values[i], cell->text, cell->len, e);
+		rc = decimal_parse(&row->values[i], cell->text, cell->len, e);
 	}
 	return rc;
 }
@@ -198,7 +198,7 @@ static char *find_path_end(const struct events *in)
 	return NULL;
 }
 
-static int read_count(struct events *in, const char *label, struct figure *ret, struct err *e)
+static int read_count(struct events *in, const char *label, struct decimal *ret, struct err *e)
 {
 	char *line_end, *text_end;
 
@@ -210,7 +210,7 @@ static int read_count(struct events *in, const char *label, struct figure *ret, 
 	if (!line_end)
 		return fail_at(in, in->at, "cut short: a count has no end", e);
 	text_end = line_end > in->at && line_end[-1] == ',' ? line_end - 1 : line_end;
-	if (figure_parse(ret, in->at, (size_t)(text_end - in->at), e) < 0 || ret->is_decimal)
+	if (decimal_parse(ret, in->at, (size_t)(text_end - in->at), e) < 0 || ret->has_point)
 		return fail_at(in, in->at, "no count", e);
 	in->at = line_end + 1;
 	return 0;
@@ -234,7 +234,7 @@ static int read_block(struct events *in, struct rank_row *row, struct err *e)
 		rc = read_count(in, in->labels[i], &row->values[in->first + i], e);
 		if (rc < 0)
 			return rc;
-		figure_add(&row->values[PATH_EVENTS], row->values[in->first + i]);
+		decimal_add(&row->values[PATH_EVENTS], row->values[in->first + i]);
 	}
 	in->at = skip_blanks(in, in->at);
 	if (!starts(in, in->at, "}\n"))

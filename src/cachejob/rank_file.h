@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "base/rows.h"
-#include "cachefs/profile/figure.h"
+#include "cachefs/profile/decimal.h"
 #include "cachejob/jobdir.h"
 
 enum path_category {
@@ -79,7 +79,7 @@ struct rank_row {
 	const char *name; /* of the metric or operation, or the path; [0..len), a NUL behind */
 	size_t len;
 	enum path_category category; /* of paths */
-	struct figure values[RANK_MAX_VALUES];
+	struct decimal values[RANK_MAX_VALUES];
 };
 
 /* kind: not RANK_SUMMARY. text: [0..len) with a NUL behind; is rewritten, and rows borrow from it.

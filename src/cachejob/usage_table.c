@@ -25,11 +25,11 @@ static uint64_t remaining_of(uint64_t budget, uint64_t used)
 	return budget > used ? budget - used : 0;
 }
 
-void usage_table_of(const struct control_stats *stats, struct usage_figures *ret)
+void usage_table_of(const struct control_stats *stats, struct usage_totals *ret)
 {
 	uint64_t used = 0;
 
-	*ret = (struct usage_figures){ .caches = 1, .budget_bytes = stats->budget_bytes };
+	*ret = (struct usage_totals){ .caches = 1, .budget_bytes = stats->budget_bytes };
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		ret->used_bytes[i] = stats->used_bytes[i];
 		ret->entries[i] = stats->entries[i];
@@ -54,7 +54,7 @@ static bool find_number(const char *text, const char *words, uint64_t *ret)
 	return number_is_digit(*last) && !errno && (*end == '\n' || !*end);
 }
 
-static bool read_size(const char *text, enum usage_table table, struct usage_figures *t)
+static bool read_size(const char *text, enum usage_table table, struct usage_totals *t)
 {
 	uint64_t bytes, entries;
 
@@ -71,7 +71,7 @@ static bool read_size(const char *text, enum usage_table table, struct usage_fig
 }
 
 /* "combined,USED,ENTRIES,BUDGET,REMAINING" */
-static bool read_budget(const char *text, struct usage_figures *t)
+static bool read_budget(const char *text, struct usage_totals *t)
 {
 	const char *line = strstr(text, "\ncombined,");
 	unsigned long long budget, remaining;
@@ -91,7 +91,7 @@ static bool is_named(const char *name, const char *base)
 	return text_ends_with(name, base) && (len == base_len || name[len - base_len - 1] == '-');
 }
 
-static int read_file(const char *path, const char *name, struct usage_figures *t, struct err *e)
+static int read_file(const char *path, const char *name, struct usage_totals *t, struct err *e)
 {
 	static const char *const bases[] = { "data_cache_size.output", "tree_cache_size.output",
 					     "md_cache_size.output", "cache_usage.csv" };
@@ -119,7 +119,7 @@ static int read_file(const char *path, const char *name, struct usage_figures *t
 }
 
 /* -ENOMEM, else 0: what cannot be read is told. */
-static int leave_out(struct usage_figures *t, const struct err *reason, struct err *e)
+static int leave_out(struct usage_totals *t, const struct err *reason, struct err *e)
 {
 	if (reason->code == -ENOMEM)
 		return err_nomem(e);
@@ -128,9 +128,9 @@ static int leave_out(struct usage_figures *t, const struct err *reason, struct e
 	return 0;
 }
 
-static int read_folder(const char *dir, int depth, struct usage_figures *t, struct err *e);
+static int read_folder(const char *dir, int depth, struct usage_totals *t, struct err *e);
 
-static int read_entry(const char *dir, const char *name, int depth, struct usage_figures *t,
+static int read_entry(const char *dir, const char *name, int depth, struct usage_totals *t,
 		      struct err *e)
 {
 	char path[PATH_MAX];
@@ -149,7 +149,7 @@ static int read_entry(const char *dir, const char *name, int depth, struct usage
 	return rc < 0 ? leave_out(t, &reason, e) : 0;
 }
 
-static int read_folder(const char *dir, int depth, struct usage_figures *t, struct err *e)
+static int read_folder(const char *dir, int depth, struct usage_totals *t, struct err *e)
 {
 	DIR *d = opendir(dir);
 	struct dirent *entry;
@@ -164,11 +164,11 @@ static int read_folder(const char *dir, int depth, struct usage_figures *t, stru
 	return rc;
 }
 
-int usage_table_read(const char *dir, struct usage_figures *ret, struct err *e)
+int usage_table_read(const char *dir, struct usage_totals *ret, struct err *e)
 {
 	int rc;
 
-	*ret = (struct usage_figures){ 0 };
+	*ret = (struct usage_totals){ 0 };
 	rc = read_folder(dir, 0, ret, e);
 	if (ret->left_out > MAX_TOLD)
 		log_msg(LOG_WARN, "cache", "%zu more left out", ret->left_out - MAX_TOLD);
@@ -212,7 +212,7 @@ static void set_human(char *cell, uint64_t bytes)
 }
 
 /* USAGE_TABLES rows and the combined one. */
-static void make_rows(const struct usage_figures *t, struct usage_row rows[USAGE_TABLES + 1])
+static void make_rows(const struct usage_totals *t, struct usage_row rows[USAGE_TABLES + 1])
 {
 	uint64_t bytes = 0, entries = 0;
 
@@ -241,7 +241,7 @@ static const char *shown(const char *cell)
 	return *cell ? cell : "-";
 }
 
-void usage_table_put(const struct usage_figures *t, struct buf *out)
+void usage_table_put(const struct usage_totals *t, struct buf *out)
 {
 	static const char *const heads[COLUMNS] = { "Table",          "Files Found", "Used Bytes",
 						    "Used Human",     "Entries",     "Budget Bytes",
@@ -270,7 +270,7 @@ void usage_table_put(const struct usage_figures *t, struct buf *out)
 	}
 }
 
-void usage_table_put_csv(const struct usage_figures *t, struct buf *out)
+void usage_table_put_csv(const struct usage_totals *t, struct buf *out)
 {
 	struct usage_row rows[USAGE_TABLES + 1];
 

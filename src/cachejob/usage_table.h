@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cachefs/fuse/control.h"
+#include "cachefs/profile/control.h"
 
-struct usage_figures {
+struct usage_totals {
 	uint64_t files[USAGE_TABLES]; /* that were read; 0 of a mounted cache */
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
 	uint64_t caches; /* whose budget is known */
@@ -20,14 +20,14 @@ struct usage_figures {
 	size_t left_out; /* files and folders that could not be read */
 };
 
-void usage_table_of(const struct control_stats *stats, struct usage_figures *ret);
+void usage_table_of(const struct control_stats *stats, struct usage_totals *ret);
 
 /* All "*-data_cache_size.output" and the like anywhere below dir. Those that are damaged or cannot
  * be read are told by LOG_WARN and left out. -ENODATA: there are no others. */
-int usage_table_read(const char *dir, struct usage_figures *ret, struct err *e) MUST_CHECK;
+int usage_table_read(const char *dir, struct usage_totals *ret, struct err *e) MUST_CHECK;
 
 /* A Markdown table with aligned columns, and CSV. */
-void usage_table_put(const struct usage_figures *t, struct buf *out);
-void usage_table_put_csv(const struct usage_figures *t, struct buf *out);
+void usage_table_put(const struct usage_totals *t, struct buf *out);
+void usage_table_put_csv(const struct usage_totals *t, struct buf *out);
 
 #endif

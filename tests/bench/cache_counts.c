@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "cachefs/profile/metrics.h"
-#include "cachefs/profile/path_counts.h"
+#include "cachefs/store/path_counts.h"
 
 #define CALLS 1000000
 #define ROUNDS 10
@@ -17,7 +17,7 @@ static double measure(struct metrics *m, struct path_counts *counts)
 
 	for (int i = 0; i < CALLS; i++) {
 		struct metrics_call call = metrics_begin(METRICS_GETATTR);
-		enum metrics_result result = metrics_end(m, &call, 0, 0, &ns);
+		enum request_result result = metrics_end(m, &call, 0, 0, &ns);
 
 		if (counts)
 			path_counts_add(counts, PATH_METADATA, result, ns, 0);

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/quote.h"
 #include "cachefs/profile/classes.h"
-#include "cachejob/path_sums.h"
+#include "cachejob/cluster_sums.h"
 #include "cachejob/rank_file.h"
 #include "cachejob/settings.h"
 #include "fuzz.h"
@@ -43,7 +43,7 @@ static void put_csv(enum rank_file kind, const struct rows *rows, struct buf *ou
 		quote_csv(out, all[i].name, all[i].len);
 		for (size_t k = 0; k < counts[kind]; k++) {
 			buf_put_byte(out, ',');
-			figure_put(out, all[i].values[k]);
+			decimal_put(out, all[i].values[k]);
 		}
 		buf_printf(out, "%s%s\n", kind == RANK_TOP_PATHS ? "," : "",
 			   kind == RANK_TOP_PATHS ? path_category_names[all[i].category] : "");
@@ -64,7 +64,7 @@ static void put_events(enum rank_file kind, const struct rows *rows, struct buf 
 		buf_put_str(out, " {\n");
 		for (size_t k = 0; labels[k]; k++) {
 			buf_printf(out, "%s: ", labels[k]);
-			figure_put(out, all[i].values[first + k]);
+			decimal_put(out, all[i].values[first + k]);
 			buf_put_str(out, labels[k + 1] ? ",\n" : "\n");
 		}
 		buf_put_str(out, "}\n");
@@ -78,7 +78,7 @@ static void check_row(const struct rank_row *row, bool is_path, const struct cla
 
 	FUZZ_CHECK(row->len && row->name[row->len] == '\0' && strlen(row->name) == row->len);
 	for (size_t i = 0; i < RANK_MAX_VALUES; i++)
-		FUZZ_CHECK(row->values[i].whole >= 0 && row->values[i].micros >= 0 &&
+		FUZZ_CHECK(row->values[i].integer >= 0 && row->values[i].micros >= 0 &&
 			   row->values[i].micros < 1000000);
 	if (!is_path)
 		return;
@@ -99,7 +99,7 @@ static void check_same(const struct rows *left, const struct rows *right)
 		FUZZ_CHECK(a[i].len == b[i].len && memcmp(a[i].name, b[i].name, a[i].len) == 0);
 		FUZZ_CHECK(a[i].category == b[i].category);
 		for (size_t k = 0; k < RANK_MAX_VALUES; k++)
-			FUZZ_CHECK(figure_compare(a[i].values[k], b[i].values[k]) == 0);
+			FUZZ_CHECK(decimal_compare(a[i].values[k], b[i].values[k]) == 0);
 	}
 }
 

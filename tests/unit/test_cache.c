@@ -148,24 +148,24 @@ static void no_name(void *context, uint64_t parent, const char *name)
 	(void)name;
 }
 
-static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t absent_ns,
+static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t negative_ttl_ns,
 				int64_t timeout_ns)
 {
 	struct cache_opts o = { .budget_bytes = budget,
-				.lifetime_ns = CACHE_FOR_EVER,
-				.absent_ns = absent_ns,
+				.ttl_ns = CACHE_FOREVER,
+				.negative_ttl_ns = negative_ttl_ns,
 				.timeout_ns = timeout_ns,
 				.max_threads = 8 };
 	struct cache *c = NULL;
 	struct err e = { 0 };
 
 	CHECK_INT(cache_open((struct storage){ &fake_ops, f }, &o, &c, &e), 0);
-	CHECK_INT(cache_keep(c,
-			     (struct cache_kernel){ .forget_unused = not_allowed,
-						    .doubt_name = no_name,
-						    .forget_name = no_name,
-						    .forget_file = nobody },
-			     &e),
+	CHECK_INT(cache_start_evictor(c,
+				      (struct cache_kernel){ .drop_unused = not_allowed,
+							     .expire_entry = no_name,
+							     .inval_entry = no_name,
+							     .inval_inode = nobody },
+				      &e),
 		  0);
 	return c;
 }
@@ -174,8 +174,8 @@ static int look(struct cache *c, const char *name)
 {
 	struct stat attr;
 	struct node *n;
-	int64_t absent_ns;
-	int rc = cache_lookup(c, cache_root(c), name, &n, &attr, &absent_ns);
+	int64_t negative_ttl_ns;
+	int rc = cache_lookup(c, cache_root(c), name, &n, &attr, &negative_ttl_ns);
 
 	if (rc == 0)
 		node_unref(n, 1);
@@ -213,12 +213,12 @@ static void test_absent(void)
 	CHECK_INT(look(c, "a"), -ENOENT);
 	CHECK_INT(look(c, "a"), -ENOENT);
 	CHECK_INT(f.lookups, 1);
-	CHECK_INT(cache_counts(c)->absent[ABSENT_STORE], 1);
-	CHECK_INT(cache_counts(c)->absent[ABSENT_SERVE], 1);
+	CHECK_INT(cache_counts(c)->negatives[NEGATIVE_STORE], 1);
+	CHECK_INT(cache_counts(c)->negatives[NEGATIVE_SERVE], 1);
 	rest(60 * MS);
 	CHECK_INT(look(c, "a"), -ENOENT);
 	CHECK_INT(f.lookups, 2);
-	CHECK_INT(cache_counts(c)->absent[ABSENT_EXPIRE], 1);
+	CHECK_INT(cache_counts(c)->negatives[NEGATIVE_EXPIRE], 1);
 	CHECK(cache_close(c));
 }
 
@@ -281,9 +281,9 @@ static void test_xattrs(void)
 	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
 	struct stat attr;
 	struct node *n;
-	int64_t absent_ns;
+	int64_t negative_ttl_ns;
 
-	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &absent_ns), 0);
+	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &negative_ttl_ns), 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK_INT(xattr(c, n, "user.b"), -ENODATA);
 		CHECK_INT(xattr(c, n, "system.posix_acl_access"), -EOPNOTSUPP);
@@ -351,7 +351,7 @@ static void test_timeout(void)
 	struct cache *c = open_cache(&f, 1 << 30, 0, 20 * MS);
 
 	CHECK_INT(look(c, "f"), -ETIMEDOUT);
-	CHECK_INT(cache_counts(c)->timeouts, 1);
+	CHECK_INT(cache_counts(c)->storage.timeouts, 1);
 	rest(400 * MS); /* the answer is kept when it comes */
 	CHECK_INT(look(c, "f"), 0);
 	CHECK_INT(f.lookups, 1);
@@ -387,9 +387,9 @@ static void test_read(void)
 	struct cache_data data;
 	struct stat attr;
 	struct node *n;
-	int64_t absent_ns;
+	int64_t negative_ttl_ns;
 
-	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &absent_ns), 0);
+	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &negative_ttl_ns), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CHECK_INT(cache_read(c, n, rows[i].offset, rows[i].len, &data), 0);
 		check_data(&data, rows[i].offset, rows[i].want);
@@ -455,10 +455,10 @@ static void *read_large(void *arg)
 	char name[16];
 	struct node *n;
 	struct stat attr;
-	int64_t absent_ns;
+	int64_t negative_ttl_ns;
 
 	snprintf(name, sizeof name, "f%d", r->number);
-	r->failed = cache_lookup(r->cache, cache_root(r->cache), name, &n, &attr, &absent_ns);
+	r->failed = cache_lookup(r->cache, cache_root(r->cache), name, &n, &attr, &negative_ttl_ns);
 	for (uint64_t i = 0; !r->failed && i < 8 * FILE_BYTES; i += CHUNK_BYTES / 8) {
 		struct cache_data data;
 		uint64_t used, offset = i % FILE_BYTES;
@@ -505,12 +505,12 @@ static int read_small(struct cache *c, struct fake *f, int from, int to)
 	for (int i = from; i < to; i++) {
 		struct cache_data data;
 		struct node *n = NULL;
-		int64_t absent_ns;
+		int64_t negative_ttl_ns;
 		struct stat st;
 		char name[32];
 
 		snprintf(name, sizeof name, "fs%d", i);
-		if (!CHECK_INT(cache_lookup(c, cache_root(c), name, &n, &st, &absent_ns), 0))
+		if (!CHECK_INT(cache_lookup(c, cache_root(c), name, &n, &st, &negative_ttl_ns), 0))
 			return -1;
 		CHECK_INT(cache_read(c, n, 0, SMALL_BYTES, &data), 0);
 		cache_data_fini(&data);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "cachejob/path_sums.h"
+#include "cachejob/cluster_sums.h"
 #include "tap.h"
 
 static void test_patterns(void)

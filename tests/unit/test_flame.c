@@ -272,7 +272,7 @@ static void test_kinds(void)
 }
 
 /* A time has its exact figure and, where there is a type for them, its samples. */
-static void test_figures(void)
+static void test_decimals(void)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct profile *p = profile_new();
@@ -383,7 +383,7 @@ int main(void)
 	TAP_CASE(test_fitted);
 	TAP_CASE(test_pixels);
 	TAP_CASE(test_kinds);
-	TAP_CASE(test_figures);
+	TAP_CASE(test_decimals);
 	TAP_CASE(test_changes);
 	TAP_CASE(test_missing);
 	return tap_done();

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "cachefs/profile/path_counts.h"
+#include "cachefs/store/path_counts.h"
 #include "tap.h"
 
 #define CALLS 1000
@@ -124,9 +124,9 @@ static void test_paths(void)
 	CHECK(path_counts_make(&at));
 	c = at;
 	CHECK(!path_counts_make(&at) && at == c);
-	path_counts_add(c, PATH_METADATA, METRICS_NEGATIVE, 100, 0);
-	path_counts_add(c, PATH_DATA, METRICS_HIT, 50, 4096);
-	path_counts_add(c, PATH_DATA, METRICS_PLAIN, 50, 4096); /* not counted */
+	path_counts_add(c, PATH_METADATA, RESULT_NEGATIVE, 100, 0);
+	path_counts_add(c, PATH_DATA, RESULT_HIT, 50, 4096);
+	path_counts_add(c, PATH_DATA, RESULT_NONE, 50, 4096); /* not counted */
 	CHECK_INT(path_counts_events(c, PATH_DATA), 1);
 	CHECK_INT(path_counts_events(c, PATH_TREE), 0);
 	CHECK(path_counts_make(&up));
@@ -135,8 +135,8 @@ static void test_paths(void)
 	path_counts_merge(gone, c);
 	path_counts_read(gone, &read);
 	CHECK_INT(read.paths, 2);
-	CHECK_INT(read.bytes[METRICS_HIT], 8192);
-	CHECK_INT(read.ns[PATH_METADATA][METRICS_NEGATIVE], 200);
+	CHECK_INT(read.bytes[RESULT_HIT], 8192);
+	CHECK_INT(read.ns[PATH_METADATA][RESULT_NEGATIVE], 200);
 	path_counts_reset(gone, PATH_DATA);
 	CHECK_INT(path_counts_events(gone, PATH_DATA), 0);
 	CHECK_INT(path_counts_events(gone, PATH_METADATA), 2);

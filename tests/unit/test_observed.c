@@ -31,14 +31,14 @@ static void test_flags(void)
 	struct observed o;
 	struct err e;
 
-	add(&c, CATEGORY_METADATA, "/")->values[PATH_HITS].whole = 1;
-	add(&c, CATEGORY_METADATA, "/x")->values[PATH_NEGATIVE].whole = 9;
-	add(&c, CATEGORY_METADATA, "/a")->values[PATH_NEGATIVE].whole = 1;
-	add(&c, CATEGORY_METADATA, "/a/b/c")->values[PATH_MISSES].whole = 1;
-	add(&c, CATEGORY_TTL, "/a/no")->values[PATH_SERVES].whole = 1;
-	add(&c, CATEGORY_TREE, "/list")->values[PATH_HITS].whole = 1;
+	add(&c, CATEGORY_METADATA, "/")->values[PATH_HITS].integer = 1;
+	add(&c, CATEGORY_METADATA, "/x")->values[PATH_NEGATIVE].integer = 9;
+	add(&c, CATEGORY_METADATA, "/a")->values[PATH_NEGATIVE].integer = 1;
+	add(&c, CATEGORY_METADATA, "/a/b/c")->values[PATH_MISSES].integer = 1;
+	add(&c, CATEGORY_TTL, "/a/no")->values[PATH_SERVES].integer = 1;
+	add(&c, CATEGORY_TREE, "/list")->values[PATH_HITS].integer = 1;
 	/* Copper's reads past its cache */
-	add(&c, CATEGORY_DATA, "/big")->values[PATH_NEGATIVE].whole = 1;
+	add(&c, CATEGORY_DATA, "/big")->values[PATH_NEGATIVE].integer = 1;
 	if (CHECK_INT(observed_make(&o, &c, &e), 0)) {
 		CHECK_STR(flags_of(&o, "/"), "folder");
 		CHECK_STR(flags_of(&o, "/x"), "absent");
@@ -65,7 +65,7 @@ static const char *roots_of(const char *path, const char *named)
 	struct err e;
 	size_t len = 0;
 
-	add(&c, CATEGORY_METADATA, path)->values[PATH_HITS].whole = 1;
+	add(&c, CATEGORY_METADATA, path)->values[PATH_HITS].integer = 1;
 	text[0] = '\0';
 	if (CHECK_INT(observed_make(&o, &c, &e), 0) &&
 	    CHECK_INT(observed_roots(&o, &named, named != NULL, texts, &roots, &e), 0))

@@ -28,9 +28,9 @@ static const char *parse(enum rank_file kind, const char *text)
 
 		buf_printf(&out, "%s%s=", path_category_names[row->category], row->name);
 		for (size_t k = 0; k < RANK_MAX_VALUES; k++)
-			if (!figure_is_zero(row->values[k])) {
+			if (!decimal_is_zero(row->values[k])) {
 				buf_printf(&out, "%zu:", k);
-				figure_put(&out, row->values[k]);
+				decimal_put(&out, row->values[k]);
 				buf_put_byte(&out, ' ');
 			}
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* mount_none: mount.h where libfuse is not there. */
+/* mount_none: mount.h and mounted.h in a build without libfuse. */
 #include <errno.h>
 
 #include "cachefs/fuse/mount.h"
+#include "cachefs/fuse/mounted.h"
 
 static int lacking(struct err *e)
 {
@@ -15,9 +16,9 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	return lacking(e);
 }
 
-int mount_end(const char *view, enum mount_end how, struct err *e)
+int mounted_unmount(const char *view, enum unmount_mode mode, struct err *e)
 {
 	(void)view;
-	(void)how;
+	(void)mode;
 	return lacking(e);
 }

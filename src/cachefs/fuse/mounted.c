@@ -21,22 +21,21 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/quote.h"
-#include "cachefs/fuse/holders.h"
-#include "cachefs/fuse/mount.h"
+#include "cachefs/fuse/mount_users.h"
 
-#define END_MS 600000 /* for a daemon to write its files at the end, each to the disk */
-#define ENDS_MS 500   /* for a daemon that is told so by the kernel to end */
-#define USED_MS 2000  /* for who is about to leave, and what the kernel closes a moment later */
+#define WRITE_MS 600000 /* for a daemon to write its files, with an fsync(2) each */
+#define EXIT_MS 500     /* for a daemon to exit after the kernel has closed its connection */
+#define BUSY_MS 2000    /* for processes that are exiting, whose files the kernel closes late */
 #define MOUNTS_MAX (16 << 20)
 
 extern char **environ;
 
-/* One line of mountinfo: is it ours, at this path? */
+/* Is this line of mountinfo one of our mounts at view? */
 static bool is_ours(char *line, const char *view, struct mounted *ret)
 {
-	static const char mark[] = " - fuse.auger ";
+	static const char fs_type[] = " - fuse.auger ";
 	unsigned major_nr, minor_nr;
-	char *type = strstr(line, mark), *path, *owner;
+	char *type = strstr(line, fs_type), *path, *owner;
 	int at = 0;
 
 	if (!type)
@@ -49,7 +48,7 @@ static bool is_ours(char *line, const char *view, struct mounted *ret)
 	if (strcmp(path, view) != 0)
 		return false;
 	ret->device = makedev(major_nr, minor_nr);
-	type += strlen(mark);
+	type += strlen(fs_type);
 	ret->daemon = strncmp(type, MOUNTED_SOURCE, strlen(MOUNTED_SOURCE)) == 0
 			      ? atoi(type + strlen(MOUNTED_SOURCE))
 			      : 0;
@@ -74,8 +73,8 @@ bool mounted_find(const char *view, struct mounted *ret, struct err *e)
 	return found;
 }
 
-/* Who may not unmount asks the program of FUSE that may. It tells its reasons itself. */
-static int ask_fusermount(const char *view, bool is_lazy, bool is_quiet, struct err *e)
+/* For users who may not call umount(2). fusermount3 prints its reason itself. */
+static int run_fusermount(const char *view, bool is_lazy, bool is_quiet, struct err *e)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z", quiet[] = "-q",
 	     none[] = "-u";
@@ -95,12 +94,12 @@ static int ask_fusermount(const char *view, bool is_lazy, bool is_quiet, struct 
 		if (errno != EINTR)
 			return err_errno(e, "fusermount3");
 	if (!status || !mounted_find(view, &left, e))
-		return 0; /* in the other case somebody else has just ended it */
+		return 0; /* or another process has just unmounted it */
 	return err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view);
 }
 
-/* A descriptor that tells when the process ended; -1: it did, or is none that serves a cache. */
-static int watch_daemon(pid_t pid)
+/* A pidfd of the daemon; -1: it has exited, or pid is not one of our daemons. */
+static int open_daemon(pid_t pid)
 {
 	char path[64], name[32];
 	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -109,7 +108,7 @@ static int watch_daemon(pid_t pid)
 	if (fd >= 0 &&
 	    (!file_read_start(path, name, sizeof name) || strcmp(name, MOUNTED_COMM "\n") != 0)) {
 		close(fd);
-		return -1; /* of another name space, or another process by now */
+		return -1; /* a pid of another namespace, or reused */
 	}
 	return fd;
 }
@@ -119,22 +118,21 @@ static int unmount(const char *view, bool is_lazy, bool is_quiet, struct err *e)
 	if (umount2(view, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0)
 		return 0;
 	if (errno == EPERM)
-		return ask_fusermount(view, is_lazy, is_quiet, e);
+		return run_fusermount(view, is_lazy, is_quiet, e);
 	if (errno == EBUSY)
-		return err_set(e, -EBUSY, "%s: in use; --lazy unmounts it all the same", view);
+		return err_set(e, -EBUSY, "%s: in use; --lazy unmounts it anyway", view);
 	if (errno == EINVAL || errno == ENOENT)
-		return 0; /* it was one: somebody else has just ended it, and removed its folder */
+		return 0; /* another process has just unmounted it */
 	return err_errno(e, "%s", view);
 }
 
-/* A view that somebody tries to end. */
 struct ending {
 	const char *view;
 	struct mounted mounted;
-	int daemon; /* tells when it has ended; -1: nothing does */
+	int daemon; /* its pidfd; -1: none */
 };
 
-/* The daemon unmounts it by itself, at once and in order. */
+/* Lets the daemon unmount the view, and finish its files. */
 static int terminate(const struct ending *o, struct err *e)
 {
 	if (o->daemon < 0 || syscall(SYS_pidfd_send_signal, o->daemon, SIGTERM, NULL, 0) < 0)
@@ -142,42 +140,42 @@ static int terminate(const struct ending *o, struct err *e)
 	return 0;
 }
 
-static void find_holders(const struct ending *o, struct holders *ret)
+static void find_users(const struct ending *o, struct mount_users *ret)
 {
-	holders_find(o->mounted.device, o->mounted.daemon, ret);
+	mount_users_find(o->mounted.device, o->mounted.daemon, ret);
 }
 
-/* It was in use. Who has it may be about to end, and the kernel closes some files a moment later;
- * a daemon that alone has it prefetches. */
-static int end_used(const struct ending *o, enum mount_end how, struct err *e)
+/* The view is busy. Its users may be exiting, and the kernel closes some files late. If the daemon
+ * is the only user, it is prefetching, and is terminated. */
+static int unmount_busy(const struct ending *o, enum unmount_mode mode, struct err *e)
 {
 	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
-	int64_t until_ns = clock_mono_ns() + USED_MS * (NS_PER_S / 1000);
-	struct holders h;
+	int64_t until_ns = clock_mono_ns() + BUSY_MS * (NS_PER_S / 1000);
+	struct mount_users u;
 	int rc;
 
-	find_holders(o, &h);
-	if (h.count == 1 && h.has_wanted) {
-		holders_fini(&h);
+	find_users(o, &u);
+	if (u.count == 1 && u.has_server) {
+		mount_users_fini(&u);
 		return terminate(o, e);
 	}
 	while ((rc = unmount(o->view, false, true, e)) == -EBUSY && clock_mono_ns() < until_ns)
 		nanosleep(&pause, NULL);
-	holders_fini(&h);
+	mount_users_fini(&u);
 	if (rc != -EBUSY)
 		return rc;
-	find_holders(o, &h);
-	if (how == MOUNT_END_ALWAYS) {
-		log_msg(LOG_WARN, "cache", "%s: in use by %s; it is unmounted all the same",
-			o->view, h.count ? h.names.data : "somebody");
+	find_users(o, &u);
+	if (mode == UNMOUNT_ALWAYS) {
+		log_msg(LOG_WARN, "cache", "%s: in use by %s; it is unmounted anyway", o->view,
+			u.count ? u.names.data : "a process");
 		rc = terminate(o, e);
-	} else if (h.count) {
-		rc = err_set(e, -EBUSY, "%s: in use by %s; --lazy unmounts it all the same",
-			     o->view, h.names.data);
+	} else if (u.count) {
+		rc = err_set(e, -EBUSY, "%s: in use by %s; --lazy unmounts it anyway", o->view,
+			     u.names.data);
 	} else {
 		rc = unmount(o->view, false, false, e);
 	}
-	holders_fini(&h);
+	mount_users_fini(&u);
 	return rc;
 }
 
@@ -188,38 +186,39 @@ static bool has_ended(const struct ending *o, int ms)
 	return o->daemon < 0 || poll(&daemon, 1, ms) != 0;
 }
 
-/* It is unmounted. Copies of the mount that other name spaces have by chance keep nothing up; who
- * uses one of them is told. */
-static void end_elsewhere(const struct ending *o, enum mount_end how)
+/* The view is unmounted here, and the daemon runs on: other namespaces have copies of the mount.
+ * Unused copies do not keep the daemon. */
+static void end_copies(const struct ending *o, enum unmount_mode mode)
 {
-	struct holders h;
+	struct mount_users u;
 	struct err e = { 0 };
 
-	find_holders(o, &h);
-	if (h.count > h.has_wanted && how != MOUNT_END_ALWAYS) {
-		log_msg(LOG_WARN, "cache", "%s: unmounted here; %s: in use elsewhere, and served",
-			o->view, h.names.data);
-		holders_fini(&h);
+	find_users(o, &u);
+	if (u.count > u.has_server && mode != UNMOUNT_ALWAYS) {
+		log_msg(LOG_WARN, "cache",
+			"%s: unmounted here; in use by %s in another namespace, and still served",
+			o->view, u.names.data);
+		mount_users_fini(&u);
 		return;
 	}
-	if (h.count > h.has_wanted)
-		log_msg(LOG_WARN, "cache", "%s: in use by %s; it is unmounted all the same",
-			o->view, h.names.data);
-	holders_fini(&h);
-	if (terminate(o, &e) == 0 && !has_ended(o, END_MS))
-		log_msg(LOG_WARN, "cache", "%s: unmounted, but its process %d has not ended yet",
+	if (u.count > u.has_server)
+		log_msg(LOG_WARN, "cache", "%s: in use by %s; it is unmounted anyway", o->view,
+			u.names.data);
+	mount_users_fini(&u);
+	if (terminate(o, &e) == 0 && !has_ended(o, WRITE_MS))
+		log_msg(LOG_WARN, "cache", "%s: unmounted, but its daemon %d has not exited",
 			o->view, (int)o->mounted.daemon);
 }
 
-/* Then nobody can use what he has of it. */
+/* Does every call on the view fail, because its daemon died? */
 static bool is_dead(const char *view)
 {
-	struct statfs fs; /* attributes may still be known */
+	struct statfs fs; /* the kernel caches the attributes that stat(2) returns */
 
 	return statfs(view, &fs) < 0 && errno == ENOTCONN;
 }
 
-int mount_end(const char *view, enum mount_end how, struct err *e)
+int mounted_unmount(const char *view, enum unmount_mode mode, struct err *e)
 {
 	struct ending o = { .view = view };
 	bool is_lazy;
@@ -229,13 +228,13 @@ int mount_end(const char *view, enum mount_end how, struct err *e)
 		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
 	if (geteuid() != 0 && o.mounted.owner != getuid())
 		return err_set(e, -EPERM, "%s: another user's cache", view);
-	o.daemon = watch_daemon(o.mounted.daemon);
-	is_lazy = how == MOUNT_END_LAZY || (has_ended(&o, 0) && is_dead(view));
+	o.daemon = open_daemon(o.mounted.daemon);
+	is_lazy = mode == UNMOUNT_LAZY || (has_ended(&o, 0) && is_dead(view));
 	rc = unmount(view, is_lazy, true, e);
 	if (rc == -EBUSY && !is_lazy)
-		rc = end_used(&o, how, e);
-	if (rc == 0 && !is_lazy && !has_ended(&o, ENDS_MS))
-		end_elsewhere(&o, how);
+		rc = unmount_busy(&o, mode, e);
+	if (rc == 0 && !is_lazy && !has_ended(&o, EXIT_MS))
+		end_copies(&o, mode);
 	if (o.daemon >= 0)
 		close(o.daemon);
 	return rc;

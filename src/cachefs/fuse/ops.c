@@ -11,31 +11,30 @@
 #include "cachefs/fuse/ops_internal.h"
 #include "cachefs/fuse/serve.h"
 #include "cachefs/store/access.h"
-#include "cachefs/store/passing.h"
+#include "cachefs/store/passthrough.h"
 
-#define FMODE_EXEC 040 /* of the kernel, in the flags of an open. Source: linux/fs.h */
+#define FMODE_EXEC 040 /* in the flags of an open by execve(2). Source: linux/fs.h */
 
-#define LONG_READ (512 * 1024) /* others need not wait until it is copied */
+#define LONG_READ (512 * 1024) /* other threads go on reading requests while it is copied */
 
-/* In the handle of what is open. */
-#define BY_PREFETCH 1 /* its release is nobody's */
-#define IS_COUNTED 2  /* as open, by passing.h */
-#define IS_PASSED 4
+/* Flags in the handle of an open file. */
+#define BY_PREFETCH 1 /* its release is not counted */
+#define HAS_OPEN 2    /* its release needs passthrough_close */
+#define IS_PASSTHROUGH 4
 
-/* The answer to an open, which libfuse 3.14 does not know in full. Source: linux/fuse.h,
- * fuse_open_out, since Linux 6.9. */
-struct open_answer {
+/* struct fuse_open_out since Linux 6.9, which libfuse 3.14 does not know. Source: linux/fuse.h. */
+struct open_reply {
 	uint64_t handle;
 	uint32_t flags;
 	int32_t backing;
 };
-#define OPEN_KEEPS_CACHE (1u << 1)
-#define OPEN_NEEDS_NO_FLUSH (1u << 5)
-#define OPEN_PASSED (1u << 7)
+#define OPEN_KEEP_CACHE (1u << 1)
+#define OPEN_NOFLUSH (1u << 5)
+#define OPEN_PASSTHROUGH (1u << 7)
 
 struct ops_mount *ops_mount_of(fuse_req_t req)
 {
-	serve_answers(req);
+	serve_set_request(req);
 	return fuse_req_userdata(req);
 }
 
@@ -55,33 +54,33 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct ops_mount *m = userdata;
 
-	if (m->passes && !serve_pass_through()) {
+	if (m->passthrough && !serve_enable_passthrough()) {
 		log_msg(LOG_WARN, "cache", "no file is passed through: that needs Linux 6.9");
-		m->passes = false;
+		m->passthrough = false;
 	}
 	want(conn, FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ, true);
 	want(conn, FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO, !m->is_exact);
-	/* Measured: 1 MiB spliced from a memfd takes twice as long as copied, 128 KiB no less. */
+	/* Measured: to splice 1 MiB from a memfd takes twice as long as to copy it; 128 KiB takes
+	 * as long. */
 	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
 	want(conn, FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact);
-	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_fixed && !m->is_exact);
-	/* Before it reads, the kernel looks at the attributes: also at those it was told to forget.
-	 */
+	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_immutable && !m->is_exact);
+	/* Before a read, the kernel then requests attributes that were invalidated. */
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
 	want(conn, FUSE_CAP_POSIX_ACL, !m->checks_access);
-	conn->max_read = OPS_MAX_READ; /* as the mount option has it */
+	conn->max_read = OPS_MAX_READ; /* equal to the mount option */
 	conn->max_readahead = OPS_MAX_READ;
-	m->agreed(m->context);
+	m->on_init(m->context);
 }
 
 void ops_end_call(const struct ops_mount *m, const struct metrics_call *call, struct node *n,
 		  int rc, uint64_t bytes)
 {
 	int64_t ns;
-	enum metrics_result result;
+	enum request_result result;
 	struct path_counts *counts;
 
-	if (prefetch_is_asker(m->prefetch, serve_asker()))
+	if (prefetch_is_caller(m->prefetch, serve_caller()))
 		return;
 	result = metrics_end(m->metrics, call, rc, bytes, &ns);
 	counts = n ? cache_path_counts(m->cache, n) : NULL;
@@ -95,28 +94,28 @@ void ops_end_call(const struct ops_mount *m, const struct metrics_call *call, st
 		path_counts_add(counts, PATH_TREE, result, ns, 0);
 }
 
-/* The same of a lookup, where there may be no node. */
+/* The same for a lookup, which may have no node. */
 static void end_lookup(const struct ops_mount *m, const struct metrics_call *call,
 		       struct node *parent, const char *name, struct node *n, int rc)
 {
 	int64_t ns;
-	enum metrics_result result;
+	enum request_result result;
 
 	if (rc == 0) {
 		ops_end_call(m, call, n, rc, 0);
 		return;
 	}
-	if (prefetch_is_asker(m->prefetch, serve_asker()))
+	if (prefetch_is_caller(m->prefetch, serve_caller()))
 		return;
 	result = metrics_end(m->metrics, call, rc, 0, &ns);
-	cache_count_name(m->cache, parent, name, ns, result);
+	cache_count_failed_lookup(m->cache, parent, name, ns, result);
 }
 
 static double seconds_of(const struct ops_mount *m, int64_t ns)
 {
 	if (m->is_exact || ns <= 0)
 		return 0;
-	return ns == CACHE_FOR_EVER ? m->lifetime_s : (double)ns / (double)NS_PER_S;
+	return ns == CACHE_FOREVER ? m->attr_timeout_s : (double)ns / (double)NS_PER_S;
 }
 
 void ops_forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
@@ -131,26 +130,26 @@ void ops_forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
 
 static int check_access(const struct ops_mount *m, fuse_ino_t ino, int wanted)
 {
-	return access_check(m->cache, ops_node_of(m, ino), wanted, serve_asker());
+	return access_check(m->cache, ops_node_of(m, ino), wanted, serve_caller());
 }
 
-/* Names in a folder that not all may search come to us each time. */
-static int check_search(const struct ops_mount *m, fuse_ino_t folder, double *names_s)
+/* Where not all users may search the folder, the kernel must not cache its dentries. */
+static int check_search(const struct ops_mount *m, fuse_ino_t folder, double *entry_timeout_s)
 {
 	struct stat attr;
 	int rc = cache_attr(m->cache, ops_node_of(m, folder), &attr);
 
 	if (rc < 0 || (attr.st_mode & 0111) == 0111)
 		return rc;
-	*names_s = 0;
+	*entry_timeout_s = 0;
 	return check_access(m, folder, X_OK);
 }
 
-/* The root's number as a node, with which the kernel knows it as one more folder. */
+/* Reports the root under a node id of its own, so that the kernel creates one more inode for it. */
 static void reply_root(fuse_req_t req, const struct ops_mount *m)
 {
 	struct fuse_entry_param entry = { .ino = (fuse_ino_t)(uintptr_t)cache_root(m->cache),
-					  .attr_timeout = m->lifetime_s };
+					  .attr_timeout = m->attr_timeout_s };
 	int rc = cache_attr(m->cache, cache_root(m->cache), &entry.attr);
 
 	if (rc < 0)
@@ -162,26 +161,26 @@ static void reply_root(fuse_req_t req, const struct ops_mount *m)
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	const struct ops_mount *m = ops_mount_of(req);
-	struct fuse_entry_param entry = { .attr_timeout = m->lifetime_s,
-					  .entry_timeout = m->names_s };
+	struct fuse_entry_param entry = { .attr_timeout = m->attr_timeout_s,
+					  .entry_timeout = m->entry_timeout_s };
 	struct metrics_call call = metrics_begin(METRICS_GETATTR);
-	int64_t absent_ns = 0;
+	int64_t negative_ttl_ns = 0;
 	struct node *n = NULL;
 	int rc;
 
-	if (m->mover && m->mover == serve_asker()) {
+	if (m->root_mover && m->root_mover == serve_caller()) {
 		reply_root(req, m);
 		return;
 	}
 	rc = m->checks_search ? check_search(m, parent, &entry.entry_timeout) : 0;
 	if (rc == 0)
 		rc = cache_lookup(m->cache, ops_node_of(m, parent), name, &n, &entry.attr,
-				  &absent_ns);
+				  &negative_ttl_ns);
 	end_lookup(m, &call, ops_node_of(m, parent), name, n, rc);
-	if (rc == -ENOENT && seconds_of(m, absent_ns) > 0 &&
-	    cache_may_keep_absent(m->cache, ops_node_of(m, parent), name)) {
-		entry.entry_timeout = seconds_of(m, absent_ns);
-		fuse_reply_entry(req, &entry); /* number 0: there is none, and will be none */
+	if (rc == -ENOENT && seconds_of(m, negative_ttl_ns) > 0 &&
+	    cache_may_keep_negative(m->cache, ops_node_of(m, parent), name)) {
+		entry.entry_timeout = seconds_of(m, negative_ttl_ns);
+		fuse_reply_entry(req, &entry); /* ino 0: a negative dentry */
 		return;
 	}
 	if (rc < 0) {
@@ -191,7 +190,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	atomic_fetch_add(&n->lookups, 1);
 	entry.ino = (fuse_ino_t)(uintptr_t)n;
 	if (fuse_reply_entry(req, &entry) != 0)
-		ops_forget(m, entry.ino, 1); /* the caller is gone */
+		ops_forget(m, entry.ino, 1); /* the caller was killed */
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
@@ -223,7 +222,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (rc < 0)
 		fuse_reply_err(req, rc == -ENOENT ? ESTALE : -rc);
 	else
-		fuse_reply_attr(req, &attr, m->lifetime_s);
+		fuse_reply_attr(req, &attr, m->attr_timeout_s);
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
@@ -240,7 +239,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_readlink(req, link.data ? link.data : "");
 }
 
-/* Of an operation that is answered at once. */
+/* Counts an operation that is served at once. */
 static void count(fuse_req_t req, enum metrics_op op)
 {
 	struct metrics_call call = metrics_begin(op);
@@ -258,37 +257,38 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 	fuse_reply_err(req, -rc);
 }
 
-static void reply_passing(fuse_req_t req, const struct ops_mount *m, struct node *n,
-			  uint64_t handle)
+static void reply_passthrough(fuse_req_t req, const struct ops_mount *m, struct node *n,
+			      uint64_t handle)
 {
-	int backing = passing_open(m->cache, n);
-	struct open_answer answer = { .handle = handle | IS_COUNTED,
-				      .flags = OPEN_KEEPS_CACHE | OPEN_NEEDS_NO_FLUSH };
+	int backing = passthrough_open(cache_passthroughs(m->cache), n);
+	struct open_reply reply = { .handle = handle | HAS_OPEN,
+				    .flags = OPEN_KEEP_CACHE | OPEN_NOFLUSH };
 
 	if (backing < 0) {
 		fuse_reply_err(req, -backing);
 		return;
 	}
 	if (backing > 0) {
-		answer.handle |= IS_PASSED;
-		answer.flags = OPEN_PASSED | OPEN_NEEDS_NO_FLUSH;
-		answer.backing = backing;
+		reply.handle |= IS_PASSTHROUGH;
+		reply.flags = OPEN_PASSTHROUGH | OPEN_NOFLUSH;
+		reply.backing = backing;
 	}
 	node_ref(n);
-	if (fuse_reply_buf(req, (const char *)&answer, sizeof answer) != 0)
-		passing_close(m->cache, n, backing > 0); /* the caller is gone */
+	if (fuse_reply_buf(req, (const char *)&reply, sizeof reply) != 0)
+		passthrough_close(cache_passthroughs(m->cache), n,
+				  backing > 0); /* the caller was killed */
 	node_unref(n, 1);
 }
 
-/* Files and folders. When not every call must come to us, the kernel need not ask again:
- * nothing is kept for what is open, and pages stay. */
+/* Of files and folders. Except in exact mode, ENOSYS makes the kernel send no further opens: they
+ * have no state, and pages stay cached. */
 static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		       enum metrics_op op)
 {
 	const struct ops_mount *m = ops_mount_of(req);
 	struct metrics_call call = metrics_begin(op);
-	bool passes = m->passes && op == METRICS_OPEN;
-	int rc = m->is_exact || passes ? 0 : -ENOSYS;
+	bool passthrough = m->passthrough && op == METRICS_OPEN;
+	int rc = m->is_exact || passthrough ? 0 : -ENOSYS;
 
 	if (rc == 0 && m->checks_access)
 		rc = check_access(m, ino, fi->flags & FMODE_EXEC ? X_OK : R_OK);
@@ -298,9 +298,9 @@ static void reply_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		return;
 	}
 	fi->direct_io = m->is_exact;
-	fi->fh = prefetch_is_asker(m->prefetch, serve_asker()) ? BY_PREFETCH : 0;
-	if (passes)
-		reply_passing(req, m, ops_node_of(m, ino), fi->fh);
+	fi->fh = prefetch_is_caller(m->prefetch, serve_caller()) ? BY_PREFETCH : 0;
+	if (passthrough)
+		reply_passthrough(req, m, ops_node_of(m, ino), fi->fh);
 	else
 		fuse_reply_open(req, fi);
 }
@@ -319,8 +319,9 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	const struct ops_mount *m = ops_mount_of(req);
 
-	if (fi->fh & IS_COUNTED)
-		passing_close(m->cache, ops_node_of(m, ino), fi->fh & IS_PASSED);
+	if (fi->fh & HAS_OPEN)
+		passthrough_close(cache_passthroughs(m->cache), ops_node_of(m, ino),
+				  fi->fh & IS_PASSTHROUGH);
 	if (!(fi->fh & BY_PREFETCH))
 		count(req, METRICS_RELEASE);
 	fuse_reply_err(req, 0);
@@ -365,7 +366,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		union {
 			const char *from;
 			void *to;
-		} at = { data.at[i] }; /* iovec has no const, and nobody writes there */
+		} at = { data.at[i] }; /* iovec has no const, and libfuse only reads */
 
 		spans[i] = (struct iovec){ .iov_base = at.to, .iov_len = data.len[i] };
 	}
@@ -430,7 +431,7 @@ static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned number, void *arg,
 	(void)in_size;
 	(void)out_size;
 	count(req, METRICS_IOCTL);
-	ops_control(req, m, ops_node_of(m, ino), number);
+	ops_control(req, m->profiling, ops_node_of(m, ino), number);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
@@ -447,7 +448,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_statfs(req, &fs);
 }
 
-/* Changes never come here: the mount is read-only, and the kernel answers EROFS. */
+/* Without writes: the mount is read-only, so the kernel replies EROFS itself. */
 const struct fuse_lowlevel_ops ops_table = {
 	.init = op_init,
 	.lookup = op_lookup,

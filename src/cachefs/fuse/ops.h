@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops: what the kernel asks of a mounted cache, answered from the cache. */
+/* ops: the low-level FUSE operations, served from the cache. */
 #ifndef CACHEFS_FUSE_OPS_H
 #define CACHEFS_FUSE_OPS_H
 
@@ -11,24 +11,25 @@
 #include "cachefs/store/cache.h"
 #include "cachefs/store/prefetch.h"
 
-#define OPS_MAX_READ (1 << 20) /* bytes of one request of the kernel; also a mount option */
+#define OPS_MAX_READ (1 << 20) /* bytes of one read request; also a mount option */
 
-/* The userdata of the session. All written before start. */
+/* The userdata of the session. All is written before start. */
 struct ops_mount {
 	struct cache *cache;
 	struct metrics *metrics;
 	struct prefetch *prefetch; /* NULL: none */
 	struct profiling *profiling;
-	double lifetime_s;   /* of attributes that the kernel keeps; 0: it keeps none */
-	double names_s;      /* the same of the names of what is there */
-	bool is_exact;       /* every call comes to us */
-	bool checks_access;  /* we do, the kernel does not */
-	bool checks_search;  /* of folders, too: storage lets us, but not all who ask */
-	bool owns_root;      /* it is shown as our user's */
-	bool is_fixed;       /* the tree does not change */
-	_Atomic pid_t mover; /* the thread to which each name in the root is the root; 0: none */
-	_Atomic bool passes; /* files that are here to the kernel; written before the first open */
-	void (*agreed)(void *); /* the kernel has; called once, by any thread */
+	double attr_timeout_s;  /* how long the kernel caches attributes; 0: not */
+	double entry_timeout_s; /* the same for dentries of files that exist */
+	bool is_exact;          /* the kernel sends a request for every call */
+	bool checks_access;     /* instead of the kernel */
+	bool checks_search;     /* and of folders, where storage admits us but not every caller */
+	bool owns_root;         /* the root's owner is reported as our user */
+	bool is_immutable;      /* replies never expire */
+	_Atomic pid_t
+		root_mover; /* the thread for which each name in the root is the root; 0: none */
+	_Atomic bool passthrough; /* written before the first open */
+	void (*on_init)(void *);  /* after FUSE_INIT; called once, by any thread */
 	void *context;
 };
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_control: the ioctls of control.h, as requests of the kernel. */
+/* ops_control: serves the ioctls of control.h. */
 #ifndef CACHEFS_FUSE_OPS_CONTROL_H
 #define CACHEFS_FUSE_OPS_CONTROL_H
 
-#include "cachefs/fuse/ops.h"
+#include <fuse_lowlevel.h>
 
-/* Answers the request, now or by another thread. n: the file it came by. */
-void ops_control(fuse_req_t req, const struct ops_mount *m, struct node *n, unsigned number);
+#include "cachefs/profile/profiling.h"
+#include "cachefs/store/node.h"
+
+/* Replies to the request, at once or by the profiling thread. n: the file of the ioctl. */
+void ops_control(fuse_req_t req, struct profiling *p, struct node *n, unsigned number);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_list: what a folder holds, as the kernel wants it: names, with attributes or without. */
+/* ops_list: readdir and readdirplus. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cachefs/fuse/ops_internal.h"
 
-#define PLUS_ENTRIES 128 /* with attributes, in one reply */
-#define PLUS_BYTES 160   /* at least, of one of them. Source: linux/fuse.h, fuse_direntplus */
+#define PLUS_ENTRIES 128 /* in one reply of readdirplus */
+#define PLUS_BYTES 160   /* the least of one entry. Source: linux/fuse.h, fuse_direntplus */
 
-/* "." and "..", then the names. */
+/* A reply of readdirplus. */
 struct stream {
 	fuse_req_t req;
 	char *bytes; /* [used..size) is free */
@@ -32,8 +32,8 @@ static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n, si
 				       .dtype = DT_DIR };
 }
 
-/* Of offset entries, how many are names of the listing. */
-static size_t named(off_t offset)
+/* The listing's index of an offset, which also counts "." and "..". */
+static size_t index_of(off_t offset)
 {
 	return offset > 2 ? (size_t)offset - 2 : 0;
 }
@@ -47,7 +47,7 @@ void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	char *bytes = malloc(size);
 	struct dirlist *names;
 	size_t used = 0;
-	int rc = bytes ? cache_list(m->cache, n, named(offset), &names) : -ENOMEM;
+	int rc = bytes ? cache_list(m->cache, n, index_of(offset), &names) : -ENOMEM;
 
 	(void)fi;
 	if (rc == 0) {
@@ -66,9 +66,9 @@ void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	free(bytes);
 }
 
-/* A part of a listing, with attributes. */
+/* A range of the listing, with attributes. */
 struct plus {
-	struct node *nodes[PLUS_ENTRIES]; /* NULL: attributes are not known */
+	struct node *nodes[PLUS_ENTRIES]; /* NULL: attributes are not cached */
 	struct stat attrs[PLUS_ENTRIES];
 	size_t from, count;
 };
@@ -76,8 +76,8 @@ struct plus {
 static bool put_plus(const struct ops_mount *m, struct stream *s, struct dirlist_entry entry,
 		     struct node *n, const struct stat *attr, size_t index)
 {
-	struct fuse_entry_param param = { .attr_timeout = m->lifetime_s,
-					  .entry_timeout = m->names_s };
+	struct fuse_entry_param param = { .attr_timeout = m->attr_timeout_s,
+					  .entry_timeout = m->entry_timeout_s };
 	size_t room = s->size - s->used, len;
 
 	if (n) {
@@ -95,7 +95,7 @@ static bool put_plus(const struct ops_mount *m, struct stream *s, struct dirlist
 	return true;
 }
 
-/* How many entries of the part the reply holds; the kernel counts on their nodes from then on. */
+/* Returns how many entries fit the reply; each becomes a lookup of the kernel. */
 static size_t put_part(const struct ops_mount *m, struct stream *s, const struct dirlist *names,
 		       const struct plus *part)
 {
@@ -149,7 +149,7 @@ void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
 	struct node *n = ops_node_of(m, ino);
 	struct dirlist *names = NULL;
-	int rc = s.bytes ? cache_list(m->cache, n, named(offset), &names) : -ENOMEM;
+	int rc = s.bytes ? cache_list(m->cache, n, index_of(offset), &names) : -ENOMEM;
 
 	(void)fi;
 	ops_end_call(m, &call, n, rc, 0);

@@ -8,7 +8,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-int remount_open(const char *view, const char *name)
+int remount_clone(const char *view, const char *name)
 {
 	char *path;
 	int tree;
@@ -20,7 +20,7 @@ int remount_open(const char *view, const char *name)
 	return tree < 0 ? -errno : tree;
 }
 
-int remount_put(int tree, const char *view, struct err *e)
+int remount_move(int tree, const char *view, struct err *e)
 {
 	int rc = 0;
 
@@ -31,12 +31,12 @@ int remount_put(int tree, const char *view, struct err *e)
 	return rc;
 }
 
-bool remount_forget_unused(const char *view)
+bool remount_shrink_dcache(const char *view)
 {
 	int fs = fspick(AT_FDCWD, view, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
-	bool forgets = fs >= 0 && fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
+	bool is_done = fs >= 0 && fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
 
 	if (fs >= 0)
 		close(fs);
-	return forgets;
+	return is_done;
 }

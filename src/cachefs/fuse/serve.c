@@ -16,14 +16,14 @@
 #include "base/clock.h"
 #include "cachefs/fuse/companion.h"
 #include "cachefs/fuse/eager.h"
-#include "cachefs/fuse/init_answer.h"
+#include "cachefs/fuse/init_reply.h"
 #include "cachefs/store/asker.h"
 #include "cachefs/store/lookout.h"
 
-#define WINDOW 32         /* requests, after which a reader looks whether it is one of too many */
-#define IDLE_LESS 15      /* percent of its time: another one is needed */
-#define IDLE_MORE 70      /* percent: it is not needed, if there is another */
-#define HANGS_NS NS_PER_S /* for a thread to end */
+#define WINDOW 32         /* requests after which a reader adapts the number of readers */
+#define IDLE_LESS 15      /* percent of its time: start another reader */
+#define IDLE_MORE 70      /* percent: stop reading, if there is another reader */
+#define HANGS_NS NS_PER_S /* how long to wait for a thread to end */
 #define STACK_BYTES (256 * 1024)
 
 struct worker {
@@ -31,18 +31,18 @@ struct worker {
 	struct worker *next;    /* under the server's lock */
 	struct server *server;
 	pthread_t thread;
-	int fd; /* of its own for the session; -1: the session's */
+	int fd; /* its clone of the session's descriptor; -1: none */
 	_Atomic bool ended;
-	_Atomic bool reads; /* counts as a reader; changed under the server's lock */
+	_Atomic bool reads; /* it is a reader; changed under the server's lock */
 
-	/* Below: the worker's only. */
+	/* Below: only the worker uses these. */
 	fuse_req_t req;
-	uint64_t number; /* of the request, to the kernel */
+	uint64_t number; /* fuse_in_header.unique of the request */
 	struct eager eager;
 	struct companion_askers askers;
 	struct companion *companion; /* that it is; NULL: none */
-	pid_t asks;                  /* the thread that the request is of; 0: unknown */
-	struct init_answer init;
+	pid_t caller;                /* the thread that the request is of; 0: unknown */
+	struct init_reply init;
 	int64_t idle_ns, busy_ns; /* of the window */
 	unsigned requests;
 };
@@ -52,22 +52,22 @@ struct server {
 	struct serve_opts opts;
 	pthread_t main;
 	unsigned max_readers;
-	struct lookout *lookout; /* NULL: none, others ask storage */
+	struct lookout *lookout; /* NULL: only the pool calls storage */
 
-	_Atomic bool has_read; /* a request: there is a thread with room for one */
+	_Atomic bool has_read; /* some worker has read a request, and so has a buffer */
 	struct companions companions;
 
 	pthread_mutex_t lock;
 	pthread_cond_t called;
-	struct worker *workers; /* this and below: under lock; the main thread's when closing */
+	struct worker *workers; /* this and below: under lock; when closing, the main thread's */
 	unsigned threads, parked, readers;
-	unsigned calls; /* of readers that were called for, those that have not come yet */
+	unsigned wakeups; /* of readers that were called for, those that have not come yet */
 	bool closing;
-	_Atomic bool gives_up; /* nobody waits for storage any more */
+	_Atomic bool is_interrupted; /* no request waits for storage: the mount ends */
 };
 
 static _Thread_local struct worker *self;
-static _Thread_local int answers_at = -1; /* another thread's request, from where it was read */
+static _Thread_local int reply_fd = -1; /* for a request that another thread read */
 
 static void note_request(const void *request, ssize_t len)
 {
@@ -77,9 +77,9 @@ static void note_request(const void *request, ssize_t len)
 		return;
 	memcpy(&header, request, sizeof header);
 	self->number = header.unique;
-	self->asks = (pid_t)header.pid;
+	self->caller = (pid_t)header.pid;
 	if (header.opcode == FUSE_INIT)
-		init_answer_note(&self->init, request, (size_t)len);
+		init_reply_note_request(&self->init, request, (size_t)len);
 }
 
 static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
@@ -93,14 +93,15 @@ static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 	return n;
 }
 
-/* What is read from a descriptor is answered there. Source: linux/fuse.h, FUSE_DEV_IOC_CLONE. */
+/* The descriptor a request was read from must carry its reply. Source: linux/fuse.h,
+ * FUSE_DEV_IOC_CLONE. */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 {
 	(void)userdata;
-	if (self && init_answer_is_due(&self->init))
-		init_answer_extend(&self->init, iov, count);
-	if (answers_at >= 0)
-		return writev(answers_at, iov, count);
+	if (self && init_reply_is_pending(&self->init))
+		init_reply_patch(&self->init, iov, count);
+	if (reply_fd >= 0)
+		return writev(reply_fd, iov, count);
 	if (self && self->companion)
 		companion_answers(self->companion);
 	return writev(self && self->fd >= 0 ? self->fd : fd, iov, count);
@@ -128,7 +129,7 @@ static void free_worker(struct worker *w)
 	free(w);
 }
 
-/* Under lock. NULL: there is none, or no descriptor of its own for a companion. */
+/* Under lock. NULL: out of memory, or of descriptors for a companion. */
 static struct worker *new_worker(struct server *s, struct companion *companion)
 {
 	struct worker *w = calloc(1, sizeof *w);
@@ -146,7 +147,7 @@ static struct worker *new_worker(struct server *s, struct companion *companion)
 	return w;
 }
 
-/* Under lock. NULL: there is no thread for it. */
+/* Under lock. NULL: no thread can be started. */
 static struct worker *add_thread(struct server *s, void *(*run)(void *),
 				 struct companion *companion)
 {
@@ -173,17 +174,17 @@ static struct worker *add_thread(struct server *s, void *(*run)(void *),
 	return w;
 }
 
-/* Under lock. At the end nobody comes any more. */
-static void call_reader(struct server *s)
+/* Under lock. Wakes a parked worker to read, or starts one. */
+static void wake_reader(struct server *s)
 {
 	if (s->closing)
 		return;
-	if (s->parked <= s->calls) {
+	if (s->parked <= s->wakeups) {
 		if (s->threads == s->opts.max_threads || !add_thread(s, work, NULL))
 			return;
 		s->threads++;
 	}
-	s->calls++;
+	s->wakeups++;
 	s->readers++;
 	pthread_cond_signal(&s->called);
 }
@@ -197,18 +198,18 @@ static void stop_reading(struct worker *w, bool needs_another)
 		w->reads = false;
 		s->readers--;
 		if (!s->readers)
-			call_reader(s);
+			wake_reader(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
 
-void serve_answers(fuse_req_t req)
+void serve_set_request(fuse_req_t req)
 {
 	if (self)
 		self->req = req;
 }
 
-static void let_others_read(struct worker *w)
+static void pass_on_reading(struct worker *w)
 {
 	if (w->companion)
 		companions_release(&w->server->companions, false);
@@ -219,18 +220,18 @@ static void let_others_read(struct worker *w)
 void serve_will_wait(void)
 {
 	if (self && self->server->opts.max_threads > 1)
-		let_others_read(self);
+		pass_on_reading(self);
 }
 
 /* Of struct lookout. */
-static void hand_on(struct watched *w)
+static void on_late_call(struct watched *w)
 {
-	let_others_read((struct worker *)w);
+	pass_on_reading((struct worker *)w);
 }
 
 bool serve_begin_storage(void)
 {
-	if (!self || !self->req || !self->server->lookout || self->server->gives_up)
+	if (!self || !self->req || !self->server->lookout || self->server->is_interrupted)
 		return false;
 	lookout_begin(self->server->lookout, &self->watched, self->req,
 		      self->fd >= 0 ? self->fd : fuse_session_fd(self->server->session),
@@ -243,7 +244,7 @@ int serve_end_storage(void)
 	return lookout_end(&self->watched);
 }
 
-int serve_take_fd(int *ret)
+int serve_dup_fd(int *ret)
 {
 	bool is_own = self && self->fd >= 0;
 	int fd = is_own ? fcntl(self->fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -254,29 +255,30 @@ int serve_take_fd(int *ret)
 	return 0;
 }
 
-void serve_answer_at(int fd)
+void serve_set_reply_fd(int fd)
 {
-	answers_at = fd;
+	reply_fd = fd;
 }
 
-pid_t serve_asker(void)
+pid_t serve_caller(void)
 {
 	return self && self->req ? fuse_req_ctx(self->req)->pid : 0;
 }
 
-bool serve_pass_through(void)
+bool serve_enable_passthrough(void)
 {
-	return self && init_answer_pass(&self->init);
+	return self && init_reply_enable_passthrough(&self->init);
 }
 
-bool serve_gives_up(void)
+bool serve_is_interrupted(void)
 {
-	return self && (self->server->gives_up || (self->req && fuse_req_interrupted(self->req) &&
-						   asker_is_ending(serve_asker())));
+	return self &&
+	       (self->server->is_interrupted ||
+		(self->req && fuse_req_interrupted(self->req) && asker_is_ending(serve_caller())));
 }
 
-/* After each window of requests: are we too few, or too many? */
-static void consider(struct worker *w)
+/* After each WINDOW of requests: are there too few readers, or too many? */
+static void adapt_readers(struct worker *w)
 {
 	struct server *s = w->server;
 	int64_t idle = 100 * w->idle_ns / (w->idle_ns + w->busy_ns + 1);
@@ -288,26 +290,26 @@ static void consider(struct worker *w)
 	} else if (idle < IDLE_LESS) {
 		pthread_mutex_lock(&s->lock);
 		if (w->reads && s->readers < s->max_readers)
-			call_reader(s);
+			wake_reader(s);
 		pthread_mutex_unlock(&s->lock);
 	}
 }
 
-static bool goes_on(const struct server *s)
+static bool is_serving(const struct server *s)
 {
 	return !fuse_session_exited(s->session);
 }
 
-/* It has no room for a request: others may have, or give back memory. */
-static void leave_to_others(struct worker *w)
+/* Without memory for a request: other workers may have a buffer, or free memory. */
+static void back_off(struct worker *w)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 
 	nanosleep(&pause, NULL);
-	let_others_read(w);
+	pass_on_reading(w);
 }
 
-/* 0, or -errno: there is none. */
+/* 0, or -errno: no request. */
 static int receive(struct worker *w, struct fuse_buf *room)
 {
 	struct fuse_session *session = w->server->session;
@@ -319,7 +321,7 @@ static int receive(struct worker *w, struct fuse_buf *room)
 		return 0;
 	}
 	if (rc == -ENOMEM && w->server->has_read)
-		leave_to_others(w);
+		back_off(w);
 	else if (rc != -EINTR && rc != -EAGAIN)
 		fuse_session_exit(session);
 	return rc < 0 ? rc : -EINTR;
@@ -331,8 +333,8 @@ static void answer(struct worker *w, struct fuse_buf *room)
 	w->req = NULL;
 }
 
-/* The other readers read once more at most, and none comes. False: it is none itself any more. */
-static bool read_alone(struct worker *w)
+/* The other readers stop after at most one more request. False: w is no longer a reader itself. */
+static bool become_only_reader(struct worker *w)
 {
 	struct server *s = w->server;
 	bool reads;
@@ -345,19 +347,19 @@ static bool read_alone(struct worker *w)
 			s->readers--;
 		}
 	if (reads) {
-		s->readers -= s->calls;
-		s->calls = 0;
+		s->readers -= s->wakeups;
+		s->wakeups = 0;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return reads;
 }
 
-/* True: it did not read for a while. */
-static bool let_companions(struct worker *w)
+/* True: companions served for a while. */
+static bool try_companions(struct worker *w)
 {
 	struct companions *c = &w->server->companions;
 
-	if (!companions_are_due(c, &w->askers, w->asks) || !read_alone(w))
+	if (!companions_are_due(c, &w->askers, w->caller) || !become_only_reader(w))
 		return false;
 	companions_watch(c, &w->askers, fuse_session_fd(w->server->session));
 	return true;
@@ -367,7 +369,7 @@ static void read_requests(struct worker *w, struct fuse_buf *room)
 {
 	int64_t begin = clock_mono_ns();
 
-	while (w->reads && goes_on(w->server)) {
+	while (w->reads && is_serving(w->server)) {
 		int64_t got, end;
 
 		if (receive(w, room) < 0)
@@ -377,24 +379,24 @@ static void read_requests(struct worker *w, struct fuse_buf *room)
 		end = clock_mono_ns();
 		w->idle_ns += got - begin;
 		w->busy_ns += end - got;
-		begin = let_companions(w) ? clock_mono_ns() : end;
+		begin = try_companions(w) ? clock_mono_ns() : end;
 		if (++w->requests == WINDOW)
-			consider(w);
+			adapt_readers(w);
 	}
 }
 
-/* Under lock. False: it is over. */
+/* Under lock. False: the server is closing. */
 static bool become_reader(struct server *s)
 {
 	if (!s->readers) {
-		s->readers++; /* all others wait */
+		s->readers++; /* all other workers block */
 		return !s->closing;
 	}
 	s->parked++;
-	while (!s->calls && !s->closing)
+	while (!s->wakeups && !s->closing)
 		pthread_cond_wait(&s->called, &s->lock);
 	s->parked--;
-	s->calls -= s->calls > 0;
+	s->wakeups -= s->wakeups > 0;
 	return !s->closing;
 }
 
@@ -453,8 +455,8 @@ static void *accompany(void *arg)
 
 	begin_thread(w);
 	mask_signal(SIG_BLOCK, SIGUSR2);
-	while (goes_on(s) && companion_wait(c, one))
-		while (one->called && goes_on(s)) {
+	while (is_serving(s) && companion_wait(c, one))
+		while (one->called && is_serving(s)) {
 			int rc;
 
 			one->asked = true;
@@ -466,14 +468,14 @@ static void *accompany(void *arg)
 				companion_await(c, one);
 			if (rc < 0)
 				continue;
-			if (w->asks && !companions_hear(c, w->asks))
+			if (w->caller && !companions_hear(c, w->caller))
 				companions_release(c, true);
 		}
 	end_thread(w, &room);
 	return NULL;
 }
 
-/* Under lock. As many as there are threads for. */
+/* Under lock. As many as threads can be started. */
 static void add_companions(struct server *s)
 {
 	struct companions *c = &s->companions;
@@ -501,8 +503,8 @@ static bool has_ended(struct worker *w)
 	return w->ended;
 }
 
-/* A signal that comes just before a read is in vain: hence again. False: one is in a storage that
- * hangs, and will use all of this whenever that answers. */
+/* A signal just before a read does not interrupt it, so has_ended repeats it. False: a thread is in
+ * a storage call that hangs, and will use all of this when that returns. */
 static bool end_threads(struct server *s)
 {
 	fuse_session_exit(s->session);
@@ -527,7 +529,7 @@ static bool end_threads(struct server *s)
 	return true;
 }
 
-/* True: it was by a signal. */
+/* True: a signal ended it. */
 static bool wait_for_end(struct server *s, const sigset_t *signals)
 {
 	int got = 0;
@@ -535,7 +537,7 @@ static bool wait_for_end(struct server *s, const sigset_t *signals)
 	while (!fuse_session_exited(s->session) && (got == 0 || got == SIGUSR1))
 		if (sigwait(signals, &got) != 0)
 			break;
-	s->gives_up = true;
+	s->is_interrupted = true;
 	if (s->lookout)
 		lookout_give_up(s->lookout);
 	s->opts.end(s->opts.context);
@@ -556,20 +558,21 @@ static struct server *new_server(struct fuse_session *session, const struct serv
 	pthread_cond_init(&s->called, NULL);
 	companions_init(&s->companions);
 	cpus = CPU_COUNT(&s->companions.cpus);
-	s->max_readers = cpus ? (unsigned)cpus : o->max_threads; /* 0: more than fit there */
-	s->lookout = o->max_threads > 1 ? lookout_new(o->timeout_ns, hand_on) : NULL;
+	s->max_readers =
+		cpus ? (unsigned)cpus : o->max_threads; /* 0: more CPUs than a cpu_set_t has */
+	s->lookout = o->max_threads > 1 ? lookout_new(o->timeout_ns, on_late_call) : NULL;
 	return s;
 }
 
-/* To the threads that hang, until the process ends. */
-static struct server *left;
+/* Referenced by the threads that hang, until the process exits. */
+static struct server *abandoned;
 
 int serve_run(struct fuse_session *session, const struct serve_opts *o, const sigset_t *signals,
 	      bool *ret_hangs, struct err *e)
 {
 	static const struct fuse_custom_io io = { .read = read_request, .writev = write_reply };
 	int rc = fuse_session_custom_io(session, &io, fuse_session_fd(session));
-	bool is_told = false;
+	bool by_signal = false;
 	struct server *s;
 
 	*ret_hangs = false;
@@ -579,17 +582,17 @@ int serve_run(struct fuse_session *session, const struct serve_opts *o, const si
 	if (!s)
 		return err_nomem(e);
 	pthread_mutex_lock(&s->lock);
-	call_reader(s);
+	wake_reader(s);
 	add_companions(s);
 	rc = s->threads ? 0 : err_set(e, -EAGAIN, "cannot start a thread");
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0)
-		is_told = wait_for_end(s, signals);
-	if (rc == 0 && !is_told && !s->has_read)
-		rc = err_set(e, -EIO, "it ended before the kernel asked anything");
+		by_signal = wait_for_end(s, signals);
+	if (rc == 0 && !by_signal && !s->has_read)
+		rc = err_set(e, -EIO, "the mount ended before the kernel sent a request");
 	*ret_hangs = !end_threads(s);
 	if (*ret_hangs) {
-		left = s;
+		abandoned = s;
 		return rc;
 	}
 	pthread_mutex_destroy(&s->lock);

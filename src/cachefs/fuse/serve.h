@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve: the threads that answer the kernel.
+ * serve: the worker threads that read and serve the kernel's requests.
  *
- * As few of them read requests as keep up, at best one, which leaves programs that ask without a
- * pause to companions. Who has to wait hands the reading on first.
+ * As few workers read as keep up, at best one, which leaves callers without pauses to companions. A
+ * worker that is going to block first wakes another reader.
  */
 #ifndef CACHEFS_FUSE_SERVE_H
 #define CACHEFS_FUSE_SERVE_H
@@ -18,40 +18,41 @@ struct serve_opts {
 	unsigned max_threads;
 	int64_t timeout_ns; /* of storage */
 
-	/* It is over: ends threads that tell the kernel something. That waits for locks of the
-	 * kernel's, which requests have: they are still answered, but wait for storage no more. */
+	/* At the end: stops the threads that send notifications. A notification waits for kernel
+	 * locks that requests hold, so requests are still served, but no longer wait for storage.
+	 */
 	void (*end)(void *context);
 	void *context;
 };
 
-/* What ends a mount: SIGTERM, SIGINT, and SIGHUP unless it is ignored. Before there is something to
- * end, by the main thread, and before it makes others: they inherit that these are blocked. */
+/* Blocks the signals that unmount: SIGTERM, SIGINT, and SIGHUP unless it is ignored. The main
+ * thread calls it before the mount and before it creates threads, which inherit the mask. */
 void serve_block_signals(sigset_t *ret);
 
 /*
- * Serves a mounted session until it is unmounted, or one of the signals comes. By the main thread.
- * *ret_hangs: a thread is still in storage, and uses all that it was given until the process ends.
+ * Serves a mounted session until it is unmounted or one of the signals arrives. For the main
+ * thread. *ret_hangs: a thread is still in a storage call, and uses its data until the process
+ * exits.
  */
 int serve_run(struct fuse_session *session, const struct serve_opts *o, const sigset_t *signals,
 	      bool *ret_hangs, struct err *e) MUST_CHECK;
 
-/* All below: by a thread that answers a request; others may call them, and nothing happens. */
+/* All below: for a worker that serves a request; in other threads they do nothing. */
 
-void serve_answers(fuse_req_t req); /* it is this that is being answered */
-void serve_will_wait(void);         /* or take long */
-bool serve_gives_up(void);          /* nobody waits for the answer any more */
-/* Around asking storage itself. False: it must not. end: what its caller was told meanwhile. */
+void serve_set_request(fuse_req_t req); /* the request that it serves */
+void serve_will_wait(void);             /* it is going to block, or to take long */
+bool serve_is_interrupted(void);        /* the caller was killed, or the mount ends */
+/* Around a storage call in the worker itself; see struct inflight_hooks. */
 bool serve_begin_storage(void);
 int serve_end_storage(void);
-pid_t serve_asker(void); /* whose request it is: a thread of the machine; 0: unknown */
+pid_t serve_caller(void); /* the thread that made the request; 0: unknown */
 
-/* By the answer to the first request: files may be passed to the kernel. False: it cannot do that.
- */
-bool serve_pass_through(void);
+/* In the reply to FUSE_INIT. False: the kernel does not offer passthrough. */
+bool serve_enable_passthrough(void);
 
-/* For who has another thread answer: a descriptor that the answer must be written to, the
- * caller's to close; -1: any will do. Fails when there are no more of them: -EMFILE. */
-int serve_take_fd(int *ret) MUST_CHECK;
-void serve_answer_at(int fd); /* by that thread; -1: as usual again */
+/* Lets another thread reply. *ret: the descriptor that must carry the reply, for that thread to
+ * close; -1: any. -EMFILE: out of descriptors. */
+int serve_dup_fd(int *ret) MUST_CHECK;
+void serve_set_reply_fd(int fd); /* in that thread; -1: undo */
 
 #endif

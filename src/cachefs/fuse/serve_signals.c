@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serve_signals: what comes to a server, and what does not end it. */
+/* serve_signals: the signal mask and handlers of a daemon. */
 #include "cachefs/fuse/serve.h"
 
 #include <pthread.h>
@@ -9,8 +9,8 @@ static void wake_up(int signal)
 	(void)signal;
 }
 
-/* Also SIGUSR1: a thread ended, or is to look up from its read. What is larger than files may be
- * for us is an error as others are. */
+/* SIGUSR1 interrupts a thread's read, or says that a thread has ended. With SIGXFSZ ignored, a
+ * write beyond RLIMIT_FSIZE fails with EFBIG. */
 void serve_block_signals(sigset_t *ret)
 {
 	struct sigaction action = { .sa_handler = wake_up }, hangup;

@@ -3,7 +3,7 @@
 
 #include "base/macros.h"
 
-/* An advice is for a share of all events that these classes have at least. */
+/* Advice for a job in which these classes have at least this percentage of all events. */
 static const struct advice {
 	double percent;
 	const char *classes[6];
@@ -71,23 +71,23 @@ static double all_events(const struct path_sums *sums)
 	double all = 0;
 
 	for (size_t i = 0; i < sums->classes.count; i++)
-		all += figure_real(s[i].events);
+		all += decimal_real(s[i].events);
 	return all;
 }
 
-static void put_ttl(struct buf *out, struct figure serves)
+static void put_ttl(struct buf *out, struct decimal serves)
 {
-	if (figure_is_zero(serves))
+	if (decimal_is_zero(serves))
 		return;
 	buf_put_str(out, "- Names that are absent were asked for again and again, and the cache "
 			 "answered ");
-	figure_put(out, serves);
+	decimal_put(out, serves);
 	buf_put_str(out,
 		    " times for the storage. That is no fault, but a shorter search path saves "
 		    "the rest of the work, too.\n");
 }
 
-void guidance_put(struct buf *out, const struct path_sums *sums, struct figure absent_serves)
+void guidance_put(struct buf *out, const struct path_sums *sums, struct decimal negative_serves)
 {
 	double all = all_events(sums);
 
@@ -107,7 +107,7 @@ void guidance_put(struct buf *out, const struct path_sums *sums, struct figure a
 				buf_printf(out, "`%s` ", a->classes[k]);
 		buf_printf(out, "(%.1f%% of events): %s\n", percent, a->text);
 	}
-	put_ttl(out, absent_serves);
+	put_ttl(out, negative_serves);
 	buf_put_str(out, "- Prune by package and by evidence of more than one run, not by single "
 			 "files.\n");
 }

@@ -120,10 +120,10 @@ void metrics_note_wait(int64_t ns)
 	now.storage_ns += ns;
 }
 
-static enum metrics_result result_of(enum metrics_op op, int rc)
+static enum request_result result_of(enum metrics_op op, int rc)
 {
 	if (rc < 0)
-		return METRICS_NEGATIVE;
+		return RESULT_NEGATIVE;
 	switch (op) {
 	case METRICS_OPEN:
 	case METRICS_RELEASE:
@@ -131,9 +131,9 @@ static enum metrics_result result_of(enum metrics_op op, int rc)
 	case METRICS_RELEASEDIR:
 	case METRICS_FLUSH:
 	case METRICS_IOCTL:
-		return METRICS_PLAIN;
+		return RESULT_NONE;
 	default:
-		return now.waited ? METRICS_MISS : METRICS_HIT;
+		return now.waited ? RESULT_MISS : RESULT_HIT;
 	}
 }
 
@@ -163,10 +163,10 @@ static void add(_Atomic uint64_t *sum, uint64_t value)
 			      memory_order_relaxed);
 }
 
-enum metrics_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,
+enum request_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,
 				uint64_t bytes, int64_t *ret_ns)
 {
-	enum metrics_result result = result_of(call->op, rc);
+	enum request_result result = result_of(call->op, rc);
 	uint64_t ns = (uint64_t)(clock_mono_ns() - call->start_ns);
 	struct block *b = pthread_getspecific(m->key);
 	struct tally *t;
@@ -178,7 +178,7 @@ enum metrics_result metrics_end(struct metrics *m, const struct metrics_call *ca
 		return result;
 	t = &b->ops[call->op];
 	add(&t->sums[METRICS_CALLS], 1);
-	if (result != METRICS_PLAIN)
+	if (result != RESULT_NONE)
 		add(&t->sums[METRICS_HITS + (int)result], 1);
 	add(&t->sums[METRICS_NS], ns);
 	add(&t->sums[METRICS_STORAGE_NS], (uint64_t)now.storage_ns);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/macros.h"
+#include "cachefs/store/path_counts.h"
 
 /* clang-format off */
 /* In Copper's order, which is that of its files; the names are metrics_op_names. */
@@ -67,20 +68,13 @@ struct metrics_call {
 	int64_t start_ns;
 };
 
-enum metrics_result {
-	METRICS_HIT,
-	METRICS_MISS,
-	METRICS_NEGATIVE,
-	METRICS_PLAIN, /* of an operation that the cache has no part in, such as release */
-};
-
 struct metrics_call metrics_begin(enum metrics_op op);
 
 /* The thread's request waited for storage. */
 void metrics_note_wait(int64_t ns);
 
 /* What came of it: rc is the request's, 0 or -errno. *ret_ns: how long it took. */
-enum metrics_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,
+enum request_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,
 				uint64_t bytes, int64_t *ret_ns);
 
 void metrics_read(struct metrics *m, enum metrics_op op, struct metrics_counts *ret);

@@ -12,7 +12,7 @@ struct making {
 };
 
 static void add(struct making *m, const struct node *n, const struct path_counts *counts,
-		bool is_forgotten)
+		bool is_evicted)
 {
 	struct path_list *l = m->list;
 	struct path_row *row = rows_add(&l->rows, sizeof *row);
@@ -22,7 +22,7 @@ static void add(struct making *m, const struct node *n, const struct path_counts
 		return;
 	}
 	row->path = l->text.len;
-	row->is_forgotten = is_forgotten;
+	row->is_evicted = is_evicted;
 	path_counts_read(counts, &row->counts);
 	buf_put_str(&l->text, strcmp(m->target, "/") == 0 ? "" : m->target);
 	if (n->parent || l->text.len == row->path)
@@ -39,12 +39,12 @@ static void visit(void *context, struct node *n)
 
 	if (!counts)
 		return;
-	below = atomic_load(&counts->forgotten);
+	below = atomic_load(&counts->evicted);
 	if (path_counts_events(counts, PATH_METADATA) || path_counts_events(counts, PATH_DATA) ||
-	    path_counts_events(counts, PATH_TREE) || path_counts_absent_events(counts))
+	    path_counts_events(counts, PATH_TREE) || path_counts_negative_events(counts))
 		add(m, n, counts, false);
 	if (below && path_counts_has_any(below)) {
-		m->list->forgotten_paths += atomic_load(&below->paths);
+		m->list->evicted_paths += atomic_load(&below->paths);
 		add(m, n, below, true);
 	}
 }
@@ -54,7 +54,7 @@ static int by_path(const void *left, const void *right, void *text)
 	const struct path_row *a = left, *b = right;
 	int order = strcmp((const char *)text + a->path, (const char *)text + b->path);
 
-	return order ? order : a->is_forgotten - b->is_forgotten;
+	return order ? order : a->is_evicted - b->is_evicted;
 }
 
 /* A name that was given to another file has several nodes. Of rows in order. */

@@ -8,12 +8,12 @@
 #include "base/buf.h"
 #include "base/macros.h"
 #include "base/rows.h"
-#include "cachefs/profile/path_counts.h"
 #include "cachefs/store/cache.h"
+#include "cachefs/store/path_counts.h"
 
 struct path_row {
-	size_t path;       /* offset of the absolute path, NUL-terminated, in the list's text */
-	bool is_forgotten; /* the counts are of paths below it that are no more known one by one */
+	size_t path;     /* offset of the absolute path, NUL-terminated, in the list's text */
+	bool is_evicted; /* the counts are of paths below it that are no more known one by one */
 	struct path_counts counts;
 };
 
@@ -21,7 +21,7 @@ struct path_row {
 struct path_list {
 	struct buf text;
 	struct rows rows; /* struct path_row, in order of their paths, each path once */
-	uint64_t forgotten_paths;
+	uint64_t evicted_paths;
 };
 
 /* target: what the cache's root is, absolute. -ENOMEM. Requests go on meanwhile. */

@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/profile/profile_classes.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cachefs/profile/classes.h"
 #include "cachefs/profile/guidance.h"
 #include "view/markdown.h"
 
-/* One of each class; path_sum's example is a row of the list of paths. */
-static int make_sums(const struct classes *classes, struct path_sums *sums)
+static bool never_existed(const struct path_counts *c)
 {
-	for (size_t i = 0; i < classes_count(classes); i++) {
-		struct path_sum *sum = rows_add(&sums->classes, sizeof *sum);
-
-		if (!sum)
-			return -ENOMEM;
-		sum->name = classes_name(classes, (uint32_t)i);
-	}
-	return 0;
-}
-
-static bool was_absent(const struct path_counts *c)
-{
-	return !c->calls[PATH_METADATA][METRICS_HIT] && !c->calls[PATH_METADATA][METRICS_MISS] &&
+	return !c->calls[PATH_METADATA][RESULT_HIT] && !c->calls[PATH_METADATA][RESULT_MISS] &&
 	       !path_counts_events(c, PATH_DATA) && !path_counts_events(c, PATH_TREE);
 }
 
@@ -33,7 +18,7 @@ static void add_row(const struct profile_facts *f, const struct classes *classes
 {
 	const struct path_row *row = path_list_get(&f->paths, i);
 	const char *path = path_list_path(&f->paths, row);
-	uint32_t class = classes_find(classes, was_absent(&row->counts), path, strlen(path));
+	uint32_t class = classes_find(classes, never_existed(&row->counts), path, strlen(path));
 	struct path_sum *sum = (struct path_sum *)sums->classes.data + class;
 	int64_t events = 0;
 
@@ -43,31 +28,23 @@ static void add_row(const struct profile_facts *f, const struct classes *classes
 		sum->entries += of_class > 0;
 		events += (int64_t)of_class;
 	}
-	figure_add(&sum->events, (struct figure){ .whole = events });
+	decimal_add(&sum->events, (struct decimal){ .integer = events });
 	if (events > sum->example_events) {
 		sum->example_events = events;
 		sum->example = i;
 	}
 }
 
-static int by_events(const void *left, const void *right)
-{
-	const struct path_sum *a = left, *b = right;
-	int order = figure_compare(b->events, a->events);
-
-	return order ? order : strcmp(a->name, b->name);
-}
-
 static void put_sums(const struct profile_facts *f, const struct path_sums *sums, struct buf *out)
 {
 	const struct path_sum *all = sums->classes.data;
 
-	for (size_t i = 0; i < sums->classes.count && all[i].entries; i++) {
+	for (size_t i = 0; i < sums->classes.count; i++) {
 		const char *path =
 			path_list_path(&f->paths, path_list_get(&f->paths, all[i].example));
 
 		buf_printf(out, "| `%s` | %zu | ", all[i].name, all[i].entries);
-		figure_put(out, all[i].events);
+		decimal_put(out, all[i].events);
 		buf_put_str(out, " | ");
 		markdown_put_code(out, path, strlen(path));
 		buf_put_str(out, " |\n");
@@ -76,9 +53,9 @@ static void put_sums(const struct profile_facts *f, const struct path_sums *sums
 
 static void put_sections(const struct profile_facts *f, struct path_sums *sums, struct buf *out)
 {
-	struct figure serves = { .whole = (int64_t)f->absent[ABSENT_SERVE] };
+	struct decimal serves = { .integer = (int64_t)f->negatives[NEGATIVE_SERVE] };
 
-	qsort(sums->classes.data, sums->classes.count, sizeof(struct path_sum), by_events);
+	path_sums_sort(sums);
 	buf_put_str(out, "\n## Path Class Heuristics\n\n"
 			 "Each path is of the first class whose rule fits; the example has most "
 			 "events.\n\n"
@@ -99,13 +76,13 @@ int profile_put_classes(const struct profile_facts *f, struct buf *out)
 
 	if (rc < 0)
 		return rc;
-	rc = make_sums(classes, &sums);
+	rc = path_sums_add_classes(&sums, classes);
 	for (size_t i = 0; i < f->paths.rows.count && rc == 0; i++)
-		if (!path_list_get(&f->paths, i)->is_forgotten)
+		if (!path_list_get(&f->paths, i)->is_evicted)
 			add_row(f, classes, i, &sums);
 	if (rc == 0)
 		put_sections(f, &sums, out);
-	rows_fini(&sums.classes);
+	path_sums_fini(&sums);
 	classes_free(classes);
 	return rc;
 }

@@ -26,12 +26,12 @@ static void read_cache(struct profile_facts *f, struct cache *c)
 	const struct cache_counts *counts = cache_counts(c);
 	const struct usage *usage = cache_usage(c);
 
-	for (int i = 0; i < ABSENT_EVENTS; i++)
-		f->absent[i] = atomic_load(&counts->absent[i]);
-	f->storage_calls = atomic_load(&counts->storage_calls);
-	f->failures = atomic_load(&counts->failures);
-	f->timeouts = atomic_load(&counts->timeouts);
-	f->interrupts = atomic_load(&counts->interrupts);
+	for (int i = 0; i < NEGATIVE_EVENTS; i++)
+		f->negatives[i] = atomic_load(&counts->negatives[i]);
+	f->storage_calls = atomic_load(&counts->storage.calls);
+	f->failures = atomic_load(&counts->storage.failures);
+	f->timeouts = atomic_load(&counts->storage.timeouts);
+	f->interrupts = atomic_load(&counts->storage.interrupts);
 	f->stale = atomic_load(&counts->stale);
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		f->used_bytes[i] = atomic_load(&usage->bytes[i]);
@@ -39,18 +39,18 @@ static void read_cache(struct profile_facts *f, struct cache *c)
 	}
 }
 
-int profile_facts_read(const struct profile_about *about, struct cache *c, struct metrics *m,
+int profile_facts_read(const struct profile_config *config, struct cache *c, struct metrics *m,
 		       bool has_paths, struct profile_facts **ret, struct err *e)
 {
 	struct profile_facts *f = calloc(1, sizeof *f);
 
 	if (!f)
 		return err_nomem(e);
-	f->about = about;
+	f->config = config;
 	f->now_ns = clock_mono_ns();
 	read_metrics(f, m);
 	read_cache(f, c);
-	if (has_paths && path_list_make(c, about->target, &f->paths) < 0) {
+	if (has_paths && path_list_make(c, config->target, &f->paths) < 0) {
 		profile_facts_free(f);
 		return err_nomem(e);
 	}
@@ -79,5 +79,5 @@ uint64_t profile_facts_remaining(const struct profile_facts *f)
 {
 	uint64_t used = profile_facts_used(f);
 
-	return used < f->about->budget_bytes ? f->about->budget_bytes - used : 0;
+	return used < f->config->budget_bytes ? f->config->budget_bytes - used : 0;
 }

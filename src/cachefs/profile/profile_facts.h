@@ -21,22 +21,22 @@ enum profile_mode {
 extern const char *const profile_mode_names[]; /* by profile_mode: Copper's */
 
 /* What holds from mounting to unmounting. */
-struct profile_about {
+struct profile_config {
 	const char *target, *view; /* absolute; borrowed */
 	enum profile_mode mode;
 	uint64_t top_paths; /* rows of each list of top paths; 0: none is written */
-	int64_t absent_ms;
+	int64_t negative_ttl_ms;
 	uint64_t budget_bytes;
 	bool is_exact; /* the kernel keeps nothing, and every call was counted */
 	int64_t start_ns, start_wall_ns;
 };
 
 struct profile_facts {
-	const struct profile_about *about;
+	const struct profile_config *config;
 	const char *tag;                        /* NULL: the final ones */
 	struct metrics_counts ops[METRICS_OPS]; /* by metrics_op */
 	uint64_t sums[METRICS_SUMS];            /* over all operations */
-	uint64_t absent[ABSENT_EVENTS];
+	uint64_t negatives[NEGATIVE_EVENTS];
 	uint64_t storage_calls, failures, timeouts, interrupts, stale;
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
 	struct path_list paths; /* empty unless they are kept */
@@ -44,7 +44,7 @@ struct profile_facts {
 };
 
 /* *ret is the caller's. has_paths: also each path. */
-int profile_facts_read(const struct profile_about *about, struct cache *c, struct metrics *m,
+int profile_facts_read(const struct profile_config *config, struct cache *c, struct metrics *m,
 		       bool has_paths, struct profile_facts **ret, struct err *e) MUST_CHECK;
 void profile_facts_free(struct profile_facts *f); /* NULL is allowed */
 

@@ -77,7 +77,7 @@ static void add_row(struct profile *p, const char *path, const struct path_row *
 {
 	CLEANUP(buf_fini) struct buf others = { 0 };
 
-	if (!row->is_forgotten) {
+	if (!row->is_evicted) {
 		add_counts(p, path, &row->counts);
 		return;
 	}
@@ -93,13 +93,13 @@ static void describe(const struct profile_facts *f, struct profile *p)
 	struct profile_info *info = profile_info(p);
 	char text[128];
 
-	info->time_ns = f->about->start_wall_ns;
-	info->duration_ns = f->now_ns - f->about->start_ns;
+	info->time_ns = f->config->start_wall_ns;
+	info->duration_ns = f->now_ns - f->config->start_ns;
 	info->default_type = profile_str(p, "time");
 	profile_add_comment(p, "calls of a cache file system by path");
-	snprintf(text, sizeof text, "profiling mode: %s", profile_mode_names[f->about->mode]);
+	snprintf(text, sizeof text, "profiling mode: %s", profile_mode_names[f->config->mode]);
 	profile_add_comment(p, text);
-	profile_add_comment(p, f->about->is_exact
+	profile_add_comment(p, f->config->is_exact
 				       ? "kernel caching: off, every call is counted"
 				       : "kernel caching: on, what the kernel answered itself is "
 					 "not counted");

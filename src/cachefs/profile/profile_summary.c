@@ -24,7 +24,7 @@ static double seconds_of(uint64_t ns)
 
 static void put_head(const struct profile_facts *f, struct buf *out)
 {
-	const struct profile_about *a = f->about;
+	const struct profile_config *a = f->config;
 
 	buf_printf(out,
 		   "# Copper Profiling Summary\n\n"
@@ -32,7 +32,7 @@ static void put_head(const struct profile_facts *f, struct buf *out)
 		   "- Metadata ENOENT TTL (ms): `%lld`\n"
 		   "- Top-path limit: `%llu`\n"
 		   "- Full path outputs enabled: `%s`\n",
-		   profile_mode_names[a->mode], (long long)a->absent_ms,
+		   profile_mode_names[a->mode], (long long)a->negative_ttl_ms,
 		   (unsigned long long)a->top_paths, a->mode == PROFILE_PATHS ? "yes" : "no");
 	buf_printf(out, "- Kernel caching: `%s`\n\n",
 		   a->is_exact ? "off: every call was counted"
@@ -111,7 +111,8 @@ static void put_row(const struct profile_facts *f, const struct path_row *row, i
 	buf_printf(out, "| `%s` | ", names[class]);
 	markdown_put_code(out, path, strlen(path));
 	if (class == PATH_CLASSES)
-		buf_printf(out, " | %llu | |\n", (unsigned long long)path_counts_absent_events(c));
+		buf_printf(out, " | %llu | |\n",
+			   (unsigned long long)path_counts_negative_events(c));
 	else
 		buf_printf(out, " | %llu | %.6f |\n",
 			   (unsigned long long)path_counts_events(c, (enum path_class) class),
@@ -126,14 +127,14 @@ static int put_top(const struct profile_facts *f, struct buf *out)
 		   "The %llu paths with most events of each category are in "
 		   "`*-profiling_top_paths.csv`.\n\n"
 		   "| Category | Path | Total Events | Time (s) |\n|---|---|---:|---:|\n",
-		   (unsigned long long)f->about->top_paths);
+		   (unsigned long long)f->config->top_paths);
 	for (int class = 0; class <= PATH_CLASSES; class ++) {
 		const struct path_row **rows;
 		size_t count;
 
 		if (profile_rank_paths(f, (enum path_class) class, &rows, &count) < 0)
 			return -ENOMEM;
-		for (size_t i = 0; i < count && i < f->about->top_paths && i < TOP_ROWS; i++)
+		for (size_t i = 0; i < count && i < f->config->top_paths && i < TOP_ROWS; i++)
 			put_row(f, rows[i], class, out);
 		free(rows);
 	}
@@ -142,16 +143,16 @@ static int put_top(const struct profile_facts *f, struct buf *out)
 
 static void put_paths_words(const struct profile_facts *f, struct buf *out)
 {
-	if (f->about->mode == PROFILE_PATHS)
+	if (f->config->mode == PROFILE_PATHS)
 		buf_put_str(out,
 			    "\n## Full Path Outputs\n\n"
 			    "Every path is in the `*_cache_event.output` files under `tables/`, "
 			    "with its bytes and times in `*-profiling_paths.csv`.\n");
-	if (f->paths.forgotten_paths)
+	if (f->paths.evicted_paths)
 		buf_printf(out,
 			   "\n%llu paths are no more known one by one, because the budget did not "
 			   "hold them: they are in the totals only.\n",
-			   (unsigned long long)f->paths.forgotten_paths);
+			   (unsigned long long)f->paths.evicted_paths);
 }
 
 int profile_put_summary(const struct profile_facts *f, struct buf *out)
@@ -160,7 +161,7 @@ int profile_put_summary(const struct profile_facts *f, struct buf *out)
 	put_operations(f, out);
 	buf_put_str(out, "\n## Derived High-Level Metrics\n\n");
 	put_metrics(f, 0, PROFILE_COPPER_METRICS, out);
-	if (f->about->top_paths && put_top(f, out) < 0)
+	if (f->config->top_paths && put_top(f, out) < 0)
 		return -ENOMEM;
 	put_paths_words(f, out);
 	if (f->paths.rows.count && profile_put_classes(f, out) < 0)

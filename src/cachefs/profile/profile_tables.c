@@ -57,17 +57,17 @@ void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PR
 		  "Estimated cache-served operations saved by Copper", PROFILE_COUNT,
 		  f->sums[METRICS_HITS] },
 		{ "metadata_enoent_ttl_stores", "Metadata ENOENT TTL stores", PROFILE_COUNT,
-		  f->absent[ABSENT_STORE] },
+		  f->negatives[NEGATIVE_STORE] },
 		{ "metadata_enoent_ttl_serves", "Metadata ENOENT TTL serves", PROFILE_COUNT,
-		  f->absent[ABSENT_SERVE] },
+		  f->negatives[NEGATIVE_SERVE] },
 		{ "metadata_enoent_ttl_expires", "Metadata ENOENT TTL expires", PROFILE_COUNT,
-		  f->absent[ABSENT_EXPIRE] },
+		  f->negatives[NEGATIVE_EXPIRE] },
 		{ "metadata_enoent_ttl_clears_on_success_or_non_enoent",
 		  "Metadata ENOENT TTL clears on success/non-ENOENT", PROFILE_COUNT,
-		  f->absent[ABSENT_CLEAR] },
+		  f->negatives[NEGATIVE_CLEAR] },
 		{ "estimated_repeated_metadata_lookups_avoided_by_ttl",
 		  "Estimated repeated metadata lookups avoided by TTL", PROFILE_COUNT,
-		  f->absent[ABSENT_SERVE] },
+		  f->negatives[NEGATIVE_SERVE] },
 		{ "total_measured_latency_seconds",
 		  "Total measured latency across counted operations (s)", PROFILE_SECONDS,
 		  f->sums[METRICS_NS] },
@@ -84,11 +84,11 @@ void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PR
 		{ "stale_files", "Files that changed under the cache", PROFILE_COUNT, f->stale },
 		{ "cache_used_bytes", "Cache: bytes used", PROFILE_BYTES, profile_facts_used(f) },
 		{ "cache_budget_bytes", "Cache: budget in bytes", PROFILE_BYTES,
-		  f->about->budget_bytes },
+		  f->config->budget_bytes },
 		{ "cache_remaining_bytes", "Cache: bytes remaining", PROFILE_BYTES,
 		  profile_facts_remaining(f) },
 		{ "paths_no_more_known", "Paths whose counts are their folder's (budget)",
-		  PROFILE_COUNT, f->paths.forgotten_paths },
+		  PROFILE_COUNT, f->paths.evicted_paths },
 	};
 
 	memcpy(ret, list, sizeof list);
@@ -111,7 +111,7 @@ void profile_put_aggregate(const struct profile_facts *f, struct buf *out)
 
 static uint64_t events_of(const struct path_row *row, enum path_class class)
 {
-	return class == PATH_CLASSES ? path_counts_absent_events(&row->counts)
+	return class == PATH_CLASSES ? path_counts_negative_events(&row->counts)
 				     : path_counts_events(&row->counts, class);
 }
 
@@ -137,7 +137,7 @@ int profile_rank_paths(const struct profile_facts *f, enum path_class class,
 	for (size_t i = 0; i < f->paths.rows.count; i++) {
 		const struct path_row *row = path_list_get(&f->paths, i);
 
-		if (!row->is_forgotten && events_of(row, class))
+		if (!row->is_evicted && events_of(row, class))
 			rows[count++] = row;
 	}
 	qsort_r(rows, count, sizeof *rows, by_events, &class);
@@ -158,9 +158,9 @@ static void put_top_row(const struct profile_facts *f, const struct path_row *ro
 	for (int i = 0; i < PATH_RESULTS; i++)
 		buf_printf(out, ",%llu",
 			   class == PATH_CLASSES ? 0 : (unsigned long long)c->calls[class][i]);
-	for (int i = 0; i < ABSENT_EVENTS; i++)
+	for (int i = 0; i < NEGATIVE_EVENTS; i++)
 		buf_printf(out, ",%llu",
-			   class == PATH_CLASSES ? (unsigned long long)c->absent[i] : 0);
+			   class == PATH_CLASSES ? (unsigned long long)c->negatives[i] : 0);
 	buf_put_byte(out, '\n');
 }
 
@@ -174,7 +174,7 @@ int profile_put_top_paths(const struct profile_facts *f, struct buf *out)
 
 		if (profile_rank_paths(f, (enum path_class) class, &rows, &count) < 0)
 			return -ENOMEM;
-		for (size_t i = 0; i < count && i < f->about->top_paths; i++)
+		for (size_t i = 0; i < count && i < f->config->top_paths; i++)
 			put_top_row(f, rows[i], class, out);
 		free(rows);
 	}
@@ -210,7 +210,7 @@ void profile_put_paths(const struct profile_facts *f, struct buf *out)
 		const struct path_row *row = path_list_get(&f->paths, i);
 		const struct path_counts *c = &row->counts;
 
-		if (row->is_forgotten)
+		if (row->is_evicted)
 			continue;
 		put_path(out, f, row);
 		for (int class = 0; class < PATH_CLASSES; class ++)
@@ -258,6 +258,6 @@ void profile_put_usage(const struct profile_facts *f, struct buf *out)
 		entries += f->entries[i];
 	}
 	buf_printf(out, "combined,%llu,%llu,%llu,%llu\n", (unsigned long long)profile_facts_used(f),
-		   (unsigned long long)entries, (unsigned long long)f->about->budget_bytes,
+		   (unsigned long long)entries, (unsigned long long)f->config->budget_bytes,
 		   (unsigned long long)profile_facts_remaining(f));
 }

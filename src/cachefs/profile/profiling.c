@@ -15,7 +15,7 @@
 #include "cachefs/profile/profiling_internal.h"
 #include "view/markdown.h"
 
-int profiling_open(const struct profiling_opts *o, const struct profile_about *about,
+int profiling_open(const struct profiling_opts *o, const struct profile_config *config,
 		   struct cache *c, struct metrics *m, struct profiling **ret, struct err *e)
 {
 	struct profiling *p = calloc(1, sizeof *p);
@@ -23,18 +23,18 @@ int profiling_open(const struct profiling_opts *o, const struct profile_about *a
 	if (!p)
 		return err_nomem(e);
 	p->opts = *o;
-	p->about = *about;
-	p->about.mode = o->mode;
-	p->about.top_paths = o->top_paths;
-	p->about.start_ns = clock_mono_ns();
-	p->about.start_wall_ns = clock_wall_ns();
+	p->config = *config;
+	p->config.mode = o->mode;
+	p->config.top_paths = o->top_paths;
+	p->config.start_ns = clock_mono_ns();
+	p->config.start_wall_ns = clock_wall_ns();
 	p->cache = c;
 	p->metrics = m;
 	pthread_mutex_init(&p->write_lock, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	if (o->mode >= PROFILE_TOP)
-		cache_keep_counts(c);
+		cache_enable_path_counts(c);
 	*ret = p;
 	return 0;
 }
@@ -124,7 +124,7 @@ static void put_totals(struct writing *w)
 	put_file(w, JOB_PROFILING, "profiling_latency.csv", 0);
 	profile_put_timeline(&w->p->timeline, &w->text);
 	put_file(w, JOB_PROFILING, "profiling_timeline.csv", 0);
-	if (w->f->about->top_paths)
+	if (w->f->config->top_paths)
 		put_file(w, JOB_PROFILING, "profiling_top_paths.csv",
 			 profile_put_top_paths(w->f, &w->text));
 }
@@ -132,7 +132,7 @@ static void put_totals(struct writing *w)
 static void put_paths(struct writing *w)
 {
 	static const enum table_dump dumps[] = { DUMP_DATA_EVENTS, DUMP_TREE_EVENTS,
-						 DUMP_METADATA_EVENTS, DUMP_ABSENT_EVENTS };
+						 DUMP_METADATA_EVENTS, DUMP_TTL_EVENTS };
 
 	for (size_t i = 0; i < ARRAY_LEN(dumps); i++)
 		put_file(w, JOB_TABLES, table_dump_names[dumps[i]],
@@ -168,7 +168,7 @@ void profiling_add_step(struct profiling *p)
 			sums[i] += one[i];
 	}
 	pthread_mutex_lock(&p->write_lock);
-	timeline_add(&p->timeline, clock_mono_ns() - p->about.start_ns, sums);
+	timeline_add(&p->timeline, clock_mono_ns() - p->config.start_ns, sums);
 	pthread_mutex_unlock(&p->write_lock);
 }
 
@@ -181,9 +181,9 @@ static bool put_all(struct profiling *p, const struct profile_facts *f)
 
 	put_summary(&w);
 	put_totals(&w);
-	if (p->about.mode == PROFILE_PATHS)
+	if (p->config.mode == PROFILE_PATHS)
 		put_paths(&w);
-	if (p->about.mode >= PROFILE_TOP && put_stacks(p, f, &e) < 0)
+	if (p->config.mode >= PROFILE_TOP && put_stacks(p, f, &e) < 0)
 		note_lost(&w, &e);
 	is_good = !w.lost.len && buf_error(&w.lost) == 0;
 	if (!is_good)
@@ -199,10 +199,10 @@ bool profiling_write(struct profiling *p, const char *tag)
 	struct err e = { 0 };
 	bool is_good;
 
-	if (!p->opts.files.job || p->about.mode == PROFILE_OFF)
+	if (!p->opts.files.job || p->config.mode == PROFILE_OFF)
 		return true;
 	profiling_add_step(p);
-	if (profile_facts_read(&p->about, p->cache, p->metrics, p->about.mode >= PROFILE_TOP, &f,
+	if (profile_facts_read(&p->config, p->cache, p->metrics, p->config.mode >= PROFILE_TOP, &f,
 			       &e) < 0) {
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 		return false;
@@ -220,7 +220,7 @@ void profiling_stats(const struct profiling *p, struct control_stats *ret)
 	const struct usage *usage = cache_usage(p->cache);
 	const struct job_files *f = &p->opts.files;
 
-	*ret = (struct control_stats){ .budget_bytes = p->about.budget_bytes, .pid = getpid() };
+	*ret = (struct control_stats){ .budget_bytes = p->config.budget_bytes, .pid = getpid() };
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		ret->used_bytes[i] = atomic_load(&usage->bytes[i]);
 		ret->entries[i] = atomic_load(&usage->entries[i]);

@@ -14,7 +14,7 @@
 #ifndef CACHEFS_PROFILE_PROFILING_H
 #define CACHEFS_PROFILE_PROFILING_H
 
-#include "cachefs/fuse/control.h"
+#include "cachefs/profile/control.h"
 #include "cachefs/profile/job_files.h"
 #include "cachefs/profile/metrics.h"
 #include "cachefs/profile/profile_facts.h"
@@ -33,7 +33,7 @@ struct profiling_opts {
 struct profiling;
 
 /* about: without what the options tell. All is borrowed. */
-int profiling_open(const struct profiling_opts *o, const struct profile_about *about,
+int profiling_open(const struct profiling_opts *o, const struct profile_config *config,
 		   struct cache *c, struct metrics *m, struct profiling **ret,
 		   struct err *e) MUST_CHECK;
 void profiling_close(struct profiling *p); /* NULL is allowed */
@@ -49,13 +49,13 @@ bool profiling_write(struct profiling *p, const char *tag);
 
 /* An order came by a request; path: of the file that it came by, as a storage's, is copied.
  * done() is called once with it, by any thread: rc is 0, 1 or a negative errno. */
-struct profiling_order {
+struct profiling_command {
 	int number;
 	void (*done)(void *request, int rc);
 	void *request;
 };
-bool profiling_knows(int number); /* is it an order? */
-void profiling_take(struct profiling *p, const struct profiling_order *order, const char *path);
+bool profiling_has_command(int number); /* is it an order? */
+void profiling_submit(struct profiling *p, const struct profiling_command *order, const char *path);
 
 void profiling_stats(const struct profiling *p, struct control_stats *ret);
 

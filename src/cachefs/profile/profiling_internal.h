@@ -9,14 +9,14 @@
 #include "cachefs/profile/profiling.h"
 #include "cachefs/profile/table_dumps.h"
 
-#define PROFILING_ORDERS 25 /* that are known */
+#define PROFILING_COMMANDS 25 /* that are known */
 
 struct profiling {
 	struct profiling_opts opts; /* this and the next three: written before start */
-	struct profile_about about;
+	struct profile_config config;
 	struct cache *cache;
 	struct metrics *metrics;
-	_Atomic uint64_t orders_taken[PROFILING_ORDERS]; /* by place in the table of orders */
+	_Atomic uint64_t command_counts[PROFILING_COMMANDS]; /* by place in the table of orders */
 
 	pthread_mutex_t write_lock;
 	struct timeline timeline; /* under write_lock */

@@ -10,17 +10,18 @@
 #include "cachefs/store/asker.h"
 
 #define GROUPS_MAX 1024
-#define NO_ENTRY 8u /* more than rights can be */
+#define NO_ENTRY 8u /* not a value of rights */
 
-/* Of a list, as the kernel hands it out. Source: linux/posix_acl_xattr.h, linux/posix_acl.h. */
+/* Of an access list as an extended attribute. Source: linux/posix_acl_xattr.h, linux/posix_acl.h.
+ */
 #define LIST_VERSION 2
 enum tag { OWNER = 1, USER = 2, OWNING_GROUP = 4, GROUP = 8, MASK = 16, OTHERS = 32 };
 
-/* What a list gives to us: rights as in a mode's lowest bits, or NO_ENTRY. */
-struct given {
+/* What a list grants us: rights like the lowest bits of a mode, or NO_ENTRY. */
+struct granted {
 	unsigned user, others, mask;
-	bool has_group; /* one of ours is named */
-	bool by_group;  /* and one of those has all that is wanted */
+	bool has_group; /* an entry has one of our groups */
+	bool by_group;  /* one such entry grants all that is wanted */
 };
 
 static bool in_group(gid_t group)
@@ -37,7 +38,7 @@ static bool in_group(gid_t group)
 	return false;
 }
 
-static void note_entry(struct given *g, struct cursor *c, gid_t owning, unsigned want)
+static void note_entry(struct granted *g, struct cursor *c, gid_t owning, unsigned want)
 {
 	enum tag tag = cursor_u16(c);
 	unsigned rights = cursor_u16(c) & 7;
@@ -55,24 +56,24 @@ static void note_entry(struct given *g, struct cursor *c, gid_t owning, unsigned
 	}
 }
 
-/* Of what is not ours, and whose group has any right, as its mode says: else the kernel looks at no
- * list. Source: acl(5), "access check algorithm". */
+/* Only for files of other owners whose mode grants the group some right: else the kernel ignores
+ * the list, too. Source: acl(5), "access check algorithm". */
 static int check_list(const struct buf *list, gid_t owning, unsigned want)
 {
-	struct given given = { .user = NO_ENTRY, .mask = 7 };
+	struct granted granted = { .user = NO_ENTRY, .mask = 7 };
 	struct cursor c = cursor_make(list->data, list->len);
 
 	if (cursor_u32(&c) != LIST_VERSION)
 		return -EACCES;
 	while (cursor_left(&c))
-		note_entry(&given, &c, owning, want);
+		note_entry(&granted, &c, owning, want);
 	if (c.bad)
 		return -EACCES;
-	if (given.user != NO_ENTRY)
-		return want & ~(given.user & given.mask) ? -EACCES : 0;
-	if (given.has_group)
-		return !given.by_group || want & ~given.mask ? -EACCES : 0;
-	return want & ~given.others ? -EACCES : 0;
+	if (granted.user != NO_ENTRY)
+		return want & ~(granted.user & granted.mask) ? -EACCES : 0;
+	if (granted.has_group)
+		return !granted.by_group || want & ~granted.mask ? -EACCES : 0;
+	return want & ~granted.others ? -EACCES : 0;
 }
 
 static int check_modes(const struct stat *attr, unsigned want)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * access: who may do what, where the kernel does not look: in a view of one user's own, which
- * the kernel lets nobody else into, and which reads the target as that user. Programs of root may
- * have given up capabilities that we have.
+ * access: permission checks for a view that only its owner can enter, where the kernel makes none.
+ *
+ * Such a view reads the target as its owner. Processes of root may have dropped capabilities that
+ * the daemon still has.
  */
 #ifndef CACHEFS_STORE_ACCESS_H
 #define CACHEFS_STORE_ACCESS_H
@@ -10,9 +11,9 @@
 #include "cachefs/store/cache.h"
 
 /*
- * wanted: R_OK, W_OK and X_OK of access(2), by a thread of the user we are; 0: unknown, without
- * capabilities. 0 or -errno. An access list counts instead of the modes: storage is asked for it,
- * of what is not ours.
+ * wanted: R_OK, W_OK and X_OK of access(2). thread: the caller, a thread of our own user; 0: not
+ * known, then it has no capabilities. 0 or -errno. An access list takes precedence over the mode;
+ * it is fetched from storage for files of other owners.
  */
 int access_check(struct cache *c, struct node *n, int wanted, pid_t thread) MUST_CHECK;
 

@@ -7,14 +7,43 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cachefs/store/flight.h"
+#include "cachefs/store/cache_internal.h"
 
-#define STOP_NS NS_PER_S           /* for what is still asked of storage at the end */
-#define SLOW_NS (NS_PER_S / 10000) /* of a lookup: more than storage in memory takes */
-#define MISSES 3                   /* lookups in vain, until a folder's names are asked for */
-#define GUESS_ENTRIES 100000       /* but not of a folder that has more */
-#define REPLACED_TRIES 3           /* of a lookup, while somebody replaces the file */
-#define AHEAD_CHUNKS 4             /* of a file that is read in order */
+#define STOP_NS NS_PER_S           /* how long cache_close waits for storage */
+#define SLOW_NS (NS_PER_S / 10000) /* a slow lookup: longer than storage in memory takes */
+#define MISSES 3                   /* failed lookups in a folder, after which it is listed */
+#define GUESS_ENTRIES 100000       /* the most names of such a listing */
+#define REPLACED_TRIES 3           /* lookups of a file that is being replaced */
+#define AHEAD_CHUNKS 4             /* chunks of read-ahead in a sequential read */
+
+/* The rest of the budget can be evicted when it must. */
+#define PASSTHROUGH_SHARE(budget) ((budget) / 4 * 3)
+
+static void on_completed(void *cache)
+{
+	cache_check_budget(cache);
+}
+
+static void init_requests(struct cache *c, struct storage storage)
+{
+	c->env = (struct inflight_env){
+		.storage = storage,
+		.counts = &c->counts.storage,
+		.nodes = c->nodes,
+		.pool = pool_new(c->opts.max_threads),
+		.timeout_ns = c->opts.timeout_ns,
+		.context = c,
+		.complete = cache_complete,
+		.complete_name = cache_complete_name,
+		.completed = on_completed,
+	};
+	c->passthroughs = (struct passthroughs){
+		.nodes = c->nodes,
+		.pool = c->env.pool,
+		.max_bytes = PASSTHROUGH_SHARE(c->opts.budget_bytes),
+		.is_ending = &c->is_ending,
+	};
+}
 
 int cache_open(struct storage storage, const struct cache_opts *o, struct cache **ret,
 	       struct err *e)
@@ -23,16 +52,16 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 
 	if (!c)
 		return err_nomem(e);
-	c->storage = storage;
 	c->opts = *o;
-	pthread_mutex_init(&c->keep_lock, NULL);
-	pthread_cond_init(&c->keep_wake, NULL);
-	c->nodes = nodes_new(&c->usage);
+	pthread_mutex_init(&c->evictor_lock, NULL);
+	pthread_cond_init(&c->evictor_wake, NULL);
+	c->nodes = nodes_new(&c->usage, passthrough_release);
 	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage, o->budget_bytes) : NULL;
-	if (c->chunks && o->passes)
-		chunks_keep_whole(c->chunks, o->budget_bytes);
-	c->pool = c->chunks ? pool_new(o->max_threads) : NULL;
-	if (!c->pool) {
+	if (c->chunks && o->passthrough)
+		chunks_enable_backing(c->chunks, o->budget_bytes);
+	if (c->chunks)
+		init_requests(c, storage);
+	if (!c->env.pool) {
 		chunks_free(c->chunks);
 		nodes_free(c->nodes);
 		free(c);
@@ -42,42 +71,44 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 	return 0;
 }
 
-int cache_keep(struct cache *c, struct cache_kernel kernel, struct err *e)
+int cache_start_evictor(struct cache *c, struct cache_kernel kernel, struct err *e)
 {
 	int rc;
 
 	c->kernel = kernel;
-	rc = pthread_create(&c->keeper, NULL, cache_keeper, c);
+	c->env.hooks = kernel.hooks;
+	c->passthroughs.fuse_fd = kernel.fuse_fd;
+	rc = pthread_create(&c->evictor, NULL, cache_evictor, c);
 	if (rc)
 		return err_set(e, -rc, "cannot start a thread: %s", strerror(rc));
-	c->has_keeper = true;
+	c->has_evictor = true;
 	return 0;
 }
 
-void cache_stop_keeping(struct cache *c)
+void cache_stop_evictor(struct cache *c)
 {
 	c->is_ending = true;
-	if (!c->has_keeper)
+	if (!c->has_evictor)
 		return;
-	pthread_mutex_lock(&c->keep_lock);
-	pthread_cond_signal(&c->keep_wake);
-	pthread_mutex_unlock(&c->keep_lock);
-	pthread_join(c->keeper, NULL);
-	c->has_keeper = false;
+	pthread_mutex_lock(&c->evictor_lock);
+	pthread_cond_signal(&c->evictor_wake);
+	pthread_mutex_unlock(&c->evictor_lock);
+	pthread_join(c->evictor, NULL);
+	c->has_evictor = false;
 }
 
 bool cache_close(struct cache *c)
 {
 	c->is_ending = true;
-	if (!pool_stop(c->pool, STOP_NS))
+	if (!pool_stop(c->env.pool, STOP_NS))
 		return false;
-	cache_stop_keeping(c);
+	cache_stop_evictor(c);
 	chunks_free(c->chunks);
 	nodes_free(c->nodes);
 	for (size_t i = 0; i < CACHE_XATTRS; i++)
 		free(c->xattrs[i]);
-	pthread_mutex_destroy(&c->keep_lock);
-	pthread_cond_destroy(&c->keep_wake);
+	pthread_mutex_destroy(&c->evictor_lock);
+	pthread_cond_destroy(&c->evictor_wake);
 	free(c);
 	return true;
 }
@@ -85,6 +116,16 @@ bool cache_close(struct cache *c)
 struct node *cache_root(struct cache *c)
 {
 	return nodes_root(c->nodes);
+}
+
+struct nodes *cache_nodes(struct cache *c)
+{
+	return c->nodes;
+}
+
+struct passthroughs *cache_passthroughs(struct cache *c)
+{
+	return &c->passthroughs;
 }
 
 struct usage *cache_usage(struct cache *c)
@@ -97,16 +138,16 @@ struct cache_counts *cache_counts(struct cache *c)
 	return &c->counts;
 }
 
-/* Under the lock of n: is what is kept of it good? An absent one that has run out is not. */
+/* Under the lock of n: is its cached state valid? If it has expired, it is dropped. */
 static bool is_known(struct cache *c, struct node *n, bool *ret_was_absent)
 {
-	*ret_was_absent = n->state == NODE_ABSENT;
+	*ret_was_absent = n->state == NODE_NEGATIVE;
 	if (n->state == NODE_UNKNOWN)
 		return false;
-	if (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns)
+	if (n->expires_ns == CACHE_FOREVER || clock_mono_ns() < n->expires_ns)
 		return true;
-	if (n->state == NODE_ABSENT)
-		cache_count_absent(c, n, ABSENT_EXPIRE);
+	if (n->state == NODE_NEGATIVE)
+		cache_count_negative(c, n, NEGATIVE_EXPIRE);
 	n->state = NODE_UNKNOWN;
 	return false;
 }
@@ -115,73 +156,73 @@ static int64_t time_left(int64_t until_ns)
 {
 	int64_t now = clock_mono_ns();
 
-	if (until_ns == CACHE_FOR_EVER)
-		return CACHE_FOR_EVER;
+	if (until_ns == CACHE_FOREVER)
+		return CACHE_FOREVER;
 	return until_ns > now ? until_ns - now : 0;
 }
 
 /* Under the lock of n. */
-static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *ret_absent_ns)
+static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *ret_negative_ttl_ns)
 {
-	bool was_absent;
-	struct flight *f;
+	bool was_negative;
+	struct inflight *f;
 	int rc = 0;
 
-	*ret_absent_ns = 0;
-	if (n->is_gone)
+	*ret_negative_ttl_ns = 0;
+	if (n->is_detached)
 		return -ESTALE;
-	if (is_known(c, n, &was_absent)) {
-		if (n->state == NODE_ABSENT) {
-			cache_count_absent(c, n, ABSENT_SERVE);
-			*ret_absent_ns = time_left(n->expires_ns);
+	if (is_known(c, n, &was_negative)) {
+		if (n->state == NODE_NEGATIVE) {
+			cache_count_negative(c, n, NEGATIVE_SERVE);
+			*ret_negative_ttl_ns = time_left(n->expires_ns);
 			return -ENOENT;
 		}
 		*ret = n->attr;
 		return 0;
 	}
-	f = flight_join(c, n, NODE_ATTR, 0, true, &rc);
+	f = inflight_join(&c->env, n, NODE_ATTR, 0, true, &rc);
 	if (!f)
 		return rc;
-	f->was_absent |= was_absent;
-	rc = flight_wait(f);
+	f->was_negative |= was_negative;
+	rc = inflight_wait(f);
 	if (rc == 0)
 		*ret = f->attr;
 	if (rc == -ENOENT)
-		*ret_absent_ns = c->opts.absent_ns;
-	flight_unref(f);
+		*ret_negative_ttl_ns = c->opts.negative_ttl_ns;
+	inflight_unref(f);
 	return rc;
 }
 
-/* Under the lock of the folder: its names are known, and name is not one of them. */
-static bool lacks(struct node *folder, const char *name, int64_t *ret_absent_ns)
+/* Under the lock of the folder: does its listing prove that there is no such name? */
+static bool is_unlisted(struct node *folder, const char *name, int64_t *ret_negative_ttl_ns)
 {
 	if (!folder->listing || dirlist_has(folder->listing, name))
 		return false;
-	*ret_absent_ns = time_left(folder->listing_expires_ns);
-	return *ret_absent_ns > 0;
+	*ret_negative_ttl_ns = time_left(folder->listing_expires_ns);
+	return *ret_negative_ttl_ns > 0;
 }
 
-/* A name that was not known is absent. Where there are several, somebody looks through a search
- * path, and will be back: the folder's names answer from then on. Who looks for the same one again
- * and again awaits it. */
+/* Counts new names that do not exist. Several of them mean that a process searches a path, and
+ * will search the folder again: its listing then answers. A process that polls for one name is not
+ * counted, because it expects that name to appear. */
 static void note_miss(struct cache *c, struct node *folder)
 {
-	struct flight *f;
+	struct inflight *f;
 	int rc;
 
 	node_lock(c->nodes, folder);
 	if (!folder->listing && !folder->is_unlistable && ++folder->misses >= MISSES) {
 		folder->misses = 0;
-		f = flight_join(c, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
+		f = inflight_join(&c->env, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
 		if (f)
-			flight_unref(f);
+			inflight_unref(f);
 	}
 	node_unlock(c->nodes, folder);
 }
 
-/* -ESTALE: the name is another file's now, which the next call finds. */
+/* -ESTALE: another file has the name, and the next call finds it. */
 static int look_up(struct cache *c, struct node *parent, const char *name, struct node **ret,
-		   struct stat *ret_attr, int64_t *ret_absent_ns)
+		   struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
 {
 	struct node *n = nodes_get(c->nodes, parent, name);
 	int64_t begin_ns = clock_mono_ns();
@@ -191,11 +232,11 @@ static int look_up(struct cache *c, struct node *parent, const char *name, struc
 	if (!n)
 		return -ENOMEM;
 	node_lock(c->nodes, n);
-	is_new = n->state == NODE_UNKNOWN && !n->flights[NODE_ATTR];
-	rc = get_attr(c, n, ret_attr, ret_absent_ns);
+	is_new = n->state == NODE_UNKNOWN && !n->inflight[NODE_ATTR];
+	rc = get_attr(c, n, ret_attr, ret_negative_ttl_ns);
 	node_unlock(c->nodes, n);
 	if (clock_mono_ns() - begin_ns >= SLOW_NS)
-		cache_names_ahead(c, parent, name);
+		cache_lookup_ahead(c, parent, name);
 	if (rc == -ENOENT && is_new)
 		note_miss(c, parent);
 	if (rc < 0)
@@ -206,21 +247,21 @@ static int look_up(struct cache *c, struct node *parent, const char *name, struc
 }
 
 int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
-		 struct stat *ret_attr, int64_t *ret_absent_ns)
+		 struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
 {
-	bool lacking;
+	bool is_absent;
 	int rc, tries = 0;
 
-	*ret_absent_ns = 0;
+	*ret_negative_ttl_ns = 0;
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
 	node_lock(c->nodes, parent);
-	lacking = lacks(parent, name, ret_absent_ns);
+	is_absent = is_unlisted(parent, name, ret_negative_ttl_ns);
 	node_unlock(c->nodes, parent);
-	if (lacking)
+	if (is_absent)
 		return -ENOENT;
 	do
-		rc = look_up(c, parent, name, ret, ret_attr, ret_absent_ns);
+		rc = look_up(c, parent, name, ret, ret_attr, ret_negative_ttl_ns);
 	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
 	cache_check_budget(c);
 	return rc;
@@ -228,16 +269,16 @@ int cache_lookup(struct cache *c, struct node *parent, const char *name, struct 
 
 int cache_attr(struct cache *c, struct node *n, struct stat *ret)
 {
-	int64_t absent_ns;
+	int64_t negative_ttl_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
-	rc = get_attr(c, n, ret, &absent_ns);
+	rc = get_attr(c, n, ret, &negative_ttl_ns);
 	node_unlock(c->nodes, n);
 	return rc;
 }
 
-/* Under the lock of n. A guess that was under way gives up at its limit: then we ask. */
+/* Under the lock of n. A listing that note_miss requested fails at its limit: then try again. */
 static int get_listing(struct cache *c, struct node *n, struct dirlist **ret)
 {
 	int rc = -E2BIG;
@@ -247,14 +288,14 @@ static int get_listing(struct cache *c, struct node *n, struct dirlist **ret)
 		return 0;
 	}
 	for (int tries = 0; tries < 2 && rc == -E2BIG; tries++) {
-		struct flight *f = flight_join(c, n, NODE_LIST, SIZE_MAX, true, &rc);
+		struct inflight *f = inflight_join(&c->env, n, NODE_LIST, SIZE_MAX, true, &rc);
 
 		if (!f)
 			return rc;
-		rc = flight_wait(f);
+		rc = inflight_wait(f);
 		if (rc == 0)
 			*ret = dirlist_ref(f->listing);
-		flight_unref(f);
+		inflight_unref(f);
 	}
 	return rc;
 }
@@ -274,19 +315,19 @@ int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **re
 
 int cache_link(struct cache *c, struct node *n, struct buf *ret)
 {
-	struct flight *f;
+	struct inflight *f;
 	int rc = 0;
 
 	node_lock(c->nodes, n);
 	if (n->link) {
 		buf_put_str(ret, n->link);
 	} else {
-		f = flight_join(c, n, NODE_LINK, 0, true, &rc);
+		f = inflight_join(&c->env, n, NODE_LINK, 0, true, &rc);
 		if (f) {
-			rc = flight_wait(f);
+			rc = inflight_wait(f);
 			if (rc == 0)
 				buf_put(ret, f->out.data, f->out.len);
-			flight_unref(f);
+			inflight_unref(f);
 		}
 	}
 	node_unlock(c->nodes, n);
@@ -294,49 +335,49 @@ int cache_link(struct cache *c, struct node *n, struct buf *ret)
 }
 
 /*
- * Under the lock of n: the chunk, filled or being filled; the caller reads it. *ret_flight: its
- * flight, with a reference; NULL: it is filled.
+ * Under the lock of n: the chunk, filled or being filled, with the caller as a reader.
+ * *ret_inflight: the request that fills it, with a reference; NULL: it is filled.
  */
 static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, uint64_t index,
-		     bool urgent, struct chunk **ret, struct flight **ret_flight)
+		     bool is_awaited, struct chunk **ret, struct inflight **ret_inflight)
 {
 	struct chunk *chunk = chunks_find(n, index);
-	struct flight *f;
+	struct inflight *f;
 
 	if (chunk) {
-		chunks_read(chunk);
-		if (chunk->flight)
-			chunk->flight->refs++;
-		*ret_flight = chunk->flight;
+		chunk_begin_read(chunk);
+		if (chunk->inflight)
+			chunk->inflight->refs++;
+		*ret_inflight = chunk->inflight;
 		*ret = chunk;
 		return 0;
 	}
-	f = flight_new(c, n, FLIGHT_CHUNK);
+	f = inflight_new(&c->env, n, INFLIGHT_CHUNK);
 	if (!f)
 		return -ENOMEM;
 	chunk = chunks_add(c->chunks, n, index, (uint64_t)attr->st_size);
 	if (!chunk) {
-		flight_unref(f);
+		inflight_unref(f);
 		return -ENOMEM;
 	}
 	f->chunk = chunk;
 	f->attr = *attr;
-	chunks_read(chunk); /* by the flight */
-	chunk->flight = f;
-	if (flight_start(f, urgent) < 0) {
-		chunk->flight = NULL;
-		chunks_forget_one(chunk);
-		chunk_done(chunk);
-		chunk_done(chunk);
-		flight_unref(f);
+	chunk_begin_read(chunk); /* for the request */
+	chunk->inflight = f;
+	if (inflight_start(f, is_awaited) < 0) {
+		chunk->inflight = NULL;
+		chunk_invalidate(chunk);
+		chunk_end_read(chunk);
+		chunk_end_read(chunk);
+		inflight_unref(f);
 		return -EAGAIN;
 	}
 	*ret = chunk;
-	*ret_flight = f;
+	*ret_inflight = f;
 	return 0;
 }
 
-/* Under the lock of n: the next chunks of a file that is read from its beginning to its end. */
+/* Under the lock of n: requests the next chunks of a sequential read. */
 static void read_ahead(struct cache *c, struct node *n, const struct stat *attr, uint64_t last)
 {
 	uint64_t end = ((uint64_t)attr->st_size + CHUNK_BYTES - 1) / CHUNK_BYTES;
@@ -346,39 +387,39 @@ static void read_ahead(struct cache *c, struct node *n, const struct stat *attr,
 	if (!in_order || c->opts.budget_bytes < 4 * AHEAD_CHUNKS * CHUNK_BYTES)
 		return;
 	for (uint64_t i = last + 1; i < end && i <= last + AHEAD_CHUNKS; i++) {
-		struct flight *f = NULL;
+		struct inflight *f = NULL;
 		struct chunk *chunk;
 
 		if (chunks_find(n, i))
 			continue;
 		if (get_chunk(c, n, attr, i, false, &chunk, &f) < 0)
 			return;
-		chunk_done(chunk);
+		chunk_end_read(chunk);
 		if (f)
-			flight_unref(f);
+			inflight_unref(f);
 	}
 }
 
-/* Under the lock of n. Chunks are asked for together, then waited for. */
+/* Under the lock of n. All chunks are requested before it waits for any. */
 static int get_chunks(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
 		      size_t len, struct cache_data *data)
 {
 	uint64_t first = offset / CHUNK_BYTES, last = (offset + len - 1) / CHUNK_BYTES;
-	struct flight *flights[CACHE_SPANS] = { 0 };
+	struct inflight *inflight[CACHE_SPANS] = { 0 };
 	int rc = 0;
 
 	for (uint64_t i = first; i <= last && rc == 0; i++) {
 		rc = get_chunk(c, n, attr, i, true, &data->chunks[data->count],
-			       &flights[data->count]);
+			       &inflight[data->count]);
 		data->count += rc == 0;
 	}
 	if (rc == 0)
 		read_ahead(c, n, attr, last);
 	for (size_t i = 0; i < data->count; i++) {
-		int one = flights[i] ? flight_wait(flights[i]) : 0;
+		int one = inflight[i] ? inflight_wait(inflight[i]) : 0;
 
-		if (flights[i])
-			flight_unref(flights[i]);
+		if (inflight[i])
+			inflight_unref(inflight[i]);
 		if (rc == 0)
 			rc = one;
 	}
@@ -399,8 +440,8 @@ static void cut_spans(uint64_t offset, size_t len, struct cache_data *data)
 	}
 }
 
-static int read_kept(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
-		     size_t len, struct cache_data *ret)
+static int read_cached(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
+		       size_t len, struct cache_data *ret)
 {
 	int rc;
 
@@ -414,7 +455,7 @@ static int read_kept(struct cache *c, struct node *n, const struct stat *attr, u
 	return rc;
 }
 
-/* Takes data away, for these bytes of a file. */
+/* Evicts data, to fit in these bytes of a file. */
 static void make_room(struct cache *c, const struct stat *attr, uint64_t offset, size_t len)
 {
 	uint64_t begin = offset / CHUNK_BYTES * CHUNK_BYTES, end = offset + len + CHUNK_BYTES;
@@ -425,45 +466,45 @@ static void make_room(struct cache *c, const struct stat *attr, uint64_t offset,
 		chunks_shrink(c->chunks, c->opts.budget_bytes - room);
 }
 
-/* Under the lock of n: the answer is the caller's flight. Only for what is not kept. */
-static int ask(struct flight *f)
+/* Under the lock of n: for replies that are not cached. */
+static int fetch(struct inflight *f)
 {
-	int rc = flight_start(f, true);
+	int rc = inflight_start(f, true);
 
-	return rc < 0 ? rc : flight_wait(f);
+	return rc < 0 ? rc : inflight_wait(f);
 }
 
-/* The same of data: while storage is late with some of a file, nobody waits for more of it. */
-static int ask_bytes(struct flight *f)
+/* The same for data. While one request for the file is late, further ones fail at once. */
+static int fetch_bytes(struct inflight *f)
 {
-	struct flight **oldest = &f->node->flights[NODE_BYTES];
+	struct inflight **oldest = &f->node->inflight[NODE_BYTES];
 	int rc;
 
-	if (*oldest && flight_is_late(*oldest)) {
-		atomic_fetch_add(&f->cache->counts.timeouts, 1);
+	if (*oldest && inflight_is_late(*oldest)) {
+		atomic_fetch_add(&f->env->counts->timeouts, 1);
 		return -ETIMEDOUT;
 	}
-	rc = flight_start(f, true);
+	rc = inflight_start(f, true);
 	if (rc < 0)
 		return rc;
 	if (!*oldest)
 		*oldest = f;
-	return flight_wait(f);
+	return inflight_wait(f);
 }
 
-static int read_past(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
-		     size_t len, struct cache_data *data)
+static int read_uncached(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
+			 size_t len, struct cache_data *data)
 {
-	struct flight *f;
+	struct inflight *f;
 	int rc = -ENOMEM;
 
 	node_lock(c->nodes, n);
-	f = flight_new(c, n, FLIGHT_BYTES);
+	f = inflight_new(&c->env, n, INFLIGHT_BYTES);
 	if (f) {
 		f->attr = *attr;
 		f->offset = offset;
 		f->len = len;
-		rc = ask_bytes(f);
+		rc = fetch_bytes(f);
 		if (rc == 0) {
 			data->bytes = f->out;
 			f->out = (struct buf){ 0 }; /* handed over */
@@ -471,7 +512,7 @@ static int read_past(struct cache *c, struct node *n, const struct stat *attr, u
 			data->len[0] = data->bytes.len;
 			data->count = 1;
 		}
-		flight_unref(f);
+		inflight_unref(f);
 	}
 	node_unlock(c->nodes, n);
 	return rc;
@@ -484,17 +525,17 @@ bool cache_is_same(const struct stat *a, const struct stat *b)
 	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
 }
 
-/* While the kernel has another size than we, it would fill up with zeros what we give it, or
- * cut it: also when it is this read that finds out. */
+/* While the kernel has another file size than the cache, it would pad or cut the data it gets. So
+ * the read fails, also when it is the one that detects the change. */
 static int get_attr_to_read(struct cache *c, struct node *n, struct stat *ret)
 {
 	struct stat before;
-	int64_t absent_ns;
+	int64_t negative_ttl_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
 	before = n->attr;
-	rc = n->is_stale ? -ESTALE : get_attr(c, n, ret, &absent_ns);
+	rc = n->is_stale ? -ESTALE : get_attr(c, n, ret, &negative_ttl_ns);
 	if (rc == 0 && before.st_ino && !cache_is_same(&before, ret)) {
 		cache_note_stale(c, n);
 		rc = -ESTALE;
@@ -520,38 +561,38 @@ int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len, str
 	if (len > (uint64_t)attr.st_size - offset)
 		len = (size_t)((uint64_t)attr.st_size - offset);
 	if (c->opts.max_file_bytes && (uint64_t)attr.st_size >= c->opts.max_file_bytes)
-		return read_past(c, n, &attr, offset, len, ret);
-	rc = read_kept(c, n, &attr, offset, len, ret);
+		return read_uncached(c, n, &attr, offset, len, ret);
+	rc = read_cached(c, n, &attr, offset, len, ret);
 	if (rc == -ENOMEM) {
 		make_room(c, &attr, offset, len);
-		rc = read_kept(c, n, &attr, offset, len, ret);
+		rc = read_cached(c, n, &attr, offset, len, ret);
 	}
-	return rc == -ENOMEM ? read_past(c, n, &attr, offset, len, ret) : rc;
+	return rc == -ENOMEM ? read_uncached(c, n, &attr, offset, len, ret) : rc;
 }
 
 void cache_data_fini(struct cache_data *data)
 {
 	for (size_t i = 0; i < data->count; i++)
 		if (data->chunks[i])
-			chunk_done(data->chunks[i]);
+			chunk_end_read(data->chunks[i]);
 	buf_fini(&data->bytes);
 	*data = (struct cache_data){ 0 };
 }
 
 int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence, uint64_t *ret)
 {
-	struct flight *f;
+	struct inflight *f;
 	int rc = -ENOMEM;
 
 	node_lock(c->nodes, n);
-	f = flight_new(c, n, FLIGHT_SEEK);
+	f = inflight_new(&c->env, n, INFLIGHT_SEEK);
 	if (f) {
 		f->offset = offset;
 		f->whence = whence;
-		rc = ask(f);
+		rc = fetch(f);
 		if (rc == 0)
 			*ret = f->number;
-		flight_unref(f);
+		inflight_unref(f);
 	}
 	node_unlock(c->nodes, n);
 	return rc;
@@ -559,16 +600,16 @@ int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence, uin
 
 int cache_stat_fs(struct cache *c, struct node *n, struct statvfs *ret)
 {
-	struct flight *f;
+	struct inflight *f;
 	int rc = -ENOMEM;
 
 	node_lock(c->nodes, n);
-	f = flight_new(c, n, FLIGHT_STAT_FS);
+	f = inflight_new(&c->env, n, INFLIGHT_STAT_FS);
 	if (f) {
-		rc = ask(f);
+		rc = fetch(f);
 		if (rc == 0)
 			*ret = f->fs;
-		flight_unref(f);
+		inflight_unref(f);
 	}
 	node_unlock(c->nodes, n);
 	return rc;

@@ -1,66 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_clear: a cache that knows nothing any more, while it goes on serving. */
+/* cache_clear: invalidates a cache while it goes on serving. */
 #include <malloc.h>
 
-#include "cachefs/store/flight.h"
+#include "cachefs/store/cache_internal.h"
 
-#define ROUNDS 2              /* of sweeping: the first takes the marks of use away */
-#define BYTES_FOR_ABSENT 4096 /* of the budget: one name more may be kept */
+#define ROUNDS 2                /* of sweeping: the first one clears the `used` flags */
+#define BYTES_PER_NEGATIVE 4096 /* of the budget, for each negative entry in the root */
 
-/* The kernel forgets what is not in a folder with the folder itself, but it forgets no root: there
- * each name that it keeps is known to us until then, within bounds. */
-bool cache_may_keep_absent(struct cache *c, struct node *parent, const char *name)
+/* The kernel drops negative dentries with their folder, but never drops the root. So a bounded
+ * number of nodes records which negative dentries the root has, for cache_clear to invalidate. */
+bool cache_may_keep_negative(struct cache *c, struct node *parent, const char *name)
 {
-	uint64_t max = c->opts.budget_bytes / BYTES_FOR_ABSENT;
+	uint64_t max = c->opts.budget_bytes / BYTES_PER_NEGATIVE;
 	struct node *n = parent->parent ? NULL : nodes_get(c->nodes, parent, name);
-	bool is_kept = parent->parent || (n && atomic_load(&n->is_kept_absent));
+	bool is_kept = parent->parent || (n && atomic_load(&n->is_kept_negative));
 
-	if (n && !is_kept && atomic_load(&c->kept_absent) < max &&
-	    !atomic_exchange(&n->is_kept_absent, true)) {
-		atomic_fetch_add(&c->kept_absent, 1);
-		return true; /* it stays counted */
+	if (n && !is_kept && atomic_load(&c->kept_negatives) < max &&
+	    !atomic_exchange(&n->is_kept_negative, true)) {
+		atomic_fetch_add(&c->kept_negatives, 1);
+		return true; /* with its reference */
 	}
 	if (n)
 		node_unref(n, 1);
 	return is_kept;
 }
 
-static void forget_absent(struct cache *c, struct node *n)
+static void drop_negative(struct cache *c, struct node *n)
 {
-	if (!atomic_exchange(&n->is_kept_absent, false))
+	if (!atomic_exchange(&n->is_kept_negative, false))
 		return;
-	atomic_fetch_sub(&c->kept_absent, 1);
-	c->kernel.forget_name(c->kernel.context, (uint64_t)(uintptr_t)n->parent, n->name);
+	atomic_fetch_sub(&c->kept_negatives, 1);
+	c->kernel.inval_entry(c->kernel.context, (uint64_t)(uintptr_t)n->parent, n->name);
 	node_unref(n, 1);
 }
 
 struct clearing {
 	struct cache *cache;
-	bool is_unused_forgotten; /* by the kernel: what it still has is used */
+	bool is_unused_dropped; /* by the kernel: processes use the dentries that are left */
 };
 
-static void forget(void *context, struct node *n)
+static void invalidate(void *context, struct node *n)
 {
 	const struct clearing *clearing = context;
 	struct cache *c = clearing->cache;
 	const struct cache_kernel *k = &c->kernel;
-	bool is_kept = atomic_load(&n->lookups) || !n->parent, was_absent;
+	bool is_kept = atomic_load(&n->lookups) || !n->parent, was_negative;
 
 	node_lock(c->nodes, n);
-	was_absent = n->state == NODE_ABSENT;
+	was_negative = n->state == NODE_NEGATIVE;
 	n->state = NODE_UNKNOWN;
 	n->is_unlistable = false;
 	n->misses = 0;
-	chunks_forget(n);
+	chunks_invalidate(n);
 	node_set_listing(c->nodes, n, NULL);
 	node_set_link(c->nodes, n, NULL);
 	node_unlock(c->nodes, n);
 	if (is_kept)
-		k->forget_file(k->context, (uint64_t)(uintptr_t)n);
-	if (n->parent && (is_kept || was_absent))
-		(clearing->is_unused_forgotten ? k->doubt_name : k->forget_name)(
+		k->inval_inode(k->context, (uint64_t)(uintptr_t)n);
+	if (n->parent && (is_kept || was_negative))
+		(clearing->is_unused_dropped ? k->expire_entry : k->inval_entry)(
 			k->context, (uint64_t)(uintptr_t)n->parent, n->name);
-	forget_absent(c, n);
+	drop_negative(c, n);
 }
 
 int cache_clear(struct cache *c, bool keeps_counts)
@@ -68,11 +68,11 @@ int cache_clear(struct cache *c, bool keeps_counts)
 	struct clearing clearing = { .cache = c };
 	int rc, rounds = 0;
 
-	clearing.is_unused_forgotten = c->kernel.forget_unused(c->kernel.context);
-	rc = nodes_visit(c->nodes, forget, &clearing);
+	clearing.is_unused_dropped = c->kernel.drop_unused(c->kernel.context);
+	rc = nodes_visit(c->nodes, invalidate, &clearing);
 	chunks_shrink(c->chunks, 0);
 	while (rounds < ROUNDS && !(keeps_counts && c->has_path_counts))
 		rounds += nodes_sweep(c->nodes, NULL);
-	malloc_trim(0); /* small pieces lay everywhere */
+	malloc_trim(0); /* the heap is fragmented */
 	return rc;
 }

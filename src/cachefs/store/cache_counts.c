@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_counts: what is counted of a cache, for all paths and for each. */
+/* cache_counts: the counters of a cache, in total and by path. */
 #include <limits.h>
 #include <string.h>
 
-#include "cachefs/store/flight.h"
+#include "cachefs/store/cache_internal.h"
 
-void cache_keep_counts(struct cache *c)
+void cache_enable_path_counts(struct cache *c)
 {
-	nodes_keep_counts(c->nodes);
+	nodes_enable_counts(c->nodes);
 	c->has_path_counts = true;
 }
 
@@ -16,8 +16,8 @@ struct path_counts *cache_path_counts(struct cache *c, struct node *n)
 	return node_counts(c->nodes, n);
 }
 
-void cache_count_name(struct cache *c, struct node *parent, const char *name, int64_t ns,
-		      enum metrics_result result)
+void cache_count_failed_lookup(struct cache *c, struct node *parent, const char *name, int64_t ns,
+			       enum request_result result)
 {
 	struct path_counts *counts;
 	struct node *n;
@@ -33,13 +33,13 @@ void cache_count_name(struct cache *c, struct node *parent, const char *name, in
 	node_unref(n, 1);
 }
 
-void cache_count_absent(struct cache *c, struct node *n, enum absent_event event)
+void cache_count_negative(struct cache *c, struct node *n, enum negative_event event)
 {
 	struct path_counts *counts = node_counts(c->nodes, n);
 
-	atomic_fetch_add(&c->counts.absent[event], 1);
+	atomic_fetch_add(&c->counts.negatives[event], 1);
 	if (counts)
-		atomic_fetch_add_explicit(&counts->absent[event], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->negatives[event], 1, memory_order_relaxed);
 }
 
 int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n), void *context)

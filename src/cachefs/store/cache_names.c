@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_names: attributes of what is in a folder, for who lists it. */
+/* cache_names: attributes of many entries of a folder at once, for a process that lists it. */
 #include <errno.h>
 
 #include "base/clock.h"
-#include "cachefs/store/flight.h"
+#include "cachefs/store/cache_internal.h"
 
-#define ORDERED 3 /* slow lookups in order, until more are asked for than that one */
-#define AHEAD 16  /* at the same time */
+#define ORDERED 3 /* slow lookups in listing order, after which lookups run ahead */
+#define AHEAD 16  /* names requested at the same time */
 
 bool cache_is_known(const struct node *n)
 {
-	return n->state == NODE_PRESENT && !n->is_gone && !n->is_stale &&
-	       (n->expires_ns == CACHE_FOR_EVER || clock_mono_ns() < n->expires_ns);
+	return n->state == NODE_PRESENT && !n->is_detached && !n->is_stale &&
+	       (n->expires_ns == CACHE_FOREVER || clock_mono_ns() < n->expires_ns);
 }
 
-/* Counted, with *ret_attr; NULL: it is not known. */
+/* The node, referenced, and *ret_attr; NULL: its attributes are not cached. */
 static struct node *get_known(struct cache *c, struct node *folder, const char *name,
 			      struct stat *ret_attr)
 {
@@ -26,7 +26,7 @@ static struct node *get_known(struct cache *c, struct node *folder, const char *
 	node_lock(c->nodes, n);
 	is_known = cache_is_known(n);
 	if (n->state == NODE_PRESENT && !is_known)
-		n->state = NODE_UNKNOWN; /* has run out: what is found now counts */
+		n->state = NODE_UNKNOWN; /* expired: accept a new reply */
 	*ret_attr = n->attr;
 	node_unlock(c->nodes, n);
 	if (is_known)
@@ -35,7 +35,7 @@ static struct node *get_known(struct cache *c, struct node *folder, const char *
 	return NULL;
 }
 
-/* How many are not known. */
+/* Returns how many are not cached. */
 static size_t collect(struct cache *c, struct node *folder, const struct dirlist *names,
 		      size_t from, size_t count, struct node **ret, struct stat *ret_attr)
 {
@@ -49,31 +49,31 @@ static size_t collect(struct cache *c, struct node *folder, const struct dirlist
 	return missing;
 }
 
-/* Under the lock of n: asks, unless somebody does already. Whether it came is seen afterwards: who
- * lists a folder gets what is known. */
-static int ask(struct cache *c, struct node *n, struct dirlist *names, size_t from, size_t count)
+/* Under the lock of n: joins the request for n's entries, which may be for other names, or starts
+ * one. The caller then collects what is cached. */
+static int fetch(struct cache *c, struct node *n, struct dirlist *names, size_t from, size_t count)
 {
-	struct flight *f = n->flights[NODE_NAMES];
+	struct inflight *f = n->inflight[NODE_NAMES];
 	int rc;
 
 	if (f) {
 		f->refs++;
 	} else {
-		f = flight_new(c, n, FLIGHT_NAMES);
+		f = inflight_new(&c->env, n, INFLIGHT_NAMES);
 		if (!f)
 			return -ENOMEM;
 		f->listing = dirlist_ref(names);
 		f->offset = from;
 		f->len = count;
-		rc = flight_start(f, true);
+		rc = inflight_start(f, true);
 		if (rc < 0) {
-			flight_unref(f);
+			inflight_unref(f);
 			return rc;
 		}
-		n->flights[NODE_NAMES] = f;
+		n->inflight[NODE_NAMES] = f;
 	}
-	rc = flight_wait(f);
-	flight_unref(f);
+	rc = inflight_wait(f);
+	inflight_unref(f);
 	return rc;
 }
 
@@ -87,14 +87,13 @@ void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, 
 	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr))
 		return;
 	node_lock(c->nodes, n);
-	rc = ask(c, n, names, from, count);
+	rc = fetch(c, n, names, from, count);
 	node_unlock(c->nodes, n);
 	if (rc == 0)
 		collect(c, n, names, from, count, ret, ret_attr);
 }
 
-/* Under the lock of the folder. False: nothing is to be asked for. [*ret_from, *ret_to) of the
- * listing. */
+/* Under the lock of the folder: sets the range of names to request. False: it is empty. */
 static bool find_ahead(struct node *folder, const char *name, size_t *ret_from, size_t *ret_to)
 {
 	ptrdiff_t at = folder->listing ? dirlist_find(folder->listing, name) : -1;
@@ -117,24 +116,24 @@ static bool find_ahead(struct node *folder, const char *name, size_t *ret_from, 
 	return *ret_from < *ret_to;
 }
 
-static void ask_ahead(struct cache *c, struct node *folder, const char *name)
+static void fetch_ahead(struct cache *c, struct node *folder, const char *name)
 {
 	struct node *n = nodes_get(c->nodes, folder, name);
-	struct flight *f = NULL;
+	struct inflight *f = NULL;
 	int rc;
 
 	if (!n)
 		return;
 	node_lock(c->nodes, n);
-	if (n->state == NODE_UNKNOWN && !n->is_gone)
-		f = flight_join(c, n, NODE_ATTR, 0, false, &rc);
+	if (n->state == NODE_UNKNOWN && !n->is_detached)
+		f = inflight_join(&c->env, n, NODE_ATTR, 0, false, &rc);
 	if (f)
-		flight_unref(f);
+		inflight_unref(f);
 	node_unlock(c->nodes, n);
 	node_unref(n, 1);
 }
 
-void cache_names_ahead(struct cache *c, struct node *folder, const char *name)
+void cache_lookup_ahead(struct cache *c, struct node *folder, const char *name)
 {
 	struct dirlist *names = NULL;
 	size_t from, to;
@@ -146,6 +145,6 @@ void cache_names_ahead(struct cache *c, struct node *folder, const char *name)
 		names = dirlist_ref(folder->listing);
 	node_unlock(c->nodes, folder);
 	for (size_t i = from; names && i < to; i++)
-		ask_ahead(c, folder, dirlist_name(names, i));
+		fetch_ahead(c, folder, dirlist_name(names, i));
 	dirlist_unref(names);
 }

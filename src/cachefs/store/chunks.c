@@ -5,42 +5,42 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cachefs/store/whole.h"
+#include "cachefs/store/backing.h"
 
-#define MAP_FROM (64 * 1024) /* chunks of so many bytes go back to the system at once */
-#define FRESH_SHARE 8        /* of all bytes: this part may be fresh */
+#define MAP_FROM (64 * 1024) /* chunks of this size use mmap(2): munmap frees them at once */
+#define SMALL_SHARE 8        /* the small queue may have 1/8 of all bytes */
 #define GHOSTS 8192
-#define STEPS 64 /* of the hands in one go: others wait for the rings meanwhile */
-#define AGAIN 32 /* chunks made in between: it is used again, and not still being read */
+#define STEPS 64 /* of eviction under the queues' lock before others get it */
+#define AGAIN 32 /* a read after so many new chunks is a reuse, not the same sequential read */
 
 /* The chunks of one file: a table that grows, open addressing by index. */
 struct content {
-	struct chunk **slots; /* [cap]; NULL: free */
-	size_t count, cap;    /* cap: a power of two */
-	struct whole *whole;  /* where they are; NULL: each in room of its own */
+	struct chunk **slots;    /* [cap]; NULL: free */
+	size_t count, cap;       /* cap: a power of two */
+	struct backing *backing; /* has their bytes; NULL: each has its own memory */
 };
 
-struct ring {
-	struct chunk *hand; /* NULL: no chunk */
+struct queue {
+	struct chunk *hand; /* the oldest; NULL: no chunk */
 	size_t count;
 	uint64_t bytes;
 };
 
-/* A fresh chunk that went. When it is back soon, it should have been kept. */
+/* A chunk that was evicted from the small queue. If it is read again soon, it goes to main. */
 struct ghost {
 	uint32_t key;  /* of its file and index */
-	uint32_t made; /* when it went */
+	uint32_t made; /* the value of chunks.made at its eviction */
 };
 
 struct chunks {
 	pthread_mutex_t lock;
-	struct ring fresh, kept;     /* under lock */
+	struct queue small, main;    /* under lock */
 	struct ghost ghosts[GHOSTS]; /* [key % GHOSTS]; under lock */
 	_Atomic uint32_t made;
 	struct nodes *nodes;
 	struct usage *usage;
-	uint64_t limit;     /* of usage */
-	uint64_t max_whole; /* written before start */
+	uint64_t limit;       /* of usage */
+	uint64_t max_backing; /* bytes of a backing file; written before start */
 };
 
 struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t limit)
@@ -56,9 +56,9 @@ struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t lim
 	return c;
 }
 
-void chunks_keep_whole(struct chunks *c, uint64_t max_bytes)
+void chunks_enable_backing(struct chunks *c, uint64_t max_bytes)
 {
-	c->max_whole = max_bytes;
+	c->max_backing = max_bytes;
 }
 
 static size_t bytes_of(const struct chunk *chunk)
@@ -66,7 +66,7 @@ static size_t bytes_of(const struct chunk *chunk)
 	return sizeof *chunk + chunk->cap + 2 * sizeof(struct chunk *);
 }
 
-static char *get_room(size_t cap)
+static char *new_bytes(size_t cap)
 {
 	void *room;
 
@@ -79,8 +79,8 @@ static char *get_room(size_t cap)
 
 static void free_chunk(struct chunk *chunk)
 {
-	if (chunk->whole)
-		whole_unref(chunk->whole);
+	if (chunk->backing)
+		backing_unref(chunk->backing);
 	else if (chunk->cap < MAP_FROM)
 		free(chunk->bytes);
 	else if (chunk->bytes)
@@ -104,13 +104,13 @@ struct chunk *chunks_find(const struct node *n, uint64_t index)
 
 static void free_content(struct node *n)
 {
-	whole_unref(n->content->whole);
+	backing_unref(n->content->backing);
 	free(n->content->slots);
 	free(n->content);
 	n->content = NULL;
 }
 
-/* Room for one more chunk of n, at most half of the slots taken. */
+/* Makes room for one more chunk; at most half of the slots are taken. */
 static bool make_slot(struct node *n)
 {
 	struct content *content = n->content, grown = { 0 };
@@ -123,7 +123,7 @@ static bool make_slot(struct node *n)
 		return false;
 	grown.cap = content->cap ? 2 * content->cap : 2;
 	grown.count = content->count;
-	grown.whole = content->whole;
+	grown.backing = content->backing;
 	grown.slots = calloc(grown.cap, sizeof *grown.slots);
 	if (!grown.slots) {
 		if (!n->content)
@@ -139,30 +139,30 @@ static bool make_slot(struct node *n)
 	return true;
 }
 
-/* Under lock, these three. Behind the hand: it comes by last. */
-static void enter_ring(struct ring *r, struct chunk *chunk)
+/* Under lock, this and the next. Behind the hand, which reaches it last. */
+static void enqueue(struct queue *q, struct chunk *chunk)
 {
-	if (!r->hand) {
+	if (!q->hand) {
 		chunk->before = chunk->after = chunk;
-		r->hand = chunk;
+		q->hand = chunk;
 	} else {
-		chunk->after = r->hand;
-		chunk->before = r->hand->before;
+		chunk->after = q->hand;
+		chunk->before = q->hand->before;
 		chunk->before->after = chunk;
 		chunk->after->before = chunk;
 	}
-	r->count++;
-	r->bytes += bytes_of(chunk);
+	q->count++;
+	q->bytes += bytes_of(chunk);
 }
 
-static void leave_ring(struct ring *r, struct chunk *chunk)
+static void dequeue(struct queue *q, struct chunk *chunk)
 {
-	if (r->hand == chunk)
-		r->hand = chunk->after == chunk ? NULL : chunk->after;
+	if (q->hand == chunk)
+		q->hand = chunk->after == chunk ? NULL : chunk->after;
 	chunk->before->after = chunk->after;
 	chunk->after->before = chunk->before;
-	r->count--;
-	r->bytes -= bytes_of(chunk);
+	q->count--;
+	q->bytes -= bytes_of(chunk);
 }
 
 static uint32_t key_of(const struct chunk *chunk)
@@ -173,36 +173,36 @@ static uint32_t key_of(const struct chunk *chunk)
 	return (uint32_t)(h >> 32);
 }
 
-/* Did it go when fewer chunks than now are kept had come after it? */
-static bool is_back(const struct chunks *c, const struct chunk *chunk)
+/* Was it evicted from small so recently that a cache twice as large would still have it? */
+static bool has_ghost(const struct chunks *c, const struct chunk *chunk)
 {
 	uint32_t key = key_of(chunk);
 	const struct ghost *g = &c->ghosts[key % GHOSTS];
 
-	return g->key == key && c->made - g->made <= c->kept.count + c->fresh.count;
+	return g->key == key && c->made - g->made <= c->main.count + c->small.count;
 }
 
 static void enter(struct chunks *c, struct chunk *chunk)
 {
 	pthread_mutex_lock(&c->lock);
-	chunk->is_kept = is_back(c, chunk);
-	enter_ring(chunk->is_kept ? &c->kept : &c->fresh, chunk);
+	chunk->in_main = has_ghost(c, chunk);
+	enqueue(chunk->in_main ? &c->main : &c->small, chunk);
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Under the lock of n, which has a slot for it. False: out of memory. */
-static bool take_room(const struct chunks *c, const struct node *n, struct chunk *chunk,
-		      uint64_t size)
+/* Under the lock of n, which has a free slot. False: out of memory. */
+static bool allocate(const struct chunks *c, const struct node *n, struct chunk *chunk,
+		     uint64_t size)
 {
 	struct content *content = n->content;
 
-	if (!content->count && size >= CHUNK_BYTES && size <= c->max_whole)
-		content->whole = whole_new(size);
-	if (content->whole && whole_size(content->whole) == size) {
-		chunk->whole = whole_ref(content->whole);
-		chunk->bytes = whole_at(chunk->whole, chunk->index * CHUNK_BYTES);
+	if (!content->count && size >= CHUNK_BYTES && size <= c->max_backing)
+		content->backing = backing_new(size);
+	if (content->backing && backing_size(content->backing) == size) {
+		chunk->backing = backing_ref(content->backing);
+		chunk->bytes = backing_at(chunk->backing, chunk->index * CHUNK_BYTES);
 	} else {
-		chunk->bytes = get_room(chunk->cap);
+		chunk->bytes = new_bytes(chunk->cap);
 	}
 	return chunk->bytes;
 }
@@ -220,7 +220,7 @@ struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint6
 		free(chunk);
 		return NULL;
 	}
-	if (!make_slot(n) || !take_room(c, n, chunk, size)) {
+	if (!make_slot(n) || !allocate(c, n, chunk, size)) {
 		if (n->content && !n->content->count)
 			free_content(n);
 		usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
@@ -237,7 +237,7 @@ struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint6
 	return chunk;
 }
 
-void chunks_read(struct chunk *chunk)
+void chunk_begin_read(struct chunk *chunk)
 {
 	atomic_fetch_add(&chunk->readers, 1);
 	if (atomic_load_explicit(chunk->made, memory_order_relaxed) - chunk->born > AGAIN)
@@ -249,19 +249,19 @@ uint64_t chunks_bytes(const struct node *n)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; n->content && i < n->content->cap; i++)
-		if (n->content->slots[i] && !n->content->slots[i]->flight)
+		if (n->content->slots[i] && !n->content->slots[i]->inflight)
 			sum += n->content->slots[i]->len;
 	return sum;
 }
 
-void chunk_done(struct chunk *chunk)
+void chunk_end_read(struct chunk *chunk)
 {
 	atomic_fetch_sub(&chunk->readers, 1);
 }
 
-/* Under the node's lock. Those behind it that stood there because of it move up. False: it was
- * forgotten already. */
-static bool leave_content(struct chunk *chunk)
+/* Under the node's lock: frees its slot, and moves up the chunks that it had displaced. False: it
+ * has no slot. */
+static bool remove_from_content(struct chunk *chunk)
 {
 	struct content *content = chunk->node->content;
 	size_t at;
@@ -285,15 +285,15 @@ static bool leave_content(struct chunk *chunk)
 	return true;
 }
 
-/* The same. Its part of a whole goes at once: from now on another may come into its place. */
-static void leave_for_good(struct chunk *chunk)
+/* The same; frees its part of the backing file, before a new chunk uses that part. */
+static void remove_and_punch(struct chunk *chunk)
 {
-	if (leave_content(chunk) && chunk->whole)
-		whole_drop(chunk->whole, chunk->index * CHUNK_BYTES, chunk->cap);
+	if (remove_from_content(chunk) && chunk->backing)
+		backing_punch(chunk->backing, chunk->index * CHUNK_BYTES, chunk->cap);
 }
 
-/* Under the rings' lock, and not when somebody holds the node's. */
-static bool take(struct chunks *c, struct ring *r, struct chunk *chunk)
+/* Under the queues' lock. False: it has readers, or its node is locked. */
+static bool evict(struct chunks *c, struct queue *q, struct chunk *chunk)
 {
 	struct node *n = chunk->node;
 	uint32_t key = key_of(chunk);
@@ -304,10 +304,10 @@ static bool take(struct chunks *c, struct ring *r, struct chunk *chunk)
 		node_unlock(c->nodes, n);
 		return false;
 	}
-	leave_for_good(chunk);
+	remove_and_punch(chunk);
 	node_unlock(c->nodes, n);
-	leave_ring(r, chunk);
-	if (!chunk->is_kept)
+	dequeue(q, chunk);
+	if (!chunk->in_main)
 		c->ghosts[key % GHOSTS] = (struct ghost){ key, c->made };
 	usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
 	free_chunk(chunk);
@@ -315,27 +315,27 @@ static bool take(struct chunks *c, struct ring *r, struct chunk *chunk)
 	return true;
 }
 
-/* The next one whose turn it is, in either ring, goes, or shows why not. */
+/* One step of the hand: evicts its chunk, or moves it on. */
 static void advance(struct chunks *c)
 {
-	bool is_fresh = c->fresh.hand && (!c->kept.hand || c->fresh.bytes * FRESH_SHARE >
-								   c->fresh.bytes + c->kept.bytes);
-	struct ring *r = is_fresh ? &c->fresh : &c->kept;
-	struct chunk *chunk = r->hand;
+	bool is_small = c->small.hand && (!c->main.hand || c->small.bytes * SMALL_SHARE >
+								   c->small.bytes + c->main.bytes);
+	struct queue *q = is_small ? &c->small : &c->main;
+	struct chunk *chunk = q->hand;
 
 	if (!atomic_exchange_explicit(&chunk->used, false, memory_order_relaxed)) {
-		if (!take(c, r, chunk))
-			r->hand = chunk->after;
-	} else if (is_fresh) {
-		leave_ring(r, chunk);
-		chunk->is_kept = true;
-		enter_ring(&c->kept, chunk);
+		if (!evict(c, q, chunk))
+			q->hand = chunk->after;
+	} else if (is_small) {
+		dequeue(q, chunk);
+		chunk->in_main = true;
+		enqueue(&c->main, chunk);
 	} else {
-		r->hand = chunk->after;
+		q->hand = chunk->after;
 	}
 }
 
-/* False: it is done. */
+/* False: the limit is met, or nothing can be evicted. */
 static bool shrink_some(struct chunks *c, uint64_t limit, size_t *tries)
 {
 	bool goes_on = true;
@@ -343,7 +343,7 @@ static bool shrink_some(struct chunks *c, uint64_t limit, size_t *tries)
 	pthread_mutex_lock(&c->lock);
 	for (int i = 0; i < STEPS && goes_on; i++) {
 		goes_on =
-			(c->fresh.hand || c->kept.hand) && *tries && usage_total(c->usage) > limit;
+			(c->small.hand || c->main.hand) && *tries && usage_total(c->usage) > limit;
 		if (goes_on) {
 			advance(c);
 			--*tries;
@@ -360,54 +360,54 @@ void chunks_shrink(struct chunks *c, uint64_t limit)
 	if (usage_total(c->usage) <= limit)
 		return;
 	pthread_mutex_lock(&c->lock);
-	tries = 3 * (c->fresh.count + c->kept.count);
+	tries = 3 * (c->small.count + c->main.count);
 	pthread_mutex_unlock(&c->lock);
 	while (shrink_some(c, limit, &tries))
 		;
 }
 
-void chunks_forget_one(struct chunk *chunk)
+void chunk_invalidate(struct chunk *chunk)
 {
-	leave_for_good(chunk);
+	remove_and_punch(chunk);
 	atomic_store(&chunk->used, false);
 }
 
-bool chunks_hold(const struct node *n, struct chunks_held *ret)
+bool chunks_pin(const struct node *n, struct chunks_pinned *ret)
 {
 	const struct content *content = n->content;
-	uint64_t size = content && content->whole ? whole_size(content->whole) : 0;
-	struct chunks_held held = { .whole = NULL };
+	uint64_t size = content && content->backing ? backing_size(content->backing) : 0;
+	struct chunks_pinned pinned = { .backing = NULL };
 
 	if (!size || content->count != (size + CHUNK_BYTES - 1) / CHUNK_BYTES)
 		return false;
 	for (size_t i = 0; i < content->cap; i++)
 		if (content->slots[i] &&
-		    (content->slots[i]->flight || content->slots[i]->whole != content->whole))
+		    (content->slots[i]->inflight || content->slots[i]->backing != content->backing))
 			return false;
-	held.list = calloc(content->count, sizeof(struct chunk *));
-	if (!held.list)
+	pinned.list = calloc(content->count, sizeof(struct chunk *));
+	if (!pinned.list)
 		return false;
-	held.whole = whole_ref(content->whole);
+	pinned.backing = backing_ref(content->backing);
 	for (size_t i = 0; i < content->cap; i++)
 		if (content->slots[i]) {
-			held.list[held.count++] = content->slots[i];
-			chunks_read(content->slots[i]);
+			pinned.list[pinned.count++] = content->slots[i];
+			chunk_begin_read(content->slots[i]);
 		}
-	*ret = held;
+	*ret = pinned;
 	return true;
 }
 
-void chunks_let_go(struct chunks_held *held)
+void chunks_unpin(struct chunks_pinned *pinned)
 {
-	for (size_t i = 0; i < held->count; i++)
-		chunk_done(held->list[i]);
-	free(held->list);
-	whole_unref(held->whole);
-	*held = (struct chunks_held){ 0 };
+	for (size_t i = 0; i < pinned->count; i++)
+		chunk_end_read(pinned->list[i]);
+	free(pinned->list);
+	backing_unref(pinned->backing);
+	*pinned = (struct chunks_pinned){ 0 };
 }
 
-/* They stay in their ring, unused, where the hand finds them: the rings' lock is not ours here. */
-void chunks_forget(struct node *n)
+/* The chunks stay in their queue until the hand evicts them: the queues' lock is not held here. */
+void chunks_invalidate(struct node *n)
 {
 	struct content *content = n->content;
 
@@ -419,13 +419,13 @@ void chunks_forget(struct node *n)
 	free_content(n);
 }
 
-static void free_ring(struct chunks *c, struct ring *r)
+static void free_queue(struct chunks *c, struct queue *q)
 {
-	while (r->hand) {
-		struct chunk *chunk = r->hand;
+	while (q->hand) {
+		struct chunk *chunk = q->hand;
 
-		leave_content(chunk);
-		leave_ring(r, chunk);
+		remove_from_content(chunk);
+		dequeue(q, chunk);
 		node_unref(chunk->node, 1);
 		usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
 		free_chunk(chunk);
@@ -436,8 +436,8 @@ void chunks_free(struct chunks *c)
 {
 	if (!c)
 		return;
-	free_ring(c, &c->fresh);
-	free_ring(c, &c->kept);
+	free_queue(c, &c->small);
+	free_queue(c, &c->main);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunks: the data of files, in pieces of CHUNK_BYTES.
+ * chunks: the cached data of files, in pieces of CHUNK_BYTES.
  *
- * A chunk counts on its node, and is in one of two rings: the fresh, and those that proved to be
- * used again. While the fresh have more than an eighth of all bytes, the oldest of them goes, or
- * is kept if it was used again; else one that was kept and not used since the last round. So who
- * reads much, once, drives out only what others read once. What is being handed out is never taken.
+ * A chunk holds a reference on its node, and is in one of S3-FIFO's two queues: small for new
+ * chunks, main for those that were used again. While small has more than an eighth of all bytes,
+ * its oldest chunk is evicted, or moves to main if it was used again; else main evicts the first
+ * chunk that was not used since the last round. So one large sequential read evicts no data that
+ * others reuse. A chunk with readers is never evicted.
  *
  * Source: Yang and others, FIFO queues are all you need for cache eviction, SOSP 2023.
  */
@@ -20,64 +21,64 @@
 #include "cachefs/store/node.h"
 
 #define CHUNK_BYTES (UINT64_C(1) << 20)
-#define CHUNK_EXTRA 256 /* bytes of memory besides, at most */
+#define CHUNK_EXTRA 256 /* the most bytes of bookkeeping a chunk takes */
 
-struct flight;
-struct whole;
+struct inflight;
+struct backing;
 
 struct chunk {
-	struct chunk *before, *after; /* in its ring; under the rings' lock */
-	struct node *node;            /* counted */
+	struct chunk *before, *after; /* in its queue; under the queues' lock */
+	struct node *node;            /* holds a reference */
 	uint64_t index;               /* of the chunk in its file */
-	char *bytes;                  /* [len] of [cap]; owned; written by the flight only */
+	char *bytes;                  /* [len] of [cap]; owned; written by the request only */
 	size_t len, cap;
-	struct whole *whole;   /* that has bytes, counted; NULL: they are the chunk's own */
-	struct flight *flight; /* filling it; NULL: filled. Under the node's lock */
+	struct backing *backing;   /* has bytes; holds a reference; NULL: bytes are the chunk's */
+	struct inflight *inflight; /* fills it; NULL: it is filled. Under the node's lock */
 	_Atomic unsigned readers;
-	_Atomic bool used; /* since the hand of its ring came by; fresh: again, and later */
-	bool is_kept;      /* not fresh; under the rings' lock */
-	uint32_t born;     /* how many chunks were made before */
-	const _Atomic uint32_t *made; /* and until now */
+	_Atomic bool used; /* since the hand of its queue passed; in small: AGAIN chunks later */
+	bool in_main;      /* under the queues' lock */
+	uint32_t born;     /* the value of *made when it was made */
+	const _Atomic uint32_t *made; /* how many chunks were made so far */
 };
 
 struct chunks;
 
-/* limit: of usage in bytes, with the chunks. NULL: out of memory. */
+/* limit: of usage in bytes, chunks included. NULL: out of memory. */
 struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t limit) MUST_CHECK;
-void chunks_free(struct chunks *c); /* with all chunks; no reader is left */
+void chunks_free(struct chunks *c); /* and all chunks; no reader is left */
 
-/* These four: under the lock of n. */
-struct chunk *chunks_find(const struct node *n, uint64_t index); /* NULL: not there */
-/* Room for this chunk of a file of size bytes, with one reader: the caller. NULL: out of memory, or
- * beyond the limit. */
+/* The next four: under the lock of n. */
+struct chunk *chunks_find(const struct node *n, uint64_t index); /* NULL: not cached */
+/* Makes this chunk of a file of size bytes, with one reader: the caller. NULL: out of memory, or
+ * over the limit. */
 struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index,
 			 uint64_t size) MUST_CHECK;
-void chunks_read(struct chunk *chunk);       /* one more reader */
-uint64_t chunks_bytes(const struct node *n); /* that are here of the file */
+void chunk_begin_read(struct chunk *chunk);
+uint64_t chunks_bytes(const struct node *n); /* cached bytes of the file */
 
-void chunk_done(struct chunk *chunk); /* one reader less; needs no lock */
+void chunk_end_read(struct chunk *chunk); /* needs no lock */
 
-/* Takes chunks until usage is at most limit bytes, or nothing can be taken. No lock is held. */
+/* Evicts chunks until usage is at most limit bytes, or no chunk can go. No lock is held. */
 void chunks_shrink(struct chunks *c, uint64_t limit);
 
-/* The chunk, which nobody could read yet, is not found any more. Under its node's lock. */
-void chunks_forget_one(struct chunk *chunk);
+/* Drops a chunk that no request has read yet. Under its node's lock. */
+void chunk_invalidate(struct chunk *chunk);
 
-/* From here on files of CHUNK_BYTES to max_bytes are each in one piece. Before other threads use c.
- */
-void chunks_keep_whole(struct chunks *c, uint64_t max_bytes);
+/* Puts each file of CHUNK_BYTES to max_bytes into one backing file. Call it before other threads
+ * use c. */
+void chunks_enable_backing(struct chunks *c, uint64_t max_bytes);
 
-/* A file in one piece of which all is there, and which so stays. */
-struct chunks_held {
-	struct whole *whole; /* counted */
-	struct chunk **list; /* [count]; read by us; owned */
+/* A completely cached backing file. Its chunks have a reader, so they stay cached. */
+struct chunks_pinned {
+	struct backing *backing; /* holds a reference */
+	struct chunk **list;     /* [count]; owned */
 	size_t count;
 };
-/* Under the lock of n, both. False: it is not there, or not in one piece. */
-bool chunks_hold(const struct node *n, struct chunks_held *ret) MUST_CHECK;
-void chunks_let_go(struct chunks_held *held);
+/* Under the lock of n, both. False: not all data is cached, or not in a backing file. */
+bool chunks_pin(const struct node *n, struct chunks_pinned *ret) MUST_CHECK;
+void chunks_unpin(struct chunks_pinned *pinned);
 
-/* The chunks of n are not found any more; the next shrink takes them. Under the lock of n. */
-void chunks_forget(struct node *n);
+/* Drops all chunks of n from lookups; the next shrink frees them. Under the lock of n. */
+void chunks_invalidate(struct node *n);
 
 #endif

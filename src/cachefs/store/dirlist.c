@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 
-/* An entry as it is kept. */
-struct kept {
+/* An entry as it is stored. */
+struct stored {
 	uint64_t ino;
 	uint32_t name; /* offset in the text */
 	uint16_t len;  /* of the name */
@@ -19,7 +19,7 @@ struct kept {
 
 struct dirlist {
 	_Atomic unsigned refs;
-	struct kept *entries; /* [count] of [cap] */
+	struct stored *entries; /* [count] of [cap] */
 	size_t count, cap;
 	struct buf text; /* the names, a NUL behind each */
 };
@@ -51,7 +51,7 @@ void dirlist_unref(struct dirlist *l)
 static int grow(struct dirlist *l)
 {
 	size_t cap = l->cap ? 2 * l->cap : 16;
-	struct kept *entries = realloc(l->entries, cap * sizeof *entries);
+	struct stored *entries = realloc(l->entries, cap * sizeof *entries);
 
 	if (!entries)
 		return -ENOMEM;
@@ -71,7 +71,7 @@ int dirlist_add(struct dirlist *l, const char *name, uint64_t ino, unsigned char
 	buf_put(&l->text, name, len + 1);
 	if (buf_error(&l->text) < 0)
 		return -ENOMEM;
-	l->entries[l->count++] = (struct kept){
+	l->entries[l->count++] = (struct stored){
 		.ino = ino, .name = (uint32_t)start, .len = (uint16_t)len, .dtype = dtype
 	};
 	return 0;
@@ -79,15 +79,15 @@ int dirlist_add(struct dirlist *l, const char *name, uint64_t ino, unsigned char
 
 static int by_name(const void *a, const void *b, void *text)
 {
-	const struct kept *one = a, *two = b;
+	const struct stored *one = a, *two = b;
 
 	return strcmp((const char *)text + one->name, (const char *)text + two->name);
 }
 
-/* Memory that was got in advance is given back: a listing stays for long. */
+/* Shrinks the arrays to their size, because a listing stays cached for long. */
 void dirlist_seal(struct dirlist *l)
 {
-	struct kept *entries;
+	struct stored *entries;
 	char *text;
 
 	if (!l->count)
@@ -112,7 +112,7 @@ size_t dirlist_count(const struct dirlist *l)
 
 struct dirlist_entry dirlist_get(const struct dirlist *l, size_t i)
 {
-	const struct kept *e = &l->entries[i];
+	const struct stored *e = &l->entries[i];
 
 	return (struct dirlist_entry){
 		.name = l->text.data + e->name, .len = e->len, .ino = e->ino, .dtype = e->dtype

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dirlist: all names of a folder, in order of their bytes, without "." and "..".
+ * dirlist: all names of a folder except "." and "..", in byte order.
  *
- * Filled by one owner, then sealed; a sealed listing never changes and is shared by counting.
+ * One owner fills it and then seals it. A sealed listing never changes and is reference-counted.
  */
 #ifndef CACHEFS_STORE_DIRLIST_H
 #define CACHEFS_STORE_DIRLIST_H
@@ -26,7 +26,7 @@ struct dirlist *dirlist_new(void) MUST_CHECK; /* one reference; NULL: out of mem
 struct dirlist *dirlist_ref(struct dirlist *l);
 void dirlist_unref(struct dirlist *l); /* NULL is allowed */
 
-/* 0, -ENOMEM, or -EOVERFLOW: a name of 64 KiB, or names of 4 GiB, and more. */
+/* 0, -ENOMEM, or -EOVERFLOW: a name of 64 KiB or more, or names of 4 GiB or more. */
 int dirlist_add(struct dirlist *l, const char *name, uint64_t ino, unsigned char dtype) MUST_CHECK;
 void dirlist_seal(struct dirlist *l);
 
@@ -34,14 +34,14 @@ size_t dirlist_count(const struct dirlist *l);
 struct dirlist_entry dirlist_get(const struct dirlist *l, size_t i); /* i < count */
 const char *dirlist_name(const struct dirlist *l, size_t i);
 /*
- * Entries [from..) as the kernel wants them, as many as fit: dots, "." and "..", are number 0 and 1
- * before the listing's own. bytes: [size], aligned as malloc does. Returns the bytes used.
- * Source: linux/fuse.h, struct fuse_dirent. (libfuse's own call takes four times as long.)
+ * Writes entries [from..) in the kernel's layout, as many as fit. Entries 0 and 1 are dots, "." and
+ * ".."; the listing follows. bytes: [size], aligned as by malloc. Returns the bytes used.
+ * Source: linux/fuse.h, struct fuse_dirent. (fuse_add_direntry takes four times as long, measured.)
  */
 size_t dirlist_write(const struct dirlist *l, const struct dirlist_entry dots[2], size_t from,
 		     char *bytes, size_t size);
-bool dirlist_has(const struct dirlist *l, const char *name); /* sealed ones only */
-/* The same: -1, or where the name is. */
+bool dirlist_has(const struct dirlist *l, const char *name); /* l is sealed */
+/* The index of the name, or -1. l is sealed. */
 ptrdiff_t dirlist_find(const struct dirlist *l, const char *name);
 size_t dirlist_bytes(const struct dirlist *l); /* of memory */
 

@@ -2,9 +2,9 @@
 /*
  * local: a folder of this machine as storage.
  *
- * A file's number is its st_ino on the folder's own device, and a hash of both on devices
- * that are mounted below it, so that numbers tell files apart. Symbolic links are never
- * followed on the way to a file, whoever puts one there while we look.
+ * On the folder's own device, a file keeps its st_ino. On devices mounted below it, st_ino is a
+ * hash of device and inode, so that numbers stay unique. No call follows a symbolic link, even one
+ * that another process puts in the path meanwhile.
  */
 #ifndef CACHEFS_STORE_LOCAL_H
 #define CACHEFS_STORE_LOCAL_H
@@ -16,13 +16,13 @@
 
 struct local;
 
-/* hidden: a path below target, as storage's, that is not shown; NULL: none. Copied. */
+/* hidden: a path relative to target that storage reports as ENOENT; copied; NULL: none. */
 int local_open(const char *target, const char *hidden, struct local **ret,
 	       struct err *e) MUST_CHECK;
 void local_close(struct local *l);
 
-/* What is on this device is not shown either: our own mount, by whatever path. Call before
- * other threads use l. */
+/* Also hides all files of this device: our own mount, by any path. Call it before other threads
+ * use l. */
 void local_hide_device(struct local *l, dev_t device);
 
 struct storage local_storage(struct local *l); /* valid until local_close */

@@ -13,7 +13,7 @@
 
 #define SMALL_FILE 65536
 
-/* UINT64_MAX: "max", or no such file. */
+/* UINT64_MAX: "max", or there is no such file. */
 static uint64_t read_limit(const char *path)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -27,7 +27,7 @@ static uint64_t read_limit(const char *path)
 	return end == text.data ? UINT64_MAX : limit;
 }
 
-/* The smallest limit of the group and of all around it. */
+/* The smallest limit of the group and of all groups above it. */
 static uint64_t smallest(const char *root, const char *group, const char *file)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
@@ -79,7 +79,7 @@ static uint64_t cgroup_limit(void)
 	return limit;
 }
 
-/* Of addresses: what a scheduler gives a job that way. */
+/* RLIMIT_AS, which some schedulers set instead of a cgroup limit. */
 static uint64_t process_limit(void)
 {
 	struct rlimit limit;
@@ -89,7 +89,7 @@ static uint64_t process_limit(void)
 	return limit.rlim_cur;
 }
 
-void memory_spare_addresses(void)
+void memory_limit_arenas(void)
 {
 	if (process_limit() != UINT64_MAX)
 		mallopt(M_ARENA_MAX, 1);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* memory: how much of it there is for us. */
+/* memory: the memory limits of this process. */
 #ifndef CACHEFS_STORE_MEMORY_H
 #define CACHEFS_STORE_MEMORY_H
 
 #include <stdint.h>
 
-/* Bytes: of the machine, of the cgroup (v2 or v1) we are in or the smallest around it, or of the
- * process (ulimit -v), whichever is least.
+/* The least of: the machine's memory, the limits of our cgroup (v2 or v1) and of all above it, and
+ * the process's (ulimit -v), in bytes.
  * Source: cgroups(7); Documentation/admin-guide/cgroup-v2.rst, memory.max; getrlimit(2). */
 uint64_t memory_limit(void);
 
-/* Before there are threads: where addresses are limited, malloc is not to set aside 64 MiB of them
- * for each thread. Source: mallopt(3), M_ARENA_MAX. */
-void memory_spare_addresses(void);
+/* Where RLIMIT_AS is set, keeps malloc from reserving 64 MiB of addresses a thread. Call it before
+ * there are threads. Source: mallopt(3), M_ARENA_MAX. */
+void memory_limit_arenas(void);
 
 #endif

@@ -7,12 +7,11 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cachefs/store/passing.h"
 
-#define SHARDS 64 /* of the table of names; a power of two */
-#define LOCKS 256 /* for what is in nodes; a power of two */
+#define SHARDS 64 /* of the hash table; a power of two */
+#define LOCKS 256 /* that nodes share; a power of two */
 #define FIRST_BUCKETS 64
-#define SWEEP_BUCKETS 64 /* looked at in one nodes_sweep */
+#define SWEEP_BUCKETS 64 /* that one nodes_sweep visits */
 
 struct shard {
 	pthread_mutex_t lock;
@@ -31,8 +30,9 @@ struct nodes {
 	struct usage *usage;
 	struct node *root;
 	pthread_mutex_t sweep_lock;
-	size_t sweep_shard, sweep_bucket; /* where nodes_sweep goes on; under sweep_lock */
-	bool has_counts;                  /* written before start */
+	size_t sweep_shard, sweep_bucket; /* the next ones to sweep; under sweep_lock */
+	bool has_counts;                  /* this and the next: written before start */
+	void (*release)(struct node *n);
 };
 
 static uint32_t hash_of(const struct node *parent, const char *name)
@@ -92,8 +92,8 @@ struct path_counts *node_counts(struct nodes *t, struct node *n)
 	return t->has_counts ? counts_at(t, &n->counts) : NULL;
 }
 
-/* What was asked of a node that goes is told by its folder from then on. */
-static void leave_counts(struct nodes *t, struct node *n)
+/* Its folder keeps the counts of an evicted node. */
+static void merge_counts_into_parent(struct nodes *t, struct node *n)
 {
 	struct path_counts *c = atomic_load(&n->counts), *up;
 	uint64_t bytes = sizeof *c;
@@ -101,35 +101,36 @@ static void leave_counts(struct nodes *t, struct node *n)
 	if (!c)
 		return;
 	up = n->parent && path_counts_has_any(c) ? node_counts(t, n->parent) : NULL;
-	up = up ? counts_at(t, &up->forgotten) : NULL;
+	up = up ? counts_at(t, &up->evicted) : NULL;
 	if (up)
 		path_counts_merge(up, c);
-	if (atomic_load(&c->forgotten))
+	if (atomic_load(&c->evicted))
 		bytes += sizeof *c;
 	atomic_fetch_sub(&t->usage->bytes[USAGE_METADATA], bytes);
 	path_counts_free(c);
 }
 
-/* Not in the table any more, and nobody counts on it. */
+/* The node is out of the table, and has no references. */
 static void free_node(struct nodes *t, struct node *n)
 {
 	node_set_listing(t, n, NULL);
 	node_set_link(t, n, NULL);
-	leave_counts(t, n);
-	passing_free(n->passing);
+	merge_counts_into_parent(t, n);
+	t->release(n);
 	usage_remove(t->usage, USAGE_METADATA, bytes_of(n));
 	if (n->parent)
 		node_unref(n->parent, 1);
 	free(n);
 }
 
-struct nodes *nodes_new(struct usage *usage)
+struct nodes *nodes_new(struct usage *usage, void (*release)(struct node *n))
 {
 	struct nodes *t = calloc(1, sizeof *t);
 
 	if (!t)
 		return NULL;
 	t->usage = usage;
+	t->release = release;
 	pthread_mutex_init(&t->sweep_lock, NULL);
 	for (size_t i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&t->shards[i].lock, NULL);
@@ -161,7 +162,7 @@ void nodes_free(struct nodes *t)
 		for (size_t b = 0; s->buckets && b < s->cap; b++) {
 			for (struct node *n = s->buckets[b], *next; n; n = next) {
 				next = n->next;
-				n->parent = NULL; /* they all go */
+				n->parent = NULL; /* all are freed, in any order */
 				free_node(t, n);
 			}
 		}
@@ -183,7 +184,7 @@ struct node *nodes_root(struct nodes *t)
 	return t->root;
 }
 
-/* When there is no memory for it, chains get longer: that is all. */
+/* Without memory for it, the chains just get longer. */
 static void grow(struct shard *s)
 {
 	size_t cap = 2 * s->cap;
@@ -211,8 +212,8 @@ static struct node *find(struct shard *s, uint32_t hash, const struct node *pare
 {
 	struct node *n = *bucket_of(s, hash);
 
-	while (n &&
-	       (n->hash != hash || n->parent != parent || n->is_gone || strcmp(n->name, name) != 0))
+	while (n && (n->hash != hash || n->parent != parent || n->is_detached ||
+		     strcmp(n->name, name) != 0))
 		n = n->next;
 	return n;
 }
@@ -293,7 +294,6 @@ bool node_wait(struct nodes *t, struct node *n, int64_t until_ns)
 	return pthread_cond_clockwait(&g->wake, &g->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 }
 
-/* Parents first; the depth of a path is bounded by what the kernel looks up. */
 int node_path(const struct node *n, struct buf *ret)
 {
 	size_t len = 0, at;
@@ -340,21 +340,21 @@ void node_set_link(struct nodes *t, struct node *n, char *link)
 		usage_add(t->usage, USAGE_TREE, strlen(link) + 1);
 }
 
-void nodes_held_clear(struct nodes_held *held)
+void evictable_names_clear(struct evictable_names *names)
 {
-	for (size_t i = 0; i < held->count; i++)
-		free(held->list[i].name);
-	held->count = 0;
+	for (size_t i = 0; i < names->count; i++)
+		free(names->list[i].name);
+	names->count = 0;
 }
 
-/* The kernel's reference is the only one, and what it holds is no folder: those are in use as
- * somebody's place far too often. */
-static void note_held(struct nodes *t, struct node *n, struct nodes_held *held)
+/* Adds n if the kernel has the only reference. Not folders: too often one is the working directory
+ * of a process, which would lose its place. */
+static void note_evictable(struct nodes *t, struct node *n, struct evictable_names *names)
 {
 	uint64_t lookups = atomic_load(&n->lookups);
 	bool is_leaf;
 
-	if (!lookups || atomic_load(&n->refs) != lookups || held->count == NODES_HELD_MAX)
+	if (!lookups || atomic_load(&n->refs) != lookups || names->count == EVICTABLE_NAMES_MAX)
 		return;
 	if (!node_trylock(t, n))
 		return;
@@ -362,13 +362,13 @@ static void note_held(struct nodes *t, struct node *n, struct nodes_held *held)
 	node_unlock(t, n);
 	if (!is_leaf)
 		return;
-	held->list[held->count].parent = (uint64_t)(uintptr_t)n->parent;
-	held->list[held->count].name = strdup(n->name);
-	if (held->list[held->count].name)
-		held->count++;
+	names->list[names->count].parent = (uint64_t)(uintptr_t)n->parent;
+	names->list[names->count].name = strdup(n->name);
+	if (names->list[names->count].name)
+		names->count++;
 }
 
-static void slim(struct nodes *t, struct node *n)
+static void drop_details(struct nodes *t, struct node *n)
 {
 	if (!node_trylock(t, n))
 		return;
@@ -378,9 +378,9 @@ static void slim(struct nodes *t, struct node *n)
 	node_unlock(t, n);
 }
 
-/* Under the shard's lock. What is to be freed is chained on gone. */
-static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct node **gone,
-			 struct nodes_held *held)
+/* Under the shard's lock. Chains evicted nodes on dead, for the caller to free. */
+static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct node **dead,
+			 struct evictable_names *names)
 {
 	for (struct node **at = &s->buckets[bucket]; *at;) {
 		struct node *n = *at;
@@ -392,20 +392,20 @@ static void sweep_bucket(struct nodes *t, struct shard *s, size_t bucket, struct
 		if (atomic_load(&n->refs) == 0) {
 			*at = n->next;
 			s->count--;
-			n->next = *gone;
-			*gone = n;
+			n->next = *dead;
+			*dead = n;
 			continue;
 		}
-		slim(t, n);
-		if (held)
-			note_held(t, n, held);
+		drop_details(t, n);
+		if (names)
+			note_evictable(t, n, names);
 		at = &n->next;
 	}
 }
 
-bool nodes_sweep(struct nodes *t, struct nodes_held *held)
+bool nodes_sweep(struct nodes *t, struct evictable_names *names)
 {
-	struct node *gone = NULL;
+	struct node *dead = NULL;
 	struct shard *s;
 	bool is_round;
 
@@ -413,7 +413,7 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 	s = &t->shards[t->sweep_shard];
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < SWEEP_BUCKETS && t->sweep_bucket < s->cap; i++)
-		sweep_bucket(t, s, t->sweep_bucket++, &gone, held);
+		sweep_bucket(t, s, t->sweep_bucket++, &dead, names);
 	if (t->sweep_bucket >= s->cap) {
 		t->sweep_bucket = 0;
 		t->sweep_shard = (t->sweep_shard + 1) % SHARDS;
@@ -421,24 +421,24 @@ bool nodes_sweep(struct nodes *t, struct nodes_held *held)
 	is_round = t->sweep_shard == 0 && t->sweep_bucket == 0;
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&t->sweep_lock);
-	while (gone) {
-		struct node *n = gone;
+	while (dead) {
+		struct node *n = dead;
 
-		gone = n->next;
+		dead = n->next;
 		free_node(t, n);
 	}
 	if (is_round && !atomic_exchange_explicit(&t->root->used, false, memory_order_relaxed))
-		slim(t, t->root);
+		drop_details(t, t->root);
 	return is_round;
 }
 
-void nodes_keep_counts(struct nodes *t)
+void nodes_enable_counts(struct nodes *t)
 {
 	t->has_counts = true;
 }
 
-/* All of a shard, counted. *ret is the caller's; -ENOMEM. */
-static int hold_shard(struct shard *s, struct node ***ret, size_t *ret_count)
+/* References all nodes of a shard. The caller owns *ret. -ENOMEM. */
+static int ref_shard(struct shard *s, struct node ***ret, size_t *ret_count)
 {
 	struct node **list;
 	size_t count = 0;
@@ -461,7 +461,7 @@ int nodes_visit(struct nodes *t, void (*visit)(void *context, struct node *n), v
 		struct node **list;
 		size_t count;
 
-		if (hold_shard(&t->shards[i], &list, &count) < 0)
+		if (ref_shard(&t->shards[i], &list, &count) < 0)
 			return -ENOMEM;
 		for (size_t k = 0; k < count; k++) {
 			visit(context, list[k]);

@@ -16,19 +16,19 @@
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake, ended;
-	struct fifo urgent, other; /* all below: under lock */
+	struct fifo high, low; /* by priority; this and all below: under lock */
 	unsigned queued, idle, threads, max_threads;
 	bool closing;
 };
 
-/* Who made us may be bound to one CPU: we are not. */
-static void be_free(void)
+/* The thread that started this one may be pinned to one CPU. */
+static void unpin_from_cpu(void)
 {
 	cpu_set_t cpus;
 	sigset_t all;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
+	pthread_sigmask(SIG_BLOCK, &all, NULL); /* the main thread handles them */
 	if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
 		sched_setaffinity(0, sizeof cpus, &cpus);
 }
@@ -37,13 +37,13 @@ static void *work(void *arg)
 {
 	struct pool *p = arg;
 
-	be_free();
+	unpin_from_cpu();
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
-		struct job *job = (struct job *)fifo_take(&p->urgent);
+		struct job *job = (struct job *)fifo_take(&p->high);
 
 		if (!job)
-			job = (struct job *)fifo_take(&p->other);
+			job = (struct job *)fifo_take(&p->low);
 		if (!job && p->closing)
 			break;
 		if (!job) {
@@ -114,7 +114,7 @@ static void add_thread(struct pool *p)
 	pthread_attr_destroy(&attr);
 }
 
-int pool_submit(struct pool *p, struct job *job, bool urgent)
+int pool_submit(struct pool *p, struct job *job, bool high_priority)
 {
 	int rc = 0;
 
@@ -122,7 +122,7 @@ int pool_submit(struct pool *p, struct job *job, bool urgent)
 	if (p->idle <= p->queued && p->threads < p->max_threads)
 		add_thread(p);
 	if (p->threads) {
-		fifo_put(urgent ? &p->urgent : &p->other, &job->link);
+		fifo_put(high_priority ? &p->high : &p->low, &job->link);
 		p->queued++;
 		pthread_cond_signal(&p->wake);
 	} else {

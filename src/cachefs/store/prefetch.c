@@ -18,10 +18,10 @@
 
 #include "base/clock.h"
 
-#define THREADS 8 /* so many answers of storage are waited for at once */
+#define THREADS 8 /* requests to storage at once */
 #define READ_BYTES (1 << 20)
-#define TELL_NS (NS_PER_S / 5)
-#define NAP_NS (NS_PER_S / 20) /* a pause is cut into these, to end soon */
+#define REPORT_NS (NS_PER_S / 5)
+#define NAP_NS (NS_PER_S / 20) /* how long prefetch_stop may wait for a paused thread */
 
 struct prefetch {
 	const struct prefetch_opts *opts; /* this and below: written before start */
@@ -31,43 +31,44 @@ struct prefetch {
 	pthread_t threads[THREADS];
 	unsigned count;
 
-	sem_t begins;               /* raised for each thread */
+	sem_t begins;               /* posted once for each thread */
 	_Atomic pid_t ids[THREADS]; /* 0: none */
 	_Atomic bool closing;
-	_Atomic size_t next; /* path that nobody has taken yet */
+	_Atomic size_t next; /* index of the next path */
 	_Atomic unsigned working;
-	_Atomic uint64_t done, absent, failed, bytes;
+	_Atomic uint64_t done, missing, failed, bytes;
 	pthread_mutex_t lock;
-	int64_t pace_ns, told_ns; /* when bytes may be read next; state was told. Under lock */
+	int64_t pace_ns;     /* when the rate allows the next read; this and the next: under lock */
+	int64_t reported_ns; /* the last report */
 };
 
-static void tell(struct prefetch *p, bool is_over)
+static void report(struct prefetch *p, bool is_over)
 {
 	struct prefetch_state state = { .total = p->opts->count,
 					.done = p->done,
-					.absent = p->absent,
+					.missing = p->missing,
 					.failed = p->failed,
 					.bytes = p->bytes,
 					.ns = clock_mono_ns() - p->start_ns,
 					.is_over = is_over };
 
-	if (p->opts->tell)
-		p->opts->tell(p->opts->context, &state);
+	if (p->opts->report)
+		p->opts->report(p->opts->context, &state);
 }
 
-static void tell_now_and_then(struct prefetch *p)
+static void report_at_times(struct prefetch *p)
 {
 	int64_t now_ns = clock_mono_ns();
 
 	pthread_mutex_lock(&p->lock);
-	if (now_ns - p->told_ns >= TELL_NS) {
-		p->told_ns = now_ns;
-		tell(p, false);
+	if (now_ns - p->reported_ns >= REPORT_NS) {
+		p->reported_ns = now_ns;
+		report(p, false);
 	}
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Until len more bytes are within the rate. */
+/* Sleeps until the rate allows len more bytes. */
 static void keep_pace(struct prefetch *p, size_t len)
 {
 	static const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -118,7 +119,7 @@ static int read_folder(const char *path)
 	return 0;
 }
 
-static int look_at(struct prefetch *p, const char *path, char *room)
+static int load(struct prefetch *p, const char *path, char *room)
 {
 	struct stat st;
 
@@ -133,7 +134,7 @@ static int look_at(struct prefetch *p, const char *path, char *room)
 	return read_file(p, path, (uint64_t)st.st_size, room);
 }
 
-/* What is behind a folder in a path below it: "" or "/..."; NULL: it is not below. */
+/* The rest of a path below folder: "" or "/..."; NULL: it is not below. */
 static const char *behind(const char *folder, const char *path)
 {
 	size_t len = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
@@ -143,7 +144,7 @@ static const char *behind(const char *folder, const char *path)
 	return path + len;
 }
 
-/* The path in the view. False: it has none. */
+/* The path in the view. False: it is outside, or too long. */
 static bool find_place(const struct prefetch *p, const char *path, char *ret, size_t size)
 {
 	const char *rest = path[0] == '/' ? behind(p->view, path) : path;
@@ -157,10 +158,10 @@ static bool find_place(const struct prefetch *p, const char *path, char *ret, si
 static void visit(struct prefetch *p, const char *path, char *room)
 {
 	char place[PATH_MAX];
-	int rc = find_place(p, path, place, sizeof place) ? look_at(p, place, room) : -EXDEV;
+	int rc = find_place(p, path, place, sizeof place) ? load(p, place, room) : -EXDEV;
 
 	if (rc == -ENOENT || rc == -ENOTDIR)
-		atomic_fetch_add(&p->absent, 1);
+		atomic_fetch_add(&p->missing, 1);
 	else if (rc < 0)
 		atomic_fetch_add(&p->failed, 1);
 	atomic_fetch_add(&p->done, 1);
@@ -182,15 +183,15 @@ static void *work(void *arg)
 	}
 	while (room && !p->closing && (i = atomic_fetch_add(&p->next, 1)) < p->opts->count) {
 		visit(p, p->opts->paths[i], room);
-		tell_now_and_then(p);
+		report_at_times(p);
 	}
 	free(room);
 	if (atomic_fetch_sub(&p->working, 1) == 1)
-		tell(p, true);
+		report(p, true);
 	return NULL;
 }
 
-/* With all signals blocked: they are the main thread's. */
+/* All signals are blocked in them: the main thread handles them. */
 static void start_threads(struct prefetch *p)
 {
 	sigset_t all, before;
@@ -219,7 +220,7 @@ int prefetch_new(const struct prefetch_opts *o, const char *target, const char *
 	p->view = view;
 	p->max_bytes = max_bytes;
 	p->max_file = max_file;
-	p->start_ns = p->told_ns = clock_mono_ns();
+	p->start_ns = p->reported_ns = clock_mono_ns();
 	sem_init(&p->begins, 0, 0);
 	pthread_mutex_init(&p->lock, NULL);
 	start_threads(p);
@@ -231,12 +232,12 @@ void prefetch_begin(struct prefetch *p)
 {
 	if (!p)
 		return;
-	p->start_ns = p->told_ns = clock_mono_ns();
+	p->start_ns = p->reported_ns = clock_mono_ns();
 	for (unsigned i = 0; i < p->count; i++)
 		sem_post(&p->begins);
 }
 
-bool prefetch_is_asker(const struct prefetch *p, pid_t thread)
+bool prefetch_is_caller(const struct prefetch *p, pid_t thread)
 {
 	if (!p || !p->working)
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prefetch: looks at paths before anybody asks for them, in order: what they are, which do not
- * exist, names in folders, data of files. It goes through the view itself, so that the kernel
- * knows them afterwards, too.
+ * prefetch: loads a list of paths into the cache, in order: attributes, negative entries, the names
+ * in folders, and the data of files. It reads through the view, so that the kernel caches them,
+ * too.
  */
 #ifndef CACHEFS_STORE_PREFETCH_H
 #define CACHEFS_STORE_PREFETCH_H
@@ -16,37 +16,38 @@
 
 struct prefetch_state {
 	uint64_t total, done; /* paths */
-	uint64_t absent;      /* of done: those that are not there */
-	uint64_t failed;      /* of done: those that could not be read or are not in the view */
-	uint64_t bytes;       /* of data that were read */
+	uint64_t missing;     /* of done: ENOENT */
+	uint64_t failed;      /* of done: could not be read, or are outside the view */
+	uint64_t bytes;       /* of data that was read */
 	int64_t ns;           /* since the start */
 	bool is_over;
 };
 
 struct prefetch_opts {
-	const char *const *paths; /* [count]: below the target or the view, or relative to them */
-	size_t count;             /* 0: nothing is prefetched */
-	uint64_t bytes_per_s;     /* 0: as fast as it goes */
+	const char *const *paths; /* [count]; below the target or the view, or relative to them */
+	size_t count;             /* 0: no prefetch */
+	uint64_t bytes_per_s;     /* 0: no limit */
 
-	/* Now and then, and at the end; by one thread of ours. */
-	void (*tell)(void *context, const struct prefetch_state *state);
+	/* Reports progress, every REPORT_NS and at the end. One prefetch thread at a time calls it.
+	 */
+	void (*report)(void *context, const struct prefetch_state *state);
 	void *context;
 };
 
 struct prefetch;
 
-/* o, target and view: valid until prefetch_stop. No more than max_bytes of data are read, and no
- * file of max_file bytes and more (0: all). */
+/* o, target and view are borrowed until prefetch_stop. It reads at most max_bytes of data, and no
+ * file of max_file bytes or more (0: any file). */
 int prefetch_new(const struct prefetch_opts *o, const char *target, const char *view,
 		 uint64_t max_bytes, uint64_t max_file, struct prefetch **ret,
 		 struct err *e) MUST_CHECK;
-/* The view can be used. NULL is allowed. */
+/* Starts reading; the view must be ready. NULL is allowed. */
 void prefetch_begin(struct prefetch *p);
 
-/* Is it one of our threads? Then nobody is to count what it asks. NULL is allowed. */
-bool prefetch_is_asker(const struct prefetch *p, pid_t thread);
+/* Is it a prefetch thread? The profile leaves its requests out. NULL is allowed. */
+bool prefetch_is_caller(const struct prefetch *p, pid_t thread);
 
-/* The view is unmounted. NULL is allowed. */
+/* Call it after the view is unmounted. NULL is allowed. */
 void prefetch_stop(struct prefetch *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage: the memory of all tables, counted as it is taken and given back. */
+/* usage: the memory that each table of the cache takes, counted as it is allocated and freed. */
 #ifndef CACHEFS_STORE_USAGE_H
 #define CACHEFS_STORE_USAGE_H
 
@@ -41,7 +41,7 @@ static inline uint64_t usage_total(struct usage *u)
 	return total;
 }
 
-/* False: with it there would be more than limit bytes, and it is not counted. */
+/* False: the total would exceed limit bytes, and nothing was added. */
 static inline bool usage_try_add(struct usage *u, enum usage_table table, size_t bytes,
 				 uint64_t limit)
 {

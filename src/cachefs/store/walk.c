@@ -14,8 +14,8 @@ struct walking {
 	walk_visit *visit;
 	void *context;
 	dev_t device;       /* of the root */
-	struct buf waiting; /* folders to go into: a NUL, the path, and a NUL behind each */
-	struct buf path;    /* of the folder, and then of what is in it */
+	struct buf waiting; /* a stack of folders to visit: a NUL, the path, and a NUL for each */
+	struct buf path;    /* of the folder, then of each of its entries */
 	size_t unread;
 	struct err *e;
 };
@@ -67,7 +67,7 @@ static int visit_entry(struct walking *w, DIR *dir, const struct dirent *entry, 
 	return w->visit(w->context, w->path.data, w->path.len, is_dir, w->e);
 }
 
-/* The folder is w->path. */
+/* w->path: of the folder. */
 static int visit_folder(struct walking *w, DIR *dir)
 {
 	size_t folder_len = w->path.len;
@@ -84,7 +84,7 @@ static int visit_folder(struct walking *w, DIR *dir)
 	return rc;
 }
 
-/* The last one that waits becomes w->path. */
+/* Pops a folder into w->path. */
 static void take_folder(struct walking *w)
 {
 	size_t end = w->waiting.len - 1, start = end;
@@ -126,9 +126,10 @@ int walk(const char *root, walk_visit *visit, void *context, size_t *ret_unread,
 	if (lstat(root, &st) < 0)
 		return err_errno(e, "%s", root);
 	if (S_ISLNK(st.st_mode))
-		return err_set(e, -ELOOP, "%s: is a link; name the folder that it leads to", root);
+		return err_set(e, -ELOOP, "%s: is a symbolic link; name the folder it leads to",
+			       root);
 	if (!S_ISDIR(st.st_mode))
-		return err_set(e, -ENOTDIR, "%s: is no folder", root);
+		return err_set(e, -ENOTDIR, "%s: not a directory", root);
 	w.device = st.st_dev;
 	buf_put_byte(&w.waiting, '\0');
 	buf_put(&w.waiting, root, strlen(root) + 1);

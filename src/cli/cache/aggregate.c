@@ -200,7 +200,7 @@ static int view_and_write(struct aggregation *a, const struct cluster *c,
 {
 	size_t top = a->args->top ? (size_t)a->args->top : SIZE_MAX;
 	struct path_sums sums;
-	int rc = path_sums_make(&sums, c, classes, e);
+	int rc = cluster_sums_make(&sums, c, classes, e);
 
 	if (rc < 0)
 		return rc;

@@ -53,7 +53,7 @@ const struct opt cache_mount_opts[] = {
 		 "fail what the target does not answer in time (default 30)"),
 	OPT_FLAG(0, "exact", struct cache_mount_args, is_exact,
 		 "let the kernel keep nothing: every call comes to the cache"),
-	OPT_FLAG(0, "passthrough", struct cache_mount_args, passes,
+	OPT_FLAG(0, "passthrough", struct cache_mount_args, passthrough,
 		 "have the kernel itself read files from memory, in large pages (needs root)"),
 	OPT_UINT(0, "threads", "N", struct cache_mount_args, threads, 1, 1024,
 		 "answer the kernel with at most N threads (default 64)"),
@@ -126,13 +126,13 @@ static void ready(void *context, int64_t answer_ns)
 }
 
 /* After all options, some of which imply others. */
-static int check_passing(const struct mount_opts *o, struct err *e)
+static int check_passthrough(const struct mount_opts *o, struct err *e)
 {
-	if (!o->cache.passes)
+	if (!o->cache.passthrough)
 		return 0;
 	if (o->is_exact)
 		return cmd_usage(e, "--passthrough and --exact exclude each other");
-	if (o->cache.lifetime_ns != CACHE_FOR_EVER)
+	if (o->cache.ttl_ns != CACHE_FOREVER)
 		return cmd_usage(e, "--passthrough and --revalidate exclude each other");
 	if (!(rights_capabilities() >> CAP_SYS_ADMIN & 1))
 		return err_set(e, -EPERM, "--passthrough is for root only (CAP_SYS_ADMIN)");
@@ -145,14 +145,14 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 	int rc = 0;
 
 	c->budget_bytes = memory_limit() / BUDGET_SHARE;
-	c->lifetime_ns = args->lifetime_s > 0 ? (int64_t)(args->lifetime_s * (double)NS_PER_S)
-					      : CACHE_FOR_EVER;
-	c->absent_ns = (int64_t)args->absent_ms * (NS_PER_S / 1000);
+	c->ttl_ns = args->lifetime_s > 0 ? (int64_t)(args->lifetime_s * (double)NS_PER_S)
+					 : CACHE_FOREVER;
+	c->negative_ttl_ns = (int64_t)args->absent_ms * (NS_PER_S / 1000);
 	c->timeout_ns = (int64_t)args->timeout_s * NS_PER_S;
 	c->max_threads = STORAGE_THREADS;
 	o->is_exact = args->is_exact;
 	o->has_others = args->has_others;
-	c->passes = args->passes;
+	c->passthrough = args->passthrough;
 	o->max_threads = (unsigned)args->threads;
 	if (args->budget)
 		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
@@ -164,7 +164,7 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 		c->max_file_bytes = 1; /* of all that has any: nothing is kept */
 	if (rc == 0 && args->rate)
 		rc = parse_size("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
-	o->prefetch.tell = prefetch_tell;
+	o->prefetch.report = prefetch_report;
 	return rc;
 }
 
@@ -184,7 +184,7 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	if (rc == 0)
 		rc = cache_profile_fill(&args->profile, &o, job, e);
 	if (rc == 0)
-		rc = check_passing(&o, e);
+		rc = check_passthrough(&o, e);
 	if (rc == 0)
 		rc = resolve_folder(args->target, target, e);
 	if (rc == 0)

@@ -12,7 +12,7 @@ struct cache_mount_args {
 	const char *target, *budget, *max_file, *prefetch, *rate;
 	uint64_t absent_ms, timeout_s, threads;
 	double lifetime_s;
-	bool is_exact, has_others, passes;
+	bool is_exact, has_others, passthrough;
 	struct cache_profile_args profile;
 };
 

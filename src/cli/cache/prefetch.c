@@ -140,7 +140,7 @@ void prefetch_list_fini(struct prefetch_list *l)
 	*l = (struct prefetch_list){ 0 };
 }
 
-void prefetch_tell(void *context, const struct prefetch_state *s)
+void prefetch_report(void *context, const struct prefetch_state *s)
 {
 	double seconds = (double)s->ns / (double)NS_PER_S;
 
@@ -154,6 +154,6 @@ void prefetch_tell(void *context, const struct prefetch_state *s)
 			"prefetched %llu of %llu paths in %.2f s: %.1f MiB; %llu are not there, "
 			"%llu could not be read",
 			(unsigned long long)s->done, (unsigned long long)s->total, seconds,
-			(double)s->bytes / MIB, (unsigned long long)s->absent,
+			(double)s->bytes / MIB, (unsigned long long)s->missing,
 			(unsigned long long)s->failed);
 }

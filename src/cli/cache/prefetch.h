@@ -17,6 +17,6 @@ int prefetch_list_read(const char *path, struct prefetch_list *ret, struct err *
 void prefetch_list_fini(struct prefetch_list *l);
 
 /* Of struct prefetch_opts. On a terminal, over the line before. */
-void prefetch_tell(void *context, const struct prefetch_state *state);
+void prefetch_report(void *context, const struct prefetch_state *state);
 
 #endif

@@ -120,9 +120,9 @@ static void log_start(const struct cache_profile_args *args, const struct mount_
 	log_msg(LOG_INFO, "cache", "budget (bytes): %llu",
 		(unsigned long long)o->cache.budget_bytes);
 	log_msg(LOG_INFO, "cache", "metadata ENOENT TTL (ms): %lld",
-		(long long)o->cache.absent_ns / 1000000);
+		(long long)o->cache.negative_ttl_ns / 1000000);
 	log_msg(LOG_INFO, "cache", "kernel caching: %s", o->is_exact ? "off" : "on");
-	log_msg(LOG_INFO, "cache", "passthrough: %s", o->cache.passes ? "on" : "off");
+	log_msg(LOG_INFO, "cache", "passthrough: %s", o->cache.passthrough ? "on" : "off");
 	log_msg(LOG_INFO, "cache", "profile_metrics: %s",
 		o->profiling.mode != PROFILE_OFF ? "enabled" : "disabled");
 	log_msg(LOG_INFO, "cache", "profile_top_n: %llu", (unsigned long long)args->top_paths);

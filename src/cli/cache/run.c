@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cachefs/fuse/control.h"
+#include "cachefs/fuse/mounted.h"
+#include "cachefs/profile/control.h"
 #include "cli/cache/mount.h"
 #include "cli/cache/program.h"
 #include "cli/cache/space.h"
@@ -219,7 +220,7 @@ static void end_view(const char *view, pid_t daemon)
 {
 	struct err e = { 0 };
 
-	if (mount_end(view, MOUNT_END_ALWAYS, &e) < 0)
+	if (mounted_unmount(view, UNMOUNT_ALWAYS, &e) < 0)
 		fprintf(stderr, "auger cache: %s\n", e.msg);
 	while (daemon > 0 && waitpid(daemon, NULL, WNOHANG) < 0 && errno == EINTR)
 		;

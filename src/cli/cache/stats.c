@@ -17,7 +17,7 @@ static const struct opt opts[] = {
 };
 
 /* Of a mounted cache, else of the files below a folder. */
-static int read_figures(const char *place, struct usage_figures *ret, struct err *e)
+static int read_figures(const char *place, struct usage_totals *ret, struct err *e)
 {
 	struct control_stats stats;
 	int rc = control_stats(place, &stats, e);
@@ -30,7 +30,7 @@ static int read_figures(const char *place, struct usage_figures *ret, struct err
 static int run(int argc, char **argv, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, csv = { 0 };
-	struct usage_figures figures;
+	struct usage_totals figures;
 	struct args args = { 0 };
 	int first, rc = cmd_parse(&cmd_cache_stats, &args, argc, argv, &first, e);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachefs/fuse/mount.h"
+#include "cachefs/fuse/mounted.h"
 #include "cli/cmd.h"
 
 struct args {
@@ -59,7 +59,8 @@ static int run(int argc, char **argv, struct err *e)
 	if (argc != first + 1)
 		return cmd_usage(e, "name one folder, the view");
 	rc = resolve(argv[first], view, e);
-	return rc < 0 ? rc : mount_end(view, args.is_lazy ? MOUNT_END_LAZY : MOUNT_END_UNUSED, e);
+	return rc < 0 ? rc
+		      : mounted_unmount(view, args.is_lazy ? UNMOUNT_LAZY : UNMOUNT_IF_UNUSED, e);
 }
 
 const struct cmd cmd_cache_umount = {

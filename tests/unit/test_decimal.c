@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/profile/figure.h"
+#include "cachefs/profile/decimal.h"
 
 #include <errno.h>
 
 #include "tap.h"
 
-static const char *text_of(struct figure f)
+static const char *text_of(struct decimal f)
 {
 	static char text[64];
 	CLEANUP(buf_fini) struct buf b = { 0 };
 
-	figure_put(&b, f);
+	decimal_put(&b, f);
 	snprintf(text, sizeof text, "%s", b.data);
 	return text;
 }
@@ -41,9 +41,9 @@ static void test_parse(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct figure f;
+		struct decimal f;
 		struct err e;
-		int rc = figure_parse(&f, rows[i].text, strlen(rows[i].text), &e);
+		int rc = decimal_parse(&f, rows[i].text, strlen(rows[i].text), &e);
 
 		CHECK_INT(rc, rows[i].want ? 0 : -EINVAL);
 		if (rc == 0 && rows[i].want)
@@ -53,14 +53,14 @@ static void test_parse(void)
 
 static void test_sums(void)
 {
-	struct figure sum = { 0 };
+	struct decimal sum = { 0 };
 
-	figure_add(&sum, (struct figure){ 1, 999999, true });
-	figure_add(&sum, (struct figure){ 2, 2, true });
+	decimal_add(&sum, (struct decimal){ 1, 999999, true });
+	decimal_add(&sum, (struct decimal){ 2, 2, true });
 	CHECK_STR(text_of(sum), "4.000001");
 	for (int i = 0; i < 3; i++)
-		figure_add(&sum, (struct figure){ .whole = INT64_MAX / 2 });
-	CHECK_INT(sum.whole, INT64_MAX);
+		decimal_add(&sum, (struct decimal){ .integer = INT64_MAX / 2 });
+	CHECK_INT(sum.integer, INT64_MAX);
 }
 
 static void test_ranges(void)
@@ -68,9 +68,9 @@ static void test_ranges(void)
 	struct range r = { .ranks = 0 };
 
 	CHECK(range_mean(&r) == 0 && range_imbalance(&r) == 0);
-	range_add(&r, 3, (struct figure){ .whole = 10 });
-	range_add(&r, 4, (struct figure){ .whole = 30 });
-	range_add(&r, 5, (struct figure){ .whole = 30 });
+	range_add(&r, 3, (struct decimal){ .integer = 10 });
+	range_add(&r, 4, (struct decimal){ .integer = 30 });
+	range_add(&r, 5, (struct decimal){ .integer = 30 });
 	CHECK_INT(r.min_rank, 3);
 	CHECK_INT(r.max_rank, 4);
 	range_fill(&r, 3, 9);

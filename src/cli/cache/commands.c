@@ -2,7 +2,7 @@
 /* cache_orders: "cache snapshot" and "cache reset", of a cache that is mounted. */
 #include <stdio.h>
 
-#include "cachefs/fuse/control.h"
+#include "cachefs/profile/control.h"
 #include "cli/cmd.h"
 
 static const struct opt opts[] = { OPT_END };
@@ -28,7 +28,7 @@ static int run_snapshot(int argc, char **argv, struct err *e)
 	if (rc == 0)
 		rc = control_stats(view, &stats, e);
 	if (rc == 0)
-		rc = control_order(view, CONTROL_SNAPSHOT, e);
+		rc = control_command(view, CONTROL_SNAPSHOT, e);
 	if (rc == 0)
 		printf("%s\n", stats.job);
 	return rc;
@@ -39,7 +39,7 @@ static int run_reset(int argc, char **argv, struct err *e)
 	const char *view = NULL;
 	int rc = parse_view(&cmd_cache_reset, argc, argv, &view, e);
 
-	return rc < 0 ? rc : control_order(view, CONTROL_RESET, e);
+	return rc < 0 ? rc : control_command(view, CONTROL_RESET, e);
 }
 
 const struct cmd cmd_cache_snapshot = {

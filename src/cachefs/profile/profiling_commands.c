@@ -12,54 +12,54 @@
 #include "cachefs/profile/profile_tables.h"
 #include "cachefs/profile/profiling_internal.h"
 
-enum order_kind {
-	ORDER_DUMP,         /* what: enum table_dump */
-	ORDER_RESET_SUM,    /* enum metrics_sum */
-	ORDER_RESET_PATHS,  /* enum path_class */
-	ORDER_CLEAR,        /* the tables */
-	ORDER_RESET,        /* all */
-	ORDER_SNAPSHOT,     /* all files of the job */
-	ORDER_DUMP_ORDERS,  /* how often each order came */
-	ORDER_RESET_ORDERS, /* and that */
+enum command_kind {
+	COMMAND_DUMP,         /* what: enum table_dump */
+	COMMAND_RESET_SUM,    /* enum metrics_sum */
+	COMMAND_RESET_PATHS,  /* enum path_class */
+	COMMAND_CLEAR,        /* the tables */
+	COMMAND_RESET,        /* all */
+	COMMAND_SNAPSHOT,     /* all files of the job */
+	COMMAND_DUMP_COUNTS,  /* how often each order came */
+	COMMAND_RESET_COUNTS, /* and that */
 };
 
 /* Source: Copper's numbers. */
 static const struct {
 	int number;
-	enum order_kind kind;
+	enum command_kind kind;
 	int what;
 } table[] = {
-	{ CONTROL_CLEAR, ORDER_CLEAR, 0 },
-	{ 200, ORDER_DUMP, DUMP_TABLES },
-	{ 300, ORDER_DUMP, DUMP_COUNTS },
-	{ 400, ORDER_DUMP, DUMP_TIMES },
-	{ 500, ORDER_DUMP, DUMP_HITS },
-	{ 600, ORDER_DUMP, DUMP_MISSES },
-	{ 700, ORDER_RESET_SUM, METRICS_CALLS },
-	{ 800, ORDER_RESET_SUM, METRICS_HITS },
-	{ 900, ORDER_RESET_SUM, METRICS_MISSES },
-	{ 1000, ORDER_RESET_SUM, METRICS_NS },
-	{ 1100, ORDER_DUMP, DUMP_DATA_EVENTS },
-	{ 1200, ORDER_DUMP, DUMP_TREE_EVENTS },
-	{ 1300, ORDER_DUMP, DUMP_METADATA_EVENTS },
-	{ 1400, ORDER_RESET_PATHS, PATH_DATA },
-	{ 1500, ORDER_RESET_PATHS, PATH_TREE },
-	{ 1600, ORDER_RESET_PATHS, PATH_METADATA },
-	{ 1700, ORDER_DUMP, DUMP_NEGATIVES },
-	{ 1800, ORDER_RESET_SUM, METRICS_NEGATIVES },
-	{ CONTROL_RESET, ORDER_RESET, 0 },
-	{ CONTROL_SNAPSHOT, ORDER_SNAPSHOT, 0 },
-	{ 2100, ORDER_RESET_ORDERS, 0 },
-	{ 2200, ORDER_DUMP_ORDERS, 0 },
-	{ 2300, ORDER_DUMP, DUMP_DATA_SIZE },
-	{ 2400, ORDER_DUMP, DUMP_TREE_SIZE },
-	{ 2500, ORDER_DUMP, DUMP_METADATA_SIZE },
+	{ CONTROL_CLEAR, COMMAND_CLEAR, 0 },
+	{ 200, COMMAND_DUMP, DUMP_TABLES },
+	{ 300, COMMAND_DUMP, DUMP_COUNTS },
+	{ 400, COMMAND_DUMP, DUMP_TIMES },
+	{ 500, COMMAND_DUMP, DUMP_HITS },
+	{ 600, COMMAND_DUMP, DUMP_MISSES },
+	{ 700, COMMAND_RESET_SUM, METRICS_CALLS },
+	{ 800, COMMAND_RESET_SUM, METRICS_HITS },
+	{ 900, COMMAND_RESET_SUM, METRICS_MISSES },
+	{ 1000, COMMAND_RESET_SUM, METRICS_NS },
+	{ 1100, COMMAND_DUMP, DUMP_DATA_EVENTS },
+	{ 1200, COMMAND_DUMP, DUMP_TREE_EVENTS },
+	{ 1300, COMMAND_DUMP, DUMP_METADATA_EVENTS },
+	{ 1400, COMMAND_RESET_PATHS, PATH_DATA },
+	{ 1500, COMMAND_RESET_PATHS, PATH_TREE },
+	{ 1600, COMMAND_RESET_PATHS, PATH_METADATA },
+	{ 1700, COMMAND_DUMP, DUMP_NEGATIVES },
+	{ 1800, COMMAND_RESET_SUM, METRICS_NEGATIVES },
+	{ CONTROL_RESET, COMMAND_RESET, 0 },
+	{ CONTROL_SNAPSHOT, COMMAND_SNAPSHOT, 0 },
+	{ 2100, COMMAND_RESET_COUNTS, 0 },
+	{ 2200, COMMAND_DUMP_COUNTS, 0 },
+	{ 2300, COMMAND_DUMP, DUMP_DATA_SIZE },
+	{ 2400, COMMAND_DUMP, DUMP_TREE_SIZE },
+	{ 2500, COMMAND_DUMP, DUMP_METADATA_SIZE },
 };
-static_assert(ARRAY_LEN(table) == PROFILING_ORDERS, "one counter each");
+static_assert(ARRAY_LEN(table) == PROFILING_COMMANDS, "one counter each");
 
 struct waiting {
 	struct fifo_link link;
-	struct profiling_order order;
+	struct profiling_command order;
 	char path[]; /* NUL-terminated */
 };
 
@@ -72,7 +72,7 @@ static int find(int number)
 	return -1;
 }
 
-bool profiling_knows(int number)
+bool profiling_has_command(int number)
 {
 	return find(number) >= 0;
 }
@@ -88,7 +88,7 @@ static int put_beside(struct profiling *p, const char *path, const char *base, s
 	if (buf_error(text) < 0)
 		rc = err_nomem(&e);
 	if (rc == 0)
-		rc = job_files_beside(&p->opts.files, p->about.target, path, base, file, &e);
+		rc = job_files_beside(&p->opts.files, p->config.target, path, base, file, &e);
 	if (rc == 0)
 		rc = outfile_replace(file, text->data, text->len, &e);
 	if (rc < 0)
@@ -106,11 +106,11 @@ static int put_dump(struct profiling *p, const struct profile_facts *f, enum tab
 	return put_beside(p, path, table_dump_names[dump], &text);
 }
 
-static void put_orders(struct profiling *p, struct buf *out)
+static void put_command_counts(struct profiling *p, struct buf *out)
 {
 	buf_put_str(out, "Ioctl Events {\n");
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		uint64_t taken = atomic_load(&p->orders_taken[i]);
+		uint64_t taken = atomic_load(&p->command_counts[i]);
 
 		if (taken)
 			buf_printf(out, "%d: %llu\n", table[i].number, (unsigned long long)taken);
@@ -118,11 +118,11 @@ static void put_orders(struct profiling *p, struct buf *out)
 	buf_put_byte(out, '}');
 }
 
-static int put_orders_beside(struct profiling *p, const char *path)
+static int put_counts_beside(struct profiling *p, const char *path)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
-	put_orders(p, &text);
+	put_command_counts(p, &text);
 	return put_beside(p, path, "ioctl_cache_event.output", &text);
 }
 
@@ -143,7 +143,7 @@ static bool put_dumps(struct profiling *p, const struct profile_facts *f)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	for (int dump = 0; dump < TABLE_DUMPS; dump++) {
-		if (dump == DUMP_ABSENT_EVENTS && p->about.mode == PROFILE_OFF)
+		if (dump == DUMP_TTL_EVENTS && p->config.mode == PROFILE_OFF)
 			continue;
 		if (table_dump_put((enum table_dump)dump, f, p->cache, &text) < 0)
 			return false;
@@ -151,7 +151,7 @@ static bool put_dumps(struct profiling *p, const struct profile_facts *f)
 		if (!put_table(p, table_dump_names[dump], &text))
 			return false;
 	}
-	put_orders(p, &text);
+	put_command_counts(p, &text);
 	buf_put_byte(&text, '\n');
 	if (!put_table(p, "ioctl_cache_event.output", &text))
 		return false;
@@ -176,17 +176,18 @@ static int reset_paths(struct profiling *p, enum path_class class)
 static int reset_counters(struct profiling *p)
 {
 	struct cache_counts *c = cache_counts(p->cache);
-	_Atomic uint64_t *const counts[] = { &c->storage_calls, &c->failures, &c->timeouts,
-					     &c->interrupts, &c->stale };
+	_Atomic uint64_t *const counts[] = { &c->storage.calls, &c->storage.failures,
+					     &c->storage.timeouts, &c->storage.interrupts,
+					     &c->stale };
 
 	for (int sum = 0; sum < METRICS_SUMS; sum++)
 		metrics_reset(p->metrics, (enum metrics_sum)sum);
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
 		atomic_store(counts[i], 0);
-	for (int i = 0; i < ABSENT_EVENTS; i++)
-		atomic_store(&c->absent[i], 0);
+	for (int i = 0; i < NEGATIVE_EVENTS; i++)
+		atomic_store(&c->negatives[i], 0);
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		atomic_store(&p->orders_taken[i], 0);
+		atomic_store(&p->command_counts[i], 0);
 	return reset_paths(p, PATH_CLASSES);
 }
 
@@ -200,19 +201,19 @@ static int reset_all(struct profiling *p)
 }
 
 /* Those that need to know all. */
-static int write_out(struct profiling *p, enum order_kind kind, int what, const char *path)
+static int write_out(struct profiling *p, enum command_kind kind, int what, const char *path)
 {
 	struct profile_facts *f;
 	struct err e = { 0 };
 	int rc;
 
-	if (kind == ORDER_SNAPSHOT && !p->opts.files.job)
+	if (kind == COMMAND_SNAPSHOT && !p->opts.files.job)
 		return 1;
-	rc = profile_facts_read(&p->about, p->cache, p->metrics, p->about.mode >= PROFILE_TOP, &f,
+	rc = profile_facts_read(&p->config, p->cache, p->metrics, p->config.mode >= PROFILE_TOP, &f,
 				&e);
 	if (rc < 0)
 		return rc;
-	if (kind == ORDER_DUMP)
+	if (kind == COMMAND_DUMP)
 		rc = put_dump(p, f, (enum table_dump)what, path);
 	else
 		rc = !put_dumps(p, f) || !profiling_write(p, "ioctl-snapshot");
@@ -220,36 +221,36 @@ static int write_out(struct profiling *p, enum order_kind kind, int what, const 
 	return rc;
 }
 
-static int carry_out(struct profiling *p, int number, const char *path)
+static int execute(struct profiling *p, int number, const char *path)
 {
 	int i = find(number);
 
-	atomic_fetch_add(&p->orders_taken[i], 1);
+	atomic_fetch_add(&p->command_counts[i], 1);
 	log_msg(LOG_INFO, "cache", "ioctl %d", number);
 	switch (table[i].kind) {
-	case ORDER_DUMP:
-	case ORDER_SNAPSHOT:
+	case COMMAND_DUMP:
+	case COMMAND_SNAPSHOT:
 		return write_out(p, table[i].kind, table[i].what, path);
-	case ORDER_RESET_SUM:
+	case COMMAND_RESET_SUM:
 		metrics_reset(p->metrics, (enum metrics_sum)table[i].what);
 		return 0;
-	case ORDER_RESET_PATHS:
+	case COMMAND_RESET_PATHS:
 		return reset_paths(p, (enum path_class)table[i].what);
-	case ORDER_CLEAR:
+	case COMMAND_CLEAR:
 		return cache_clear(p->cache, true);
-	case ORDER_RESET:
+	case COMMAND_RESET:
 		return reset_all(p);
-	case ORDER_DUMP_ORDERS:
-		return put_orders_beside(p, path);
-	case ORDER_RESET_ORDERS:
+	case COMMAND_DUMP_COUNTS:
+		return put_counts_beside(p, path);
+	case COMMAND_RESET_COUNTS:
 		for (size_t k = 0; k < ARRAY_LEN(table); k++)
-			atomic_store(&p->orders_taken[k], 0);
+			atomic_store(&p->command_counts[k], 0);
 		return 0;
 	}
 	return -ENOTTY;
 }
 
-void profiling_take(struct profiling *p, const struct profiling_order *order, const char *path)
+void profiling_submit(struct profiling *p, const struct profiling_command *order, const char *path)
 {
 	size_t len = strlen(path) + 1;
 	struct waiting *w = malloc(sizeof *w + len);
@@ -280,10 +281,10 @@ static struct plan next_plan(struct profiling *p, int64_t last_files_ns)
 {
 	struct plan plan = { INT64_MAX, INT64_MAX };
 
-	if (p->about.mode == PROFILE_OFF)
+	if (p->config.mode == PROFILE_OFF)
 		return plan;
 	pthread_mutex_lock(&p->write_lock);
-	plan.step_ns = p->about.start_ns + timeline_next_ns(&p->timeline);
+	plan.step_ns = p->config.start_ns + timeline_next_ns(&p->timeline);
 	pthread_mutex_unlock(&p->write_lock);
 	if (p->opts.interval_ns)
 		plan.files_ns = last_files_ns + p->opts.interval_ns;
@@ -334,7 +335,7 @@ static void *work(void *profiling)
 		is_over = p->closing && !w;
 		pthread_mutex_unlock(&p->lock);
 		if (w) {
-			w->order.done(w->order.request, carry_out(p, w->order.number, w->path));
+			w->order.done(w->order.request, execute(p, w->order.number, w->path));
 			free(w);
 		} else if (!is_over) {
 			keep_plan(p, &plan, &last_files_ns);

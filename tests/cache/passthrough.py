@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""passing.py AUGER: files that the kernel reads by itself (--passthrough): they are right however they were opened, they stay
+"""passthrough.py AUGER: files that the kernel reads by itself (--passthrough): they are right however they were opened, they stay
 while they are held, and nothing of them is left behind. That nobody asks us is seen by stopping the daemon."""
 import contextlib
 import errno
@@ -67,7 +67,7 @@ def stopped(daemon):
 def check_passed(bench, daemon, name):
     """Without us. A process of its own, which can be killed, should that be wrong."""
     with opened(bench, name) as fd, stopped(daemon):
-        code = f"import passing; import sys; sys.stdout.buffer.write(passing.content({fd}))"
+        code = f"import passthrough; import sys; sys.stdout.buffer.write(passthrough.content({fd}))"
         done = subprocess.run([sys.executable, "-c", code, views.AUGER], pass_fds=[fd], cwd=os.path.dirname(__file__), timeout=30,
                               capture_output=True, check=True)
         assert done.stdout == wanted(bench, name), name

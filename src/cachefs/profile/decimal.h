@@ -4,8 +4,8 @@
  *
  * Sums are exact: no floating point. A sum that leaves 64 bits stays at the greatest number.
  */
-#ifndef CACHEFS_PROFILE_FIGURE_H
-#define CACHEFS_PROFILE_FIGURE_H
+#ifndef CACHEFS_PROFILE_DECIMAL_H
+#define CACHEFS_PROFILE_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,33 +15,33 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-#define FIGURE_MAX ((int64_t)1000000000000000) /* of one text: no counter comes to more */
+#define DECIMAL_MAX ((int64_t)1000000000000000) /* of one text: no counter comes to more */
 
-struct figure {
-	int64_t whole;   /* >= 0 */
+struct decimal {
+	int64_t integer; /* >= 0 */
 	int32_t micros;  /* [0..1000000) */
-	bool is_decimal; /* the text has a point */
+	bool has_point;  /* the text has a point */
 };
 
-/* "12", "0.250000"; more than six decimals are cut. -EINVAL: not that, or over FIGURE_MAX. */
-int figure_parse(struct figure *ret, const char *text, size_t len, struct err *e) MUST_CHECK;
-double figure_real(struct figure f);
-bool figure_is_zero(struct figure f);
+/* "12", "0.250000"; more than six decimals are cut. -EINVAL: not that, or over DECIMAL_MAX. */
+int decimal_parse(struct decimal *ret, const char *text, size_t len, struct err *e) MUST_CHECK;
+double decimal_real(struct decimal f);
+bool decimal_is_zero(struct decimal f);
 
-void figure_add(struct figure *sum, struct figure f);
-int figure_compare(struct figure a, struct figure b); /* as memcmp */
+void decimal_add(struct decimal *sum, struct decimal f);
+int decimal_compare(struct decimal a, struct decimal b); /* as memcmp */
 
 /* The whole number, or with six decimals if any text had some. */
-void figure_put(struct buf *out, struct figure f);
+void decimal_put(struct buf *out, struct decimal f);
 
 /* A figure over ranks. All zero: none yet. */
 struct range {
-	struct figure sum, min, max;
+	struct decimal sum, min, max;
 	size_t ranks; /* that told */
 	uint32_t min_rank, max_rank;
 };
 
-void range_add(struct range *r, uint32_t rank, struct figure f);
+void range_add(struct range *r, uint32_t rank, struct decimal f);
 /* As many ranks as lack to make it ranks tell 0; rank is one of them. */
 void range_fill(struct range *r, size_t ranks, uint32_t rank);
 double range_mean(const struct range *r);      /* 0 without ranks */

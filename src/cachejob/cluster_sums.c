@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachejob/path_sums.h"
+#include "cachejob/cluster_sums.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -9,13 +8,13 @@
 bool path_is_absent(const struct cluster_path *p)
 {
 	return p->category == CATEGORY_TTL ||
-	       (p->category == CATEGORY_METADATA && figure_is_zero(p->values[PATH_HITS]) &&
-		figure_is_zero(p->values[PATH_MISSES]) &&
-		!figure_is_zero(p->values[PATH_NEGATIVE]));
+	       (p->category == CATEGORY_METADATA && decimal_is_zero(p->values[PATH_HITS]) &&
+		decimal_is_zero(p->values[PATH_MISSES]) &&
+		!decimal_is_zero(p->values[PATH_NEGATIVE]));
 }
 
-/* What stands behind the last "/site-packages/" or "/dist-packages/". */
-static struct str behind_packages(struct str path)
+/* The part after the last "/site-packages/" or "/dist-packages/". */
+static struct str after_packages(struct str path)
 {
 	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
 	struct str rest = { path.ptr, 0 };
@@ -49,7 +48,7 @@ static bool contains(struct str s, const char *text)
 struct str path_package(struct str path)
 {
 	static const char cached[] = "__pycache__/";
-	struct str rest = behind_packages(path), part;
+	struct str rest = after_packages(path), part;
 	char end = '.';
 	const char *stop;
 
@@ -68,17 +67,17 @@ struct str path_package(struct str path)
 
 static void add_path(struct path_sum *sum, size_t index, const struct cluster_path *p)
 {
-	int64_t events = p->values[PATH_EVENTS].whole;
+	int64_t events = p->values[PATH_EVENTS].integer;
 
 	if (!sum->entries++ || events > sum->example_events) {
 		sum->example = index;
 		sum->example_events = events;
 	}
-	figure_add(&sum->events, p->values[PATH_EVENTS]);
+	decimal_add(&sum->events, p->values[PATH_EVENTS]);
 	if (p->category == CATEGORY_DATA)
-		figure_add(&sum->data, p->values[PATH_EVENTS]);
+		decimal_add(&sum->data, p->values[PATH_EVENTS]);
 	if (path_is_absent(p))
-		figure_add(&sum->absent, p->values[PATH_EVENTS]);
+		decimal_add(&sum->absent, p->values[PATH_EVENTS]);
 }
 
 static int add_to_package(struct path_sums *s, struct str path, size_t index,
@@ -103,23 +102,8 @@ static int add_to_package(struct path_sums *s, struct str path, size_t index,
 	return 0;
 }
 
-static int compare_sums(const void *left, const void *right)
-{
-	const struct path_sum *a = left, *b = right;
-	int order = figure_compare(b->events, a->events);
-
-	return order ? order : strcmp(a->name, b->name);
-}
-
 static int add_paths(struct path_sums *s, const struct cluster *c, const struct classes *classes)
 {
-	for (size_t i = 0; i < classes_count(classes); i++) {
-		struct path_sum *sum = rows_add(&s->classes, sizeof *sum);
-
-		if (!sum)
-			return -1;
-		sum->name = classes_name(classes, (uint32_t)i);
-	}
 	for (size_t i = 0; i < c->path_rows.count; i++) {
 		const struct cluster_path *p = cluster_path(c, i);
 		struct str path = cluster_path_text(c, p);
@@ -132,41 +116,15 @@ static int add_paths(struct path_sums *s, const struct cluster *c, const struct 
 	return 0;
 }
 
-int path_sums_make(struct path_sums *ret, const struct cluster *c, const struct classes *classes,
-		   struct err *e)
+int cluster_sums_make(struct path_sums *ret, const struct cluster *c, const struct classes *classes,
+		      struct err *e)
 {
-	struct path_sum *sums;
-	size_t kept = 0;
-
 	*ret = (struct path_sums){ .names = strtab_new() };
-	if (!ret->names || add_paths(ret, c, classes) < 0) {
+	if (!ret->names || path_sums_add_classes(ret, classes) < 0 ||
+	    add_paths(ret, c, classes) < 0) {
 		path_sums_fini(ret);
 		return err_nomem(e);
 	}
-	sums = ret->classes.data;
-	for (size_t i = 0; i < ret->classes.count; i++)
-		if (sums[i].entries)
-			sums[kept++] = sums[i];
-	ret->classes.count = kept;
-	qsort(sums, kept, sizeof *sums, compare_sums);
-	if (ret->packages.count)
-		qsort(ret->packages.data, ret->packages.count, sizeof *sums, compare_sums);
-	return 0;
-}
-
-void path_sums_fini(struct path_sums *s)
-{
-	strtab_free(s->names);
-	rows_fini(&s->classes);
-	rows_fini(&s->packages);
-}
-
-int64_t path_sums_events(const struct path_sums *s, const char *class)
-{
-	const struct path_sum *sums = s->classes.data;
-
-	for (size_t i = 0; i < s->classes.count; i++)
-		if (strcmp(sums[i].name, class) == 0)
-			return sums[i].events.whole;
+	path_sums_sort(ret);
 	return 0;
 }

@@ -6,8 +6,8 @@
  * not be written; -1 and an errno is ours: EPERM for others than the owner, ENOTTY for what is no
  * order.
  */
-#ifndef CACHEFS_FUSE_CONTROL_H
-#define CACHEFS_FUSE_CONTROL_H
+#ifndef CACHEFS_PROFILE_CONTROL_H
+#define CACHEFS_PROFILE_CONTROL_H
 
 #include <assert.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct control_stats {
 static_assert(sizeof(struct control_stats) < 1 << 14, "an ioctl carries no more");
 
 /* view: a folder of a mounted cache. -ENOTTY: it is none. */
-int control_order(const char *view, int order, struct err *e) MUST_CHECK;
+int control_command(const char *view, int order, struct err *e) MUST_CHECK;
 int control_stats(const char *view, struct control_stats *ret, struct err *e) MUST_CHECK;
 
 #endif

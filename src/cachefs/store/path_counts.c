@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/profile/path_counts.h"
+#include "cachefs/store/path_counts.h"
 
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ bool path_counts_make(_Atomic(struct path_counts *) *at)
 		return false;
 	if (atomic_compare_exchange_strong(at, &none, made))
 		return true;
-	free(made); /* another thread was first */
+	free(made); /* another thread set it first */
 	return false;
 }
 
@@ -33,11 +33,11 @@ void path_counts_free(struct path_counts *c)
 {
 	if (!c)
 		return;
-	free(atomic_load(&c->forgotten));
+	free(atomic_load(&c->evicted));
 	free(c);
 }
 
-void path_counts_add(struct path_counts *c, enum path_class class, enum metrics_result result,
+void path_counts_add(struct path_counts *c, enum path_class class, enum request_result result,
 		     int64_t ns, uint64_t bytes)
 {
 	if (result >= PATH_RESULTS)
@@ -55,15 +55,15 @@ static void merge(struct path_counts *to, const struct path_counts *from)
 			add(&to->ns[class][result], get(&from->ns[class][result]));
 		}
 	}
-	for (int i = 0; i < ABSENT_EVENTS; i++)
-		add(&to->absent[i], get(&from->absent[i]));
+	for (int i = 0; i < NEGATIVE_EVENTS; i++)
+		add(&to->negatives[i], get(&from->negatives[i]));
 	for (int result = 0; result < PATH_RESULTS; result++)
 		add(&to->bytes[result], get(&from->bytes[result]));
 }
 
 void path_counts_merge(struct path_counts *to, const struct path_counts *from)
 {
-	const struct path_counts *below = atomic_load(&from->forgotten);
+	const struct path_counts *below = atomic_load(&from->evicted);
 
 	merge(to, from);
 	add(&to->paths, 1);
@@ -80,7 +80,7 @@ static void clear(_Atomic uint64_t *sum)
 
 void path_counts_reset(struct path_counts *c, enum path_class class)
 {
-	struct path_counts *below = atomic_load(&c->forgotten);
+	struct path_counts *below = atomic_load(&c->evicted);
 
 	for (int i = 0; i < PATH_CLASSES; i++) {
 		if (class != PATH_CLASSES && i != (int)class)
@@ -92,8 +92,8 @@ void path_counts_reset(struct path_counts *c, enum path_class class)
 	}
 	for (int i = 0; (class == PATH_DATA || class == PATH_CLASSES) && i < PATH_RESULTS; i++)
 		clear(&c->bytes[i]);
-	for (int i = 0; class == PATH_CLASSES && i < ABSENT_EVENTS; i++)
-		clear(&c->absent[i]);
+	for (int i = 0; class == PATH_CLASSES && i < NEGATIVE_EVENTS; i++)
+		clear(&c->negatives[i]);
 	if (below && class == PATH_CLASSES)
 		clear(&below->paths);
 	if (below)
@@ -133,21 +133,21 @@ uint64_t path_counts_bytes(const struct path_counts *c)
 	return sum;
 }
 
-uint64_t path_counts_absent_events(const struct path_counts *c)
+uint64_t path_counts_negative_events(const struct path_counts *c)
 {
 	uint64_t sum = 0;
 
-	for (int i = 0; i < ABSENT_EVENTS; i++)
-		sum += get(&c->absent[i]);
+	for (int i = 0; i < NEGATIVE_EVENTS; i++)
+		sum += get(&c->negatives[i]);
 	return sum;
 }
 
 bool path_counts_has_any(const struct path_counts *c)
 {
-	const struct path_counts *below = atomic_load(&c->forgotten);
+	const struct path_counts *below = atomic_load(&c->evicted);
 
 	for (int class = 0; class < PATH_CLASSES; class ++)
 		if (path_counts_events(c, (enum path_class) class))
 			return true;
-	return path_counts_absent_events(c) || (below && path_counts_has_any(below));
+	return path_counts_negative_events(c) || (below && path_counts_has_any(below));
 }

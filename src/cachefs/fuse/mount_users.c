@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/fuse/holders.h"
+#include "cachefs/fuse/mount_users.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 #include "base/err.h"
 #include "base/file.h"
 
-#define NAMED 5 /* more are only counted */
+#define NAMED 5 /* further ones are only counted */
 #define MAPS_MAX (64 << 20)
 
-/* Source: statx(2); AT_STATX_DONT_SYNC: a server that hangs is not asked. */
-static bool leads_there(dev_t device, const char *link)
+/* AT_STATX_DONT_SYNC sends no request to a server that may hang. Source: statx(2). */
+static bool is_on_device(dev_t device, const char *link)
 {
 	struct statx st;
 
@@ -37,7 +37,7 @@ static bool has_open(dev_t device, const char *pid)
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir))) {
 		snprintf(path, sizeof path, "/proc/%s/fd/%s", pid, entry->d_name);
-		found = leads_there(device, path);
+		found = is_on_device(device, path);
 	}
 	if (dir)
 		closedir(dir);
@@ -56,7 +56,7 @@ static bool has_mapped(dev_t device, const char *pid)
 	       strstr(maps.data, number);
 }
 
-static bool holds(dev_t device, const char *pid)
+static bool uses(dev_t device, const char *pid)
 {
 	static const char *const links[] = { "cwd", "root", "exe" };
 
@@ -64,44 +64,44 @@ static bool holds(dev_t device, const char *pid)
 		char path[PATH_MAX];
 
 		snprintf(path, sizeof path, "/proc/%s/%s", pid, links[i]);
-		if (leads_there(device, path))
+		if (is_on_device(device, path))
 			return true;
 	}
 	return has_open(device, pid) || has_mapped(device, pid);
 }
 
-static void note(struct holders *h, const char *pid, pid_t wanted)
+static void note(struct mount_users *u, const char *pid, pid_t server)
 {
 	char path[PATH_MAX], name[32];
 
-	h->has_wanted |= wanted && atoi(pid) == wanted;
-	if (h->count++ >= NAMED)
+	u->has_server |= server && atoi(pid) == server;
+	if (u->count++ >= NAMED)
 		return;
 	snprintf(path, sizeof path, "/proc/%s/comm", pid);
 	if (!file_read_start(path, name, sizeof name))
 		snprintf(name, sizeof name, "?");
 	name[strcspn(name, "\n")] = '\0';
-	buf_printf(&h->names, "%s%s (%s)", h->names.len ? ", " : "", name, pid);
+	buf_printf(&u->names, "%s%s (%s)", u->names.len ? ", " : "", name, pid);
 }
 
-void holders_find(dev_t device, pid_t wanted, struct holders *ret)
+void mount_users_find(dev_t device, pid_t server, struct mount_users *ret)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
-	*ret = (struct holders){ .count = 0 };
+	*ret = (struct mount_users){ .count = 0 };
 	while (proc && (entry = readdir(proc)))
 		if (atoi(entry->d_name) > 0 && atoi(entry->d_name) != (int)getpid() &&
-		    holds(device, entry->d_name))
-			note(ret, entry->d_name, wanted);
+		    uses(device, entry->d_name))
+			note(ret, entry->d_name, server);
 	if (proc)
 		closedir(proc);
 	if (ret->count > NAMED)
 		buf_printf(&ret->names, " and %zu more", ret->count - NAMED);
 }
 
-void holders_fini(struct holders *h)
+void mount_users_fini(struct mount_users *u)
 {
-	buf_fini(&h->names);
-	*h = (struct holders){ .count = 0 };
+	buf_fini(&u->names);
+	*u = (struct mount_users){ .count = 0 };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/fuse/control.h"
+#include "cachefs/profile/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ static int order(const char *view, unsigned long number, void *ret, struct err *
 	return rc;
 }
 
-int control_order(const char *view, int number, struct err *e)
+int control_command(const char *view, int number, struct err *e)
 {
 	int rc = order(view, (unsigned long)number, NULL, e);
 

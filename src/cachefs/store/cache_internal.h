@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* cache_internal: the cache itself, and what its source files call of one another. */
+#ifndef CACHEFS_STORE_CACHE_INTERNAL_H
+#define CACHEFS_STORE_CACHE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "cachefs/store/cache.h"
+#include "cachefs/store/passthrough.h"
+
+#define CACHE_XATTRS 16 /* attribute names whose absence is cached, one bit each */
+
+struct cache {
+	struct cache_opts opts; /* written before start */
+	struct inflight_env env;
+	struct usage usage;
+	struct cache_counts counts;
+	struct nodes *nodes;
+	struct chunks *chunks;
+	struct passthroughs passthroughs;
+	struct cache_kernel kernel;           /* written before start */
+	bool has_path_counts;                 /* written before start */
+	_Atomic uint64_t kept_negatives;      /* entries that cache_may_keep_negative allowed */
+	_Atomic bool is_ending;               /* work that can be skipped is skipped */
+	_Atomic(char *) xattrs[CACHE_XATTRS]; /* the names; owned; NULL behind the last one */
+
+	pthread_mutex_t evictor_lock;
+	pthread_cond_t evictor_wake;
+	pthread_t evictor;
+	bool has_evictor;    /* owned by the thread that starts and stops it */
+	bool is_over_budget; /* this and the next: under evictor_lock */
+	struct node *stale;  /* files that the kernel has yet to invalidate; referenced */
+	int64_t dropped_ns;  /* when the kernel last dropped unused dentries; the evictor's */
+};
+
+/* After a slow lookup of name: where lookups follow the order of the folder's listing, requests the
+ * next names. No lock is held. */
+void cache_lookup_ahead(struct cache *c, struct node *folder, const char *name);
+
+/* Under the lock of n: are its attributes cached and valid? */
+bool cache_is_known(const struct node *n);
+
+/* Are both of the same file in the same state? */
+bool cache_is_same(const struct stat *a, const struct stat *b);
+
+/* The file changed: invalidates n here and, by the evictor, in the kernel. Under the lock of n. */
+void cache_note_stale(struct cache *c, struct node *n);
+
+/* Counts an event of a negative entry, in total and for n. Needs no lock. */
+void cache_count_negative(struct cache *c, struct node *n, enum negative_event event);
+
+/* Callbacks of struct inflight_env. */
+void cache_complete(struct inflight *f);
+void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr);
+
+void *cache_evictor(void *cache); /* the evictor's thread function */
+
+#endif
