@@ -12,25 +12,9 @@
 #ifndef CTLFS_CTLFS_H
 #define CTLFS_CTLFS_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "base/err.h"
 #include "base/macros.h"
-#include "ctlfs/snapshot.h"
-#include "sample/tracer.h"
-
-struct ctlfs_opts {
-	const char *mount;   /* the folder */
-	const char *options; /* of mount, "a,b=c"; NULL: none */
-	bool has_group;
-	gid_t group; /* may use the files, too */
-	enum tracer_event event;
-	snapshot_namer *name;
-	void (*console)(const char *line); /* lines of kptrace as they come; NULL: nobody */
-	int (*ready)(void *context, struct err *e); /* all is mounted */
-	void *context;
-};
+#include "ctlfs/opts.h"
 
 /* Until it is unmounted, or SIGINT, SIGTERM or SIGHUP comes; then nothing is left behind. */
 int ctlfs_run(const struct ctlfs_opts *o, struct err *e) MUST_CHECK;

@@ -6,9 +6,9 @@
 #include <fuse_lowlevel.h>
 #include <time.h>
 
-#include "ctlfs/ctlfs.h"
 #include "ctlfs/handles.h"
 #include "ctlfs/nodes.h"
+#include "ctlfs/opts.h"
 
 #define SERVE_MAX_SESSIONS 32
 

@@ -9,28 +9,7 @@
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
 
-#include <stdbool.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/macros.h"
-
-#define DOCTOR_PATIENCE_NS (5 * NS_PER_S)
-
-enum doctor_state {
-	DOCTOR_WORKS,
-	DOCTOR_PARTLY,
-	DOCTOR_FAILS,
-};
-extern const char *const doctor_states[]; /* "works", "partly", "fails" */
-
-/* One line each; control characters may be in words of others. */
-struct doctor_finding {
-	enum doctor_state state;
-	char found[256];
-	char remedy[384]; /* "": works, or nothing can be done */
-	bool bad;         /* memory ran out: nothing was found */
-};
+#include "doctor/probe.h"
 
 struct doctor_check {
 	const char *name;

@@ -10,25 +10,11 @@
 #ifndef SAMPLE_EVENTS_H
 #define SAMPLE_EVENTS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/macros.h"
-
-struct event {
-	char name[128]; /* as it was asked for, without what stands behind the last ":" */
-	const char *sample_type, *unit; /* of its values; sample_type NULL: name */
-	uint32_t type;                  /* PERF_TYPE_, or a PMU's number */
-	uint64_t config, config1, config2;
-	bool is_clock;   /* the period is in nanoseconds, also at a frequency */
-	uint64_t period; /* unless another rate is asked for: a sample each so many; 0: at a
-			  * frequency */
-	bool is_tracepoint;
-	bool has_address; /* samples tell the address of the data that it is about */
-	bool is_user_only, is_kernel_only;
-	unsigned precise; /* 0..3: perf_event_attr.precise_ip */
-};
+#include "sample/event.h"
 
 /* Where the kernel tells of its events. */
 struct event_roots {

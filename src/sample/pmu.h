@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "sample/events.h"
+#include "sample/event.h"
 
 /* text has a '/'. devices: NULL: "/sys/bus/event_source/devices". -EINVAL for what is not
  * there. Sets type and config of *ret. */

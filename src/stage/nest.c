@@ -5,6 +5,7 @@
 
 #include "stage/boundary.h"
 #include "stage/names.h"
+#include "stage/shard.h"
 #include "stage/thread.h"
 #include "stage/ticks.h"
 

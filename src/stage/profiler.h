@@ -94,7 +94,7 @@ struct auger_context {
 };
 
 struct child {
-	uint64_t way; /* parent and name; 0: empty */
+	uint64_t key; /* child_key(): parent and name; 0: empty */
 	uint32_t path;
 };
 
@@ -171,28 +171,5 @@ static inline bool profiler_has_rss(const struct auger_profiler *p)
 {
 	return (p->groups & GROUP_PROCESS) && p->files.statm >= 0;
 }
-
-/* The row of a path in a thread's shard. NULL: out of memory. */
-struct row *shard_row(struct shard *s, uint32_t path);
-
-/* The path of a name in a path, also when it is new. 0: out of memory. */
-uint32_t shard_child_slowly(struct shard *s, struct child *known, uint32_t parent, uint32_t name);
-
-static inline uint64_t child_way(uint32_t parent, uint32_t name)
-{
-	return (uint64_t)parent << 32 | name;
-}
-
-static inline uint32_t shard_child(struct shard *s, uint32_t parent, uint32_t name)
-{
-	struct child *known = &s->children[(parent * 31 + name) % CHILDREN_LEN];
-
-	if (LIKELY(known->way == child_way(parent, name)))
-		return known->path;
-	return shard_child_slowly(s, known, parent, name);
-}
-
-/* NULL: out of memory. */
-struct frame *shard_frame(struct shard *s);
 
 #endif

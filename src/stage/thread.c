@@ -5,14 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "stage/nest.h"
 #include "stage/registry.h"
 
 _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t exit_key;
-static struct arena arena;           /* of threads; under the registry's lock */
-static struct thread *spare_threads; /* under the registry's lock */
+static thread_end_stages *end_stages; /* of a context whose thread exits */
+static struct arena arena;            /* of threads; under the registry's lock */
+static struct thread *spare_threads;  /* under the registry's lock */
 
 static void retire_rows(struct auger_profiler *p, struct shard *s)
 {
@@ -39,7 +39,7 @@ static bool keeps_rows(struct auger_profiler *p)
 
 static void retire(struct auger_profiler *p, struct shard *s)
 {
-	nest_end_all(&s->context, s);
+	end_stages(&s->context, s);
 	meter_stop(&s->meter);
 	pthread_mutex_lock(&p->lock);
 	if (s->epoch == p->epoch && keeps_rows(p)) {
@@ -70,8 +70,9 @@ static void at_thread_exit(void *self)
 	registry_unlock();
 }
 
-int threads_start(void)
+int threads_start(thread_end_stages *end)
 {
+	end_stages = end;
 	return -pthread_key_create(&exit_key, at_thread_exit);
 }
 
@@ -145,51 +146,6 @@ struct shard *thread_shard_slowly(struct auger_profiler *p)
 		t->slots[p->slot] = (struct thread_slot){ p->serial, s };
 	errno = saved;
 	return s;
-}
-
-struct row *shard_row(struct shard *s, uint32_t path)
-{
-	struct auger_profiler *p = s->profiler;
-
-	if (!s->rows[path]) {
-		pthread_mutex_lock(&p->lock);
-		POKE(s->rows[path], arena_alloc(&p->arena, sizeof(struct row)));
-		pthread_mutex_unlock(&p->lock);
-	}
-	return s->rows[path];
-}
-
-uint32_t shard_child_slowly(struct shard *s, struct child *known, uint32_t parent, uint32_t name)
-{
-	struct auger_profiler *p = s->profiler;
-	bool is_other;
-	uint32_t path;
-
-	pthread_mutex_lock(&p->lock);
-	path = paths_child(&p->paths, parent, name, &p->arena);
-	is_other = path && path == p->paths.other;
-	pthread_mutex_unlock(&p->lock);
-	if (is_other)
-		__atomic_fetch_add(&p->other_calls, 1, __ATOMIC_RELAXED);
-	else if (path)
-		*known = (struct child){ child_way(parent, name), path };
-	return path;
-}
-
-/* Sixteen at once. */
-struct frame *shard_frame(struct shard *s)
-{
-	struct auger_profiler *p = s->profiler;
-	struct frame *frames;
-
-	pthread_mutex_lock(&p->lock);
-	frames = arena_alloc(&p->arena, 16 * sizeof *frames);
-	pthread_mutex_unlock(&p->lock);
-	for (int i = 0; frames && i < 16; i++) {
-		frames[i].below = s->spare;
-		s->spare = &frames[i];
-	}
-	return s->spare;
 }
 
 static void fork_context(const struct auger_profiler *p, struct auger_context *c, struct shard *own)

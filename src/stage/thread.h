@@ -20,8 +20,11 @@ struct thread {
  * initial-exec: nothing is allocated behind our back on first use in a thread. */
 extern _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
-/* Once, before there is a profiler. 0 or a negative errno. */
-int threads_start(void);
+/* Ends all open stages of a context, for a thread that exits. */
+typedef void thread_end_stages(struct auger_context *c, struct shard *s);
+
+/* Call once, before the first profiler exists. Returns 0 or a negative errno. */
+int threads_start(thread_end_stages *end);
 
 /* The shard of the calling thread, made when it has none. NULL: out of memory. */
 struct shard *thread_shard_slowly(struct auger_profiler *p);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "bpf/syscalls.h"
 #include "sample/bpf.h"
+#include "syscalls/feed.h"
 #include "syscalls/methods.h"
 #include "syscalls/names.h"
 #include "syscalls/sums.h"

@@ -12,7 +12,7 @@
 #include "base/rows.h"
 #include "syscalls/call.h"
 #include "syscalls/files.h"
-#include "syscalls/syscalls.h"
+#include "syscalls/opts.h"
 
 #define SYSC_COMM 16 /* bytes of a thread's name, with the NUL */
 

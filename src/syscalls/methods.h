@@ -3,8 +3,8 @@
 #ifndef SYSCALLS_METHODS_H
 #define SYSCALLS_METHODS_H
 
-#include "syscalls/feed.h"
-#include "syscalls/syscalls.h"
+#include "base/err.h"
+#include "syscalls/opts.h"
 
 #define SYSC_STACK_BYTES 8192 /* copied with each call, when stacks are wanted */
 

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "sample/cpu.h"
 #include "symbol/symbolize.h"
+#include "syscalls/feed.h"
 #include "syscalls/methods.h"
 #include "target/proc.h"
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "syscalls/feed.h"
 #include "syscalls/filter.h"
 #include "syscalls/memory.h"
 #include "syscalls/methods.h"

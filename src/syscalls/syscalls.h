@@ -11,56 +11,9 @@
 #ifndef SYSCALLS_SYSCALLS_H
 #define SYSCALLS_SYSCALLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "base/err.h"
 #include "base/macros.h"
-#include "model/profile.h"
-#include "model/syscalls.h"
-
-enum sysc_method { SYSC_AUTO, SYSC_BPF, SYSC_PERF, SYSC_PTRACE };
-extern const char *const sysc_methods[]; /* "auto", "bpf", ..., NULL: for OPT_CHOICE */
-
-/* A call in words. Borrowed until the next. */
-struct sysc_traced {
-	uint32_t pid, tid;
-	const char *comm;
-	const char *call;
-	const char *args; /* decoded, parted by ", " */
-	bool has_end;
-	int64_t ret;
-	const char *result;       /* decoded */
-	const char *error;        /* "ENOENT"; NULL: none */
-	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; -1: not seen */
-};
-
-struct sysc_opts {
-	enum sysc_method method;
-	/* Who: one of the three. Borrowed. */
-	char *const *argv; /* a command, ends with NULL */
-	const pid_t *pids; /* [pid_count] */
-	size_t pid_count;
-	bool is_all;
-	bool owns_stdout; /* the command's standard output goes to standard error */
-
-	int64_t duration_ns; /* ends it; 0: no limit */
-
-	struct syscalls *tally; /* what is summed by tally->by; borrowed */
-	/* Each call, when it ends. NULL: they are only summed. */
-	void (*traced)(void *context, const struct sysc_traced *t);
-	void *context;
-	struct profile *stacks; /* empty: gets the calls by user stack; NULL: none; borrowed */
-};
-
-struct sysc_result {
-	enum sysc_method method;
-	char why[384];   /* not a better method; "": it is the best, or was asked for */
-	int status;      /* of the command: exit status, 128+N for signal N */
-	bool is_no_exec; /* the command cannot be executed: that is why sysc_run() failed */
-};
+#include "syscalls/opts.h"
 
 /*
  * Until the command or the processes end, the time is over, or a signal ends it: the first is

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "stage/profiler.h"
+/* lifecycle: creates, resets and closes profilers, and keeps them usable over fork(2). */
+#include "auger/stage.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "stage/names.h"
 #include "stage/nest.h"
 #include "stage/output.h"
+#include "stage/profiler.h"
 #include "stage/registry.h"
 #include "stage/report.h"
 #include "stage/sigterm.h"
@@ -356,7 +358,7 @@ static void in_child(void)
 static void start(void)
 {
 	ticks_start();
-	start_status = threads_start();
+	start_status = threads_start(nest_end_all);
 	if (start_status == 0)
 		start_status = -pthread_atfork(before_fork, after_fork, in_child);
 }
