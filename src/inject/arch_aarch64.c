@@ -15,10 +15,10 @@
 
 #include "base/macros.h"
 
-/* What word holds. */
+/* The layout of arch_regs.word. */
 struct named {
 	struct user_regs_struct user;
-	uint64_t call; /* the number of the call that the stop interrupted; -1: none */
+	uint64_t call; /* the system call that the stop interrupted; -1: none */
 	uint64_t is_32_bit;
 	uint64_t vector[66]; /* struct user_fpsimd_struct */
 };
@@ -31,8 +31,8 @@ static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_
 static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_control, failed) == 32,
 	      "the code of the slot knows them");
 
-/* The words behind the code. No register is free for the last jump, so the way home is what the
- * kernel has for signal handlers: rt_sigreturn with a frame that was never pushed. */
+/* The data words after the code. No register is free for the last jump. So the thread returns by
+ * rt_sigreturn, with a frame that no signal has pushed. */
 struct words {
 	uint64_t pid, tid, signal, pad;
 	struct {
@@ -62,13 +62,13 @@ static_assert(offsetof(struct words, frame.user.context) == 32 + 128 + 176,
 	      "struct rt_sigframe of the kernel");
 
 extern const unsigned char auger_trampoline[];
-/* Bytes from auger_trampoline on: the loop, the words. */
+/* Offsets in auger_trampoline: the loop over calls, the data words. */
 extern const uint64_t auger_trampoline_lists_at, auger_trampoline_words_at;
 
 /*
- * At the first instruction the one call is made, at label 1 the loop begins: x19 is the head, x20
- * the call, x21 where the next one is noted. Calls keep all registers but x0. The stack pointer is
- * only set for rt_sigreturn.
+ * The first instruction makes the single call; label 1 begins the loop over calls. x19 is the
+ * control block, x20 the call, x21 the address of the next call's address. Calls preserve all
+ * registers but x0. Only rt_sigreturn needs the stack pointer.
  */
 __asm__(".pushsection .rodata\n"
 	".macro auger_stop\n"
@@ -110,7 +110,8 @@ __asm__(".pushsection .rodata\n"
 	"	cbz x6, 3f\n"
 	"	ldr x4, [x6]\n"
 	"3:	add x6, x20, #88\n"
-	"	str x6, [x21]\n" /* now: the tracer may set it while the call stops us */
+	"	str x6, [x21]\n" /* before the call: the tracer may change it while the call stops
+				    this thread */
 	"	svc #0\n"
 	"	str x0, [x20, #80]\n"
 	"	cmn x0, #4095\n"
@@ -160,7 +161,7 @@ static int put_set(pid_t tid, int set, void *bytes, size_t len)
 	return ptrace(PTRACE_SETREGSET, tid, (void *)(uintptr_t)set, &v) ? -errno : 0;
 }
 
-/* Before the stop the kernel has set pc back to a call that is to be made again. */
+/* True: the kernel has set pc back to a call that it restarts. */
 static bool is_at_call(pid_t tid, uint64_t pc)
 {
 	const uint32_t svc = 0xd4000001;
@@ -171,7 +172,7 @@ static bool is_at_call(pid_t tid, uint64_t pc)
 	return !errno && (uint32_t)((uint64_t)code >> (pc & 4 ? 32 : 0)) == svc;
 }
 
-/* Calls of which the kernel knows how much time is left. */
+/* Calls that the kernel restarts with the time that is left. */
 static bool has_restart_block(int nr)
 {
 	return nr == SYS_nanosleep || nr == SYS_clock_nanosleep || nr == SYS_futex;
@@ -196,7 +197,8 @@ int arch_read(pid_t tid, struct arch_regs *ret)
 	if (rc < 0)
 		return rc;
 	n->call = (uint64_t)(int64_t)call;
-	/* As the kernel would, which forgets it when it sees another pc in between. */
+	/* The kernel does the same, but forgets it when the thread runs from another pc in between.
+	 */
 	if (has_restart_block(call) && is_at_call(tid, n->user.pc))
 		n->user.regs[8] = SYS_restart_syscall;
 	return 0;
@@ -218,7 +220,7 @@ bool arch_is_native(const struct arch_regs *regs)
 	return !named(&copy)->is_32_bit;
 }
 
-/* The registers do not tell. */
+/* The registers do not show it. */
 bool arch_is_in_call(const struct arch_regs *regs)
 {
 	(void)regs;
@@ -238,7 +240,7 @@ void arch_set_ip(struct arch_regs *regs, uint64_t ip)
 	named(regs)->call = UINT64_MAX;
 }
 
-/* The first argument went with the result: these waits end with EINTR here. */
+/* The result has overwritten the first argument: here these waits end with EINTR. */
 bool arch_restart_call(struct arch_regs *regs)
 {
 	(void)regs;
@@ -267,7 +269,8 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 	w.frame.user.context.vector.size = sizeof w.frame.user.context.vector;
 	memcpy(w.frame.user.context.vector.vregs, n->vector,
 	       sizeof w.frame.user.context.vector.vregs);
-	memcpy(&w.frame.user.context.vector.fpsr, &n->vector[64], 8); /* and fpcr */
+	memcpy(&w.frame.user.context.vector.fpsr, &n->vector[64],
+	       8); /* and fpcr, which follows it */
 	memcpy(trampoline, auger_trampoline, auger_trampoline_words_at);
 	memcpy(trampoline + auger_trampoline_words_at, &w, sizeof w);
 }

@@ -21,20 +21,21 @@ static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_
 static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_control, failed) == 32,
 	      "the code of the slot knows them");
 
-/* The words behind the code. */
+/* The data words after the code. */
 struct words {
 	uint64_t mask, pid, tid, signal, flags, sp, ip;
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
 };
 
 extern const unsigned char auger_trampoline[];
-/* Bytes from auger_trampoline on: the loop, the words, the end. */
+/* Offsets in auger_trampoline: the loop over calls, the data words, the end. */
 extern const uint64_t auger_trampoline_lists_at, auger_trampoline_words_at, auger_trampoline_bytes;
 
 /*
- * At the first instruction the one call is made, at label 1 the loop begins: rbx is the
- * head, rbp the call, r12 where the next one is noted. Calls keep all registers but rax, rcx, r11.
- * The stack is not touched: popf takes the flags from the words, by signals blocked.
+ * The first instruction makes the single call; label 1 begins the loop over calls. rbx is the
+ * control block, rbp the call, r12 the address of the next call's address. Calls preserve all
+ * registers but rax, rcx, r11. The code never uses the stack: popf reads the flags from the data
+ * words, while signals are blocked.
  */
 __asm__(".pushsection .rodata\n"
 	".macro auger_stop\n"
@@ -80,7 +81,8 @@ __asm__(".pushsection .rodata\n"
 	"	mov (%rcx), %r8\n"
 	"3:	mov 48(%rbp), %r9\n"
 	"	lea 88(%rbp), %rcx\n"
-	"	mov %rcx, (%r12)\n" /* now: the tracer may set it while the call stops us */
+	"	mov %rcx, (%r12)\n" /* before the call: the tracer may change it while the call
+				       stops this thread */
 	"	syscall\n"
 	"	mov %rax, 80(%rbp)\n"
 	"	cmp $-4095, %rax\n"
@@ -182,11 +184,11 @@ uint64_t arch_ip(const struct arch_regs *regs)
 void arch_set_ip(struct arch_regs *regs, uint64_t ip)
 {
 	named(regs)->rip = ip;
-	named(regs)->orig_rax = (unsigned long long)-1; /* no call is under way there */
+	named(regs)->orig_rax = (unsigned long long)-1; /* no call is interrupted there */
 }
 
-/* Waits that the kernel ends with EINTR although nothing happened. Not those that may have done
- * a part of their work, and not connect and close. */
+/* Waits that the kernel ends with EINTR after a stop although no signal came (signal(7)). Without
+ * calls that may have done part of their work, and without connect and close. */
 static bool is_wait(unsigned long long nr)
 {
 	static const unsigned short waits[] = {
@@ -206,7 +208,7 @@ static bool is_wait(unsigned long long nr)
 static void restart_call(struct user_regs_struct *r, unsigned long long nr)
 {
 	r->rax = nr;
-	r->rip -= 2; /* the syscall instruction */
+	r->rip -= 2; /* length of the syscall instruction */
 	r->orig_rax = (unsigned long long)-1;
 }
 

@@ -21,18 +21,19 @@
 #include "target/proc.h"
 
 #define NS_PER_MS INT64_C(1000000)
-/* What does not stop by then waits for one that was stopped (vfork) or for storage. */
+/* A thread that needs longer waits for a stopped one (vfork) or for storage: the round is given up.
+ */
 #define ROUND_NS (100 * NS_PER_MS)
-#define MAX_LISTS 2048           /* descriptors of ours */
-#define TICK_NS 50000            /* how often those that have not stopped are looked at */
-#define MAX_PASSES 4             /* while the job runs */
-#define PAUSE_NS (5 * NS_PER_MS) /* between rounds, for the job to get on */
+#define MAX_LISTS 2048           /* descriptors for lists of children */
+#define TICK_NS 50000            /* between polls of the threads that have not stopped */
+#define MAX_PASSES 4             /* of seizing, while the job runs */
+#define PAUSE_NS (5 * NS_PER_MS) /* between rounds, so that the job makes progress */
 
 struct freeze {
-	struct rows threads; /* struct tracee; in order of processes once all are held */
+	struct rows threads; /* struct tracee; sorted by process once all are frozen */
 	struct rows pids;    /* pid_t, ascending */
 	struct rows numbers; /* int; scratch */
-	struct rows lists;   /* int: descriptors that are open for threads; -1: none */
+	struct rows lists;   /* int: open lists of children; -1: not open */
 	struct map known;    /* tid: row of threads */
 	bool is_only;
 	int64_t since_ns; /* this round; CLOCK_MONOTONIC */
@@ -62,7 +63,8 @@ int64_t freeze_since_ns(const struct freeze *h)
 	return h->since_ns;
 }
 
-/* Nothing is to come between while the job stands still. What may not be done is not needed. */
+/* Nothing should preempt us while the job is frozen. Without the right to it the pause only gets
+ * longer. */
 static void raise_priority(struct freeze *h)
 {
 	struct sched_param first = { .sched_priority = 1 };
@@ -103,7 +105,7 @@ static int add_pid(struct freeze *h, pid_t pid, struct err *e)
 	return 0;
 }
 
-/* "12 13 ": pids. */
+/* text: "12 13 ". */
 static int add_list(struct freeze *h, const char *at, const char *end, struct err *e)
 {
 	while (at < end) {
@@ -112,14 +114,14 @@ static int add_list(struct freeze *h, const char *at, const char *end, struct er
 		for (; at < end && number_is_digit(*at); at++)
 			child = child * 10 + (*at - '0');
 		at++;
-		/* This process may be of the job itself, and cannot stop itself. */
+		/* This process may be a child of the job. It cannot freeze itself. */
 		if (child > 0 && child != getpid() && add_pid(h, child, e) < 0)
 			return e->code;
 	}
 	return 0;
 }
 
-/* The list of the children of the thread, to be read again and again. */
+/* Opens the list of the thread's children, which every pass reads again. */
 static int open_children(struct freeze *h, const struct tracee *t)
 {
 	char path[PROC_PATH];
@@ -142,7 +144,7 @@ static void close_lists(struct freeze *h)
 	h->lists.count = 0;
 }
 
-/* The children that the thread has now. Most have none, or few. */
+/* Adds the current children of the thread. Most threads have few. */
 static int add_children(struct freeze *h, const struct tracee *t, struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input all = { 0 };
@@ -150,15 +152,16 @@ static int add_children(struct freeze *h, const struct tracee *t, struct err *e)
 	struct err ignored;
 	ssize_t len = t->children >= 0 ? pread(t->children, few, sizeof few, 0) : -1;
 
-	if (len >= 0 && (size_t)len < sizeof few - 32) /* the kernel ends between two */
+	if (len >= 0 &&
+	    (size_t)len < sizeof few - 32) /* the kernel ends its answer between two numbers */
 		return add_list(h, few, few + len, e);
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)t->pid, (int)t->tid);
 	if (file_load(path, &all, &ignored) < 0)
-		return 0; /* it ended */
+		return 0; /* the thread ended */
 	return add_list(h, (const char *)all.data, (const char *)all.data + all.len, e);
 }
 
-/* A slot in threads for tid: a new one, or the one of its last time. */
+/* Stores t in a new row, or in the row that its tid had before. */
 static int store_thread(struct freeze *h, const struct tracee *t, struct err *e)
 {
 	uint32_t *known = map_at(&h->known, (uint64_t)t->tid);
@@ -196,8 +199,7 @@ static int seize_thread(struct freeze *h, pid_t pid, pid_t tid, bool stops, stru
 	return store_thread(h, &t, e);
 }
 
-/* Seizes the threads of pid that are not ours yet, and adds its children. stops: asks them to stop.
- */
+/* Seizes the new threads of pid and adds its children. stops: interrupts them, too. */
 static int seize_process(struct freeze *h, pid_t pid, bool stops, bool *found_new, struct err *e)
 {
 	char path[PROC_PATH];
@@ -219,12 +221,12 @@ static int seize_process(struct freeze *h, pid_t pid, bool stops, bool *found_ne
 		rc = seize_thread(h, pid, tids[i], stops, e);
 		if (rc < 0 && rc != -ESRCH)
 			return rc;
-		*found_new |= rc == 0; /* its children are looked for in the next pass */
+		*found_new |= rc == 0; /* the next pass reads its children */
 	}
 	return 0;
 }
 
-/* One pass over all that is known, children that turn up in it included. */
+/* One pass over all known processes, and over children that it finds. */
 static int seize_all(struct freeze *h, bool stops, bool *found_new, struct err *e)
 {
 	*found_new = false;
@@ -234,7 +236,7 @@ static int seize_all(struct freeze *h, bool stops, bool *found_new, struct err *
 	return 0;
 }
 
-/* A thread that has not stopped; NULL: all have. */
+/* A thread that has not stopped; NULL: all have stopped. */
 static struct tracee *find_running(const struct freeze *h)
 {
 	for (size_t i = 0; i < h->threads.count; i++) {
@@ -247,7 +249,7 @@ static struct tracee *find_running(const struct freeze *h)
 	return NULL;
 }
 
-/* Not by SIGCHLD: to be woken for each of hundreds of threads takes longer than to look again. */
+/* Polls instead of waiting for SIGCHLD: one wakeup for each of hundreds of threads takes longer. */
 static struct tracee *wait_stopped(const struct freeze *h, int64_t until_ns)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
@@ -258,8 +260,8 @@ static struct tracee *wait_stopped(const struct freeze *h, int64_t until_ns)
 	return t;
 }
 
-/* All that stopped run again. Those that have not are asked again in the next round. Afterwards the
- * lists are of no use. */
+/* Detaches all stopped threads. Those that have not stopped stay seized for the next round. The
+ * lists of children are invalid afterwards. */
 static void detach_stopped(struct freeze *h)
 {
 	size_t kept = 0;
@@ -309,7 +311,7 @@ static int compare_threads(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* What is held, without what ended on the way. */
+/* Keeps the stopped threads and drops those that ended. */
 static void collect_stopped(struct freeze *h)
 {
 	pid_t *pids = h->pids.data;
@@ -329,8 +331,7 @@ static void collect_stopped(struct freeze *h)
 		qsort(pids, h->pids.count, sizeof *pids, compare_pids);
 }
 
-/* Takes all over while the job still runs: what is found now need not be looked for in the pause.
- */
+/* Seizes all threads while the job still runs, so that the pause need not search them. */
 static int seize_running(struct freeze *h, struct err *e)
 {
 	bool found_new = true;
@@ -339,11 +340,11 @@ static int seize_running(struct freeze *h, struct err *e)
 		if (seize_all(h, false, &found_new, e) < 0)
 			return e->code;
 	for (size_t i = 0; i < h->threads.count; i++)
-		tracee_poll(thread_at(h, i)); /* signals that wait for us */
+		tracee_poll(thread_at(h, i)); /* passes on signals that wait for us */
 	return 0;
 }
 
-/* 0: all are held. -EAGAIN: one does not stop, and all run again. */
+/* 0: all are frozen. -EAGAIN: a thread does not stop, and the job runs again. */
 static int try_round(struct freeze *h, struct err *e)
 {
 	struct tracee *late;
@@ -364,7 +365,7 @@ static int try_round(struct freeze *h, struct err *e)
 			close_lists(h);
 			return -EAGAIN;
 		}
-		/* Threads and children that came meanwhile. */
+		/* Threads and children that started meanwhile. */
 		if (seize_all(h, true, &found_new, e) < 0)
 			return e->code;
 	} while (found_new);

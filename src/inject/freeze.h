@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hold: all threads of a job, stopped by ptrace and let go as if nothing had been.
+ * freeze: stops all threads of processes by ptrace, and thaws them without a trace.
  *
- * PTRACE_SEIZE without EXITKILL: when this process dies the kernel lets them go. All are seized
- * before the first is stopped. Threads and children that appear meanwhile are stopped too, until a
- * whole pass over stopped ones finds nothing new.
+ * It serves relocate, and everybody else who makes system calls in other processes (remote.h). When
+ * this process dies the kernel thaws the threads, because they are seized without
+ * PTRACE_O_EXITKILL. All threads are seized before the first one stops. Threads and children that
+ * start meanwhile are stopped too, until a whole pass over stopped threads finds nothing new.
  *
- * Source: ptrace(2); ../shared/spec/relocate.md 2.2 to 2.4.
+ * Source: ptrace(2).
  */
 #ifndef INJECT_FREEZE_H
 #define INJECT_FREEZE_H
@@ -21,23 +22,24 @@
 
 struct freeze;
 
-/* Stops the processes and, unless is_only, their descendants. -EBUSY: some thread did not stop
- * within limit_ns (names it, its state and wchan); -EPERM: may not, or traced by another.
- * -ESRCH: all have ended; who did alone is left out. On failure all run again. */
+/* Freezes the processes and, unless is_only, their descendants. -EBUSY: a thread did not stop
+ * within limit_ns (e names it, its state and wchan). -EPERM: not allowed, or traced by another
+ * process. -ESRCH: all have ended; single ones that have ended are skipped. On failure all run
+ * again. */
 int freeze_begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
 		 int64_t limit_ns, struct err *e) MUST_CHECK;
 
-/* One thread alone, while the others of pid run on. */
+/* Freezes one thread while the others of pid run on. */
 int freeze_begin_thread(struct freeze **ret, pid_t pid, pid_t tid, int64_t limit_ns,
 			struct err *e) MUST_CHECK;
 
-/* Lets all go with registers, signal masks and interrupted calls as they were, and frees h. NULL is
- * allowed. Returns when all ran again: clock_mono_ns(). */
+/* Thaws all threads with their registers, signal masks and interrupted calls, and frees h. NULL is
+ * allowed. Returns the time at which all ran again, as clock_mono_ns(). */
 int64_t freeze_thaw(struct freeze *h);
 
-/* The processes that are held, ascending; borrowed. */
+/* The frozen processes, ascending; borrowed. */
 const pid_t *freeze_pids(const struct freeze *h, size_t *ret_count);
-/* When the first thread was stopped: clock_mono_ns(). */
+/* The time at which the first thread was interrupted, as clock_mono_ns(). */
 int64_t freeze_since_ns(const struct freeze *h);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hold_inside: the threads of a hold, for those who make calls in them. The folder's own. */
+/* freeze_internal: the frozen threads, for remote.h. Private to this folder. */
 #ifndef INJECT_FREEZE_INTERNAL_H
 #define INJECT_FREEZE_INTERNAL_H
 
 #include "inject/freeze.h"
 #include "inject/tracee.h"
 
-/* All threads that are held, those of a process one after the other; borrowed. */
+/* All frozen threads, sorted by process; borrowed. */
 struct tracee *freeze_tracees(struct freeze *h, size_t *ret_count);
 
 #endif

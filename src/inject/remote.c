@@ -134,7 +134,6 @@ struct call_list call_list_begin(struct remote *r)
 	return (struct call_list){ .r = r, .at = r->calls };
 }
 
-/* The address behind the last call. */
 uint64_t call_list_here(const struct call_list *l)
 {
 	return l->at + l->calls.count * sizeof(struct arch_call);
@@ -193,7 +192,7 @@ void call_list_wake(struct call_list *l, uint64_t at)
 
 void call_list_wait(struct call_list *l, uint64_t at)
 {
-	for (int i = 0; i < 3; i++) /* a wait may end for nothing */
+	for (int i = 0; i < 3; i++) /* futex(2): a wait may end spuriously */
 		call_list_add(l, &(struct remote_call){ .nr = SYS_futex,
 							.arg = { at, FUTEX_WAIT_PRIVATE, 0, 0 },
 							.may_fail = true });
@@ -215,7 +214,6 @@ void call_list_resume(struct call_list *l, const struct remote_member *m)
 	call_list_add(l, &(struct remote_call){ .nr = ARCH_RESUME });
 }
 
-/* Into the memory of the job. 0: it is there. */
 int call_list_write(struct call_list *l, struct err *e)
 {
 	struct remote *r = l->r;
@@ -251,7 +249,7 @@ int remote_write_rollback(struct remote *r, struct remote_member *m, struct err 
 	if (call_list_write(&l, e) < 0 ||
 	    remote_write_word(r, m->control + offsetof(struct arch_control, at[REMOTE_ROLLBACK]),
 			      l.at, e) < 0)
-		return e->code; /* the way back that was written before stays, with its stop */
+		return e->code; /* the earlier rollback list stays valid, with its stop */
 	m->rollback_stop = stop;
 	return 0;
 }

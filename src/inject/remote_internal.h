@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inside_own: what inside.c, remote_open.c and remote_add_apply.c share, and nobody else sees. */
+/* remote_internal: what the files of remote share. */
 #ifndef INJECT_REMOTE_INTERNAL_H
 #define INJECT_REMOTE_INTERNAL_H
 
@@ -10,52 +10,53 @@
 #include "inject/remote.h"
 #include "inject/remote_thread.h"
 
-#define REMOTE_NO_CALL (-3) /* nr of a row that is no call */
+#define REMOTE_NO_CALL (-3) /* nr of a row without a call */
 
-/* A thread of the process and its lists. */
+/* One thread of the process and its call lists. */
 struct remote_member {
 	struct remote_thread w;
-	uint64_t control;       /* address of its struct arch_control */
-	struct rows apply;      /* struct remote_call */
-	struct rows apply_undo; /* struct remote_call, for each of go; nr -1: none */
-	struct rows finish;     /* struct remote_call */
-	uint64_t apply_at;      /* address of its go list */
-	size_t applied;         /* calls of go that were made */
-	/* Addresses of the next call when it has stopped behind go, behind finish, behind back. */
+	uint64_t control;  /* address of its struct arch_control */
+	struct rows apply; /* struct remote_call */
+	struct rows
+		apply_undo; /* struct remote_call, one for each of apply; nr REMOTE_NO_CALL: none */
+	struct rows finish; /* struct remote_call */
+	uint64_t apply_at;  /* address of its apply list */
+	size_t applied;     /* calls of apply that were made */
+	/* Addresses of the call after the stop of apply, of finish, of rollback. */
 	uint64_t apply_stop, finish_stop, rollback_stop;
 };
 
 struct remote {
 	struct freeze *freeze;
 	pid_t pid;
-	int memory;                     /* /proc/PID/mem */
-	struct rows members;            /* struct member; the first makes all steps */
-	uint64_t bootstrap;             /* where the first slot is: behind the vdso */
-	unsigned char *overwritten;     /* [slot]: what was there; NULL: nothing is changed */
-	uint64_t region;                /* 0: none */
-	size_t region_bytes;            /* pages */
-	uint64_t trampolines, controls; /* addresses in region; one for each thread */
-	uint64_t calls, calls_end;      /* free room for lists */
-	uint64_t data, data_end;        /* free room for what they point to */
-	uint64_t done;                  /* address of the word that the other threads wait for */
-	struct rows steps;              /* struct remote_call; of this round */
-	struct rows results;            /* int64_t; of the last round */
-	struct rows undo;               /* struct remote_call; of all rounds */
-	struct rows rollback_end;       /* struct remote_call */
-	uint64_t flag;                  /* 0: its own */
-	int policy;                     /* of the first thread, as sched_getscheduler() told it */
-	uint64_t priority; /* address of the sched_param for it; 0: it does not go first */
-	bool is_running;   /* its registers are in the lists */
-	bool bad;          /* no room or no memory */
+	int memory;          /* /proc/PID/mem */
+	struct rows members; /* struct remote_member; the first makes all steps */
+	uint64_t bootstrap;  /* address of the first trampoline, in the last page of the vdso */
+	unsigned char *overwritten; /* the bytes that were there; NULL: nothing is overwritten */
+	uint64_t region;            /* the mapped memory; 0: none */
+	size_t region_bytes;        /* pages */
+	uint64_t trampolines, controls; /* addresses in region; one of each for each thread */
+	uint64_t calls, calls_end;      /* unused memory for lists */
+	uint64_t data, data_end;        /* unused memory for what calls point to */
+	uint64_t done;            /* address of the futex word for which the other threads wait */
+	struct rows steps;        /* struct remote_call; of this round */
+	struct rows results;      /* int64_t; of the last round */
+	struct rows undo;         /* struct remote_call; of all rounds */
+	struct rows rollback_end; /* struct remote_call */
+	uint64_t flag;            /* address of the commit flag; 0: each thread has its own */
+	int policy;               /* scheduling policy of the first thread */
+	uint64_t priority; /* address of the sched_param that restores it; 0: its priority stays */
+	bool is_running;   /* the first thread is in the lists */
+	bool bad;          /* out of memory or space */
 };
 
-/* Bytes from one slot to the next. */
+/* Bytes from one trampoline to the next. */
 size_t remote_trampoline_bytes(void);
 
 struct remote_member *remote_member_at(const struct remote *r, size_t i);
 int remote_write_word(struct remote *r, uint64_t at, uint64_t value, struct err *e) MUST_CHECK;
 
-/* A list as the job reads it, while it is made. */
+/* A call list while it is built. */
 struct call_list {
 	struct remote *r;
 	struct rows calls; /* struct arch_call */
@@ -63,27 +64,28 @@ struct call_list {
 };
 
 struct call_list call_list_begin(struct remote *r);
-uint64_t call_list_here(const struct call_list *l); /* the address behind the last call */
+uint64_t call_list_here(const struct call_list *l); /* address after the last call */
 void call_list_add(struct call_list *l, const struct remote_call *call);
 void call_list_add_all(struct call_list *l, const struct rows *calls);
-/* The calls of undo, the last first. */
+/* Adds the calls of undo in reverse order. */
 void call_list_add_reversed(struct call_list *l, const struct rows *undo, size_t count);
 void call_list_stop(struct call_list *l, const struct remote_member *m);
-/* Sets the int at this address from 0 to 1, or waits until it is. */
+/* Adds calls that set the int at this address from 0 to 1 and wake its waiters, or that wait for
+ * it. */
 void call_list_wake(struct call_list *l, uint64_t at);
 void call_list_wait(struct call_list *l, uint64_t at);
-/* Home: the member that did the work tells the others, which waited for it. */
+/* Ends the list: the first thread wakes the others, which wait for it; each resumes its program. */
 void call_list_resume(struct call_list *l, const struct remote_member *m);
-/* Into the memory of the job; frees l. */
+/* Writes the list into the process and frees l. */
 int call_list_write(struct call_list *l, struct err *e) MUST_CHECK;
 
-/* inside_first.c: the first thread goes before all others of the machine while it makes calls for
- * us; its lists end with a call that takes this back, so that it does not hang on us. */
+/* remote_priority.c: real-time priority of the first thread while it makes our calls. Its lists end
+ * with a call that restores its own priority, even when this process has died. */
 void remote_plan_priority(struct remote *r);
 void remote_raise_priority(const struct remote *r);
 void remote_restore_priority(const struct remote *r);
 
-/* Writes the way back of m anew and makes it the one that counts. */
+/* Writes the rollback list of m again and makes it the valid one. */
 int remote_write_rollback(struct remote *r, struct remote_member *m, struct err *e) MUST_CHECK;
 
 #endif

@@ -14,7 +14,7 @@
 #include "target/proc.h"
 
 #define PAGE UINT64_C(4096)
-/* Calls that each thread's lists have besides those that are asked for. */
+/* Calls that each thread's lists need in addition to the requested ones. */
 #define OWN_CALLS 16
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -22,7 +22,7 @@ static uint64_t whole_pages(uint64_t bytes)
 	return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* Where the kernel has put the vdso; 0: nowhere. */
+/* The address of the vdso; 0: none. */
 static uint64_t find_vdso(pid_t pid)
 {
 	char path[PROC_PATH];
@@ -37,8 +37,8 @@ static uint64_t find_vdso(pid_t pid)
 }
 
 /*
- * Room for the first slot, which makes the memory for all else: the page that the vdso's code ends
- * in, behind all that is loaded of it. It is there, executable, in every program, and not in use.
+ * Space for the first trampoline, which maps the memory for everything else: the end of the last
+ * page of the vdso's code. Every program has that page, it is executable, and its end is unused.
  */
 static int find_bootstrap(struct remote *r, struct err *e)
 {
@@ -62,7 +62,7 @@ static int find_bootstrap(struct remote *r, struct err *e)
 	return 0;
 }
 
-/* The first slot for w, over what was there. */
+/* Writes the first trampoline and saves what it overwrites. */
 static int write_bootstrap(struct remote *r, const struct remote_thread *w, struct err *e)
 {
 	size_t len = arch_trampoline_bytes();
@@ -99,7 +99,7 @@ static int call_bootstrap(struct remote *r, const char *what, long nr, const uin
 	return 0;
 }
 
-/* The memory: slots that may only be executed, then heads, lists and data. */
+/* Maps the memory: execute-only trampolines, then control blocks, lists and data. */
 static int map_region(struct remote *r, size_t threads, size_t call_limit, size_t data_bytes,
 		      struct err *e)
 {
@@ -126,7 +126,7 @@ static int map_region(struct remote *r, size_t threads, size_t call_limit, size_
 	return 0;
 }
 
-/* What a thread does that has nothing to do: it waits for the one that has. */
+/* The list of a thread without calls: it waits for the first thread. */
 static int write_wait(struct remote *r, uint64_t *ret_at, struct err *e)
 {
 	struct call_list l = call_list_begin(r);
@@ -151,7 +151,7 @@ static void init_member(struct remote *r, size_t i, uint64_t wait_at, unsigned c
 	remote_thread_fill_trampoline(&m->w, trampoline);
 }
 
-/* Slots and heads for all threads. */
+/* Writes trampolines and control blocks for all threads. */
 static int init_members(struct remote *r, struct err *e)
 {
 	size_t count = r->members.count, step = remote_trampoline_bytes();
@@ -174,7 +174,7 @@ static int init_members(struct remote *r, struct err *e)
 	return rc;
 }
 
-/* The threads of pid: [*ret_first .. *ret_first + the count returned). */
+/* The threads of pid: rows [*ret_first .. *ret_first + the returned count). */
 static size_t find_threads(struct freeze *h, pid_t pid, size_t *ret_first)
 {
 	size_t count, n = 0;
@@ -200,7 +200,7 @@ static int add_member(struct remote *r, pid_t tid, int signal, struct err *e)
 	return 0;
 }
 
-/* What remote_thread_restore() puts back need not be read again when the thread is let go. */
+/* Then remote_thread_restore() sets registers that tracee_detach() need not read again. */
 static bool needs_no_restart(const struct remote_thread *w)
 {
 	struct arch_regs copy = w->saved;
@@ -208,7 +208,7 @@ static bool needs_no_restart(const struct remote_thread *w)
 	return !arch_restart_call(&copy);
 }
 
-/* In a namespace of processes of its own (a container) a thread has other numbers for itself. */
+/* In a pid namespace of its own (a container) a thread has other ids for itself. */
 static void name_members(struct remote *r)
 {
 	pid_t pid = proc_inner_pid(r->pid);
@@ -221,7 +221,7 @@ static void name_members(struct remote *r)
 	}
 }
 
-/* All threads of the process: the first makes the calls. */
+/* All threads of the process; the first makes the calls. */
 static int take_threads(struct remote *r, size_t *ret_count, struct err *e)
 {
 	size_t first = 0, count = find_threads(r->freeze, r->pid, &first), ignored;
@@ -286,7 +286,7 @@ int remote_open(struct remote **ret, struct freeze *h, pid_t pid, size_t call_li
 	return 0;
 }
 
-/* The memory goes by the stub, whose memory stays. */
+/* The bootstrap trampoline unmaps the region, because it is not part of it. */
 static void unmap_region(struct remote *r)
 {
 	struct err ignored;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Where many want the CPUs each list of calls would wait for its turn: milliseconds, while all of
- * the job stands still. Source: sched(7). */
+/* On busy CPUs each list of calls would wait milliseconds for a CPU, while the whole job is frozen.
+ * Source: sched(7). */
 #include <sched.h>
 
 #include "inject/remote_internal.h"
 #include "target/proc.h"
 
-#define FIRST 1 /* the least of SCHED_FIFO: before all that is not of real time */
+#define FIRST 1 /* the lowest priority of SCHED_FIFO: above all threads that are not real-time */
 
 static pid_t caller_tid(const struct remote *r)
 {
 	return remote_member_at(r, 0)->w.tid;
 }
 
-/* Not with a filter of system calls: without us the thread might not be let take it back. */
+/* Not with a seccomp filter: if we die, it might forbid the call that restores the priority. */
 void remote_plan_priority(struct remote *r)
 {
 	const struct sched_param none = { 0 };

@@ -20,7 +20,7 @@ static int clear_failed(struct remote *r, const struct remote_member *m, struct 
 	return remote_write_word(r, m->control + offsetof(struct arch_control, failed), 0, e);
 }
 
-/* Which call failed, and why. what: borrowed. */
+/* Names the call that failed, and the reason. what: borrowed. */
 static int explain_failure(struct remote *r, uint64_t failed, const char *what, struct err *e)
 {
 	struct arch_call call;
@@ -36,7 +36,8 @@ static const char *name_of(const struct rows *calls, size_t i)
 	return i < calls->count ? ((const struct remote_call *)calls->data)[i].what : "a call";
 }
 
-/* The calls of this round, then a stop, then (should nobody answer) the way back. */
+/* Writes the steps of this round, then a stop, then a jump to the rollback list for the case that
+ * we died. */
 static int write_steps(struct remote *r, uint64_t *ret_at, struct err *e)
 {
 	const struct remote_member *m = remote_member_at(r, 0);
@@ -49,7 +50,7 @@ static int write_steps(struct remote *r, uint64_t *ret_at, struct err *e)
 	return call_list_write(&l, e);
 }
 
-/* Lets the first thread run, into the lists if it is not there yet. */
+/* Runs the first thread, which enters the lists if it has not yet. */
 static int run_first(struct remote *r, struct err *e)
 {
 	struct remote_member *m = remote_member_at(r, 0);
@@ -169,7 +170,8 @@ static const char *name_failed(const struct remote_member *m, int list, uint64_t
 				  : name_of(&m->finish, i - m->apply.count - 1);
 }
 
-/* Runs m until its list has come to the stop at this address, over failures: the first is told. */
+/* Runs m until its list reaches the stop at this address, despite failures. e is the first failure.
+ */
 static int run_list(struct remote *r, struct remote_member *m, int list, uint64_t stop,
 		    struct err *e)
 {
@@ -194,7 +196,7 @@ static int run_list(struct remote *r, struct remote_member *m, int list, uint64_
 	return first == e ? 0 : e->code;
 }
 
-/* The calls of go, up to the first that fails. */
+/* Runs the apply list up to the first failure. */
 static int run_apply(struct remote *r, struct remote_member *m, struct err *e)
 {
 	struct arch_control control;
@@ -238,7 +240,7 @@ int remote_run_finish(struct remote *r, struct err *e)
 	return first == e ? 0 : e->code;
 }
 
-/* Where nothing of go was made, the way back that was written before the last steps is whole. */
+/* Where no call of apply was made, the rollback list of the last round is complete. */
 int remote_prepare_rollback(struct remote *r, struct err *e)
 {
 	for (size_t i = 0; i < r->members.count; i++) {

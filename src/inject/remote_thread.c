@@ -21,7 +21,7 @@ static uint64_t bit(int sig)
 
 int remote_thread_choose_signal(pid_t pid)
 {
-	/* Ignored by default. Not SIGCONT: sending it has effects of its own. */
+	/* Ignored by default. Not SIGCONT: sending it has side effects. */
 	static const int by_default[] = { SIGURG, SIGWINCH, SIGCHLD };
 	uint64_t pending =
 		proc_status_number(pid, "SigPnd", 16, 0) | proc_status_number(pid, "ShdPnd", 16, 0);
@@ -34,7 +34,7 @@ int remote_thread_choose_signal(pid_t pid)
 	for (int sig = 1; sig < SIGSYS; sig++)
 		if (ignored & ~pending & bit(sig) && sig != SIGCONT)
 			return sig;
-	return SIGURG; /* its handler runs once more, should we die inside */
+	return SIGURG; /* if we die during a call, its handler runs once */
 }
 
 static int get_mask(pid_t tid, uint64_t *ret)
@@ -51,8 +51,8 @@ static int set_mask(pid_t tid, uint64_t mask)
 		       : 0;
 }
 
-/* In the middle of a restartable sequence the kernel would go on at its abort handler after a stop,
- * but not find it when it looks at our code's address instead. */
+/* After a stop in a restartable sequence the kernel continues at its abort handler. It would not do
+ * so for a thread that continues in our code, so this function does it. */
 static void abort_rseq(struct remote_thread *w)
 {
 	struct {
@@ -93,7 +93,7 @@ int remote_thread_init(struct remote_thread *ret, pid_t pid, pid_t tid, int memo
 		return err_set(e, rc, "thread %d: registers: %s", (int)tid, strerror(-rc));
 	if (!arch_is_native(&w.saved))
 		return err_set(e, -ENOTSUP, "process %d runs 32-bit code", (int)pid);
-	if (!arch_is_in_call(&w.saved)) /* a sequence makes no calls */
+	if (!arch_is_in_call(&w.saved)) /* a restartable sequence makes no calls */
 		abort_rseq(&w);
 	w.resume.regs = w.saved;
 	arch_prepare_restart(&w.resume.regs);
@@ -106,7 +106,7 @@ void remote_thread_fill_trampoline(const struct remote_thread *w, unsigned char 
 	arch_trampoline_fill(trampoline, &w->resume);
 }
 
-/* Registers first: what is let go with them also puts the mask back. */
+/* Registers first: a thread that resumes with them also restores its mask. */
 static int divert(struct remote_thread *w, const struct arch_regs *regs, struct err *e)
 {
 	uint64_t mask = ~bit(w->resume.signal);
@@ -174,7 +174,7 @@ int remote_thread_run(struct remote_thread *w, struct err *e)
 			return err_set(e, -ESRCH, "thread %d ended", (int)w->tid);
 		sig = WSTOPSIG(status);
 		if (status >> 16)
-			continue; /* the job's own stop, which is put back when it is let go */
+			continue; /* the job is stopped itself; detaching restores that */
 		if (is_ours(w, sig))
 			return 0;
 		if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGSYS)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker: one held thread that runs code of ours, and finds home again. The folder's own.
+ * remote_thread: one frozen thread that runs a trampoline and returns to its program. Private to
+ * this folder.
  *
- * Between worker_enter_*() and remote_thread_restore() its registers lead into a slot (arch.h).
- * Whenever it is let go there, by the death of this process as well, it runs its lists to their end
- * and goes on with what it did before. A restartable sequence that it was stopped in is aborted, as
- * by the kernel after any stop.
+ * From remote_thread_enter_lists() until remote_thread_restore() its registers lead into a
+ * trampoline (arch.h). If this process dies in between, the thread runs its lists to the end and
+ * continues its program. If the thread stopped in a restartable sequence, the sequence is aborted,
+ * as the kernel does after any preemption.
  *
- * Source: ptrace(2), rseq(2); ../shared/spec/relocate.md 2.3, 2.10.
+ * Source: ptrace(2), rseq(2).
  */
 #ifndef INJECT_REMOTE_THREAD_H
 #define INJECT_REMOTE_THREAD_H
@@ -21,38 +22,40 @@
 #include "inject/arch.h"
 
 struct remote_thread {
-	pid_t pid, tid;            /* as we name them */
-	struct arch_resume resume; /* settled registers, mask, ids */
-	struct arch_regs saved;    /* registers to put back: the kernel makes its call again */
-	int memory;                /* /proc/PID/mem; borrowed */
-	uint64_t trampoline;       /* address of its slot; 0: none yet */
-	bool is_diverted;          /* its registers lead into a slot */
-	bool is_masked;            /* its signals are blocked */
-	bool got_signal;           /* home.signal came from elsewhere, too */
+	pid_t pid, tid;            /* in our pid namespace */
+	struct arch_resume resume; /* the state to which the trampoline restores it */
+	struct arch_regs
+		saved; /* registers for remote_thread_restore(): the kernel restarts its call */
+	int memory;    /* /proc/PID/mem; borrowed */
+	uint64_t trampoline; /* address of its trampoline; 0: none yet */
+	bool is_diverted;    /* its registers lead into a trampoline */
+	bool is_masked;      /* its signals are blocked */
+	bool got_signal;     /* resume.signal also came from another sender */
 };
 
-/* tid is stopped. -ENOTSUP: it runs 32-bit code. */
+/* tid is in a ptrace stop. -ENOTSUP: it runs 32-bit code. */
 int remote_thread_init(struct remote_thread *ret, pid_t pid, pid_t tid, int memory, int signal,
 		       struct err *e) MUST_CHECK;
 
-/* What the code of the slot is for this thread. */
+/* Fills in the trampoline for this thread. */
 void remote_thread_fill_trampoline(const struct remote_thread *w, unsigned char *trampoline);
 
-/* One call by the slot at address, whose result comes back; the thread stays there. */
+/* Makes one call by the trampoline at address and returns its result. The thread stays in it. */
 int remote_thread_call_once(struct remote_thread *w, uint64_t address, long nr,
 			    const uint64_t arg[6], int64_t *ret_result, struct err *e) MUST_CHECK;
 
-/* From now on it runs the lists of head when it is let go. */
+/* From now on the thread runs the lists of control when it runs. */
 int remote_thread_enter_lists(struct remote_thread *w, uint64_t address, uint64_t control,
 			      struct err *e) MUST_CHECK;
 
-/* Runs until the slot stops it. -ESRCH: it was killed. -EFAULT: the slot went wrong. */
+/* Runs until the trampoline stops. -ESRCH: the thread was killed. -EFAULT: the trampoline crashed.
+ */
 int remote_thread_run(struct remote_thread *w, struct err *e) MUST_CHECK;
 
-/* Mask and registers as they were. */
+/* Restores signal mask and registers. */
 void remote_thread_restore(struct remote_thread *w);
 
-/* A signal that pid ignores also when nobody traces it, to stop its threads for us. */
+/* A signal that pid ignores even without a tracer; it stops the trampolines of its threads. */
 int remote_thread_choose_signal(pid_t pid);
 
 #endif

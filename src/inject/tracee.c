@@ -10,12 +10,12 @@
 #include "inject/arch.h"
 #include "target/proc.h"
 
-/* Not in every libc's header with glibc's names for the rest. */
+/* Missing in older libc headers. */
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
 #endif
 
-/* Why may tid not be taken? */
+/* Why was PTRACE_SEIZE refused? */
 static int explain_refusal(pid_t pid, pid_t tid, struct err *e)
 {
 	struct proc_stat s;
@@ -39,7 +39,7 @@ static long seize(pid_t tid, unsigned long options)
 	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)options);
 }
 
-/* A filter is suspended where there is one and we may; asking for it costs nothing elsewhere. */
+/* Suspends a seccomp filter where that is allowed; without a filter the option costs nothing. */
 int tracee_seize(struct tracee *ret, pid_t pid, pid_t tid, struct err *e)
 {
 	struct tracee t = { .pid = pid, .tid = tid, .state = TRACEE_SEIZED, .children = -1 };
@@ -67,7 +67,7 @@ static bool is_stop_signal(int sig)
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
-/* One report of waitpid. */
+/* Handles one status of waitpid(2). */
 static void take_report(struct tracee *t, int status)
 {
 	int sig = WSTOPSIG(status);
@@ -78,7 +78,7 @@ static void take_report(struct tracee *t, int status)
 		t->state = TRACEE_STOPPED;
 		t->is_group_stopped = is_stop_signal(sig);
 	} else {
-		/* A signal on its way to the job: it gets it, and the stop comes after it. */
+		/* A signal for the job: deliver it; the stop follows. */
 		ptrace(PTRACE_CONT, t->tid, NULL, (void *)(uintptr_t)(status >> 16 ? 0 : sig));
 	}
 }
@@ -92,19 +92,19 @@ void tracee_poll(struct tracee *t)
 		if (got == 0 || (got < 0 && errno == EINTR))
 			return;
 		if (got < 0)
-			t->state = TRACEE_GONE; /* an exec by another thread took it away */
+			t->state = TRACEE_GONE; /* an exec by another thread replaced it */
 		else
 			take_report(t, status);
 	}
 }
 
-/* Would a signal that has come, or came during the stop, have ended the wait anyway? */
+/* Would a pending signal have ended the wait anyway? */
 static bool has_signal(const struct tracee *t)
 {
 	uint64_t pending = proc_status_number(t->tid, "SigPnd", 16, 0) |
 			   proc_status_number(t->tid, "ShdPnd", 16, 0);
-	/* The mask of the wait itself (ppoll, epoll_pwait), which PTRACE_GETSIGMASK does not tell.
-	 */
+	/* The mask of the wait itself (ppoll, epoll_pwait), which PTRACE_GETSIGMASK does not
+	 * report. */
 	uint64_t blocked = proc_status_number(t->tid, "SigBlk", 16, 0);
 
 	return (pending & ~blocked & proc_status_number(t->tid, "SigCgt", 16, 0)) != 0;
@@ -120,5 +120,5 @@ void tracee_detach(struct tracee *t)
 	    arch_restart_call(&regs) && !has_signal(t))
 		(void)!arch_write(t->tid, &regs);
 	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
-	t->state = TRACEE_GONE; /* not ours any more */
+	t->state = TRACEE_GONE; /* no longer traced */
 }

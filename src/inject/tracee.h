@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracee: one thread under ptrace, from SEIZE to DETACH. The folder's own.
+ * tracee: one thread under ptrace, from PTRACE_SEIZE to PTRACE_DETACH. Private to this folder.
  *
- * A thread that was seized but has not reported its stop cannot be let go: it stays seized and
- * is asked for later.
+ * A seized thread that has not reported its stop cannot be detached: it stays seized until a later
+ * poll.
  *
  * Source: ptrace(2); signal(7) for the calls that end with EINTR after a stop.
  */
@@ -17,31 +17,31 @@
 #include "base/macros.h"
 
 enum tracee_state {
-	TRACEE_SEIZED,  /* runs, or is on its way to the stop */
-	TRACEE_STOPPED, /* in a ptrace stop: registers can be read */
-	TRACEE_GONE,    /* it ended, or was let go */
+	TRACEE_SEIZED,  /* runs, or has not stopped yet */
+	TRACEE_STOPPED, /* in a ptrace stop: its registers can be read */
+	TRACEE_GONE,    /* ended or detached */
 };
 
 struct tracee {
 	pid_t pid, tid;
 	enum tracee_state state;
 	bool is_group_stopped; /* the job itself is stopped (state T) */
-	int children;          /* its list in /proc, open; -1: it is not. Borrowed */
+	int children;          /* its open list of children in /proc; -1: none. Borrowed */
 	bool is_filtered;      /* its seccomp filter could not be suspended */
-	bool needs_no_restart; /* it is known that no call need be made again by us */
+	bool needs_no_restart; /* the registers already restart its call */
 };
 
-/* Takes tid over; it runs on. -ESRCH: it is gone or just ending. -EPERM with the reason. */
+/* Seizes tid, which runs on. -ESRCH: it has ended. -EPERM: e has the reason. */
 int tracee_seize(struct tracee *ret, pid_t pid, pid_t tid, struct err *e) MUST_CHECK;
 
-/* Asks a seized thread to stop; again, if need be. */
+/* Asks a seized thread to stop. May be repeated. */
 void tracee_interrupt(struct tracee *t);
 
-/* What it reported since; does not wait. Signals on the way are passed on. */
+/* Handles what the thread has reported, without waiting. Delivers its signals. */
 void tracee_poll(struct tracee *t);
 
-/* Lets a stopped thread run; an interrupted wait is made again, unless a signal of the job's own
- * would have ended it. */
+/* Detaches a stopped thread. Restarts an interrupted wait, unless a signal for the job would have
+ * ended it. */
 void tracee_detach(struct tracee *t);
 
 #endif

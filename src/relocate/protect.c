@@ -9,7 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HEAP_BYTES ((size_t)8 << 20) /* what a pause of hundreds of threads and files needs */
+#define HEAP_BYTES \
+	((size_t)8 << 20) /* enough for the pause of a job with hundreds of threads and files */
 
 static void set_oom_score(const char *text, size_t len)
 {
@@ -21,8 +22,8 @@ static void set_oom_score(const char *text, size_t len)
 	close(fd);
 }
 
-/* Memory of the heap that is there already, and stays: a page that the kernel must clear first
- * takes as long as a call. What is not freed to the kernel need not be asked for again. */
+/* Faults heap memory in and keeps it: in the pause each new page would cost about as much as a
+ * system call. malloc neither returns this memory to the kernel nor maps more. */
 static void preallocate_heap(void)
 {
 	void *heap;
@@ -36,25 +37,25 @@ static void preallocate_heap(void)
 	free(heap);
 }
 
-/* The table of descriptors grows now: with more than one thread the kernel waits for all CPUs when
- * it does, which takes as long as all else together. It does not shrink. */
-static void grow_fd_table(unsigned numbers)
+/* Grows our own descriptor table. In a process with threads that waits for an RCU grace period,
+ * which is as long as a short pause. A table never shrinks. */
+static void grow_fd_table(unsigned descriptors)
 {
 	struct rlimit limit;
 	int fd;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= numbers)
-		numbers = limit.rlim_cur ? (unsigned)limit.rlim_cur - 1 : 0;
-	fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)numbers);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= descriptors)
+		descriptors = limit.rlim_cur ? (unsigned)limit.rlim_cur - 1 : 0;
+	fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)descriptors);
 	if (fd >= 0)
 		close(fd);
 }
 
-void protect_begin(unsigned numbers)
+void protect_begin(unsigned descriptors)
 {
 	set_oom_score("-1000", 5);
 	preallocate_heap();
-	grow_fd_table(numbers);
+	grow_fd_table(descriptors);
 	(void)mlockall(MCL_CURRENT | MCL_FUTURE);
 }
 

@@ -21,18 +21,18 @@
 #include "relocate/repoint/repoint.h"
 #include "target/proc.h"
 
-#define SHORT_PASS_NS INT64_C(50000000) /* a pass that may as well be made in the pause */
-#define SHORT_PASS_BYTES (8 << 20)      /* written; comparing takes as long the next time */
-#define MAX_PASSES 12                   /* while the job runs */
-#define STOP_LIMIT_NS (10 * NS_PER_S)   /* until all threads stand still */
-#define MAX_TRIES 20                    /* pauses that found the job at something passing */
-#define MAX_RETRACKS 3                  /* begun anew before a pause */
+#define SHORT_PASS_NS INT64_C(50000000) /* a shorter pass may as well run in the pause */
+#define SHORT_PASS_BYTES (8 << 20) /* written; comparing as much takes as long in the next pass */
+#define MAX_PASSES 12              /* before the pause */
+#define STOP_LIMIT_NS (10 * NS_PER_S) /* to freeze all threads */
+#define MAX_TRIES 20                  /* pauses that ended at a temporary obstacle */
+#define MAX_RETRACKS 3                /* restarts of dirty tracking before a pause */
 #define TRY_AGAIN_NS INT64_C(30000000)
 
-/* A move on its way. */
+/* A move in progress. */
 struct move {
 	const struct relocation *r;
-	struct rows pids;                  /* pid_t: the job as it was last seen */
+	struct rows pids;                  /* pid_t: the job at the last scan */
 	struct reloc_inventory *inventory; /* the newest */
 	struct scan_cache cache;
 	struct relocate_done done;
@@ -40,7 +40,7 @@ struct move {
 	struct freeze *freeze;
 	struct repoint *repoint;
 	bool is_committed;
-	bool is_quiet; /* nothing of what survey watches had events when the job stopped */
+	bool is_quiet; /* no inotify descriptor of inventory had events before the freeze */
 };
 
 static void fill_ask(const struct relocation *r, struct scan_opts *opts)
@@ -76,7 +76,7 @@ static int refuse(const struct reloc_obstacle *o, struct err *e)
 		       o->path, o->reason, remedy);
 }
 
-/* What is mounted here is not mounted there: the job would go on with OLD by its paths. */
+/* A process with mounts of its own does not see ours: by its paths it would still reach OLD. */
 static int check_swap(const struct relocation *r, const struct reloc_inventory *s, struct err *e)
 {
 	for (size_t i = 0; i < s->proc_count; i++)
@@ -106,7 +106,7 @@ int relocate_check(const struct relocation *r, const struct reloc_inventory *s, 
 	return 0;
 }
 
-/* Who was of the job stays of it, though its parent may end. */
+/* A process stays in the job even if its parent ends. */
 static int keep_pids(struct move *m, struct err *e)
 {
 	m->pids.count = 0;
@@ -120,7 +120,7 @@ static int keep_pids(struct move *m, struct err *e)
 	return 0;
 }
 
-/* Those that ended meanwhile are left out. */
+/* Drops the processes that have ended. */
 static int prune_pids(struct move *m, struct err *e)
 {
 	pid_t *all = m->pids.data;
@@ -180,7 +180,7 @@ static int precopy_pass(struct move *m, enum copy_kind kind, struct copy_pass *r
 	return 0;
 }
 
-/* From now on the kernel knows what changes. Then once more what was written before. */
+/* Starts dirty tracking, then copies once more what was written before that. */
 static int start_tracking(struct move *m, struct err *e)
 {
 	struct copy_pass pass;
@@ -189,7 +189,7 @@ static int start_tracking(struct move *m, struct err *e)
 	return precopy_pass(m, COPY_PRECOPY, &pass, e) < 0 ? e->code : copy_flush(m->copy, e);
 }
 
-/* Again and again, until a pass finds little or is no shorter than the one before. */
+/* Repeats passes until one finds little or is no shorter than the one before. */
 static int precopy(struct move *m, struct err *e)
 {
 	struct copy_pass pass = { .took_ns = INT64_MAX / 2 };
@@ -203,7 +203,7 @@ static int precopy(struct move *m, struct err *e)
 		 m->done.passes < MAX_PASSES && pass.took_ns < before_ns - before_ns / 8);
 	if (m->r->is_checked && precopy_pass(m, COPY_VERIFY, &pass, e) < 0)
 		return e->code;
-	/* What is flushed now need not be after the pause. */
+	/* Data that is flushed here is not flushed in the pause. */
 	if (copy_sync(m->copy, e) < 0)
 		return e->code;
 	if (repoint_grow_fd_tables(m->inventory, e) < 0)
@@ -226,8 +226,8 @@ static int repoint_and_verify(struct move *m, struct err *e)
 	return 0;
 }
 
-/* Copies the rest, re-points and verifies; all of it can be undone. Storage that fails is found
- * while there still is a way back. */
+/* Copies the rest, repoints and verifies; everything can be undone. The flush runs here, so that
+ * failing storage is found while an undo is possible. */
 static int repoint_job(struct move *m, struct err *e)
 {
 	int64_t at_ns = clock_mono_ns();
@@ -256,7 +256,7 @@ static void warn(const struct err *why)
 	log_msg(LOG_WARN, "relocate", "%s", why->msg);
 }
 
-/* From here on the job is on NEW, whatever happens. */
+/* From here on the job is on NEW, whatever fails. */
 static void commit(struct move *m)
 {
 	struct err why = { 0 };
@@ -271,7 +271,7 @@ static void commit(struct move *m)
 		warn(&why);
 }
 
-/* OLD's own descriptor would keep it busy. */
+/* Our own descriptor would keep OLD busy. */
 static void close_old(const struct relocation *r)
 {
 	if (r->old_dir->fd >= 0)
@@ -293,7 +293,8 @@ static void swap_dirs(struct move *m)
 		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
 }
 
-/* Who is not of the job is looked at now, so that in the pause only those need be who ran since. */
+/* Scans processes outside the job before the freeze; the pause rescans only those that have run
+ * since. */
 static int scan_outside(struct move *m, struct err *e)
 {
 	struct reloc_inventory s = { 0 };
@@ -309,7 +310,7 @@ static int scan_outside(struct move *m, struct err *e)
 	return 0;
 }
 
-/* The names and the content meanwhile, as most of the time goes there. */
+/* Walks the tree in a second thread during the scan: both take most of the time. */
 static int scan_and_walk(struct move *m, struct err *e)
 {
 	struct err why = { 0 };
@@ -328,7 +329,7 @@ static int scan_and_walk(struct move *m, struct err *e)
 	return rc;
 }
 
-/* -EAGAIN: the job was at something passing, and runs on. */
+/* -EAGAIN: there was a temporary obstacle, and the job runs again. */
 static int freeze_and_repoint(struct move *m, struct err *e)
 {
 	const struct relocation *r = m->r;
@@ -360,7 +361,7 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 	return m->is_committed ? 0 : e->code;
 }
 
-/* One pause, as freeze_and_repoint(). Not when it would be known to be long. */
+/* One pause. It does not begin while stale dirty tracking would make it long. */
 static int pause_job(struct move *m, struct err *e)
 {
 	sigset_t before;
@@ -375,7 +376,7 @@ static int pause_job(struct move *m, struct err *e)
 	return rc;
 }
 
-/* Descriptors of ours in the pause, at most: those of threads, files and mappings. */
+/* The most descriptors that we open in the pause: for threads, files and mappings. */
 static unsigned count_numbers(const struct reloc_inventory *s)
 {
 	size_t count = 4096 + s->desc_count + s->fd_count + s->map_count + s->dir_count;
@@ -383,7 +384,7 @@ static unsigned count_numbers(const struct reloc_inventory *s)
 	return count < INT_MAX / 2 ? (unsigned)count : INT_MAX / 2;
 }
 
-/* A directory that is read half, say, is read to its end a moment later. */
+/* Retries: a half-read directory, for example, is soon read to its end. */
 static int pause_until_moved(struct move *m, struct err *e)
 {
 	const struct timespec again = { 0, TRY_AGAIN_NS };
@@ -408,8 +409,8 @@ static enum relocate_umount query_umount(const char *path)
 }
 
 /*
- * The kernel's own answer, which does not unmount: with MNT_EXPIRE the first call only marks what
- * is not busy. Any use takes the mark away, so OLD is used before and after.
+ * Asks the kernel without unmounting: the first umount2(2) with MNT_EXPIRE only marks a mount that
+ * is not busy. Any use clears that mark, so this function uses OLD before and after.
  */
 static void try_unmount(struct move *m)
 {
@@ -428,7 +429,7 @@ static void try_unmount(struct move *m)
 	}
 }
 
-/* Where NEW is shown at OLD's path nobody finds OLD any more. */
+/* With NEW mounted over OLD's path, OLD cannot be scanned. */
 static void scan_after_move(struct move *m)
 {
 	struct scan_opts opts;
@@ -447,7 +448,7 @@ static void scan_after_move(struct move *m)
 			m->r->old_dir->path, why.msg);
 }
 
-/* What was copied is on the storage; what the job wrote since, and the names, may not be. */
+/* Copied data is on the storage already; names, and what the job wrote since, may not be. */
 static void flush_after(const struct move *m)
 {
 	struct err why = { 0 };
@@ -457,7 +458,7 @@ static void flush_after(const struct move *m)
 			"the job was moved, but now its new storage fails: %s", why.msg);
 }
 
-/* The job went over when an earlier auger was killed. */
+/* A killed auger has moved the job: only the cleanup is missing. */
 static int finish_earlier_move(struct move *m, struct err *e)
 {
 	const struct relocation *r = m->r;

@@ -33,7 +33,7 @@ int repoint_add_fd(struct repoint_proc *p, int fd, size_t *ret, struct err *e)
 	return 0;
 }
 
-/* A description goes to a process once, however many numbers it has there. */
+/* Each process gets a description once, even if it has several descriptors of it. */
 static int add_fds(const struct repoint *rp, struct repoint_proc *p, struct err *e)
 {
 	const struct reloc_inventory *s = rp->inventory;
@@ -94,7 +94,7 @@ static int add_dirs(struct repoint *rp, struct repoint_proc *p, struct err *e)
 	return 0;
 }
 
-/* Room for descriptors inside: what the process may have itself, for the time. */
+/* Raises RLIMIT_NOFILE of the process for the move, as far as its hard limit allows. */
 static int prepare_limit(struct repoint_proc *p, struct err *e)
 {
 	char path[PROC_PATH], text[4096];
@@ -132,7 +132,7 @@ static int prepare_limit(struct repoint_proc *p, struct err *e)
 	return remote_run_steps(p->remote, e);
 }
 
-/* Copies of the old descriptors, to put them back or to close them. */
+/* Duplicates the old descriptors: rollback restores them, finish closes them. */
 static void prepare_fds(const struct repoint *rp, struct repoint_proc *p)
 {
 	struct repoint_fd *fds = p->fds.data;
@@ -188,7 +188,8 @@ static int apply_dirs(const struct repoint *rp, struct repoint_proc *p, struct e
 		if (member < 0)
 			return member;
 		undo.arg[0] = (uint64_t)remote_fds[dirs[i].sent_old];
-		/* Could it go back? Directories above may be closed to it by now. */
+		/* Would the rollback work? The process may lack search permission above it by now.
+		 */
 		if (member == 0)
 			remote_add_step(p->remote, &undo);
 		remote_add_apply(p->remote, member, &set, &undo);
@@ -196,7 +197,7 @@ static int apply_dirs(const struct repoint *rp, struct repoint_proc *p, struct e
 	return 0;
 }
 
-/* The page with the gate: the first that is given. */
+/* Maps the page of the commit flag, the first descriptor that was sent. */
 static void map_commit_flag(struct repoint_proc *p)
 {
 	remote_add_step(
@@ -208,7 +209,7 @@ static void map_commit_flag(struct repoint_proc *p)
 				       .what = "mapping a page" });
 }
 
-/* Everything that does not change the process yet. */
+/* Runs all steps that do not change the process yet. */
 static int prepare(struct repoint *rp, struct repoint_proc *p, struct err *e)
 {
 	struct repoint_fd *fds = p->fds.data;
@@ -314,7 +315,7 @@ static int run_all(struct repoint *rp, struct err *e)
 	for (size_t i = 0; i < rp->procs.count; i++)
 		if (prepare(rp, repoint_proc_at(rp, i), e) < 0)
 			return e->code;
-	/* From here on all processes finish by themselves, should we die. */
+	/* From here on all processes commit by themselves, even if we die. */
 	set_commit_flag(rp, REMOTE_APPLY);
 	for (size_t i = 0; i < rp->procs.count; i++)
 		if (remote_run_apply(repoint_proc_at(rp, i)->remote, e) < 0)

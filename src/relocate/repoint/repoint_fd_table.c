@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Room for the descriptors of the pause, made before it. A table of descriptors that threads share
- * grows by waiting for a grace period of RCU: many milliseconds. So one thread, asleep if there is
- * one, lets it grow while the others run, by a dup3(2) that fails: the kernel looks for room before
- * it looks at the old number. Nothing else changes. Source: Linux fs/file.c, ksys_dup3().
+ * Grows descriptor tables before the pause. A table that threads share grows after an RCU grace
+ * period, which takes many milliseconds. So one thread, if possible a sleeping one, grows it while
+ * the others run. It calls dup3(2) with a bad old descriptor: the kernel grows the table before it
+ * checks that descriptor, and changes nothing else. Source: Linux fs/file.c, ksys_dup3().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "target/proc.h"
 
 #define STOP_LIMIT_NS (10 * NS_PER_S)
-#define SPARE 16 /* numbers for what is not counted: the pair of sockets, the gate */
+#define SPARE 16 /* descriptors not counted below: the socket pair, the commit flag */
 
 static bool is_shared_table(const struct reloc_inventory *s, uint32_t proc)
 {
@@ -31,7 +31,7 @@ static bool is_shared_table(const struct reloc_inventory *s, uint32_t proc)
 	return false;
 }
 
-/* Numbers that the process may use at the same time: each descriptor is kept and given. */
+/* Descriptors that the process needs at the same time: each one is duplicated and received. */
 static size_t count_numbers(const struct reloc_inventory *s, uint32_t proc, struct rows *open_now)
 {
 	char path[PROC_PATH];
@@ -49,7 +49,7 @@ static size_t count_numbers(const struct reloc_inventory *s, uint32_t proc, stru
 	return need == SPARE || proc_numbers(path, open_now) < 0 ? 0 : need + open_now->count;
 }
 
-/* A thread that sleeps, the youngest: it is less likely to be the one that all wait for. */
+/* The youngest sleeping thread: the others are less likely to wait for it. */
 static pid_t choose_thread(pid_t pid, struct rows *tids)
 {
 	char path[PROC_PATH];

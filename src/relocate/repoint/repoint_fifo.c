@@ -9,7 +9,7 @@
 
 #include "relocate/repoint/repoint_internal.h"
 
-/* Both ends, so that no open waits for the other one and the contents stay. */
+/* Opens both ends, so that no open(2) blocks and the contents stay. */
 static int open_anchor(struct repoint *rp, const struct reloc_desc *d, struct err *e)
 {
 	const struct reloc_inventory *s = rp->inventory;
@@ -26,7 +26,7 @@ static bool is_first_of_file(const struct reloc_inventory *s, uint32_t desc)
 	return true;
 }
 
-/* The old FIFO keeps what it holds until it is closed: so there is nothing to take back. */
+/* Copies the contents. The old FIFO keeps them until it is closed, so there is nothing to undo. */
 static int copy_contents(int from, int to)
 {
 	int bytes = 0, copied = 0, size = fcntl(from, F_GETPIPE_SZ);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches (inotify) get the files of NEW and keep their numbers: the old one is removed, what that
- * tells is read away, the next number is set, and the new one added. All by the process itself, so
- * that it ends well without us, too.
+ * Moves inotify watches to the files of NEW and keeps their numbers. The process removes the old
+ * watch, reads the event of that, sets the next watch number and adds the new watch. It does so by
+ * itself, so that it completes even if we die.
  *
- * Source: inotify(7); ../shared/spec/relocate.md 2.5.
+ * Source: inotify(7).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "target/proc.h"
 
 #define SET_NEXT_WD _IOW('I', 0, int32_t) /* linux/inotify.h: INOTIFY_IOC_SETNEXTWD */
-#define EVENTS 4096                       /* bytes; one is read */
+#define EVENTS 4096                       /* bytes; the read returns one event */
 
 static int drain(const struct reloc_watch *w, pid_t pid, struct err *e)
 {
@@ -85,7 +85,7 @@ int repoint_add_watches(struct repoint *rp, struct repoint_proc *p, struct err *
 	return 0;
 }
 
-/* Adds a watch of the file that is number there. */
+/* A call that adds a watch of the file behind descriptor number of the process. */
 static struct remote_call add_of(struct repoint_proc *p, const struct reloc_watch *w, int number)
 {
 	char path[64];
@@ -98,7 +98,7 @@ static struct remote_call add_of(struct repoint_proc *p, const struct reloc_watc
 				     .what = "watching a file (inotify)" };
 }
 
-/* A call that does nothing, to take back two others. */
+/* A rollback needs two calls where apply needs one: this adds a call without effect. */
 static void add_rollback_pair(struct repoint_proc *p, const struct remote_call *undo)
 {
 	remote_add_apply(p->remote, 0, &(struct remote_call){ .nr = SYS_getpid, .what = "nothing" },

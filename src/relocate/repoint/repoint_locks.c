@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hangs on descriptors. POSIX locks end when the process closes any descriptor of the file, so
- * they are taken last on every way. An epoll set knows a file by descriptor and number: the old one
- * stays in it until its last descriptor is closed.
+ * Locks and epoll sets. A process loses its POSIX locks of a file when it closes any descriptor of
+ * it, so both lists take them last. An epoll set identifies a file by description and number: the
+ * old one stays in the set until its last descriptor is closed.
  */
 #include <fcntl.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File mappings: the new one is made at a free address, with what is private to the process copied
- * into it. Then mremap() puts the old one aside and the new one in its place; the same two calls
- * take it back.
- * Source: mremap(2); proc(5) on pagemap.
+ * File mappings. The process maps the new file at a free address, and we copy its private pages
+ * there. Then mremap(2) moves the old mapping aside and the new one to its address; the same two
+ * calls in reverse undo that. Source: mremap(2); proc(5) on pagemap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +91,7 @@ void repoint_prepare_maps(const struct repoint *rp, struct repoint_proc *p)
 	}
 }
 
-/* Is the page this process' own: there or swapped out, and not of the file? */
+/* Is the page private to the process: present or swapped out, and not a page of the file? */
 static bool is_private(uint64_t entry)
 {
 	return (entry >> 62) != 0 && !(entry >> 61 & 1);
@@ -105,7 +104,7 @@ static int copy_pages(struct remote *r, uint64_t from, uint64_t to, size_t count
 	return rc < 0 ? rc : remote_write(r, to, buffer, count * PAGE);
 }
 
-/* count pages from address at on are looked up in pagemap; those that are private are copied. */
+/* Reads pagemap for count pages from at on and copies the private ones. */
 static int copy_private(struct remote *r, int pagemap, uint64_t at, uint64_t to, size_t count,
 			char *buffer)
 {
@@ -148,7 +147,7 @@ static int fill_private(struct remote *r, const struct reloc_map *m, uint64_t ne
 		      : 0;
 }
 
-/* What smaps tells beyond protection. */
+/* Sets what smaps shows besides the protection. */
 static void prepare_advice(struct repoint_proc *p, const struct reloc_map *m, uint64_t new_at)
 {
 	static const struct {

@@ -18,7 +18,7 @@
 #include "relocate/repoint/repoint_internal.h"
 #include "target/proc.h"
 
-/* The fourth number of a line of status: the one for file systems. */
+/* Reads the fourth number of a status line: the file system id. */
 static bool read_fs_id(const char *text, const char *key, uint32_t *ret)
 {
 	const char *at = strstr(text, key);
@@ -68,8 +68,8 @@ static int read_credentials(pid_t pid, struct credentials *id, struct err *e)
 	return 0;
 }
 
-/* Another file system user loses the capabilities that let us open anything; they are still ours.
- */
+/* Changing the file system user drops capabilities from the effective set. This restores them, so
+ * that we can still open any file. */
 static int raise_capabilities(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -82,7 +82,7 @@ static int raise_capabilities(void)
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
 }
 
-/* Of this thread alone: libc's setgroups would change all. */
+/* For this thread alone: setgroups(3) of libc would change all threads. */
 static int set_credentials(const struct credentials *id)
 {
 	if (syscall(SYS_setgroups, id->groups.count, id->groups.data) < 0)
@@ -126,7 +126,7 @@ int repoint_keep_fd(struct repoint *rp, int fd, struct err *e)
 	return fd;
 }
 
-/* NEW as the process sees it. */
+/* Opens NEW by the path that the process has for it. */
 static int open_new_dir(const struct repoint *rp, const struct reloc_proc *p, struct err *e)
 {
 	const struct top_dir *new = rp->new_dir;
@@ -166,19 +166,22 @@ int repoint_open_file(struct repoint *rp, const struct reloc_file *f, uint32_t p
 	return repoint_keep_fd(rp, fd, e);
 }
 
-/* What open() is told, of what fdinfo tells: O_TMPFILE's files have a name until the end. */
+/* The flags for open(2) from those of fdinfo. O_TMPFILE is dropped: these files have a name until
+ * the commit. */
 static unsigned flags_to_open(const struct reloc_desc *d, const struct reloc_file *f)
 {
 	const unsigned tmpfile = O_TMPFILE & ~O_DIRECTORY;
-	unsigned flags = d->flags & ~((unsigned)O_CLOEXEC | O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY |
-				      tmpfile | O_DIRECTORY | 0100000 /* O_LARGEFILE: always */);
+	unsigned flags =
+		d->flags & ~((unsigned)O_CLOEXEC | O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | tmpfile |
+			     O_DIRECTORY | 0100000 /* O_LARGEFILE, which the kernel always sets */);
 
 	if (flags & O_PATH)
 		flags &= (unsigned)O_PATH | O_NOFOLLOW;
 	return S_ISDIR(f->mode) ? flags | (d->flags & O_DIRECTORY) : flags;
 }
 
-/* A directory that was read to its end is so again; its positions are its own. */
+/* Reads a directory to its end, because the positions of directories differ between file systems.
+ */
 static int read_to_end(int fd)
 {
 	char entries[32768];
@@ -199,7 +202,7 @@ static int set_position(int fd, const struct reloc_desc *d, const struct reloc_f
 	return lseek(fd, (off_t)d->pos, SEEK_SET) < 0 ? -errno : 0;
 }
 
-/* Locks that belong to the description, not to a process. */
+/* Takes the locks that belong to the description, not to a process. */
 static int take_locks(const struct repoint *rp, uint32_t desc, int fd)
 {
 	const struct reloc_inventory *s = rp->inventory;

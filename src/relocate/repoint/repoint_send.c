@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors of ours get numbers in a process: SCM_RIGHTS over a pair of sockets that the process
- * makes and of which we take one end. So nothing has a name, and it works for any user.
- * Source: unix(7), pidfd_getfd(2).
+ * Sends our descriptors to a process by SCM_RIGHTS. The process makes a socket pair, and we take
+ * one end of it. So nothing needs a name or permissions. Source: unix(7), pidfd_getfd(2).
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,15 +12,15 @@
 
 #include "relocate/repoint/repoint_internal.h"
 
-#define AT_ONCE 250 /* descriptors of one message; the kernel takes 253 */
+#define AT_ONCE 250 /* descriptors in a message; SCM_MAX_FD of the kernel is 253 */
 
-/* A message as the process receives it. */
+/* A message in the memory of the process. */
 struct message {
 	struct msghdr head;
 	struct iovec bytes;
 	uint64_t byte;
 	struct {
-		size_t len; /* as struct cmsghdr */
+		size_t len; /* layout of struct cmsghdr */
 		int level, type;
 		int remote_fds[AT_ONCE];
 	} rights;
@@ -31,7 +30,7 @@ static_assert(offsetof(struct message, rights.remote_fds) - offsetof(struct mess
 		      CMSG_LEN(0),
 	      "as the kernel writes it");
 
-/* Our end of a pair that the process makes; *ret_at: address of the two numbers. */
+/* Returns our end of a pair that the process makes; *ret_at: the address of its two numbers. */
 static int make_pair(struct repoint_proc *p, uint64_t *ret_at, struct err *e)
 {
 	const int none[2] = { -1, -1 };
@@ -83,14 +82,14 @@ static int send_message(int socket, const int *fds, size_t count, struct err *e)
 	return 0;
 }
 
-/* The steps to receive count descriptors; the address of their numbers. */
+/* Adds the steps that receive count descriptors. Returns the address of their numbers. */
 static uint64_t receive_batch(struct repoint_proc *p, uint64_t pair_at, size_t count)
 {
 	struct message m;
 	uint64_t at;
 
 	memset(&m, 0, sizeof m);
-	memset(&m.rights, 0xff, sizeof m.rights); /* numbers of nothing */
+	memset(&m.rights, 0xff, sizeof m.rights); /* -1: not received yet */
 	at = remote_put(p->remote, &m, sizeof m);
 	m.bytes = (struct iovec){ (void *)(uintptr_t)(at + offsetof(struct message, byte)), 1 };
 	m.head.msg_iov = (void *)(uintptr_t)(at + offsetof(struct message, bytes));
@@ -120,7 +119,7 @@ static uint64_t receive_batch(struct repoint_proc *p, uint64_t pair_at, size_t c
 	return at + offsetof(struct message, rights.remote_fds);
 }
 
-/* given [first .. first + count) */
+/* Sends sent [first .. first + count). */
 static int send_batch(struct repoint_proc *p, int socket, uint64_t pair_at, size_t first,
 		      size_t count, struct err *e)
 {

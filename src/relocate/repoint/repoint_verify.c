@@ -15,7 +15,7 @@
 #include "relocate/repoint/repoint_internal.h"
 #include "target/proc.h"
 
-#define MAPS_LIMIT ((size_t)256 << 20) /* bytes of one process' maps */
+#define MAPS_LIMIT ((size_t)256 << 20) /* bytes of /proc/PID/maps */
 
 static int wrong(pid_t pid, const char *what, uint64_t which, struct err *e)
 {
@@ -23,7 +23,7 @@ static int wrong(pid_t pid, const char *what, uint64_t which, struct err *e)
 		       which);
 }
 
-/* Our own descriptor is the very same description: what it tells, all of them tell. */
+/* Our own descriptor shares the description, so its flags and position are those of the job. */
 static int verify_desc(const struct repoint *rp, uint32_t desc, struct err *e)
 {
 	const unsigned tmpfile = O_TMPFILE & ~O_DIRECTORY;
@@ -99,7 +99,7 @@ static bool is_like(const struct proc_map *a, const struct reloc_map *m, uint64_
 	       a->is_shared == m->is_shared;
 }
 
-/* Neighbours may have become one area, but none is split. */
+/* Adjacent mappings may have merged; none may be split. */
 static bool find_area(const char *maps, const struct reloc_map *m, uint64_t ino)
 {
 	struct proc_map a;
