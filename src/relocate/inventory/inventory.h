@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * survey: what the processes of a job hold of the directory OLD, and what stands in the way
- * of moving it.
+ * inventory: everything that the processes of a job have open below the directory OLD, and what
+ * blocks moving it.
  *
- * Taken from /proc alone, so that it also works while OLD's storage hangs and is fast enough
- * for the pause: once on the living job, and once more on the stopped one, and that one counts.
- * Rows refer to each other by index; strings belong to the survey. Things that are only
- * reported and things that cannot be moved are rows too; stays marks what is to stay on OLD
- * (each such row has an obstacle), and nobody may touch those.
+ * scan.h fills it; relocate prints it, copies by it and repoints by it. Rows refer to each other by
+ * index, and the inventory owns all strings. A row with stays is not moved: it has an obstacle, and
+ * repoint does not touch it.
  *
- * Source: proc(5), kcmp(2), statx(2); ../shared/spec/relocate.md 2.1 and 2.13.
+ * Source: proc(5), kcmp(2), statx(2).
  */
 #ifndef RELOCATE_INVENTORY_INVENTORY_H
 #define RELOCATE_INVENTORY_INVENTORY_H
@@ -21,55 +19,54 @@
 
 #define RELOC_NONE UINT32_MAX /* no such row */
 
-/* A process that is to be moved. */
+/* A process of the job. */
 struct reloc_proc {
 	pid_t pid;
-	uint64_t start_ticks; /* field 22 of stat: tells a reused pid */
-	char comm[64];        /* for people; control characters became '?' */
+	uint64_t start_ticks; /* field 22 of stat: distinguishes a reused pid */
+	char comm[64];        /* for display; control characters became '?' */
 	char state;           /* field 3 of stat */
-	uint32_t files_of; /* the first process with the same descriptor table (CLONE_FILES): a row
-			      of procs; itself mostly. Only that one has rows of fds */
+	uint32_t files_of; /* row of the first process with the same descriptor table (CLONE_FILES),
+			      usually its own. Only that process has rows of fds */
 	uint32_t mm_of;    /* the same for the address space (vfork, CLONE_VM) and maps */
 	uint32_t threads;
-	const char
-		*new_path; /* NEW below its root directory, where that is not ours; NULL: it is */
+	const char *new_path; /* path of NEW below its root directory; NULL: it sees NEW as we do */
 };
 
-/* How a file is used by the job: bits. */
+/* How the job uses a file: bits. */
 enum reloc_use {
 	RELOC_USE_FD = 1,
 	RELOC_USE_MAPPED = 2,
-	RELOC_USE_MAPPED_WRITABLE =
-		4,              /* shared and may be written: no time stamp tells of changes */
-	RELOC_USE_EXEC = 8,     /* mapped executable: a program or library */
-	RELOC_USE_DIR = 16,     /* a working directory */
-	RELOC_USE_WATCHED = 32, /* inotify */
+	RELOC_USE_MAPPED_WRITABLE = 4, /* shared and writable: no time stamp shows changes */
+	RELOC_USE_EXEC = 8,            /* mapped executable: a program or library */
+	RELOC_USE_DIR = 16,            /* a working directory */
+	RELOC_USE_WATCHED = 32,        /* by inotify */
 };
 
-/* A file (of any type) of OLD, by device and inode. */
+/* A file of OLD (of any type), identified by device and inode. */
 struct reloc_file {
 	uint64_t ino;
-	uint32_t dev_major, dev_minor; /* as stat tells them */
-	const char *old_path;          /* below OLD, "" is OLD itself; NULL: has no name any more */
-	const char *new_path;          /* below NEW; a hidden name of NEW's top for those without */
-	uint32_t mode;                 /* type and permissions */
+	uint32_t dev_major, dev_minor; /* as in stat(2) */
+	const char *old_path;          /* below OLD, "" is OLD itself; NULL: the file is unlinked */
+	const char *
+		new_path; /* below NEW; for an unlinked file a hidden name in NEW's top directory */
+	uint32_t mode;    /* type and permissions */
 	uint32_t uid, gid;
 	uint32_t nlink;
 	uint64_t size_bytes;
 	int64_t ctime_ns;
 	unsigned uses;      /* enum reloc_use */
-	const char *source; /* /proc/PID/fd/N or /proc/PID/map_files/A-B: opens it also without a
-			       name; NULL: nobody has it open */
-	bool is_deleted; /* old_path is NULL: copied to the hidden new_path, unlinked after commit
+	const char *source; /* /proc/PID/fd/N or /proc/PID/map_files/A-B: opens it even if unlinked;
+			       NULL: no process has it open */
+	bool is_deleted; /* old_path is NULL: copied to new_path, which is unlinked after the commit
 			  */
 };
 
-/* An open file description: what dup, fork and SCM_RIGHTS share. */
+/* An open file description, which dup, fork and SCM_RIGHTS share. */
 struct reloc_desc {
 	uint32_t file;
-	unsigned flags; /* as fdinfo tells them, without O_CLOEXEC (02000000) */
+	unsigned flags; /* as in fdinfo, without O_CLOEXEC (02000000) */
 	uint64_t pos;
-	uint32_t first; /* row of fds: one descriptor that has it */
+	uint32_t first; /* row of fds: one of its descriptors */
 	bool stays;
 };
 
@@ -87,7 +84,7 @@ struct reloc_lock {
 	enum reloc_lock_kind kind;
 	bool is_write;
 	uint64_t start, end; /* bytes [start..end]; end UINT64_MAX: EOF */
-	uint32_t proc;       /* who owns it (POSIX) or one who shares the description */
+	uint32_t proc;       /* the owner (POSIX), or a process that shares the description */
 	uint32_t desc;       /* POSIX: one of the descriptions of the file in that process */
 	bool stays;
 };
@@ -96,13 +93,13 @@ struct reloc_lock {
 struct reloc_epoll {
 	uint32_t proc;
 	int epoll;  /* number of the epoll descriptor */
-	int number; /* the number under which the file was added */
+	int number; /* the number in the set */
 	uint32_t events;
 	uint64_t data;
 	uint32_t desc;
 };
 
-/* A watch of inotify. Only those that can be moved have rows. */
+/* An inotify watch that can be moved. */
 struct reloc_watch {
 	uint32_t proc;
 	int inotify; /* number of the descriptor */
@@ -111,7 +108,7 @@ struct reloc_watch {
 	uint32_t file;
 };
 
-/* VmFlags of smaps that matter for making a mapping again: bits. */
+/* VmFlags of smaps that a new mapping needs: bits. */
 enum reloc_vm {
 	RELOC_VM_MAY_WRITE = 1 << 0,    /* mw */
 	RELOC_VM_NORESERVE = 1 << 1,    /* nr */
@@ -139,17 +136,18 @@ struct reloc_map {
 
 enum reloc_dir_kind { RELOC_DIR_CWD, RELOC_DIR_ROOT, RELOC_DIR_EXE };
 
-/* A working directory, root directory or program. One row for all threads that share it (CLONE_FS);
- * ROOT and EXE are always left. */
+/* A working directory, root directory or program. One row for all threads that share it (CLONE_FS).
+ * ROOT and EXE always stay. */
 struct reloc_dir {
 	uint32_t proc;
-	pid_t tid; /* a thread that has it; the process' own pid mostly */
+	pid_t tid; /* a thread that has it, usually the first */
 	enum reloc_dir_kind kind;
 	uint32_t file;
 	bool stays;
 };
 
-/* What is only told, what --force-partial may leave on OLD, and what nothing helps against. */
+/* A note only informs. With --force-partial what stays may stay on OLD. What blocks, blocks the
+ * move. */
 enum reloc_obstacle_kind { RELOC_NOTE, RELOC_STAYS, RELOC_BLOCKS };
 
 struct reloc_obstacle {
@@ -158,10 +156,9 @@ struct reloc_obstacle {
 	const char *comm;
 	const char
 		*what; /* "descriptor 5", "mapping 7f12000-7f13000", "working directory", "mount" */
-	const char
-		*path; /* as /proc tells it, control characters replaced; "" when there is none */
+	const char *path;   /* as in /proc, control characters replaced; "": none */
 	const char *reason; /* why it cannot be moved */
-	const char *remedy; /* what the user can do; "" when nothing */
+	const char *remedy; /* what the user can do; "": nothing */
 };
 
 struct reloc_inventory {
@@ -178,7 +175,7 @@ struct reloc_inventory {
 	size_t proc_count, file_count, desc_count, fd_count, lock_count, epoll_count, watch_count,
 		map_count, dir_count, obstacle_count;
 	struct strtab *strings; /* all strings of the rows; owned */
-	int64_t took_ns;        /* to take it */
+	int64_t took_ns;        /* duration of the scan */
 };
 
 void reloc_inventory_fini(struct reloc_inventory *s);

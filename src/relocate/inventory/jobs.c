@@ -46,7 +46,8 @@ int jobs_parse(const char *list, struct rows *pids, struct err *e)
 	return 0;
 }
 
-/* Is "job_ID" a folder of the group's path, and is it not Slurm's own daemon ("/slurm")? */
+/* Is "job_ID" a directory of the group's path, and the group not that of Slurm's own daemon
+ * ("/slurm")? */
 static bool is_in_job(pid_t pid, const char *word)
 {
 	char path[PROC_PATH], text[8192], *at;
@@ -78,7 +79,7 @@ static int find_in_cgroups(const char *id, struct rows *pids, struct err *e)
 	return 0;
 }
 
-/* Lines of "PID JOBID STEPID ...", after a head. */
+/* Reads lines of "PID JOBID STEPID ..." after a heading. */
 static int run_scontrol(const char *id, struct rows *pids, struct err *e)
 {
 	char command[96], line[256];

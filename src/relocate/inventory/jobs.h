@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobs: which processes are meant. All add to rows of pid_t, each once. */
+/* jobs: finds the processes of a job. All functions add to rows of pid_t, each pid once. */
 #ifndef RELOCATE_INVENTORY_JOBS_H
 #define RELOCATE_INVENTORY_JOBS_H
 
@@ -11,11 +11,11 @@
 /* "12,345" */
 int jobs_parse(const char *list, struct rows *pids, struct err *e) MUST_CHECK;
 
-/* The processes of a Slurm job on this host: those in its control group, else those that
- * `scontrol listpids` names. -ESRCH: none. */
+/* The processes of a Slurm job on this host: those in its control group, else those that `scontrol
+ * listpids` prints. -ESRCH: none. */
 int jobs_find_slurm(const char *id, struct rows *pids, struct err *e) MUST_CHECK;
 
-/* All processes but this one that have something of OLD. */
+/* All other processes that use OLD. */
 int jobs_find_users(const struct top_dir *old_dir, struct rows *pids, struct err *e) MUST_CHECK;
 
 #endif

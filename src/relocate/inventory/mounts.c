@@ -29,7 +29,7 @@ void mounts_fini(struct mounts *m)
 	rows_fini(&m->rows);
 }
 
-/* The optional words between the sixth and "-"; then comes the type. */
+/* Optional fields follow the sixth field, up to "-"; then comes the type. */
 static void read_propagation(struct mount *m, char **at)
 {
 	char *word;

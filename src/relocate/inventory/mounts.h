@@ -13,8 +13,8 @@
 struct mount {
 	uint64_t id, parent;
 	uint32_t dev_major, dev_minor; /* of the superblock */
-	char *root;                    /* the part of the file system that is mounted; owned */
-	char *point;                   /* where; owned */
+	char *root;                    /* the mounted part of the file system; owned */
+	char *point;                   /* mount point; owned */
 	char *type;                    /* "ext4"; owned */
 	uint64_t peers;                /* propagation: its shared peer group; 0: none */
 	uint64_t master;               /* the peer group it follows; 0: none */
@@ -29,7 +29,7 @@ struct mounts {
 int mounts_read(struct mounts *m, pid_t pid, struct err *e) MUST_CHECK;
 void mounts_fini(struct mounts *m);
 
-/* NULL: no such. */
+/* NULL: not found. */
 const struct mount *mounts_find(const struct mounts *m, uint64_t id);
 
 #endif

@@ -26,8 +26,8 @@ static bool is_same_device(const struct top_dir *p, const struct statx *x)
 	return x->stx_dev_major == p->st_dev_major && x->stx_dev_minor == p->st_dev_minor;
 }
 
-/* Is the name that /proc tells still that of the file? A name may really end in " (deleted)", and
- * one that was taken away may be there again for another file. */
+/* Does the name in /proc still belong to the file? A name may really end in " (deleted)", and
+ * another file may have the name of a removed one. */
 static bool is_named(const struct scan *sc, const char *below, const struct statx *x)
 {
 	struct statx there;
@@ -141,7 +141,7 @@ uint32_t scan_add_file(struct scan *sc, const struct link_target *target, const 
 	f->uses |= use;
 	if (!f->source && source)
 		f->source = scan_string(sc, source);
-	/* Another name of it that is still there. */
+	/* The file was found by another name, which still exists. */
 	if (f->is_deleted && target->below) {
 		f->old_path = f->new_path = scan_string(sc, target->below);
 		f->is_deleted = false;
@@ -209,7 +209,8 @@ static void scan_fini(struct scan *sc)
 	buf_fini(&sc->text);
 }
 
-/* All mounts of OLD's file system are OLD's: a descriptor keeps the one it was opened through. */
+/* Collects all mounts of OLD's file system, because a descriptor keeps the mount that it was opened
+ * through. */
 static int find_mounts(struct scan *sc, struct err *e)
 {
 	const struct top_dir *old = sc->opts->old_dir;

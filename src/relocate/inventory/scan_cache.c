@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-/* What clock_getcpuclockid() makes, without its check: the id of the scheduler's clock. */
+/* The clock id that clock_getcpuclockid(3) returns, without its check of pid. */
 static clockid_t clock_of(pid_t pid)
 {
 	return (clockid_t)(~(unsigned)pid << 3 | 2);

@@ -65,7 +65,8 @@ static bool has_own_files(pid_t pid, pid_t tid)
 	return tid != pid && syscall(SYS_kcmp, pid, tid, KCMP_FILES, 0, 0) != 0;
 }
 
-/* Descriptors that only one thread has: nothing stays with half of a file on either side. */
+/* A thread with a descriptor table of its own blocks the move: repoint handles one table for each
+ * process. */
 static int check_own_files(struct scan *sc, uint32_t proc, pid_t pid, pid_t tid, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows numbers = { 0 };
@@ -88,7 +89,7 @@ static int check_own_files(struct scan *sc, uint32_t proc, pid_t pid, pid_t tid,
 	return 0;
 }
 
-/* NEW is opened as the process sees it, or its paths would lead out of what it sees. */
+/* repoint opens NEW by a path of the process, so NEW must be visible from its root directory. */
 static void check_root(struct scan *sc, uint32_t proc, pid_t pid)
 {
 	struct reloc_proc *p = (struct reloc_proc *)sc->procs.data + proc;

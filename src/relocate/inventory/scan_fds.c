@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Until scan_shared_descs() each descriptor has a description of its own: the same row in both
- * lists. Locks and epoll sets name the row of the descriptor meanwhile.
+ * Descriptors. Until scan_shared_descs() each descriptor has a description of its own, with the
+ * same row; locks and epoll sets name the row of the descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +17,17 @@
 #include "base/file.h"
 #include "relocate/inventory/scan_internal.h"
 
-#define FDINFO_MAX (16 << 20) /* bytes; an epoll set has a line a descriptor */
+#define FDINFO_MAX (16 << 20) /* bytes; fdinfo of an epoll set has a line for each descriptor */
 #define FLAG_CLOEXEC 02000000u
 #define FLAG_ASYNC 020000u
 #define FLAG_PATH 010000000u
 
-/* The descriptor that is looked at. */
+/* The scanned descriptor. */
 struct at_fd {
 	uint32_t proc;
 	int number;
 	char what[32];        /* "descriptor 5" */
-	char path[PROC_PATH]; /* of its link */
+	char path[PROC_PATH]; /* of its link in /proc */
 	const struct link_target *target;
 	struct proc_fdinfo info;
 };
@@ -38,7 +38,7 @@ static void keep_on_old(struct scan *sc, const struct at_fd *at, const char *rea
 	scan_add_obstacle(sc, RELOC_STAYS, at->proc, at->what, at->target->link, reason, remedy);
 }
 
-/* Kernel-internal: 20 bits of minor. */
+/* sdev is the kernel's internal dev_t, with 20 bits of minor. */
 bool scan_is_old_sdev(const struct scan *sc, uint64_t sdev)
 {
 	const struct top_dir *old = sc->opts->old_dir;
@@ -46,7 +46,7 @@ bool scan_is_old_sdev(const struct scan *sc, uint64_t sdev)
 	return sdev >> 20 == old->dev_major && (sdev & 0xfffff) == old->dev_minor;
 }
 
-/* "1: POSIX  ADVISORY  WRITE 123 08:01:456 0 EOF". False: a kind that is not known. */
+/* "1: POSIX  ADVISORY  WRITE 123 08:01:456 0 EOF". False: an unknown kind. */
 static bool parse_lock(struct reloc_lock *lock, const char *line)
 {
 	char kind[16], access[16], end[32];
@@ -94,13 +94,13 @@ static bool add_locks(struct scan *sc, const struct at_fd *at, uint32_t fd)
 	return is_known;
 }
 
-/* At its start or at its end; the positions between are the file system's own. */
+/* Only start and end are valid on another file system: positions of directories differ. */
 static bool is_between(uint64_t pos)
 {
 	return pos != 0 && pos != INT64_MAX && pos != INT32_MAX;
 }
 
-/* Why it cannot be moved; NULL: it can. */
+/* The reason why it cannot be moved; NULL: it can. */
 static const char *why_stays(const struct at_fd *at, const char **ret_remedy)
 {
 	uint32_t type = at->target->x.stx_mode & S_IFMT;
@@ -154,7 +154,7 @@ static void add_fd(struct scan *sc, const struct at_fd *at)
 	}
 }
 
-/* The number behind a word of fdinfo; 0: it is not there. */
+/* The number after key in fdinfo; 0: not found. */
 static uint64_t info_number(struct scan *sc, const char *word)
 {
 	CLEANUP(buf_fini) struct buf copy = { 0 };
@@ -210,7 +210,7 @@ static void scan_fanotify(struct scan *sc, const struct at_fd *at)
 	}
 }
 
-/* What a ring of io_uring holds is in nobody's descriptors. */
+/* A ring holds files that no descriptor shows. */
 static void scan_io_uring(struct scan *sc, const struct at_fd *at)
 {
 	const char *remedy = "wait until the process has closed the ring";

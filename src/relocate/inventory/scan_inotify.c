@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process watches by inotify. The kernel tells a watch by the handle of its file, so the
- * name is that of the file which the handle leads to.
+ * Inotify watches. fdinfo shows a watch by the file handle of its file, and open_by_handle_at(2)
+ * finds its name.
  *
  * Source: inotify(7); Linux fs/notify/fdinfo.c; open_by_handle_at(2).
  */
@@ -19,7 +19,7 @@
 
 #define WHY "it watches something on OLD's file system (inotify)"
 
-/* As struct file_handle, with room. */
+/* struct file_handle with space for its bytes. */
 struct handle {
 	unsigned bytes;
 	int type;
@@ -46,7 +46,7 @@ static bool parse_handle(struct handle *h, const char *line)
 	return true;
 }
 
-/* Of OLD's file system; -errno. */
+/* Opens the watched file, O_PATH. -errno: it is not of OLD's file system, say. */
 static int open_watched(const struct scan *sc, const char *line)
 {
 	struct handle h = { 0 };
@@ -59,7 +59,7 @@ static int open_watched(const struct scan *sc, const char *line)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A row, or why there is none. */
+/* Adds a row, or returns the reason why it cannot. */
 static const char *add_watch(struct scan *sc, uint32_t proc, int number, const char *line)
 {
 	struct reloc_watch row = { .proc = proc, .inotify = number };
@@ -90,7 +90,7 @@ static const char *add_watch(struct scan *sc, uint32_t proc, int number, const c
 	return NULL;
 }
 
-/* What has not been read would be lost, or name what is not there any more. */
+/* Unread events would be lost, or would name removed watches. */
 static bool has_events(pid_t pid, int number)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -114,7 +114,7 @@ bool scan_has_unread_events(const struct reloc_inventory *s)
 	return false;
 }
 
-/* Was it, before our own reading of OLD brought it events? */
+/* Had it no events before our own copy of OLD caused some? */
 static bool was_quiet(const struct scan *sc, pid_t pid, int number)
 {
 	const struct reloc_inventory *s = sc->opts->quiet;
@@ -132,7 +132,7 @@ const char *scan_inotify(struct scan *sc, uint32_t proc, int number, char *text)
 	const char *why = NULL, *line;
 	size_t before = sc->watches.count;
 
-	sc->view = NULL; /* what is opened here is ours */
+	sc->view = NULL; /* this process opens the file */
 	while (!why && (line = proc_line(&text, "inotify"))) {
 		const char *sdev = strstr(line, "sdev:");
 
@@ -148,7 +148,7 @@ const char *scan_inotify(struct scan *sc, uint32_t proc, int number, char *text)
 	return why;
 }
 
-/* In the order of their numbers: the kernel counts on from the last that was set. */
+/* By number, because the kernel counts on from the number that was set last. */
 static int compare_watches(const void *a, const void *b)
 {
 	const struct reloc_watch *x = a, *y = b;
@@ -156,7 +156,7 @@ static int compare_watches(const void *a, const void *b)
 	return (x->wd > y->wd) - (x->wd < y->wd);
 }
 
-/* A descriptor that was inherited shows the same watches in each process. */
+/* Processes that inherited a descriptor all show its watches: keeps one row. */
 void scan_merge_watches(struct scan *sc)
 {
 	const struct reloc_proc *procs = sc->procs.data;

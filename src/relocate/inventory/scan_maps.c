@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source: proc(5), /proc/PID/maps, smaps (VmFlags), map_files. */
+/* Memory mappings. Source: proc(5), /proc/PID/maps, smaps (VmFlags), map_files. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 
 struct vm_word {
 	char name[3];
-	unsigned flag;      /* enum reloc_vm; 0: nothing to do */
-	const char *reason; /* why it cannot be made again */
+	unsigned flag;      /* enum reloc_vm; 0: nothing to restore */
+	const char *reason; /* why the mapping cannot be made again */
 };
 
 static const struct vm_word words[] = {
@@ -78,7 +78,7 @@ static const char *parse_vm_flags(struct reloc_map *m, char *line)
 	return unknown;
 }
 
-/* It has ended, or is not ours to see, which scan_procs tells. */
+/* The process has ended, or we may not read it, which scan_procs() reports. */
 static bool is_unseen(int code)
 {
 	return code == -ESRCH || code == -ENOENT || code == -EACCES || code == -EPERM;
@@ -96,7 +96,8 @@ static int read_proc(struct scan *sc, pid_t pid, const char *name, struct err *e
 	return buf_error(&sc->text) < 0 ? err_nomem(e) : 0;
 }
 
-/* The head of a mapping, in maps and smaps. Most have no file at all: minor 0 and inode 0. */
+/* Parses the first line of a mapping in maps or smaps. Most mappings have no file: minor 0 and
+ * inode 0. */
 static bool parse_head(struct reloc_map *m, const char *line, uint32_t dev[2])
 {
 	struct proc_map map;
@@ -135,8 +136,8 @@ static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
 #define MAP_QUERY_NEXT 0x10
 #define MAP_QUERY_FILE 0x20
 
-/* The next file mapping from q->end on. False: there is none; *ret_rc: -errno of a kernel that
- * cannot be asked. */
+/* Finds the next file mapping from q->end on. False: none; *ret_rc is -errno if the kernel has no
+ * PROCMAP_QUERY. */
 static bool next_map(int fd, struct map_query *q, int *ret_rc)
 {
 	*q = (struct map_query){ .size = sizeof *q,
@@ -160,7 +161,7 @@ int scan_has_old_map(const struct scan *sc, pid_t pid, bool *ret_has_aio)
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* gone, or not ours to see */
+		return 0; /* ended, or we may not read it */
 	while ((!may_be_old || ret_has_aio) && next_map(fd, &q, &rc)) {
 		may_be_old |= is_old_dev(sc, q.dev);
 		if (ret_has_aio)
@@ -257,7 +258,7 @@ static void read_smaps(struct scan *sc, uint32_t proc)
 	}
 }
 
-/* The same by the lines of maps, for kernels that cannot be asked. */
+/* scan_has_old_map() for kernels without PROCMAP_QUERY. */
 static int search_maps(struct scan *sc, pid_t pid, bool *ret_has_aio, struct err *e)
 {
 	bool has_old = false, is_aio;
@@ -273,7 +274,7 @@ static int search_maps(struct scan *sc, pid_t pid, bool *ret_has_aio, struct err
 	return has_old;
 }
 
-/* smaps walks all pages, so it is read only where there are files of OLD. */
+/* The kernel walks all pages for smaps, so it is read only for processes that map files of OLD. */
 int scan_maps(struct scan *sc, uint32_t proc, struct err *e)
 {
 	const struct reloc_proc *p = (struct reloc_proc *)sc->procs.data + proc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a process sees mounts that has another mount namespace, or another root directory: which of
- * its files are OLD's, by the mount that it has them from, and where NEW is for it.
+ * Mounts as a process with another mount namespace or root directory sees them: which of its files
+ * are OLD's, by their mount, and its path of NEW.
  *
- * Source: proc(5), mountinfo; what its links in /proc tell begins at the root of its namespace.
+ * Source: proc(5), mountinfo. Links in /proc begin at the root of its namespace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include "relocate/inventory/scan_internal.h"
 
 struct mount_view {
-	uint64_t root_ino, root_mnt; /* its root directory; mounts have one number everywhere */
-	char root[PATH_MAX];         /* where that is in its namespace; "/": at the top */
-	struct mounts mounts;        /* as paths below the root directory */
-	const char *new_path;        /* NEW there; NULL: it is not to be seen */
+	uint64_t root_ino, root_mnt; /* its root directory; mount ids are unique on the machine */
+	char root[PATH_MAX];         /* path of the root directory in its namespace; "/": the top */
+	struct mounts mounts;        /* paths are below the root directory */
+	const char *new_path;        /* path of NEW; NULL: not visible */
 };
 
 void scan_views_fini(struct scan *sc)
@@ -30,7 +30,7 @@ void scan_views_fini(struct scan *sc)
 	rows_fini(&sc->views);
 }
 
-/* Where a path of a mount is in its file system. */
+/* The path inside the file system for a path below a mount point. */
 static int path_in_storage(char out[PATH_MAX], const struct mount *m, const char *path)
 {
 	const char *below = m ? path_below(m->point, path) : NULL;
@@ -44,13 +44,13 @@ static int path_in_storage(char out[PATH_MAX], const struct mount *m, const char
 		       : -1;
 }
 
-/* The same of a place as we see it. */
+/* The same for a directory as we see it. */
 static int top_dir_in_storage(char out[PATH_MAX], const struct scan *sc, const struct top_dir *p)
 {
 	return path_in_storage(out, mounts_find(&sc->mounts, p->mnt_id), p->path);
 }
 
-/* Does path, below the root directory of pid, lead to NEW by the mount? */
+/* Does path, below the root directory of pid, lead to NEW through the mount? */
 static bool leads_to_new(const struct scan *sc, pid_t pid, const char *path, uint64_t mount)
 {
 	const struct top_dir *new = sc->opts->new_dir;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What else stands on OLD: mounts below it, other mounts of it, swap, loop devices; and NEW. */
+/* Other users of OLD: mounts below it, other mounts of it, swap, loop devices, NFS exports. And
+ * checks of NEW. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ static void check_mount(struct scan *sc, const struct mount *m, const char *poin
 				  "the file system of OLD is mounted there, too", "unmount it");
 }
 
-/* The first word of each line but the first. */
+/* The first word of each line after the heading. */
 static void check_swaps(struct scan *sc)
 {
 	char text[8192], *at = text, *line;
@@ -68,7 +69,7 @@ static void check_loops(struct scan *sc)
 		closedir(dir);
 }
 
-/* The first word of each line that is no remark. */
+/* The first word of each line that is not a comment. */
 static void check_exports(struct scan *sc)
 {
 	char text[65536], *at = text, *line;
@@ -109,7 +110,7 @@ static void check_new(struct scan *sc)
 				  "mount it read-write");
 }
 
-/* Is the file system of OLD there, by a mount that does not go when OLD is unmounted here? */
+/* A mount of OLD's file system that stays when OLD is unmounted here; NULL: none. */
 static const struct mount *find_other(const struct scan *sc, const struct mounts *theirs)
 {
 	const struct top_dir *old = sc->opts->old_dir;
@@ -146,7 +147,7 @@ static void check_namespace(struct scan *sc, pid_t pid)
 			      "it has the file system of OLD mounted, too", remedy);
 }
 
-/* A namespace that was made while OLD was mounted may have a copy of the mount. */
+/* A mount namespace that was created while OLD was mounted may have a copy of the mount. */
 static int check_namespaces(struct scan *sc, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows pids = { 0 };

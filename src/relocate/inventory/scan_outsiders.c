@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes outside the job. Who has one of the job's files too must come along: two writers of
- * two copies are two files. Who only uses something else of OLD is named, since it keeps the
- * mount busy.
+ * Processes outside the job. A file that the job and an outsider both use stays on OLD: after a
+ * move they would write to two different files. An outsider that uses other files of OLD is a note,
+ * because it keeps the mount busy.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,10 +18,10 @@
 
 struct outsider {
 	pid_t pid;
-	struct proc_stat stat; /* read when it is needed; state 0: not yet */
-	bool is_reported;      /* that it uses OLD */
-	bool may_be_old;       /* something of it may be OLD's */
-	pid_t live_tid;        /* whose links tell what it has: a thread, if the first has ended */
+	struct proc_stat stat; /* read when needed; state 0: not yet */
+	bool is_reported;      /* there is a note about it */
+	bool may_be_old;       /* it may use OLD */
+	pid_t live_tid; /* the thread whose links are read: another one if the first has ended */
 };
 
 static void keep_file_on_old(struct scan *sc, uint32_t file)
@@ -44,7 +44,8 @@ static void keep_file_on_old(struct scan *sc, uint32_t file)
 	sc->watches.count = kept;
 }
 
-/* Directories and working directories may be shared with others: nothing is written to them. */
+/* Job and outsiders may share directories, because nobody writes to their content through a
+ * descriptor. */
 static bool is_shared_content(const struct scan *sc, uint32_t file)
 {
 	const struct reloc_file *f = (const struct reloc_file *)sc->files.data + file;
@@ -52,7 +53,7 @@ static bool is_shared_content(const struct scan *sc, uint32_t file)
 	return !S_ISDIR(f->mode) && f->uses & (RELOC_USE_FD | RELOC_USE_MAPPED);
 }
 
-/* A child that a running job has just made is of the job, though it was not there before. */
+/* A new child of a running job belongs to the job, though the list of its processes lacks it. */
 static bool was_just_born(const struct scan *sc, const struct outsider *o)
 {
 	struct proc_stat stat = o->stat;
@@ -68,7 +69,7 @@ static bool was_just_born(const struct scan *sc, const struct outsider *o)
 	return false;
 }
 
-/* Few have anything near OLD, so only then it is asked how they see it. */
+/* Few outsiders may use OLD; only for those the view is needed. */
 static void set_outsider_view(struct scan *sc, const struct outsider *o)
 {
 	struct err ignored;
@@ -124,7 +125,7 @@ static int scan_outsider_maps(struct scan *sc, struct outsider *o, struct err *e
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)o->live_tid);
 	buf_clear(&sc->text);
 	if (file_read_small(path, MAPS_MAX, &sc->text, e) < 0)
-		return e->code == -ENOMEM ? e->code : 0; /* gone, or not ours to see */
+		return e->code == -ENOMEM ? e->code : 0; /* ended, or we may not read it */
 	buf_put_byte(&sc->text, '\0');
 	if (buf_error(&sc->text) < 0)
 		return err_nomem(e);
@@ -176,7 +177,7 @@ static int scan_outsider(struct scan *sc, struct outsider *o, struct err *e)
 	return sc->bad ? err_nomem(e) : 0;
 }
 
-/* The kernel's own threads have none, nor has what has ended. */
+/* Kernel threads have no program, nor have ended threads. */
 static bool has_program(pid_t pid)
 {
 	char path[PROC_PATH], link;
@@ -185,7 +186,7 @@ static bool has_program(pid_t pid)
 	return readlink(path, &link, sizeof link) >= 0 || errno != ENOENT;
 }
 
-/* Who has what the process has; 0: nobody. */
+/* A thread of the process that has not ended; 0: none. */
 static pid_t find_live_thread(pid_t pid, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows tids = { 0 };
@@ -195,7 +196,7 @@ static pid_t find_live_thread(pid_t pid, struct err *e)
 	if (has_program(pid))
 		return pid;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	if (stat(path, &st) < 0 || st.st_nlink <= 3) /* two, and one for each thread */
+	if (stat(path, &st) < 0 || st.st_nlink <= 3) /* two, and one more for each thread */
 		return 0;
 	if (proc_numbers(path, &tids) == -ENOMEM)
 		return err_nomem(e);

@@ -33,7 +33,7 @@ static void add_proc(struct scan *sc, pid_t pid, const struct proc_stat *stat)
 	p->files_of = p->mm_of = at;
 }
 
-/* Other threads run on: then /proc tells of the process what its first thread has, nothing. */
+/* The first thread has ended while others run on: then /proc/PID shows nothing of the process. */
 static bool is_headless(const struct proc_stat *stat)
 {
 	return stat->state == 'Z' && stat->threads > 1;
@@ -45,7 +45,7 @@ static void refuse_headless(struct scan *sc, pid_t pid, const struct proc_stat *
 			      "its first thread has ended, others run on", "");
 }
 
-/* pid may be a thread's. */
+/* The process of pid, which may be a thread's. */
 static pid_t find_process(pid_t pid)
 {
 	return (pid_t)proc_status_number(pid, "Tgid", 10, (uint64_t)pid);
@@ -74,7 +74,7 @@ static void add_start(struct scan *sc, pid_t pid)
 		refuse_thread(sc, pid, process, &stat);
 	else if ((sc->opts->is_frozen || sc->opts->is_found) &&
 		 (!is_there || strchr("ZX", stat.state)))
-		return; /* killed while it was held, say */
+		return; /* killed while it was frozen, for example */
 	else if (!is_there || strchr("ZX", stat.state))
 		scan_add_obstacle_pid(sc, RELOC_BLOCKS, 0, "", what, "", "there is no such process",
 				      "");
@@ -88,7 +88,7 @@ static void add_start(struct scan *sc, pid_t pid)
 		add_proc(sc, pid, &stat);
 }
 
-/* Children may have smaller numbers than their parents, so again until nothing is new. */
+/* Children may have lower pids than their parents, so it repeats until it finds no new one. */
 static int add_descendants(struct scan *sc, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows pids = { 0 };
@@ -162,7 +162,7 @@ static void check_access(struct scan *sc, uint32_t proc, pid_t pid)
 	scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", "", reason, "run auger as root");
 }
 
-/* Of the named ones add_start() has told. */
+/* add_start() reports the processes that the user named; this reports descendants. */
 static void check_head(struct scan *sc, const struct reloc_proc *p)
 {
 	struct proc_stat stat;

@@ -9,7 +9,8 @@
 
 #include "relocate/inventory/scan_internal.h"
 
-/* What kcmp(2) orders; an error is remembered, since a comparison cannot fail. */
+/* Descriptors, tables and address spaces that processes share, sorted by kcmp(2). A comparison
+ * cannot fail, so the error is remembered. */
 struct order {
 	const struct scan *sc;
 	int error; /* errno; 0: none */
@@ -73,7 +74,7 @@ static int check_order(const struct order *o, struct err *e)
 	return 0;
 }
 
-/* The first process, by row, with which each shares its table. */
+/* Sets for each process the first one, by row, that shares its table. */
 static void link_procs(struct scan *sc, const uint32_t *order, struct order *o, bool is_files)
 {
 	struct reloc_proc *procs = sc->procs.data;
@@ -107,7 +108,7 @@ int scan_shared_tables(struct scan *sc, struct err *e)
 	return check_order(&o, e);
 }
 
-/* Descriptors in order; equal ones get one row of descs, which then stand in that order. */
+/* Sorts descriptors; equal ones get one row of descs. */
 static int merge_descs(struct scan *sc, const uint32_t *order, struct order *o)
 {
 	struct reloc_desc *merged = calloc(sc->fds.count + 1, sizeof *merged);
@@ -156,7 +157,7 @@ static bool is_same_lock(const struct scan *sc, const struct reloc_lock *a,
 		       : a->desc == b->desc;
 }
 
-/* fdinfo tells a lock with each descriptor that could be it. */
+/* fdinfo shows a lock at each descriptor that may own it. */
 static void merge_locks(struct scan *sc)
 {
 	const struct reloc_desc *descs = sc->descs.data;
@@ -178,7 +179,7 @@ static void merge_locks(struct scan *sc)
 	sc->locks.count = count;
 }
 
-/* A set that was inherited is seen in each process. */
+/* Each process shows an inherited epoll set. */
 static bool is_same_epoll(const struct scan *sc, struct order *o, const struct reloc_epoll *a,
 			  const struct reloc_epoll *b)
 {
@@ -206,7 +207,7 @@ static void merge_epolls(struct scan *sc, struct order *o)
 	sc->epolls.count = count;
 }
 
-/* An epoll set names a number, which the process may have closed since. */
+/* The process may have closed the number that an epoll set has. */
 static void find_epolls(struct scan *sc)
 {
 	const struct reloc_proc *procs = sc->procs.data;

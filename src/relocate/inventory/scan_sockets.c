@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unix sockets that are bound to a name on OLD's file system, and those they accepted: no
- * descriptor leads to the file, but it holds the mount. Source: sock_diag(7), unix_diag.h.
+ * Unix sockets bound to a name on OLD's file system, and those they accepted: no descriptor leads
+ * to the file, but the socket keeps the mount busy. Source: sock_diag(7), unix_diag.h.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -57,7 +57,7 @@ static void parse_socket(struct scan *sc, struct nlmsghdr *head)
 	}
 }
 
-/* False: the end. */
+/* Parses a reply. False: it was the last one. */
 static bool parse_reply(struct scan *sc, char *bytes, size_t len, bool *ret_failed)
 {
 	while (len >= sizeof(struct nlmsghdr)) {
@@ -100,9 +100,9 @@ void scan_sockets(struct scan *sc)
 			"the kernel does not tell which sockets have names (unix_diag)");
 }
 
-#define SENT_MAX 253 /* descriptors of one message */
+#define SENT_MAX 253 /* descriptors in a message: SCM_MAX_FD of the kernel */
 
-/* The first message that has any, left where it is. */
+/* Peeks at the first message; a second one is not visible. */
 static size_t peek(int socket, int fds[SENT_MAX])
 {
 	char bytes[16384];
