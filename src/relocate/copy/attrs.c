@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By the links of /proc/self/fd where a descriptor is only a place (O_PATH), which takes no
- * fsetxattr(2): one that is open would wait at a FIFO. Symbolic links have no mode, and only their
- * owner and times are copied.
+ * An O_PATH descriptor takes no fsetxattr(2), so attributes are set through /proc/self/fd; opening
+ * a FIFO to set them would block. Of a symbolic link only owner and times are copied, because it
+ * has no mode.
  */
 #include "relocate/copy/attrs.h"
 
@@ -18,14 +18,14 @@
 #include "base/cursor.h"
 #include "target/proc.h"
 
-#define XATTR_MAX 65536 /* bytes of a value, and of the list of names: linux/limits.h */
+#define XATTR_MAX 65536 /* bytes of a value and of the list of names: linux/limits.h */
 
 static void link_of(int fd, char path[PROC_PATH])
 {
 	snprintf(path, PROC_PATH, "/proc/self/fd/%d", fd);
 }
 
-/* Those that other storage keeps for itself, or that are the machine's, not the file's. */
+/* Attributes that belong to a storage or to the machine, not to the file. */
 static bool is_private(const char *name)
 {
 	return strncmp(name, "system.nfs4", 11) == 0 || strncmp(name, "lustre.", 7) == 0 ||
@@ -51,7 +51,7 @@ static bool has_name(const char *names, ssize_t len, const char *name)
 	return false;
 }
 
-/* The link is the slower way, and needed for a place only. */
+/* The link is slower; only O_PATH descriptors need it. */
 static ssize_t list_names(int fd, const char *link, char *names)
 {
 	ssize_t len = flistxattr(fd, names, XATTR_MAX);
@@ -59,7 +59,7 @@ static ssize_t list_names(int fd, const char *link, char *names)
 	return len < 0 && errno == EBADF ? listxattr(link, names, XATTR_MAX) : len;
 }
 
-/* What NEW's file has inherited and OLD's has not. */
+/* Removes attributes that NEW's file has inherited and OLD's has not. */
 static int remove_others(int fd, const char *to, const char *names, ssize_t len, char *theirs,
 			 struct err *e)
 {
@@ -92,7 +92,7 @@ static int copy_xattrs(const struct file_pair *pair, const char *from, const cha
 	return remove_others(pair->to, to, names, len, value, e);
 }
 
-/* Each is its name with a NUL, the length of its value, and the value. */
+/* Each attribute is saved as its name with a NUL, the length of its value, and the value. */
 int attrs_save(int dir, struct buf *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf buffer = { 0 };
@@ -148,11 +148,11 @@ int attrs_set_times(int to, const struct statx *x)
 
 	if (rc == 0 || errno != EINVAL || S_ISLNK(x->stx_mode))
 		return rc;
-	link_of(to, path); /* kernels before 5.8 */
+	link_of(to, path); /* kernels before 5.8 have no AT_EMPTY_PATH here */
 	return utimensat(AT_FDCWD, path, times, 0);
 }
 
-/* What is as it should be already is not set again: that would be a change of the file system's. */
+/* Skips an owner that is correct, because setting it would write to the file system. */
 static int set_owner(int to, const struct statx *x, struct err *e)
 {
 	struct statx is;

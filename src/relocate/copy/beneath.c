@@ -25,7 +25,7 @@ static int open_below(int dir, const char *name, int flags, unsigned mode)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Directory by directory, as much as the kernel takes at once. */
+/* Opens a long name directory by directory, up to PATH_MAX bytes at a time. */
 int open_beneath(int dir, const char *name, int flags, unsigned mode)
 {
 	int at = dir, next;

@@ -14,7 +14,7 @@
 #include "relocate/copy/copy_internal.h"
 #include "relocate/copy/leftovers.h"
 
-#define FLUSH_AT_ONCE ((size_t)64) /* files */
+#define FLUSH_AT_ONCE ((size_t)64) /* files with writeback in progress */
 
 int64_t tree_ctime_ns(const struct statx *x)
 {
@@ -75,7 +75,7 @@ static int check_no_names(const struct top_dir *new, const char *below, struct e
 	return rc;
 }
 
-/* Two a directory on the way down. */
+/* The walk needs two descriptors for each level of directories. */
 static void raise_limit(void)
 {
 	struct rlimit limit;
@@ -86,7 +86,7 @@ static void raise_limit(void)
 	}
 }
 
-/* While it is being made nobody else may look into it, or plant a link. */
+/* During the copy nobody else may read NEW or plant a link in it. */
 static int close_top(const struct copy *c, struct err *e)
 {
 	const struct top_dir *new = c->new_dir;
@@ -96,7 +96,7 @@ static int close_top(const struct copy *c, struct err *e)
 	return 0;
 }
 
-/* A mark in OLD tells of another move. */
+/* A journal in OLD belongs to another move. */
 static int check_old(const struct copy *c, struct err *e)
 {
 	if (faccessat(c->old_dir->fd, MOVE_JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -108,7 +108,7 @@ static int check_old(const struct copy *c, struct err *e)
 	return 0;
 }
 
-/* NEW is empty, or has what is left of a move from here. Changes nothing. */
+/* Checks that NEW is empty or has leftovers of a move from here. Changes nothing. */
 static int check_new(struct copy *c, struct err *e)
 {
 	enum leftovers left;
@@ -172,7 +172,7 @@ int copy_check(const struct top_dir *old_dir, const struct top_dir *new_dir,
 	if (!c)
 		return err_nomem(e);
 	raise_limit();
-	/* Where NEW is still to be made, new_dir is where. */
+	/* With was_made, NEW does not exist yet and new_dir is its parent. */
 	if (!new_dir->was_made)
 		rc = check_new(c, e);
 	if (rc == 0)
@@ -222,7 +222,7 @@ void copy_close(struct copy *c)
 	free(c);
 }
 
-/* All descriptions of the file only read it or only append to it. */
+/* Do all its descriptions only read the file or append to it? */
 static bool is_appended(const struct reloc_inventory *s, uint32_t file)
 {
 	bool has_writer = false;
@@ -239,7 +239,7 @@ static bool is_appended(const struct reloc_inventory *s, uint32_t file)
 	return has_writer;
 }
 
-/* What is now known of the file would have had it looked into: it will be. */
+/* Notes how the job uses a file. A new kind of use may need a comparison that was skipped. */
 static void note_use(const struct copy *c, struct tree_node *n, bool is_mapped, bool is_appended,
 		     bool *must_rescan)
 {
@@ -310,7 +310,7 @@ int copy_final_walk(struct copy *c, struct err *e)
 	return tree_walk(c, e);
 }
 
-/* What the job did to a file since it was last looked at may be of another kind than before. */
+/* A file may be in use in another way than at the last scan: then the tree is walked again. */
 int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
 		   struct err *e)
 {
@@ -339,7 +339,7 @@ bool copy_tracking_is_stale(const struct copy *c)
 int copy_finish(struct copy *c, const struct reloc_inventory *s, struct err *e)
 {
 	struct file_pair top = { c->old_dir->fd, c->new_dir->fd };
-	uint32_t late; /* never of the top: the mark must go */
+	uint32_t late; /* never of the top directory: the journal must be removed from it */
 
 	if (move_journal_set_moving(c->new_dir, s, e) < 0)
 		return e->code;
@@ -368,13 +368,14 @@ int copy_sync(struct copy *c, struct err *e)
 	return syncfs(c->new_dir->fd) < 0 ? err_errno(e, "%s", c->new_dir->path) : 0;
 }
 
-/* Open, and on its way to the storage; -1: it was removed meanwhile. */
+/* Opens the file and starts writeback. *ret_fd -1: the file was removed. */
 static int start_flush(const struct copy *c, const struct tree_node *n, int *ret_fd, struct err *e)
 {
 	const char *path;
 
 	*ret_fd = -1;
-	if (n->entry == RELOC_NONE || !S_ISREG(n->mode)) /* a FIFO has its number by now, say */
+	if (n->entry == RELOC_NONE ||
+	    !S_ISREG(n->mode)) /* a FIFO may have its inode number by now */
 		return 0;
 	path = strtab_get(c->paths, n->entry).ptr;
 	*ret_fd = open_beneath(c->new_dir->fd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
@@ -395,7 +396,7 @@ static int end_flush(const struct copy *c, const struct tree_node *n, int fd, st
 	return err_errno(e, "/%s: in NEW", strtab_get(c->paths, n->entry).ptr);
 }
 
-/* Storage takes many at once as quickly as one. */
+/* Storage writes many files at once as fast as one. */
 static int flush_some(const struct copy *c, const uint32_t *nodes, size_t count, struct err *e)
 {
 	const struct tree_node *all = c->nodes.data;
@@ -414,7 +415,7 @@ static int flush_some(const struct copy *c, const uint32_t *nodes, size_t count,
 	return e->code;
 }
 
-/* The content of each file, and then once what a journal has of all. */
+/* Flushes the content of each file; one fsync(2) then commits the file system's journal. */
 int copy_flush(struct copy *c, struct err *e)
 {
 	const uint32_t *nodes = c->unflushed.data;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy: the tree of OLD in NEW, again and again until little is left to do.
+ * copy: copies the tree of OLD to NEW in passes, until little is left for the pause.
  *
- * Made as root in a tree that others own, so nothing follows a symbolic link or leaves the tree.
- * NEW's top stays root's with mode 0700 until copy_finish(). Everything made is remembered
- * and removed by copy_undo(). OLD is only read.
- *
- * Source: ../shared/spec/relocate.md 2.7 and 2.11.
+ * It runs as root in trees that users own. So it follows no symbolic link and never leaves the
+ * tree. Until copy_finish() the top directory of NEW belongs to root with mode 0700. copy_undo()
+ * removes everything that the copy created. OLD is only read.
  */
 #ifndef RELOCATE_COPY_COPY_H
 #define RELOCATE_COPY_COPY_H
@@ -23,20 +21,20 @@
 struct copy;
 
 struct copy_opts {
-	uint64_t bandwidth; /* bytes a second while the job runs; 0: as fast as it goes */
-	bool trusts_append; /* of a file that is only appended to, what was there is not compared */
-	const volatile sig_atomic_t *stop; /* not 0: give up, -EINTR; NULL: never */
+	uint64_t bandwidth; /* bytes per second while the job runs; 0: no limit */
+	bool trusts_append; /* of append-only files, do not compare what was copied before */
+	const volatile sig_atomic_t *stop; /* nonzero: stop with -EINTR; NULL: never */
 	void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes); /* may be NULL */
 	void *progress_self;
 };
 
 /* What a pass did. */
 struct copy_pass {
-	uint64_t entries;    /* looked at */
-	uint64_t files;      /* whose content was looked into */
+	uint64_t entries;    /* names visited */
+	uint64_t files;      /* whose content was read */
 	uint64_t read_bytes; /* of OLD */
 	uint64_t written_bytes;
-	uint64_t changed; /* files and names that were not yet as in OLD */
+	uint64_t changed; /* files and names that differed from OLD */
 	int64_t took_ns;
 };
 
@@ -44,51 +42,50 @@ struct copy_pass {
 int copy_check(const struct top_dir *old_dir, const struct top_dir *new_dir,
 	       const struct reloc_inventory *s, uint64_t *ret_bytes, struct err *e) MUST_CHECK;
 
-/* -ENOTEMPTY: NEW has something, which is no copy of OLD that was left (LEFTOVERS_COPY). -ENOSPC:
- * the files of OLD, and those of s that have no name, do not fit. opts is copied. */
+/* -ENOTEMPTY: NEW has content that is not LEFTOVERS_COPY. -ENOSPC: OLD, with the unlinked files of
+ * s, does not fit. Copies opts. */
 int copy_open(struct copy **ret, const struct top_dir *old_dir, const struct top_dir *new_dir,
 	      const struct reloc_inventory *s, const struct copy_opts *opts,
 	      struct err *e) MUST_CHECK;
 
 enum copy_kind {
 	COPY_PRECOPY, /* while the job runs */
-	COPY_VERIFY,  /* as well, and every file is read again from NEW's storage and compared */
-	COPY_FINAL,   /* the job is stopped: copy_final_walk(), copy_final_end() */
+	COPY_VERIFY,  /* the same, and compares every file with NEW, read again from its storage */
+	COPY_FINAL,   /* the job is frozen: copy_final_walk(), copy_final_end() */
 };
 
-/* One pass over the tree and the files of s without a name, while the job runs: what is new,
- * changed or gone since the last. s was taken just before. */
+/* One pass over the tree and the unlinked files of s while the job runs. It copies what is new or
+ * changed and removes what is gone. s was taken just before. */
 int copy_pass_run(struct copy *c, const struct reloc_inventory *s, enum copy_kind kind,
 		  struct copy_pass *ret, struct err *e) MUST_CHECK;
 
-/* The last pass, in two: what can be done while the job that was stopped is looked at; */
+/* The final pass in two parts: the first may run during the scan of the frozen job; */
 int copy_final_walk(struct copy *c, struct err *e) MUST_CHECK;
-/* and the rest, by what was seen: s. Afterwards NEW equals OLD as far as the job can tell. */
+/* the second needs its result, s. Then NEW equals OLD as far as the job can tell. */
 int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
 		   struct err *e) MUST_CHECK;
 
-/* From the next pass on, the parts of files of s that change are told by the kernel where it can,
- * so that the last pass need not compare what is open for writing as a whole. */
+/* Starts dirty tracking: from the next pass on the kernel reports which parts of the files of s
+ * change. Then the final pass need not compare whole files that are open for writing. */
 void copy_track_dirty(struct copy *c, const struct reloc_inventory *s);
-/* It could be told, but the device of OLD wrote since: to be watched anew. */
+/* Has the device of OLD written since? Then dirty tracking must start again. */
 bool copy_tracking_is_stale(const struct copy *c);
 
-/* Before repoint_begin(): owner, mode and times of NEW's top; should we be killed, the job of s may
- * be on NEW. */
+/* Call before repoint_begin(). Sets owner, mode and times of NEW's top directory. The journal notes
+ * that the job of s may be on NEW from now on. */
 int copy_finish(struct copy *c, const struct reloc_inventory *s, struct err *e) MUST_CHECK;
-/* After repoint_begin(): what may only be appended to, or not be changed, becomes so, on its
- * storage as well. */
+/* Call after repoint_begin(). Sets append-only and immutable flags, and flushes them. */
 int copy_set_late_flags(struct copy *c, struct err *e) MUST_CHECK;
-/* After repoint_commit(): takes away what only the move needed in NEW. */
+/* Call after repoint_commit(). Removes from NEW what only the move needed. */
 int copy_commit(struct copy *c, struct err *e) MUST_CHECK;
-/* All of NEW is on its storage, and what others wrote to its file system. */
+/* Flushes the file system of NEW, with what others wrote to it. */
 int copy_sync(struct copy *c, struct err *e) MUST_CHECK;
-/* The same for what was copied since, and only that: as quick as the storage. */
+/* Flushes only what was copied since. */
 int copy_flush(struct copy *c, struct err *e) MUST_CHECK;
 
-/* Removes everything made; NEW is as it was. */
+/* Removes everything that was created and restores NEW. */
 int copy_undo(struct copy *c, struct err *e) MUST_CHECK;
-/* The same of LEFTOVERS_COPY. */
+/* The same for LEFTOVERS_COPY. */
 int copy_remove_leftovers(const struct top_dir *new_dir, struct err *e) MUST_CHECK;
 void copy_close(struct copy *c);
 

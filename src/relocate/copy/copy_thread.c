@@ -11,8 +11,8 @@ static void *run(void *self)
 	return NULL;
 }
 
-/* What it is for waits as all of the job does, so it goes first, too, from its first instruction
- * on: where all CPUs compute it would wait for its turn to say so. False: that is not allowed. */
+/* The whole frozen job waits for this thread, so it starts with real-time priority: on busy CPUs it
+ * would otherwise wait for a CPU just to ask for it. False: not allowed. */
 static bool start_first(struct copy_thread *b)
 {
 	const struct sched_param first = { .sched_priority = 1 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beside: a part of a copy made by a thread of its own while the job stands still, beside what else
- * is to be done: both take as long, and other CPUs have nothing to do then.
+ * copy_thread: runs a part of the copy in a second thread during the pause.
+ *
+ * The other work of the pause takes as long, and the CPUs of the frozen job are free.
  */
 #ifndef RELOCATE_COPY_COPY_THREAD_H
 #define RELOCATE_COPY_COPY_THREAD_H
@@ -15,16 +16,16 @@
 
 struct copy_thread {
 	int (*work)(struct copy *copy, struct err *e);
-	struct copy *copy; /* borrowed; not to be touched until the end */
+	struct copy *copy; /* borrowed; the caller must not use it before the join */
 	struct err e;
 	pthread_t thread;
-	bool is_running; /* else it is done at the end */
+	bool is_running; /* false: the join does the work */
 };
 
 void copy_thread_start(struct copy_thread *b, int (*work)(struct copy *copy, struct err *e),
 		       struct copy *copy);
 
-/* Waits. What the work returned. */
+/* Waits for the thread and returns what the work returned. */
 int copy_thread_join(struct copy_thread *b, struct err *e) MUST_CHECK;
 
 #endif

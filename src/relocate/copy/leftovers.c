@@ -12,7 +12,7 @@
 #include "relocate/copy/move_journal.h"
 #include "relocate/inventory/scan.h"
 
-/* Has the job, or what is left of it, anything of the dir? */
+/* Does a process of pids use the directory? */
 static int uses_dir(const struct rows *pids, const struct top_dir *dir, bool *ret, struct err *e)
 {
 	CLEANUP(reloc_inventory_fini) struct reloc_inventory s = { 0 };
@@ -41,7 +41,7 @@ static int find_alive(const struct move_journal *m, struct rows *pids, struct er
 	return 0;
 }
 
-/* OLD as the mark names it, if it is that still. */
+/* Opens the OLD that the journal names, if it is still the same directory. */
 static bool open_old(const struct move_journal *m, struct top_dir *ret)
 {
 	struct err ignored = { 0 };
@@ -49,7 +49,7 @@ static bool open_old(const struct move_journal *m, struct top_dir *ret)
 	return top_dir_open(ret, m->old_path, &ignored) == 0 && move_journal_is_from(m, ret);
 }
 
-/* It was killed when the job might have gone over: where is it? */
+/* The run was killed when the job might have moved: finds out on which side it is. */
 static int find_job(const struct move_journal *m, const struct top_dir *new_dir,
 		    enum leftovers *ret, struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* left: what a move that was killed has left in NEW, and what may be done with it. */
+/* leftovers: what a killed move has left in NEW, and how to finish that move. */
 #ifndef RELOCATE_COPY_LEFTOVERS_H
 #define RELOCATE_COPY_LEFTOVERS_H
 
@@ -9,16 +9,16 @@
 
 enum leftovers {
 	LEFTOVERS_NONE,
-	LEFTOVERS_COPY,  /* a copy that nobody uses: may be gone on with, or removed */
-	LEFTOVERS_MOVED, /* the job is there: only leftovers_finish_move() */
+	LEFTOVERS_COPY,  /* an unused copy: it can be continued or removed */
+	LEFTOVERS_MOVED, /* the job uses NEW: only leftovers_finish_move() is possible */
 };
 
-/* old_dir NULL: wherever it came from. -EBUSY: another auger is at it, it came from elsewhere, or
- * the job has ended and nobody can know where it was. */
+/* old_dir NULL: any. -EBUSY: another auger is at work, the leftovers come from another OLD, or the
+ * job has ended and nobody can know on which side it was. */
 int leftovers_find(const struct top_dir *old_dir, const struct top_dir *new_dir,
 		   enum leftovers *ret, struct err *e) MUST_CHECK;
 
-/* LEFTOVERS_MOVED: takes away what only the move needed. */
+/* LEFTOVERS_MOVED: removes from NEW what only the move needed. */
 int leftovers_finish_move(const struct top_dir *old_dir, const struct top_dir *new_dir,
 			  struct err *e) MUST_CHECK;
 

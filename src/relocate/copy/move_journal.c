@@ -92,7 +92,7 @@ static void put_text(struct buf *text, const struct move_journal *m)
 	buf_put_str(text, "\nend\n");
 }
 
-/* With a name only when it is whole. */
+/* Creates the journal under its name only when it is complete. */
 static int create_whole(int dir, const struct buf *text)
 {
 	CLEANUP(fd_close) int fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -228,7 +228,7 @@ static bool parse_old(struct move_journal *m, const char *line)
 	return true;
 }
 
-/* -EINVAL: not a line of ours. */
+/* -EINVAL: not a line of a journal. */
 static int parse_line(struct move_journal *m, const char *line)
 {
 	struct move_journal_process p, *row;
@@ -271,7 +271,7 @@ static int parse(struct move_journal *m, char *text, struct err *e)
 	return is_whole && m->old_path && m->maker.pid ? 0 : err_set(e, -EINVAL, "it is no mark");
 }
 
-/* Whoever may write to NEW could have put something there. */
+/* Another user with write permission may have created the file. */
 static bool is_ours(int fd)
 {
 	struct stat st;

@@ -15,12 +15,13 @@
 struct data {
 	struct copy *c;
 	int in, out;
-	bool is_new; /* nothing is there yet, so nothing is compared */
+	bool is_new; /* NEW has nothing to compare with */
 	uint64_t size;
-	uint64_t started, ended; /* up to where NEW is on its way to its storage, and there */
+	uint64_t started,
+		ended; /* offsets up to which writeback of NEW was started, and has ended */
 };
 
-/* Sleeps as long as the bytes so far should have taken, in short steps. */
+/* Sleeps in short steps until the bytes so far fit the bandwidth. */
 static void keep_bandwidth(const struct copy *c)
 {
 	uint64_t rate = c->opts.bandwidth;
@@ -91,9 +92,8 @@ int tree_write_out(int fd, uint64_t from, uint64_t len)
 				       SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
-/* While the job runs, what was written goes to the storage as more is copied. Of a mountain of it
- * the kernel would make all who write wait, the job too, and its storage would have no time for
- * others. */
+/* While the job runs, writeback follows the copy in windows. Otherwise many dirty pages would pile
+ * up: the kernel would throttle all writers, the job too, and keep its storage busy. */
 static int write_behind(struct data *d, uint64_t pos)
 {
 	uint64_t from = d->started, before = d->ended;
@@ -108,7 +108,7 @@ static int write_behind(struct data *d, uint64_t pos)
 	return 0;
 }
 
-/* Is the page at from of the block, which has len bytes, as in NEW, which has old? */
+/* Is the page at from the same in OLD's block of len bytes and NEW's of old bytes? */
 static bool is_page_same(const struct copy *c, size_t from, size_t len, size_t old)
 {
 	size_t end = from + PAGE < len ? from + PAGE : len;
@@ -116,8 +116,7 @@ static bool is_page_same(const struct copy *c, size_t from, size_t len, size_t o
 	return end <= old && memcmp(c->block + from, c->other + from, end - from) == 0;
 }
 
-/* Writes the pages of the block that are not as in NEW: what little changed is soon on the storage,
- * too. */
+/* Writes only the pages that differ, so that the flush has little to write. */
 static int write_changes(struct data *d, size_t len, size_t old, uint64_t pos)
 {
 	size_t at = 0, from;
@@ -135,7 +134,7 @@ static int write_changes(struct data *d, size_t len, size_t old, uint64_t pos)
 	return rc;
 }
 
-/* [pos..pos + len), of which all is there in NEW already unless is_new. Returns what was read. */
+/* Copies [pos..pos + len). Returns the bytes read. */
 static ssize_t copy_block(struct data *d, uint64_t pos, size_t len)
 {
 	ssize_t n = read_block(d->in, d->c->block, len, pos), old = 0;
@@ -153,7 +152,7 @@ static ssize_t copy_block(struct data *d, uint64_t pos, size_t len)
 	return rc < 0 ? rc : n;
 }
 
-/* Data [pos..end). Ends early where the file does. */
+/* Copies the data [pos..end). Ends early at the end of the file. */
 static int copy_range(struct data *d, uint64_t pos, uint64_t end, struct err *e)
 {
 	while (pos < end) {
@@ -175,7 +174,7 @@ static int copy_range(struct data *d, uint64_t pos, uint64_t end, struct err *e)
 	return 0;
 }
 
-/* The hole [pos..end) of OLD must be one in NEW. */
+/* Makes the hole [pos..end) of OLD a hole in NEW. */
 static int copy_hole(struct data *d, uint64_t pos, uint64_t end, struct err *e)
 {
 	off_t at = d->is_new ? -1 : lseek(d->out, (off_t)pos, SEEK_DATA);
@@ -211,7 +210,7 @@ static int copy_all(struct data *d, uint64_t from, struct err *e)
 	return 0;
 }
 
-/* In the pause, of a file that was watched, only what changed. */
+/* In the pause copies only the dirty ranges of a tracked file. */
 static int copy_changes(struct data *d, const struct tree_node *n, uint64_t from, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows ranges = { 0 };
@@ -243,7 +242,7 @@ static int finish(struct data *d, struct err *e)
 	return 0;
 }
 
-/* What was written is read from the storage again, not from memory. */
+/* Makes the next read come from the storage instead of the page cache. */
 static void drop_page_cache(int fd)
 {
 	if (fsync(fd) == 0)

@@ -19,16 +19,16 @@
 #include "relocate/copy/copy_internal.h"
 
 #define XFS_MAGIC 0x58465342
-#define MIN_BYTES (UINT64_C(1) << 20) /* smaller files are compared as quickly */
+#define MIN_BYTES (UINT64_C(1) << 20) /* smaller files are compared as fast */
 #define AREA_BYTES (32 * (uint64_t)TREE_BLOCK)
-#define EXTENTS 256 /* asked for at a time */
+#define EXTENTS 256 /* of one FIEMAP call */
 #define MAX_EXTENTS 65536
 
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
 #endif
 
-/* Of the kernel since 6.5; glibc of Debian 12 does not know them. */
+/* Since Linux 6.5; Debian 12's glibc lacks them. */
 struct cache_range {
 	uint64_t off, len;
 };
@@ -37,7 +37,7 @@ struct cache_stat {
 	uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
 
-/* Pages that are not on the storage yet. Negative errno. */
+/* The pages that are not on the storage yet, or -errno. */
 static int64_t count_dirty(int fd, uint64_t off, uint64_t len)
 {
 	struct cache_range range = { off, len };
@@ -48,7 +48,7 @@ static int64_t count_dirty(int fd, uint64_t off, uint64_t len)
 	return (int64_t)(stat.dirty + stat.writeback);
 }
 
-/* The seventh number of the device's stat: sectors that were ever written. */
+/* Reads the seventh number of the device's stat: sectors written. */
 static bool read_written(const struct copy *c, uint64_t *ret)
 {
 	char text[512];
@@ -71,7 +71,7 @@ static int open_device(const struct copy *c)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* With data=journal a changed page is not a dirty one. */
+/* With data=journal a changed page is not dirty. */
 static bool is_ext4_plain(const struct copy *c)
 {
 	char link[64], target[PATH_MAX], path[PATH_MAX + 64], text[4096];
@@ -88,7 +88,7 @@ static bool is_ext4_plain(const struct copy *c)
 	       (strstr(text, "data=ordered") || strstr(text, "data=writeback"));
 }
 
-/* Does every change of a file go through pages that are dirty until they are written? */
+/* Do all changes of the file make pages dirty until they are written? */
 static bool is_plain(const struct copy *c, int fd)
 {
 	struct statfs fs;
@@ -111,8 +111,8 @@ static uint64_t mix(uint64_t hash, uint64_t v)
 	return hash ^ hash >> 32;
 }
 
-/* Where the file lies on the storage, but for what is not there yet, as a number: it changes
- * when parts are cut off, punched out, moved or shared. */
+/* A hash of the extents, without those still to be allocated. It changes when parts are truncated,
+ * punched out, moved or shared. */
 static bool hash_extents(int fd, uint64_t *ret)
 {
 	struct fiemap *x = calloc(1, sizeof *x + EXTENTS * sizeof *x->fm_extents);
@@ -151,7 +151,7 @@ static bool has_writer(const struct reloc_inventory *s, uint32_t file)
 	return false;
 }
 
-/* Not all at once: a write of the job may wait for what is in the queue of its storage. */
+/* In windows: a write of the job may wait for the queue of its storage. */
 static bool flush(int fd, uint64_t size)
 {
 	for (uint64_t from = 0; from < size; from += TREE_WINDOW)
@@ -215,7 +215,7 @@ static int add_range(struct rows *ranges, uint64_t from, uint64_t end)
 	return 0;
 }
 
-/* The pages of [from..end), a page's start, that are dirty: so many, found by halves. */
+/* Adds the dirty pages of [from..end), dirty in number, by bisection; from is page-aligned. */
 static int find_dirty(int fd, uint64_t from, uint64_t end, int64_t dirty, struct rows *ranges)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = (end - from + page - 1) / page;
@@ -252,7 +252,7 @@ bool tree_dirty_ranges(const struct copy *c, const struct tree_node *n, int fd, 
 
 	if (!c->is_tracking || !n->is_tracked || n->is_mapped || n->good_pass < c->track_pass)
 		return false;
-	/* What was added since is dirty as a whole, so it is looked at apart. */
+	/* Appended data is all dirty, so it is searched apart. */
 	middle = middle < size ? middle : size;
 	if (!add_changes(fd, 0, middle, ranges) || !add_changes(fd, middle, size, ranges))
 		return false;

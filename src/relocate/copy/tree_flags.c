@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flags of inodes (chattr) and project ids. Append-only and immutable files are made so in the very
- * end, since nothing could be written to them; what storage does not have is left out, and told
- * once.
- * Source: ioctl_iflags(2); FS_IOC_FSSETXATTR of linux/fs.h.
+ * Inode flags (chattr) and project ids. Nobody can write to append-only and immutable files, so
+ * those flags are set last. Flags that NEW's storage lacks are skipped with one warning.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +12,7 @@
 #include "base/log.h"
 #include "relocate/copy/copy_internal.h"
 
-/* Those that mean the same everywhere, and are somebody's wish. */
+/* Flags that a user sets and that mean the same on all file systems. */
 #define KEPT                                                                                      \
 	(FS_SYNC_FL | FS_DIRSYNC_FL | FS_NODUMP_FL | FS_NOATIME_FL | FS_NOCOMP_FL | FS_COMPR_FL | \
 	 FS_NOTAIL_FL | FS_UNRM_FL | FS_SECRM_FL | FS_TOPDIR_FL)
@@ -24,7 +22,7 @@ static bool is_missing(int rc)
 	return rc == -EOPNOTSUPP || rc == -ENOTTY || rc == -EINVAL || rc == -EPERM;
 }
 
-/* What NEW cannot have does not stop the move. */
+/* A flag that NEW does not support does not stop the move. */
 static int tolerate_unsupported(struct copy *c, int rc, const char *what, struct err *e)
 {
 	if (rc == 0)
@@ -46,7 +44,7 @@ int tree_copy_flags(struct copy *c, const struct file_pair *pair, uint32_t *ret_
 	inode_flags_read(pair->from, &old);
 	inode_flags_read(to, &new);
 	*ret_late = old.flags & INODE_FLAGS_LATE;
-	/* A project that the folder of NEW gave it stays, where OLD has none. */
+	/* Where OLD has no project, the one inherited from NEW's directory stays. */
 	rc = tolerate_unsupported(
 		c,
 		inode_flags_set_project(to, new.project, old.project ? old.project : new.project),

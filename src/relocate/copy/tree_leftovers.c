@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a move that was killed left in NEW becomes ours, name by name. A name becomes a file of OLD
- * when that is looked at, or else goes with what is gone.
+ * The names that a killed move left in NEW become entries. The walk matches an entry with a file of
+ * OLD; unmatched entries are removed like files that are gone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,9 +11,6 @@
 
 #include "relocate/copy/copy_internal.h"
 #include "relocate/copy/move_journal.h"
-
-#define MAX_DEPTH 2000
-#define SECTOR 512u
 
 static int load_dir(struct copy *c, int dir, unsigned depth, struct err *e);
 
@@ -40,7 +37,7 @@ static int load_name(struct copy *c, int dir, const char *name, unsigned depth, 
 				      .is_ours = !is_lost_and_found(c),
 				      .is_linked = x.stx_nlink > 1 };
 	c->leftover_inodes++;
-	c->leftover_bytes += x.stx_blocks * SECTOR;
+	c->leftover_bytes += x.stx_blocks * TREE_SECTOR;
 	if (!S_ISDIR(x.stx_mode))
 		return 0;
 	fd = open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -71,13 +68,13 @@ static int load_names(struct copy *c, DIR *names, unsigned depth, struct err *e)
 /* Closes dir. */
 static int load_dir(struct copy *c, int dir, unsigned depth, struct err *e)
 {
-	DIR *names = depth < MAX_DEPTH ? fdopendir(dir) : NULL;
+	DIR *names = depth < TREE_MAX_DEPTH ? fdopendir(dir) : NULL;
 	int rc;
 
 	if (!names) {
 		close(dir);
-		return depth < MAX_DEPTH ? err_nomem(e)
-					 : err_set(e, -ELOOP, "%s: too deep", c->path.data);
+		return depth < TREE_MAX_DEPTH ? err_nomem(e)
+					      : err_set(e, -ELOOP, "%s: too deep", c->path.data);
 	}
 	rc = load_names(c, names, depth, e);
 	closedir(names);
@@ -99,7 +96,7 @@ static bool is_same_kind(const struct tree_entry *entry, const struct tree_node 
 {
 	if ((entry->mode ^ x->stx_mode) & S_IFMT)
 		return false;
-	/* Which names are links of which is not known: those are made anew. */
+	/* The links among leftovers are unknown, so files with several names are copied again. */
 	return S_ISDIR(x->stx_mode) || (S_ISREG(x->stx_mode) && x->stx_nlink <= 1 &&
 					!entry->is_linked && n->entry == RELOC_NONE);
 }

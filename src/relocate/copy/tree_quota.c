@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Root may write over a quota, but the job may not: what its owners have on NEW afterwards must be
- * within theirs, or its next write fails.
- * Source: quotactl(2), quotactl_fd since Linux 5.14. Where it does not answer (NFS, none) a quota
- * is only found by EDQUOT.
+ * Quotas do not limit root, but they limit the job: if an owner's part of OLD exceeds its quota on
+ * NEW, its next write fails. Source: quotactl(2); quotactl_fd is new in Linux 5.14. Without an
+ * answer (NFS, older kernels) only EDQUOT during the copy shows a quota.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -55,7 +54,7 @@ static int check_owner(const struct top_dir *new, const struct tree_owner *o, st
 {
 	const char *whose = o->kind == USRQUOTA ? "user" : "group";
 	struct dqblk has = { 0 };
-	/* QCMD() of glibc shifts into the sign. */
+	/* QCMD() of glibc shifts into the sign bit. */
 	unsigned command = (unsigned)Q_GETQUOTA << SUBCMDSHIFT | (unsigned)o->kind;
 	uint64_t limit;
 
@@ -82,7 +81,7 @@ int tree_check_quotas(const struct copy *c, const struct tree_owners *o, struct 
 {
 	const struct tree_owner *all = o->rows.data;
 
-	/* What is there of an earlier move counts already, and was looked at then. */
+	/* Leftovers count in the quota already, and the first run has checked them. */
 	for (size_t i = 0; i < o->rows.count && !c->leftover_inodes; i++)
 		if (check_owner(c->new_dir, &all[i], e) < 0)
 			return e->code;

@@ -34,10 +34,10 @@ static void drop_entry(struct copy *c, uint32_t row)
 
 	entry->is_made = false;
 	if (entry->node != RELOC_NONE && n->entry == row)
-		n->entry = RELOC_NONE; /* another name of it is made a link of the next copy */
+		n->entry = RELOC_NONE; /* its other names become links of a new copy */
 }
 
-/* Whoever is not root may not write to all directories of his own. */
+/* A user who is not root may lack write permission in directories of his own. */
 static int unlink_closed(int dir, const char *name, int flags)
 {
 	char path[PROC_PATH];
@@ -91,7 +91,7 @@ int tree_remove(struct copy *c, uint32_t row, struct err *e)
 	return rc < 0 ? e->code : 0;
 }
 
-/* What is below a directory was seen after it, so it is removed before. */
+/* Entries below a directory have higher rows, so this removes them before it. */
 int tree_remove_all(struct copy *c, uint32_t row, struct err *e)
 {
 	const struct tree_entry *entries = c->entries.data;
@@ -107,8 +107,8 @@ int tree_remove_all(struct copy *c, uint32_t row, struct err *e)
 	return tree_remove(c, row, e);
 }
 
-/* The removal changed the times of the directory that the name was in. What fails is gone, too, or
- * is looked at again. */
+/* Removing a name changed the times of its directory. If this fails, the directory is gone or the
+ * next pass visits it. */
 static void put_times(const struct copy *c, const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -9,12 +9,9 @@
 
 #include "relocate/copy/copy_internal.h"
 
-#define MAX_DEPTH 2000
-#define SECTOR 512u /* st_blocks is in these everywhere */
-
 struct sums {
 	const struct copy *c;
-	struct strtab *seen; /* inodes with several names: counted once */
+	struct strtab *seen; /* inodes with several names, which count once */
 	struct tree_owners owners;
 	uint64_t bytes, blocks_bytes, inodes;
 };
@@ -32,11 +29,12 @@ static bool count(struct sums *s, const struct statx *x)
 			return true;
 	}
 	s->inodes++;
-	s->blocks_bytes += x->stx_blocks * SECTOR;
+	s->blocks_bytes += x->stx_blocks * TREE_SECTOR;
 	if (S_ISREG(x->stx_mode))
-		s->bytes +=
-			x->stx_blocks * SECTOR < x->stx_size ? x->stx_blocks * SECTOR : x->stx_size;
-	return tree_owners_add(&s->owners, x->stx_uid, x->stx_gid, x->stx_blocks * SECTOR) == 0;
+		s->bytes += x->stx_blocks * TREE_SECTOR < x->stx_size ? x->stx_blocks * TREE_SECTOR
+								      : x->stx_size;
+	return tree_owners_add(&s->owners, x->stx_uid, x->stx_gid, x->stx_blocks * TREE_SECTOR) ==
+	       0;
 }
 
 static int count_dir(struct sums *s, int dir, unsigned depth);
@@ -65,7 +63,7 @@ static int count_dir(struct sums *s, int dir, unsigned depth)
 {
 	DIR *names = fdopendir(dir);
 	struct dirent *d;
-	int rc = depth > MAX_DEPTH ? -ELOOP : 0;
+	int rc = depth > TREE_MAX_DEPTH ? -ELOOP : 0;
 
 	if (!names) {
 		close(dir);
@@ -112,7 +110,7 @@ static int compare(const struct sums *s, struct err *e)
 		return err_set(e, -ENOSPC,
 			       "%s: OLD has %" PRIu64 " MiB, but only %" PRIu64 " MiB are free",
 			       new->path, s->blocks_bytes >> 20, free_bytes >> 20);
-	/* Some make inodes as they are needed, and tell none. */
+	/* Some file systems allocate inodes on demand and report none. */
 	if (fs.f_files && s->inodes > fs.f_favail + s->c->leftover_inodes)
 		return err_set(e, -ENOSPC,
 			       "%s: OLD has %" PRIu64 " files, but only %" PRIu64 " can be made",

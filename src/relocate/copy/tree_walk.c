@@ -14,19 +14,17 @@
 #include "relocate/copy/copy_internal.h"
 #include "target/proc.h"
 
-#define MAX_DEPTH 2000 /* directories in one another: two descriptors each */
-
-#define MAX_TRIES 3 /* for a name that is replaced while it is looked at */
+#define MAX_TRIES 3 /* for a name that is replaced meanwhile */
 
 #define STATX_MASK (STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID)
 
-/* A name that is looked at: its directory in both trees, and what is there in OLD. */
+/* The current name: its directory in both trees, and its statx in OLD. */
 struct at {
 	int old_dir, new_dir;
 	const char *name;
-	const char *source; /* of a file without a name: its link in /proc; else NULL */
+	const char *source; /* link in /proc of an unlinked file; NULL: the file has a name */
 	struct statx x;
-	uint32_t entry, node; /* rows; they move when there are new ones */
+	uint32_t entry, node; /* rows, because new rows move the old ones */
 };
 
 static void close_pair(const struct file_pair *p)
@@ -55,8 +53,8 @@ static int open_from(const struct at *at, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Regular files are opened for their content. Should one be something else by now, it does not
- * block for that. Only one who owns it, or root, may leave the access time alone. */
+/* Opens regular files for their content, others as O_PATH. O_NONBLOCK: by now it may be a FIFO.
+ * Only owner and root may use O_NOATIME. */
 static int open_pair(const struct at *at, struct file_pair *ret, struct err *e)
 {
 	bool is_file = S_ISREG(at->x.stx_mode);
@@ -112,7 +110,7 @@ static int make_name(const struct at *at, struct err *e)
 	return rc < 0 ? err_errno(e, "making it") : 0;
 }
 
-/* The directory that mkfs puts onto ext4: NEW may have its own, and keeps it. */
+/* mkfs creates lost+found on ext4: NEW keeps its own. */
 static bool is_lost_and_found(const struct copy *c, const struct at *at)
 {
 	return c->path.len == 10 && strcmp(at->name, "lost+found") == 0 &&
@@ -138,7 +136,7 @@ static int make_first(struct copy *c, struct at *at, struct err *e)
 	return 0;
 }
 
-/* A further name of an inode that is in NEW already. */
+/* Adds a name to an inode that NEW has already. */
 static int make_link(struct copy *c, struct at *at, struct err *e)
 {
 	const char *path = strtab_get(c->paths, node_of(c, at)->entry).ptr, *name;
@@ -160,7 +158,7 @@ static bool is_same(const struct copy *c, const struct at *at)
 	       entry->copy == node_of(c, at)->copy;
 }
 
-/* The name is in NEW afterwards, though perhaps without content. */
+/* Makes the name exist in NEW, perhaps without content. */
 static int make_entry(struct copy *c, struct at *at, struct err *e)
 {
 	struct tree_entry *entry = entry_of(c, at);
@@ -200,7 +198,7 @@ static void note_ctime(const struct copy *c, struct tree_node *n, const struct s
 	n->is_recent = n->ctime_ns > c->scanned_ns - TREE_CLOCK_STEP_NS;
 }
 
-/* Is OLD as it was when the content was copied? Then NEW must be, too. */
+/* Is OLD unchanged since the content was copied? Then NEW must be equal. */
 static bool is_unchanged(const struct tree_node *n, int from)
 {
 	struct statx x;
@@ -230,7 +228,7 @@ static int fill_data(struct copy *c, const struct at *at, const struct file_pair
 	return 0;
 }
 
-/* All that is not content. The times last: the others change them. */
+/* Copies all attributes; times last, because setting the others changes them. */
 static int fill_attrs(struct copy *c, const struct at *at, const struct file_pair *pair,
 		      const struct statx *x, struct err *e)
 {
@@ -249,7 +247,7 @@ static int fill_attrs(struct copy *c, const struct at *at, const struct file_pai
 	return attrs_copy(pair, x, e);
 }
 
-/* Content and attributes of what is no directory. */
+/* Copies content and attributes of anything but a directory. */
 static int fill(struct copy *c, const struct at *at, struct err *e)
 {
 	CLEANUP(close_pair) struct file_pair pair = { -1, -1 };
@@ -266,7 +264,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 	}
 	if (open_pair(at, &pair, e) < 0)
 		return e->code;
-	/* Before the content: what changes while it is copied has a newer time. */
+	/* Before the content: a later change then has a newer time. */
 	if (statx(pair.from, "", AT_EMPTY_PATH, STATX_MASK, &x) < 0)
 		return err_errno(e, "statx");
 	if (x.stx_ino != at->x.stx_ino || x.stx_mode != at->x.stx_mode) {
@@ -285,7 +283,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 
 static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth, struct err *e);
 
-/* What is below first: its making changes the times. */
+/* The content first, because creating it changes the times of the directory. */
 static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct err *e)
 {
 	CLEANUP(close_pair) struct file_pair dir = { -1, -1 };
@@ -314,8 +312,8 @@ static bool has_content(uint32_t mode)
 	return S_ISREG(mode) || S_ISDIR(mode) || S_ISFIFO(mode) || S_ISSOCK(mode);
 }
 
-/* Is it another file, which got the number of one that was removed? What a link leads to is made
- * with it, so where its times are others it counts as one, too. */
+/* Has a new file the inode number of a removed one? A link gets its target when it is created, so
+ * one with other times counts as new. */
 static bool is_other_file(const struct tree_node *n, const struct statx *x, int64_t born_ns)
 {
 	return n->mode &&
@@ -323,7 +321,7 @@ static bool is_other_file(const struct tree_node *n, const struct statx *x, int6
 		(!has_content(x->stx_mode) && n->ctime_ns >= 0 && n->ctime_ns != tree_ctime_ns(x)));
 }
 
-/* Names of the one before are made anew, or go. */
+/* If the inode is another file, its old names are removed or copied again. */
 static void refresh_node(struct tree_node *n, const struct statx *x)
 {
 	int64_t born_ns = 0;
@@ -350,7 +348,7 @@ static int copy_entry(struct copy *c, struct at *at, unsigned depth, struct err 
 	return S_ISDIR(at->x.stx_mode) ? fill_dir(c, at, depth, e) : fill(c, at, e);
 }
 
-/* Gone, or another one, since the directory was read. */
+/* Has the name gone, or changed its kind, since the directory was read? */
 static bool is_race(int code)
 {
 	return code == -ENOENT || code == -EAGAIN || code == -ENOTDIR || code == -ELOOP;
@@ -364,12 +362,12 @@ static int try_name(struct copy *c, const struct file_pair *dir, const char *nam
 	if (statx(dir->from, name, AT_SYMLINK_NOFOLLOW, STATX_MASK, &at.x) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "/%s", c->path.data);
 	if (at.x.stx_mnt_id != c->old_dir->mnt_id)
-		return 0; /* a mount below OLD: the survey tells of it */
+		return 0; /* a mount below OLD, which the scan reports */
 	return copy_entry(c, &at, depth, e);
 }
 
-/* What is replaced again and again is left to the next pass. In the last one only somebody outside
- * the job can do that, but then the copy is not whole. */
+/* Leaves a name that is replaced again and again to the next pass. In the final pass only somebody
+ * outside the job can replace it, and the copy would be incomplete: that is an error. */
 static int copy_name(struct copy *c, const struct file_pair *dir, const char *name, unsigned depth,
 		     struct err *e)
 {
@@ -413,13 +411,13 @@ static int copy_names(struct copy *c, const struct file_pair *dir, DIR *names, u
 
 static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth, struct err *e)
 {
-	/* A position of its own. */
+	/* A second descriptor, with a position of its own. */
 	int fd = open_beneath(dir->from, ".", O_RDONLY | O_DIRECTORY, 0);
 	DIR *names;
 	int rc;
 
-	if (depth > MAX_DEPTH)
-		rc = err_set(e, -ELOOP, "more than %d directories in one another", MAX_DEPTH);
+	if (depth > TREE_MAX_DEPTH)
+		rc = err_set(e, -ELOOP, "more than %d directories in one another", TREE_MAX_DEPTH);
 	else if (fd < 0)
 		rc = err_set(e, fd, "%s", strerror(-fd));
 	else
@@ -459,7 +457,7 @@ int tree_copy_unlinked(struct copy *c, const struct reloc_file *f, struct err *e
 	if (statx(AT_FDCWD, f->source, 0, STATX_MASK, &at.x) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", f->source);
 	if (at.x.stx_ino != f->ino)
-		return 0; /* closed, and the number used again */
+		return 0; /* closed, and its number reused */
 	if (copy_entry(c, &at, 0, e) < 0 && (!is_race(e->code) || c->kind == COPY_FINAL))
 		return err_wrap(e, "%s", f->source);
 	return 0;
