@@ -37,6 +37,16 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	return code;
 }
 
+int err_usage(struct err *e, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	err_vset(e, ERR_USAGE, fmt, args);
+	va_end(args);
+	return e->code;
+}
+
 int err_errno(struct err *e, const char *fmt, ...)
 {
 	int saved = errno;

@@ -17,9 +17,15 @@ struct err {
 	char msg[512]; /* one line; control characters became '?'; cut when too long */
 };
 
+/* No errno: what the user asked for is wrong, not what was found. Exit status 2. */
+#define ERR_USAGE (-5000)
+
 /* code: negative errno. Returns code, so that "return err_set(...)" reads well. */
 int err_set(struct err *e, int code, const char *fmt, ...) PRINTF(3, 4);
 int err_vset(struct err *e, int code, const char *fmt, va_list args) PRINTF(3, 0);
+
+/* The same with ERR_USAGE. */
+int err_usage(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 
 /* For a failed system call: the text, then ": " and the words for errno. Returns -errno. */
 int err_errno(struct err *e, const char *fmt, ...) PRINTF(2, 3);

@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cmd.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-
-#include "cli/exit.h"
-
-int cmd_usage(struct err *e, const char *fmt, ...)
-{
-	va_list args;
-
-	e->code = CMD_WRONG_USAGE;
-	va_start(args, fmt);
-	vsnprintf(e->msg, sizeof e->msg, fmt, args);
-	va_end(args);
-	return CMD_WRONG_USAGE;
-}
 
 /* The table of cmd with what every command has. */
 #define WITH_COMMON(cmd)                                                                    \
@@ -56,5 +42,5 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 
 	if (rc == OPT_HELP_ASKED)
 		return print_help(cmd, opts, e);
-	return rc < 0 ? e->code = CMD_WRONG_USAGE : 0;
+	return rc < 0 ? e->code = ERR_USAGE : 0;
 }

@@ -6,6 +6,9 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+/* What run returns besides exit statuses and errors: exit status 0. */
+#define CMD_HELP_PRINTED (-5001)
+
 struct cmd {
 	const char *name;
 	const char *operands;   /* for the usage line: "[FILE]", "-- CMD [ARG...]" */
@@ -19,13 +22,10 @@ struct cmd {
 	const struct cmd *const *verbs;
 
 	/* argv[0] is the command's name. Returns an exit status (0 done, the status of the
-	 * program it ran), a negative errno with the reason in e, or what cmd_parse() or
-	 * cmd_usage() returned. */
+	 * program it ran), or an error with the reason in e: a negative errno, ERR_USAGE, or what
+	 * cmd_parse() returned. */
 	int (*run)(int argc, char **argv, struct err *e);
 };
-
-/* Wrong usage: main turns what it returns into exit status 2. */
-int cmd_usage(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 
 /* For the shell's completion: the options of the command, then those of its verbs. */
 void cmd_complete(const struct cmd *cmd, struct buf *out);

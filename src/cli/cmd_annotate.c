@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/listing.h"
+#include "cli/profile_opts.h"
 #include "cli/screen.h"
 #include "model/suggest.h"
 #include "source/load.h"
@@ -338,7 +339,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc - first < 1 || argc - first > 2)
-		return cmd_usage(e, "what to annotate? FUNC, FILE or FILE:LINE, then the PROFILE");
+		return err_usage(e, "what to annotate? FUNC, FILE or FILE:LINE, then the PROFILE");
 	rc = annotate(&args, argv[first], argc - first == 2 ? argv[first + 1] : DEFAULT_PROFILE, &p,
 		      e);
 	profile_free(p);

@@ -60,7 +60,7 @@ static int find_group(const char *name, gid_t *ret, struct err *e)
 		return 0;
 	}
 	if (getgrnam_r(name, &group, text, sizeof text, &found) != 0 || !found)
-		return cmd_usage(e, "--group: there is no group '%s'", name);
+		return err_usage(e, "--group: there is no group '%s'", name);
 	*ret = group.gr_gid;
 	return 0;
 }
@@ -124,7 +124,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc - first != 1)
-		return cmd_usage(e, "name one folder to mount the files on");
+		return err_usage(e, "name one folder to mount the files on");
 	if (args.group)
 		rc = find_group(args.group, &o.group, e);
 	if (rc < 0)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/outfile.h"
 #include "cli/cmd.h"
+#include "cli/profile_opts.h"
 #include "cli/save.h"
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
@@ -95,11 +96,11 @@ static int choose(const struct profile *p, const struct args *args, size_t *ret,
 	int found = args->event ? collapse_find_event(p, args->event) : -1;
 
 	if (args->value && args->event)
-		return cmd_usage(e, "--value and --event-filter: only one of them");
+		return err_usage(e, "--value and --event-filter: only one of them");
 	if (!args->event)
 		return choose_type(p, args->value, ret, e);
 	if (found < 0)
-		return cmd_usage(e, "--event-filter: no samples of an event '%s'", args->event);
+		return err_usage(e, "--event-filter: no samples of an event '%s'", args->event);
 	*ret = (size_t)found;
 	return 0;
 }
@@ -153,10 +154,10 @@ static int convert_as_op2(const struct args *args, const char *path, struct err 
 	int rc;
 
 	if (args->to)
-		return cmd_usage(e,
+		return err_usage(e,
 				 "--op2-compatible is a format of its own: it goes without --to");
 	if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
-		return cmd_usage(e, "a profile is nothing for a terminal: name a file by -o");
+		return err_usage(e, "a profile is nothing for a terminal: name a file by -o");
 	rc = file_load(path, &in, e);
 	if (rc < 0)
 		return rc;
@@ -178,13 +179,13 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.is_list)
 		return list_formats(e);
 	if (argc - first > 1)
-		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
+		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
 	path = first < argc ? argv[first] : DEFAULT_PROFILE;
 	if (args.is_op2)
 		return convert_as_op2(&args, path, e);
 	rc = choose_output(args.output, args.to, NULL, &output, e);
 	if (rc == 0 && is_collapsed(&args) && output.format != format_find("folded"))
-		rc = cmd_usage(e, "--pid, --tid, --kernel, --jit and --all are for --to folded");
+		rc = err_usage(e, "--pid, --tid, --kernel, --jit and --all are for --to folded");
 	if (rc == 0)
 		rc = load_profile_at(path, args.from, &args.places, &p, e);
 	if (rc < 0)

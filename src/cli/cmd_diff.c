@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "cli/cmd.h"
 #include "cli/grouping.h"
+#include "cli/profile_opts.h"
 #include "cli/screen.h"
 #include "model/diff.h"
 #include "source/load.h"
@@ -83,7 +84,7 @@ static int measure(struct side *s, const char *normalize, struct err *e)
 	else if (type >= 0)
 		s->amount = (double)total_of(s->profile, (size_t)type);
 	else
-		return cmd_usage(e, "--normalize: %s has no sample type '%s'", s->path, normalize);
+		return err_usage(e, "--normalize: %s has no sample type '%s'", s->path, normalize);
 	return 0;
 }
 
@@ -214,7 +215,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc - first != 2)
-		return cmd_usage(e, "needs two files: the profile before and the one after");
+		return err_usage(e, "needs two files: the profile before and the one after");
 	if (args.normalize)
 		read_amounts(args.normalize, sides);
 	sides[0].path = argv[first];

@@ -74,7 +74,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first < argc)
-		return cmd_usage(e, "'%s': doctor takes no operands", argv[first]);
+		return err_usage(e, "'%s': doctor takes no operands", argv[first]);
 	return show(&args, e);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/outfile.h"
 #include "cli/cmd.h"
+#include "cli/profile_opts.h"
 #include "format/formats.h"
 #include "model/wall.h"
 #include "source/load.h"
@@ -159,9 +160,9 @@ static int load(struct inputs *in, const struct args *args, struct err *e)
 		in->types[1] = 1;
 	}
 	if (args->is_diff && !in->is_diff)
-		return cmd_usage(e, "--diff: name two files, before and after");
+		return err_usage(e, "--diff: name two files, before and after");
 	if ((args->is_negated || args->normalize) && !in->is_diff)
-		return cmd_usage(e, "--%s goes with --diff",
+		return err_usage(e, "--%s goes with --diff",
 				 args->is_negated ? "negate" : "normalize");
 	return 0;
 }
@@ -244,24 +245,24 @@ static int check_output(const struct inputs *in, const char *output, struct err 
 	if (strcmp(output, "-") == 0)
 		return 0;
 	if (format_for_output(output))
-		return cmd_usage(e, "-o %s: the ending is of a profile, and this is an SVG picture",
+		return err_usage(e, "-o %s: the ending is of a profile, and this is an SVG picture",
 				 output);
 	for (size_t i = 0; i < ARRAY_LEN(in->paths); i++)
 		if (in->paths[i] && is_same_file(output, in->paths[i]))
-			return cmd_usage(e, "-o %s: is the profile itself", output);
+			return err_usage(e, "-o %s: is the profile itself", output);
 	return outfile_check(output, e);
 }
 
 static int check_usage(const struct args *args, int operands, struct err *e)
 {
 	if (!args->is_diff && operands > 1)
-		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
+		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
 	if (args->is_diff && operands > 2)
-		return cmd_usage(e, "--diff: two files, before and after");
+		return err_usage(e, "--diff: two files, before and after");
 	if (args->is_wall && (args->is_diff || args->is_negated || args->normalize || args->value))
-		return cmd_usage(e, "--wall goes with neither --diff nor --value");
+		return err_usage(e, "--wall goes with neither --diff nor --value");
 	if (!args->output && isatty(STDOUT_FILENO))
-		return cmd_usage(e, "a picture is nothing for a terminal: name a file with -o");
+		return err_usage(e, "a picture is nothing for a terminal: name a file with -o");
 	return 0;
 }
 

@@ -123,10 +123,10 @@ static int make_labels(const struct args *args, const char *path, size_t number,
 static int check_labels(const struct opt_list *labels, struct err *e)
 {
 	if (labels->count > MAX_LABELS)
-		return cmd_usage(e, "--label: given more than %d times", MAX_LABELS);
+		return err_usage(e, "--label: given more than %d times", MAX_LABELS);
 	for (size_t i = 0; i < labels->count; i++)
 		if (!*labels->items[i] || *labels->items[i] == '=')
-			return cmd_usage(e, "--label: '%s' is not KEY or KEY=TEXT",
+			return err_usage(e, "--label: '%s' is not KEY or KEY=TEXT",
 					 labels->items[i]);
 	return 0;
 }
@@ -181,7 +181,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first == argc)
-		return cmd_usage(e, "no files to merge");
+		return err_usage(e, "no files to merge");
 	rc = check_labels(&args.labels, e);
 	if (rc == 0)
 		rc = choose_output(args.output, args.to, "pprof", &output, e);

@@ -56,7 +56,7 @@ static int take_labels(struct cpu_opts *o, const struct opt_list *labels, struct
 		else if (strcmp(labels->items[i], "address") == 0)
 			o->has_address_label = true;
 		else
-			return cmd_usage(e, "--label: '%s' is not cpu or address",
+			return err_usage(e, "--label: '%s' is not cpu or address",
 					 labels->items[i]);
 	}
 	return 0;
@@ -70,19 +70,19 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	if (rc < 0)
 		return rc;
 	if (args->seconds == 0)
-		return cmd_usage(e, "--duration: 0 seconds are nothing to record");
+		return err_usage(e, "--duration: 0 seconds are nothing to record");
 	if (plan->opts.argv && args->seconds > 0)
-		return cmd_usage(e,
+		return err_usage(e,
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
 	if (args->has_off_cpu && plan->opts.cpus)
-		return cmd_usage(e, "--off-cpu and --cpu do not go together: threads move");
+		return err_usage(e, "--off-cpu and --cpu do not go together: threads move");
 	if (args->waits != CPU_WAITS_BEST && !args->has_off_cpu)
-		return cmd_usage(e, "--method goes with --off-cpu");
+		return err_usage(e, "--method goes with --off-cpu");
 	if (args->waits == CPU_WAITS_BPF && args->raw)
-		return cmd_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
+		return err_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
 				    "records of the kernel");
 	if (args->raw && strcmp(args->raw, args->output ? args->output : DEFAULT_PROFILE) == 0)
-		return cmd_usage(e, "--raw and --output are the same file");
+		return err_usage(e, "--raw and --output are the same file");
 	plan->opts.has_off_cpu = args->has_off_cpu;
 	plan->opts.waits = (enum cpu_waits)args->waits;
 	plan->opts.raw = args->raw;

@@ -100,15 +100,15 @@ static int check_args(const struct args *args, struct err *e)
 
 	if (args->undoes) {
 		if (ways || args->from || !args->to || args->is_dry)
-			return cmd_usage(e, "--undo goes with --to NEW alone");
+			return err_usage(e, "--undo goes with --to NEW alone");
 		return 0;
 	}
 	if (ways != 1)
-		return cmd_usage(e, "name the job by one of --pid, --job, --all-users-of");
+		return err_usage(e, "name the job by one of --pid, --job, --all-users-of");
 	if (!args->from && !args->users_of)
-		return cmd_usage(e, "--from OLD is missing");
+		return err_usage(e, "--from OLD is missing");
 	if (!args->to)
-		return cmd_usage(e, "--to NEW is missing");
+		return err_usage(e, "--to NEW is missing");
 	return 0;
 }
 
@@ -271,7 +271,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first < argc)
-		return cmd_usage(e, "'%s': relocate takes no operands", argv[first]);
+		return err_usage(e, "'%s': relocate takes no operands", argv[first]);
 	rc = check_args(&args, e);
 	if (rc < 0)
 		return rc;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "cli/cmd.h"
 #include "cli/grouping.h"
+#include "cli/profile_opts.h"
 #include "cli/screen.h"
 #include "source/load.h"
 #include "view/emit.h"
@@ -58,11 +59,11 @@ static int check_usage(const struct args *a, const struct grouping *g, struct er
 	bool is_edges = a->callers || a->callees;
 
 	if (a->min_percent >= 0 && !a->is_tree)
-		return cmd_usage(e, "--min-percent goes with --tree");
+		return err_usage(e, "--min-percent goes with --tree");
 	if (a->is_tree && is_edges)
-		return cmd_usage(e, "--tree cannot be combined with --callers and --callees");
+		return err_usage(e, "--tree cannot be combined with --callers and --callees");
 	if (g->label && (a->is_tree || is_edges))
-		return cmd_usage(e,
+		return err_usage(e,
 				 "--by %s cannot be combined with --tree, --callers and --callees",
 				 a->by);
 	return 0;
@@ -78,7 +79,7 @@ static int put_report(struct emit *out, const struct profile *p, const struct ar
 		int rc = report_edges(out, p, o, g->by, a->callers, a->callees, e);
 		const struct err reason = *e;
 
-		return rc == -EINVAL ? cmd_usage(e, "%s", reason.msg) : rc;
+		return rc == -EINVAL ? err_usage(e, "%s", reason.msg) : rc;
 	}
 	if (g->label)
 		return report_labels(out, p, o, g->label, e);
@@ -156,7 +157,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc - first > 1)
-		return cmd_usage(e, "one file at a time; 'auger merge' makes one of many");
+		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
 	path = first < argc ? argv[first] : DEFAULT_PROFILE;
 	rc = load_profile(path, args.from, &p, e);
 	if (rc == -ENOENT && first == argc)

@@ -64,19 +64,19 @@ struct target {
 static int check(const struct args *args, const struct target *t, struct err *e)
 {
 	if (!!t->argv + (t->pid_count > 0) + args->is_all != 1)
-		return cmd_usage(e, "whose calls? one of '-- CMD', -p PID and -a");
+		return err_usage(e, "whose calls? one of '-- CMD', -p PID and -a");
 	if (t->argv && args->seconds > 0)
-		return cmd_usage(e,
+		return err_usage(e,
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
 	if (args->is_path && args->by != SYSCALLS_BY_CALL)
-		return cmd_usage(e, "--path and --by do not go together");
+		return err_usage(e, "--path and --by do not go together");
 	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
-		return cmd_usage(e,
+		return err_usage(e,
 				 "--trace tells each call: --by, --path and --histogram sum them");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
-		return cmd_usage(e, "--stacks does not go with --trace, --path or --by file");
+		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
 	if (args->is_path && args->is_histogram)
-		return cmd_usage(e, "--path and --histogram do not go together");
+		return err_usage(e, "--path and --histogram do not go together");
 	return 0;
 }
 

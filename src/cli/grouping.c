@@ -34,7 +34,7 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 		}
 		nearest_add(&near, known[i].name);
 	}
-	return cmd_usage(
+	return err_usage(
 		e,
 		"--by: '%s' is not function, line, module, comm, thread, pid, data or label:KEY%s",
 		text, nearest_text(&near, ""));

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cmd.h"
-#include "cli/exit.h"
 
 #ifdef HAVE_FUSE
 #define CONTROL &cmd_control,
@@ -111,7 +110,7 @@ static int run_cmd(const struct cmd *cmd, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	fprintf(stderr, "auger %s: %s\n", cmd->name, e.msg);
-	return rc == CMD_WRONG_USAGE ? 2 : EXIT_FAILURE;
+	return rc == ERR_USAGE ? 2 : EXIT_FAILURE;
 }
 
 static int unknown_command(const char *name)

@@ -17,10 +17,10 @@ int pids_parse(const struct opt_list *texts, pid_t pids[PIDS_MAX], size_t *ret_c
 			long pid = strtol(at, &end, 10);
 
 			if (end == at || pid <= 0 || pid > INT32_MAX || (*end && *end != ','))
-				return cmd_usage(e, "--pid: '%s' is not a list of process ids",
+				return err_usage(e, "--pid: '%s' is not a list of process ids",
 						 texts->items[i]);
 			if (*ret_count == PIDS_MAX)
-				return cmd_usage(e, "--pid: more than %d processes", PIDS_MAX);
+				return err_usage(e, "--pid: more than %d processes", PIDS_MAX);
 			pids[(*ret_count)++] = (pid_t)pid;
 			at = *end ? end + 1 : end;
 		} while (*at);

@@ -33,7 +33,7 @@ static int wrong_value(struct err *e, const char *option)
 {
 	const struct err reason = *e;
 
-	return cmd_usage(e, "%s: %s", option, reason.msg);
+	return err_usage(e, "%s: %s", option, reason.msg);
 }
 
 static int take_event(struct cpu_opts *o, const char *text, size_t len, struct err *e)
@@ -42,9 +42,9 @@ static int take_event(struct cpu_opts *o, const char *text, size_t len, struct e
 	int rc;
 
 	if (o->event_count == CPU_EVENTS_MAX)
-		return cmd_usage(e, "--event: more than %d events", CPU_EVENTS_MAX);
+		return err_usage(e, "--event: more than %d events", CPU_EVENTS_MAX);
 	if (len >= sizeof name)
-		return cmd_usage(e, "--event: no event '%.*s'", (int)len, text);
+		return err_usage(e, "--event: no event '%.*s'", (int)len, text);
 	memcpy(name, text, len);
 	name[len] = '\0';
 	rc = event_parse(name, &(struct event_roots){ 0 }, &o->events[o->event_count++], e);
@@ -84,7 +84,7 @@ static int tell_apart(struct cpu_opts *o, struct err *e)
 			event_use_full_name(&o->events[i]);
 	for (size_t i = 0; i < o->event_count; i++)
 		if (has_type_of(o, i))
-			return cmd_usage(e, "--event: '%s' is there twice", o->events[i].name);
+			return err_usage(e, "--event: '%s' is there twice", o->events[i].name);
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static int take_events(struct cpu_opts *o, const struct opt_list *events, struct
 
 static int wrong_stack(const char *text, struct err *e)
 {
-	return cmd_usage(e, "--stack: '%s' is not dwarf, dwarf,BYTES (8 to %d), fp or none", text,
+	return err_usage(e, "--stack: '%s' is not dwarf, dwarf,BYTES (8 to %d), fp or none", text,
 			 ATTR_STACK_MAX);
 }
 
@@ -138,13 +138,13 @@ static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
 static int check(const struct sampling_args *args, const struct cpu_opts *o, struct err *e)
 {
 	if (!o->argv && !o->pid_count && !o->is_all)
-		return cmd_usage(e, "what to record? '-- CMD', -p PID or -a");
+		return err_usage(e, "what to record? '-- CMD', -p PID or -a");
 	if (o->is_all && o->pid_count)
-		return cmd_usage(e, "-a and -p do not go together");
+		return err_usage(e, "-a and -p do not go together");
 	if (args->frequency_hz && args->period)
-		return cmd_usage(e, "-F and -c do not go together");
+		return err_usage(e, "-F and -c do not go together");
 	if (o->is_user_only && o->is_kernel_only)
-		return cmd_usage(e, "--user and --kernel do not go together");
+		return err_usage(e, "--user and --kernel do not go together");
 	return 0;
 }
 

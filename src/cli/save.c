@@ -31,9 +31,9 @@ static int choose_format(const char *path, const char *to, const char *fallback,
 	else
 		*ret = path ? format_for_output(path) : NULL;
 	if (!*ret && to)
-		return cmd_usage(e, "--to: no format '%s'%s", to, formats_hint(to, &near));
+		return err_usage(e, "--to: no format '%s'%s", to, formats_hint(to, &near));
 	if (!*ret && fallback && path && has_ending(path))
-		return cmd_usage(
+		return err_usage(
 			e,
 			"%s: no profile has this ending; .pb.gz is the usual one; " HOW_TO_LIST
 			"; 'auger flame' draws pictures",
@@ -41,12 +41,12 @@ static int choose_format(const char *path, const char *to, const char *fallback,
 	if (!*ret && fallback)
 		*ret = format_find(fallback);
 	if (!*ret && path && strcmp(path, "-") != 0)
-		return cmd_usage(e, "%s: no format has this ending: name one by --to; " HOW_TO_LIST,
+		return err_usage(e, "%s: no format has this ending: name one by --to; " HOW_TO_LIST,
 				 path);
 	if (!*ret)
-		return cmd_usage(e, "name a file by -o or a format by --to; " HOW_TO_LIST);
+		return err_usage(e, "name a file by -o or a format by --to; " HOW_TO_LIST);
 	if (!(*ret)->write)
-		return cmd_usage(e, "format %s is only read; " HOW_TO_LIST, (*ret)->name);
+		return err_usage(e, "format %s is only read; " HOW_TO_LIST, (*ret)->name);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ int choose_output(const char *path, const char *to, const char *fallback, struct
 	if (!path)
 		path = "-";
 	if (strcmp(path, "-") == 0 && !format->is_text && isatty(STDOUT_FILENO))
-		return cmd_usage(e, "format %s is nothing for a terminal: name a file by -o",
+		return err_usage(e, "format %s is nothing for a terminal: name a file by -o",
 				 format->name);
 	*ret = (struct output){ path, format, false };
 	return outfile_check(path, e);

@@ -7,29 +7,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/cmd.h"
-#include "cli/exit.h"
 #include "format/formats.h"
 #include "format/perfdata/folder.h"
 #include "format/perfdata/perfdata.h"
 #include "model/filter.h"
 #include "model/prune.h"
 #include "model/suggest.h"
-
-const struct opt filter_opts[] = {
-	OPT_STR(0, "focus", "REGEX", struct filter_args, focus,
-		"Keep only stacks with a frame that matches"),
-	OPT_STR(0, "ignore", "REGEX", struct filter_args, ignore,
-		"Leave out stacks with a frame that matches"),
-	OPT_LIST(0, "comm", "REGEX", struct filter_args, comm,
-		 "Keep only threads of this name (whole name); again for more"),
-	OPT_LIST(0, "pid", "PID", struct filter_args, pid,
-		 "Keep only this process; again for more"),
-	OPT_LIST(0, "tid", "TID", struct filter_args, tid, "Keep only this thread; again for more"),
-	OPT_LIST(0, "label", "KEY=REGEX", struct filter_args, label,
-		 "Keep only samples with this label (whole value); again for more"),
-	OPT_END,
-};
 
 static int choose_format(const char *path, const char *from, const struct file_input *in,
 			 const struct format **ret, struct err *e)
@@ -39,7 +22,7 @@ static int choose_format(const char *path, const char *from, const struct file_i
 	struct nearest near;
 
 	if (!format && from)
-		return cmd_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
+		return err_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
 	if (!format && !in->len)
 		return err_set(e, -EINVAL, "%s: is empty", path);
 	if (!format)
@@ -151,7 +134,7 @@ static int add_labels(struct label_filters *f, const struct opt_list *labels, st
 		const char *text = labels->items[i], *equals = strchr(text, '=');
 
 		if (!equals || equals == text)
-			return cmd_usage(e, "--label: '%s' is not KEY=REGEX", text);
+			return err_usage(e, "--label: '%s' is not KEY=REGEX", text);
 		buf_put(&f->keys, text, (size_t)(equals - text));
 		buf_put_byte(&f->keys, 0);
 	}
@@ -184,7 +167,7 @@ static int filter_into(const struct profile *p, const struct filter_args *args,
 	if (profile_filter_is_empty(&filter))
 		return 0;
 	rc = profile_filter(p, &filter, ret, e);
-	return rc == -EINVAL ? (e->code = CMD_WRONG_USAGE) : rc;
+	return rc == -EINVAL ? (e->code = ERR_USAGE) : rc;
 }
 
 /* The names that exist instead, where the filter is one condition. */
@@ -292,6 +275,6 @@ int choose_type(const struct profile *p, const char *name, size_t *ret, struct e
 			   profile_text(p, profile_get_type(p, i).type));
 	if (buf_error(&known) < 0)
 		return err_nomem(e);
-	return cmd_usage(e, "--value: no sample type '%s'; there are: %s", name,
+	return err_usage(e, "--value: no sample type '%s'; there are: %s", name,
 			 known.data ? known.data : "none");
 }

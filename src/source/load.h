@@ -11,13 +11,11 @@
 
 #define DEFAULT_PROFILE "auger.pb.gz"
 
-/* The filter options that views share: put OPT_INCLUDE(struct args, filter, filter_opts) in
- * a command's table. */
+/* What to keep of a profile; the texts are the options of the same names. */
 struct filter_args {
 	const char *focus, *ignore;
 	struct opt_list comm, pid, tid, label; /* label: KEY=REGEX */
 };
-extern const struct opt filter_opts[];
 
 /* Reads path ("-": standard input) in the format named from (NULL: found by content), and
  * gives addresses their names; what it says that is of no interest (pprof's drop_frames) is

@@ -10,20 +10,10 @@
 #include "base/elf_image.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "cli/cmd.h"
 #include "format/akaros/akaros.h"
 #include "symbol/symbolize.h"
 
 #define NAMED_BY_KALLSYMS "[kernel.kallsyms]"
-
-const struct opt places_opts[] = {
-	OPT_LIST(
-		0, "binary", "FILE[@ADDR]", struct places_args, binaries,
-		"Take names from FILE, a program of the trace's machine loaded at ADDR; again for more"),
-	OPT_STR(0, "kallsyms", "FILE", struct places_args, kallsyms,
-		"Take the kernel's names from FILE: the machine's /proc/kallsyms, or what nm prints"),
-	OPT_END,
-};
 
 /* A file that the user told of. */
 struct binary {

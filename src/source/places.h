@@ -22,9 +22,6 @@ struct places_args {
 	const char *kallsyms;
 };
 
-/* Put OPT_INCLUDE(struct args, places, places_opts) in a command's table. */
-extern const struct opt places_opts[];
-
 /*
  * Gives locations their mappings, and names to what can be named. is_foreign: files and kernel
  * of this machine that nobody told of name nothing. -EINVAL, or the errno of a file that

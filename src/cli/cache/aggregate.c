@@ -256,12 +256,12 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first == argc || argc > first + 2)
-		return cmd_usage(e, "name one job's folder, and a prefix if need be");
+		return err_usage(e, "name one job's folder, and a prefix if need be");
 	a.job = argv[first];
 	if (argc == first + 2)
 		a.prefix = argv[first + 1];
 	if (!*a.prefix || strchr(a.prefix, '/'))
-		return cmd_usage(e, "'%s' is no prefix of names of files", a.prefix);
+		return err_usage(e, "'%s' is no prefix of names of files", a.prefix);
 	rc = load_classes(args.classes, &classes, e);
 	if (rc < 0)
 		return rc;

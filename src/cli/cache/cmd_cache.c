@@ -90,7 +90,7 @@ static int parse_size(const char *option, const char *text, uint64_t *ret, struc
 		end++;
 	}
 	if (errno || *end || text[0] < '0' || text[0] > '9' || value > UINT64_MAX >> shift)
-		return cmd_usage(e, "--%s: '%s' is not a size, such as 512M", option, text);
+		return err_usage(e, "--%s: '%s' is not a size, such as 512M", option, text);
 	*ret = value << shift;
 	return 0;
 }
@@ -131,9 +131,9 @@ static int check_passthrough(const struct mount_opts *o, struct err *e)
 	if (!o->cache.passthrough)
 		return 0;
 	if (o->is_exact)
-		return cmd_usage(e, "--passthrough and --exact exclude each other");
+		return err_usage(e, "--passthrough and --exact exclude each other");
 	if (o->cache.ttl_ns != CACHE_FOREVER)
-		return cmd_usage(e, "--passthrough and --revalidate exclude each other");
+		return err_usage(e, "--passthrough and --revalidate exclude each other");
 	if (!(rights_capabilities() >> CAP_SYS_ADMIN & 1))
 		return err_set(e, -EPERM, "--passthrough is for root only (CAP_SYS_ADMIN)");
 	return 0;
@@ -157,7 +157,7 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 	if (args->budget)
 		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
 	if (rc == 0 && c->budget_bytes < SMALLEST_BUDGET)
-		rc = cmd_usage(e, "--budget: less than 1M");
+		rc = err_usage(e, "--budget: less than 1M");
 	if (rc == 0 && args->max_file)
 		rc = parse_size("max-file", args->max_file, &c->max_file_bytes, e);
 	if (rc == 0 && args->max_file && !c->max_file_bytes)
@@ -221,10 +221,10 @@ static int run(int argc, char **argv, struct err *e)
 	argv = old.argv + first;
 	view = argc > 1 ? argv[1] : old.view;
 	if (!argc || strcmp(argv[0], "mount") != 0)
-		return cmd_usage(
+		return err_usage(
 			e, "say mount, umount, run, stats, snapshot, reset, aggregate or paths");
 	if (!view || argc > 2)
-		return cmd_usage(e, "mount: name one folder, the view");
+		return err_usage(e, "mount: name one folder, the view");
 	return mount_view(&args, view, e);
 }
 

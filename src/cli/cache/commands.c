@@ -14,7 +14,7 @@ static int parse_view(const struct cmd *cmd, int argc, char **argv, const char *
 	if (rc < 0)
 		return rc;
 	if (argc != first + 1)
-		return cmd_usage(e, "name one folder, the view");
+		return err_usage(e, "name one folder, the view");
 	*ret = argv[first];
 	return 0;
 }

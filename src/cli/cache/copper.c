@@ -107,7 +107,7 @@ int copper_words(int argc, char **argv, struct copper *ret, struct err *e)
 		if (!word || word->kind == WORD_FLAG || word->kind == WORD_DROP)
 			continue;
 		if (++i == argc)
-			return cmd_usage(e, "option '%s' needs a value", word->theirs);
+			return err_usage(e, "option '%s' needs a value", word->theirs);
 		put_with_value(ret, word, argv[i]);
 	}
 	for (int i = 0; i < ret->argc; i++)

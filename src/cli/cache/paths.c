@@ -272,7 +272,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc != first + 1)
-		return cmd_usage(e, "name one job's folder");
+		return err_usage(e, "name one job's folder");
 	if (args.script && lstat(args.script, &st) == 0)
 		return err_set(e, -EEXIST, "%s: is there already", args.script);
 	l.job = argv[first];

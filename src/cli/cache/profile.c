@@ -79,11 +79,11 @@ int cache_profile_fill(const struct cache_profile_args *args, struct mount_opts 
 	int rc;
 
 	if (args->keeps_kernel && o->is_exact)
-		return cmd_usage(e, "--exact and --kernel-cache exclude each other");
+		return err_usage(e, "--exact and --kernel-cache exclude each other");
 	if (!args->job && mode != PROFILE_OFF)
-		return cmd_usage(e, "a profile needs a folder: --job-dir");
+		return err_usage(e, "a profile needs a folder: --job-dir");
 	if (!args->job && has_log)
-		return cmd_usage(e, "a log needs a folder: --job-dir, or --log-to stdout");
+		return err_usage(e, "a log needs a folder: --job-dir, or --log-to stdout");
 	o->is_exact |= mode == PROFILE_PATHS && !args->keeps_kernel;
 	o->profiling = (struct profiling_opts){
 		.mode = mode,

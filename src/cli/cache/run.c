@@ -280,7 +280,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first == argc)
-		return cmd_usage(e, "name a command behind --");
+		return err_usage(e, "name a command behind --");
 	if (!profile->has_metrics && !profile->has_paths && !profile->top_paths)
 		profile->top_paths = TOP_PATHS;
 	rc = make_places(&p, profile->job, e);

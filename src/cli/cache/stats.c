@@ -37,7 +37,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc != first + 1)
-		return cmd_usage(e, "name one folder: a view, or that of a job's files");
+		return err_usage(e, "name one folder: a view, or that of a job's files");
 	rc = read_figures(argv[first], &figures, e);
 	if (rc < 0)
 		return rc;

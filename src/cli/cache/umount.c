@@ -57,7 +57,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (argc != first + 1)
-		return cmd_usage(e, "name one folder, the view");
+		return err_usage(e, "name one folder, the view");
 	rc = resolve(argv[first], view, e);
 	return rc < 0 ? rc
 		      : mounted_unmount(view, args.is_lazy ? UNMOUNT_LAZY : UNMOUNT_IF_UNUSED, e);

@@ -191,15 +191,15 @@ static int reduce(const struct args *a, char **paths, size_t count, const char *
 static int check_usage(const struct args *a, bool is_run, size_t count, struct err *e)
 {
 	if (a->sacct && (a->by || a->to || a->output))
-		return cmd_usage(e, "--sacct cannot be combined with --by, --to and -o");
+		return err_usage(e, "--sacct cannot be combined with --by, --to and -o");
 	if (a->is_diff && (is_run || a->sacct || a->to || a->output))
-		return cmd_usage(e, "--diff cannot be combined with run, --sacct, --to and -o");
+		return err_usage(e, "--diff cannot be combined with run, --sacct, --to and -o");
 	if (a->is_diff && a->order != STAGE_BY_WALL && a->order != STAGE_BY_NAME)
-		return cmd_usage(e, "--diff is sorted by the change, or by name");
+		return err_usage(e, "--diff is sorted by the change, or by name");
 	if (a->is_diff && count != 2)
-		return cmd_usage(e, "--diff: name two files, folders or patterns");
+		return err_usage(e, "--diff: name two files, folders or patterns");
 	if (!is_run && (a->reports || a->level))
-		return cmd_usage(e, "--level and --reports go with run");
+		return err_usage(e, "--level and --reports go with run");
 	return 0;
 }
 
@@ -217,7 +217,7 @@ static int run_and_reduce(const struct args *a, char **argv, struct err *e)
 	int status, rc;
 
 	if (!argv[0])
-		return cmd_usage(e, "run: no command");
+		return err_usage(e, "run: no command");
 	rc = stage_run(&o, &r, e);
 	if (rc < 0)
 		return rc;
@@ -240,7 +240,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first == argc)
-		return cmd_usage(e, "no files, folders or patterns to read; '-' is standard input");
+		return err_usage(e, "no files, folders or patterns to read; '-' is standard input");
 	is_run = strcmp(argv[first], "run") == 0;
 	rc = check_usage(&args, is_run, (size_t)(argc - first), e);
 	if (rc < 0)

@@ -236,11 +236,11 @@ static int check_watching(const struct args *args, bool has_command, struct err 
 	const char *option = args->is_all ? "-a" : "-p";
 
 	if (args->is_all && args->pids.count)
-		return cmd_usage(e, "-a and -p do not go together");
+		return err_usage(e, "-a and -p do not go together");
 	if (has_command)
-		return cmd_usage(e, "%s and a command do not go together", option);
+		return err_usage(e, "%s and a command do not go together", option);
 	if (args->runs || args->vs || args->scale)
-		return cmd_usage(e, "%s and --%s do not go together", option,
+		return err_usage(e, "%s and --%s do not go together", option,
 				 args->runs ? "runs"
 				 : args->vs ? "vs"
 					    : "scale");
@@ -250,10 +250,10 @@ static int check_watching(const struct args *args, bool has_command, struct err 
 static int check_sacct(const struct args *args, int operands, struct err *e)
 {
 	if (operands > 1)
-		return cmd_usage(e, "--sacct: one file of 'auger stat -f json'");
+		return err_usage(e, "--sacct: one file of 'auger stat -f json'");
 	if (args->is_all || args->pids.count || args->scale || args->vs || args->runs ||
 	    args->seconds > 0)
-		return cmd_usage(e, "--sacct goes with -f and -o only");
+		return err_usage(e, "--sacct goes with -f and -o only");
 	return 0;
 }
 
@@ -264,13 +264,13 @@ static int check_usage(const struct args *args, bool has_command, struct err *e)
 	if (is_watching)
 		return check_watching(args, has_command, e);
 	if (!has_command)
-		return cmd_usage(e, "what to look at? '-- CMD', -p PID or -a");
+		return err_usage(e, "what to look at? '-- CMD', -p PID or -a");
 	if (args->seconds > 0)
-		return cmd_usage(e, "-d goes with -p and -a; 'timeout SECONDS CMD' ends a command");
+		return err_usage(e, "-d goes with -p and -a; 'timeout SECONDS CMD' ends a command");
 	if (args->scale && args->vs)
-		return cmd_usage(e, "--scale and --vs do not go together");
+		return err_usage(e, "--scale and --vs do not go together");
 	if (!args->scale && (args->is_pinned || args->profiles))
-		return cmd_usage(e, "--%s goes with --scale", args->is_pinned ? "pin" : "profiles");
+		return err_usage(e, "--%s goes with --scale", args->is_pinned ? "pin" : "profiles");
 	return 0;
 }
 

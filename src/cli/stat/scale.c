@@ -15,7 +15,7 @@
 
 static int wrong_list(const char *list, struct err *e)
 {
-	return cmd_usage(e, "--scale: '%s' is not a list of ascending numbers from 1 to %d", list,
+	return err_usage(e, "--scale: '%s' is not a list of ascending numbers from 1 to %d", list,
 			 COPIES_MAX);
 }
 
@@ -31,7 +31,7 @@ static int take_list(struct scale_runs *r, const char *list, struct err *e)
 		if (end == at || (*end && *end != ',') || n <= last || n > COPIES_MAX)
 			return wrong_list(list, e);
 		if (r->step_count == SCALE_STEPS_MAX)
-			return cmd_usage(e, "--scale: more than %d numbers", SCALE_STEPS_MAX);
+			return err_usage(e, "--scale: more than %d numbers", SCALE_STEPS_MAX);
 		r->steps[r->step_count++].copies = n;
 		last = n;
 		at = *end ? end + 1 : NULL;

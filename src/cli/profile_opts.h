@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile_opts: the options of commands that load a profile. Put OPT_INCLUDE(struct args, filter,
+ * filter_opts) in a command's table, and the same for places.
+ */
+#ifndef CLI_PROFILE_OPTS_H
+#define CLI_PROFILE_OPTS_H
+
+#include "base/opt.h"
+
+extern const struct opt filter_opts[]; /* of struct filter_args */
+extern const struct opt places_opts[]; /* of struct places_args */
+
+#endif
