@@ -24,7 +24,7 @@ def main():
         if value.isdigit() and int(value) < 512 and macro not in ('__NR_syscalls', '__NR_arch_specific_syscall'):
             names[int(value)] = re.sub('^__NR3264_', '', macro.removeprefix('__NR_'))
     with open(sys.argv[1], 'w', encoding='ascii') as file:
-        file.write('#include "syscalls/names.h"\n\nconst char *const sysc_names[SYSC_NAMES] = {\n')
+        file.write('#include "syscalls/names.h"\n\nconst char *const syscall_names[SYSCALL_NAMES] = {\n')
         file.writelines(f'\t[{number}] = "{names[number]}",\n' for number in sorted(names))
         file.write('};\n')
 

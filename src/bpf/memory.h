@@ -17,14 +17,14 @@
  * check how that is read. */
 const volatile bool has_links;
 
-/* What a thread is doing. */
-struct doing {
+/* What a thread is inflight. */
+struct inflight {
 	struct calls_thread_id id;
 	__u64 since_ns; /* that it is looked at */
 	__u64 start_ns; /* of the call; 0: before recording */
 	__u64 args[6];  /* CALLS_EVENTS */
 	__u32 nr;
-	bool is_inside;
+	bool is_in_call;
 	bool is_new; /* its first end is of the call that made it */
 };
 
@@ -35,16 +35,16 @@ struct {
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct calls_memory);
-} earlier SEC(".maps");
+} entry_memory SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct calls_memory);
-} early_drafts SEC(".maps");
+} entry_scratch SEC(".maps");
 
-static __always_inline __u32 length_of(const struct calls_fetch *f, const struct doing *d,
+static __always_inline __u32 length_of(const struct calls_fetch *f, const struct inflight *d,
 				       __s64 ret, bool *is_cut)
 {
 	__u64 bytes = f->limit;
@@ -149,7 +149,7 @@ __noinline long read_vectors(struct calls_memory *m, __u64 at, __u64 list, __u64
 
 /* What points to more than bytes. */
 static __always_inline long read_linked(struct calls_memory *m, __u64 at,
-					const struct calls_fetch *f, const struct doing *d,
+					const struct calls_fetch *f, const struct inflight *d,
 					__s64 ret)
 {
 	__u64 rest = f->unit == 0 ? ~0ull : ret > 0 ? (__u64)ret : 0; /* written, or read */
@@ -172,7 +172,7 @@ static __always_inline long read_linked(struct calls_memory *m, __u64 at,
 
 /* One part. */
 __noinline long read_part(struct calls_memory *m, __u64 at, const struct calls_fetch *f,
-			  const struct doing *d, __s64 ret)
+			  const struct inflight *d, __s64 ret)
 {
 	bool is_cut = false;
 	const void *from;
@@ -200,7 +200,7 @@ __noinline long read_part(struct calls_memory *m, __u64 at, const struct calls_f
 	return len | (is_cut ? PART_CUT : 0);
 }
 
-static __always_inline void read_parts(struct calls_memory *m, const struct doing *d,
+static __always_inline void read_parts(struct calls_memory *m, const struct inflight *d,
 				       const struct calls_plan *plan, __s64 ret)
 {
 	__u32 at = 0, count = 0;
@@ -226,33 +226,33 @@ static __always_inline void read_parts(struct calls_memory *m, const struct doin
 	m->len = at;
 }
 
-static __always_inline void read_early(const struct doing *d, const struct calls_plan *plan)
+static __always_inline void read_at_entry(const struct inflight *d, const struct calls_plan *plan)
 {
 	__u32 zero = 0, tid = d->id.tid;
-	struct calls_memory *m = bpf_map_lookup_elem(&early_drafts, &zero);
+	struct calls_memory *m = bpf_map_lookup_elem(&entry_scratch, &zero);
 
-	if (!m || !plan->at_enter)
+	if (!m || !plan->at_entry)
 		return;
 	read_parts(m, d, plan, 0);
-	bpf_map_update_elem(&earlier, &tid, m, BPF_ANY);
+	bpf_map_update_elem(&entry_memory, &tid, m, BPF_ANY);
 }
 
 /* What was read at the begin; false: nothing, or less than can be read now. */
-static __always_inline bool take_early(struct calls_memory *to, const struct doing *d,
-				       const struct calls_plan *plan, __s64 ret)
+static __always_inline bool take_entry_memory(struct calls_memory *to, const struct inflight *d,
+					      const struct calls_plan *plan, __s64 ret)
 {
 	__u32 tid = d->id.tid;
 	struct calls_memory *m;
 	bool is_whole;
 
-	if (!plan->at_enter)
+	if (!plan->at_entry)
 		return false;
-	m = bpf_map_lookup_elem(&earlier, &tid);
+	m = bpf_map_lookup_elem(&entry_memory, &tid);
 	is_whole = m && (m->count == plan->count || ret >= 0);
 	if (is_whole)
 		bpf_probe_read_kernel(to, sizeof *to, m);
 	if (m)
-		bpf_map_delete_elem(&earlier, &tid);
+		bpf_map_delete_elem(&entry_memory, &tid);
 	return is_whole;
 }
 

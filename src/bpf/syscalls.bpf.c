@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls: system calls of the threads that have a struct doing, summed where they happen, or put
- * into a ring one by one.
+ * syscalls: system calls of the threads that have a struct inflight, summed where they happen, or
+ * put into a ring one by one.
  *
  * A thread has one from the exec that starts the command, from its parent by fork, or from walking
  * over all threads (on_task). Tracepoints of calls run with preemption off, so what is per CPU is
@@ -25,7 +25,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct doing);
+	__type(value, struct inflight);
 } threads_doing SEC(".maps");
 
 /* By number: calls that did not fail. */
@@ -177,7 +177,8 @@ static __always_inline struct calls_cell *cell_in(void *map, const struct calls_
 	return bpf_map_lookup_elem(map, key);
 }
 
-static __always_inline void sum(const struct doing *d, __u32 nr, bool is_timed, __u64 ns, __s64 ret)
+static __always_inline void sum(const struct inflight *d, __u32 nr, bool is_timed, __u64 ns,
+				__s64 ret)
 {
 	struct calls_key key = { .nr = nr };
 	struct calls_cell *c;
@@ -244,7 +245,7 @@ static __always_inline void put_thread(__u32 kind, const struct calls_thread_id 
 	put(ev, CALLS_COMM);
 }
 
-static __always_inline void put_call(const struct doing *d, __u32 nr, __u32 has, __u64 now,
+static __always_inline void put_call(const struct inflight *d, __u32 nr, __u32 has, __u64 now,
 				     __s64 ret, bool can_read)
 {
 	struct calls_plan *plan = bpf_map_lookup_elem(&plans, &nr);
@@ -263,24 +264,25 @@ static __always_inline void put_call(const struct doing *d, __u32 nr, __u32 has,
 	for (int i = 0; i < 6; i++)
 		ev->args[i] = d->args[i];
 	ev->memory.len = 0;
-	if (plan && can_read && has & CALLS_HAS_START && !take_early(&ev->memory, d, plan, ret))
+	if (plan && can_read && has & CALLS_HAS_START &&
+	    !take_entry_memory(&ev->memory, d, plan, ret))
 		read_parts(&ev->memory, d, plan, ret);
 	put(ev, ev->memory.len);
 }
 
 /* What the end of the thread, or of the recording, cuts short. */
-static __always_inline void cut_call(struct doing *d, bool can_read)
+static __always_inline void cut_call(struct inflight *d, bool can_read)
 {
-	if (!d->is_inside)
+	if (!d->is_in_call)
 		return;
-	d->is_inside = false;
+	d->is_in_call = false;
 	if (mode == CALLS_EVENTS)
 		put_call(d, d->nr, d->start_ns ? CALLS_HAS_START : 0, 0, 0, can_read);
 	else
 		sum(d, d->nr, false, 0, 0);
 }
 
-static __always_inline void take_args(struct doing *d, struct pt_regs *regs)
+static __always_inline void take_args(struct inflight *d, struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
 	d->args[0] = regs->di;
@@ -311,20 +313,21 @@ static __always_inline __u32 number_of(struct pt_regs *regs)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 {
-	struct doing *d = bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
+	struct inflight *d =
+		bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
 	struct calls_plan *plan;
 	__u32 number = (__u32)nr;
 
 	if (!d)
 		return 0;
 	d->nr = number;
-	d->is_inside = true;
+	d->is_in_call = true;
 	d->is_new = false;
 	if (mode == CALLS_EVENTS) {
 		take_args(d, regs);
 		plan = bpf_map_lookup_elem(&plans, &number);
 		if (plan)
-			read_early(d, plan);
+			read_at_entry(d, plan);
 	}
 	d->start_ns = bpf_ktime_get_ns();
 	return 0;
@@ -333,16 +336,17 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
 {
-	struct doing *d = bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
+	struct inflight *d =
+		bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
 	__u64 now = bpf_ktime_get_ns();
 	bool is_whole;
 	__u32 nr;
 
 	if (!d)
 		return 0;
-	is_whole = d->is_inside && d->start_ns;
-	nr = d->is_inside ? d->nr : number_of(regs);
-	d->is_inside = false;
+	is_whole = d->is_in_call && d->start_ns;
+	nr = d->is_in_call ? d->nr : number_of(regs);
+	d->is_in_call = false;
 	if (d->is_new) {
 		d->is_new = false;
 		return 0;
@@ -361,7 +365,7 @@ static __always_inline struct calls_thread_id id_of(struct task_struct *task)
 					 .pid = (__u32)task->tgid };
 }
 
-static __always_inline void note_thread(const struct doing *d, struct task_struct *task,
+static __always_inline void note_thread(const struct inflight *d, struct task_struct *task,
 					__u64 end_ns)
 {
 	struct calls_thread t = { .start_ns = d->since_ns, .end_ns = end_ns };
@@ -379,7 +383,7 @@ static __always_inline void note_thread(const struct doing *d, struct task_struc
 
 static __always_inline void begin(struct task_struct *task, __u32 parent, bool is_new)
 {
-	struct doing *d =
+	struct inflight *d =
 		bpf_task_storage_get(&threads_doing, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!d) {
@@ -396,7 +400,8 @@ static __always_inline void begin(struct task_struct *task, __u32 parent, bool i
 		put_thread(CALLS_FORK, &d->id, task, parent, d->since_ns);
 }
 
-static __always_inline void end(struct doing *d, struct task_struct *task, __u64 now, bool can_read)
+static __always_inline void end(struct inflight *d, struct task_struct *task, __u64 now,
+				bool can_read)
 {
 	__u32 zero = 0;
 	struct calls_sums *s = bpf_map_lookup_elem(&sums, &zero);
@@ -414,7 +419,7 @@ static __always_inline void end(struct doing *d, struct task_struct *task, __u64
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct doing *d = bpf_task_storage_get(&threads_doing, parent, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&threads_doing, parent, NULL, 0);
 
 	if (d)
 		begin(child, (__u32)parent->pid, true);
@@ -425,7 +430,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 /* A thread that was not the first of its process is now, and goes on with what was summed of
  * that. */
-static __always_inline void become_first(struct doing *d, struct task_struct *task, __u64 now)
+static __always_inline void become_first(struct inflight *d, struct task_struct *task, __u64 now)
 {
 	struct calls_thread *first;
 	__u32 zero = 0;
@@ -444,7 +449,7 @@ static __always_inline void become_first(struct doing *d, struct task_struct *ta
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 {
-	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
 	struct calls_thread_id before;
 	__u64 now = bpf_ktime_get_ns();
 
@@ -465,7 +470,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_end, struct task_struct *task)
 {
-	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
 
 	if (d)
 		end(d, task, bpf_ktime_get_ns(), true);
@@ -475,14 +480,14 @@ int BPF_PROG(on_end, struct task_struct *task)
 /* The call in which a thread waits already. */
 static __always_inline void find_call(struct task_struct *task)
 {
-	struct doing *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 nr = number_of(regs);
 
-	if (!d || d->is_inside || !task->__state || nr >= CALLS_NUMBERS)
+	if (!d || d->is_in_call || !task->__state || nr >= CALLS_NUMBERS)
 		return;
 	d->nr = nr;
-	d->is_inside = true;
+	d->is_in_call = true;
 }
 
 /* All threads there are: at first, those of the processes that are asked for begin; at last, those
@@ -491,7 +496,7 @@ SEC("iter/task")
 int on_task(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
-	struct doing *d;
+	struct inflight *d;
 	__u32 tgid;
 
 	if (!task)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls: what syscalls.bpf.c and sysc_bpf.c share: keys and values of maps, and the records of
- * the ring.
+ * syscalls: what syscalls.bpf.c and syscall_bpf.c share: keys and values of maps, and the records
+ * of the ring.
  */
 #ifndef BPF_SYSCALLS_H
 #define BPF_SYSCALLS_H
@@ -59,7 +59,7 @@ struct calls_sums {
 	__u64 lost; /* calls whose map or ring was full */
 };
 
-/* enum sysc_fetch_kind; the rest reads as many bytes as the limit tells */
+/* enum syscall_fetch_kind; the rest reads as many bytes as the limit tells */
 #define CALLS_FETCH_STRING 0
 #define CALLS_FETCH_BY_NEXT 2
 #define CALLS_FETCH_BY_RET 3
@@ -73,13 +73,13 @@ struct calls_sums {
 #define CALLS_COUNT_MAX 512
 #define CALLS_VECTORS 4
 
-/* struct sysc_vector */
+/* struct syscall_iovec */
 struct calls_vector {
 	__u64 len, got;
 	char bytes[48];
 };
 
-/* What to read of a call's memory: struct sysc_fetch. */
+/* What to read of a call's memory: struct syscall_fetch. */
 struct calls_fetch {
 	__u8 arg, kind, unit;
 	__u16 limit;
@@ -89,7 +89,7 @@ struct calls_plan {
 	__u32 count;
 	struct calls_fetch fetches[CALLS_FETCHES];
 	__u8 is_unwanted; /* calls of this number are not told */
-	__u8 at_enter;    /* their memory is gone, or changed, at their end */
+	__u8 at_entry;    /* their memory is gone, or changed, at their end */
 };
 
 enum calls_record {

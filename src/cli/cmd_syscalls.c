@@ -21,7 +21,7 @@ struct args {
 	bool is_all, is_path, is_histogram, is_trace;
 	double seconds; /* 0: not given */
 	int by;         /* enum syscalls_by */
-	int method;     /* enum sysc_method */
+	int method;     /* enum syscall_method */
 	int format;     /* enum emit_format */
 	uint64_t limit;
 	const char *output, *stacks;
@@ -43,7 +43,7 @@ static const struct opt opts[] = {
 		 "Print each call as it happens, with decoded arguments"),
 	OPT_STR(0, "stacks", "FILE", struct args, stacks,
 		"Write a profile of the calls by the code that made them, too"),
-	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, sysc_methods,
+	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, syscall_methods,
 		   "Trace calls by this [default auto: the cheapest that works here]"),
 	OPT_UINT('n', "rows", "N", struct args, limit, 0, 0,
 		 "Show N rows, 0 for all [default 0; 50 with --path]"),
@@ -104,7 +104,7 @@ static int write_text(const struct args *args, const struct target *t, const str
 }
 
 static int show(const struct args *args, const struct target *t, struct syscalls *s,
-		const struct sysc_result *r, struct err *e)
+		const struct syscall_result *r, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get(COLOUR_AUTO);
@@ -112,7 +112,7 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 				     .width = t->argv || args->output ? 0 : screen.width };
 	const struct syscalls_table table = {
 		.target = t->words.data,
-		.method = sysc_methods[r->method],
+		.method = syscall_methods[r->method],
 		.is_histogram = args->is_histogram,
 		.limit = args->limit,
 	};
@@ -121,9 +121,9 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 	return rc < 0 ? rc : write_text(args, t, &text, e);
 }
 
-static void tell_method(const struct sysc_result *r, const struct syscalls *s)
+static void report_method(const struct syscall_result *r, const struct syscalls *s)
 {
-	fprintf(stderr, "auger: calls seen by %s%s%s%s\n", sysc_methods[r->method],
+	fprintf(stderr, "auger: calls seen by %s%s%s%s\n", syscall_methods[r->method],
 		r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
 	if (s->lost)
 		fprintf(stderr,
@@ -142,9 +142,9 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 		   struct profile *stacks, struct err *e)
 {
 	struct syscalls_trace trace = { 0 };
-	struct sysc_result result = { 0 };
-	struct sysc_opts o = {
-		.method = (enum sysc_method)args->method,
+	struct syscall_result result = { 0 };
+	struct syscall_opts o = {
+		.method = (enum syscall_method)args->method,
 		.argv = t->argv,
 		.pids = t->pids,
 		.pid_count = t->pid_count,
@@ -159,17 +159,17 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	if (args->is_trace) {
 		rc = syscalls_trace_open(&trace, (enum emit_format)args->format, args->output,
 					 t->argv != NULL, e);
-		o.traced = syscalls_trace_put;
+		o.on_call = syscalls_trace_put;
 		o.context = &trace;
 	}
 	if (rc == 0)
-		rc = sysc_run(&o, &result, e);
+		rc = syscall_run(&o, &result, e);
 	if (rc < 0 && args->is_trace)
 		syscalls_trace_close(&trace);
 	if (rc < 0)
 		return result.is_no_exec ? exec_failed(e) : rc;
 	rc = args->is_trace ? syscalls_trace_finish(&trace, e) : show(args, t, s, &result, e);
-	tell_method(&result, s);
+	report_method(&result, s);
 	return rc < 0 ? rc : result.status;
 }
 

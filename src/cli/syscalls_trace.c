@@ -45,7 +45,7 @@ static void put_seconds(struct buf *out, int64_t ns)
 	buf_printf(out, "%lld.%09lld", (long long)(ns / NS_PER_S), (long long)(ns % NS_PER_S));
 }
 
-static void put_words(struct syscalls_trace *t, const struct sysc_traced *c)
+static void put_words(struct syscalls_trace *t, const struct syscall_decoded *c)
 {
 	struct buf *out = &t->lines;
 
@@ -72,7 +72,7 @@ static void put_number(struct buf *out, bool has_value, int64_t value, const cha
 		buf_put_str(out, none);
 }
 
-static void put_json(struct syscalls_trace *t, const struct sysc_traced *c)
+static void put_json(struct syscalls_trace *t, const struct syscall_decoded *c)
 {
 	struct buf *out = &t->lines;
 	bool is_whole = c->start_ns >= 0 && c->end_ns >= 0;
@@ -93,7 +93,7 @@ static void put_json(struct syscalls_trace *t, const struct sysc_traced *c)
 	buf_put_str(out, "}\n");
 }
 
-static void put_csv(struct syscalls_trace *t, const struct sysc_traced *c)
+static void put_csv(struct syscalls_trace *t, const struct syscall_decoded *c)
 {
 	struct buf *out = &t->lines;
 
@@ -120,21 +120,21 @@ static void flush(struct syscalls_trace *t)
 	buf_clear(&t->lines);
 }
 
-void syscalls_trace_put(void *context, const struct sysc_traced *traced)
+void syscalls_trace_put(void *context, const struct syscall_decoded *on_call)
 {
 	struct syscalls_trace *t = context;
 
 	if (!t->start_ns)
-		t->start_ns = traced->start_ns >= 0 ? traced->start_ns : traced->end_ns;
+		t->start_ns = on_call->start_ns >= 0 ? on_call->start_ns : on_call->end_ns;
 	switch (t->format) {
 	case EMIT_TABLE:
-		put_words(t, traced);
+		put_words(t, on_call);
 		break;
 	case EMIT_CSV:
-		put_csv(t, traced);
+		put_csv(t, on_call);
 		break;
 	case EMIT_JSON:
-		put_json(t, traced);
+		put_json(t, on_call);
 		break;
 	}
 	flush(t);

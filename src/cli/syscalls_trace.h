@@ -25,7 +25,7 @@ struct syscalls_trace {
 /* path: NULL: standard error when a command has standard output, else that. */
 int syscalls_trace_open(struct syscalls_trace *t, enum emit_format format, const char *path,
 			bool has_command, struct err *e) MUST_CHECK;
-void syscalls_trace_put(void *context, const struct sysc_traced *traced);
+void syscalls_trace_put(void *context, const struct syscall_decoded *on_call);
 /* Was all written? Closes it, too. */
 int syscalls_trace_finish(struct syscalls_trace *t, struct err *e) MUST_CHECK;
 void syscalls_trace_close(struct syscalls_trace *t);

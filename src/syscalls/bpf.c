@@ -16,10 +16,10 @@
 #include "base/clock.h"
 #include "bpf/syscalls.h"
 #include "sample/bpf.h"
-#include "syscalls/feed.h"
-#include "syscalls/methods.h"
+#include "syscalls/backends.h"
+#include "syscalls/bpf_sums.h"
 #include "syscalls/names.h"
-#include "syscalls/sums.h"
+#include "syscalls/sink.h"
 #include "target/proc.h"
 #include "target/runloop.h"
 
@@ -27,9 +27,9 @@
 #define TRACE_TICK_NS INT64_C(10000000) /* somebody looks on */
 #define RING_BYTES (32u << 20)
 
-static_assert(CALLS_NUMBERS == SYSC_NAMES, "numbers");
-static_assert(CALLS_FETCHES == SYSC_FETCHES, "parts of memory");
-static_assert(CALLS_FETCH_BYTES == SYSC_FETCH_BYTES, "parts of memory");
+static_assert(CALLS_NUMBERS == SYSCALL_NAMES, "numbers");
+static_assert(CALLS_FETCHES == SYSCALL_FETCHES, "parts of memory");
+static_assert(CALLS_FETCH_BYTES == SYSCALL_FETCH_BYTES, "parts of memory");
 static_assert((int)CALLS_FETCH_STRING == (int)FETCH_STRING, "kinds");
 static_assert((int)CALLS_FETCH_BY_NEXT == (int)FETCH_BY_NEXT, "kinds");
 static_assert((int)CALLS_FETCH_BY_RET == (int)FETCH_BY_RET, "kinds");
@@ -37,22 +37,22 @@ static_assert((int)CALLS_FETCH_STRINGS == (int)FETCH_STRINGS, "kinds");
 static_assert((int)CALLS_FETCH_COUNT == (int)FETCH_COUNT, "kinds");
 static_assert((int)CALLS_FETCH_VECTORS == (int)FETCH_VECTORS, "kinds");
 static_assert((int)CALLS_FETCH_MESSAGE == (int)FETCH_MESSAGE, "kinds");
-static_assert(CALLS_STRING_BYTES == SYSC_STRING_BYTES, "strings");
-static_assert(sizeof(struct calls_vector) == sizeof(struct sysc_vector), "vectors");
-static_assert(CALLS_MAX_ERROR == SYSC_MAX_ERROR, "errors");
-static_assert(CALLS_COMM == SYSC_COMM, "names");
+static_assert(CALLS_STRING_BYTES == SYSCALL_STRING_BYTES, "strings");
+static_assert(sizeof(struct calls_vector) == sizeof(struct syscall_iovec), "vectors");
+static_assert(CALLS_MAX_ERROR == SYSCALL_MAX_ERROR, "errors");
+static_assert(CALLS_COMM == SYSCALL_COMM_LEN, "names");
 
 struct watcher {
-	const struct sysc_opts *opts;
-	struct sysc_result *result;
-	struct sysc_feed feed;
+	const struct syscall_opts *opts;
+	struct syscall_result *result;
+	struct syscall_sink sink;
 	struct syscalls_bpf *bpf;
 	struct ring_buffer *ring; /* NULL: sums only */
 	struct runloop loop;
 	enum calls_mode mode;
 };
 
-static enum calls_mode mode_of(const struct sysc_opts *o)
+static enum calls_mode mode_of(const struct syscall_opts *o)
 {
 	switch (o->tally->by) {
 	case SYSCALLS_BY_THREAD:
@@ -67,13 +67,13 @@ static enum calls_mode mode_of(const struct sysc_opts *o)
 	case SYSCALLS_BYS:
 		break;
 	}
-	return o->traced ? CALLS_EVENTS : CALLS_TOTALS;
+	return o->on_call ? CALLS_EVENTS : CALLS_TOTALS;
 }
 
-/* The record of a call as all methods tell it. */
+/* The record of a call as all methods report_call it. */
 static void take_call(struct watcher *w, const struct calls_event *ev, size_t bytes)
 {
-	struct sysc_call c = {
+	struct syscall c = {
 		.pid = ev->pid,
 		.tid = ev->tid,
 		.nr = ev->nr,
@@ -86,18 +86,19 @@ static void take_call(struct watcher *w, const struct calls_event *ev, size_t by
 	size_t at = 0;
 
 	memcpy(c.args, ev->args, sizeof c.args);
-	for (size_t i = 0; i < ev->memory.count && i < SYSC_FETCHES; i++) {
+	for (size_t i = 0; i < ev->memory.count && i < SYSCALL_FETCHES; i++) {
 		const struct calls_part *part = &ev->memory.parts[i];
 
 		if (at + part->len > bytes)
 			break;
-		c.memory[c.memory_count++] = (struct sysc_memory){ .arg = (uint8_t)part->arg,
-								   .is_cut = part->is_cut,
-								   .len = part->len,
-								   .bytes = ev->memory.bytes + at };
+		c.memory[c.memory_count++] =
+			(struct syscall_memory){ .arg = (uint8_t)part->arg,
+						 .is_cut = part->is_cut,
+						 .len = part->len,
+						 .bytes = ev->memory.bytes + at };
 		at += part->len;
 	}
-	sysc_feed_call(&w->feed, &c);
+	syscall_feed_call(&w->sink, &c);
 }
 
 static int take_record(void *context, void *data, size_t len)
@@ -115,18 +116,18 @@ static int take_record(void *context, void *data, size_t len)
 		take_call(w, ev, len - head);
 		break;
 	case CALLS_FORK:
-		sysc_feed_thread(&w->feed, ev->pid, ev->tid, ev->nr, now);
+		syscall_sink_add_thread(&w->sink, ev->pid, ev->tid, ev->nr, now);
 		break;
 	case CALLS_EXEC:
-		sysc_feed_exec(&w->feed, ev->pid, ev->nr, now);
+		syscall_feed_exec(&w->sink, ev->pid, ev->nr, now);
 		break;
 	case CALLS_EXIT:
-		sysc_feed_exit(&w->feed, ev->tid, now);
+		syscall_feed_exit(&w->sink, ev->tid, now);
 		break;
 	}
 	if (ev->kind == CALLS_FORK || ev->kind == CALLS_EXEC)
-		sysc_feed_name(&w->feed, ev->tid, ev->memory.bytes,
-			       strnlen(ev->memory.bytes, CALLS_COMM));
+		syscall_sink_set_comm(&w->sink, ev->tid, ev->memory.bytes,
+				      strnlen(ev->memory.bytes, CALLS_COMM));
 	return 0;
 }
 
@@ -134,15 +135,15 @@ static int put_plans(const struct watcher *w, struct err *e)
 {
 	int fd = bpf_map__fd(w->bpf->maps.plans);
 
-	for (uint32_t nr = 0; nr < SYSC_NAMES; nr++) {
-		struct sysc_fetch fetches[SYSC_FETCHES] = { 0 };
+	for (uint32_t nr = 0; nr < SYSCALL_NAMES; nr++) {
+		struct syscall_fetch fetches[SYSCALL_FETCHES] = { 0 };
 		struct calls_plan plan = { 0 };
 
-		if (sysc_wants_paths(w->opts))
-			plan.count =
-				(uint32_t)sysc_fetches(nr, sysc_wants_memory(w->opts), fetches);
-		plan.is_unwanted = !sysc_wants(w->opts, nr);
-		plan.at_enter = plan.count && sysc_fetches_early(nr);
+		if (syscall_wants_paths(w->opts))
+			plan.count = (uint32_t)syscall_fetches(nr, syscall_wants_memory(w->opts),
+							       fetches);
+		plan.is_unwanted = !syscall_is_wanted(w->opts, nr);
+		plan.at_entry = plan.count && syscall_fetches_at_entry(nr);
 		for (uint32_t i = 0; i < plan.count; i++)
 			plan.fetches[i] = (struct calls_fetch){
 				.arg = fetches[i].arg,
@@ -214,7 +215,7 @@ static int start(struct watcher *w, struct err *e)
 	rc = syscalls_bpf__attach(w->bpf);
 	if (rc < 0)
 		return bpf_explain(rc, "the programs for system calls", e);
-	w->feed.start_ns = clock_mono_ns();
+	w->sink.start_ns = clock_mono_ns();
 	if (!o.argv)
 		return walk(w, CALLS_SEED, e);
 	rc = runloop_start(&w->loop, e);
@@ -227,9 +228,9 @@ static void read_until_end(struct watcher *w)
 	bool is_over = false;
 
 	if (w->opts->duration_ns)
-		w->loop.end_ns = w->feed.start_ns + w->opts->duration_ns;
+		w->loop.end_ns = w->sink.start_ns + w->opts->duration_ns;
 	while (!is_over) {
-		is_over = !runloop_step(&w->loop, w->opts->traced ? TRACE_TICK_NS : TICK_NS);
+		is_over = !runloop_step(&w->loop, w->opts->on_call ? TRACE_TICK_NS : TICK_NS);
 		if (w->ring)
 			ring_buffer__consume(w->ring);
 	}
@@ -269,7 +270,7 @@ static void detach(struct watcher *w)
 static int finish(struct watcher *w, struct err *e)
 {
 	int64_t now = clock_mono_ns();
-	const struct sysc_sums maps = {
+	const struct syscall_bpf_sums maps = {
 		.totals = bpf_map__fd(w->bpf->maps.totals),
 		.failures = bpf_map__fd(w->bpf->maps.failures),
 		.by_thread = bpf_map__fd(w->bpf->maps.by_thread),
@@ -283,23 +284,23 @@ static int finish(struct watcher *w, struct err *e)
 		return e->code;
 	if (w->ring)
 		ring_buffer__consume(w->ring);
-	if (sysc_sums_lost(&maps, &w->opts->tally->lost, e) < 0)
+	if (syscall_bpf_sums_lost(&maps, &w->opts->tally->lost, e) < 0)
 		return e->code;
 	w->opts->tally->lost += missed(w);
 	if (w->mode == CALLS_EVENTS) {
-		sysc_feed_end(&w->feed, now);
+		syscall_feed_end(&w->sink, now);
 		return 0;
 	}
-	w->opts->tally->duration_ns = now - w->feed.start_ns;
-	return sysc_sums_take(&maps, &w->feed, now, e);
+	w->opts->tally->duration_ns = now - w->sink.start_ns;
+	return syscall_bpf_sums_read(&maps, &w->sink, now, e);
 }
 
-static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+static int run(void *self, const struct syscall_opts *o, struct syscall_result *ret, struct err *e)
 {
 	struct watcher w = { .opts = o, .result = ret, .mode = mode_of(o), .bpf = self };
 	int rc;
 
-	sysc_feed_init(&w.feed, o, clock_mono_ns());
+	syscall_feed_init(&w.sink, o, clock_mono_ns());
 	rc = runloop_open(&w.loop, e);
 	if (rc == 0)
 		rc = start(&w, e);
@@ -307,12 +308,12 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 		read_until_end(&w);
 		rc = finish(&w, e);
 	}
-	if (rc == 0 && sysc_feed_error(&w.feed) < 0)
+	if (rc == 0 && syscall_feed_error(&w.sink) < 0)
 		rc = err_nomem(e);
 	ring_buffer__free(w.ring);
 	syscalls_bpf__destroy(w.bpf);
 	runloop_close(&w.loop);
-	sysc_feed_fini(&w.feed);
+	syscall_feed_fini(&w.sink);
 	return rc;
 }
 
@@ -329,7 +330,7 @@ static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode)
 	return rc;
 }
 
-static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err *e)
+static int load(const struct syscall_opts *o, struct syscalls_bpf **ret, struct err *e)
 {
 	struct syscalls_bpf *bpf = syscalls_bpf__open();
 	int rc;
@@ -339,7 +340,7 @@ static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err
 	bpf->rodata->mode = mode_of(o);
 	bpf->rodata->own_tgid = (uint32_t)getpid();
 	bpf->rodata->is_all = o->is_all;
-	bpf->rodata->has_links = sysc_wants_memory(o);
+	bpf->rodata->has_links = syscall_wants_memory(o);
 	rc = size_maps(bpf, mode_of(o));
 	if (rc == 0)
 		rc = syscalls_bpf__load(bpf);
@@ -352,7 +353,7 @@ static int load(const struct sysc_opts *o, struct syscalls_bpf **ret, struct err
 }
 
 /* Loading tells whether it may be. */
-static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+static int open_method(const struct syscall_opts *o, void **ret_self, struct err *e)
 {
 	struct syscalls_bpf *bpf = NULL;
 	int rc;
@@ -368,4 +369,4 @@ static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e
 	return rc;
 }
 
-const struct sysc_backend sysc_bpf = { SYSC_BPF, open_method, run };
+const struct syscall_backend syscall_bpf = { SYSCALL_BPF, open_method, run };

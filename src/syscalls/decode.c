@@ -10,11 +10,11 @@
 
 #include "model/syscalls.h"
 #include "syscalls/flags.h"
-#include "syscalls/pointed.h"
+#include "syscalls/pointees.h"
 
-static void put_fd(struct buf *out, struct sysc_files *files, uint32_t pid, int fd)
+static void put_fd(struct buf *out, struct syscall_files *files, uint32_t pid, int fd)
 {
-	uint32_t name = fd >= 0 ? sysc_files_fd(files, pid, fd) : 0;
+	uint32_t name = fd >= 0 ? syscall_files_fd(files, pid, fd) : 0;
 	struct str text;
 
 	buf_put_int(out, fd);
@@ -34,13 +34,13 @@ static void put_pointer(struct buf *out, uint64_t value)
 		buf_put_str(out, "NULL");
 }
 
-static void put_fcntl_value(const struct sysc_call *c, uint64_t value, struct buf *out)
+static void put_fcntl_value(const struct syscall *c, uint64_t value, struct buf *out)
 {
 	if (c->args[1] == F_SETFD)
 		buf_put_str(out, value & FD_CLOEXEC ? "FD_CLOEXEC" : "0");
 	else if (c->args[1] == F_SETFL)
-		sysc_put_open_flags(value, out);
-	else if (sysc_is_lock_order(c->args[1]))
+		syscall_put_open_flags(value, out);
+	else if (syscall_is_lock_op(c->args[1]))
 		put_pointer(out, value);
 	else
 		buf_put_int(out, (int64_t)value);
@@ -49,17 +49,17 @@ static void put_fcntl_value(const struct sysc_call *c, uint64_t value, struct bu
 static void put_option(uint64_t level, uint64_t option, struct buf *out)
 {
 	if (level == SOL_SOCKET)
-		sysc_put_flags(ARG_SOCKOPT_SOCKET, option, out);
+		syscall_put_flags(ARG_SOCKOPT_SOCKET, option, out);
 	else if (level == IPPROTO_TCP)
-		sysc_put_flags(ARG_SOCKOPT_TCP, option, out);
+		syscall_put_flags(ARG_SOCKOPT_TCP, option, out);
 	else
 		buf_put_int(out, (int)option);
 }
 
-static void put_plain(const struct sysc_call *c, char kind, uint64_t value,
-		      struct sysc_files *files, struct buf *out)
+static void put_plain(const struct syscall *c, char kind, uint64_t value,
+		      struct syscall_files *files, struct buf *out)
 {
-	switch ((enum sysc_arg)kind) {
+	switch ((enum syscall_arg)kind) {
 	case ARG_FD:
 		put_fd(out, files, c->pid, (int)value);
 		break;
@@ -85,7 +85,7 @@ static void put_plain(const struct sysc_call *c, char kind, uint64_t value,
 		buf_printf(out, "%04o", (unsigned)value & 0177777);
 		break;
 	case ARG_SIGNAL:
-		sysc_put_signal((int)value, out);
+		syscall_put_signal((int)value, out);
 		break;
 	case ARG_SOCKOPT:
 		put_option(c->args[1], value, out);
@@ -114,9 +114,9 @@ static size_t last_of_futex(uint32_t operation)
 }
 
 /* The mode is only looked at when a file can be made. */
-static bool is_idle(const struct sysc_call *c, size_t arg)
+static bool is_idle(const struct syscall *c, size_t arg)
 {
-	const char *signature = sysc_signature(c->nr);
+	const char *signature = syscall_signature(c->nr);
 
 	if (signature[arg] == ARG_MODE && arg > 0 && signature[arg - 1] == ARG_OPEN)
 		return !(c->args[arg - 1] & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)));
@@ -132,21 +132,21 @@ static bool is_address(char kind)
 	return kind == ARG_ACTION_IN;
 }
 
-static void put_words(const struct sysc_call *c, struct buf *out)
+static void put_words(const struct syscall *c, struct buf *out)
 {
 	for (size_t i = 0; i < 6; i++)
 		buf_printf(out, "%s0x%llx", i ? ", " : "", (unsigned long long)c->args[i]);
 }
 
-void sysc_decode_args(const struct sysc_call *c, struct sysc_files *files, struct buf *out)
+void syscall_decode_args(const struct syscall *c, struct syscall_files *files, struct buf *out)
 {
-	const char *signature = sysc_signature(c->nr);
+	const char *signature = syscall_signature(c->nr);
 
 	if (!c->has_start) {
 		buf_put_str(out, "...");
 		return;
 	}
-	if (!sysc_is_known(c->nr)) {
+	if (!syscall_is_known(c->nr)) {
 		put_words(c, out);
 		return;
 	}
@@ -154,9 +154,9 @@ void sysc_decode_args(const struct sysc_call *c, struct sysc_files *files, struc
 		if (is_idle(c, i))
 			continue;
 		buf_put_str(out, i ? ", " : "");
-		if (!sysc_put_pointed(c, i, signature[i], out) &&
+		if (!syscall_put_pointee(c, i, signature[i], out) &&
 		    (is_address(signature[i]) ||
-		     !sysc_put_flags((enum sysc_arg)signature[i], c->args[i], out)))
+		     !syscall_put_flags((enum syscall_arg)signature[i], c->args[i], out)))
 			put_plain(c, signature[i], c->args[i], files, out);
 	}
 }
@@ -187,10 +187,10 @@ static bool gives_address(uint32_t nr)
 	return nr == SYS_mmap || nr == SYS_brk || nr == SYS_mremap;
 }
 
-void sysc_decode_result(const struct sysc_call *c, struct sysc_files *files, struct buf *out)
+void syscall_decode_result(const struct syscall *c, struct syscall_files *files, struct buf *out)
 {
 	char number[24];
-	int32_t error = sysc_error(c);
+	int32_t error = syscall_error(c);
 
 	if (!c->has_end)
 		buf_put_str(out, "?");
@@ -202,7 +202,7 @@ void sysc_decode_result(const struct sysc_call *c, struct sysc_files *files, str
 	else if (c->nr == SYS_umask)
 		buf_printf(out, "%04llo", (unsigned long long)c->ret);
 	else if (c->nr == SYS_fcntl && c->has_start && c->args[1] == F_GETFL)
-		sysc_put_open_flags((uint64_t)c->ret, out);
+		syscall_put_open_flags((uint64_t)c->ret, out);
 	else if (c->nr == SYS_fcntl && c->has_start && c->args[1] == F_GETFD)
 		buf_put_str(out, c->ret & FD_CLOEXEC ? "FD_CLOEXEC" : "0");
 	else if (makes_fd(c->nr))

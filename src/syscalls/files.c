@@ -22,7 +22,7 @@ struct holder {
 	bool is_used;
 };
 
-void sysc_files_fini(struct sysc_files *f)
+void syscall_files_fini(struct syscall_files *f)
 {
 	struct holder *all = f->processes.data;
 
@@ -33,14 +33,14 @@ void sysc_files_fini(struct sysc_files *f)
 	buf_fini(&f->path);
 }
 
-static struct holder *find(struct sysc_files *f, uint32_t pid)
+static struct holder *find(struct syscall_files *f, uint32_t pid)
 {
 	uint32_t i = map_get(&f->by_pid, pid);
 
 	return i == MAP_NONE ? NULL : (struct holder *)f->processes.data + i;
 }
 
-static struct holder *get(struct sysc_files *f, uint32_t pid)
+static struct holder *get(struct syscall_files *f, uint32_t pid)
 {
 	uint32_t *at = map_at(&f->by_pid, pid);
 	struct holder *h;
@@ -57,7 +57,7 @@ static struct holder *get(struct sysc_files *f, uint32_t pid)
 	return h;
 }
 
-static uint32_t intern(struct sysc_files *f, const char *text, size_t len)
+static uint32_t intern(struct syscall_files *f, const char *text, size_t len)
 {
 	uint32_t id = strtab_intern(f->strings, text, len);
 
@@ -65,15 +65,15 @@ static uint32_t intern(struct sysc_files *f, const char *text, size_t len)
 	return id == STRTAB_NONE ? 0 : id;
 }
 
-static uint32_t ask(struct sysc_files *f, const char *link)
+static uint32_t ask(struct syscall_files *f, const char *link)
 {
 	char text[PATH_MAX];
-	ssize_t n = f->is_blind ? 0 : readlink(link, text, sizeof text);
+	ssize_t n = f->skips_proc ? 0 : readlink(link, text, sizeof text);
 
 	return n > 0 ? intern(f, text, (size_t)n) : 0;
 }
 
-static void set_fd(struct sysc_files *f, struct holder *h, int64_t fd, uint32_t name)
+static void set_fd(struct syscall_files *f, struct holder *h, int64_t fd, uint32_t name)
 {
 	uint32_t count = h->fd_count ? h->fd_count : 16;
 	uint32_t *fds;
@@ -95,8 +95,8 @@ static void set_fd(struct sysc_files *f, struct holder *h, int64_t fd, uint32_t 
 	h->fds[fd] = name;
 }
 
-/* Asked of /proc when nobody told; it is the parent's where that is too late. */
-static uint32_t cwd_of(struct sysc_files *f, uint32_t pid)
+/* Asked of /proc when nobody decoded; it is the parent's where that is too late. */
+static uint32_t cwd_of(struct syscall_files *f, uint32_t pid)
 {
 	struct holder *h = get(f, pid), *parent;
 	char link[64];
@@ -111,7 +111,7 @@ static uint32_t cwd_of(struct sysc_files *f, uint32_t pid)
 	return parent ? parent->cwd : h->cwd;
 }
 
-void sysc_files_fork(struct sysc_files *f, uint32_t pid, uint32_t parent)
+void syscall_files_fork(struct syscall_files *f, uint32_t pid, uint32_t parent)
 {
 	uint32_t cwd = cwd_of(f, parent), count;
 	struct holder *h = get(f, pid), *from = find(f, parent);
@@ -131,13 +131,13 @@ void sysc_files_fork(struct sysc_files *f, uint32_t pid, uint32_t parent)
 	h->parent = parent;
 }
 
-void sysc_files_start(struct sysc_files *f, uint32_t pid)
+void syscall_files_inherit(struct syscall_files *f, uint32_t pid)
 {
 	uint32_t own = (uint32_t)getpid();
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		sysc_files_fd(f, own, fd);
-	sysc_files_fork(f, pid, own);
+		syscall_files_fd(f, own, fd);
+	syscall_files_fork(f, pid, own);
 }
 
 static void forget_fds(struct holder *h)
@@ -147,7 +147,7 @@ static void forget_fds(struct holder *h)
 	h->fd_count = 0;
 }
 
-void sysc_files_exit(struct sysc_files *f, uint32_t pid)
+void syscall_files_exit(struct syscall_files *f, uint32_t pid)
 {
 	struct holder *h = find(f, pid);
 
@@ -157,7 +157,7 @@ void sysc_files_exit(struct sysc_files *f, uint32_t pid)
 	h->cwd = 0;
 }
 
-uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd)
+uint32_t syscall_files_fd(struct syscall_files *f, uint32_t pid, int fd)
 {
 	struct holder *h = get(f, pid);
 	char link[64];
@@ -174,15 +174,15 @@ uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd)
 	return name;
 }
 
-uint32_t sysc_files_path(struct sysc_files *f, uint32_t pid, int dirfd, const char *path,
-			 size_t len)
+uint32_t syscall_files_path(struct syscall_files *f, uint32_t pid, int dirfd, const char *path,
+			    size_t len)
 {
 	uint32_t folder;
 	struct str text;
 
 	if (len && path[0] == '/')
 		return intern(f, path, len);
-	folder = dirfd == AT_FDCWD ? cwd_of(f, pid) : sysc_files_fd(f, pid, dirfd);
+	folder = dirfd == AT_FDCWD ? cwd_of(f, pid) : syscall_files_fd(f, pid, dirfd);
 	if (!folder)
 		return intern(f, path, len);
 	while (len >= 2 && path[0] == '.' && path[1] == '/') {
@@ -201,10 +201,10 @@ uint32_t sysc_files_path(struct sysc_files *f, uint32_t pid, int dirfd, const ch
 	return f->bad ? 0 : intern(f, f->path.data, f->path.len);
 }
 
-uint32_t sysc_files_argument(struct sysc_files *f, const struct sysc_call *c, size_t arg)
+uint32_t syscall_files_path_arg(struct syscall_files *f, const struct syscall *c, size_t arg)
 {
-	const char *signature = sysc_signature(c->nr);
-	const struct sysc_memory *m = sysc_memory_of(c, arg);
+	const char *signature = syscall_signature(c->nr);
+	const struct syscall_memory *m = syscall_memory_of(c, arg);
 	int dirfd = AT_FDCWD;
 
 	if (!m)
@@ -213,24 +213,24 @@ uint32_t sysc_files_argument(struct sysc_files *f, const struct sysc_call *c, si
 		dirfd = (int)c->args[arg - 1];
 	else if (strcmp(signature, "SDs") == 0)
 		dirfd = (int)c->args[1];
-	return sysc_files_path(f, c->pid, dirfd, m->bytes, m->len);
+	return syscall_files_path(f, c->pid, dirfd, m->bytes, m->len);
 }
 
-static size_t path_of(const struct sysc_call *c)
+static size_t path_of(const struct syscall *c)
 {
-	return (size_t)(strchr(sysc_signature(c->nr), ARG_PATH) - sysc_signature(c->nr));
+	return (size_t)(strchr(syscall_signature(c->nr), ARG_PATH) - syscall_signature(c->nr));
 }
 
-static void follow_dup(struct sysc_files *f, const struct sysc_call *c)
+static void follow_dup(struct syscall_files *f, const struct syscall *c)
 {
-	uint32_t name = sysc_files_fd(f, c->pid, (int)c->args[0]);
+	uint32_t name = syscall_files_fd(f, c->pid, (int)c->args[0]);
 	struct holder *h = get(f, c->pid);
 
 	if (h)
 		set_fd(f, h, c->ret, name);
 }
 
-static void forget_range(struct sysc_files *f, const struct sysc_call *c)
+static void forget_range(struct syscall_files *f, const struct syscall *c)
 {
 	struct holder *h = find(f, c->pid);
 
@@ -238,7 +238,7 @@ static void forget_range(struct sysc_files *f, const struct sysc_call *c)
 		h->fds[fd] = 0;
 }
 
-static void follow_folder(struct sysc_files *f, const struct sysc_call *c, uint32_t name)
+static void follow_folder(struct syscall_files *f, const struct syscall *c, uint32_t name)
 {
 	struct holder *h = get(f, c->pid);
 
@@ -247,45 +247,45 @@ static void follow_folder(struct sysc_files *f, const struct sysc_call *c, uint3
 }
 
 /* What has no path, and is gone when it is asked for, goes by the call that made it. */
-static void name_new(struct sysc_files *f, const struct sysc_call *c, int64_t fd, const char *made)
+static void name_new(struct syscall_files *f, const struct syscall *c, int64_t fd, const char *made)
 {
 	struct holder *h = get(f, c->pid);
 
 	if (h)
 		set_fd(f, h, fd, 0);
-	if (!h || sysc_files_fd(f, c->pid, (int)fd))
+	if (!h || syscall_files_fd(f, c->pid, (int)fd))
 		return;
 	h = get(f, c->pid);
 	if (h)
 		set_fd(f, h, fd, intern(f, made, strlen(made)));
 }
 
-static void follow_new(struct sysc_files *f, const struct sysc_call *c)
+static void follow_new(struct syscall_files *f, const struct syscall *c)
 {
-	uint32_t name = sysc_has_path(c->nr) ? sysc_files_argument(f, c, path_of(c)) : 0;
+	uint32_t name = syscall_has_path(c->nr) ? syscall_files_path_arg(f, c, path_of(c)) : 0;
 	struct holder *h = get(f, c->pid);
 
 	if (name && h)
 		set_fd(f, h, c->ret, name);
 	else
-		name_new(f, c, c->ret, sysc_names[c->nr]);
+		name_new(f, c, c->ret, syscall_names[c->nr]);
 }
 
-static void follow_pair(struct sysc_files *f, const struct sysc_call *c)
+static void follow_pair(struct syscall_files *f, const struct syscall *c)
 {
-	const char *signature = sysc_signature(c->nr);
-	const struct sysc_memory *m =
-		sysc_memory_of(c, (size_t)(strchr(signature, ARG_FDS) - signature));
+	const char *signature = syscall_signature(c->nr);
+	const struct syscall_memory *m =
+		syscall_memory_of(c, (size_t)(strchr(signature, ARG_FDS) - signature));
 	int fds[2];
 
 	if (!m || m->len < sizeof fds)
 		return;
 	memcpy(fds, m->bytes, sizeof fds);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-		name_new(f, c, fds[i], sysc_names[c->nr]);
+		name_new(f, c, fds[i], syscall_names[c->nr]);
 }
 
-void sysc_files_follow(struct sysc_files *f, const struct sysc_call *c)
+void syscall_files_apply(struct syscall_files *f, const struct syscall *c)
 {
 	if (!c->has_start || !c->has_end || c->ret < 0)
 		return;
@@ -326,7 +326,7 @@ void sysc_files_follow(struct sysc_files *f, const struct sysc_call *c)
 			follow_dup(f, c);
 		break;
 	case SYS_close:
-		forget_range(f, &(struct sysc_call){
+		forget_range(f, &(struct syscall){
 					.pid = c->pid,
 					.args = { (uint32_t)c->args[0], (uint32_t)c->args[0] } });
 		break;
@@ -336,10 +336,10 @@ void sysc_files_follow(struct sysc_files *f, const struct sysc_call *c)
 		break;
 #endif
 	case SYS_chdir:
-		follow_folder(f, c, sysc_files_argument(f, c, 0));
+		follow_folder(f, c, syscall_files_path_arg(f, c, 0));
 		break;
 	case SYS_fchdir:
-		follow_folder(f, c, sysc_files_fd(f, c->pid, (int)c->args[0]));
+		follow_folder(f, c, syscall_files_fd(f, c->pid, (int)c->args[0]));
 		break;
 	default:
 		break;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sysc_files: what the descriptors and relative paths of processes stand for, followed through
+ * syscall_files: what the descriptors and relative paths of processes stand for, followed through
  * their calls.
  *
- * What no call told is asked of /proc, which may be too late for a process that has ended. Tables
- * are per process: threads that do not share theirs (CLONE_FILES) are not told apart.
+ * What no call decoded is asked of /proc, which may be too late for a process that has ended.
+ * Tables are per process: threads that do not share theirs (CLONE_FILES) are not decoded apart.
  * Source: proc(5), /proc/PID/fd, /proc/PID/cwd.
  */
 #ifndef SYSCALLS_FILES_H
@@ -21,36 +21,36 @@
 #include "syscalls/call.h"
 
 /* All zero is empty but for strings. */
-struct sysc_files {
+struct syscall_files {
 	struct strtab *strings; /* ids of names are its; borrowed */
-	struct rows processes;  /* struct holder of sysc_files.c */
+	struct rows processes;  /* struct holder of syscall_files.c */
 	struct map by_pid;
 	struct buf path; /* being made */
-	bool is_blind;   /* nothing is asked: what is told comes too late for that */
+	bool skips_proc; /* nothing is asked: what is decoded comes too late for that */
 	bool bad;        /* memory ran out */
 };
 
-void sysc_files_fini(struct sysc_files *f);
+void syscall_files_fini(struct syscall_files *f);
 
 /* A command of ours begins with what we have. */
-void sysc_files_start(struct sysc_files *f, uint32_t pid);
+void syscall_files_inherit(struct syscall_files *f, uint32_t pid);
 
 /* A process has a copy of its parent's; it ended. What an exec closes is made anew before it is
  * used. */
-void sysc_files_fork(struct sysc_files *f, uint32_t pid, uint32_t parent);
-void sysc_files_exit(struct sysc_files *f, uint32_t pid);
+void syscall_files_fork(struct syscall_files *f, uint32_t pid, uint32_t parent);
+void syscall_files_exit(struct syscall_files *f, uint32_t pid);
 
 /* Its name: the absolute path, "socket:[INODE]", ...; 0: nobody knows. */
-uint32_t sysc_files_fd(struct sysc_files *f, uint32_t pid, int fd);
+uint32_t syscall_files_fd(struct syscall_files *f, uint32_t pid, int fd);
 
 /* The absolute path of one that is relative to a folder's descriptor, or AT_FDCWD. */
-uint32_t sysc_files_path(struct sysc_files *f, uint32_t pid, int dirfd, const char *path,
-			 size_t len);
+uint32_t syscall_files_path(struct syscall_files *f, uint32_t pid, int dirfd, const char *path,
+			    size_t len);
 
 /* That of a path among a call's arguments; 0: it was not read. */
-uint32_t sysc_files_argument(struct sysc_files *f, const struct sysc_call *c, size_t arg);
+uint32_t syscall_files_path_arg(struct syscall_files *f, const struct syscall *c, size_t arg);
 
 /* What a call changes in all this. Asked after what it stood for. */
-void sysc_files_follow(struct sysc_files *f, const struct sysc_call *c);
+void syscall_files_apply(struct syscall_files *f, const struct syscall *c);
 
 #endif

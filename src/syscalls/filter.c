@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
-#include "syscalls/args.h"
 #include "syscalls/names.h"
+#include "syscalls/signatures.h"
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -19,10 +19,10 @@
 
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 
-int sysc_filter_install(void)
+int syscall_filter_install(void)
 {
 	/* Each call is compared and answered; calls of other architectures (32 bit) go on. */
-	struct sock_filter code[4 + 2 * SYSC_NAMES] = {
+	struct sock_filter code[4 + 2 * SYSCALL_NAMES] = {
 		LOAD(arch),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -30,8 +30,8 @@ int sysc_filter_install(void)
 	};
 	struct sock_fprog program = { .len = 4, .filter = code };
 
-	for (uint32_t nr = 0; nr < SYSC_NAMES; nr++) {
-		if (!sysc_has_path(nr) && !sysc_moves_files(nr))
+	for (uint32_t nr = 0; nr < SYSCALL_NAMES; nr++) {
+		if (!syscall_has_path(nr) && !syscall_changes_fds(nr))
 			continue;
 		code[program.len++] =
 			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);

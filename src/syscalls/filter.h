@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sysc_filter: a seccomp filter by which a program stops for its tracer at calls that have paths,
- * and at no others.
+ * syscall_filter: a seccomp filter by which a program stops for its tracer at calls that have
+ * paths, and at no others.
  *
  * Source: seccomp(2); kernel Documentation/userspace-api/seccomp_filter.rst.
  */
@@ -9,6 +9,6 @@
 #define SYSCALLS_FILTER_H
 
 /* For the calling thread and what it starts, for good. 0 or an errno. */
-int sysc_filter_install(void);
+int syscall_filter_install(void);
 
 #endif

@@ -28,7 +28,7 @@ struct flag {
 
 /* Bits of a set, or one of a choice that is in the bits of mask. */
 struct flags {
-	enum sysc_arg kind;
+	enum syscall_arg kind;
 	uint64_t mask;                     /* of the choice; 0: none */
 	const struct flag *choices, *bits; /* end with a NULL name; NULL: none */
 	const char *zero;                  /* the empty set */
@@ -223,7 +223,7 @@ static void put_set(const struct flags *f, uint64_t value, struct buf *out)
 	}
 }
 
-bool sysc_put_flags(enum sysc_arg kind, uint64_t value, struct buf *out)
+bool syscall_put_flags(enum syscall_arg kind, uint64_t value, struct buf *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (kinds[i].kind == kind) {
@@ -233,12 +233,12 @@ bool sysc_put_flags(enum sysc_arg kind, uint64_t value, struct buf *out)
 	return false;
 }
 
-void sysc_put_open_flags(uint64_t value, struct buf *out)
+void syscall_put_open_flags(uint64_t value, struct buf *out)
 {
 	put_set(&kinds[0], value, out);
 }
 
-void sysc_put_signal(int signal, struct buf *out)
+void syscall_put_signal(int signal, struct buf *out)
 {
 	const char *name = sigabbrev_np(signal);
 

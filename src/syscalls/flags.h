@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sysc_flags: names of the constants that system calls take. */
+/* syscall_flags: names of the constants that system calls take. */
 #ifndef SYSCALLS_FLAGS_H
 #define SYSCALLS_FLAGS_H
 
@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "syscalls/args.h"
+#include "syscalls/signatures.h"
 
 /* Appends the name or names of an argument of this kind; false: it has none, nothing was put. */
-bool sysc_put_flags(enum sysc_arg kind, uint64_t value, struct buf *out);
-void sysc_put_open_flags(uint64_t value, struct buf *out);
-void sysc_put_signal(int signal, struct buf *out);
+bool syscall_put_flags(enum syscall_arg kind, uint64_t value, struct buf *out);
+void syscall_put_open_flags(uint64_t value, struct buf *out);
+void syscall_put_signal(int signal, struct buf *out);
 
 #endif

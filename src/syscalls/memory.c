@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static size_t want_bytes(const struct sysc_call *c, const struct sysc_fetch *f, bool *ret_is_cut)
+static size_t want_bytes(const struct syscall *c, const struct syscall_fetch *f, bool *ret_is_cut)
 {
 	uint64_t bytes = f->limit;
 
@@ -42,12 +42,12 @@ static bool read_word(pid_t tid, uint64_t from, uint64_t *ret)
 	return read_memory(tid, from, (char *)ret, sizeof *ret) == sizeof *ret;
 }
 
-/* [SYSC_FETCH_BYTES) at most. Its bytes; negative: it cannot be read. */
+/* [SYSCALL_FETCH_BYTES) at most. Its bytes; negative: it cannot be read. */
 static ssize_t read_strings(pid_t tid, uint64_t list, char *to, bool *is_cut)
 {
 	size_t at = 0;
 
-	for (size_t i = 0; i < SYSC_STRINGS; i++) {
+	for (size_t i = 0; i < SYSCALL_STRINGS; i++) {
 		uint64_t from;
 		size_t got;
 
@@ -55,9 +55,9 @@ static ssize_t read_strings(pid_t tid, uint64_t list, char *to, bool *is_cut)
 			return i ? (ssize_t)at : -1;
 		if (!from)
 			return (ssize_t)at;
-		if (at > SYSC_FETCH_BYTES - SYSC_STRING_BYTES)
+		if (at > SYSCALL_FETCH_BYTES - SYSCALL_STRING_BYTES)
 			break;
-		got = strnlen(to + at, read_memory(tid, from, to + at, SYSC_STRING_BYTES - 1));
+		got = strnlen(to + at, read_memory(tid, from, to + at, SYSCALL_STRING_BYTES - 1));
 		to[at + got] = '\0';
 		at += got + 1;
 	}
@@ -70,14 +70,14 @@ static ssize_t read_count(pid_t tid, uint64_t list, char *to, bool *is_cut)
 	uint32_t count = 0;
 	uint64_t at;
 
-	while (count < SYSC_COUNT_MAX) {
+	while (count < SYSCALL_COUNT_MAX) {
 		if (!read_word(tid, list + 8 * (uint64_t)count, &at))
 			return -1;
 		if (!at)
 			break;
 		count++;
 	}
-	*is_cut = count == SYSC_COUNT_MAX;
+	*is_cut = count == SYSCALL_COUNT_MAX;
 	memcpy(to, &count, sizeof count);
 	return sizeof count;
 }
@@ -88,8 +88,8 @@ static ssize_t read_vectors(pid_t tid, uint64_t list, uint64_t count, uint64_t r
 {
 	size_t n = 0;
 
-	for (; n < SYSC_VECTORS && n < count; n++) {
-		struct sysc_vector v = { 0 };
+	for (; n < SYSCALL_VECTORS && n < count; n++) {
+		struct syscall_iovec v = { 0 };
 		uint64_t base, left;
 
 		if (!read_word(tid, list + 16 * n, &base) ||
@@ -102,7 +102,7 @@ static ssize_t read_vectors(pid_t tid, uint64_t list, uint64_t count, uint64_t r
 		memcpy(to + n * sizeof v, &v, sizeof v);
 	}
 	*is_cut = count > n;
-	return n || !count ? (ssize_t)(n * sizeof(struct sysc_vector)) : -1;
+	return n || !count ? (ssize_t)(n * sizeof(struct syscall_iovec)) : -1;
 }
 
 static ssize_t read_message(pid_t tid, uint64_t message, uint64_t rest, char *to, bool *is_cut)
@@ -115,7 +115,7 @@ static ssize_t read_message(pid_t tid, uint64_t message, uint64_t rest, char *to
 	return read_vectors(tid, list, count, rest, to, is_cut);
 }
 
-static ssize_t read_bytes(const struct sysc_call *c, const struct sysc_fetch *f, char *to,
+static ssize_t read_bytes(const struct syscall *c, const struct syscall_fetch *f, char *to,
 			  bool *is_cut)
 {
 	size_t want = want_bytes(c, f, is_cut);
@@ -132,9 +132,9 @@ static ssize_t read_bytes(const struct sysc_call *c, const struct sysc_fetch *f,
 	return (ssize_t)got;
 }
 
-static void fetch(struct sysc_call *c, const struct sysc_fetch *f, char *to)
+static void fetch(struct syscall *c, const struct syscall_fetch *f, char *to)
 {
-	struct sysc_memory *m = &c->memory[c->memory_count];
+	struct syscall_memory *m = &c->memory[c->memory_count];
 	uint64_t from = c->args[f->arg];
 	uint64_t rest = !f->unit ? UINT64_MAX : c->ret > 0 ? (uint64_t)c->ret : 0;
 	bool is_cut = false;
@@ -142,7 +142,7 @@ static void fetch(struct sysc_call *c, const struct sysc_fetch *f, char *to)
 
 	if (!from)
 		return;
-	switch ((enum sysc_fetch_kind)f->kind) {
+	switch ((enum syscall_fetch_kind)f->kind) {
 	case FETCH_STRINGS:
 		got = read_strings((pid_t)c->tid, from, to, &is_cut);
 		break;
@@ -161,18 +161,18 @@ static void fetch(struct sysc_call *c, const struct sysc_fetch *f, char *to)
 	}
 	if (got < 0)
 		return;
-	*m = (struct sysc_memory){
+	*m = (struct syscall_memory){
 		.arg = f->arg, .is_cut = is_cut, .len = (uint16_t)got, .bytes = to
 	};
 	c->memory_count++;
 }
 
-void sysc_read_memory(struct sysc_call *c, bool wants_all, bool at_enter,
-		      char bytes[SYSC_FETCHES][SYSC_FETCH_BYTES])
+void syscall_read_memory(struct syscall *c, bool wants_all, bool at_entry,
+			 char bytes[SYSCALL_FETCHES][SYSCALL_FETCH_BYTES])
 {
-	struct sysc_fetch fetches[SYSC_FETCHES];
-	size_t count = sysc_fetches(c->nr, wants_all, fetches);
+	struct syscall_fetch fetches[SYSCALL_FETCHES];
+	size_t count = syscall_fetches(c->nr, wants_all, fetches);
 
-	for (size_t i = 0; i < count && sysc_fetches_early(c->nr) == at_enter; i++)
+	for (size_t i = 0; i < count && syscall_fetches_at_entry(c->nr) == at_entry; i++)
 		fetch(c, &fetches[i], bytes[c->memory_count]);
 }

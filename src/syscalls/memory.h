@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sysc_memory: the memory that belongs to a call, of a thread that is stopped in it. */
+/* syscall_memory: the memory that belongs to a call, of a thread that is stopped in it. */
 #ifndef SYSCALLS_MEMORY_H
 #define SYSCALLS_MEMORY_H
 
@@ -9,7 +9,7 @@
 
 /* Adds to c->memory what is to be read at its begin, or its end; into these bytes, which must live
  * as long as that is used. What cannot be read is left out. */
-void sysc_read_memory(struct sysc_call *c, bool wants_all, bool at_enter,
-		      char bytes[SYSC_FETCHES][SYSC_FETCH_BYTES]);
+void syscall_read_memory(struct syscall *c, bool wants_all, bool at_entry,
+			 char bytes[SYSCALL_FETCHES][SYSCALL_FETCH_BYTES]);
 
 #endif

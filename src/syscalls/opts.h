@@ -11,11 +11,11 @@
 #include "model/profile.h"
 #include "model/syscalls.h"
 
-enum sysc_method { SYSC_AUTO, SYSC_BPF, SYSC_PERF, SYSC_PTRACE };
-extern const char *const sysc_methods[]; /* "auto", "bpf", ..., NULL: for OPT_CHOICE */
+enum syscall_method { SYSCALL_AUTO, SYSCALL_BPF, SYSCALL_PERF, SYSCALL_PTRACE };
+extern const char *const syscall_methods[]; /* "auto", "bpf", ..., NULL: for OPT_CHOICE */
 
 /* A call in words. Borrowed until the next. */
-struct sysc_traced {
+struct syscall_decoded {
 	uint32_t pid, tid;
 	const char *comm;
 	const char *call;
@@ -27,8 +27,8 @@ struct sysc_traced {
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; -1: not seen */
 };
 
-struct sysc_opts {
-	enum sysc_method method;
+struct syscall_opts {
+	enum syscall_method method;
 	/* Who: one of the three. Borrowed. */
 	char *const *argv; /* a command, ends with NULL */
 	const pid_t *pids; /* [pid_count] */
@@ -40,16 +40,16 @@ struct sysc_opts {
 
 	struct syscalls *tally; /* what is summed by tally->by; borrowed */
 	/* Each call, when it ends. NULL: they are only summed. */
-	void (*traced)(void *context, const struct sysc_traced *t);
+	void (*on_call)(void *context, const struct syscall_decoded *t);
 	void *context;
 	struct profile *stacks; /* empty: gets the calls by user stack; NULL: none; borrowed */
 };
 
-struct sysc_result {
-	enum sysc_method method;
+struct syscall_result {
+	enum syscall_method method;
 	char why[384];   /* not a better method; "": it is the best, or was asked for */
 	int status;      /* of the command: exit status, 128+N for signal N */
-	bool is_no_exec; /* the command cannot be executed: that is why sysc_run() failed */
+	bool is_no_exec; /* the command cannot be executed: that is why syscall_run() failed */
 };
 
 #endif

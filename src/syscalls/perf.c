@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls by perf's rings: each begin and end of a call is a record, read when a part of a
- * ring is full. Records tell arguments and results, but nothing of the program's memory: no paths.
- * What a descriptor stands for is not told either: when its records are read it may stand for
- * something else already.
+ * ring is full. Records report_call arguments and results, but nothing of the program's memory: no
+ * paths. What a descriptor stands for is not decoded either: when its records are read it may stand
+ * for something else already.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "sample/cpu.h"
 #include "symbol/symbolize.h"
-#include "syscalls/feed.h"
-#include "syscalls/methods.h"
+#include "syscalls/backends.h"
+#include "syscalls/sink.h"
 #include "target/proc.h"
 
 /* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
@@ -30,30 +30,30 @@
 
 static const char enter_name[] = "raw_syscalls:sys_enter", exit_name[] = "raw_syscalls:sys_exit";
 
-/* What a thread is doing. */
-struct doing {
+/* What a thread is inflight. */
+struct inflight {
 	uint32_t tid; /* 0: it ended, the slot is used again */
 	uint32_t pid;
-	struct sysc_call call;
-	bool is_inside;
+	struct syscall call;
+	bool is_in_call;
 	bool is_new; /* made while we looked: its first end is of the call that made it */
 };
 
 struct listener {
-	const struct sysc_opts *opts;
-	struct sysc_feed feed;
+	const struct syscall_opts *opts;
+	struct syscall_sink sink;
 	struct event events[2]; /* begin, end */
 	uint32_t own_pid;
-	bool is_raw_only;    /* samples tell their thread by their raw data: the cheapest */
-	struct rows threads; /* struct doing */
+	bool is_raw_only;    /* samples report_call their thread by their raw data: the cheapest */
+	struct rows threads; /* struct inflight */
 	uint32_t last;       /* of threads: of the sample before */
 	struct rows unused;  /* uint32_t: of threads, those that ended */
 	struct map by_tid;
 };
 
-static struct doing *doing_at(struct listener *l, uint32_t index)
+static struct inflight *doing_at(struct listener *l, uint32_t index)
 {
-	return (struct doing *)l->threads.data + index;
+	return (struct inflight *)l->threads.data + index;
 }
 
 static bool make_slot(struct listener *l, uint32_t *ret)
@@ -63,11 +63,11 @@ static bool make_slot(struct listener *l, uint32_t *ret)
 		return true;
 	}
 	*ret = (uint32_t)l->threads.count;
-	return rows_add(&l->threads, sizeof(struct doing));
+	return rows_add(&l->threads, sizeof(struct inflight));
 }
 
 /* pid 0: /proc tells it, if the thread is new. */
-static struct doing *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
+static struct inflight *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 {
 	uint32_t *at = map_at(&l->by_tid, tid);
 	uint32_t slot;
@@ -75,11 +75,11 @@ static struct doing *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 	if (at && *at != MAP_NONE)
 		return doing_at(l, *at);
 	if (!at || !make_slot(l, &slot)) {
-		l->feed.tally->bad = true;
+		l->sink.tally->bad = true;
 		return NULL;
 	}
 	*at = slot;
-	*doing_at(l, slot) = (struct doing){
+	*doing_at(l, slot) = (struct inflight){
 		.tid = tid,
 		.pid = pid ? pid : (uint32_t)proc_status_number((pid_t)tid, "Tgid", 10, tid)
 	};
@@ -87,10 +87,10 @@ static struct doing *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 }
 
 /* Of a sample. Most threads make many calls in a row. */
-static struct doing *doing_in(struct listener *l, const struct record *r)
+static struct inflight *doing_in(struct listener *l, const struct record *r)
 {
 	uint32_t tid = r->tid;
-	struct doing *d;
+	struct inflight *d;
 
 	if (l->is_raw_only)
 		memcpy(&tid, r->sample.raw.bytes + THREAD_AT, sizeof tid);
@@ -102,11 +102,11 @@ static struct doing *doing_in(struct listener *l, const struct record *r)
 	return d;
 }
 
-static void cut_call(struct listener *l, struct doing *d)
+static void cut_call(struct listener *l, struct inflight *d)
 {
-	if (d->is_inside)
-		sysc_feed_call(&l->feed, &d->call);
-	d->is_inside = false;
+	if (d->is_in_call)
+		syscall_feed_call(&l->sink, &d->call);
+	d->is_in_call = false;
 }
 
 static uint64_t word_at(const struct record_bytes *raw, size_t at)
@@ -118,14 +118,14 @@ static uint64_t word_at(const struct record_bytes *raw, size_t at)
 	return v;
 }
 
-static void take_begin(struct listener *l, struct doing *d, const struct record *r)
+static void take_begin(struct listener *l, struct inflight *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
 
 	if (d->call.has_start) /* else it ended before recording began */
 		cut_call(l, d);
 	d->is_new = false;
-	d->is_inside = true;
+	d->is_in_call = true;
 	/* Not all of it: clearing its parts of memory, which it has none of, takes the longest. */
 	d->call.pid = d->pid;
 	d->call.tid = d->tid;
@@ -137,33 +137,33 @@ static void take_begin(struct listener *l, struct doing *d, const struct record 
 		memcpy(d->call.args, raw->bytes + REST_AT, sizeof d->call.args);
 }
 
-static void take_end(struct listener *l, struct doing *d, const struct record *r)
+static void take_end(struct listener *l, struct inflight *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
 	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
 
-	if (d->is_inside && d->call.nr != nr && nr != SYSC_NO_NUMBER)
+	if (d->is_in_call && d->call.nr != nr && nr != SYSCALL_NO_NUMBER)
 		cut_call(l, d); /* its end was lost, and this one's begin */
-	if (!d->is_inside)
-		d->call = (struct sysc_call){ .pid = d->pid, .tid = d->tid, .nr = nr };
-	d->is_inside = false;
+	if (!d->is_in_call)
+		d->call = (struct syscall){ .pid = d->pid, .tid = d->tid, .nr = nr };
+	d->is_in_call = false;
 	d->call.has_end = true;
 	d->call.end_ns = (int64_t)r->time;
 	d->call.ret = (int64_t)word_at(raw, REST_AT);
 	if (!d->is_new)
-		sysc_feed_call(&l->feed, &d->call);
+		syscall_feed_call(&l->sink, &d->call);
 	d->is_new = false;
 }
 
 static void take_fork(struct listener *l, const struct record *r)
 {
 	const struct record_task *t = &r->task;
-	struct doing *d = doing_of(l, t->pid, t->tid);
+	struct inflight *d = doing_of(l, t->pid, t->tid);
 
 	if (!d)
 		return;
-	*d = (struct doing){ .tid = t->tid, .pid = t->pid, .is_new = true };
-	sysc_feed_thread(&l->feed, t->pid, t->tid, t->ptid, (int64_t)r->time);
+	*d = (struct inflight){ .tid = t->tid, .pid = t->pid, .is_new = true };
+	syscall_sink_add_thread(&l->sink, t->pid, t->tid, t->ptid, (int64_t)r->time);
 }
 
 static void take_exit(struct listener *l, const struct record *r)
@@ -176,22 +176,22 @@ static void take_exit(struct listener *l, const struct record *r)
 		doing_at(l, slot)->tid = 0;
 		unused = rows_add(&l->unused, sizeof *unused);
 		if (!unused || map_put(&l->by_tid, r->task.tid, MAP_NONE) < 0)
-			l->feed.tally->bad = true;
+			l->sink.tally->bad = true;
 		if (unused)
 			*unused = slot;
 	}
-	sysc_feed_exit(&l->feed, r->task.tid, (int64_t)r->time);
+	syscall_feed_exit(&l->sink, r->task.tid, (int64_t)r->time);
 }
 
 /* The thread that called exec has the number of the first of its process from now on. */
 static void move_exec(struct listener *l, uint32_t pid)
 {
 	for (uint32_t i = 0; i < l->threads.count; i++) {
-		struct doing *d = doing_at(l, i), *first;
+		struct inflight *d = doing_at(l, i), *first;
 
-		if (!d->tid || d->tid == pid || !d->is_inside || d->call.pid != pid)
+		if (!d->tid || d->tid == pid || !d->is_in_call || d->call.pid != pid)
 			continue;
-		d->is_inside = false;
+		d->is_in_call = false;
 		first = doing_of(l, pid, pid);
 		d = doing_at(l, i); /* it may have moved */
 		if (!first)
@@ -199,7 +199,7 @@ static void move_exec(struct listener *l, uint32_t pid)
 		first->pid = pid;
 		first->call = d->call;
 		first->call.tid = pid;
-		first->is_inside = true;
+		first->is_in_call = true;
 	}
 }
 
@@ -208,17 +208,17 @@ static void take_comm(struct listener *l, const struct record *r)
 	const struct record_comm *c = &r->comm;
 
 	if (r->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		sysc_feed_thread(&l->feed, c->pid, c->tid, 0, (int64_t)r->time);
+		syscall_sink_add_thread(&l->sink, c->pid, c->tid, 0, (int64_t)r->time);
 		move_exec(l, c->pid);
-		sysc_feed_exec(&l->feed, c->pid, c->tid, (int64_t)r->time);
+		syscall_feed_exec(&l->sink, c->pid, c->tid, (int64_t)r->time);
 	}
-	sysc_feed_name(&l->feed, c->tid, (const char *)c->name.bytes, c->name.len);
+	syscall_sink_set_comm(&l->sink, c->tid, (const char *)c->name.bytes, c->name.len);
 }
 
 /* Is it the begin of a call? */
 static bool take_sample(struct listener *l, const struct record *r)
 {
-	struct doing *d = r->sample.raw.len < RAW_BYTES ? NULL : doing_in(l, r);
+	struct inflight *d = r->sample.raw.len < RAW_BYTES ? NULL : doing_in(l, r);
 	uint16_t type;
 
 	if (!d || d->pid == l->own_pid)
@@ -254,12 +254,12 @@ static bool take(void *context, const struct record *r, bool is_side)
 	return is_side;
 }
 
-/* Calls are told by their names, not by the kernel's code that begins them. */
+/* Calls are decoded by their names, not by the kernel's code that begins them. */
 static uint32_t name_of(void *context, const struct record *r)
 {
 	struct listener *l = context;
 	uint32_t nr = (uint32_t)word_at(&r->sample.raw, NUMBER_AT);
-	const char *name = syscalls_text(l->feed.tally, sysc_feed_call_name(&l->feed, nr));
+	const char *name = syscalls_text(l->sink.tally, syscall_feed_call_name(&l->sink, nr));
 
 	return profile_name_location(l->opts->stacks, name, strlen(name));
 }
@@ -269,7 +269,7 @@ static void listener_fini(struct listener *l)
 	rows_fini(&l->threads);
 	rows_fini(&l->unused);
 	map_fini(&l->by_tid);
-	sysc_feed_fini(&l->feed);
+	syscall_feed_fini(&l->sink);
 }
 
 static int find_events(struct event events[2], struct err *e)
@@ -293,16 +293,15 @@ static void cut_all(struct listener *l)
 /* The call in which a thread waits already: "NUMBER ARGS...", or "running". */
 static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
 {
-	struct doing *d = doing_of(l, pid, tid);
+	struct inflight *d = doing_of(l, pid, tid);
 	char path[64], text[256];
 
 	snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
 	if (!d || !file_read_start(path, text, sizeof text) || !isdigit((unsigned char)text[0]))
 		return;
-	d->is_inside = true;
-	d->call = (struct sysc_call){ .pid = pid,
-				      .tid = tid,
-				      .nr = (uint32_t)strtoul(text, NULL, 10) };
+	d->is_in_call = true;
+	d->call =
+		(struct syscall){ .pid = pid, .tid = tid, .nr = (uint32_t)strtoul(text, NULL, 10) };
 }
 
 /* Threads that may wait in one call all the time. Those of the kernel make none. */
@@ -318,7 +317,7 @@ static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 	if (proc_open_threads("/proc", pid, &dir) < 0)
 		return -ENOMEM;
 	while (proc_next(dir, &tid)) {
-		sysc_feed_thread(&l->feed, pid, tid, 0, now);
+		syscall_sink_add_thread(&l->sink, pid, tid, 0, now);
 		find_call(l, pid, tid);
 	}
 	return 0;
@@ -326,7 +325,7 @@ static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 
 static int meet_running(struct listener *l)
 {
-	const struct sysc_opts *o = l->opts;
+	const struct syscall_opts *o = l->opts;
 	CLEANUP(proc_close) DIR *dir = o->is_all ? opendir("/proc") : NULL;
 	int64_t now = clock_mono_ns();
 	uint32_t pid;
@@ -347,15 +346,15 @@ static int name_stacks(struct profile *p, struct cpu *c, struct err *e)
 		      : profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
 }
 
-static int listen(struct listener *l, struct profile *p, struct sysc_result *ret, struct err *e)
+static int listen(struct listener *l, struct profile *p, struct syscall_result *ret, struct err *e)
 {
-	const struct sysc_opts *o = l->opts;
+	const struct syscall_opts *o = l->opts;
 	struct cpu_opts opts = {
 		.events = { l->events[0], l->events[1] },
 		.event_count = 2,
 		.period = 1,
 		.stack = o->stacks ? STACK_DWARF : STACK_NONE,
-		.stack_bytes = o->stacks ? SYSC_STACK_BYTES : 0,
+		.stack_bytes = o->stacks ? SYSCALL_STACK_BYTES : 0,
 		.is_user_only = false,
 		.argv = o->argv,
 		.pids = o->pids,
@@ -385,7 +384,7 @@ static int listen(struct listener *l, struct profile *p, struct sysc_result *ret
 		ret->status = result.status;
 		o->tally->lost = result.counts.lost;
 		cut_all(l);
-		sysc_feed_end(&l->feed, l->feed.start_ns + result.duration_ns);
+		syscall_feed_end(&l->sink, l->sink.start_ns + result.duration_ns);
 	}
 	cpu_free(c);
 	return rc;
@@ -423,7 +422,7 @@ static int ready_open(struct ready *r, struct err *e)
 	return rc;
 }
 
-static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+static int run(void *self, const struct syscall_opts *o, struct syscall_result *ret, struct err *e)
 {
 	struct ready *ready = self;
 	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
@@ -433,13 +432,13 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 			      .is_raw_only = !o->stacks && proc_has_kernel_pids() };
 	int rc;
 
-	sysc_feed_init(&l.feed, o, clock_mono_ns());
-	sysc_feed_hide_files(&l.feed);
-	if (o->traced)
+	syscall_feed_init(&l.sink, o, clock_mono_ns());
+	syscall_sink_skip_files(&l.sink);
+	if (o->on_call)
 		log_msg(LOG_WARN, "syscalls",
 			"perf sees no texts and no paths: addresses stand for them");
 	rc = p ? listen(&l, p, ret, e) : err_nomem(e);
-	if (rc == 0 && sysc_feed_error(&l.feed) < 0)
+	if (rc == 0 && syscall_feed_error(&l.sink) < 0)
 		rc = err_nomem(e);
 	listener_fini(&l);
 	profile_free(own);
@@ -447,14 +446,14 @@ static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, s
 	return rc;
 }
 
-static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+static int open_method(const struct syscall_opts *o, void **ret_self, struct err *e)
 {
 	struct ready *r;
 	int rc;
 
 	if (o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE)
 		return err_set(e, -ENOTSUP, "its records have no paths; bpf and ptrace read them");
-	if (o->traced && o->method == SYSC_AUTO && !o->is_all)
+	if (o->on_call && o->method == SYSCALL_AUTO && !o->is_all)
 		return err_set(e, -ENOTSUP, "its records have no texts");
 	r = calloc(1, sizeof *r);
 	if (!r)
@@ -468,4 +467,4 @@ static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e
 	return rc;
 }
 
-const struct sysc_backend sysc_perf = { SYSC_PERF, open_method, run };
+const struct syscall_backend syscall_perf = { SYSCALL_PERF, open_method, run };

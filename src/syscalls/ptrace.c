@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "syscalls/feed.h"
+#include "syscalls/backends.h"
 #include "syscalls/filter.h"
 #include "syscalls/memory.h"
-#include "syscalls/methods.h"
+#include "syscalls/sink.h"
 #include "syscalls/stacks.h"
 #include "target/proc.h"
 #include "target/runloop.h"
@@ -34,17 +34,17 @@ struct tracee {
 	uint32_t pid, tid;
 	bool is_followed; /* its calls count: not before the command's exec */
 	bool is_stopped;  /* waits for us to let it go on */
-	bool is_inside;   /* of a call */
+	bool is_in_call;  /* of a call */
 	bool has_args;
-	struct sysc_call call;
-	char memory[SYSC_FETCHES][SYSC_FETCH_BYTES];
+	struct syscall call;
+	char memory[SYSCALL_FETCHES][SYSCALL_FETCH_BYTES];
 };
 
 struct tracer {
-	const struct sysc_opts *opts;
-	struct sysc_feed *feed;
-	struct sysc_result *result;
-	struct sysc_stacks *stacks; /* NULL: none are wanted */
+	const struct syscall_opts *opts;
+	struct syscall_sink *sink;
+	struct syscall_result *result;
+	struct syscall_stacks *stacks; /* NULL: none are wanted */
 	struct runloop loop;
 	struct rows tracees; /* struct tracee *; NULL: ended; owned */
 	struct map by_tid;
@@ -69,7 +69,7 @@ static struct tracee *add(struct tracer *t, pid_t tid)
 	if (new)
 		row = rows_add(&t->tracees, sizeof *row);
 	if (!row || map_put(&t->by_tid, (uint32_t)tid, (uint32_t)(t->tracees.count - 1)) < 0) {
-		t->feed->tally->bad = true;
+		t->sink->tally->bad = true;
 		if (!row)
 			free(new);
 		else
@@ -90,7 +90,7 @@ static void drop(struct tracer *t, struct tracee *tracee)
 	if (i != MAP_NONE) {
 		((struct tracee **)t->tracees.data)[i] = NULL;
 		if (map_put(&t->by_tid, tracee->tid, MAP_NONE) < 0)
-			t->feed->tally->bad = true;
+			t->sink->tally->bad = true;
 	}
 	free(tracee);
 	t->alive--;
@@ -99,29 +99,29 @@ static void drop(struct tracer *t, struct tracee *tracee)
 static void follow(struct tracer *t, struct tracee *tracee, uint32_t parent)
 {
 	tracee->is_followed = true;
-	sysc_feed_thread(t->feed, tracee->pid, tracee->tid, parent, clock_mono_ns());
+	syscall_sink_add_thread(t->sink, tracee->pid, tracee->tid, parent, clock_mono_ns());
 }
 
 /* What a call cut short by the end of its thread or of the recording was. */
 static void cut_call(struct tracer *t, struct tracee *tracee)
 {
-	if (tracee->is_followed && tracee->is_inside)
-		sysc_feed_call(t->feed, &tracee->call);
-	tracee->is_inside = false;
+	if (tracee->is_followed && tracee->is_in_call)
+		syscall_feed_call(t->sink, &tracee->call);
+	tracee->is_in_call = false;
 }
 
-static void fetch_all(struct tracer *t, struct tracee *tracee, bool at_enter)
+static void fetch_all(struct tracer *t, struct tracee *tracee, bool at_entry)
 {
 	if (t->wants_args)
-		sysc_read_memory(&tracee->call, sysc_wants_memory(t->opts), at_enter,
-				 tracee->memory);
+		syscall_read_memory(&tracee->call, syscall_wants_memory(t->opts), at_entry,
+				    tracee->memory);
 }
 
 static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *args, uint64_t nr)
 {
 	cut_call(t, tracee); /* its end was not seen */
-	tracee->is_inside = true;
-	tracee->call = (struct sysc_call){
+	tracee->is_in_call = true;
+	tracee->call = (struct syscall){
 		.pid = tracee->pid,
 		.tid = tracee->tid,
 		.nr = (uint32_t)nr,
@@ -131,26 +131,26 @@ static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *
 	if (tracee->is_followed)
 		fetch_all(t, tracee, true);
 	if (tracee->is_followed && t->stacks)
-		sysc_stacks_begin(
-			t->stacks, &tracee->call,
-			syscalls_text(t->opts->tally, sysc_feed_call_name(t->feed, (uint32_t)nr)));
+		syscall_stacks_begin(t->stacks, &tracee->call,
+				     syscalls_text(t->opts->tally,
+						   syscall_feed_call_name(t->sink, (uint32_t)nr)));
 	tracee->call.start_ns = clock_mono_ns();
 }
 
 static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64_t ret)
 {
-	struct sysc_call *c = &tracee->call;
+	struct syscall *c = &tracee->call;
 
-	tracee->is_inside = false;
+	tracee->is_in_call = false;
 	c->has_end = true;
 	c->end_ns = now;
 	c->ret = ret;
 	if (!tracee->is_followed)
 		return;
 	fetch_all(t, tracee, false);
-	sysc_feed_call(t->feed, c);
+	syscall_feed_call(t->sink, c);
 	if (t->stacks)
-		sysc_stacks_end(t->stacks, c);
+		syscall_stacks_end(t->stacks, c);
 }
 
 /* The number of the call that a thread is at the end of. */
@@ -191,10 +191,10 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 	case PTRACE_SYSCALL_INFO_EXIT:
 		if (t->is_leaving && is_restarted(info.exit.rval))
 			break; /* we interrupted it: it goes on */
-		if (!tracee->is_inside)
-			tracee->call = (struct sysc_call){ .pid = tracee->pid,
-							   .tid = tracee->tid,
-							   .nr = number_at_end(tracee) };
+		if (!tracee->is_in_call)
+			tracee->call = (struct syscall){ .pid = tracee->pid,
+							 .tid = tracee->tid,
+							 .nr = number_at_end(tracee) };
 		end_call(t, tracee, now, info.exit.rval);
 		break;
 	default:
@@ -204,7 +204,7 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 
 static void let_go_on(struct tracer *t, struct tracee *tracee, int signal)
 {
-	bool to_end = !t->has_filter || (tracee->is_inside && tracee->is_followed);
+	bool to_end = !t->has_filter || (tracee->is_in_call && tracee->is_followed);
 	long request = to_end ? PTRACE_SYSCALL : PTRACE_CONT;
 
 	if (t->is_leaving && !t->has_filter) {
@@ -213,7 +213,7 @@ static void let_go_on(struct tracer *t, struct tracee *tracee, int signal)
 		drop(t, tracee);
 		return;
 	}
-	/* -ESRCH: it was killed meanwhile; its end is told by waitpid(). */
+	/* -ESRCH: it was killed meanwhile; its end is decoded by waitpid(). */
 	ptrace((enum __ptrace_request)request, (pid_t)tracee->tid, NULL, (void *)(intptr_t)signal);
 }
 
@@ -230,7 +230,7 @@ static void take_child(struct tracer *t, struct tracee *parent)
 	if (child && parent->is_followed)
 		follow(t, child, parent->tid);
 	if (child && parent->is_followed && t->stacks)
-		sysc_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
+		syscall_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
 	/* It may have stopped before we heard of it. */
 	if (child && child->is_stopped) {
 		child->is_stopped = false;
@@ -254,20 +254,20 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 		for (size_t i = 0; i < tracee->call.memory_count; i++)
 			tracee->call.memory[i].bytes = tracee->memory[i];
 		tracee->call.tid = tracee->tid;
-		tracee->is_inside = caller->is_inside;
+		tracee->is_in_call = caller->is_in_call;
 		drop(t, caller);
 	}
 	if (is_first) {
 		follow(t, tracee, 0);
-		tracee->is_inside = false; /* the command's own exec: its end counts */
+		tracee->is_in_call = false; /* the command's own exec: its end counts */
 		if (t->has_filter) {
-			tracee->is_inside = true;
+			tracee->is_in_call = true;
 			tracee->call.has_start = false;
 		}
 	}
-	sysc_feed_exec(t->feed, tracee->pid, (uint32_t)old, clock_mono_ns());
+	syscall_feed_exec(t->sink, tracee->pid, (uint32_t)old, clock_mono_ns());
 	if (t->stacks)
-		sysc_stacks_exec(t->stacks, tracee->pid);
+		syscall_stacks_exec(t->stacks, tracee->pid);
 }
 
 static void take_stop(struct tracer *t, struct tracee *tracee, int status)
@@ -312,9 +312,9 @@ static void take_end(struct tracer *t, pid_t tid, int status)
 
 	if (tracee) {
 		cut_call(t, tracee);
-		sysc_feed_exit(t->feed, tracee->tid, clock_mono_ns());
+		syscall_feed_exit(t->sink, tracee->tid, clock_mono_ns());
 		if (t->stacks)
-			sysc_stacks_exit(t->stacks, tracee->pid, tracee->tid);
+			syscall_stacks_exit(t->stacks, tracee->pid, tracee->tid);
 		drop(t, tracee);
 	}
 	if (tid != t->command)
@@ -336,7 +336,7 @@ static void take_news(struct tracer *t, pid_t tid, int status)
 		take_stop(t, tracee, status);
 		return;
 	}
-	/* A child, before its parent's stop told of it. */
+	/* A child, before its parent's stop decoded of it. */
 	tracee = add(t, tid);
 	if (tracee)
 		tracee->is_stopped = true;
@@ -396,7 +396,7 @@ static void trace(struct tracer *t)
 			take_news(t, tid, status);
 		else if (errno == ECHILD)
 			break;
-		if ((had_command && !t->command) || (t->feed->tally->bad && !had_command))
+		if ((had_command && !t->command) || (t->sink->tally->bad && !had_command))
 			leave(t);
 		if (clock_mono_ns() < next_ns)
 			continue;
@@ -418,7 +418,7 @@ static int explain(int code, pid_t pid, struct err *e)
 {
 	if (code == -EPERM)
 		return err_set(e, code,
-			       "process %d may not be traced: it is another user's or is traced "
+			       "process %d may not be on_call: it is another user's or is on_call "
 			       "already, or kernel.yama.ptrace_scope forbids it",
 			       (int)pid);
 	return err_set(e, code, "process %d: %s", (int)pid, strerror(-code));
@@ -476,7 +476,7 @@ static int seize_process(struct tracer *t, pid_t pid, struct err *e)
 static int install_filter(void *context)
 {
 	(void)context;
-	return sysc_filter_install();
+	return syscall_filter_install();
 }
 
 static int start_command(struct tracer *t, struct err *e)
@@ -531,31 +531,31 @@ static void tracer_fini(struct tracer *t)
 	runloop_close(&t->loop);
 }
 
-static int run(void *self, const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+static int run(void *self, const struct syscall_opts *o, struct syscall_result *ret, struct err *e)
 {
-	struct sysc_feed feed;
-	struct tracer t = { .opts = o, .feed = &feed, .result = ret };
+	struct syscall_sink sink;
+	struct tracer t = { .opts = o, .sink = &sink, .result = ret };
 	int rc;
 
 	(void)self;
-	sysc_feed_init(&feed, o, clock_mono_ns());
-	t.wants_args = sysc_wants_paths(o);
-	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->traced && !o->stacks;
-	rc = o->stacks ? sysc_stacks_new(o->stacks, &t.stacks, e) : 0;
+	syscall_feed_init(&sink, o, clock_mono_ns());
+	t.wants_args = syscall_wants_paths(o);
+	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->on_call && !o->stacks;
+	rc = o->stacks ? syscall_stacks_new(o->stacks, &t.stacks, e) : 0;
 	if (rc == 0)
 		rc = run_all(&t, e);
 	if (rc == 0 && t.stacks)
-		rc = sysc_stacks_finish(t.stacks, e);
-	sysc_feed_end(&feed, clock_mono_ns());
-	if (rc == 0 && sysc_feed_error(&feed) < 0)
+		rc = syscall_stacks_finish(t.stacks, e);
+	syscall_feed_end(&sink, clock_mono_ns());
+	if (rc == 0 && syscall_feed_error(&sink) < 0)
 		rc = err_nomem(e);
 	tracer_fini(&t);
-	sysc_stacks_free(t.stacks);
-	sysc_feed_fini(&feed);
+	syscall_stacks_free(t.stacks);
+	syscall_feed_fini(&sink);
 	return rc;
 }
 
-static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e)
+static int open_method(const struct syscall_opts *o, void **ret_self, struct err *e)
 {
 	*ret_self = NULL;
 	if (o->is_all)
@@ -563,4 +563,4 @@ static int open_method(const struct sysc_opts *o, void **ret_self, struct err *e
 	return 0;
 }
 
-const struct sysc_backend sysc_ptrace = { SYSC_PTRACE, open_method, run };
+const struct syscall_backend syscall_ptrace = { SYSCALL_PTRACE, open_method, run };

@@ -16,24 +16,24 @@
 #include "base/clock.h"
 #include "sample/procmaps.h"
 #include "symbol/symbolize.h"
-#include "syscalls/methods.h"
+#include "syscalls/backends.h"
 
 #define PROC "/proc"
 #define FILES_MAX 256 /* kept open */
 
-struct sysc_stacks {
+struct syscall_stacks {
 	struct profile *profile;
 	struct ingest *ingest;
 	struct procmaps_listener listener;
 	uint32_t leaf; /* location of the call that is being added */
 	bool bad;      /* memory ran out */
 	uint64_t regs[64];
-	unsigned char stack[SYSC_STACK_BYTES];
+	unsigned char stack[SYSCALL_STACK_BYTES];
 };
 
 static uint32_t leaf_of(void *context, const struct record *r)
 {
-	const struct sysc_stacks *s = context;
+	const struct syscall_stacks *s = context;
 
 	(void)r;
 	return s->leaf;
@@ -41,15 +41,15 @@ static uint32_t leaf_of(void *context, const struct record *r)
 
 static void fetch(void *context, uint32_t pid)
 {
-	struct sysc_stacks *s = context;
+	struct syscall_stacks *s = context;
 
 	s->bad |= procmaps_tell(&s->listener, PROC, pid) < 0;
 }
 
-int sysc_stacks_new(struct profile *p, struct sysc_stacks **ret, struct err *e)
+int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct err *e)
 {
 	static const struct ingest_event event = { "calls", "count", 1 };
-	struct sysc_stacks *s = calloc(1, sizeof *s);
+	struct syscall_stacks *s = calloc(1, sizeof *s);
 	struct ingest_opts o = {
 		.dsos = { .profile = p, .proc = PROC, .fd_limit = FILES_MAX },
 		.machine = user_stack_machine(),
@@ -72,7 +72,7 @@ int sysc_stacks_new(struct profile *p, struct sysc_stacks **ret, struct err *e)
 	return 0;
 }
 
-void sysc_stacks_free(struct sysc_stacks *s)
+void syscall_stacks_free(struct syscall_stacks *s)
 {
 	if (!s)
 		return;
@@ -80,31 +80,33 @@ void sysc_stacks_free(struct sysc_stacks *s)
 	free(s);
 }
 
-static void tell(struct sysc_stacks *s, struct record *r)
+static void report_call(struct syscall_stacks *s, struct record *r)
 {
 	r->time = (uint64_t)clock_mono_ns();
 	s->bad |= ingest_record(s->ingest, r, 0) < 0;
 }
 
-void sysc_stacks_fork(struct sysc_stacks *s, uint32_t pid, uint32_t tid, uint32_t ppid,
-		      uint32_t ptid)
+void syscall_stacks_fork(struct syscall_stacks *s, uint32_t pid, uint32_t tid, uint32_t ppid,
+			 uint32_t ptid)
 {
-	tell(s, &(struct record){ .type = PERF_RECORD_FORK,
-				  .task = { .pid = pid, .tid = tid, .ppid = ppid, .ptid = ptid } });
+	report_call(s, &(struct record){
+			       .type = PERF_RECORD_FORK,
+			       .task = { .pid = pid, .tid = tid, .ppid = ppid, .ptid = ptid } });
 }
 
-void sysc_stacks_exec(struct sysc_stacks *s, uint32_t pid)
+void syscall_stacks_exec(struct syscall_stacks *s, uint32_t pid)
 {
-	tell(s, &(struct record){ .type = PERF_RECORD_COMM,
-				  .misc = PERF_RECORD_MISC_COMM_EXEC,
-				  .comm = { .pid = pid, .tid = pid } });
+	report_call(s, &(struct record){ .type = PERF_RECORD_COMM,
+					 .misc = PERF_RECORD_MISC_COMM_EXEC,
+					 .comm = { .pid = pid, .tid = pid } });
 	fetch(s, pid);
 }
 
-void sysc_stacks_exit(struct sysc_stacks *s, uint32_t pid, uint32_t tid)
+void syscall_stacks_exit(struct syscall_stacks *s, uint32_t pid, uint32_t tid)
 {
-	tell(s, &(struct record){ .type = PERF_RECORD_EXIT,
-				  .task = { .pid = pid, .tid = tid, .ppid = pid, .ptid = pid } });
+	report_call(s, &(struct record){
+			       .type = PERF_RECORD_EXIT,
+			       .task = { .pid = pid, .tid = tid, .ppid = pid, .ptid = pid } });
 }
 
 #if defined(__x86_64__)
@@ -142,7 +144,7 @@ static uint64_t stack_pointer(const struct user_regs_struct *r, uint64_t by_numb
 #endif
 
 /* What the sample has of the thread; false: it was killed meanwhile. */
-static bool read_thread(struct sysc_stacks *s, uint32_t tid, struct record_sample *to)
+static bool read_thread(struct syscall_stacks *s, uint32_t tid, struct record_sample *to)
 {
 	uint64_t by_number[64] = { 0 }, mask = user_stack_regs(user_stack_machine()), sp;
 	struct user_regs_struct regs;
@@ -165,7 +167,7 @@ static bool read_thread(struct sysc_stacks *s, uint32_t tid, struct record_sampl
 	return true;
 }
 
-void sysc_stacks_begin(struct sysc_stacks *s, const struct sysc_call *c, const char *name)
+void syscall_stacks_begin(struct syscall_stacks *s, const struct syscall *c, const char *name)
 {
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_USER,
@@ -177,17 +179,17 @@ void sysc_stacks_begin(struct sysc_stacks *s, const struct sysc_call *c, const c
 	if (!read_thread(s, c->tid, &r.sample))
 		return;
 	s->leaf = profile_name_location(s->profile, name, strlen(name));
-	tell(s, &r);
+	report_call(s, &r);
 	s->bad |= ingest_poll(s->ingest) < 0;
 }
 
-void sysc_stacks_end(struct sysc_stacks *s, const struct sysc_call *c)
+void syscall_stacks_end(struct syscall_stacks *s, const struct syscall *c)
 {
-	if (c->nr == SYS_mmap && c->has_start && c->args[2] & PROT_EXEC && !sysc_error(c))
+	if (c->nr == SYS_mmap && c->has_start && c->args[2] & PROT_EXEC && !syscall_error(c))
 		fetch(s, c->pid);
 }
 
-int sysc_stacks_finish(struct sysc_stacks *s, struct err *e)
+int syscall_stacks_finish(struct syscall_stacks *s, struct err *e)
 {
 	const char *const *files;
 

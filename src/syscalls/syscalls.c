@@ -5,33 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "syscalls/methods.h"
+#include "syscalls/backends.h"
 
-const char *const sysc_methods[] = { "auto", "bpf", "perf", "ptrace", NULL };
+const char *const syscall_methods[] = { "auto", "bpf", "perf", "ptrace", NULL };
 
 /* The best first. */
-static const struct sysc_backend *const backends[] = {
-	&sysc_bpf,
-	&sysc_perf,
-	&sysc_ptrace,
+static const struct syscall_backend *const backends[] = {
+	&syscall_bpf,
+	&syscall_perf,
+	&syscall_ptrace,
 };
 
-static void add_reason(char *why, size_t size, enum sysc_method method, const struct err *e)
+static void add_reason(char *why, size_t size, enum syscall_method method, const struct err *e)
 {
 	size_t used = strlen(why);
 
-	snprintf(why + used, size - used, "%s%s: %s", used ? "; " : "", sysc_methods[method],
+	snprintf(why + used, size - used, "%s%s: %s", used ? "; " : "", syscall_methods[method],
 		 e->msg);
 }
 
-static int choose(const struct sysc_opts *o, const struct sysc_backend **ret, void **ret_self,
-		  struct sysc_result *result, struct err *e)
+static int choose(const struct syscall_opts *o, const struct syscall_backend **ret, void **ret_self,
+		  struct syscall_result *result, struct err *e)
 {
 	struct err reason = { 0 };
 	int rc = -ENOTSUP;
 
 	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
-		if (o->method != SYSC_AUTO && o->method != backends[i]->method)
+		if (o->method != SYSCALL_AUTO && o->method != backends[i]->method)
 			continue;
 		rc = backends[i]->open(o, ret_self, &reason);
 		if (rc == 0) {
@@ -44,13 +44,13 @@ static int choose(const struct sysc_opts *o, const struct sysc_backend **ret, vo
 	return err_set(e, rc, "%s", result->why);
 }
 
-int sysc_run(const struct sysc_opts *o, struct sysc_result *ret, struct err *e)
+int syscall_run(const struct syscall_opts *o, struct syscall_result *ret, struct err *e)
 {
-	const struct sysc_backend *backend;
+	const struct syscall_backend *backend;
 	void *self = NULL;
 	int rc;
 
-	*ret = (struct sysc_result){ 0 };
+	*ret = (struct syscall_result){ 0 };
 	rc = choose(o, &backend, &self, ret, e);
 	return rc < 0 ? rc : backend->run(self, o, ret, e);
 }

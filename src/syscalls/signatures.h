@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sysc_args: what the arguments of system calls are, and what of a program's memory tells more.
+ * syscall_signatures: what the arguments of system calls are, and what of a program's memory tells
+ * more.
  *
- * A signature has a letter for each argument (enum sysc_arg). Of calls without one nothing is
+ * A signature has a letter for each argument (enum syscall_arg). Of calls without one nothing is
  * known but the words they pass.
  * Source: the section 2 pages of the Linux man-pages; kernel, include/linux/syscalls.h.
  */
@@ -15,7 +16,7 @@
 
 #include "base/macros.h"
 
-enum sysc_arg {
+enum syscall_arg {
 	ARG_FD = 'd',
 	ARG_DIRFD = 'D', /* a path behind it is relative to it */
 	ARG_PATH = 's',
@@ -99,53 +100,53 @@ enum sysc_arg {
 };
 
 /* "": it has no arguments, or nothing is known of it. */
-const char *sysc_signature(uint32_t nr);
-bool sysc_is_known(uint32_t nr);
+const char *syscall_signature(uint32_t nr);
+bool syscall_is_known(uint32_t nr);
 
 /* Parts of memory that belong to a call. */
-#define SYSC_FETCHES 4
-#define SYSC_FETCH_BYTES 512 /* at most, of each */
+#define SYSCALL_FETCHES 4
+#define SYSCALL_FETCH_BYTES 512 /* at most, of each */
 
-enum sysc_fetch_kind {
+enum syscall_fetch_kind {
 	FETCH_STRING,  /* to its NUL */
 	FETCH_FIXED,   /* limit bytes */
 	FETCH_BY_NEXT, /* as many units as the next argument tells */
 	FETCH_BY_RET,  /* as many units as the call returned */
-	FETCH_STRINGS, /* of a list of pointers: SYSC_STRING_BYTES of each at most, with NULs */
+	FETCH_STRINGS, /* of a list of pointers: SYSCALL_STRING_BYTES of each at most, with NULs */
 	FETCH_COUNT,   /* of such a list, how many: uint32_t */
-	FETCH_VECTORS, /* struct sysc_vector of each struct iovec; unit 1: the call filled them */
+	FETCH_VECTORS, /* struct syscall_iovec of each struct iovec; unit 1: the call filled them */
 	FETCH_MESSAGE, /* the same, of those of a struct msghdr */
 };
 
-#define SYSC_STRING_BYTES 128 /* with the NUL: what is as long is cut */
-#define SYSC_STRINGS 32
-#define SYSC_COUNT_MAX 512
-#define SYSC_VECTORS 4
+#define SYSCALL_STRING_BYTES 128 /* with the NUL: what is as long is cut */
+#define SYSCALL_STRINGS 32
+#define SYSCALL_COUNT_MAX 512
+#define SYSCALL_VECTORS 4
 
 /* Of a struct iovec. */
-struct sysc_vector {
+struct syscall_iovec {
 	uint64_t len, got; /* bytes that it has, and that were read */
 	char bytes[48];
 };
 
-struct sysc_fetch {
+struct syscall_fetch {
 	uint8_t arg;
-	uint8_t kind;   /* enum sysc_fetch_kind */
+	uint8_t kind;   /* enum syscall_fetch_kind */
 	uint8_t unit;   /* bytes, of FETCH_BY_NEXT and FETCH_BY_RET */
-	uint16_t limit; /* bytes, at most SYSC_FETCH_BYTES */
+	uint16_t limit; /* bytes, at most SYSCALL_FETCH_BYTES */
 };
 
 /* What to read of a call's memory; returns how many. wants_all: for people to read; else only
  * paths and new descriptors. */
-size_t sysc_fetches(uint32_t nr, bool wants_all, struct sysc_fetch ret[SYSC_FETCHES]);
+size_t syscall_fetches(uint32_t nr, bool wants_all, struct syscall_fetch ret[SYSCALL_FETCHES]);
 
 /* Is all of it to be read when the call begins? At its end it is gone, or changed. */
-bool sysc_fetches_early(uint32_t nr);
+bool syscall_fetches_at_entry(uint32_t nr);
 
 /* Has it a path among its arguments? */
-bool sysc_has_path(uint32_t nr);
+bool syscall_has_path(uint32_t nr);
 
 /* Does it change what a descriptor or a relative path stands for, without a path of its own? */
-bool sysc_moves_files(uint32_t nr);
+bool syscall_changes_fds(uint32_t nr);
 
 #endif

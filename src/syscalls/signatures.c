@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls/args.h"
+#include "syscalls/signatures.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -240,35 +240,35 @@ static const struct {
 	{ "writev", "d<i" },
 };
 
-static const char *by_number[SYSC_NAMES];
+static const char *by_number[SYSCALL_NAMES];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_numbers(void)
 {
-	for (size_t nr = 0; nr < SYSC_NAMES; nr++)
-		for (size_t i = 0; sysc_names[nr] && i < ARRAY_LEN(known); i++)
-			if (strcmp(sysc_names[nr], known[i].name) == 0)
+	for (size_t nr = 0; nr < SYSCALL_NAMES; nr++)
+		for (size_t i = 0; syscall_names[nr] && i < ARRAY_LEN(known); i++)
+			if (strcmp(syscall_names[nr], known[i].name) == 0)
 				by_number[nr] = known[i].signature;
 }
 
-const char *sysc_signature(uint32_t nr)
+const char *syscall_signature(uint32_t nr)
 {
 	pthread_once(&once, find_numbers);
-	return nr < SYSC_NAMES && by_number[nr] ? by_number[nr] : "";
+	return nr < SYSCALL_NAMES && by_number[nr] ? by_number[nr] : "";
 }
 
-bool sysc_is_known(uint32_t nr)
+bool syscall_is_known(uint32_t nr)
 {
 	pthread_once(&once, find_numbers);
-	return nr < SYSC_NAMES && by_number[nr];
+	return nr < SYSCALL_NAMES && by_number[nr];
 }
 
-bool sysc_has_path(uint32_t nr)
+bool syscall_has_path(uint32_t nr)
 {
-	return strchr(sysc_signature(nr), ARG_PATH);
+	return strchr(syscall_signature(nr), ARG_PATH);
 }
 
-bool sysc_moves_files(uint32_t nr)
+bool syscall_changes_fds(uint32_t nr)
 {
 	switch (nr) {
 #ifdef SYS_dup2
@@ -296,13 +296,13 @@ bool sysc_moves_files(uint32_t nr)
 }
 
 static const struct {
-	enum sysc_arg arg;
-	struct sysc_fetch fetch; /* without arg */
+	enum syscall_arg arg;
+	struct syscall_fetch fetch; /* without arg */
 } fetched[] = {
-	{ ARG_STRING, { .kind = FETCH_STRING, .limit = SYSC_FETCH_BYTES } },
+	{ ARG_STRING, { .kind = FETCH_STRING, .limit = SYSCALL_FETCH_BYTES } },
 	{ ARG_IN, { .kind = FETCH_BY_NEXT, .unit = 1, .limit = TEXT_BYTES } },
 	{ ARG_OUT, { .kind = FETCH_BY_RET, .unit = 1, .limit = TEXT_BYTES } },
-	{ ARG_TEXT_OUT, { .kind = FETCH_BY_RET, .unit = 1, .limit = SYSC_FETCH_BYTES } },
+	{ ARG_TEXT_OUT, { .kind = FETCH_BY_RET, .unit = 1, .limit = SYSCALL_FETCH_BYTES } },
 	{ ARG_TIME_IN, { .kind = FETCH_FIXED, .limit = 16 } },
 	{ ARG_TIME_OUT, { .kind = FETCH_FIXED, .limit = 16 } },
 	{ ARG_ADDR_IN, { .kind = FETCH_BY_NEXT, .unit = 1, .limit = 110 } },
@@ -318,7 +318,7 @@ static const struct {
 	{ ARG_HOW, { .kind = FETCH_FIXED, .limit = 24 } },
 	{ ARG_SIGSET, { .kind = FETCH_FIXED, .limit = 8 } },
 	{ ARG_CLONE3, { .kind = FETCH_FIXED, .limit = 8 } },
-	{ ARG_ARGV, { .kind = FETCH_STRINGS, .limit = SYSC_FETCH_BYTES } },
+	{ ARG_ARGV, { .kind = FETCH_STRINGS, .limit = SYSCALL_FETCH_BYTES } },
 	{ ARG_ENVP, { .kind = FETCH_COUNT, .limit = 4 } },
 	{ ARG_ACTION_IN, { .kind = FETCH_FIXED, .limit = 32 } },
 	{ ARG_ACTION_OUT, { .kind = FETCH_FIXED, .limit = 32 } },
@@ -330,46 +330,46 @@ static const struct {
 	{ ARG_VALUE_IN, { .kind = FETCH_BY_NEXT, .unit = 1, .limit = 16 } },
 	{ ARG_VALUE_OUT, { .kind = FETCH_FIXED, .limit = 4 } },
 	{ ARG_FD_SET, { .kind = FETCH_FIXED, .limit = 128 } },
-	{ ARG_VECTORS_IN, { .kind = FETCH_VECTORS, .limit = SYSC_FETCH_BYTES } },
-	{ ARG_VECTORS_OUT, { .kind = FETCH_VECTORS, .unit = 1, .limit = SYSC_FETCH_BYTES } },
-	{ ARG_MESSAGE_IN, { .kind = FETCH_MESSAGE, .limit = SYSC_FETCH_BYTES } },
-	{ ARG_MESSAGE_OUT, { .kind = FETCH_MESSAGE, .unit = 1, .limit = SYSC_FETCH_BYTES } },
+	{ ARG_VECTORS_IN, { .kind = FETCH_VECTORS, .limit = SYSCALL_FETCH_BYTES } },
+	{ ARG_VECTORS_OUT, { .kind = FETCH_VECTORS, .unit = 1, .limit = SYSCALL_FETCH_BYTES } },
+	{ ARG_MESSAGE_IN, { .kind = FETCH_MESSAGE, .limit = SYSCALL_FETCH_BYTES } },
+	{ ARG_MESSAGE_OUT, { .kind = FETCH_MESSAGE, .unit = 1, .limit = SYSCALL_FETCH_BYTES } },
 	{ ARG_CPUS_IN, { .kind = FETCH_FIXED, .limit = 8 } },
 	{ ARG_CPUS_OUT, { .kind = FETCH_BY_RET, .unit = 1, .limit = 128 } },
 	{ ARG_FCNTL_VALUE, { .kind = FETCH_FIXED, .limit = sizeof(struct flock) } },
-	{ ARG_PRCTL_VALUE, { .kind = FETCH_STRING, .limit = SYSC_FETCH_BYTES } },
+	{ ARG_PRCTL_VALUE, { .kind = FETCH_STRING, .limit = SYSCALL_FETCH_BYTES } },
 	{ ARG_TIMES_IN, { .kind = FETCH_FIXED, .limit = 32 } },
 };
 
-static bool find_fetch(char arg, bool wants_all, struct sysc_fetch *ret)
+static bool find_fetch(char arg, bool wants_all, struct syscall_fetch *ret)
 {
 	if (arg == ARG_PATH) {
-		*ret = (struct sysc_fetch){ .kind = FETCH_STRING, .limit = SYSC_FETCH_BYTES };
+		*ret = (struct syscall_fetch){ .kind = FETCH_STRING, .limit = SYSCALL_FETCH_BYTES };
 		return true;
 	}
 	wants_all |= arg == ARG_FDS; /* for what descriptors stand for */
 	for (size_t i = 0; wants_all && i < ARRAY_LEN(fetched); i++) {
 		*ret = fetched[i].fetch;
-		if (fetched[i].arg == (enum sysc_arg)arg)
+		if (fetched[i].arg == (enum syscall_arg)arg)
 			return true;
 	}
 	return false;
 }
 
 /* A program that executes another one leaves its memory; sets of descriptors are overwritten. */
-bool sysc_fetches_early(uint32_t nr)
+bool syscall_fetches_at_entry(uint32_t nr)
 {
-	const char *signature = sysc_signature(nr);
+	const char *signature = syscall_signature(nr);
 
 	return strchr(signature, ARG_ARGV) || strchr(signature, ARG_FD_SET);
 }
 
-size_t sysc_fetches(uint32_t nr, bool wants_all, struct sysc_fetch ret[SYSC_FETCHES])
+size_t syscall_fetches(uint32_t nr, bool wants_all, struct syscall_fetch ret[SYSCALL_FETCHES])
 {
-	const char *signature = sysc_signature(nr);
+	const char *signature = syscall_signature(nr);
 	size_t count = 0;
 
-	for (uint8_t arg = 0; signature[arg] && count < SYSC_FETCHES; arg++) {
+	for (uint8_t arg = 0; signature[arg] && count < SYSCALL_FETCHES; arg++) {
 		if (!find_fetch(signature[arg], wants_all, &ret[count]))
 			continue;
 		ret[count++].arg = arg;

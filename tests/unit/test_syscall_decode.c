@@ -18,24 +18,24 @@
 
 #define NOBODY 0x7ffffffe /* no process has this number */
 
-static void check_call(const struct sysc_call *c, const char *args, const char *result)
+static void check_call(const struct syscall *c, const char *args, const char *result)
 {
-	struct sysc_files files = { .strings = strtab_new() };
+	struct syscall_files files = { .strings = strtab_new() };
 	CLEANUP(buf_fini) struct buf a = { 0 };
 	CLEANUP(buf_fini) struct buf r = { 0 };
 
 	if (!CHECK(files.strings != NULL))
 		return;
 	strtab_intern(files.strings, "", 0);
-	sysc_decode_args(c, &files, &a);
-	sysc_decode_result(c, &files, &r);
+	syscall_decode_args(c, &files, &a);
+	syscall_decode_result(c, &files, &r);
 	CHECK_STR(a.data, args);
 	CHECK_STR(r.data, result);
-	sysc_files_fini(&files);
+	syscall_files_fini(&files);
 	strtab_free(files.strings);
 }
 
-static void check_ended(struct sysc_call c, const char *args, const char *result)
+static void check_ended(struct syscall c, const char *args, const char *result)
 {
 	c.pid = NOBODY;
 	c.has_start = c.has_end = true;
@@ -45,7 +45,7 @@ static void check_ended(struct sysc_call c, const char *args, const char *result
 static void test_words(void)
 {
 	static const struct {
-		struct sysc_call call;
+		struct syscall call;
 		const char *args, *result;
 	} rows[] = {
 		{ { .nr = SYS_lseek, .args = { 3, (uint64_t)-5, SEEK_CUR }, .ret = 7 },
@@ -82,7 +82,9 @@ static void test_words(void)
 		{ { .nr = SYS_nanosleep, .args = { 0, 0 }, .ret = -516 },
 		  "NULL, NULL",
 		  "-1 ERESTART_RESTARTBLOCK (interrupted)" },
-		{ { .nr = SYSC_NAMES - 1, .args = { 1, 2 } }, "0x1, 0x2, 0x0, 0x0, 0x0, 0x0", "0" },
+		{ { .nr = SYSCALL_NAMES - 1, .args = { 1, 2 } },
+		  "0x1, 0x2, 0x0, 0x0, 0x0, 0x0",
+		  "0" },
 		{ { .nr = SYS_futex, .args = { 16, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 2, 3, 4 } },
 		  "0x10, FUTEX_WAKE|FUTEX_PRIVATE_FLAG, 1",
 		  "0" },
@@ -101,7 +103,7 @@ static void test_memory(void)
 					.sin_port = htons(80),
 					.sin_addr.s_addr = htonl(0x7f000001) };
 	const struct {
-		struct sysc_call call;
+		struct syscall call;
 		const char *args;
 	} rows[] = {
 		{ { .nr = SYS_openat,
@@ -146,10 +148,10 @@ static void test_memory(void)
 static void test_linked_memory(void)
 {
 	const uint32_t count = 3;
-	const struct sysc_vector vectors[2] = { { 2, 2, "ab" }, { 0 } };
+	const struct syscall_iovec vectors[2] = { { 2, 2, "ab" }, { 0 } };
 	const uint64_t action[4] = { 1, SA_RESTART, 0, 3 };
 	const struct {
-		struct sysc_call call;
+		struct syscall call;
 		const char *args;
 	} rows[] = {
 		{ { .nr = SYS_execve,
@@ -206,7 +208,7 @@ static void test_operations(void)
 		.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_start = 5, .l_len = 7
 	};
 	const struct {
-		struct sysc_call call;
+		struct syscall call;
 		const char *args;
 	} rows[] = {
 		{ { .nr = SYS_fcntl,
@@ -233,10 +235,10 @@ static void test_operations(void)
 /* What is missing is not made up. */
 static void test_parts(void)
 {
-	const struct sysc_call no_start = {
+	const struct syscall no_start = {
 		.pid = NOBODY, .nr = SYS_read, .has_end = true, .ret = 5
 	};
-	const struct sysc_call no_end = {
+	const struct syscall no_end = {
 		.pid = NOBODY, .nr = SYS_read, .has_start = true, .args = { 3, 16, 5 }
 	};
 
@@ -246,8 +248,8 @@ static void test_parts(void)
 
 static void test_paths_follow_their_process(void)
 {
-	struct sysc_files files = { .strings = strtab_new() };
-	struct sysc_call c = {
+	struct syscall_files files = { .strings = strtab_new() };
+	struct syscall c = {
 		.pid = NOBODY,
 		.nr = SYS_openat,
 		.has_start = true,
@@ -260,29 +262,29 @@ static void test_paths_follow_their_process(void)
 	uint32_t name;
 
 	strtab_intern(files.strings, "", 0);
-	sysc_files_follow(&files, &c);
-	name = sysc_files_fd(&files, NOBODY, 3);
+	syscall_files_apply(&files, &c);
+	name = syscall_files_fd(&files, NOBODY, 3);
 	CHECK_STR(strtab_get(files.strings, name).ptr, "/some");
-	name = sysc_files_path(&files, NOBODY, 3, "./x", 3);
+	name = syscall_files_path(&files, NOBODY, 3, "./x", 3);
 	CHECK_STR(strtab_get(files.strings, name).ptr, "/some/x");
-	sysc_files_fork(&files, NOBODY - 1, NOBODY);
-	sysc_files_follow(&files, &(struct sysc_call){ .pid = NOBODY - 1,
+	syscall_files_fork(&files, NOBODY - 1, NOBODY);
+	syscall_files_apply(&files, &(struct syscall){ .pid = NOBODY - 1,
 						       .nr = SYS_dup,
 						       .has_start = true,
 						       .has_end = true,
 						       .args = { 3 },
 						       .ret = 4 });
-	name = sysc_files_fd(&files, NOBODY - 1, 4);
+	name = syscall_files_fd(&files, NOBODY - 1, 4);
 	CHECK_STR(strtab_get(files.strings, name).ptr, "/some");
-	sysc_files_follow(&files, &(struct sysc_call){ .pid = NOBODY,
+	syscall_files_apply(&files, &(struct syscall){ .pid = NOBODY,
 						       .nr = SYS_close,
 						       .has_start = true,
 						       .has_end = true,
 						       .args = { 3 } });
-	CHECK_INT(sysc_files_fd(&files, NOBODY, 3), 0);
-	sysc_files_exit(&files, NOBODY - 1);
-	CHECK_INT(sysc_files_fd(&files, NOBODY - 1, 4), 0);
-	sysc_files_fini(&files);
+	CHECK_INT(syscall_files_fd(&files, NOBODY, 3), 0);
+	syscall_files_exit(&files, NOBODY - 1);
+	CHECK_INT(syscall_files_fd(&files, NOBODY - 1, 4), 0);
+	syscall_files_fini(&files);
 	strtab_free(files.strings);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls/command.h"
+#include "syscalls/first_exec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void sysc_command_fini(struct sysc_command *m)
+void syscall_first_exec_fini(struct syscall_first_exec *m)
 {
 	buf_fini(&m->path);
 	buf_fini(&m->strings);
@@ -44,14 +44,14 @@ static void find_program(struct buf *path, const char *name)
 	buf_put_str(path, name);
 }
 
-static void join(struct sysc_command *m, char *const *argv, bool *ret_is_cut)
+static void join(struct syscall_first_exec *m, char *const *argv, bool *ret_is_cut)
 {
 	*ret_is_cut = false;
 	for (; *argv && !*ret_is_cut; argv++) {
 		size_t len = strlen(*argv);
 
-		len = len < SYSC_STRING_BYTES ? len : SYSC_STRING_BYTES - 1;
-		*ret_is_cut = m->strings.len + len >= SYSC_FETCH_BYTES;
+		len = len < SYSCALL_STRING_BYTES ? len : SYSCALL_STRING_BYTES - 1;
+		*ret_is_cut = m->strings.len + len >= SYSCALL_FETCH_BYTES;
 		if (*ret_is_cut)
 			break;
 		buf_put(&m->strings, *argv, len);
@@ -59,7 +59,8 @@ static void join(struct sysc_command *m, char *const *argv, bool *ret_is_cut)
 	}
 }
 
-bool sysc_command_get(struct sysc_command *m, const struct sysc_call *c, char *const *argv)
+bool syscall_first_exec_get(struct syscall_first_exec *m, const struct syscall *c,
+			    char *const *argv)
 {
 	bool is_cut;
 
@@ -74,16 +75,16 @@ bool sysc_command_get(struct sysc_command *m, const struct sysc_call *c, char *c
 	m->call = *c;
 	m->call.has_start = true;
 	memset(m->call.args, 0, sizeof m->call.args);
-	m->call.memory[0] = (struct sysc_memory){ .arg = 0,
-						  .len = (uint16_t)m->path.len,
-						  .bytes = m->path.data };
-	m->call.memory[1] = (struct sysc_memory){ .arg = 1,
-						  .is_cut = is_cut,
-						  .len = (uint16_t)m->strings.len,
-						  .bytes = m->strings.data };
-	m->call.memory[2] = (struct sysc_memory){ .arg = 2,
-						  .len = sizeof m->variables,
-						  .bytes = (const char *)&m->variables };
+	m->call.memory[0] = (struct syscall_memory){ .arg = 0,
+						     .len = (uint16_t)m->path.len,
+						     .bytes = m->path.data };
+	m->call.memory[1] = (struct syscall_memory){ .arg = 1,
+						     .is_cut = is_cut,
+						     .len = (uint16_t)m->strings.len,
+						     .bytes = m->strings.data };
+	m->call.memory[2] = (struct syscall_memory){ .arg = 2,
+						     .len = sizeof m->variables,
+						     .bytes = (const char *)&m->variables };
 	m->call.memory_count = 3;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls/pointed.h"
+#include "syscalls/pointees.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -43,7 +43,7 @@ static void put_bytes(struct buf *out, const char *bytes, size_t len, bool is_cu
 	buf_put_str(out, is_cut ? "\"..." : "\"");
 }
 
-static void put_time(struct buf *out, const struct sysc_memory *m)
+static void put_time(struct buf *out, const struct syscall_memory *m)
 {
 	struct timespec t;
 
@@ -51,7 +51,7 @@ static void put_time(struct buf *out, const struct sysc_memory *m)
 	buf_printf(out, "{%lld.%09ld s}", (long long)t.tv_sec, t.tv_nsec);
 }
 
-static void put_inet(struct buf *out, const struct sysc_memory *m, int family)
+static void put_inet(struct buf *out, const struct syscall_memory *m, int family)
 {
 	char text[INET6_ADDRSTRLEN];
 	struct sockaddr_in in4 = { 0 };
@@ -72,7 +72,7 @@ static void put_inet(struct buf *out, const struct sysc_memory *m, int family)
 	}
 }
 
-static void put_address(struct buf *out, const struct sysc_memory *m)
+static void put_address(struct buf *out, const struct syscall_memory *m)
 {
 	unsigned short family = AF_UNSPEC;
 	size_t start = offsetof(struct sockaddr_un, sun_path);
@@ -94,7 +94,7 @@ static void put_address(struct buf *out, const struct sysc_memory *m)
 		put_inet(out, m, family);
 	} else {
 		buf_put_byte(out, '{');
-		sysc_put_flags(ARG_FAMILY, family, out);
+		syscall_put_flags(ARG_FAMILY, family, out);
 		buf_put_byte(out, '}');
 	}
 }
@@ -116,7 +116,7 @@ static void put_mode(struct buf *out, unsigned mode)
 	buf_printf(out, "%04o", mode & 07777);
 }
 
-static void put_stat(struct buf *out, const struct sysc_memory *m)
+static void put_stat(struct buf *out, const struct syscall_memory *m)
 {
 	struct stat st;
 
@@ -129,7 +129,7 @@ static void put_stat(struct buf *out, const struct sysc_memory *m)
 		buf_printf(out, ", size %lld}", (long long)st.st_size);
 }
 
-static void put_statx(struct buf *out, const struct sysc_memory *m)
+static void put_statx(struct buf *out, const struct syscall_memory *m)
 {
 	struct statx st;
 
@@ -140,7 +140,7 @@ static void put_statx(struct buf *out, const struct sysc_memory *m)
 	buf_printf(out, ", size %llu}", (unsigned long long)st.stx_size);
 }
 
-static void put_status(struct buf *out, const struct sysc_memory *m)
+static void put_status(struct buf *out, const struct syscall_memory *m)
 {
 	int status;
 
@@ -149,11 +149,11 @@ static void put_status(struct buf *out, const struct sysc_memory *m)
 		buf_printf(out, "[exit %d]", WEXITSTATUS(status));
 	} else if (WIFSIGNALED(status)) {
 		buf_put_str(out, "[killed by ");
-		sysc_put_signal(WTERMSIG(status), out);
+		syscall_put_signal(WTERMSIG(status), out);
 		buf_put_byte(out, ']');
 	} else if (WIFSTOPPED(status)) {
 		buf_put_str(out, "[stopped by ");
-		sysc_put_signal(WSTOPSIG(status), out);
+		syscall_put_signal(WSTOPSIG(status), out);
 		buf_put_byte(out, ']');
 	} else {
 		buf_printf(out, "[0x%x]", (unsigned)status);
@@ -179,7 +179,7 @@ static void put_poll_events(struct buf *out, unsigned events)
 		buf_put_byte(out, '0');
 }
 
-static void put_poll(struct buf *out, const struct sysc_memory *m)
+static void put_poll(struct buf *out, const struct syscall_memory *m)
 {
 	struct pollfd p;
 
@@ -197,7 +197,7 @@ static void put_poll(struct buf *out, const struct sysc_memory *m)
 	buf_put_str(out, m->is_cut ? ", ...]" : "]");
 }
 
-static void put_limit(struct buf *out, const struct sysc_memory *m)
+static void put_limit(struct buf *out, const struct syscall_memory *m)
 {
 	uint64_t both[2];
 
@@ -213,7 +213,7 @@ static void put_limit(struct buf *out, const struct sysc_memory *m)
 	buf_put_byte(out, '}');
 }
 
-static void put_set(struct buf *out, const struct sysc_memory *m)
+static void put_set(struct buf *out, const struct syscall_memory *m)
 {
 	uint64_t set;
 	bool is_first = true;
@@ -228,23 +228,23 @@ static void put_set(struct buf *out, const struct sysc_memory *m)
 		if (set >> i & 1) {
 			buf_put_str(out, is_first ? "" : " ");
 			is_first = false;
-			sysc_put_signal(i + 1, out);
+			syscall_put_signal(i + 1, out);
 		}
 	buf_put_byte(out, ']');
 }
 
-static void put_how(struct buf *out, const struct sysc_memory *m)
+static void put_how(struct buf *out, const struct syscall_memory *m)
 {
 	struct open_how how;
 
 	memcpy(&how, m->bytes, sizeof how);
 	buf_put_byte(out, '{');
-	sysc_put_open_flags(how.flags, out);
+	syscall_put_open_flags(how.flags, out);
 	buf_printf(out, ", %04llo, resolve 0x%llx}", (unsigned long long)how.mode,
 		   (unsigned long long)how.resolve);
 }
 
-static void put_epoll(struct buf *out, const struct sysc_memory *m)
+static void put_epoll(struct buf *out, const struct syscall_memory *m)
 {
 	struct epoll_event ev = { 0 };
 
@@ -254,17 +254,17 @@ static void put_epoll(struct buf *out, const struct sysc_memory *m)
 	buf_printf(out, ", 0x%llx}", (unsigned long long)ev.data.u64);
 }
 
-static void put_clone(struct buf *out, const struct sysc_memory *m)
+static void put_clone(struct buf *out, const struct syscall_memory *m)
 {
 	uint64_t flags;
 
 	memcpy(&flags, m->bytes, sizeof flags);
 	buf_put_byte(out, '{');
-	sysc_put_flags(ARG_CLONE, flags, out);
+	syscall_put_flags(ARG_CLONE, flags, out);
 	buf_put_byte(out, '}');
 }
 
-static void put_pair(struct buf *out, const struct sysc_memory *m)
+static void put_pair(struct buf *out, const struct syscall_memory *m)
 {
 	int fds[2];
 
@@ -272,18 +272,18 @@ static void put_pair(struct buf *out, const struct sysc_memory *m)
 	buf_printf(out, "[%d, %d]", fds[0], fds[1]);
 }
 
-static void put_text(struct buf *out, const struct sysc_memory *m)
+static void put_text(struct buf *out, const struct syscall_memory *m)
 {
 	put_bytes(out, m->bytes, m->len, m->is_cut);
 }
 
 /* Source: kernel, struct sigaction of arch/x86 and arm64. */
-static void put_action(struct buf *out, const struct sysc_memory *m)
+static void put_action(struct buf *out, const struct syscall_memory *m)
 {
 	struct {
 		uint64_t handler, flags, restorer, set;
 	} a;
-	struct sysc_memory set = { .len = sizeof a.set, .bytes = (const char *)&a.set };
+	struct syscall_memory set = { .len = sizeof a.set, .bytes = (const char *)&a.set };
 
 	memcpy(&a, m->bytes, sizeof a);
 	if (a.handler == (uintptr_t)SIG_DFL) /* NOLINT */
@@ -294,23 +294,23 @@ static void put_action(struct buf *out, const struct sysc_memory *m)
 		buf_printf(out, "{0x%llx, ", (unsigned long long)a.handler);
 	put_set(out, &set);
 	buf_put_str(out, ", ");
-	sysc_put_flags(ARG_ACTION_IN, a.flags, out);
+	syscall_put_flags(ARG_ACTION_IN, a.flags, out);
 	buf_put_byte(out, '}');
 }
 
-static void put_events(struct buf *out, const struct sysc_memory *m)
+static void put_events(struct buf *out, const struct syscall_memory *m)
 {
 	buf_put_byte(out, '[');
 	for (size_t at = 0; at + sizeof(struct epoll_event) <= m->len;
 	     at += sizeof(struct epoll_event)) {
 		buf_put_str(out, at ? ", " : "");
-		put_epoll(out, &(struct sysc_memory){ .len = sizeof(struct epoll_event),
-						      .bytes = m->bytes + at });
+		put_epoll(out, &(struct syscall_memory){ .len = sizeof(struct epoll_event),
+							 .bytes = m->bytes + at });
 	}
 	buf_put_str(out, m->is_cut ? ", ...]" : "]");
 }
 
-static void put_strings(struct buf *out, const struct sysc_memory *m)
+static void put_strings(struct buf *out, const struct syscall_memory *m)
 {
 	size_t at = 0;
 
@@ -319,15 +319,15 @@ static void put_strings(struct buf *out, const struct sysc_memory *m)
 		size_t len = strnlen(m->bytes + at, m->len - at);
 
 		buf_put_str(out, at ? ", " : "");
-		put_bytes(out, m->bytes + at, len, len + 1 >= SYSC_STRING_BYTES);
+		put_bytes(out, m->bytes + at, len, len + 1 >= SYSCALL_STRING_BYTES);
 		at += len + 1;
 	}
 	buf_put_str(out, !m->is_cut ? "]" : at ? ", ...]" : "...]");
 }
 
-static void put_vectors(struct buf *out, const struct sysc_memory *m)
+static void put_vectors(struct buf *out, const struct syscall_memory *m)
 {
-	struct sysc_vector v;
+	struct syscall_iovec v;
 
 	buf_put_byte(out, '[');
 	for (size_t at = 0; at + sizeof v <= m->len; at += sizeof v) {
@@ -340,7 +340,7 @@ static void put_vectors(struct buf *out, const struct sysc_memory *m)
 	buf_put_str(out, m->is_cut ? ", ...]" : "]");
 }
 
-static void put_value(struct buf *out, const struct sysc_memory *m)
+static void put_value(struct buf *out, const struct syscall_memory *m)
 {
 	int32_t value;
 
@@ -353,7 +353,7 @@ static void put_value(struct buf *out, const struct sysc_memory *m)
 }
 
 /* The numbers of the bits. */
-static void put_bits(struct buf *out, const struct sysc_memory *m)
+static void put_bits(struct buf *out, const struct syscall_memory *m)
 {
 	bool is_first = true;
 
@@ -366,9 +366,9 @@ static void put_bits(struct buf *out, const struct sysc_memory *m)
 	buf_put_byte(out, ']');
 }
 
-static void put_times(struct buf *out, const struct sysc_memory *m)
+static void put_times(struct buf *out, const struct syscall_memory *m)
 {
-	struct sysc_memory one = *m;
+	struct syscall_memory one = *m;
 
 	one.len = sizeof(struct timespec);
 	buf_put_byte(out, '[');
@@ -379,29 +379,29 @@ static void put_times(struct buf *out, const struct sysc_memory *m)
 	buf_put_byte(out, ']');
 }
 
-static void put_lock(struct buf *out, const struct sysc_memory *m)
+static void put_lock(struct buf *out, const struct syscall_memory *m)
 {
 	struct flock lock;
 
 	memcpy(&lock, m->bytes, sizeof lock);
 	buf_put_byte(out, '{');
-	sysc_put_flags(ARG_LOCK, (uint16_t)lock.l_type, out);
+	syscall_put_flags(ARG_LOCK, (uint16_t)lock.l_type, out);
 	buf_put_str(out, ", ");
-	sysc_put_flags(ARG_WHENCE, (uint16_t)lock.l_whence, out);
+	syscall_put_flags(ARG_WHENCE, (uint16_t)lock.l_whence, out);
 	buf_printf(out, ", %lld, %lld}", (long long)lock.l_start, (long long)lock.l_len);
 }
 
-static void put_name(struct buf *out, const struct sysc_memory *m)
+static void put_name(struct buf *out, const struct syscall_memory *m)
 {
 	put_bytes(out, m->bytes, strnlen(m->bytes, m->len), m->is_cut);
 }
 
-/* How memory is told. Nothing of it holds when the call that writes it failed. */
+/* How memory is decoded. Nothing of it holds when the call that writes it failed. */
 static const struct {
-	enum sysc_arg arg;
+	enum syscall_arg arg;
 	bool is_output;
 	size_t least; /* bytes */
-	void (*put)(struct buf *out, const struct sysc_memory *m);
+	void (*put)(struct buf *out, const struct syscall_memory *m);
 } pointed[] = {
 	{ ARG_PATH, false, 0, put_text },
 	{ ARG_STRING, false, 0, put_text },
@@ -441,7 +441,7 @@ static const struct {
 	{ ARG_TIMES_IN, false, 2 * sizeof(struct timespec), put_times },
 };
 
-static void put_environment(struct buf *out, uint64_t address, const struct sysc_memory *m)
+static void put_environment(struct buf *out, uint64_t address, const struct syscall_memory *m)
 {
 	uint32_t count;
 
@@ -453,11 +453,11 @@ static void put_environment(struct buf *out, uint64_t address, const struct sysc
 }
 
 /* Of the set those that are looked at: below limit. */
-static void put_fds(struct buf *out, uint64_t limit, const struct sysc_memory *m)
+static void put_fds(struct buf *out, uint64_t limit, const struct syscall_memory *m)
 {
 	char bits[128] = { 0 };
 	size_t count = limit < 8 * sizeof bits ? (size_t)limit : 8 * sizeof bits;
-	struct sysc_memory shown = { .len = sizeof bits, .bytes = bits };
+	struct syscall_memory shown = { .len = sizeof bits, .bytes = bits };
 
 	memcpy(bits, m->bytes, m->len < sizeof bits ? m->len : sizeof bits);
 	for (size_t i = count; i < 8 * sizeof bits; i++)
@@ -465,7 +465,7 @@ static void put_fds(struct buf *out, uint64_t limit, const struct sysc_memory *m
 	put_bits(out, &shown);
 }
 
-bool sysc_is_lock_order(uint64_t order)
+bool syscall_is_lock_op(uint64_t order)
 {
 	switch (order) {
 	case F_GETLK:
@@ -481,16 +481,16 @@ bool sysc_is_lock_order(uint64_t order)
 }
 
 /* Of what is an address for some operations only. */
-static bool is_meant(const struct sysc_call *c, char kind)
+static bool is_meant(const struct syscall *c, char kind)
 {
 	if (kind == ARG_PRCTL_VALUE)
 		return c->args[0] == PR_SET_NAME || c->args[0] == PR_GET_NAME;
-	return kind != ARG_FCNTL_VALUE || sysc_is_lock_order(c->args[1]);
+	return kind != ARG_FCNTL_VALUE || syscall_is_lock_op(c->args[1]);
 }
 
-bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct buf *out)
+bool syscall_put_pointee(const struct syscall *c, size_t arg, char kind, struct buf *out)
 {
-	const struct sysc_memory *m = sysc_memory_of(c, arg);
+	const struct syscall_memory *m = syscall_memory_of(c, arg);
 
 	if (m && kind == ARG_ENVP && m->len == sizeof(uint32_t)) {
 		put_environment(out, c->args[arg], m);
@@ -508,10 +508,10 @@ bool sysc_put_pointed(const struct sysc_call *c, size_t arg, char kind, struct b
 		/* wait4() without a child writes no status; nanosleep() writes when interrupted. */
 		if (kind == ARG_STATUS && c->ret == 0)
 			is_void = true;
-		if (kind == ARG_TIME_OUT && strchr("ct", sysc_signature(c->nr)[0]) &&
-		    strstr(sysc_signature(c->nr), "tT"))
-			is_void = sysc_error(c) != EINTR && sysc_error(c) < 512;
-		if (pointed[i].arg == (enum sysc_arg)kind && !is_void &&
+		if (kind == ARG_TIME_OUT && strchr("ct", syscall_signature(c->nr)[0]) &&
+		    strstr(syscall_signature(c->nr), "tT"))
+			is_void = syscall_error(c) != EINTR && syscall_error(c) < 512;
+		if (pointed[i].arg == (enum syscall_arg)kind && !is_void &&
 		    m->len >= pointed[i].least) {
 			pointed[i].put(out, m);
 			return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls/sums.h"
+#include "syscalls/bpf_sums.h"
 
 #include <assert.h>
 #include <bpf/bpf.h>
@@ -16,8 +16,8 @@ static_assert(CALLS_SUB_BITS == LATENCY_SUB_BITS, "slots");
 static_assert(CALLS_LOW_BITS == LATENCY_LOW_BITS, "slots");
 
 struct taker {
-	const struct sysc_sums *maps;
-	struct sysc_feed *feed;
+	const struct syscall_bpf_sums *maps;
+	struct syscall_sink *sink;
 	struct syscalls *tally;
 	size_t cpus;
 	struct calls_cell *cells; /* [cpus] */
@@ -37,9 +37,9 @@ static void add_cell(struct taker *t, uint32_t subject, uint32_t nr, int32_t err
 
 	if (from->count == 0)
 		return;
-	if (sysc_is_sigreturn(nr))
+	if (syscall_is_sigreturn(nr))
 		error = 0;
-	to = syscalls_cell(t->tally, subject, sysc_feed_call_name(t->feed, nr), error);
+	to = syscalls_cell(t->tally, subject, syscall_feed_call_name(t->sink, nr), error);
 	for (size_t i = 0; i < CALLS_SLOTS; i++)
 		if (from->slots[i] && latency_add_slot(&l, i, from->slots[i]) < 0)
 			t->tally->bad = true;
@@ -136,7 +136,7 @@ static void take_by_thread(struct taker *t)
 }
 
 /* Over all CPUs. */
-static int read_sums(const struct sysc_sums *m, struct calls_sums *ret, struct err *e)
+static int read_sums(const struct syscall_bpf_sums *m, struct calls_sums *ret, struct err *e)
 {
 	int cpus = libbpf_num_possible_cpus();
 	struct calls_sums *all;
@@ -160,7 +160,7 @@ static int read_sums(const struct sysc_sums *m, struct calls_sums *ret, struct e
 	return rc;
 }
 
-int sysc_sums_lost(const struct sysc_sums *m, uint64_t *ret, struct err *e)
+int syscall_bpf_sums_lost(const struct syscall_bpf_sums *m, uint64_t *ret, struct err *e)
 {
 	struct calls_sums sums = { 0 };
 	int rc = read_sums(m, &sums, e);
@@ -170,10 +170,11 @@ int sysc_sums_lost(const struct sysc_sums *m, uint64_t *ret, struct err *e)
 	return rc;
 }
 
-int sysc_sums_take(const struct sysc_sums *m, struct sysc_feed *feed, int64_t now_ns, struct err *e)
+int syscall_bpf_sums_read(const struct syscall_bpf_sums *m, struct syscall_sink *sink,
+			  int64_t now_ns, struct err *e)
 {
 	int cpus = libbpf_num_possible_cpus();
-	struct taker t = { .maps = m, .feed = feed, .tally = feed->tally, .now_ns = now_ns };
+	struct taker t = { .maps = m, .sink = sink, .tally = sink->tally, .now_ns = now_ns };
 	struct calls_sums sums = { 0 };
 	int rc = read_sums(m, &sums, e);
 

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls/feed.h"
+#include "syscalls/sink.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "syscalls/command.h"
 #include "syscalls/decode.h"
+#include "syscalls/first_exec.h"
 #include "syscalls/names.h"
 
-bool sysc_wants_memory(const struct sysc_opts *o)
+bool syscall_wants_memory(const struct syscall_opts *o)
 {
-	return o->traced != NULL;
+	return o->on_call != NULL;
 }
 
-bool sysc_wants_paths(const struct sysc_opts *o)
+bool syscall_wants_paths(const struct syscall_opts *o)
 {
-	return o->traced || o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE;
+	return o->on_call || o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE;
 }
 
-bool sysc_wants(const struct sysc_opts *o, uint32_t nr)
+bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr)
 {
-	const char *signature = sysc_signature(nr);
+	const char *signature = syscall_signature(nr);
 
-	if (o->traced)
+	if (o->on_call)
 		return true;
 	switch (o->tally->by) {
 	case SYSCALLS_BY_PATH:
-		return sysc_has_path(nr) || sysc_moves_files(nr);
+		return syscall_has_path(nr) || syscall_changes_fds(nr);
 	case SYSCALLS_BY_FILE:
-		return sysc_has_path(nr) || strchr(signature, ARG_FD) || sysc_moves_files(nr);
+		return syscall_has_path(nr) || strchr(signature, ARG_FD) || syscall_changes_fds(nr);
 	case SYSCALLS_BY_FD:
 		return signature[0] == ARG_FD;
 	default:
@@ -38,22 +38,22 @@ bool sysc_wants(const struct sysc_opts *o, uint32_t nr)
 	}
 }
 
-void sysc_feed_init(struct sysc_feed *f, const struct sysc_opts *o, int64_t start_ns)
+void syscall_feed_init(struct syscall_sink *f, const struct syscall_opts *o, int64_t start_ns)
 {
-	*f = (struct sysc_feed){ .opts = o, .tally = o->tally, .start_ns = start_ns };
+	*f = (struct syscall_sink){ .opts = o, .tally = o->tally, .start_ns = start_ns };
 	f->files.strings = o->tally->strings;
-	f->has_files = sysc_wants_paths(o);
+	f->has_files = syscall_wants_paths(o);
 }
 
-void sysc_feed_hide_files(struct sysc_feed *f)
+void syscall_sink_skip_files(struct syscall_sink *f)
 {
 	f->has_files = false;
-	f->files.is_blind = true;
+	f->files.skips_proc = true;
 }
 
-void sysc_feed_fini(struct sysc_feed *f)
+void syscall_feed_fini(struct syscall_sink *f)
 {
-	sysc_files_fini(&f->files);
+	syscall_files_fini(&f->files);
 	rows_fini(&f->threads);
 	rows_fini(&f->unused);
 	map_fini(&f->by_tid);
@@ -64,22 +64,22 @@ void sysc_feed_fini(struct sysc_feed *f)
 	buf_fini(&f->result);
 }
 
-int sysc_feed_error(const struct sysc_feed *f)
+int syscall_feed_error(const struct syscall_sink *f)
 {
 	return f->files.bad ? -ENOMEM : syscalls_error(f->tally);
 }
 
-static void fail(struct sysc_feed *f)
+static void fail(struct syscall_sink *f)
 {
 	f->tally->bad = true;
 }
 
-static struct sysc_thread *thread_at(struct sysc_feed *f, uint32_t index)
+static struct syscall_thread *thread_at(struct syscall_sink *f, uint32_t index)
 {
-	return (struct sysc_thread *)f->threads.data + index;
+	return (struct syscall_thread *)f->threads.data + index;
 }
 
-static struct sysc_thread *find_thread(struct sysc_feed *f, uint32_t tid)
+static struct syscall_thread *find_thread(struct syscall_sink *f, uint32_t tid)
 {
 	uint32_t i = f->last;
 
@@ -91,9 +91,9 @@ static struct sysc_thread *find_thread(struct sysc_feed *f, uint32_t tid)
 	return thread_at(f, i);
 }
 
-static uint32_t unused_slot(struct sysc_feed *f)
+static uint32_t unused_slot(struct syscall_sink *f)
 {
-	struct sysc_thread *t;
+	struct syscall_thread *t;
 
 	if (f->unused.count)
 		return ((uint32_t *)f->unused.data)[--f->unused.count];
@@ -105,20 +105,20 @@ static uint32_t unused_slot(struct sysc_feed *f)
 	return (uint32_t)(f->threads.count - 1);
 }
 
-static void ask_name(uint32_t pid, uint32_t tid, char comm[SYSC_COMM])
+static void read_comm(uint32_t pid, uint32_t tid, char comm[SYSCALL_COMM_LEN])
 {
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%u/task/%u/comm", pid, tid);
-	file_read_start(path, comm, SYSC_COMM);
+	file_read_start(path, comm, SYSCALL_COMM_LEN);
 	comm[strcspn(comm, "\n")] = '\0';
 }
 
-static struct sysc_thread *make_thread(struct sysc_feed *f, uint32_t pid, uint32_t tid,
-				       uint32_t parent, int64_t since_ns)
+static struct syscall_thread *make_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid,
+					  uint32_t parent, int64_t since_ns)
 {
-	const struct sysc_thread *from;
-	struct sysc_thread t = { .pid = pid, .tid = tid, .start_ns = since_ns };
+	const struct syscall_thread *from;
+	struct syscall_thread t = { .pid = pid, .tid = tid, .start_ns = since_ns };
 	uint32_t slot = unused_slot(f);
 
 	if (slot == MAP_NONE || map_put(&f->by_tid, tid, slot) < 0) {
@@ -129,36 +129,36 @@ static struct sysc_thread *make_thread(struct sysc_feed *f, uint32_t pid, uint32
 	if (from)
 		memcpy(t.comm, from->comm, sizeof t.comm);
 	else
-		ask_name(pid, tid, t.comm);
+		read_comm(pid, tid, t.comm);
 	*thread_at(f, slot) = t;
 	f->tally->threads++;
 	return thread_at(f, slot);
 }
 
-void sysc_feed_thread(struct sysc_feed *f, uint32_t pid, uint32_t tid, uint32_t parent,
-		      int64_t since_ns)
+void syscall_sink_add_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid, uint32_t parent,
+			     int64_t since_ns)
 {
 	if (find_thread(f, tid))
 		return;
 	make_thread(f, pid, tid, parent, since_ns);
 	if (f->has_files && parent && pid == tid) {
-		const struct sysc_thread *from = find_thread(f, parent);
+		const struct syscall_thread *from = find_thread(f, parent);
 
-		sysc_files_fork(&f->files, pid, from ? from->pid : parent);
+		syscall_files_fork(&f->files, pid, from ? from->pid : parent);
 	}
 	if (f->has_files && !parent && f->opts->argv)
-		sysc_files_start(&f->files, pid);
+		syscall_files_inherit(&f->files, pid);
 }
 
-static struct sysc_thread *get_thread(struct sysc_feed *f, uint32_t pid, uint32_t tid)
+static struct syscall_thread *get_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid)
 {
-	struct sysc_thread *t = find_thread(f, tid);
+	struct syscall_thread *t = find_thread(f, tid);
 
 	return t ? t : make_thread(f, pid, tid, 0, f->start_ns);
 }
 
 /* A number of its own in map, which stands for a subject. */
-static uint32_t subject_in(struct sysc_feed *f, struct map *map, uint64_t key,
+static uint32_t subject_in(struct syscall_sink *f, struct map *map, uint64_t key,
 			   const struct syscalls_subject *subject)
 {
 	uint32_t *at = map_at(map, key);
@@ -172,7 +172,7 @@ static uint32_t subject_in(struct sysc_feed *f, struct map *map, uint64_t key,
 	return *at;
 }
 
-static uint32_t thread_subject(struct sysc_feed *f, struct sysc_thread *t)
+static uint32_t thread_subject(struct syscall_sink *f, struct syscall_thread *t)
 {
 	bool is_process = f->tally->by == SYSCALLS_BY_PROCESS;
 
@@ -192,20 +192,20 @@ static uint32_t thread_subject(struct sysc_feed *f, struct sysc_thread *t)
 	return t->subject;
 }
 
-uint32_t sysc_feed_subject(struct sysc_feed *f, uint32_t pid, uint32_t tid)
+uint32_t syscall_feed_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid)
 {
-	struct sysc_thread *t = get_thread(f, pid, tid);
+	struct syscall_thread *t = get_thread(f, pid, tid);
 
 	return t ? thread_subject(f, t) : 0;
 }
 
-void sysc_feed_name(struct sysc_feed *f, uint32_t tid, const char *comm, size_t len)
+void syscall_sink_set_comm(struct syscall_sink *f, uint32_t tid, const char *comm, size_t len)
 {
-	struct sysc_thread *t = find_thread(f, tid);
+	struct syscall_thread *t = find_thread(f, tid);
 
 	if (!t)
 		return;
-	len = len < SYSC_COMM ? len : SYSC_COMM - 1;
+	len = len < SYSCALL_COMM_LEN ? len : SYSCALL_COMM_LEN - 1;
 	memcpy(t->comm, comm, len);
 	t->comm[len] = '\0';
 	if (t->subject && (f->tally->by == SYSCALLS_BY_THREAD || t->pid == t->tid))
@@ -213,7 +213,7 @@ void sysc_feed_name(struct sysc_feed *f, uint32_t tid, const char *comm, size_t 
 			syscalls_str(f->tally, t->comm, strlen(t->comm));
 }
 
-static void add_wall(struct sysc_feed *f, struct sysc_thread *t, int64_t ns)
+static void add_wall(struct syscall_sink *f, struct syscall_thread *t, int64_t ns)
 {
 	int64_t wall = ns > t->start_ns ? ns - t->start_ns : 0;
 
@@ -222,10 +222,10 @@ static void add_wall(struct sysc_feed *f, struct sysc_thread *t, int64_t ns)
 		syscalls_subject(f->tally, thread_subject(f, t))->wall_ns += wall;
 }
 
-void sysc_feed_exit(struct sysc_feed *f, uint32_t tid, int64_t ns)
+void syscall_feed_exit(struct syscall_sink *f, uint32_t tid, int64_t ns)
 {
 	uint32_t slot = map_get(&f->by_tid, tid);
-	struct sysc_thread *t;
+	struct syscall_thread *t;
 	uint32_t *free_slot;
 
 	if (slot == MAP_NONE)
@@ -233,7 +233,7 @@ void sysc_feed_exit(struct sysc_feed *f, uint32_t tid, int64_t ns)
 	t = thread_at(f, slot);
 	add_wall(f, t, ns);
 	if (t->pid == tid && f->has_files)
-		sysc_files_exit(&f->files, tid);
+		syscall_files_exit(&f->files, tid);
 	t->tid = 0;
 	free_slot = rows_add(&f->unused, sizeof *free_slot);
 	if (free_slot)
@@ -242,25 +242,25 @@ void sysc_feed_exit(struct sysc_feed *f, uint32_t tid, int64_t ns)
 		fail(f);
 }
 
-void sysc_feed_exec(struct sysc_feed *f, uint32_t pid, uint32_t tid, int64_t ns)
+void syscall_feed_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64_t ns)
 {
-	struct sysc_thread *t = get_thread(f, pid, pid);
+	struct syscall_thread *t = get_thread(f, pid, pid);
 
 	if (!t)
 		return;
 	if (tid != pid)
-		sysc_feed_exit(f, tid, ns);
-	ask_name(pid, pid, t->comm);
+		syscall_feed_exit(f, tid, ns);
+	read_comm(pid, pid, t->comm);
 	if (t->comm[0])
-		sysc_feed_name(f, pid, t->comm, strlen(t->comm));
+		syscall_sink_set_comm(f, pid, t->comm, strlen(t->comm));
 }
 
-static uint32_t name_call(struct sysc_feed *f, uint32_t nr)
+static uint32_t name_call(struct syscall_sink *f, uint32_t nr)
 {
 	char number[24];
-	const char *name = nr < SYSC_NAMES ? sysc_names[nr] : NULL;
+	const char *name = nr < SYSCALL_NAMES ? syscall_names[nr] : NULL;
 
-	if (nr == SYSC_NO_NUMBER)
+	if (nr == SYSCALL_NO_NUMBER)
 		name = "rt_sigreturn";
 	if (!name) {
 		snprintf(number, sizeof number, "syscall %u", nr);
@@ -269,7 +269,7 @@ static uint32_t name_call(struct sysc_feed *f, uint32_t nr)
 	return syscalls_str(f->tally, name, strlen(name));
 }
 
-uint32_t sysc_feed_call_name(struct sysc_feed *f, uint32_t nr)
+uint32_t syscall_feed_call_name(struct syscall_sink *f, uint32_t nr)
 {
 	uint32_t *at = map_at(&f->by_nr, nr);
 
@@ -282,7 +282,7 @@ uint32_t sysc_feed_call_name(struct sysc_feed *f, uint32_t nr)
 	return *at;
 }
 
-static uint32_t named_subject(struct sysc_feed *f, uint32_t name)
+static uint32_t named_subject(struct syscall_sink *f, uint32_t name)
 {
 	static const char unknown[] = "[unknown]";
 
@@ -293,9 +293,9 @@ static uint32_t named_subject(struct sysc_feed *f, uint32_t name)
 }
 
 /* The first argument that stands for a file, from *at on. */
-static bool next_file(const struct sysc_call *c, bool wants_fds, size_t *at)
+static bool next_file(const struct syscall *c, bool wants_fds, size_t *at)
 {
-	const char *signature = sysc_signature(c->nr);
+	const char *signature = syscall_signature(c->nr);
 
 	for (; signature[*at]; ++*at)
 		if (signature[*at] == ARG_PATH || (wants_fds && signature[*at] == ARG_FD))
@@ -303,11 +303,11 @@ static bool next_file(const struct sysc_call *c, bool wants_fds, size_t *at)
 	return false;
 }
 
-/* Of a call that is told by what it is for; false: it is for nothing of this kind. */
-static bool object_of(struct sysc_feed *f, const struct sysc_call *c, uint32_t *ret)
+/* Of a call that is decoded by what it is for; false: it is for nothing of this kind. */
+static bool object_of(struct syscall_sink *f, const struct syscall *c, uint32_t *ret)
 {
 	enum syscalls_by by = f->tally->by;
-	const char *signature = sysc_signature(c->nr);
+	const char *signature = syscall_signature(c->nr);
 	int fd = (int)c->args[0];
 	size_t at = 0;
 
@@ -325,30 +325,31 @@ static bool object_of(struct sysc_feed *f, const struct sysc_call *c, uint32_t *
 	if (signature[at] == ARG_FD && (int)c->args[at] < 0)
 		return false; /* of no file: mmap */
 	*ret = named_subject(f, signature[at] == ARG_FD
-					? sysc_files_fd(&f->files, c->pid, (int)c->args[at])
-					: sysc_files_argument(&f->files, c, at));
+					? syscall_files_fd(&f->files, c->pid, (int)c->args[at])
+					: syscall_files_path_arg(&f->files, c, at));
 	return true;
 }
 
-static void decode_args(struct sysc_feed *f, const struct sysc_call *c)
+static void decode_args(struct syscall_sink *f, const struct syscall *c)
 {
-	struct sysc_command command = { 0 };
-	bool is_command = !f->has_told && sysc_command_get(&command, c, f->opts->argv);
+	struct syscall_first_exec command = { 0 };
+	bool is_command = !f->has_decoded && syscall_first_exec_get(&command, c, f->opts->argv);
 
-	sysc_decode_args(is_command ? &command.call : c, &f->files, &f->args);
-	sysc_command_fini(&command);
-	f->has_told = true;
+	syscall_decode_args(is_command ? &command.call : c, &f->files, &f->args);
+	syscall_first_exec_fini(&command);
+	f->has_decoded = true;
 }
 
-static void tell(struct sysc_feed *f, const struct sysc_thread *t, const struct sysc_call *c)
+static void report_call(struct syscall_sink *f, const struct syscall_thread *t,
+			const struct syscall *c)
 {
 	char number[24];
-	int32_t error = sysc_error(c);
-	struct sysc_traced told = {
+	int32_t error = syscall_error(c);
+	struct syscall_decoded decoded = {
 		.pid = c->pid,
 		.tid = c->tid,
 		.comm = t->comm,
-		.call = syscalls_text(f->tally, sysc_feed_call_name(f, c->nr)),
+		.call = syscalls_text(f->tally, syscall_feed_call_name(f, c->nr)),
 		.has_end = c->has_end,
 		.ret = c->ret,
 		.error = error ? syscalls_error_name(error, number) : NULL,
@@ -360,37 +361,37 @@ static void tell(struct sysc_feed *f, const struct sysc_thread *t, const struct 
 	buf_clear(&f->result);
 	decode_args(f, c);
 	if (f->has_files)
-		sysc_files_follow(&f->files, c); /* a result may be a new descriptor */
-	sysc_decode_result(c, &f->files, &f->result);
+		syscall_files_apply(&f->files, c); /* a result may be a new descriptor */
+	syscall_decode_result(c, &f->files, &f->result);
 	if (buf_error(&f->args) < 0 || buf_error(&f->result) < 0) {
 		fail(f);
 		return;
 	}
-	told.args = f->args.data ? f->args.data : "";
-	told.result = f->result.data ? f->result.data : "";
-	f->opts->traced(f->opts->context, &told);
+	decoded.args = f->args.data ? f->args.data : "";
+	decoded.result = f->result.data ? f->result.data : "";
+	f->opts->on_call(f->opts->context, &decoded);
 }
 
-static struct syscalls_cell *cell_of(struct sysc_feed *f, uint32_t subject,
-				     const struct sysc_call *c)
+static struct syscalls_cell *cell_of(struct syscall_sink *f, uint32_t subject,
+				     const struct syscall *c)
 {
-	struct sysc_recent *r = &f->recent[c->nr & (SYSC_RECENT - 1)];
-	int32_t error = sysc_error(c);
+	struct syscall_cached_cell *r = &f->recent[c->nr & (SYSCALL_CELL_CACHE - 1)];
+	int32_t error = syscall_error(c);
 	struct syscalls_cell *cell;
 
 	if (r->cell && r->nr == c->nr && r->subject == subject && r->error == error)
 		return syscalls_cell_at(f->tally, r->cell - 1);
-	cell = syscalls_cell(f->tally, subject, sysc_feed_call_name(f, c->nr), error);
+	cell = syscalls_cell(f->tally, subject, syscall_feed_call_name(f, c->nr), error);
 	if (cell)
-		*r = (struct sysc_recent){ c->nr, subject, error,
-					   1 + syscalls_cell_index(f->tally, cell) };
+		*r = (struct syscall_cached_cell){ c->nr, subject, error,
+						   1 + syscalls_cell_index(f->tally, cell) };
 	return cell;
 }
 
-void sysc_feed_call(struct sysc_feed *f, const struct sysc_call *c)
+void syscall_feed_call(struct syscall_sink *f, const struct syscall *c)
 {
 	enum syscalls_by by = f->tally->by;
-	struct sysc_thread *t = get_thread(f, c->pid, c->tid);
+	struct syscall_thread *t = get_thread(f, c->pid, c->tid);
 	bool has_subject = true;
 	uint32_t subject = 0;
 
@@ -403,13 +404,13 @@ void sysc_feed_call(struct sysc_feed *f, const struct sysc_call *c)
 	if (has_subject)
 		syscalls_add_to(f->tally, cell_of(f, subject, c),
 				c->has_start && c->has_end ? c->end_ns - c->start_ns : -1);
-	if (f->opts->traced)
-		tell(f, t, c);
+	if (f->opts->on_call)
+		report_call(f, t, c);
 	else if (f->has_files)
-		sysc_files_follow(&f->files, c);
+		syscall_files_apply(&f->files, c);
 }
 
-void sysc_feed_end(struct sysc_feed *f, int64_t ns)
+void syscall_feed_end(struct syscall_sink *f, int64_t ns)
 {
 	for (size_t i = 0; i < f->threads.count; i++)
 		if (thread_at(f, (uint32_t)i)->tid)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall_bpf_sums: what the programs of bpf/syscalls.bpf.c summed, from their maps to the tally.
+ */
+#ifndef SYSCALLS_SUMS_H
+#define SYSCALLS_SUMS_H
+
+#include "base/err.h"
+#include "base/macros.h"
+#include "syscalls/sink.h"
+
+/* Descriptors of maps. */
+struct syscall_bpf_sums {
+	int totals, failures, by_thread, threads, sums;
+};
+
+/* Calls that could not be summed, or found the ring full. */
+int syscall_bpf_sums_lost(const struct syscall_bpf_sums *m, uint64_t *ret,
+			  struct err *e) MUST_CHECK;
+
+/* All else; now_ns: the end of recording. */
+int syscall_bpf_sums_read(const struct syscall_bpf_sums *m, struct syscall_sink *sink,
+			  int64_t now_ns, struct err *e) MUST_CHECK;
+
+#endif
