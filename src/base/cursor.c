@@ -30,11 +30,6 @@ const unsigned char *cursor_bytes(struct cursor *c, size_t len)
 	return bytes;
 }
 
-void cursor_skip(struct cursor *c, size_t len)
-{
-	cursor_bytes(c, len);
-}
-
 uint8_t cursor_u8(struct cursor *c)
 {
 	if (c->at < c->end)
@@ -91,7 +86,7 @@ uint64_t cursor_varint(struct cursor *c)
 	return 0;
 }
 
-uint64_t cursor_uleb(struct cursor *c)
+uint64_t cursor_long_uleb(struct cursor *c)
 {
 	uint64_t value = 0;
 

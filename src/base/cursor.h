@@ -26,12 +26,27 @@ uint16_t cursor_u16(struct cursor *c);
 uint32_t cursor_u32(struct cursor *c);
 uint64_t cursor_u64(struct cursor *c);
 uint64_t cursor_varint(struct cursor *c); /* protobuf base 128; over 64 bits is bad */
-uint64_t cursor_uleb(struct cursor *c);   /* DWARF ULEB128; bits over 64 are dropped */
 int64_t cursor_sleb(struct cursor *c);    /* DWARF SLEB128 */
 
 /* len bytes, borrowed from the input; NULL and bad when there are fewer. */
 const unsigned char *cursor_bytes(struct cursor *c, size_t len);
-void cursor_skip(struct cursor *c, size_t len);
+
+uint64_t cursor_long_uleb(struct cursor *c); /* what cursor_uleb() does with any number */
+
+/* DWARF ULEB128; bits over 64 are dropped. Inline, like cursor_skip(): the loops over the entries
+ * and lines of DWARF call it millions of times, mostly for one byte. */
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	return c->at < c->end && *c->at < 0x80 ? *c->at++ : cursor_long_uleb(c);
+}
+
+static inline void cursor_skip(struct cursor *c, size_t len)
+{
+	if ((size_t)(c->end - c->at) >= len)
+		c->at += len;
+	else
+		cursor_bytes(c, len);
+}
 
 /* A part of its own: the next len bytes. Empty and bad when there are fewer. */
 struct cursor cursor_sub(struct cursor *c, size_t len);

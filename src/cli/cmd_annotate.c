@@ -43,16 +43,16 @@ static const struct opt opts[] = {
 
 /* What is annotated: functions of one name, or of one file. */
 struct choice {
-	bool *is_chosen;    /* [function count]; owned */
-	uint32_t function;  /* id of the one to show; 0: a file */
-	uint32_t file;      /* string id: of its source; 0: unknown */
-	struct costs costs; /* owned */
+	bool *is_chosen;          /* [function count]; owned */
+	uint32_t function;        /* id of the one to show; 0: a file */
+	uint32_t file;            /* string id: of its source; 0: unknown */
+	struct line_values costs; /* owned */
 };
 
 static void choice_fini(struct choice *c)
 {
 	free(c->is_chosen);
-	costs_fini(&c->costs);
+	line_values_fini(&c->costs);
 }
 
 static const char *function_name(const struct profile *p, uint32_t id)
@@ -194,7 +194,7 @@ static int choose(const struct profile *p, size_t type, const char *what, struct
 		c->file = profile_get_function(p, c->function)->file;
 		choose_exactly(p, function_name(p, c->function), c->is_chosen);
 	}
-	return rc == 0 ? costs_collect(&c->costs, p, type, c->is_chosen, e) : rc;
+	return rc == 0 ? line_values_collect(&c->costs, p, type, c->is_chosen, e) : rc;
 }
 
 /* The lines of a source file: texts without tabs, [count], and their bytes. */

@@ -8,13 +8,13 @@
 #include "base/log.h"
 #include "base/strtab.h"
 #include "symbol/elf/disasm.h"
-#include "symbol/elf/symbol_file.h"
+#include "symbol/symbol_file.h"
 
 #define MAX_CODE_BYTES ((uint64_t)16 << 20) /* of one function */
 
 struct listing {
 	const struct profile *profile;
-	const struct costs *costs;
+	const struct line_values *costs;
 	const char *function, *file;
 	uint64_t delta;              /* of the mapping: profile's address less the file's */
 	struct strtab *texts;        /* of instructions and inlined names */
@@ -140,7 +140,7 @@ static bool find_delta(struct listing *l, const struct symbol_file *f, const str
 /* The extents that the sampled addresses [first..last) of one mapping lie in, each once. */
 static int list_mapping(struct listing *l, size_t first, size_t last)
 {
-	const struct address_cost *at = &l->costs->addresses[first];
+	const struct address_value *at = &l->costs->addresses[first];
 	const struct mapping *m = profile_get_mapping(l->profile, at->mapping);
 	const struct symbol_file_opts opts = {
 		.path = profile_text(l->profile, m->path),
@@ -176,7 +176,7 @@ static int list_mapping(struct listing *l, size_t first, size_t last)
 
 static int list_all(struct listing *l)
 {
-	const struct costs *c = l->costs;
+	const struct line_values *c = l->costs;
 	size_t first = 0;
 	int rc = 0;
 
@@ -192,7 +192,7 @@ static int list_all(struct listing *l)
 	return rc;
 }
 
-int listing_new(struct listing **ret, const struct profile *p, const struct costs *costs,
+int listing_new(struct listing **ret, const struct profile *p, const struct line_values *costs,
 		const char *function, const char *file, struct err *e)
 {
 	struct listing *l = calloc(1, sizeof *l);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "model/profile.h"
 #include "view/annotate.h"
-#include "view/tables/costs.h"
+#include "view/line_values.h"
 
 struct listing;
 
@@ -20,7 +20,7 @@ struct listing;
  * "": any. What cannot be had (a binary that is gone or another one now, no disassembler) is
  * left out and told by LOG_WARN.
  */
-int listing_new(struct listing **ret, const struct profile *p, const struct costs *costs,
+int listing_new(struct listing **ret, const struct profile *p, const struct line_values *costs,
 		const char *function, const char *file, struct err *e) MUST_CHECK;
 void listing_free(struct listing *l); /* NULL is allowed */
 

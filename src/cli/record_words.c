@@ -16,7 +16,7 @@
 #include "sample/attr.h"
 #include "source/load.h"
 #include "view/flat.h"
-#include "view/tables/fit.h"
+#include "view/shorten.h"
 
 #define HOTTEST 5          /* functions in the summary */
 #define NAME_COLUMNS 60    /* that a function takes there at most */
@@ -350,7 +350,7 @@ static void put_function(struct buf *out, const char *name)
 		out->bad = true;
 	else if (utf8_text_width(visible.data, visible.len) <= NAME_COLUMNS)
 		buf_put(out, visible.data, visible.len);
-	else if (!fit_put_name(out, visible.data, visible.len, NAME_COLUMNS, ".."))
+	else if (!shorten_name(out, visible.data, visible.len, NAME_COLUMNS, ".."))
 		buf_put(out, visible.data, utf8_fit(visible.data, visible.len, NAME_COLUMNS));
 }
 

@@ -1,42 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * formats: every file format auger reads or writes, one const struct each.
- *
- * A reader adds to an empty profile and is bounded: any input may be hostile; it answers
- * with "position: reason" (byte offset or line number), and the caller adds the file name.
- */
+/* formats: the list of every file format auger reads or writes, and the ways to choose one. */
 #ifndef FORMAT_FORMATS_H
 #define FORMAT_FORMATS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/file.h"
 #include "base/nearest.h"
-#include "model/profile.h"
-
-#define FORMAT_MAX_DEPTH (1 << 20)   /* frames of a stack that a reader takes */
-#define FORMAT_NO_STACK "[no stack]" /* the one frame of samples without any */
-
-struct format {
-	const char *name;            /* "pprof"; the value of --from and --to */
-	const char *summary;         /* lower case, no full stop */
-	const char *const *suffixes; /* file name endings, ".pb.gz"; ends with NULL */
-	bool is_text;                /* fit for a terminal */
-	bool is_foreign; /* of another machine: this one's kernel and files name nothing in it */
-
-	/* Could these bytes (all of the input) be of this format? Cheap: looks at the start.
-	 * NULL when it cannot be read. */
-	bool (*detect)(const unsigned char *data, size_t len);
-	/* NULL: cannot be read. */
-	int (*read)(struct profile *p, const unsigned char *data, size_t len, struct err *e);
-	/* The same in less memory, for inputs that may be huge; NULL: read. */
-	int (*read_input)(struct profile *p, const struct file_input *in, struct err *e);
-	/* NULL: cannot be written. Appends to out. */
-	int (*write)(const struct profile *p, struct buf *out, struct err *e);
-};
+#include "format/format.h"
 
 extern const struct format *const formats[]; /* in order of detection; ends with NULL */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/profile_parts.h"
+#include "model/profile_internal.h"
 
 void profile_fail(struct profile *p, int error)
 {

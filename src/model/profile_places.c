@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/profile_parts.h"
+#include "model/profile_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

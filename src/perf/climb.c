@@ -47,7 +47,7 @@ void climb_free(struct climb *s)
 	free(s);
 }
 
-static uint32_t place_location(struct climb *s, struct place place)
+static uint32_t place_location(struct climb *s, struct code_address place)
 {
 	struct location l = { .mapping = place.mapping, .address = place.address };
 	struct str name;

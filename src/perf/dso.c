@@ -193,13 +193,13 @@ static uint32_t add_mapping(struct dsos *d, const struct segment *s, struct str 
 	return profile_add_mapping(d->opts.profile, &m);
 }
 
-static struct place name_place(const struct dsos *d, struct str name)
+static struct code_address name_place(const struct dsos *d, struct str name)
 {
-	return (struct place){ .name = profile_str_n(d->opts.profile, name.ptr, name.len) };
+	return (struct code_address){ .name = profile_str_n(d->opts.profile, name.ptr, name.len) };
 }
 
-static struct place locate_file(struct dsos *d, struct dso *dso, const struct vma *v,
-				uint64_t address)
+static struct code_address locate_file(struct dsos *d, struct dso *dso, const struct vma *v,
+				       uint64_t address)
 {
 	uint64_t offset = v->offset + (address - v->start);
 	struct segment *s = find_segment(dso, offset);
@@ -210,7 +210,8 @@ static struct place locate_file(struct dsos *d, struct dso *dso, const struct vm
 		return name_place(d, dso->path);
 	if (!s->mapping)
 		s->mapping = add_mapping(d, s, dso->path, dso->build_id);
-	return (struct place){ .mapping = s->mapping, .address = s->vaddr + (offset - s->offset) };
+	return (struct code_address){ .mapping = s->mapping,
+				      .address = s->vaddr + (offset - s->offset) };
 }
 
 /* The process id as the process itself sees it, the last number of NSpid. Source: proc(5). */
@@ -258,7 +259,7 @@ static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *pat
 	return true;
 }
 
-static struct place locate_anon(struct dsos *d, struct dso *dso, uint64_t address)
+static struct code_address locate_anon(struct dsos *d, struct dso *dso, uint64_t address)
 {
 	const char *proc = d->opts.proc;
 	struct segment *s = &dso->segments[0];
@@ -277,12 +278,12 @@ static struct place locate_anon(struct dsos *d, struct dso *dso, uint64_t addres
 			 dso->pid_inside);
 		d->fd_count += open_perf_map(d, dso, path);
 	}
-	return (struct place){ .mapping = s->mapping, .address = address };
+	return (struct code_address){ .mapping = s->mapping, .address = address };
 }
 
 /* Addresses in the vdso are relative to its start, as its own ELF header has them. */
-static struct place locate_vdso(struct dsos *d, struct dso *dso, const struct vma *v,
-				uint64_t address)
+static struct code_address locate_vdso(struct dsos *d, struct dso *dso, const struct vma *v,
+				       uint64_t address)
 {
 	struct segment *s = &dso->segments[0];
 
@@ -291,10 +292,11 @@ static struct place locate_vdso(struct dsos *d, struct dso *dso, const struct vm
 		dso->segment_count = 1;
 		s->mapping = add_mapping(d, s, dso->path, "");
 	}
-	return (struct place){ .mapping = s->mapping, .address = address - v->start + v->offset };
+	return (struct code_address){ .mapping = s->mapping,
+				      .address = address - v->start + v->offset };
 }
 
-struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address)
+struct code_address dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address)
 {
 	struct dso *dso = dsos_get_open(d, v, pid);
 
@@ -311,7 +313,7 @@ struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint
 	return name_place(d, dso->path);
 }
 
-struct place dsos_locate_kernel(struct dsos *d, uint64_t address)
+struct code_address dsos_locate_kernel(struct dsos *d, uint64_t address)
 {
 	static const char path[] = "[kernel.kallsyms]";
 	uint64_t start = d->opts.kernel_start ? d->opts.kernel_start : UINT64_C(1) << 63;
@@ -321,7 +323,7 @@ struct place dsos_locate_kernel(struct dsos *d, uint64_t address)
 		return kernel_locate(d->opts.kernel, address);
 	if (!d->kernel)
 		d->kernel = add_mapping(d, &s, (struct str){ path, sizeof path - 1 }, "");
-	return (struct place){ .mapping = d->kernel, .address = address };
+	return (struct code_address){ .mapping = d->kernel, .address = address };
 }
 
 int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent)

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "model/profile.h"
+#include "perf/code_address.h"
 #include "perf/maps.h"
 #include "perf/record.h"
 
@@ -67,18 +68,12 @@ uint32_t dsos_add(struct dsos *d, const struct dso_id *id);
 /* Who made a process: files of one that has ended are looked for there. 0 or -ENOMEM. */
 int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent) MUST_CHECK;
 
-/* Where an address lies, in terms of the profile. */
-struct place {
-	uint32_t mapping; /* id */
-	uint64_t address; /* as struct mapping defines it */
-	uint32_t name;    /* string id, not 0: only a name, mapping and address are 0 */
-};
-
 /* Opens what is not open. address lies in v, a mapping of process pid. */
-struct place dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid, uint64_t address);
+struct code_address dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid,
+				uint64_t address);
 
 /* An address of the kernel. */
-struct place dsos_locate_kernel(struct dsos *d, uint64_t address);
+struct code_address dsos_locate_kernel(struct dsos *d, uint64_t address);
 
 /* The file that v, a mapping of process pid, lies in: its descriptor, opened if it is not yet;
  * borrowed. -1: it cannot be had. */

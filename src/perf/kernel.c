@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/rows.h"
 #include "base/str.h"
-#include "perf/dso.h"
 #include "perf/maps.h"
 
 #define NOTE_BUILD_ID 3        /* NT_GNU_BUILD_ID */
@@ -269,7 +268,7 @@ static uint32_t core_mapping(struct kernel *k)
 	return profile_add_mapping(k->profile, &m);
 }
 
-struct place kernel_locate(struct kernel *k, uint64_t address)
+struct code_address kernel_locate(struct kernel *k, uint64_t address)
 {
 	const struct vma *v = maps_find(k->maps, address);
 	struct region region = { 0 };
@@ -277,12 +276,12 @@ struct place kernel_locate(struct kernel *k, uint64_t address)
 	if (v)
 		region = ((const struct region *)k->regions.data)[v->dso];
 	if (region.mapping)
-		return (struct place){ .mapping = region.mapping, .address = address };
+		return (struct code_address){ .mapping = region.mapping, .address = address };
 	if (region.name)
-		return (struct place){ .name = region.name };
+		return (struct code_address){ .name = region.name };
 	if (!k->mapping)
 		k->mapping = core_mapping(k);
 	if (k->moved && address >= k->start && address < k->end)
 		address += k->moved;
-	return (struct place){ .mapping = k->mapping, .address = address };
+	return (struct code_address){ .mapping = k->mapping, .address = address };
 }

@@ -17,6 +17,7 @@
 
 #include "base/macros.h"
 #include "model/profile.h"
+#include "perf/code_address.h"
 #include "perf/record.h"
 
 /* What is known of the kernel of a recording. */
@@ -26,7 +27,6 @@ struct kernel_id {
 	const char *release, *host;    /* "6.1.0-18-amd64", "node1"; "": not told */
 };
 
-struct place; /* of perf/dso.h */
 struct kernel;
 
 /* root: "" or a folder that has proc/ and sys/. NULL: out of memory. */
@@ -39,6 +39,6 @@ int kernel_add_map(struct kernel *k, const struct record_mmap *m) MUST_CHECK;
 /* Code that came or went: BPF programs, trampolines. 0 or -ENOMEM. */
 int kernel_add_symbol(struct kernel *k, const struct record_ksymbol *s) MUST_CHECK;
 
-struct place kernel_locate(struct kernel *k, uint64_t address);
+struct code_address kernel_locate(struct kernel *k, uint64_t address);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/strtab.h"
 #include "perf/maps.h"
 #include "perf/offcpu.h"
-#include "unwind/splice.h"
+#include "unwind/stitch.h"
 
 #define TASKS_NONE UINT32_MAX /* out of memory; no such task */
 
@@ -37,7 +37,7 @@ struct thread {
 	uint32_t serial;  /* tells the users of one slot apart */
 	bool is_used, is_ended;
 	bool is_seen;         /* for the owner's use */
-	struct splice splice; /* what is known of its stack; forgotten by exec */
+	struct stitch splice; /* what is known of its stack; forgotten by exec */
 	struct offcpu offcpu; /* for the owner's use */
 };
 

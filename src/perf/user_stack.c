@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "perf/chain.h"
-#include "unwind/links.h"
-#include "unwind/splice.h"
+#include "unwind/fp_chain.h"
+#include "unwind/stitch.h"
 #include "unwind/walk.h"
 
 struct user_stacks {
@@ -223,7 +223,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 		 struct unwind_stack *stack, uint32_t *ret_copied)
 {
 	struct record_words chain = chain_user(s->chain);
-	const struct links links = { chain.bytes, chain.count };
+	const struct fp_chain links = { chain.bytes, chain.count };
 	const struct unwind_arch *arch = unwind_arch_of(u->machine);
 	struct maps_view *view = maps_view(owner->maps);
 	bool is_new;
@@ -240,7 +240,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 			return true; /* out of memory: seen by the profile, too */
 		unwind_walk(&u->walker, &view->space, regs, &memory, stack);
 		*ret_copied = stack->count;
-		links_continue(&u->walker, &view->space, regs, &memory, &links, stack);
+		fp_chain_extend(&u->walker, &view->space, regs, &memory, &links, stack);
 		/* Only what was not seen before can be in a file that was not asked for. */
 		if ((u->walker.misses != misses || tables_waiting(u->tables)) &&
 		    !want_tables(u, owner, stack, &is_new) && !owner->cannot_wait)
@@ -260,7 +260,7 @@ static bool extend(const struct user_stack_owner *owner, struct unwind_stack *st
 	stack->count = copied;
 	if (linked > copied)
 		stack->end = UNWIND_TRUNCATED;
-	if (owner->splice && splice_stack(owner->splice, stack))
+	if (owner->splice && stitch_stack(owner->splice, stack))
 		return true;
 	stack->count = linked;
 	stack->end = end;

@@ -20,7 +20,7 @@
 #include "perf/dso.h"
 #include "perf/record.h"
 #include "perf/tables.h"
-#include "unwind/splice.h"
+#include "unwind/stitch.h"
 
 #define USER_STACK_MAX 32768 /* frames */
 
@@ -57,7 +57,7 @@ uint16_t user_stack_machine(void); /* of this program */
 struct user_stack_owner {
 	struct maps *maps;
 	uint32_t pid;
-	struct splice *splice; /* of the thread; NULL: nothing is known or learnt of it */
+	struct stitch *splice; /* of the thread; NULL: nothing is known or learnt of it */
 	bool in_kernel;        /* the kernel ran for the thread */
 	bool is_uncounted;     /* user_stacks_counts() are of other stacks */
 	bool cannot_wait;      /* for tables: what is there must do */

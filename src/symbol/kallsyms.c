@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/symbols.h"
+#include "symbol/lookup/symbols.h"
 #include "symbol/text.h"
 
 /* No size is told; beyond this it is not the same function but memory that was given back. */

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "symbol/cover.h"
+#include "symbol/lookup/rangemap.h"
 #include "symbol/text.h"
 
 /* Adds the lines that matter. names: size_t, where in text the name of range i begins. */
-static void read_lines(struct buf *text, struct cover *cover, struct buf *names)
+static void read_lines(struct buf *text, struct rangemap *map, struct buf *names)
 {
 	size_t at = 0;
 	char *line;
@@ -20,7 +20,7 @@ static void read_lines(struct buf *text, struct cover *cover, struct buf *names)
 		    __builtin_add_overflow(start, size, &end))
 			continue;
 		name = (size_t)(line - text->data);
-		if (cover_add(cover, start, end, (uint32_t)(names->len / sizeof name)))
+		if (rangemap_add(map, start, end, (uint32_t)(names->len / sizeof name)))
 			buf_put(names, &name, sizeof name);
 	}
 }
@@ -28,21 +28,21 @@ static void read_lines(struct buf *text, struct cover *cover, struct buf *names)
 int perfmap_find(const char *path, const uint64_t *wanted, size_t count, struct buf *text,
 		 const char **ret, struct err *e)
 {
-	struct cover cover = cover_make(wanted, count);
+	struct rangemap map = rangemap_make(wanted, count);
 	uint32_t *which = calloc(count + 1, sizeof *which);
 	struct buf names = { 0 };
 	int rc = which ? text_load(path, text, e) : err_nomem(e);
 
 	if (rc == 0)
-		read_lines(text, &cover, &names);
-	if (rc == 0 && (buf_error(&names) < 0 || cover_resolve(&cover, which) < 0))
+		read_lines(text, &map, &names);
+	if (rc == 0 && (buf_error(&names) < 0 || rangemap_resolve(&map, which) < 0))
 		rc = err_nomem(e);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		const size_t *list = (const void *)names.data;
 
-		ret[i] = which[i] == COVER_NONE ? NULL : text->data + list[which[i]];
+		ret[i] = which[i] == RANGEMAP_NONE ? NULL : text->data + list[which[i]];
 	}
-	cover_fini(&cover);
+	rangemap_fini(&map);
 	buf_fini(&names);
 	free(which);
 	return rc;

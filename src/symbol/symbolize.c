@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "symbol/job.h"
+#include "symbol/symbolize_internal.h"
 
 #define KERNEL_ADDRESS (UINT64_C(1) << 63) /* no process has code from here on */
 

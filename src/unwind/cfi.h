@@ -15,7 +15,7 @@
 
 #include "base/cursor.h"
 #include "base/elf_image.h"
-#include "unwind/table.h"
+#include "unwind/rule.h"
 
 #define CFI_CIES 64  /* common parts that are remembered */
 #define CFI_SAVED 16 /* depth of DW_CFA_remember_state */

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "unwind/step.h"
+#include "unwind/walk_internal.h"
 
 #define SIGNALS_MAX 64                /* signal frames in one walk */
 #define FRAME_MAX (UINT64_C(1) << 30) /* bytes; more is not a frame but nonsense */
@@ -40,7 +40,7 @@ void unwind_walker_init(struct unwind_walker *w, struct unwind_slot *slots, uint
 	*w = (struct unwind_walker){ .slots = slots, .mask = count - 1 };
 }
 
-const struct unwind_rule *step_look_up(struct walk *w, struct unwind_slot *slot, uint64_t pc)
+const struct unwind_rule *walk_look_up(struct walk *w, struct unwind_slot *slot, uint64_t pc)
 {
 	static const struct unwind_rule none = { .cfa = UNWIND_CFA_NONE };
 	const struct unwind_map *map = unwind_space_find(w->space, pc);
@@ -63,7 +63,7 @@ static bool is_callee_saved(const struct walk *w, unsigned number)
 	return number >= 19;
 }
 
-bool step_get_reg(const struct walk *w, unsigned number, uint64_t *ret)
+bool walk_get_reg(const struct walk *w, unsigned number, uint64_t *ret)
 {
 	if (number == w->arch->sp) {
 		*ret = w->sp;
@@ -91,7 +91,7 @@ static enum step end_unread(const struct walk *w, uint64_t address, enum unwind_
 {
 	bool is_near = address - w->sp + RED_ZONE < FRAME_MAX;
 
-	return step_end(is_near ? UNWIND_TRUNCATED : UNWIND_BROKEN, ret_end);
+	return walk_end(is_near ? UNWIND_TRUNCATED : UNWIND_BROKEN, ret_end);
 }
 
 /* Takes over the registers of an instruction that is running or was interrupted. */
@@ -117,7 +117,7 @@ static void enter_exact(struct walk *w, const struct unwind_regs *regs)
  * it (AArch64), or back already (longjmp). */
 static bool is_above(const struct walk *w, uint64_t cfa)
 {
-	return cfa % STEP_WORD == 0 && (cfa > w->sp || (cfa == w->sp && w->is_exact));
+	return cfa % WALK_WORD == 0 && (cfa > w->sp || (cfa == w->sp && w->is_exact));
 }
 
 /*
@@ -143,14 +143,14 @@ static inline enum step step_plain(struct walk *w, uint64_t base, const struct u
 	uint64_t ra_at = cfa + (uint64_t)(int64_t)rule->at[UNWIND_RA], ra;
 
 	if (!is_above(w, cfa))
-		return step_end(UNWIND_BROKEN, ret_end);
+		return walk_end(UNWIND_BROKEN, ret_end);
 	if (!unwind_memory_word(w->memory, ra_at, &ra))
 		return end_unread(w, ra_at, ret_end);
 	if (rule->save[UNWIND_FP] == UNWIND_SAVE_AT_CFA)
 		take_saved(w, cfa + (uint64_t)(int64_t)rule->at[UNWIND_FP], NO_FP, &w->fp);
 	if (rule->save[UNWIND_AUX] == UNWIND_SAVE_AT_CFA)
 		take_saved(w, cfa + (uint64_t)(int64_t)rule->at[UNWIND_AUX], NO_AUX, &w->aux);
-	step_to_caller(w, ra, cfa);
+	walk_to_caller(w, ra, cfa);
 	w->missing &= ~(uint32_t)NO_SP;
 	return STEP_CALLER;
 }
@@ -175,8 +175,8 @@ static enum step step_signal(struct walk *w, const struct unwind_rule *rule,
 	struct unwind_regs regs = { .known = 0 };
 
 	if (w->missing & NO_SP)
-		return step_end(UNWIND_NO_INFO, ret_end);
-	for (uint32_t i = 0; i < context->count; i++, at += STEP_WORD) {
+		return walk_end(UNWIND_NO_INFO, ret_end);
+	for (uint32_t i = 0; i < context->count; i++, at += WALK_WORD) {
 		uint64_t value;
 
 		if (!unwind_memory_word(w->memory, at, &value))
@@ -197,14 +197,14 @@ static bool find_cfa(struct walk *w, const struct unwind_rule *rule, uint64_t *r
 	uint64_t value, at;
 
 	*ret_end = UNWIND_NO_INFO;
-	if (!step_get_reg(w, rule->reg, &value))
+	if (!walk_get_reg(w, rule->reg, &value))
 		return false;
 	if (rule->cfa == UNWIND_CFA_INDEX)
-		value = value * STEP_WORD + w->sp;
+		value = value * WALK_WORD + w->sp;
 	at = value + (uint64_t)(int64_t)rule->offset;
 	*ret = at;
 	if (rule->cfa == UNWIND_CFA_PLT && w->pc % 16 >= (uint64_t)rule->add)
-		*ret += STEP_WORD;
+		*ret += WALK_WORD;
 	if (rule->cfa != UNWIND_CFA_DEREF && rule->cfa != UNWIND_CFA_INDEX)
 		return true;
 	if (!unwind_memory_word(w->memory, at, &value)) {
@@ -223,17 +223,17 @@ static bool find_saved(struct walk *w, const struct unwind_rule *rule, int which
 
 	switch (rule->save[which]) {
 	case UNWIND_SAVE_SAME:
-		return step_get_reg(w, w->arch->save[which], ret);
+		return walk_get_reg(w, w->arch->save[which], ret);
 	case UNWIND_SAVE_AT_CFA:
 		if (cfa + at - w->sp >= FRAME_MAX) /* taken back already, see take_saved */
-			return step_get_reg(w, w->arch->save[which], ret);
+			return walk_get_reg(w, w->arch->save[which], ret);
 		return unwind_memory_word(w->memory, cfa + at, ret);
 	case UNWIND_SAVE_AT_SP:
 		return !(w->missing & NO_SP) && unwind_memory_word(w->memory, w->sp + at, ret);
 	case UNWIND_SAVE_AT_FP:
 		return !(w->missing & NO_FP) && unwind_memory_word(w->memory, w->fp + at, ret);
 	case UNWIND_SAVE_IN_REG:
-		return step_get_reg(w, (unsigned)at, ret);
+		return walk_get_reg(w, (unsigned)at, ret);
 	case UNWIND_SAVE_IS_CFA:
 		*ret = cfa + at;
 		return true;
@@ -249,23 +249,23 @@ static enum step step_general(struct walk *w, const struct unwind_rule *rule,
 	uint64_t cfa, sp, ra, fp, aux;
 	bool has_fp, has_aux;
 
-	if (!find_cfa(w, rule, &cfa, ret_end) && !step_guess_cfa(w, rule, &cfa))
-		return *ret_end == UNWIND_NO_INFO ? step_guess(w, rule, ret_end) : STEP_END;
+	if (!find_cfa(w, rule, &cfa, ret_end) && !walk_fallback_cfa(w, rule, &cfa))
+		return *ret_end == UNWIND_NO_INFO ? walk_fallback(w, rule, ret_end) : STEP_END;
 	sp = cfa;
-	if (rule->cfa == UNWIND_CFA_JUMP && !step_get_reg(w, (unsigned)rule->add, &sp))
-		return step_end(UNWIND_NO_INFO, ret_end);
+	if (rule->cfa == UNWIND_CFA_JUMP && !walk_get_reg(w, (unsigned)rule->add, &sp))
+		return walk_end(UNWIND_NO_INFO, ret_end);
 	if (!rule->is_signal && !is_above(w, sp))
-		return step_end(UNWIND_BROKEN, ret_end);
+		return walk_end(UNWIND_BROKEN, ret_end);
 	if (!find_saved(w, rule, UNWIND_RA, cfa, &ra))
 		return rule->save[UNWIND_RA] == UNWIND_SAVE_AT_CFA
-			       ? end_unread(w, cfa - STEP_WORD, ret_end)
-			       : step_end(UNWIND_NO_INFO, ret_end);
+			       ? end_unread(w, cfa - WALK_WORD, ret_end)
+			       : walk_end(UNWIND_NO_INFO, ret_end);
 	has_fp = find_saved(w, rule, UNWIND_FP, cfa, &fp);
 	has_aux = find_saved(w, rule, UNWIND_AUX, cfa, &aux);
 	w->fp = has_fp ? fp : 0;
 	w->aux = has_aux ? aux : 0;
 	w->missing = (has_fp ? 0 : NO_FP) | (has_aux ? 0 : NO_AUX);
-	step_to_caller(w, ra, sp);
+	walk_to_caller(w, ra, sp);
 	if (rule->is_signal)
 		w->pc++;
 	return STEP_CALLER;
@@ -275,19 +275,19 @@ static inline enum step take_step(struct walk *w, const struct unwind_rule *rule
 				  enum unwind_end *ret_end)
 {
 	if (__builtin_expect(rule->cfa == UNWIND_CFA_SP, 1))
-		return w->missing & NO_SP ? step_guess(w, rule, ret_end)
+		return w->missing & NO_SP ? walk_fallback(w, rule, ret_end)
 					  : step_plain(w, w->sp, rule, ret_end);
 	if (rule->cfa == UNWIND_CFA_FP)
-		return w->missing & NO_FP ? step_guess(w, rule, ret_end)
+		return w->missing & NO_FP ? walk_fallback(w, rule, ret_end)
 					  : step_plain(w, w->fp, rule, ret_end);
 	if (rule->is_signal && ++w->signals > SIGNALS_MAX)
-		return step_end(UNWIND_BROKEN, ret_end);
+		return walk_end(UNWIND_BROKEN, ret_end);
 	switch (rule->cfa) {
 	case UNWIND_CFA_END:
-		return step_end(UNWIND_COMPLETE, ret_end);
+		return walk_end(UNWIND_COMPLETE, ret_end);
 	case UNWIND_CFA_NONE:
 	case UNWIND_CFA_UNKNOWN:
-		return step_guess(w, rule, ret_end);
+		return walk_fallback(w, rule, ret_end);
 	case UNWIND_CFA_SIGNAL:
 		return step_signal(w, rule, ret_end);
 	default:
@@ -316,7 +316,7 @@ void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 	w.memory = memory;
 	w.stack = stack;
 	w.arch = unwind_arch_of(space->machine);
-	w.salt = space->version * STEP_HASH;
+	w.salt = space->version * WALK_HASH;
 	w.signals = 0;
 	assert(w.arch && stack->cap);
 	enter_exact(&w, regs);
@@ -324,7 +324,7 @@ void unwind_walk(struct unwind_walker *walker, const struct unwind_space *space,
 	stack->guessed = 0;
 	stack->fp = 0;
 	do {
-		rule = step_find_rule(&w, w.pc);
+		rule = walk_find_rule(&w, w.pc);
 		if (!rule && step == STEP_CALLER) {
 			stack->end = w.pc == UINT64_MAX ? UNWIND_COMPLETE : UNWIND_BROKEN;
 			return;

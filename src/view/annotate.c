@@ -27,13 +27,13 @@ static int compare_insns(const void *left, const void *right)
 }
 
 /* A sample's address is an instruction's first byte; a return address less one, its last. */
-static struct address_cost cost_of(const struct annotation *a, const struct annotate_insn *insn)
+static struct address_value cost_of(const struct annotation *a, const struct annotate_insn *insn)
 {
-	struct address_cost sum = { .mapping = insn->mapping, .address = insn->address };
+	struct address_value sum = { .mapping = insn->mapping, .address = insn->address };
 
 	for (uint32_t i = 0; i < insn->size; i++) {
-		const struct address_cost *cost =
-			costs_find_address(a->costs, insn->mapping, insn->address + i);
+		const struct address_value *cost =
+			line_values_find_address(a->costs, insn->mapping, insn->address + i);
 
 		if (cost) {
 			sum.self += cost->self;
@@ -51,7 +51,7 @@ static void put_costs(struct writer *w, int64_t self, int64_t total)
 	emit_percent(w->out, "total_percent", total, w->a->whole);
 }
 
-static void put_line(struct writer *w, int64_t line, const struct line_cost *cost)
+static void put_line(struct writer *w, int64_t line, const struct line_value *cost)
 {
 	size_t index = (size_t)line - 1;
 	bool has_text = line > 0 && index < w->a->source_count;
@@ -72,7 +72,7 @@ static void put_line(struct writer *w, int64_t line, const struct line_cost *cos
 
 static void put_insn(struct writer *w, const struct annotate_insn *insn)
 {
-	struct address_cost cost = cost_of(w->a, insn);
+	struct address_value cost = cost_of(w->a, insn);
 	CLEANUP(buf_fini) struct buf inlined = { 0 };
 	bool is_hottest = cost.self && cost.self == w->hottest;
 	char address[24];
@@ -100,7 +100,7 @@ static void find_range(const struct annotation *a, int64_t *ret_first, int64_t *
 	int64_t first = a->start_line ? a->start_line : INT64_MAX, last = a->start_line;
 
 	for (size_t i = 0; i < a->costs->line_count; i++) {
-		const struct line_cost *cost = &a->costs->lines[i];
+		const struct line_value *cost = &a->costs->lines[i];
 
 		if (cost->file != a->file || !cost->line)
 			continue;
@@ -135,7 +135,7 @@ static int64_t find_hottest(const struct annotation *a)
 static void put_line_and_code(struct writer *w, int64_t line, size_t *at)
 {
 	const struct annotation *a = w->a;
-	const struct line_cost *cost = costs_find_line(a->costs, a->file, line);
+	const struct line_value *cost = line_values_find(a->costs, a->file, line);
 	bool has_code = *at < a->insn_count && a->insns[*at].line == line;
 
 	if (line || cost || has_code) {
@@ -158,7 +158,7 @@ static int64_t next_line(const struct annotation *a, int64_t line, int64_t last,
 	if (at < a->insn_count)
 		next = a->insns[at].line;
 	for (size_t i = 0; i < a->costs->line_count; i++) {
-		const struct line_cost *cost = &a->costs->lines[i];
+		const struct line_value *cost = &a->costs->lines[i];
 
 		if (cost->file == a->file && cost->line > line && cost->line < next)
 			next = cost->line;

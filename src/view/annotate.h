@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "view/emit.h"
-#include "view/tables/costs.h"
+#include "view/line_values.h"
 
 /* One instruction of the function's code. */
 struct annotate_insn {
@@ -25,14 +25,14 @@ struct annotate_insn {
 
 struct annotation {
 	const struct profile *profile;
-	size_t type;                 /* index of the sample type */
-	int64_t whole;               /* of the profile: what percentages are of */
-	const struct costs *costs;   /* of the function */
-	uint32_t file;               /* string id of the profile; 0: no source file is known */
-	const char *const *source;   /* [source_count]: lines of the file, from line 1 */
-	size_t source_count;         /* 0: the source is not there */
-	int64_t start_line;          /* where the function is declared, 0: unknown */
-	struct annotate_insn *insns; /* [insn_count]; put in order here */
+	size_t type;                     /* index of the sample type */
+	int64_t whole;                   /* of the profile: what percentages are of */
+	const struct line_values *costs; /* of the function */
+	uint32_t file;                   /* string id of the profile; 0: no source file is known */
+	const char *const *source;       /* [source_count]: lines of the file, from line 1 */
+	size_t source_count;             /* 0: the source is not there */
+	int64_t start_line;              /* where the function is declared, 0: unknown */
+	struct annotate_insn *insns;     /* [insn_count]; put in order here */
 	size_t insn_count;
 	bool has_all_insns; /* also those of lines that cost nothing */
 };

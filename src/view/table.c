@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 #include "base/utf8.h"
-#include "view/tables/fit.h"
+#include "view/shorten.h"
 
 #define GAP "  " /* between columns */
 #define GAP_WIDTH 2
@@ -208,7 +208,7 @@ static void put_shortened(struct buf *out, const char *text, size_t len, size_t 
 		buf_put(out, text, len);
 		return;
 	}
-	if (is_name && fit_put_name(out, text, len, columns, ELLIPSIS))
+	if (is_name && shorten_name(out, text, len, columns, ELLIPSIS))
 		return;
 	buf_put(out, text, utf8_fit(text, len, head));
 	buf_put_str(out, ELLIPSIS);

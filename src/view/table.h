@@ -58,7 +58,7 @@ void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix
 		    size_t suffix_len, enum table_colour colour);
 
 /* Appends the table, its headings first. width: in terminal columns, 0: no limit; longer
- * texts are cut in the middle, absolute paths at the start, names as fit_put_name() has it. colour:
+ * texts are cut in the middle, absolute paths at the start, names as shorten_name() has it. colour:
  * with SGR sequences. */
 void table_write(struct table *t, size_t width, bool has_colour, struct buf *out);
 

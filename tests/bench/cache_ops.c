@@ -26,7 +26,7 @@
 #define MAX_ROOTS 4
 #define MAX_THREADS 64
 
-struct place {
+struct code_address {
 	const char *root;
 	char paths[FILES][256];
 	int big_fd, folder_fd;
@@ -47,7 +47,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-static uint64_t op_stat(const struct place *p, uint64_t i, char *room)
+static uint64_t op_stat(const struct code_address *p, uint64_t i, char *room)
 {
 	struct stat st;
 
@@ -57,7 +57,7 @@ static uint64_t op_stat(const struct place *p, uint64_t i, char *room)
 	return 1;
 }
 
-static uint64_t op_stat_at(const struct place *p, uint64_t i, char *room)
+static uint64_t op_stat_at(const struct code_address *p, uint64_t i, char *room)
 {
 	struct stat st;
 
@@ -67,7 +67,7 @@ static uint64_t op_stat_at(const struct place *p, uint64_t i, char *room)
 	return 1;
 }
 
-static uint64_t op_fstat(const struct place *p, uint64_t i, char *room)
+static uint64_t op_fstat(const struct code_address *p, uint64_t i, char *room)
 {
 	struct stat st;
 
@@ -78,7 +78,7 @@ static uint64_t op_fstat(const struct place *p, uint64_t i, char *room)
 	return 1;
 }
 
-static uint64_t op_absent(const struct place *p, uint64_t i, char *room)
+static uint64_t op_absent(const struct code_address *p, uint64_t i, char *room)
 {
 	struct stat st;
 	char path[300];
@@ -101,7 +101,7 @@ static void list(const char *path)
 	closedir(dir);
 }
 
-static uint64_t op_readdir(const struct place *p, uint64_t i, char *room)
+static uint64_t op_readdir(const struct code_address *p, uint64_t i, char *room)
 {
 	char path[300];
 
@@ -112,7 +112,7 @@ static uint64_t op_readdir(const struct place *p, uint64_t i, char *room)
 	return 1;
 }
 
-static uint64_t op_readdir_small(const struct place *p, uint64_t i, char *room)
+static uint64_t op_readdir_small(const struct code_address *p, uint64_t i, char *room)
 {
 	char path[300];
 
@@ -122,7 +122,7 @@ static uint64_t op_readdir_small(const struct place *p, uint64_t i, char *room)
 	return 1;
 }
 
-static uint64_t op_read(const struct place *p, uint64_t i, char *room)
+static uint64_t op_read(const struct code_address *p, uint64_t i, char *room)
 {
 	ssize_t n = pread(p->big_fd, room, 1 << 20, (off_t)(i << 20) % BIG_BYTES);
 
@@ -131,7 +131,7 @@ static uint64_t op_read(const struct place *p, uint64_t i, char *room)
 	return (uint64_t)n;
 }
 
-static uint64_t op_pread(const struct place *p, uint64_t i, char *room)
+static uint64_t op_pread(const struct code_address *p, uint64_t i, char *room)
 {
 	uint64_t page = i * 0x9e3779b97f4a7c15u >> 32;
 
@@ -140,7 +140,7 @@ static uint64_t op_pread(const struct place *p, uint64_t i, char *room)
 	return 1;
 }
 
-static uint64_t op_map(const struct place *p, uint64_t i, char *room)
+static uint64_t op_map(const struct code_address *p, uint64_t i, char *room)
 {
 	volatile const char *bytes = mmap(NULL, BIG_BYTES, PROT_READ, MAP_PRIVATE, p->big_fd, 0);
 	unsigned sum = 0;
@@ -157,7 +157,7 @@ static uint64_t op_map(const struct place *p, uint64_t i, char *room)
 	return BIG_BYTES;
 }
 
-static uint64_t op_small(const struct place *p, uint64_t i, char *room)
+static uint64_t op_small(const struct code_address *p, uint64_t i, char *room)
 {
 	char path[300];
 	int fd;
@@ -172,7 +172,7 @@ static uint64_t op_small(const struct place *p, uint64_t i, char *room)
 
 static const struct kind {
 	const char *name;
-	uint64_t (*run)(const struct place *p, uint64_t i, char *room);
+	uint64_t (*run)(const struct code_address *p, uint64_t i, char *room);
 	uint64_t warm;    /* operations before the clock starts */
 	const char *file; /* that is big_fd; NULL: "big" */
 } kinds[] = {
@@ -193,7 +193,7 @@ static const struct kind {
 struct task {
 	pthread_t thread;
 	const struct kind *kind;
-	const struct place *place;
+	const struct code_address *place;
 	uint64_t first, done;
 	double rate;
 };
@@ -220,7 +220,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static double turn(const struct kind *kind, struct place *p, unsigned threads)
+static double turn(const struct kind *kind, struct code_address *p, unsigned threads)
 {
 	struct task tasks[MAX_THREADS];
 	double rate = 0;
@@ -241,7 +241,7 @@ static double turn(const struct kind *kind, struct place *p, unsigned threads)
 	return rate;
 }
 
-static void prepare(struct place *p, const char *root, const struct kind *kind)
+static void prepare(struct code_address *p, const char *root, const struct kind *kind)
 {
 	char path[300];
 	char *room = malloc(1 << 20);
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 {
 	const struct kind *kind = argc > 4 ? find_kind(argv[1]) : NULL;
 	unsigned threads = argc > 4 ? (unsigned)atoi(argv[3]) : 0, roots = (unsigned)argc - 4;
-	struct place *places = calloc(MAX_ROOTS, sizeof *places);
+	struct code_address *places = calloc(MAX_ROOTS, sizeof *places);
 	double end;
 
 	if (!kind || !places || threads < 1 || threads > MAX_THREADS || roots > MAX_ROOTS) {

@@ -6,7 +6,7 @@
 #include "base/macros.h"
 #include "fuzz.h"
 #include "fuzz_file.h"
-#include "symbol/elf/symbol_file.h"
+#include "symbol/symbol_file.h"
 
 #define ASKED 64
 

@@ -9,7 +9,7 @@
  * from ip on.
  */
 #include "cfi_image.h"
-#include "unwind/links.h"
+#include "unwind/fp_chain.h"
 #include "unwind/walk.h"
 
 #define FRAMES_MAX 1000
@@ -42,14 +42,14 @@ static void check_stack(const struct unwind_stack *stack)
 }
 
 static void check_links(struct unwind_walker *walker, const struct unwind_space *space,
-			const struct unwind_regs *regs, const struct links *links,
+			const struct unwind_regs *regs, const struct fp_chain *links,
 			struct unwind_stack *stack, const uint8_t *copy, size_t len)
 {
 	const struct unwind_arch *arch = unwind_arch_of(space->machine);
 	struct unwind_memory memory = unwind_memory_copy(regs->r[arch->sp], copy, len);
 	const struct unwind_stack before = *stack;
 	struct unwind_frame last = stack->frames[stack->count - 1];
-	bool is_more = links_continue(walker, space, regs, &memory, links, stack);
+	bool is_more = fp_chain_extend(walker, space, regs, &memory, links, stack);
 
 	FUZZ_CHECK(is_more == (stack->count > before.count));
 	FUZZ_CHECK(stack->count <= stack->cap && stack->count - before.count <= links->count);
@@ -58,7 +58,7 @@ static void check_links(struct unwind_walker *walker, const struct unwind_space 
 }
 
 static void check_walks(const struct unwind_table *table, uint16_t machine, const uint64_t *words,
-			const struct links *links, const uint8_t *copy, size_t len)
+			const struct fp_chain *links, const uint8_t *copy, size_t len)
 {
 	static struct unwind_frame first[FRAMES_MAX], second[FRAMES_MAX];
 	const struct unwind_map maps[] = {
@@ -89,13 +89,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint16_t machine, cfi_len;
 	struct unwind_table *table;
 	struct cfi_image made;
-	struct links links;
+	struct fp_chain links;
 	uint64_t words[4];
 	struct err e;
 
 	if (size < HEAD)
 		return 0;
-	links = (struct links){ data + 3, (size - 3) / 8 };
+	links = (struct fp_chain){ data + 3, (size - 3) / 8 };
 	machine = data[0] & 1 ? EM_AARCH64 : EM_X86_64;
 	memcpy(&cfi_len, data + 1, sizeof cfi_len);
 	memcpy(words, data + 3, sizeof words);

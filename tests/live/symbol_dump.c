@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "symbol/elf/symbol_file.h"
+#include "symbol/symbol_file.h"
 
 static int by_value(const void *pa, const void *pb)
 {

@@ -98,7 +98,7 @@ static struct kernel *make_kernel(struct profile *p, const struct machine *m, si
 	return k;
 }
 
-static const struct mapping *mapping_of(const struct profile *p, struct place place)
+static const struct mapping *mapping_of(const struct profile *p, struct code_address place)
 {
 	return profile_get_mapping(p, place.mapping);
 }
@@ -108,7 +108,7 @@ static void test_same_kernel_of_another_boot(void)
 	struct machine m;
 	struct profile *p = profile_new();
 	struct kernel *k;
-	struct place core, here, elsewhere;
+	struct code_address core, here, elsewhere;
 
 	make_machine(&m);
 	k = make_kernel(p, &m, sizeof build_id);
@@ -135,7 +135,7 @@ static void test_other_kernel(void)
 	struct machine m;
 	struct profile *p = profile_new();
 	struct kernel *k;
-	struct place core;
+	struct code_address core;
 
 	make_machine(&m);
 	k = make_kernel(p, &m, 0);

@@ -12,7 +12,7 @@
 #include "base/elf_image.h"
 #include "base/log.h"
 #include "base/outfile.h"
-#include "symbol/elf/symbol_file.h"
+#include "symbol/symbol_file.h"
 #include "tap.h"
 
 #define KEEP __attribute__((noinline, used))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbol/symbols.h"
+#include "symbol/lookup/symbols.h"
 
 #include "symbol/elf/symtab.h"
 #include "tap.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "format/format.h"
 
 static const char null_name[] = "[null]";
 

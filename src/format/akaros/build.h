@@ -10,8 +10,8 @@
 #include "base/map.h"
 #include "base/rows.h"
 #include "base/strtab.h"
-#include "format/akaros/akaros.h"
 #include "format/akaros/period.h"
+#include "format/akaros/trace.h"
 #include "model/profile.h"
 #include "perf/maps.h"
 

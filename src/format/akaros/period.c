@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "format/akaros/akaros.h"
+#include "format/akaros/trace.h"
 
 #define MAX_STEP ((uint64_t)60 * NS_PER_S)
 #define MAX_STEPS 65536 /* of a core that are kept: far more than a median needs */

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
-#include "format/formats.h"
+#include "format/format.h"
 #include "model/profile.h"
 
 extern const struct format format_callgrind;

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "base/quote.h"
-#include "format/formats.h"
+#include "format/format.h"
 #include "format/frame.h"
 
 #define ABSENT INT64_MIN /* null in JSON */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "format/formats.h"
+#include "format/format.h"
 #include "format/frame.h"
 
 static bool ends_in_hyphen(const struct buf *out)

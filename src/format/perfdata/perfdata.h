@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/macros.h"
-#include "format/formats.h"
+#include "format/format.h"
 #include "model/profile.h"
 
 extern const struct format format_perfdata;

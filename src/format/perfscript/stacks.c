@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/formats.h"
+#include "format/format.h"
 
 void script_stacks_fini(struct script_stacks *s)
 {

@@ -11,8 +11,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-
-#define DEMANGLE_MAX ((size_t)1 << 16) /* bytes of a readable name */
+#include "symbol/demangle/limits.h"
 
 /* Appends what name stands for. false: it is not mangled (or not understood), and nothing was
  * appended. Out of memory is remembered by out, as ever. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "symbol/demangle/demangle.h"
 #include "symbol/demangle/itanium_tree.h"
+#include "symbol/demangle/limits.h"
 
 static bool is_lower_or_digit(char c)
 {

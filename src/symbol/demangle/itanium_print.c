@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "symbol/demangle/demangle.h"
+#include "symbol/demangle/limits.h"
 
 #define MAX_DEPTH 1000   /* of nodes within nodes; arguments put trees into trees */
 #define MAX_STEPS 500000 /* a small tree can refer to its parts again and again */

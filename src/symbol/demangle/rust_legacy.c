@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/utf8.h"
-#include "symbol/demangle/demangle.h"
+#include "symbol/demangle/limits.h"
 
 #define HASH_LEN 17 /* 'h' and 16 digits */
 

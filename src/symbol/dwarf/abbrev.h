@@ -9,7 +9,7 @@
 #define SYMBOL_DWARF_ABBREV_H
 
 #include "base/map.h"
-#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/sections.h"
 
 struct abbrev_attr {
 	uint16_t name, form;

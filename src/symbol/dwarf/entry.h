@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/strtab.h"
-#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/sections.h"
 
 /* Entries lead to others by DW_AT_abstract_origin and DW_AT_specification; what an entry
  * itself does not say is taken from there. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "symbol/dwarf/names.h"
-#include "symbol/fast.h"
 
 int form_size(const struct dwarf_unit *u, unsigned form)
 {
@@ -146,11 +145,11 @@ static struct dwarf_value read_varying(const struct dwarf_unit *u, struct cursor
 		return skip_block(c, cursor_u32(c));
 	case FORM_BLOCK:
 	case FORM_EXPRLOC:
-		return skip_block(c, fast_uleb(c));
+		return skip_block(c, cursor_uleb(c));
 	case FORM_SDATA:
 		return make_value(VALUE_UINT, (uint64_t)cursor_sleb(c));
 	case FORM_UDATA:
-		return make_value(VALUE_UINT, fast_uleb(c));
+		return make_value(VALUE_UINT, cursor_uleb(c));
 	case FORM_REF_UDATA:
 		return make_value(VALUE_REF, u->offset + cursor_uleb(c));
 	case FORM_STRX:
@@ -160,7 +159,7 @@ static struct dwarf_value read_varying(const struct dwarf_unit *u, struct cursor
 	case FORM_GNU_ADDR_INDEX:
 		return make_value(VALUE_ADDRX, cursor_uleb(c));
 	case FORM_RNGLISTX:
-		return make_value(VALUE_LIST, fast_uleb(c));
+		return make_value(VALUE_LIST, cursor_uleb(c));
 	case FORM_LOCLISTX:
 		return make_value(VALUE_OTHER, cursor_uleb(c));
 	default:

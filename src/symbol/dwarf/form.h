@@ -3,7 +3,7 @@
 #ifndef SYMBOL_DWARF_FORM_H
 #define SYMBOL_DWARF_FORM_H
 
-#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/sections.h"
 
 /* Bytes of a value of this form, when all have the same number; -1: they differ. */
 int form_size(const struct dwarf_unit *u, unsigned form);

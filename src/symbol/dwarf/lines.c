@@ -6,7 +6,7 @@
 
 #include "symbol/dwarf/form.h"
 #include "symbol/dwarf/names.h"
-#include "symbol/fast.h"
+#include "symbol/lookup/rangemap.h"
 
 #define OPERANDS_MAX 256
 #define FORMATS_MAX 256 /* of an entry in the version 5 tables */
@@ -274,7 +274,7 @@ struct machine {
 	struct cursor c;
 	uint64_t address;
 	struct dwarf_position position;
-	struct cover *cover;
+	struct rangemap *map;
 	struct buf *rows;      /* struct dwarf_position: the ones of wanted addresses */
 	bool has_last;         /* a row of this sequence came before */
 	uint64_t last_address; /* its address */
@@ -292,15 +292,15 @@ static void begin_sequence(struct machine *m)
 /* The row before holds for the addresses up to this one. */
 static void end_row(struct machine *m)
 {
-	const struct cover *c = m->cover;
+	const struct rangemap *c = m->map;
 	uint32_t index = (uint32_t)(m->rows->len / sizeof m->last);
 
 	if (m->next == c->count || c->wanted[m->next] >= m->address)
 		return;
-	if (!cover_add(m->cover, m->last_address, m->address, index))
+	if (!rangemap_add(m->map, m->last_address, m->address, index))
 		return;
 	buf_put(m->rows, &m->last, sizeof m->last);
-	m->next = cover_first(c, m->address);
+	m->next = rangemap_first(c, m->address);
 }
 
 static void emit_row(struct machine *m)
@@ -308,7 +308,7 @@ static void emit_row(struct machine *m)
 	if (m->has_last && m->address >= m->last_address)
 		end_row(m);
 	else
-		m->next = cover_first(m->cover, m->address);
+		m->next = rangemap_first(m->map, m->address);
 	/* Sequences of code that the linker dropped start at 0. */
 	m->has_last = m->address >= m->files->unit.dwarf->min_address && m->address != 0;
 	m->last_address = m->address;
@@ -347,13 +347,13 @@ static void run_standard(struct machine *m, unsigned opcode)
 		emit_row(m);
 		return;
 	case LNS_ADVANCE_PC:
-		advance_address(m, fast_uleb(&m->c));
+		advance_address(m, cursor_uleb(&m->c));
 		return;
 	case LNS_ADVANCE_LINE:
 		m->position.line += (uint64_t)cursor_sleb(&m->c);
 		return;
 	case LNS_SET_FILE:
-		m->position.file = fast_uleb(&m->c);
+		m->position.file = cursor_uleb(&m->c);
 		return;
 	case LNS_CONST_ADD_PC:
 		advance_address(m, (255U - f->opcode_base) / f->line_range);
@@ -363,7 +363,7 @@ static void run_standard(struct machine *m, unsigned opcode)
 		return;
 	default:
 		for (unsigned i = 0; i < f->operands[opcode]; i++)
-			fast_uleb(&m->c);
+			cursor_uleb(&m->c);
 	}
 }
 
@@ -393,9 +393,9 @@ void dwarf_find_lines(struct dwarf_unit *u, const uint64_t *wanted, size_t count
 		      struct dwarf_position *ret)
 {
 	struct dwarf_files *f = unit_files(u);
-	struct cover cover = cover_make(wanted, count);
+	struct rangemap map = rangemap_make(wanted, count);
 	struct buf rows = { 0 };
-	struct machine m = { .files = f, .cover = &cover, .rows = &rows };
+	struct machine m = { .files = f, .map = &map, .rows = &rows };
 	uint32_t *which = malloc((count + 1) * sizeof *which);
 
 	for (size_t i = 0; i < count; i++)
@@ -404,14 +404,14 @@ void dwarf_find_lines(struct dwarf_unit *u, const uint64_t *wanted, size_t count
 		m.c = f->program;
 		run(&m);
 	}
-	if (!which || cover_resolve(&cover, which) < 0 || buf_error(&rows) < 0) {
+	if (!which || rangemap_resolve(&map, which) < 0 || buf_error(&rows) < 0) {
 		u->dwarf->bad = true;
 	} else {
 		for (size_t i = 0; i < count; i++)
-			if (which[i] != COVER_NONE)
+			if (which[i] != RANGEMAP_NONE)
 				ret[i] = ((struct dwarf_position *)(void *)rows.data)[which[i]];
 	}
 	free(which);
-	cover_fini(&cover);
+	rangemap_fini(&map);
 	buf_fini(&rows);
 }

@@ -10,7 +10,7 @@
 #define SYMBOL_DWARF_LINES_H
 
 #include "base/strtab.h"
-#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/sections.h"
 
 struct dwarf_position {
 	uint64_t file; /* as dwarf_file_path() takes it */

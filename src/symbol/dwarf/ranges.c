@@ -9,7 +9,7 @@ struct list {
 	const struct dwarf_unit *unit;
 	struct cursor c;
 	uint64_t base; /* what offsets count from */
-	struct cover *cover;
+	struct rangemap *map;
 	uint32_t value;
 	bool is_wanted;
 };
@@ -18,7 +18,7 @@ static void add_range(struct list *l, uint64_t low, uint64_t high)
 {
 	/* What the linker dropped starts at 0 (or 1, or below all code). */
 	if (low < high && low >= l->unit->dwarf->min_address && low != 0 &&
-	    cover_add(l->cover, low, high, l->value))
+	    rangemap_add(l->map, low, high, l->value))
 		l->is_wanted = true;
 }
 
@@ -137,10 +137,10 @@ static void read_list(struct list *l, struct dwarf_value ranges)
 		read_pairs(l);
 }
 
-bool dwarf_cover(const struct dwarf_unit *u, const struct dwarf_code *code, struct cover *c,
-		 uint32_t value)
+bool dwarf_add_code(const struct dwarf_unit *u, const struct dwarf_code *code, struct rangemap *c,
+		    uint32_t value)
 {
-	struct list l = { .unit = u, .base = u->low_pc, .cover = c, .value = value };
+	struct list l = { .unit = u, .base = u->low_pc, .map = c, .value = value };
 	uint64_t low, high;
 
 	if (code->ranges.kind != VALUE_NONE) {

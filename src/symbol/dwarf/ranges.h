@@ -3,8 +3,8 @@
 #ifndef SYMBOL_DWARF_RANGES_H
 #define SYMBOL_DWARF_RANGES_H
 
-#include "symbol/cover.h"
-#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/sections.h"
+#include "symbol/lookup/rangemap.h"
 
 /* The attributes that tell it. */
 struct dwarf_code {
@@ -12,7 +12,7 @@ struct dwarf_code {
 };
 
 /* Adds all of the code to c. true: it holds a wanted address. */
-bool dwarf_cover(const struct dwarf_unit *u, const struct dwarf_code *code, struct cover *c,
-		 uint32_t value);
+bool dwarf_add_code(const struct dwarf_unit *u, const struct dwarf_code *code, struct rangemap *c,
+		    uint32_t value);
 
 #endif

@@ -10,8 +10,6 @@
 #include "symbol/dwarf/lines.h"
 #include "symbol/dwarf/names.h"
 #include "symbol/dwarf/ranges.h"
-#include "symbol/dwarf/split.h"
-#include "symbol/fast.h"
 
 #define MAX_DEPTH 512 /* of entries within entries; real ones stay below 100 */
 
@@ -32,7 +30,7 @@ struct walk {
 	struct dwarf_unit *unit;
 	const struct dwarf_abbrevs *abbrevs;
 	struct cursor c;            /* the entries */
-	struct cover cover;         /* wanted addresses of this unit; values index scopes */
+	struct rangemap map;        /* wanted addresses of this unit; values index scopes */
 	struct buf scopes;          /* struct scope */
 	struct buf calls;           /* struct dwarf_call */
 	uint32_t inside[MAX_DEPTH]; /* the scope that entries of this depth are in */
@@ -51,7 +49,7 @@ static void read_values(struct walk *w, const struct abbrev *abbrev, struct dwar
 		const struct abbrev_attr *attr = &attrs[step->attr];
 		struct dwarf_value v;
 
-		fast_skip(&w->c, step->skip);
+		cursor_skip(&w->c, step->skip);
 		v = form_read(w->unit, &w->c, attr->form, attr->implicit);
 		switch (attr->name) {
 		case AT_SIBLING:
@@ -70,7 +68,7 @@ static void read_values(struct walk *w, const struct abbrev *abbrev, struct dwar
 			break;
 		}
 	}
-	fast_skip(&w->c, abbrev->tail);
+	cursor_skip(&w->c, abbrev->tail);
 }
 
 static uint32_t keep_scope(struct walk *w, uint64_t entry, uint32_t parent, bool is_inlined)
@@ -89,14 +87,14 @@ static uint32_t enter(struct walk *w, unsigned tag, uint64_t entry, uint32_t aro
 
 	if (tag == TAG_SUBPROGRAM) {
 		/* Nested functions have code of their own, outside of the outer one. */
-		if (!dwarf_cover(w->unit, code, &w->cover, next))
+		if (!dwarf_add_code(w->unit, code, &w->map, next))
 			return SCOPE_UNWANTED;
 		return keep_scope(w, entry, SCOPE_NONE, false);
 	}
 	if (tag != TAG_INLINED_SUBROUTINE || around == SCOPE_UNWANTED || around == SCOPE_NONE)
 		return around;
 	/* Kept in any case: compilers leave ranges of what is within it outside of its own. */
-	dwarf_cover(w->unit, code, &w->cover, next);
+	dwarf_add_code(w->unit, code, &w->map, next);
 	return keep_scope(w, entry, around, true);
 }
 
@@ -138,7 +136,7 @@ static void walk_entries(struct walk *w)
 	w->inside[0] = SCOPE_NONE;
 	do {
 		uint64_t entry = w->unit->root + (uint64_t)(w->c.at - begin);
-		uint64_t code = fast_uleb(&w->c);
+		uint64_t code = cursor_uleb(&w->c);
 		const struct abbrev *abbrev;
 		struct dwarf_code pcs;
 		uint32_t inside;
@@ -209,10 +207,10 @@ static void add_all_frames(struct walk *w, struct dwarf_functions *functions,
 			   const uint32_t *innermost, const struct dwarf_position *positions,
 			   struct buf *frames, struct dwarf_span *spans)
 {
-	for (size_t i = 0; i < w->cover.count; i++) {
+	for (size_t i = 0; i < w->map.count; i++) {
 		size_t first = frames->len / sizeof(struct dwarf_frame);
 
-		if (innermost[i] == COVER_NONE && positions[i].line == 0)
+		if (innermost[i] == RANGEMAP_NONE && positions[i].line == 0)
 			continue;
 		add_frames(w, functions, innermost[i], positions[i], frames);
 		spans[i].first = (uint32_t)first;
@@ -224,7 +222,7 @@ static void add_all_frames(struct walk *w, struct dwarf_functions *functions,
 static void walk_unit(struct walk *w, struct dwarf_unit *u, const uint64_t *wanted, size_t count)
 {
 	w->unit = u;
-	w->cover = cover_make(wanted, count);
+	w->map = rangemap_make(wanted, count);
 	w->abbrevs = dwarf_unit_abbrevs(u);
 	w->c = dwarf_bytes_at(u->dwarf, DWARF_INFO, u->root);
 	if (!w->c.bad && w->abbrevs) {
@@ -248,13 +246,13 @@ static void find_in_unit(struct dwarf_unit *u, struct dwarf_functions *functions
 	}
 	walk_unit(w, u, wanted, count);
 	dwarf_find_lines(u, wanted, count, positions);
-	if (buf_error(&w->scopes) < 0 || cover_resolve(&w->cover, innermost) < 0)
+	if (buf_error(&w->scopes) < 0 || rangemap_resolve(&w->map, innermost) < 0)
 		u->dwarf->bad = true;
 	else
 		add_all_frames(w, functions, innermost, positions, frames, spans);
 out:
 	if (w) {
-		cover_fini(&w->cover);
+		rangemap_fini(&w->map);
 		buf_fini(&w->scopes);
 		buf_fini(&w->calls);
 	}
@@ -317,17 +315,17 @@ static void find_part(struct dwarf *d, struct dwarf_functions *functions, const 
 /* Which unit each wanted address is in: sorted by unit. Returns how many are in one. */
 static size_t sort_by_unit(struct dwarf *d, const uint64_t *wanted, size_t count, struct part *ret)
 {
-	struct cover cover = cover_make(wanted, count);
+	struct rangemap map = rangemap_make(wanted, count);
 	uint32_t *units = calloc(count, sizeof *units);
 	size_t n = 0;
 
-	dwarf_cover_units(d, &cover);
-	if (!units || cover_resolve(&cover, units) < 0)
+	dwarf_add_units(d, &map);
+	if (!units || rangemap_resolve(&map, units) < 0)
 		d->bad = true;
 	for (size_t i = 0; !d->bad && i < count; i++)
-		if (units[i] != COVER_NONE)
+		if (units[i] != RANGEMAP_NONE)
 			ret[n++] = (struct part){ units[i], (uint32_t)i };
-	cover_fini(&cover);
+	rangemap_fini(&map);
 	free(units);
 	if (n)
 		qsort(ret, n, sizeof *ret, by_unit);

@@ -3,7 +3,7 @@
 #ifndef SYMBOL_DWARF_UNIT_H
 #define SYMBOL_DWARF_UNIT_H
 
-#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/sections.h"
 
 /* Where in the sections of a package the parts of one unit begin. */
 struct dwarf_parts {

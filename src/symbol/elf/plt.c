@@ -8,8 +8,8 @@
 
 #include "base/cursor.h"
 #include "base/map.h"
-#include "symbol/cover.h"
 #include "symbol/elf/symtab.h"
+#include "symbol/lookup/rangemap.h"
 
 #define STUB_MAX 32 /* bytes; the longest is 24, aarch64 with BTI and PAC */
 
@@ -313,8 +313,8 @@ static uint64_t offer_stub(const struct slots *slots, const struct elf_section *
 
 static bool is_wanted(const struct symbols *symbols, const struct elf_section *plt)
 {
-	struct cover all = cover_make(symbols->wanted, symbols->count);
-	size_t first = cover_first(&all, plt->vaddr);
+	struct rangemap all = rangemap_make(symbols->wanted, symbols->count);
+	size_t first = rangemap_first(&all, plt->vaddr);
 
 	return first < symbols->count && symbols->wanted[first] - plt->vaddr < plt->size;
 }
@@ -322,12 +322,12 @@ static bool is_wanted(const struct symbols *symbols, const struct elf_section *p
 static void offer_stubs(const struct slots *slots, const struct elf_section *plt,
 			struct strtab *names, struct symbols *symbols)
 {
-	struct cover all = cover_make(symbols->wanted, symbols->count);
-	size_t i = cover_first(&all, plt->vaddr);
+	struct rangemap all = rangemap_make(symbols->wanted, symbols->count);
+	size_t i = rangemap_first(&all, plt->vaddr);
 
 	while (i < symbols->count && symbols->wanted[i] - plt->vaddr < plt->size) {
 		uint64_t end = offer_stub(slots, plt, symbols->wanted[i], names, symbols);
-		size_t next = cover_first(&all, end);
+		size_t next = rangemap_first(&all, end);
 
 		i = next > i ? next : i + 1; /* the end of a broken section may wrap */
 	}

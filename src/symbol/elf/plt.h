@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/elf_image.h"
 #include "base/strtab.h"
-#include "symbol/symbols.h"
+#include "symbol/lookup/symbols.h"
 
 /* Where symbols of the file are. */
 struct plt_tables {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/elf_image.h"
-#include "symbol/symbols.h"
+#include "symbol/lookup/symbols.h"
 
 /* Offers what is code in the tables of this type (SHT_SYMTAB or SHT_DYNSYM). Names point into
  * the image. false: there is no such table. */

@@ -8,9 +8,9 @@
 
 #include "base/utf8.h"
 #include "view/flame/flame_files.h"
-#include "view/flame/flame_picture.h"
+#include "view/flame/flame_internal.h"
 #include "view/flame/svg.h"
-#include "view/tables/fit.h"
+#include "view/shorten.h"
 
 /* Pixels; columns are those of a font of fixed width. */
 #define HEAD 36         /* height above the first line of the head */
@@ -35,7 +35,7 @@ static void put_label(struct buf *out, const struct buf *name, size_t columns)
 	CLEANUP(buf_fini) struct buf fitted = { 0 };
 
 	if (utf8_fit(name->data, name->len, columns) < name->len &&
-	    fit_put_name(&fitted, name->data, name->len, columns, ".."))
+	    shorten_name(&fitted, name->data, name->len, columns, ".."))
 		svg_put_text(out, fitted.data, fitted.len);
 	else
 		svg_put_fitted(out, name->data, name->len, columns);

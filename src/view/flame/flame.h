@@ -20,9 +20,7 @@
 #include "base/err.h"
 #include "model/profile.h"
 #include "view/flame/flame_color.h"
-
-#define FLAME_MAX_LEVELS 20000 /* deeper frames are left out */
-#define FLAME_LEAST_PX 0.1     /* narrower frames are left out */
+#include "view/flame/flame_stats.h"
 
 struct flame_opts {
 	const char *title;  /* NULL: the one for this kind of picture */
@@ -40,16 +38,6 @@ struct flame_opts {
 	bool is_absolute;            /* values are compared, not shares of the whole */
 	bool is_wall; /* other is the profile itself, other_type what of type is off the CPU:
 		       * that is what colours tell, nothing is compared */
-};
-
-/* What is in the picture and what is not. */
-struct flame_stats {
-	size_t drawn;       /* frames, the root included */
-	size_t narrow;      /* frames left out because of FLAME_LEAST_PX or min_percent */
-	size_t deep;        /* frames left out because of FLAME_MAX_LEVELS */
-	size_t negative;    /* stacks whose negative value is taken as 0 */
-	struct buf missing; /* differential: the frames that only the other profile has, in
-			     * words, owned by the caller; empty: none */
 };
 
 /* Appends the SVG. */

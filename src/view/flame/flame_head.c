@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "model/units.h"
-#include "view/flame/flame_picture.h"
+#include "view/flame/flame_internal.h"
 #include "view/flame/svg.h"
-#include "view/tables/fit.h"
+#include "view/shorten.h"
 
 #define SEPARATOR " \xc2\xb7 " /* a middle dot */
 #define MISSING_COLUMNS 60     /* of a name in the list of missing frames */
@@ -109,7 +109,7 @@ static void put_missing_name(struct buf *out, const char *name)
 	if (buf_error(&visible) < 0)
 		out->bad = true;
 	else if (utf8_fit(visible.data, visible.len, MISSING_COLUMNS) == visible.len ||
-		 !fit_put_name(out, visible.data, visible.len, MISSING_COLUMNS, ".."))
+		 !shorten_name(out, visible.data, visible.len, MISSING_COLUMNS, ".."))
 		svg_make_visible(out, visible.data, visible.len, MISSING_COLUMNS);
 }
 

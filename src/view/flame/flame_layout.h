@@ -8,7 +8,7 @@
 #ifndef VIEW_FLAME_FLAME_LAYOUT_H
 #define VIEW_FLAME_FLAME_LAYOUT_H
 
-#include "view/flame/flame.h"
+#include "view/flame/flame_stats.h"
 #include "view/tree.h"
 
 struct flame_box {

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "model/units.h"
-#include "view/flame/flame_picture.h"
+#include "view/flame/flame_internal.h"
 #include "view/flame/svg.h"
 
 #define SEPARATOR " \xc2\xb7 " /* a middle dot */

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/tables/stat_programs.h"
-
 #define TABLE_PROCESSES 25 /* of tables */
 
 /* Over the runs of a series; a figure that one run lacks is lacking. */
@@ -141,6 +139,67 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 	return 0;
 }
 
+struct stat_program {
+	const char *name; /* borrowed from its processes */
+	int64_t count;    /* processes */
+	struct stat_usage usage;
+};
+
+static int compare_program_names(const void *a, const void *b)
+{
+	const struct stat_program *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int compare_program_cpu(const void *a, const void *b)
+{
+	const struct stat_program *x = a, *y = b;
+	int rc = stat_usage_compare(&x->usage, &y->usage);
+
+	return rc ? rc : strcmp(x->name, y->name);
+}
+
+static void add_usage(struct stat_usage *to, const struct stat_usage *one)
+{
+	to->wall_ns += one->wall_ns;
+	to->user_ns += one->user_ns;
+	to->system_ns += one->system_ns;
+	to->minor_faults += one->minor_faults;
+	to->major_faults += one->major_faults;
+	if (one->peak_rss_bytes > to->peak_rss_bytes)
+		to->peak_rss_bytes = one->peak_rss_bytes;
+	if (one->run_wait_ns >= 0)
+		to->run_wait_ns = (to->run_wait_ns < 0 ? 0 : to->run_wait_ns) + one->run_wait_ns;
+}
+
+/* Sums the processes by the names of their programs; those that used the most CPU time first. *ret:
+ * [*ret_count], the caller's. */
+static int sum_programs(const struct stat_process *all, size_t count, struct stat_program **ret,
+			size_t *ret_count, struct err *e)
+{
+	struct stat_program *to = reallocarray(NULL, count + 1, sizeof *to);
+	size_t n = 0;
+
+	if (!to)
+		return err_nomem(e);
+	for (size_t i = 0; i < count; i++)
+		to[i] = (struct stat_program){ all[i].name, 1, all[i].usage };
+	qsort(to, count, sizeof *to, compare_program_names);
+	for (size_t i = 0; i < count; i++) {
+		if (n && strcmp(to[n - 1].name, to[i].name) == 0) {
+			to[n - 1].count++;
+			add_usage(&to[n - 1].usage, &to[i].usage);
+		} else {
+			to[n++] = to[i];
+		}
+	}
+	qsort(to, n, sizeof *to, compare_program_cpu);
+	*ret = to;
+	*ret_count = n;
+	return 0;
+}
+
 static void put_usage(struct emit *out, const struct stat_usage *u)
 {
 	emit_value(out, "wall_ns", u->wall_ns, "nanoseconds");
@@ -235,9 +294,9 @@ static int put_sums(const struct emit_opts *o, const struct stat_process *all, s
 		    struct buf *to, struct err *e)
 {
 	CLEANUP(emit_fini) struct emit out = { 0 };
-	struct stat_program *programs;
-	size_t program_count;
-	int rc = stat_programs(all, count, &programs, &program_count, e);
+	struct stat_program *programs = NULL;
+	size_t program_count = 0;
+	int rc = sum_programs(all, count, &programs, &program_count, e);
 
 	if (rc < 0)
 		return rc;

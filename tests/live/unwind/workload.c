@@ -12,7 +12,7 @@
 #include "graph.h"
 #include "shapes.h"
 #include "tap.h"
-#include "unwind/splice.h"
+#include "unwind/stitch.h"
 
 #define SCENE_NS 200000000 /* each scene runs so long */
 #define COPIED ((size_t)32 * 1024)
@@ -125,7 +125,7 @@ static void judge_all(struct tally *t)
 	static struct unwind_frame frames[SAMPLER_DEPTH];
 
 	for (uint32_t thread = 0; thread < 8; thread++) {
-		CLEANUP(splice_fini) struct splice splice = { 0 };
+		CLEANUP(stitch_fini) struct stitch splice = { 0 };
 
 		for (size_t i = 0; i < sampler_count(); i++) {
 			struct sampler_stack stack = *sampler_get(i);
@@ -137,7 +137,7 @@ static void judge_all(struct tally *t)
 			if (stack.thread != thread)
 				continue;
 			memcpy(frames, stack.frames, stack.count * sizeof *frames);
-			t->spliced += splice_stack(&splice, &whole);
+			t->spliced += stitch_stack(&splice, &whole);
 			stack.frames = whole.frames;
 			stack.count = whole.count;
 			stack.end = whole.end;

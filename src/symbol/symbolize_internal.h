@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job: a profile that is being symbolized: its sources of names, and the locations that want
+ * one, grouped by source. Each kind of source has a job_name_X().
+ */
+#ifndef SYMBOL_SYMBOLIZE_INTERNAL_H
+#define SYMBOL_SYMBOLIZE_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strtab.h"
+#include "model/profile.h"
+#include "symbol/symbolize.h"
+
+enum source_kind {
+	SOURCE_NONE, /* nothing can be known */
+	SOURCE_ELF,
+	SOURCE_VDSO,
+	SOURCE_KERNEL,
+	SOURCE_PERF_MAP,
+};
+
+/* Where the names of one or more mappings come from. */
+struct source {
+	enum source_kind kind;
+	uint32_t mapping; /* id of the first one */
+};
+
+/* A location that wants a name. */
+struct target {
+	uint32_t source;   /* index */
+	uint32_t location; /* id */
+	uint64_t address;  /* in the file: an offset, later a virtual address; else as it is */
+};
+
+struct job {
+	struct profile *p;
+	const struct symbolize_opts *o;
+	struct strtab *keys;       /* what tells sources apart; the id is the index */
+	struct buf sources;        /* struct source */
+	uint32_t *mapping_sources; /* [mapping_count]: index; UINT32_MAX: none */
+	size_t mapping_count;      /* when the job began */
+	struct target *targets;    /* [target_count] */
+	size_t target_count;
+	uint64_t *addresses; /* [target_count]: of one source, ascending, no two equal */
+	struct err *e;
+};
+
+const char *job_path(const struct job *j, uint32_t mapping);
+const char *job_build_id(const struct job *j, uint32_t mapping); /* lower-case hex or "" */
+const char *job_file(const struct job *j, uint32_t mapping);     /* what to open for it */
+
+/* By source, then address. */
+void job_sort(struct target *targets, size_t count);
+
+/* Fills j->addresses with those of targets [0..count), which are sorted. Returns how many. */
+size_t job_addresses(struct job *j, const struct target *targets, size_t count);
+/* The index in j->addresses of a target, from that of the target before (0 at first). */
+size_t job_index(const struct job *j, size_t i, const struct target *target);
+
+/* Names a location after one function without a source. */
+void job_set_name(struct job *j, uint32_t location, const char *name);
+/* The mapping of a location got functions: views show what it has, and nobody asks again. */
+void job_mark(struct job *j, uint32_t location, bool has_lines, bool has_inlines);
+
+/* j->e tells why a source has no names: told to the user when it can be mended, then cleared.
+ * 0, or -ENOMEM, which stays. */
+int job_say_why(const struct job *j, const char *path);
+
+/* Name the targets [0..count), all of this source, sorted by address. 0 or -ENOMEM. */
+int job_name_elf(struct job *j, const struct source *source, struct target *targets, size_t count);
+int job_name_kernel(struct job *j, const struct source *source, const struct target *targets,
+		    size_t count);
+int job_name_perf_map(struct job *j, const struct source *source, const struct target *targets,
+		      size_t count);
+
+#endif

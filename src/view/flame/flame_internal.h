@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_picture: what the parts of the flame graph's writer share. */
+#ifndef VIEW_FLAME_FLAME_INTERNAL_H
+#define VIEW_FLAME_FLAME_INTERNAL_H
+
+#include "view/flame/flame.h"
+#include "view/flame/flame_change.h"
+#include "view/flame/flame_layout.h"
+
+/* Bytes that are shown of a text from outside. */
+#define FLAME_NAME_LIMIT 4096
+#define FLAME_WORD_LIMIT 64
+
+#define FLAME_HEAD_LINES 4
+
+struct picture {
+	const struct flame_opts *opts;
+	const struct profile *profile;
+	struct flame_side side, other; /* other: empty unless differential */
+	struct flame_comparison comparison;
+	struct flame_layout layout;
+	struct buf type, unit;                     /* of the value, visible */
+	struct buf title, lines[FLAME_HEAD_LINES]; /* of the head, visible */
+	size_t line_count;
+	double top;                  /* height above the frames */
+	double row;                  /* height of a row */
+	double height;               /* of the whole */
+	double scale;                /* pixels a unit of layout */
+	uint8_t shades[FLAME_BANDS]; /* bits of those in use */
+	struct buf frames;           /* written before the style, which depends on them */
+	struct buf name;             /* of the frame being written, visible */
+	struct buf scratch;
+	struct buf *out;
+};
+
+/* Is the profile compared with another? */
+static inline bool flame_is_diff(const struct flame_opts *o)
+{
+	return o->other && !o->is_wall;
+}
+
+/* The native tooltip of a node whose name is in p->name: name, origin, total, self, change; a
+ * line each. The script takes the first for the name. */
+void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node);
+
+/* Fills title and lines. */
+int flame_make_head(struct picture *p, struct err *e) MUST_CHECK;
+
+/* Visible text as content; failure is carried over. */
+void flame_put_visible(struct buf *out, const struct buf *visible);
+
+/* 1234567 as "1,234,567". */
+void flame_put_grouped(struct buf *out, int64_t value);
+
+#endif
