@@ -36,27 +36,26 @@ static const struct opt opts[] = {
 	OPT_STR('p', "pid", "PID,...", struct args, pids,
 		"Move these processes and their descendants"),
 	OPT_STR(0, "job", "ID", struct args, job, "Move the processes of this Slurm job"),
-	OPT_STR(0, "all-users-of", "OLD", struct args, users_of,
-		"Move all processes that have something of OLD"),
+	OPT_STR(0, "all-users-of", "OLD", struct args, users_of, "Move all processes that use OLD"),
 	OPT_STR(0, "from", "OLD", struct args, from,
-		"Leave this folder [default: that of --all-users-of]"),
+		"Move away from this directory [default: that of --all-users-of]"),
 	OPT_STR(0, "to", "NEW", struct args, to,
-		"Move to NEW, an empty folder on other storage; make it if it does not exist"),
+		"Move to NEW, an empty directory of another file system; create it if missing"),
 	OPT_FLAG(0, "only", struct args, is_only, "Leave out descendants"),
 	OPT_FLAG(0, "dry-run", struct args, is_dry,
-		 "List what would be moved and what blocks it, and stop"),
+		 "List what would move and what blocks it, without moving"),
 	OPT_FLAG(0, "undo", struct args, undoes, "Remove what a killed auger relocate left in NEW"),
 	OPT_FLAG(0, "swap", struct args, swaps,
-		 "Unmount or cover OLD afterwards, and show NEW at its path"),
+		 "Then unmount or cover OLD, and mount NEW at its path"),
 	OPT_FLAG(0, "force-partial", struct args, is_partial,
-		 "Move the rest when something has to stay on OLD"),
+		 "Move the rest if something must stay on OLD"),
 	OPT_FLAG(0, "move-libs", struct args, moves_libs, "Move libraries on OLD, too"),
 	OPT_CHOICE(0, "verify", "size|checksum", struct args, verify, verifies,
 		   "Compare sizes, or read NEW again before the pause [default size]"),
 	OPT_FLAG(0, "trust-append", struct args, trusts_append,
-		 "Skip comparing, in the pause, files that are only appended to"),
+		 "Do not compare append-only files in the pause"),
 	OPT_UINT(0, "bandwidth", "N", struct args, bandwidth, 1, 1 << 20,
-		 "Copy at most N MiB a second ahead of the pause [default: no limit]"),
+		 "Copy at most N MiB per second before the pause [default: no limit]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write what was moved as a table, CSV or JSON [default table]"),
 	OPT_COLOUR(struct args, colour),
@@ -71,7 +70,7 @@ static void end(int signal)
 	is_interrupted = 1;
 }
 
-/* The copy is given up at once; in the pause signals wait. */
+/* A signal ends the copy at once; during the pause signals are blocked. */
 static void catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -124,11 +123,11 @@ static int find_job(const struct args *args, const struct top_dir *old_dir, stru
 	if (top_dir_open(&users_of, args->users_of, e) < 0)
 		return e->code;
 	if (strcmp(users_of.path, old_dir->path) != 0)
-		return err_set(e, -EINVAL, "--all-users-of and --from are not the same folder");
+		return err_set(e, -EINVAL, "--all-users-of and --from name different directories");
 	return jobs_find_users(old_dir, pids, e);
 }
 
-/* For --dry-run, which makes nothing: where NEW would be made. */
+/* --dry-run creates nothing: opens the directory in which NEW would be created. */
 static int open_parent(struct top_dir *ret, const char *path, struct err *e)
 {
 	char *copy = strdup(path);
@@ -177,7 +176,7 @@ static int run_dry(const struct args *args, const struct relocation *r, struct e
 	return relocate_check(r, &s, e);
 }
 
-/* The job is on NEW: that nobody hears of it is no failure of the move. */
+/* The job is on NEW: a report that fails is not a failed move. */
 static void report(const struct args *args, const struct relocate_view *v)
 {
 	struct err why = { 0 };
@@ -188,7 +187,7 @@ static void report(const struct args *args, const struct relocate_view *v)
 		return;
 	__fpurge(stdout);
 	clearerr(stdout);
-	log_msg(LOG_WARN, "relocate", "the job was moved; more cannot be told: %s", why.msg);
+	log_msg(LOG_WARN, "relocate", "the job was moved, but the report failed: %s", why.msg);
 }
 
 static int move(const struct args *args, struct relocation *r, struct err *e)
@@ -212,7 +211,7 @@ static int move(const struct args *args, struct relocation *r, struct err *e)
 	return rc;
 }
 
-/* Our own working directory must not keep OLD busy; all paths are open by now. */
+/* Our own working directory must not keep OLD busy. All paths are open already. */
 static int run_between(const struct args *args, struct top_dir *old_dir, struct top_dir *new_dir,
 		       struct err *e)
 {
@@ -250,7 +249,7 @@ static int run_places(const struct args *args, struct err *e)
 	    open_new(args, &new_dir, e) < 0)
 		return e->code;
 	rc = run_between(args, &old_dir, &new_dir, e);
-	/* Nothing was put into it. */
+	/* It is still empty. */
 	if (rc < 0 && new_dir.was_made && !args->is_dry)
 		(void)rmdir(new_dir.path);
 	return rc;

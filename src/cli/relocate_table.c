@@ -10,10 +10,10 @@
 
 #include "base/buf.h"
 
-/* Measured on a machine of 2 cores: ../shared/spec/relocate.md, part 3. */
-#define STOP_NS INT64_C(1000000) /* to stop a job and let it go */
-#define THREAD_NS INT64_C(10000) /* more for a thread */
-#define THING_NS INT64_C(20000)  /* to re-point a descriptor or mapping */
+/* Costs of a pause, rounded up from measurements on a machine with 2 cores. */
+#define STOP_NS INT64_C(1000000) /* freeze and thaw */
+#define THREAD_NS INT64_C(10000) /* each thread */
+#define THING_NS INT64_C(20000)  /* repoint a descriptor or mapping */
 #define COMPARE_BYTES_S (INT64_C(4) << 30)
 
 /* A row of the table. */
@@ -23,7 +23,7 @@ struct line {
 	int64_t bytes, position; /* -1: none */
 };
 
-static const struct line nothing = {
+static const struct line no_line = {
 	.process = "",
 	.what = "",
 	.path = "",
@@ -106,7 +106,7 @@ static void put_fds(struct emit *out, const struct reloc_inventory *s, const cha
 		const struct reloc_fd *fd = &s->fds[i];
 		const struct reloc_desc *d = &s->descs[fd->desc];
 		const struct reloc_file *f = &s->files[d->file];
-		struct line l = nothing;
+		struct line l = no_line;
 		char what[32];
 
 		if (d->stays)
@@ -130,7 +130,7 @@ static void put_maps(struct emit *out, const struct reloc_inventory *s, const ch
 {
 	for (size_t i = 0; i < s->map_count; i++) {
 		const struct reloc_map *m = &s->maps[i];
-		struct line l = nothing;
+		struct line l = no_line;
 		char what[64], flags[32];
 
 		if (m->stays)
@@ -155,7 +155,7 @@ static void put_dirs(struct emit *out, const struct reloc_inventory *s, const ch
 {
 	for (size_t i = 0; i < s->dir_count; i++) {
 		const struct reloc_dir *d = &s->dirs[i];
-		struct line l = nothing;
+		struct line l = no_line;
 
 		if (d->stays)
 			continue;
@@ -172,7 +172,7 @@ static void put_watches(struct emit *out, const struct reloc_inventory *s, const
 {
 	for (size_t i = 0; i < s->watch_count; i++) {
 		const struct reloc_watch *w = &s->watches[i];
-		struct line l = nothing;
+		struct line l = no_line;
 		char what[48];
 
 		fill_proc(s, w->proc, &l);
@@ -186,9 +186,9 @@ static void put_watches(struct emit *out, const struct reloc_inventory *s, const
 }
 
 static const char *const states[] = {
-	[RELOC_NOTE] = "told",
+	[RELOC_NOTE] = "note",
 	[RELOC_STAYS] = "stays",
-	[RELOC_BLOCKS] = "prevents",
+	[RELOC_BLOCKS] = "blocks",
 };
 
 static bool is_same_note(const struct reloc_obstacle *a, const struct reloc_obstacle *b)
@@ -197,7 +197,7 @@ static bool is_same_note(const struct reloc_obstacle *a, const struct reloc_obst
 	       strcmp(a->reason, b->reason) == 0 && strcmp(a->remedy, b->remedy) == 0;
 }
 
-/* One for all processes of which the same is to be said. */
+/* Prints one note for all processes with the same obstacle. */
 static void put_note(struct emit *out, const struct reloc_inventory *s, size_t first)
 {
 	const struct reloc_obstacle *o = &s->obstacles[first];
@@ -217,7 +217,7 @@ static void put_obstacles(struct emit *out, const struct reloc_inventory *s)
 {
 	for (size_t i = 0; i < s->obstacle_count; i++) {
 		const struct reloc_obstacle *o = &s->obstacles[i];
-		struct line l = nothing;
+		struct line l = no_line;
 
 		l.pid = o->pid;
 		l.process = o->comm;
@@ -232,7 +232,7 @@ static void put_obstacles(struct emit *out, const struct reloc_inventory *s)
 	}
 }
 
-/* Of a pause: what must be looked at in it, at the speed of memory. */
+/* Estimates the pause: what is repointed, and what is compared at the speed of memory. */
 static int64_t estimate_ns(const struct reloc_inventory *s)
 {
 	int64_t ns = STOP_NS + s->took_ns;
@@ -249,18 +249,18 @@ static int64_t estimate_ns(const struct reloc_inventory *s)
 
 static const char *describe_umount(const struct relocate_done *done)
 {
-	static const char *const told[] = {
-		[RELOCATE_NO_MOUNT] = "OLD is no mount of its own",
+	static const char *const texts[] = {
+		[RELOCATE_NO_MOUNT] = "OLD is not a mount point",
 		[RELOCATE_FREE] = "umount OLD would succeed now",
-		[RELOCATE_BUSY] = "umount OLD would not succeed now",
-		[RELOCATE_UNTRIED] = "only root can try whether umount OLD would succeed now",
+		[RELOCATE_BUSY] = "umount OLD would fail now",
+		[RELOCATE_UNTRIED] = "only root can test whether umount OLD would succeed now",
 	};
 
 	if (done->swap == RELOCATE_UNMOUNTED)
-		return "OLD is unmounted, and NEW is shown at its path";
+		return "OLD is unmounted, and NEW is mounted at its path";
 	if (done->swap == RELOCATE_COVERED)
-		return "NEW is shown at the path of OLD, which is still mounted below";
-	return told[done->umount];
+		return "NEW is mounted over OLD, which is still mounted";
+	return texts[done->umount];
 }
 
 static void put_head(struct emit *out, const struct relocate_view *v)
@@ -276,16 +276,16 @@ static void put_head(struct emit *out, const struct relocate_view *v)
 	}
 	emit_head_value(out, "pause_ns", v->done->pause_ns, "nanoseconds");
 	emit_hide(out);
-	emit_head_value(out, "stop_ns", v->done->freeze_ns, "nanoseconds");
+	emit_head_value(out, "freeze_ns", v->done->freeze_ns, "nanoseconds");
 	emit_hide(out);
-	emit_head_value(out, "look_ns", v->done->scan_ns, "nanoseconds");
+	emit_head_value(out, "scan_ns", v->done->scan_ns, "nanoseconds");
 	emit_hide(out);
 	emit_head_value(out, "copy_ns", v->done->copy_ns, "nanoseconds");
 	emit_hide(out);
-	emit_head_value(out, "shift_ns", v->done->repoint_ns, "nanoseconds");
+	emit_head_value(out, "repoint_ns", v->done->repoint_ns, "nanoseconds");
 	emit_hide(out);
 	emit_head_value(out, "flush_ns", v->done->flush_ns, "nanoseconds");
-	emit_head_value(out, "copy_ahead_ns", v->done->precopy_ns, "nanoseconds");
+	emit_head_value(out, "precopy_ns", v->done->precopy_ns, "nanoseconds");
 	emit_head_int(out, "passes", v->done->passes);
 	emit_head_value(out, "copied_bytes", (int64_t)v->done->copied_bytes, "bytes");
 	emit_head_value(out, "copied_in_pause_bytes", (int64_t)v->done->final.written_bytes,
@@ -299,13 +299,12 @@ void relocate_put(struct emit *out, const struct relocate_view *v)
 
 	put_head(out, v);
 	emit_columns(out);
-	put_line(out, &nothing);
+	put_line(out, &no_line);
 	put_fds(out, v->inventory, state);
 	put_maps(out, v->inventory, state);
 	put_dirs(out, v->inventory, state);
 	put_watches(out, v->inventory, state);
 	if (v->done && v->done->was_moved)
-		emit_note(out,
-			  "the job had been moved when auger was killed; the rest was tidied up");
+		emit_note(out, "a killed auger had moved the job; this run finished the move");
 	put_obstacles(out, v->done ? &v->done->after : v->inventory);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* relocate_table: what a job holds of OLD, what stands in the way, and what was done. */
+/* relocate_table: prints what a job has open below OLD, what blocks its move, and what a move did.
+ */
 #ifndef CLI_RELOCATE_TABLE_H
 #define CLI_RELOCATE_TABLE_H
 
@@ -9,8 +10,8 @@
 struct relocate_view {
 	const char *from, *to;
 	const struct reloc_inventory *inventory;
-	const struct relocate_done *done; /* NULL: nothing was done */
-	uint64_t tree_bytes;              /* of OLD; without done */
+	const struct relocate_done *done; /* NULL: --dry-run */
+	uint64_t tree_bytes;              /* size of OLD; only without done */
 };
 
 void relocate_put(struct emit *out, const struct relocate_view *v);

@@ -420,7 +420,7 @@ static int stop_one(struct freeze *h, pid_t pid, pid_t tid, int64_t limit_ns, st
 	if (late)
 		return report_running(late, e);
 	collect_stopped(h);
-	return h->threads.count ? 0 : err_set(e, -ESRCH, "thread %d is gone", (int)tid);
+	return h->threads.count ? 0 : err_set(e, -ESRCH, "thread %d has ended", (int)tid);
 }
 
 int freeze_begin_thread(struct freeze **ret, pid_t pid, pid_t tid, int64_t limit_ns, struct err *e)

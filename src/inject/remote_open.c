@@ -58,7 +58,8 @@ static int find_bootstrap(struct remote *r, struct err *e)
 			end = segments[i].p_offset + segments[i].p_filesz;
 	r->bootstrap = (vdso + end + 15) & ~UINT64_C(15);
 	if (whole_pages(vdso + end) - r->bootstrap < arch_trampoline_bytes())
-		return err_set(e, -ENOTSUP, "no room behind the vdso of process %d", (int)r->pid);
+		return err_set(e, -ENOTSUP, "the vdso of process %d has no space for a trampoline",
+			       (int)r->pid);
 	return 0;
 }
 
@@ -93,7 +94,7 @@ static int call_bootstrap(struct remote *r, const char *what, long nr, const uin
 	    0)
 		return e->code;
 	if (result < 0 && result > -4096)
-		return err_set(e, (int)result, "process %d: %s inside: %s", (int)r->pid, what,
+		return err_set(e, (int)result, "process %d: remote %s: %s", (int)r->pid, what,
 			       strerror((int)-result));
 	*ret = (uint64_t)result;
 	return 0;
@@ -230,7 +231,7 @@ static int take_threads(struct remote *r, size_t *ret_count, struct err *e)
 
 	*ret_count = count;
 	if (count == 0)
-		return err_set(e, -ESRCH, "process %d is not held", (int)r->pid);
+		return err_set(e, -ESRCH, "process %d is not frozen", (int)r->pid);
 	for (size_t i = 0; i < count; i++) {
 		if (t[i].is_filtered)
 			return err_set(e, -ENOTSUP,

@@ -111,7 +111,7 @@ int remote_find_member(struct remote *r, pid_t tid, struct err *e)
 	for (size_t i = 0; i < r->members.count; i++)
 		if (remote_member_at(r, i)->w.tid == tid)
 			return (int)i;
-	return err_set(e, -ESRCH, "thread %d is not held", (int)tid);
+	return err_set(e, -ESRCH, "thread %d is not frozen", (int)tid);
 }
 
 static int write_apply(struct remote *r, struct remote_member *m, struct err *e)
@@ -165,7 +165,7 @@ static const char *name_failed(const struct remote_member *m, int list, uint64_t
 	size_t i = (failed - m->apply_at) / sizeof(struct arch_call);
 
 	if (list == REMOTE_ROLLBACK)
-		return "going back";
+		return "rollback";
 	return i < m->apply.count ? name_of(&m->apply, i)
 				  : name_of(&m->finish, i - m->apply.count - 1);
 }

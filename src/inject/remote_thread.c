@@ -142,7 +142,7 @@ int remote_thread_call_once(struct remote_thread *w, uint64_t address, long nr,
 	if (divert(w, &regs, e) < 0 || remote_thread_run(w, e) < 0)
 		return e->code;
 	if (arch_read(w->tid, &regs) < 0)
-		return err_set(e, -ESRCH, "thread %d is gone", (int)w->tid);
+		return err_set(e, -ESRCH, "thread %d has ended", (int)w->tid);
 	*ret_result = arch_once_result(&regs);
 	return 0;
 }
@@ -178,7 +178,7 @@ int remote_thread_run(struct remote_thread *w, struct err *e)
 		if (is_ours(w, sig))
 			return 0;
 		if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGSYS)
-			return err_set(e, -EFAULT, "thread %d: signal %d in a call made inside",
+			return err_set(e, -EFAULT, "thread %d: signal %d in a remote call",
 				       (int)w->tid, sig);
 	}
 }

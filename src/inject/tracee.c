@@ -22,7 +22,7 @@ static int explain_refusal(pid_t pid, pid_t tid, struct err *e)
 	pid_t tracer = (pid_t)proc_status_number(tid, "TracerPid", 10, 0);
 
 	if (!proc_stat_read(&s, tid) || s.state == 'Z' || s.state == 'X')
-		return err_set(e, -ESRCH, "thread %d is gone", (int)tid);
+		return err_set(e, -ESRCH, "thread %d has ended", (int)tid);
 	if (tracer > 0) {
 		struct proc_stat by = { 0 };
 
@@ -30,8 +30,7 @@ static int explain_refusal(pid_t pid, pid_t tid, struct err *e)
 		return err_set(e, -EPERM, "process %d (%s) is traced by process %d (%s)", (int)pid,
 			       s.comm, (int)tracer, by.comm);
 	}
-	return err_set(e, -EPERM, "process %d (%s) may not be stopped by this user", (int)pid,
-		       s.comm);
+	return err_set(e, -EPERM, "process %d (%s): this user may not trace it", (int)pid, s.comm);
 }
 
 static long seize(pid_t tid, unsigned long options)
@@ -46,7 +45,7 @@ int tracee_seize(struct tracee *ret, pid_t pid, pid_t tid, struct err *e)
 
 	if (seize(tid, PTRACE_O_SUSPEND_SECCOMP) < 0) {
 		if (errno == ESRCH)
-			return err_set(e, -ESRCH, "thread %d is gone", (int)tid);
+			return err_set(e, -ESRCH, "thread %d has ended", (int)tid);
 		if (seize(tid, 0) < 0)
 			return explain_refusal(pid, tid, e);
 		t.is_filtered = proc_status_number(tid, "Seccomp", 10, 0) != 0;

@@ -83,8 +83,7 @@ static int check_swap(const struct relocation *r, const struct reloc_inventory *
 		if (s->procs[i].new_path)
 			return err_set(
 				e, -EBUSY,
-				"process %d (%s) has mounts of its own, where --swap cannot show "
-				"%s at the path of OLD (leave --swap away)",
+				"process %d (%s) has a mount namespace of its own, in which --swap cannot mount %s at the path of OLD (omit --swap)",
 				(int)s->procs[i].pid, s->procs[i].comm, r->new_dir->path);
 	return 0;
 }
@@ -102,7 +101,7 @@ int relocate_check(const struct relocation *r, const struct reloc_inventory *s, 
 	if (r->swaps && check_swap(r, s, e) < 0)
 		return e->code;
 	if (!s->fd_count && !s->map_count && !s->dir_count && !s->watch_count)
-		return err_set(e, -ESRCH, "the job has nothing of %s", r->old_dir->path);
+		return err_set(e, -ESRCH, "the job uses nothing of %s", r->old_dir->path);
 	return 0;
 }
 
@@ -287,7 +286,7 @@ static void swap_dirs(struct move *m)
 	close_old(r);
 	is_gone = r->old_dir->is_mount_root && umount2(r->old_dir->path, UMOUNT_NOFOLLOW) == 0;
 	if (mount(r->new_dir->path, r->old_dir->path, NULL, MS_BIND, NULL) < 0)
-		log_msg(LOG_WARN, "relocate", "%s cannot be shown at %s: %s", r->new_dir->path,
+		log_msg(LOG_WARN, "relocate", "%s cannot be mounted at %s: %s", r->new_dir->path,
 			r->old_dir->path, strerror(errno));
 	else
 		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
@@ -444,7 +443,7 @@ static void scan_after_move(struct move *m)
 	opts.is_found = true;
 	if (scan_take(&opts, &m->done.after, &why) < 0)
 		log_msg(LOG_WARN, "relocate",
-			"the job was moved; what it still has of %s is not known: %s",
+			"the job was moved, but whether it still uses %s is unknown: %s",
 			m->r->old_dir->path, why.msg);
 }
 
@@ -454,8 +453,8 @@ static void flush_after(const struct move *m)
 	struct err why = { 0 };
 
 	if (copy_sync(m->copy, &why) < 0)
-		log_msg(LOG_WARN, "relocate",
-			"the job was moved, but now its new storage fails: %s", why.msg);
+		log_msg(LOG_WARN, "relocate", "the job was moved, but its new storage fails: %s",
+			why.msg);
 }
 
 /* A killed auger has moved the job: only the cleanup is missing. */
@@ -472,8 +471,7 @@ static int finish_earlier_move(struct move *m, struct err *e)
 	reloc_inventory_fini(m->inventory);
 	if (has_any)
 		return err_set(e, -EBUSY,
-			       "%s has what a move that was killed has brought there, and the job "
-			       "has more of %s",
+			       "%s has the job of a killed move, and the job uses files of %s again",
 			       r->new_dir->path, r->old_dir->path);
 	fill_ask(r, &opts);
 	opts.old_dir = r->new_dir;
@@ -495,12 +493,10 @@ int relocate_undo(const struct top_dir *new_dir, struct err *e)
 	if (leftovers_find(NULL, new_dir, &left, e) < 0)
 		return e->code;
 	if (left == LEFTOVERS_NONE)
-		return err_set(e, -ENOENT, "%s has nothing of a move that was killed",
-			       new_dir->path);
+		return err_set(e, -ENOENT, "%s has no leftovers of a killed move", new_dir->path);
 	if (left == LEFTOVERS_MOVED)
 		return err_set(e, -EBUSY,
-			       "%s: the job runs there already; the command that was killed, given "
-			       "again, ends the move",
+			       "%s: the job uses it already; repeat the killed command to finish the move",
 			       new_dir->path);
 	return copy_remove_leftovers(new_dir, e);
 }

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""relocate.py AUGER STEADY [ROW...]: how long a job stands still while its files are moved between two ext4 file systems in
-memory: `auger relocate`, with and without --trust-append (and how long it says that it took with it, and with what), against the recipe with gdb (fsync, cp, then open, lseek,
-dup2, close by casted calls; without its `sync`, which flushes the whole machine). The pause is the longest time
-between two records of the job itself (one every 0.3 ms), from before the command until after it, so that waiting for
-a CPU or a busy file system counts, too; beside it what the machine does to the job without us: the same while a plain `cp -a` runs, and while
-nothing does (2 s). Median of RUNS (environment, default 3) and the worst of them; the total
-time is that of the whole command, beside that of the `cp -a`. GDB=0 leaves the recipe out. ROW: its number, 1 and so on; none: all."""
+"""relocate.py AUGER STEADY [ROW...]: measures how long a move between two ext4 file systems in memory stops a job.
+
+It compares `auger relocate`, with and without --trust-append, with the known recipe for gdb: fsync, cp, then open,
+lseek, dup2 and close by casted calls. The recipe runs without its `sync`, which flushes the whole machine. The
+pause is the longest time between two records of the job (one every 0.3 ms), from before the command until after
+it. So waiting for a CPU or a busy file system counts, too. For comparison it prints the same during a plain
+`cp -a`, and during 2 s without a command. Each value is the median of RUNS runs (environment, default 3), with
+the worst. The total time is that of the whole command, beside that of `cp -a`. GDB=0 omits the recipe.
+ROW: a row's number, from 1; none: all rows."""
 import json
 import os
 import shutil
@@ -21,10 +23,10 @@ WANTED = {int(word) for word in sys.argv[3:]}
 RUNS = int(os.environ.get("RUNS", "3"))
 HAS_GDB = shutil.which("gdb") and os.environ.get("GDB", "1") != "0"
 INSIDE = "AUGER_BENCH_RELOCATE"
-# files, MiB, threads, how; target of the pause in ms, with --trust-append where it says so
+# files, MiB, threads, how; target of the pause in ms with --trust-append
 ROWS = [(1, 1, 1, "append", 20), (1, 100, 1, "append", 20), (1, 1024, 1, "append", 20), (100, 100, 1, "append", 20),
         (1, 100, 256, "append", 20), (1, 1024, 256, "append", 20), (100, 1024, 256, "append", 20), (1, 1024, 1, "map", 250)]
-PARTS = ("stop", "look", "copy", "shift", "flush")
+PARTS = ("freeze", "scan", "copy", "repoint", "flush""stop", "look", "copy", "shift", "flush")
 
 
 def sh(*words):
@@ -40,7 +42,7 @@ class Job:
             if not os.path.exists(path + ".img"):
                 with open(path + ".img", "wb") as f:
                     f.truncate((mib * 5 // 4 + 64) << 20)
-            # Memory that is there already: to get it from the machine takes seconds.
+            # Keeps memory that exists already: allocating it takes seconds.# Memory that is there already: to get it from the machine takes seconds.
             sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", path + ".img")
             os.makedirs(path, exist_ok=True)
             sh("mount", "-o", "loop", path + ".img", path)
@@ -84,19 +86,19 @@ def by_gdb(job):
 
 
 def measure(top, row, move):
-    """In ms: the pause, its worst, the whole time, and the pause as it was told, with its parts. Medians but for the worst."""
-    pauses, totals, told = [], [], []
+    """Medians in ms: the pause, the worst pause, the total time, and the reported pause with its parts.""""""In ms: the pause, its worst, the whole time, and the pause as it was reported, with its parts. Medians but for the worst."""
+    pauses, totals, reported = [], [], []
     for _ in range(RUNS):
         job = Job(top, *row)
         time.sleep(0.3)
         job.gap_ms()
         start = time.monotonic()
         out = move(job)
-        told.append([out[name + "_ns"] / 1e6 for name in ("pause", *PARTS)] if out else [0])
+        reported.append([out[name + "_ns"] / 1e6 for name in ("pause", *PARTS)] if out else [0])
         totals.append((time.monotonic() - start) * 1e3)
         pauses.append(job.gap_ms())
         job.end()
-    return statistics.median(pauses), max(pauses), statistics.median(totals), sorted(told)[(RUNS - 1) // 2]
+    return statistics.median(pauses), max(pauses), statistics.median(totals), sorted(reported)[(RUNS - 1) // 2]
 
 
 def by_cp(job):
@@ -108,16 +110,16 @@ def by_nobody(_):
 
 
 def measure_row(top, row, target):
-    compared, worst, total, told = measure(top, row, by_auger)
+    compared, worst, total, reported = measure(top, row, by_auger)
     trusted, trusted_worst = compared, worst
     if row[3] == "append":
-        trusted, trusted_worst, _, told = measure(top, row, lambda job: by_auger(job, "--trust-append"))
+        trusted, trusted_worst, _, reported = measure(top, row, lambda job: by_auger(job, "--trust-append"))
     gdb = measure(top, row, by_gdb)[0] if HAS_GDB and row[3] == "append" else 0
     cp_pause, cp_worst, cp, _ = measure(top, row, by_cp)
     idle, idle_worst = measure(top, row, by_nobody)[:2]
-    parts = ", ".join(f"{name} {ms:.1f}" for name, ms in zip(PARTS, told[1:]))
+    parts = ", ".join(f"{name} {ms:.1f}" for name, ms in zip(PARTS, reported[1:]))
     print("%5d %5d  %7d  %-6s %6.1f (%5.1f)  %6.1f (%5.1f)  %6.1f  %6.1f (%5.1f)  %6.1f (%5.1f)  %7s  %5s  %9.0f  %6.0f  %s; %s" % (
-        *row, compared, worst, trusted, trusted_worst, told[0], cp_pause, cp_worst, idle, idle_worst, "%.0f" % gdb if gdb else "-",
+        *row, compared, worst, trusted, trusted_worst, reported[0], cp_pause, cp_worst, idle, idle_worst, "%.0f" % gdb if gdb else "-",
         "%.0f" % (gdb / trusted) if gdb else "-", total, cp, "ok" if trusted <= target else "over %d" % target, parts), flush=True)
     for path in ("old.img", "new.img"):
         os.unlink(f"{top}/{path}")
@@ -132,8 +134,8 @@ def main():
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, *sys.argv])
     top = tempfile.mkdtemp(prefix="auger-bench-")
     sh("mount", "-t", "tmpfs", "-o", "size=90%", "none", top)
-    print("files   MiB  threads  how    pause ms (worst): compared  trusted    told  during cp      nothing            gdb  ratio  ms: auger      cp"
-          "  trusted against target; parts of the pause as told")
+    print("files   MiB  threads  how    pause ms (worst): compared  trusted  reported  during cp      nothing            gdb  ratio  ms: auger      cp"
+          "  trusted against target; reported parts of the pause")
     try:
         for number, (*row, target) in enumerate(ROWS, 1):
             if not WANTED or number in WANTED:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cases.py AUGER FOLDER [CASE...]
+"""cases.py AUGER DIRECTORY [CASE...]
 
-Each case of relocate_job works with files of one ext4 file system, is moved to another one, runs
-on while the first is unmounted, and what it wrote is compared with what it says it wrote. FOLDER
-has the built programs. Everything is in a mount namespace of its own, which takes mounts and loop
-devices along when it ends; processes die with this one."""
+Each case of relocate_job works with files of one ext4 file system. The test moves it to another one,
+unmounts the first, lets the job run on, and compares the files with what the job says it wrote.
+DIRECTORY has the built programs. A mount namespace of its own removes mounts and loop devices at the
+end; all processes die with this one."""
 
 import contextlib
 import ctypes
@@ -37,16 +37,16 @@ many-files seccomp abs-path dup family threads threads-256 thread-churn vfork-ch
 map-closed map-private lock-flock lock-posix lock-ofd lock-wait-flock lock-wait-ofd library cwd cwd-thread
 dir-fds fifo watch stopped soft-limit python bash""".split()
 BACK_CASES = "append deleted seccomp family threads-256 map-private lock-flock lock-posix cwd-thread fifo watch".split()
-OPENERS = "abs-path cwd cwd-thread dir-fds bash".split()  # at times they have one more
+OPENERS = "abs-path cwd cwd-thread dir-fds bash".split()  # they have one more descriptor at times
 OPTIONS = {"library": ["--move-libs"], "abs-path": ["--swap"]}
 
-# relocate_job with less room for descriptors than the move needs: it may have it, or may not.
+# relocate_job with a lower limit of descriptors than the move needs; only the soft limit can be raised.
 LIMITED = {
     "soft-limit": ["sh", "-c", f"ulimit -S -n 320; exec {JOB} many-files ."],
     "hard-limit": ["sh", "-c", f"ulimit -n 320; exec {JOB} many-files ."],
 }
 
-# Programs of others: they tell what they wrote in the words of relocate_job.
+# Other programs; they print what they wrote as relocate_job does.
 PROGRAMS = {
     "python": [sys.executable, "-c", """
 import logging, os, signal, sys, time
@@ -94,7 +94,7 @@ def run(*args):
 
 
 class Storage:
-    """Two file systems, OLD and NEW; the directories are below their tops."""
+    """Two file systems, OLD and NEW; the directories are below their mount points."""
 
     def __init__(self, top):
         self.top = top
@@ -166,7 +166,7 @@ def fnv(data):
 
 
 def check_lanes(path, lanes):
-    """The file is these records and nothing else, those of each lane in order."""
+    """The file has exactly these records, those of each lane in order."""
     with open(path, "rb") as f:
         data = f.read()
     next_of = dict.fromkeys(lanes, 0)
@@ -207,13 +207,13 @@ def relocation(pid, old, new):
 
 
 def move(job, storage, *more):
-    """The pause as the command tells it."""
+    """Moves the job. Returns the pause that the command reports."""
     told = json.loads(run(*relocation(job.pid, storage.old, storage.new), "-f", "json", *more))
     return f"pause {told['pause_ns'] / 1e6:.2f} ms"
 
 
-def left_over(pid, storage):
-    """What the job still has of OLD, or of our helpers."""
+def open_on_old(pid, storage):
+    """What the job still has of OLD, or of auger's commit flag."""
     found = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         link = target(f"/proc/{pid}/fd/{fd}")
@@ -225,7 +225,7 @@ def left_over(pid, storage):
 
 
 def libm():
-    """Where the C library's mathematics are, as this program has them mapped."""
+    """The path of libm that this program has mapped."""
     ctypes.CDLL("libm.so.6")
     with open("/proc/self/maps") as f:
         return next(line.split()[-1] for line in f if "/libm" in line)
@@ -253,7 +253,7 @@ def run_case(case, storage):
             job.process.send_signal(signal.SIGCONT)
         if case != "abs-path":
             storage.unmount_old()
-        found = case != "abs-path" and left_over(job.pid, storage)
+        found = case != "abs-path" and open_on_old(job.pid, storage)
         if found:
             raise Failed(f"left: {found}")
         if case not in OPENERS and \
@@ -274,7 +274,7 @@ def run_case(case, storage):
 
 
 def run_back(case, storage):
-    """Moved, and everything put back before the commit: nothing has happened."""
+    """Rolls back before the commit: the job is unchanged."""
     job = Job(case, storage.old)
     try:
         time.sleep(0.1)
@@ -293,7 +293,7 @@ def run_back(case, storage):
 
 
 def run_refused(case, storage):
-    """What fails on the way is taken back: the job has noticed nothing, NEW is as it was."""
+    """A failing move is undone: job and NEW are unchanged."""
     job = Job(case, storage.old)
     try:
         before = sorted(refers_to(job.pid, storage.old))
@@ -312,14 +312,14 @@ def run_refused(case, storage):
 
 
 KILL_CASES = "family threads map-private lock-posix cwd-thread watch".split()
-# Of the calls from the first ptrace() on; then so many more among those that point the job to NEW.
-PAUSE_POINTS, SHIFT_POINTS = [1, 400], 10
-# When it begins to copy: NEW is marked, closed to others; then it looks at all processes again.
+# Calls after the first ptrace(), and a number of points among the calls that repoint the job.
+PAUSE_POINTS, REPOINT_POINTS = [1, 400], 10
+# At the start of the copy: it writes the journal, closes NEW to others, scans all processes again.
 COPY_POINTS = [1, 2, 6, 7, 1000]
 
 
 def target(link):
-    """Where it leads; nowhere when the job closes it just now."""
+    """The target of a link; "" if the job has just closed it."""
     try:
         return os.readlink(link)
     except OSError:
@@ -327,7 +327,7 @@ def target(link):
 
 
 def refers_to(pid, folder):
-    """What the job and its children have of a folder."""
+    """What the job and its children have open of a directory."""
     found = []
     children = run("sh", "-c", f"cat /proc/{pid}/task/*/children").split()
     for p in [pid] + children:
@@ -339,8 +339,8 @@ def refers_to(pid, folder):
     return found
 
 
-def is_urgent(pid):
-    """Does a thread of it go before others, as the one did that made our calls?"""
+def has_priority(pid):
+    """Has a thread real-time priority, as the one that made remote calls?"""
     found = False
     for tid in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(ProcessLookupError):
@@ -353,8 +353,8 @@ def top_of(path):
     return os.listdir(path), st.st_mode, st.st_uid, st.st_gid, st.st_mtime_ns
 
 
-def go_on(job, number, old, new, before, on_new):
-    """What a killed move left is taken away, or the same command ends the move. Is the job on NEW then?"""
+def resume_move(job, number, old, new, before, on_new):
+    """Removes the leftovers of a killed move, or finishes it by the same command. Is the job on NEW then?"""
     if on_new or number % 2:
         if on_new and subprocess.run([AUGER, "relocate", "--undo", "--to", new], stderr=subprocess.DEVNULL).returncode != 1 \
                 and ".auger-relocate" in os.listdir(new):
@@ -374,7 +374,7 @@ def go_on(job, number, old, new, before, on_new):
 
 
 def kill_once(case, storage, number, at, phase):
-    """Killed before a system call of the phase; the job is on one side, whole. How many calls there were, at 0."""
+    """Kills auger before a system call of the phase; the whole job must be on one side. at 0: returns the number of calls."""
     old, new = f"{storage.old}/{number}", f"{storage.new}/{number}"
     os.mkdir(old)
     os.makedirs(new)
@@ -390,16 +390,16 @@ def kill_once(case, storage, number, at, phase):
             status = open(f"/proc/{pid}/status").read()
             if "TracerPid:\t0\n" not in status or state_of(pid) not in "RSD":
                 raise Failed(f"killed at {at}: {status}")
-        until = time.monotonic() + 20  # the job itself finishes what was begun
+        until = time.monotonic() + 20  # the job itself completes the move
         while True:
             on_old, on_new = refers_to(job.pid, old), refers_to(job.pid, new)
-            urgent = is_urgent(job.pid)
-            if bool(on_old) != bool(on_new) and not urgent:
+            high_priority = has_priority(job.pid)
+            if bool(on_old) != bool(on_new) and not high_priority:
                 break
             if time.monotonic() > until:
-                raise Failed(f"killed at {at}: half here, half there: {on_old} {on_new}{', urgent' * urgent}")
+                raise Failed(f"killed at {at}: half here, half there: {on_old} {on_new}{', high priority' * high_priority}")
             time.sleep(0.01)
-        is_moved = go_on(job, number, old, new, before, on_new)
+        is_moved = resume_move(job, number, old, new, before, on_new)
         job.finish()
         check(job, new if is_moved else old)
         return int(done.stderr.split()[-1]) if at == 0 else bool(on_new)
@@ -408,18 +408,18 @@ def kill_once(case, storage, number, at, phase):
 
 
 def run_killed(case, storage):
-    """The mover is killed at many points from its first to its last ptrace()."""
+    """Kills auger at many points from its first to its last ptrace()."""
     os.mkdir(storage.new)
-    calls = kill_once(case, storage, 0, 0, "shift")
+    calls = kill_once(case, storage, 0, 0, "repoint")
     points = [("pause", at) for at in PAUSE_POINTS]
-    offset = KILL_CASES.index(case) / len(KILL_CASES)  # at other calls in each case
-    points += [("shift", 1 + int((calls + 8) * (i + offset) / SHIFT_POINTS)) for i in range(SHIFT_POINTS)]
+    offset = KILL_CASES.index(case) / len(KILL_CASES)  # other calls in each case
+    points += [("repoint", 1 + int((calls + 8) * (i + offset) / REPOINT_POINTS)) for i in range(REPOINT_POINTS)]
     sides = [kill_once(case, storage, i + 1, at, phase) for i, (phase, at) in enumerate(points)]
     print(f"# {case}: killed at {len(points)} of {calls} calls; {sum(sides)} times it was on NEW then")
 
 
 def run_killed_early(case, storage):
-    """The mover is killed while it copies ahead."""
+    """Kills auger while it copies before the pause."""
     os.mkdir(storage.new)
     for i, at in enumerate(COPY_POINTS):
         if kill_once(case, storage, i, at, "copy"):

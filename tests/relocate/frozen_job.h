@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hold_job: children of a test that are stopped and let go, and must not notice. */
+/* frozen_job: child processes that a test freezes and thaws, and that must not notice it. */
 #ifndef TESTS_RELOCATE_FROZEN_JOB_H
 #define TESTS_RELOCATE_FROZEN_JOB_H
 
@@ -21,22 +21,22 @@ extern struct shared *shared;
 
 void nap_ms(long ms);
 
-/* Starts body in a child and waits until it says that it is ready. */
+/* Starts body in a child and waits until it is ready. */
 pid_t start(int (*body)(void));
-/* Ends it; what it returned, or 128 and the signal. */
+/* Ends the child. Returns what body returned, or 128 and the signal. */
 int finish(pid_t pid);
-/* Waits until the job has done more. */
+/* Waits until the job has made progress. */
 bool goes_on(void);
 
-/* Each of count calls inside, as one list. */
+/* Makes count remote calls of getpid, as one list. */
 bool call_getpid(struct remote *r, size_t count, struct err *e);
-/* Stop, calls inside, let go. */
+/* Freezes pid, makes remote calls and thaws it. */
 bool visit(pid_t pid, int64_t *ret_pause_ns);
-/* So many times, as long as it goes well. */
+/* Repeats visit() until it fails. */
 bool visit_often(const char *name, pid_t pid, int times, long between_ms);
 
-/* Jobs: a thread waits in each of these kinds all the time; threads and children come and go, by
- * vfork as well; 256 threads. */
+/* Jobs: threads that wait in all kinds of system calls; threads and children, also by vfork, that
+ * come and go; 256 threads. */
 int sleepers(void);
 int churn(void);
 int many_threads(void);

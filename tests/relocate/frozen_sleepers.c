@@ -20,7 +20,7 @@
 
 #include "frozen_job.h"
 
-/* Kinds of waits: each thread waits in one of them all the time. */
+/* Each thread waits in one kind of system call all the time. */
 #define WAIT_MS 400
 
 static int pipe_fds[2], sockets[2], sem, epfd, lock_fds[2];
@@ -126,7 +126,7 @@ static const struct wait_kind {
 	const char *name;
 	long (*wait)(void);
 	bool is_timed; /* it ends by itself after WAIT_MS */
-	bool restarts; /* its time begins anew after a stop (signal(7)) */
+	bool restarts; /* its timeout starts again after a stop (signal(7)) */
 } kinds[] = {
 	{ "read of a pipe", wait_pipe, false, false },
 	{ "nanosleep", wait_nanosleep, true, false },
@@ -190,6 +190,6 @@ int sleepers(void)
 	shared->is_ready = 1;
 	while (!shared->stop)
 		nap_ms(10);
-	semctl(sem, 0, IPC_RMID); /* the one who waits for it may see EIDRM from here on */
+	semctl(sem, 0, IPC_RMID); /* from here on its waiter may see EIDRM */
 	return wrong;
 }

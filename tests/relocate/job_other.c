@@ -60,7 +60,7 @@ static void map_closed(void)
 	mapped(true);
 }
 
-/* Half of it the process' own, half the file's; then read-only. */
+/* Half of the pages become private, half stay the file's; then the mapping is read-only. */
 static void map_private(void)
 {
 	int fd = make("map", O_RDWR);
@@ -85,7 +85,7 @@ static void map_private(void)
 
 static int lock_fd;
 
-/* From another process: can the lock be had? */
+/* Can another process take the lock? */
 static bool is_free(bool (*take)(int fd))
 {
 	pid_t child = fork();
@@ -171,7 +171,7 @@ static void *wait_for_lock(void *arg)
 	return NULL;
 }
 
-/* One waits for the lock of another description, and gets it at the end. */
+/* A thread waits for the lock of another description and gets it at the end. */
 static void lock_wait(bool is_ofd)
 {
 	struct flock range = { .l_type = F_WRLCK };
@@ -204,7 +204,7 @@ static void lock_wait_ofd(void)
 	lock_wait(true);
 }
 
-/* Another name each time, below the working directory. */
+/* Opens another name each time, relative to the working directory. */
 static void cwd(void)
 {
 	unsigned n = 0;
@@ -304,7 +304,7 @@ static void *write_fifo(void *arg)
 	return NULL;
 }
 
-/* One thread writes, the other waits by epoll and lets some lie. */
+/* One thread writes; the other waits by epoll and leaves some bytes unread. */
 static void fifo(void)
 {
 	int epoll = epoll_create1(0), ends[2];
@@ -362,7 +362,7 @@ static void *watch_log(void *arg)
 	return NULL;
 }
 
-/* One writes, the other is told of it. */
+/* One thread writes; the other gets inotify events. */
 static void watch(void)
 {
 	struct watcher w = { .fd = must(inotify_init1(IN_CLOEXEC), "inotify") };
@@ -376,12 +376,12 @@ static void watch(void)
 	while (going())
 		put(fd, 'i', &n);
 	w.is_over = true;
-	put(fd, 'i', &n); /* ends the wait of the other */
+	put(fd, 'i', &n); /* ends the wait of the other thread */
 	pthread_join(t, NULL);
 	say_records('i', n, "log");
 }
 
-/* A library out of the directory, with private pages and code that runs. */
+/* Uses a library in the directory, with private pages and running code. */
 static void library(void)
 {
 	void *lib = dlopen("./libm.so", RTLD_NOW);

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Without O_APPEND: one position for both numbers. */
+/* Without O_APPEND: both descriptors have one position. */
 static void dup_pair(void)
 {
 	int one = make("log", O_WRONLY), two = must(dup(one), "dup");
@@ -32,7 +32,7 @@ static unsigned *shared_counts(void)
 	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-/* A parent and its child write by the descriptor they share, without O_APPEND. */
+/* A parent and its child write through a shared descriptor, without O_APPEND. */
 static void family(void)
 {
 	unsigned *counts = shared_counts();
@@ -58,7 +58,7 @@ struct lane {
 	int fd;
 	char name;
 	unsigned count;
-	bool is_short; /* ends after a few */
+	bool is_short; /* ends after a few records */
 };
 
 static void *write_lane(void *arg)
@@ -126,7 +126,7 @@ static void thread_churn(void)
 		say_records(lanes[i].name, lanes[i].count, "log");
 }
 
-/* Children by vfork and exec, one after the other, each with a descriptor of the file. */
+/* Children by vfork and exec, one after another, each with a descriptor of the file. */
 static void vfork_churn(void)
 {
 	int fd = make("log", O_WRONLY | O_APPEND);
@@ -163,7 +163,7 @@ static int help(void *arg)
 	return 0;
 }
 
-/* A process that shares the table of descriptors, but no memory. */
+/* A process that shares the descriptor table, but no memory. */
 static void files_shared(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));

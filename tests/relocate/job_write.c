@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_write: one process that writes and reads in its own ways. */
+/* job_write: single processes that write and read in many ways. */
 #include "job.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void append(void)
 	say_records('a', n, "log");
 }
 
-/* Writes, reads and truncations at random places, with a copy in memory that knows better. */
+/* Writes, reads and truncates at random places, and compares with a copy in memory. */
 #define MODEL 65536
 
 static void seek_model(void)
@@ -61,8 +61,7 @@ static void seek_model(void)
 	say_sum(model, size, "data");
 }
 
-/* A file so large that it is not compared as a whole in the pause, changed in all ways there are.
- */
+/* A file so large that the pause does not compare all of it, changed in every possible way. */
 #define LARGE ((size_t)8 << 20)
 #define UNIT ((size_t)65536)
 #define PAGE ((size_t)4096)
@@ -81,7 +80,7 @@ static void change_extents(int fd, unsigned char *model, size_t at)
 		must(fallocate(fd, FALLOC_FL_ZERO_RANGE, (off_t)at, UNIT), "zero");
 		memset(model + at, 0, UNIT);
 		break;
-	case 2: /* what lies behind moves down, and zeros come after it */
+	case 2: /* the rest moves down, and zeros follow it */
 		must(fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, (off_t)at, UNIT), "collapse");
 		must(ftruncate(fd, LARGE), "ftruncate");
 		memmove(model + at, model + at + UNIT, behind);
@@ -102,7 +101,7 @@ static void large_model(void)
 
 	for (size_t i = 0; i < LARGE; i++)
 		model[i] = (unsigned char)(i * 2654435761u >> 24);
-	/* The kernel keeps in one piece, and calls changed as a whole, what was written as one. */
+	/* What one call wrote as a whole, the kernel stores and reports as one extent. */
 	for (size_t at = 0; at < LARGE; at += at < LARGE / 2 ? PAGE : LARGE / 2)
 		must((int)pwrite(fd, model + at, at < LARGE / 2 ? PAGE : LARGE / 2, (off_t)at),
 		     "pwrite");
@@ -149,7 +148,7 @@ static void on_timer(int sig)
 	errno = saved;
 }
 
-/* A signal handler that writes, every 2 ms. */
+/* A signal handler writes every 2 ms. */
 static void timer(void)
 {
 	struct sigaction sa = { .sa_handler = on_timer, .sa_flags = SA_RESTART };
@@ -167,7 +166,7 @@ static void timer(void)
 	say_records('t', timer_count, "log");
 }
 
-/* A file without a name: only the job can tell whether all is there. */
+/* An unlinked file: only the job can check its content. */
 static void check_all(int fd, char lane, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -203,7 +202,7 @@ static void deleted(void)
 	nameless(fd);
 }
 
-/* The name is there again: another file. */
+/* Another file gets the name. */
 static void replaced(void)
 {
 	int fd = make("log", O_RDWR), other;
@@ -246,7 +245,7 @@ static void direct(void)
 	say_records('b', n, "log");
 }
 
-/* Opened by root for writing; the mode forbids it, and the process is nobody now. */
+/* Root opened the file for writing; its mode forbids that, and the process is nobody by now. */
 static void dropped(void)
 {
 	int fd = make("log", O_WRONLY | O_APPEND);
@@ -286,7 +285,7 @@ static void sparse(void)
 		wrong("the hole is filled");
 }
 
-/* One file of two names, opened by both. */
+/* A file with two names, opened by both. */
 static void hard_links(void)
 {
 	int one = make("log", O_WRONLY | O_APPEND), two;
@@ -350,7 +349,7 @@ static void many_files(void)
 	}
 }
 
-/* Only read, write, exit and sigreturn may be called. */
+/* The filter allows only read, write, exit and sigreturn. */
 static void seccomp(void)
 {
 	int fd = make("log", O_WRONLY | O_APPEND);
@@ -366,7 +365,7 @@ static void seccomp(void)
 	syscall(SYS_exit, 0);
 }
 
-/* By its absolute path each time: only --swap helps. */
+/* Opens an absolute path each time: only --swap helps. */
 static void abs_path(void)
 {
 	char path[4096];

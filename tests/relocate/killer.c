@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killer: copy|pause|shift N COMMAND [ARGUMENT...]
- * Runs the command and kills it before its Nth system call, counted from its first linkat() on, by
- * which NEW is marked, from its first ptrace() on, or from its first memfd_create() on, by which it
- * begins to point the job to NEW. N 0: lets it run, and prints how many there were until the last
- * ptrace().
+ * killer: copy|pause|repoint N COMMAND [ARGUMENT...]
+ *
+ * Runs the command and kills it before its Nth system call. It counts from the first linkat()
+ * (copy: creates the journal), the first ptrace() (pause), or the first memfd_create() (repoint). N
+ * 0: runs to the end and prints the number of calls up to the last ptrace().
  */
 #include <elf.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static pid_t start(char **argv)
 	return pid;
 }
 
-/* Is it at the entry of a call, and of which? */
+/* Is it at the entry of a call, and which one? */
 static long entered(pid_t pid)
 {
 	struct __ptrace_syscall_info info;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * move: PID OLD NEW [back]
- * The middle of auger relocate alone: the job is held, OLD copied by cp, everything pointed to NEW
- * and verified; then committed, or with "back" undone, NEW left full. Prints what was moved.
+ *
+ * Tests the pause of auger relocate alone: freezes the job, copies OLD by cp, repoints and
+ * verifies. Then it commits, or with "back" rolls back and leaves NEW full. Prints what was moved.
  */
 #include <errno.h>
 #include <fcntl.h>

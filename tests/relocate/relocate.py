@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""relocate.py AUGER UNSAFE: jobs on one file system are moved to another, or refused and left alone.
+"""relocate.py AUGER UNSAFE [TEST...]: moves jobs from one file system to another, or checks that nothing changes.
 
-Two ext4 file systems in a mount namespace of their own, which goes with the test. A job is lines of
-Python with a name; each tells its pid by a line "ready". What must hold afterwards is asked of the
-kernel: what the job has open, what is in both trees, whether the old file system can be unmounted.
-UNSAFE is the library of unsafe.c.
+The test runs in a mount namespace of its own, with two ext4 file systems that disappear with it. A job is a
+Python program given as text; it prints "ready" when it has started. The checks ask the kernel: what the job has
+open, what both trees contain, whether the old file system can be unmounted. UNSAFE is the library of unsafe.c.
 """
 import contextlib
 import csv
@@ -37,7 +36,7 @@ sys.stdin.readline()
 
 
 def enter():
-    """Again, in a mount namespace of its own."""
+    """Runs this program again, in a mount namespace of its own."""
     if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
         print("1..0 # SKIP needs root and mkfs.ext4")
         sys.exit(0)
@@ -57,7 +56,7 @@ def sh(*words):
 
 
 class World:
-    """The folders old and new, each a file system, and jobs."""
+    """The directories old and new, each a file system, and jobs."""
 
     def __init__(self, top):
         self.top, self.jobs, self.mounts = top, [], []
@@ -77,7 +76,7 @@ class World:
         self.mounts.append(words[-1])
 
     def job(self, code, *, folder=None, program=None):
-        """Starts it, and waits until it is as it should be."""
+        """Starts a job and waits until it is ready."""
         name = f"{self.top}/job{len(self.jobs)}"
         with open(name + ".py", "w", encoding="utf8") as f:
             f.write(BEGIN + (code if END in code else code + END))
@@ -110,7 +109,7 @@ class World:
 
 
 def links(pid):
-    """All that the kernel tells of what a process has open, with positions and flags."""
+    """Everything that the kernel shows a process to have open, with positions and flags."""
     found = {}
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf8") as f:
@@ -133,7 +132,7 @@ def state(pid):
 
 
 def tree(top):
-    """Everything that a copy must keep, by path; hard links by the group of names that they are."""
+    """Everything that a copy must keep, by path; hard links as groups of names."""
     found, inodes = {}, {}
     for folder, _, files in [(top, [], [])] + [(os.path.join(f, d), [], []) for f, ds, _ in os.walk(top) for d in ds] + [
             (f, [], fs) for f, _, fs in os.walk(top)]:
@@ -201,7 +200,7 @@ def is_empty(path):
 
 
 def refused(w, p, *words, message, before=None, **more):
-    """Refused with the message; the job and NEW are as they were."""
+    """The move fails with the message; job and NEW are unchanged."""
     before = before or links(p.pid)
     top = os.stat(w.new)
     r = w.run("--pid", str(p.pid), *words, **more)
@@ -221,13 +220,13 @@ NAMED = """
 f = open("data", "w"); f.write("x" * 5000); f.flush()
 """
 
-# name: code of the job, words of the message
+# name: code of the job, part of the message
 REFUSED = {
-    "bound_socket": ('s = socket.socket(socket.AF_UNIX); s.bind("sock")', "a socket bound"),
+    "bound_socket": ('s = socket.socket(socket.AF_UNIX); s.bind("sock")', "the socket is bound"),
     "accepted_socket": ("""
 s = socket.socket(socket.AF_UNIX); s.bind("sock"); s.listen()
 c = socket.socket(socket.AF_UNIX); c.connect("sock"); a = s.accept()[0]; s.close(); os.unlink("sock")
-""", "a socket bound"),
+""", "the socket is bound"),
     "inotify": ('n = libc.inotify_init(); libc.inotify_add_watch(n, b"data", 2); os.unlink("data")', "inotify"),
     "fanotify": ("""
 n = libc.syscall(300, 0, 0)
@@ -241,8 +240,8 @@ fcntl.fcntl(f, fcntl.F_SETFL, fcntl.fcntl(f, fcntl.F_GETFL) | os.O_ASYNC)
     "half_read_folder": ("""
 for i in range(2000): open(f"file{i}", "w").close()
 d = os.open(".", os.O_RDONLY); libc.syscall(217, d, ctypes.create_string_buffer(1000), 1000)
-""", "read half"),
-    "removed_folder": ('os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")', "removed"),
+""", "is reading the directory"),
+    "removed_folder": ('os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")', "is deleted"),
     "root_folder": ('os.mkdir("jail"); os.chroot("jail"); os.chdir("/")', "root directory"),
     "io_uring_files": ("""
 p = ctypes.create_string_buffer(120)
@@ -264,7 +263,7 @@ there = threading.Event(); threading.Thread(target=away, daemon=True).start(); t
 """, "of thread"),
     "sent_descriptor": ("""
 a, b = socket.socketpair(); fd = os.open("data", os.O_WRONLY); socket.send_fds(a, [b"x"], [fd]); os.close(fd)
-""", "was sent to it"),
+""", "waits in it"),
     "aio": ("""
 c = ctypes.c_ulong(0); libc.syscall(206, 8, ctypes.byref(c)); f = os.open("data", os.O_RDONLY)
 """, "libaio"),
@@ -272,7 +271,7 @@ c = ctypes.c_ulong(0); libc.syscall(206, 8, ctypes.byref(c)); f = os.open("data"
 
 
 def test_refused(w):
-    """What cannot be moved is named, and nothing is touched."""
+    """A move fails, names what cannot be moved, and changes nothing."""
     wrong = []
     for name, (code, message) in REFUSED.items():
         folder = f"{w.old}/{name}"
@@ -290,7 +289,7 @@ def test_refused(w):
 
 
 def test_program(w):
-    """The program itself lies on OLD; and a library."""
+    """The program itself is on OLD; and a library."""
     shutil.copy("/bin/sleep", f"{w.old}/nap")
     nap = subprocess.Popen([f"{w.old}/nap", "1000"])
     w.jobs.append(p := w.job(NAMED))
@@ -310,7 +309,7 @@ def test_program(w):
 
 
 def test_other_process(w):
-    """A second process that writes the same file must come along, and is named."""
+    """A second process that writes the same file must move, too; the message names it."""
     p = w.job(NAMED)
     q = w.job('f = open("data", "a")')
     refused(w, p, message=f"--pid {q.pid}")
@@ -338,18 +337,18 @@ def test_traced(w):
 
 
 def test_pids(w):
-    """What is no process of ours to move."""
+    """Process ids that cannot be moved."""
     for pid, words in (("2", "kernel"), (str(2**22 - 3), "no such process"), ("1,x", "process ids"), ("0", "process ids")):
         r = w.run("--pid", pid)
         check(r.returncode == 1 and words in r.stderr and "()" not in r.stderr, f"{pid}: {r.stderr}")
     p = w.job("", folder=w.top)
     r = w.run("--pid", str(p.pid))
-    check(r.returncode == 1 and "has nothing of" in r.stderr, r.stderr)
+    check(r.returncode == 1 and "uses nothing of" in r.stderr, r.stderr)
     check(is_empty(w.new))
 
 
 def test_threads(w):
-    """A process is named by its own number; one whose first thread has ended is seen, and refused."""
+    """A thread id is refused, and so is a process whose first thread has ended."""
     p = w.job(NAMED + "threading.Thread(target=lambda: time.sleep(1000), daemon=True).start()")
     tid = next(t for t in os.listdir(f"/proc/{p.pid}/task") if t != str(p.pid))
     r = w.run("--pid", tid)
@@ -364,7 +363,7 @@ def test_threads(w):
 
 
 def test_slurm(w):
-    """The processes of a control group that Slurm would have made."""
+    """The processes of a control group like those of Slurm."""
     root = "/sys/fs/cgroup"
     if not os.path.exists(f"{root}/cgroup.procs"):
         return
@@ -387,7 +386,7 @@ def test_slurm(w):
             group = os.path.dirname(group)
 
 
-# ELF of 32 bits: pause(2) for ever.
+# A 32-bit ELF program that calls pause(2).
 ELF32 = bytes.fromhex("7f454c46010101000000000000000000" "02000300010000005480040834000000" "00000000000000003400200001000000"
                       "00000000" "0100000000000000008004080080040860000000600000000500000000100000" "b81d000000cd80ebf7")
 
@@ -412,16 +411,16 @@ def test_32_bit(w):
 
 
 def test_namespace(w):
-    """A job that has copies of our mounts; a namespace that keeps one is told."""
+    """A job with copies of our mounts; a note names the namespace that keeps OLD mounted."""
     away = "libc.unshare(0x20000); "
     p = w.job(away + "os.chdir(os.getcwd())" + NAMED + END + """
 print(os.getcwd(), libc.umount2(os.path.abspath(os.environ["NEW"] + "/../old").encode(), 0), flush=True)
 sys.stdin.readline()
 """)
     r = w.run("--pid", str(p.pid), "--swap")
-    check(r.returncode == 1 and "leave --swap away" in r.stderr and is_empty(w.new), r.stderr)
+    check(r.returncode == 1 and "omit --swap" in r.stderr and is_empty(w.new), r.stderr)
     out = moved(w, p)
-    check([row["remedy"] for row in out["rows"] if row["state"] == "told" and row["what"] == "mount namespace"] ==
+    check([row["remedy"] for row in out["rows"] if row["state"] == "note" and row["what"] == "mount namespace"] ==
           [f"nsenter --mount --target {p.pid} umount {w.old}"], str(out["rows"]))
     leave(w)
     p.stdin.write("\n")
@@ -429,16 +428,16 @@ sys.stdin.readline()
     check(p.stdout.readline() == f"{w.new} 0\n", "OLD cannot be unmounted where the job is")
 
 
-def test_namespace_told(w):
-    """A namespace that nobody of the job is in keeps a copy of OLD's mount."""
+def test_namespace_notes(w):
+    """A mount namespace outside the job keeps OLD mounted."""
     p, q = w.job(NAMED), w.job("libc.unshare(0x20000)", folder="/")
     r = w.run("--dry-run", "--pid", str(p.pid), "-f", "json")
     check(r.returncode == 0, r.stderr)
-    check([(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"] ==
+    check([(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "note"] ==
           [(q.pid, "mount namespace")], r.stdout)
 
 
-# Another root directory, in which a folder of OLD is /mnt/data, and NEW, if it is there, /mnt/a b.
+# Another root directory, in which a directory of OLD is /mnt/data, and NEW, if it is visible, /mnt/a b.
 CONTAINER = """
 libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
 def mount(source, target, flags, kind=None):
@@ -461,7 +460,7 @@ os.chdir("/mnt/data/deep")
 
 
 def test_container(w):
-    """Jobs that see OLD and NEW elsewhere: by pivot_root, and by chroot. NEW must be there."""
+    """Jobs that see OLD and NEW at other paths, by pivot_root and by chroot. NEW must be visible."""
     os.mkdir(f"{w.top}/c")
     for i, env in enumerate(({}, {"HAS_NEW": "1"}, {"HAS_NEW": "1", "IS_JAIL": "1"})):
         new = f"{w.new}/{i}"
@@ -478,7 +477,7 @@ def test_container(w):
             moved(w, p, new=new)
         else:
             r = w.run("--pid", str(p.pid), new=new)
-            check(r.returncode == 1 and "NEW is not to be seen" in r.stderr, r.stderr)
+            check(r.returncode == 1 and "NEW is not visible" in r.stderr, r.stderr)
         write_more(w, p, f"job{len(w.jobs) - 1}")
         p.stdin.write("\n")
         p.stdin.flush()
@@ -495,7 +494,7 @@ def test_container(w):
 
 
 def test_process_namespace(w):
-    """A job in a container names its processes and threads otherwise than we do; its first is the init of there."""
+    """A job in a pid namespace of its own has other process and thread ids; its first process is init."""
     with open(f"{w.old}/table", "wb") as f:
         f.truncate(MIB)
     p = w.job("libc.unshare(0x20000000)\nif os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\n" + WRITER +
@@ -511,7 +510,7 @@ def test_process_namespace(w):
 
 
 def test_user(w):
-    """Somebody who may not."""
+    """A user who may not move the job."""
     p = w.job(NAMED)
     before = links(p.pid)
     shutil.copy(AUGER, f"{w.top}/auger")
@@ -524,7 +523,7 @@ def test_user(w):
 
 
 def test_user_own(w):
-    """Somebody who moves a job of his own; undone also where he may not write to his own folders."""
+    """A user moves his own job; undo works even in his directories without write permission."""
     os.makedirs(f"{w.old}/closed/below")
     for name in ("closed/below/file", "closed/file"):
         with open(f"{w.old}/{name}", "w", encoding="ascii") as f:
@@ -547,7 +546,7 @@ def test_user_own(w):
             if env:
                 check(r.returncode == 1 and r.stderr.count("\n") == 1 and "Input/output" in r.stderr, r.stderr)
                 check(tree(f"{w.new}/made") == before, f"{tree(w.new)}")
-        check(r.returncode == 0 and "only root can try" in json.loads(r.stdout)["umount"], r.stderr + r.stdout)
+        check(r.returncode == 0 and "only root can test" in json.loads(r.stdout)["umount"], r.stderr + r.stdout)
         check(tree(f"{w.new}/made") == tree(w.old), f"{tree(w.new)}")
     finally:
         p.kill()
@@ -555,19 +554,19 @@ def test_user_own(w):
 
 
 def test_loop(w):
-    """A block device that is made of a file below OLD."""
+    """A loop device uses a file below OLD."""
     w.make(f"{w.old}/disk", 2 * MIB)
     sh("umount", f"{w.old}/disk")
     device = subprocess.run(["losetup", "--find", "--show", f"{w.old}/disk.img"], check=True, capture_output=True,
                             text=True).stdout.strip()
     try:
-        refused(w, w.job(NAMED), message="a block device is made of it")
+        refused(w, w.job(NAMED), message="a loop device uses it")
     finally:
         sh("losetup", "--detach", device)
 
 
 def test_swap_file(w):
-    """Memory of the machine is swapped to a file of OLD."""
+    """The machine swaps to a file of OLD."""
     path = f"{w.old}/swap"
     with open(path, "wb") as f:
         f.write(bytes(2 * MIB))
@@ -576,13 +575,13 @@ def test_swap_file(w):
     if subprocess.run(["swapon", path], check=False, capture_output=True).returncode:
         return # not allowed here
     try:
-        refused(w, w.job(NAMED), message="is swapped to it (swapoff)")
+        refused(w, w.job(NAMED), message="swaps to it (swapoff)")
     finally:
         sh("swapoff", path)
 
 
 def test_userfaultfd(w):
-    """A program handles the page faults of a mapped file itself; of tmpfs, since others have no such."""
+    """A program handles the page faults of a mapped file (userfaultfd); on tmpfs, which supports that."""
     w.old += "/tmpfs"
     os.mkdir(w.old)
     w.mount("-t", "tmpfs", "none", w.old)
@@ -603,7 +602,7 @@ except OSError:
 
 
 def test_brief(w):
-    """Processes that come and go all the time, named or found: who has ended does not stand in the way."""
+    """Processes come and go all the time, named or found: one that has ended does not block the move."""
     p = w.job(NAMED + """
 import subprocess
 is_over = False
@@ -624,18 +623,18 @@ for i in range(2): threading.Thread(target=work).start()
 
 
 def test_covered(w):
-    """--swap where others keep OLD busy: NEW is shown over it."""
+    """--swap while others keep OLD busy mounts NEW over it."""
     p = w.job(NAMED)
     w.job("")
     out = moved(w, p, "--swap")
-    check(out["umount"].startswith("NEW is shown"), out["umount"])
+    check(out["umount"].startswith("NEW is mounted over"), out["umount"])
     with open(f"{w.old}/mark", "w", encoding="utf8"):
         check(os.path.exists(f"{w.new}/mark"))
     w.mounts.append(w.old)
 
 
 def test_inside(w):
-    """auger is started by the job that it moves."""
+    """The job itself starts auger."""
     p = w.job("""
 import subprocess
 out = open("data", "w"); out.write("before\\n"); out.flush()
@@ -650,21 +649,21 @@ out.write("after\\n"); out.flush()
     check(os.readlink(f"/proc/{p.pid}/cwd") == w.new)
 
 
-def test_told(w):
-    """Who keeps OLD busy and who has it in words is told before and after, and nothing is refused for it."""
+def test_notes(w):
+    """Notes name processes that keep OLD busy and environments with its path, before and after the move."""
     os.environ["STORAGE"] = w.old + "/data:x"
     p = w.job(NAMED)
     del os.environ["STORAGE"]
     q = w.job("")
     for r in (w.run("--dry-run", "--pid", str(p.pid), "-f", "json"), w.run("--pid", str(p.pid), "-f", "json")):
         check(r.returncode == 0, r.stderr)
-        told = {(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "told"}
-        check(told == {(p.pid, "environment"), (q.pid, "working directory")}, str(told))
-    check("not succeed" in json.loads(r.stdout)["umount"], r.stdout)
+        notes = {(row["pid"], row["what"]) for row in json.loads(r.stdout)["rows"] if row["state"] == "note"}
+        check(notes == {(p.pid, "environment"), (q.pid, "working directory")}, str(notes))
+    check("would fail" in json.loads(r.stdout)["umount"], r.stdout)
 
 
 def test_undone_top(w):
-    """The owner, times and attributes of NEW are put back."""
+    """Undo restores owner, times and attributes of NEW."""
     p = w.job(NAMED)
     os.setxattr(w.old, "user.old", b"1")
     os.chown(w.old, 5, 6)
@@ -685,7 +684,7 @@ def test_undone_top(w):
 
 
 def test_new(w):
-    """A NEW that is no place to go to."""
+    """Directories that cannot be NEW."""
     p = w.job(NAMED)
     os.mkdir(f"{w.new}/sub")
     with open(f"{w.new}/sub/own", "w", encoding="utf8") as f:
@@ -706,7 +705,7 @@ def test_new(w):
 
 
 def test_mounts(w):
-    """Mounts below OLD and beside it; a loop device on it."""
+    """Mounts below OLD, and other mounts of it."""
     p = w.job(NAMED)
     os.mkdir(f"{w.old}/below")
     w.mount("-t", "tmpfs", "none", f"{w.old}/below")
@@ -714,12 +713,12 @@ def test_mounts(w):
     sh("umount", f"{w.old}/below")
     os.mkdir(f"{w.top}/second")
     w.mount("--bind", w.old, f"{w.top}/second")
-    refused(w, p, message="mounted there, too")
+    refused(w, p, message="mounted here, too")
     sh("umount", f"{w.top}/second")
 
 
 def test_dry_run(w):
-    """What would be moved, and nothing is made."""
+    """--dry-run lists what would move and creates nothing."""
     p = w.job("""
 f = open("data", "w+b"); f.truncate(1 << 20); f.seek(4321)
 g = os.dup(f.fileno()); os.set_inheritable(g, True)
@@ -743,8 +742,8 @@ os.open("gone", os.O_WRONLY | os.O_CREAT | os.O_APPEND); os.unlink("gone")
     check(0 < out["estimated_pause_ns"] < 10**9)
 
 
-# A record is its number in 8 bytes; each is in the journal before it is in the file. A move must not be seen in
-# the file: every record once, in order, whoever wrote it.
+# A record is its number in 8 bytes; each is in a log before it is in the file. A move must not show in
+# the file: every record once, in order, whichever process wrote it.
 WRITER = """
 out = open("data", "ab", 0); at = os.open("slots", os.O_RDWR | os.O_CREAT)
 m = mmap.mmap(os.open("table", os.O_RDWR), 1 << 20)
@@ -779,7 +778,7 @@ sys.stdin.readline()
 
 
 def write_more(w, p, name="job0"):
-    """Until the job has written some more; it is asked, not the clock."""
+    """Waits until the job reports that it has written more."""
     log = f"{w.top}/{name}.log"
     size = os.path.getsize(log)
     while os.path.getsize(log) < size + 8 * 200:
@@ -788,7 +787,7 @@ def write_more(w, p, name="job0"):
 
 
 def finish(w, p, folder, name="job0"):
-    """Ends the writing and compares the files with the journal."""
+    """Ends the job and compares its files with its log."""
     p.stdin.write("\n")
     p.stdin.flush()
     check(p.stdout.readline() == "over\n", "the job did not end well")
@@ -826,13 +825,13 @@ def moved(w, p, *words, **more):
 
 
 def leave(w):
-    """OLD can be unmounted at once."""
+    """umount OLD succeeds immediately."""
     sh("umount", w.old)
     w.mounts.remove(w.old)
 
 
 def test_moved(w):
-    """A tree with everything in it, and a job that writes; OLD is unmounted, the job's own journal compared."""
+    """A tree with all kinds of files, and a job that writes; OLD is unmounted, and the job's log compared."""
     fill(w.old)
     os.makedirs(f"{w.old}/job")
     top = w.old
@@ -856,8 +855,8 @@ def test_moved(w):
 
 
 def test_room(w):
-    """Threads share more descriptors than their table has room for twice: it grows before the pause, and
-    nothing of that is seen."""
+    """Threads share a descriptor table that is too small for the move: it grows before the pause, and
+    the threads do not notice it."""
     p = w.job("""
 fds = [os.open(f"f{i}", os.O_WRONLY | os.O_CREAT | os.O_APPEND) for i in range(100)]
 gate = threading.Event()
@@ -878,7 +877,7 @@ gate.set()
 
 
 def test_watches(w):
-    """Watches (inotify) keep their numbers, also when the move is undone; the program hears nothing of it."""
+    """Inotify watches keep their numbers, even if the move is undone; the program gets no event."""
     p = w.job("""
 n = libc.inotify_init1(0o4000)
 os.mkdir("folder")
@@ -928,11 +927,11 @@ threading.Thread(target=follow, daemon=True).start()
     w.old, w.new = w.new, f"{w.top}/last"
     w.make(w.new)
     p = w.job(NAMED + 'n = libc.inotify_init(); libc.inotify_add_watch(n, b"data", 2); f.write("y"); f.flush()')
-    refused(w, p, message="events that were not read")
+    refused(w, p, message="unread events")
 
 
 def test_tail(w):
-    """All who use OLD are moved, also who follows a log by inotify."""
+    """--all-users-of moves all users of OLD, also one that follows a log by inotify."""
     p = w.job('f = open("log", "a"); f.write("one\\n"); f.flush()' + END + 'f.write("two\\n"); f.flush(); sys.stdin.readline()')
     with subprocess.Popen(["tail", "-f", "log"], cwd=w.old, stdout=subprocess.PIPE, text=True) as tail:
         try:
@@ -950,7 +949,7 @@ def test_tail(w):
 
 
 def test_options(w):
-    """--verify checksum, --trust-append and --bandwidth move as well."""
+    """Moves with --verify checksum, --trust-append and --bandwidth."""
     p = writer(w)
     write_more(w, p)
     moved(w, p, "--verify", "checksum", "--trust-append", "--bandwidth", "100", new=f"{w.new}/made")
@@ -960,7 +959,7 @@ def test_options(w):
 
 
 def test_swap(w):
-    """NEW is shown at OLD's path: what is opened by absolute paths later is there."""
+    """--swap mounts NEW at OLD's path: absolute paths that the job opens later are on NEW."""
     p = writer(w)
     q = w.job("""
 out = open("paths", "a"); out.close()
@@ -995,16 +994,16 @@ sys.stdin.readline()
 
 
 def test_partial(w):
-    """With --force-partial what cannot be moved stays, and the rest is moved."""
+    """With --force-partial things that cannot be moved stay, and the rest moves."""
     p = w.job(NAMED + 's = socket.socket(socket.AF_UNIX); s.bind("sock")')
     out = moved(w, p, "--force-partial")
     check({"descriptor": "moved"} == {row["what"].split()[0]: row["state"] for row in out["rows"] if row["path"] == "data"})
     check([row["state"] for row in out["rows"] if row["path"].startswith("socket:")] == ["stays"], str(out["rows"]))
-    check(out["umount"] == "umount OLD would not succeed now", out["umount"])
+    check(out["umount"] == "umount OLD would fail now", out["umount"])
 
 
 def test_interrupted(w):
-    """A signal while it copies: everything made is removed, and the job has not noticed."""
+    """A signal during the copy: auger removes everything it created, and the job does not notice."""
     p = writer(w)
     with open(f"{w.old}/large", "wb") as f:
         f.write(os.urandom(20 * MIB))
@@ -1024,7 +1023,7 @@ def test_interrupted(w):
 
 
 def test_reused_inodes(w):
-    """While the copy runs names get other files, of other kinds, that have the numbers of those before."""
+    """During the copy names get other files of other kinds, which reuse inode numbers."""
     link, kind, large = names_in_order(w.old, 3)  # the large one keeps the copy from its end
     os.symlink("one", f"{w.old}/{link}")
     os.mkfifo(f"{w.old}/{kind}")
@@ -1073,7 +1072,7 @@ threading.Thread(target=churn, daemon=True).start()
 
 
 def test_churn(w):
-    """Names of all kinds that come and go while the tree is copied. It holds still before the end, to be compared."""
+    """Names of all kinds come and go during the copy, and stop before its end for the comparison."""
     p = w.job(CHURN)
     while sum(len(files) for _, _, files in os.walk(w.old)) < 20:
         time.sleep(0.01)
@@ -1094,7 +1093,7 @@ def test_churn(w):
 
 
 def names_in_order(folder, count):
-    """As the directory will tell of files that have them: ext4 has them by a hash, other for each file system."""
+    """Names in the order of the directory: ext4 sorts by a hash that differs between file systems."""
     names = [f"name{i}" for i in range(count)]
     for name in names:
         with open(f"{folder}/{name}", "wb"):
@@ -1106,7 +1105,7 @@ def names_in_order(folder, count):
 
 
 def test_deep(w):
-    """Paths longer than the kernel takes at once: copied, and taken away again."""
+    """Paths longer than PATH_MAX are copied, and removed again."""
     fd = os.open(w.old, os.O_RDONLY)
     for _ in range(30):
         os.mkdir("d" * 200, dir_fd=fd)
@@ -1130,7 +1129,7 @@ def test_deep(w):
 
 
 def kill_in_copy(w, p):
-    """auger is killed when it has copied a part of the last file."""
+    """auger is killed when it has copied part of the last file."""
     a = subprocess.Popen([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new, "--bandwidth", "2"],
                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     large = f"{w.new}/zz/large"
@@ -1139,7 +1138,7 @@ def kill_in_copy(w, p):
         time.sleep(0.01)
     a.send_signal(19) # it must not come to its end
     r = w.run("--pid", str(p.pid))
-    check(r.returncode == 1 and f"process {a.pid} is moving a job there" in r.stderr, r.stderr)
+    check(r.returncode == 1 and f"process {a.pid} is moving a job to it" in r.stderr, r.stderr)
     a.kill()
     a.communicate(timeout=60)
     check(os.path.exists(f"{w.new}/.auger-relocate"), str(os.listdir(w.new)))
@@ -1153,7 +1152,7 @@ def fill_for_kill(w):
 
 
 def test_killed_undo(w):
-    """What a killed copy left is removed by --undo, and NEW is as it was; the job has not noticed."""
+    """--undo removes the leftovers of a killed copy and restores NEW; the job does not notice."""
     fill_for_kill(w)
     os.chown(w.new, 7, 8)
     os.setxattr(w.new, "user.new", b"\0two")
@@ -1162,7 +1161,7 @@ def test_killed_undo(w):
     p = writer(w)
     for words in (["--to", w.new], ["--to", w.old]):
         r = subprocess.run([AUGER, "relocate", "--undo", *words], text=True, capture_output=True, check=False)
-        check(r.returncode == 1 and "nothing of a move" in r.stderr, r.stderr)
+        check(r.returncode == 1 and "no leftovers of a killed move" in r.stderr, r.stderr)
     kill_in_copy(w, p)
     sh(AUGER, "relocate", "--undo", "--to", w.new)
     check(tree(w.new) == before, f"{before} {tree(w.new)}")
@@ -1171,7 +1170,7 @@ def test_killed_undo(w):
 
 
 def test_killed_again(w):
-    """The same command goes on where a killed one was; another one is refused. OLD has changed meanwhile."""
+    """The same command continues a killed one, though OLD has changed; another command fails."""
     fill_for_kill(w)
     p = writer(w)
     kill_in_copy(w, p)
@@ -1186,7 +1185,7 @@ def test_killed_again(w):
     os.mkdir(f"{w.old}/other")
     r = subprocess.run([AUGER, "relocate", "--pid", str(p.pid), "--from", f"{w.old}/other", "--to", w.new], text=True,
                        capture_output=True, check=False)
-    check(r.returncode == 1 and "--undo removes it" in r.stderr, r.stderr)
+    check(r.returncode == 1 and "--undo removes them" in r.stderr, r.stderr)
     moved(w, p)
     check(os.stat(f"{w.new}/zz/large").st_ino == made, "it was copied anew")
     old, new = tree(w.old), tree(w.new)
@@ -1203,7 +1202,7 @@ def test_killed_again(w):
 
 
 def test_planted(w):
-    """A mark that somebody else put into NEW is a file as any other."""
+    """A journal of another owner in NEW is an ordinary file."""
     p = w.job(NAMED)
     os.makedirs(f"{w.new}/sub")
     with open(f"{w.new}/sub/.auger-relocate", "w", encoding="ascii") as f:
@@ -1216,7 +1215,7 @@ def test_planted(w):
 
 
 def test_full(w):
-    """NEW runs full while it is copied to: undone."""
+    """NEW runs full during the copy: the move is undone."""
     w.make(f"{w.top}/small", 16 * MIB)
     with open(f"{w.old}/large", "wb") as f:
         f.write(os.urandom(5 * MIB))
@@ -1241,7 +1240,7 @@ def unsafe(call="", at=0, user=-1, kib=0, files=0):
 
 
 def test_unsafe(w):
-    """NEW fails to keep what it was given: before the pause, and in it: undone. Afterwards that is told."""
+    """NEW fails to flush: before and in the pause the move is undone, after it there is a warning."""
     p = writer(w)
     write_more(w, p)
     before = tree(w.new)
@@ -1259,7 +1258,7 @@ def test_unsafe(w):
 
 
 def test_progress(w):
-    """On a terminal it is told how far the copy is."""
+    """On a terminal auger shows the progress of the copy."""
     with open(f"{w.old}/large", "wb") as f:
         f.write(os.urandom(4 * MIB))
     p = w.job(NAMED)
@@ -1272,18 +1271,18 @@ def test_progress(w):
     check(r.returncode == 0 and "\rcopying: " in text and " of 4 MiB" in text, repr(text))
 
 
-def test_unheard(w):
-    """That the table cannot be written is no failure of the move."""
+def test_failed_report(w):
+    """A table that cannot be written is not a failed move."""
     p = w.job(NAMED)
     with open("/dev/full", "w", encoding="ascii") as full:
         r = subprocess.run([AUGER, "relocate", "--pid", str(p.pid), "--from", w.old, "--to", w.new], text=True, stdout=full,
                            stderr=subprocess.PIPE, check=False)
-    check(r.returncode == 0 and "the job was moved; more cannot be told" in r.stderr, f"{r.returncode} {r.stderr}")
+    check(r.returncode == 0 and "the job was moved, but the report failed" in r.stderr, f"{r.returncode} {r.stderr}")
     check(links(p.pid)["cwd"] == w.new)
 
 
 def test_only(w):
-    """--only leaves descendants where they are, unless they share a file."""
+    """--only leaves descendants on OLD, unless they share a file."""
     p = w.job(NAMED + """
 import subprocess
 child = subprocess.Popen(["sleep", "1000"], close_fds=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -1297,15 +1296,15 @@ child = subprocess.Popen(["sleep", "1000"], close_fds=True, stdin=subprocess.DEV
     out = moved(w, p, "--only")
     check({row["pid"] for row in out["rows"] if row["state"] == "moved"} == {p.pid}, str(out["rows"]))
     check(links(p.pid)["cwd"] == w.new and links(child)["cwd"] == w.old)
-    check([(row["pid"], row["state"]) for row in out["rows"] if row["pid"] == child] == [(child, "told")], str(out["rows"]))
+    check([(row["pid"], row["state"]) for row in out["rows"] if row["pid"] == child] == [(child, "note")], str(out["rows"]))
     w.stop_jobs()
     os.mkdir(f"{w.new}/sub")
     p = w.job(NAMED + "if os.fork() == 0: time.sleep(1000)")
-    refused(w, p, "--only", message="takes it along", new=f"{w.new}/sub")
+    refused(w, p, "--only", message="moves that process, too", new=f"{w.new}/sub")
 
 
 def test_formats(w):
-    """The table, CSV and JSON tell the same."""
+    """Table, CSV and JSON have the same content."""
     p = w.job(NAMED)
     rows = json.loads(w.run("--dry-run", "--pid", str(p.pid), "-f", "json").stdout)["rows"]
     text = w.run("--dry-run", "--pid", str(p.pid), "-f", "csv").stdout
@@ -1316,19 +1315,19 @@ def test_formats(w):
 
 
 def test_verify(w):
-    """--verify checksum finds that the storage of NEW gives back something else than was written."""
+    """--verify checksum finds that the storage of NEW returns other data than was written."""
     with open(f"{w.old}/large", "wb") as f:
         f.write(os.urandom(3 * MIB))
     p = w.job(NAMED)
     while time.time_ns() < os.stat(f"{w.old}/large").st_ctime_ns + 10**8: # what changed just before a look is not judged
         time.sleep(0.01)
-    refused(w, p, "--verify", "checksum", message="gave back something else", env=unsafe("spoil", 1))
+    refused(w, p, "--verify", "checksum", message="returned other data", env=unsafe("spoil", 1))
     moved(w, p, "--verify", "checksum")
     check(tree(w.old)[0]["large"] == tree(w.new)[0]["large"])
 
 
 def test_quota(w):
-    """Who owns files of OLD, but may not have as much on NEW: nothing is touched. Where it fits it is moved."""
+    """A quota on NEW that is too small for an owner of files: the move fails; if it fits, it succeeds."""
     with open(f"{w.old}/theirs", "wb") as f:
         f.write(os.urandom(3 * MIB))
     os.chown(f"{w.old}/theirs", 1234, 0)
@@ -1340,7 +1339,7 @@ def test_quota(w):
 
 
 def lsattr(top):
-    """chattr's flags and project ids, by path; without those that ext4 gives by itself."""
+    """Inode flags (chattr) and project ids, by path; without those that ext4 sets itself."""
     lines = subprocess.run(["lsattr", "-R", "-p", "-a", top], check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [line.split(None, 2) for line in lines if line and not line.endswith(":")]
     return {os.path.relpath(path, top): (project, flags.replace("e", "").replace("-", "")) for project, flags, path in rows
@@ -1348,7 +1347,7 @@ def lsattr(top):
 
 
 def flag(w):
-    """A tree with flags of inodes, and a job that appends to a file that may only be appended to."""
+    """A tree with inode flags, and a job that appends to an append-only file."""
     p = writer(w)
     os.makedirs(f"{w.old}/sealed/below")
     for name in ("sealed/still", "fast", "other"):
@@ -1367,7 +1366,7 @@ def unflag(top):
 
 
 def test_flags(w):
-    """Flags of inodes come along; what was made is removed also when it is immutable already."""
+    """The move copies inode flags; undo removes files that are immutable already."""
     p = flag(w)
     before = tree(w.new)
     try:
@@ -1387,7 +1386,7 @@ def test_flags(w):
 
 
 def test_projects(w):
-    """Project ids come along; those that NEW gives stay where OLD has none."""
+    """The move copies project ids; where OLD has none, those inherited on NEW stay."""
     if not shutil.which("mkfs.xfs"):
         return # ext4 has them only where the kernel knows quotas
     w.old, w.new = f"{w.top}/xfs1", f"{w.top}/xfs2"
@@ -1408,8 +1407,8 @@ def test_projects(w):
 
 
 def test_failing_device(w):
-    """NEW's device has no room for all that its file system takes: what is written does not arrive. What is there
-    may stay, since nothing can be written there any more."""
+    """NEW's device is smaller than its file system: data does not reach it. Leftovers may stay,
+    because nothing can be written there any more."""
     os.mkdir(f"{w.top}/small")
     w.mount("-t", "tmpfs", "-o", "size=4m", "none", f"{w.top}/small")
     w.make(f"{w.top}/small/disk")
@@ -1418,7 +1417,7 @@ def test_failing_device(w):
     p = w.job(NAMED)
     before = links(p.pid)
     r = w.run("--pid", str(p.pid), new=f"{w.top}/small/disk/made")
-    # What the file system makes of it depends on who found out first: the content, the journal or the superblock.
+    # The error depends on what fails first: content, the file system's journal or its superblock.
     last = r.stderr.splitlines()[-1]
     check(r.returncode == 1 and any(os.strerror(code) in last for code in (errno.EIO, errno.ENOSPC, errno.EROFS)), r.stderr)
     check(links(p.pid) == before and state(p.pid)[1] == "0")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs are stopped and let go, and calls are made inside them, again and again; what they were
- * doing must not notice. Each job is a child of this program and ends with 0 when all was well.
+ * Freezes jobs, makes remote calls in them and thaws them, again and again. Their work must not
+ * notice it. Each job is a child of this program and ends with 0 if all was well.
  */
 #include "inject/remote.h"
 
@@ -24,7 +24,7 @@
 #include "inject/freeze.h"
 #include "target/proc.h"
 
-/* Sums that go wrong when any register or flag changes. */
+/* A computation that goes wrong when any register or flag changes. */
 static int spin(void)
 {
 	double x = 1;
@@ -39,7 +39,7 @@ static int spin(void)
 		}
 		shared->work++;
 	}
-	/* Again, without visitors. */
+	/* The same without freezes. */
 	uint64_t a2 = 1, b2 = 1;
 	double x2 = 1;
 
@@ -108,7 +108,7 @@ static void test_stopped_job(void)
 	CHECK_INT(finish(pid), 0);
 }
 
-/* Only write, exit and what sigreturn needs. */
+/* Strict seccomp allows only read, write, exit and sigreturn. */
 static int filtered(void)
 {
 	shared->is_ready = 1;
@@ -133,7 +133,7 @@ static void test_seccomp(void)
 	CHECK_INT(finish(pid), 0);
 }
 
-/* A signal that comes in the pause is handled after it, once, and ends a wait as ever. */
+/* A signal that comes during the freeze is handled once after it, and ends a wait. */
 static _Atomic int handled;
 
 static void on_alarm(int sig)
@@ -173,10 +173,10 @@ static void test_signal_in_pause(void)
 	CHECK_INT(finish(pid), 0);
 }
 
-/* Where the one who visits dies. */
+/* When the tracer is killed. */
 enum death { DEATH_OPEN, DEATH_STEPS, DEATH_ARMED, DEATH_GATE, DEATH_GONE, DEATH_BACK, DEATHS };
 
-static int told[2]; /* a pipe that a job writes to, made before it */
+static int told[2]; /* a pipe to which a job writes; it exists before the job */
 
 static struct remote_call tell(struct remote *r, char letter)
 {
@@ -185,7 +185,8 @@ static struct remote_call tell(struct remote *r, char letter)
 				     .what = "write" };
 }
 
-/* Says s for a step, g for go, f for finish, u when a step is taken back, U when go is. */
+/* The calls write s for a step, g for apply, f for finish, u for the undo of the step, U for the
+ * undo of apply. */
 static bool visit_and_die(pid_t pid, enum death death)
 {
 	struct freeze *h = NULL;

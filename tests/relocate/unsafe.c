@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unsafe: a preloaded library for storage that fails when it is asked to keep what it has.
- * UNSAFE_CALL=fsync|syncfs, UNSAFE_AT=N: the Nth such call (from 1) of the program fails with EIO.
- * UNSAFE_CALL=spoil: at the Nth fsync of a file its first bytes become others.
- * UNSAFE_USER=ID, UNSAFE_KIB=N, UNSAFE_FILES=N: quotactl_fd() tells of limits for this user, who
- * has used 1 KiB and 1 file. Kernels without quotas are common.
+ * unsafe: a preloaded library that simulates failing storage.
+ *
+ * UNSAFE_CALL=fsync|syncfs, UNSAFE_AT=N: the Nth such call of the program (from 1) fails with EIO.
+ * UNSAFE_CALL=spoil: the Nth fsync of a file changes its first bytes. UNSAFE_USER=ID, UNSAFE_KIB=N,
+ * UNSAFE_FILES=N: quotactl_fd() reports limits of this user, who uses 1 KiB and 1 file, because
+ * many kernels have no quotas.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What relocate reads of /proc and of people. */
+/* Paths, process lists, /proc and the scan cache of relocate. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static void test_self(void)
 	CHECK(top_dir_open(&p, "/proc/self/no such place", &e) == -ENOENT);
 }
 
-/* Answers each byte. */
+/* Echoes each byte. */
 static void answer(int from, int to)
 {
 	char byte;
@@ -117,7 +117,7 @@ static void answer(int from, int to)
 	_exit(0);
 }
 
-/* What was noted holds while the process waits, and no longer once it has made a call. */
+/* An entry is valid while the process waits, and invalid after its next system call. */
 static void test_scan_cache(void)
 {
 	CLEANUP(scan_cache_fini) struct scan_cache cache = { 0 };
@@ -137,7 +137,7 @@ static void test_scan_cache(void)
 	CHECK(!scan_cache_is_valid(&cache, pid));
 	for (int i = 0; i < 3; i++) {
 		CHECK(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
-		do { /* on its way to the next wait */
+		do { /* until it waits again */
 			time_ns = scan_cache_cpu_ns(pid);
 			usleep(10000);
 		} while (!proc_stat_read(&stat, pid) || stat.state != 'S' ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The code that relocate puts into jobs, run here without a tracer: it must find its way home. */
+/* Runs a trampoline without a tracer: it must return to the program by itself. */
 #include "inject/arch.h"
 
 #include <setjmp.h>
@@ -18,10 +18,10 @@ static void landed(void)
 	siglongjmp(home, 1);
 }
 
-/* Where the kernel's NT_PRSTATUS has them. */
+/* Indices in the kernel's NT_PRSTATUS. */
 #if defined(__x86_64__)
 enum { AT_IP = 16, AT_FLAGS = 18, AT_SP = 19 };
-#define SP_OF_CALL 8 /* as if the address to return to had been pushed */
+#define SP_OF_CALL 8 /* as after pushing a return address */
 #elif defined(__aarch64__)
 enum { AT_SP = 31, AT_IP = 32, AT_FLAGS = 33 };
 #define SP_OF_CALL 0
@@ -36,7 +36,7 @@ static void go(uint64_t at, uint64_t control)
 #endif
 }
 
-/* The address of the loop in a slot. */
+/* The address of the loop in a trampoline. */
 static uint64_t loop_of(uint64_t trampoline)
 {
 	struct arch_regs regs = { { 0 } };

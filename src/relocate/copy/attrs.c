@@ -161,7 +161,7 @@ static int set_owner(int to, const struct statx *x, struct err *e)
 	    is.stx_uid == x->stx_uid && is.stx_gid == x->stx_gid)
 		return 0;
 	if (fchownat(to, "", x->stx_uid, x->stx_gid, AT_EMPTY_PATH) < 0)
-		return err_errno(e, "setting the owner");
+		return err_errno(e, "set the owner");
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static int set_mode(int fd, const char *to, const struct statx *x, struct err *e
 
 	if (fstat(fd, &is) == 0 && ((is.st_mode ^ x->stx_mode) & 07777) == 0)
 		return 0;
-	return chmod(to, x->stx_mode & 07777) < 0 ? err_errno(e, "setting the mode") : 0;
+	return chmod(to, x->stx_mode & 07777) < 0 ? err_errno(e, "set the mode") : 0;
 }
 
 int attrs_copy(const struct file_pair *pair, const struct statx *x, struct err *e)
@@ -186,6 +186,6 @@ int attrs_copy(const struct file_pair *pair, const struct statx *x, struct err *
 	    (copy_xattrs(pair, from, to, e) < 0 || set_mode(pair->to, to, x, e) < 0))
 		return e->code;
 	if (attrs_set_times(pair->to, x) < 0)
-		return err_errno(e, "setting the times");
+		return err_errno(e, "set the times");
 	return 0;
 }

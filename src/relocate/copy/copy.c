@@ -102,8 +102,7 @@ static int check_old(const struct copy *c, struct err *e)
 	if (faccessat(c->old_dir->fd, MOVE_JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return err_set(e, -EBUSY,
 			       "%s/" MOVE_JOURNAL_NAME
-			       " tells of a move to there that was killed: end it first, or remove "
-			       "the file",
+			       " records a killed move to that directory: finish it first, or remove the file",
 			       c->old_dir->path);
 	return 0;
 }
@@ -116,7 +115,7 @@ static int check_new(struct copy *c, struct err *e)
 	if (check_old(c, e) < 0 || leftovers_find(c->old_dir, c->new_dir, &left, e) < 0)
 		return e->code;
 	if (left == LEFTOVERS_MOVED)
-		return err_set(e, -EBUSY, "%s has the job already, by a move that was killed",
+		return err_set(e, -EBUSY, "a killed move has moved the job to %s already",
 			       c->new_dir->path);
 	if (left == LEFTOVERS_NONE)
 		return check_no_names(c->new_dir, ".", e);

@@ -65,9 +65,7 @@ static int find_job(const struct move_journal *m, const struct top_dir *new_dir,
 		return e->code;
 	if (!is_on_new && !is_on_old)
 		return err_set(e, -EBUSY,
-			       "%.100s: a move from %.60s was killed in its last step, and its job "
-			       "has ended: only you can tell which of the two is newer; then "
-			       "remove %s",
+			       "%.100s: a move from %.60s was killed in its commit, and the job has ended: decide which directory is newer, then remove %s",
 			       new_dir->path, m->old_path, MOVE_JOURNAL_NAME);
 	*ret = is_on_new ? LEFTOVERS_MOVED : LEFTOVERS_COPY;
 	return 0;
@@ -77,11 +75,11 @@ static int judge(const struct move_journal *m, const struct top_dir *old_dir,
 		 const struct top_dir *new_dir, enum leftovers *ret, struct err *e)
 {
 	if (m->maker.pid != getpid() && move_journal_process_is_alive(&m->maker))
-		return err_set(e, -EBUSY, "%s: process %d is moving a job there", new_dir->path,
+		return err_set(e, -EBUSY, "%s: process %d is moving a job to it", new_dir->path,
 			       (int)m->maker.pid);
 	if (old_dir && !move_journal_is_from(m, old_dir))
 		return err_set(e, -EBUSY,
-			       "%.100s has what is left of a move from %.100s (--undo removes it)",
+			       "%.100s has leftovers of a move from %.100s (--undo removes them)",
 			       new_dir->path, m->old_path);
 	*ret = LEFTOVERS_COPY;
 	return m->is_moving ? find_job(m, new_dir, ret, e) : 0;

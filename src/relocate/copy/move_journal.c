@@ -265,10 +265,13 @@ static int parse(struct move_journal *m, char *text, struct err *e)
 		int rc = *line ? parse_line(m, line) : 0;
 
 		if (rc < 0)
-			return rc == -ENOMEM ? err_nomem(e) : err_set(e, rc, "it is no mark");
+			return rc == -ENOMEM ? err_nomem(e)
+					     : err_set(e, rc, "not a journal of auger relocate");
 		is_whole |= strcmp(line, "end") == 0;
 	}
-	return is_whole && m->old_path && m->maker.pid ? 0 : err_set(e, -EINVAL, "it is no mark");
+	return is_whole && m->old_path && m->maker.pid
+		       ? 0
+		       : err_set(e, -EINVAL, "not a journal of auger relocate");
 }
 
 /* Another user with write permission may have created the file. */
@@ -290,7 +293,7 @@ int move_journal_read(struct move_journal *ret, const struct top_dir *new_dir, s
 	char path[PROC_PATH];
 
 	if (fd < 0 || !is_ours(fd))
-		return err_set(e, -ENOENT, "%s has no mark of ours", new_dir->path);
+		return err_set(e, -ENOENT, "%s has no journal of a move", new_dir->path);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (file_read_small(path, MOVE_JOURNAL_MAX, &text, e) < 0)
 		return e->code;

@@ -187,7 +187,7 @@ static int copy_hole(struct data *d, uint64_t pos, uint64_t end, struct err *e)
 		return 0;
 	}
 	if (errno != EOPNOTSUPP)
-		return err_errno(e, "making a hole");
+		return err_errno(e, "punch a hole");
 	return copy_range(d, pos, end, e); /* reads as zeros */
 }
 
@@ -236,7 +236,7 @@ static int finish(struct data *d, struct err *e)
 		return err_errno(e, "fstat");
 	if ((uint64_t)st.st_size != d->size) {
 		if (ftruncate(d->out, (off_t)d->size) < 0)
-			return err_errno(e, "setting the size");
+			return err_errno(e, "set the size");
 		d->c->did.changed++;
 	}
 	return 0;

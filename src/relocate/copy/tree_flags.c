@@ -28,9 +28,9 @@ static int tolerate_unsupported(struct copy *c, int rc, const char *what, struct
 	if (rc == 0)
 		return 0;
 	if (!is_missing(rc))
-		return err_set(e, rc, "setting %s: %s", what, strerror(-rc));
+		return err_set(e, rc, "set %s: %s", what, strerror(-rc));
 	if (!c->is_flag_missing)
-		log_msg(LOG_WARN, "relocate", "NEW does not take all %s that files of OLD have: %s",
+		log_msg(LOG_WARN, "relocate", "NEW does not support all %s of OLD's files: %s",
 			what, strerror(-rc));
 	c->is_flag_missing = true;
 	return 0;

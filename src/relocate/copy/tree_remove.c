@@ -78,12 +78,12 @@ int tree_remove(struct copy *c, uint32_t row, struct err *e)
 		return 0;
 	dir = tree_open_parent(c, path, &name);
 	if (dir < 0 && dir != -ENOENT)
-		return err_set(e, dir, "removing %s: %s", path, strerror(-dir));
+		return err_set(e, dir, "remove %s: %s", path, strerror(-dir));
 	rc = dir < 0 || !entry->is_ours ? 0 : unlink_from(dir, name, S_ISDIR(entry->mode));
 	if (rc < 0 && errno == ENOENT)
 		rc = 0;
 	if (rc < 0)
-		err_errno(e, "removing %s", path);
+		err_errno(e, "remove %s", path);
 	if (dir >= 0)
 		close(dir);
 	if (rc == 0)

@@ -113,7 +113,7 @@ static int compare(const struct sums *s, struct err *e)
 	/* Some file systems allocate inodes on demand and report none. */
 	if (fs.f_files && s->inodes > fs.f_favail + s->c->leftover_inodes)
 		return err_set(e, -ENOSPC,
-			       "%s: OLD has %" PRIu64 " files, but only %" PRIu64 " can be made",
+			       "%s: OLD has %" PRIu64 " files, but only %" PRIu64 " can be created",
 			       new->path, s->inodes, (uint64_t)fs.f_favail);
 	return 0;
 }

@@ -79,9 +79,9 @@ static int make_symlink(const struct at *at, struct err *e)
 	ssize_t len = from < 0 ? -1 : readlinkat(from, "", target, sizeof target - 1);
 
 	if (len < 0)
-		return err_errno(e, "reading the link");
+		return err_errno(e, "read the link");
 	target[len] = '\0';
-	return symlinkat(target, at->new_dir, at->name) < 0 ? err_errno(e, "making the link") : 0;
+	return symlinkat(target, at->new_dir, at->name) < 0 ? err_errno(e, "create the link") : 0;
 }
 
 static int make_file(const struct at *at, struct err *e)
@@ -90,7 +90,7 @@ static int make_file(const struct at *at, struct err *e)
 	int fd =
 		open_beneath(at->new_dir, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 
-	return fd < 0 ? err_set(e, fd, "making it: %s", strerror(-fd)) : 0;
+	return fd < 0 ? err_set(e, fd, "create: %s", strerror(-fd)) : 0;
 }
 
 static int make_name(const struct at *at, struct err *e)
@@ -107,7 +107,7 @@ static int make_name(const struct at *at, struct err *e)
 	else
 		rc = mknodat(at->new_dir, at->name, type | 0600,
 			     makedev(at->x.stx_rdev_major, at->x.stx_rdev_minor));
-	return rc < 0 ? err_errno(e, "making it") : 0;
+	return rc < 0 ? err_errno(e, "create") : 0;
 }
 
 /* mkfs creates lost+found on ext4: NEW keeps its own. */
@@ -145,7 +145,7 @@ static int make_link(struct copy *c, struct at *at, struct err *e)
 	if (dir < 0)
 		return err_set(e, dir, "in NEW: %s", strerror(-dir));
 	if (linkat(dir, name, at->new_dir, at->name, 0) < 0)
-		return err_errno(e, "making the hard link");
+		return err_errno(e, "create the hard link");
 	entry_of(c, at)->is_ours = true;
 	return 0;
 }
@@ -219,8 +219,7 @@ static int fill_data(struct copy *c, const struct at *at, const struct file_pair
 	if (changed == c->did.changed)
 		return 0;
 	if (c->kind == COPY_VERIFY && is_unchanged(node_of(c, at), pair->from))
-		return err_set(e, -EIO,
-			       "the storage of NEW gave back something else than was written");
+		return err_set(e, -EIO, "NEW's storage returned other data than was written");
 	row = rows_add(&c->unflushed, sizeof *row);
 	if (!row)
 		return err_nomem(e);
@@ -269,7 +268,7 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 		return err_errno(e, "statx");
 	if (x.stx_ino != at->x.stx_ino || x.stx_mode != at->x.stx_mode) {
 		n->pass--;
-		return err_set(e, -EAGAIN, "it was replaced meanwhile");
+		return err_set(e, -EAGAIN, "it is being replaced");
 	}
 	if (S_ISREG(x.stx_mode) && fill_data(c, at, &pair, &size, e) < 0)
 		return e->code;
@@ -417,7 +416,7 @@ static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth,
 	int rc;
 
 	if (depth > TREE_MAX_DEPTH)
-		rc = err_set(e, -ELOOP, "more than %d directories in one another", TREE_MAX_DEPTH);
+		rc = err_set(e, -ELOOP, "more than %d nested directories", TREE_MAX_DEPTH);
 	else if (fd < 0)
 		rc = err_set(e, fd, "%s", strerror(-fd));
 	else

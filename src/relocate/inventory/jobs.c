@@ -37,8 +37,8 @@ int jobs_parse(const char *list, struct rows *pids, struct err *e)
 		long pid = strtol(at, &end, 10);
 
 		if (end == at || pid <= 0 || pid > INT_MAX || (*end && *end != ','))
-			return err_set(e, -EINVAL, "'%s': process ids are numbers with ',' between",
-				       list);
+			return err_set(e, -EINVAL,
+				       "'%s': process ids are numbers, separated by commas", list);
 		if (add(pids, (pid_t)pid, e) < 0)
 			return e->code;
 		at = *end ? end + 1 : end;
@@ -105,7 +105,7 @@ int jobs_find_slurm(const char *id, struct rows *pids, struct err *e)
 	size_t before = pids->count;
 
 	if (!*id || strlen(id) > 20 || id[strspn(id, "0123456789")])
-		return err_set(e, -EINVAL, "'%s': a Slurm job is named by its number", id);
+		return err_set(e, -EINVAL, "'%s': a Slurm job id is a number", id);
 	if (find_in_cgroups(id, pids, e) < 0)
 		return e->code;
 	if (pids->count == before && run_scontrol(id, pids, e) < 0)
@@ -126,6 +126,6 @@ int jobs_find_users(const struct top_dir *old_dir, struct rows *pids, struct err
 		if (s.obstacles[i].pid && add(pids, s.obstacles[i].pid, e) < 0)
 			return e->code;
 	if (!pids->count)
-		return err_set(e, -ESRCH, "no process has anything of %s", old_dir->path);
+		return err_set(e, -ESRCH, "no process uses %s", old_dir->path);
 	return 0;
 }

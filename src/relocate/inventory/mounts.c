@@ -49,11 +49,11 @@ static int read_line(struct mounts *all, char *line, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!(words[i] = strsep(&at, " ")))
-			return err_set(e, -EINVAL, "mountinfo: a line of %zu words", i);
+			return err_set(e, -EINVAL, "mountinfo: a line has only %zu fields", i);
 	if (sscanf(words[0], "%" SCNu64, &m.id) != 1 ||
 	    sscanf(words[1], "%" SCNu64, &m.parent) != 1 ||
 	    sscanf(words[2], "%u:%u", &m.dev_major, &m.dev_minor) != 2)
-		return err_set(e, -EINVAL, "mountinfo: no numbers at the start of a line");
+		return err_set(e, -EINVAL, "mountinfo: a line does not begin with numbers");
 	read_propagation(&m, &at);
 	type = strsep(&at, " ");
 	quote_undo_octal(words[3]);

@@ -12,12 +12,12 @@
 static const struct {
 	const char *link, *what, *reason, *remedy;
 } kinds[] = {
-	[RELOC_DIR_CWD] = { "cwd", "working directory", "it was removed",
+	[RELOC_DIR_CWD] = { "cwd", "working directory", "it is deleted",
 			    "let the process change its directory first" },
-	[RELOC_DIR_ROOT] = { "root", "root directory", "its root directory cannot be changed", "" },
-	[RELOC_DIR_EXE] = { "exe", "program",
-			    "the program that runs lies there, and the kernel keeps it",
-			    "start the program from elsewhere next time" },
+	[RELOC_DIR_ROOT] = { "root", "root directory",
+			     "nobody can change a root directory from outside", "" },
+	[RELOC_DIR_EXE] = { "exe", "program", "the kernel keeps a running program open",
+			    "start the program from another directory next time" },
 };
 
 static void add_dir(struct scan *sc, uint32_t proc, pid_t tid, enum reloc_dir_kind kind,
@@ -83,8 +83,8 @@ static int check_own_files(struct scan *sc, uint32_t proc, pid_t pid, pid_t tid,
 		snprintf(what, sizeof what, "descriptor %d of thread %d", all[i], (int)tid);
 		if (scan_may_be_old(sc, path) && scan_link(sc, path, &target) && target.is_old)
 			scan_add_obstacle(sc, RELOC_BLOCKS, proc, what, target.link,
-					  "the thread shares no descriptors with the others",
-					  "let the thread close it");
+					  "the thread has a descriptor table of its own",
+					  "close it in the thread");
 	}
 	return 0;
 }
@@ -105,12 +105,12 @@ static void check_root(struct scan *sc, uint32_t proc, pid_t pid)
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &x) == 0 &&
 	    x.stx_ino != sc->mnt_ns)
 		scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", "",
-				  "NEW is not to be seen in its mount namespace",
+				  "NEW is not visible in its mount namespace",
 				  "mount it there, too: nsenter --mount --target PID");
 	else
 		scan_add_obstacle(sc, RELOC_BLOCKS, proc, "root directory", "",
-				  "NEW is not to be seen below its root directory (chroot)",
-				  "show it there: mount --bind");
+				  "NEW is not visible below its root directory (chroot)",
+				  "mount it there: mount --bind");
 }
 
 static bool has_rows(const struct scan *sc, uint32_t proc)

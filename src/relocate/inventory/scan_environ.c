@@ -42,7 +42,7 @@ void scan_environ(struct scan *sc, uint32_t proc)
 		if (file_read_small(path, WORDS_MAX, &sc->text, &e) == 0 &&
 		    has_path(&sc->text, old->path))
 			scan_add_obstacle(sc, RELOC_NOTE, proc, files[i][1], old->path,
-					  "the program may open files by this path later",
-					  "--swap shows NEW at the path of OLD");
+					  "the process may open this path later",
+					  "--swap mounts NEW at the path of OLD");
 	}
 }

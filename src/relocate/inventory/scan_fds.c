@@ -80,7 +80,7 @@ static bool add_locks(struct scan *sc, const struct at_fd *at, uint32_t fd)
 			keep_on_old(sc, at,
 				    strstr(line, "LEASE") ? "it has a lease"
 							  : "it has a lock of an unknown kind",
-				    "let the process give it up");
+				    "release it in the process");
 			is_known = false;
 			continue;
 		}
@@ -113,17 +113,17 @@ static const char *why_stays(const struct at_fd *at, const char **ret_remedy)
 	if (at->target->is_long)
 		return SCAN_PATH_TOO_LONG;
 	if (at->info.flags & FLAG_PATH)
-		return !at->target->below && type == S_IFDIR ? "its directory was removed" : NULL;
+		return !at->target->below && type == S_IFDIR ? "the directory is deleted" : NULL;
 	if (at->info.flags & FLAG_ASYNC)
 		return "it sends signals (O_ASYNC)";
 	if (type == S_IFDIR && !at->target->below)
-		return "its directory was removed";
+		return "the directory is deleted";
 	if (type == S_IFDIR && is_between(at->info.pos))
-		return "its directory is read half";
+		return "the process is reading the directory";
 	if (type == S_IFIFO && !at->target->below)
-		return "it is a FIFO without a name";
+		return "the FIFO is unlinked";
 	if (type != S_IFREG && type != S_IFDIR && type != S_IFIFO)
-		return "it is no file, directory or FIFO";
+		return "it is not a file, directory or FIFO";
 	return NULL;
 }
 
@@ -177,7 +177,7 @@ static void scan_epoll(struct scan *sc, const struct at_fd *at)
 
 		if (sscanf(line, "%d events: %x data: %" SCNx64 " pos:%*d ino:%*x sdev:%" SCNx64,
 			   &row.number, &row.events, &row.data, &sdev) != 4) {
-			keep_on_old(sc, at, "its list of descriptors is not understood", "");
+			keep_on_old(sc, at, "fdinfo has an unknown format", "");
 			return;
 		}
 		if (!scan_is_old_sdev(sc, sdev))
@@ -203,7 +203,7 @@ static void scan_fanotify(struct scan *sc, const struct at_fd *at)
 		if ((word && scan_is_old_sdev(sc, strtoull(word + 5, NULL, 16))) ||
 		    (mount &&
 		     map_get(&sc->old_mounts, strtoull(mount + 7, NULL, 16)) != MAP_NONE)) {
-			keep_on_old(sc, at, "it watches something on OLD's file system (fanotify)",
+			keep_on_old(sc, at, "it watches OLD's file system (fanotify)",
 				    "close it in the process");
 			return;
 		}
@@ -216,12 +216,11 @@ static void scan_io_uring(struct scan *sc, const struct at_fd *at)
 	const char *remedy = "wait until the process has closed the ring";
 
 	if (info_number(sc, "UserFiles:"))
-		keep_on_old(sc, at, "its ring of io_uring has registered files", remedy);
+		keep_on_old(sc, at, "its io_uring has registered files", remedy);
 	else if ((int)info_number(sc, "SqThread:") > 0)
-		keep_on_old(sc, at, "its ring of io_uring is read by a thread of the kernel",
-			    remedy);
+		keep_on_old(sc, at, "a kernel thread polls its io_uring", remedy);
 	else if (info_number(sc, "CachedSqHead:") != info_number(sc, "CachedCqTail:"))
-		keep_on_old(sc, at, "its ring of io_uring has requests on the way", remedy);
+		keep_on_old(sc, at, "its io_uring has requests in flight", remedy);
 }
 
 static void scan_socket(struct scan *sc, const struct at_fd *at)
@@ -231,12 +230,13 @@ static void scan_socket(struct scan *sc, const struct at_fd *at)
 	uint64_t sent = info_number(sc, "scm_fds:");
 
 	if (map_get(&sc->bound, ino) != MAP_NONE)
-		keep_on_old(sc, at, "it is a socket bound to a name below OLD",
-			    "let the process make it elsewhere");
+		keep_on_old(sc, at, "the socket is bound to a name below OLD",
+			    "bind it to another directory");
 	if (sent && scan_in_flight_fds(sc, pid, at->number, sent))
-		scan_add_obstacle(sc, RELOC_BLOCKS, at->proc, at->what, at->target->link,
-				  "a descriptor of OLD, or one that cannot be seen, was sent to it",
-				  "wait until the process has received it");
+		scan_add_obstacle(
+			sc, RELOC_BLOCKS, at->proc, at->what, at->target->link,
+			"a descriptor of OLD, or an unknown one, waits in it (SCM_RIGHTS)",
+			"wait until the process has received it");
 }
 
 static bool starts(const char *text, const char *word)
@@ -292,7 +292,7 @@ static int scan_fd(struct scan *sc, uint32_t proc, int number, struct err *e)
 		if (buf_error(&sc->text) < 0)
 			return err_nomem(e);
 		if (!proc_fdinfo_parse(&at.info, sc->text.data))
-			return err_set(e, -EINVAL, "%s: not understood", path);
+			return err_set(e, -EINVAL, "%s: unknown format", path);
 	}
 	if (target.is_old)
 		add_fd(sc, &at);

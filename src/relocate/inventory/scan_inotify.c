@@ -17,7 +17,7 @@
 
 #include "relocate/inventory/scan_internal.h"
 
-#define WHY "it watches something on OLD's file system (inotify)"
+#define WHY "it watches OLD's file system (inotify)"
 
 /* struct file_handle with space for its bytes. */
 struct handle {
@@ -142,7 +142,7 @@ const char *scan_inotify(struct scan *sc, uint32_t proc, int number, char *text)
 	sc->view = view;
 	if (!why && sc->watches.count > before && sc->opts->is_frozen &&
 	    !was_quiet(sc, pid, number) && has_events(pid, number))
-		why = "it has events that were not read yet (inotify)";
+		why = "it has unread events (inotify)";
 	if (why)
 		sc->watches.count = before;
 	return why;

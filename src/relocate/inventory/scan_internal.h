@@ -55,7 +55,7 @@ bool scan_link(const struct scan *sc, const char *path, struct link_target *ret)
 /* Faster than scan_link(): false only if its is_old would be false. */
 bool scan_may_be_old(const struct scan *sc, const char *path);
 
-#define SCAN_PATH_TOO_LONG "its path is longer than the kernel tells"
+#define SCAN_PATH_TOO_LONG "its path is longer than /proc shows"
 
 /* Adds a file, or a use of it. Returns its row; RELOC_NONE: out of memory. source: a link that
  * opens it; NULL: none. */

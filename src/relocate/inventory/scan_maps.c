@@ -45,12 +45,12 @@ static const struct vm_word words[] = {
 	{ "rr", RELOC_VM_RANDOM, NULL },
 	{ "sr", RELOC_VM_SEQUENTIAL, NULL },
 	{ "wf", RELOC_VM_WIPEONFORK, NULL },
-	{ "um", 0, "its page faults go to the program (userfaultfd)" },
-	{ "uw", 0, "its page faults go to the program (userfaultfd)" },
-	{ "ui", 0, "its page faults go to the program (userfaultfd)" },
-	{ "io", 0, "it is memory of a device" },
-	{ "pf", 0, "it is memory of a device" },
-	{ "ht", 0, "it has huge pages of a file" },
+	{ "um", 0, "the process handles its page faults (userfaultfd)" },
+	{ "uw", 0, "the process handles its page faults (userfaultfd)" },
+	{ "ui", 0, "the process handles its page faults (userfaultfd)" },
+	{ "io", 0, "it is device memory" },
+	{ "pf", 0, "it is device memory" },
+	{ "ht", 0, "it has huge pages of a file (hugetlbfs)" },
 	{ "sf", 0, "it is mapped with MAP_SYNC" },
 	{ "mm", 0, "it is persistent memory" },
 	{ "sl", 0, "it is sealed (mseal)" },
@@ -69,7 +69,7 @@ static const char *parse_vm_flags(struct reloc_map *m, char *line)
 		while (i < ARRAY_LEN(words) && strcmp(words[i].name, word) != 0)
 			i++;
 		if (i == ARRAY_LEN(words))
-			unknown = "it has a flag in smaps that auger does not know";
+			unknown = "smaps shows a flag that auger does not know";
 		else if (words[i].reason)
 			return words[i].reason;
 		else
@@ -221,7 +221,7 @@ static void add_map(struct scan *sc, uint32_t proc, struct reloc_map *m, char *f
 	snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->start,
 		 m->end);
 	if (!scan_link(sc, path, &target)) {
-		keep_on_old(sc, proc, m, "", "its file may not be looked at", "run auger as root");
+		keep_on_old(sc, proc, m, "", "auger may not read its link", "run auger as root");
 		return;
 	}
 	if (!target.is_old)
@@ -290,10 +290,9 @@ int scan_maps(struct scan *sc, uint32_t proc, struct err *e)
 	if (near < 0)
 		return near;
 	if (has_aio)
-		scan_add_obstacle(
-			sc, RELOC_STAYS, proc, "asynchronous I/O", "",
-			"the kernel may still write for it while it stands still (libaio)",
-			"wait until the process has ended it (io_destroy)");
+		scan_add_obstacle(sc, RELOC_STAYS, proc, "asynchronous I/O", "",
+				  "the kernel may write for it even while it is frozen (libaio)",
+				  "wait until the process calls io_destroy");
 	if (!near)
 		return 0;
 	if (read_proc(sc, pid, "smaps", e) < 0)

@@ -26,7 +26,7 @@ static void check_mount(struct scan *sc, const struct mount *m, const char *poin
 	else if (m->dev_major == old->dev_major && m->dev_minor == old->dev_minor &&
 		 old->is_mount_root)
 		scan_add_obstacle(sc, RELOC_STAYS, RELOC_NONE, "mount", point,
-				  "the file system of OLD is mounted there, too", "unmount it");
+				  "the file system of OLD is mounted here, too", "unmount it");
 }
 
 /* The first word of each line after the heading. */
@@ -40,7 +40,7 @@ static void check_swaps(struct scan *sc)
 		line[strcspn(line, " \t")] = '\0';
 		if (*line && top_dir_below(sc->opts->old_dir, line))
 			scan_add_obstacle(sc, RELOC_STAYS, RELOC_NONE, "swap", line,
-					  "memory of the machine is swapped to it", "swapoff");
+					  "the machine swaps to it", "swapoff");
 	}
 }
 
@@ -54,7 +54,7 @@ static void check_loop(struct scan *sc, const char *device)
 	file[strcspn(file, "\n")] = '\0';
 	if (top_dir_below(sc->opts->old_dir, file))
 		scan_add_obstacle(sc, RELOC_STAYS, RELOC_NONE, device, file,
-				  "a block device is made of it", "losetup --detach");
+				  "a loop device uses it", "losetup --detach");
 }
 
 static void check_loops(struct scan *sc)
@@ -79,7 +79,7 @@ static void check_exports(struct scan *sc)
 		line[strcspn(line, " \t")] = '\0';
 		if (*line == '/' && top_dir_below(sc->opts->old_dir, line))
 			scan_add_obstacle(sc, RELOC_STAYS, RELOC_NONE, "NFS export", line,
-					  "other machines use it", "exportfs -u");
+					  "other machines may use it", "exportfs -u");
 	}
 }
 

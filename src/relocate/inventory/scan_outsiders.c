@@ -98,10 +98,9 @@ static void scan_outsider_link(struct scan *sc, struct outsider *o, const char *
 	file = scan_find_file(sc, &target.x);
 	if (file != STRTAB_NONE && is_shared_content(sc, file)) {
 		keep_file_on_old(sc, file);
-		snprintf(reason, sizeof reason,
-			 "process %d (%s), which is not of the job, has it too (%s)", (int)o->pid,
-			 o->stat.comm, what);
-		snprintf(remedy, sizeof remedy, "--pid %d takes it along", (int)o->pid);
+		snprintf(reason, sizeof reason, "process %d (%s) outside the job uses it, too (%s)",
+			 (int)o->pid, o->stat.comm, what);
+		snprintf(remedy, sizeof remedy, "--pid %d moves that process, too", (int)o->pid);
 		scan_add_obstacle(sc, RELOC_STAYS, RELOC_NONE, "file", target.link, reason, remedy);
 		return;
 	}
@@ -109,7 +108,7 @@ static void scan_outsider_link(struct scan *sc, struct outsider *o, const char *
 		return;
 	o->is_reported = true;
 	scan_add_obstacle_pid(sc, RELOC_NOTE, o->pid, o->stat.comm, what, target.link,
-			      "this process, which is not of the job, keeps OLD busy",
+			      "a process outside the job keeps OLD busy",
 			      "--all-users-of moves all of them");
 }
 

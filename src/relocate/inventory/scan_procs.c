@@ -42,7 +42,7 @@ static bool is_headless(const struct proc_stat *stat)
 static void refuse_headless(struct scan *sc, pid_t pid, const struct proc_stat *stat)
 {
 	scan_add_obstacle_pid(sc, RELOC_BLOCKS, pid, stat->comm, "process", "",
-			      "its first thread has ended, others run on", "");
+			      "its first thread has ended while others run", "");
 }
 
 /* The process of pid, which may be a thread's. */
@@ -80,10 +80,10 @@ static void add_start(struct scan *sc, pid_t pid)
 				      "");
 	else if (stat.is_kernel)
 		scan_add_obstacle_pid(sc, RELOC_BLOCKS, pid, stat.comm, what, "",
-				      "a thread of the kernel", "");
+				      "it is a kernel thread", "");
 	else if (pid == getpid())
 		scan_add_obstacle_pid(sc, RELOC_BLOCKS, pid, stat.comm, what, "",
-				      "this is auger itself", "");
+				      "it is auger itself", "");
 	else
 		add_proc(sc, pid, &stat);
 }
@@ -133,7 +133,7 @@ static void check_seccomp(struct scan *sc, uint32_t proc, pid_t pid)
 
 	if (proc_status_number(pid, "Seccomp", 10, 0) && !(caps >> CAP_SYS_ADMIN_BIT & 1))
 		scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", "",
-				  "its system calls are filtered (seccomp)",
+				  "a seccomp filter restricts its system calls",
 				  "run auger as root (CAP_SYS_ADMIN)");
 }
 
@@ -157,7 +157,7 @@ static void check_access(struct scan *sc, uint32_t proc, pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
 	if (access(path, R_OK | X_OK) == 0 || errno == ENOENT)
 		return;
-	snprintf(reason, sizeof reason, "it may not be looked into (it runs as user %u)",
+	snprintf(reason, sizeof reason, "it runs as another user (%u)",
 		 (unsigned)proc_status_number(pid, "Uid", 10, 0));
 	scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", "", reason, "run auger as root");
 }

@@ -224,7 +224,7 @@ static void find_epolls(struct scan *sc)
 		snprintf(what, sizeof what, "descriptor %d (epoll)", epolls[i].epoll);
 		scan_add_obstacle_pid(sc, RELOC_BLOCKS, procs[epolls[i].proc].pid,
 				      procs[epolls[i].proc].comm, what, "",
-				      "it waits for a file of OLD whose descriptor is closed", "");
+				      "it has a file of OLD whose descriptor is closed", "");
 	}
 }
 

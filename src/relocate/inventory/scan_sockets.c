@@ -97,7 +97,7 @@ void scan_sockets(struct scan *sc)
 		close(fd);
 	if (failed && !sc->opts->is_frozen)
 		log_msg(LOG_WARN, "relocate",
-			"the kernel does not tell which sockets have names (unix_diag)");
+			"the kernel does not list the names of Unix sockets (unix_diag)");
 }
 
 #define SENT_MAX 253 /* descriptors in a message: SCM_MAX_FD of the kernel */

@@ -28,7 +28,7 @@ static int find_mount(struct top_dir *p, struct err *e)
 		return e->code;
 	m = mounts_find(&all, p->mnt_id);
 	if (!m)
-		return err_set(e, -ENOENT, "%s: its mount is not in /proc/self/mountinfo", p->path);
+		return err_set(e, -ENOENT, "%s: mount not found in /proc/self/mountinfo", p->path);
 	p->dev_major = m->dev_major;
 	p->dev_minor = m->dev_minor;
 	return 0;
@@ -41,7 +41,8 @@ static int identify_dir(struct top_dir *p, struct err *e)
 	if (statx(p->fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x) < 0)
 		return err_errno(e, "%s", p->path);
 	if (!(x.stx_mask & STATX_MNT_ID))
-		return err_set(e, -ENOSYS, "the kernel does not tell mounts (statx, Linux 5.8)");
+		return err_set(e, -ENOSYS,
+			       "the kernel does not report mount ids (statx of Linux 5.8)");
 	p->ino = x.stx_ino;
 	p->mnt_id = x.stx_mnt_id;
 	p->st_dev_major = x.stx_dev_major;

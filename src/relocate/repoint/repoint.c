@@ -117,14 +117,15 @@ static int prepare_limit(struct repoint_proc *p, struct err *e)
 	if (need <= soft)
 		return 0;
 	if (need > hard)
-		return err_set(e, -EMFILE, "process %d needs %zu descriptors and may have %lu",
+		return err_set(e, -EMFILE,
+			       "process %d needs %zu descriptors, and its hard limit is %lu",
 			       (int)remote_pid(p->remote), need, hard);
 	was = (struct rlimit){ soft, hard };
 	wide = (struct rlimit){ hard, hard };
 	set = (struct remote_call){ .nr = SYS_prlimit64,
 				    .arg = { 0, RLIMIT_NOFILE,
 					     remote_put(p->remote, &wide, sizeof wide) },
-				    .what = "raising the limit of open files" };
+				    .what = "raise the limit of open files" };
 	remote_add_step(p->remote, &set);
 	set.arg[2] = remote_put(p->remote, &was, sizeof was);
 	remote_add_undo(p->remote, &set);
@@ -140,14 +141,14 @@ static void prepare_fds(const struct repoint *rp, struct repoint_proc *p)
 	for (size_t i = 0; i < p->fds.count; i++) {
 		struct remote_call close_it = { .nr = SYS_close,
 						.may_fail = true,
-						.what = "closing a descriptor" };
+						.what = "close a descriptor" };
 
 		fds[i].saved_step = remote_add_step(
 			p->remote, &(struct remote_call){
 					   .nr = SYS_fcntl,
 					   .arg = { (uint64_t)rp->inventory->fds[fds[i].row].number,
 						    F_DUPFD_CLOEXEC, 0 },
-					   .what = "keeping a descriptor" });
+					   .what = "duplicate a descriptor" });
 		close_it.arg0_from = remote_result_at(p->remote, fds[i].saved_step);
 		remote_add_undo(p->remote, &close_it);
 		remote_add_finish(p->remote, 0, &close_it);
@@ -165,7 +166,7 @@ static void apply_fds(const struct repoint *rp, struct repoint_proc *p)
 					   .arg = { (uint64_t)remote_fds[fds[i].sent],
 						    (uint64_t)fd->number,
 						    fd->is_cloexec ? O_CLOEXEC : 0 },
-					   .what = "setting a descriptor" };
+					   .what = "repoint a descriptor" };
 		struct remote_call undo = set;
 
 		undo.arg[0] = (uint64_t)fds[i].saved;
@@ -181,7 +182,7 @@ static int apply_dirs(const struct repoint *rp, struct repoint_proc *p, struct e
 	for (size_t i = 0; i < p->dirs.count; i++) {
 		struct remote_call set = { .nr = SYS_fchdir,
 					   .arg = { (uint64_t)remote_fds[dirs[i].sent] },
-					   .what = "setting the working directory" };
+					   .what = "change the working directory" };
 		struct remote_call undo = set;
 		int member = remote_find_member(p->remote, rp->inventory->dirs[dirs[i].row].tid, e);
 
@@ -206,7 +207,7 @@ static void map_commit_flag(struct repoint_proc *p)
 				       .arg = { remote_page(p->remote), PAGE,
 						PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 						(uint64_t)((const int *)p->remote_fds.data)[0], 0 },
-				       .what = "mapping a page" });
+				       .what = "map a page" });
 }
 
 /* Runs all steps that do not change the process yet. */
@@ -340,7 +341,7 @@ int repoint_begin(struct repoint **ret, struct freeze *h, const struct reloc_inv
 	}
 	first = *e;
 	if (repoint_undo(rp, &later) < 0)
-		return err_set(e, -EIO, "%.100s; and could not be put back: %.100s", first.msg,
+		return err_set(e, -EIO, "%.100s; the rollback failed: %.100s", first.msg,
 			       later.msg);
 	return e->code;
 }

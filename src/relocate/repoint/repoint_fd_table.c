@@ -78,7 +78,7 @@ static int grow_fd_table(struct freeze *h, pid_t pid, size_t need, struct err *e
 	remote_add_step(r, &(struct remote_call){ .nr = SYS_dup3,
 						  .arg = { (uint64_t)-1, need - 1, O_CLOEXEC },
 						  .may_fail = true,
-						  .what = "making room for descriptors" });
+						  .what = "grow the descriptor table" });
 	(void)!remote_run_steps(r, e);
 	remote_close(r);
 	return e->code;
@@ -111,7 +111,7 @@ int repoint_grow_fd_tables(const struct reloc_inventory *s, struct err *e)
 			continue;
 		if (why.code == -EBUSY)
 			return err_set(e, why.code, "%s", why.msg);
-		log_msg(LOG_INFO, "relocate", "no room made before: %s", why.msg);
+		log_msg(LOG_INFO, "relocate", "descriptor table not grown: %s", why.msg);
 	}
 	return 0;
 }

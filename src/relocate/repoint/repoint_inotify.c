@@ -95,7 +95,7 @@ static struct remote_call add_of(struct repoint_proc *p, const struct reloc_watc
 				     .arg = { (uint64_t)w->inotify,
 					      remote_put(p->remote, path, strlen(path) + 1),
 					      w->mask },
-				     .what = "watching a file (inotify)" };
+				     .what = "add a watch (inotify)" };
 }
 
 /* A rollback needs two calls where apply needs one: this adds a call without effect. */
@@ -116,14 +116,14 @@ void repoint_apply_watches(const struct repoint *rp, struct repoint_proc *p)
 		const struct reloc_watch *w = &rp->inventory->watches[watches[i].row];
 		struct remote_call remove = { .nr = SYS_inotify_rm_watch,
 					      .arg = { (uint64_t)w->inotify, (uint64_t)w->wd },
-					      .what = "removing a watch (inotify)" };
+					      .what = "remove a watch (inotify)" };
 		struct remote_call read_it = { .nr = SYS_read,
 					       .arg = { (uint64_t)w->inotify, events, EVENTS },
-					       .what = "reading an event (inotify)" };
+					       .what = "read an event (inotify)" };
 		struct remote_call set = { .nr = SYS_ioctl,
 					   .arg = { (uint64_t)w->inotify, SET_NEXT_WD,
 						    (uint64_t)w->wd },
-					   .what = "setting the number of a watch" };
+					   .what = "set the number of a watch" };
 		struct remote_call add = add_of(p, w, remote_fds[watches[i].sent]);
 		struct remote_call back = add_of(p, w, remote_fds[watches[i].sent_old]);
 
@@ -170,8 +170,7 @@ int repoint_verify_watches(const struct repoint *rp, const struct repoint_proc *
 
 		if (fstat(((const int *)p->sent.data)[watches[i].sent], &wanted) < 0 ||
 		    !has_watch(pid, w, wanted.st_ino))
-			return err_set(e, -EIO,
-				       "process %d: watch %u of descriptor %d is not as it was",
+			return err_set(e, -EIO, "process %d: watch %u of descriptor %d has changed",
 				       (int)pid, w->wd, w->inotify);
 	}
 	return 0;

@@ -38,7 +38,7 @@ void repoint_apply_epolls(const struct repoint *rp, struct repoint_proc *p)
 					    .arg = { (uint64_t)ep->epoll, EPOLL_CTL_ADD,
 						     (uint64_t)ep->number,
 						     remote_put(p->remote, &event, sizeof event) },
-					    .what = "adding to an epoll set" };
+					    .what = "add to an epoll set" };
 		del = add;
 		del.arg[1] = EPOLL_CTL_DEL;
 		remote_add_apply(p->remote, 0, &add, &del);
@@ -70,7 +70,7 @@ static void add_locks(const struct repoint *rp, struct repoint_proc *p,
 		take = (struct remote_call){ .nr = SYS_fcntl,
 					     .arg = { (uint64_t)number, F_SETLK,
 						      remote_put(p->remote, &range, sizeof range) },
-					     .what = "taking a lock again" };
+					     .what = "take a lock" };
 		add(p->remote, &take);
 	}
 }

@@ -78,7 +78,7 @@ void repoint_prepare_maps(const struct repoint *rp, struct repoint_proc *p)
 			p->remote, &(struct remote_call){ .nr = SYS_mmap,
 							  .arg = { 0, length(m), AS_U(m->prot),
 								   kind, AS_U(number), m->offset },
-							  .what = "mapping a new file" });
+							  .what = "map a new file" });
 		undo_mmap(p, maps[i].new_step, length(m));
 		maps[i].saved_step = remote_add_step(
 			p->remote,
@@ -86,7 +86,7 @@ void repoint_prepare_maps(const struct repoint *rp, struct repoint_proc *p)
 					       .arg = { 0, length(m), PROT_NONE,
 							MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 							UINT64_MAX, 0 },
-					       .what = "buffer for an old mapping" });
+					       .what = "reserve addresses" });
 		undo_mmap(p, maps[i].saved_step, length(m));
 	}
 }
@@ -199,7 +199,7 @@ static struct remote_call move_map(uint64_t from, uint64_t len, uint64_t to)
 {
 	return (struct remote_call){ .nr = SYS_mremap,
 				     .arg = { from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to },
-				     .what = "moving a mapping" };
+				     .what = "move a mapping" };
 }
 
 void repoint_apply_maps(const struct repoint *rp, struct repoint_proc *p)

@@ -61,7 +61,7 @@ static int read_credentials(pid_t pid, struct credentials *id, struct err *e)
 		return e->code;
 	if (!r.len || !read_fs_id((const char *)r.data, "\nUid:", &id->uid) ||
 	    !read_fs_id((const char *)r.data, "\nGid:", &id->gid))
-		return err_set(e, -EINVAL, "%s: no user and group", path);
+		return err_set(e, -EINVAL, "%s: no user and group ids", path);
 	if (read_groups(id, (const char *)r.data, e) < 0)
 		return e->code;
 	id->pid = pid;
@@ -142,7 +142,7 @@ static int open_new_dir(const struct repoint *rp, const struct reloc_proc *p, st
 	    x.stx_dev_major == new->st_dev_major &&x.stx_dev_minor == new->st_dev_minor)
 		return fd;
 	close(fd);
-	return err_set(e, -ESTALE, "%s is not %s any more", path, new->path);
+	return err_set(e, -ESTALE, "%s is no longer %s", path, new->path);
 }
 
 int repoint_open_file(struct repoint *rp, const struct reloc_file *f, uint32_t proc, unsigned flags,

@@ -47,7 +47,7 @@ static int make_pair(struct repoint_proc *p, uint64_t *ret_at, struct err *e)
 		struct remote_call close_it = { .nr = SYS_close,
 						.arg0_from = (*ret_at + i * sizeof(int)) | 1,
 						.may_fail = true,
-						.what = "closing a socket" };
+						.what = "close a socket" };
 
 		remote_add_undo(p->remote, &close_it);
 		remote_add_finish(p->remote, 0, &close_it);
@@ -61,7 +61,7 @@ static int make_pair(struct repoint_proc *p, uint64_t *ret_at, struct err *e)
 		return err_errno(e, "process %d", (int)pid);
 	fd = (int)syscall(SYS_pidfd_getfd, pidfd, pair[1], 0);
 	close(pidfd);
-	return fd < 0 ? err_errno(e, "process %d: taking over a socket", (int)pid) : fd;
+	return fd < 0 ? err_errno(e, "process %d: duplicate a socket", (int)pid) : fd;
 }
 
 static int send_message(int socket, const int *fds, size_t count, struct err *e)
@@ -78,7 +78,7 @@ static int send_message(int socket, const int *fds, size_t count, struct err *e)
 	m.rights.type = SCM_RIGHTS;
 	memcpy(m.rights.remote_fds, fds, count * sizeof(int));
 	if (sendmsg(socket, &m.head, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return err_errno(e, "sending descriptors");
+		return err_errno(e, "send descriptors");
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static uint64_t receive_batch(struct repoint_proc *p, uint64_t pair_at, size_t c
 			&(struct remote_call){ .nr = SYS_recvmsg,
 					       .arg = { 0, at, MSG_CMSG_CLOEXEC | MSG_DONTWAIT },
 					       .arg0_from = pair_at | 1,
-					       .what = "receiving descriptors" });
+					       .what = "receive descriptors" });
 	for (size_t i = 0; i < count; i++) {
 		struct remote_call close_it = {
 			.nr = SYS_close,
@@ -110,7 +110,7 @@ static uint64_t receive_batch(struct repoint_proc *p, uint64_t pair_at, size_t c
 				      i * sizeof(int)) |
 				     1,
 			.may_fail = true,
-			.what = "closing a descriptor",
+			.what = "close a descriptor",
 		};
 
 		remote_add_undo(p->remote, &close_it);
@@ -135,7 +135,7 @@ static int send_batch(struct repoint_proc *p, int socket, uint64_t pair_at, size
 		return err_set(e, -EFAULT, "memory of process %d", (int)remote_pid(p->remote));
 	for (size_t i = 0; i < count; i++)
 		if (remote_fds[i] < 0)
-			return err_set(e, -EMFILE, "process %d has no room for more descriptors",
+			return err_set(e, -EMFILE, "process %d received too few descriptors",
 				       (int)remote_pid(p->remote));
 	p->remote_fds.count += count;
 	return 0;

@@ -19,8 +19,7 @@
 
 static int wrong(pid_t pid, const char *what, uint64_t which, struct err *e)
 {
-	return err_set(e, -EIO, "process %d: %s %" PRIu64 " is not as it was", (int)pid, what,
-		       which);
+	return err_set(e, -EIO, "process %d: %s %" PRIu64 " has changed", (int)pid, what, which);
 }
 
 /* Our own descriptor shares the description, so its flags and position are those of the job. */
@@ -131,8 +130,7 @@ static int verify_maps(const struct repoint *rp, const struct repoint_proc *p, s
 		if (fstat(((const int *)p->sent.data)[maps[i].sent], &wanted) < 0 ||
 		    !find_area(text.data, m, wanted.st_ino))
 			return err_set(e, -EIO,
-				       "process %d: mapping %" PRIx64 "-%" PRIx64
-				       " is not as it was",
+				       "process %d: mapping %" PRIx64 "-%" PRIx64 " has changed",
 				       (int)pid, m->start, m->end);
 	}
 	return 0;
