@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: for syscalls.bpf.c, the parts of a program's memory that belong to a call.
+ * memory: reads the memory that a system call refers to, for syscalls.bpf.c.
  *
- * Programs fault no pages in, so memory is read when the call ends: the kernel has touched it by
- * then. Only an exec, that leaves its memory, is asked at its begin.
+ * A BPF program cannot fault pages in. So memory is read at exit: by then the kernel has touched
+ * it. Only exec, which replaces the memory, is read at entry.
  */
 #ifndef BPF_MEMORY_H
 #define BPF_MEMORY_H
@@ -13,22 +13,21 @@
 
 #define NULL ((void *)0)
 
-/* Set before loading: does a plan have what points to more than bytes? The kernel takes long to
- * check how that is read. */
+/* Set before loading: does any plan follow pointers? The verifier takes long to check that code. */
 const volatile bool has_links;
 
-/* What a thread is inflight. */
+/* The call that a thread is in, if any. */
 struct inflight {
 	struct calls_thread_id id;
-	__u64 since_ns; /* that it is looked at */
+	__u64 since_ns; /* since when the thread is traced */
 	__u64 start_ns; /* of the call; 0: before recording */
 	__u64 args[6];  /* CALLS_EVENTS */
 	__u32 nr;
 	bool is_in_call;
-	bool is_new; /* its first end is of the call that made it */
+	bool is_new; /* its first exit is of the clone that created it */
 };
 
-/* Of calls whose memory is gone at their end: read at their begin. By tid. */
+/* Memory read at entry, of calls that replace it. By tid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -61,14 +60,14 @@ static __always_inline __u32 length_of(const struct calls_fetch *f, const struct
 }
 
 /*
- * What follows are functions of their own, which the kernel checks once, not each time they are
- * used: together it would be too much for it. at: where in the bytes of m, which is no NULL. They
- * return a length, with PART_CUT when there is more; negative: it cannot be read.
+ * The __noinline functions below are verified once each; inlined they exceed the verifier's limit
+ * of instructions. at: an offset in the bytes of m, which is not NULL. Each returns a length, with
+ * PART_CUT when there is more; negative: unreadable.
  */
 #define PART_CUT (1 << 16)
 #define LAST_PART ((CALLS_FETCHES - 1) * CALLS_FETCH_BYTES) /* where it may begin */
 
-/* Strings that a list of pointers tells, each with its NUL. */
+/* Reads the strings of a list of pointers, each with its NUL. */
 __noinline long read_strings(struct calls_memory *m, __u64 at, __u64 list)
 {
 	__u32 len = 0;
@@ -94,7 +93,7 @@ __noinline long read_strings(struct calls_memory *m, __u64 at, __u64 list)
 	return len | PART_CUT;
 }
 
-/* How many pointers a list has. */
+/* The length of a list of pointers. */
 __noinline long count_pointers(__u64 list)
 {
 	__u64 pointer;
@@ -120,7 +119,7 @@ static __always_inline long read_count(char *to, __u64 list)
 	return sizeof count | (n == CALLS_COUNT_MAX ? PART_CUT : 0);
 }
 
-/* The begin of each of some struct iovec. rest: bytes that they hold together. */
+/* Reads the begin of each struct iovec. rest: bytes of all vectors together. */
 __noinline long read_vectors(struct calls_memory *m, __u64 at, __u64 list, __u64 count, __u64 rest)
 {
 	long len = 0;
@@ -147,7 +146,7 @@ __noinline long read_vectors(struct calls_memory *m, __u64 at, __u64 list, __u64
 	return len | (count > CALLS_VECTORS ? PART_CUT : 0);
 }
 
-/* What points to more than bytes. */
+/* Memory that itself has pointers. */
 static __always_inline long read_linked(struct calls_memory *m, __u64 at,
 					const struct calls_fetch *f, const struct inflight *d,
 					__s64 ret)
@@ -237,7 +236,7 @@ static __always_inline void read_at_entry(const struct inflight *d, const struct
 	bpf_map_update_elem(&entry_memory, &tid, m, BPF_ANY);
 }
 
-/* What was read at the begin; false: nothing, or less than can be read now. */
+/* Takes what was read at entry; false: nothing, or less than can be read at exit. */
 static __always_inline bool take_entry_memory(struct calls_memory *to, const struct inflight *d,
 					      const struct calls_plan *plan, __s64 ret)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls: system calls of the threads that have a struct inflight, summed where they happen, or
- * put into a ring one by one.
+ * syscalls: sums the system calls of traced threads in the kernel, or writes each to a ring.
  *
- * A thread has one from the exec that starts the command, from its parent by fork, or from walking
- * over all threads (on_task). Tracepoints of calls run with preemption off, so what is per CPU is
- * changed by one program at a time; what is per thread is changed by that thread.
+ * A thread is traced when it has a struct inflight. It gets one at the exec that starts the
+ * command, from its parent at fork, or when on_task visits all threads at the start. Tracepoints of
+ * calls run with preemption off, so what is per CPU is changed by one program at a time; what is
+ * per thread is changed by that thread.
  */
 #include "bpf/syscalls.h"
 #include "bpf/kernel.h"
@@ -26,7 +26,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct inflight);
-} threads_doing SEC(".maps");
+} inflight_calls SEC(".maps");
 
 /* By number: calls that did not fail. */
 struct {
@@ -67,7 +67,7 @@ struct {
 	__type(value, struct calls_sums);
 } sums SEC(".maps");
 
-/* What new cells are made of: it is never written. */
+/* All zero, never written: the initial value of a new cell. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -89,7 +89,7 @@ struct {
 	__type(value, __u8);
 } seeds SEC(".maps"); /* processes */
 
-/* Where a record is made. */
+/* Scratch memory for one record. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -198,7 +198,7 @@ static __always_inline void sum(const struct inflight *d, __u32 nr, bool is_time
 		count_lost();
 }
 
-/* The reader is only woken when much is there: a wake-up costs more than a call. */
+/* Wakes the reader only when the ring fills: a wake-up costs more than a call. */
 static __always_inline __u64 wakes(void)
 {
 	__u64 size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
@@ -231,7 +231,7 @@ static __always_inline void put(struct calls_event *ev, __u32 bytes)
 		count_lost();
 }
 
-/* A thread comes, goes, or is another program. */
+/* A record of fork, exec or exit. */
 static __always_inline void put_thread(__u32 kind, const struct calls_thread_id *id,
 				       struct task_struct *task, __u32 other, __u64 now)
 {
@@ -270,7 +270,7 @@ static __always_inline void put_call(const struct inflight *d, __u32 nr, __u32 h
 	put(ev, ev->memory.len);
 }
 
-/* What the end of the thread, or of the recording, cuts short. */
+/* Reports a call whose thread or recording ended before it. */
 static __always_inline void cut_call(struct inflight *d, bool can_read)
 {
 	if (!d->is_in_call)
@@ -314,7 +314,7 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 {
 	struct inflight *d =
-		bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
+		bpf_task_storage_get(&inflight_calls, bpf_get_current_task_btf(), NULL, 0);
 	struct calls_plan *plan;
 	__u32 number = (__u32)nr;
 
@@ -337,7 +337,7 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
 {
 	struct inflight *d =
-		bpf_task_storage_get(&threads_doing, bpf_get_current_task_btf(), NULL, 0);
+		bpf_task_storage_get(&inflight_calls, bpf_get_current_task_btf(), NULL, 0);
 	__u64 now = bpf_ktime_get_ns();
 	bool is_whole;
 	__u32 nr;
@@ -384,7 +384,7 @@ static __always_inline void note_thread(const struct inflight *d, struct task_st
 static __always_inline void begin(struct task_struct *task, __u32 parent, bool is_new)
 {
 	struct inflight *d =
-		bpf_task_storage_get(&threads_doing, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		bpf_task_storage_get(&inflight_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!d) {
 		count_lost();
@@ -419,7 +419,7 @@ static __always_inline void end(struct inflight *d, struct task_struct *task, __
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct inflight *d = bpf_task_storage_get(&threads_doing, parent, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, parent, NULL, 0);
 
 	if (d)
 		begin(child, (__u32)parent->pid, true);
@@ -449,7 +449,7 @@ static __always_inline void become_first(struct inflight *d, struct task_struct 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 {
-	struct inflight *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 	struct calls_thread_id before;
 	__u64 now = bpf_ktime_get_ns();
 
@@ -470,17 +470,17 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_end, struct task_struct *task)
 {
-	struct inflight *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 
 	if (d)
 		end(d, task, bpf_ktime_get_ns(), true);
 	return 0;
 }
 
-/* The call in which a thread waits already. */
+/* The call that a thread is in when recording begins. */
 static __always_inline void find_call(struct task_struct *task)
 {
-	struct inflight *d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 nr = number_of(regs);
 
@@ -502,7 +502,7 @@ int on_task(struct bpf_iter__task *context)
 	if (!task)
 		return 0;
 	if (phase == CALLS_FINISH) {
-		d = bpf_task_storage_get(&threads_doing, task, NULL, 0);
+		d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 		if (d)
 			end(d, task, now_ns, false);
 		return 0;

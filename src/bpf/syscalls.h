@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls: what syscalls.bpf.c and syscall_bpf.c share: keys and values of maps, and the records
- * of the ring.
+ * syscalls: the keys and values of maps and the records of the ring, shared by syscalls.bpf.c and
+ * syscalls/bpf.c.
  */
 #ifndef BPF_SYSCALLS_H
 #define BPF_SYSCALLS_H
@@ -26,17 +26,17 @@ enum calls_mode {
 	CALLS_EVENTS,  /* each call is a record */
 };
 
-/* What iterating over all threads does. */
+/* What on_task does. */
 enum calls_phase { CALLS_SEED, CALLS_FINISH };
 
 /* Calls of one kind. */
 struct calls_cell {
-	__u64 count, timed; /* timed: seen from begin to end */
+	__u64 count, timed; /* timed: with entry and exit */
 	__u64 total_ns, min_ns, max_ns;
 	__u64 slots[CALLS_SLOTS];
 };
 
-/* A thread: numbers are used again, starts are not. */
+/* A thread: the kernel reuses tids, but not with the same start. */
 struct calls_thread_id {
 	__u64 start; /* task_struct.start_time */
 	__u32 tid, pid;
@@ -49,17 +49,17 @@ struct calls_key {
 };
 
 struct calls_thread {
-	__u64 start_ns, end_ns; /* end_ns 0: it is there still */
+	__u64 start_ns, end_ns; /* end_ns 0: it runs */
 	char comm[CALLS_COMM];
 };
 
-/* Of all threads that ended, or are there at the end; and what could not be told. */
+/* Sums over all threads at their end or at the end of recording; and losses. */
 struct calls_sums {
 	__u64 wall_ns, threads;
 	__u64 lost; /* calls whose map or ring was full */
 };
 
-/* enum syscall_fetch_kind; the rest reads as many bytes as the limit tells */
+/* enum syscall_fetch_kind; other kinds read limit bytes */
 #define CALLS_FETCH_STRING 0
 #define CALLS_FETCH_BY_NEXT 2
 #define CALLS_FETCH_BY_RET 3
@@ -88,8 +88,8 @@ struct calls_fetch {
 struct calls_plan {
 	__u32 count;
 	struct calls_fetch fetches[CALLS_FETCHES];
-	__u8 is_unwanted; /* calls of this number are not told */
-	__u8 at_entry;    /* their memory is gone, or changed, at their end */
+	__u8 is_unwanted; /* calls with this number are not reported */
+	__u8 at_entry;    /* their memory is replaced or overwritten at exit */
 };
 
 enum calls_record {
@@ -105,7 +105,7 @@ struct calls_part {
 
 /* What was read of a call's memory. */
 struct calls_memory {
-	__u32 count, len; /* of parts; bytes of all */
+	__u32 count, len; /* parts; bytes of all parts */
 	struct calls_part parts[CALLS_FETCHES];
 	char bytes[CALLS_FETCHES * CALLS_FETCH_BYTES]; /* of all parts, one behind the other */
 };
@@ -120,7 +120,7 @@ struct calls_event {
 	__u64 start_ns, end_ns;
 	__s64 ret;
 	__u64 args[6];
-	struct calls_memory memory; /* of other kinds than CALLS_CALL its bytes are the name */
+	struct calls_memory memory; /* its bytes are the name for other kinds than CALLS_CALL */
 };
 
 #endif

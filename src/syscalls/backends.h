@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall_backends: the methods of syscalls. */
+/* backends: one struct for each method of tracing; syscalls.c chooses. */
 #ifndef SYSCALLS_METHODS_H
 #define SYSCALLS_METHODS_H
 
 #include "base/err.h"
 #include "syscalls/opts.h"
 
-#define SYSCALL_STACK_BYTES 8192 /* copied with each call, when stacks are wanted */
+#define SYSCALL_STACK_BYTES 8192 /* copied with each call when stacks are recorded */
 
 struct syscall_backend {
 	enum syscall_method method;
-	/* Can it do this here? 0, or why not. What was made for that goes to run(), which ends it.
+	/* Returns 0 when this method works here, else the reason. run() takes *ret_self over and
+	 * frees it.
 	 */
 	int (*open)(const struct syscall_opts *o, void **ret_self, struct err *e);
 	int (*run)(void *self, const struct syscall_opts *o, struct syscall_result *ret,

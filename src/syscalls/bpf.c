@@ -24,7 +24,7 @@
 #include "target/runloop.h"
 
 #define TICK_NS INT64_C(100000000)
-#define TRACE_TICK_NS INT64_C(10000000) /* somebody looks on */
+#define TRACE_TICK_NS INT64_C(10000000) /* calls are printed as they happen */
 #define RING_BYTES (32u << 20)
 
 static_assert(CALLS_NUMBERS == SYSCALL_NAMES, "numbers");
@@ -70,7 +70,7 @@ static enum calls_mode mode_of(const struct syscall_opts *o)
 	return o->on_call ? CALLS_EVENTS : CALLS_TOTALS;
 }
 
-/* The record of a call as all methods report_call it. */
+/* Converts the ring's record of a call. */
 static void take_call(struct watcher *w, const struct calls_event *ev, size_t bytes)
 {
 	struct syscall c = {
@@ -186,7 +186,7 @@ static int set_up(struct watcher *w, struct err *e)
 	return runloop_add_fd(&w->loop, ring_buffer__epoll_fd(w->ring), RUNLOOP_READABLE, e);
 }
 
-/* Runs on_task over all threads. */
+/* Runs on_task for each thread. */
 static int walk(const struct watcher *w, enum calls_phase phase, struct err *e)
 {
 	char none[64];
@@ -238,7 +238,7 @@ static void read_until_end(struct watcher *w)
 	w->result->status = runloop_status(&w->loop);
 }
 
-/* Programs that found themselves running already did nothing. */
+/* A program that interrupts itself does nothing. */
 static uint64_t missed(const struct watcher *w)
 {
 	struct bpf_program *p;
@@ -317,7 +317,7 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 	return rc;
 }
 
-/* Tables are as large as the method needs: the kernel clears all of them. */
+/* Each map is as large as the mode needs: the kernel clears all of it. */
 static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode)
 {
 	uint32_t ring_bytes = mode == CALLS_EVENTS ? RING_BYTES : (uint32_t)getpagesize();
@@ -352,7 +352,7 @@ static int load(const struct syscall_opts *o, struct syscalls_bpf **ret, struct 
 	return 0;
 }
 
-/* Loading tells whether it may be. */
+/* Loading shows whether BPF is permitted. */
 static int open_method(const struct syscall_opts *o, void **ret_self, struct err *e)
 {
 	struct syscalls_bpf *bpf = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall_bpf_sums: what the programs of bpf/syscalls.bpf.c summed, from their maps to the tally.
+/* bpf_sums: moves the sums of bpf/syscalls.bpf.c from its maps to the tally.
  */
 #ifndef SYSCALLS_SUMS_H
 #define SYSCALLS_SUMS_H
@@ -13,11 +13,11 @@ struct syscall_bpf_sums {
 	int totals, failures, by_thread, threads, sums;
 };
 
-/* Calls that could not be summed, or found the ring full. */
+/* Calls that were lost because a map or the ring was full. */
 int syscall_bpf_sums_lost(const struct syscall_bpf_sums *m, uint64_t *ret,
 			  struct err *e) MUST_CHECK;
 
-/* All else; now_ns: the end of recording. */
+/* Reads all sums. now_ns: the end of recording. */
 int syscall_bpf_sums_read(const struct syscall_bpf_sums *m, struct syscall_sink *sink,
 			  int64_t now_ns, struct err *e) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall: one system call, as all methods report_call of it. */
+/* call: one system call, as all methods report it. */
 #ifndef SYSCALLS_CALL_H
 #define SYSCALLS_CALL_H
 
@@ -10,12 +10,13 @@
 
 #include "syscalls/signatures.h"
 
-#define SYSCALL_NO_NUMBER UINT32_MAX /* what the kernel calls rt_sigreturn at its end */
-#define SYSCALL_MAX_ERROR 4095       /* results from -SYSCALL_MAX_ERROR to -1 are errors */
+#define SYSCALL_NO_NUMBER \
+	UINT32_MAX             /* the number of rt_sigreturn when the kernel reports its end */
+#define SYSCALL_MAX_ERROR 4095 /* results from -SYSCALL_MAX_ERROR to -1 are errors */
 
-/* A part of the program's memory; see struct syscall_fetch. */
+/* A part of the traced program's memory; see struct syscall_fetch. */
 struct syscall_memory {
-	uint8_t arg;       /* that points to it */
+	uint8_t arg;       /* whose value points to it */
 	bool is_cut;       /* there is more of it */
 	uint16_t len;      /* bytes; of a string without its NUL */
 	const char *bytes; /* [0..len), borrowed */
@@ -24,8 +25,8 @@ struct syscall_memory {
 struct syscall {
 	uint32_t pid, tid;
 	uint32_t nr;
-	bool has_start; /* else it went on already: neither args nor start_ns hold */
-	bool has_end;   /* else it went on still, or the thread ended in it: no ret, no end_ns */
+	bool has_start; /* else it was in flight already: args and start_ns are not set */
+	bool has_end;   /* else its end was not seen: ret and end_ns are not set */
 	uint64_t args[6];
 	int64_t ret;
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
@@ -39,7 +40,7 @@ static inline bool syscall_is_sigreturn(uint32_t nr)
 	return nr == SYS_rt_sigreturn || nr == SYSCALL_NO_NUMBER;
 }
 
-/* errno; 0: it is done, or still goes on. */
+/* errno; 0: it succeeded, or has not ended. */
 static inline int32_t syscall_error(const struct syscall *c)
 {
 	return !syscall_is_sigreturn(c->nr) && c->has_end && c->ret < 0 &&
@@ -48,7 +49,7 @@ static inline int32_t syscall_error(const struct syscall *c)
 		       : 0;
 }
 
-/* Of an argument; NULL: it was not read, or could not be. */
+/* The memory that an argument points to; NULL: it was not read. */
 static inline const struct syscall_memory *syscall_memory_of(const struct syscall *c, size_t arg)
 {
 	for (size_t i = 0; i < c->memory_count; i++)

@@ -100,7 +100,7 @@ static void put_plain(const struct syscall *c, char kind, uint64_t value,
 	}
 }
 
-/* Waking needs no time, and neither needs another futex. */
+/* FUTEX_WAKE takes no timeout and no second futex. */
 static size_t last_of_futex(uint32_t operation)
 {
 	switch (operation) {
@@ -113,7 +113,7 @@ static size_t last_of_futex(uint32_t operation)
 	}
 }
 
-/* The mode is only looked at when a file can be made. */
+/* The mode counts only when the call may create a file. */
 static bool is_idle(const struct syscall *c, size_t arg)
 {
 	const char *signature = syscall_signature(c->nr);
@@ -126,7 +126,7 @@ static bool is_idle(const struct syscall *c, size_t arg)
 	       (c->args[1] == F_GETFD || c->args[1] == F_GETFL || c->args[1] == F_GETOWN);
 }
 
-/* Its flags are those of what it points to. */
+/* Its flags are in the structure that it points to. */
 static bool is_address(char kind)
 {
 	return kind == ARG_ACTION_IN;

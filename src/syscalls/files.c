@@ -11,9 +11,9 @@
 
 #include "syscalls/names.h"
 
-#define FDS_MAX 65536 /* descriptors beyond are asked for each time */
+#define FDS_MAX 65536 /* above it, each use reads /proc */
 
-/* What a process holds. Ids of names; 0: not asked yet. */
+/* The table of a process: ids of names; 0: not read yet. */
 struct holder {
 	uint32_t pid, parent;
 	uint32_t cwd;
@@ -95,7 +95,7 @@ static void set_fd(struct syscall_files *f, struct holder *h, int64_t fd, uint32
 	h->fds[fd] = name;
 }
 
-/* Asked of /proc when nobody decoded; it is the parent's where that is too late. */
+/* Read from /proc when no call has shown it, and from the parent when that is too late. */
 static uint32_t cwd_of(struct syscall_files *f, uint32_t pid)
 {
 	struct holder *h = get(f, pid), *parent;
@@ -246,7 +246,7 @@ static void follow_folder(struct syscall_files *f, const struct syscall *c, uint
 		h->cwd = name;
 }
 
-/* What has no path, and is gone when it is asked for, goes by the call that made it. */
+/* A descriptor without a path that is closed before /proc is read has the name of its call. */
 static void name_new(struct syscall_files *f, const struct syscall *c, int64_t fd, const char *made)
 {
 	struct holder *h = get(f, c->pid);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_files: what the descriptors and relative paths of processes stand for, followed through
- * their calls.
+ * files: names the descriptors and relative paths of traced processes, by following their calls.
  *
- * What no call decoded is asked of /proc, which may be too late for a process that has ended.
- * Tables are per process: threads that do not share theirs (CLONE_FILES) are not decoded apart.
+ * What no call has shown is read from /proc, which is too late for a process that has ended. There
+ * is one table a process: threads with tables of their own (no CLONE_FILES) share it wrongly.
  * Source: proc(5), /proc/PID/fd, /proc/PID/cwd.
  */
 #ifndef SYSCALLS_FILES_H
@@ -22,35 +21,35 @@
 
 /* All zero is empty but for strings. */
 struct syscall_files {
-	struct strtab *strings; /* ids of names are its; borrowed */
-	struct rows processes;  /* struct holder of syscall_files.c */
+	struct strtab *strings; /* holds the names; borrowed */
+	struct rows processes;  /* struct holder of files.c */
 	struct map by_pid;
-	struct buf path; /* being made */
-	bool skips_proc; /* nothing is asked: what is decoded comes too late for that */
+	struct buf path; /* scratch */
+	bool skips_proc; /* /proc is not read: events come too late for it */
 	bool bad;        /* memory ran out */
 };
 
 void syscall_files_fini(struct syscall_files *f);
 
-/* A command of ours begins with what we have. */
+/* The command inherits our descriptors and working directory. */
 void syscall_files_inherit(struct syscall_files *f, uint32_t pid);
 
-/* A process has a copy of its parent's; it ended. What an exec closes is made anew before it is
- * used. */
+/* A process copies its parent's table at fork, and ends. A descriptor that exec closed is opened
+ * again before it is used. */
 void syscall_files_fork(struct syscall_files *f, uint32_t pid, uint32_t parent);
 void syscall_files_exit(struct syscall_files *f, uint32_t pid);
 
-/* Its name: the absolute path, "socket:[INODE]", ...; 0: nobody knows. */
+/* The name of a descriptor: its absolute path, "socket:[INODE]", ...; 0: unknown. */
 uint32_t syscall_files_fd(struct syscall_files *f, uint32_t pid, int fd);
 
-/* The absolute path of one that is relative to a folder's descriptor, or AT_FDCWD. */
+/* The absolute path of a path relative to dirfd, which may be AT_FDCWD. */
 uint32_t syscall_files_path(struct syscall_files *f, uint32_t pid, int dirfd, const char *path,
 			    size_t len);
 
-/* That of a path among a call's arguments; 0: it was not read. */
+/* The absolute path of a path argument; 0: it was not read. */
 uint32_t syscall_files_path_arg(struct syscall_files *f, const struct syscall *c, size_t arg);
 
-/* What a call changes in all this. Asked after what it stood for. */
+/* Applies what a call changes in the tables. Call it after the call was decoded. */
 void syscall_files_apply(struct syscall_files *f, const struct syscall *c);
 
 #endif

@@ -21,7 +21,7 @@
 
 int syscall_filter_install(void)
 {
-	/* Each call is compared and answered; calls of other architectures (32 bit) go on. */
+	/* Calls of other architectures (32 bit) pass. */
 	struct sock_filter code[4 + 2 * SYSCALL_NAMES] = {
 		LOAD(arch),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),

@@ -20,7 +20,7 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Where execvp(3) finds it. */
+/* The path that execvp(3) chooses. */
 static void find_program(struct buf *path, const char *name)
 {
 	const char *at = getenv("PATH");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_first_exec: the exec that starts the command, which no method sees begin, with what it
- * was given by us.
+ * first_exec: the exec that starts the command. No method sees its entry, so its arguments come
+ * from our own command line.
  */
 #ifndef SYSCALLS_COMMAND_H
 #define SYSCALLS_COMMAND_H
@@ -13,11 +13,11 @@
 
 struct syscall_first_exec {
 	struct buf path, strings; /* owned */
-	uint32_t variables;       /* of the environment */
-	struct syscall call;      /* as if it had been seen; borrows of the above */
+	uint32_t variables;       /* count of environment variables */
+	struct syscall call;      /* with its entry; borrows from path and strings */
 };
 
-/* Is c that call? Then what it looked like at its begin. false: it is not, or out of memory. */
+/* Fills m->call when c is the end of that exec. false: it is another call, or out of memory. */
 bool syscall_first_exec_get(struct syscall_first_exec *m, const struct syscall *c,
 			    char *const *argv);
 void syscall_first_exec_fini(struct syscall_first_exec *m); /* all zero is allowed */

@@ -26,7 +26,7 @@ struct flag {
 	const char *name;
 };
 
-/* Bits of a set, or one of a choice that is in the bits of mask. */
+/* A set of bits, and a choice of one value in the bits of mask. */
 struct flags {
 	enum syscall_arg kind;
 	uint64_t mask;                     /* of the choice; 0: none */
@@ -45,7 +45,7 @@ struct flags {
 
 /* clang-format off */
 static const struct flag open_modes[] = { F(O_RDONLY), F(O_WRONLY), F(O_RDWR), END };
-/* What has several bits stands before its parts. */
+/* Names of several bits come before names of one of them. */
 static const struct flag open_bits[] = {
 	F(O_TMPFILE), F(O_SYNC), F(O_CREAT), F(O_EXCL), F(O_NOCTTY), F(O_TRUNC), F(O_APPEND), F(O_NONBLOCK),
 	F(O_DSYNC), F(O_ASYNC), F(O_DIRECT), F(O_DIRECTORY), F(O_NOFOLLOW), F(O_NOATIME), F(O_CLOEXEC),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall_flags: names of the constants that system calls take. */
+/* flags: prints the constants of system calls by name. */
 #ifndef SYSCALLS_FLAGS_H
 #define SYSCALLS_FLAGS_H
 
@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "syscalls/signatures.h"
 
-/* Appends the name or names of an argument of this kind; false: it has none, nothing was put. */
+/* Appends the names of an argument of this kind; false: it has no names, and nothing is appended.
+ */
 bool syscall_put_flags(enum syscall_arg kind, uint64_t value, struct buf *out);
 void syscall_put_open_flags(uint64_t value, struct buf *out);
 void syscall_put_signal(int signal, struct buf *out);

@@ -18,7 +18,7 @@ static size_t want_bytes(const struct syscall *c, const struct syscall_fetch *f,
 	return bytes < f->limit ? bytes : f->limit;
 }
 
-/* Within a page, so that a string near the end of what is mapped is read, too. */
+/* Page by page, so that a string just before an unmapped page is read, too. */
 static size_t read_memory(pid_t tid, uint64_t from, char *to, size_t len)
 {
 	size_t done = 0;
@@ -42,7 +42,7 @@ static bool read_word(pid_t tid, uint64_t from, uint64_t *ret)
 	return read_memory(tid, from, (char *)ret, sizeof *ret) == sizeof *ret;
 }
 
-/* [SYSCALL_FETCH_BYTES) at most. Its bytes; negative: it cannot be read. */
+/* At most SYSCALL_FETCH_BYTES. Returns the bytes read; negative: unreadable. */
 static ssize_t read_strings(pid_t tid, uint64_t list, char *to, bool *is_cut)
 {
 	size_t at = 0;
@@ -82,7 +82,7 @@ static ssize_t read_count(pid_t tid, uint64_t list, char *to, bool *is_cut)
 	return sizeof count;
 }
 
-/* rest: bytes that they hold together. */
+/* rest: bytes of all vectors together. */
 static ssize_t read_vectors(pid_t tid, uint64_t list, uint64_t count, uint64_t rest, char *to,
 			    bool *is_cut)
 {

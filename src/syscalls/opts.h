@@ -14,12 +14,12 @@
 enum syscall_method { SYSCALL_AUTO, SYSCALL_BPF, SYSCALL_PERF, SYSCALL_PTRACE };
 extern const char *const syscall_methods[]; /* "auto", "bpf", ..., NULL: for OPT_CHOICE */
 
-/* A call in words. Borrowed until the next. */
+/* A call, decoded. Borrowed until the next one. */
 struct syscall_decoded {
 	uint32_t pid, tid;
 	const char *comm;
 	const char *call;
-	const char *args; /* decoded, parted by ", " */
+	const char *args; /* decoded, separated by ", " */
 	bool has_end;
 	int64_t ret;
 	const char *result;       /* decoded */
@@ -29,7 +29,7 @@ struct syscall_decoded {
 
 struct syscall_opts {
 	enum syscall_method method;
-	/* Who: one of the three. Borrowed. */
+	/* What to trace: one of the three. Borrowed. */
 	char *const *argv; /* a command, ends with NULL */
 	const pid_t *pids; /* [pid_count] */
 	size_t pid_count;
@@ -38,8 +38,8 @@ struct syscall_opts {
 
 	int64_t duration_ns; /* ends it; 0: no limit */
 
-	struct syscalls *tally; /* what is summed by tally->by; borrowed */
-	/* Each call, when it ends. NULL: they are only summed. */
+	struct syscalls *tally; /* gets the sums, grouped by tally->by; borrowed */
+	/* Called for each call when it ends. NULL: calls are only summed. */
 	void (*on_call)(void *context, const struct syscall_decoded *t);
 	void *context;
 	struct profile *stacks; /* empty: gets the calls by user stack; NULL: none; borrowed */
@@ -47,7 +47,7 @@ struct syscall_opts {
 
 struct syscall_result {
 	enum syscall_method method;
-	char why[384];   /* not a better method; "": it is the best, or was asked for */
+	char why[384];   /* why no better method is used; "": it is the best, or was requested */
 	int status;      /* of the command: exit status, 128+N for signal N */
 	bool is_no_exec; /* the command cannot be executed: that is why syscall_run() failed */
 };

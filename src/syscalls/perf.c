@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls by perf's rings: each begin and end of a call is a record, read when a part of a
- * ring is full. Records report_call arguments and results, but nothing of the program's memory: no
- * paths. What a descriptor stands for is not decoded either: when its records are read it may stand
- * for something else already.
+ * The perf method: each entry and exit of a call is a record, read when a part of a ring is full.
+ * Records have arguments and results, but no memory of the program: no paths. Descriptors are not
+ * named either: when a record is read, the descriptor may refer to another file already.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,35 +22,35 @@
 
 /* The records' raw data. Source: events/raw_syscalls/.../format of tracefs. */
 #define TYPE_AT 0   /* two bytes: the tracepoint */
-#define THREAD_AT 4 /* four bytes, as the kernel numbers them */
+#define THREAD_AT 4 /* four bytes, in the first pid namespace */
 #define NUMBER_AT 8
 #define REST_AT 16   /* args[6], or the result */
 #define RAW_BYTES 24 /* at least */
 
 static const char enter_name[] = "raw_syscalls:sys_enter", exit_name[] = "raw_syscalls:sys_exit";
 
-/* What a thread is inflight. */
+/* The call that a thread is in, if any. */
 struct inflight {
-	uint32_t tid; /* 0: it ended, the slot is used again */
+	uint32_t tid; /* 0: it ended; the slot may be reused */
 	uint32_t pid;
 	struct syscall call;
 	bool is_in_call;
-	bool is_new; /* made while we looked: its first end is of the call that made it */
+	bool is_new; /* created during recording: its first exit is of the clone that created it */
 };
 
 struct listener {
 	const struct syscall_opts *opts;
 	struct syscall_sink sink;
-	struct event events[2]; /* begin, end */
+	struct event events[2]; /* entry, exit */
 	uint32_t own_pid;
-	bool is_raw_only;    /* samples report_call their thread by their raw data: the cheapest */
+	bool is_raw_only;    /* the thread is read from the raw data, the cheapest samples */
 	struct rows threads; /* struct inflight */
-	uint32_t last;       /* of threads: of the sample before */
-	struct rows unused;  /* uint32_t: of threads, those that ended */
+	uint32_t last;       /* index in threads of the last sample */
+	struct rows unused;  /* uint32_t: indices of ended threads */
 	struct map by_tid;
 };
 
-static struct inflight *doing_at(struct listener *l, uint32_t index)
+static struct inflight *inflight_at(struct listener *l, uint32_t index)
 {
 	return (struct inflight *)l->threads.data + index;
 }
@@ -66,27 +65,27 @@ static bool make_slot(struct listener *l, uint32_t *ret)
 	return rows_add(&l->threads, sizeof(struct inflight));
 }
 
-/* pid 0: /proc tells it, if the thread is new. */
+/* pid 0: read from /proc when the thread is new. */
 static struct inflight *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 {
 	uint32_t *at = map_at(&l->by_tid, tid);
 	uint32_t slot;
 
 	if (at && *at != MAP_NONE)
-		return doing_at(l, *at);
+		return inflight_at(l, *at);
 	if (!at || !make_slot(l, &slot)) {
 		l->sink.tally->bad = true;
 		return NULL;
 	}
 	*at = slot;
-	*doing_at(l, slot) = (struct inflight){
+	*inflight_at(l, slot) = (struct inflight){
 		.tid = tid,
 		.pid = pid ? pid : (uint32_t)proc_status_number((pid_t)tid, "Tgid", 10, tid)
 	};
-	return doing_at(l, slot);
+	return inflight_at(l, slot);
 }
 
-/* Of a sample. Most threads make many calls in a row. */
+/* The thread of a sample. Most threads make many calls in a row. */
 static struct inflight *doing_in(struct listener *l, const struct record *r)
 {
 	uint32_t tid = r->tid;
@@ -94,11 +93,11 @@ static struct inflight *doing_in(struct listener *l, const struct record *r)
 
 	if (l->is_raw_only)
 		memcpy(&tid, r->sample.raw.bytes + THREAD_AT, sizeof tid);
-	if (l->last < l->threads.count && doing_at(l, l->last)->tid == tid && tid)
-		return doing_at(l, l->last);
+	if (l->last < l->threads.count && inflight_at(l, l->last)->tid == tid && tid)
+		return inflight_at(l, l->last);
 	d = doing_of(l, r->pid, tid);
 	if (d)
-		l->last = (uint32_t)(d - doing_at(l, 0));
+		l->last = (uint32_t)(d - inflight_at(l, 0));
 	return d;
 }
 
@@ -122,11 +121,11 @@ static void take_begin(struct listener *l, struct inflight *d, const struct reco
 {
 	const struct record_bytes *raw = &r->sample.raw;
 
-	if (d->call.has_start) /* else it ended before recording began */
+	if (d->call.has_start) /* else it was in flight when recording began */
 		cut_call(l, d);
 	d->is_new = false;
 	d->is_in_call = true;
-	/* Not all of it: clearing its parts of memory, which it has none of, takes the longest. */
+	/* Field by field: clearing its unused memory parts would take the longest. */
 	d->call.pid = d->pid;
 	d->call.tid = d->tid;
 	d->call.nr = (uint32_t)word_at(raw, NUMBER_AT);
@@ -143,7 +142,7 @@ static void take_end(struct listener *l, struct inflight *d, const struct record
 	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
 
 	if (d->is_in_call && d->call.nr != nr && nr != SYSCALL_NO_NUMBER)
-		cut_call(l, d); /* its end was lost, and this one's begin */
+		cut_call(l, d); /* the exit before and this entry were lost */
 	if (!d->is_in_call)
 		d->call = (struct syscall){ .pid = d->pid, .tid = d->tid, .nr = nr };
 	d->is_in_call = false;
@@ -172,8 +171,8 @@ static void take_exit(struct listener *l, const struct record *r)
 	uint32_t *unused;
 
 	if (slot != MAP_NONE) {
-		cut_call(l, doing_at(l, slot));
-		doing_at(l, slot)->tid = 0;
+		cut_call(l, inflight_at(l, slot));
+		inflight_at(l, slot)->tid = 0;
 		unused = rows_add(&l->unused, sizeof *unused);
 		if (!unused || map_put(&l->by_tid, r->task.tid, MAP_NONE) < 0)
 			l->sink.tally->bad = true;
@@ -183,17 +182,17 @@ static void take_exit(struct listener *l, const struct record *r)
 	syscall_feed_exit(&l->sink, r->task.tid, (int64_t)r->time);
 }
 
-/* The thread that called exec has the number of the first of its process from now on. */
+/* The thread that called exec takes the tid of the first thread of its process. */
 static void move_exec(struct listener *l, uint32_t pid)
 {
 	for (uint32_t i = 0; i < l->threads.count; i++) {
-		struct inflight *d = doing_at(l, i), *first;
+		struct inflight *d = inflight_at(l, i), *first;
 
 		if (!d->tid || d->tid == pid || !d->is_in_call || d->call.pid != pid)
 			continue;
 		d->is_in_call = false;
 		first = doing_of(l, pid, pid);
-		d = doing_at(l, i); /* it may have moved */
+		d = inflight_at(l, i); /* the array may have moved */
 		if (!first)
 			return;
 		first->pid = pid;
@@ -215,7 +214,7 @@ static void take_comm(struct listener *l, const struct record *r)
 	syscall_sink_set_comm(&l->sink, c->tid, (const char *)c->name.bytes, c->name.len);
 }
 
-/* Is it the begin of a call? */
+/* Is it an entry? */
 static bool take_sample(struct listener *l, const struct record *r)
 {
 	struct inflight *d = r->sample.raw.len < RAW_BYTES ? NULL : doing_in(l, r);
@@ -231,7 +230,7 @@ static bool take_sample(struct listener *l, const struct record *r)
 	return type == l->events[0].config;
 }
 
-/* For cpu_opts: begins go on to the profile when stacks are wanted. */
+/* For cpu_opts.tap: entries go on to the profile when stacks are recorded. */
 static bool take(void *context, const struct record *r, bool is_side)
 {
 	struct listener *l = context;
@@ -254,7 +253,7 @@ static bool take(void *context, const struct record *r, bool is_side)
 	return is_side;
 }
 
-/* Calls are decoded by their names, not by the kernel's code that begins them. */
+/* The leaf frame is the name of the call, not the kernel's entry code. */
 static uint32_t name_of(void *context, const struct record *r)
 {
 	struct listener *l = context;
@@ -286,11 +285,11 @@ static int find_events(struct event events[2], struct err *e)
 static void cut_all(struct listener *l)
 {
 	for (uint32_t i = 0; i < l->threads.count; i++)
-		if (doing_at(l, i)->tid)
-			cut_call(l, doing_at(l, i));
+		if (inflight_at(l, i)->tid)
+			cut_call(l, inflight_at(l, i));
 }
 
-/* The call in which a thread waits already: "NUMBER ARGS...", or "running". */
+/* The call that a thread is in when recording begins: "NUMBER ARGS...", or "running". */
 static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
 {
 	struct inflight *d = doing_of(l, pid, tid);
@@ -304,7 +303,7 @@ static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
 		(struct syscall){ .pid = pid, .tid = tid, .nr = (uint32_t)strtoul(text, NULL, 10) };
 }
 
-/* Threads that may wait in one call all the time. Those of the kernel make none. */
+/* For threads that may stay in one call for the whole recording. Kernel threads make none. */
 static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 {
 	CLEANUP(proc_close) DIR *dir = NULL;

@@ -21,7 +21,7 @@
 
 #include "syscalls/flags.h"
 
-/* The bytes in quotes, as C writes them. */
+/* The bytes as a C string literal. */
 static void put_bytes(struct buf *out, const char *bytes, size_t len, bool is_cut)
 {
 	static const char named[] = "\n\t\r\"\\", letters[] = "ntr\"\\";
@@ -352,7 +352,7 @@ static void put_value(struct buf *out, const struct syscall_memory *m)
 	buf_printf(out, "[%d]", value);
 }
 
-/* The numbers of the bits. */
+/* The numbers of the set bits. */
 static void put_bits(struct buf *out, const struct syscall_memory *m)
 {
 	bool is_first = true;
@@ -396,7 +396,7 @@ static void put_name(struct buf *out, const struct syscall_memory *m)
 	put_bytes(out, m->bytes, strnlen(m->bytes, m->len), m->is_cut);
 }
 
-/* How memory is decoded. Nothing of it holds when the call that writes it failed. */
+/* How to print each type. Memory that a failed call should have written is not printed. */
 static const struct {
 	enum syscall_arg arg;
 	bool is_output;
@@ -446,13 +446,13 @@ static void put_environment(struct buf *out, uint64_t address, const struct sysc
 	uint32_t count;
 
 	memcpy(&count, m->bytes, sizeof count);
-	if (address) /* else nobody knows where it was */
+	if (address) /* 0: the address is unknown */
 		buf_printf(out, "0x%llx ", (unsigned long long)address);
 	buf_printf(out, "/* %u%s var%s */", count, m->is_cut ? " or more" : "",
 		   count == 1 ? "" : "s");
 }
 
-/* Of the set those that are looked at: below limit. */
+/* The descriptors of the set below limit. */
 static void put_fds(struct buf *out, uint64_t limit, const struct syscall_memory *m)
 {
 	char bits[128] = { 0 };
@@ -480,7 +480,7 @@ bool syscall_is_lock_op(uint64_t order)
 	}
 }
 
-/* Of what is an address for some operations only. */
+/* The value is an address for some operations only. */
 static bool is_meant(const struct syscall *c, char kind)
 {
 	if (kind == ARG_PRCTL_VALUE)

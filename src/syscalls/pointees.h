@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall_pointees: what the arguments of a call point to, in words. */
+/* pointees: prints the memory that arguments point to: strings, structures, vectors. */
 #ifndef SYSCALLS_POINTED_H
 #define SYSCALLS_POINTED_H
 
@@ -10,10 +10,10 @@
 #include "base/buf.h"
 #include "syscalls/call.h"
 
-/* kind: enum syscall_arg. false: that memory was not read, or holds nothing. */
+/* kind: enum syscall_arg. false: nothing was read there, and nothing is printed. */
 bool syscall_put_pointee(const struct syscall *c, size_t arg, char kind, struct buf *out);
 
-/* Of fcntl(): has it a struct flock? */
+/* Does this operation of fcntl(2) take a struct flock? */
 bool syscall_is_lock_op(uint64_t order);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls by ptrace(2): needs no privileges, and stops the program twice a call.
+ * The ptrace(2) method: needs no privileges, and stops the program twice a call.
  *
- * Threads are seized (PTRACE_SEIZE), so they can be let go at any time and go on as if nothing had
- * been. Only where a few calls are asked for of a command (paths), a seccomp filter stops it at
- * these alone; that cannot be taken back, so such a command ends with us.
+ * Threads are seized (PTRACE_SEIZE), so they can be detached at any time and run on. When only
+ * paths of a command are traced, a seccomp filter stops it at calls with paths alone; a filter
+ * cannot be removed, so such a command is killed when we end.
  */
 #include <elf.h>
 #include <errno.h>
@@ -28,13 +28,13 @@
 #include "target/runloop.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
-#define LOOK_NS INT64_C(100000000) /* between looks at signals and the time */
+#define LOOK_NS INT64_C(100000000) /* between checks of signals and the time */
 
 struct tracee {
 	uint32_t pid, tid;
-	bool is_followed; /* its calls count: not before the command's exec */
-	bool is_stopped;  /* waits for us to let it go on */
-	bool is_in_call;  /* of a call */
+	bool is_followed; /* its calls count; false before the command's exec */
+	bool is_stopped;  /* waits for PTRACE_SYSCALL or a detach */
+	bool is_in_call;  /* between entry and exit */
 	bool has_args;
 	struct syscall call;
 	char memory[SYSCALL_FETCHES][SYSCALL_FETCH_BYTES];
@@ -51,7 +51,7 @@ struct tracer {
 	size_t alive;
 	pid_t command; /* 0: none, or ended */
 	bool has_filter;
-	bool is_leaving; /* threads are let go where they stop */
+	bool is_leaving; /* threads are detached at their next stop */
 	bool wants_args;
 };
 
@@ -102,7 +102,7 @@ static void follow(struct tracer *t, struct tracee *tracee, uint32_t parent)
 	syscall_sink_add_thread(t->sink, tracee->pid, tracee->tid, parent, clock_mono_ns());
 }
 
-/* What a call cut short by the end of its thread or of the recording was. */
+/* Reports a call whose thread or recording ended before it. */
 static void cut_call(struct tracer *t, struct tracee *tracee)
 {
 	if (tracee->is_followed && tracee->is_in_call)
@@ -119,7 +119,7 @@ static void fetch_all(struct tracer *t, struct tracee *tracee, bool at_entry)
 
 static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *args, uint64_t nr)
 {
-	cut_call(t, tracee); /* its end was not seen */
+	cut_call(t, tracee); /* its exit was not seen */
 	tracee->is_in_call = true;
 	tracee->call = (struct syscall){
 		.pid = tracee->pid,
@@ -153,7 +153,7 @@ static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64
 		syscall_stacks_end(t->stacks, c);
 }
 
-/* The number of the call that a thread is at the end of. */
+/* The number of the call at whose exit a thread is stopped. */
 static uint32_t number_at_end(const struct tracee *tracee)
 {
 #ifdef __x86_64__
@@ -167,13 +167,13 @@ static uint32_t number_at_end(const struct tracee *tracee)
 #endif
 }
 
-/* Does the kernel begin the call again, after what interrupted it? Source: linux/errno.h. */
+/* Will the kernel restart the call after the signal? Source: linux/errno.h. */
 static bool is_restarted(int64_t ret)
 {
 	return ret <= -512 && ret >= -516;
 }
 
-/* At the begin or the end of a call. */
+/* At entry or exit of a call. */
 static void take_call(struct tracer *t, struct tracee *tracee)
 {
 	struct __ptrace_syscall_info info = { 0 };
@@ -190,7 +190,7 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 		break;
 	case PTRACE_SYSCALL_INFO_EXIT:
 		if (t->is_leaving && is_restarted(info.exit.rval))
-			break; /* we interrupted it: it goes on */
+			break; /* PTRACE_INTERRUPT broke it off: the kernel restarts it */
 		if (!tracee->is_in_call)
 			tracee->call = (struct syscall){ .pid = tracee->pid,
 							 .tid = tracee->tid,
@@ -213,7 +213,7 @@ static void let_go_on(struct tracer *t, struct tracee *tracee, int signal)
 		drop(t, tracee);
 		return;
 	}
-	/* -ESRCH: it was killed meanwhile; its end is decoded by waitpid(). */
+	/* -ESRCH: it was killed meanwhile; waitpid() reports its end. */
 	ptrace((enum __ptrace_request)request, (pid_t)tracee->tid, NULL, (void *)(intptr_t)signal);
 }
 
@@ -231,14 +231,14 @@ static void take_child(struct tracer *t, struct tracee *parent)
 		follow(t, child, parent->tid);
 	if (child && parent->is_followed && t->stacks)
 		syscall_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
-	/* It may have stopped before we heard of it. */
+	/* Its first stop may come before the event of its parent. */
 	if (child && child->is_stopped) {
 		child->is_stopped = false;
 		let_go_on(t, child, 0);
 	}
 }
 
-/* Of a process with several threads the one that calls exec takes the number of the first. */
+/* In a process with several threads the one that calls exec takes the tid of the first. */
 static void take_exec(struct tracer *t, struct tracee *tracee)
 {
 	unsigned long old = 0;
@@ -259,7 +259,7 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 	}
 	if (is_first) {
 		follow(t, tracee, 0);
-		tracee->is_in_call = false; /* the command's own exec: its end counts */
+		tracee->is_in_call = false; /* the exec that starts the command: its exit counts */
 		if (t->has_filter) {
 			tracee->is_in_call = true;
 			tracee->call.has_start = false;
@@ -284,7 +284,7 @@ static void take_stop(struct tracer *t, struct tracee *tracee, int status)
 		return;
 	case PTRACE_EVENT_STOP:
 		if (signal != SIGTRAP &&
-		    !t->is_leaving) { /* stopped by job control, and stays so */
+		    !t->is_leaving) { /* a group-stop: the thread stays stopped */
 			ptrace(PTRACE_LISTEN, (pid_t)tracee->tid, NULL, NULL);
 			return;
 		}
@@ -336,13 +336,13 @@ static void take_news(struct tracer *t, pid_t tid, int status)
 		take_stop(t, tracee, status);
 		return;
 	}
-	/* A child, before its parent's stop decoded of it. */
+	/* A child whose stop came before its parent's event. */
 	tracee = add(t, tid);
 	if (tracee)
 		tracee->is_stopped = true;
 }
 
-/* Threads stop, and are let go there. */
+/* Interrupts all threads; each is detached at its stop. */
 static void leave(struct tracer *t)
 {
 	struct tracee **all = t->tracees.data;
@@ -362,7 +362,7 @@ static void leave(struct tracer *t)
 	}
 }
 
-/* wait(2) ends with each signal that has a handler: so that we look at signals and the time. */
+/* A signal with a handler interrupts wait(2), so that signals and the time are checked. */
 static void interrupt_wait(int number)
 {
 	(void)number;
@@ -418,7 +418,7 @@ static int explain(int code, pid_t pid, struct err *e)
 {
 	if (code == -EPERM)
 		return err_set(e, code,
-			       "process %d may not be on_call: it is another user's or is on_call "
+			       "process %d may not be traced: it is another user's or is traced "
 			       "already, or kernel.yama.ptrace_scope forbids it",
 			       (int)pid);
 	return err_set(e, code, "process %d: %s", (int)pid, strerror(-code));
@@ -431,7 +431,7 @@ static int seize(struct tracer *t, pid_t tid, struct err *e)
 	return add(t, tid) ? 0 : err_nomem(e);
 }
 
-/* Threads that are not ours yet; *ret_added: how many. */
+/* Seizes all threads not seized yet; *ret_added: how many. */
 static int seize_threads(struct tracer *t, pid_t pid, size_t *ret_added, struct err *e)
 {
 	CLEANUP(proc_close) DIR *dir = NULL;
@@ -453,7 +453,8 @@ static int seize_threads(struct tracer *t, pid_t pid, size_t *ret_added, struct 
 			return rc;
 		tracee = find(t, (pid_t)tid);
 		follow(t, tracee, 0);
-		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL); /* from its next call on */
+		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL,
+		       NULL); /* traced traced from its next call on */
 		++*ret_added;
 	}
 	return 0;
@@ -487,7 +488,7 @@ static int start_command(struct tracer *t, struct err *e)
 	int rc;
 
 	t->loop.waits_itself = true;
-	/* With the filter it cannot be without us. */
+	/* With the filter it cannot run without a tracer. */
 	t->loop.second_signal = t->has_filter ? RUNLOOP_KILL : RUNLOOP_DETACH;
 	rc = runloop_prepare(&t->loop, &o, e);
 	if (rc < 0)

@@ -10,7 +10,7 @@
 
 #include "syscalls/names.h"
 
-#define TEXT_BYTES 40 /* of data that is read or written */
+#define TEXT_BYTES 40 /* printed printed of data that is read or written */
 #define STATX_BYTES 144
 
 static const struct {
@@ -347,7 +347,7 @@ static bool find_fetch(char arg, bool wants_all, struct syscall_fetch *ret)
 		*ret = (struct syscall_fetch){ .kind = FETCH_STRING, .limit = SYSCALL_FETCH_BYTES };
 		return true;
 	}
-	wants_all |= arg == ARG_FDS; /* for what descriptors stand for */
+	wants_all |= arg == ARG_FDS; /* new descriptors must be named */
 	for (size_t i = 0; wants_all && i < ARRAY_LEN(fetched); i++) {
 		*ret = fetched[i].fetch;
 		if (fetched[i].arg == (enum syscall_arg)arg)
@@ -356,7 +356,7 @@ static bool find_fetch(char arg, bool wants_all, struct syscall_fetch *ret)
 	return false;
 }
 
-/* A program that executes another one leaves its memory; sets of descriptors are overwritten. */
+/* exec replaces the memory; select overwrites its sets of descriptors. */
 bool syscall_fetches_at_entry(uint32_t nr)
 {
 	const char *signature = syscall_signature(nr);

@@ -125,7 +125,7 @@ static struct syscall_thread *make_thread(struct syscall_sink *f, uint32_t pid, 
 		fail(f);
 		return NULL;
 	}
-	from = parent ? find_thread(f, parent) : NULL; /* it may have moved */
+	from = parent ? find_thread(f, parent) : NULL; /* adding a thread may move the array */
 	if (from)
 		memcpy(t.comm, from->comm, sizeof t.comm);
 	else
@@ -157,7 +157,7 @@ static struct syscall_thread *get_thread(struct syscall_sink *f, uint32_t pid, u
 	return t ? t : make_thread(f, pid, tid, 0, f->start_ns);
 }
 
-/* A number of its own in map, which stands for a subject. */
+/* The subject of a key; adds it when it is new. */
 static uint32_t subject_in(struct syscall_sink *f, struct map *map, uint64_t key,
 			   const struct syscalls_subject *subject)
 {
@@ -186,7 +186,7 @@ static uint32_t thread_subject(struct syscall_sink *f, struct syscall_thread *t)
 
 		t->subject = is_process ? subject_in(f, &f->by_pid, t->pid, &s)
 					: syscalls_add_subject(f->tally, &s);
-		if (t->pid == t->tid) /* another one may have been met before the first */
+		if (t->pid == t->tid) /* another thread may have come first */
 			syscalls_subject(f->tally, t->subject)->name = s.name;
 	}
 	return t->subject;
@@ -303,7 +303,7 @@ static bool next_file(const struct syscall *c, bool wants_fds, size_t *at)
 	return false;
 }
 
-/* Of a call that is decoded by what it is for; false: it is for nothing of this kind. */
+/* The file, descriptor or path that a call is counted for; false: it has none. */
 static bool object_of(struct syscall_sink *f, const struct syscall *c, uint32_t *ret)
 {
 	enum syscalls_by by = f->tally->by;
@@ -323,7 +323,7 @@ static bool object_of(struct syscall_sink *f, const struct syscall *c, uint32_t 
 	if (!next_file(c, by == SYSCALLS_BY_FILE, &at))
 		return false;
 	if (signature[at] == ARG_FD && (int)c->args[at] < 0)
-		return false; /* of no file: mmap */
+		return false; /* no file: an anonymous mmap */
 	*ret = named_subject(f, signature[at] == ARG_FD
 					? syscall_files_fd(&f->files, c->pid, (int)c->args[at])
 					: syscall_files_path_arg(&f->files, c, at));

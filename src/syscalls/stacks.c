@@ -110,7 +110,7 @@ void syscall_stacks_exit(struct syscall_stacks *s, uint32_t pid, uint32_t tid)
 }
 
 #if defined(__x86_64__)
-/* By perf's numbers. */
+/* In the order of PERF_REG_*. */
 static uint64_t stack_pointer(const struct user_regs_struct *r, uint64_t by_number[64])
 {
 	const struct {
@@ -143,7 +143,7 @@ static uint64_t stack_pointer(const struct user_regs_struct *r, uint64_t by_numb
 }
 #endif
 
-/* What the sample has of the thread; false: it was killed meanwhile. */
+/* Reads registers and stack of the thread; false: it was killed meanwhile. */
 static bool read_thread(struct syscall_stacks *s, uint32_t tid, struct record_sample *to)
 {
 	uint64_t by_number[64] = { 0 }, mask = user_stack_regs(user_stack_machine()), sp;

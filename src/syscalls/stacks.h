@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_stacks: calls by user stack, of threads that are stopped in them by ptrace(2).
+ * stacks: adds calls to a profile by user stack, for threads that ptrace(2) has stopped in them.
  *
- * Stacks are read and unwound as those of perf's samples: by ingest, which is decoded what the
- * kernel's records would report_call it. Failure is lack of memory only, and remembered.
+ * perf/ingest unwinds the stacks: it gets the records that the kernel's sampling would write. The
+ * only failure is lack of memory; syscall_stacks_finish() returns it.
  */
 #ifndef SYSCALLS_STACKS_H
 #define SYSCALLS_STACKS_H
@@ -21,18 +21,18 @@ struct syscall_stacks;
 int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct err *e) MUST_CHECK;
 void syscall_stacks_free(struct syscall_stacks *s);
 
-/* Of processes and threads; what was not decoded of is asked of /proc. */
+/* Report processes and threads; /proc is read for those that were not reported. */
 void syscall_stacks_fork(struct syscall_stacks *s, uint32_t pid, uint32_t tid, uint32_t ppid,
 			 uint32_t ptid);
 void syscall_stacks_exec(struct syscall_stacks *s, uint32_t pid);
 void syscall_stacks_exit(struct syscall_stacks *s, uint32_t pid, uint32_t tid);
 
-/* A call begins, and its thread is stopped there. name: of the call. */
+/* A call begins, and its thread is stopped at entry. name: of the call. */
 void syscall_stacks_begin(struct syscall_stacks *s, const struct syscall *c, const char *name);
-/* It has ended: perhaps it mapped code. */
+/* A call has ended: it may have mapped code. */
 void syscall_stacks_end(struct syscall_stacks *s, const struct syscall *c);
 
-/* Completes the profile and names what is in it. */
+/* Completes the profile and symbolizes it. */
 int syscall_stacks_finish(struct syscall_stacks *s, struct err *e) MUST_CHECK;
 
 #endif
