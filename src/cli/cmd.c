@@ -3,6 +3,13 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
+
+bool cmd_is_verbose(void)
+{
+	return log_shows(LOG_INFO, "cli");
+}
+
 /* The table of cmd with what every command has. */
 #define WITH_COMMON(cmd)                                                                    \
 	{                                                                                   \

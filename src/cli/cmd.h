@@ -27,6 +27,9 @@ struct cmd {
 	int (*run)(int argc, char **argv, struct err *e);
 };
 
+/* Was -v given? For what tables show then; messages go through log_msg(LOG_INFO, ...). */
+bool cmd_is_verbose(void);
+
 /* For the shell's completion: the options of the command, then those of its verbs. */
 void cmd_complete(const struct cmd *cmd, struct buf *out);
 

@@ -300,7 +300,8 @@ static int put(const struct args *args, const struct profile *p, const char *pat
 	emit_begin(&out,
 		   &(struct emit_opts){ .format = (enum emit_format)args->format,
 					.width = screen.width,
-					.has_colour = screen.has_colour },
+					.has_colour = screen.has_colour,
+					.is_verbose = cmd_is_verbose() },
 		   text);
 	put_head(&out, p, path, c, type, a.whole);
 	rc = annotate_put(&out, &a, e);
@@ -350,6 +351,7 @@ const struct cmd cmd_annotate = {
 	.name = "annotate",
 	.operands = "FUNC|FILE[:LINE] [PROFILE]",
 	.summary = "show what each line and instruction of a function costs",
+	.verbose = "Also show which code is inlined, and print what is read",
 	.opts = opts,
 	.run = run,
 };

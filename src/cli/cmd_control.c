@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/number.h"
 #include "cli/background.h"
 #include "cli/cmd.h"
@@ -137,6 +138,8 @@ static int run(int argc, char **argv, struct err *e)
 	o.options = args.options;
 	o.has_group = args.group != NULL;
 	o.event = (enum tracer_event)args.event;
+	log_msg(LOG_INFO, "control", "%s: timers count %s, options of mount: %s", mount,
+		events[args.event], args.options ? args.options : "none");
 	if (!args.is_foreground)
 		return run_in_background(&o, e);
 	o.console = show;
@@ -147,6 +150,7 @@ const struct cmd cmd_control = {
 	.name = "control",
 	.operands = "FOLDER",
 	.summary = "mount files from which the machine's sampling is driven",
+	.verbose = "Also print what is mounted",
 	.opts = opts,
 	.run = run,
 };

@@ -201,6 +201,7 @@ const struct cmd cmd_convert = {
 	.name = "convert",
 	.operands = "[FILE]",
 	.summary = "write a profile in another format",
+	.verbose = "Also print what is read and written",
 	.opts = opts,
 	.run = run,
 };

@@ -130,7 +130,7 @@ static int show(const struct profile *diff, const struct compare_opts *o, const 
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get((enum colour_when)a->colour);
 	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_colour };
+					     screen.has_colour, cmd_is_verbose() };
 	CLEANUP(emit_fini) struct emit out;
 	int rc;
 
@@ -230,6 +230,7 @@ const struct cmd cmd_diff = {
 	.name = "diff",
 	.operands = "BEFORE AFTER",
 	.summary = "compare two profiles: what costs more, what less, and what is chance",
+	.verbose = "Also show source file and line, and print what is read",
 	.opts = opts,
 	.run = run,
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
 #include "doctor/doctor.h"
@@ -41,12 +43,16 @@ static int put_checks(struct emit *out, struct err *e)
 	for (const struct doctor_check *c = doctor_checks; c->name; c++) {
 		struct doctor_finding f = { 0 };
 
+		int64_t start_ns = clock_mono_ns();
+
 		c->probe(&f);
+		log_msg(LOG_INFO, "doctor", "%s: checked in %.1f ms", c->name,
+			(double)(clock_mono_ns() - start_ns) / 1e6);
 		if (f.bad)
 			return err_nomem(e);
 		emit_row(out);
 		put_row(out, c, &f);
-		if (f.remedy[0])
+		if (f.remedy[0] && !cmd_is_verbose())
 			emit_note(out, "%s: %s", c->name, f.remedy);
 	}
 	return 0;
@@ -58,7 +64,7 @@ static int show(const struct args *args, struct err *e)
 	CLEANUP(emit_fini) struct emit out;
 	struct screen screen = screen_get((enum colour_when)args->colour);
 	const struct emit_opts o = { (enum emit_format)args->format, screen.width,
-				     screen.has_colour };
+				     screen.has_colour, cmd_is_verbose() };
 
 	emit_begin(&out, &o, &text);
 	if (put_checks(&out, e) < 0)
@@ -82,6 +88,7 @@ const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
 	.summary = "check what works on this machine, and print the remedy for what does not",
+	.verbose = "Also print how long each check takes, with the remedies in the table",
 	.opts = opts,
 	.run = run,
 };

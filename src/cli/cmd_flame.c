@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/outfile.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
@@ -224,6 +225,8 @@ static int draw(const struct inputs *in, const struct args *args, const char *ou
 	rc = flame_write(drawn, &o, &svg, &stats, e);
 	if (rc < 0)
 		return rc;
+	log_msg(LOG_INFO, "flame", "%zu bytes, %zu frames drawn, %zu too narrow, %zu too deep",
+		svg.len, stats.drawn, stats.narrow, stats.deep);
 	rc = outfile_replace(output, svg.data, svg.len, e);
 	if (rc == 0)
 		print_summary(output, &stats);
@@ -290,6 +293,7 @@ const struct cmd cmd_flame = {
 	.name = "flame",
 	.operands = "[FILE [FILE2]]",
 	.summary = "draw a profile, or the change between two, as an interactive SVG flame graph",
+	.verbose = "Also print what is read, drawn and left out",
 	.opts = opts,
 	.run = run,
 };

@@ -201,6 +201,7 @@ const struct cmd cmd_merge = {
 	.name = "merge",
 	.operands = "FILE...",
 	.summary = "add up the profiles of ranks, hosts or runs",
+	.verbose = "Also print what is read of each file, and written",
 	.opts = opts,
 	.run = run,
 };

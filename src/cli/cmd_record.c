@@ -178,6 +178,7 @@ const struct cmd cmd_record = {
 	.name = "record",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "sample where a command, processes or the machine spend their CPU time",
+	.verbose = "Also print how the profile was recorded, and the 25 hottest functions",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

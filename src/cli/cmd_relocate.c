@@ -155,7 +155,7 @@ static int show(const struct args *args, const struct relocate_view *v, struct e
 	CLEANUP(emit_fini) struct emit out;
 	struct screen screen = screen_get((enum colour_when)args->colour);
 	const struct emit_opts o = { (enum emit_format)args->format, screen.width,
-				     screen.has_colour };
+				     screen.has_colour, cmd_is_verbose() };
 
 	emit_begin(&out, &o, &text);
 	relocate_put(&out, v);
@@ -282,6 +282,7 @@ const struct cmd cmd_relocate = {
 	.name = "relocate",
 	.operands = "",
 	.summary = "move what a running job has open to new storage, while it runs",
+	.verbose = "Also show the parts of the pause, and print each step",
 	.opts = opts,
 	.run = run,
 };

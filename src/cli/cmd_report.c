@@ -107,7 +107,7 @@ static int show(const struct profile *p, const struct args *a, const struct grou
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get((enum colour_when)a->colour);
 	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_colour };
+					     screen.has_colour, cmd_is_verbose() };
 	CLEANUP(emit_fini) struct emit out;
 	int rc;
 
@@ -173,6 +173,7 @@ const struct cmd cmd_report = {
 	.name = "report",
 	.operands = "[FILE]",
 	.summary = "show a profile as tables: functions, callers, callees, tree, threads",
+	.verbose = "Also show source file and line, and print what is read",
 	.opts = opts,
 	.run = run,
 };

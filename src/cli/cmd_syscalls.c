@@ -109,6 +109,7 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get(COLOUR_AUTO);
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
+				     .is_verbose = cmd_is_verbose(),
 				     .width = t->argv || args->output ? 0 : screen.width };
 	const struct syscalls_table table = {
 		.target = t->words.data,
@@ -234,6 +235,7 @@ const struct cmd cmd_syscalls = {
 	.name = "syscalls",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "count and time system calls: by error, thread, file, path and stack",
+	.verbose = "Also print which method is used, and why no other",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

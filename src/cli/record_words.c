@@ -12,13 +12,15 @@
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "cli/cmd.h"
 #include "model/units.h"
 #include "sample/attr.h"
 #include "source/load.h"
 #include "view/flat.h"
 #include "view/shorten.h"
 
-#define HOTTEST 5          /* functions in the summary */
+#define HOTTEST 5 /* functions in the summary */
+#define HOTTEST_VERBOSE 25
 #define NAME_COLUMNS 60    /* that a function takes there at most */
 #define WORST 3            /* files with broken stacks */
 #define MANY 20            /* one in so many stacks is not complete: 5 % */
@@ -358,13 +360,13 @@ static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
 {
 	struct flat flat;
 	uint32_t *rows = NULL;
-	size_t count = 0;
+	size_t count = 0, most = cmd_is_verbose() ? HOTTEST_VERBOSE : HOTTEST;
 	int rc = flat_init(&flat, p, FRAME_BY_FUNCTION, profile_default_type(p), -1, e);
 
 	if (rc < 0)
 		return rc;
 	rc = flat_sorted(&flat, FLAT_BY_SELF, &rows, &count, e);
-	for (size_t i = 0; i < count && i < HOTTEST; i++) {
+	for (size_t i = 0; i < count && i < most; i++) {
 		const struct flat_row *row = &flat.rows[rows[i]];
 		const char *name = flat_name(&flat, rows[i]), *module = flat_module(&flat, rows[i]);
 
@@ -409,6 +411,8 @@ void record_print_summary(const struct profile *p, const struct cpu_opts *o, con
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct err e;
 
+	for (size_t i = 0; cmd_is_verbose() && i < profile_comment_count(p); i++)
+		buf_printf(&out, "auger: %s\n", profile_get_comment(p, i));
 	buf_put_str(&out, "auger: ");
 	put_first_line(&out, p, c, r);
 	if (has_stacks(r)) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/outfile.h"
 #include "base/path.h"
 #include "cli/cmd.h"
@@ -76,6 +77,7 @@ int save_profile(const struct profile *p, const struct output *o, struct err *e)
 		return rc == -ENOMEM ? rc : err_wrap(e, "%s", o->path);
 	if (buf_error(&out) < 0)
 		return err_nomem(e);
+	log_msg(LOG_INFO, "save", "%s: %zu bytes of format %s", o->path, out.len, o->format->name);
 	return o->is_new ? outfile_create(o->path, out.data, out.len, e)
 			 : outfile_replace(o->path, out.data, out.len, e);
 }

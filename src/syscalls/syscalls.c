@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "syscalls/backends.h"
 
 const char *const syscall_methods[] = { "auto", "bpf", "perf", "ptrace", NULL };
@@ -37,8 +38,11 @@ static int choose(const struct syscall_opts *o, const struct syscall_backend **r
 		if (rc == 0) {
 			*ret = backends[i];
 			result->method = backends[i]->method;
+			log_msg(LOG_INFO, "syscalls", "by %s", syscall_methods[result->method]);
 			return 0;
 		}
+		log_msg(LOG_INFO, "syscalls", "not by %s: %s", syscall_methods[backends[i]->method],
+			reason.msg);
 		add_reason(result->why, sizeof result->why, backends[i]->method, &reason);
 	}
 	return err_set(e, rc, "%s", result->why);

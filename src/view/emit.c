@@ -148,6 +148,11 @@ void emit_head_list(struct emit *out, const char *key)
 		buf_put_byte(out->to, '[');
 }
 
+static bool has_room_in_head(const struct emit *out)
+{
+	return out->opts.is_verbose || out->item_count < MAX_TABLE_ITEMS;
+}
+
 void emit_head_item(struct emit *out, const char *text)
 {
 	bool is_hidden = out->is_hidden;
@@ -158,7 +163,7 @@ void emit_head_item(struct emit *out, const char *text)
 	if (out->opts.format == EMIT_JSON) {
 		buf_put_str(out->to, out->item_count ? ", " : "");
 		quote_json(out->to, text, strlen(text));
-	} else if (out->opts.format == EMIT_TABLE && out->item_count < MAX_TABLE_ITEMS) {
+	} else if (out->opts.format == EMIT_TABLE && has_room_in_head(out)) {
 		buf_put_str(out->to, "# ");
 		utf8_put_visible(out->to, text, strlen(text));
 		buf_put_byte(out->to, '\n');
@@ -436,7 +441,7 @@ void emit_none(struct emit *out, const char *key)
 
 void emit_hide(struct emit *out)
 {
-	out->is_hidden = true;
+	out->is_hidden = !out->opts.is_verbose;
 }
 
 void emit_colour(struct emit *out, enum table_colour colour)

@@ -42,6 +42,7 @@ struct emit_opts {
 	enum emit_format format;
 	size_t width;    /* columns that a table may take; longer names are cut. 0: no limit */
 	bool has_colour; /* tables only: SGR sequences */
+	bool is_verbose; /* tables have the hidden columns and lines, too */
 };
 
 struct emit_column {
@@ -105,7 +106,7 @@ void emit_name(struct emit *out, const char *key, const char *prefix, const char
 	       const char *suffix);
 
 /* About the next cell, line of the head or item of it. */
-void emit_hide(struct emit *out);                             /* for programs: not in tables */
+void emit_hide(struct emit *out); /* not in tables, unless they are verbose */
 void emit_colour(struct emit *out, enum table_colour colour); /* in tables */
 
 /* Tables only: an empty line between rows; a "# " line under them, or in the head. */

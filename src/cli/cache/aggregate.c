@@ -152,7 +152,7 @@ static int show(const struct aggregation *a, struct err *e)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get((enum colour_when)a->args->colour);
 	const struct emit_opts o = { (enum emit_format)a->args->format, screen.width,
-				     screen.has_colour };
+				     screen.has_colour, cmd_is_verbose() };
 	CLEANUP(emit_fini) struct emit out;
 
 	emit_begin(&out, &o, &text);

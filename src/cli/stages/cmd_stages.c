@@ -77,7 +77,7 @@ static int show(const struct args *a, const struct found *found, const struct st
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct screen screen = screen_get((enum colour_when)a->colour);
 	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_colour };
+					     screen.has_colour, cmd_is_verbose() };
 	const struct stage_table_opts o = { found->inputs, a->by, (enum stage_order)a->order,
 					    row_limit(a) };
 	CLEANUP(emit_fini) struct emit out;
@@ -255,6 +255,7 @@ const struct cmd cmd_stages = {
 	.name = "stages",
 	.operands = "FILE|DIR|PATTERN... | run [--] CMD [ARG...]",
 	.summary = "reduce stage reports (JSON lines) of any number of runs to one table",
+	.verbose = "Also show all columns, and print what is read of each file",
 	.opts = opts,
 	.run = run,
 };

@@ -206,13 +206,20 @@ static const char *name_of(const struct reading *r, const char *path)
 static int read_file(struct reading *r, const char *path, struct err *e)
 {
 	struct lines *l;
+	uint64_t damaged, without;
 	int rc = lines_open(path, &l, e);
 
 	if (rc < 0)
 		return rc;
 	r->path = name_of(r, path);
 	r->inputs->files++;
+	damaged = r->inputs->damaged;
+	without = r->inputs->without;
 	rc = read_lines(r, l, e);
+	log_msg(LOG_INFO, "stages", "%s: %llu bytes, %llu damaged lines, %llu without a report",
+		r->path, (unsigned long long)lines_position(l),
+		(unsigned long long)(r->inputs->damaged - damaged),
+		(unsigned long long)(r->inputs->without - without));
 	lines_close(l);
 	return rc;
 }

@@ -153,7 +153,8 @@ static int write_text(const struct buf *text, const char *path, struct err *e)
 static int show(const struct measurement *m, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	const struct emit_opts o = { .format = (enum emit_format)m->args->format };
+	const struct emit_opts o = { .format = (enum emit_format)m->args->format,
+				     .is_verbose = cmd_is_verbose() };
 	struct stat_process *processes = NULL;
 	int rc = take_processes(&m->last, &processes, e);
 
@@ -200,7 +201,8 @@ static int scale(const struct args *args, char *const *argv, struct err *e)
 					  .profiles = args->profiles,
 					  .is_pinned = args->is_pinned,
 					  .rounds = args->runs ? args->runs : SCALE_ROUNDS,
-					  .emit = { .format = (enum emit_format)args->format } };
+					  .emit = { .format = (enum emit_format)args->format,
+						    .is_verbose = cmd_is_verbose() } };
 	int status, rc = stat_scale(&scale, argv, &text, &status, e);
 
 	if (rc == 0 && text.len)
@@ -213,8 +215,8 @@ static int watch(const struct args *args, struct err *e)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	const struct watched_args watched = { .pids = args->pids,
 					      .seconds = args->seconds,
-					      .emit = { .format =
-								(enum emit_format)args->format } };
+					      .emit = { .format = (enum emit_format)args->format,
+							.is_verbose = cmd_is_verbose() } };
 	int rc = stat_watched(&watched, &text, e);
 
 	return rc < 0 ? rc : write_text(&text, args->output, e);
@@ -224,7 +226,8 @@ static int watch(const struct args *args, struct err *e)
 static int compare(const struct args *args, const char *figures, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	const struct emit_opts emit = { .format = (enum emit_format)args->format };
+	const struct emit_opts emit = { .format = (enum emit_format)args->format,
+					.is_verbose = cmd_is_verbose() };
 	int rc = stat_sacct(args->sacct, figures, &emit, &text, e);
 
 	return rc < 0 ? rc : write_text(&text, args->output ? args->output : "-", e);
@@ -300,6 +303,7 @@ const struct cmd cmd_stat = {
 	.name = "stat",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "measure what a command uses: time, memory, faults, I/O, counters, pressure",
+	.verbose = "Also show numbers that are 0 or absent, and all processes",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

@@ -110,6 +110,7 @@ static void add_maximum(struct stat_list *l, const struct job *j)
 static void add_memory(struct stat_list *l, const struct job *j)
 {
 	const struct rusage *u = &j->usage;
+	struct stat_figure *f;
 
 	l->group = "memory";
 	add_maximum(l, j);
@@ -129,8 +130,9 @@ static void add_memory(struct stat_list *l, const struct job *j)
 		  "time -v: Major (requiring I/O) page faults");
 	stat_tell(stat_add(l, "minor faults", "count", true, u->ru_minflt),
 		  "time -v: Minor (reclaiming a frame) page faults");
-	stat_tell(stat_add(l, "page size", "bytes", true, sysconf(_SC_PAGESIZE)),
-		  "time -v: Page size");
+	f = stat_add(l, "page size", "bytes", true, sysconf(_SC_PAGESIZE));
+	f->is_idle = true;
+	stat_tell(f, "time -v: Page size");
 }
 
 static void add_switches(struct stat_list *l, const struct job *j)
@@ -166,15 +168,18 @@ static void add_io(struct stat_list *l, const struct job *j)
 
 static void add_orphans(struct stat_list *l, const struct job *j)
 {
+	struct stat_figure *f;
+
 	l->group = "not waited for";
 	stat_tell(stat_add(l, "orphans", "count", true, j->orphan_count),
 		  "ended, but their parents did not wait: not in what is above");
 	stat_add(l, "user of orphans", "nanoseconds", true, ns_of(j->orphans.ru_utime));
 	stat_add(l, "system of orphans", "nanoseconds", true, ns_of(j->orphans.ru_stime));
-	stat_tell(stat_add(l, "CPU time of all", "nanoseconds", true,
-			   ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
-				   ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime)),
-		  "user, system, and that of orphans");
+	f = stat_add(l, "CPU time of all", "nanoseconds", true,
+		     ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
+			     ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime));
+	f->is_idle = !j->orphan_count;
+	stat_tell(f, "user, system, and that of orphans");
 	stat_add(l, "maximum RSS of orphans", "kbytes", true, j->orphans.ru_maxrss);
 	stat_tell(stat_add(l, "left running", "count", true, j->left_count),
 		  "outlived the command");

@@ -177,6 +177,7 @@ void stat_add_cgroup(struct stat_list *l, const struct cgroup_usage *c)
 	add_limit(l, "cgroup CPU quota", "nanoseconds", &c->cpu_quota_ns,
 		  "a period; the scarcest of it and those above");
 	add_limit(l, "cgroup CPU period", "nanoseconds", &c->cpu_period_ns, "");
+	l->all[l->count - 1].is_idle = c->cpu_quota_ns.is_unlimited || !c->cpu_quota_ns.has_value;
 	add_limit(l, "cgroup throttled", "count", &c->throttled_count, "periods of this job");
 	add_limit(l, "cgroup throttled time", "nanoseconds", &c->throttled_ns, "of this job");
 	add_group_pressure(l, &c->pressure);

@@ -237,6 +237,7 @@ const struct cmd cmd_top = {
 	.name = "top",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "show live where the machine, processes or a command spend their CPU time",
+	.verbose = "Also show source file and line",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "cli/cmd.h"
 #include "cli/top/screen.h"
 #include "model/merge.h"
 #include "model/units.h"
@@ -154,7 +155,8 @@ static int put_profile(struct top_view *v, const struct profile *p, size_t width
 	o.file = "";
 	o.facts = report_facts(v->last, o.type);
 	put_head(v, &o, report_unit(p, o.type), out);
-	emit_begin(&emit, &(struct emit_opts){ .width = width }, &text);
+	emit_begin(&emit, &(struct emit_opts){ .width = width, .is_verbose = cmd_is_verbose() },
+		   &text);
 	emit_fit_strictly(&emit);
 	rc = put_rows(v, p, &o, &emit, e);
 	if (emit_end(&emit) < 0 && rc == 0)

@@ -65,6 +65,12 @@ static int summarize(const struct stat_series *s, size_t figure, struct summary 
 	return 0;
 }
 
+/* Absent, or 0 in every run. */
+static bool is_nothing(const struct summary *s)
+{
+	return !s->has_value || (!s->least && !s->most);
+}
+
 static void put_value(struct emit *out, const char *key, bool has_value, int64_t value,
 		      const char *unit)
 {
@@ -112,7 +118,7 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 		       struct err *e)
 {
 	const char *group = NULL;
-	bool is_table = out->opts.format == EMIT_TABLE;
+	bool is_short = out->opts.format == EMIT_TABLE && !out->opts.is_verbose;
 
 	emit_head_str(out, "command", s->command);
 	if (vs)
@@ -124,10 +130,10 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 		const struct stat_figure *f = &s->last[i];
 		struct summary a, b;
 
-		if (is_table && f->is_idle)
-			continue;
 		if (summarize(s, i, &a, e) < 0 || (vs && summarize(vs, i, &b, e) < 0))
 			return e->code;
+		if (is_short && (f->is_idle || (is_nothing(&a) && (!vs || is_nothing(&b)))))
+			continue;
 		if (i == 0)
 			put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
 		if (group && strcmp(group, f->group) != 0)
@@ -225,8 +231,8 @@ static void put_processes(struct emit *out, const struct stat_process *all, size
 	const struct stat_process nothing = { .command = "" };
 
 	if (left_out)
-		emit_note(out, "%zu of %zu processes, by CPU time; all are in -f json and csv",
-			  count, count + left_out);
+		emit_note(out, "%zu of %zu processes, by CPU time; -v shows all", count,
+			  count + left_out);
 	emit_columns(out);
 	put_process(out, &nothing);
 	for (size_t i = 0; i < count; i++) {
@@ -316,7 +322,7 @@ static int put_each(const struct emit_opts *o, struct stat_process *all, size_t 
 	CLEANUP(emit_fini) struct emit out = { 0 };
 	size_t shown = count;
 
-	if (o->format == EMIT_TABLE && count > TABLE_PROCESSES) {
+	if (o->format == EMIT_TABLE && !o->is_verbose && count > TABLE_PROCESSES) {
 		qsort(all, count, sizeof *all, stat_process_compare);
 		shown = TABLE_PROCESSES;
 	}

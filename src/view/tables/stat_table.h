@@ -23,7 +23,7 @@
 struct stat_figure {
 	const char *group, *name, *unit; /* literals */
 	bool has_value;
-	bool is_idle; /* says nothing here: not in tables */
+	bool is_idle; /* says nothing here: only in verbose tables */
 	int64_t value;
 	char detail[96]; /* its source, what it stands for, or why there is none; of one run */
 };
