@@ -14,9 +14,74 @@
 
 #define PAGE_MASK UINT64_C(0xfff) /* of the smallest page; larger pages are multiples */
 
+#define BLOCK ((size_t)1 << 16)      /* what is read at once */
+#define FILE_MAX ((uint64_t)1 << 40) /* bytes of a file */
+#define READ_MAX ((uint64_t)1 << 30) /* bytes of a file that are read in all */
+
+/* A file whose bytes are read when they are first asked for. One mapping holds this, the bits and
+ * the room for the bytes: no malloc, because the unwinder uses it inside of other programs. */
+struct elf_reader {
+	int fd;
+	size_t mapped;    /* bytes of the mapping */
+	size_t len;       /* of the file */
+	uint64_t left;    /* that may still be read */
+	uint8_t *is_read; /* [blocks of the file], bits */
+	unsigned char *bytes;
+};
+
+static bool is_inside(const struct elf_image *image, uint64_t offset, uint64_t size)
+{
+	return offset <= image->len && size <= image->len - offset;
+}
+
+static size_t block_end(const struct elf_reader *r, size_t block)
+{
+	return r->len - block * BLOCK < BLOCK ? r->len : (block + 1) * BLOCK;
+}
+
+static bool has_block(const struct elf_reader *r, size_t block)
+{
+	return r->is_read[block / 8] & 1U << block % 8;
+}
+
+static bool read_block(struct elf_reader *r, size_t block)
+{
+	size_t at = block * BLOCK, end = block_end(r, block);
+
+	r->left -= end - at;
+	while (at < end) {
+		ssize_t n = pread(r->fd, r->bytes + at, end - at, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false; /* it has become shorter */
+		at += (size_t)n;
+	}
+	r->is_read[block / 8] = (uint8_t)(r->is_read[block / 8] | 1U << block % 8);
+	return true;
+}
+
+/* All of it, or, where that is more than may be read, nothing. */
+static bool read_range(struct elf_reader *r, uint64_t offset, uint64_t size)
+{
+	size_t first = offset / BLOCK, end = size ? (offset + size - 1) / BLOCK + 1 : first;
+	uint64_t wanted = 0;
+
+	for (size_t block = first; block < end; block++)
+		wanted += has_block(r, block) ? 0 : block_end(r, block) - block * BLOCK;
+	if (wanted > r->left)
+		return false;
+	for (size_t block = first; block < end; block++)
+		if (!has_block(r, block) && !read_block(r, block))
+			return false;
+	return true;
+}
+
 const unsigned char *elf_bytes(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
-	if (offset > image->len || size > image->len - offset)
+	if (!is_inside(image, offset, size) ||
+	    (image->reader && !read_range(image->reader, offset, size)))
 		return NULL;
 	return image->bytes + offset;
 }
@@ -55,7 +120,8 @@ static void check_tables(struct elf_image *image, uint32_t phentsize, uint32_t s
 
 static int parse_header(struct elf_image *image, struct err *e)
 {
-	struct cursor c = cursor_make(image->bytes, image->len);
+	size_t len = image->len < sizeof(Elf64_Ehdr) ? image->len : sizeof(Elf64_Ehdr);
+	struct cursor c = cursor_make(elf_bytes(image, 0, len), len);
 	const unsigned char *ident = cursor_bytes(&c, EI_NIDENT);
 	uint32_t phentsize, shentsize;
 
@@ -89,9 +155,10 @@ static int parse_header(struct elf_image *image, struct err *e)
 	return 0;
 }
 
-int elf_image_init(struct elf_image *ret, const void *bytes, size_t len, struct err *e)
+static int init(struct elf_image *ret, struct elf_reader *reader, const void *bytes, size_t len,
+		struct err *e)
 {
-	struct elf_image image = { .bytes = bytes, .len = len };
+	struct elf_image image = { .bytes = bytes, .len = len, .reader = reader };
 	int rc = parse_header(&image, e);
 
 	if (rc == 0)
@@ -99,11 +166,46 @@ int elf_image_init(struct elf_image *ret, const void *bytes, size_t len, struct 
 	return rc;
 }
 
+int elf_image_init(struct elf_image *ret, const void *bytes, size_t len, struct err *e)
+{
+	return init(ret, NULL, bytes, len, e);
+}
+
+static void close_reader(struct elf_reader *r)
+{
+	close(r->fd);
+	munmap(r, r->mapped);
+}
+
+static int open_reader(struct elf_reader **ret, int fd, size_t len, const char *name, struct err *e)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	size_t bits = sizeof(struct elf_reader) + len / BLOCK / 8 + 1;
+	size_t before = (bits + PAGE_MASK) & ~(size_t)PAGE_MASK;
+	/* cppcheck-suppress invalidFunctionArg */
+	struct elf_reader *r = mmap(NULL, before + len, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	if (r == MAP_FAILED)
+		return err_errno(e, "%s: cannot be read", name);
+	*r = (struct elf_reader){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+				  .mapped = before + len,
+				  .len = len,
+				  .left = READ_MAX,
+				  .is_read = (uint8_t *)(r + 1),
+				  .bytes = (unsigned char *)r + before };
+	if (r->fd < 0) {
+		err_errno(e, "%s", name);
+		munmap(r, r->mapped);
+		return e->code;
+	}
+	*ret = r;
+	return 0;
+}
+
 int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct err *e)
 {
-	struct elf_image image;
+	struct elf_reader *reader = NULL;
 	struct stat st;
-	void *bytes;
 	int rc;
 
 	if (fstat(fd, &st) < 0)
@@ -112,16 +214,16 @@ int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct er
 		return err_set(e, -EINVAL, "%s: not a regular file", name);
 	if (st.st_size == 0)
 		return err_set(e, -ENOEXEC, "%s: not an ELF file", name);
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return err_errno(e, "%s: cannot be mapped", name);
-	rc = elf_image_init(&image, bytes, (size_t)st.st_size, e);
+	if ((uint64_t)st.st_size > FILE_MAX)
+		return err_set(e, -EFBIG, "%s: %s", name, strerror(EFBIG));
+	rc = open_reader(&reader, fd, (size_t)st.st_size, name, e);
+	if (rc < 0)
+		return rc;
+	rc = init(ret, reader, reader->bytes, reader->len, e);
 	if (rc < 0) {
-		munmap(bytes, (size_t)st.st_size);
+		close_reader(reader);
 		return err_wrap(e, "%s", name);
 	}
-	*ret = image;
-	ret->is_mapped = true;
 	return 0;
 }
 
@@ -135,15 +237,16 @@ int elf_image_open(struct elf_image *ret, const char *path, struct err *e)
 	return elf_image_open_fd(ret, fd, path, e);
 }
 
+void elf_image_limit(const struct elf_image *image, uint64_t bytes)
+{
+	if (image->reader && image->reader->left > bytes)
+		image->reader->left = bytes;
+}
+
 void elf_image_close(struct elf_image *image)
 {
-	union {
-		const unsigned char *read;
-		void *write;
-	} bytes = { .read = image->bytes };
-
-	if (image->is_mapped)
-		munmap(bytes.write, image->len);
+	if (image->reader)
+		close_reader(image->reader);
 	*image = (struct elf_image){ 0 };
 }
 
@@ -191,7 +294,7 @@ bool elf_find_segment(const struct elf_image *image, uint32_t type, struct elf_s
 	for (uint32_t i = 0; i < image->phnum; i++) {
 		struct elf_segment s = elf_get_segment(image, i);
 
-		if (s.type != type || !elf_bytes(image, s.offset, s.file_size))
+		if (s.type != type || !is_inside(image, s.offset, s.file_size))
 			continue;
 		*ret = s;
 		return true;

@@ -2,10 +2,12 @@
 /*
  * elf_image: what unwinding and address spaces need of an ELF file: segments, sections, build id.
  *
- * A view of bytes that somebody holds; nothing is copied and nothing is trusted: every
- * offset is checked against the bytes before it is followed, and what lies outside is
- * "not there". 32 and 64 bit, little-endian. Also fits the vdso as it lies in memory, whose
- * file and memory layout are the same.
+ * A view of bytes that somebody holds, or of a file. Nothing is trusted: every offset is checked
+ * against the bytes before it is followed, and what lies outside is absent. A file is never
+ * mapped, because its owner may shrink or change it at any moment: blocks are read when they
+ * are first asked for and stay as they were read; 1 GiB of a file at most. 32 and 64 bit,
+ * little-endian. Also fits the vdso as it lies in memory, whose file and memory layout are the
+ * same. An image of a file is for one thread at a time.
  *
  * Source: elf(5); System V ABI, chapters 4 and 5; gABI on SHF_COMPRESSED.
  */
@@ -24,9 +26,10 @@
 #define ELF_BUILD_ID_HEX (2 * ELF_BUILD_ID_MAX + 1) /* characters with the NUL */
 
 struct elf_image {
-	const unsigned char *bytes; /* [0..len) */
+	const unsigned char *bytes; /* [0..len); of a file only what elf_bytes() gave is there */
 	size_t len;
-	bool is_mapped;        /* unmapped by elf_image_close */
+	struct elf_reader
+		*reader;       /* of a file, closed by elf_image_close; NULL: bytes is complete */
 	bool is_64;            /* ELFCLASS64 */
 	uint16_t machine;      /* EM_X86_64, EM_AARCH64, ... */
 	uint16_t type;         /* ET_EXEC, ET_DYN, ... */
@@ -56,13 +59,16 @@ struct elf_section {
  * reason when it is no little-endian ELF file with sane header tables. */
 int elf_image_init(struct elf_image *ret, const void *bytes, size_t len, struct err *e) MUST_CHECK;
 
-/* Maps a regular file (else -EINVAL). Fails with the errno of open or mmap, or as init.
- * name: for the message. The descriptor stays the caller's. */
+/* Reads a regular file (else -EINVAL) of at most 1 TiB. Fails with the errno of open or read, or as
+ * init. name: for the message. The descriptor stays the caller's. */
 int elf_image_open(struct elf_image *ret, const char *path, struct err *e) MUST_CHECK;
 int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct err *e) MUST_CHECK;
 void elf_image_close(struct elf_image *image); /* all zero is allowed */
 
-/* [0..size) at offset in the file, NULL when not all of it is there. */
+/* No more than so many bytes of the file are read from now on. */
+void elf_image_limit(const struct elf_image *image, uint64_t bytes);
+
+/* [0..size) at offset in the file, NULL when not all of it is there or can be read. */
 const unsigned char *elf_bytes(const struct elf_image *image, uint64_t offset, uint64_t size);
 
 /* index < phnum, index < shnum. */

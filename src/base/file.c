@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/guard.h"
 
 #define READ_BYTES ((size_t)64 * 1024)
 #define DEVICE_BYTES ((size_t)1 << 20) /* that a device may have: /dev/zero has no end */
@@ -56,7 +57,7 @@ static int load_stream(int fd, const char *name, struct file_input *ret, struct 
 
 	if (rc < 0)
 		return rc;
-	*ret = (struct file_input){ (unsigned char *)text.data, text.len, false };
+	*ret = (struct file_input){ .data = (unsigned char *)text.data, .len = text.len };
 	text = (struct buf){ 0 }; /* handed over */
 	return 0;
 }
@@ -80,8 +81,12 @@ int file_load(const char *path, struct file_input *ret, struct err *e)
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return err_errno(e, "%s: cannot be mapped", path);
-	*ret = (struct file_input){ data, (size_t)st.st_size, true };
-	return 0;
+	*ret = (struct file_input){ data, (size_t)st.st_size, true,
+				    guard_begin(data, (size_t)st.st_size) };
+	if (ret->guard >= 0)
+		return 0;
+	file_input_fini(ret);
+	return err_set(e, -EMFILE, "%s: too many files are open", path);
 }
 
 /* Without const, as the calls that end or change a mapping want it. */
@@ -97,11 +102,20 @@ static void *data_of(const struct file_input *in)
 
 void file_input_fini(struct file_input *in)
 {
-	if (in->is_mapped)
+	if (in->is_mapped) {
+		guard_end(in->guard);
 		munmap(data_of(in), in->len);
-	else
+	} else {
 		free(data_of(in));
+	}
 	*in = (struct file_input){ 0 };
+}
+
+int file_input_check(const struct file_input *in, const char *path, struct err *e)
+{
+	if (in->is_mapped && guard_has_shrunk(in->guard))
+		return err_set(e, -ESTALE, "%s: became shorter while it was read", path);
+	return 0;
 }
 
 void file_input_drop(const struct file_input *in, size_t from, size_t to)

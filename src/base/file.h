@@ -16,6 +16,7 @@ struct file_input {
 	const unsigned char *data; /* [0..len); mapped or allocated, see is_mapped */
 	size_t len;
 	bool is_mapped;
+	int guard; /* of the mapping: guard.h */
 };
 
 /* "-" is standard input. Regular files are mapped, everything else is read to its end,
@@ -23,6 +24,9 @@ struct file_input {
  * directory is -EISDIR. */
 int file_load(const char *path, struct file_input *ret, struct err *e) MUST_CHECK;
 void file_input_fini(struct file_input *in);
+
+/* To be asked when it is read: -ESTALE when it became shorter meanwhile, and zeros were read. */
+int file_input_check(const struct file_input *in, const char *path, struct err *e) MUST_CHECK;
 
 /* [from..to) will not be read soon: the memory for it, if mapped, is given back until it is. */
 void file_input_drop(const struct file_input *in, size_t from, size_t to);

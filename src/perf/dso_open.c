@@ -11,8 +11,9 @@
 #include "base/log.h"
 #include "perf/dso_internal.h"
 
-#define ANCESTORS 4  /* processes whose root is looked at, the process first */
-#define TRIES_MAX 16 /* to open a file */
+#define ANCESTORS 4                      /* processes whose root is looked at, the process first */
+#define TRIES_MAX 16                     /* to open a file */
+#define HEADERS_MAX ((uint64_t)16 << 20) /* bytes read of a file: headers, names, build id */
 
 /* Where the code is in a file, and its build id. */
 static void take_segments(struct dso *dso, const struct elf_image *image, const char *build_id)
@@ -46,6 +47,7 @@ static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_li
 
 	if (elf_image_open_fd(&image, fd, "mapped file", &e) < 0)
 		return false;
+	elf_image_limit(&image, HEADERS_MAX);
 	elf_build_id(&image, build_id);
 	if (dso->is_build_id_told)
 		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;

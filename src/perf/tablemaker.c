@@ -10,6 +10,8 @@
 #include "base/elf_image.h"
 #include "base/fifo.h"
 
+#define UNWIND_DATA_MAX ((uint64_t)128 << 20) /* bytes read of a file */
+
 /* A file on its way to a table. */
 struct job {
 	struct fifo_link link;
@@ -72,16 +74,25 @@ void tablemaker_free(struct tablemaker *m)
 	free(m);
 }
 
-static void make(struct job *job)
+int tablemaker_make(int fd, struct unwind_table **ret, struct err *e)
 {
 	struct elf_image image;
+	int rc = elf_image_open_fd(&image, fd, "mapped file", e);
+
+	if (rc < 0)
+		return rc;
+	elf_image_limit(&image, UNWIND_DATA_MAX);
+	rc = unwind_table_new(&image, NULL, ret, e);
+	elf_image_close(&image);
+	return rc;
+}
+
+static void make(struct job *job)
+{
 	struct err e;
 
-	if (elf_image_open_fd(&image, job->fd, "mapped file", &e) < 0)
-		return;
-	if (unwind_table_new(&image, NULL, &job->table, &e) < 0)
+	if (tablemaker_make(job->fd, &job->table, &e) < 0)
 		job->table = NULL;
-	elf_image_close(&image);
 }
 
 static void *work(void *context)

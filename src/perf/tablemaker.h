@@ -17,6 +17,9 @@
 
 struct tablemaker;
 
+/* Makes the table of the ELF file in fd here and now. At most 128 MiB of it are read. */
+int tablemaker_make(int fd, struct unwind_table **ret, struct err *e) MUST_CHECK;
+
 struct tablemaker *tablemaker_new(void) MUST_CHECK; /* NULL: out of memory */
 void tablemaker_free(struct tablemaker *m);         /* waits for the table being made */
 

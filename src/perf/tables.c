@@ -103,19 +103,22 @@ static int open_vdso(struct elf_image *ret, const struct vma *v, struct err *e)
 	return elf_image_init(ret, at.bytes, v->end - v->start, e);
 }
 
+static int make_of_vdso(const struct vma *v, struct unwind_table **ret, struct err *e)
+{
+	struct elf_image image;
+	int rc = open_vdso(&image, v, e);
+
+	return rc < 0 ? rc : unwind_table_new(&image, NULL, ret, e);
+}
+
 static struct unwind_table *make(const struct vma *v, int fd)
 {
-	struct elf_image image = { 0 };
 	struct unwind_table *table = NULL;
 	struct err e;
-	int rc = fd < 0 ? open_vdso(&image, v, &e)
-			: elf_image_open_fd(&image, fd, "mapped file", &e);
+	int rc = fd < 0 ? make_of_vdso(v, &table, &e) : tablemaker_make(fd, &table, &e);
 
-	if (rc == 0)
-		rc = unwind_table_new(&image, NULL, &table, &e);
 	if (rc < 0)
 		log_msg(LOG_INFO, "tables", "no unwinding: %s", e.msg);
-	elf_image_close(&image);
 	return rc < 0 ? NULL : table;
 }
 

@@ -56,7 +56,9 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 	log_msg(LOG_INFO, "load", "%s: %zu bytes of format %s", path, in.len, format->name);
 	rc = format->read_input ? format->read_input(p, &in, e)
 				: format->read(p, in.data, in.len, e);
-	return rc < 0 ? err_wrap(e, "%s", path) : 0;
+	if (rc < 0)
+		rc = err_wrap(e, "%s", path);
+	return file_input_check(&in, path, e) < 0 ? e->code : rc;
 }
 
 int load_profile_at(const char *path, const char *from, const struct places_args *places,

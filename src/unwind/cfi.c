@@ -122,11 +122,11 @@ static bool open_by_header(struct cfi_section *ret, const struct elf_image *imag
 		load = elf_get_segment(image, i);
 		if (load.type != PT_LOAD || vaddr - load.vaddr >= load.file_size)
 			continue;
-		bytes = elf_bytes(image, load.offset, load.file_size);
+		load.file_size -= vaddr - load.vaddr;
+		bytes = elf_bytes(image, load.offset + (vaddr - load.vaddr), load.file_size);
 		if (!bytes)
 			return false;
-		cfi_section_init(ret, bytes + (vaddr - load.vaddr),
-				 load.file_size - (vaddr - load.vaddr), vaddr, true, arch);
+		cfi_section_init(ret, bytes, load.file_size, vaddr, true, arch);
 		ret->is_open_ended = true;
 		return true;
 	}

@@ -2,10 +2,13 @@
 #include "base/elf_image.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "tap.h"
 
 /* A 64-bit file: two PT_LOADs that share a page of the file, a note, two sections. */
@@ -238,6 +241,43 @@ static void test_self(void)
 	CHECK(!image.bytes);
 }
 
+/* Its owner may shrink a file, or make it huge, at any moment. */
+static void test_file_that_changes(void)
+{
+	char path[] = "/tmp/auger-test-elf.XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	struct file_input self = { 0 };
+	struct elf_image image;
+	struct err e;
+
+	unlink(path);
+	if (!CHECK(fd >= 0) || !CHECK_INT(file_load("/proc/self/exe", &self, &e), 0) ||
+	    !CHECK_INT(file_write_all(fd, self.data, self.len), 0))
+		return;
+	CHECK_INT(ftruncate(fd, (off_t)self.len + (1 << 20)), 0);
+	if (CHECK_INT(elf_image_open_fd(&image, fd, "copy", &e), 0)) {
+		const unsigned char *start = elf_bytes(&image, 0, 4096);
+
+		CHECK(start && memcmp(start, self.data, 4096) == 0);
+		CHECK_INT(ftruncate(fd, 0), 0);
+		CHECK(start && memcmp(start, self.data, 4096) == 0);
+		CHECK(!elf_bytes(&image, self.len + (1 << 19), 1));
+		elf_image_close(&image);
+	}
+	CHECK_INT(file_write_all(fd, self.data, 4096), 0);
+	CHECK_INT(pwrite(fd, self.data, self.len, 0), self.len);
+	CHECK_INT(ftruncate(fd, INT64_C(64) << 30), 0);
+	if (CHECK_INT(elf_image_open_fd(&image, fd, "sparse", &e), 0)) {
+		CHECK(!elf_bytes(&image, 0, UINT64_C(63) << 30));
+		CHECK(elf_bytes(&image, UINT64_C(63) << 30, 4096));
+		elf_image_limit(&image, 4096);
+		CHECK(!elf_bytes(&image, UINT64_C(62) << 30, 4096));
+		elf_image_close(&image);
+	}
+	file_input_fini(&self);
+	close(fd);
+}
+
 static void test_vdso(void)
 {
 	const void *vdso = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -260,6 +300,7 @@ int main(void)
 	TAP_CASE(test_broken);
 	TAP_CASE(test_refused);
 	TAP_CASE(test_self);
+	TAP_CASE(test_file_that_changes);
 	TAP_CASE(test_vdso);
 	return tap_done();
 }

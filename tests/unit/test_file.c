@@ -56,6 +56,27 @@ static void test_load(void)
 	unlink("none");
 }
 
+/* Another user cuts it while it is read. */
+static void test_load_of_a_file_that_shrinks(void)
+{
+	static char bytes[64 * 1024];
+	struct file_input in = { 0 };
+	struct err e = { 0 };
+	int fd = open("some", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	memset(bytes, 'x', sizeof bytes);
+	CHECK_INT(file_write_all(fd, bytes, sizeof bytes), 0);
+	CHECK_INT(file_load("some", &in, &e), 0);
+	CHECK_INT(file_input_check(&in, "some", &e), 0);
+	CHECK_INT(ftruncate(fd, 1), 0);
+	CHECK_INT(in.data[sizeof bytes - 1], 0);
+	CHECK_INT(file_input_check(&in, "some", &e), -ESTALE);
+	CHECK_STR(e.msg, "some: became shorter while it was read");
+	file_input_fini(&in);
+	close(fd);
+	unlink("some");
+}
+
 /* More than one read, from a pipe that delivers in pieces. */
 static void test_load_of_standard_input(void)
 {
@@ -123,6 +144,7 @@ int main(void)
 	if (!mkdtemp(folder) || chdir(folder) < 0)
 		return 1;
 	TAP_CASE(test_load);
+	TAP_CASE(test_load_of_a_file_that_shrinks);
 	TAP_CASE(test_load_of_standard_input);
 	TAP_CASE(test_read_small);
 	TAP_CASE(test_read_start);

@@ -34,7 +34,7 @@ static bool holds_debug_data(const struct elf_image *image)
 static bool matches(const struct elf_image *image, const struct wish *wish)
 {
 	char id[ELF_BUILD_ID_HEX];
-	uLong crc;
+	const unsigned char *bytes;
 
 	if (!holds_debug_data(image))
 		return false;
@@ -42,8 +42,8 @@ static bool matches(const struct elf_image *image, const struct wish *wish)
 		return strcmp(id, wish->build_id) == 0;
 	if (!wish->has_crc)
 		return false;
-	crc = crc32_z(crc32_z(0, NULL, 0), image->bytes, image->len);
-	return crc == wish->crc;
+	bytes = elf_bytes(image, 0, image->len);
+	return bytes && crc32_z(crc32_z(0, NULL, 0), bytes, image->len) == wish->crc;
 }
 
 /* Opens the path in b when it is what is wished for; else empties b. */

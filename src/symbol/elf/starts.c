@@ -53,20 +53,26 @@ static uint64_t row_value(const struct starts *s, size_t row, size_t column)
 	return s->base + (uint64_t)(int64_t)offset;
 }
 
+#define ENTRY_HEAD 12 /* bytes of the longest length */
+
 /* The bytes of an entry of .eh_frame behind its length. */
 static struct cursor entry_at(const struct elf_image *image, uint64_t address)
 {
 	struct cursor none = { .bad = true };
 	uint64_t offset, len;
+	const unsigned char *bytes;
 	struct cursor c;
 
-	if (!elf_offset_of_vaddr(image, address, &offset) || offset >= image->len)
+	if (!elf_offset_of_vaddr(image, address, &offset))
 		return none;
-	c = cursor_make(image->bytes + offset, image->len - offset);
+	bytes = elf_bytes(image, offset, ENTRY_HEAD);
+	c = cursor_make(bytes, bytes ? ENTRY_HEAD : 0);
 	len = cursor_u32(&c);
 	if (len == UINT32_MAX)
 		len = cursor_u64(&c);
-	return cursor_sub(&c, len);
+	offset += ENTRY_HEAD - cursor_left(&c);
+	bytes = elf_bytes(image, offset, len);
+	return bytes ? cursor_make(bytes, len) : none;
 }
 
 /* The encoding of addresses in the entries of a CIE: 'R' of its augmentation. */
@@ -129,12 +135,14 @@ static bool open_table(struct starts *s)
 {
 	const struct elf_image *image = s->image;
 	struct elf_segment segment;
+	const unsigned char *bytes;
 	struct cursor c;
 	unsigned pointer, count, table;
 
 	if (!elf_find_segment(image, PT_GNU_EH_FRAME, &segment))
 		return false;
-	c = cursor_make(image->bytes + segment.offset, segment.file_size);
+	bytes = elf_bytes(image, segment.offset, segment.file_size);
+	c = cursor_make(bytes, bytes ? segment.file_size : 0);
 	if (cursor_u8(&c) != 1) /* version */
 		return false;
 	pointer = cursor_u8(&c);
