@@ -3,10 +3,11 @@
 # examples.sh TOOL SOLVER DOCS: runs the examples of the man pages.
 #
 # The ``` blocks under "# EXAMPLES" of a page are one script of sh, run in a folder with what they
-# speak of: programs to record (./solver, which is also running, and its other names), profiles, and
-# programs of others that only take their input. A new name in an example is added to make_world here.
-# Recording for ten seconds becomes one, and a screen ends after two. Where this machine lets nobody
-# record, pages that need it are skipped.
+# name: programs to record (./solver, which is also running, and its other names), profiles, a Makefile.
+# A new name in an example is added to make_world here. A line with a program that this machine does
+# not have, or cannot run, is not run: "# not run" prints it with the reason. Recording for ten seconds
+# becomes one, and a screen ends after two. Where this machine lets nobody record, pages that need it are
+# skipped.
 set -u
 tool=$(realpath "$1") || exit 1
 solver=$(realpath "$2") || exit 1
@@ -17,10 +18,32 @@ trap 'kill $pid 2>/dev/null; umount -l "$work/cwd/view" 2>/dev/null; rm -rf "$wo
 mkdir "$work/bin" "$work/world"
 export LC_ALL=C HOME="$work" PATH="$work/bin:$PATH" PAGER=cat
 
-# stub NAME WORDS: a program of others.
-stub() {
-	printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"
-	chmod +x "$work/bin/$1"
+# absent PROGRAM: why it cannot be run here; status 1: it can.
+absent() {
+	if ! command -v "$1" >"$work/out"; then
+		echo "$1 is not installed"
+	elif [ "$1" = sacct ] && ! sacct -n -X -j 1 >"$work/out" 2>&1; then
+		echo "sacct has no accounting to read"
+	elif [ "$1" = systemd-run ] && ! systemd-run --user --scope true >"$work/out" 2>&1; then
+		echo "systemd does not run for this user"
+	else
+		return 1
+	fi
+}
+
+# drop NAME REGEX REASON: takes the lines that match out of the script, and prints them.
+drop() {
+	grep -E "$2" "$work/script" | sed "s,^,# not run: $1: ,; s,\$,: $3,"
+	grep -vE "$2" "$work/script" >"$work/rest"
+	mv "$work/rest" "$work/script"
+}
+
+# leave_out NAME: drops the lines whose programs are absent.
+leave_out() {
+	for program in $others; do
+		reason=$(absent "$program") && drop "$1" "(^|[ |])$program( |\$)" "$reason"
+	done
+	scontrol ping >"$work/out" 2>&1 || drop "$1" 'relocate --job' 'no Slurm runs here'
 }
 
 # A program with its source and a profile of it.
@@ -43,21 +66,15 @@ make_job() {
 
 make_world() {
 	ln -s "$tool" "$work/bin/auger"
-	for name in flamegraph.pl go jq; do
-		stub $name 'cat >/dev/null 2>&1'
-	done
-	stub perf "cat '$docs/../tests/golden/convert/stacks.script'"
-	stub sacct 'echo "JobID|State|Elapsed|MaxRSS"; echo "120_0|COMPLETED|00:00:18|99132K"'
-	stub stackcollapse-perf.pl 'cat >/dev/null; echo "main;fill 7"'
-	stub make ./solver
-	stub systemd-run 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"'
 
 	cd "$work/world" || return 1
 	for name in solver solver-new work prog run-test; do
 		ln -s "$solver" $name
 	done
 	touch input.dat
-	cp "$docs/../tests/fuzz/corpus/perfdata/chains" perf.data
+	printf 'all: one two\none two:\n\t./solver >/dev/null\n' >Makefile
+	perf record -q -g -o perf.data -- ./solver || cp "$docs/../tests/fuzz/corpus/perfdata/chains" perf.data
+	printf 'JobID|State|Elapsed|MaxRSS\n120_0|COMPLETED|00:00:18|99132K\n' >sacct.txt
 	printf 'main;fill;memset 70\nmain;read_input 30\nmain 5\n' >stacks.folded
 	printf 'start_thread;work;fill;memset 90\n' >worker.folded
 	for name in before after v1 v2 rank-00 rank-01 rank-02 rank-03; do
@@ -79,6 +96,9 @@ make_world() {
 			-o heap.pb.gz
 }
 
+# Programs of others that examples run.
+others='flamegraph.pl go jq make perf sacct stackcollapse-perf.pl systemd-run'
+
 # What is written before the script of auger-relocate, which runs in a mount namespace of its own.
 storage() {
 	cat <<-'END'
@@ -89,8 +109,6 @@ storage() {
 		(cd scratch && exec sleep 100 >out) &
 		job=$!
 		(cd projects && exec sleep 100 >out) &
-		printf '#!/bin/sh\necho PID\necho %s\n' $job >../bin/scontrol
-		chmod +x ../bin/scontrol
 		until [ -e scratch/out ] && [ -e projects/out ]; do
 			sleep 0.1
 		done
@@ -141,6 +159,7 @@ for page in "$docs"/*.1.scd; do
 	count=$((count + 1))
 	name=$(basename "$page" .scd)
 	examples "$page" >"$work/script"
+	leave_out "$name"
 	if ! $can_move && grep -q 'auger relocate' "$work/script"; then
 		echo "ok $count - $name # SKIP nobody may mount here"
 	elif ! $can_record && grep -qE 'auger (record|top|annotate)' "$work/script"; then
