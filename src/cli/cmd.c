@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cmd.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -8,6 +9,12 @@
 bool cmd_is_verbose(void)
 {
 	return log_shows(LOG_INFO, "cli");
+}
+
+int cmd_exec_failed(const char *name, const struct err *e)
+{
+	fprintf(stderr, "auger %s: %s\n", name, e->msg);
+	return e->code == -ENOENT ? 127 : 126;
 }
 
 /* The table of cmd with what every command has. */

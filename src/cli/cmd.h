@@ -30,6 +30,10 @@ struct cmd {
 /* Was -v given? For what tables show then; messages go through log_msg(LOG_INFO, ...). */
 bool cmd_is_verbose(void);
 
+/* Prints why the program cannot be executed. Returns the exit status for it: 127 or 126, as of
+ * shells. */
+int cmd_exec_failed(const char *name, const struct err *e);
+
 /* For the shell's completion: the options of the command, then those of its verbs. */
 void cmd_complete(const struct cmd *cmd, struct buf *out);
 

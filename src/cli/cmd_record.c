@@ -92,13 +92,6 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	return take_labels(&plan->opts, &args->labels, e);
 }
 
-/* 127 and 126, as shells have it. */
-static int exec_failed(const struct cpu *c, const struct err *e)
-{
-	fprintf(stderr, "auger record: %s\n", e->msg);
-	return cpu_exec_error(c) == ENOENT ? 127 : 126;
-}
-
 static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
 		  const struct output *output, bool is_named, struct err *e)
 {
@@ -106,7 +99,7 @@ static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
 	int rc = cpu_run(c, &result, e);
 
 	if (rc < 0 && cpu_exec_error(c))
-		return exec_failed(c, e);
+		return cmd_exec_failed("record", e);
 	if (rc < 0)
 		return rc;
 	record_put_comments(p, o, c, &result);

@@ -132,13 +132,6 @@ static void report_method(const struct syscall_result *r, const struct syscalls 
 			(unsigned long long)s->lost);
 }
 
-/* 127 and 126, as shells have it. */
-static int exec_failed(const struct err *e)
-{
-	fprintf(stderr, "auger syscalls: %s\n", e->msg);
-	return e->code == -ENOENT ? 127 : 126;
-}
-
 static int observe(const struct args *args, const struct target *t, struct syscalls *s,
 		   struct profile *stacks, struct err *e)
 {
@@ -168,7 +161,7 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	if (rc < 0 && args->is_trace)
 		syscalls_trace_close(&trace);
 	if (rc < 0)
-		return result.is_no_exec ? exec_failed(e) : rc;
+		return result.is_no_exec ? cmd_exec_failed("syscalls", e) : rc;
 	rc = args->is_trace ? syscalls_trace_finish(&trace, e) : show(args, t, s, &result, e);
 	report_method(&result, s);
 	return rc < 0 ? rc : result.status;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,4 +110,26 @@ bool cpulist_within(const struct cpulist *a, const struct cpulist *b, uint32_t *
 		return false;
 	}
 	return true;
+}
+
+int cpulist_allowed(struct cpulist *ret, struct err *e)
+{
+	cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
+	size_t bytes = CPU_ALLOC_SIZE(CPULIST_MAX);
+	int rc = 0;
+
+	if (!set)
+		return err_nomem(e);
+	if (sched_getaffinity(0, bytes, set) < 0)
+		rc = err_errno(e, "sched_getaffinity");
+	if (rc == 0) {
+		ret->cpus = calloc((size_t)CPU_COUNT_S(bytes, set), sizeof *ret->cpus);
+		if (!ret->cpus)
+			rc = err_nomem(e);
+	}
+	for (uint32_t cpu = 0; rc == 0 && cpu < CPULIST_MAX; cpu++)
+		if (CPU_ISSET_S(cpu, bytes, set))
+			ret->cpus[ret->count++] = cpu;
+	CPU_FREE(set);
+	return rc;
 }

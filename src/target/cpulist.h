@@ -24,6 +24,8 @@ struct cpulist {
 int cpulist_parse(const char *text, struct cpulist *ret, struct err *e) MUST_CHECK;
 /* The CPUs that run. root: NULL: "/sys/devices/system/cpu". */
 int cpulist_online(const char *root, struct cpulist *ret, struct err *e) MUST_CHECK;
+/* The CPUs that this process may run on. */
+int cpulist_allowed(struct cpulist *ret, struct err *e) MUST_CHECK;
 /* Is each CPU of a in b, too? If not, *ret_missing is the first that is not. */
 bool cpulist_within(const struct cpulist *a, const struct cpulist *b, uint32_t *ret_missing);
 void cpulist_fini(struct cpulist *c);

@@ -2,15 +2,13 @@
 #include "usage/scale_runs.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/profile.h"
+#include "target/cgroup.h"
 
 static int64_t ns_of(struct timeval t)
 {
@@ -122,15 +120,6 @@ static void take_figures(int64_t ret[SCALE_FIGURES], const struct copies *c)
 	add_machine(ret, c);
 }
 
-/* 127 and 126, as shells have it. */
-static int exec_failed(struct scale_runs *r, const struct err *e)
-{
-	fprintf(stderr, "auger stat: %s\n", e->msg);
-	r->status = e->code == -ENOENT ? 127 : 126;
-	r->is_over = true;
-	return 0;
-}
-
 static void take_status(struct scale_runs *r, const struct copies *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -154,9 +143,9 @@ static int run_once(struct scale_runs *r, int64_t copies, int64_t ret[SCALE_FIGU
 
 	if (rc < 0)
 		return rc;
-	if (copies_start(&c, e) < 0)
-		rc = exec_failed(r, e);
-	else
+	rc = copies_start(&c, e);
+	r->exec_error = runloop_exec_error(&c.loop);
+	if (rc == 0)
 		rc = copies_wait(&c, e);
 	if (rc == 0 && !r->is_over) {
 		take_status(r, &c);
@@ -217,13 +206,28 @@ int scale_runs_measure(struct scale_runs *r, struct err *e)
 	return rc;
 }
 
+int scale_runs_cpus(const struct cpulist *allowed, int64_t *ret, struct err *e)
+{
+	struct cgroup group;
+	struct cgroup_usage usage;
+	int rc = cgroup_find("self", &group, e);
+
+	if (rc < 0)
+		return rc;
+	*ret = (int64_t)allowed->count * 1000;
+	cgroup_read(&group, &usage);
+	if (usage.cpu_quota_ns.has_value && !usage.cpu_quota_ns.is_unlimited &&
+	    usage.cpu_period_ns.value > 0) {
+		int64_t quota = usage.cpu_quota_ns.value * 1000 / usage.cpu_period_ns.value;
+
+		if (quota > 0 && quota < *ret)
+			*ret = quota;
+	}
+	return 0;
+}
+
 void scale_runs_fini(struct scale_runs *r)
 {
 	for (size_t i = 0; i < r->step_count; i++)
 		profile_free(r->profiles[i]);
-	for (size_t i = 0; i < r->file_count; i++)
-		free(r->files[i]);
-	if (r->is_folder_new && !r->file_count)
-		rmdir(r->folder.data);
-	buf_fini(&r->folder);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stat_scale_runs: the runs of auger stat --scale: measured ones, and recorded ones. */
+/* scale_runs: several copies of a command at once, step by step: measured runs, and sampled ones.
+ */
 #ifndef USAGE_SCALE_RUNS_H
 #define USAGE_SCALE_RUNS_H
 
@@ -7,15 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
 #include "model/profile.h"
+#include "model/scale.h"
 #include "usage/copies.h"
-#include "view/tables/scale_table.h"
 
 #define SCALE_STEPS_MAX 32
-#define SCALE_FILES_MAX (SCALE_STEPS_MAX + 1) /* a profile each, and a picture */
 
 struct scale_runs {
 	char *const *argv;
@@ -24,23 +23,21 @@ struct scale_runs {
 	struct scale_step steps[SCALE_STEPS_MAX]; /* [step_count] */
 	size_t step_count;
 	struct profile *profiles[SCALE_STEPS_MAX]; /* NULL: nothing could be sampled; owned */
-	struct buf folder;                         /* where they go */
-	bool is_folder_new;                        /* goes when nothing is written to it */
-	char *files[SCALE_FILES_MAX];              /* [file_count] owned */
-	size_t file_count;
-	int status;   /* of a copy that failed, the last; 126, 127: it cannot be executed */
-	bool is_over; /* we were told to end, or it cannot be executed */
+	int status;                                /* of a copy that failed, the last */
+	bool is_over;                              /* we were told to end */
+	int exec_error; /* errno of a command that cannot be executed; 0: none */
 };
 
 /* A run that does not count, then all steps by turns in each round; the medians to steps. */
 int scale_runs_measure(struct scale_runs *r, struct err *e) MUST_CHECK;
 
-/* For what scale_runs_record() writes, before anything runs; NULL: a new one. */
-int scale_runs_make_folder(struct scale_runs *r, const char *name, struct err *e) MUST_CHECK;
-
-/* Once more, with samples of CPU time and page faults: profiles and a picture of the difference to
- * the folder. Where nothing can be sampled it says so, and there is none. */
+/* Once more, with samples of CPU time and page faults, to profiles. Where nothing can be sampled it
+ * says so by LOG_WARN, and there are none. */
 int scale_runs_record(struct scale_runs *r, struct err *e) MUST_CHECK;
+
+/* CPUs that copies may use, in thousandths: of pins, or what a quota of the control group leaves.
+ */
+int scale_runs_cpus(const struct cpulist *allowed, int64_t *ret, struct err *e) MUST_CHECK;
 
 void scale_runs_fini(struct scale_runs *r);
 

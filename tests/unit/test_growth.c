@@ -197,6 +197,7 @@ static void test_story(void)
 	};
 	struct scale_step failed[] = { steps[0], steps[1] };
 	struct scale s = { .rounds = 1, .cpus = 4000, .steps = steps, .step_count = 2 };
+	struct scale_view v = { .scale = &s };
 	CLEANUP(buf_fini) struct buf words = { 0 };
 	struct growth g;
 
@@ -204,9 +205,9 @@ static void test_story(void)
 	add(b, "main initprm|asm_exc_page_fault", 4 * 970);
 	add(b, "main kvdw|asm_exc_page_fault", 4 * 70);
 	collect(&g, a, b, 4);
-	s.cpu = &g;
+	v.cpu = &g;
 	failed[1].figures[SCALE_FAILED] = 2;
-	scale_story(&s, &words);
+	scale_story(&v, &words);
 	CHECK_STR(
 		words.data,
 		"4 copies at once take 4.00 times as long as 1: weak-scaling efficiency 25 %, 25 % of "
@@ -218,7 +219,7 @@ static void test_story(void)
 		"minor faults 1000 → 200000 a copy, 200.0 times as many\n");
 	s.steps = failed;
 	buf_clear(&words);
-	scale_story(&s, &words);
+	scale_story(&v, &words);
 	CHECK_STR(words.data,
 		  "2 of 4 copies failed: the figures tell nothing of how the command scales\n");
 	growth_fini(&g);

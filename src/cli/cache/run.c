@@ -76,12 +76,6 @@ static void remove_places(const struct places *p)
 		fprintf(stderr, "auger cache: %s: %s\n", p->top, strerror(errno));
 }
 
-static int exec_failed(const struct err *e)
-{
-	fprintf(stderr, "auger cache: %s\n", e->msg);
-	return e->code == -ENOENT ? 127 : 126;
-}
-
 /* Between the fork and the exec of the command. */
 struct entry {
 	struct cache_space *space; /* NULL: it stays in ours */
@@ -115,7 +109,7 @@ static int run_command(char *const *argv, struct entry *entry, struct err *e)
 		;
 	runloop_reap(&loop, 0);
 	if (rc < 0 && runloop_exec_error(&loop))
-		rc = exec_failed(e);
+		rc = cmd_exec_failed("cache", e);
 	else if (rc == 0)
 		rc = runloop_status(&loop);
 	runloop_close(&loop);

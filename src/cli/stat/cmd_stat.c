@@ -6,16 +6,19 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "cli/cmd.h"
+#include "cli/pids.h"
 #include "cli/screen.h"
-#include "cli/stat/figures.h"
 #include "cli/stat/sacct.h"
 #include "cli/stat/scale.h"
-#include "cli/stat/watched.h"
+#include "cli/stat/scale_files.h"
+#include "usage/job_figures.h"
 #include "usage/jobstat.h"
+#include "usage/watched_figures.h"
 #include "view/tables/stat_table.h"
 
 struct args {
@@ -60,13 +63,6 @@ struct measurement {
 	bool is_over;    /* we were told to end, or a program cannot be executed */
 };
 
-/* 127 and 126, as shells have it. */
-static int exec_failed(const struct err *e)
-{
-	fprintf(stderr, "auger stat: %s\n", e->msg);
-	return e->code == -ENOENT ? 127 : 126;
-}
-
 static int run_once(struct measurement *m, char *const *argv, struct stat_series *s, struct err *e)
 {
 	struct stat_figure figures[STAT_MAX_FIGURES];
@@ -79,13 +75,13 @@ static int run_once(struct measurement *m, char *const *argv, struct stat_series
 		if (!is_no_exec)
 			return rc;
 		m->is_over = true;
-		m->status = exec_failed(e);
+		m->status = cmd_exec_failed("stat", e);
 		return 0;
 	}
 	m->is_over = job.signal != 0;
 	if (job.status && (s == &m->series || !m->status))
 		m->status = job.status;
-	rc = stat_series_add(s, figures, stat_figures(&job, figures), e);
+	rc = stat_series_add(s, figures, job_figures(&job, figures), e);
 	if (s == &m->series) {
 		job_fini(&m->last);
 		m->last = job;
@@ -111,34 +107,6 @@ static int run_all(struct measurement *m, char *const *argv, struct err *e)
 	return rc;
 }
 
-/* The command was made before it was told to start: no process is older than the job. */
-static int take_processes(const struct job *j, struct stat_process **ret, struct err *e)
-{
-	const struct proctree *t = &j->tree;
-	const struct process *from = t->processes.data;
-	struct stat_process *to = reallocarray(NULL, t->processes.count + 1, sizeof *to);
-
-	if (!to)
-		return err_nomem(e);
-	for (size_t i = 0; i < t->processes.count; i++)
-		to[i] = (struct stat_process){
-			.pid = from[i].pid,
-			.parent = from[i].parent,
-			.name = from[i].name,
-			.command = from[i].command,
-			.usage.wall_ns =
-				from[i].wall_ns < j->elapsed_ns ? from[i].wall_ns : j->elapsed_ns,
-			.usage.user_ns = from[i].own.user_ns,
-			.usage.system_ns = from[i].own.system_ns,
-			.usage.peak_rss_bytes = from[i].peak_rss_bytes,
-			.usage.minor_faults = from[i].own.minor_faults,
-			.usage.major_faults = from[i].own.major_faults,
-			.usage.run_wait_ns = from[i].run_wait_ns,
-		};
-	*ret = to;
-	return 0;
-}
-
 /* Standard output is the command's. */
 static int write_text(const struct buf *text, const char *path, struct err *e)
 {
@@ -156,7 +124,7 @@ static int show(const struct measurement *m, struct err *e)
 	const struct emit_opts o = { .format = (enum emit_format)m->args->format,
 				     .is_verbose = cmd_is_verbose() };
 	struct stat_process *processes = NULL;
-	int rc = take_processes(&m->last, &processes, e);
+	int rc = job_processes(&m->last, &processes, e);
 
 	if (rc == 0)
 		rc = stat_table(&o, &m->series, m->vs.run_count ? &m->vs : NULL, processes,
@@ -210,15 +178,53 @@ static int scale(const struct args *args, char *const *argv, struct err *e)
 	return rc < 0 ? rc : status;
 }
 
-static int watch(const struct args *args, struct err *e)
+static void put_title(const struct watched_opts *o, struct buf *out)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	const struct watched_args watched = { .pids = args->pids,
-					      .seconds = args->seconds,
-					      .emit = { .format = (enum emit_format)args->format,
-							.is_verbose = cmd_is_verbose() } };
-	int rc = stat_watched(&watched, &text, e);
+	buf_put_str(out, o->pid_count ? o->pid_count > 1 ? "processes" : "process" : "the machine");
+	for (size_t i = 0; i < o->pid_count; i++)
+		buf_printf(out, " %d", (int)o->pids[i]);
+}
 
+static int put_watched(const struct args *args, const struct watched *w, const char *title,
+		       struct buf *out, struct err *e)
+{
+	const struct emit_opts o = { .format = (enum emit_format)args->format,
+				     .is_verbose = cmd_is_verbose() };
+	struct stat_figure figures[STAT_MAX_FIGURES];
+	struct stat_series series = { .command = title };
+	struct stat_process *processes = NULL;
+	bool is_machine = !args->pids.count;
+	size_t count = 0;
+	int rc = watched_processes(w, is_machine, &processes, &count, e);
+
+	if (rc < 0)
+		return rc;
+	rc = stat_series_add(&series, figures, watched_figures(w, is_machine, figures), e);
+	if (rc == 0)
+		rc = stat_table(&o, &series, NULL, processes, count, out, e);
+	stat_series_fini(&series);
+	free(processes);
+	return rc;
+}
+
+static int observe(const struct args *args, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf title = { 0 }, text = { 0 };
+	pid_t pids[PIDS_MAX];
+	struct watched_opts o = { .pids = args->pids.count ? pids : NULL,
+				  .duration_ns = (int64_t)(args->seconds * (double)NS_PER_S) };
+	struct watched w;
+	int rc = pids_parse(&args->pids, pids, &o.pid_count, e);
+
+	if (rc < 0)
+		return rc;
+	put_title(&o, &title);
+	if (buf_error(&title) < 0)
+		return err_nomem(e);
+	rc = watched_run(&o, &w, e);
+	if (rc == 0)
+		rc = put_watched(args, &w, title.data, &text, e);
+	watched_fini(&w);
 	return rc < 0 ? rc : write_text(&text, args->output, e);
 }
 
@@ -292,7 +298,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.sacct)
 		return compare(&args, argv[first], e);
 	if (args.is_all || args.pids.count)
-		return watch(&args, e);
+		return observe(&args, e);
 	if (args.scale)
 		return scale(&args, argv + first, e);
 	args.runs = args.runs ? args.runs : 1;

@@ -11,8 +11,8 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "format/sacct_steps.h"
+#include "model/stat.h"
 #include "usage/slurm_ask.h"
-#include "view/tables/stat_table.h"
 
 #define NEAR 0.02             /* of the larger: the same */
 #define NEAR_NS NS_PER_S      /* of the elapsed time, that sacct has in whole seconds */

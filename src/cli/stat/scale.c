@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/stat/scale.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/log.h"
 #include "cli/cmd.h"
-#include "target/cgroup.h"
+#include "cli/stat/scale_files.h"
 #include "usage/scale_runs.h"
 #include "view/tables/scale_table.h"
 
@@ -39,50 +34,6 @@ static int take_list(struct scale_runs *r, const char *list, struct err *e)
 	return 0;
 }
 
-/* The CPUs that we, and the copies, may run on. */
-static int find_cpus(struct cpulist *ret, struct err *e)
-{
-	cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
-	size_t bytes = CPU_ALLOC_SIZE(CPULIST_MAX);
-	int rc = 0;
-
-	if (!set)
-		return err_nomem(e);
-	if (sched_getaffinity(0, bytes, set) < 0)
-		rc = err_errno(e, "sched_getaffinity");
-	if (rc == 0) {
-		ret->cpus = calloc((size_t)CPU_COUNT_S(bytes, set), sizeof *ret->cpus);
-		if (!ret->cpus)
-			rc = err_nomem(e);
-	}
-	for (uint32_t cpu = 0; rc == 0 && cpu < CPULIST_MAX; cpu++)
-		if (CPU_ISSET_S(cpu, bytes, set))
-			ret->cpus[ret->count++] = cpu;
-	CPU_FREE(set);
-	return rc;
-}
-
-/* In thousandths: by the affinity, and by the quota of the control group. */
-static int count_cpus(const struct cpulist *cpus, int64_t *ret, struct err *e)
-{
-	struct cgroup group;
-	struct cgroup_usage usage;
-	int rc = cgroup_find("self", &group, e);
-
-	if (rc < 0)
-		return rc;
-	*ret = (int64_t)cpus->count * 1000;
-	cgroup_read(&group, &usage);
-	if (usage.cpu_quota_ns.has_value && !usage.cpu_quota_ns.is_unlimited &&
-	    usage.cpu_period_ns.value > 0) {
-		int64_t quota = usage.cpu_quota_ns.value * 1000 / usage.cpu_period_ns.value;
-
-		if (quota > 0 && quota < *ret)
-			*ret = quota;
-	}
-	return 0;
-}
-
 static int collect_growth(const struct scale_runs *r, const char *type, struct growth *g,
 			  const struct growth **ret, struct err *e)
 {
@@ -99,67 +50,76 @@ static int collect_growth(const struct scale_runs *r, const char *type, struct g
 	return rc;
 }
 
-static int show(const struct scale_runs *r, const struct scale_args *args, int64_t cpus,
-		const char *command, struct buf *out, struct err *e)
+static int show(const struct scale_runs *r, const struct scale_files *files,
+		const struct scale_args *args, int64_t cpus, const char *command, struct buf *out,
+		struct err *e)
 {
 	struct growth cpu = { 0 }, faults = { 0 };
-	const char *files[SCALE_FILES_MAX];
-	struct scale s = { .command = command,
-			   .rounds = (int64_t)args->rounds,
-			   .cpus = cpus,
-			   .is_pinned = args->is_pinned,
-			   .steps = r->steps,
-			   .step_count = r->step_count,
-			   .event_names = machine_event_names,
-			   .files = files,
-			   .file_count = r->file_count };
+	const struct scale s = { .command = command,
+				 .rounds = (int64_t)args->rounds,
+				 .cpus = cpus,
+				 .is_pinned = args->is_pinned,
+				 .steps = r->steps,
+				 .step_count = r->step_count,
+				 .event_names = machine_event_names };
+	struct scale_view v = { .scale = &s,
+				.files = (const char *const *)files->files,
+				.file_count = files->count };
 	int rc = 0;
 
-	for (size_t i = 0; i < r->file_count; i++)
-		files[i] = r->files[i];
 	if (r->step_count > 1)
-		rc = collect_growth(r, "cpu", &cpu, &s.cpu, e);
+		rc = collect_growth(r, "cpu", &cpu, &v.cpu, e);
 	if (rc == 0 && r->step_count > 1)
-		rc = collect_growth(r, GROWTH_FAULTS, &faults, &s.faults, e);
+		rc = collect_growth(r, GROWTH_FAULTS, &faults, &v.faults, e);
 	if (rc == 0)
-		rc = scale_table(&args->emit, &s, out, e);
+		rc = scale_table(&args->emit, &v, out, e);
 	growth_fini(&cpu);
 	growth_fini(&faults);
 	return rc;
 }
 
-static int join_words(char *const *argv, struct buf *ret, struct err *e)
+static int run_and_show(struct scale_runs *r, struct scale_files *files,
+			const struct scale_args *args, int64_t cpus, struct buf *out, struct err *e)
 {
-	for (size_t i = 0; argv[i]; i++)
-		buf_printf(ret, "%s%s", i ? " " : "", argv[i]);
-	return buf_error(ret) < 0 ? err_nomem(e) : 0;
+	CLEANUP(buf_fini) struct buf command = { 0 };
+	int rc = scale_files_open(files, args->profiles, e);
+
+	for (size_t i = 0; r->argv[i]; i++)
+		buf_printf(&command, "%s%s", i ? " " : "", r->argv[i]);
+	if (rc == 0 && buf_error(&command) < 0)
+		rc = err_nomem(e);
+	if (rc == 0)
+		rc = scale_runs_measure(r, e);
+	if (rc == 0 && !r->is_over)
+		rc = scale_runs_record(r, e);
+	if (rc < 0 || r->is_over)
+		return rc;
+	rc = scale_files_save(files, e);
+	return rc < 0 ? rc : show(r, files, args, cpus, command.data, out, e);
 }
 
 int stat_scale(const struct scale_args *args, char *const *argv, struct buf *out, int *ret_status,
 	       struct err *e)
 {
-	CLEANUP(buf_fini) struct buf command = { 0 };
-	CLEANUP(cpulist_fini) struct cpulist cpus = { 0 };
+	CLEANUP(cpulist_fini) struct cpulist allowed = { 0 };
 	struct scale_runs r = { .argv = argv, .rounds = args->rounds };
-	int64_t allowed = 0;
+	struct scale_files files = { .runs = &r };
+	int64_t cpus = 0;
 	int rc = take_list(&r, args->list, e);
 
 	if (rc == 0)
-		rc = find_cpus(&cpus, e);
+		rc = cpulist_allowed(&allowed, e);
 	if (rc == 0)
-		rc = count_cpus(&cpus, &allowed, e);
-	r.pins = args->is_pinned ? &cpus : NULL;
+		rc = scale_runs_cpus(&allowed, &cpus, e);
+	r.pins = args->is_pinned ? &allowed : NULL;
 	if (rc == 0)
-		rc = join_words(argv, &command, e);
-	if (rc == 0)
-		rc = scale_runs_make_folder(&r, args->profiles, e);
-	if (rc == 0)
-		rc = scale_runs_measure(&r, e);
-	if (rc == 0 && !r.is_over)
-		rc = scale_runs_record(&r, e);
-	if (rc == 0 && !r.is_over)
-		rc = show(&r, args, allowed, command.data, out, e);
+		rc = run_and_show(&r, &files, args, cpus, out, e);
 	*ret_status = r.status;
+	if (rc < 0 && r.exec_error) {
+		*ret_status = cmd_exec_failed("stat", e);
+		rc = 0;
+	}
+	scale_files_fini(&files);
 	scale_runs_fini(&r);
 	return rc;
 }

@@ -22,8 +22,6 @@ struct scale_args {
 	struct emit_opts emit;
 };
 
-#define SCALE_FOLDER "auger-scale"
-
 /* Appends the tables to out; *ret_status: of the copy that failed last, or 126, 127. */
 int stat_scale(const struct scale_args *args, char *const *argv, struct buf *out, int *ret_status,
 	       struct err *e) MUST_CHECK;

@@ -28,29 +28,6 @@ static double cpu_time(const struct scale_step *s)
 	return figure(s, SCALE_USER) + figure(s, SCALE_SYSTEM);
 }
 
-double scale_efficiency(const struct scale *s, const struct scale_step *step)
-{
-	return ratio(figure(&s->steps[0], SCALE_WALL), figure(step, SCALE_WALL));
-}
-
-/* How many copies share a CPU. */
-static double sharing(const struct scale *s, const struct scale_step *step)
-{
-	double n = (double)step->copies * 1000 / (double)s->cpus;
-
-	return n > 1 ? n : 1;
-}
-
-double scale_adjusted_efficiency(const struct scale *s, const struct scale_step *step)
-{
-	return scale_efficiency(s, step) * sharing(s, step) / sharing(s, &s->steps[0]);
-}
-
-double scale_cpu_efficiency(const struct scale *s, const struct scale_step *step)
-{
-	return ratio(cpu_time(&s->steps[0]), cpu_time(step));
-}
-
 static void tell_efficiency(const struct scale *s, const struct scale_step *last, struct buf *to)
 {
 	buf_printf(
@@ -104,7 +81,7 @@ static void tell_crowd(const struct scale *s, const struct scale_step *last, str
 {
 	double foreign = ratio(figure(last, SCALE_FOREIGN), figure(last, SCALE_CAPACITY));
 
-	if (sharing(s, last) > 1)
+	if (scale_sharing(s, last) > 1)
 		buf_printf(to, "there are more copies (%" PRId64 ") than CPUs to run on (%g)\n",
 			   last->copies, (double)s->cpus / 1000);
 	if (last->figures[SCALE_FOREIGN] != SCALE_NONE && foreign >= FOREIGN_TOLD)
@@ -125,22 +102,24 @@ static void tell_share(const struct growth_row *row, int64_t whole, struct buf *
 	buf_put_str(to, "\n");
 }
 
-static void tell_system(const struct scale *s, const struct scale_step *last, struct buf *to)
+static void tell_system(const struct scale_view *v, const struct scale_step *last, struct buf *to)
 {
+	const struct scale *s = v->scale;
 	const struct scale_step *first = &s->steps[0];
-	const struct growth_row *row = s->cpu ? growth_most(s->cpu, true) : NULL;
+	const struct growth_row *row = v->cpu ? growth_most(v->cpu, true) : NULL;
 
 	buf_printf(to, "system time %.0f %% → %.0f %%",
 		   100 * ratio(figure(first, SCALE_SYSTEM), cpu_time(first)),
 		   100 * ratio(figure(last, SCALE_SYSTEM), cpu_time(last)));
-	tell_share(row, row ? s->cpu->kernel_after - s->cpu->kernel_before : 0, to);
+	tell_share(row, row ? v->cpu->kernel_after - v->cpu->kernel_before : 0, to);
 }
 
-static void tell_user(const struct scale *s, const struct scale_step *last, struct buf *to)
+static void tell_user(const struct scale_view *v, const struct scale_step *last, struct buf *to)
 {
-	const struct growth_row *row = s->cpu ? growth_most(s->cpu, false) : NULL;
-	int64_t before = s->cpu ? s->cpu->before - s->cpu->kernel_before : 0;
-	int64_t after = s->cpu ? s->cpu->after - s->cpu->kernel_after : 0;
+	const struct scale *s = v->scale;
+	const struct growth_row *row = v->cpu ? growth_most(v->cpu, false) : NULL;
+	int64_t before = v->cpu ? v->cpu->before - v->cpu->kernel_before : 0;
+	int64_t after = v->cpu ? v->cpu->after - v->cpu->kernel_after : 0;
 
 	buf_put_str(to, "user time ");
 	units_put(to, s->steps[0].figures[SCALE_USER], "nanoseconds");
@@ -163,8 +142,9 @@ static void tell_ipc(const struct scale *s, const struct scale_step *last, struc
 			   before, after);
 }
 
-static void tell_growth(const struct scale *s, const struct scale_step *last, struct buf *to)
+static void tell_growth(const struct scale_view *v, const struct scale_step *last, struct buf *to)
 {
+	const struct scale *s = v->scale;
 	const struct scale_step *first = &s->steps[0];
 	double system = growth_of(s, last, SCALE_SYSTEM), user = growth_of(s, last, SCALE_USER);
 
@@ -182,21 +162,22 @@ static void tell_growth(const struct scale *s, const struct scale_step *last, st
 	buf_printf(to, " a copy, %.0f %% of what it grew is system time\n",
 		   100 * ratio(fmax(system, 0), fmax(system, 0) + fmax(user, 0)));
 	if (system > LITTLE * (system + user))
-		tell_system(s, last, to);
+		tell_system(v, last, to);
 	if (user > LITTLE * (system + user))
-		tell_user(s, last, to);
+		tell_user(v, last, to);
 }
 
-static void tell_faults(const struct scale *s, const struct scale_step *last, struct buf *to)
+static void tell_faults(const struct scale_view *v, const struct scale_step *last, struct buf *to)
 {
+	const struct scale *s = v->scale;
 	double before = figure(&s->steps[0], SCALE_MINOR), after = figure(last, SCALE_MINOR);
 	double least = figure(last, SCALE_MINOR_LEAST), most = figure(last, SCALE_MINOR_MOST);
-	const struct growth_row *row = s->faults && s->faults->count ? s->faults->rows : NULL;
+	const struct growth_row *row = v->faults && v->faults->count ? v->faults->rows : NULL;
 
 	if (after >= FAULTS_TOLD * before && after - before > 1000) {
 		buf_printf(to, "minor faults %.0f → %.0f a copy, %.1f times as many", before, after,
 			   ratio(after, before));
-		tell_share(row, row ? s->faults->after - s->faults->before : 0, to);
+		tell_share(row, row ? v->faults->after - v->faults->before : 0, to);
 	}
 	if (most > SPREAD_TOLD * least && most - least > 1000)
 		buf_printf(to,
@@ -225,8 +206,9 @@ static bool tell_failed(const struct scale *s, struct buf *to)
 	return has_failed;
 }
 
-void scale_story(const struct scale *s, struct buf *to)
+void scale_story(const struct scale_view *v, struct buf *to)
 {
+	const struct scale *s = v->scale;
 	const struct scale_step *last = &s->steps[s->step_count - 1];
 
 	if (s->step_count < 2)
@@ -240,7 +222,7 @@ void scale_story(const struct scale *s, struct buf *to)
 	}
 	tell_loss(s, last, to);
 	tell_crowd(s, last, to);
-	tell_growth(s, last, to);
+	tell_growth(v, last, to);
 	tell_ipc(s, last, to);
-	tell_faults(s, last, to);
+	tell_faults(v, last, to);
 }

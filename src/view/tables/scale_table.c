@@ -160,18 +160,20 @@ static void put_growth(struct emit *out, const struct growth *g, const char *uni
 	}
 }
 
-static void put_cpu_growth(struct emit *out, const struct scale *s)
+static void put_cpu_growth(struct emit *out, const struct scale_view *v)
 {
-	put_growth(out, s->cpu, "nanoseconds");
+	put_growth(out, v->cpu, "nanoseconds");
 }
 
-static void put_fault_growth(struct emit *out, const struct scale *s)
+static void put_fault_growth(struct emit *out, const struct scale_view *v)
 {
-	put_growth(out, s->faults, "count");
+	put_growth(out, v->faults, "count");
 }
 
-static void put_head(struct emit *out, const struct scale *s)
+static void put_head(struct emit *out, const struct scale_view *v)
 {
+	const struct scale *s = v->scale;
+
 	emit_head_str(out, "command", s->command);
 	emit_head_int(out, "rounds", s->rounds);
 	emit_head_real(out, "CPUs", (double)s->cpus / 1000);
@@ -180,39 +182,39 @@ static void put_head(struct emit *out, const struct scale *s)
 	put_steps(out, s, put_efficiency);
 }
 
-static void put_losses(struct emit *out, const struct scale *s)
+static void put_losses(struct emit *out, const struct scale_view *v)
 {
-	put_steps(out, s, put_lost);
+	put_steps(out, v->scale, put_lost);
 }
 
-static void put_memory(struct emit *out, const struct scale *s)
+static void put_memory(struct emit *out, const struct scale_view *v)
 {
-	put_steps(out, s, put_faults);
+	put_steps(out, v->scale, put_faults);
 }
 
-static void put_other(struct emit *out, const struct scale *s)
+static void put_other(struct emit *out, const struct scale_view *v)
 {
-	put_steps(out, s, put_switches);
+	put_steps(out, v->scale, put_switches);
 }
 
-static void put_files(struct emit *out, const struct scale *s)
+static void put_files(struct emit *out, const struct scale_view *v)
 {
 	emit_columns(out);
 	emit_text(out, "file", "");
-	for (size_t i = 0; i < s->file_count; i++) {
+	for (size_t i = 0; i < v->file_count; i++) {
 		emit_row(out);
-		emit_name(out, "file", "", s->files[i], "");
+		emit_name(out, "file", "", v->files[i], "");
 	}
 }
 
-static void put_story(struct emit *out, const struct scale *s)
+static void put_story(struct emit *out, const struct scale_view *v)
 {
 	CLEANUP(buf_fini) struct buf words = { 0 };
 	struct cursor c;
 	const char *line;
 	size_t len;
 
-	scale_story(s, &words);
+	scale_story(v, &words);
 	out->to->bad |= words.bad;
 	emit_columns(out);
 	emit_text(out, "story", "");
@@ -226,7 +228,7 @@ static void put_story(struct emit *out, const struct scale *s)
 
 static const struct {
 	const char *key, *title;
-	void (*put)(struct emit *out, const struct scale *s);
+	void (*put)(struct emit *out, const struct scale_view *v);
 } parts[] = {
 	{ "efficiency", NULL, put_head },
 	{ "lost", "where the longer time of a copy goes", put_losses },
@@ -238,19 +240,19 @@ static const struct {
 	{ "story", "what this says", put_story },
 };
 
-static bool has_rows(const struct scale *s, size_t part)
+static bool has_rows(const struct scale_view *v, size_t part)
 {
 	if (parts[part].put == put_losses || parts[part].put == put_story)
-		return s->step_count > 1;
+		return v->scale->step_count > 1;
 	if (parts[part].put == put_cpu_growth)
-		return s->cpu && s->cpu->after > s->cpu->before;
+		return v->cpu && v->cpu->after > v->cpu->before;
 	if (parts[part].put == put_fault_growth)
-		return s->faults && s->faults->after > s->faults->before;
-	return parts[part].put != put_files || s->file_count > 0;
+		return v->faults && v->faults->after > v->faults->before;
+	return parts[part].put != put_files || v->file_count > 0;
 }
 
-static int put_one(const struct emit_opts *o, const struct scale *s, size_t part, struct buf *to,
-		   struct err *e)
+static int put_one(const struct emit_opts *o, const struct scale_view *v, size_t part,
+		   struct buf *to, struct err *e)
 {
 	CLEANUP(emit_fini) struct emit out = { 0 };
 
@@ -261,18 +263,19 @@ static int put_one(const struct emit_opts *o, const struct scale *s, size_t part
 	emit_begin(&out, o, to);
 	if (parts[part].title)
 		emit_note(&out, "%s", parts[part].title);
-	parts[part].put(&out, s);
+	parts[part].put(&out, v);
 	return emit_end(&out) < 0 ? err_nomem(e) : 0;
 }
 
-int scale_table(const struct emit_opts *o, const struct scale *s, struct buf *to, struct err *e)
+int scale_table(const struct emit_opts *o, const struct scale_view *v, struct buf *to,
+		struct err *e)
 {
 	int rc = 0;
 
 	buf_put_str(to, o->format == EMIT_JSON ? "{" : "");
 	for (size_t i = 0; i < ARRAY_LEN(parts) && rc == 0; i++)
-		if (o->format != EMIT_TABLE || has_rows(s, i))
-			rc = put_one(o, s, i, to, e);
+		if (o->format != EMIT_TABLE || has_rows(v, i))
+			rc = put_one(o, v, i, to, e);
 	buf_put_str(to, o->format == EMIT_JSON ? "}\n" : "");
 	return rc == 0 && buf_error(to) < 0 ? err_nomem(e) : rc;
 }

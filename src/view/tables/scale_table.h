@@ -9,73 +9,26 @@
 #ifndef VIEW_TABLES_SCALE_TABLE_H
 #define VIEW_TABLES_SCALE_TABLE_H
 
-#include <stdint.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "model/scale.h"
 #include "view/emit.h"
 #include "view/tables/growth.h"
 
-/* Of a copy, the mean over the copies that ran at once, unless it says more. */
-enum scale_figure {
-	SCALE_WALL,
-	SCALE_WALL_MOST, /* of the slowest copy */
-	SCALE_USER,
-	SCALE_SYSTEM,
-	SCALE_RUN_WAIT,
-	SCALE_BLOCKED, /* neither on a CPU nor waiting for one; absent: several threads */
-	SCALE_MINOR,
-	SCALE_MINOR_LEAST, /* of the copy with the least */
-	SCALE_MINOR_MOST,
-	SCALE_MAJOR,
-	SCALE_RSS, /* bytes; of its largest process */
-	SCALE_RSS_MOST,
-	SCALE_VOLUNTARY,
-	SCALE_INVOLUNTARY,
-	SCALE_MIGRATIONS,
-	SCALE_CYCLES,
-	SCALE_INSTRUCTIONS,
-	SCALE_FAILED,   /* copies that did not end with status 0; the most of all rounds */
-	SCALE_CAPACITY, /* the time that all CPUs of the machine had */
-	SCALE_FOREIGN,  /* of it: used by others, copies and auger apart */
-	SCALE_STEAL,    /* of it: taken by the host of a virtual machine */
-	SCALE_EVENTS,   /* [SCALE_EVENT_COUNT]: of the machine, as event_names */
-	SCALE_FIGURES = SCALE_EVENTS + 5
-};
-
-#define SCALE_EVENT_COUNT (SCALE_FIGURES - SCALE_EVENTS)
-
-#define SCALE_NONE (-1) /* not told */
-
-struct scale_step {
-	int64_t copies;
-	int64_t figures[SCALE_FIGURES]; /* nanoseconds and counts, or SCALE_NONE */
-};
-
-struct scale {
-	const char *command;
-	int64_t rounds; /* that figures are the medians of */
-	int64_t cpus;   /* that the command may use, in thousandths: a quota may give parts */
-	bool is_pinned;
-	const struct scale_step *steps; /* [step_count], ascending; at least 1 */
-	size_t step_count;
-	const char *const *event_names; /* [SCALE_EVENT_COUNT] */
+struct scale_view {
+	const struct scale *scale;
 	/* From the first step to the last, of one copy; NULL: nothing was sampled. */
 	const struct growth *cpu, *faults;
 	const char *const *files; /* [file_count]: what was written */
 	size_t file_count;
 };
 
-int scale_table(const struct emit_opts *o, const struct scale *s, struct buf *to,
+int scale_table(const struct emit_opts *o, const struct scale_view *v, struct buf *to,
 		struct err *e) MUST_CHECK;
 
 /* What is to be read from the figures: a line each. */
-void scale_story(const struct scale *s, struct buf *to);
-
-/* The wall time of the first step through that of this one, in that of CPUs that each copy has:
- * 1 is the best. */
-double scale_efficiency(const struct scale *s, const struct scale_step *step);
-double scale_adjusted_efficiency(const struct scale *s, const struct scale_step *step);
-double scale_cpu_efficiency(const struct scale *s, const struct scale_step *step);
+void scale_story(const struct scale_view *v, struct buf *to);
 
 #endif

@@ -6,67 +6,8 @@
 
 #define TABLE_PROCESSES 25 /* of tables */
 
-/* Over the runs of a series; a figure that one run lacks is lacking. */
-struct summary {
-	bool has_value;
-	int64_t median, least, most;
-};
-
-int stat_series_add(struct stat_series *s, const struct stat_figure *figures, size_t count,
-		    struct err *e)
-{
-	struct stat_figure *runs = reallocarray(s->runs, (s->run_count + 1) * count, sizeof *runs);
-
-	if (!runs)
-		return err_nomem(e);
-	s->runs = runs;
-	memcpy(runs + s->run_count * count, figures, count * sizeof *figures);
-	memcpy(s->last, figures, count * sizeof *figures);
-	s->figure_count = count;
-	s->run_count++;
-	return 0;
-}
-
-void stat_series_fini(struct stat_series *s)
-{
-	free(s->runs);
-	s->runs = NULL;
-	s->run_count = 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* 0 or -ENOMEM. */
-static int summarize(const struct stat_series *s, size_t figure, struct summary *ret, struct err *e)
-{
-	int64_t *values = reallocarray(NULL, s->run_count, sizeof *values);
-
-	if (!values)
-		return err_nomem(e);
-	*ret = (struct summary){ .has_value = true };
-	for (size_t i = 0; i < s->run_count; i++) {
-		const struct stat_figure *f = &s->runs[i * s->figure_count + figure];
-
-		ret->has_value &= f->has_value;
-		values[i] = f->value;
-	}
-	qsort(values, s->run_count, sizeof *values, compare);
-	ret->least = values[0];
-	ret->most = values[s->run_count - 1];
-	ret->median = s->run_count % 2
-			      ? values[s->run_count / 2]
-			      : values[s->run_count / 2 - 1] / 2 + values[s->run_count / 2] / 2;
-	free(values);
-	return 0;
-}
-
 /* Absent, or 0 in every run. */
-static bool is_nothing(const struct summary *s)
+static bool is_nothing(const struct stat_summary *s)
 {
 	return !s->has_value || (!s->least && !s->most);
 }
@@ -81,8 +22,9 @@ static void put_value(struct emit *out, const char *key, bool has_value, int64_t
 }
 
 /* What is behind the value: how sure it is, and what the other command has. */
-static void put_comparison(struct emit *out, const struct stat_figure *f, const struct summary *a,
-			   const struct summary *b, bool has_runs)
+static void put_comparison(struct emit *out, const struct stat_figure *f,
+			   const struct stat_summary *a, const struct stat_summary *b,
+			   bool has_runs)
 {
 	if (has_runs) {
 		put_value(out, "least", a->has_value, a->least, f->unit);
@@ -101,8 +43,8 @@ static void put_comparison(struct emit *out, const struct stat_figure *f, const 
 		emit_none(out, "ratio");
 }
 
-static void put_figure(struct emit *out, const struct stat_figure *f, const struct summary *a,
-		       const struct summary *b, bool has_runs)
+static void put_figure(struct emit *out, const struct stat_figure *f, const struct stat_summary *a,
+		       const struct stat_summary *b, bool has_runs)
 {
 	emit_name(out, "figure", "", f->name, "");
 	put_value(out, "value", a->has_value, a->median, f->unit);
@@ -128,9 +70,9 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 	emit_columns(out);
 	for (size_t i = 0; i < s->figure_count; i++) {
 		const struct stat_figure *f = &s->last[i];
-		struct summary a, b;
+		struct stat_summary a, b;
 
-		if (summarize(s, i, &a, e) < 0 || (vs && summarize(vs, i, &b, e) < 0))
+		if (stat_summarize(s, i, &a, e) < 0 || (vs && stat_summarize(vs, i, &b, e) < 0))
 			return e->code;
 		if (is_short && (f->is_idle || (is_nothing(&a) && (!vs || is_nothing(&b)))))
 			continue;
@@ -258,21 +200,6 @@ static void put_programs(struct emit *out, const struct stat_program *all, size_
 		emit_row(out);
 		put_program(out, &all[i]);
 	}
-}
-
-int stat_usage_compare(const struct stat_usage *a, const struct stat_usage *b)
-{
-	int64_t of_a = a->user_ns + a->system_ns, of_b = b->user_ns + b->system_ns;
-
-	return (of_a < of_b) - (of_a > of_b);
-}
-
-int stat_process_compare(const void *a, const void *b)
-{
-	const struct stat_process *x = a, *y = b;
-	int rc = stat_usage_compare(&x->usage, &y->usage);
-
-	return rc ? rc : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* Before a part: what separates it from the one before. */

@@ -9,58 +9,12 @@
 #ifndef VIEW_TABLES_STAT_TABLE_H
 #define VIEW_TABLES_STAT_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "model/stat.h"
 #include "view/emit.h"
-
-#define STAT_MAX_FIGURES 80
-
-/* One of one run. Runs have the same figures in the same order. */
-struct stat_figure {
-	const char *group, *name, *unit; /* literals */
-	bool has_value;
-	bool is_idle; /* says nothing here: only in verbose tables */
-	int64_t value;
-	char detail[96]; /* its source, what it stands for, or why there is none; of one run */
-};
-
-/* All runs of a command. All zero is none. */
-struct stat_series {
-	const char *command;
-	struct stat_figure last[STAT_MAX_FIGURES]; /* [figure_count] of the last run */
-	size_t figure_count;
-	struct stat_figure *runs; /* [run_count][figure_count]; owned */
-	size_t run_count;
-};
-
-int stat_series_add(struct stat_series *s, const struct stat_figure *figures, size_t count,
-		    struct err *e) MUST_CHECK;
-void stat_series_fini(struct stat_series *s);
-
-/* Of one process, or of several: then the peak is that of the largest, the rest are sums. */
-struct stat_usage {
-	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults;
-	int64_t peak_rss_bytes; /* 0: not told */
-	int64_t run_wait_ns;    /* -1: not told */
-};
-
-/* As of qsort(): more CPU time comes first. */
-int stat_usage_compare(const struct stat_usage *a, const struct stat_usage *b);
-
-/* Of the last run. */
-struct stat_process {
-	int64_t pid, parent;
-	const char *name; /* of its program */
-	const char *command;
-	struct stat_usage usage;
-};
-
-/* The same, then by process id. */
-int stat_process_compare(const void *a, const void *b);
 
 /* vs: another command to compare with, NULL: none. May bring processes into another order. */
 int stat_table(const struct emit_opts *o, const struct stat_series *s, const struct stat_series *vs,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stat/figures.h"
+#include "usage/job_figures.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/stat/list.h"
+#include "usage/figure_list.h"
 
 static int64_t ns_of(struct timeval t)
 {
@@ -239,7 +239,7 @@ static void add_idle(struct stat_list *l, const struct job *j)
 	}
 }
 
-size_t stat_figures(const struct job *j, struct stat_figure ret[STAT_MAX_FIGURES])
+size_t job_figures(const struct job *j, struct stat_figure ret[STAT_MAX_FIGURES])
 {
 	struct stat_list l = { .all = ret };
 
@@ -254,4 +254,32 @@ size_t stat_figures(const struct job *j, struct stat_figure ret[STAT_MAX_FIGURES
 	add_slurm(&l, j);
 	add_idle(&l, j);
 	return l.count;
+}
+
+/* The command was made before it was told to start: no process is older than the job. */
+int job_processes(const struct job *j, struct stat_process **ret, struct err *e)
+{
+	const struct proctree *t = &j->tree;
+	const struct process *from = t->processes.data;
+	struct stat_process *to = reallocarray(NULL, t->processes.count + 1, sizeof *to);
+
+	if (!to)
+		return err_nomem(e);
+	for (size_t i = 0; i < t->processes.count; i++)
+		to[i] = (struct stat_process){
+			.pid = from[i].pid,
+			.parent = from[i].parent,
+			.name = from[i].name,
+			.command = from[i].command,
+			.usage.wall_ns =
+				from[i].wall_ns < j->elapsed_ns ? from[i].wall_ns : j->elapsed_ns,
+			.usage.user_ns = from[i].own.user_ns,
+			.usage.system_ns = from[i].own.system_ns,
+			.usage.peak_rss_bytes = from[i].peak_rss_bytes,
+			.usage.minor_faults = from[i].own.minor_faults,
+			.usage.major_faults = from[i].own.major_faults,
+			.usage.run_wait_ns = from[i].run_wait_ns,
+		};
+	*ret = to;
+	return 0;
 }

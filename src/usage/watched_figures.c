@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stat/watched.h"
+#include "usage/watched_figures.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "cli/cmd.h"
-#include "cli/pids.h"
-#include "cli/stat/list.h"
-#include "usage/watched.h"
-#include "view/tables/stat_table.h"
+#include "usage/figure_list.h"
 
 static void add_percent(struct stat_list *l, const struct watched *w, int64_t used)
 {
@@ -92,8 +85,8 @@ static void add_machine(struct stat_list *l, const struct watched *w)
 			  "of /proc/vmstat");
 }
 
-static size_t list_figures(const struct watched *w, bool is_machine,
-			   struct stat_figure ret[STAT_MAX_FIGURES])
+size_t watched_figures(const struct watched *w, bool is_machine,
+		       struct stat_figure ret[STAT_MAX_FIGURES])
 {
 	struct stat_list l = { .all = ret };
 
@@ -111,10 +104,8 @@ static size_t list_figures(const struct watched *w, bool is_machine,
 	return l.count;
 }
 
-/* What each used in this time; of the machine's those that did anything. *ret: [*ret_count], the
- * caller's. */
-static int list_processes(const struct watched *w, bool is_machine, struct stat_process **ret,
-			  size_t *ret_count, struct err *e)
+int watched_processes(const struct watched *w, bool is_machine, struct stat_process **ret,
+		      size_t *ret_count, struct err *e)
 {
 	const struct process *from = w->tree.processes.data;
 	struct stat_process *to = reallocarray(NULL, w->tree.processes.count + 1, sizeof *to);
@@ -146,52 +137,4 @@ static int list_processes(const struct watched *w, bool is_machine, struct stat_
 	*ret = to;
 	*ret_count = n;
 	return 0;
-}
-
-static int show(const struct watched_args *args, const struct watched *w, const char *title,
-		struct buf *out, struct err *e)
-{
-	struct stat_figure figures[STAT_MAX_FIGURES];
-	struct stat_series series = { .command = title };
-	struct stat_process *processes = NULL;
-	bool is_machine = !args->pids.count;
-	size_t count = 0;
-	int rc = list_processes(w, is_machine, &processes, &count, e);
-
-	if (rc < 0)
-		return rc;
-	rc = stat_series_add(&series, figures, list_figures(w, is_machine, figures), e);
-	if (rc == 0)
-		rc = stat_table(&args->emit, &series, NULL, processes, count, out, e);
-	stat_series_fini(&series);
-	free(processes);
-	return rc;
-}
-
-static void put_title(const struct watched_opts *o, struct buf *out)
-{
-	buf_put_str(out, o->pid_count ? o->pid_count > 1 ? "processes" : "process" : "the machine");
-	for (size_t i = 0; i < o->pid_count; i++)
-		buf_printf(out, " %d", (int)o->pids[i]);
-}
-
-int stat_watched(const struct watched_args *args, struct buf *out, struct err *e)
-{
-	CLEANUP(buf_fini) struct buf title = { 0 };
-	pid_t pids[PIDS_MAX];
-	struct watched_opts o = { .pids = args->pids.count ? pids : NULL,
-				  .duration_ns = (int64_t)(args->seconds * (double)NS_PER_S) };
-	struct watched w;
-	int rc = pids_parse(&args->pids, pids, &o.pid_count, e);
-
-	if (rc < 0)
-		return rc;
-	put_title(&o, &title);
-	if (buf_error(&title) < 0)
-		return err_nomem(e);
-	rc = watched_run(&o, &w, e);
-	if (rc == 0)
-		rc = show(args, &w, title.data, out, e);
-	watched_fini(&w);
-	return rc;
 }

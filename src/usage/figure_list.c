@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stat/list.h"
+#include "usage/figure_list.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* stat_list: figures being listed, and those that all kinds of auger stat have. */
-#ifndef CLI_STAT_LIST_H
-#define CLI_STAT_LIST_H
+/* figure_list: figures being listed, and those that all kinds of auger stat have. */
+#ifndef USAGE_FIGURE_LIST_H
+#define USAGE_FIGURE_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/macros.h"
+#include "model/stat.h"
 #include "target/cgroup.h"
 #include "target/pressure.h"
 #include "usage/counters.h"
-#include "view/tables/stat_table.h"
 
 struct stat_list {
 	struct stat_figure *all; /* [count], of STAT_MAX_FIGURES; borrowed */
