@@ -16,20 +16,20 @@
 #include "base/macros.h"
 
 /* The layout of arch_regs.word. */
-struct named {
+struct stop_regs {
 	struct user_regs_struct user;
 	uint64_t call; /* the system call that the stop interrupted; -1: none */
 	uint64_t is_32_bit;
 	uint64_t vector[66]; /* struct user_fpsimd_struct */
 };
 
-static_assert(sizeof(struct named) <= sizeof(struct arch_regs), "room for the registers");
+static_assert(sizeof(struct stop_regs) <= sizeof(struct arch_regs), "arch_regs can hold them");
 static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_from) == 56 &&
 		      offsetof(struct arch_call, may_fail) == 72 &&
 		      offsetof(struct arch_call, result) == 80,
-	      "the code of the slot knows them");
+	      "the code of the trampoline uses these offsets");
 static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_control, failed) == 32,
-	      "the code of the slot knows them");
+	      "the code of the trampoline uses these offsets");
 
 /* The data words after the code. No register is free for the last jump. So the thread returns by
  * rt_sigreturn, with a frame that no signal has pushed. */
@@ -57,7 +57,7 @@ struct words {
 	} frame;
 };
 
-static_assert(offsetof(struct words, frame) == 32, "the code of the slot knows it");
+static_assert(offsetof(struct words, frame) == 32, "the code of the trampoline uses this offset");
 static_assert(offsetof(struct words, frame.user.context) == 32 + 128 + 176,
 	      "struct rt_sigframe of the kernel");
 
@@ -142,9 +142,9 @@ size_t arch_trampoline_bytes(void)
 	return auger_trampoline_words_at + sizeof(struct words);
 }
 
-static struct named *named(struct arch_regs *regs)
+static struct stop_regs *stop_regs(struct arch_regs *regs)
 {
-	return (struct named *)(void *)regs->word;
+	return (struct stop_regs *)(void *)regs->word;
 }
 
 static int get_set(pid_t tid, int set, void *bytes, size_t len)
@@ -181,11 +181,11 @@ static bool has_restart_block(int nr)
 int arch_read(pid_t tid, struct arch_regs *ret)
 {
 	struct iovec v = { ret->word, sizeof(struct user_regs_struct) };
-	struct named *n;
+	struct stop_regs *n;
 	int call = -1, rc;
 
 	memset(ret, 0, sizeof *ret);
-	n = named(ret);
+	n = stop_regs(ret);
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &v))
 		return -errno;
 	n->is_32_bit = v.iov_len != sizeof n->user;
@@ -207,8 +207,8 @@ int arch_read(pid_t tid, struct arch_regs *ret)
 int arch_write(pid_t tid, const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
-	int call = (int)named(&copy)->call;
-	int rc = put_set(tid, NT_PRSTATUS, &named(&copy)->user, sizeof named(&copy)->user);
+	int call = (int)stop_regs(&copy)->call;
+	int rc = put_set(tid, NT_PRSTATUS, &stop_regs(&copy)->user, sizeof stop_regs(&copy)->user);
 
 	return rc < 0 ? rc : put_set(tid, NT_ARM_SYSTEM_CALL, &call, sizeof call);
 }
@@ -217,7 +217,7 @@ bool arch_is_native(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return !named(&copy)->is_32_bit;
+	return !stop_regs(&copy)->is_32_bit;
 }
 
 /* The registers do not show it. */
@@ -231,13 +231,13 @@ uint64_t arch_ip(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return named(&copy)->user.pc;
+	return stop_regs(&copy)->user.pc;
 }
 
 void arch_set_ip(struct arch_regs *regs, uint64_t ip)
 {
-	named(regs)->user.pc = ip;
-	named(regs)->call = UINT64_MAX;
+	stop_regs(regs)->user.pc = ip;
+	stop_regs(regs)->call = UINT64_MAX;
 }
 
 /* The result has overwritten the first argument: here these waits end with EINTR. */
@@ -249,13 +249,13 @@ bool arch_restart_call(struct arch_regs *regs)
 
 void arch_prepare_restart(struct arch_regs *regs)
 {
-	named(regs)->call = UINT64_MAX;
+	stop_regs(regs)->call = UINT64_MAX;
 }
 
 void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *resume)
 {
 	struct arch_regs copy = resume->regs;
-	const struct named *n = named(&copy);
+	const struct stop_regs *n = stop_regs(&copy);
 	struct words w = { .pid = (uint64_t)resume->pid,
 			   .tid = (uint64_t)resume->tid,
 			   .signal = (uint64_t)resume->signal };
@@ -277,7 +277,7 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
 {
-	struct named *n = named(regs);
+	struct stop_regs *n = stop_regs(regs);
 
 	memcpy(n->user.regs, arg, 6 * sizeof *arg);
 	n->user.regs[8] = (uint64_t)nr;
@@ -288,11 +288,11 @@ int64_t arch_once_result(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return (int64_t)named(&copy)->user.regs[19];
+	return (int64_t)stop_regs(&copy)->user.regs[19];
 }
 
 void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t control)
 {
-	named(regs)->user.regs[19] = control;
+	stop_regs(regs)->user.regs[19] = control;
 	arch_set_ip(regs, address + auger_trampoline_lists_at);
 }

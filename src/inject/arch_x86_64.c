@@ -13,13 +13,13 @@
 #include "base/macros.h"
 
 static_assert(sizeof(struct user_regs_struct) <= sizeof(struct arch_regs),
-	      "room for the registers");
+	      "arch_regs can hold them");
 static_assert(sizeof(struct arch_call) == 88 && offsetof(struct arch_call, arg0_from) == 56 &&
 		      offsetof(struct arch_call, may_fail) == 72 &&
 		      offsetof(struct arch_call, result) == 80,
-	      "the code of the slot knows them");
+	      "the code of the trampoline uses these offsets");
 static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_control, failed) == 32,
-	      "the code of the slot knows them");
+	      "the code of the trampoline uses these offsets");
 
 /* The data words after the code. */
 struct words {
@@ -135,14 +135,14 @@ __asm__(".pushsection .rodata\n"
 
 static_assert(sizeof(struct words) == 176 && offsetof(struct words, ip) == 48 &&
 		      offsetof(struct words, rax) == 136,
-	      "the code of the slot knows them");
+	      "the code of the trampoline uses these offsets");
 
 size_t arch_trampoline_bytes(void)
 {
 	return auger_trampoline_bytes;
 }
 
-static struct user_regs_struct *named(struct arch_regs *regs)
+static struct user_regs_struct *user_regs(struct arch_regs *regs)
 {
 	return (struct user_regs_struct *)(void *)regs->word;
 }
@@ -166,27 +166,27 @@ bool arch_is_native(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return named(&copy)->cs == 0x33;
+	return user_regs(&copy)->cs == 0x33;
 }
 
 bool arch_is_in_call(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return (long long)named(&copy)->orig_rax >= 0;
+	return (long long)user_regs(&copy)->orig_rax >= 0;
 }
 
 uint64_t arch_ip(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return named(&copy)->rip;
+	return user_regs(&copy)->rip;
 }
 
 void arch_set_ip(struct arch_regs *regs, uint64_t ip)
 {
-	named(regs)->rip = ip;
-	named(regs)->orig_rax = (unsigned long long)-1; /* no call is interrupted there */
+	user_regs(regs)->rip = ip;
+	user_regs(regs)->orig_rax = (unsigned long long)-1; /* no call is interrupted there */
 }
 
 /* Waits that the kernel ends with EINTR after a stop although no signal came (signal(7)). Without
@@ -216,7 +216,7 @@ static void restart_call(struct user_regs_struct *r, unsigned long long nr)
 
 bool arch_restart_call(struct arch_regs *regs)
 {
-	struct user_regs_struct *r = named(regs);
+	struct user_regs_struct *r = user_regs(regs);
 
 	if ((long long)r->rax != -EINTR || !is_wait(r->orig_rax))
 		return false;
@@ -227,7 +227,7 @@ bool arch_restart_call(struct arch_regs *regs)
 void arch_prepare_restart(struct arch_regs *regs)
 {
 	enum { RESTARTSYS = -512, RESTARTNOINTR = -513, RESTARTNOHAND = -514, RESTARTBLOCK = -516 };
-	struct user_regs_struct *r = named(regs);
+	struct user_regs_struct *r = user_regs(regs);
 
 	if ((long long)r->orig_rax < 0 || arch_restart_call(regs))
 		return;
@@ -241,7 +241,7 @@ void arch_prepare_restart(struct arch_regs *regs)
 void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *resume)
 {
 	struct arch_regs copy = resume->regs;
-	const struct user_regs_struct *r = named(&copy);
+	const struct user_regs_struct *r = user_regs(&copy);
 	struct words w = {
 		.mask = resume->mask,
 		.pid = (uint64_t)resume->pid,
@@ -273,7 +273,7 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
 {
-	struct user_regs_struct *r = named(regs);
+	struct user_regs_struct *r = user_regs(regs);
 
 	r->rax = (unsigned long long)nr;
 	r->rdi = arg[0];
@@ -289,11 +289,11 @@ int64_t arch_once_result(const struct arch_regs *regs)
 {
 	struct arch_regs copy = *regs;
 
-	return (int64_t)named(&copy)->r12;
+	return (int64_t)user_regs(&copy)->r12;
 }
 
 void arch_enter_lists(struct arch_regs *regs, uint64_t address, uint64_t control)
 {
-	named(regs)->rbx = control;
+	user_regs(regs)->rbx = control;
 	arch_set_ip(regs, address + auger_trampoline_lists_at);
 }

@@ -59,11 +59,16 @@ int remote_write(struct remote *r, uint64_t at, const void *bytes, size_t len)
 	return 0;
 }
 
+int remote_memory_error(const struct remote *r, int rc, struct err *e)
+{
+	return err_set(e, rc, "memory of process %d: %s", (int)r->pid, strerror(-rc));
+}
+
 int remote_write_word(struct remote *r, uint64_t at, uint64_t value, struct err *e)
 {
 	int rc = remote_write(r, at, &value, sizeof value);
 
-	return rc < 0 ? err_set(e, rc, "memory of process %d: %s", (int)r->pid, strerror(-rc)) : 0;
+	return rc < 0 ? remote_memory_error(r, rc, e) : 0;
 }
 
 uint64_t remote_put(struct remote *r, const void *bytes, size_t len)
@@ -226,7 +231,7 @@ int call_list_write(struct call_list *l, struct err *e)
 	if (rc == 0)
 		rc = remote_write(r, l->at, calls, bytes);
 	if (rc < 0 && e->code != rc)
-		err_set(e, rc, "memory of process %d: %s", (int)r->pid, strerror(-rc));
+		remote_memory_error(r, rc, e);
 	if (rc == 0)
 		r->calls += bytes;
 	rows_fini(&l->calls);

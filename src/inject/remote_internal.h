@@ -54,6 +54,8 @@ struct remote {
 size_t remote_trampoline_bytes(void);
 
 struct remote_member *remote_member_at(const struct remote *r, size_t i);
+/* e: the memory of the process cannot be read or written. Returns rc. */
+int remote_memory_error(const struct remote *r, int rc, struct err *e);
 int remote_write_word(struct remote *r, uint64_t at, uint64_t value, struct err *e) MUST_CHECK;
 
 /* A call list while it is built. */

@@ -81,7 +81,7 @@ static int write_bootstrap(struct remote *r, const struct remote_thread *w, stru
 		rc = remote_write(r, r->bootstrap, trampoline, len);
 	free(trampoline);
 	if (rc < 0)
-		return err_set(e, rc, "memory of process %d: %s", (int)r->pid, strerror(-rc));
+		return remote_memory_error(r, rc, e);
 	return 0;
 }
 
@@ -168,7 +168,7 @@ static int init_members(struct remote *r, struct err *e)
 		if (rc == 0)
 			rc = remote_write(r, r->controls, controls, count * sizeof *controls);
 		if (rc < 0)
-			err_set(e, rc, "memory of process %d: %s", (int)r->pid, strerror(-rc));
+			remote_memory_error(r, rc, e);
 	}
 	free(trampolines);
 	free(controls);
@@ -210,7 +210,7 @@ static bool needs_no_restart(const struct remote_thread *w)
 }
 
 /* In a pid namespace of its own (a container) a thread has other ids for itself. */
-static void name_members(struct remote *r)
+static void set_member_ids(struct remote *r)
 {
 	pid_t pid = proc_inner_pid(r->pid);
 
@@ -241,7 +241,7 @@ static int take_threads(struct remote *r, size_t *ret_count, struct err *e)
 			return e->code;
 		t[i].needs_no_restart = needs_no_restart(&remote_member_at(r, i)->w);
 	}
-	name_members(r);
+	set_member_ids(r);
 	return 0;
 }
 

@@ -12,7 +12,7 @@ static int read_control(struct remote *r, const struct remote_member *m, struct 
 {
 	int rc = remote_read(r, m->control, ret, sizeof *ret);
 
-	return rc < 0 ? err_set(e, rc, "memory of process %d: %s", (int)r->pid, strerror(-rc)) : 0;
+	return rc < 0 ? remote_memory_error(r, rc, e) : 0;
 }
 
 static int clear_failed(struct remote *r, const struct remote_member *m, struct err *e)
@@ -26,7 +26,7 @@ static int explain_failure(struct remote *r, uint64_t failed, const char *what, 
 	struct arch_call call;
 
 	if (remote_read(r, failed, &call, sizeof call) < 0)
-		return err_set(e, -EFAULT, "memory of process %d", (int)r->pid);
+		return remote_memory_error(r, -EFAULT, e);
 	return err_set(e, (int)call.result, "process %d: %s: %s", (int)r->pid, what,
 		       strerror((int)-call.result));
 }
@@ -51,7 +51,7 @@ static int write_steps(struct remote *r, uint64_t *ret_at, struct err *e)
 }
 
 /* Runs the first thread, which enters the lists if it has not yet. */
-static int run_first(struct remote *r, struct err *e)
+static int run_caller(struct remote *r, struct err *e)
 {
 	struct remote_member *m = remote_member_at(r, 0);
 
@@ -64,7 +64,12 @@ static int run_first(struct remote *r, struct err *e)
 	return remote_thread_run(&m->w, e);
 }
 
-static int take_results(struct remote *r, uint64_t at, struct err *e)
+static int run_member(struct remote *r, struct remote_member *m, struct err *e)
+{
+	return m == remote_member_at(r, 0) ? run_caller(r, e) : remote_thread_run(&m->w, e);
+}
+
+static int read_results(struct remote *r, uint64_t at, struct err *e)
 {
 	size_t count = r->steps.count;
 	struct arch_call *calls = calloc(count + 1, sizeof *calls);
@@ -94,14 +99,14 @@ int remote_run_steps(struct remote *r, struct err *e)
 	    remote_write_word(r, m->control + offsetof(struct arch_control, own_flag), REMOTE_STEPS,
 			      e) < 0)
 		return e->code;
-	if (run_first(r, e) < 0 || read_control(r, m, &control, e) < 0)
+	if (run_caller(r, e) < 0 || read_control(r, m, &control, e) < 0)
 		return e->code;
 	if (control.failed)
 		rc = explain_failure(
 			r, control.failed,
 			name_of(&r->steps, (control.failed - at) / sizeof(struct arch_call)), e);
 	else
-		rc = take_results(r, at, e);
+		rc = read_results(r, at, e);
 	r->steps.count = 0;
 	return rc;
 }
@@ -182,8 +187,7 @@ static int run_list(struct remote *r, struct remote_member *m, int list, uint64_
 	while (control.at[list] != stop) {
 		if (clear_failed(r, m, first) < 0)
 			return e->code;
-		if (m == remote_member_at(r, 0) ? run_first(r, first) < 0
-						: remote_thread_run(&m->w, first) < 0)
+		if (run_member(r, m, first) < 0)
 			return e->code;
 		if (read_control(r, m, &control, first) < 0)
 			return e->code;
@@ -203,7 +207,7 @@ static int run_apply(struct remote *r, struct remote_member *m, struct err *e)
 
 	if (clear_failed(r, m, e) < 0)
 		return e->code;
-	if (m == remote_member_at(r, 0) ? run_first(r, e) < 0 : remote_thread_run(&m->w, e) < 0)
+	if (run_member(r, m, e) < 0)
 		return e->code;
 	if (read_control(r, m, &control, e) < 0)
 		return e->code;

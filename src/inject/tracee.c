@@ -67,7 +67,7 @@ static bool is_stop_signal(int sig)
 }
 
 /* Handles one status of waitpid(2). */
-static void take_report(struct tracee *t, int status)
+static void handle_status(struct tracee *t, int status)
 {
 	int sig = WSTOPSIG(status);
 
@@ -93,7 +93,7 @@ void tracee_poll(struct tracee *t)
 		if (got < 0)
 			t->state = TRACEE_GONE; /* an exec by another thread replaced it */
 		else
-			take_report(t, status);
+			handle_status(t, status);
 	}
 }
 

@@ -43,7 +43,7 @@ struct move {
 	bool is_quiet; /* no inotify descriptor of inventory had events before the freeze */
 };
 
-static void fill_ask(const struct relocation *r, struct scan_opts *opts)
+static void fill_scan_opts(const struct relocation *r, struct scan_opts *opts)
 {
 	*opts = (struct scan_opts){
 		.pids = r->pids,
@@ -60,7 +60,7 @@ int relocate_scan(const struct relocation *r, struct reloc_inventory *ret, struc
 {
 	struct scan_opts opts;
 
-	fill_ask(r, &opts);
+	fill_scan_opts(r, &opts);
 	return scan_take(&opts, ret, e);
 }
 
@@ -140,7 +140,7 @@ static int scan_job(struct move *m, bool is_frozen, struct err *e)
 	struct reloc_inventory s = { 0 };
 	struct scan_opts opts;
 
-	fill_ask(m->r, &opts);
+	fill_scan_opts(m->r, &opts);
 	opts.cache = &m->cache;
 	opts.is_frozen = is_frozen;
 	if (is_frozen) {
@@ -299,7 +299,7 @@ static int scan_outside(struct move *m, struct err *e)
 	struct reloc_inventory s = { 0 };
 	struct scan_opts opts;
 
-	fill_ask(m->r, &opts);
+	fill_scan_opts(m->r, &opts);
 	opts.cache = &m->cache;
 	opts.pid_count = 0;
 	opts.is_frozen = true;
@@ -376,7 +376,7 @@ static int pause_job(struct move *m, struct err *e)
 }
 
 /* The most descriptors that we open in the pause: for threads, files and mappings. */
-static unsigned count_numbers(const struct reloc_inventory *s)
+static unsigned count_descriptors(const struct reloc_inventory *s)
 {
 	size_t count = 4096 + s->desc_count + s->fd_count + s->map_count + s->dir_count;
 
@@ -389,7 +389,7 @@ static int pause_until_moved(struct move *m, struct err *e)
 	const struct timespec again = { 0, TRY_AGAIN_NS };
 	int rc;
 
-	protect_begin(count_numbers(m->inventory));
+	protect_begin(count_descriptors(m->inventory));
 	for (int tries = 0; (rc = pause_job(m, e)) == -EAGAIN; tries++) {
 		if (tries == MAX_TRIES || is_interrupted(m->r))
 			break;
@@ -437,7 +437,7 @@ static void scan_after_move(struct move *m)
 	if (m->done.swap != RELOCATE_NOT_SWAPPED || m->r->old_dir->fd < 0 ||
 	    prune_pids(m, &why) < 0)
 		return;
-	fill_ask(m->r, &opts);
+	fill_scan_opts(m->r, &opts);
 	opts.pids = m->pids.data;
 	opts.pid_count = m->pids.count;
 	opts.is_found = true;
@@ -470,10 +470,11 @@ static int finish_earlier_move(struct move *m, struct err *e)
 		  m->inventory->watch_count;
 	reloc_inventory_fini(m->inventory);
 	if (has_any)
-		return err_set(e, -EBUSY,
-			       "%s has the job of a killed move, and the job uses files of %s again",
-			       r->new_dir->path, r->old_dir->path);
-	fill_ask(r, &opts);
+		return err_set(
+			e, -EBUSY,
+			"%s has the job of a killed move, and the job uses files of %s again",
+			r->new_dir->path, r->old_dir->path);
+	fill_scan_opts(r, &opts);
 	opts.old_dir = r->new_dir;
 	opts.new_dir = NULL;
 	if (scan_take(&opts, m->inventory, e) < 0 ||
@@ -495,9 +496,10 @@ int relocate_undo(const struct top_dir *new_dir, struct err *e)
 	if (left == LEFTOVERS_NONE)
 		return err_set(e, -ENOENT, "%s has no leftovers of a killed move", new_dir->path);
 	if (left == LEFTOVERS_MOVED)
-		return err_set(e, -EBUSY,
-			       "%s: the job uses it already; repeat the killed command to finish the move",
-			       new_dir->path);
+		return err_set(
+			e, -EBUSY,
+			"%s: the job uses it already; repeat the killed command to finish the move",
+			new_dir->path);
 	return copy_remove_leftovers(new_dir, e);
 }
 

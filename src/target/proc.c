@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -223,4 +225,17 @@ char *proc_line(char **at, const char *word)
 		if (strncmp(line, word, len) == 0)
 			return line + len;
 	return NULL;
+}
+
+int proc_dup_fd(pid_t pid, int number)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int fd = pidfd < 0 ? -errno : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+
+	if (pidfd < 0)
+		return fd;
+	if (fd < 0)
+		fd = -errno;
+	close(pidfd);
+	return fd;
 }

@@ -66,6 +66,10 @@ struct proc_fdinfo {
 /* text: the whole of fdinfo. False: it is none. */
 bool proc_fdinfo_parse(struct proc_fdinfo *ret, const char *text);
 
+/* Duplicates a descriptor of a process. A descriptor, or -errno. Source: pidfd_getfd(2), Linux 5.6.
+ */
+int proc_dup_fd(pid_t pid, int number) MUST_CHECK;
+
 /* A line of /proc/PID/maps, or the first of a mapping in smaps. */
 struct proc_map {
 	uint64_t start, end, offset, ino;

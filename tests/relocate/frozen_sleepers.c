@@ -143,7 +143,7 @@ static const struct wait_kind {
 	{ "F_OFD_SETLKW", wait_lockw, false, false },
 };
 
-static _Atomic int wrong;
+static _Atomic int report_change;
 
 static void *sleeper(void *arg)
 {
@@ -157,7 +157,7 @@ static void *sleeper(void *arg)
 		if (rc < 0 || (k->is_timed && ms < WAIT_MS - 1)) {
 			fprintf(stderr, "%s: %s after %lld ms\n", k->name,
 				rc < 0 ? strerror(errno) : "ended", (long long)ms);
-			wrong++;
+			report_change++;
 		}
 		shared->work++;
 	}
@@ -191,5 +191,5 @@ int sleepers(void)
 	while (!shared->stop)
 		nap_ms(10);
 	semctl(sem, 0, IPC_RMID); /* from here on its waiter may see EIDRM */
-	return wrong;
+	return report_change;
 }

@@ -176,12 +176,12 @@ static void test_signal_in_pause(void)
 /* When the tracer is killed. */
 enum death { DEATH_OPEN, DEATH_STEPS, DEATH_ARMED, DEATH_GATE, DEATH_GONE, DEATH_BACK, DEATHS };
 
-static int told[2]; /* a pipe to which a job writes; it exists before the job */
+static int letters[2]; /* a pipe to which a job writes; it exists before the job */
 
-static struct remote_call tell(struct remote *r, char letter)
+static struct remote_call write_letter(struct remote *r, char letter)
 {
 	return (struct remote_call){ .nr = SYS_write,
-				     .arg = { (uint64_t)told[1], remote_put(r, &letter, 1), 1 },
+				     .arg = { (uint64_t)letters[1], remote_put(r, &letter, 1), 1 },
 				     .what = "write" };
 }
 
@@ -200,18 +200,18 @@ static bool visit_and_die(pid_t pid, enum death death)
 		return false;
 	if (death == DEATH_OPEN)
 		return true;
-	call = tell(r, 's');
-	undo = tell(r, 'u');
+	call = write_letter(r, 's');
+	undo = write_letter(r, 'u');
 	remote_add_step(r, &call);
 	remote_add_undo(r, &undo);
 	if (remote_run_steps(r, &e) < 0)
 		return false;
 	if (death == DEATH_STEPS)
 		return true;
-	call = tell(r, 'g');
-	undo = tell(r, 'U');
+	call = write_letter(r, 'g');
+	undo = write_letter(r, 'U');
 	remote_add_apply(r, 0, &call, &undo);
-	call = tell(r, 'f');
+	call = write_letter(r, 'f');
 	remote_add_finish(r, 0, &call);
 	commit_flag = remote_put(r, &word, sizeof word);
 	if (remote_arm(r, commit_flag, &e) < 0)
@@ -237,7 +237,7 @@ static void test_death_of_the_visitor(void)
 	static const char *const wants[DEATHS] = { "", "su", "su", "sgf", "sgf", "sgUu" };
 	pid_t pid;
 
-	if (pipe2(told, O_NONBLOCK) < 0)
+	if (pipe2(letters, O_NONBLOCK) < 0)
 		return;
 	pid = start(many_threads);
 	for (enum death death = 0; death < DEATHS; death++) {
@@ -255,14 +255,14 @@ static void test_death_of_the_visitor(void)
 		CHECK(goes_on());
 		for (int i = 0; i < 1000 && strlen(got) < strlen(wants[death]); i++) {
 			nap_ms(1);
-			if (read(told[0], got + strlen(got), sizeof got - strlen(got) - 1) < 0)
+			if (read(letters[0], got + strlen(got), sizeof got - strlen(got) - 1) < 0)
 				continue;
 		}
 		CHECK_STR(got, wants[death]);
 	}
 	CHECK_INT(finish(pid), 0);
-	close(told[0]);
-	close(told[1]);
+	close(letters[0]);
+	close(letters[1]);
 }
 
 static void test_refusals(void)

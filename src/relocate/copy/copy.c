@@ -87,7 +87,7 @@ static void raise_limit(void)
 }
 
 /* During the copy nobody else may read NEW or plant a link in it. */
-static int close_top(const struct copy *c, struct err *e)
+static int restrict_top(const struct copy *c, struct err *e)
 {
 	const struct top_dir *new = c->new_dir;
 
@@ -100,10 +100,11 @@ static int close_top(const struct copy *c, struct err *e)
 static int check_old(const struct copy *c, struct err *e)
 {
 	if (faccessat(c->old_dir->fd, MOVE_JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return err_set(e, -EBUSY,
-			       "%s/" MOVE_JOURNAL_NAME
-			       " records a killed move to that directory: finish it first, or remove the file",
-			       c->old_dir->path);
+		return err_set(
+			e, -EBUSY,
+			"%s/" MOVE_JOURNAL_NAME
+			" records a killed move to that directory: finish it first, or remove the file",
+			c->old_dir->path);
 	return 0;
 }
 
@@ -141,7 +142,7 @@ static int prepare(struct copy *c, const struct reloc_inventory *s, struct err *
 	raise_limit();
 	if (check_new(c, e) < 0 || tree_check_space(c, s, e) < 0 || write_journal(c, e) < 0)
 		return e->code;
-	return close_top(c, e);
+	return restrict_top(c, e);
 }
 
 static struct copy *copy_new(const struct top_dir *old_dir, const struct top_dir *new_dir)

@@ -64,15 +64,16 @@ static int find_job(const struct move_journal *m, const struct top_dir *new_dir,
 	    uses_dir(&pids, &old_dir, &is_on_old, e) < 0)
 		return e->code;
 	if (!is_on_new && !is_on_old)
-		return err_set(e, -EBUSY,
-			       "%.100s: a move from %.60s was killed in its commit, and the job has ended: decide which directory is newer, then remove %s",
-			       new_dir->path, m->old_path, MOVE_JOURNAL_NAME);
+		return err_set(
+			e, -EBUSY,
+			"%.100s: a move from %.60s was killed in its commit, and the job has ended: decide which directory is newer, then remove %s",
+			new_dir->path, m->old_path, MOVE_JOURNAL_NAME);
 	*ret = is_on_new ? LEFTOVERS_MOVED : LEFTOVERS_COPY;
 	return 0;
 }
 
-static int judge(const struct move_journal *m, const struct top_dir *old_dir,
-		 const struct top_dir *new_dir, enum leftovers *ret, struct err *e)
+static int classify(const struct move_journal *m, const struct top_dir *old_dir,
+		    const struct top_dir *new_dir, enum leftovers *ret, struct err *e)
 {
 	if (m->maker.pid != getpid() && move_journal_process_is_alive(&m->maker))
 		return err_set(e, -EBUSY, "%s: process %d is moving a job to it", new_dir->path,
@@ -92,7 +93,7 @@ int leftovers_find(const struct top_dir *old_dir, const struct top_dir *new_dir,
 
 	*ret = LEFTOVERS_NONE;
 	if (move_journal_read(&m, new_dir, e) == 0)
-		return judge(&m, old_dir, new_dir, ret, e);
+		return classify(&m, old_dir, new_dir, ret, e);
 	if (e->code != -ENOENT)
 		return e->code;
 	memset(e, 0, sizeof *e);

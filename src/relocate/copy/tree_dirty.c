@@ -20,7 +20,7 @@
 
 #define XFS_MAGIC 0x58465342
 #define MIN_BYTES (UINT64_C(1) << 20) /* smaller files are compared as fast */
-#define AREA_BYTES (32 * (uint64_t)TREE_BLOCK)
+#define SEARCH_BYTES (32 * (uint64_t)TREE_BLOCK)
 #define EXTENTS 256 /* of one FIEMAP call */
 #define MAX_EXTENTS 65536
 
@@ -72,7 +72,7 @@ static int open_device(const struct copy *c)
 }
 
 /* With data=journal a changed page is not dirty. */
-static bool is_ext4_plain(const struct copy *c)
+static bool has_data_outside_journal(const struct copy *c)
 {
 	char link[64], target[PATH_MAX], path[PATH_MAX + 64], text[4096];
 	ssize_t len;
@@ -89,7 +89,7 @@ static bool is_ext4_plain(const struct copy *c)
 }
 
 /* Do all changes of the file make pages dirty until they are written? */
-static bool is_plain(const struct copy *c, int fd)
+static bool makes_dirty_pages(const struct copy *c, int fd)
 {
 	struct statfs fs;
 	struct statx x;
@@ -102,7 +102,7 @@ static bool is_plain(const struct copy *c, int fd)
 	if (fs.f_type == XFS_MAGIC)
 		return true;
 	return fs.f_type == EXT4_SUPER_MAGIC && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 &&
-	       !(flags & FS_JOURNAL_DATA_FL) && is_ext4_plain(c);
+	       !(flags & FS_JOURNAL_DATA_FL) && has_data_outside_journal(c);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t v)
@@ -173,8 +173,8 @@ static bool track_file(struct copy *c, const struct reloc_file *f)
 	if (!n || n->is_mapped || fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->ino)
 		return false;
 	n->seen_bytes = (uint64_t)st.st_size;
-	n->is_tracked =
-		is_plain(c, fd) && flush(fd, n->seen_bytes) && hash_extents(fd, &n->extents);
+	n->is_tracked = makes_dirty_pages(c, fd) && flush(fd, n->seen_bytes) &&
+			hash_extents(fd, &n->extents);
 	return n->is_tracked;
 }
 
@@ -234,8 +234,8 @@ static int find_dirty(int fd, uint64_t from, uint64_t end, int64_t dirty, struct
 
 static bool add_changes(int fd, uint64_t from, uint64_t end, struct rows *ranges)
 {
-	for (; from < end; from += AREA_BYTES) {
-		uint64_t stop = end - from < AREA_BYTES ? end : from + AREA_BYTES;
+	for (; from < end; from += SEARCH_BYTES) {
+		uint64_t stop = end - from < SEARCH_BYTES ? end : from + SEARCH_BYTES;
 		int64_t dirty = count_dirty(fd, from, stop - from);
 
 		if (dirty < 0 || find_dirty(fd, from, stop, dirty, ranges) < 0)

@@ -117,7 +117,7 @@ static bool is_lost_and_found(const struct copy *c, const struct at *at)
 	       S_ISDIR(at->x.stx_mode) && c->new_dir->is_mount_root;
 }
 
-static int make_first(struct copy *c, struct at *at, struct err *e)
+static int create_node(struct copy *c, struct at *at, struct err *e)
 {
 	struct tree_node *n = node_of(c, at);
 
@@ -170,7 +170,7 @@ static int make_entry(struct copy *c, struct at *at, struct err *e)
 	if (!entry->is_made) {
 		bool is_known = n->entry != RELOC_NONE && !S_ISDIR(at->x.stx_mode);
 
-		if ((is_known ? make_link(c, at, e) : make_first(c, at, e)) < 0)
+		if ((is_known ? make_link(c, at, e) : create_node(c, at, e)) < 0)
 			return e->code;
 		c->did.changed++;
 	}

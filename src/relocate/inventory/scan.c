@@ -28,7 +28,7 @@ static bool is_same_device(const struct top_dir *p, const struct statx *x)
 
 /* Does the name in /proc still belong to the file? A name may really end in " (deleted)", and
  * another file may have the name of a removed one. */
-static bool is_named(const struct scan *sc, const char *below, const struct statx *x)
+static bool has_name_still(const struct scan *sc, const char *below, const struct statx *x)
 {
 	struct statx there;
 
@@ -65,7 +65,7 @@ bool scan_link(const struct scan *sc, const char *path, struct link_target *ret)
 		return true;
 	below = m ? scan_view_below(sc, m, ret->link, ret->there) : top_dir_below(old, ret->link);
 	ret->is_old = below || old->is_mount_root || ret->is_long;
-	if (below && !ret->is_other_mount && is_named(sc, below, &ret->x))
+	if (below && !ret->is_other_mount && has_name_still(sc, below, &ret->x))
 		ret->below = below;
 	return true;
 }

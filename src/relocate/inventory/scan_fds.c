@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "relocate/inventory/scan_internal.h"
 
 #define FDINFO_MAX (16 << 20) /* bytes; fdinfo of an epoll set has a line for each descriptor */
@@ -239,27 +240,22 @@ static void scan_socket(struct scan *sc, const struct at_fd *at)
 			"wait until the process has received it");
 }
 
-static bool starts(const char *text, const char *word)
-{
-	return strncmp(text, word, strlen(word)) == 0;
-}
-
 static void scan_other_fd(struct scan *sc, const struct at_fd *at)
 {
 	const char *link = at->target->link, *why = NULL;
 
-	if (starts(link, "/dev/infiniband/") || starts(link, "/dev/nvidia") ||
-	    starts(link, "/dev/kfd") || starts(link, "/dev/dri/"))
+	if (text_starts_with(link, "/dev/infiniband/") || text_starts_with(link, "/dev/nvidia") ||
+	    text_starts_with(link, "/dev/kfd") || text_starts_with(link, "/dev/dri/"))
 		sc->bad |= map_put(&sc->pinners, at->proc, 1) < 0;
-	else if (starts(link, "socket:["))
+	else if (text_starts_with(link, "socket:["))
 		scan_socket(sc, at);
-	else if (starts(link, "anon_inode:[eventpoll]"))
+	else if (text_starts_with(link, "anon_inode:[eventpoll]"))
 		scan_epoll(sc, at);
-	else if (starts(link, "anon_inode:inotify"))
+	else if (text_starts_with(link, "anon_inode:inotify"))
 		why = scan_inotify(sc, at->proc, at->number, sc->text.data);
-	else if (starts(link, "anon_inode:[fanotify]"))
+	else if (text_starts_with(link, "anon_inode:[fanotify]"))
 		scan_fanotify(sc, at);
-	else if (starts(link, "anon_inode:[io_uring]"))
+	else if (text_starts_with(link, "anon_inode:[io_uring]"))
 		scan_io_uring(sc, at);
 	if (why)
 		keep_on_old(sc, at, why, "close it in the process");
@@ -267,8 +263,8 @@ static void scan_other_fd(struct scan *sc, const struct at_fd *at)
 
 static bool needs_fdinfo(const struct link_target *target)
 {
-	return target->is_old || starts(target->link, "anon_inode:") ||
-	       starts(target->link, "socket:[");
+	return target->is_old || text_starts_with(target->link, "anon_inode:") ||
+	       text_starts_with(target->link, "socket:[");
 }
 
 static int scan_fd(struct scan *sc, uint32_t proc, int number, struct err *e)

@@ -93,16 +93,13 @@ static const char *add_watch(struct scan *sc, uint32_t proc, int number, const c
 /* Unread events would be lost, or would name removed watches. */
 static bool has_events(pid_t pid, int number)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	int fd = proc_dup_fd(pid, number);
 	int bytes = -1;
 
 	if (fd < 0 || ioctl(fd, FIONREAD, &bytes) < 0)
 		bytes = -1;
 	if (fd >= 0)
 		close(fd);
-	if (pidfd >= 0)
-		close(pidfd);
 	return bytes != 0;
 }
 

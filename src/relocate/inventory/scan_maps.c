@@ -15,13 +15,13 @@
 
 #define SMAPS_MAX ((size_t)1 << 30) /* bytes */
 
-struct vm_word {
+struct vm_flag {
 	char name[3];
 	unsigned flag;      /* enum reloc_vm; 0: nothing to restore */
 	const char *reason; /* why the mapping cannot be made again */
 };
 
-static const struct vm_word words[] = {
+static const struct vm_flag vm_flags[] = {
 	{ "rd", 0, NULL },
 	{ "wr", 0, NULL },
 	{ "ex", 0, NULL },
@@ -66,14 +66,14 @@ static const char *parse_vm_flags(struct reloc_map *m, char *line)
 
 		if (!*word)
 			continue;
-		while (i < ARRAY_LEN(words) && strcmp(words[i].name, word) != 0)
+		while (i < ARRAY_LEN(vm_flags) && strcmp(vm_flags[i].name, word) != 0)
 			i++;
-		if (i == ARRAY_LEN(words))
+		if (i == ARRAY_LEN(vm_flags))
 			unknown = "smaps shows a flag that auger does not know";
-		else if (words[i].reason)
-			return words[i].reason;
+		else if (vm_flags[i].reason)
+			return vm_flags[i].reason;
 		else
-			m->vm_flags |= words[i].flag;
+			m->vm_flags |= vm_flags[i].flag;
 	}
 	return unknown;
 }

@@ -54,7 +54,7 @@ static bool is_shared_content(const struct scan *sc, uint32_t file)
 }
 
 /* A new child of a running job belongs to the job, though the list of its processes lacks it. */
-static bool was_just_born(const struct scan *sc, const struct outsider *o)
+static bool is_new_child(const struct scan *sc, const struct outsider *o)
 {
 	struct proc_stat stat = o->stat;
 
@@ -93,7 +93,7 @@ static void scan_outsider_link(struct scan *sc, struct outsider *o, const char *
 		return;
 	if (!o->stat.state && !proc_stat_read(&o->stat, o->pid))
 		return; /* it has ended */
-	if (was_just_born(sc, o))
+	if (is_new_child(sc, o))
 		return;
 	file = scan_find_file(sc, &target.x);
 	if (file != STRTAB_NONE && is_shared_content(sc, file)) {

@@ -34,12 +34,12 @@ static void add_proc(struct scan *sc, pid_t pid, const struct proc_stat *stat)
 }
 
 /* The first thread has ended while others run on: then /proc/PID shows nothing of the process. */
-static bool is_headless(const struct proc_stat *stat)
+static bool has_zombie_leader(const struct proc_stat *stat)
 {
 	return stat->state == 'Z' && stat->threads > 1;
 }
 
-static void refuse_headless(struct scan *sc, pid_t pid, const struct proc_stat *stat)
+static void refuse_zombie_leader(struct scan *sc, pid_t pid, const struct proc_stat *stat)
 {
 	scan_add_obstacle_pid(sc, RELOC_BLOCKS, pid, stat->comm, "process", "",
 			      "its first thread has ended while others run", "");
@@ -68,8 +68,8 @@ static void add_start(struct scan *sc, pid_t pid)
 	char what[32];
 
 	snprintf(what, sizeof what, "process %d", (int)pid);
-	if (is_there && is_headless(&stat))
-		refuse_headless(sc, pid, &stat);
+	if (is_there && has_zombie_leader(&stat))
+		refuse_zombie_leader(sc, pid, &stat);
 	else if (is_there && process != pid)
 		refuse_thread(sc, pid, process, &stat);
 	else if ((sc->opts->is_frozen || sc->opts->is_found) &&
@@ -105,7 +105,7 @@ static int add_descendants(struct scan *sc, struct err *e)
 			struct proc_stat stat;
 
 			if (all[i] == getpid() || !proc_stat_read(&stat, all[i]) ||
-			    (strchr("ZX", stat.state) && !is_headless(&stat)))
+			    (strchr("ZX", stat.state) && !has_zombie_leader(&stat)))
 				continue;
 			if (map_get(&sc->members, (uint64_t)stat.parent) != MAP_NONE)
 				add_proc(sc, all[i], &stat);
@@ -163,12 +163,12 @@ static void check_access(struct scan *sc, uint32_t proc, pid_t pid)
 }
 
 /* add_start() reports the processes that the user named; this reports descendants. */
-static void check_head(struct scan *sc, const struct reloc_proc *p)
+static void check_leader(struct scan *sc, const struct reloc_proc *p)
 {
 	struct proc_stat stat;
 
-	if (p->state == 'Z' && proc_stat_read(&stat, p->pid) && is_headless(&stat))
-		refuse_headless(sc, p->pid, &stat);
+	if (p->state == 'Z' && proc_stat_read(&stat, p->pid) && has_zombie_leader(&stat))
+		refuse_zombie_leader(sc, p->pid, &stat);
 }
 
 int scan_procs(struct scan *sc, struct err *e)
@@ -181,7 +181,7 @@ int scan_procs(struct scan *sc, struct err *e)
 		pid_t pid = ((struct reloc_proc *)sc->procs.data)[i].pid;
 
 		check_access(sc, i, pid);
-		check_head(sc, (struct reloc_proc *)sc->procs.data + i);
+		check_leader(sc, (struct reloc_proc *)sc->procs.data + i);
 		if (sc->opts->is_frozen)
 			continue;
 		check_tracer(sc, i, pid);

@@ -130,8 +130,7 @@ static size_t peek(int socket, int fds[SENT_MAX])
 
 bool scan_in_flight_fds(const struct scan *sc, pid_t pid, int number, uint64_t count)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	int socket = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	int socket = proc_dup_fd(pid, number);
 	int fds[SENT_MAX];
 	size_t seen = socket < 0 ? 0 : peek(socket, fds);
 	bool is_old = seen < count;
@@ -145,7 +144,5 @@ bool scan_in_flight_fds(const struct scan *sc, pid_t pid, int number, uint64_t c
 	}
 	if (socket >= 0)
 		close(socket);
-	if (pidfd >= 0)
-		close(pidfd);
 	return is_old;
 }

@@ -284,7 +284,7 @@ static int add_procs(struct repoint *rp, struct err *e)
 	return 0;
 }
 
-static int make_gate(struct repoint *rp, struct err *e)
+static int make_commit_flag(struct repoint *rp, struct err *e)
 {
 	void *page;
 
@@ -307,7 +307,7 @@ static void set_commit_flag(struct repoint *rp, uint64_t way)
 
 static int run_all(struct repoint *rp, struct err *e)
 {
-	if (make_gate(rp, e) < 0 || repoint_drain_inotify(rp->inventory, e) < 0 ||
+	if (make_commit_flag(rp, e) < 0 || repoint_drain_inotify(rp->inventory, e) < 0 ||
 	    repoint_open_descs(rp, e) < 0 || add_procs(rp, e) < 0)
 		return e->code;
 	for (size_t i = 0; i < rp->procs.count; i++)

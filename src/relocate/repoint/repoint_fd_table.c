@@ -32,7 +32,8 @@ static bool is_shared_table(const struct reloc_inventory *s, uint32_t proc)
 }
 
 /* Descriptors that the process needs at the same time: each one is duplicated and received. */
-static size_t count_numbers(const struct reloc_inventory *s, uint32_t proc, struct rows *open_now)
+static size_t count_descriptors(const struct reloc_inventory *s, uint32_t proc,
+				struct rows *open_now)
 {
 	char path[PROC_PATH];
 	size_t need = SPARE;
@@ -88,7 +89,7 @@ static int grow_process_fd_table(const struct reloc_inventory *s, uint32_t proc,
 {
 	CLEANUP(rows_fini) struct rows numbers = { 0 };
 	pid_t pid = s->procs[proc].pid, tid;
-	size_t need = count_numbers(s, proc, &numbers);
+	size_t need = count_descriptors(s, proc, &numbers);
 	struct freeze *h;
 
 	if (need <= proc_status_number(pid, "FDSize", 10, need))

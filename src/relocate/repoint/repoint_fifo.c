@@ -10,7 +10,7 @@
 #include "relocate/repoint/repoint_internal.h"
 
 /* Opens both ends, so that no open(2) blocks and the contents stay. */
-static int open_anchor(struct repoint *rp, const struct reloc_desc *d, struct err *e)
+static int open_both_ends(struct repoint *rp, const struct reloc_desc *d, struct err *e)
 {
 	const struct reloc_inventory *s = rp->inventory;
 
@@ -46,7 +46,7 @@ static int fill_fifo(struct repoint *rp, uint32_t desc, struct err *e)
 {
 	const struct reloc_inventory *s = rp->inventory;
 	const struct reloc_file *f = &s->files[s->descs[desc].file];
-	int to = open_anchor(rp, &s->descs[desc], e), from, rc;
+	int to = open_both_ends(rp, &s->descs[desc], e), from, rc;
 
 	if (to < 0)
 		return to;

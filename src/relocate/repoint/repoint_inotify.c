@@ -26,18 +26,15 @@
 
 static int drain(const struct reloc_watch *w, pid_t pid, struct err *e)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), bytes = 0;
-	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, w->inotify, 0);
+	int fd = proc_dup_fd(pid, w->inotify), bytes = 0;
 	char events[EVENTS];
-	int rc = fd < 0 ? -errno : 0;
+	int rc = fd < 0 ? fd : 0;
 
 	while (rc == 0 && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0)
 		if (read(fd, events, sizeof events) < 0)
 			rc = -errno;
 	if (fd >= 0)
 		close(fd);
-	if (pidfd >= 0)
-		close(pidfd);
 	return rc < 0 ? err_set(e, rc, "process %d: descriptor %d (inotify): %s", (int)pid,
 				w->inotify, strerror(-rc))
 		      : 0;

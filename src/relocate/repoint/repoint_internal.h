@@ -8,6 +8,7 @@
 #ifndef RELOCATE_REPOINT_REPOINT_INTERNAL_H
 #define RELOCATE_REPOINT_REPOINT_INTERNAL_H
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -113,6 +114,7 @@ int repoint_verify_watches(const struct repoint *rp, const struct repoint_proc *
 
 /* repoint_locks.c: POSIX locks at the end of rollback (call it before the first step) and of finish
  * (call it last); epoll sets. */
+struct flock repoint_lock_range(const struct reloc_lock *l);
 void repoint_rollback_locks(const struct repoint *rp, struct repoint_proc *p);
 void repoint_finish_locks(const struct repoint *rp, struct repoint_proc *p);
 void repoint_apply_epolls(const struct repoint *rp, struct repoint_proc *p);

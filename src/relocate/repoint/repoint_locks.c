@@ -12,6 +12,16 @@
 
 #include "relocate/repoint/repoint_internal.h"
 
+struct flock repoint_lock_range(const struct reloc_lock *l)
+{
+	return (struct flock){
+		.l_type = l->is_write ? F_WRLCK : F_RDLCK,
+		.l_whence = SEEK_SET,
+		.l_start = (off_t)l->start,
+		.l_len = l->end == UINT64_MAX ? 0 : (off_t)(l->end - l->start + 1),
+	};
+}
+
 static int number_of(const struct repoint *rp, const struct repoint_proc *p, uint32_t desc)
 {
 	const struct reloc_inventory *s = rp->inventory;
@@ -52,12 +62,7 @@ static void add_locks(const struct repoint *rp, struct repoint_proc *p,
 
 	for (size_t i = 0; i < s->lock_count; i++) {
 		const struct reloc_lock *l = &s->locks[i];
-		struct flock range = {
-			.l_type = l->is_write ? F_WRLCK : F_RDLCK,
-			.l_whence = SEEK_SET,
-			.l_start = (off_t)l->start,
-			.l_len = l->end == UINT64_MAX ? 0 : (off_t)(l->end - l->start + 1),
-		};
+		struct flock range = repoint_lock_range(l);
 		struct remote_call take;
 		int number;
 

@@ -209,12 +209,7 @@ static int take_locks(const struct repoint *rp, uint32_t desc, int fd)
 
 	for (size_t i = 0; i < s->lock_count; i++) {
 		const struct reloc_lock *l = &s->locks[i];
-		struct flock range = {
-			.l_type = l->is_write ? F_WRLCK : F_RDLCK,
-			.l_whence = SEEK_SET,
-			.l_start = (off_t)l->start,
-			.l_len = l->end == UINT64_MAX ? 0 : (off_t)(l->end - l->start + 1),
-		};
+		struct flock range = repoint_lock_range(l);
 
 		if (l->desc != desc || l->stays || l->kind == RELOC_LOCK_POSIX)
 			continue;

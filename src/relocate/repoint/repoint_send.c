@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "relocate/repoint/repoint_internal.h"
+#include "target/proc.h"
 
 #define AT_ONCE 250 /* descriptors in a message; SCM_MAX_FD of the kernel is 253 */
 
@@ -35,7 +36,7 @@ static int make_pair(struct repoint_proc *p, uint64_t *ret_at, struct err *e)
 {
 	const int none[2] = { -1, -1 };
 	pid_t pid = remote_pid(p->remote);
-	int pair[2], pidfd, fd;
+	int pair[2], fd;
 
 	*ret_at = remote_put(p->remote, none, sizeof none);
 	remote_add_step(p->remote,
@@ -56,12 +57,10 @@ static int make_pair(struct repoint_proc *p, uint64_t *ret_at, struct err *e)
 		return e->code;
 	if (remote_read(p->remote, *ret_at, pair, sizeof pair) < 0)
 		return err_set(e, -EFAULT, "memory of process %d", (int)pid);
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0)
-		return err_errno(e, "process %d", (int)pid);
-	fd = (int)syscall(SYS_pidfd_getfd, pidfd, pair[1], 0);
-	close(pidfd);
-	return fd < 0 ? err_errno(e, "process %d: duplicate a socket", (int)pid) : fd;
+	fd = proc_dup_fd(pid, pair[1]);
+	return fd < 0 ? err_set(e, fd, "process %d: duplicate a socket: %s", (int)pid,
+				strerror(-fd))
+		      : fd;
 }
 
 static int send_message(int socket, const int *fds, size_t count, struct err *e)

@@ -17,7 +17,7 @@
 
 #define MAPS_LIMIT ((size_t)256 << 20) /* bytes of /proc/PID/maps */
 
-static int wrong(pid_t pid, const char *what, uint64_t which, struct err *e)
+static int report_change(pid_t pid, const char *what, uint64_t which, struct err *e)
 {
 	return err_set(e, -EIO, "process %d: %s %" PRIu64 " has changed", (int)pid, what, which);
 }
@@ -34,14 +34,14 @@ static int verify_desc(const struct repoint *rp, uint32_t desc, struct err *e)
 	off_t pos;
 
 	if (flags < 0 || ((unsigned)flags ^ d->flags) & ~ignored)
-		return wrong(s->procs[first->proc].pid, "the flags of descriptor",
-			     (uint64_t)first->number, e);
+		return report_change(s->procs[first->proc].pid, "the flags of descriptor",
+				     (uint64_t)first->number, e);
 	if (d->flags & O_PATH || !S_ISREG(s->files[d->file].mode))
 		return 0;
 	pos = lseek(fd, 0, SEEK_CUR);
 	if (pos < 0 || (uint64_t)pos != d->pos)
-		return wrong(s->procs[first->proc].pid, "the position of descriptor",
-			     (uint64_t)first->number, e);
+		return report_change(s->procs[first->proc].pid, "the position of descriptor",
+				     (uint64_t)first->number, e);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static int verify_fds(const struct repoint *rp, const struct repoint_proc *p, st
 		if (syscall(SYS_kcmp, getpid(), pid, KCMP_FILE, rp->desc_fds[fd->desc],
 			    fd->number) != 0 ||
 		    has_cloexec(pid, fd->number) != fd->is_cloexec)
-			return wrong(pid, "descriptor", (uint64_t)fd->number, e);
+			return report_change(pid, "descriptor", (uint64_t)fd->number, e);
 	}
 	return 0;
 }
@@ -85,13 +85,13 @@ static int verify_dirs(const struct repoint *rp, const struct repoint_proc *p, s
 		if (stat(path, &is) < 0 ||
 		    fstat(((const int *)p->sent.data)[dirs[i].sent], &wanted) < 0 ||
 		    is.st_ino != wanted.st_ino || is.st_dev != wanted.st_dev)
-			return wrong(d->tid, "the working directory of thread", (uint64_t)d->tid,
-				     e);
+			return report_change(d->tid, "the working directory of thread",
+					     (uint64_t)d->tid, e);
 	}
 	return 0;
 }
 
-static bool is_like(const struct proc_map *a, const struct reloc_map *m, uint64_t ino)
+static bool is_same_mapping(const struct proc_map *a, const struct reloc_map *m, uint64_t ino)
 {
 	return a->ino == ino && a->offset + (m->start - a->start) == m->offset &&
 	       a->prot == (int)(m->prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) &&
@@ -106,7 +106,7 @@ static bool find_area(const char *maps, const struct reloc_map *m, uint64_t ino)
 	for (const char *line = maps; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (proc_map_parse(&a, line) && a.start <= m->start && m->end <= a.end)
-			return is_like(&a, m, ino);
+			return is_same_mapping(&a, m, ino);
 	}
 	return false;
 }
