@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Completion for auger. The words come from auger's own tables: `auger --complete` prints the
-# commands, `auger COMMAND --complete` the options of one. Where there are none of them, names of
-# files are completed.
+# commands, `auger COMMAND --complete` the options and verbs of one, `auger COMMAND VERB --complete`
+# the options of a verb. Where none of them fits, file names are completed.
 
 # _auger_words WORD CANDIDATE...: those that WORD starts.
 _auger_words() {
@@ -33,7 +33,7 @@ _auger_program() {
 
 _auger() {
 	local tool=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local table i
+	local table verbs i
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
@@ -51,6 +51,14 @@ _auger() {
 		fi
 	done
 	table=$("$tool" "${COMP_WORDS[1]}" --complete 2>/dev/null)
+	verbs=$(grep -v '^-' <<<"$table" | cut -f 1)
+	if [[ $verbs && $word != -* ]] && ((COMP_CWORD == 2)); then
+		_auger_words "$word" "$verbs"
+		return
+	fi
+	if [[ $verbs ]] && grep -qx -e "${COMP_WORDS[2]}" <<<"$verbs"; then
+		table=$("$tool" "${COMP_WORDS[1]}" "${COMP_WORDS[2]}" --complete 2>/dev/null)
+	fi
 
 	# The shell makes three words of "--name=value".
 	if [[ $word == = ]]; then

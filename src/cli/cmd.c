@@ -3,6 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+const char *cmd_verb_name(const struct cmd *verb)
+{
+	return strrchr(verb->name, ' ') + 1;
+}
 
 #include "base/log.h"
 
@@ -32,15 +38,21 @@ void cmd_complete(const struct cmd *cmd, struct buf *out)
 
 	opt_complete(opts, out);
 	for (size_t i = 0; cmd->verbs && cmd->verbs[i]; i++)
-		opt_complete(cmd->verbs[i]->opts, out);
+		buf_printf(out, "%s\t%s\n", cmd_verb_name(cmd->verbs[i]), cmd->verbs[i]->summary);
 }
 
 static int print_help(const struct cmd *cmd, const struct opt *opts, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
-	buf_printf(&text, "usage: auger %s [options]%s%s\n%s\n\n", cmd->name,
-		   *cmd->operands ? " " : "", cmd->operands, cmd->summary);
+	buf_printf(&text, "usage: auger %s%s [options]%s%s\n%s\n\n", cmd->name,
+		   cmd->verbs ? " VERB" : "", *cmd->operands ? " " : "", cmd->operands,
+		   cmd->summary);
+	for (const struct cmd *const *verb = cmd->verbs; verb && *verb; verb++)
+		buf_printf(&text, "  %-10s %s\n", cmd_verb_name(*verb), (*verb)->summary);
+	if (cmd->verbs)
+		buf_printf(&text, "\n'auger %s VERB --help' lists the options of a verb\n\n",
+			   cmd->name);
 	opt_help(opts, &text);
 	if (buf_error(&text) < 0)
 		return err_nomem(e);

@@ -34,7 +34,10 @@ bool cmd_is_verbose(void);
  * shells. */
 int cmd_exec_failed(const char *name, const struct err *e);
 
-/* For the shell's completion: the options of the command, then those of its verbs. */
+/* The word that calls a verb: "aggregate" of "cache aggregate". */
+const char *cmd_verb_name(const struct cmd *verb);
+
+/* For the shell's completion: the options of the command, then "VERB\tSUMMARY" of its verbs. */
 void cmd_complete(const struct cmd *cmd, struct buf *out);
 
 /* Parses the options; *ret_first is the first operand. Negative: run must return it
@@ -45,6 +48,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 extern const struct cmd cmd_annotate;
 extern const struct cmd cmd_cache;
 extern const struct cmd cmd_cache_aggregate;
+extern const struct cmd cmd_cache_mount;
 extern const struct cmd cmd_cache_paths;
 extern const struct cmd cmd_cache_reset;
 extern const struct cmd cmd_cache_run;

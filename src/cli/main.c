@@ -90,11 +90,10 @@ static int complete(const struct cmd *cmd)
 	return EXIT_SUCCESS;
 }
 
-/* The last word of a verb's name is what it is called by. */
 static const struct cmd *find_verb(const struct cmd *cmd, const char *word)
 {
 	for (size_t i = 0; cmd->verbs && cmd->verbs[i]; i++)
-		if (strcmp(strrchr(cmd->verbs[i]->name, ' ') + 1, word) == 0)
+		if (strcmp(cmd_verb_name(cmd->verbs[i]), word) == 0)
 			return cmd->verbs[i];
 	return NULL;
 }

@@ -33,7 +33,7 @@ class View:
         self.daemon = None
 
     def __enter__(self):
-        self.daemon = subprocess.Popen([AUGER, "cache", "mount", "-f", *self.options, self.view], stdin=subprocess.DEVNULL,
+        self.daemon = subprocess.Popen([AUGER, "cache", "mount", "--foreground", *self.options, self.view], stdin=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True, env=dict(os.environ, AUGER_LOG="cache=info"))
         self.wait_for("ready after")
         return self

@@ -84,7 +84,7 @@ def test_while_it_reads(bench):
 def test_at_once(bench):
     """A signal that comes as soon as the view is mounted unmounts it."""
     for _ in range(10):
-        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "-f", "--target", bench.target, bench.view],
+        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "--foreground", "--target", bench.target, bench.view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         bench.daemons.append((daemon, bench.view))
         while daemon.poll() is None and bench.view not in open("/proc/self/mounts", encoding="utf-8").read():
@@ -98,7 +98,7 @@ def test_at_once(bench):
 def test_unmounted_at_once(bench):
     """The same of who unmounts it then: it says that nothing came of it, and leaves no thread behind."""
     for _ in range(20):
-        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "-f", "--target", bench.target, bench.view],
+        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "--foreground", "--target", bench.target, bench.view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         bench.daemons.append((daemon, bench.view))
         until = time.monotonic() + PATIENCE_S
@@ -115,7 +115,7 @@ def test_few_files(bench):
     mounted = 0
     for files in range(5, 20):
         limit = f"ulimit -n {files}; exec \"$@\""
-        daemon = subprocess.Popen(["sh", "-c", limit, "-", views.AUGER, "cache", "mount", "-f", "--target", bench.target,
+        daemon = subprocess.Popen(["sh", "-c", limit, "-", views.AUGER, "cache", "mount", "--foreground", "--target", bench.target,
                                    bench.view], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         words = daemon.stderr.readline()
         while words and "ready after" not in words:

@@ -276,7 +276,7 @@ def test_terminated_while_it_hangs(bench):
 def test_terminated_before_it_is_ready(bench):
     """A view that is over when its target answers for the first time is not told as ready."""
     with Target(bench, FAULTY_DELAY_US="200000"):
-        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "-f", "--target", bench.target, bench.view],
+        daemon = subprocess.Popen([views.AUGER, "cache", "mount", "--foreground", "--target", bench.target, bench.view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         bench.daemons.append((daemon, bench.view))
         wait_for(lambda: bench.view in open("/proc/self/mounts", encoding="utf-8").read())

@@ -82,7 +82,7 @@ class Bench:
 
     def mount(self, *options):
         done = auger("cache", "mount", "-tpath", self.target, "-log_output_dir", self.job, *options, self.view)
-        assert re.search(r"ready after \d+ us, the target answered after \d+ us\n", done.stderr), done
+        assert re.search(r"ready after \d+ us, the target replied after \d+ us\n", done.stderr), done
         self.is_mounted = True
         return self
 
@@ -239,7 +239,7 @@ def test_log(bench):
 def start_contained(bench, view):
     """As process 1 of a name space of process ids, as in a container."""
     os.mkdir(view)
-    done = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", AUGER, "cache", "mount", "-f", "-t", bench.target,
+    done = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", AUGER, "cache", "mount", "--foreground", "-t", bench.target,
                              "--job-dir", bench.job, "--profile-paths", "--log-level", "4", "--log-to", "file", view],
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     line = done.stderr.readline()

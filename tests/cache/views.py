@@ -36,7 +36,7 @@ class Bench:
     def mount(self, *options, target=None, view=None, **more):
         """In the foreground: its process is ours to end."""
         view = view or self.view
-        daemon = subprocess.Popen([AUGER, "cache", "mount", "-f", "--target", target or self.target, *options, view],
+        daemon = subprocess.Popen([AUGER, "cache", "mount", "--foreground", "--target", target or self.target, *options, view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
         self.daemons.append((daemon, view))
         line = daemon.stderr.readline()

@@ -6,9 +6,16 @@ set -u
 tool=$1
 docs=$2
 
-# Long names that the page explains: lines that begin with an option in bold.
+# Long names that the page explains: lines that begin with an option in bold. "All options of
+# *PAGE*(1) except *--NAME*" stands for those of another page.
 explained() {
-	grep -E '^\*-' "$1" | grep -oE -e '--[a-z][a-z0-9-]*' | sort -u
+	{
+		grep -E '^\*-' "$1" | grep -oE -e '--[a-z][a-z0-9-]*'
+		sed -n 's/^All options of \*\([a-z-]*\)\*(1) except \*\(--[a-z-]*\)\*.*/\1 \2/p' "$1" |
+			while read -r other but; do
+				grep -E '^\*-' "$docs/$other.1.scd" | grep -oE -e '--[a-z][a-z0-9-]*' | grep -vxe "$but"
+			done
+	} | sort -u
 }
 
 letters='-F --frequency
@@ -29,30 +36,35 @@ letters='-F --frequency
 -v --verbose
 -z --lazy'
 
-# other_letters COMMAND: letters of its table that mean something else, and options that lack theirs.
+# other_letters COMMAND...: letters of its table that mean something else, and options that lack theirs.
 other_letters() {
-	"$tool" "$1" --complete | sed 's/=.*//' | sort -u >"$table"
-	grep -E '^-. ' "$table" | grep -vxF -e "$letters" | sed "s/^/$1: not what the letter means elsewhere: /"
+	"$tool" "$@" --complete | sed 's/=.*//' | sort -u >"$table"
+	grep -E '^-. ' "$table" | grep -vxF -e "$letters" | sed "s/^/$*: not what the letter means elsewhere: /"
 	for name in --duration --format --output --rows --runs; do
-		grep -qxe "$name" "$table" && echo "$1: $name has no letter"
+		grep -qxe "$name" "$table" && echo "$*: $name has no letter"
 	done
-	grep -qxe '-v --verbose' "$table" || echo "$1: no -v"
+	grep -qxe '-v --verbose' "$table" || echo "$*: no -v"
 }
 
-# complaints COMMAND: what is wrong with its table and its page.
+# complaints COMMAND [VERB]: what is wrong with its table and its page.
 complaints() {
-	[ "$1" = cache ] || other_letters "$1"
-	page=$docs/auger-$1.1.scd
+	other_letters "$@"
+	name=$(echo "auger $*" | tr ' ' -)
+	page=$docs/$name.1.scd
 	if [ ! -f "$page" ]; then
 		echo "$page: missing"
 		return
 	fi
-	grep -q "'auger-$1\.1'" "$docs/meson.build" || echo "$docs/meson.build: does not build auger-$1.1"
-	grep -q "^\*$1\*" "$docs/auger.1.scd" || echo "$docs/auger.1.scd: does not list $1"
+	grep -q "'$name\.1'" "$docs/meson.build" || echo "$docs/meson.build: does not build $name.1"
+	if [ $# -eq 1 ]; then
+		grep -q "^\*$1\*" "$docs/auger.1.scd" || echo "$docs/auger.1.scd: does not list $1"
+	else
+		grep -q "^\*auger $*\*" "$docs/auger-$1.1.scd" || echo "$docs/auger-$1.1.scd: does not list $2"
+	fi
 	grep -q '^# EXAMPLES' "$page" || echo "$page: no examples"
-	"$tool" "$1" --complete | grep -oE -e '--[a-z0-9-]+' | sort -u >"$table"
+	"$tool" "$@" --complete | grep -oE -e '--[a-z0-9-]+' | sort -u >"$table"
 	explained "$page" | grep -vx -e --help | comm -23 - "$table" |
-		sed "s,^,$page: explains an option that 'auger $1' does not have: ,"
+		sed "s,^,$page: explains an option that 'auger $*' does not have: ,"
 	explained "$page" | comm -13 - "$table" | grep -vx -e --help | sed "s,^,$page: does not explain ,"
 }
 
@@ -60,16 +72,24 @@ table=$(mktemp) || exit 1
 trap 'rm -f "$table"' EXIT
 count=0
 bad=0
-for command in $("$tool" --complete | cut -f 1); do
+# check COMMAND [VERB]
+check() {
 	count=$((count + 1))
-	wrong=$(complaints "$command")
+	wrong=$(complaints "$@")
 	if [ -z "$wrong" ]; then
-		echo "ok $count - $command"
+		echo "ok $count - $*"
 	else
-		echo "not ok $count - $command"
+		echo "not ok $count - $*"
 		echo "$wrong" >&2
 		bad=1
 	fi
+}
+
+for command in $("$tool" --complete | cut -f 1); do
+	check "$command"
+	for verb in $("$tool" "$command" --complete | grep -v '^-' | cut -f 1); do
+		check "$command" "$verb"
+	done
 done
 echo "1..$count"
 exit $bad

@@ -15,22 +15,23 @@
 struct args {
 	struct opt_list roots;
 	const char *classes, *folder;
-	uint64_t top;
+	uint64_t rows;
 	int format; /* enum emit_format */
 	int colour; /* enum colour_when */
 };
 
 static const struct opt opts[] = {
-	OPT_LIST(0, "usage-root", "DIR", struct args, roots,
-		 "tell how much of DIR was used, besides the environments that the paths tell of"),
+	OPT_LIST(
+		0, "usage-root", "DIR", struct args, roots,
+		"Report how much of DIR was used, besides the environments found; can be repeated"),
 	OPT_STR(0, "output-dir", "DIR", struct args, folder,
-		"where to write (default JOBDIR/profiling/cluster)"),
+		"Write into DIR [default JOBDIR/profiling/cluster]"),
 	OPT_STR(0, "classes", "FILE", struct args, classes,
-		"rules for classes of paths that come before the built-in ones"),
-	OPT_UINT('n', "top", "N", struct args, top, 0, UINT64_MAX - 1,
-		 "keep N paths of a category, 0 for all (default 20)"),
+		"Classify paths by the rules in FILE before the built-in ones"),
+	OPT_UINT('n', "rows", "N", struct args, rows, 0, UINT64_MAX - 1,
+		 "List N paths of each category, 0 for all [default 20]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
-		   "how to print the ranges across ranks (default table)"),
+		   "Print the ranges across ranks in this format [default table]"),
 	OPT_COLOUR(struct args, colour),
 	OPT_END,
 };
@@ -57,7 +58,7 @@ struct aggregation {
 	const char *job, *prefix;
 	struct cluster_view view;
 	struct rows coverage; /* struct coverage_root */
-	struct buf folder;    /* where the files go */
+	struct buf folder;    /* for the files */
 	struct buf wrote;     /* paths of the files, a NUL behind each */
 	struct file_set files;
 };
@@ -79,7 +80,7 @@ static int make_folder(const char *path, struct err *e)
 	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_errno(e, "%s", path) : 0;
 }
 
-/* ret: where the files go, which is there then. */
+/* ret: the folder for the files. */
 static int make_folders(const struct aggregation *a, struct buf *ret, struct err *e)
 {
 	int rc = 0;
@@ -166,7 +167,7 @@ static int write_all(struct aggregation *a, struct err *e)
 	int rc = make_folders(a, &a->folder, e);
 
 	if (rc == 0 && jobdir_would_read(a->view.cluster->job, a->folder.data, a->prefix))
-		rc = err_set(e, -EINVAL, "'%s' would be taken for a rank in %s", a->prefix,
+		rc = err_set(e, -EINVAL, "'%s' would be read as a rank in %s", a->prefix,
 			     a->folder.data);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(csv_files); i++)
 		rc = write_csv(a, i, e);
@@ -198,7 +199,7 @@ static int cover(struct aggregation *a, struct rows *roots, struct strtab *texts
 static int view_and_write(struct aggregation *a, const struct cluster *c,
 			  const struct classes *classes, struct err *e)
 {
-	size_t top = a->args->top ? (size_t)a->args->top : SIZE_MAX;
+	size_t top = a->args->rows ? (size_t)a->args->rows : SIZE_MAX;
 	struct path_sums sums;
 	int rc = cluster_sums_make(&sums, c, classes, e);
 
@@ -248,7 +249,7 @@ static int aggregate(struct aggregation *a, const struct classes *classes, struc
 
 static int run(int argc, char **argv, struct err *e)
 {
-	struct args args = { .top = 20 };
+	struct args args = { .rows = 20 };
 	struct aggregation a = { .args = &args, .prefix = "cluster" };
 	struct classes *classes;
 	int first, rc = cmd_parse(&cmd_cache_aggregate, &args, argc, argv, &first, e);
@@ -256,12 +257,12 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (first == argc || argc > first + 2)
-		return err_usage(e, "name one job's folder, and a prefix if need be");
+		return err_usage(e, "name one job's folder, and optionally a prefix");
 	a.job = argv[first];
 	if (argc == first + 2)
 		a.prefix = argv[first + 1];
 	if (!*a.prefix || strchr(a.prefix, '/'))
-		return err_usage(e, "'%s' is no prefix of names of files", a.prefix);
+		return err_usage(e, "'%s' cannot begin a file name", a.prefix);
 	rc = load_classes(args.classes, &classes, e);
 	if (rc < 0)
 		return rc;
@@ -273,8 +274,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_aggregate = {
 	.name = "cache aggregate",
 	.operands = "JOBDIR [PREFIX]",
-	.summary =
-		"what the ranks of a job say together: sums, ranges, paths, in JOBDIR/profiling/cluster",
+	.summary = "combine the profiles of a job's ranks: sums, ranges across ranks, paths",
 	.opts = opts,
 	.run = run,
 };

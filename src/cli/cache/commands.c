@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_orders: "cache snapshot" and "cache reset", of a cache that is mounted. */
+/* commands: "cache snapshot" and "cache reset", which send a command to a mounted cache. */
 #include <stdio.h>
 
 #include "cachefs/profile/control.h"
@@ -45,7 +45,7 @@ static int run_reset(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_snapshot = {
 	.name = "cache snapshot",
 	.operands = "VIEW",
-	.summary = "write the profile and the tables of a mounted cache now, and tell its folder",
+	.summary = "write the profile and tables of a mounted cache now, and print their folder",
 	.opts = opts,
 	.run = run_snapshot,
 };
@@ -53,7 +53,7 @@ const struct cmd cmd_cache_snapshot = {
 const struct cmd cmd_cache_reset = {
 	.name = "cache reset",
 	.operands = "VIEW",
-	.summary = "empty a mounted cache and count from 0 again, its profile is written before",
+	.summary = "write the profile of a mounted cache, then empty it and reset its counters",
 	.opts = opts,
 	.run = run_reset,
 };

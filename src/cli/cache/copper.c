@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cache/copper.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +9,12 @@
 #include "cli/cmd.h"
 
 enum word_kind {
-	WORD_SAME,   /* our option takes the value */
-	WORD_FLAG,   /* our option has its value in it already */
-	WORD_VIEW,   /* the mount point */
-	WORD_IGNORE, /* of the overlay between nodes; with a value */
-	WORD_DROP,   /* it is so in any case */
-	WORD_MOUNT,  /* libfuse's options of a mount, with commas between */
+	WORD_SAME,   /* becomes our option, with the same value */
+	WORD_FLAG,   /* becomes our option, without a value */
+	WORD_VIEW,   /* has the mount point as its value */
+	WORD_IGNORE, /* has a value; only Copper's overlay between nodes needs it */
+	WORD_DROP,   /* is always on */
+	WORD_MOUNT,  /* has libfuse's mount options as its value, separated by commas */
 };
 
 static const struct word {
@@ -34,6 +35,7 @@ static const struct word {
 	{ "-profile_snapshot_interval_s", WORD_SAME, "--profile-interval" },
 	{ "-s", WORD_FLAG, "--threads=1" },
 	{ "-d", WORD_FLAG, "--foreground" },
+	{ "-f", WORD_FLAG, "--foreground" },
 	{ "--plus", WORD_DROP, "" },
 	{ "-o", WORD_MOUNT, "" },
 	{ "-es", WORD_IGNORE, "" },
@@ -58,7 +60,7 @@ static void put(struct copper *c, const char *word)
 	c->argv[c->argc++] = strdup(word);
 }
 
-/* Most of them, such as ro and default_permissions, are so in any case, or our own affair. */
+/* All others are ignored: most, such as ro and default_permissions, are always on. */
 static void put_mount_options(struct copper *c, const char *list)
 {
 	for (const char *at = list; *at; at += *at == ',') {
@@ -79,25 +81,30 @@ static void put_with_value(struct copper *c, const struct word *word, char *valu
 	else if (word->kind == WORD_MOUNT)
 		put_mount_options(c, value);
 	else if (word->kind == WORD_IGNORE)
-		log_msg(LOG_WARN, "cache", "%s is ignored: the cache is one node's", word->theirs);
+		log_msg(LOG_WARN, "cache", "%s is ignored: the cache serves one node",
+			word->theirs);
 	else if (strcmp(word->theirs, "-log_type") == 0 && strcmp(value, "both") == 0)
-		put(c, "file_and_stdout"); /* so says the help of Copper's launchers */
+		put(c, "file_and_stdout"); /* from the help of Copper's launchers */
 	else
 		put(c, value);
 }
 
-int copper_words(int argc, char **argv, struct copper *ret, struct err *e)
+int copper_translate(int argc, char **argv, struct copper *ret, struct err *e)
 {
+	bool is_copper = false; /* one of their words came before */
 	size_t room = 1;
 
 	for (int i = 0; i < argc; i++)
-		room += strlen(argv[i]) + 1; /* more than words come of it */
+		room += strlen(argv[i]) + 1; /* -o may become several words */
 	ret->argv = calloc(room, sizeof *ret->argv);
 	if (!ret->argv)
 		return err_nomem(e);
 	for (int i = 0; i < argc; i++) {
 		const struct word *word = find(argv[i]);
 
+		if (!is_copper && strcmp(argv[i], "-f") == 0)
+			word = NULL; /* our -f would be --format */
+		is_copper |= word || strncmp(argv[i], "-o", 2) == 0;
 		if (!word && strncmp(argv[i], "-o", 2) == 0) {
 			put_mount_options(ret, argv[i] + 2);
 			continue;

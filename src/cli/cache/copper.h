@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copper: command lines that were written for Copper's cu_fuse, in our own words. */
+/* copper: translates command lines of Copper's cu_fuse into our options. */
 #ifndef CLI_CACHE_COPPER_H
 #define CLI_CACHE_COPPER_H
 
@@ -7,12 +7,12 @@
 
 struct copper {
 	int argc;
-	char **argv;      /* [argc], NULL behind; owned, and the words, too */
-	const char *view; /* of -vpath; NULL: none */
+	char **argv;      /* [argc], followed by NULL; owned, with its strings */
+	const char *view; /* the value of -vpath; NULL: none */
 };
 
-/* Words that are not Copper's stay as they are. Fails with wrong usage when a value lacks. */
-int copper_words(int argc, char **argv, struct copper *ret, struct err *e) MUST_CHECK;
+/* Other words stay as they are. Wrong usage: a value is missing. */
+int copper_translate(int argc, char **argv, struct copper *ret, struct err *e) MUST_CHECK;
 void copper_fini(struct copper *c);
 
 #endif

@@ -26,13 +26,13 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_LIST(0, "usage-root", "DIR", struct args, roots,
-		 "look at DIR, besides the environments that the paths tell of"),
+		 "Compare DIR, too, besides the environments found; can be repeated"),
 	OPT_STR(0, "output-dir", "DIR", struct args, folder,
-		"where to write the lists (default JOBDIR/paths_dir)"),
+		"Write the lists into DIR [default JOBDIR/paths_dir]"),
 	OPT_STR(0, "prune-script", "FILE", struct args, script,
-		"write a script that makes a copy of the used part by hard links"),
+		"Write a script that copies the used part by hard links"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
-		   "how to print the counts (default table)"),
+		   "Print the counts in this format [default table]"),
 	OPT_COLOUR(struct args, colour),
 	OPT_END,
 };
@@ -41,7 +41,7 @@ struct listing {
 	const struct args *args;
 	const char *job, *folder;
 	struct inventory inventory;
-	struct file_set files; /* that are to be in their places together */
+	struct file_set files; /* written together, or none */
 };
 
 static int write_file(struct listing *l, const char *name, const struct buf *text, struct err *e)
@@ -78,7 +78,7 @@ static int write_packages(struct listing *l, const struct rows *packages, struct
 	return emit_end(&out) < 0 ? err_nomem(e) : write_file(l, "package_usage.csv", &text, e);
 }
 
-static int write_words(struct listing *l, struct err *e)
+static int write_summary(struct listing *l, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, tables = { 0 };
 	CLEANUP(rows_fini) struct rows packages = { 0 };
@@ -162,7 +162,7 @@ static int write_all(struct listing *l, struct err *e)
 		return err_errno(e, "%s", l->folder);
 	rc = write_lists(l, e);
 	if (rc == 0)
-		rc = write_words(l, e);
+		rc = write_summary(l, e);
 	if (rc == 0 && l->args->script)
 		rc = write_script(l, e);
 	if (rc == 0)
@@ -171,7 +171,7 @@ static int write_all(struct listing *l, struct err *e)
 	return rc < 0 ? rc : show(l, e);
 }
 
-static int look_at_roots(struct listing *l, struct observed *o, struct err *e)
+static int compare_roots(struct listing *l, struct observed *o, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows roots = { 0 };
 	struct strtab *texts = strtab_new();
@@ -180,7 +180,7 @@ static int look_at_roots(struct listing *l, struct observed *o, struct err *e)
 		       : err_nomem(e);
 
 	if (rc == 0 && !roots.count)
-		rc = err_set(e, -ENODATA, "the paths tell of no environment: name --usage-root");
+		rc = err_set(e, -ENODATA, "found no environment in the paths: name --usage-root");
 	if (rc == 0)
 		rc = inventory_make(&l->inventory, o, &roots, e);
 	if (rc == 0) {
@@ -191,11 +191,12 @@ static int look_at_roots(struct listing *l, struct observed *o, struct err *e)
 	return rc;
 }
 
-/* One reason why not all that was used is known. A copy that lacks it would be no use. */
-static int tell_unknown(const struct listing *l, bool is_so, struct err *e, const char *why, ...)
+/* A reason why the list of used paths is incomplete. A copy made from it might lack files, so
+ * --prune-script fails. */
+static int note_incomplete(const struct listing *l, bool is_so, struct err *e, const char *why, ...)
 	PRINTF(4, 5);
 
-static int tell_unknown(const struct listing *l, bool is_so, struct err *e, const char *why, ...)
+static int note_incomplete(const struct listing *l, bool is_so, struct err *e, const char *why, ...)
 {
 	char text[160];
 	va_list args;
@@ -211,29 +212,28 @@ static int tell_unknown(const struct listing *l, bool is_so, struct err *e, cons
 	return 0;
 }
 
-static int check_unknown(const struct listing *l, const struct cluster *c, struct err *e)
+static int check_complete(const struct listing *l, const struct cluster *c, struct err *e)
 {
 	long long unknown = cluster_unknown_paths(c);
 	size_t cached = cluster_kernel_cached(c), ranks = jobdir_rank_count(c->job);
-	int rc = tell_unknown(l, unknown, e,
-			      "%lld paths are not known, the caches' budgets did not hold them",
-			      unknown);
+	int rc = note_incomplete(l, unknown, e,
+				 "%lld paths were evicted from the caches, and are in no list",
+				 unknown);
 
 	if (rc == 0)
-		rc = tell_unknown(l, cached, e,
-				  "what the kernel kept is not known of all paths (%zu ranks): "
-				  "profile without --kernel-cache",
-				  cached);
+		rc = note_incomplete(l, cached, e,
+				     "the kernel served some paths without a request (%zu ranks): "
+				     "profile without --kernel-cache",
+				     cached);
 	if (rc == 0)
-		rc = tell_unknown(
-			l, c->complete_ranks < ranks, e,
-			"not all paths are known of %zu of %zu ranks: "
-			"they have no whole table of metadata that was written at their end",
-			ranks - c->complete_ranks, ranks);
+		rc = note_incomplete(l, c->complete_ranks < ranks, e,
+				     "%zu of %zu ranks have an incomplete list of paths: "
+				     "they wrote no complete table of metadata at their end",
+				     ranks - c->complete_ranks, ranks);
 	if (rc == 0)
-		rc = tell_unknown(
+		rc = note_incomplete(
 			l, c->reset_ranks, e,
-			"what was used before 'auger cache reset' is not known (%zu ranks)",
+			"paths used before 'auger cache reset' are in no list (%zu ranks)",
 			c->reset_ranks);
 	return rc;
 }
@@ -249,11 +249,11 @@ static int list_paths(struct listing *l, struct err *e)
 		return rc;
 	rc = read_cluster(&cluster, job, CLUSTER_TABLES_ONLY, e);
 	if (rc == 0) {
-		rc = check_unknown(l, &cluster, e);
+		rc = check_complete(l, &cluster, e);
 		if (rc == 0)
 			rc = observed_make(&observed, &cluster, e);
 		if (rc == 0) {
-			rc = look_at_roots(l, &observed, e);
+			rc = compare_roots(l, &observed, e);
 			observed_fini(&observed);
 		}
 		cluster_fini(&cluster);
@@ -274,7 +274,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (argc != first + 1)
 		return err_usage(e, "name one job's folder");
 	if (args.script && lstat(args.script, &st) == 0)
-		return err_set(e, -EEXIST, "%s: is there already", args.script);
+		return err_set(e, -EEXIST, "%s: exists already", args.script);
 	l.job = argv[first];
 	return list_paths(&l, e);
 }
@@ -282,7 +282,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_paths = {
 	.name = "cache paths",
 	.operands = "JOBDIR",
-	.summary = "which files a job used of what is installed, and which it looked for in vain",
+	.summary = "compare what a job used with what is installed, and list what it did not find",
 	.opts = opts,
 	.run = run,
 };

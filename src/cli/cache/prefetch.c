@@ -25,8 +25,8 @@ static bool is_gzip(const struct file_input *in)
 static int put_lines(const char *path, const struct file_input *in, struct buf *text, struct err *e)
 {
 	if (in->len && memchr(in->data, '\0', in->len))
-		return err_set(e, -EINVAL, "%s: is no list of paths, a path a line, and no .pb.gz",
-			       path);
+		return err_set(e, -EINVAL,
+			       "%s: neither a text file of one path a line nor a .pb.gz", path);
 	for (size_t at = 0; at < in->len;) {
 		const unsigned char *line = in->data + at, *end = memchr(line, '\n', in->len - at);
 		size_t len = end ? (size_t)(end - line) : in->len - at;
@@ -50,7 +50,7 @@ static const char *name_of(const struct profile *p, uint32_t node)
 	return f ? profile_text(p, f->name) : "";
 }
 
-/* Is it so deep that no path can be? */
+/* Is it deeper than any path can be? */
 static bool is_too_deep(const struct profile *p, uint32_t node)
 {
 	size_t depth = 0;
@@ -73,7 +73,8 @@ static void put_path(const struct profile *p, uint32_t node, struct buf *text)
 		buf_printf(text, "/%s", name);
 }
 
-/* In the order in which the profile names them, each once: labels of one path come together. */
+/* In the profile's order. It lists the samples of one path next to each other, so each path is
+ * taken once. */
 static int put_stacks(const char *path, struct buf *text, struct err *e)
 {
 	struct profile *p = NULL;
@@ -151,7 +152,7 @@ void prefetch_report(void *context, const struct prefetch_state *s)
 			(double)s->bytes / MIB, s->is_over ? "\n" : "");
 	if (s->is_over)
 		log_msg(LOG_INFO, "cache",
-			"prefetched %llu of %llu paths in %.2f s: %.1f MiB; %llu are not there, "
+			"prefetched %llu of %llu paths in %.2f s: %.1f MiB; %llu do not exist, "
 			"%llu could not be read",
 			(unsigned long long)s->done, (unsigned long long)s->total, seconds,
 			(double)s->bytes / MIB, (unsigned long long)s->missing,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_prefetch: which paths `auger cache mount --prefetch` warms, and how it goes on. */
+/* prefetch: reads the list of --prefetch, and shows the progress. */
 #ifndef CLI_CACHE_PREFETCH_H
 #define CLI_CACHE_PREFETCH_H
 
@@ -12,11 +12,11 @@ struct prefetch_list {
 	size_t count;
 };
 
-/* path: a path a line, or a profile of a cache. ret: all zero before. */
+/* path: a text file of one path a line, or a cache's profile. ret: all zero before. */
 int prefetch_list_read(const char *path, struct prefetch_list *ret, struct err *e) MUST_CHECK;
 void prefetch_list_fini(struct prefetch_list *l);
 
-/* Of struct prefetch_opts. On a terminal, over the line before. */
+/* For struct prefetch_opts. On a terminal it overwrites its last line. */
 void prefetch_report(void *context, const struct prefetch_state *state);
 
 #endif

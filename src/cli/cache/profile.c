@@ -24,21 +24,23 @@ static const char *const log_tos[] = { "file", "stdout", "file_and_stdout", NULL
 
 const struct opt cache_profile_opts[] = {
 	OPT_STR('j', "job-dir", "DIR", struct cache_profile_args, job,
-		"the folder for logs and profiles; it is made"),
+		"Write the log and the profile into DIR, and make it"),
 	OPT_FLAG(0, "profile", struct cache_profile_args, has_metrics,
-		 "write what was asked, how often and how long it took, when unmounted"),
+		 "Write a profile of all operations at the unmount"),
 	OPT_UINT(0, "profile-top", "N", struct cache_profile_args, top_paths, 0, TOP_MAX,
-		 "the same, with the N paths that most was asked of"),
+		 "Add the N paths with most events to the profile"),
 	OPT_FLAG(0, "profile-paths", struct cache_profile_args, has_paths,
-		 "the same, with all paths; implies --exact"),
+		 "Add all paths to the profile; implies --exact"),
 	OPT_FLAG(0, "kernel-cache", struct cache_profile_args, keeps_kernel,
-		 "let the kernel keep what it can, also with --profile-paths"),
+		 "Keep the kernel's caching on, also with --profile-paths"),
 	OPT_UINT(0, "profile-interval", "SECONDS", struct cache_profile_args, interval_s, 0,
-		 1000000000, "write it every so often, too; 0: only when unmounted (default)"),
-	OPT_UINT(0, "log-level", "N", struct cache_profile_args, log_level, 0, 5,
-		 "0: no log (default), 1 fatal, 2 error, 3 warning, 4 info, 5 debug"),
+		 1000000000,
+		 "Write the profile every SECONDS, too; 0: only at the unmount [default 0]"),
+	OPT_UINT(
+		0, "log-level", "N", struct cache_profile_args, log_level, 0, 5,
+		"Log up to level N: 1 fatal, 2 error, 3 warning, 4 info, 5 debug; 0: no log [default 0]"),
 	OPT_CHOICE(0, "log-to", "file|stdout|file_and_stdout", struct cache_profile_args, log_to,
-		   log_tos, "where the log goes (default file_and_stdout)"),
+		   log_tos, "Write the log there [default file_and_stdout]"),
 	OPT_END,
 };
 
@@ -59,7 +61,7 @@ static enum profile_mode mode_of(const struct cache_profile_args *args)
 	return args->has_metrics || args->interval_s ? PROFILE_TOTALS : PROFILE_OFF;
 }
 
-/* Who serves is in no folder that the user knows. */
+/* The daemon changes its working directory. */
 static int make_absolute(const char *path, char ret[PATH_MAX], struct err *e)
 {
 	char here[PATH_MAX] = "";
@@ -81,9 +83,9 @@ int cache_profile_fill(const struct cache_profile_args *args, struct mount_opts 
 	if (args->keeps_kernel && o->is_exact)
 		return err_usage(e, "--exact and --kernel-cache exclude each other");
 	if (!args->job && mode != PROFILE_OFF)
-		return err_usage(e, "a profile needs a folder: --job-dir");
+		return err_usage(e, "a profile needs --job-dir");
 	if (!args->job && has_log)
-		return err_usage(e, "a log needs a folder: --job-dir, or --log-to stdout");
+		return err_usage(e, "a log needs --job-dir or --log-to stdout");
 	o->is_exact |= mode == PROFILE_PATHS && !args->keeps_kernel;
 	o->profiling = (struct profiling_opts){
 		.mode = mode,
@@ -105,7 +107,7 @@ static void log_to_job(enum log_level level, const char *domain, const char *tex
 	joblog_msg(level, domain, text);
 }
 
-/* The beginning of a log, in Copper's words. */
+/* The first lines of a log, in Copper's form. */
 static void log_start(const struct cache_profile_args *args, const struct mount_opts *o)
 {
 	char host[256] = "";

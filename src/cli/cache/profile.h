@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_profile: the options of a mounted cache's profile and log. */
+/* profile: the options of a mounted cache's profile and log. */
 #ifndef CLI_CACHE_PROFILE_H
 #define CLI_CACHE_PROFILE_H
 
@@ -19,12 +19,12 @@ struct cache_profile_args {
 
 extern const struct opt cache_profile_opts[];
 
-/* Into o; is_exact, too, when a profile of all paths wants it. job: where the path of the job's
- * folder is kept. */
+/* Fills o->profiling, and sets o->is_exact for a profile of all paths. job: receives the path of
+ * the job's folder; o borrows it. */
 int cache_profile_fill(const struct cache_profile_args *args, struct mount_opts *o,
 		       char job[PATH_MAX], struct err *e) MUST_CHECK;
 
-/* mount_run with the job's log, by the process that serves. */
+/* mount_run with the job's log; for the daemon. */
 int cache_profile_serve(const struct cache_profile_args *args, const struct mount_opts *o,
 			struct err *e) MUST_CHECK;
 

@@ -6,11 +6,11 @@
 
 #include "base/clock.h"
 
-#define WORD_NS (NS_PER_S / 4)
+#define STEP_NS (NS_PER_S / 4) /* between two lines */
 
 struct progress {
 	int64_t next_ns; /* CLOCK_MONOTONIC */
-	bool has_said;   /* a line is on the screen */
+	bool is_shown;   /* a line is on the screen */
 };
 
 static void show(void *self, size_t done, size_t all)
@@ -20,15 +20,15 @@ static void show(void *self, size_t done, size_t all)
 
 	if (now < p->next_ns)
 		return;
-	p->next_ns = now + WORD_NS;
-	p->has_said = true;
+	p->next_ns = now + STEP_NS;
+	p->is_shown = true;
 	fprintf(stderr, "\r\033[Krank %zu of %zu", done, all);
 }
 
 int read_cluster(struct cluster *c, const struct jobdir *job, enum cluster_paths what,
 		 struct err *e)
 {
-	struct progress p = { .next_ns = clock_mono_ns() + WORD_NS };
+	struct progress p = { .next_ns = clock_mono_ns() + STEP_NS };
 	struct cluster_opts o = { .what = what };
 	int rc;
 
@@ -37,7 +37,7 @@ int read_cluster(struct cluster *c, const struct jobdir *job, enum cluster_paths
 		o.progress_self = &p;
 	}
 	rc = cluster_read(c, job, &o, e);
-	if (p.has_said)
+	if (p.is_shown)
 		fputs("\r\033[K", stderr);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_progress: how many of a job's ranks are read, on a terminal that somebody looks at. */
+/* rank_progress: reads a cluster, and shows the progress if stderr is a terminal. */
 #ifndef CLI_CACHE_RANK_PROGRESS_H
 #define CLI_CACHE_RANK_PROGRESS_H
 

@@ -31,10 +31,10 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, mount, cache_mount_opts),
-	OPT_LIST('e', "env", "NAME", struct args, env,
-		 "the folders in this variable go through the view, too; again for more"),
+	OPT_LIST(0, "env", "NAME", struct args, env,
+		 "Serve the folders in this variable through the view, too; can be repeated"),
 	OPT_FLAG(0, "variables-only", struct args, has_variables_only,
-		 "lead the command to the view by variables, without mounts of its own"),
+		 "Redirect the command by variables only, without mounts of its own"),
 	OPT_END,
 };
 
@@ -295,7 +295,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_run = {
 	.name = "cache run",
 	.operands = "-- CMD [ARG...]",
-	.summary = "run a command that finds its files through a cache, and tell what it asked for",
+	.summary = "run a command with its files served from memory, and print the profile",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_stats: "cache stats". */
+/* stats: "cache stats". */
 #include <errno.h>
 #include <stdio.h>
 
@@ -12,12 +12,12 @@ struct args {
 };
 
 static const struct opt opts[] = {
-	OPT_STR(0, "csv", "FILE", struct args, csv, "write it as CSV, too"),
+	OPT_STR(0, "csv", "FILE", struct args, csv, "Write the table to FILE as CSV, too"),
 	OPT_END,
 };
 
 /* Of a mounted cache, else of the files below a folder. */
-static int read_figures(const char *place, struct usage_totals *ret, struct err *e)
+static int read_totals(const char *place, struct usage_totals *ret, struct err *e)
 {
 	struct control_stats stats;
 	int rc = control_stats(place, &stats, e);
@@ -30,20 +30,20 @@ static int read_figures(const char *place, struct usage_totals *ret, struct err 
 static int run(int argc, char **argv, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, csv = { 0 };
-	struct usage_totals figures;
+	struct usage_totals totals;
 	struct args args = { 0 };
 	int first, rc = cmd_parse(&cmd_cache_stats, &args, argc, argv, &first, e);
 
 	if (rc < 0)
 		return rc;
 	if (argc != first + 1)
-		return err_usage(e, "name one folder: a view, or that of a job's files");
-	rc = read_figures(argv[first], &figures, e);
+		return err_usage(e, "name one folder: a view, or a folder of jobs' files");
+	rc = read_totals(argv[first], &totals, e);
 	if (rc < 0)
 		return rc;
 	buf_printf(&text, "cache usage summary root: %s\n\n", argv[first]);
-	usage_table_put(&figures, &text);
-	usage_table_put_csv(&figures, &csv);
+	usage_table_put(&totals, &text);
+	usage_table_put_csv(&totals, &csv);
 	if (buf_error(&text) < 0 || buf_error(&csv) < 0)
 		return err_nomem(e);
 	fputs(text.data, stdout);
@@ -53,7 +53,8 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_stats = {
 	.name = "cache stats",
 	.operands = "VIEW|DIR",
-	.summary = "how full a mounted cache is, or the caches of a job were by their files",
+	.summary =
+		"report the memory that a mounted cache uses, or that caches reported in their files",
 	.opts = opts,
 	.run = run,
 };

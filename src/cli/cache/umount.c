@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_umount: "cache umount", also of a view that nobody serves any more. */
+/* umount: "cache umount", also of a view whose daemon died. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_FLAG('z', "lazy", struct args, is_lazy,
-		 "also when it is in use: it is gone from its place at once"),
+		 "Unmount a view in use, too: detach it now, and end it with its last user"),
 	OPT_END,
 };
 
-/* The path without links, though its last part may be a mount that nobody serves any more. */
+/* realpath(3), except that the last component may be a mount whose daemon died. */
 static int resolve(const char *path, char *ret, struct err *e)
 {
 	char parent[PATH_MAX];
@@ -66,7 +66,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_umount = {
 	.name = "cache umount",
 	.operands = "VIEW",
-	.summary = "end a view, and wait until its process has ended",
+	.summary = "unmount a view, and wait until its daemon has exited",
 	.opts = opts,
 	.run = run,
 };

@@ -4,6 +4,8 @@ cat >tool <<'TOOL'
 case $* in
 --complete) printf 'record\tsample\nreport\tshow\nflame\tdraw\n' ;;
 'report --complete') printf -- '-n --count=\n-f --format=table|csv|json\n--tree\n' ;;
+'cache --complete') printf -- '-h --help\nrun\trun it\nreset\treset it\nmount\tmount it\n' ;;
+'cache mount --complete') printf -- '-t --target=\n' ;;
 esac
 TOOL
 chmod +x tool
@@ -36,3 +38,5 @@ complete ./tool report file
 complete ./tool unknown -
 complete ./tool record -- my-sol
 complete ./tool record -- my-solver --x
+complete ./tool cache r
+complete ./tool cache mount -

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rights.h"
+#include "cachefs/fuse/mount.h"
+#include "cachefs/store/memory.h"
+#include "cli/background.h"
+#include "cli/cache/copper.h"
+#include "cli/cache/mount.h"
+#include "cli/cache/prefetch.h"
+#include "cli/cmd.h"
+
+#define BUDGET_SHARE 4 /* the default budget: a quarter of the memory */
+#define SMALLEST_BUDGET (1u << 20)
+#define MS_MAX 86400000
+#define STORAGE_THREADS 64
+
+struct args {
+	struct cache_mount_args mount;
+	bool is_foreground;
+};
+
+const struct cache_mount_args cache_mount_defaults = {
+	.target = "/",
+	.negative_ttl_ms = 2000,
+	.timeout_s = 30,
+	.threads = 64,
+};
+
+const struct opt cache_mount_opts[] = {
+	OPT_STR('t', "target", "DIR", struct cache_mount_args, target,
+		"Serve the files of DIR [default /]"),
+	OPT_STR('b', "budget", "SIZE", struct cache_mount_args, budget,
+		"Use at most SIZE bytes of memory, such as 512M [default: a quarter of all]"),
+	OPT_STR(0, "max-file", "SIZE", struct cache_mount_args, max_file,
+		"Do not cache the data of files of SIZE bytes or more [default: cache all]"),
+	OPT_REAL(0, "revalidate", "SECONDS", struct cache_mount_args, revalidate_s, 0, 1000000000,
+		 "Expire what was cached after SECONDS; 0: never [default 0]"),
+	OPT_UINT(0, "enoent-ttl", "MS", struct cache_mount_args, negative_ttl_ms, 0, MS_MAX,
+		 "Expire a negative entry in an unlisted folder after MS ms [default 2000]"),
+	OPT_UINT(0, "storage-timeout", "SECONDS", struct cache_mount_args, timeout_s, 1, 86400,
+		 "Fail a request that storage does not answer in SECONDS [default 30]"),
+	OPT_FLAG(0, "exact", struct cache_mount_args, is_exact,
+		 "Turn off the kernel's caching, so that every call is a request"),
+	OPT_FLAG(0, "passthrough", struct cache_mount_args, passthrough,
+		 "Let the kernel read cached files itself, in huge pages (root)"),
+	OPT_UINT(0, "threads", "N", struct cache_mount_args, threads, 1, 1024,
+		 "Serve requests with at most N threads [default 64]"),
+	OPT_FLAG(0, "allow-other", struct cache_mount_args, has_others,
+		 "Admit all users, each with the rights the target grants"),
+	OPT_STR(0, "prefetch", "LIST", struct cache_mount_args, prefetch,
+		"Load the paths in LIST first: a text file, or the profile of an earlier run"),
+	OPT_STR(0, "prefetch-rate", "SIZE", struct cache_mount_args, rate,
+		"Prefetch at most SIZE bytes a second, such as 100M [default: no limit]"),
+	OPT_INCLUDE(struct cache_mount_args, profile, cache_profile_opts),
+	OPT_END,
+};
+
+static const struct opt opts[] = {
+	OPT_INCLUDE(struct args, mount, cache_mount_opts),
+	OPT_FLAG(0, "foreground", struct args, is_foreground,
+		 "Stay in the foreground until the view is unmounted"),
+	OPT_END,
+};
+
+/* "512M": powers of 1024; 0 is allowed. */
+static int parse_size(const char *option, const char *text, uint64_t *ret, struct err *e)
+{
+	static const char suffixes[] = "KMGT";
+	const char *suffix;
+	char *end;
+	unsigned long long value;
+	unsigned shift = 0;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	suffix = *end ? strchr(suffixes, *end) : NULL;
+	if (suffix) {
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+		end++;
+	}
+	if (errno || *end || text[0] < '0' || text[0] > '9' || value > UINT64_MAX >> shift)
+		return err_usage(e, "--%s: '%s' is not a size, such as 512M", option, text);
+	*ret = value << shift;
+	return 0;
+}
+
+static int resolve_folder(const char *path, char *ret, struct err *e)
+{
+	struct stat st;
+
+	if (!realpath(path, ret) || stat(ret, &st) < 0)
+		return err_errno(e, "%s", path);
+	return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "%s: not a directory", path);
+}
+
+/* The context of ready(). */
+struct launch {
+	const char *target, *view;
+	int64_t start_ns;
+	int ready_fd; /* of background_fork; -1: foreground */
+};
+
+static void ready(void *context, int64_t reply_ns)
+{
+	const struct launch *l = context;
+	struct err e = { 0 };
+
+	fprintf(stderr, "auger cache: %s serves %s; ready after %lld us", l->view, l->target,
+		(long long)(clock_mono_ns() - l->start_ns) / 1000);
+	if (reply_ns)
+		fprintf(stderr, ", the target replied after %lld us", (long long)reply_ns / 1000);
+	fputc('\n', stderr);
+	if (l->ready_fd >= 0 && background_detach(l->ready_fd, &e) < 0)
+		log_msg(LOG_WARN, "cache", "%s", e.msg);
+}
+
+/* Call it last: some options imply others. */
+static int check_passthrough(const struct mount_opts *o, struct err *e)
+{
+	if (!o->cache.passthrough)
+		return 0;
+	if (o->is_exact)
+		return err_usage(e, "--passthrough and --exact exclude each other");
+	if (o->cache.ttl_ns != CACHE_FOREVER)
+		return err_usage(e, "--passthrough and --revalidate exclude each other");
+	if (!(rights_capabilities() >> CAP_SYS_ADMIN & 1))
+		return err_set(e, -EPERM, "--passthrough needs root (CAP_SYS_ADMIN)");
+	return 0;
+}
+
+static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, struct err *e)
+{
+	struct cache_opts *c = &o->cache;
+	int rc = 0;
+
+	c->budget_bytes = memory_limit() / BUDGET_SHARE;
+	c->ttl_ns = args->revalidate_s > 0 ? (int64_t)(args->revalidate_s * (double)NS_PER_S)
+					   : CACHE_FOREVER;
+	c->negative_ttl_ns = (int64_t)args->negative_ttl_ms * (NS_PER_S / 1000);
+	c->timeout_ns = (int64_t)args->timeout_s * NS_PER_S;
+	c->max_threads = STORAGE_THREADS;
+	o->is_exact = args->is_exact;
+	o->has_others = args->has_others;
+	c->passthrough = args->passthrough;
+	o->max_threads = (unsigned)args->threads;
+	if (args->budget)
+		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
+	if (rc == 0 && c->budget_bytes < SMALLEST_BUDGET)
+		rc = err_usage(e, "--budget: less than 1M");
+	if (rc == 0 && args->max_file)
+		rc = parse_size("max-file", args->max_file, &c->max_file_bytes, e);
+	if (rc == 0 && args->max_file && !c->max_file_bytes)
+		c->max_file_bytes = 1; /* all files that have data */
+	if (rc == 0 && args->rate)
+		rc = parse_size("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
+	o->prefetch.report = prefetch_report;
+	return rc;
+}
+
+int cache_mount(const struct cache_mount_args *args, const char *path, bool is_foreground,
+		bool ends_with_us, bool *ret_is_daemon, struct err *e)
+{
+	char target[PATH_MAX], view[PATH_MAX], job[PATH_MAX];
+	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
+	struct mount_opts o = { target, view, .ready = ready, .context = &l };
+	CLEANUP(prefetch_list_fini) struct prefetch_list list = { 0 };
+	int rc = fill_opts(args, &o, e);
+
+	if (rc == 0 && args->prefetch)
+		rc = prefetch_list_read(args->prefetch, &list, e);
+	o.prefetch.paths = list.paths;
+	o.prefetch.count = list.count;
+	if (rc == 0)
+		rc = cache_profile_fill(&args->profile, &o, job, e);
+	if (rc == 0)
+		rc = check_passthrough(&o, e);
+	if (rc == 0)
+		rc = resolve_folder(args->target, target, e);
+	if (rc == 0)
+		rc = resolve_folder(path, view, e);
+	*ret_is_daemon = is_foreground;
+	if (rc == 0 && !is_foreground) {
+		rc = background_fork(&l.ready_fd, e);
+		*ret_is_daemon = l.ready_fd >= 0;
+	}
+	if (*ret_is_daemon && ends_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+	return rc == 0 && *ret_is_daemon ? cache_profile_serve(&args->profile, &o, e) : rc;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { .mount = cache_mount_defaults };
+	CLEANUP(copper_fini) struct copper words = { 0 };
+	int first, rc = copper_translate(argc, argv, &words, e);
+	const char *view;
+	bool is_daemon;
+
+	if (rc == 0)
+		rc = cmd_parse(&cmd_cache_mount, &args, words.argc, words.argv, &first, e);
+	if (rc < 0)
+		return rc;
+	view = words.argc > first ? words.argv[first] : words.view;
+	if (!view || words.argc > first + 1)
+		return err_usage(e, "name one folder, the view");
+	return cache_mount(&args.mount, view, args.is_foreground, false, &is_daemon, e);
+}
+
+const struct cmd cmd_cache_mount = {
+	.name = "cache mount",
+	.operands = "VIEW",
+	.summary = "mount a read-only view of a folder that is served from memory",
+	.opts = opts,
+	.run = run,
+};
