@@ -310,7 +310,7 @@ def test_prefetch(bench):
         line = daemon.stderr.readline()
         while "prefetched" not in line:
             line = daemon.stderr.readline()
-        assert "prefetched 8 of 8 paths" in line and "; 1 are not there, 1 could not be read" in line, line
+        assert "prefetched 8 of 8 paths" in line and "; 1 do not exist, 1 could not be read" in line, line
         t.process.kill()
         t.process.wait()
         for i in (1, 2, 3):

@@ -101,7 +101,7 @@ def check_lists(job, root, tree, used, missing, gone):
           "counts, with paths that cannot be listed")
     check(rows[1]["files"] == sum(not tree[path] for path in used), "files of them")
     again = auger("paths", job, "--usage-root", root, "--prune-script", f"{job}/prune.sh")
-    check(again.returncode == 1 and b"is there already" in again.stderr, "a script that is there stays")
+    check(again.returncode == 1 and b"exists already" in again.stderr, "a script that is there stays")
 
 
 def check_apart(job, root):
@@ -183,8 +183,8 @@ def reset(job, table):
 
 def check_incomplete(job, root):
     """A rank of which not all is known: told, and no script."""
-    for change, words in ((cut_table, b"of 1 of 2 ranks"), (lose_table, b"of 1 of 2 ranks"),
-                          (lose_end, b"of 1 of 2 ranks"), (reset, b"(1 ranks)")):
+    for change, words in ((cut_table, b"1 of 2 ranks"), (lose_table, b"1 of 2 ranks"),
+                          (lose_end, b"1 of 2 ranks"), (reset, b"(1 ranks)")):
         copy = f"{job} incomplete"
         shutil.copytree(job, copy)
         tables = f"{copy}/tables/final"

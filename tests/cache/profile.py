@@ -556,7 +556,7 @@ def test_prefetch(bench):
     for source in ("asked.pb.gz", "list"):
         shutil.rmtree(bench.job)
         words = prefetched(bench, "--prefetch", f"{bench.dir}/{source}", "--profile-paths")
-        assert re.search(r" (\d+) of \1 paths in .*; 3 are not there, 0 could not be read", words), (source, words)
+        assert re.search(r" (\d+) of \1 paths in .*; 3 do not exist, 0 could not be read", words), (source, words)
         ask(bench)
         bench.umount()
         ops = bench.operations()
@@ -569,7 +569,7 @@ def test_prefetch(bench):
         with open(name, "w", encoding="utf-8") as f:
             f.write("\n".join(names) if name not in names else "x" * 1000)
     words = prefetched(bench, "--prefetch", f"{bench.dir}/list", "--prefetch-rate", "1M")
-    assert re.search(r" 500 of 500 paths in .*: 0\.5 MiB; 0 are", words), words  # what they have counts, not the calls
+    assert re.search(r" 500 of 500 paths in .*: 0\.5 MiB; 0 do", words), words  # what they have counts, not the calls
     bench.umount()
 
 
@@ -638,7 +638,7 @@ def deep_profile(depth):
 
 
 def test_wrong_lists(bench):
-    for content, said in ((b"", "names no path"), (b"/a\0b\n", "no list of paths"), (os.urandom(5000) + b"\0", "no list of paths"),
+    for content, said in ((b"", "names no path"), (b"/a\0b\n", "neither a text file"), (os.urandom(5000) + b"\0", "neither a text file"),
                           (deep_profile(1000000), "names no path"), (deep_profile(10)[:-9], "ends early")):
         with open(f"{bench.dir}/list", "wb") as f:
             f.write(content)
