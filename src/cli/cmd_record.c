@@ -10,7 +10,7 @@
 #include "cli/record_output.h"
 #include "cli/record_words.h"
 #include "cli/sampling.h"
-#include "sample/cpu.h"
+#include "sample/recording.h"
 #include "source/load.h"
 #include "symbol/symbolize.h"
 
@@ -20,14 +20,14 @@ struct args {
 	struct sampling_args sampling;
 	double seconds; /* NO_LIMIT: not given */
 	bool has_off_cpu;
-	int waits; /* enum cpu_waits */
+	int waits; /* enum offcpu_method */
 	struct opt_list labels;
 	const char *output, *raw;
 };
 
-static const char *const methods[] = { [CPU_WAITS_BEST] = "auto",
-				       [CPU_WAITS_BPF] = "bpf",
-				       [CPU_WAITS_SWITCHES] = "perf",
+static const char *const methods[] = { [OFFCPU_METHOD_BEST] = "auto",
+				       [OFFCPU_METHOD_BPF] = "bpf",
+				       [OFFCPU_METHOD_PERF] = "perf",
 				       NULL };
 
 static const struct opt opts[] = {
@@ -48,7 +48,7 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
-static int take_labels(struct cpu_opts *o, const struct opt_list *labels, struct err *e)
+static int take_labels(struct recording_opts *o, const struct opt_list *labels, struct err *e)
 {
 	for (size_t i = 0; i < labels->count; i++) {
 		if (strcmp(labels->items[i], "cpu") == 0)
@@ -76,15 +76,15 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
 	if (args->has_off_cpu && plan->opts.cpus)
 		return err_usage(e, "--off-cpu and --cpu do not go together: threads move");
-	if (args->waits != CPU_WAITS_BEST && !args->has_off_cpu)
+	if (args->waits != OFFCPU_METHOD_BEST && !args->has_off_cpu)
 		return err_usage(e, "--method goes with --off-cpu");
-	if (args->waits == CPU_WAITS_BPF && args->raw)
+	if (args->waits == OFFCPU_METHOD_BPF && args->raw)
 		return err_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
 				    "records of the kernel");
 	if (args->raw && strcmp(args->raw, args->output ? args->output : DEFAULT_PROFILE) == 0)
 		return err_usage(e, "--raw and --output are the same file");
 	plan->opts.has_off_cpu = args->has_off_cpu;
-	plan->opts.waits = (enum cpu_waits)args->waits;
+	plan->opts.offcpu_method = (enum offcpu_method)args->waits;
 	plan->opts.raw = args->raw;
 	plan->opts.owns_stdout = args->output && strcmp(args->output, "-") == 0;
 	if (args->seconds > 0)
@@ -92,24 +92,25 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	return take_labels(&plan->opts, &args->labels, e);
 }
 
-static int record(const struct cpu_opts *o, struct cpu *c, struct profile *p,
+static int record(const struct recording_opts *o, struct recording *c, struct profile *p,
 		  const struct output *output, bool is_named, struct err *e)
 {
-	struct cpu_result result;
-	int rc = cpu_run(c, &result, e);
+	struct recording_result result;
+	int rc = recording_run(c, &result, e);
 
-	if (rc < 0 && cpu_exec_error(c))
+	if (rc < 0 && recording_exec_error(c))
 		return cmd_exec_failed("record", e);
 	if (rc < 0)
 		return rc;
 	record_put_comments(p, o, c, &result);
 	rc = profile_check(p, e);
 	if (rc == 0)
-		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
+		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = recording_files(c) },
+				       e);
 	if (rc == 0)
 		rc = record_save(p, output, is_named, e);
 	if (rc == 0)
-		rc = cpu_finish_raw(c, e);
+		rc = recording_finish_raw(c, e);
 	if (rc < 0)
 		return rc;
 	record_print_summary(p, o, c, &result, is_named ? output->path : NULL);
@@ -120,17 +121,17 @@ static int run_plan(const struct sampling_plan *plan, const char *path, struct e
 {
 	struct profile *p = profile_new();
 	struct output output;
-	struct cpu *c = NULL;
+	struct recording *c = NULL;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
 	rc = record_choose_output(path, &output, e);
 	if (rc == 0)
-		rc = cpu_new(&plan->opts, p, &c, e);
+		rc = recording_new(&plan->opts, p, &c, e);
 	if (rc == 0)
 		rc = record(&plan->opts, c, p, &output, path != NULL, e);
-	cpu_free(c);
+	recording_free(c);
 	profile_free(p);
 	return rc;
 }

@@ -39,7 +39,7 @@ static void put_argument(struct buf *out, const char *arg)
 	quote_shell(out, arg, strlen(arg));
 }
 
-static void put_who(struct buf *out, const struct cpu_opts *o)
+static void put_who(struct buf *out, const struct recording_opts *o)
 {
 	buf_put_str(out, o->pid_count ? "processes:" : "processes: all");
 	for (size_t i = 0; i < o->pid_count; i++)
@@ -47,24 +47,25 @@ static void put_who(struct buf *out, const struct cpu_opts *o)
 }
 
 /* "cpu-clock, 999 Hz, frame pointers, user code only" */
-static void put_how(struct buf *out, const struct cpu_opts *o, const struct cpu *c)
+static void put_how(struct buf *out, const struct recording_opts *o, const struct recording *c)
 {
-	uint64_t period = event_period(cpu_event(c, 0), o->period);
+	uint64_t period = event_period(recording_event(c, 0), o->period);
 
-	for (size_t i = 0; i < cpu_event_count(c); i++)
-		buf_printf(out, "%s%s", i ? " and " : "", cpu_event(c, i)->name);
+	for (size_t i = 0; i < recording_event_count(c); i++)
+		buf_printf(out, "%s%s", i ? " and " : "", recording_event(c, i)->name);
 	if (period == 1)
 		buf_put_str(out, ", each one");
 	else if (period)
 		buf_printf(out, ", each %llu", (unsigned long long)period);
 	else
-		buf_printf(out, ", %llu Hz", (unsigned long long)cpu_frequency(c));
+		buf_printf(out, ", %llu Hz", (unsigned long long)recording_frequency(c));
 	if (o->stack == STACK_DWARF)
-		buf_printf(out, ", stacks by unwinding tables from %u bytes", cpu_stack_bytes(c));
+		buf_printf(out, ", stacks by unwinding tables from %u bytes",
+			   recording_stack_bytes(c));
 	else
 		buf_put_str(out,
 			    o->stack == STACK_FP ? ", stacks by frame pointers" : ", no stacks");
-	if (!cpu_has_kernel(c))
+	if (!recording_has_kernel(c))
 		buf_put_str(out, ", user code only");
 	if (o->is_kernel_only)
 		buf_put_str(out, ", kernel code only");
@@ -81,7 +82,7 @@ static void add_comment(struct profile *p, struct buf *out)
 	buf_clear(out);
 }
 
-static void put_counts(struct buf *out, const struct cpu_result *r)
+static void put_counts(struct buf *out, const struct recording_result *r)
 {
 	const struct ingest_counts *n = &r->counts;
 
@@ -102,14 +103,14 @@ static void put_counts(struct buf *out, const struct cpu_result *r)
 }
 
 /* How many user stacks reach the program's start, and why others do not. */
-static void put_stacks(struct buf *out, const struct cpu *c, const struct cpu_result *r)
+static void put_stacks(struct buf *out, const struct recording *c, const struct recording_result *r)
 {
 	uint64_t times;
 	size_t shown = 0;
 
 	user_stack_put_counts(out, &r->counts.user);
 	for (; shown < WORST; shown++) {
-		const char *name = cpu_worst(c, shown, &times);
+		const char *name = recording_worst(c, shown, &times);
 
 		if (!times)
 			break;
@@ -134,7 +135,7 @@ static void put_grouped(struct buf *out, uint64_t value)
 }
 
 /* "3.68 s in 1,234 waits: 92.1 % sleeping, 7.9 % preempted" */
-static void put_waits(struct buf *out, const struct cpu_result *r)
+static void put_waits(struct buf *out, const struct recording_result *r)
 {
 	const struct waits_counts *n = &r->counts.waits;
 	uint64_t all = 0;
@@ -159,18 +160,18 @@ static void put_waits(struct buf *out, const struct cpu_result *r)
 		buf_printf(out, "; LOST records: %llu", (unsigned long long)r->counts.lost_waits);
 }
 
-static bool has_stacks(const struct cpu_result *r)
+static bool has_stacks(const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
 
 	return n->complete + n->spliced + n->truncated + n->broken > 0;
 }
 
-static void put_info(struct profile *p, const struct cpu_opts *o, const struct cpu *c,
-		     const struct cpu_result *r)
+static void put_info(struct profile *p, const struct recording_opts *o, const struct recording *c,
+		     const struct recording_result *r)
 {
 	struct profile_info *info = profile_info(p);
-	const struct event *event = cpu_event(c, 0);
+	const struct event *event = recording_event(c, 0);
 
 	info->time_ns = r->start_ns;
 	info->duration_ns = r->duration_ns;
@@ -178,11 +179,11 @@ static void put_info(struct profile *p, const struct cpu_opts *o, const struct c
 	info->period_type.unit = profile_str(p, event->unit);
 	info->period = (int64_t)event_period(event, o->period);
 	if (!info->period && event->is_clock)
-		info->period = NS_PER_S / (int64_t)cpu_frequency(c);
+		info->period = NS_PER_S / (int64_t)recording_frequency(c);
 }
 
-void record_put_comments(struct profile *p, const struct cpu_opts *o, const struct cpu *c,
-			 const struct cpu_result *r)
+void record_put_comments(struct profile *p, const struct recording_opts *o,
+			 const struct recording *c, const struct recording_result *r)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct utsname host;
@@ -217,14 +218,14 @@ void record_put_comments(struct profile *p, const struct cpu_opts *o, const stru
 	}
 	if (uname(&host) == 0) {
 		buf_printf(&out, "host: %s, %s %s %s, %zu of %ld CPUs", host.nodename, host.sysname,
-			   host.release, host.machine, cpu_cpu_count(c),
+			   host.release, host.machine, recording_cpu_count(c),
 			   sysconf(_SC_NPROCESSORS_ONLN));
 		add_comment(p, &out);
 	}
 	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
 }
 
-static size_t distinct_stacks(const struct profile *p, const struct cpu *c)
+static size_t distinct_stacks(const struct profile *p, const struct recording *c)
 {
 	size_t nodes = profile_node_count(p), count = 0;
 	unsigned char *seen = calloc(nodes, 1);
@@ -233,7 +234,7 @@ static size_t distinct_stacks(const struct profile *p, const struct cpu *c)
 		struct sample s = profile_get_sample(p, i);
 		bool is_sampled = false;
 
-		for (size_t event = 0; event < cpu_event_count(c); event++)
+		for (size_t event = 0; event < recording_event_count(c); event++)
 			is_sampled |= s.values[1 + event] != 0; /* neither lost nor waited */
 		count += is_sampled && !seen[s.node];
 		seen[s.node] |= is_sampled;
@@ -242,15 +243,15 @@ static size_t distinct_stacks(const struct profile *p, const struct cpu *c)
 	return count;
 }
 
-static void put_first_line(struct buf *out, const struct profile *p, const struct cpu *c,
-			   const struct cpu_result *r)
+static void put_first_line(struct buf *out, const struct profile *p, const struct recording *c,
+			   const struct recording_result *r)
 {
 	size_t stacks = distinct_stacks(p, c);
 
 	put_grouped(out, r->counts.samples);
 	buf_put_str(out, r->counts.samples == 1 ? " sample of " : " samples of ");
-	for (size_t i = 0; i < cpu_event_count(c); i++)
-		buf_printf(out, "%s%s", i ? " and " : "", cpu_event(c, i)->name);
+	for (size_t i = 0; i < recording_event_count(c); i++)
+		buf_printf(out, "%s%s", i ? " and " : "", recording_event(c, i)->name);
 	buf_put_str(out, " in ");
 	units_put(out, r->duration_ns, "nanoseconds");
 	buf_put_str(out, ", ");
@@ -265,25 +266,25 @@ static void put_first_line(struct buf *out, const struct profile *p, const struc
 }
 
 /* How much of the command's CPU time no sample stands for, when it is much. */
-static void put_unseen(struct buf *out, const struct profile *p, const struct cpu_opts *o,
-		       const struct cpu *c, const struct cpu_result *r)
+static void put_unseen(struct buf *out, const struct profile *p, const struct recording_opts *o,
+		       const struct recording *c, const struct recording_result *r)
 {
 	int64_t sampled = 0;
 
-	if (!cpu_event(c, 0)->is_clock || r->target_ns < NS_PER_S / 10)
+	if (!recording_event(c, 0)->is_clock || r->target_ns < NS_PER_S / 10)
 		return;
-	if (r->counts.samples == 0 && (!cpu_has_kernel(c) || geteuid() != 0)) {
+	if (r->counts.samples == 0 && (!recording_has_kernel(c) || geteuid() != 0)) {
 		buf_put_str(out, "  the command used ");
 		units_put(out, r->target_ns, "nanoseconds");
 		buf_printf(out,
 			   " of CPU: if not %s, it is setuid or unreadable, and only root may "
 			   "sample it\n",
-			   cpu_has_kernel(c) ? "in processes that live less than a period"
-					     : "in the kernel");
+			   recording_has_kernel(c) ? "in processes that live less than a period"
+						   : "in the kernel");
 		return;
 	}
-	if (!cpu_has_kernel(c) || o->is_kernel_only || o->cpus || cpu_event(c, 0)->is_user_only ||
-	    cpu_event(c, 0)->is_kernel_only)
+	if (!recording_has_kernel(c) || o->is_kernel_only || o->cpus ||
+	    recording_event(c, 0)->is_user_only || recording_event(c, 0)->is_kernel_only)
 		return; /* only a part was to be sampled */
 	for (size_t i = 0; i < profile_sample_count(p); i++)
 		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
@@ -297,27 +298,27 @@ static void put_unseen(struct buf *out, const struct profile *p, const struct cp
 }
 
 /* What helps when many stacks are not complete. */
-static void put_remedies(struct buf *out, const struct cpu_opts *o, const struct cpu *c,
-			 const struct cpu_result *r)
+static void put_remedies(struct buf *out, const struct recording_opts *o, const struct recording *c,
+			 const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
 	uint64_t all = n->complete + n->spliced + n->truncated + n->broken;
 
 	/* less than asked for: the rings have no room for more */
-	if (n->truncated * MANY > all && cpu_stack_bytes(c) == o->stack_bytes &&
+	if (n->truncated * MANY > all && recording_stack_bytes(c) == o->stack_bytes &&
 	    o->stack_bytes < ATTR_STACK_MAX)
 		buf_printf(out,
 			   "  truncated stacks are mostly larger than the %u bytes that were "
 			   "copied; '-g dwarf,%d' copies more\n",
-			   cpu_stack_bytes(c), ATTR_STACK_MAX);
+			   recording_stack_bytes(c), ATTR_STACK_MAX);
 	if (n->broken * MANY > all)
 		buf_put_str(out, "  broken stacks end in code that has neither unwinding tables "
 				 "nor frame pointers\n");
 }
 
 /* What makes the profile less than it looks. */
-static void put_caveats(struct buf *out, const struct profile *p, const struct cpu_opts *o,
-			const struct cpu *c, const struct cpu_result *r)
+static void put_caveats(struct buf *out, const struct profile *p, const struct recording_opts *o,
+			const struct recording *c, const struct recording_result *r)
 {
 	const struct ingest_counts *n = &r->counts;
 
@@ -405,8 +406,9 @@ static void put_next_steps(struct buf *out, const char *path)
 	buf_put_str(out, "-o flame.svg\n");
 }
 
-void record_print_summary(const struct profile *p, const struct cpu_opts *o, const struct cpu *c,
-			  const struct cpu_result *r, const char *path)
+void record_print_summary(const struct profile *p, const struct recording_opts *o,
+			  const struct recording *c, const struct recording_result *r,
+			  const char *path)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct err e;

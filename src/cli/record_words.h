@@ -6,16 +6,17 @@
 #define CLI_RECORD_WORDS_H
 
 #include "model/profile.h"
-#include "sample/cpu.h"
+#include "sample/recording.h"
 
 /* What was run, where, how, and how well it went, one comment each; period, time and
  * duration, too. */
-void record_put_comments(struct profile *p, const struct cpu_opts *o, const struct cpu *c,
-			 const struct cpu_result *r);
+void record_put_comments(struct profile *p, const struct recording_opts *o,
+			 const struct recording *c, const struct recording_result *r);
 
 /* To standard error: how much was sampled, the hottest functions, what to type next. path as
  * for record_write(). */
-void record_print_summary(const struct profile *p, const struct cpu_opts *o, const struct cpu *c,
-			  const struct cpu_result *r, const char *path);
+void record_print_summary(const struct profile *p, const struct recording_opts *o,
+			  const struct recording *c, const struct recording_result *r,
+			  const char *path);
 
 #endif

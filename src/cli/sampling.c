@@ -36,13 +36,13 @@ static int wrong_value(struct err *e, const char *option)
 	return err_usage(e, "%s: %s", option, reason.msg);
 }
 
-static int take_event(struct cpu_opts *o, const char *text, size_t len, struct err *e)
+static int take_event(struct recording_opts *o, const char *text, size_t len, struct err *e)
 {
 	char name[256];
 	int rc;
 
-	if (o->event_count == CPU_EVENTS_MAX)
-		return err_usage(e, "--event: more than %d events", CPU_EVENTS_MAX);
+	if (o->event_count == RECORDING_EVENTS_MAX)
+		return err_usage(e, "--event: more than %d events", RECORDING_EVENTS_MAX);
 	if (len >= sizeof name)
 		return err_usage(e, "--event: no event '%.*s'", (int)len, text);
 	memcpy(name, text, len);
@@ -62,7 +62,7 @@ static size_t event_len(const char *text)
 	return n;
 }
 
-static bool has_type_of(const struct cpu_opts *o, size_t event)
+static bool has_type_of(const struct recording_opts *o, size_t event)
 {
 	const char *type = event_sample_type(&o->events[event]);
 
@@ -73,9 +73,9 @@ static bool has_type_of(const struct cpu_opts *o, size_t event)
 }
 
 /* Events that would be added up as one sample type go by their full names: "cpu-clock:u". */
-static int tell_apart(struct cpu_opts *o, struct err *e)
+static int tell_apart(struct recording_opts *o, struct err *e)
 {
-	bool is_alike[CPU_EVENTS_MAX];
+	bool is_alike[RECORDING_EVENTS_MAX];
 
 	for (size_t i = 0; i < o->event_count; i++)
 		is_alike[i] = has_type_of(o, i);
@@ -88,7 +88,7 @@ static int tell_apart(struct cpu_opts *o, struct err *e)
 	return 0;
 }
 
-static int take_events(struct cpu_opts *o, const struct opt_list *events, struct err *e)
+static int take_events(struct recording_opts *o, const struct opt_list *events, struct err *e)
 {
 	int rc = 0;
 
@@ -112,7 +112,7 @@ static int wrong_stack(const char *text, struct err *e)
 			 ATTR_STACK_MAX);
 }
 
-static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
+static int take_stack(struct recording_opts *o, const char *text, struct err *e)
 {
 	unsigned long bytes = DEFAULT_STACK_BYTES;
 	char *end;
@@ -135,7 +135,7 @@ static int take_stack(struct cpu_opts *o, const char *text, struct err *e)
 }
 
 /* What does not go together. */
-static int check(const struct sampling_args *args, const struct cpu_opts *o, struct err *e)
+static int check(const struct sampling_args *args, const struct recording_opts *o, struct err *e)
 {
 	if (!o->argv && !o->pid_count && !o->is_all)
 		return err_usage(e, "what to record? '-- CMD', -p PID or -a");
@@ -159,7 +159,7 @@ static int take_cpus(struct sampling_plan *plan, const char *cpus, struct err *e
 int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, char **argv,
 		  struct err *e)
 {
-	struct cpu_opts *o = &plan->opts;
+	struct recording_opts *o = &plan->opts;
 	int rc;
 
 	o->argv = argv[0] ? argv : NULL;

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "cli/pids.h"
-#include "sample/cpu.h"
+#include "sample/recording.h"
 
 /* Put OPT_INCLUDE(struct args, sampling, sampling_opts) in a command's table. */
 struct sampling_args {
@@ -19,9 +19,9 @@ struct sampling_args {
 };
 extern const struct opt sampling_opts[];
 
-/* What the options become; owns what cpu_opts borrows. All zero is empty. */
+/* What the options become; owns what recording_opts borrows. All zero is empty. */
 struct sampling_plan {
-	struct cpu_opts opts;
+	struct recording_opts opts;
 	struct cpulist cpus;
 	pid_t pids[PIDS_MAX];
 };

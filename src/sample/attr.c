@@ -141,7 +141,7 @@ struct perf_event_attr attr_switch(enum attr_switch kind, const struct attr_opts
 	return attr;
 }
 
-struct perf_event_attr attr_anchor(const struct attr_opts *o)
+struct perf_event_attr attr_ring_owner(const struct attr_opts *o)
 {
 	struct perf_event_attr attr = attr_common(o);
 

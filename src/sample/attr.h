@@ -47,7 +47,7 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 struct perf_event_attr attr_side_band(const struct attr_opts *o);
 
 /* Writes nothing: holds a ring that other events of its CPU write to. */
-struct perf_event_attr attr_anchor(const struct attr_opts *o);
+struct perf_event_attr attr_ring_owner(const struct attr_opts *o);
 
 /* What tells of switches between threads. */
 enum attr_switch {

@@ -159,7 +159,7 @@ static void put_mmap(struct buf *b, uint32_t type, const struct record_mmap *m)
 	put_text(b, &m->path);
 }
 
-void rawfile_put_told(struct rawfile *r, const struct record *told, size_t id_bytes)
+void rawfile_put_synthesized(struct rawfile *r, const struct record *told, size_t id_bytes)
 {
 	size_t start = r->buf.len;
 

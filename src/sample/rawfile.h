@@ -35,7 +35,7 @@ int rawfile_open(const char *path, struct rawfile **ret, struct err *e) MUST_CHE
  * have written. id_bytes: of the id that records end with, which is zero. A failure is
  * remembered. */
 void rawfile_put(struct rawfile *r, const unsigned char *bytes, size_t len);
-void rawfile_put_told(struct rawfile *r, const struct record *told, size_t id_bytes);
+void rawfile_put_synthesized(struct rawfile *r, const struct record *told, size_t id_bytes);
 
 /* All before was written before all behind: readers need not keep it to put it in order. */
 void rawfile_end_round(struct rawfile *r);

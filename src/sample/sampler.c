@@ -54,10 +54,10 @@ static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
 }
 
 /* One ring. -EPERM: so much may not be locked. */
-static int open_source(struct source *source, const struct attr_opts *o, uint32_t cpu, size_t bytes,
-		       struct err *e)
+static int open_ring(struct sampler_ring *source, const struct attr_opts *o, uint32_t cpu,
+		     size_t bytes, struct err *e)
 {
-	struct perf_event_attr attr = attr_anchor(o);
+	struct perf_event_attr attr = attr_ring_owner(o);
 	int rc;
 
 	attr.wakeup_watermark = (uint32_t)(bytes / 4); /* the rest is time to be scheduled */
@@ -68,26 +68,26 @@ static int open_source(struct source *source, const struct attr_opts *o, uint32_
 	return rc < 0 ? err_set(e, rc, "ring of CPU %u: %s", cpu, strerror(-rc)) : 0;
 }
 
-static void close_sources(struct sampler *s)
+static void close_rings(struct sampler *s)
 {
-	for (size_t i = 0; s->sources && i < s->source_count; i++) {
-		ring_close(&s->sources[i].ring);
-		if (s->sources[i].fd >= 0)
-			close(s->sources[i].fd);
-		s->sources[i].fd = -1;
+	for (size_t i = 0; s->rings && i < s->ring_count; i++) {
+		ring_close(&s->rings[i].ring);
+		if (s->rings[i].fd >= 0)
+			close(s->rings[i].fd);
+		s->rings[i].fd = -1;
 	}
 }
 
-static int open_all_sources(struct sampler *s, struct err *e)
+static int open_all_rings(struct sampler *s, struct err *e)
 {
-	const size_t bytes[LANES] = { [LANE_SIDE] = s->opts.side_bytes,
-				      [LANE_SAMPLES] = s->opts.ring_bytes,
-				      [LANE_SWITCHES] = s->opts.switch_bytes };
+	const size_t bytes[RING_KINDS] = { [RING_SIDE_BAND] = s->opts.side_bytes,
+					   [RING_SAMPLES] = s->opts.ring_bytes,
+					   [RING_SWITCHES] = s->opts.switch_bytes };
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < s->source_count; i++)
-		rc = open_source(&s->sources[i], &s->opts.attr,
-				 s->opts.cpus->cpus[i % s->cpu_count], bytes[i / s->cpu_count], e);
+	for (size_t i = 0; rc == 0 && i < s->ring_count; i++)
+		rc = open_ring(&s->rings[i], &s->opts.attr, s->opts.cpus->cpus[i % s->cpu_count],
+			       bytes[i / s->cpu_count], e);
 	return rc;
 }
 
@@ -112,20 +112,20 @@ static uint64_t rate_of(const struct sampler *s)
 }
 
 /* All rings, of half the size until they may be locked. */
-static int open_sources(struct sampler *s, struct err *e)
+static int open_rings(struct sampler *s, struct err *e)
 {
 	uint64_t rate = rate_of(s);
 	size_t wanted = s->opts.ring_bytes;
-	int rc = open_all_sources(s, e);
+	int rc = open_all_rings(s, e);
 
 	while (rc == -EPERM && s->opts.ring_bytes > MIN_RING_BYTES) {
-		close_sources(s);
+		close_rings(s);
 		s->opts.ring_bytes /= 2;
 		if (s->opts.side_bytes > s->opts.ring_bytes)
 			s->opts.side_bytes = s->opts.ring_bytes;
 		if (s->opts.switch_bytes > s->opts.ring_bytes)
 			s->opts.switch_bytes = s->opts.ring_bytes;
-		rc = open_all_sources(s, e);
+		rc = open_all_rings(s, e);
 	}
 	if (rc == -EPERM)
 		return err_set(e, rc,
@@ -151,16 +151,16 @@ int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no
 	s->cpu_count = o->cpus->count;
 	if (o->switches)
 		s->switches = *o->switches;
-	s->source_count = (o->switches ? LANES : LANE_SWITCHES) * s->cpu_count;
+	s->ring_count = (o->switches ? RING_KINDS : RING_SWITCHES) * s->cpu_count;
 	s->attrs = calloc(o->event_count, sizeof *s->attrs);
-	s->sources = calloc(s->source_count, sizeof *s->sources);
-	if (!s->attrs || !s->sources) {
+	s->rings = calloc(s->ring_count, sizeof *s->rings);
+	if (!s->attrs || !s->rings) {
 		err_nomem(e);
 		goto fail;
 	}
-	for (size_t i = 0; i < s->source_count; i++)
-		s->sources[i].fd = -1;
-	rc = open_sources(s, e);
+	for (size_t i = 0; i < s->ring_count; i++)
+		s->rings[i].fd = -1;
+	rc = open_rings(s, e);
 	if (rc == 0)
 		rc = probe(s, ret_no_kernel, e);
 	if (rc < 0)
@@ -183,16 +183,16 @@ void sampler_free(struct sampler *s)
 		close(s->side_fds[i]);
 	for (size_t i = 0; i < s->switch_count; i++)
 		close(s->switch_fds[i]);
-	for (size_t i = 0; i < s->wide_count; i++)
-		close(s->wide_fds[i]);
-	close_sources(s);
+	for (size_t i = 0; i < s->per_cpu_count; i++)
+		close(s->per_cpu_fds[i]);
+	close_rings(s);
 	order_fini(&s->order);
 	map_fini(&s->by_id);
 	free(s->fds);
 	free(s->side_fds);
 	free(s->switch_fds);
-	free(s->wide_fds);
-	free(s->sources);
+	free(s->per_cpu_fds);
+	free(s->rings);
 	free(s->attrs);
 	free(s);
 }
@@ -213,7 +213,7 @@ int sampler_keep_fd(int **fds, size_t *count, size_t *cap, int fd)
 }
 
 int sampler_open_event(struct perf_event_attr *attr, const char *name, pid_t tid, uint32_t cpu,
-		       const struct source *source, struct err *e)
+		       const struct sampler_ring *source, struct err *e)
 {
 	int fd = attr_open(attr, tid, (int)cpu);
 
@@ -238,8 +238,8 @@ int sampler_remember_id(struct sampler *s, int fd, size_t number, const char *na
 
 static int attach_side(struct sampler *s, pid_t tid, size_t cpu, struct err *e)
 {
-	int fd = sampler_open_event(&s->side, "dummy", tid, s->opts.cpus->cpus[cpu],
-				    &s->sources[cpu], e);
+	int fd = sampler_open_event(&s->side, "dummy", tid, s->opts.cpus->cpus[cpu], &s->rings[cpu],
+				    e);
 
 	if (fd < 0)
 		return fd;
@@ -253,7 +253,7 @@ static int attach_sampling(struct sampler *s, size_t event, pid_t tid, size_t cp
 {
 	const char *name = s->opts.events[event].name;
 	int fd = sampler_open_event(&s->attrs[event], name, tid, s->opts.cpus->cpus[cpu],
-				    &s->sources[LANE_SAMPLES * s->cpu_count + cpu], e);
+				    &s->rings[RING_SAMPLES * s->cpu_count + cpu], e);
 
 	if (fd < 0)
 		return fd;
@@ -268,7 +268,7 @@ static int attach_switch(struct sampler *s, size_t i, pid_t tid, size_t cpu, str
 {
 	static const char name[] = "context switches";
 	int fd = sampler_open_event(&s->switches.attrs[i], name, tid, s->opts.cpus->cpus[cpu],
-				    &s->sources[LANE_SWITCHES * s->cpu_count + cpu], e);
+				    &s->rings[RING_SWITCHES * s->cpu_count + cpu], e);
 
 	if (fd < 0)
 		return fd;
@@ -309,8 +309,8 @@ void sampler_enable(struct sampler *s)
 
 void sampler_disable(struct sampler *s)
 {
-	for (size_t i = 0; i < s->wide_count; i++)
-		ioctl(s->wide_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->per_cpu_count; i++)
+		ioctl(s->per_cpu_fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	for (size_t i = 0; i < s->fd_count; i++)
 		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	for (size_t i = 0; i < s->switch_count; i++)
@@ -337,17 +337,17 @@ int sampler_set_period(struct sampler *s, uint64_t period, struct err *e)
 
 size_t sampler_fd_count(const struct sampler *s)
 {
-	return s->source_count;
+	return s->ring_count;
 }
 
 int sampler_fd(const struct sampler *s, size_t i)
 {
-	return s->sources[i].fd;
+	return s->rings[i].fd;
 }
 
-bool sampler_is_lively(const struct sampler *s)
+bool sampler_saw_churn(const struct sampler *s)
 {
-	return s->is_lively;
+	return s->saw_churn;
 }
 
 uint32_t sampler_stack_bytes(const struct sampler *s)
@@ -355,18 +355,18 @@ uint32_t sampler_stack_bytes(const struct sampler *s)
 	return s->opts.attr.stack_bytes;
 }
 
-static enum lane lane_of(const struct sampler *s, uint32_t source)
+static enum ring_kind ring_kind_of(const struct sampler *s, uint32_t source)
 {
-	return (enum lane)(source / s->cpu_count);
+	return (enum ring_kind)(source / s->cpu_count);
 }
 
 /* What all records of a source have the same. */
 static const struct record_shape *shape_for(const struct sampler *s, uint32_t source)
 {
-	switch (lane_of(s, source)) {
-	case LANE_SIDE:
+	switch (ring_kind_of(s, source)) {
+	case RING_SIDE_BAND:
 		return &s->side_shape;
-	case LANE_SWITCHES:
+	case RING_SWITCHES:
 		return &s->switch_shapes[0];
 	default:
 		return &s->shape;
@@ -379,7 +379,7 @@ static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
 	const unsigned char *bytes;
 	size_t len;
 
-	if (!ring_peek(&s->sources[source].ring, &bytes, &len))
+	if (!ring_peek(&s->rings[source].ring, &bytes, &len))
 		return false;
 	*ret = record_peek_time(shape_for(s, source), bytes, len);
 	return true;
@@ -397,25 +397,25 @@ static int gather(struct sampler *s)
 {
 	s->order.count = 0;
 	s->is_behind = false;
-	for (uint32_t i = (uint32_t)s->source_count; i > 0; i--) {
+	for (uint32_t i = (uint32_t)s->ring_count; i > 0; i--) {
 		uint64_t time;
 
-		ring_refresh(&s->sources[i - 1].ring);
+		ring_refresh(&s->rings[i - 1].ring);
 		s->is_behind |=
-			lane_of(s, i - 1) == LANE_SAMPLES && is_filling(&s->sources[i - 1].ring);
+			ring_kind_of(s, i - 1) == RING_SAMPLES && is_filling(&s->rings[i - 1].ring);
 		if (next_time(s, i - 1, &time) && order_put(&s->order, i - 1, time) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static void count_lost(struct sampler *s, enum lane lane, uint64_t count, struct ingest *in)
+static void count_lost(struct sampler *s, enum ring_kind kind, uint64_t count, struct ingest *in)
 {
-	switch (lane) {
-	case LANE_SIDE:
+	switch (kind) {
+	case RING_SIDE_BAND:
 		ingest_count_lost_side(in, count);
 		break;
-	case LANE_SWITCHES:
+	case RING_SWITCHES:
 		ingest_count_lost_waits(in, count);
 		break;
 	default:
@@ -430,19 +430,19 @@ static const struct record_shape *find_event(const struct sampler *s, uint32_t s
 					     size_t *ret_event)
 {
 	const struct record_shape *shape = shape_for(s, source);
-	enum lane lane = lane_of(s, source);
+	enum ring_kind kind = ring_kind_of(s, source);
 	uint32_t number = 0;
 	uint64_t id;
 
 	*ret_event = 0;
 	if (record_type(bytes) != PERF_RECORD_SAMPLE)
 		return shape;
-	if (lane != LANE_SWITCHES && !s->opts.attr.has_identifier)
+	if (kind != RING_SWITCHES && !s->opts.attr.has_identifier)
 		return shape;
 	if (record_peek_id(shape, bytes, len, &id))
 		number = map_get(&s->by_id, id);
 	*ret_event = number;
-	if (lane != LANE_SWITCHES || number >= s->switches.count)
+	if (kind != RING_SWITCHES || number >= s->switches.count)
 		return shape;
 	*ret_event = s->switches.kinds[number];
 	return &s->switch_shapes[number];
@@ -458,18 +458,19 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 
 	if (s->opts.raw)
 		rawfile_put(s->opts.raw, bytes, len);
-	if (lane_of(s, source) == LANE_SAMPLES && event < s->opts.event_count)
+	if (ring_kind_of(s, source) == RING_SAMPLES && event < s->opts.event_count)
 		shape.sample_type = s->attrs[event].sample_type;
 	if (record_decode(&r, &shape, bytes, len, &e) < 0) {
 		ingest_count_bad(in);
 		return 0;
 	}
 	r.cpu = s->opts.cpus->cpus[source % s->cpu_count];
-	s->is_lively |= lane_of(s, source) == LANE_SIDE;
-	if (s->opts.tap && !s->opts.tap(s->opts.tap_context, &r, lane_of(s, source) == LANE_SIDE))
+	s->saw_churn |= ring_kind_of(s, source) == RING_SIDE_BAND;
+	if (s->opts.tap &&
+	    !s->opts.tap(s->opts.tap_context, &r, ring_kind_of(s, source) == RING_SIDE_BAND))
 		return 0;
 	if (r.type == PERF_RECORD_LOST) {
-		count_lost(s, lane_of(s, source), r.lost.count, in);
+		count_lost(s, ring_kind_of(s, source), r.lost.count, in);
 		return 0;
 	}
 	return ingest_record(in, &r, event);
@@ -478,7 +479,7 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 /* The first source's next record. */
 static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
 {
-	struct source *from = &s->sources[source];
+	struct sampler_ring *from = &s->rings[source];
 	const unsigned char *bytes;
 	uint64_t time;
 	size_t len;
@@ -488,7 +489,7 @@ static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
 		order_drop(&s->order);
 		return 0;
 	}
-	if (s->is_behind && lane_of(s, source) == LANE_SWITCHES) {
+	if (s->is_behind && ring_kind_of(s, source) == RING_SWITCHES) {
 		ingest_count_lost_waits(in, 1);
 		rc = 0;
 	} else {
@@ -529,13 +530,13 @@ int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 	struct order_entry first;
 	int rc = gather(s);
 
-	s->is_lively = false;
+	s->saw_churn = false;
 
 	while (rc == 0 && order_first(&s->order, &first) && (is_end || first.time <= horizon))
 		rc = drain_one(s, first.source, in);
-	for (size_t i = 0; i < s->source_count; i++) {
-		ring_release(&s->sources[i].ring);
-		s->sources[i].released = s->sources[i].ring.tail;
+	for (size_t i = 0; i < s->ring_count; i++) {
+		ring_release(&s->rings[i].ring);
+		s->rings[i].released = s->rings[i].ring.tail;
 	}
 	if (rc == 0 && is_end)
 		count_rest(s, in);

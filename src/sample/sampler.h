@@ -24,8 +24,8 @@
 #include "base/macros.h"
 #include "perf/ingest.h"
 #include "sample/attr.h"
+#include "sample/offcpu_perf.h"
 #include "sample/rawfile.h"
-#include "sample/switches.h"
 #include "target/cpulist.h"
 
 #define SAMPLER_LAG_NS INT64_C(2000000) /* far more than a CPU needs to write one record */
@@ -38,8 +38,9 @@ struct sampler_opts {
 	size_t ring_bytes;          /* of each sampling ring; a power of two */
 	size_t side_bytes;          /* of each side band; a power of two */
 
-	const struct switches *switches; /* NULL: are not told; borrowed until sampler_new ends */
-	size_t switch_bytes;             /* of each ring of theirs; a power of two */
+	const struct offcpu_perf
+		*switches;   /* NULL: are not told; borrowed until sampler_new ends */
+	size_t switch_bytes; /* of each ring of theirs; a power of two */
 	/* Sees each record of processes and samples first; false: it is not handed on. NULL: all
 	 * are. side: it tells of processes. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
@@ -71,8 +72,8 @@ void sampler_enable(struct sampler *s);
  * the threads it was attached to; and back. -EACCES: that takes privileges; then nothing has
  * changed.
  */
-int sampler_widen(struct sampler *s, struct err *e) MUST_CHECK;
-void sampler_narrow(struct sampler *s);
+int sampler_use_per_cpu(struct sampler *s, struct err *e) MUST_CHECK;
+void sampler_use_per_thread(struct sampler *s);
 
 void sampler_disable(struct sampler *s);
 
@@ -93,7 +94,7 @@ int sampler_finish_raw(struct sampler *s, char *const *argv, struct err *e) MUST
 size_t sampler_id_bytes(const struct sampler *s); /* of the id that ends its records */
 
 /* Did processes come, go or change their code in what was handed on last? */
-bool sampler_is_lively(const struct sampler *s);
+bool sampler_saw_churn(const struct sampler *s);
 
 uint32_t sampler_stack_bytes(const struct sampler *s); /* copied with each sample */
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "perf/user_stack.h"
-#include "sample/procmaps.h"
 #include "sample/sampler.h"
+#include "sample/synthesize.h"
 
 #define PROC "/proc"
 #define RING_BYTES ((size_t)1 << 20)
@@ -123,7 +123,7 @@ static bool tap(void *context, const struct record *r, bool is_side)
 	return true;
 }
 
-static int tell(void *context, const struct record *r)
+static int put_record(void *context, const struct record *r)
 {
 	struct tracer *t = context;
 
@@ -131,17 +131,17 @@ static int tell(void *context, const struct record *r)
 	return ingest_record(t->ingest, r, 0);
 }
 
-static struct procmaps_listener listener_of(struct tracer *t)
+static struct synthesize_sink sink_of(struct tracer *t)
 {
-	return (struct procmaps_listener){ .tell = tell, .context = t };
+	return (struct synthesize_sink){ .put = put_record, .context = t };
 }
 
 static void fetch(void *context, uint32_t pid)
 {
-	struct procmaps_listener to = listener_of(context);
+	struct synthesize_sink to = sink_of(context);
 
 	/* Out of memory is seen again by the caller. */
-	if (procmaps_tell(&to, PROC, pid) < 0)
+	if (synthesize_process(&to, PROC, pid) < 0)
 		return;
 }
 
@@ -158,7 +158,7 @@ static int make_ingest(struct tracer *t, struct err *e)
 	const struct ingest_opts o = {
 		.dsos = { .profile = p,
 			  .proc = PROC,
-			  .kernel_start = procmaps_kernel_start(PROC "/kallsyms"),
+			  .kernel_start = synthesize_kernel_start(PROC "/kallsyms"),
 			  .fd_limit = FD_LIMIT },
 		.has_cpu_label = true,
 		.machine = user_stack_machine(),
@@ -248,14 +248,14 @@ void tracer_free(struct tracer *t)
 /* Before the first timer: from now on all that processes do is told. */
 static int arm(struct tracer *t, struct err *e)
 {
-	struct procmaps_listener to = listener_of(t);
+	struct synthesize_sink to = sink_of(t);
 
 	sampler_enable_side(t->sampler);
 	if (!t->was_armed) {
 		t->was_armed = true;
 		return 0; /* processes are looked at when they are first met */
 	}
-	return procmaps_tell_all(&to, PROC, e);
+	return synthesize_all(&to, PROC, e);
 }
 
 int tracer_set_timer(struct tracer *t, size_t core, bool is_on, struct err *e)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "sample/cpu.h"
+#include "sample/recording.h"
 #include "symbol/symbolize.h"
 #include "syscalls/backends.h"
 #include "syscalls/sink.h"
@@ -230,7 +230,7 @@ static bool take_sample(struct listener *l, const struct record *r)
 	return type == l->events[0].config;
 }
 
-/* For cpu_opts.tap: entries go on to the profile when stacks are recorded. */
+/* For recording_opts.tap: entries go on to the profile when stacks are recorded. */
 static bool take(void *context, const struct record *r, bool is_side)
 {
 	struct listener *l = context;
@@ -337,18 +337,19 @@ static int meet_running(struct listener *l)
 	return rc;
 }
 
-static int name_stacks(struct profile *p, struct cpu *c, struct err *e)
+static int name_stacks(struct profile *p, struct recording *c, struct err *e)
 {
 	int rc = profile_check(p, e);
 
 	return rc < 0 ? rc
-		      : profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(c) }, e);
+		      : profile_symbolize(
+				p, &(struct symbolize_opts){ .files = recording_files(c) }, e);
 }
 
 static int listen(struct listener *l, struct profile *p, struct syscall_result *ret, struct err *e)
 {
 	const struct syscall_opts *o = l->opts;
-	struct cpu_opts opts = {
+	struct recording_opts opts = {
 		.events = { l->events[0], l->events[1] },
 		.event_count = 2,
 		.period = 1,
@@ -366,17 +367,17 @@ static int listen(struct listener *l, struct profile *p, struct syscall_result *
 		.tap_context = l,
 		.leaf = o->stacks ? name_of : NULL,
 	};
-	struct cpu_result result;
-	struct cpu *c;
-	int rc = cpu_new(&opts, p, &c, e);
+	struct recording_result result;
+	struct recording *c;
+	int rc = recording_new(&opts, p, &c, e);
 
 	if (rc < 0)
 		return rc;
 	if (meet_running(l) < 0)
 		rc = err_nomem(e);
 	if (rc == 0)
-		rc = cpu_run(c, &result, e);
-	ret->is_no_exec = rc < 0 && cpu_exec_error(c);
+		rc = recording_run(c, &result, e);
+	ret->is_no_exec = rc < 0 && recording_exec_error(c);
 	if (rc == 0 && o->stacks)
 		rc = name_stacks(o->stacks, c, e);
 	if (rc == 0) {
@@ -385,7 +386,7 @@ static int listen(struct listener *l, struct profile *p, struct syscall_result *
 		cut_all(l);
 		syscall_feed_end(&l->sink, l->sink.start_ns + result.duration_ns);
 	}
-	cpu_free(c);
+	recording_free(c);
 	return rc;
 }
 

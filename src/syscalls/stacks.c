@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sample/procmaps.h"
+#include "sample/synthesize.h"
 #include "symbol/symbolize.h"
 #include "syscalls/backends.h"
 
@@ -24,7 +24,7 @@
 struct syscall_stacks {
 	struct profile *profile;
 	struct ingest *ingest;
-	struct procmaps_listener listener;
+	struct synthesize_sink listener;
 	uint32_t leaf; /* location of the call that is being added */
 	bool bad;      /* memory ran out */
 	uint64_t regs[64];
@@ -43,7 +43,7 @@ static void fetch(void *context, uint32_t pid)
 {
 	struct syscall_stacks *s = context;
 
-	s->bad |= procmaps_tell(&s->listener, PROC, pid) < 0;
+	s->bad |= synthesize_process(&s->listener, PROC, pid) < 0;
 }
 
 int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct err *e)
@@ -67,7 +67,7 @@ int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct er
 		free(s);
 		return err_nomem(e);
 	}
-	s->listener = procmaps_to_ingest(s->ingest);
+	s->listener = synthesize_to_ingest(s->ingest);
 	*ret = s;
 	return 0;
 }

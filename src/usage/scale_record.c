@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "sample/cpu.h"
+#include "sample/recording.h"
 #include "symbol/symbolize.h"
 #include "usage/scale_runs.h"
 
@@ -44,32 +44,33 @@ static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, siz
 		  struct profile *p, struct err *e)
 {
 	struct beginning b = { .copies = c, .e = e };
-	struct cpu_opts o = { .event_count = 2,
-			      .frequency_hz = HZ,
-			      .stack = STACK_DWARF,
-			      .stack_bytes = STACK_BYTES,
-			      .pids = pids,
-			      .pid_count = c->count,
-			      .tick = begin,
-			      .tick_context = &b };
-	struct cpu_result result;
-	struct cpu *cpu = NULL;
+	struct recording_opts o = { .event_count = 2,
+				    .frequency_hz = HZ,
+				    .stack = STACK_DWARF,
+				    .stack_bytes = STACK_BYTES,
+				    .pids = pids,
+				    .pid_count = c->count,
+				    .tick = begin,
+				    .tick_context = &b };
+	struct recording_result result;
+	struct recording *cpu = NULL;
 	int rc;
 
 	o.events[0] = event_cpu_clock;
 	rc = event_parse("page-faults", &(struct event_roots){ 0 }, &o.events[1], e);
 	o.events[1].period = fault_period(&r->steps[step]);
 	if (rc == 0)
-		rc = cpu_new(&o, p, &cpu, e);
+		rc = recording_new(&o, p, &cpu, e);
 	if (rc == 0)
-		rc = cpu_run(cpu, &result, e);
+		rc = recording_run(cpu, &result, e);
 	if (rc == 0)
 		rc = b.rc;
 	if (rc == 0)
 		rc = profile_check(p, e);
 	if (rc == 0)
-		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = cpu_files(cpu) }, e);
-	cpu_free(cpu);
+		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = recording_files(cpu) },
+				       e);
+	recording_free(cpu);
 	return rc;
 }
 

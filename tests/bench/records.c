@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "perf/ingest.h"
-#include "sample/procmaps.h"
+#include "sample/synthesize.h"
 #include "unwind/self.h"
 
 #define SAMPLES 1000000
@@ -224,8 +224,8 @@ static int run_copies(void)
 	uint64_t end = unwind_self_stack_end();
 	const struct user_stack_counts *n = &ingest_counts(in)->user;
 	int64_t start, ns;
-	struct procmaps_listener to = procmaps_to_ingest(in);
-	int rc = procmaps_tell(&to, "/proc", (uint32_t)getpid());
+	struct synthesize_sink to = synthesize_to_ingest(in);
+	int rc = synthesize_process(&to, "/proc", (uint32_t)getpid());
 
 	copy_shape.regs_user = UINT64_C(1) << 1 | 1 << 6 | 1 << 7 | 1 << 8; /* bx, bp, sp, ip */
 	for (size_t i = 0; i < COPIES; i++)

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "perf/ingest.h"
-#include "sample/procmaps.h"
+#include "sample/synthesize.h"
 #include "tap.h"
 #include "unwind/self.h"
 
@@ -75,11 +75,11 @@ static struct bench bench_new(const char *proc)
 	struct ingest_opts o = { .dsos = { .profile = b.profile, .proc = proc, .fd_limit = 100 },
 				 .machine = user_stack_machine() };
 
-	struct procmaps_listener to;
+	struct synthesize_sink to;
 
 	b.ingest = ingest_new(&o, &event, 1);
-	to = procmaps_to_ingest(b.ingest);
-	CHECK_INT(procmaps_tell(&to, "/proc", (uint32_t)getpid()), 0);
+	to = synthesize_to_ingest(b.ingest);
+	CHECK_INT(synthesize_process(&to, "/proc", (uint32_t)getpid()), 0);
 	return b;
 }
 

@@ -13,7 +13,7 @@
 #include "cli/screen.h"
 #include "cli/top/screen.h"
 #include "cli/top/view.h"
-#include "sample/cpu.h"
+#include "sample/recording.h"
 #include "symbol/symbolize.h"
 
 #define SAVED_PROFILE "auger.top.pb.gz"
@@ -43,7 +43,7 @@ static const struct opt opts[] = {
 
 struct top {
 	const struct args *args;
-	struct cpu *cpu;
+	struct recording *cpu;
 	struct profile *all; /* grows */
 	struct top_view view;
 	int64_t next_look_ns; /* CLOCK_MONOTONIC */
@@ -97,7 +97,8 @@ static void forget_named(struct profile *p)
 
 static int look(struct top *t)
 {
-	const struct symbolize_opts names = { .files = cpu_files(t->cpu), .no_inlines = true };
+	const struct symbolize_opts names = { .files = recording_files(t->cpu),
+					      .no_inlines = true };
 	int rc;
 
 	forget_named(t->all);
@@ -164,15 +165,15 @@ static void give_back(int fd, int saved)
 	close(saved);
 }
 
-static int watch(struct top *t, const struct cpu_opts *o)
+static int watch(struct top *t, const struct recording_opts *o)
 {
-	struct cpu_result result;
-	int rc = cpu_new(o, t->all, &t->cpu, t->e);
+	struct recording_result result;
+	int rc = recording_new(o, t->all, &t->cpu, t->e);
 
 	if (rc < 0)
 		return rc;
 	t->next_look_ns = clock_mono_ns() + (int64_t)(t->args->delay * (double)NS_PER_S);
-	rc = cpu_run(t->cpu, &result, t->e);
+	rc = recording_run(t->cpu, &result, t->e);
 	if (rc == 0)
 		rc = t->error;
 	/* what came after the last look */
@@ -181,7 +182,7 @@ static int watch(struct top *t, const struct cpu_opts *o)
 	return rc < 0 ? rc : result.status;
 }
 
-static int watch_on_screen(struct top *t, const struct cpu_opts *o)
+static int watch_on_screen(struct top *t, const struct recording_opts *o)
 {
 	int out, err, rc;
 
@@ -209,7 +210,7 @@ static int run_plan(struct top *t, struct sampling_plan *plan)
 	if (!t->all)
 		return err_nomem(t->e);
 	rc = is_screen ? watch_on_screen(t, &plan->opts) : watch(t, &plan->opts);
-	cpu_free(t->cpu);
+	recording_free(t->cpu);
 	top_view_fini(&t->view);
 	profile_free(t->all);
 	return rc;

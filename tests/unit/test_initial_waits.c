@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/found.h"
+#include "sample/initial_waits.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -74,15 +74,15 @@ static void test_tell(void)
 	struct ingest *in = ingest_new(&o, &event, 1);
 	struct err e;
 
-	CHECK_INT(found_tell_all(in, root, 1000, 64, &e), 0);
+	CHECK_INT(initial_waits_read_all(in, root, 1000, 64, &e), 0);
 	ingest_end_waits(in, 1500);
 	CHECK_INT(ingest_finish(in), 0);
 	CHECK_INT(ingest_counts(in)->waits.waits, 3);
 	CHECK_INT(waited(p, 12, "sleeping"), 500);
 	CHECK_INT(waited(p, 13, "blocked"), 500);
 	CHECK_INT(waited(p, 18, "stopped"), 500);
-	CHECK_INT(found_tell(in, root, 99, 1000, 64), 0); /* gone */
-	CHECK_INT(found_tell_all(in, "/nowhere", 1000, 64, &e), -ENOENT);
+	CHECK_INT(initial_waits_read(in, root, 99, 1000, 64), 0); /* gone */
+	CHECK_INT(initial_waits_read_all(in, "/nowhere", 1000, 64, &e), -ENOENT);
 	ingest_free(in);
 	profile_free(p);
 }

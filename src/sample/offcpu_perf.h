@@ -9,8 +9,8 @@
  * may be used, they tell why a thread waits, and from when on it only waits for a CPU.
  * Source: perf_event_open(2), context_switch; kernel 6.18, include/trace/events/sched.h.
  */
-#ifndef SAMPLE_SWITCHES_H
-#define SAMPLE_SWITCHES_H
+#ifndef SAMPLE_OFFCPU_PERF_H
+#define SAMPLE_OFFCPU_PERF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,20 +21,21 @@
 #include "sample/attr.h"
 #include "sample/events.h"
 
-#define SWITCH_STACK_BYTES 4096 /* of each switch: seldom more than leaves a library */
+#define OFFCPU_PERF_STACK_BYTES 4096 /* of each switch: seldom more than leaves a library */
 
-struct switches {
+struct offcpu_perf {
 	struct perf_event_attr attrs[ATTR_SWITCHES]; /* [count] */
 	size_t kinds[ATTR_SWITCHES];                 /* INGEST_LEAVE, ... of each */
 	size_t count;                                /* 0: none are asked for */
 	bool has_no_stacks, has_no_states;           /* because they are not allowed */
 };
 
-/* The kernel's functions that wait for devices, for procmaps_find_code(). */
-extern const char *const switches_sleeps[]; /* ends with NULL */
+/* The kernel's functions that wait for devices, for synthesize_find_functions(). */
+extern const char *const offcpu_perf_sleeps[]; /* ends with NULL */
 
 /* *ret_fields: what ingest must know of the samples (only that is set). */
-int switches_find(struct switches *s, const struct attr_opts *o, const struct event_roots *roots,
-		  struct ingest_waits *ret_fields, struct err *e) MUST_CHECK;
+int offcpu_perf_find(struct offcpu_perf *s, const struct attr_opts *o,
+		     const struct event_roots *roots, struct ingest_waits *ret_fields,
+		     struct err *e) MUST_CHECK;
 
 #endif

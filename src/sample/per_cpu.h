@@ -9,8 +9,8 @@
  * and only while the rest of the machine is not much busier than the command. Samples of
  * others are left out: the records of the command's tree tell who belongs to it.
  */
-#ifndef SAMPLE_WIDEN_H
-#define SAMPLE_WIDEN_H
+#ifndef SAMPLE_PER_CPU_H
+#define SAMPLE_PER_CPU_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,13 +19,13 @@
 #include "sample/sampler.h"
 
 /* All zero is a recording that begins. */
-struct widen {
-	bool is_wide;
+struct per_cpu {
+	bool is_on;
 	bool is_over;             /* it is not to be had, or has cost too much */
 	uint64_t rated, left_out; /* when it began */
 };
 
 /* Looks at what was seen so far; call now and then. */
-void widen_look(struct widen *w, struct sampler *s, struct ingest *in);
+void per_cpu_update(struct per_cpu *w, struct sampler *s, struct ingest *in);
 
 #endif

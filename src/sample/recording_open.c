@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "sample/cpu_internal.h"
-#include "sample/procmaps.h"
+#include "sample/recording_internal.h"
+#include "sample/synthesize.h"
 
 /* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
  * the last for all CPUs. */
@@ -21,7 +21,7 @@
 #define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
 
 /* Samples come as the program has it, not at a rate. */
-static bool has_bursts(const struct cpu *c)
+static bool has_bursts(const struct recording *c)
 {
 	for (size_t i = 0; i < c->opts.event_count; i++) {
 		const struct event *event = &c->opts.events[i];
@@ -33,9 +33,9 @@ static bool has_bursts(const struct cpu *c)
 	return c->opts.tap;
 }
 
-static size_t ring_bytes(const struct cpu *c)
+static size_t ring_bytes(const struct recording *c)
 {
-	const struct cpu_opts *o = &c->opts;
+	const struct recording_opts *o = &c->opts;
 	uint64_t sample = o->is_raw_only ? RAW_SAMPLE_BYTES : PLAIN_SAMPLE_BYTES;
 	uint64_t rate = has_bursts(c) ? EACH_HZ : o->period ? UNKNOWN_HZ : o->frequency_hz;
 	uint64_t want;
@@ -50,7 +50,7 @@ static size_t ring_bytes(const struct cpu *c)
 	return bytes;
 }
 
-static size_t switch_bytes(const struct cpu *c)
+static size_t switch_bytes(const struct recording *c)
 {
 	uint64_t bytes = SWITCH_BYTES;
 
@@ -59,7 +59,7 @@ static size_t switch_bytes(const struct cpu *c)
 	return bytes;
 }
 
-bool cpu_has_addresses(const struct cpu *c)
+bool recording_has_addresses(const struct recording *c)
 {
 	for (size_t i = 0; i < c->opts.event_count; i++)
 		if (c->opts.events[i].has_address)
@@ -67,9 +67,9 @@ bool cpu_has_addresses(const struct cpu *c)
 	return false;
 }
 
-static struct attr_opts attr_opts_of(const struct cpu *c)
+static struct attr_opts attr_opts_of(const struct recording *c)
 {
-	const struct cpu_opts *o = &c->opts;
+	const struct recording_opts *o = &c->opts;
 	bool follows = !o->is_all;
 
 	return (struct attr_opts){
@@ -85,7 +85,7 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
 		.has_no_user_chain = o->raw,
 		.has_raw = o->tap,
 		.is_raw_only = o->is_raw_only,
-		.has_address = cpu_has_addresses(c),
+		.has_address = recording_has_addresses(c),
 		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};
 }
@@ -94,14 +94,15 @@ static struct attr_opts attr_opts_of(const struct cpu *c)
  * is the profile's. */
 static bool tap(void *context, const struct record *r, bool is_side)
 {
-	struct cpu *c = context;
+	struct recording *c = context;
 
-	if (is_side && c->waiting && waiting_tell(c->waiting, c->ingest, r->time) < 0)
+	if (is_side && c->offcpu_bpf &&
+	    offcpu_bpf_put_stacks(c->offcpu_bpf, c->ingest, r->time) < 0)
 		return false;
 	return !c->opts.tap || c->opts.tap(c->opts.tap_context, r, is_side);
 }
 
-static int open_sampler(struct cpu *c, struct err *e)
+static int open_sampler(struct recording *c, struct err *e)
 {
 	struct sampler_opts o = {
 		.events = c->opts.events,
@@ -122,7 +123,7 @@ static int open_sampler(struct cpu *c, struct err *e)
 
 /* The default event: cycles where the machine counts them. Other failures than that it does
  * not are left to the opening. */
-static void choose_default(struct cpu *c)
+static void choose_default(struct recording *c)
 {
 	struct attr_opts o = attr_opts_of(c);
 	struct perf_event_attr attr;
@@ -143,7 +144,7 @@ static void choose_default(struct cpu *c)
 	c->opts.events[0] = event_cpu_clock;
 }
 
-static void limit_frequency(struct cpu_opts *o)
+static void limit_frequency(struct recording_opts *o)
 {
 	int64_t max = attr_sysctl("perf_event_max_sample_rate", INT64_MAX);
 
@@ -155,7 +156,7 @@ static void limit_frequency(struct cpu_opts *o)
 	o->frequency_hz = (uint64_t)max;
 }
 
-static int choose_cpus(struct cpu *c, struct err *e)
+static int choose_cpus(struct recording *c, struct err *e)
 {
 	uint32_t missing;
 	int rc = cpulist_online(NULL, &c->online, e);
@@ -168,7 +169,7 @@ static int choose_cpus(struct cpu *c, struct err *e)
 	return 0;
 }
 
-static uint64_t clock_events(const struct cpu *c)
+static uint64_t clock_events(const struct recording *c)
 {
 	uint64_t bits = 0;
 
@@ -179,9 +180,9 @@ static uint64_t clock_events(const struct cpu *c)
 }
 
 /* A program in the kernel that sums waits; it does not write what perf.data files have. */
-static int open_waiting(struct cpu *c, struct err *e)
+static int open_offcpu_bpf(struct recording *c, struct err *e)
 {
-	struct waiting_opts o = {
+	struct offcpu_bpf_opts o = {
 		.stack = c->opts.stack,
 		.is_user_only = c->opts.is_user_only,
 		.is_kernel_only = c->opts.is_kernel_only,
@@ -191,20 +192,20 @@ static int open_waiting(struct cpu *c, struct err *e)
 		.pid_count = c->opts.pid_count,
 		.is_all = c->opts.is_all,
 	};
-	int rc = waiting_new(&o, &c->waiting, e);
+	int rc = offcpu_bpf_new(&o, &c->offcpu_bpf, e);
 
 	if (rc == 0)
-		rc = runloop_add_fd(&c->loop, waiting_fd(c->waiting), RUNLOOP_FILLING, e);
+		rc = runloop_add_fd(&c->loop, offcpu_bpf_fd(c->offcpu_bpf), RUNLOOP_FILLING, e);
 	c->waits.is_on = c->waits.is_summed = rc == 0;
 	c->waits.own_pid = (uint32_t)getpid();
 	c->waits.is_user_only = c->opts.is_user_only;
 	return rc;
 }
 
-static int find_switches(struct cpu *c, struct err *e)
+static int open_offcpu_perf(struct recording *c, struct err *e)
 {
 	struct attr_opts o = attr_opts_of(c);
-	int rc = switches_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
+	int rc = offcpu_perf_find(&c->switches, &o, &(struct event_roots){ 0 }, &c->waits, e);
 
 	if (rc < 0)
 		return rc;
@@ -212,8 +213,8 @@ static int find_switches(struct cpu *c, struct err *e)
 	c->waits.own_pid = (uint32_t)getpid();
 	c->waits.is_user_only = c->opts.is_user_only;
 	c->waits.running = clock_events(c);
-	c->waits.sleep_count = procmaps_find_code(CPU_PROC "/kallsyms", switches_sleeps,
-						  INGEST_SLEEPS_MAX, c->waits.sleeps);
+	c->waits.sleep_count = synthesize_find_functions(
+		RECORDING_PROC "/kallsyms", offcpu_perf_sleeps, INGEST_SLEEPS_MAX, c->waits.sleeps);
 	if (c->switches.has_no_stacks)
 		log_msg(LOG_WARN, "cpu",
 			"kernel.perf_event_paranoid is %lld: waiting is told without stacks; root, "
@@ -222,22 +223,23 @@ static int find_switches(struct cpu *c, struct err *e)
 	return 0;
 }
 
-static int find_waits(struct cpu *c, struct err *e)
+static int open_offcpu(struct recording *c, struct err *e)
 {
 	int rc;
 
 	if (!c->opts.has_off_cpu)
 		return 0;
-	if (c->opts.waits == CPU_WAITS_SWITCHES || (c->opts.waits == CPU_WAITS_BEST && c->raw))
-		return find_switches(c, e);
-	rc = open_waiting(c, e);
-	if (rc == 0 || rc == -ENOMEM || c->opts.waits == CPU_WAITS_BPF)
+	if (c->opts.offcpu_method == OFFCPU_METHOD_PERF ||
+	    (c->opts.offcpu_method == OFFCPU_METHOD_BEST && c->raw))
+		return open_offcpu_perf(c, e);
+	rc = open_offcpu_bpf(c, e);
+	if (rc == 0 || rc == -ENOMEM || c->opts.offcpu_method == OFFCPU_METHOD_BPF)
 		return rc;
 	log_msg(LOG_WARN, "cpu", "waits are told switch by switch, not summed by BPF: %s", e->msg);
-	return find_switches(c, e);
+	return open_offcpu_perf(c, e);
 }
 
-int cpu_open_events(struct cpu *c, struct err *e)
+int recording_open_events(struct recording *c, struct err *e)
 {
 	int rc = choose_cpus(c, e);
 
@@ -246,7 +248,7 @@ int cpu_open_events(struct cpu *c, struct err *e)
 	limit_frequency(&c->opts);
 	if (c->opts.event_count == 0)
 		choose_default(c);
-	rc = find_waits(c, e);
+	rc = open_offcpu(c, e);
 	if (rc == 0)
 		rc = open_sampler(c, e);
 	if (rc == 0 && c->has_no_kernel)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/waiting.h"
+#include "sample/offcpu_bpf.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -8,44 +8,44 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <waits.skel.h>
+#include <wait.skel.h>
 
 #include "base/buf.h"
-#include "bpf/waits.h"
+#include "bpf/wait.h"
 #include "sample/bpf.h"
-#include "sample/found.h"
-#include "sample/procmaps.h"
+#include "sample/initial_waits.h"
+#include "sample/synthesize.h"
 #include "target/proc.h"
 
 #define PROC "/proc"
-#define KEYS_MANY (WAITS_KEYS_MAX / 4) /* then the sums are read */
-#define FOUND_BYTES ((size_t)65536)    /* of the stack of a thread that waits already */
+#define KEYS_MANY (WAIT_KEYS_MAX / 4)       /* then the sums are read */
+#define INITIAL_STACK_BYTES ((size_t)65536) /* of the stack of a thread that waits already */
 
-_Static_assert((int)WAITS_UNKNOWN == (int)OFFCPU_UNKNOWN, "states");
-_Static_assert((int)WAITS_SLEEPING == (int)OFFCPU_SLEEPING, "states");
-_Static_assert((int)WAITS_BLOCKED == (int)OFFCPU_BLOCKED, "states");
-_Static_assert((int)WAITS_IOWAIT == (int)OFFCPU_IOWAIT, "states");
-_Static_assert((int)WAITS_STOPPED == (int)OFFCPU_STOPPED, "states");
-_Static_assert((int)WAITS_PREEMPTED == (int)OFFCPU_PREEMPTED, "states");
-_Static_assert((int)WAITS_RUNNABLE == (int)OFFCPU_RUNNABLE, "states");
-_Static_assert(sizeof(struct waits_sum) == 40, "as the kernel has it");
+_Static_assert((int)WAIT_UNKNOWN == (int)OFFCPU_UNKNOWN, "states");
+_Static_assert((int)WAIT_SLEEPING == (int)OFFCPU_SLEEPING, "states");
+_Static_assert((int)WAIT_BLOCKED == (int)OFFCPU_BLOCKED, "states");
+_Static_assert((int)WAIT_IOWAIT == (int)OFFCPU_IOWAIT, "states");
+_Static_assert((int)WAIT_STOPPED == (int)OFFCPU_STOPPED, "states");
+_Static_assert((int)WAIT_PREEMPTED == (int)OFFCPU_PREEMPTED, "states");
+_Static_assert((int)WAIT_RUNNABLE == (int)OFFCPU_RUNNABLE, "states");
+_Static_assert(sizeof(struct wait_sum) == 40, "as the kernel has it");
 
-struct waiting {
-	struct waits_bpf *bpf;
+struct offcpu_bpf {
+	struct wait_bpf *bpf;
 	struct ring_buffer *ring;
 	int sums_fd; /* the map that is in place; owned; -1: the first, which bpf has */
 	struct ingest_code schedule;
-	struct buf queue; /* struct waits_stack, each behind its length */
+	struct buf queue; /* struct wait_stack, each behind its length */
 	size_t told;      /* bytes of queue that were handed on */
 	uint64_t lost;    /* stacks and waits, as told to ingest */
-	unsigned char found[FOUND_BYTES];
-	uint64_t chain[WAITS_KERNEL_MAX + WAITS_USER_MAX + 2];
+	unsigned char initial_stack[INITIAL_STACK_BYTES];
+	uint64_t chain[WAIT_KERNEL_MAX + WAIT_USER_MAX + 2];
 };
 
 /* The ring's next record. */
 static int keep(void *context, void *bytes, size_t len)
 {
-	struct waiting *w = context;
+	struct offcpu_bpf *w = context;
 	uint64_t size = len;
 
 	buf_put(&w->queue, &size, sizeof size);
@@ -53,7 +53,7 @@ static int keep(void *context, void *bytes, size_t len)
 	return buf_error(&w->queue);
 }
 
-static void choose(struct waits_bpf *bpf, const struct waiting_opts *o)
+static void choose(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o)
 {
 	bool has_user = !o->is_kernel_only;
 
@@ -65,20 +65,20 @@ static void choose(struct waits_bpf *bpf, const struct waiting_opts *o)
 	bpf->rodata->own_pid = getpid();
 }
 
-static int want(struct waits_bpf *bpf, pid_t pid, uint32_t how, struct err *e)
+static int follow(struct wait_bpf *bpf, pid_t pid, uint32_t how, struct err *e)
 {
 	uint32_t key = (uint32_t)pid;
-	int rc = bpf_map_update_elem(bpf_map__fd(bpf->maps.wanted), &key, &how, BPF_ANY);
+	int rc = bpf_map_update_elem(bpf_map__fd(bpf->maps.followed), &key, &how, BPF_ANY);
 
 	return rc < 0 ? err_set(e, rc, "process %d: %s", (int)pid, strerror(-rc)) : 0;
 }
 
-static int want_all(struct waits_bpf *bpf, const struct waiting_opts *o, struct err *e)
+static int follow_all(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o, struct err *e)
 {
-	int rc = o->command ? want(bpf, o->command, WAITS_WANTED_BY_EXEC, e) : 0;
+	int rc = o->command ? follow(bpf, o->command, WAIT_FOLLOW_FROM_EXEC, e) : 0;
 
 	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
-		rc = want(bpf, o->pids[i], WAITS_WANTED_NOW, e);
+		rc = follow(bpf, o->pids[i], WAIT_FOLLOW_NOW, e);
 	return rc;
 }
 
@@ -92,31 +92,31 @@ static int check_numbers(struct err *e)
 	return 0;
 }
 
-static int load(struct waiting *w, const struct waiting_opts *o, struct err *e)
+static int load(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, struct err *e)
 {
 	static const char *const schedule[] = { "__schedule", NULL };
 	int rc;
 
 	bpf_begin();
-	w->bpf = waits_bpf__open();
+	w->bpf = wait_bpf__open();
 	if (!w->bpf)
 		return bpf_explain(-errno, "the program that sums waits", e);
 	choose(w->bpf, o);
-	rc = waits_bpf__load(w->bpf);
+	rc = wait_bpf__load(w->bpf);
 	if (rc == 0)
-		rc = waits_bpf__attach(w->bpf);
+		rc = wait_bpf__attach(w->bpf);
 	if (rc < 0)
 		return bpf_explain(rc, "the program that sums waits", e);
 	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), keep, w, NULL);
 	if (!w->ring)
 		return bpf_explain(-errno, "the ring of stacks", e);
-	procmaps_find_code(PROC "/kallsyms", schedule, 1, &w->schedule);
-	return want_all(w->bpf, o, e);
+	synthesize_find_functions(PROC "/kallsyms", schedule, 1, &w->schedule);
+	return follow_all(w->bpf, o, e);
 }
 
-int waiting_new(const struct waiting_opts *o, struct waiting **ret, struct err *e)
+int offcpu_bpf_new(const struct offcpu_bpf_opts *o, struct offcpu_bpf **ret, struct err *e)
 {
-	struct waiting *w;
+	struct offcpu_bpf *w;
 	int rc = check_numbers(e);
 
 	if (rc < 0)
@@ -127,32 +127,32 @@ int waiting_new(const struct waiting_opts *o, struct waiting **ret, struct err *
 	w->sums_fd = -1;
 	rc = load(w, o, e);
 	if (rc < 0) {
-		waiting_free(w);
+		offcpu_bpf_free(w);
 		return rc;
 	}
 	*ret = w;
 	return 0;
 }
 
-void waiting_free(struct waiting *w)
+void offcpu_bpf_free(struct offcpu_bpf *w)
 {
 	if (!w)
 		return;
 	ring_buffer__free(w->ring);
-	waits_bpf__destroy(w->bpf);
+	wait_bpf__destroy(w->bpf);
 	if (w->sums_fd >= 0)
 		close(w->sums_fd);
 	buf_fini(&w->queue);
 	free(w);
 }
 
-int waiting_fd(const struct waiting *w)
+int offcpu_bpf_fd(const struct offcpu_bpf *w)
 {
 	return bpf_map__fd(w->bpf->maps.ring);
 }
 
 /* Shows all threads to on_task. 0 or -errno. */
-static int visit_threads(struct waiting *w)
+static int visit_threads(struct offcpu_bpf *w)
 {
 	char nothing[64];
 	int fd = bpf_iter_create(bpf_link__fd(w->bpf->links.on_task));
@@ -168,7 +168,7 @@ static int visit_threads(struct waiting *w)
 	return (int)n;
 }
 
-int waiting_begin(struct waiting *w, uint64_t time_ns, struct err *e)
+int offcpu_bpf_begin(struct offcpu_bpf *w, uint64_t time_ns, struct err *e)
 {
 	int rc;
 
@@ -178,7 +178,7 @@ int waiting_begin(struct waiting *w, uint64_t time_ns, struct err *e)
 }
 
 /* The chain as perf_event_open(2) has it, without what runs for us in it. */
-static size_t make_chain(struct waiting *w, const struct waits_stack *s)
+static size_t make_chain(struct offcpu_bpf *w, const struct wait_stack *s)
 {
 	uint32_t from = 0;
 	size_t n = 0;
@@ -200,10 +200,10 @@ static size_t make_chain(struct waiting *w, const struct waits_stack *s)
 }
 
 /* As if it were a sample of perf's. A thread that was found is looked at from outside. */
-static int tell_stack(struct waiting *w, struct ingest *in, const struct waits_stack *s)
+static int put_stack(struct offcpu_bpf *w, struct ingest *in, const struct wait_stack *s)
 {
 	static const enum offcpu_signal signals[] = {
-		[WAITS_LEFT] = OFFCPU_EACH, [WAITS_NEW] = OFFCPU_NEW, [WAITS_FOUND] = OFFCPU_FOUND
+		[WAIT_LEFT] = OFFCPU_EACH, [WAIT_NEW] = OFFCPU_NEW, [WAIT_INITIAL] = OFFCPU_FOUND
 	};
 	const uint64_t registers[] = { s->di, s->bp, s->sp,
 				       s->ip }; /* in the order of perf's numbers */
@@ -214,15 +214,16 @@ static int tell_stack(struct waiting *w, struct ingest *in, const struct waits_s
 			    .cpu = s->cpu,
 			    .time = s->time_ns };
 
-	if (s->kind >= ARRAY_LEN(signals) || s->kernel_count > WAITS_KERNEL_MAX ||
-	    s->user_count > WAITS_USER_MAX)
+	if (s->kind >= ARRAY_LEN(signals) || s->kernel_count > WAIT_KERNEL_MAX ||
+	    s->user_count > WAIT_USER_MAX)
 		return 0;
 	r.sample.ip = s->has_registers ? s->ip : 0;
 	r.sample.chain = (struct record_words){ (const unsigned char *)w->chain, make_chain(w, s) };
 	r.sample.stack = (struct record_bytes){ s->stack, s->stack_len };
-	if (s->kind == WAITS_FOUND && s->has_registers && w->bpf->rodata->has_copies) {
-		r.sample.stack.bytes = w->found;
-		r.sample.stack.len = found_read_stack(s->pid, s->sp, w->found, FOUND_BYTES);
+	if (s->kind == WAIT_INITIAL && s->has_registers && w->bpf->rodata->has_copies) {
+		r.sample.stack.bytes = w->initial_stack;
+		r.sample.stack.len = initial_waits_read_stack(s->pid, s->sp, w->initial_stack,
+							      INITIAL_STACK_BYTES);
 	}
 	if (r.sample.stack.len) {
 		r.sample.user.abi = s->is_32bit ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64;
@@ -233,18 +234,18 @@ static int tell_stack(struct waiting *w, struct ingest *in, const struct waits_s
 	return ingest_wait_stack(in, &r, s->key, signals[s->kind]);
 }
 
-int waiting_tell(struct waiting *w, struct ingest *in, uint64_t before_ns)
+int offcpu_bpf_put_stacks(struct offcpu_bpf *w, struct ingest *in, uint64_t before_ns)
 {
-	struct waits_stack *s;
+	struct wait_stack *s;
 	uint64_t len;
 	int rc = 0;
 
 	while (rc == 0 && w->told < w->queue.len) {
 		memcpy(&len, w->queue.data + w->told, sizeof len);
-		s = (struct waits_stack *)(void *)(w->queue.data + w->told + sizeof len);
+		s = (struct wait_stack *)(void *)(w->queue.data + w->told + sizeof len);
 		if (s->time_ns >= before_ns)
 			break;
-		rc = tell_stack(w, in, s);
+		rc = put_stack(w, in, s);
 		w->told += sizeof len + len;
 	}
 	if (w->told == w->queue.len) {
@@ -254,7 +255,7 @@ int waiting_tell(struct waiting *w, struct ingest *in, uint64_t before_ns)
 	return rc;
 }
 
-static int tell_sum(struct ingest *in, uint64_t key, const struct waits_sum *sum)
+static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum)
 {
 	const struct offcpu_wait times = { .before = { .state = sum->state },
 					   .waited_ns = sum->waited_ns,
@@ -263,11 +264,11 @@ static int tell_sum(struct ingest *in, uint64_t key, const struct waits_sum *sum
 	return ingest_wait_sum(in, key, sum->pid, sum->tid, &times, sum->count);
 }
 
-/* All that a map of sums has. key_bytes: struct waits_rest is as large as a key. */
-static int tell_sums(struct ingest *in, int fd, size_t cap)
+/* All that a map of sums has. key_bytes: struct wait_overflow_key is as large as a key. */
+static int put_sums(struct ingest *in, int fd, size_t cap)
 {
 	uint64_t *keys = calloc(cap, sizeof *keys);
-	struct waits_sum *sums = calloc(cap, sizeof *sums);
+	struct wait_sum *sums = calloc(cap, sizeof *sums);
 	uint32_t count = (uint32_t)cap;
 	uint64_t next;
 	int rc = keys && sums ? 0 : -ENOMEM;
@@ -277,17 +278,17 @@ static int tell_sums(struct ingest *in, int fd, size_t cap)
 	    errno != ENOENT)
 		count = 0;
 	for (uint32_t i = 0; rc == 0 && i < count; i++)
-		rc = tell_sum(in, keys[i], &sums[i]);
+		rc = put_sum(in, keys[i], &sums[i]);
 	free(keys);
 	free(sums);
 	return rc;
 }
 
 /* Puts an empty map in place. The kernel waits until nobody uses the old one any more. */
-static int renew_sums(struct waiting *w, int *ret_old)
+static int renew_sums(struct offcpu_bpf *w, int *ret_old)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "sums", sizeof(uint64_t),
-				sizeof(struct waits_sum), WAITS_KEYS_MAX, NULL);
+				sizeof(struct wait_sum), WAIT_KEYS_MAX, NULL);
 	uint32_t first = 0;
 
 	*ret_old = w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums);
@@ -302,7 +303,7 @@ static int renew_sums(struct waiting *w, int *ret_old)
 	return 0;
 }
 
-int waiting_poll(struct waiting *w, struct ingest *in)
+int offcpu_bpf_poll(struct offcpu_bpf *w, struct ingest *in)
 {
 	uint64_t lost = w->bpf->bss->lost_stacks + w->bpf->bss->lost_waits;
 	int old, rc = ring_buffer__consume(w->ring);
@@ -313,13 +314,13 @@ int waiting_poll(struct waiting *w, struct ingest *in)
 	w->lost = lost;
 	if (rc < 0 || w->bpf->bss->keys < KEYS_MANY || renew_sums(w, &old) < 0)
 		return 0;
-	rc = tell_sums(in, old, WAITS_KEYS_MAX);
+	rc = put_sums(in, old, WAIT_KEYS_MAX);
 	if (old != bpf_map__fd(w->bpf->maps.sums))
 		close(old);
 	return rc;
 }
 
-static void detach(struct waits_bpf *bpf)
+static void detach(struct wait_bpf *bpf)
 {
 	struct bpf_link **links[] = { &bpf->links.on_switch, &bpf->links.on_wakeup,
 				      &bpf->links.on_fork, &bpf->links.on_exec };
@@ -330,7 +331,7 @@ static void detach(struct waits_bpf *bpf)
 	}
 }
 
-int waiting_end(struct waiting *w, struct ingest *in, uint64_t time_ns)
+int offcpu_bpf_end(struct offcpu_bpf *w, struct ingest *in, uint64_t time_ns)
 {
 	int rc;
 
@@ -338,13 +339,13 @@ int waiting_end(struct waiting *w, struct ingest *in, uint64_t time_ns)
 	w->bpf->bss->now_ns = time_ns;
 	w->bpf->bss->is_end = true;
 	visit_threads(w);
-	rc = waiting_poll(w, in);
+	rc = offcpu_bpf_poll(w, in);
 	if (rc == 0)
-		rc = waiting_tell(w, in, UINT64_MAX);
+		rc = offcpu_bpf_put_stacks(w, in, UINT64_MAX);
 	if (rc == 0)
-		rc = tell_sums(in, w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums),
-			       WAITS_KEYS_MAX);
+		rc = put_sums(in, w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums),
+			      WAIT_KEYS_MAX);
 	if (rc == 0)
-		rc = tell_sums(in, bpf_map__fd(w->bpf->maps.rest), WAITS_REST_MAX);
+		rc = put_sums(in, bpf_map__fd(w->bpf->maps.overflow), WAIT_OVERFLOW_MAX);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/procmaps.h"
+#include "sample/synthesize.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,14 +112,14 @@ static void test_tell(void)
 	struct profile *p = profile_new();
 	struct ingest *in =
 		ingest_new(&(struct ingest_opts){ .dsos = { .profile = p } }, &event, 1);
-	struct procmaps_listener to = procmaps_to_ingest(in);
+	struct synthesize_sink to = synthesize_to_ingest(in);
 	struct err e;
 
-	CHECK_INT(procmaps_tell_all(&to, root, &e), 0);
+	CHECK_INT(synthesize_all(&to, root, &e), 0);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		CHECK_STR(sample_text(in, p, rows[i].tid, rows[i].ip, &got), rows[i].want);
-	CHECK_INT(procmaps_tell(&to, root, 99), 0); /* gone */
-	CHECK_INT(procmaps_tell_all(&to, "/nowhere", &e), -ENOENT);
+	CHECK_INT(synthesize_process(&to, root, 99), 0); /* gone */
+	CHECK_INT(synthesize_all(&to, "/nowhere", &e), -ENOENT);
 	ingest_free(in);
 	profile_free(p);
 }
@@ -129,10 +129,10 @@ static void test_kernel_start(void)
 	char path[64];
 
 	snprintf(path, sizeof path, "%s/kallsyms", root);
-	CHECK(procmaps_kernel_start(path) == UINT64_C(0xffffffff81000040));
+	CHECK(synthesize_kernel_start(path) == UINT64_C(0xffffffff81000040));
 	snprintf(path, sizeof path, "%s/hidden", root);
-	CHECK(procmaps_kernel_start(path) == 0);
-	CHECK(procmaps_kernel_start("/nowhere") == 0);
+	CHECK(synthesize_kernel_start(path) == 0);
+	CHECK(synthesize_kernel_start("/nowhere") == 0);
 }
 
 static void test_find_code(void)
@@ -147,14 +147,14 @@ static void test_find_code(void)
 			      "ffffffff81000200 T alias\n"
 			      "ffffffff81000260 t next\n"
 			      "ffffffffc0000000 t late\t[module]\n");
-	CHECK_INT(procmaps_find_code(path, names, 3, got), 2);
+	CHECK_INT(synthesize_find_functions(path, names, 3, got), 2);
 	CHECK_INT(got[0].start, 0xffffffff81000200);
 	CHECK_INT(got[0].end, 0xffffffff81000260);
 	CHECK_INT(got[1].start, got[1].end); /* where it ends is not told */
-	CHECK_INT(procmaps_find_code(path, names, 1, got), 1);
+	CHECK_INT(synthesize_find_functions(path, names, 1, got), 1);
 	snprintf(path, sizeof path, "%s/hidden", root);
-	CHECK_INT(procmaps_find_code(path, names, 3, got), 0);
-	CHECK_INT(procmaps_find_code("/nowhere", names, 3, got), 0);
+	CHECK_INT(synthesize_find_functions(path, names, 3, got), 0);
+	CHECK_INT(synthesize_find_functions("/nowhere", names, 3, got), 0);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/switches.h"
+#include "sample/offcpu_perf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #define FORMAT_MAX 65536 /* bytes of a tracepoint's format */
 
-const char *const switches_sleeps[] = { "io_schedule", "io_schedule_timeout", "mutex_lock_io",
-					NULL };
+const char *const offcpu_perf_sleeps[] = { "io_schedule", "io_schedule_timeout", "mutex_lock_io",
+					   NULL };
 
 /* A tracepoint and where in its raw data a field is. */
 struct tracepoint {
@@ -73,14 +73,14 @@ static bool is_allowed(struct perf_event_attr *attr)
 	return fd >= 0;
 }
 
-static void add(struct switches *s, const struct perf_event_attr *attr, size_t kind)
+static void add(struct offcpu_perf *s, const struct perf_event_attr *attr, size_t kind)
 {
 	s->kinds[s->count] = kind;
 	s->attrs[s->count++] = *attr;
 }
 
 /* A sample of each switch, by the tracepoint or without. */
-static bool find_each(struct switches *s, const struct attr_opts *o,
+static bool find_each(struct offcpu_perf *s, const struct attr_opts *o,
 		      const struct event_roots *roots, struct ingest_waits *fields,
 		      uint64_t *ret_tracepoint)
 {
@@ -103,7 +103,7 @@ static bool find_each(struct switches *s, const struct attr_opts *o,
 	return true;
 }
 
-static void find_wake(struct switches *s, const struct attr_opts *o,
+static void find_wake(struct offcpu_perf *s, const struct attr_opts *o,
 		      const struct event_roots *roots, struct ingest_waits *fields)
 {
 	CLEANUP(close_tracepoint) struct tracepoint t = { 0 };
@@ -118,17 +118,18 @@ static void find_wake(struct switches *s, const struct attr_opts *o,
 		add(s, &attr, INGEST_WAKE);
 }
 
-int switches_find(struct switches *s, const struct attr_opts *o, const struct event_roots *roots,
-		  struct ingest_waits *ret_fields, struct err *e)
+int offcpu_perf_find(struct offcpu_perf *s, const struct attr_opts *o,
+		     const struct event_roots *roots, struct ingest_waits *ret_fields,
+		     struct err *e)
 {
 	struct attr_opts small = *o;
 	struct perf_event_attr attr;
 	uint64_t tracepoint;
 	int fd;
 
-	if (small.stack_bytes > SWITCH_STACK_BYTES)
-		small.stack_bytes = SWITCH_STACK_BYTES;
-	*s = (struct switches){ 0 };
+	if (small.stack_bytes > OFFCPU_PERF_STACK_BYTES)
+		small.stack_bytes = OFFCPU_PERF_STACK_BYTES;
+	*s = (struct offcpu_perf){ 0 };
 	if (find_each(s, &small, roots, ret_fields, &tracepoint)) {
 		attr = attr_switch(ATTR_SWITCH_DEEP, o, tracepoint);
 		if (o->stack == STACK_DWARF && !o->is_kernel_only)

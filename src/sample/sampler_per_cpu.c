@@ -12,9 +12,9 @@ static bool has_rate(const struct perf_event_attr *attr)
 	return attr->freq || attr->sample_period > 1;
 }
 
-static int attach_wide(struct sampler *s, size_t event, size_t cpu, struct err *e)
+static int attach_per_cpu(struct sampler *s, size_t event, size_t cpu, struct err *e)
 {
-	const struct source *source = &s->sources[LANE_SAMPLES * s->cpu_count + cpu];
+	const struct sampler_ring *source = &s->rings[RING_SAMPLES * s->cpu_count + cpu];
 	struct perf_event_attr attr = s->attrs[event];
 	int fd;
 
@@ -24,7 +24,7 @@ static int attach_wide(struct sampler *s, size_t event, size_t cpu, struct err *
 				source, e);
 	if (fd < 0)
 		return fd;
-	if (sampler_keep_fd(&s->wide_fds, &s->wide_count, &s->wide_cap, fd) < 0) {
+	if (sampler_keep_fd(&s->per_cpu_fds, &s->per_cpu_count, &s->per_cpu_cap, fd) < 0) {
 		close(fd);
 		return err_nomem(e);
 	}
@@ -33,42 +33,42 @@ static int attach_wide(struct sampler *s, size_t event, size_t cpu, struct err *
 	return sampler_remember_id(s, fd, event, s->opts.events[event].name, e);
 }
 
-static void close_wide(struct sampler *s)
+static void close_per_cpu(struct sampler *s)
 {
-	while (s->wide_count)
-		close(s->wide_fds[--s->wide_count]);
+	while (s->per_cpu_count)
+		close(s->per_cpu_fds[--s->per_cpu_count]);
 }
 
 /* Of the events of threads: they lie there by CPU, and of each CPU event by event. */
-static void switch_rated(struct sampler *s, unsigned long what)
+static void toggle_rated(struct sampler *s, unsigned long what)
 {
 	for (size_t i = 0; i < s->fd_count; i++)
 		if (has_rate(&s->attrs[i % s->opts.event_count]))
 			ioctl(s->fds[i], what, 0);
 }
 
-int sampler_widen(struct sampler *s, struct err *e)
+int sampler_use_per_cpu(struct sampler *s, struct err *e)
 {
 	int rc = 0;
 
 	for (size_t cpu = 0; rc == 0 && cpu < s->cpu_count; cpu++)
 		for (size_t i = 0; rc == 0 && i < s->opts.event_count; i++)
 			if (has_rate(&s->attrs[i]))
-				rc = attach_wide(s, i, cpu, e);
+				rc = attach_per_cpu(s, i, cpu, e);
 	if (rc < 0) {
-		close_wide(s);
+		close_per_cpu(s);
 		return rc;
 	}
-	switch_rated(s, PERF_EVENT_IOC_DISABLE); /* first: no time counts twice */
-	for (size_t i = 0; i < s->wide_count; i++)
-		ioctl(s->wide_fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	toggle_rated(s, PERF_EVENT_IOC_DISABLE); /* first: no time counts twice */
+	for (size_t i = 0; i < s->per_cpu_count; i++)
+		ioctl(s->per_cpu_fds[i], PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
 }
 
-void sampler_narrow(struct sampler *s)
+void sampler_use_per_thread(struct sampler *s)
 {
-	if (!s->wide_count)
+	if (!s->per_cpu_count)
 		return;
-	close_wide(s);
-	switch_rated(s, PERF_EVENT_IOC_ENABLE);
+	close_per_cpu(s);
+	toggle_rated(s, PERF_EVENT_IOC_ENABLE);
 }

@@ -10,7 +10,7 @@
  * process' mappings. All these are hashed. Words that cannot be an address are not: counters and
  * lengths differ each time. Those that only look like one make more keys, but none wrong.
  */
-#include "bpf/waits.h"
+#include "bpf/wait.h"
 #include "bpf/kernel.h"
 
 const char licence[] SEC("license") = "Dual MIT/GPL";
@@ -42,19 +42,19 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-/* Processes to follow: enum waits_wanted. */
+/* Processes to follow: enum wait_follow. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, WAITS_WANTED_MAX);
+	__uint(max_entries, WAIT_FOLLOWED_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
-} wanted SEC(".maps");
+} followed SEC(".maps");
 
 struct sums {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, WAITS_KEYS_MAX);
+	__uint(max_entries, WAIT_KEYS_MAX);
 	__type(key, __u64);
-	__type(value, struct waits_sum);
+	__type(value, struct wait_sum);
 } sums SEC(".maps");
 
 /* User space puts an empty one in its place to read it. */
@@ -68,14 +68,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, WAITS_REST_MAX);
-	__type(key, struct waits_rest);
-	__type(value, struct waits_sum);
-} rest SEC(".maps");
+	__uint(max_entries, WAIT_OVERFLOW_MAX);
+	__type(key, struct wait_overflow_key);
+	__type(value, struct wait_sum);
+} overflow SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, WAITS_RING_BYTES);
+	__uint(max_entries, WAIT_RING_BYTES);
 } ring SEC(".maps");
 
 /* Too large for a stack: one for switches, one for on_task, which they may interrupt. */
@@ -83,7 +83,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
 	__type(key, int);
-	__type(value, struct waits_stack);
+	__type(value, struct wait_stack);
 } scratch SEC(".maps");
 
 /* Hashing: four streams of words, so that none waits for another's product. */
@@ -114,9 +114,9 @@ static long hash_block(__u64 index, struct hash *h)
 {
 	const __u64 *w;
 
-	if (index >= WAITS_STACK_MAX / WAITS_STACK_BLOCK)
+	if (index >= WAIT_STACK_MAX / WAIT_STACK_BLOCK)
 		return 1;
-	w = h->words + index * (WAITS_STACK_BLOCK / 8);
+	w = h->words + index * (WAIT_STACK_BLOCK / 8);
 	h->a = mix(h->a, user_address(w[0]));
 	h->b = mix(h->b, user_address(w[1]));
 	h->c = mix(h->c, user_address(w[2]));
@@ -131,7 +131,7 @@ static long hash_block(__u64 index, struct hash *h)
 /* One address of a chain. */
 static long hash_kernel(__u64 index, struct hash *h)
 {
-	if (index >= WAITS_KERNEL_MAX)
+	if (index >= WAIT_KERNEL_MAX)
 		return 1;
 	h->a = mix(h->a, h->words[index]);
 	return 0;
@@ -139,7 +139,7 @@ static long hash_kernel(__u64 index, struct hash *h)
 
 static long hash_user(__u64 index, struct hash *h)
 {
-	if (index >= WAITS_USER_MAX)
+	if (index >= WAIT_USER_MAX)
 		return 1;
 	h->b = mix(h->b, h->words[index]);
 	return 0;
@@ -160,23 +160,23 @@ static __always_inline __u64 plain_key(const struct thread *t)
 	return finish_hash(&h);
 }
 
-static __always_inline enum waits_state state_of(bool is_preempted, unsigned int state,
-						 struct task_struct *task)
+static __always_inline enum wait_state state_of(bool is_preempted, unsigned int state,
+						struct task_struct *task)
 {
 	if (is_preempted || state == 0)
-		return WAITS_PREEMPTED;
+		return WAIT_PREEMPTED;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
-		return WAITS_IOWAIT;
+		return WAIT_IOWAIT;
 	if (state & TASK_INTERRUPTIBLE)
-		return WAITS_SLEEPING;
+		return WAIT_SLEEPING;
 	if (state & TASK_UNINTERRUPTIBLE)
-		return state & TASK_NOLOAD ? WAITS_SLEEPING : WAITS_BLOCKED;
+		return state & TASK_NOLOAD ? WAIT_SLEEPING : WAIT_BLOCKED;
 	if (state & (TASK_STOPPED | TASK_TRACED))
-		return WAITS_STOPPED;
-	return state & TASK_DEAD ? WAITS_DEAD : WAITS_UNKNOWN;
+		return WAIT_STOPPED;
+	return state & TASK_DEAD ? WAIT_DEAD : WAIT_UNKNOWN;
 }
 
-static __always_inline void set_whose(struct waits_stack *s, struct task_struct *task,
+static __always_inline void set_whose(struct wait_stack *s, struct task_struct *task,
 				      const struct thread *t)
 {
 	s->time_ns = t->left_ns;
@@ -191,7 +191,7 @@ static __always_inline void set_whose(struct waits_stack *s, struct task_struct 
 }
 
 /* false: it is a thread of the kernel. */
-static __always_inline bool set_registers(struct waits_stack *s, struct task_struct *task)
+static __always_inline bool set_registers(struct wait_stack *s, struct task_struct *task)
 {
 	const struct pt_regs *regs;
 
@@ -209,29 +209,29 @@ static __always_inline bool set_registers(struct waits_stack *s, struct task_str
 
 /* How much of the stack is in use: up to where the kernel put the arguments of the program, or to
  * the thread's own data, which libc puts above its stack. */
-static __always_inline __u32 stack_used(const struct waits_stack *s, struct task_struct *task)
+static __always_inline __u32 stack_used(const struct wait_stack *s, struct task_struct *task)
 {
 	__u64 used = task->mm->start_stack - s->sp;
 
-	if (used > WAITS_STACK_MAX)
+	if (used > WAIT_STACK_MAX)
 		used = task->thread.fsbase - s->sp;
-	if (used > WAITS_STACK_MAX - WAITS_STACK_BLOCK)
-		used = WAITS_STACK_MAX - WAITS_STACK_BLOCK;
-	return ((__u32)used / WAITS_STACK_BLOCK + 1) * WAITS_STACK_BLOCK;
+	if (used > WAIT_STACK_MAX - WAIT_STACK_BLOCK)
+		used = WAIT_STACK_MAX - WAIT_STACK_BLOCK;
+	return ((__u32)used / WAIT_STACK_BLOCK + 1) * WAIT_STACK_BLOCK;
 }
 
-static __always_inline void copy_stack(struct waits_stack *s, struct task_struct *task)
+static __always_inline void copy_stack(struct wait_stack *s, struct task_struct *task)
 {
 	__u32 len = stack_used(s, task);
 
-	if (len > WAITS_STACK_MAX)
-		len = WAITS_STACK_MAX;
+	if (len > WAIT_STACK_MAX)
+		len = WAIT_STACK_MAX;
 	if (bpf_probe_read_user(s->stack, len, (const void *)s->sp) == 0) {
 		s->stack_len = len;
 		return;
 	}
 	/* Perhaps what follows the page is not there. */
-	len = (4096 - (s->sp & 4095)) & ~(WAITS_STACK_BLOCK - 1u);
+	len = (4096 - (s->sp & 4095)) & ~(WAIT_STACK_BLOCK - 1u);
 	if (len && len <= 4096 && bpf_probe_read_user(s->stack, len, (const void *)s->sp) == 0)
 		s->stack_len = len;
 }
@@ -241,10 +241,10 @@ static __always_inline __u32 words_in(long bytes)
 	return bytes > 0 ? (__u32)bytes / 8 : 0;
 }
 
-static __always_inline void hash_user_chain(void *ctx, struct hash *h, struct waits_stack *s,
+static __always_inline void hash_user_chain(void *ctx, struct hash *h, struct wait_stack *s,
 					    __u64 *to)
 {
-	s->user_count = words_in(bpf_get_stack(ctx, to, WAITS_USER_MAX * 8, BPF_F_USER_STACK));
+	s->user_count = words_in(bpf_get_stack(ctx, to, WAIT_USER_MAX * 8, BPF_F_USER_STACK));
 	h->words = to;
 	bpf_loop(s->user_count, hash_user, h, 0);
 }
@@ -252,7 +252,7 @@ static __always_inline void hash_user_chain(void *ctx, struct hash *h, struct wa
 /* All of a stack that can be told, and its hash. The kernel's part takes several times as long as
  * all the rest: it is left out of what is preempted on the way to user code or in it, as nothing in
  * the kernel is waited for. */
-static __always_inline __u64 take_stack(void *ctx, struct waits_stack *s, struct task_struct *task,
+static __always_inline __u64 take_stack(void *ctx, struct wait_stack *s, struct task_struct *task,
 					const struct thread *t)
 {
 	struct hash h = { .a = t->life, .b = t->state, .c = has_cpu ? s->cpu : 0 };
@@ -260,7 +260,7 @@ static __always_inline __u64 take_stack(void *ctx, struct waits_stack *s, struct
 	bool has_user = set_registers(s, task);
 
 	h.d = mix(comm[0], comm[1]);
-	if (has_kernel && !(has_user && t->state == WAITS_PREEMPTED)) {
+	if (has_kernel && !(has_user && t->state == WAIT_PREEMPTED)) {
 		s->kernel_count = words_in(bpf_get_stack(ctx, s->kernel, sizeof s->kernel, 0));
 		h.words = s->kernel;
 		bpf_loop(s->kernel_count, hash_kernel, &h, 0);
@@ -275,39 +275,39 @@ static __always_inline __u64 take_stack(void *ctx, struct waits_stack *s, struct
 	if (has_copies && !s->is_32bit) {
 		copy_stack(s, task);
 		h.words = (const __u64 *)s->stack;
-		bpf_loop(s->stack_len / WAITS_STACK_BLOCK, hash_block, &h, 0);
+		bpf_loop(s->stack_len / WAIT_STACK_BLOCK, hash_block, &h, 0);
 		h.d = mix(h.d, s->stack_len);
 	}
-	if (has_copies && s->stack_len == WAITS_STACK_MAX)
+	if (has_copies && s->stack_len == WAIT_STACK_MAX)
 		hash_user_chain(ctx, &h, s, s->behind);
 	if (has_frame_pointers)
 		hash_user_chain(ctx, &h, s, s->user);
 	return finish_hash(&h);
 }
 
-static __always_inline bool send(const struct waits_stack *s)
+static __always_inline bool send(const struct wait_stack *s)
 {
-	bool is_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAITS_RING_FULL;
+	bool is_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAIT_RING_FULL;
 	__u64 len = has_copies ? s->stack_len : 8ull * s->user_count;
 
 	if (has_copies && s->user_count)
-		len = sizeof *s - offsetof(struct waits_stack, stack);
-	if (len > sizeof *s - offsetof(struct waits_stack, stack))
+		len = sizeof *s - offsetof(struct wait_stack, stack);
+	if (len > sizeof *s - offsetof(struct wait_stack, stack))
 		return false;
-	return bpf_ringbuf_output(&ring, (void *)s, offsetof(struct waits_stack, stack) + len,
+	return bpf_ringbuf_output(&ring, (void *)s, offsetof(struct wait_stack, stack) + len,
 				  is_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0;
 }
 
 /* The sums of the thread's key, made when it is new. NULL: there is no room. */
-static __always_inline struct waits_sum *sum_of(const struct thread *t, struct task_struct *task)
+static __always_inline struct wait_sum *sum_of(const struct thread *t, struct task_struct *task)
 {
-	struct waits_sum fresh = { .pid = (__u32)task->tgid,
-				   .tid = (__u32)task->pid,
-				   .kind = t->kind,
-				   .state = t->state };
+	struct wait_sum fresh = { .pid = (__u32)task->tgid,
+				  .tid = (__u32)task->pid,
+				  .kind = t->kind,
+				  .state = t->state };
 	int first = 0;
 	void *sums_now = bpf_map_lookup_elem(&place, &first);
-	struct waits_sum *sum;
+	struct wait_sum *sum;
 
 	if (!sums_now)
 		return NULL;
@@ -320,32 +320,33 @@ static __always_inline struct waits_sum *sum_of(const struct thread *t, struct t
 }
 
 /* Its state and kind are only told with its key. */
-static __always_inline struct waits_sum *rest_of(const struct thread *t, struct task_struct *task)
+static __always_inline struct wait_sum *overflow_sum_of(const struct thread *t,
+							struct task_struct *task)
 {
-	struct waits_rest key = { .tid = (__u32)task->pid, .state = t->state };
-	struct waits_sum fresh = { .pid = (__u32)task->tgid,
-				   .tid = (__u32)task->pid,
-				   .kind = t->kind,
-				   .state = t->state };
-	struct waits_sum *sum = bpf_map_lookup_elem(&rest, &key);
+	struct wait_overflow_key key = { .tid = (__u32)task->pid, .state = t->state };
+	struct wait_sum fresh = { .pid = (__u32)task->tgid,
+				  .tid = (__u32)task->pid,
+				  .kind = t->kind,
+				  .state = t->state };
+	struct wait_sum *sum = bpf_map_lookup_elem(&overflow, &key);
 
 	if (sum)
 		return sum;
-	bpf_map_update_elem(&rest, &key, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&rest, &key);
+	bpf_map_update_elem(&overflow, &key, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&overflow, &key);
 }
 
 /* The wait is over. */
 static __always_inline void add_up(struct thread *t, struct task_struct *task, __u64 until_ns)
 {
 	__u64 woken_ns =
-		t->woken_ns > t->left_ns && t->woken_ns < until_ns && t->state != WAITS_PREEMPTED
+		t->woken_ns > t->left_ns && t->woken_ns < until_ns && t->state != WAIT_PREEMPTED
 			? t->woken_ns
 			: until_ns;
-	struct waits_sum *sum = t->key ? sum_of(t, task) : NULL;
+	struct wait_sum *sum = t->key ? sum_of(t, task) : NULL;
 
 	if (!sum)
-		sum = rest_of(t, task);
+		sum = overflow_sum_of(t, task);
 	if (sum && woken_ns >= t->left_ns) {
 		sum->count++;
 		sum->waited_ns += woken_ns - t->left_ns;
@@ -356,8 +357,8 @@ static __always_inline void add_up(struct thread *t, struct task_struct *task, _
 	t->left_ns = 0;
 }
 
-static __always_inline void begin(struct thread *t, __u64 time_ns, enum waits_kind kind,
-				  enum waits_state state)
+static __always_inline void begin(struct thread *t, __u64 time_ns, enum wait_kind kind,
+				  enum wait_state state)
 {
 	t->left_ns = time_ns;
 	t->woken_ns = 0;
@@ -366,25 +367,25 @@ static __always_inline void begin(struct thread *t, __u64 time_ns, enum waits_ki
 }
 
 static __always_inline void leave(void *ctx, struct thread *t, struct task_struct *task,
-				  __u64 time_ns, enum waits_state state)
+				  __u64 time_ns, enum wait_state state)
 {
 	int first = 0;
-	struct waits_stack *s = bpf_map_lookup_elem(&scratch, &first);
-	struct waits_sum *sum;
+	struct wait_stack *s = bpf_map_lookup_elem(&scratch, &first);
+	struct wait_sum *sum;
 
 	t->left_ns = 0;
-	if (!s || state == WAITS_DEAD)
+	if (!s || state == WAIT_DEAD)
 		return;
-	begin(t, time_ns, WAITS_LEFT, state);
+	begin(t, time_ns, WAIT_LEFT, state);
 	set_whose(s, task, t);
 	t->key = s->key = take_stack(ctx, s, task, t);
 	sum = sum_of(t, task);
 	if (!sum) {
 		t->key = 0;
 		__sync_fetch_and_add(&lost_stacks, 1);
-	} else if (!sum->is_told) {
-		sum->is_told = send(s);
-		if (!sum->is_told)
+	} else if (!sum->is_sent) {
+		sum->is_sent = send(s);
+		if (!sum->is_sent)
 			__sync_fetch_and_add(&lost_stacks, 1);
 	}
 }
@@ -417,20 +418,20 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 }
 
 /* A wait that the thread did not begin by itself. */
-static __always_inline void tell_other(void *ctx, int place_of_scratch, struct thread *t,
+static __always_inline void send_other(void *ctx, int place_of_scratch, struct thread *t,
 				       struct task_struct *task)
 {
-	struct waits_stack *s = bpf_map_lookup_elem(&scratch, &place_of_scratch);
+	struct wait_stack *s = bpf_map_lookup_elem(&scratch, &place_of_scratch);
 
 	t->key = plain_key(t);
 	if (!s)
 		return;
 	set_whose(s, task, t);
 	s->key = t->key;
-	if (t->kind == WAITS_FOUND && has_kernel)
+	if (t->kind == WAIT_INITIAL && has_kernel)
 		s->kernel_count =
 			words_in(bpf_get_task_stack(task, s->kernel, sizeof s->kernel, 0));
-	if (t->kind == WAITS_FOUND)
+	if (t->kind == WAIT_INITIAL)
 		set_registers(s, task);
 	if (!send(s))
 		__sync_fetch_and_add(&lost_stacks, 1);
@@ -441,9 +442,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct thread *t = bpf_task_storage_get(&threads, parent, NULL, 0);
 	__u32 tgid = (__u32)parent->tgid;
-	__u32 *how = t ? NULL : bpf_map_lookup_elem(&wanted, &tgid);
+	__u32 *how = t ? NULL : bpf_map_lookup_elem(&followed, &tgid);
 
-	if (t ? !t->life : !(how && *how == WAITS_WANTED_NOW))
+	if (t ? !t->life : !(how && *how == WAIT_FOLLOW_NOW))
 		return 0;
 	t = bpf_task_storage_get(&threads, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
@@ -451,8 +452,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	}
 	t->life = __sync_fetch_and_add(&lives, 1) + 1;
-	begin(t, bpf_ktime_get_ns(), WAITS_NEW, WAITS_RUNNABLE);
-	tell_other(ctx, 0, t, child);
+	begin(t, bpf_ktime_get_ns(), WAIT_NEW, WAIT_RUNNABLE);
+	send_other(ctx, 0, t, child);
 	return 0;
 }
 
@@ -469,10 +470,10 @@ int BPF_PROG(on_exec, struct task_struct *task)
 }
 
 /* A thread that is there already. */
-static __always_inline void find(void *ctx, struct task_struct *task)
+static __always_inline void add_running_thread(void *ctx, struct task_struct *task)
 {
 	__u32 tgid = (__u32)task->tgid;
-	__u32 *how = bpf_map_lookup_elem(&wanted, &tgid);
+	__u32 *how = bpf_map_lookup_elem(&followed, &tgid);
 	struct thread *t;
 
 	if (!how && (!follows_all || task->tgid == own_pid))
@@ -482,13 +483,13 @@ static __always_inline void find(void *ctx, struct task_struct *task)
 		__sync_fetch_and_add(&lost_waits, 1);
 		return;
 	}
-	if (t->life || (how && *how == WAITS_WANTED_BY_EXEC))
+	if (t->life || (how && *how == WAIT_FOLLOW_FROM_EXEC))
 		return;
 	t->life = __sync_fetch_and_add(&lives, 1) + 1;
 	if (task->on_cpu)
 		return;
-	begin(t, now_ns, WAITS_FOUND, state_of(false, task->__state, task));
-	tell_other(ctx, 1, t, task);
+	begin(t, now_ns, WAIT_INITIAL, state_of(false, task->__state, task));
+	send_other(ctx, 1, t, task);
 	if (task->on_cpu) /* by now: since when is not known */
 		t->left_ns = 0;
 }
@@ -502,7 +503,7 @@ int on_task(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	if (!is_end) {
-		find(ctx, task);
+		add_running_thread(ctx, task);
 		return 0;
 	}
 	t = bpf_task_storage_get(&threads, task, NULL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/procmaps.h"
+#include "sample/synthesize.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,13 +20,12 @@ static int tell_ingest(void *context, const struct record *r)
 	return ingest_record(context, r, 0);
 }
 
-struct procmaps_listener procmaps_to_ingest(struct ingest *in)
+struct synthesize_sink synthesize_to_ingest(struct ingest *in)
 {
-	return (struct procmaps_listener){ .tell = tell_ingest, .context = in };
+	return (struct synthesize_sink){ .put = tell_ingest, .context = in };
 }
 
-static int tell_comm(const struct procmaps_listener *to, const char *proc, uint32_t pid,
-		     uint32_t tid)
+static int put_comm(const struct synthesize_sink *to, const char *proc, uint32_t pid, uint32_t tid)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -40,17 +39,17 @@ static int tell_comm(const struct procmaps_listener *to, const char *proc, uint3
 		return 0;
 	r.comm.name.bytes = (const unsigned char *)text.data;
 	r.comm.name.len = text.len - (text.data[text.len - 1] == '\n');
-	return to->tell(to->context, &r);
+	return to->put(to->context, &r);
 }
 
-static int tell_threads(const struct procmaps_listener *to, const char *proc, uint32_t pid)
+static int put_threads(const struct synthesize_sink *to, const char *proc, uint32_t pid)
 {
 	CLEANUP(proc_close) DIR *dir = NULL;
 	int rc = proc_open_threads(proc, pid, &dir);
 	uint32_t tid;
 
 	while (rc == 0 && proc_next(dir, &tid))
-		rc = tell_comm(to, proc, pid, tid);
+		rc = put_comm(to, proc, pid, tid);
 	return rc;
 }
 
@@ -90,7 +89,7 @@ static bool parse_line(char *line, struct record_mmap *ret)
 	return true;
 }
 
-static int tell_maps(const struct procmaps_listener *to, const char *proc, uint32_t pid)
+static int put_maps(const struct synthesize_sink *to, const char *proc, uint32_t pid)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -118,19 +117,19 @@ static int tell_maps(const struct procmaps_listener *to, const char *proc, uint3
 			r.misc |= PERF_RECORD_MISC_MMAP_DATA;
 		r.mmap.pid = pid;
 		r.mmap.tid = pid;
-		rc = to->tell(to->context, &r);
+		rc = to->put(to->context, &r);
 	}
 	return rc;
 }
 
-int procmaps_tell(const struct procmaps_listener *to, const char *proc, uint32_t pid)
+int synthesize_process(const struct synthesize_sink *to, const char *proc, uint32_t pid)
 {
-	int rc = tell_threads(to, proc, pid);
+	int rc = put_threads(to, proc, pid);
 
-	return rc < 0 ? rc : tell_maps(to, proc, pid);
+	return rc < 0 ? rc : put_maps(to, proc, pid);
 }
 
-int procmaps_tell_all(const struct procmaps_listener *to, const char *proc, struct err *e)
+int synthesize_all(const struct synthesize_sink *to, const char *proc, struct err *e)
 {
 	CLEANUP(proc_close) DIR *dir = opendir(proc);
 	uint32_t pid;
@@ -138,7 +137,7 @@ int procmaps_tell_all(const struct procmaps_listener *to, const char *proc, stru
 	if (!dir)
 		return err_errno(e, "%s", proc);
 	while (proc_next(dir, &pid))
-		if (procmaps_tell(to, proc, pid) < 0)
+		if (synthesize_process(to, proc, pid) < 0)
 			return err_nomem(e);
 	return 0;
 }
@@ -149,7 +148,7 @@ static void close_file(FILE **f)
 		fclose(*f);
 }
 
-uint64_t procmaps_kernel_start(const char *path)
+uint64_t synthesize_kernel_start(const char *path)
 {
 	CLEANUP(close_file) FILE *f = fopen(path, "re");
 	char line[512];
@@ -174,8 +173,8 @@ static bool is_one_of(const char *line, const char *const *names)
 	return false;
 }
 
-size_t procmaps_find_code(const char *path, const char *const *names, size_t cap,
-			  struct ingest_code *ret)
+size_t synthesize_find_functions(const char *path, const char *const *names, size_t cap,
+				 struct ingest_code *ret)
 {
 	CLEANUP(close_file) FILE *f = fopen(path, "re");
 	size_t wanted = 0, count = 0;
@@ -199,14 +198,14 @@ size_t procmaps_find_code(const char *path, const char *const *names, size_t cap
 	return count;
 }
 
-int procmaps_tell_kernel(const struct procmaps_listener *to, const char *path)
+int synthesize_kernel(const struct synthesize_sink *to, const char *path)
 {
 	static const char *const names[] = { "_stext", "_etext", NULL };
 	static const unsigned char name[] = "[kernel.kallsyms]_stext";
 	struct record r = { .type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL };
 	struct ingest_code code[2];
 
-	if (procmaps_find_code(path, names, 2, code) < 2 || code[0].start >= code[1].start)
+	if (synthesize_find_functions(path, names, 2, code) < 2 || code[0].start >= code[1].start)
 		return 0;
 	r.mmap = (struct record_mmap){
 		.pid = UINT32_MAX,
@@ -215,5 +214,5 @@ int procmaps_tell_kernel(const struct procmaps_listener *to, const char *path)
 		.offset = code[0].start,
 		.path = { name, sizeof name - 1 },
 	};
-	return to->tell(to->context, &r);
+	return to->put(to->context, &r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/found.h"
+#include "sample/initial_waits.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static bool parse_registers(struct buf *line, uint64_t *ret_sp, uint64_t *ret_pc
 	return *ret_sp && *ret_pc;
 }
 
-size_t found_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap)
+size_t initial_waits_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap)
 {
 	const uint64_t page = 4096;
 	size_t have = 0;
@@ -81,7 +81,7 @@ size_t found_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap
 	return have;
 }
 
-static int tell_thread(struct ingest *in, const char *proc, struct record *r, unsigned char *stack,
+static int read_thread(struct ingest *in, const char *proc, struct record *r, unsigned char *stack,
 		       uint32_t stack_bytes)
 {
 	CLEANUP(buf_fini) struct buf line = { 0 };
@@ -103,14 +103,14 @@ static int tell_thread(struct ingest *in, const char *proc, struct record *r, un
 	r->sample.user.values =
 		(struct record_words){ (const unsigned char *)registers, ARRAY_LEN(registers) };
 	r->sample.stack.bytes = stack;
-	r->sample.stack.len = found_read_stack(r->pid, sp, stack, stack_bytes);
+	r->sample.stack.len = initial_waits_read_stack(r->pid, sp, stack, stack_bytes);
 	if (!r->sample.stack.len || !r->sample.user.mask)
 		r->sample.user = (struct record_regs){ 0 };
 	return ingest_found(in, r, state);
 }
 
-int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
-	       uint32_t stack_bytes)
+int initial_waits_read(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
+		       uint32_t stack_bytes)
 {
 	CLEANUP(proc_close) DIR *dir = NULL;
 	struct record r = { .type = PERF_RECORD_SAMPLE,
@@ -124,13 +124,13 @@ int found_tell(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_
 		return -ENOMEM;
 	rc = proc_open_threads(proc, pid, &dir);
 	while (rc == 0 && proc_next(dir, &r.tid))
-		rc = tell_thread(in, proc, &r, stack, stack_bytes);
+		rc = read_thread(in, proc, &r, stack, stack_bytes);
 	free(stack);
 	return rc;
 }
 
-int found_tell_all(struct ingest *in, const char *proc, uint64_t time_ns, uint32_t stack_bytes,
-		   struct err *e)
+int initial_waits_read_all(struct ingest *in, const char *proc, uint64_t time_ns,
+			   uint32_t stack_bytes, struct err *e)
 {
 	CLEANUP(proc_close) DIR *dir = opendir(proc);
 	uint32_t pid;
@@ -138,7 +138,7 @@ int found_tell_all(struct ingest *in, const char *proc, uint64_t time_ns, uint32
 	if (!dir)
 		return err_errno(e, "%s", proc);
 	while (proc_next(dir, &pid))
-		if (found_tell(in, proc, pid, time_ns, stack_bytes) < 0)
+		if (initial_waits_read(in, proc, pid, time_ns, stack_bytes) < 0)
 			return err_nomem(e);
 	return 0;
 }

@@ -3,12 +3,12 @@
  * cpu: records where CPU time (or any event) goes: of a command, of running processes, or
  * of the whole machine.
  *
- * cpu_new() makes everything ready, the command too, which waits; cpu_run() lets it run and
- * records until it ends; the files that the profile's addresses lie in stay open until
- * cpu_free(), to be symbolised. One thread does it all.
+ * recording_new() makes everything ready, the command too, which waits; recording_run() lets it run
+ * and records until it ends; the files that the profile's addresses lie in stay open until
+ * recording_free(), to be symbolised. One thread does it all.
  */
-#ifndef SAMPLE_CPU_H
-#define SAMPLE_CPU_H
+#ifndef SAMPLE_RECORDING_H
+#define SAMPLE_RECORDING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,17 +23,17 @@
 #include "sample/events.h"
 #include "target/cpulist.h"
 
-#define CPU_EVENTS_MAX 16
+#define RECORDING_EVENTS_MAX 16
 
 /* How waiting is found out. */
-enum cpu_waits {
-	CPU_WAITS_BEST,     /* by BPF; where that may not be, by perf, and LOG_WARN tells why */
-	CPU_WAITS_BPF,      /* summed in the kernel (waiting.h) */
-	CPU_WAITS_SWITCHES, /* a record of each switch (switches.h) */
+enum offcpu_method {
+	OFFCPU_METHOD_BEST, /* by BPF; where that may not be, by perf, and LOG_WARN tells why */
+	OFFCPU_METHOD_BPF,  /* summed in the kernel (waiting.h) */
+	OFFCPU_METHOD_PERF, /* a record of each switch (switches.h) */
 };
 
-struct cpu_opts {
-	struct event events[CPU_EVENTS_MAX];
+struct recording_opts {
+	struct event events[RECORDING_EVENTS_MAX];
 	size_t event_count;    /* 0: cycles, or what stands in for them */
 	uint64_t frequency_hz; /* 0: by period */
 	uint64_t period;       /* 0: by frequency */
@@ -41,9 +41,9 @@ struct cpu_opts {
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label, has_address_label;
-	bool has_off_cpu;           /* waiting is told, too: the sample type offcpu/nanoseconds, */
-	enum cpu_waits waits;       /* found out in this way */
-	const struct cpulist *cpus; /* only these; NULL: all that run; borrowed */
+	bool has_off_cpu; /* waiting is told, too: the sample type offcpu/nanoseconds, */
+	enum offcpu_method offcpu_method; /* found out in this way */
+	const struct cpulist *cpus;       /* only these; NULL: all that run; borrowed */
 
 	/* Who: one of the three. Borrowed. */
 	char *const *argv; /* a command, ends with NULL */
@@ -70,7 +70,7 @@ struct cpu_opts {
 	uint32_t (*leaf)(void *context, const struct record *r);
 };
 
-struct cpu_result {
+struct recording_result {
 	int status;       /* of the command: exit status, 128+N for signal N */
 	int64_t start_ns; /* CLOCK_REALTIME */
 	int64_t duration_ns;
@@ -79,42 +79,43 @@ struct cpu_result {
 	struct ingest_counts counts;
 };
 
-struct cpu;
+struct recording;
 
 /*
  * Adds the sample types to the profile, which must be empty and outlive it. -EINVAL: wrong
  * options. What is not to be had here is replaced, and said by LOG_WARN.
  */
-int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret,
-	    struct err *e) MUST_CHECK;
+int recording_new(const struct recording_opts *o, struct profile *p, struct recording **ret,
+		  struct err *e) MUST_CHECK;
 
 /* Until the command or the processes end, the time is over, or a signal ends it: the first is
  * passed on to the command, the second leaves it (runloop.h). */
-int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e) MUST_CHECK;
+int recording_run(struct recording *c, struct recording_result *ret, struct err *e) MUST_CHECK;
 
-/* Makes the raw file complete, after cpu_run(). Nothing when there is none. */
-int cpu_finish_raw(struct cpu *c, struct err *e) MUST_CHECK;
+/* Makes the raw file complete, after recording_run(). Nothing when there is none. */
+int recording_finish_raw(struct recording *c, struct err *e) MUST_CHECK;
 
-/* The errno of a command that could not be executed; 0: that is not why cpu_run() failed. */
-int cpu_exec_error(const struct cpu *c);
+/* The errno of a command that could not be executed; 0: that is not why recording_run() failed. */
+int recording_exec_error(const struct recording *c);
 
 /* For struct symbolize_opts. Owned by c. NULL: out of memory. */
-const char *const *cpu_files(struct cpu *c);
+const char *const *recording_files(struct recording *c);
 
 /* The file in which the most stacks broke off, n-th from the worst; "" when there is none. */
-const char *cpu_worst(const struct cpu *c, size_t n, uint64_t *ret_count);
+const char *recording_worst(const struct recording *c, size_t n, uint64_t *ret_count);
 
 /* What is recorded: the first event, and what of it (for people). */
-const struct event *cpu_event(const struct cpu *c, size_t i);
-size_t cpu_event_count(const struct cpu *c);
-size_t cpu_cpu_count(const struct cpu *c);
-bool cpu_has_kernel(const struct cpu *c);
+const struct event *recording_event(const struct recording *c, size_t i);
+size_t recording_event_count(const struct recording *c);
+size_t recording_cpu_count(const struct recording *c);
+bool recording_has_kernel(const struct recording *c);
 /* What was to be had of waiting: where, why. */
-bool cpu_has_wait_stacks(const struct cpu *c);
-bool cpu_has_wait_states(const struct cpu *c);
-uint64_t cpu_frequency(const struct cpu *c);   /* 0: by period */
-uint32_t cpu_stack_bytes(const struct cpu *c); /* copied; less than asked for in small rings */
+bool recording_has_wait_stacks(const struct recording *c);
+bool recording_has_wait_states(const struct recording *c);
+uint64_t recording_frequency(const struct recording *c); /* 0: by period */
+uint32_t recording_stack_bytes(
+	const struct recording *c); /* copied; less than asked for in small rings */
 
-void cpu_free(struct cpu *c);
+void recording_free(struct recording *c);
 
 #endif

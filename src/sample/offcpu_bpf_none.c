@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Without BPF, or on a machine whose registers bpf/waits.bpf.c does not know. */
-#include "sample/waiting.h"
+#include "sample/offcpu_bpf.h"
 
 #include <errno.h>
 
 #include "sample/bpf.h"
 
-int waiting_new(const struct waiting_opts *o, struct waiting **ret, struct err *e)
+int offcpu_bpf_new(const struct offcpu_bpf_opts *o, struct offcpu_bpf **ret, struct err *e)
 {
 	int rc = bpf_probe(e);
 
@@ -15,18 +15,18 @@ int waiting_new(const struct waiting_opts *o, struct waiting **ret, struct err *
 	return rc < 0 ? rc : err_set(e, -ENOSYS, "not made for this kind of processor");
 }
 
-void waiting_free(struct waiting *w)
+void offcpu_bpf_free(struct offcpu_bpf *w)
 {
 	(void)w;
 }
 
-int waiting_fd(const struct waiting *w)
+int offcpu_bpf_fd(const struct offcpu_bpf *w)
 {
 	(void)w;
 	return -1;
 }
 
-int waiting_begin(struct waiting *w, uint64_t time_ns, struct err *e)
+int offcpu_bpf_begin(struct offcpu_bpf *w, uint64_t time_ns, struct err *e)
 {
 	(void)w;
 	(void)time_ns;
@@ -34,14 +34,14 @@ int waiting_begin(struct waiting *w, uint64_t time_ns, struct err *e)
 	return 0;
 }
 
-int waiting_poll(struct waiting *w, struct ingest *in)
+int offcpu_bpf_poll(struct offcpu_bpf *w, struct ingest *in)
 {
 	(void)w;
 	(void)in;
 	return 0;
 }
 
-int waiting_tell(struct waiting *w, struct ingest *in, uint64_t before_ns)
+int offcpu_bpf_put_stacks(struct offcpu_bpf *w, struct ingest *in, uint64_t before_ns)
 {
 	(void)w;
 	(void)in;
@@ -49,7 +49,7 @@ int waiting_tell(struct waiting *w, struct ingest *in, uint64_t before_ns)
 	return 0;
 }
 
-int waiting_end(struct waiting *w, struct ingest *in, uint64_t time_ns)
+int offcpu_bpf_end(struct offcpu_bpf *w, struct ingest *in, uint64_t time_ns)
 {
 	(void)w;
 	(void)in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample/cpu.h"
+#include "sample/recording.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 
 #include "base/clock.h"
 #include "base/rights.h"
-#include "sample/cpu_internal.h"
-#include "sample/procmaps.h"
+#include "sample/recording_internal.h"
+#include "sample/synthesize.h"
 
 /* Between two looks at rings that are not full; and while processes come and go, as no file can be
  * found of one that ended. */
 #define TICK_NS INT64_C(100000000)
-#define LIVELY_NS INT64_C(20000000)
-#define HURRY_NICE (-20) /* priority while the rings are to be kept from running over */
+#define CHURN_TICK_NS INT64_C(20000000)
+#define RECORDING_NICE (-20) /* priority while the rings are to be kept from running over */
 
 static size_t file_limit(void)
 {
@@ -24,22 +24,22 @@ static size_t file_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
 }
 
-static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
+static int make_ingest(struct recording *c, struct profile *p, struct err *e)
 {
-	struct ingest_event events[CPU_EVENTS_MAX];
+	struct ingest_event events[RECORDING_EVENTS_MAX];
 	struct ingest_opts o = {
 		.dsos = { .profile = p,
-			  .proc = CPU_PROC,
-			  .kernel_start = procmaps_kernel_start(CPU_PROC "/kallsyms"),
+			  .proc = RECORDING_PROC,
+			  .kernel_start = synthesize_kernel_start(RECORDING_PROC "/kallsyms"),
 			  .fd_limit = file_limit() },
 		.has_cpu_label = c->opts.has_cpu_label,
-		.has_addresses = cpu_has_addresses(c),
+		.has_addresses = recording_has_addresses(c),
 		.has_address_label = c->opts.has_address_label,
 		.machine = user_stack_machine(),
 		.waits = c->waits,
 		.leaf = c->opts.leaf,
 		.leaf_context = c->opts.tap_context,
-		.fetch = cpu_fetch,
+		.fetch = recording_fetch,
 		.context = c,
 	};
 
@@ -55,7 +55,7 @@ static int make_ingest(struct cpu *c, struct profile *p, struct err *e)
 }
 
 /* What ends a step: a ring that fills up, and the end of a process. */
-static int fill_loop(struct cpu *c, struct err *e)
+static int fill_loop(struct recording *c, struct err *e)
 {
 	int rc = 0;
 
@@ -66,7 +66,7 @@ static int fill_loop(struct cpu *c, struct err *e)
 	return rc;
 }
 
-static int build(struct cpu *c, struct profile *p, struct err *e)
+static int build(struct recording *c, struct profile *p, struct err *e)
 {
 	const struct launch_opts command = { .argv = c->opts.argv,
 					     .owns_stdout = c->opts.owns_stdout };
@@ -78,19 +78,20 @@ static int build(struct cpu *c, struct profile *p, struct err *e)
 	if (rc == 0 && c->opts.argv)
 		rc = runloop_prepare(&c->loop, &command, e);
 	if (rc == 0)
-		rc = cpu_open_events(c, e);
+		rc = recording_open_events(c, e);
 	if (rc == 0)
 		rc = make_ingest(c, p, e);
 	if (rc == 0)
-		rc = cpu_attach(c, e);
+		rc = recording_attach(c, e);
 	if (rc == 0)
 		rc = fill_loop(c, e);
 	return rc;
 }
 
-int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret, struct err *e)
+int recording_new(const struct recording_opts *o, struct profile *p, struct recording **ret,
+		  struct err *e)
 {
-	struct cpu *c = calloc(1, sizeof *c);
+	struct recording *c = calloc(1, sizeof *c);
 	int rc;
 
 	if (!c)
@@ -98,19 +99,19 @@ int cpu_new(const struct cpu_opts *o, struct profile *p, struct cpu **ret, struc
 	c->opts = *o;
 	rc = build(c, p, e);
 	if (rc < 0) {
-		cpu_free(c);
+		recording_free(c);
 		return rc;
 	}
 	*ret = c;
 	return 0;
 }
 
-void cpu_free(struct cpu *c)
+void recording_free(struct recording *c)
 {
 	if (!c)
 		return;
 	sampler_free(c->sampler);
-	waiting_free(c->waiting);
+	offcpu_bpf_free(c->offcpu_bpf);
 	rawfile_free(c->raw);
 	ingest_free(c->ingest);
 	runloop_close(&c->loop);
@@ -118,17 +119,17 @@ void cpu_free(struct cpu *c)
 	free(c);
 }
 
-static int start(struct cpu *c, struct err *e)
+static int start(struct recording *c, struct err *e)
 {
 	bool has_running = c->opts.is_all || c->opts.pid_count;
-	int rc = cpu_tell_running(c, e);
+	int rc = recording_synthesize(c, e);
 
 	c->start_ns = clock_mono_ns(); /* what ran is known: that takes its time */
 	c->start_wall_ns = clock_wall_ns();
 	if (rc == 0 && has_running)
 		sampler_enable(c->sampler);
-	if (rc == 0 && (has_running || c->waiting))
-		rc = cpu_tell_waiting(c, e);
+	if (rc == 0 && (has_running || c->offcpu_bpf))
+		rc = recording_begin_waits(c, e);
 	return rc < 0 ? rc : runloop_start(&c->loop, e);
 }
 
@@ -139,39 +140,39 @@ static int64_t time_of(const struct rusage *u)
 }
 
 /* What has come; the stacks of waits first: they are as of the processes up to then. */
-static int drain(struct cpu *c)
+static int drain(struct recording *c)
 {
-	int rc = c->waiting ? waiting_poll(c->waiting, c->ingest) : 0;
+	int rc = c->offcpu_bpf ? offcpu_bpf_poll(c->offcpu_bpf, c->ingest) : 0;
 
 	return rc == 0 ? sampler_drain(c->sampler, c->ingest, false) : rc;
 }
 
 /* The same, when all has come. */
-static int drain_rest(struct cpu *c, int64_t end_ns)
+static int drain_rest(struct recording *c, int64_t end_ns)
 {
-	int rc = c->waiting ? waiting_poll(c->waiting, c->ingest) : 0;
+	int rc = c->offcpu_bpf ? offcpu_bpf_poll(c->offcpu_bpf, c->ingest) : 0;
 
 	if (rc == 0)
 		rc = sampler_drain(c->sampler, c->ingest, true);
-	if (rc == 0 && c->waiting)
-		rc = waiting_end(c->waiting, c->ingest, (uint64_t)end_ns);
+	if (rc == 0 && c->offcpu_bpf)
+		rc = offcpu_bpf_end(c->offcpu_bpf, c->ingest, (uint64_t)end_ns);
 	return rc;
 }
 
 /* Reads the rings until something ends the recording. A profile that cannot grow is no
  * reason to leave a command alone: its end is waited for. */
-static int record(struct cpu *c, struct cpu_result *r)
+static int record(struct recording *c, struct recording_result *r)
 {
 	bool is_over = false;
 	int rc = 0;
 
 	while (!is_over) {
 		is_over = !runloop_step(&c->loop,
-					sampler_is_lively(c->sampler) ? LIVELY_NS : TICK_NS);
+					sampler_saw_churn(c->sampler) ? CHURN_TICK_NS : TICK_NS);
 		if (rc == 0)
 			rc = drain(c);
 		if (c->opts.argv && !c->opts.is_all && !c->raw) /* that has only what it told */
-			widen_look(&c->widen, c->sampler, c->ingest);
+			per_cpu_update(&c->per_cpu, c->sampler, c->ingest);
 		is_over |= rc < 0 && !c->opts.argv;
 		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context))
 			is_over = true;
@@ -184,21 +185,21 @@ static int record(struct cpu *c, struct cpu_result *r)
 
 /* Where all CPUs are busy, the rings would run over before it is our turn. Only for us, and only
  * who may; returns the priority before. */
-static int hurry(void)
+static int raise_priority(void)
 {
 	int before = getpriority(PRIO_PROCESS, 0);
 
-	if (before > HURRY_NICE)
-		setpriority(PRIO_PROCESS, 0, HURRY_NICE);
+	if (before > RECORDING_NICE)
+		setpriority(PRIO_PROCESS, 0, RECORDING_NICE);
 	return before;
 }
 
-int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
+int recording_run(struct recording *c, struct recording_result *ret, struct err *e)
 {
-	struct cpu_result r = { 0 };
+	struct recording_result r = { 0 };
 	int64_t end_ns;
 	struct rusage own;
-	int nice_before = hurry(), rc = start(c, e);
+	int nice_before = raise_priority(), rc = start(c, e);
 
 	if (rc < 0) {
 		setpriority(PRIO_PROCESS, 0, nice_before);
@@ -225,62 +226,62 @@ int cpu_run(struct cpu *c, struct cpu_result *ret, struct err *e)
 	return rc < 0 ? err_set(e, rc, "the profile cannot be kept: %s", strerror(-rc)) : 0;
 }
 
-int cpu_finish_raw(struct cpu *c, struct err *e)
+int recording_finish_raw(struct recording *c, struct err *e)
 {
 	return c->raw ? sampler_finish_raw(c->sampler, c->opts.argv, e) : 0;
 }
 
-int cpu_exec_error(const struct cpu *c)
+int recording_exec_error(const struct recording *c)
 {
 	return runloop_exec_error(&c->loop);
 }
 
-const char *const *cpu_files(struct cpu *c)
+const char *const *recording_files(struct recording *c)
 {
 	return dsos_files(ingest_dsos(c->ingest));
 }
 
-const char *cpu_worst(const struct cpu *c, size_t n, uint64_t *ret_count)
+const char *recording_worst(const struct recording *c, size_t n, uint64_t *ret_count)
 {
 	return ingest_worst(c->ingest, n, ret_count);
 }
 
-uint32_t cpu_stack_bytes(const struct cpu *c)
+uint32_t recording_stack_bytes(const struct recording *c)
 {
 	return sampler_stack_bytes(c->sampler);
 }
 
-const struct event *cpu_event(const struct cpu *c, size_t i)
+const struct event *recording_event(const struct recording *c, size_t i)
 {
 	return &c->opts.events[i];
 }
 
-size_t cpu_event_count(const struct cpu *c)
+size_t recording_event_count(const struct recording *c)
 {
 	return c->opts.event_count;
 }
 
-size_t cpu_cpu_count(const struct cpu *c)
+size_t recording_cpu_count(const struct recording *c)
 {
 	return c->cpus->count;
 }
 
-bool cpu_has_wait_stacks(const struct cpu *c)
+bool recording_has_wait_stacks(const struct recording *c)
 {
-	return c->waiting || (c->switches.count && !c->switches.has_no_stacks);
+	return c->offcpu_bpf || (c->switches.count && !c->switches.has_no_stacks);
 }
 
-bool cpu_has_wait_states(const struct cpu *c)
+bool recording_has_wait_states(const struct recording *c)
 {
-	return c->waiting || (c->switches.count && !c->switches.has_no_states);
+	return c->offcpu_bpf || (c->switches.count && !c->switches.has_no_states);
 }
 
-bool cpu_has_kernel(const struct cpu *c)
+bool recording_has_kernel(const struct recording *c)
 {
 	return !c->has_no_kernel && !c->opts.is_user_only;
 }
 
-uint64_t cpu_frequency(const struct cpu *c)
+uint64_t recording_frequency(const struct recording *c)
 {
 	return c->opts.period ? 0 : c->opts.frequency_hz;
 }

@@ -4,22 +4,24 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "sample/cpu_internal.h"
-#include "sample/found.h"
-#include "sample/procmaps.h"
+#include "sample/initial_waits.h"
+#include "sample/recording_internal.h"
+#include "sample/synthesize.h"
 #include "target/proc.h"
 
-#define FOUND_BYTES ((uint32_t)65536) /* read of the stack of a thread that waits already */
+#define INITIAL_STACK_BYTES                                                   \
+	((uint32_t)65536) /* read of the stack of a thread that waits already \
+			   */
 
 /* All threads that are not in seen; *ret_added: how many. */
-static int attach_threads(struct cpu *c, pid_t pid, struct map *seen, size_t *ret_added,
+static int attach_threads(struct recording *c, pid_t pid, struct map *seen, size_t *ret_added,
 			  struct err *e)
 {
 	CLEANUP(proc_close) DIR *dir = NULL;
 	uint32_t tid;
 
 	*ret_added = 0;
-	if (proc_open_threads(CPU_PROC, (uint32_t)pid, &dir) < 0)
+	if (proc_open_threads(RECORDING_PROC, (uint32_t)pid, &dir) < 0)
 		return err_nomem(e);
 	if (!dir)
 		return err_set(e, -ESRCH, "process %d does not exist", (int)pid);
@@ -40,7 +42,7 @@ static int attach_threads(struct cpu *c, pid_t pid, struct map *seen, size_t *re
 
 /* A thread may be made by one that we are not attached to yet: again until there is no new
  * one. The children of attached threads are followed by the kernel. */
-static int attach_process(struct cpu *c, pid_t pid, struct err *e)
+static int attach_process(struct recording *c, pid_t pid, struct err *e)
 {
 	struct map seen = { 0 };
 	size_t added, total = 0;
@@ -56,7 +58,7 @@ static int attach_process(struct cpu *c, pid_t pid, struct err *e)
 	return rc;
 }
 
-int cpu_attach(struct cpu *c, struct err *e)
+int recording_attach(struct recording *c, struct err *e)
 {
 	int rc = 0;
 
@@ -70,33 +72,34 @@ int cpu_attach(struct cpu *c, struct err *e)
 }
 
 /* What is known besides by the kernel's records, to all who want to know. */
-static int tell(void *context, const struct record *r)
+static int put_record(void *context, const struct record *r)
 {
-	struct cpu *c = context;
+	struct recording *c = context;
 
 	if (c->raw)
-		rawfile_put_told(c->raw, r, sampler_id_bytes(c->sampler));
+		rawfile_put_synthesized(c->raw, r, sampler_id_bytes(c->sampler));
 	return ingest_record(c->ingest, r, 0);
 }
 
-static struct procmaps_listener listener_of(struct cpu *c)
+static struct synthesize_sink sink_of(struct recording *c)
 {
-	return (struct procmaps_listener){
-		.tell = tell, .context = c, .wants_data = c->raw, .wants_all = cpu_has_addresses(c)
-	};
+	return (struct synthesize_sink){ .put = put_record,
+					 .context = c,
+					 .wants_data = c->raw,
+					 .wants_all = recording_has_addresses(c) };
 }
 
-void cpu_fetch(void *context, uint32_t pid)
+void recording_fetch(void *context, uint32_t pid)
 {
-	struct procmaps_listener to = listener_of(context);
+	struct synthesize_sink to = sink_of(context);
 
 	/* Out of memory is seen again by the caller. */
-	if (procmaps_tell(&to, CPU_PROC, pid) < 0)
+	if (synthesize_process(&to, RECORDING_PROC, pid) < 0)
 		return;
 }
 
 /* A process that we started is known: nothing of it before the exec is of interest. */
-static int tell_command(struct cpu *c)
+static int synthesize_command(struct recording *c)
 {
 	static const unsigned char name[] = "auger";
 	uint32_t pid = (uint32_t)runloop_pid(&c->loop);
@@ -105,43 +108,45 @@ static int tell_command(struct cpu *c)
 		.comm = { .pid = pid, .tid = pid, .name = { name, sizeof name - 1 } },
 	};
 
-	return tell(c, &r);
+	return put_record(c, &r);
 }
 
-int cpu_tell_running(struct cpu *c, struct err *e)
+int recording_synthesize(struct recording *c, struct err *e)
 {
-	struct procmaps_listener to = listener_of(c);
+	struct synthesize_sink to = sink_of(c);
 	int rc = 0;
 
 	if (c->opts.is_all || c->opts.pid_count)
 		sampler_enable_side(c->sampler);
-	if (c->raw && procmaps_tell_kernel(&to, CPU_PROC "/kallsyms") < 0)
+	if (c->raw && synthesize_kernel(&to, RECORDING_PROC "/kallsyms") < 0)
 		rc = err_nomem(e);
 	if (rc == 0 && c->opts.is_all)
-		rc = procmaps_tell_all(&to, CPU_PROC, e);
+		rc = synthesize_all(&to, RECORDING_PROC, e);
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
-		if (procmaps_tell(&to, CPU_PROC, (uint32_t)c->opts.pids[i]) < 0)
+		if (synthesize_process(&to, RECORDING_PROC, (uint32_t)c->opts.pids[i]) < 0)
 			rc = err_nomem(e);
-	if (rc == 0 && runloop_pid(&c->loop) && tell_command(c) < 0)
+	if (rc == 0 && runloop_pid(&c->loop) && synthesize_command(c) < 0)
 		rc = err_nomem(e);
 	return rc;
 }
 
-int cpu_tell_waiting(struct cpu *c, struct err *e)
+int recording_begin_waits(struct recording *c, struct err *e)
 {
-	uint32_t bytes = c->opts.stack == STACK_NONE || c->opts.is_kernel_only ? 0 : FOUND_BYTES;
+	uint32_t bytes =
+		c->opts.stack == STACK_NONE || c->opts.is_kernel_only ? 0 : INITIAL_STACK_BYTES;
 	uint64_t now = (uint64_t)clock_mono_ns();
 	int rc = 0;
 
-	if (c->waiting)
-		return waiting_begin(c->waiting, (uint64_t)c->start_ns, e);
+	if (c->offcpu_bpf)
+		return offcpu_bpf_begin(c->offcpu_bpf, (uint64_t)c->start_ns, e);
 	if (!c->waits.is_on)
 		return 0;
 	ingest_begin_waits(c->ingest, now);
 	if (c->opts.is_all)
-		rc = found_tell_all(c->ingest, CPU_PROC, now, bytes, e);
+		rc = initial_waits_read_all(c->ingest, RECORDING_PROC, now, bytes, e);
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
-		if (found_tell(c->ingest, CPU_PROC, (uint32_t)c->opts.pids[i], now, bytes) < 0)
+		if (initial_waits_read(c->ingest, RECORDING_PROC, (uint32_t)c->opts.pids[i], now,
+				       bytes) < 0)
 			rc = err_nomem(e);
 	return rc;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample/per_cpu.h"
+
+#include "base/log.h"
+
+#define UNSEEN_MIN 32    /* processes */
+#define UNSEEN_SAMPLES 4 /* with more for each process that ended unseen it is not worth it */
+#define OTHERS_MAX 16    /* samples of others for each one of the command's */
+#define OTHERS_MIN 10000 /* before that is judged */
+
+static void begin(struct per_cpu *w, struct sampler *s, struct ingest *in)
+{
+	const struct ingest_counts *n = ingest_counts(in);
+	struct err e;
+
+	if (sampler_use_per_cpu(s, &e) < 0) {
+		log_msg(LOG_DEBUG, "per_cpu", "%s", e.msg);
+		w->is_over = true;
+		return;
+	}
+	log_msg(LOG_DEBUG, "per_cpu",
+		"%llu processes ended unseen: events of whole CPUs from now on",
+		(unsigned long long)n->unseen);
+	ingest_keep_known(in, true);
+	*w = (struct per_cpu){ .is_on = true, .rated = n->rated, .left_out = n->left_out };
+}
+
+/* What is still in the rings is told apart as before. */
+static void end(struct per_cpu *w, struct sampler *s)
+{
+	log_msg(LOG_DEBUG, "per_cpu",
+		"others are too busy: events of the command's processes again");
+	sampler_use_per_thread(s);
+	*w = (struct per_cpu){ .is_over = true };
+}
+
+void per_cpu_update(struct per_cpu *w, struct sampler *s, struct ingest *in)
+{
+	const struct ingest_counts *n = ingest_counts(in);
+	uint64_t others = n->left_out - w->left_out, own = n->rated - w->rated;
+
+	if (w->is_over)
+		return;
+	if (!w->is_on && n->unseen >= UNSEEN_MIN && n->unseen > n->rated / UNSEEN_SAMPLES)
+		begin(w, s, in);
+	else if (w->is_on && others > OTHERS_MIN && others / OTHERS_MAX > own)
+		end(w, s);
+}
