@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "relocate/copy/beneath.h"

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* OLD's path in arguments and environment: only a note, because the process may open that path
  * later. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

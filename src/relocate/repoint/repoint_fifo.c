@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "relocate/repoint/repoint_internal.h"

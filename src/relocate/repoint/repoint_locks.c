@@ -5,7 +5,6 @@
  * old one stays in the set until its last descriptor is closed.
  */
 #include <fcntl.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
