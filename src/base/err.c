@@ -5,11 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void err_clean(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	size_t len = strlen(text), step;
+
+	for (size_t at = 0; at < len; at += step) {
+		int32_t character = utf8_decode(text + at, len - at, &step);
+
+		if (character == UTF8_BAD || utf8_is_control(character))
+			memset(text + at, '?', step);
+	}
 }
 
 int err_vset(struct err *e, int code, const char *fmt, va_list args)

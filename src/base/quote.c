@@ -2,11 +2,13 @@
 
 #include "base/quote.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
-static void put_special(struct buf *out, unsigned char byte)
+static void put_special(struct buf *out, int32_t character, unsigned char byte)
 {
-	switch (byte) {
+	switch (character) {
 	case '"':
 		buf_put_str(out, "\\\"");
 		break;
@@ -19,11 +21,11 @@ static void put_special(struct buf *out, unsigned char byte)
 	case '\t':
 		buf_put_str(out, "\\t");
 		break;
+	case UTF8_BAD:
+		buf_printf(out, "\\\\x%02x", byte);
+		break;
 	default:
-		if (byte < 0x80)
-			buf_printf(out, "\\u%04x", byte);
-		else
-			buf_printf(out, "\\\\x%02x", byte);
+		buf_printf(out, "\\u%04x", (unsigned)character);
 	}
 }
 
@@ -35,19 +37,25 @@ void quote_json(struct buf *out, const char *text, size_t len)
 	for (size_t at = 0; at < len; at += step) {
 		int32_t character = utf8_decode(text + at, len - at, &step);
 
-		if (character >= 0x20 && character != '"' && character != '\\' && character != 0x7f)
+		if (character != UTF8_BAD && character != '"' && character != '\\' &&
+		    !utf8_is_control(character))
 			continue;
 		buf_put(out, text + begin, at - begin);
-		put_special(out, (unsigned char)text[at]);
+		put_special(out, character, (unsigned char)text[at]);
 		begin = at + step;
 	}
 	buf_put(out, text + begin, len - begin);
 	buf_put_byte(out, '"');
 }
 
+bool quote_is_formula(const char *text, size_t len)
+{
+	return len && strchr("=+-@", text[0]);
+}
+
 void quote_csv(struct buf *out, const char *text, size_t len)
 {
-	buf_put_byte(out, '"');
+	buf_put_str(out, quote_is_formula(text, len) ? "\"'" : "\"");
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '"')
 			buf_put_byte(out, '"');

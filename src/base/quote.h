@@ -8,13 +8,19 @@
 #ifndef BASE_QUOTE_H
 #define BASE_QUOTE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 
 /* A string of JSON. Source: RFC 8259, section 7. */
 void quote_json(struct buf *out, const char *text, size_t len);
 
-/* A cell of CSV in quotes; the bytes stay as they are. Source: RFC 4180. */
+/* A cell of CSV in quotes; the bytes stay as they are, but a formula gets a "'" in front, so that a
+ * spreadsheet takes it as text. Source: RFC 4180; OWASP, CSV Injection. */
 void quote_csv(struct buf *out, const char *text, size_t len);
+
+/* Would a spreadsheet compute a cell with this text? */
+bool quote_is_formula(const char *text, size_t len);
 
 /* One word of sh in quotes. Source: POSIX, Shell Command Language 2.2. */
 void quote_shell(struct buf *out, const char *text, size_t len);

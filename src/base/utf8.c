@@ -137,7 +137,7 @@ size_t utf8_fit(const char *text, size_t len, size_t columns)
 
 /* C0, C1, line and paragraph separators, and the characters that turn the direction of
  * what follows (Unicode Technical Report 36, 2.10). */
-static bool is_control(int32_t character)
+bool utf8_is_control(int32_t character)
 {
 	static const struct range controls[] = {
 		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x200e, 0x200f },
@@ -169,18 +169,18 @@ static void put_escaped(struct buf *out, const char *text, size_t len,
 
 void utf8_put_visible(struct buf *out, const char *text, size_t len)
 {
-	put_escaped(out, text, len, is_control);
+	put_escaped(out, text, len, utf8_is_control);
 }
 
-static bool is_terminal_control(int32_t character)
+static bool is_no_text(int32_t character)
 {
-	return (character < 0x20 && character != '\t' && character != '\n' && character != '\r') ||
-	       (character >= 0x7f && character <= 0x9f);
+	return character != '\t' && character != '\n' && character != '\r' &&
+	       utf8_is_control(character);
 }
 
 void utf8_put_valid(struct buf *out, const char *text, size_t len)
 {
-	put_escaped(out, text, len, is_terminal_control);
+	put_escaped(out, text, len, is_no_text);
 }
 
 /* Eight bytes of ASCII without a NUL, as most text is. */

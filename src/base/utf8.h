@@ -9,6 +9,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -21,6 +22,10 @@ int32_t utf8_decode(const char *text, size_t len, size_t *ret_len);
 
 /* Appends a character as bytes; what is none (surrogate, over U+10FFFF) as U+FFFD. */
 void utf8_put(struct buf *out, int32_t character);
+
+/* Does it move the cursor, or change colors or the direction of a terminal's text? C0, DEL, C1,
+ * line and paragraph separators, marks of direction. */
+bool utf8_is_control(int32_t character);
 
 /* Columns of a terminal that a character takes: 0 (combining), 1, or 2 (East Asian wide). */
 unsigned utf8_width(int32_t character);
@@ -40,7 +45,7 @@ size_t utf8_clean_len(const char *text, size_t len);
 /* Appends the text as it is, but for bad bytes and NULs. */
 void utf8_put_clean(struct buf *out, const char *text, size_t len);
 
-/* Appends the text as it is, but for bad bytes and controls other than tab and line ends. */
+/* Appends the text as it is, but for bad bytes and controls that are no tab and no line end. */
 void utf8_put_valid(struct buf *out, const char *text, size_t len);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "cli/cmd.h"
 
 #define HOW_TO_LIST "'auger convert --list' shows the formats"
@@ -68,10 +69,23 @@ int choose_output(const char *path, const char *to, const char *fallback, struct
 	return outfile_check(path, e);
 }
 
+/* What others chose does not steer a terminal. */
+static void make_safe(struct buf *out)
+{
+	struct buf valid = { 0 };
+
+	utf8_put_valid(&valid, out->data ? out->data : "", out->len);
+	buf_fini(out);
+	*out = valid;
+}
+
 int save_profile(const struct profile *p, const struct output *o, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	int rc = o->format->write(p, &out, e);
+
+	if (rc == 0 && strcmp(o->path, "-") == 0 && isatty(STDOUT_FILENO))
+		make_safe(&out);
 
 	if (rc < 0)
 		return rc == -ENOMEM ? rc : err_wrap(e, "%s", o->path);

@@ -38,7 +38,8 @@ static void put_csv_str(struct emit *out, const char *text, size_t len)
 		to->bad = true;
 		return;
 	}
-	if (!valid->len || !strpbrk(valid->data, "\r\n,\"")) {
+	if (!valid->len ||
+	    (!strpbrk(valid->data, "\r\n,\"") && !quote_is_formula(valid->data, valid->len))) {
 		buf_put(to, valid->data, valid->len);
 		return;
 	}

@@ -76,9 +76,8 @@ static void test_escapes(void)
 		{ BYTES("\033[2J"), "\\x1b[2J", "\\x1b[2J", "\"\\u001b[2J\"" },
 		{ BYTES("a\0b"), "a\\x00b", "a\\x00b", "\"a\\u0000b\"" },
 		{ BYTES("\xff\xfe"), "\\xff\\xfe", "\\xff\\xfe", "\"\\\\xff\\\\xfe\"" },
-		{ BYTES("\xe2\x80\xaegnp"), "\\u202egnp", "\xe2\x80\xaegnp",
-		  "\"\xe2\x80\xaegnp\"" },
-		{ BYTES("\xc2\x9bm"), "\\u009bm", "\\u009bm", "\"\xc2\x9bm\"" },
+		{ BYTES("\xe2\x80\xaegnp"), "\\u202egnp", "\\u202egnp", "\"\\u202egnp\"" },
+		{ BYTES("\xc2\x9bm"), "\\u009bm", "\\u009bm", "\"\\u009bm\"" },
 		{ BYTES("gr\xc3\xbcn"), "gr\xc3\xbcn", "gr\xc3\xbcn", "\"gr\xc3\xbcn\"" },
 	};
 
