@@ -12,10 +12,10 @@
 
 #include "base/log.h"
 #include "base/number.h"
-#include "cli/background.h"
 #include "cli/cmd.h"
 #include "ctlfs/ctlfs.h"
 #include "symbol/symbolize.h"
+#include "target/background.h"
 
 struct args {
 	const char *options, *group;

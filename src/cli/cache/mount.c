@@ -8,22 +8,24 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rights.h"
 #include "cachefs/fuse/mount.h"
 #include "cachefs/store/memory.h"
-#include "cli/background.h"
+#include "cacherun/prefetch_list.h"
 #include "cli/cache/copper.h"
 #include "cli/cache/mount.h"
-#include "cli/cache/prefetch.h"
 #include "cli/cmd.h"
+#include "target/background.h"
 
 #define BUDGET_SHARE 4 /* the default budget: a quarter of the memory */
 #define SMALLEST_BUDGET (1u << 20)
 #define MS_MAX 86400000
 #define STORAGE_THREADS 64
+#define MIB 1048576.0
 
 struct args {
 	struct cache_mount_args mount;
@@ -139,6 +141,25 @@ static int check_passthrough(const struct mount_opts *o, struct err *e)
 	return 0;
 }
 
+/* On a terminal it overwrites its last line. */
+static void report_prefetch(void *context, const struct prefetch_state *s)
+{
+	double seconds = (double)s->ns / (double)NS_PER_S;
+
+	(void)context;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\rprefetch: %llu of %llu paths, %.1f MiB%s",
+			(unsigned long long)s->done, (unsigned long long)s->total,
+			(double)s->bytes / MIB, s->is_over ? "\n" : "");
+	if (s->is_over)
+		log_msg(LOG_INFO, "cache",
+			"prefetched %llu of %llu paths in %.2f s: %.1f MiB; %llu do not exist, "
+			"%llu could not be read",
+			(unsigned long long)s->done, (unsigned long long)s->total, seconds,
+			(double)s->bytes / MIB, (unsigned long long)s->missing,
+			(unsigned long long)s->failed);
+}
+
 static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, struct err *e)
 {
 	struct cache_opts *c = &o->cache;
@@ -164,7 +185,7 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 		c->max_file_bytes = 1; /* all files that have data */
 	if (rc == 0 && args->rate)
 		rc = parse_size("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
-	o->prefetch.report = prefetch_report;
+	o->prefetch.report = report_prefetch;
 	return rc;
 }
 

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cache/prefetch.h"
+#include "cacherun/prefetch_list.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "model/profile.h"
 #include "source/load.h"
 
-#define MIB 1048576.0
 #define DEPTH_MAX (PATH_MAX / 2) /* components of a path */
 
 static bool is_gzip(const struct file_input *in)
@@ -139,22 +134,4 @@ void prefetch_list_fini(struct prefetch_list *l)
 	buf_fini(&l->text);
 	free(l->paths);
 	*l = (struct prefetch_list){ 0 };
-}
-
-void prefetch_report(void *context, const struct prefetch_state *s)
-{
-	double seconds = (double)s->ns / (double)NS_PER_S;
-
-	(void)context;
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\rprefetch: %llu of %llu paths, %.1f MiB%s",
-			(unsigned long long)s->done, (unsigned long long)s->total,
-			(double)s->bytes / MIB, s->is_over ? "\n" : "");
-	if (s->is_over)
-		log_msg(LOG_INFO, "cache",
-			"prefetched %llu of %llu paths in %.2f s: %.1f MiB; %llu do not exist, "
-			"%llu could not be read",
-			(unsigned long long)s->done, (unsigned long long)s->total, seconds,
-			(double)s->bytes / MIB, (unsigned long long)s->missing,
-			(unsigned long long)s->failed);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* prefetch: reads the list of --prefetch, and shows the progress. */
-#ifndef CLI_CACHE_PREFETCH_H
-#define CLI_CACHE_PREFETCH_H
+/* prefetch_list: the paths that a cache is to prefetch, from a file that lists them. */
+#ifndef CACHERUN_PREFETCH_LIST_H
+#define CACHERUN_PREFETCH_LIST_H
+
+#include <stddef.h>
 
 #include "base/buf.h"
-#include "cachefs/store/prefetch.h"
+#include "base/err.h"
+#include "base/macros.h"
 
 struct prefetch_list {
 	struct buf text; /* the paths, NUL-terminated */
@@ -15,8 +18,5 @@ struct prefetch_list {
 /* path: a text file of one path a line, or a cache's profile. ret: all zero before. */
 int prefetch_list_read(const char *path, struct prefetch_list *ret, struct err *e) MUST_CHECK;
 void prefetch_list_fini(struct prefetch_list *l);
-
-/* For struct prefetch_opts. On a terminal it overwrites its last line. */
-void prefetch_report(void *context, const struct prefetch_state *state);
 
 #endif

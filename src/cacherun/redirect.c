@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cache/way.h"
+#include "cacherun/redirect.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void cache_way_map(const struct cache_way *w, const char *paths, struct buf *ret)
+void redirect_map(const struct redirect *w, const char *paths, struct buf *ret)
 {
 	size_t target_len = strcmp(w->target, "/") == 0 ? 0 : strlen(w->target);
 
 	for (const char *at = paths;;) {
 		size_t len = strcspn(at, ":");
 
-		if (cache_is_in(w->target, at, len) && !cache_is_in(w->view, at, len) &&
-		    !cache_covers_has(&w->covers, at, len)) {
+		if (binds_is_below(w->target, at, len) && !binds_is_below(w->view, at, len) &&
+		    !binds_have(&w->binds, at, len)) {
 			buf_put_str(ret, w->view);
 			buf_put(ret, at + target_len, len - target_len);
 		} else {
@@ -37,38 +36,37 @@ static bool has_variable(const struct buf *env, const char *name)
 	return false;
 }
 
-static int map_one(const struct cache_way *w, const char *name, struct buf *env, struct err *e)
+static int map_one(const struct redirect *w, const char *name, struct buf *env, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf mapped = { 0 };
 	const char *value = getenv(name);
 
 	if (!value || has_variable(env, name))
 		return 0;
-	cache_way_map(w, value, &mapped);
+	redirect_map(w, value, &mapped);
 	if (buf_error(&mapped) < 0)
 		return err_nomem(e);
 	if (!mapped.data || strcmp(mapped.data, value) == 0)
 		return 0;
-	fprintf(stderr, "auger cache: %s=%s\n", name, mapped.data);
 	buf_put_str(env, name);
 	buf_put_byte(env, '=');
 	buf_put(env, mapped.data, mapped.len + 1);
 	return buf_error(env) < 0 ? err_nomem(e) : 0;
 }
 
-int cache_way_map_variables(const struct cache_way *w, const struct opt_list *more, struct buf *ret,
-			    struct err *e)
+int redirect_map_variables(const struct redirect *w, const struct opt_list *more, struct buf *ret,
+			   struct err *e)
 {
 	int rc = 0;
 
-	for (size_t i = 0; cache_variables[i] && rc == 0; i++)
-		rc = map_one(w, cache_variables[i], ret, e);
+	for (size_t i = 0; redirect_variables[i] && rc == 0; i++)
+		rc = map_one(w, redirect_variables[i], ret, e);
 	for (size_t i = 0; i < more->count && rc == 0; i++)
 		rc = map_one(w, more->items[i], ret, e);
 	return rc;
 }
 
-int cache_way_set_variables(const struct buf *env)
+int redirect_set_variables(const struct buf *env)
 {
 	for (char *at = env->data; at < env->data + env->len; at += strlen(at) + 1)
 		if (putenv(at) != 0)

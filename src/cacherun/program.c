@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cache/program.h"
+#include "cacherun/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool join(const char *folder, size_t len, const char *name, char ret[PATH
 	return at < PATH_MAX;
 }
 
-bool cache_program_find(const char *name, char ret[PATH_MAX])
+bool program_find(const char *name, char ret[PATH_MAX])
 {
 	const char *path = getenv("PATH");
 
@@ -53,7 +53,7 @@ bool cache_program_find(const char *name, char ret[PATH_MAX])
 	}
 }
 
-bool cache_program_is_script(const char *path, struct cache_script *ret)
+bool program_is_script(const char *path, struct script *ret)
 {
 	char line[256], *at = line + 2, *argument;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cache/space.h"
+#include "cacherun/namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,15 +54,15 @@ static int leave(void)
 }
 
 /* fds: of the view's folders, opened before any of them is covered. */
-static int open_folders(const struct cache_space *s, int *fds)
+static int open_folders(const struct cache_namespace *s, int *fds)
 {
 	size_t target_len = strcmp(s->target, "/") == 0 ? 0 : strlen(s->target);
 
-	for (size_t i = 0; i < s->covers->count; i++) {
+	for (size_t i = 0; i < s->binds->count; i++) {
 		char path[PATH_MAX];
 
 		if (snprintf(path, sizeof path, "%s%s", s->view,
-			     s->covers->folders[i] + target_len) >= (int)sizeof path)
+			     s->binds->folders[i] + target_len) >= (int)sizeof path)
 			return ENAMETOOLONG;
 		fds[i] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fds[i] < 0)
@@ -71,13 +71,13 @@ static int open_folders(const struct cache_space *s, int *fds)
 	return 0;
 }
 
-static int cover(const struct cache_space *s, const int *fds)
+static int cover(const struct cache_namespace *s, const int *fds)
 {
-	for (size_t i = 0; i < s->covers->count; i++) {
+	for (size_t i = 0; i < s->binds->count; i++) {
 		char from[64];
 
 		snprintf(from, sizeof from, "/proc/self/fd/%d", fds[i]);
-		if (mount(from, s->covers->folders[i], NULL, MS_BIND, NULL) < 0)
+		if (mount(from, s->binds->folders[i], NULL, MS_BIND, NULL) < 0)
 			return errno;
 		close(fds[i]);
 	}
@@ -85,19 +85,19 @@ static int cover(const struct cache_space *s, const int *fds)
 }
 
 /* Relative paths are of the view, too, where absolute ones are. */
-static int cover_here(const struct cache_space *s)
+static int cover_here(const struct cache_namespace *s)
 {
 	char here[PATH_MAX];
 
-	if (!getcwd(here, sizeof here) || !cache_covers_has(s->covers, here, strlen(here)))
+	if (!getcwd(here, sizeof here) || !binds_have(s->binds, here, strlen(here)))
 		return 0;
 	return chdir(here) < 0 ? errno : 0;
 }
 
-int cache_space_enter(void *space)
+int namespace_enter(void *space)
 {
-	const struct cache_space *s = space;
-	int *fds = calloc(s->covers->count + 1, sizeof *fds), rc = fds ? leave() : ENOMEM;
+	const struct cache_namespace *s = space;
+	int *fds = calloc(s->binds->count + 1, sizeof *fds), rc = fds ? leave() : ENOMEM;
 
 	if (!rc)
 		rc = open_folders(s, fds);
@@ -109,16 +109,16 @@ int cache_space_enter(void *space)
 	return rc;
 }
 
-int cache_space_try(const struct cache_space *s, struct err *e)
+int namespace_try(const struct cache_namespace *s, struct err *e)
 {
-	struct cache_space copy = *s;
+	struct cache_namespace copy = *s;
 	int status = 0;
 	pid_t pid = fork();
 
 	if (pid < 0)
 		return err_errno(e, "fork");
 	if (pid == 0)
-		_exit(cache_space_enter(&copy));
+		_exit(namespace_enter(&copy));
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_errno(e, "wait");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cache/covers.h"
+#include "cacherun/binds.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cache/program.h"
+#include "cacherun/program.h"
 
 #define SCRIPTS_MAX 4 /* whose program is a script: as the kernel. Source: execve(2) */
 
-const char *const cache_variables[] = { "PATH",           "LD_LIBRARY_PATH",
-					"PYTHONPATH",     "PYTHONHOME",
-					"PYTHONUSERBASE", "VIRTUAL_ENV",
-					"CONDA_PREFIX",   NULL };
+const char *const redirect_variables[] = { "PATH",           "LD_LIBRARY_PATH",
+					   "PYTHONPATH",     "PYTHONHOME",
+					   "PYTHONUSERBASE", "VIRTUAL_ENV",
+					   "CONDA_PREFIX",   NULL };
 
 /* Programs, libraries and packages, which programs that run do not change. */
 static const char *const of_system[] = { "/usr",   "/opt",   "/bin",    "/sbin", "/lib",
@@ -26,7 +26,7 @@ static const char *const changed[] = { "/proc", "/sys", "/dev", "/run", "/tmp", 
 static const char *const parts[] = { "bin",     "sbin",  "lib",      "lib64",
 				     "libexec", "shims", "versions", "installs" };
 
-bool cache_is_in(const char *folder, const char *path, size_t len)
+bool binds_is_below(const char *folder, const char *path, size_t len)
 {
 	size_t folder_len = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
 
@@ -35,15 +35,15 @@ bool cache_is_in(const char *folder, const char *path, size_t len)
 	       (len == folder_len || path[folder_len] == '/');
 }
 
-static bool has(const struct cache_covers *c, const char *path, size_t len)
+static bool has(const struct binds *c, const char *path, size_t len)
 {
 	for (size_t i = 0; i < c->count; i++)
-		if (cache_is_in(c->folders[i], path, len))
+		if (binds_is_below(c->folders[i], path, len))
 			return true;
 	return false;
 }
 
-bool cache_covers_has(const struct cache_covers *c, const char *path, size_t len)
+bool binds_have(const struct binds *c, const char *path, size_t len)
 {
 	char name[PATH_MAX], place[PATH_MAX];
 
@@ -53,17 +53,17 @@ bool cache_covers_has(const struct cache_covers *c, const char *path, size_t len
 	       realpath(name, place) && has(c, place, strlen(place));
 }
 
-void cache_covers_fini(struct cache_covers *c)
+void binds_fini(struct binds *c)
 {
 	for (size_t i = 0; i < c->count; i++)
 		free(c->folders[i]);
 	free(c->folders);
-	*c = (struct cache_covers){ 0 };
+	*c = (struct binds){ 0 };
 }
 
 /* How to look for folders. */
 struct finding {
-	struct cache_covers *covers;
+	struct binds *covers;
 	const char *target;
 	char here[PATH_MAX]; /* the working folder */
 	bool failed;         /* out of memory */
@@ -73,7 +73,7 @@ static bool holds(const char *folder, const char *path)
 {
 	char place[PATH_MAX];
 
-	return path && realpath(path, place) && cache_is_in(folder, place, strlen(place));
+	return path && realpath(path, place) && binds_is_below(folder, place, strlen(place));
 }
 
 /* May it be read-only for the command? */
@@ -87,12 +87,12 @@ static bool is_for_reading(const char *folder)
 	return !holds(folder, getenv("HOME")) && !holds(folder, tmp && *tmp ? tmp : "/tmp");
 }
 
-static void drop_those_in(struct cache_covers *c, const char *folder)
+static void drop_those_in(struct binds *c, const char *folder)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		if (cache_is_in(folder, c->folders[i], strlen(c->folders[i])))
+		if (binds_is_below(folder, c->folders[i], strlen(c->folders[i])))
 			free(c->folders[i]);
 		else
 			c->folders[kept++] = c->folders[i];
@@ -100,7 +100,7 @@ static void drop_those_in(struct cache_covers *c, const char *folder)
 	c->count = kept;
 }
 
-static bool append(struct cache_covers *c, const char *folder)
+static bool append(struct binds *c, const char *folder)
 {
 	if (c->count == c->cap) {
 		size_t cap = c->cap ? 2 * c->cap : 16;
@@ -122,7 +122,7 @@ static void add(struct finding *f, const char *path)
 	struct stat st;
 
 	if (!realpath(path, folder) || stat(folder, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    !cache_is_in(f->target, folder, strlen(folder)) || !is_for_reading(folder) ||
+	    !binds_is_below(f->target, folder, strlen(folder)) || !is_for_reading(folder) ||
 	    has(f->covers, folder, strlen(folder)))
 		return;
 	drop_those_in(f->covers, folder);
@@ -134,7 +134,7 @@ static void add_guessed(struct finding *f, const char *path)
 {
 	char folder[PATH_MAX];
 
-	if (realpath(path, folder) && !cache_is_in(folder, f->here, strlen(f->here)))
+	if (realpath(path, folder) && !binds_is_below(folder, f->here, strlen(f->here)))
 		add(f, folder);
 }
 
@@ -190,18 +190,18 @@ static void add_folder_of(struct finding *f, const char *program)
 static void add_program(struct finding *f, const char *path)
 {
 	char program[PATH_MAX], real[PATH_MAX];
-	struct cache_script script;
+	struct script script;
 
 	snprintf(program, sizeof program, "%s", path);
 	for (int i = 0; i < SCRIPTS_MAX; i++) {
 		add_folder_of(f, program);
 		if (realpath(program, real))
 			add_folder_of(f, real);
-		if (!cache_program_is_script(program, &script))
+		if (!program_is_script(program, &script))
 			return;
 		if (strcmp(strrchr(script.interpreter, '/'), "/env") != 0)
 			snprintf(program, sizeof program, "%s", script.interpreter);
-		else if (!cache_program_find(script.argument, program))
+		else if (!program_find(script.argument, program))
 			return;
 	}
 }
@@ -216,8 +216,8 @@ static void add_user_packages(struct finding *f)
 		add_guessed(f, path);
 }
 
-int cache_covers_find(struct cache_covers *c, const char *target, const char *program,
-		      const struct opt_list *more, struct err *e)
+int binds_find(struct binds *c, const char *target, const char *program,
+	       const struct opt_list *more, struct err *e)
 {
 	struct finding f = { .covers = c, .target = target };
 
@@ -226,8 +226,8 @@ int cache_covers_find(struct cache_covers *c, const char *target, const char *pr
 	add_guessed(&f, target);
 	for (size_t i = 0; i < ARRAY_LEN(of_system); i++)
 		add(&f, of_system[i]);
-	for (size_t i = 0; cache_variables[i]; i++)
-		add_variable(&f, cache_variables[i]);
+	for (size_t i = 0; redirect_variables[i]; i++)
+		add_variable(&f, redirect_variables[i]);
 	for (size_t i = 0; i < more->count; i++)
 		add_variable(&f, more->items[i]);
 	add_user_packages(&f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/background.h"
+#include "target/background.h"
 
 #include <errno.h>
 #include <fcntl.h>

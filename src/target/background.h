@@ -3,8 +3,8 @@
  * background: a command that goes on when its shell has its prompt back, which is as soon as what
  * the command serves is there.
  */
-#ifndef CLI_BACKGROUND_H
-#define CLI_BACKGROUND_H
+#ifndef TARGET_BACKGROUND_H
+#define TARGET_BACKGROUND_H
 
 #include "base/err.h"
 #include "base/macros.h"
