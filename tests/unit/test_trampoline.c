@@ -11,11 +11,11 @@
 
 #include "../tap.h"
 
-static sigjmp_buf home;
+static sigjmp_buf back_in_c;
 
 static void landed(void)
 {
-	siglongjmp(home, 1);
+	siglongjmp(back_in_c, 1);
 }
 
 /* Indices in the kernel's NT_PRSTATUS. */
@@ -45,7 +45,7 @@ static uint64_t loop_of(uint64_t trampoline)
 	return arch_ip(&regs);
 }
 
-static void test_way_home(void)
+static void test_returns_to_program(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
 	static int word = -1;
@@ -78,7 +78,7 @@ static void test_way_home(void)
 	control.at[0] = (uint64_t)(uintptr_t)lists[0];
 	control.at[1] = (uint64_t)(uintptr_t)lists[1];
 	slow = 1;
-	if (sigsetjmp(home, 0) == 0)
+	if (sigsetjmp(back_in_c, 0) == 0)
 		go(loop_of((uint64_t)(uintptr_t)trampoline), (uint64_t)(uintptr_t)&control);
 	CHECK_INT(lists[1][0].result, getpid());
 	CHECK_INT(lists[1][1].result, -9); /* EBADF */
@@ -94,6 +94,6 @@ static void test_way_home(void)
 
 int main(void)
 {
-	TAP_CASE(test_way_home);
+	TAP_CASE(test_returns_to_program);
 	return tap_done();
 }
