@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core: one profiler of the stage library with its source of Python memory; what the Python
- * objects of a profiler share, and what the last of them closes. Under the GIL.
+ * core: one profiler of the stage library with its source of Python memory.
+ *
+ * The Python objects of a profiler share it; the last one closes it. All calls hold the GIL.
  */
 #ifndef NATIVE_CORE_H
 #define NATIVE_CORE_H
@@ -16,18 +17,18 @@
 enum core_memory {
 	CORE_NO_MEMORY,
 	CORE_ALLOCATORS,  /* our hooks */
-	CORE_TRACEMALLOC, /* begun if it is not tracing yet, and then stopped at the end */
+	CORE_TRACEMALLOC, /* started unless it is tracing already, and then stopped at the end */
 };
 
 struct core {
-	size_t users;   /* objects that may begin stages: without them it is closed */
-	size_t holders; /* who only looks whether it is closed; all users are one */
+	size_t users;                    /* objects that may begin stages; the last one closes it */
+	size_t holders;                  /* weak references; all users together hold one */
 	struct auger_profiler *profiler; /* NULL: off, or closed */
 	enum core_memory memory;
 	struct pymem_reader reader; /* CORE_ALLOCATORS */
 	PyObject *get_traced;       /* CORE_TRACEMALLOC: its functions */
 	PyObject *reset_peak;
-	PyObject *stop_tracing; /* NULL: was tracing before */
+	PyObject *stop_tracing; /* NULL: tracemalloc was tracing before */
 };
 
 /* With one user. NULL: an exception is set. With no profiler where the level is off. */

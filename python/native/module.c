@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* module: auger._stages, of the limited API but for what native/beyond.h lists. */
+/* module: auger._stages, of the limited API but for what native/cpython.h lists. */
 #include <Python.h>
 
-#include "native/flow.h"
 #include "native/profiler.h"
 #include "native/pymem.h"
 #include "native/stage.h"
+#include "native/task.h"
 
 /* For tests: the count of pymem.h, or None while nobody has it counted. */
 static PyObject *allocated(PyObject *self, PyObject *unused)
@@ -29,7 +29,7 @@ PyMODINIT_FUNC PyInit__stages(void)
 	};
 	PyObject *module = PyModule_Create(&definition);
 
-	if (module && flow_setup() && stage_setup() && profiler_add(module))
+	if (module && task_setup() && stage_setup() && profiler_add(module))
 		return module;
 	Py_XDECREF(module);
 	return NULL;

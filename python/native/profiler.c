@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native/beyond.h"
 #include "native/core.h"
+#include "native/cpython.h"
 #include "native/stage.h"
 
 /* Stages that are kept for their next use; of programs that make up names, the first ones. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profiler: the types Profiler, which auger.StageProfiler is made of, and NullProfiler. */
+/* profiler: the types Profiler, the base of auger.StageProfiler, and NullProfiler. */
 #ifndef NATIVE_PROFILER_H
 #define NATIVE_PROFILER_H
 

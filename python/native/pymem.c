@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "native/beyond.h"
+#include "native/cpython.h"
 #include "native/sizes.h"
 
-static struct beyond_allocator next[BEYOND_DOMAINS]; /* written before the hooks are in place */
+static struct cpython_allocator next[CPYTHON_DOMAINS]; /* written before the hooks are in place */
 static struct pymem_reader *readers;
 unsigned pymem_count;
 static _Atomic(bool) is_counting;
@@ -29,11 +29,11 @@ static inline void store(_Atomic(int64_t) *count, int64_t value)
 	atomic_store_explicit(count, value, memory_order_relaxed);
 }
 
-static inline void account(enum beyond_domain domain, int64_t change)
+static inline void account(enum cpython_domain domain, int64_t change)
 {
 	int64_t now;
 
-	if (domain == BEYOND_RAW) {
+	if (domain == CPYTHON_RAW) {
 		now = atomic_fetch_add_explicit(&raw, change, memory_order_relaxed) + change;
 		now += load(&held);
 	} else {
@@ -45,7 +45,7 @@ static inline void account(enum beyond_domain domain, int64_t change)
 		store(&peak, now);
 }
 
-static inline void note(enum beyond_domain domain, const void *block, size_t size)
+static inline void note(enum cpython_domain domain, const void *block, size_t size)
 {
 	int64_t before = sizes_put(block, size);
 
@@ -53,29 +53,29 @@ static inline void note(enum beyond_domain domain, const void *block, size_t siz
 		account(domain, (int64_t)size - before);
 }
 
-static inline bool counts(enum beyond_domain domain)
+static inline bool counts(enum cpython_domain domain)
 {
 	return atomic_load_explicit(&is_counting, memory_order_relaxed) &&
-	       !(domain == BEYOND_RAW && is_inside);
+	       !(domain == CPYTHON_RAW && is_inside);
 }
 
 /*
  * An allocator may ask RAW's for a block or for its own tables (pymalloc does): that is no second
  * block. Around each call of one.
  */
-static inline void go_inside(enum beyond_domain domain)
+static inline void go_inside(enum cpython_domain domain)
 {
-	if (domain != BEYOND_RAW)
+	if (domain != CPYTHON_RAW)
 		is_inside = true;
 }
 
-static inline void come_back(enum beyond_domain domain)
+static inline void come_back(enum cpython_domain domain)
 {
-	if (domain != BEYOND_RAW)
+	if (domain != CPYTHON_RAW)
 		is_inside = false;
 }
 
-static inline void *hook_malloc(enum beyond_domain domain, void *ctx, size_t size)
+static inline void *hook_malloc(enum cpython_domain domain, void *ctx, size_t size)
 {
 	void *block;
 
@@ -87,7 +87,7 @@ static inline void *hook_malloc(enum beyond_domain domain, void *ctx, size_t siz
 	return block;
 }
 
-static inline void *hook_calloc(enum beyond_domain domain, void *ctx, size_t count, size_t size)
+static inline void *hook_calloc(enum cpython_domain domain, void *ctx, size_t count, size_t size)
 {
 	void *block;
 
@@ -100,7 +100,7 @@ static inline void *hook_calloc(enum beyond_domain domain, void *ctx, size_t cou
 }
 
 /* The size is forgotten before the block may become another thread's. */
-static inline void *hook_realloc(enum beyond_domain domain, void *ctx, void *old, size_t size)
+static inline void *hook_realloc(enum cpython_domain domain, void *ctx, void *old, size_t size)
 {
 	bool is_counted = counts(domain);
 	int64_t before = is_counted && old ? sizes_take(old) : -1;
@@ -122,7 +122,7 @@ static inline void *hook_realloc(enum beyond_domain domain, void *ctx, void *old
 	return block;
 }
 
-static inline void hook_free(enum beyond_domain domain, void *ctx, void *block)
+static inline void hook_free(enum cpython_domain domain, void *ctx, void *block)
 {
 	if (block && counts(domain)) {
 		int64_t size = sizes_take(block);
@@ -152,35 +152,35 @@ static inline void hook_free(enum beyond_domain domain, void *ctx, void *block)
 		hook_free(domain, ctx, block);                           \
 	}
 
-HOOKS(raw, BEYOND_RAW)
-HOOKS(mem, BEYOND_MEM)
-HOOKS(obj, BEYOND_OBJ)
+HOOKS(raw, CPYTHON_RAW)
+HOOKS(mem, CPYTHON_MEM)
+HOOKS(obj, CPYTHON_OBJ)
 
-static const struct beyond_allocator ours[BEYOND_DOMAINS] = {
-	[BEYOND_RAW] = { NULL, raw_malloc, raw_calloc, raw_realloc, raw_free },
-	[BEYOND_MEM] = { NULL, mem_malloc, mem_calloc, mem_realloc, mem_free },
-	[BEYOND_OBJ] = { NULL, obj_malloc, obj_calloc, obj_realloc, obj_free },
+static const struct cpython_allocator ours[CPYTHON_DOMAINS] = {
+	[CPYTHON_RAW] = { NULL, raw_malloc, raw_calloc, raw_realloc, raw_free },
+	[CPYTHON_MEM] = { NULL, mem_malloc, mem_calloc, mem_realloc, mem_free },
+	[CPYTHON_OBJ] = { NULL, obj_malloc, obj_calloc, obj_realloc, obj_free },
 };
 
 /* With the ctx of the allocator below: a thread that reads half of the change calls what works. */
 static void install(void)
 {
-	for (int domain = 0; domain < BEYOND_DOMAINS; domain++) {
-		struct beyond_allocator hooks = ours[domain];
+	for (int domain = 0; domain < CPYTHON_DOMAINS; domain++) {
+		struct cpython_allocator hooks = ours[domain];
 
-		PyMem_GetAllocator((enum beyond_domain)domain, &next[domain]);
+		PyMem_GetAllocator((enum cpython_domain)domain, &next[domain]);
 		hooks.ctx = next[domain].ctx;
-		PyMem_SetAllocator((enum beyond_domain)domain, &hooks);
+		PyMem_SetAllocator((enum cpython_domain)domain, &hooks);
 	}
 }
 
 /* Others (tracemalloc) may have put theirs above ours: then ours stay, and pass everything on. */
 static bool is_on_top(void)
 {
-	for (int domain = 0; domain < BEYOND_DOMAINS; domain++) {
-		struct beyond_allocator top;
+	for (int domain = 0; domain < CPYTHON_DOMAINS; domain++) {
+		struct cpython_allocator top;
 
-		PyMem_GetAllocator((enum beyond_domain)domain, &top);
+		PyMem_GetAllocator((enum cpython_domain)domain, &top);
 		if (top.malloc != ours[domain].malloc)
 			return false;
 	}
@@ -246,8 +246,8 @@ void pymem_stop(struct pymem_reader *reader)
 	atomic_store(&is_counting, false);
 	if (!is_on_top())
 		return;
-	for (int domain = 0; domain < BEYOND_DOMAINS; domain++)
-		PyMem_SetAllocator((enum beyond_domain)domain, &next[domain]);
+	for (int domain = 0; domain < CPYTHON_DOMAINS; domain++)
+		PyMem_SetAllocator((enum cpython_domain)domain, &next[domain]);
 }
 
 int64_t pymem_live(void)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sizes: how large each block of an allocator is, told by its address.
+ * sizes: maps the address of an allocator's block to its size.
  *
- * A shadow of the address space: two bytes for each 16 bytes that a block begins in, in leaves
- * of 1 MiB of addresses that are made when the first block of theirs comes. A put or take is
- * three dependent loads. The memory comes from mmap, never from malloc, so that keeping the
- * sizes changes no heap; it is 1/8 of the addresses used, and is never given back.
- *
- * Any number of threads may call at once, each about blocks that it owns.
+ * Shadow memory: two bytes for each 16 bytes of address space, in leaves of 1 MiB of addresses that
+ * are allocated at their first block. A put or take is three dependent loads. The memory comes from
+ * mmap(2), so that the measured heap does not change; it is 1/8 of the addresses in use and is
+ * never freed. Threads may call concurrently, each for blocks that it owns.
  */
 #ifndef NATIVE_SIZES_H
 #define NATIVE_SIZES_H
@@ -16,15 +14,15 @@
 #include <stddef.h>
 
 /*
- * Notes that the block at address (a multiple of 16) has size bytes. Returns the size that was
- * noted there before (bytes; 0: none), or -1: no memory for a leaf, nothing is noted.
+ * Stores the size of the block at address (a multiple of 16). Returns the size stored there before
+ * (bytes; 0: none), or -1: no memory for a leaf, nothing is stored.
  */
 long long sizes_put(const void *address, size_t size);
 
-/* Forgets the block. Returns its size, or -1: it was not noted. */
+/* Removes the block. Returns its size, or -1: unknown. */
 long long sizes_take(const void *address);
 
-/* Forgets all blocks. No other thread may be inside. */
+/* Removes all blocks. No other thread may call at the same time. */
 void sizes_clear(void);
 
 #endif

@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
-#include "native/beyond.h"
-#include "native/flow.h"
+#include "native/cpython.h"
+#include "native/task.h"
 
 /* One time that the stage was entered and not left yet. */
 struct entry {
-	struct flow *flow; /* owned */
+	struct task *task; /* owned */
 	struct auger_context *context;
 	auger_token token;
 };
@@ -21,7 +21,7 @@ struct stage {
 	PyObject_HEAD struct core *core; /* owned */
 	struct auger_name name;          /* its text is that of bytes */
 	PyObject *bytes;                 /* owned */
-	struct entry last;               /* flow NULL: not entered */
+	struct entry last;               /* task NULL: not entered */
 	struct entry *older;             /* [0..older_count), oldest first */
 	size_t older_count;
 };
@@ -40,43 +40,43 @@ static bool keep_last(struct stage *stage)
 	}
 	stage->older = older;
 	older[stage->older_count++] = stage->last;
-	stage->last.flow = NULL;
+	stage->last.task = NULL;
 	return true;
 }
 
 static PyObject *stage_enter(PyObject *self, PyObject *unused)
 {
 	struct stage *stage = (struct stage *)self;
-	struct flow *flow;
+	struct task *task;
 
 	(void)unused;
 	Py_INCREF(self);
 	if (!stage->core->profiler)
 		return self;
-	flow = flow_current();
-	if (!flow || (stage->last.flow && !keep_last(stage))) {
+	task = task_current();
+	if (!task || (stage->last.task && !keep_last(stage))) {
 		Py_DECREF(self);
 		return NULL;
 	}
-	Py_INCREF(flow);
-	stage->last.flow = flow;
-	stage->last.context = flow_context(flow, stage->core);
+	Py_INCREF(task);
+	stage->last.task = task;
+	stage->last.context = task_context(task, stage->core);
 	stage->last.token = auger_context_begin(stage->last.context, &stage->name);
 	return self;
 }
 
-/* Brings the last entry of this flow to the end; that of another one if this has none. */
+/* Moves the last entry of this task to the end; without one, that of another task. */
 static void choose_last(struct stage *stage)
 {
-	struct flow *flow = flow_current();
+	struct task *task = task_current();
 	size_t i = stage->older_count;
 	struct entry chosen;
 
-	if (!flow)
+	if (!task)
 		PyErr_Clear();
-	if (stage->last.flow == flow)
+	if (stage->last.task == task)
 		return;
-	while (i > 0 && stage->older[i - 1].flow != flow)
+	while (i > 0 && stage->older[i - 1].task != task)
 		i--;
 	if (i == 0)
 		return;
@@ -89,15 +89,15 @@ static void choose_last(struct stage *stage)
 
 static void leave_last(struct stage *stage)
 {
-	struct flow *flow = stage->last.flow;
+	struct task *task = stage->last.task;
 
 	if (stage->core->profiler)
 		auger_context_end(stage->last.context, stage->last.token);
 	if (stage->older_count)
 		stage->last = stage->older[--stage->older_count];
 	else
-		stage->last.flow = NULL;
-	Py_DECREF(flow);
+		stage->last.task = NULL;
+	Py_DECREF(task);
 }
 
 static PyObject *stage_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -108,7 +108,7 @@ static PyObject *stage_exit(PyObject *self, PyObject *const *args, Py_ssize_t co
 	(void)count;
 	if (stage->older_count)
 		choose_last(stage);
-	if (stage->last.flow)
+	if (stage->last.task)
 		leave_last(stage);
 	Py_INCREF(Py_None);
 	return Py_None;
@@ -120,9 +120,9 @@ static void stage_dealloc(PyObject *self)
 	struct stage *stage = (struct stage *)self;
 
 	for (size_t i = 0; i < stage->older_count; i++)
-		Py_DECREF(stage->older[i].flow);
+		Py_DECREF(stage->older[i].task);
 	free(stage->older);
-	Py_XDECREF(stage->last.flow);
+	Py_XDECREF(stage->last.task);
 	Py_DECREF(stage->bytes);
 	core_unref(stage->core);
 	PyObject_Free(stage);
@@ -143,7 +143,7 @@ PyObject *stage_new(struct core *core, PyObject *name)
 	stage->bytes = bytes;
 	stage->name = (struct auger_name){ PyBytes_AsString(bytes), 0, 0 };
 	stage->name.len = (size_t)PyBytes_Size(bytes);
-	stage->last.flow = NULL;
+	stage->last.task = NULL;
 	stage->older = NULL;
 	stage->older_count = 0;
 	return (PyObject *)stage;

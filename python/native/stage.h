@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stage: the object that a `with` block of a stage enters and leaves, and the one that does not
- * measure. */
+/* stage: the context manager of a stage, and the one that measures nothing. */
 #ifndef NATIVE_STAGE_H
 #define NATIVE_STAGE_H
 

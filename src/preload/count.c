@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libauger-count.so: counts what malloc() gives and free() takes, for the stage library.
+ * libauger-count.so: counts allocated and freed bytes for the stage library. Preloaded or linked.
  *
- * Preloaded or linked. No stacks, no tables, no locks but one when 64 KiB have changed. Source of
+ * It records no stacks, and takes one lock after every 64 KiB of change. Source of
  * the list of functions: malloc(3), posix_memalign(3), glibc 2.36.
  */
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static struct {
 	size_t (*usable_size)(void *);
 } real;
 
-/* What dlsym() itself asks for while the functions above are looked up. Never freed. */
+/* For allocations of dlsym() itself during resolve(). Never freed. */
 static _Alignas(16) char early[16384];
 static size_t early_len;
 static bool is_resolving;
@@ -66,7 +66,7 @@ static void *next(const char *name)
 
 static void at_thread_exit(void *thread);
 
-/* Runs once, in the first call or the constructor: before there is a second thread. */
+/* Runs once, in the first call or the constructor: before a second thread exists. */
 static void resolve(void)
 {
 	if (is_resolving)
@@ -82,7 +82,7 @@ static void resolve(void)
 	*(void **)&real.pvalloc = next("pvalloc");
 	*(void **)&real.usable_size = next("malloc_usable_size");
 	has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
-	*(void **)&real.malloc = next("malloc"); /* last: says that all are there */
+	*(void **)&real.malloc = next("malloc"); /* last: non-NULL means that all are resolved */
 	is_resolving = false;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* api: what is not the hot path of begins and ends; that is in nest.c. */
+/* api: the public functions outside of the hot path, which is in context.c. */
 #include "auger/stage.h"
 
 #include <string.h>
 
+#include "stage/context.h"
 #include "stage/names.h"
-#include "stage/nest.h"
 #include "stage/thread.h"
 
 static struct auger_name name_of(const char *text, size_t len)
@@ -28,9 +28,9 @@ EXPORT void auger_stage_end_name(struct auger_profiler *p, const char *text, siz
 	struct shard *s = p ? thread_shard(p) : NULL;
 
 	if (s)
-		nest_end_name(&s->context, s,
-			      text ? names_intern(text, len, false)
-				   : names_intern("(null)", 6, true));
+		context_end_name(&s->context, s,
+				 text ? names_intern(text, len, false)
+				      : names_intern("(null)", 6, true));
 }
 
 EXPORT auger_path auger_stage_current(struct auger_profiler *p)
@@ -90,7 +90,7 @@ EXPORT void auger_context_free(struct auger_context *c)
 		return;
 	s = thread_shard(c->profiler);
 	if (s)
-		nest_end_all(c, s);
+		context_end_all(c, s);
 	pthread_mutex_lock(&c->profiler->lock);
 	c->spare = c->profiler->spare_tasks;
 	c->profiler->spare_tasks = c;

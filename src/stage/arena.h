@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena: zeroed memory straight from the kernel, given back all at once.
+ * arena: zeroed memory from mmap(2), freed all at once.
  *
- * Not from malloc(): the heap that is measured must not change by being measured.
+ * It does not use malloc(), so that measuring does not change the measured heap.
  */
 #ifndef STAGE_ARENA_H
 #define STAGE_ARENA_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs: what is read at each boundary of a stage. All are running totals, so the cost of a call
- * is the difference of two readings, and calls, threads and children add up.
+ * costs: the quantities that are read at each begin and end of a stage.
  *
- * They stand in groups, and a profiler reads whole groups.
+ * All are running totals: the cost of a call is the difference of two readings, and calls, threads
+ * and children add up. They form groups, and a profiler reads whole groups.
  */
 #ifndef STAGE_COSTS_H
 #define STAGE_COSTS_H
@@ -17,16 +17,16 @@ enum cost {
 	/* always */
 	COST_WALL, /* ticks */
 	/*
-	 * thread: what its CPU time is behind the wall clock, which stands still as long as the
-	 * thread runs. Ticks less nanoseconds.
+	 * thread: its time off the CPU, the wall clock minus its CPU clock. Constant while the
+	 * thread runs. Ticks minus nanoseconds.
 	 */
-	COST_APART, /* ticks of calls for which it is not known: they changed the thread */
+	COST_MIGRATED, /* ticks of calls that ended in another thread: CPU time unknown */
 	COST_WAIT_TICKS,
 	COST_WAIT_NS,
 	/* heap: with libauger-count.so */
 	COST_HEAP,        /* bytes of the process */
 	COST_ALLOCS,      /* of the thread, like the next */
-	COST_ALLOC_BYTES, /* of blocks made */
+	COST_ALLOC_BYTES, /* of allocated blocks */
 	/* source: of the caller */
 	COST_SOURCE, /* bytes */
 	/* process: level full */
@@ -40,12 +40,12 @@ enum cost {
 	COST_COUNT,
 };
 
-#define COSTS_THREAD COST_APART
+#define COSTS_THREAD COST_MIGRATED
 #define COSTS_HEAP COST_HEAP
 #define COSTS_SOURCE COST_SOURCE
 #define COSTS_PROCESS COST_CPU_US
 
-/* Which groups are read, or are not all zero. */
+/* Sets of groups: that are read, or that are not all zero. */
 enum {
 	GROUP_WALL = 1,   /* always */
 	GROUP_THREAD = 2, /* CPU of the thread */
@@ -55,19 +55,19 @@ enum {
 	GROUPS_RARE = GROUP_SOURCE | GROUP_PROCESS,
 };
 
-/* A whole group at once: their lengths are known, so these loops become straight code. */
+/* A whole group at once: constant bounds let the compiler unroll these loops. */
 static inline void costs_set_range(int64_t *to, const int64_t *from, int first, int end)
 {
 #pragma GCC unroll 8
 	for (int i = first; i < end; i++)
-		POKE(to[i], from[i]);
+		STORE_RELEASE(to[i], from[i]);
 }
 
 static inline void costs_add_range(int64_t *to, const int64_t *more, int first, int end)
 {
 #pragma GCC unroll 8
 	for (int i = first; i < end; i++)
-		POKE(to[i], to[i] + more[i]);
+		STORE_RELEASE(to[i], to[i] + more[i]);
 }
 
 static inline void costs_subtract_range(int64_t *to, const int64_t *a, const int64_t *b, int first,
@@ -82,7 +82,7 @@ static inline void costs_clear_range(int64_t *to, int first, int end)
 {
 #pragma GCC unroll 8
 	for (int i = first; i < end; i++)
-		POKE(to[i], 0);
+		STORE_RELEASE(to[i], 0);
 }
 
 static inline void costs_clear(uint32_t groups, int64_t *to)

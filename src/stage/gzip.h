@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gzip: bytes in stored blocks. Sources: RFC 1951, section 3.2.4; RFC 1952, sections 2.3, 8. */
+/* gzip: writes bytes as stored blocks. Sources: RFC 1951, section 3.2.4; RFC 1952, sections 2.3, 8.
+ */
 #ifndef STAGE_GZIP_H
 #define STAGE_GZIP_H
 

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "stage/context.h"
 #include "stage/names.h"
-#include "stage/nest.h"
 #include "stage/output.h"
 #include "stage/profiler.h"
 #include "stage/registry.h"
@@ -24,7 +24,7 @@
 #define MAX_DEPTH 128
 #define RSS_INTERVAL_US 100
 #define IO_INTERVAL_US 1000
-#define AWAY_US 20
+#define CLOCK_READ_US 20
 
 EXPORT struct auger_profiler *auger_default;
 
@@ -33,7 +33,7 @@ static int start_status;
 
 static void start(void);
 
-/* What is in the environment, else otherwise. What is neither is off, and said so. */
+/* The level in AUGER_STAGES, else otherwise. A wrong value is off, with a warning. */
 static enum auger_level level_of_env(enum auger_level otherwise)
 {
 	static const char *const names[] = {
@@ -51,7 +51,7 @@ static enum auger_level level_of_env(enum auger_level otherwise)
 	return AUGER_OFF;
 }
 
-/* What a caller of a setuid program says decides nothing: the files would be its owner's. */
+/* secure_getenv: the caller of a setuid program must not choose files that its owner writes. */
 static void decide_by_env(struct auger_opts *to)
 {
 	const char *on_sigterm = secure_getenv("AUGER_STAGES_SIGTERM");
@@ -92,7 +92,7 @@ static const char *copy_text(struct auger_profiler *p, const char *text)
 	return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* The preloaded library may be newer or older than this one. */
+/* libauger-count.so may have another version than this library. */
 static const struct heap_count *find_heap(void)
 {
 	const struct heap_count *(*get)(void);
@@ -108,13 +108,13 @@ static const struct heap_count *find_heap(void)
 
 static void choose_groups(struct auger_profiler *p)
 {
-	struct meter probe;
+	struct counters probe;
 
 	p->heap = find_heap();
-	meter_files_open(&p->files);
-	meter_start(&probe, &p->files, &p->plan);
+	counter_files_open(&p->files);
+	counters_start(&probe, &p->files, &p->plan);
 	p->has_perf_page = probe.page != NULL;
-	meter_stop(&probe);
+	counters_stop(&probe);
 	p->groups = GROUP_WALL;
 	if (p->heap)
 		p->groups |= GROUP_HEAP;
@@ -122,11 +122,11 @@ static void choose_groups(struct auger_profiler *p)
 		p->groups |= GROUP_PROCESS | GROUP_THREAD;
 	if (p->has_perf_page)
 		p->groups |= GROUP_THREAD;
-	p->resets_rss =
-		(p->groups & GROUP_PROCESS) && p->opts.reset_rss_peak && meter_reset_rss_hwm() == 0;
+	p->resets_rss = (p->groups & GROUP_PROCESS) && p->opts.reset_rss_peak &&
+			counters_reset_rss_hwm() == 0;
 }
 
-/* Ticks in a time, as far as it is known so soon. */
+/* Ticks in a time, by the first estimate of the clock ratio. */
 static uint64_t ticks_in(double us)
 {
 	return (uint64_t)(us * 1000 / ticks_ns());
@@ -134,7 +134,7 @@ static uint64_t ticks_in(double us)
 
 static void begin_report(struct auger_profiler *p)
 {
-	nest_read_now(p, NULL, &p->reset);
+	context_read_now(p, NULL, &p->reset);
 	p->start_ns = clock_ns(CLOCK_REALTIME);
 }
 
@@ -161,8 +161,8 @@ static int fill(struct auger_profiler *p, const struct auger_opts *opts)
 		return -ENOMEM;
 	p->plan.rss_ticks = ticks_in(opts->rss_interval_us);
 	p->plan.io_ticks = ticks_in(IO_INTERVAL_US);
-	p->plan.away_ticks = ticks_in(AWAY_US);
-	place_read(&p->place);
+	p->plan.clock_read_ticks = ticks_in(CLOCK_READ_US);
+	identity_read(&p->identity);
 	choose_groups(p);
 	begin_report(p);
 	return 0;
@@ -170,7 +170,7 @@ static int fill(struct auger_profiler *p, const struct auger_opts *opts)
 
 static void free_profiler(struct auger_profiler *p)
 {
-	meter_files_close(&p->files);
+	counter_files_close(&p->files);
 	arena_fini(&p->arena);
 	pthread_mutex_destroy(&p->lock);
 	munmap(p, sizeof *p);
@@ -185,7 +185,7 @@ static struct auger_profiler *make(const struct auger_opts *opts, int *ret_statu
 		return NULL;
 	}
 	pthread_mutex_init(&p->lock, NULL);
-	p->files = (struct meter_files){ .statm = -1, .io = -1 };
+	p->files = (struct counter_files){ .statm = -1, .io = -1 };
 	*ret_status = fill(p, opts);
 	if (*ret_status == 0) {
 		registry_lock();
@@ -215,7 +215,7 @@ EXPORT struct auger_profiler *auger_profiler_new(const struct auger_opts *opts)
 		return NULL;
 	}
 	if (decided.on_sigterm)
-		sigterm_watch();
+		sigterm_install();
 	errno = 0;
 	return p;
 }
@@ -229,7 +229,7 @@ EXPORT void auger_profiler_close(struct auger_profiler *p)
 	registry_remove(p);
 	registry_unlock();
 	for (struct shard *s = p->shards; s; s = s->next)
-		meter_stop(&s->meter);
+		counters_stop(&s->counters);
 	free_profiler(p);
 }
 
@@ -238,20 +238,20 @@ EXPORT enum auger_level auger_profiler_level(const struct auger_profiler *p)
 	return p ? p->opts.level : AUGER_OFF;
 }
 
-/* The lock is held, or there is one thread. */
+/* The caller holds the lock, or is the only thread. */
 static void reset(struct auger_profiler *p)
 {
 	for (uint32_t i = 1; i <= p->paths.max; i++) {
 		if (p->retired[i])
 			row_clear(p->retired[i]);
 	}
-	POKE(p->stray_ends, 0);
-	POKE(p->bad_names, 0);
-	POKE(p->too_deep, 0);
-	POKE(p->other_calls, 0);
-	POKE(p->lost, 0);
+	STORE_RELEASE(p->stray_ends, 0);
+	STORE_RELEASE(p->bad_names, 0);
+	STORE_RELEASE(p->too_deep, 0);
+	STORE_RELEASE(p->other_calls, 0);
+	STORE_RELEASE(p->lost, 0);
 	begin_report(p);
-	POKE(p->epoch, p->epoch + 1);
+	STORE_RELEASE(p->epoch, p->epoch + 1);
 }
 
 EXPORT void auger_profiler_reset(struct auger_profiler *p)
@@ -311,7 +311,7 @@ EXPORT int auger_profiler_source(struct auger_profiler *p, const struct auger_so
 	return 0;
 }
 
-/* Around a fork(): no lock is held by a thread that the child does not have. */
+/* Around fork(): the forking thread holds all locks, so that the child can release them. */
 static void before_fork(void)
 {
 	registry_lock();
@@ -341,8 +341,8 @@ static void in_child(void)
 
 		if (!p)
 			continue;
-		meter_files_close(&p->files);
-		meter_files_open(&p->files);
+		counter_files_close(&p->files);
+		counter_files_open(&p->files);
 		thread_forked(p);
 		p->early = (struct written){ 0 };
 		p->source_peaks.is_locked = 0;
@@ -358,7 +358,7 @@ static void in_child(void)
 static void start(void)
 {
 	ticks_start();
-	start_status = threads_start(nest_end_all);
+	start_status = threads_start(context_end_all);
 	if (start_status == 0)
 		start_status = -pthread_atfork(before_fork, after_fork, in_child);
 }
@@ -372,7 +372,7 @@ __attribute__((constructor(101))) static void make_default(void)
 		auger_default = auger_profiler_new(&opts);
 }
 
-/* Other threads may go on; what they do from now on is not told. */
+/* Other threads may run on; the report excludes what they do from here on. */
 __attribute__((destructor)) static void write_all_out(void)
 {
 	registry_lock();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* macros: the few that every file of the library may use. */
+/* macros: those that every file of the library may use. */
 #ifndef STAGE_MACROS_H
 #define STAGE_MACROS_H
 
@@ -11,9 +11,9 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Fields that one thread writes while others read them, for reports. Release and acquire, so that
- * a counter that is odd while a change is made tells readers of it. */
-#define PEEK(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
-#define POKE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+/* For fields that one thread writes while reporting threads read them. The order makes the odd
+ * count of a change visible before the change itself. */
+#define LOAD_ACQUIRE(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+#define STORE_RELEASE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 
 #endif

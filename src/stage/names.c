@@ -25,7 +25,7 @@ static uint64_t hash(const char *text, size_t len)
 	return h ^ (h >> 32);
 }
 
-/* The id of the text, or 0 and in *ret_slot the slot where it belongs. No lock needed. */
+/* The id of the text, or 0 with its free slot in *ret_slot. No lock needed. */
 static uint32_t find(const char *text, size_t len, size_t *ret_slot)
 {
 	size_t slot = hash(text, len) % SLOTS;
@@ -45,7 +45,7 @@ static int make_tables(void)
 	struct name *names;
 	uint32_t *table;
 
-	if (PEEK(slots))
+	if (LOAD_ACQUIRE(slots))
 		return 0;
 	names = arena_alloc(&arena, NAMES_MAX * sizeof *names);
 	table = arena_alloc(&arena, SLOTS * sizeof *table);
@@ -57,11 +57,11 @@ static int make_tables(void)
 	return 0;
 }
 
-static uint32_t add(const char *text, size_t len, size_t slot, bool is_kept)
+static uint32_t add(const char *text, size_t len, size_t slot, bool is_static)
 {
 	char *copy;
 
-	if (count >= (is_kept ? NAMES_MAX : NAMES_MAX - NAMES_KEPT))
+	if (count >= (is_static ? NAMES_MAX : NAMES_MAX - NAMES_RESERVED))
 		return NAME_OTHER;
 	copy = arena_alloc(&arena, len + 1);
 	if (!copy)
@@ -72,7 +72,7 @@ static uint32_t add(const char *text, size_t len, size_t slot, bool is_kept)
 	return count++;
 }
 
-uint32_t names_intern(const char *text, size_t len, bool is_kept)
+uint32_t names_intern(const char *text, size_t len, bool is_static)
 {
 	uint32_t id = 0;
 	size_t slot;
@@ -92,7 +92,7 @@ uint32_t names_intern(const char *text, size_t len, bool is_kept)
 	} else {
 		id = find(text, len, &slot);
 		if (!id)
-			id = add(text, len, slot, is_kept);
+			id = add(text, len, slot, is_static);
 	}
 	pthread_mutex_unlock(&lock);
 	return id;

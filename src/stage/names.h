@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names: the texts of all stages of the process, by number. Never freed; at most NAMES_MAX.
+ * names: interns the names of all stages of the process. They are never freed; at most NAMES_MAX.
  *
- * Threads may call at once.
+ * Thread-safe.
  */
 #ifndef STAGE_NAMES_H
 #define STAGE_NAMES_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define NAMES_MAX 65536
-#define NAMES_KEPT 16384 /* of them for names of places of the program */
+#define NAMES_RESERVED 16384 /* of them for names in the source (AUGER_STAGE), which are few */
 #define NAME_LEN_MAX 255
 
 enum { NAME_NONE, NAME_OTHER, NAME_FIRST };
@@ -23,10 +23,10 @@ struct name {
 };
 
 /*
- * NAME_OTHER when there is no room. A longer text is cut. text may be NULL if len is 0. Texts that
- * are made at run time do not get the last of the room: is_kept.
+ * Returns NAME_OTHER when the table is full. Text longer than NAME_LEN_MAX is cut. text may be NULL
+ * if len is 0. is_static: a name in the source, which may use the reserved entries.
  */
-uint32_t names_intern(const char *text, size_t len, bool is_kept);
+uint32_t names_intern(const char *text, size_t len, bool is_static);
 struct name names_get(uint32_t id);
 
 /* Around a fork(). */

@@ -14,7 +14,7 @@
 #include "stage/ticks.h"
 #include "stage/write.h"
 
-/* Under another name until it is whole. */
+/* Writes a temporary file, then renames it. */
 static int replace(const char *path, const struct text *data)
 {
 	CLEANUP(text_fini) struct text name = { 0 };
@@ -24,7 +24,7 @@ static int replace(const char *path, const struct text *data)
 	text_put_str(&name, path);
 	text_put_str(&name, ".new.");
 	text_put_int(&name, getpid());
-	text_put_str(&name, "."); /* process 1 of each container has the same number */
+	text_put_str(&name, "."); /* the first process of each container is number 1 */
 	text_put_int(&name, (int64_t)clock_ns(CLOCK_REALTIME));
 	text_put(&name, "", 1);
 	if (text_error(&name) < 0)
@@ -52,21 +52,21 @@ static uint32_t make_line(struct auger_profiler *p, struct text *line)
 	return rows;
 }
 
-/* A report that comes before the end has blanks behind it, for the last one to fit in its place. */
+/* An early report is followed by blanks, so that the last one fits in its place. */
 static int append_early(struct auger_profiler *p, const char *path, struct text *line)
 {
 	text_widen_line(line, line->len + line->len / 2 + 4096);
 	return text_error(line) < 0 ? -ENOMEM : write_line(path, line, &p->early);
 }
 
-/* An object without a report, so that the process is not counted twice. */
-static void take_back(const char *path, const struct written *place)
+/* Overwrites the line with an empty object, so that the process is not counted twice. */
+static void erase_line(const char *path, const struct written *at)
 {
 	CLEANUP(text_fini) struct text nothing = { 0 };
 
 	text_put_str(&nothing, "{}\n");
-	if (write_over(path, &nothing, place) < 0)
-		return; /* it went with the file */
+	if (write_over(path, &nothing, at) < 0)
+		return; /* the file was replaced */
 }
 
 static int append(struct auger_profiler *p, const char *path, struct text *line, bool is_early)
@@ -79,7 +79,7 @@ static int append(struct auger_profiler *p, const char *path, struct text *line,
 	p->early = (struct written){ 0 };
 	status = is_early ? append_early(p, path, line) : write_line(path, line, NULL);
 	if (status == 0 && old.len)
-		take_back(path, &old);
+		erase_line(path, &old);
 	return status;
 }
 
@@ -90,49 +90,49 @@ static bool ends_with(const char *path, const char *ending)
 	return len >= strlen(ending) && strcmp(path + len - strlen(ending), ending) == 0;
 }
 
-enum occasion { ASKED, EARLY, LAST };
+enum trigger { ON_REQUEST, EARLY, LAST };
 
-/* The profiler's own output starts from its folder, and has nothing to say of no stages. */
-static int write_now(struct auger_profiler *p, const char *pattern, enum occasion occasion)
+/* The profiler's own output is relative to its folder, and is not written without stages. */
+static int write_now(struct auger_profiler *p, const char *pattern, enum trigger trigger)
 {
 	CLEANUP(text_fini) struct text path = { 0 };
 	CLEANUP(text_fini) struct text data = { 0 };
 	bool is_profile;
 	uint32_t rows;
 
-	if (occasion != ASKED && p->folder) {
+	if (trigger != ON_REQUEST && p->folder) {
 		text_put_str(&path, p->folder);
 		text_put(&path, "/", 1);
 	}
-	place_expand(&p->place, pattern, &path);
+	identity_expand(&p->identity, pattern, &path);
 	if (text_error(&path) < 0)
 		return -ENOMEM;
 	is_profile = ends_with(path.data, ".pb.gz");
 	rows = is_profile ? stacks_write(p, &data) : make_line(p, &data);
 	if (text_error(&data) < 0)
 		return -ENOMEM;
-	if (!rows && occasion != ASKED)
+	if (!rows && trigger != ON_REQUEST)
 		return 0;
 	if (is_profile)
 		return replace(path.data, &data);
-	return occasion == ASKED ? write_line(path.data, &data, NULL)
-				 : append(p, path.data, &data, occasion == EARLY);
+	return trigger == ON_REQUEST ? write_line(path.data, &data, NULL)
+				     : append(p, path.data, &data, trigger == EARLY);
 }
 
 /* A thread that is cancelled meanwhile would leave locks and half of a file. */
-static int write_to(struct auger_profiler *p, const char *pattern, enum occasion occasion)
+static int write_to(struct auger_profiler *p, const char *pattern, enum trigger trigger)
 {
 	int status, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	status = write_now(p, pattern, occasion);
+	status = write_now(p, pattern, trigger);
 	pthread_setcancelstate(before, NULL);
 	return status;
 }
 
 EXPORT int auger_profiler_write(struct auger_profiler *p, const char *pattern)
 {
-	return p ? write_to(p, pattern, ASKED) : 0;
+	return p ? write_to(p, pattern, ON_REQUEST) : 0;
 }
 
 EXPORT int auger_profiler_write_fd(struct auger_profiler *p, int fd)

@@ -49,7 +49,7 @@ static uint32_t find_label(const struct paths *p, const char *label, size_t len)
 	return 0;
 }
 
-/* The label of a name inside of a path; bytes, 0 when it is too long. */
+/* Writes the label of a name in a path; returns its length, 0: too long. */
 static size_t make_label(const struct paths *p, uint32_t parent, uint32_t name, char *label)
 {
 	const struct path *outer = &p->list[parent];

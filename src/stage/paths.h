@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths: the labels of one profiler. A path is a name inside a path; its label is all names of
- * the way with dots between. Equal labels are one path, whatever way led to them.
+ * paths: interns the labels of one profiler.
  *
- * The owner locks; entries that were given out are read without.
+ * A path is a name inside a parent path; its label joins the names with dots. Equal labels are one
+ * path, whatever their parents. The owner locks; readers of existing entries need no lock.
  */
 #ifndef STAGE_PATHS_H
 #define STAGE_PATHS_H
@@ -31,11 +31,11 @@ struct path_slot {
 };
 
 struct paths {
-	uint32_t max;            /* the last one is "other" */
+	uint32_t max;            /* entry max is "other" */
 	uint32_t count;          /* 1..count are used */
 	uint32_t other;          /* 0: not needed yet */
 	struct path *list;       /* [max + 1] */
-	struct path_slot *slots; /* [slot_count]; way to path */
+	struct path_slot *slots; /* [slot_count]; parent and name to path */
 	uint32_t slot_count;     /* a power of two */
 	uint32_t used_slots;
 };
@@ -43,7 +43,7 @@ struct paths {
 /* 0 or -ENOMEM. The arena frees it. */
 int paths_init(struct paths *p, uint32_t max, struct arena *a);
 
-/* 0: out of memory. When max labels are there: the path "other". */
+/* The path of a name in a parent. 0: out of memory. When max is reached: the path "other". */
 uint32_t paths_child(struct paths *p, uint32_t parent, uint32_t name, struct arena *a);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profiler: who owns what, and who may touch it.
+ * profiler: the types that the library's modules share, with their owners and locks.
  *
- * A profiler has one shard for each thread that uses it. The thread alone writes to its shard,
- * without a lock; whoever makes a report reads it meanwhile (POKE and PEEK). What threads share,
- * the paths and the lists, is under the profiler's lock and is touched when something is new.
- * Nothing is freed before the profiler is closed, so a reader never meets memory that is gone.
+ * A profiler has one shard for each thread that uses it. Only that thread writes to its shard,
+ * without a lock; a reporting thread reads it at the same time (STORE_RELEASE and LOAD_ACQUIRE).
+ * The profiler's lock guards what threads share, the paths and the lists; a thread takes it only
+ * for something new. All memory lives until the profiler is closed, so readers never see freed
+ * memory.
  *
- * A thread finds its shard by the slot of the profiler, and knows by the serial number whether
- * the slot is still that of the same profiler.
+ * A thread finds its shard by the profiler's slot. The serial number shows whether the slot still
+ * belongs to the same profiler.
  */
 #ifndef STAGE_PROFILER_H
 #define STAGE_PROFILER_H
@@ -20,10 +21,10 @@
 
 #include "auger/stage.h"
 #include "stage/arena.h"
+#include "stage/counters.h"
+#include "stage/identity.h"
 #include "stage/macros.h"
-#include "stage/meter.h"
 #include "stage/paths.h"
-#include "stage/place.h"
 #include "stage/rows.h"
 #include "stage/write.h"
 #include "wire/heap_count.h"
@@ -36,20 +37,20 @@
 
 struct shard;
 
-/* All that is read at a begin, an end, or for a report; groups that are not read are not set. */
-struct boundary {
+/* The values read at a begin, an end, or for a report; only groups that are read are set. */
+struct reading {
 	int64_t at[COST_COUNT];                          /* running totals */
-	uint64_t heap_moment, source_moment, rss_moment; /* of the peaks */
-	int64_t rss_hwm;                                 /* KiB, the most the process ever had */
-	bool has_source;                                 /* the source was known */
+	uint64_t heap_moment, source_moment, rss_moment; /* see wire/peaks.h */
+	int64_t rss_hwm;                                 /* KiB: peak RSS of the process */
+	bool has_source;                                 /* the source answered */
 };
 
 enum {
-	FRAME_INHERITED = 1, /* over a fork(): not counted */
-	FRAME_CUT = 2,       /* by a reset: what only its thread knows is not known */
+	FRAME_INHERITED = 1, /* from before a fork(): not counted */
+	FRAME_RESET = 2,     /* open at a reset: its thread-only costs are unknown */
 };
 
-/* An open stage. In a list of spare ones when it is not open. */
+/* An open stage, or a spare frame in the list of its shard. */
 struct frame {
 	struct frame *below;
 	const struct shard *shard; /* that began it */
@@ -57,40 +58,40 @@ struct frame {
 	auger_token token;
 	uint32_t path;
 	uint32_t name;
-	uint32_t epoch;        /* of the profiler when the totals below were begun */
+	uint32_t epoch;        /* of the profiler when begin was read */
 	uint32_t flags;        /* FRAME_... */
-	uint32_t inner_groups; /* of inner that are set; the others are all zero */
-	struct boundary begin;
-	int64_t inner[COST_COUNT]; /* of the stages inside that have ended */
-	int64_t rss_seen;          /* KiB: the most that it was known to have during the call */
+	uint32_t inner_groups; /* that are set in inner; the others are zero */
+	struct reading begin;
+	int64_t inner[COST_COUNT]; /* cost of the ended stages inside */
+	int64_t rss_seen;          /* KiB: highest RSS seen during the call */
 };
 
-/* A call inside of it ended. */
+/* Adds the cost of a call inside that ended. */
 static inline void frame_add_inner(struct frame *f, const struct call *call)
 {
 	uint32_t fresh = call->groups & ~f->inner_groups;
 
 	if (fresh) {
 		costs_clear(fresh, f->inner);
-		POKE(f->inner_groups, f->inner_groups | fresh);
+		STORE_RELEASE(f->inner_groups, f->inner_groups | fresh);
 	}
 	costs_add(call->groups, f->inner, call->total);
 }
 
-/* Written by one thread at a time. change is odd meanwhile: a reader tries again. */
+/* Written by one thread at a time. change is odd during a change: readers try again. */
 struct auger_context {
 	struct auger_profiler *profiler;
 	struct auger_context *next;  /* of the profiler's tasks; under its lock, never removed */
-	struct auger_context *spare; /* the next that is not used; under its lock */
+	struct auger_context *spare; /* the next unused one; under its lock */
 	struct frame *top;           /* innermost; NULL: nothing open */
 	uint32_t change;
 	uint32_t id;           /* of the profiler; part of tokens */
 	uint32_t depth;        /* frames */
-	uint32_t deep;         /* stages above that are too deep to be measured */
+	uint32_t deep;         /* open stages that are too deep to be measured */
 	uint32_t base;         /* path that stages with nothing open nest in */
-	bool is_task;          /* not of a thread */
+	bool is_task;          /* a task's, not a thread's */
 	uint64_t serial;       /* of the last token */
-	uint64_t ended_serial; /* tokens up to this one were ended by a fork() */
+	uint64_t ended_serial; /* a fork() ended all tokens up to this one */
 };
 
 struct child {
@@ -102,18 +103,18 @@ struct shard {
 	struct auger_context context;
 	struct auger_profiler *profiler;
 	struct shard *next; /* of the profiler's, also the unused ones; never removed */
-	struct child children[CHILDREN_LEN]; /* what paths_child() said */
+	struct child children[CHILDREN_LEN]; /* cache of paths_child() */
 	struct row **rows;                   /* [paths.max + 1]; NULL: not used */
 	struct frame *spare;
-	struct meter meter;
+	struct counters counters;
 	struct heap_thread *heap; /* NULL: not counted */
-	uint32_t epoch;           /* that rows are of */
-	bool is_used;             /* has a thread; under lock */
+	uint32_t epoch;           /* of the profiler when the rows were cleared */
+	bool is_used;             /* owned by a thread; under lock */
 	pid_t tid;
 };
 
 struct key {
-	const char *name, *value; /* value NULL: taken away */
+	const char *name, *value; /* value NULL: removed */
 };
 
 struct auger_profiler {
@@ -122,18 +123,18 @@ struct auger_profiler {
 	pthread_mutex_t lock;
 	struct arena arena; /* under lock */
 
-	/* Written before it is given out. */
-	struct auger_opts opts; /* all decided; out: NULL or a copy */
-	const char *folder;     /* that a relative out starts from; NULL: the current one */
+	/* Written before the profiler is published. */
+	struct auger_opts opts; /* without AUTO; out: NULL or a copy */
+	const char *folder;     /* base of a relative out; NULL: the current folder */
 	uint32_t groups;        /* that are read */
-	struct meter_plan plan;
-	bool resets_rss;               /* opts.reset_rss_peak, and it can be done here */
+	struct counter_plan plan;
+	bool resets_rss;               /* opts.reset_rss_peak, and /proc/self/clear_refs works */
 	const struct heap_count *heap; /* NULL: not counted */
 	struct auger_source source;    /* read NULL: none */
 	char source_name[SOURCE_NAME_MAX + 1];
 	char source_detail[32];
-	struct meter_files files;
-	struct place place;
+	struct counter_files files;
+	struct identity identity;
 	bool has_perf_page;
 
 	/* Under lock. */
@@ -141,32 +142,32 @@ struct auger_profiler {
 	struct shard *shards;
 	struct auger_context *tasks, *spare_tasks;
 	uint32_t context_ids;
-	unsigned kept_shards; /* of threads that ended, for rows of each thread */
-	struct row **retired; /* [paths.max + 1]: of threads that ended; NULL: none */
+	unsigned kept_shards; /* ended threads that keep their rows (per_thread) */
+	struct row **retired; /* [paths.max + 1]: sums of ended threads; NULL: none */
 	struct key keys[KEYS_MAX];
 	unsigned key_count;
 
 	/* Atomic. */
-	uint32_t epoch;       /* how often it was reset */
-	uint64_t stray_ends;  /* ends of nothing that was open */
+	uint32_t epoch;       /* count of resets */
+	uint64_t stray_ends;  /* ends without an open stage */
 	uint64_t bad_names;   /* NULL */
 	uint64_t too_deep;    /* begins */
-	uint64_t other_calls; /* begins that went to the path "other" */
+	uint64_t other_calls; /* begins counted in the path "other" */
 	uint64_t lost;        /* begins without memory, or in a signal handler */
 
 	/* Of the last reset; under lock. */
-	struct boundary reset; /* without what only a thread knows */
-	uint64_t start_ns;     /* CLOCK_REALTIME */
+	struct reading reset; /* without the costs of a thread */
+	uint64_t start_ns;    /* CLOCK_REALTIME */
 
 	struct written early; /* the report on SIGTERM; under the registry's lock */
 
 	/* With locks of their own. */
-	struct peaks source_peaks; /* of the source */
-	int64_t source_live;       /* at the last boundary; atomic */
+	struct peaks source_peaks; /* peaks peaks of the source */
+	int64_t source_live;       /* last value of the source; atomic */
 	struct peaks rss_peaks;    /* with reset_rss_peak; KiB */
 };
 
-/* Without /proc, or a descriptor for it, there are only the peaks that getrusage() tells. */
+/* Without /proc/self/statm, RSS is unknown and only getrusage()'s peak is left. */
 static inline bool profiler_has_rss(const struct auger_profiler *p)
 {
 	return (p->groups & GROUP_PROCESS) && p->files.statm >= 0;

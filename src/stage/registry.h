@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registry: the profilers that there are, by slot. */
+/* registry: lists the open profilers by slot. */
 #ifndef STAGE_REGISTRY_H
 #define STAGE_REGISTRY_H
 
@@ -8,7 +8,7 @@
 void registry_lock(void);
 void registry_unlock(void);
 
-/* All three under the lock. */
+/* The caller holds the lock. */
 struct auger_profiler *registry_get(unsigned slot); /* NULL: free */
 /* Gives p a slot and a serial number. 0 or -EMFILE. */
 int registry_add(struct auger_profiler *p);

@@ -68,7 +68,7 @@ static void put_str(struct text *out, const char *key, const char *value)
 		text_put_str(out, "null");
 }
 
-/* From the environment: a number if it is one. "": null. */
+/* A value of the environment: as a number if it is one. "": null. */
 static void put_known(struct text *out, const char *key, const char *value)
 {
 	size_t digits = strspn(value, "0123456789");
@@ -83,7 +83,7 @@ static void put_known(struct text *out, const char *key, const char *value)
 	text_put_str(out, value);
 }
 
-/* The columns of the document, in its order and with its names. */
+/* The columns, in the order and with the names of auger-stage(3). */
 static void put_first_columns(const struct report *r, const struct row *row)
 {
 	uint32_t groups = r->p->groups;
@@ -110,7 +110,7 @@ static void put_percentile(const struct report *r, const struct row *row, const 
 static void put_times(const struct report *r, const struct row *row)
 {
 	bool has_thread =
-		(r->p->groups & GROUP_THREAD) && row->total[COST_APART] < row->total[COST_WALL];
+		(r->p->groups & GROUP_THREAD) && row->total[COST_MIGRATED] < row->total[COST_WALL];
 	int64_t wait_ns = snapshot_wait_ns(r->s, row->total);
 	int64_t cpu_ns = snapshot_cpu_ns(r->s, row->total);
 
@@ -223,7 +223,7 @@ static const char *level_name(const struct auger_profiler *p)
 	return p->opts.level == AUGER_FULL ? "full" : "time";
 }
 
-/* Where the columns come from, and whether that is exact. */
+/* The source of each column, and how exact it is. */
 static void put_sources(const struct report *r)
 {
 	const struct auger_profiler *p = r->p;
@@ -257,23 +257,23 @@ static void put_sources(const struct report *r)
 	}
 }
 
-static void put_place(const struct report *r)
+static void put_identity(const struct report *r)
 {
-	const struct place *place = &r->p->place;
+	const struct identity *identity = &r->p->identity;
 
-	put_known(r->out, "host", place->host);
+	put_known(r->out, "host", identity->host);
 	put_int(r->out, "pid", getpid());
 	put_str(r->out, "program", program_invocation_short_name);
-	put_known(r->out, "rank", place->rank);
-	put_known(r->out, "slurm_job_id", place->job);
-	put_known(r->out, "slurm_array_job_id", place->array_job);
-	put_known(r->out, "slurm_array_task_id", place->array_task);
-	put_known(r->out, "slurm_step_id", place->step);
+	put_known(r->out, "rank", identity->rank);
+	put_known(r->out, "slurm_job_id", identity->job);
+	put_known(r->out, "slurm_array_job_id", identity->array_job);
+	put_known(r->out, "slurm_array_task_id", identity->array_task);
+	put_known(r->out, "slurm_step_id", identity->step);
 	put_s_if(r->out, "start_unix", true, (int64_t)r->p->start_ns);
 	put_str(r->out, "version", AUGER_VERSION);
 }
 
-/* What the caller set; a key of the same name that comes later is ours. */
+/* Keys of the caller. A later key of the same name is ours and wins. */
 static void put_keys(const struct report *r)
 {
 	for (unsigned i = 0; i < r->p->key_count; i++) {
@@ -285,25 +285,25 @@ static void put_keys(const struct report *r)
 static void put_counts(const struct report *r)
 {
 	const struct auger_profiler *p = r->p;
-	uint64_t errors = PEEK(p->stray_ends) + PEEK(p->bad_names);
+	uint64_t errors = LOAD_ACQUIRE(p->stray_ends) + LOAD_ACQUIRE(p->bad_names);
 
 	for (uint32_t i = 0; i < r->s->row_count; i++)
 		errors += r->s->rows[r->s->order[i]]->errors;
 	put_int(r->out, "errors", (int64_t)errors);
-	put_int(r->out, "stray_ends", (int64_t)PEEK(p->stray_ends));
-	put_int(r->out, "too_deep", (int64_t)PEEK(p->too_deep));
-	put_int(r->out, "over_limit", (int64_t)PEEK(p->other_calls));
-	put_int(r->out, "lost", (int64_t)PEEK(p->lost));
+	put_int(r->out, "stray_ends", (int64_t)LOAD_ACQUIRE(p->stray_ends));
+	put_int(r->out, "too_deep", (int64_t)LOAD_ACQUIRE(p->too_deep));
+	put_int(r->out, "over_limit", (int64_t)LOAD_ACQUIRE(p->other_calls));
+	put_int(r->out, "lost", (int64_t)LOAD_ACQUIRE(p->lost));
 }
 
 /*
- * KiB. Since an exec, which getrusage() does not tell apart from what was before; but where peaks
- * are reset there is only that. The stages' own: the kernel may count late.
+ * Peak RSS in KiB: since the last exec (VmHWM), which getrusage() does not know. Where peaks are
+ * reset, the maximum of getrusage() and the stages.
  */
 static int64_t rss_peak_of(const struct report *r)
 {
 	const struct snapshot *s = r->s;
-	int64_t peak = r->p->resets_rss ? -1 : meter_rss_hwm_kb();
+	int64_t peak = r->p->resets_rss ? -1 : counters_rss_hwm_kb();
 
 	if (peak < 0)
 		peak = s->now.rss_hwm;
@@ -344,7 +344,7 @@ uint32_t report_write(struct auger_profiler *p, struct text *out)
 		text_put(out, "{", 1);
 		put_totals(&r);
 		put_keys(&r);
-		put_place(&r);
+		put_identity(&r);
 		put_sources(&r);
 		put_counts(&r);
 		put_stages(&r);
@@ -358,7 +358,7 @@ uint32_t report_write(struct auger_profiler *p, struct text *out)
 	return rows;
 }
 
-/* In the order in which they are written. */
+/* In the order of the report. */
 bool report_has_key(const struct auger_profiler *p, const char *key)
 {
 	static const char *const keys[] = {

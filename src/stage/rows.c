@@ -18,32 +18,32 @@ void row_clear(struct row *row)
 	word *words = (word *)row;
 
 	for (size_t i = 0; i < sizeof *row / sizeof *words; i++)
-		POKE(words[i], 0);
+		STORE_RELEASE(words[i], 0);
 }
 
-static void copy_extreme(struct extreme *to, const struct extreme *from)
+static void copy_extreme(struct maximum *to, const struct maximum *from)
 {
-	to->value = PEEK(from->value);
-	to->is_known = PEEK(from->is_known);
-	to->is_exact = PEEK(from->is_exact);
+	to->value = LOAD_ACQUIRE(from->value);
+	to->is_known = LOAD_ACQUIRE(from->is_known);
+	to->is_exact = LOAD_ACQUIRE(from->is_exact);
 }
 
 void row_copy(struct row *to, const struct row *from)
 {
-	to->calls = PEEK(from->calls);
-	to->first = PEEK(from->first);
+	to->calls = LOAD_ACQUIRE(from->calls);
+	to->first = LOAD_ACQUIRE(from->first);
 	for (int i = 0; i < COST_COUNT; i++) {
-		to->total[i] = PEEK(from->total[i]);
-		to->inner[i] = PEEK(from->inner[i]);
+		to->total[i] = LOAD_ACQUIRE(from->total[i]);
+		to->inner[i] = LOAD_ACQUIRE(from->inner[i]);
 	}
-	to->wall_min = PEEK(from->wall_min);
-	to->wall_max = PEEK(from->wall_max);
+	to->wall_min = LOAD_ACQUIRE(from->wall_min);
+	to->wall_max = LOAD_ACQUIRE(from->wall_max);
 	copy_extreme(&to->heap_peak, &from->heap_peak);
 	copy_extreme(&to->source_peak, &from->source_peak);
 	copy_extreme(&to->rss_peak, &from->rss_peak);
-	to->errors = PEEK(from->errors);
-	for (unsigned i = 0; i < SPREAD_LEN; i++)
-		to->spread[i] = PEEK(from->spread[i]);
+	to->errors = LOAD_ACQUIRE(from->errors);
+	for (unsigned i = 0; i < HISTOGRAM_LEN; i++)
+		to->histogram[i] = LOAD_ACQUIRE(from->histogram[i]);
 }
 
 void row_add(struct row *to, const struct row *from)
@@ -61,23 +61,23 @@ void row_add(struct row *to, const struct row *from)
 		to->total[i] += from->total[i];
 		to->inner[i] += from->inner[i];
 	}
-	extreme_raise(&to->heap_peak, from->heap_peak);
-	extreme_raise(&to->source_peak, from->source_peak);
-	extreme_raise(&to->rss_peak, from->rss_peak);
+	maximum_raise(&to->heap_peak, from->heap_peak);
+	maximum_raise(&to->source_peak, from->source_peak);
+	maximum_raise(&to->rss_peak, from->rss_peak);
 	to->errors += from->errors;
 	to->open += from->open;
-	for (unsigned i = 0; i < SPREAD_LEN; i++)
-		to->spread[i] += from->spread[i];
+	for (unsigned i = 0; i < HISTOGRAM_LEN; i++)
+		to->histogram[i] += from->histogram[i];
 }
 
-/* Calls of a bucket are taken to be spread evenly over it. */
+/* Assumes that the calls of a bucket are spread evenly over it. */
 uint64_t row_percentile(const struct row *row, double share)
 {
 	double rank = share * (double)row->calls;
 	uint64_t passed = 0;
 
-	for (unsigned i = 0; i < SPREAD_LEN; i++) {
-		uint64_t in = row->spread[i];
+	for (unsigned i = 0; i < HISTOGRAM_LEN; i++) {
+		uint64_t in = row->histogram[i];
 
 		if (in && (double)(passed + in) >= rank) {
 			double start = (double)bucket_start(i);

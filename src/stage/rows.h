@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows: what the calls of one stage cost in sum, at most, and how their times are spread.
+ * rows: sums, maxima and a histogram of times for the calls of one stage.
  *
- * One thread adds; others may read a copy. A row of all zero is empty.
+ * One thread writes a row; others copy it. A row of all zero is empty.
  */
 #ifndef STAGE_ROWS_H
 #define STAGE_ROWS_H
@@ -13,29 +13,29 @@
 #include "stage/costs.h"
 #include "stage/macros.h"
 
-/* Times are counted in buckets of eight to the power of two: right to an eighth. */
-#define SPREAD_LEN 368
+/* Eight buckets for each power of two: values are exact to an eighth. */
+#define HISTOGRAM_LEN 368
 
 /* A maximum over calls. */
-struct extreme {
+struct maximum {
 	int64_t value;
 	bool is_known;
-	bool is_exact; /* otherwise it was at least this */
+	bool is_exact; /* otherwise a lower bound */
 };
 
 struct row {
 	uint64_t calls;
 	uint64_t first;              /* ticks at the first begin */
 	int64_t total[COST_COUNT];   /* of all calls */
-	int64_t inner[COST_COUNT];   /* part of it, by the stages inside */
+	int64_t inner[COST_COUNT];   /* part of total that stages inside cost */
 	uint64_t wall_min, wall_max; /* ticks */
-	struct extreme heap_peak;    /* bytes, all absolute */
-	struct extreme source_peak;  /* bytes */
-	struct extreme rss_peak;     /* KiB */
+	struct maximum heap_peak;    /* bytes, absolute like the next two */
+	struct maximum source_peak;  /* bytes */
+	struct maximum rss_peak;     /* KiB */
 	uint64_t errors;
 	uint64_t open;    /* calls that have not ended; only in sums */
 	uint64_t threads; /* that made calls; only in sums */
-	uint64_t spread[SPREAD_LEN];
+	uint64_t histogram[HISTOGRAM_LEN];
 };
 
 /* One call that ended. */
@@ -43,20 +43,20 @@ struct call {
 	uint64_t begin;            /* ticks */
 	uint32_t groups;           /* that are not all zero */
 	int64_t total[COST_COUNT]; /* of these groups */
-	uint32_t inner_groups;     /* of inner; 0: nothing inside */
+	uint32_t inner_groups;     /* of inner; 0: no stages inside */
 	const int64_t *inner;      /* [COST_COUNT] */
-	struct extreme heap_peak, source_peak, rss_peak;
+	struct maximum heap_peak, source_peak, rss_peak;
 };
 
 void row_clear(struct row *row);
 
-/* Copies fields that a thread may be writing to; those that are only in sums are not touched. */
+/* Copies a row that its thread may be writing. Fields of sums only are not touched. */
 void row_copy(struct row *to, const struct row *from);
 
 /* Adds another thread's row. threads is not touched. */
 void row_add(struct row *to, const struct row *from);
 
-/* The time that this share (0..1) of the calls was not longer than, in ticks. calls > 0. */
+/* The percentile (share 0..1) of the times of calls, in ticks. calls > 0. */
 uint64_t row_percentile(const struct row *row, double share);
 
 static inline unsigned row_bucket(uint64_t ticks)
@@ -67,46 +67,46 @@ static inline unsigned row_bucket(uint64_t ticks)
 		return (unsigned)ticks;
 	exponent = 63 - (unsigned)__builtin_clzll(ticks);
 	bucket = (exponent - 2) << 3 | (unsigned)(ticks >> (exponent - 3) & 7);
-	return bucket < SPREAD_LEN ? bucket : SPREAD_LEN - 1;
+	return bucket < HISTOGRAM_LEN ? bucket : HISTOGRAM_LEN - 1;
 }
 
-static inline void extreme_raise(struct extreme *to, struct extreme by)
+static inline void maximum_raise(struct maximum *to, struct maximum by)
 {
 	if (!by.is_known)
 		return;
 	if (!to->is_known || by.value > to->value) {
-		POKE(to->value, by.value);
-		POKE(to->is_exact, by.is_exact);
-		POKE(to->is_known, true);
+		STORE_RELEASE(to->value, by.value);
+		STORE_RELEASE(to->is_exact, by.is_exact);
+		STORE_RELEASE(to->is_known, true);
 	} else if (by.value == to->value && by.is_exact) {
-		POKE(to->is_exact, true);
+		STORE_RELEASE(to->is_exact, true);
 	}
 }
 
 static ALWAYS_INLINE void row_add_call(struct row *row, const struct call *call, uint32_t groups)
 {
 	uint64_t wall = (uint64_t)call->total[COST_WALL];
-	uint64_t *bucket = &row->spread[row_bucket(wall)];
+	uint64_t *bucket = &row->histogram[row_bucket(wall)];
 
 	if (!row->calls || call->begin < row->first)
-		POKE(row->first, call->begin);
+		STORE_RELEASE(row->first, call->begin);
 	if (!row->calls || wall < row->wall_min)
-		POKE(row->wall_min, wall);
+		STORE_RELEASE(row->wall_min, wall);
 	if (wall > row->wall_max)
-		POKE(row->wall_max, wall);
-	POKE(row->calls, row->calls + 1);
-	POKE(*bucket, *bucket + 1);
+		STORE_RELEASE(row->wall_max, wall);
+	STORE_RELEASE(row->calls, row->calls + 1);
+	STORE_RELEASE(*bucket, *bucket + 1);
 	costs_add(call->groups, row->total, call->total);
 	if (call->inner_groups)
 		costs_add(call->inner_groups, row->inner, call->inner);
 	if (groups & GROUP_HEAP)
-		extreme_raise(&row->heap_peak, call->heap_peak);
+		maximum_raise(&row->heap_peak, call->heap_peak);
 	if (LIKELY(!(groups & GROUPS_RARE)))
 		return;
 	if (groups & GROUP_SOURCE)
-		extreme_raise(&row->source_peak, call->source_peak);
+		maximum_raise(&row->source_peak, call->source_peak);
 	if (groups & GROUP_PROCESS)
-		extreme_raise(&row->rss_peak, call->rss_peak);
+		maximum_raise(&row->rss_peak, call->rss_peak);
 }
 
 #endif

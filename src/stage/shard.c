@@ -9,7 +9,7 @@ struct row *shard_row(struct shard *s, uint32_t path)
 
 	if (!s->rows[path]) {
 		pthread_mutex_lock(&p->lock);
-		POKE(s->rows[path], arena_alloc(&p->arena, sizeof(struct row)));
+		STORE_RELEASE(s->rows[path], arena_alloc(&p->arena, sizeof(struct row)));
 		pthread_mutex_unlock(&p->lock);
 	}
 	return s->rows[path];

@@ -12,10 +12,10 @@
 #include "stage/output.h"
 #include "stage/registry.h"
 
-static sem_t came;
-static struct sigaction before; /* of the program */
+static sem_t signals;
+static struct sigaction before; /* action action of the program */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_watched; /* under lock */
+static bool is_installed; /* under lock */
 
 static void write_all_out(void)
 {
@@ -29,11 +29,11 @@ static void write_all_out(void)
 	registry_unlock();
 }
 
-static void *watch(void *unused)
+static void *write_on_signal(void *unused)
 {
 	(void)unused;
 	for (;;) {
-		if (sem_wait(&came) < 0)
+		if (sem_wait(&signals) < 0)
 			continue;
 		write_all_out();
 		if (before.sa_handler == SIG_DFL) {
@@ -48,7 +48,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	sem_post(&came);
+	sem_post(&signals);
 	if (before.sa_flags & SA_SIGINFO)
 		before.sa_sigaction(number, info, context);
 	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
@@ -56,7 +56,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* All signals stay with the program's threads. */
+/* The thread blocks all signals: the program's threads handle them. */
 static int start_thread(void)
 {
 	sigset_t all, mask;
@@ -65,28 +65,28 @@ static int start_thread(void)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	status = -pthread_create(&thread, NULL, watch, NULL);
+	status = -pthread_create(&thread, NULL, write_on_signal, NULL);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (status == 0)
 		pthread_detach(thread);
 	return status;
 }
 
-void sigterm_watch(void)
+void sigterm_install(void)
 {
 	struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
 
 	pthread_mutex_lock(&lock);
-	if (!is_watched && sigaction(SIGTERM, NULL, &before) == 0 && before.sa_handler != SIG_IGN &&
-	    sem_init(&came, 0, 0) == 0 && start_thread() == 0) {
+	if (!is_installed && sigaction(SIGTERM, NULL, &before) == 0 &&
+	    before.sa_handler != SIG_IGN && sem_init(&signals, 0, 0) == 0 && start_thread() == 0) {
 		sigaction(SIGTERM, &ours, NULL);
-		is_watched = true;
+		is_installed = true;
 	}
 	pthread_mutex_unlock(&lock);
 }
 
 void sigterm_forked(void)
 {
-	if (is_watched && sem_init(&came, 0, 0) == 0 && start_thread() < 0)
+	if (is_installed && sem_init(&signals, 0, 0) == 0 && start_thread() < 0)
 		sigaction(SIGTERM, &before, NULL);
 }

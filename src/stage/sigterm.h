@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sigterm: reports are written when SIGTERM comes, as Slurm sends it before the time is up.
+ * sigterm: writes the reports on SIGTERM, which Slurm sends before it kills a job at its time
+ * limit.
  *
- * The handler only wakes a thread, which writes. What the program had set for the signal happens
- * then: its own handler at once, the default (the end) when all is written.
+ * The handler wakes a thread that writes. The program's own handler runs at once; the default
+ * action (termination) happens after the reports are written.
  */
 #ifndef STAGE_SIGTERM_H
 #define STAGE_SIGTERM_H
 
-/* Starts it; later calls do nothing. Where SIGTERM is ignored it is left ignored. */
-void sigterm_watch(void);
+/* Installs the handler; later calls do nothing. An ignored SIGTERM stays ignored. */
+void sigterm_install(void);
 
-/* In the child of a fork(), which has no such thread. */
+/* Restarts the thread in the child of a fork(). */
 void sigterm_forked(void);
 
 #endif

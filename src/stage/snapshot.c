@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stage/nest.h"
+#include "stage/context.h"
 #include "stage/thread.h"
 #include "stage/ticks.h"
 
 #define TRIES 100
 
-/* One that is read while its thread writes. */
+/* A snapshot in the making, with what it reads from. */
 struct reader {
 	struct snapshot *s;
 	struct auger_profiler *p;
-	const struct shard *own; /* of the calling thread; may be NULL */
-	struct boundary now;     /* with what the calling thread knows */
+	const struct shard *own; /* shard shard of the calling thread; may be NULL */
+	struct reading now;      /* with the costs of the calling thread */
 	struct frame *frames;    /* [max_depth]: copies, innermost first */
 };
 
@@ -34,17 +34,17 @@ static void copy_words(void *to, const void *from, size_t size)
 	const word *source = from;
 
 	for (size_t i = 0; i < size / sizeof *words; i++)
-		words[i] = PEEK(source[i]);
+		words[i] = LOAD_ACQUIRE(source[i]);
 }
 
 _Static_assert(sizeof(struct frame) % sizeof(uint64_t) == 0, "whole words");
 
-/* The open stages of a context; how many, into r->frames. */
+/* Copies the open stages of a context to r->frames; returns their count. */
 static uint32_t copy_frames(struct reader *r, const struct auger_context *c)
 {
 	for (int i = 0; i < TRIES; i++) {
-		uint32_t change = PEEK(c->change);
-		const struct frame *f = PEEK(c->top);
+		uint32_t change = LOAD_ACQUIRE(c->change);
+		const struct frame *f = LOAD_ACQUIRE(c->top);
 		uint32_t count = 0;
 
 		while (f && count < r->p->opts.max_depth) {
@@ -53,13 +53,13 @@ static uint32_t copy_frames(struct reader *r, const struct auger_context *c)
 			copy_words(copy, f, sizeof *copy);
 			f = copy->below;
 		}
-		if (!(change & 1) && PEEK(c->change) == change)
+		if (!(change & 1) && LOAD_ACQUIRE(c->change) == change)
 			return count;
 	}
 	return 0;
 }
 
-static void tell_outer(const struct reader *r, struct frame *outer, const struct call *call)
+static void add_to_outer(const struct reader *r, struct frame *outer, const struct call *call)
 {
 	uint32_t groups = r->p->groups;
 
@@ -68,21 +68,21 @@ static void tell_outer(const struct reader *r, struct frame *outer, const struct
 		outer->rss_seen = call->rss_peak.value;
 }
 
-/* From the innermost: what it cost so far is a part of the one around it. */
+/* From the innermost out: its cost so far is part of the stage around it. */
 static int add_open(struct reader *r, const struct auger_context *c, struct row **rows)
 {
 	uint32_t count = copy_frames(r, c);
 	struct call call;
 
 	for (uint32_t i = 0; i < count; i++)
-		nest_cut_copy(r->p, &r->frames[i]);
+		context_reset_frame(r->p, &r->frames[i]);
 	for (uint32_t i = 0; i < count; i++) {
 		struct frame *f = &r->frames[i];
 		struct row *row;
 
 		if (f->flags & FRAME_INHERITED)
 			continue;
-		nest_call_so_far(r->p, f, &r->now, r->own, &call);
+		context_open_call(r->p, f, &r->now, r->own, &call);
 		row = row_of(r->s, rows, f->path);
 		if (!row)
 			return -ENOMEM;
@@ -90,27 +90,28 @@ static int add_open(struct reader *r, const struct auger_context *c, struct row 
 		row->open++;
 		if (i + 1 == count)
 			break;
-		tell_outer(r, &r->frames[i + 1], &call);
+		add_to_outer(r, &r->frames[i + 1], &call);
 	}
 	return 0;
 }
 
-/* The rows that have calls, each consistent in itself if its thread lets it. */
+/* Copies the rows with calls, each consistent in itself unless its thread changes it TRIES times.
+ */
 static int copy_rows(struct reader *r, const struct shard *shard, struct row **rows)
 {
 	for (uint32_t i = 1; i <= r->s->path_count; i++) {
-		const struct row *from = PEEK(shard->rows[i]);
+		const struct row *from = LOAD_ACQUIRE(shard->rows[i]);
 		uint32_t change;
 		int tries = 0;
 
-		if (!from || (!PEEK(from->calls) && !PEEK(from->errors)))
+		if (!from || (!LOAD_ACQUIRE(from->calls) && !LOAD_ACQUIRE(from->errors)))
 			continue;
 		if (!row_of(r->s, rows, i))
 			return -ENOMEM;
 		do {
-			change = PEEK(shard->context.change);
+			change = LOAD_ACQUIRE(shard->context.change);
 			row_copy(rows[i], from);
-		} while (((change & 1) || PEEK(shard->context.change) != change) &&
+		} while (((change & 1) || LOAD_ACQUIRE(shard->context.change) != change) &&
 			 ++tries < TRIES);
 		rows[i]->open = 0;
 	}
@@ -141,8 +142,8 @@ static void clear(const struct snapshot *s, struct row **rows)
 	}
 }
 
-/* All rows and the open stages at one moment, if the thread is that slow. One that begins and ends
- * stages all the time is read row by row: later rows then have seen more. */
+/* Copies rows and open stages of one moment when the thread is idle long enough. A thread that
+ * begins and ends stages all the time is copied row by row: later rows include more calls. */
 static int copy_shard(struct reader *r, const struct shard *shard, struct row **rows)
 {
 	uint32_t change;
@@ -152,18 +153,18 @@ static int copy_shard(struct reader *r, const struct shard *shard, struct row **
 		int status = 0;
 
 		clear(r->s, rows);
-		change = PEEK(shard->context.change);
-		if (PEEK(shard->epoch) == r->p->epoch)
+		change = LOAD_ACQUIRE(shard->context.change);
+		if (LOAD_ACQUIRE(shard->epoch) == r->p->epoch)
 			status = copy_rows(r, shard, rows);
 		if (status == 0)
 			status = add_open(r, &shard->context, rows);
 		if (status < 0)
 			return status;
-	} while (PEEK(shard->context.change) != change && ++tries < 10);
+	} while (LOAD_ACQUIRE(shard->context.change) != change && ++tries < 10);
 	return 0;
 }
 
-/* Its rows by themselves, then into the sum. */
+/* Copies the rows of a shard, then adds them to the sum. */
 static int add_shard(struct reader *r, struct shard *shard, struct row **rows)
 {
 	int status = copy_shard(r, shard, rows);
@@ -266,11 +267,11 @@ int snapshot_take(struct snapshot *s, struct auger_profiler *p)
 	if (t && t->slots[p->slot].serial == p->serial)
 		own = t->slots[p->slot].shard;
 	r.own = own;
-	nest_read_now(p, own, &r.now);
+	context_read_now(p, own, &r.now);
 	s->now = r.now;
 	s->reset = p->reset;
 	s->tick_ns = ticks_ns();
-	s->rss_kb = meter_rss_kb(&p->files);
+	s->rss_kb = counters_rss_kb(&p->files);
 	if (make_tables(&r) < 0 || add_shards(&r) < 0 || add_ended(&r) < 0 || add_tasks(&r) < 0)
 		return -ENOMEM;
 	s->row_count = snapshot_sort(s, s->rows, s->order);
@@ -279,7 +280,7 @@ int snapshot_take(struct snapshot *s, struct auger_profiler *p)
 
 void snapshot_fini(struct snapshot *s)
 {
-	struct arena arena = s->arena; /* which holds what s points to */
+	struct arena arena = s->arena; /* which may own s itself */
 
 	arena_fini(&arena);
 	s->arena = arena;
@@ -290,7 +291,7 @@ static bool is_before(struct row *const *rows, uint32_t a, uint32_t b)
 	return rows[a]->first != rows[b]->first ? rows[a]->first < rows[b]->first : a < b;
 }
 
-/* Paths are numbered by their first begin, so they are nearly in order: by insertion. */
+/* Insertion sort: path numbers follow first begins, so they are nearly in order. */
 uint32_t snapshot_sort(const struct snapshot *s, struct row *const *rows, uint32_t *order)
 {
 	uint32_t count = 0;
@@ -315,10 +316,11 @@ int64_t snapshot_ns(const struct snapshot *s, int64_t ticks)
 
 static int64_t known_wall_ns(const struct snapshot *s, const int64_t *costs)
 {
-	return snapshot_ns(s, costs[COST_WALL] - costs[COST_APART]);
+	return snapshot_ns(s, costs[COST_WALL] - costs[COST_MIGRATED]);
 }
 
-/* Two clocks are read, so a call that did nothing but wait, or never, may seem to do more. */
+/* Two clocks are read, so the difference of a call that only waited, or never waited, may be out of
+ * range. */
 int64_t snapshot_wait_ns(const struct snapshot *s, const int64_t *costs)
 {
 	int64_t wall_ns = known_wall_ns(s, costs);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot: the rows of a profiler at one moment, with those of threads that ended and the open
- * stages so far. Threads go on meanwhile; each row is consistent in itself.
+ * snapshot: copies the rows of a profiler, with ended threads and the open stages so far.
+ *
+ * Threads run on meanwhile; each row is consistent in itself.
  */
 #ifndef STAGE_SNAPSHOT_H
 #define STAGE_SNAPSHOT_H
@@ -14,9 +15,9 @@ struct snapshot_thread {
 };
 
 struct snapshot {
-	struct arena arena;    /* of all below */
-	struct boundary now;   /* without what only threads know */
-	struct boundary reset; /* when it was begun */
+	struct arena arena;   /* owns all below */
+	struct reading now;   /* without the costs of threads */
+	struct reading reset; /* at the last reset */
 	double tick_ns;
 	uint32_t path_count;
 	const struct path *paths; /* [1..path_count], the profiler's */
@@ -28,17 +29,17 @@ struct snapshot {
 	int64_t rss_kb; /* -1: not known */
 };
 
-/* 0 or -ENOMEM; fini in either case. The profiler's lock is held. */
+/* 0 or -ENOMEM; call fini in either case. The caller holds the profiler's lock. */
 int snapshot_take(struct snapshot *s, struct auger_profiler *p) MUST_CHECK;
 void snapshot_fini(struct snapshot *s);
 
-/* Paths with rows by first begin, into order [path_count]; how many. */
+/* Sorts the paths with rows by first begin into order [path_count]; returns their count. */
 uint32_t snapshot_sort(const struct snapshot *s, struct row *const *rows, uint32_t *order);
 
-/* Ticks as nanoseconds. */
+/* Ticks in nanoseconds. */
 int64_t snapshot_ns(const struct snapshot *s, int64_t ticks);
 
-/* Of costs of calls: time that threads waited, and their CPU time, where both are known. */
+/* The time that threads waited, and their CPU time, for calls where both are known. */
 int64_t snapshot_wait_ns(const struct snapshot *s, const int64_t *costs);
 int64_t snapshot_cpu_ns(const struct snapshot *s, const int64_t *costs);
 

@@ -36,7 +36,7 @@ struct writer {
 	struct text *out;
 	struct text strings; /* the fields of the string table */
 	uint32_t string_count;
-	struct text message, inner; /* in the making */
+	struct text message, inner; /* scratch */
 	uint32_t *ids;              /* [NAMES_MAX]: name to its location, function; 0: none yet */
 	uint32_t id_count;
 };
@@ -66,7 +66,7 @@ static void put_bytes(struct text *t, unsigned field, const char *data, size_t l
 	text_put(t, data, len);
 }
 
-/* A message that was made in w->message. */
+/* Appends w->message as a field. */
 static void put_message(struct writer *w, unsigned field)
 {
 	w->out->failed |= w->message.failed;
@@ -91,7 +91,7 @@ static void put_type(struct writer *w, const char *type, const char *unit)
 	put_message(w, PROFILE_SAMPLE_TYPE);
 }
 
-/* In the order of values_of(). String 3 is "wall". */
+/* In the order of values_of(). Entry 3 of the string table is "wall". */
 static void put_types(struct writer *w)
 {
 	uint32_t groups = w->p->groups;
@@ -135,7 +135,7 @@ static size_t values_of(const struct writer *w, const struct row *row, int64_t *
 	return n;
 }
 
-/* The location, and function, of a name: made when it is first used. */
+/* The location and function of a name; written at its first use. */
 static uint32_t location_of(struct writer *w, uint32_t name)
 {
 	struct name text = names_get(name);

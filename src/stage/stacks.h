@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks: a snapshot as a profile of pprof, in gzip without compression: it is small, and this
- * library links nothing. Labels are stacks of stage names; values are a stage's own, without those
- * inside of it. Sources: pprof's profile.proto; RFC 1951, 1952.
+ * stacks: writes a snapshot as a pprof profile.
+ *
+ * Labels become stacks of stage names; values exclude the stages inside. gzip blocks are stored,
+ * not compressed: the profile is small, and this library links only libc. Sources: pprof's
+ * profile.proto; RFC 1951, 1952.
  */
 #ifndef STAGE_STACKS_H
 #define STAGE_STACKS_H
@@ -10,7 +12,7 @@
 #include "stage/snapshot.h"
 #include "stage/text.h"
 
-/* How many rows it has. Takes the profiler's lock. The failure is in out. */
+/* Returns the count of rows. Takes the profiler's lock. out remembers failure. */
 uint32_t stacks_write(struct auger_profiler *p, struct text *out);
 
 #endif

@@ -106,7 +106,8 @@ void text_put_seconds(struct text *t, int64_t ns)
 	text_put(t, digits, len);
 }
 
-/* Bytes of the character at str, [0..len), len > 0; 0: it is none. Source: RFC 3629, section 4. */
+/* Length of the UTF-8 character at str, [0..len), len > 0; 0: invalid. Source: RFC 3629, section 4.
+ */
 static size_t utf8_len(const unsigned char *str, size_t len)
 {
 	static const struct {

@@ -31,7 +31,7 @@ static void retire_rows(struct auger_profiler *p, struct shard *s)
 	}
 }
 
-/* With rows for each thread, the first ones that end keep theirs. */
+/* With per_thread, the first KEPT_SHARDS_MAX threads that end keep their rows. */
 static bool keeps_rows(struct auger_profiler *p)
 {
 	return p->opts.per_thread && p->kept_shards < KEPT_SHARDS_MAX;
@@ -40,7 +40,7 @@ static bool keeps_rows(struct auger_profiler *p)
 static void retire(struct auger_profiler *p, struct shard *s)
 {
 	end_stages(&s->context, s);
-	meter_stop(&s->meter);
+	counters_stop(&s->counters);
 	pthread_mutex_lock(&p->lock);
 	if (s->epoch == p->epoch && keeps_rows(p)) {
 		p->kept_shards++;
@@ -107,7 +107,7 @@ static struct shard *make_shard(struct auger_profiler *p)
 	s->context.profiler = p;
 	s->epoch = p->epoch;
 	s->next = p->shards;
-	POKE(p->shards, s);
+	STORE_RELEASE(p->shards, s);
 	return s;
 }
 
@@ -124,7 +124,7 @@ static struct shard *take_shard(struct auger_profiler *p)
 	if (s) {
 		s->is_used = true;
 		s->context.id = ++p->context_ids;
-		POKE(s->context.base, PATH_TOP);
+		STORE_RELEASE(s->context.base, PATH_TOP);
 		s->tid = (pid_t)syscall(SYS_gettid);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -132,7 +132,7 @@ static struct shard *take_shard(struct auger_profiler *p)
 		return NULL;
 	s->heap = p->heap ? p->heap->thread() : NULL;
 	if ((p->groups & GROUP_THREAD) || (p->groups & GROUP_PROCESS))
-		meter_start(&s->meter, &p->files, &p->plan);
+		counters_start(&s->counters, &p->files, &p->plan);
 	return s;
 }
 
@@ -174,13 +174,13 @@ void thread_forked(struct auger_profiler *p)
 		own = t->slots[p->slot].shard;
 	for (struct shard *s = p->shards; s; s = s->next) {
 		fork_context(p, &s->context, own);
-		meter_stop(&s->meter);
+		counters_stop(&s->counters);
 		s->is_used = s == own;
 	}
 	for (struct auger_context *c = p->tasks; c; c = c->next)
 		fork_context(p, c, own);
 	if (own) {
 		own->tid = (pid_t)syscall(SYS_gettid);
-		meter_start(&own->meter, &p->files, &p->plan);
+		counters_start(&own->counters, &p->files, &p->plan);
 	}
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* thread: each thread's way to its shards. */
+/* thread: finds the shard of the calling thread, and retires shards when threads exit. */
 #ifndef STAGE_THREAD_H
 #define STAGE_THREAD_H
 
 #include "stage/profiler.h"
 
-/* One for a profiler that the thread uses. */
+/* The shard of one profiler. */
 struct thread_slot {
 	uint64_t serial; /* of the profiler; 0: never used */
 	struct shard *shard;
@@ -16,8 +16,8 @@ struct thread {
 	struct thread *next; /* spare */
 };
 
-/* A pointer alone: a library that is loaded late has little room for such variables.
- * initial-exec: nothing is allocated behind our back on first use in a thread. */
+/* Only a pointer: the static TLS block has little room for a library that dlopen() loads.
+ * initial-exec: the first use in a thread must not allocate. */
 extern _Thread_local struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
 /* Ends all open stages of a context, for a thread that exits. */
@@ -26,7 +26,7 @@ typedef void thread_end_stages(struct auger_context *c, struct shard *s);
 /* Call once, before the first profiler exists. Returns 0 or a negative errno. */
 int threads_start(thread_end_stages *end);
 
-/* The shard of the calling thread, made when it has none. NULL: out of memory. */
+/* Gives the calling thread a shard. NULL: out of memory. */
 struct shard *thread_shard_slowly(struct auger_profiler *p);
 
 static inline struct shard *thread_shard(struct auger_profiler *p)
@@ -38,7 +38,7 @@ static inline struct shard *thread_shard(struct auger_profiler *p)
 	return thread_shard_slowly(p);
 }
 
-/* In the child of a fork(), whose only thread is this one: what other threads had is free. */
+/* In the child of a fork(), whose only thread is this one: the shards of other threads are free. */
 void thread_forked(struct auger_profiler *p);
 
 #endif

@@ -12,7 +12,7 @@ static struct moment {
 	uint64_t ns;
 } began;
 
-/* Both clocks at once: of a few tries the one that was not interrupted between them. */
+/* Reads both clocks; of a few tries the one with the least time between them. */
 static struct moment read_both(void)
 {
 	struct moment best = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ticks: the cheapest clock that is right here.
+ * ticks: the cheapest reliable clock of this machine.
  *
- * The processor's counter where the kernel itself keeps time by it, else CLOCK_MONOTONIC. Ticks
- * become nanoseconds when a report is made, by the ratio of both clocks since the start.
+ * The TSC where it is the kernel's own clock source, else CLOCK_MONOTONIC. Reports convert ticks to
+ * nanoseconds by the ratio of both clocks since the start.
  */
 #ifndef STAGE_TICKS_H
 #define STAGE_TICKS_H
@@ -16,13 +16,13 @@
 #include <x86intrin.h>
 #endif
 
-/* Set by ticks_start(), before there is a profiler. */
+/* Set by ticks_start(), before the first profiler. */
 extern bool ticks_are_tsc;
 
 void ticks_start(void);
 
-/* Nanoseconds in a tick, by what went by since ticks_start(). At first it waits for a moment, to
- * be right to a thousandth. */
+/* Nanoseconds in a tick, measured since ticks_start(). An early call waits a moment, for an error
+ * of at most 0.1 %. */
 double ticks_ns(void);
 
 const char *ticks_clock(void); /* "tsc" or "monotonic" */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A pipe without readers and a limit of the file size are errors here, and end no program. */
+/* Blocks SIGPIPE and SIGXFSZ: they are errors here, and must not kill the program. */
 struct hushed {
 	sigset_t signals;
 	sigset_t before; /* mask */
@@ -34,7 +34,7 @@ static void unhush(const struct hushed *h)
 	const struct timespec now = { 0 };
 
 	while (sigtimedwait(&h->signals, NULL, &now) > 0)
-		continue; /* ours: it came to this thread alone */
+		continue; /* consumes our own signal, which is pending for this thread */
 	pthread_sigmask(SIG_SETMASK, &h->before, NULL);
 }
 
@@ -64,7 +64,7 @@ int write_all(int fd, const char *data, size_t len)
 	return status;
 }
 
-/* Does not wait for the reader of a FIFO, which may never come; but writing waits for it. */
+/* Opening a FIFO without a reader must not block; writing to it may. */
 static int open_to_append(const char *path)
 {
 	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write: bytes to descriptors, and lines to files that many processes append to. */
+/* write: writes bytes to descriptors, and lines to files that many processes append to. */
 #ifndef STAGE_WRITE_H
 #define STAGE_WRITE_H
 
@@ -8,7 +8,7 @@
 
 #include "stage/text.h"
 
-/* Where a line stands in a regular file. len 0: nowhere. */
+/* The position of a line in a regular file. len 0: none. */
 struct written {
 	dev_t dev;
 	ino_t ino;
@@ -19,12 +19,12 @@ struct written {
 /* 0 or a negative errno. */
 int write_all(int fd, const char *data, size_t len);
 
-/* One write() on a file that is opened to append: lines of many processes do not mix. 0 or a
- * negative errno. ret_place: NULL, or set if the file keeps places. */
+/* Appends by one write() with O_APPEND: lines of many processes do not mix. 0 or a negative errno.
+ * ret_place: NULL, or set for a regular file. */
 int write_line(const char *path, const struct text *line, struct written *ret_place);
 
-/* In the place of a line that was written before, with blanks behind it. 0 or a negative errno:
- * the file is another one now, or the line (which may have become longer) does not fit. */
+/* Overwrites a line that was written before and pads it with blanks. 0 or a negative errno: the
+ * file was replaced, or the line does not fit. */
 int write_over(const char *path, struct text *line, const struct written *place);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_count: how libauger-count.so shows its counters to others in the same process.
+ * heap_count: the interface of libauger-count.so to the stage library in the same process.
  *
- * Bytes are what malloc_usable_size() says, both when a block is made and when it is freed. Each
- * thread counts by itself; what it did is added to the process' numbers by flush(), which also
- * runs when 64 KiB have changed. So the process' numbers are exact where one thread allocates,
- * and at most 64 KiB off for each other thread that runs.
+ * Bytes are malloc_usable_size(), at allocation and at free. Each thread counts by itself; flush()
+ * adds its counts to those of the process, and also runs after every 64 KiB of change. So the
+ * counts of the process are exact while one thread allocates, and at most 64 KiB off for each other
+ * thread.
  */
 #ifndef WIRE_HEAP_COUNT_H
 #define WIRE_HEAP_COUNT_H
@@ -20,13 +20,13 @@
 
 /* Written by its thread alone. */
 struct heap_thread {
-	int64_t live;        /* bytes this thread made minus those it freed; may be negative */
-	int64_t peak;        /* the most of live since the last flush */
-	int64_t low, high;   /* live outside of [low..high] must be flushed */
+	int64_t live;        /* bytes allocated minus bytes freed by this thread; may be negative */
+	int64_t peak;        /* maximum of live since the last flush */
+	int64_t low, high;   /* flush when live leaves [low..high] */
 	int64_t flushed;     /* live at the last flush */
-	uint64_t allocs;     /* blocks made; a realloc makes one and frees one */
+	uint64_t allocs;     /* blocks allocated; a realloc allocates one and frees one */
 	uint64_t frees;      /* blocks freed */
-	uint64_t bytes_made; /* of all blocks made */
+	uint64_t bytes_made; /* of all allocated blocks */
 };
 
 struct heap_process {
@@ -38,13 +38,13 @@ struct heap_count {
 	uint32_t version; /* HEAP_COUNT_VERSION */
 	uint32_t thread_size;
 	struct heap_process *process;
-	struct heap_thread *(*thread)(void); /* of the caller; valid while it runs */
+	struct heap_thread *(*thread)(void); /* of the calling thread; valid while it runs */
 	void (*flush)(struct heap_thread *thread);
 };
 
 static_assert(sizeof(struct heap_thread) == 64, "one cache line");
 
-/* The name to look up by dlsym(): const struct heap_count *auger_heap_count(void). */
+/* The symbol to look up by dlsym(3): const struct heap_count *auger_heap_count(void). */
 #define HEAP_COUNT_SYMBOL "auger_heap_count"
 
 #endif

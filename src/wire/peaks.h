@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peaks: the most that a number was since any earlier moment, for a number that many write.
+ * peaks: the maximum of a number since any earlier moment, for a number that many threads change.
  *
- * A moment is the value of now. peaks_add() tells the maximum since the last add; peaks_since()
- * then gives the maximum of all that was told after a moment. Only maxima that later ones did not
- * exceed are kept, so both are cheap, and windows that overlap or nest never cut each other short.
- * When there are too many, two neighbours become one: a window that starts between them sees the
- * larger. No malloc: it is used inside malloc(). All zero is empty.
+ * A moment is a value of now. peaks_add() stores the maximum since the last add; peaks_since()
+ * returns the maximum of all values stored after a moment. Only values that no later one exceeds
+ * are kept, so both are cheap, and overlapping or nested windows do not affect each other. When the
+ * list is full, two neighbors are merged: a window that starts between them gets the larger value.
+ * Allocates nothing, because malloc() calls it. All zero is empty.
  */
 #ifndef WIRE_PEAKS_H
 #define WIRE_PEAKS_H
@@ -47,7 +47,7 @@ static inline uint64_t peaks_now(const struct peaks *p)
 	return __atomic_load_n(&p->now, __ATOMIC_RELAXED);
 }
 
-/* Makes room: of the two neighbours that differ least, the later one goes. */
+/* Merges the two neighbors that differ least. */
 static inline void peaks_thin(struct peaks *p)
 {
 	size_t at = 1;
@@ -62,7 +62,7 @@ static inline void peaks_thin(struct peaks *p)
 	p->count--;
 }
 
-/* value: the most since the last add. The lock is held. */
+/* value: the maximum since the last add. The caller holds the lock. */
 static inline void peaks_put(struct peaks *p, int64_t value)
 {
 	uint64_t moment = p->now + 1;
@@ -82,7 +82,7 @@ static inline void peaks_add(struct peaks *p, int64_t value)
 	peaks_unlock(p);
 }
 
-/* The most after this moment, and at least this much. */
+/* The maximum after this moment, at least least. */
 static inline int64_t peaks_since(struct peaks *p, uint64_t moment, int64_t least)
 {
 	size_t low = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "stage/nest.h"
+#include "stage/context.h"
 
 #include <string.h>
 
-#include "stage/boundary.h"
 #include "stage/names.h"
+#include "stage/reading.h"
 #include "stage/shard.h"
 #include "stage/thread.h"
 #include "stage/ticks.h"
@@ -36,40 +36,40 @@ static bool enter(struct auger_context *c)
 		count(&c->profiler->lost, 1);
 		return false;
 	}
-	POKE(c->change, c->change + 1);
+	STORE_RELEASE(c->change, c->change + 1);
 	return true;
 }
 
 static void leave(struct auger_context *c)
 {
-	POKE(c->change, c->change + 1);
+	STORE_RELEASE(c->change, c->change + 1);
 }
 
-static void poke_boundary(uint32_t groups, struct boundary *to, const struct boundary *from)
+static void store_reading(uint32_t groups, struct reading *to, const struct reading *from)
 {
 	costs_set(groups, to->at, from->at);
 	if (groups & GROUP_HEAP)
-		POKE(to->heap_moment, from->heap_moment);
+		STORE_RELEASE(to->heap_moment, from->heap_moment);
 	if (groups & GROUP_SOURCE) {
-		POKE(to->source_moment, from->source_moment);
-		POKE(to->has_source, from->has_source);
+		STORE_RELEASE(to->source_moment, from->source_moment);
+		STORE_RELEASE(to->has_source, from->has_source);
 	}
 	if (groups & GROUP_PROCESS) {
-		POKE(to->rss_moment, from->rss_moment);
-		POKE(to->rss_hwm, from->rss_hwm);
+		STORE_RELEASE(to->rss_moment, from->rss_moment);
+		STORE_RELEASE(to->rss_hwm, from->rss_hwm);
 	}
 }
 
-/* A stage that was open when the profiler was reset counts from then. */
-static void begin_anew(struct auger_profiler *p, struct frame *f)
+/* A stage that was open at the last reset counts from there. */
+static void restart_frame(struct auger_profiler *p, struct frame *f)
 {
 	pthread_mutex_lock(&p->lock);
-	poke_boundary(p->groups, &f->begin, &p->reset);
-	POKE(f->epoch, p->epoch);
+	store_reading(p->groups, &f->begin, &p->reset);
+	STORE_RELEASE(f->epoch, p->epoch);
 	pthread_mutex_unlock(&p->lock);
-	POKE(f->flags, f->flags | FRAME_CUT);
-	POKE(f->inner_groups, 0);
-	POKE(f->rss_seen, f->begin.at[COST_RSS_KB]);
+	STORE_RELEASE(f->flags, f->flags | FRAME_RESET);
+	STORE_RELEASE(f->inner_groups, 0);
+	STORE_RELEASE(f->rss_seen, f->begin.at[COST_RSS_KB]);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -77,28 +77,28 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static struct extreme peak_of(const struct peaks *peaks, uint64_t moment, int64_t a, int64_t b)
+static struct maximum peak_of(const struct peaks *peaks, uint64_t moment, int64_t a, int64_t b)
 {
 	struct peaks *shared = (struct peaks *)(uintptr_t)peaks; /* for its lock */
 
-	return (struct extreme){ peaks_since(shared, moment, larger(a, b)), true, true };
+	return (struct maximum){ peaks_since(shared, moment, larger(a, b)), true, true };
 }
 
-static struct extreme rss_peak(const struct auger_profiler *p, const struct frame *f,
-			       const struct boundary *b)
+static struct maximum rss_peak(const struct auger_profiler *p, const struct frame *f,
+			       const struct reading *b)
 {
 	int64_t seen = larger(f->rss_seen, b->at[COST_RSS_KB]);
 
 	if (p->resets_rss)
 		return peak_of(&p->rss_peaks, f->begin.rss_moment, seen, seen);
 	if (b->rss_hwm > f->begin.rss_hwm)
-		return (struct extreme){ b->rss_hwm, true, true };
-	return (struct extreme){ seen, true, false };
+		return (struct maximum){ b->rss_hwm, true, true };
+	return (struct maximum){ seen, true, false };
 }
 
-/* The usual call made and freed nothing. */
+/* Most calls allocate and free nothing. */
 static inline void make_heap(const struct auger_profiler *p, const struct frame *f,
-			     const struct boundary *b, bool same_thread, struct call *ret)
+			     const struct reading *b, bool same_thread, struct call *ret)
 {
 	const int64_t *begin = f->begin.at;
 
@@ -115,8 +115,8 @@ static inline void make_heap(const struct auger_profiler *p, const struct frame 
 	}
 }
 
-/* The usual call did not wait. */
-static inline void make_thread(const struct frame *f, const struct boundary *b, bool same_thread,
+/* Most calls do not wait. */
+static inline void make_thread(const struct frame *f, const struct reading *b, bool same_thread,
 			       struct call *ret)
 {
 	const int64_t *begin = f->begin.at;
@@ -125,15 +125,15 @@ static inline void make_thread(const struct frame *f, const struct boundary *b, 
 	if (LIKELY(same_thread && begin[COST_WAIT_TICKS] == b->at[COST_WAIT_TICKS]))
 		return;
 	ret->groups |= GROUP_THREAD;
-	total[COST_APART] = same_thread ? 0 : total[COST_WALL];
+	total[COST_MIGRATED] = same_thread ? 0 : total[COST_WALL];
 	total[COST_WAIT_TICKS] = same_thread ? b->at[COST_WAIT_TICKS] - begin[COST_WAIT_TICKS] : 0;
 	total[COST_WAIT_NS] = same_thread ? b->at[COST_WAIT_NS] - begin[COST_WAIT_NS] : 0;
 }
 
 static void make_source(const struct auger_profiler *p, const struct frame *f,
-			const struct boundary *b, struct call *ret)
+			const struct reading *b, struct call *ret)
 {
-	const struct boundary *begin = &f->begin;
+	const struct reading *begin = &f->begin;
 
 	ret->source_peak.is_known = begin->has_source && b->has_source;
 	if (!ret->source_peak.is_known)
@@ -145,7 +145,7 @@ static void make_source(const struct auger_profiler *p, const struct frame *f,
 }
 
 static __attribute__((noinline)) void make_rare(const struct auger_profiler *p,
-						const struct frame *f, const struct boundary *b,
+						const struct frame *f, const struct reading *b,
 						struct call *ret)
 {
 	if (p->groups & GROUP_SOURCE)
@@ -157,13 +157,13 @@ static __attribute__((noinline)) void make_rare(const struct auger_profiler *p,
 	}
 }
 
-/* s: the shard that b was read in; NULL: it has nothing that only a thread knows. */
+/* s: the shard that b belongs to; NULL: b has no values of a thread. */
 static ALWAYS_INLINE void make_call(const struct auger_profiler *p, const struct frame *f,
-				    const struct boundary *b, const struct shard *s,
+				    const struct reading *b, const struct shard *s,
 				    struct call *ret)
 {
 	const uint32_t groups = p->groups;
-	bool same_thread = s && f->shard == s && !(f->flags & FRAME_CUT);
+	bool same_thread = s && f->shard == s && !(f->flags & FRAME_RESET);
 
 	ret->groups = GROUP_WALL;
 	ret->begin = (uint64_t)f->begin.at[COST_WALL];
@@ -184,29 +184,29 @@ static void clear_rows(struct shard *s)
 		if (s->rows[i])
 			row_clear(s->rows[i]);
 	}
-	POKE(s->epoch, PEEK(s->profiler->epoch));
+	STORE_RELEASE(s->epoch, LOAD_ACQUIRE(s->profiler->epoch));
 }
 
-static inline void tell_parent(struct auger_profiler *p, struct frame *parent,
-			       const struct call *call)
+static inline void add_to_parent(struct auger_profiler *p, struct frame *parent,
+				 const struct call *call)
 {
-	if (UNLIKELY(parent->epoch != PEEK(p->epoch)))
-		begin_anew(p, parent);
+	if (UNLIKELY(parent->epoch != LOAD_ACQUIRE(p->epoch)))
+		restart_frame(p, parent);
 	frame_add_inner(parent, call);
 	if ((p->groups & GROUP_PROCESS) && call->rss_peak.value > parent->rss_seen)
-		POKE(parent->rss_seen, call->rss_peak.value);
+		STORE_RELEASE(parent->rss_seen, call->rss_peak.value);
 }
 
-/* Counts the call of an open stage that ends at a boundary. */
+/* Counts the call of a stage that ends at reading b. */
 static ALWAYS_INLINE void count_call(struct auger_profiler *p, struct shard *s, struct frame *f,
-				     const struct boundary *b, bool is_error)
+				     const struct reading *b, bool is_error)
 {
 	struct call call;
 	struct row *row;
 
-	if (UNLIKELY(f->epoch != PEEK(p->epoch)))
-		begin_anew(p, f);
-	if (UNLIKELY(s->epoch != PEEK(p->epoch)))
+	if (UNLIKELY(f->epoch != LOAD_ACQUIRE(p->epoch)))
+		restart_frame(p, f);
+	if (UNLIKELY(s->epoch != LOAD_ACQUIRE(p->epoch)))
 		clear_rows(s);
 	if (UNLIKELY(f->flags & FRAME_INHERITED))
 		return;
@@ -219,35 +219,35 @@ static ALWAYS_INLINE void count_call(struct auger_profiler *p, struct shard *s, 
 	else
 		count(&p->lost, 1);
 	if (UNLIKELY(is_error) && row)
-		POKE(row->errors, row->errors + 1);
+		STORE_RELEASE(row->errors, row->errors + 1);
 	if (f->below)
-		tell_parent(p, f->below, &call);
+		add_to_parent(p, f->below, &call);
 }
 
-static inline void put_away(struct auger_context *c, struct shard *s, struct frame *f)
+static inline void release_frame(struct auger_context *c, struct shard *s, struct frame *f)
 {
-	POKE(c->depth, c->depth - 1);
-	POKE(f->below, s->spare);
+	STORE_RELEASE(c->depth, c->depth - 1);
+	STORE_RELEASE(f->below, s->spare);
 	s->spare = f;
 }
 
-/* Ends the innermost stage at a boundary. */
-static ALWAYS_INLINE void pop(struct auger_context *c, struct shard *s, const struct boundary *b,
+/* Ends the innermost stage at reading b. */
+static ALWAYS_INLINE void pop(struct auger_context *c, struct shard *s, const struct reading *b,
 			      bool is_error)
 {
 	struct frame *f = c->top;
 
 	count_call(c->profiler, s, f, b, is_error);
-	POKE(c->top, f->below);
-	put_away(c, s, f);
+	STORE_RELEASE(c->top, f->below);
+	release_frame(c, s, f);
 }
 
 /*
- * Ends a stage of a task and leaves those inside of it open. What they cost so far is the inner
- * part of it; of the stage around it is what they cost from now on.
+ * Ends a stage of a task and leaves the stages inside it open. Their cost so far becomes its inner
+ * part; their cost from here on becomes that of the stage around it.
  */
-static void take_out(struct auger_context *c, struct shard *s, struct frame *f,
-		     const struct boundary *b)
+static void remove_frame(struct auger_context *c, struct shard *s, struct frame *f,
+			 const struct reading *b)
 {
 	struct auger_profiler *p = c->profiler;
 	struct frame *above = c->top;
@@ -255,25 +255,25 @@ static void take_out(struct auger_context *c, struct shard *s, struct frame *f,
 
 	while (above->below != f)
 		above = above->below;
-	if (above->epoch != PEEK(p->epoch))
-		begin_anew(p, above);
+	if (above->epoch != LOAD_ACQUIRE(p->epoch))
+		restart_frame(p, above);
 	if (!(above->flags & FRAME_INHERITED)) {
 		make_call(p, above, b, s, &part);
-		tell_parent(p, f, &part);
+		add_to_parent(p, f, &part);
 	}
 	if (!(above->flags & FRAME_INHERITED) && f->below) {
 		for (int i = 0; i < COST_COUNT; i++)
 			part.total[i] = -part.total[i];
-		tell_parent(p, f->below, &part);
+		add_to_parent(p, f->below, &part);
 	}
 	count_call(p, s, f, b, false);
-	POKE(above->below, f->below);
-	put_away(c, s, f);
+	STORE_RELEASE(above->below, f->below);
+	release_frame(c, s, f);
 }
 
-/* Ends a stage that is open, and those inside of it, which are errors. */
+/* Ends an open stage, and the stages inside it as errors. */
 static void pop_to(struct auger_context *c, struct shard *s, const struct frame *target,
-		   const struct boundary *b, bool is_error)
+		   const struct reading *b, bool is_error)
 {
 	bool is_last;
 
@@ -297,7 +297,7 @@ static void end_deep(struct auger_context *c, auger_token token)
 
 /* The end of a stage that is not the innermost. */
 static __attribute__((noinline)) void end_other(struct auger_context *c, struct shard *s,
-						auger_token token, const struct boundary *b)
+						auger_token token, const struct reading *b)
 {
 	struct frame *f = c->top;
 
@@ -308,7 +308,7 @@ static __attribute__((noinline)) void end_other(struct auger_context *c, struct 
 	while (f && f->token != token)
 		f = f->below;
 	if (f && c->is_task)
-		take_out(c, s, f, b);
+		remove_frame(c, s, f, b);
 	else if (f)
 		pop_to(c, s, f, b, false);
 	else if (!is_own(c, token) || (token & SERIAL_MASK) > c->ended_serial)
@@ -317,11 +317,11 @@ static __attribute__((noinline)) void end_other(struct auger_context *c, struct 
 
 static ALWAYS_INLINE void end(struct auger_context *c, struct shard *s, auger_token token)
 {
-	struct boundary b;
+	struct reading b;
 
 	if (!token || !enter(c))
 		return;
-	boundary_read_end(c->profiler, s, true, &b);
+	reading_at_end(c->profiler, s, true, &b);
 	if (LIKELY(c->top && c->top->token == token && !c->deep))
 		pop(c, s, &b, false);
 	else
@@ -329,18 +329,18 @@ static ALWAYS_INLINE void end(struct auger_context *c, struct shard *s, auger_to
 	leave(c);
 }
 
-void nest_end_name(struct auger_context *c, struct shard *s, uint32_t name)
+void context_end_name(struct auger_context *c, struct shard *s, uint32_t name)
 {
-	struct boundary b;
+	struct reading b;
 	struct frame *f;
 
 	if (!enter(c))
 		return;
-	boundary_read_end(c->profiler, s, true, &b);
+	reading_at_end(c->profiler, s, true, &b);
 	f = c->top;
 	while (f && f->name != name)
 		f = f->below;
-	if (c->deep) /* which of them has this name is not known: the innermost */
+	if (c->deep) /* stages too deep have no names: end the innermost */
 		c->deep--;
 	else if (f)
 		pop_to(c, s, f, &b, false);
@@ -349,37 +349,37 @@ void nest_end_name(struct auger_context *c, struct shard *s, uint32_t name)
 	leave(c);
 }
 
-void nest_end_all(struct auger_context *c, struct shard *s)
+void context_end_all(struct auger_context *c, struct shard *s)
 {
 	struct frame *last = c->top;
-	struct boundary b;
+	struct reading b;
 
 	if (!last || !enter(c))
 		return;
 	while (last->below)
 		last = last->below;
-	boundary_read_end(c->profiler, s, false, &b);
+	reading_at_end(c->profiler, s, false, &b);
 	pop_to(c, s, last, &b, true);
 	leave(c);
 }
 
-/* A scope whose function was left without its end: the new one is in an outer function. */
-static __attribute__((noinline)) void end_passed(struct auger_context *c, struct shard *s,
-						 const void *address)
+/* Ends scopes whose function returned without an end: the new scope is in an outer function. */
+static __attribute__((noinline)) void end_abandoned(struct auger_context *c, struct shard *s,
+						    const void *address)
 {
 	struct frame *passed = NULL;
-	struct boundary b;
+	struct reading b;
 
 	for (struct frame *f = c->top; f; f = f->below) {
 		if (f->address && f->address < address)
 			passed = f;
 	}
-	boundary_read_end(c->profiler, s, true, &b);
+	reading_at_end(c->profiler, s, true, &b);
 	if (passed)
 		pop_to(c, s, passed, &b, true);
 }
 
-/* A stage that is not measured, and those inside of it: too deep, or without memory. */
+/* Begins a stage that is not measured: too deep, or out of memory. Nor are stages inside it. */
 static __attribute__((noinline)) auger_token begin_deep(struct auger_context *c)
 {
 	struct auger_profiler *p = c->profiler;
@@ -399,7 +399,7 @@ static __attribute__((noinline)) uint32_t look_up(struct auger_profiler *p, stru
 		return names_intern(null, sizeof null - 1, true);
 	}
 	id = names_intern(name->text, name->len ? name->len : strlen(name->text), true);
-	POKE(name->id, id);
+	STORE_RELEASE(name->id, id);
 	return id;
 }
 
@@ -407,7 +407,7 @@ static ALWAYS_INLINE auger_token begin(struct auger_context *c, struct shard *s,
 				       struct auger_name *name, void *address)
 {
 	struct auger_profiler *p = c->profiler;
-	uint32_t id = PEEK(name->id);
+	uint32_t id = LOAD_ACQUIRE(name->id);
 	struct frame *f;
 	uint32_t path = 0;
 	auger_token token;
@@ -417,7 +417,7 @@ static ALWAYS_INLINE auger_token begin(struct auger_context *c, struct shard *s,
 	if (UNLIKELY(!id))
 		id = look_up(p, name);
 	if (address && c->top && UNLIKELY(c->top->address && c->top->address < address))
-		end_passed(c, s, address);
+		end_abandoned(c, s, address);
 	f = LIKELY(s->spare != NULL) ? s->spare : shard_frame(s);
 	if (LIKELY(f && c->depth < p->opts.max_depth && !c->deep))
 		path = shard_child(s, c->top ? c->top->path : c->base, id);
@@ -428,36 +428,36 @@ static ALWAYS_INLINE auger_token begin(struct auger_context *c, struct shard *s,
 	}
 	s->spare = f->below;
 	token = make_token(c, ++c->serial);
-	POKE(f->below, c->top);
-	POKE(f->token, token);
-	POKE(f->name, id);
-	POKE(f->shard, s);
-	POKE(f->address, address);
-	POKE(f->path, path);
-	POKE(f->epoch, PEEK(p->epoch));
-	POKE(f->flags, 0);
-	POKE(f->inner_groups, 0);
-	boundary_read_begin(p, s, &f->begin);
+	STORE_RELEASE(f->below, c->top);
+	STORE_RELEASE(f->token, token);
+	STORE_RELEASE(f->name, id);
+	STORE_RELEASE(f->shard, s);
+	STORE_RELEASE(f->address, address);
+	STORE_RELEASE(f->path, path);
+	STORE_RELEASE(f->epoch, LOAD_ACQUIRE(p->epoch));
+	STORE_RELEASE(f->flags, 0);
+	STORE_RELEASE(f->inner_groups, 0);
+	reading_at_begin(p, s, &f->begin);
 	if (p->groups & GROUP_PROCESS)
-		POKE(f->rss_seen, f->begin.at[COST_RSS_KB]);
-	POKE(c->top, f);
-	POKE(c->depth, c->depth + 1);
+		STORE_RELEASE(f->rss_seen, f->begin.at[COST_RSS_KB]);
+	STORE_RELEASE(c->top, f);
+	STORE_RELEASE(c->depth, c->depth + 1);
 	leave(c);
 	return token;
 }
 
-void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary *ret)
+void context_read_now(struct auger_profiler *p, struct shard *own, struct reading *ret)
 {
-	struct meter once = { .files = &p->files };
+	struct counters once = { .files = &p->files };
 
 	memset(ret, 0, sizeof *ret);
 	if (own) {
-		boundary_read_end(p, own, false, ret);
+		reading_at_end(p, own, false, ret);
 		return;
 	}
 	ret->at[COST_WALL] = (int64_t)ticks();
 	if (p->groups & GROUP_PROCESS)
-		boundary_read_process(p, &once, false, ret);
+		reading_process(p, &once, false, ret);
 	if (p->groups & GROUP_HEAP) {
 		ret->at[COST_HEAP] = __atomic_load_n(&p->heap->process->live, __ATOMIC_RELAXED);
 		ret->heap_moment = peaks_now(&p->heap->process->peaks);
@@ -465,19 +465,19 @@ void nest_read_now(struct auger_profiler *p, struct shard *own, struct boundary 
 	ret->source_moment = peaks_now(&p->source_peaks);
 }
 
-void nest_cut_copy(const struct auger_profiler *p, struct frame *f)
+void context_reset_frame(const struct auger_profiler *p, struct frame *f)
 {
 	if (f->epoch == p->epoch)
 		return;
 	f->epoch = p->epoch;
 	f->begin = p->reset;
-	f->flags |= FRAME_CUT;
+	f->flags |= FRAME_RESET;
 	f->inner_groups = 0;
 	f->rss_seen = f->begin.at[COST_RSS_KB];
 }
 
-void nest_call_so_far(const struct auger_profiler *p, const struct frame *f,
-		      const struct boundary *now, const struct shard *own, struct call *ret)
+void context_open_call(const struct auger_profiler *p, const struct frame *f,
+		       const struct reading *now, const struct shard *own, struct call *ret)
 {
 	make_call(p, f, now, own, ret);
 }

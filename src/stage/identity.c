@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stage/place.h"
+#include "stage/identity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 static void copy(char *to, const char *from)
 {
-	size_t len = from ? strnlen(from, PLACE_LEN - 1) : 0;
+	size_t len = from ? strnlen(from, IDENTITY_LEN - 1) : 0;
 
 	memcpy(to, from ? from : "", len);
 	to[len] = '\0';
@@ -29,21 +29,21 @@ static const char *find_rank(void)
 	return NULL;
 }
 
-void place_read(struct place *place)
+void identity_read(struct identity *identity)
 {
 	char host[256] = "";
 
 	if (gethostname(host, sizeof host - 1) < 0)
 		host[0] = '\0';
-	copy(place->host, host);
-	copy(place->rank, find_rank());
-	copy(place->job, getenv("SLURM_JOB_ID"));
-	copy(place->array_job, getenv("SLURM_ARRAY_JOB_ID"));
-	copy(place->array_task, getenv("SLURM_ARRAY_TASK_ID"));
-	copy(place->step, getenv("SLURM_STEP_ID"));
+	copy(identity->host, host);
+	copy(identity->rank, find_rank());
+	copy(identity->job, getenv("SLURM_JOB_ID"));
+	copy(identity->array_job, getenv("SLURM_ARRAY_JOB_ID"));
+	copy(identity->array_task, getenv("SLURM_ARRAY_TASK_ID"));
+	copy(identity->step, getenv("SLURM_STEP_ID"));
 }
 
-/* From the environment, so it must not lead out of the folder. */
+/* From the environment: it must not escape the folder. */
 static void put_known(struct text *out, const char *value)
 {
 	if (!*value)
@@ -52,7 +52,7 @@ static void put_known(struct text *out, const char *value)
 		text_put(out, *value == '/' ? "_" : value, 1);
 }
 
-void place_expand(const struct place *place, const char *pattern, struct text *out)
+void identity_expand(const struct identity *identity, const char *pattern, struct text *out)
 {
 	for (const char *at = pattern; *at; at++) {
 		if (*at != '%' || !at[1]) {
@@ -61,19 +61,19 @@ void place_expand(const struct place *place, const char *pattern, struct text *o
 		}
 		switch (*++at) {
 		case 'h':
-			put_known(out, place->host);
+			put_known(out, identity->host);
 			break;
 		case 'p':
 			text_put_int(out, getpid());
 			break;
 		case 'r':
-			put_known(out, place->rank);
+			put_known(out, identity->rank);
 			break;
 		case 'j':
-			put_known(out, place->job);
+			put_known(out, identity->job);
 			break;
 		case 'a':
-			put_known(out, place->array_task);
+			put_known(out, identity->array_task);
 			break;
 		case '%':
 			text_put(out, "%", 1);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beyond: the few functions of CPython that we need and that the limited API leaves out. All are
- * exported, documented, and the same in every CPython from 3.7.1 to 3.13, so that one extension
+ * cpython: declares the functions of CPython that we need and that the limited API lacks.
+ *
+ * All are exported, documented, and the same in every CPython from 3.7.1 to 3.13, so one extension
  * serves them all.
  *
  * Sources: Include/cpython/pymem.h, Include/cpython/context.h (Include/context.h in 3.9),
  * Include/methodobject.h; the C API reference, "Memory Management" and "Context Variables".
  */
-#ifndef NATIVE_BEYOND_H
-#define NATIVE_BEYOND_H
+#ifndef NATIVE_CPYTHON_H
+#define NATIVE_CPYTHON_H
 
 #include <Python.h>
 #include <stddef.h>
 
 /* PyMemAllocatorDomain */
-enum beyond_domain { BEYOND_RAW, BEYOND_MEM, BEYOND_OBJ, BEYOND_DOMAINS };
+enum cpython_domain { CPYTHON_RAW, CPYTHON_MEM, CPYTHON_OBJ, CPYTHON_DOMAINS };
 
 /* PyMemAllocatorEx */
-struct beyond_allocator {
+struct cpython_allocator {
 	void *ctx;
 	void *(*malloc)(void *ctx, size_t size);
 	void *(*calloc)(void *ctx, size_t count, size_t size);
@@ -25,8 +26,8 @@ struct beyond_allocator {
 	void (*free)(void *ctx, void *block);
 };
 
-extern void PyMem_GetAllocator(enum beyond_domain domain, struct beyond_allocator *allocator);
-extern void PyMem_SetAllocator(enum beyond_domain domain, struct beyond_allocator *allocator);
+extern void PyMem_GetAllocator(enum cpython_domain domain, struct cpython_allocator *allocator);
+extern void PyMem_SetAllocator(enum cpython_domain domain, struct cpython_allocator *allocator);
 
 extern PyObject *PyContext_New(void);
 extern int PyContext_Enter(PyObject *context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stage/meter.h"
+#include "stage/counters.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,13 +13,13 @@
 
 #include "stage/ticks.h"
 
-/* Out of the way of numbers that shells and programs use. */
+/* Above the descriptors that shells and programs choose themselves. */
 #define FD_LEAST 200
 
 #define STATM "/proc/self/statm"
 #define IO "/proc/self/io"
 
-/* The functions of libc are points where a thread may be cancelled, and it may hold locks here. */
+/* libc's functions are cancellation points, and the thread may hold locks here. */
 static int raw_open(const char *path, int flags)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags);
@@ -44,7 +44,7 @@ static int open_high(const char *path)
 	return high;
 }
 
-void meter_files_open(struct meter_files *f)
+void counter_files_open(struct counter_files *f)
 {
 	f->statm = open_high(STATM);
 	f->io = open_high(IO);
@@ -66,7 +66,7 @@ static void close_own(int fd, const char *ending)
 		raw_close(fd);
 }
 
-void meter_files_close(struct meter_files *f)
+void counter_files_close(struct counter_files *f)
 {
 	close_own(f->statm, "/statm");
 	close_own(f->io, "/io");
@@ -74,7 +74,7 @@ void meter_files_close(struct meter_files *f)
 	f->io = -1;
 }
 
-/* The number after key, or after the first blank when key is NULL. -1: there is none. */
+/* The number after key, or after the first blank when key is NULL. -1: none. */
 static int64_t number_after(const char *text, const char *key)
 {
 	const char *at = key ? strstr(text, key) : strchr(text, ' ');
@@ -95,8 +95,8 @@ static ssize_t read_at_start(int fd, char *text, size_t size)
 	return fd < 0 ? -1 : syscall(SYS_pread64, fd, text, size, 0L);
 }
 
-/* A daemon closes all descriptors that it has, ours too. fd: the one that another thread may be
- * opening as well. */
+/* A daemon closes all its descriptors, ours included. Another thread may reopen *fd at the same
+ * time. */
 static void open_again(int *fd, const char *path)
 {
 	int closed = *fd;
@@ -107,13 +107,13 @@ static void open_again(int *fd, const char *path)
 		raw_close(opened);
 }
 
-static int read_text(struct meter_files *f, int *fd, const char *path, char *text, size_t size)
+static int read_text(struct counter_files *f, int *fd, const char *path, char *text, size_t size)
 {
-	ssize_t len = read_at_start(PEEK(*fd), text, size - 1);
+	ssize_t len = read_at_start(LOAD_ACQUIRE(*fd), text, size - 1);
 
-	if (len < 0 && PEEK(*fd) >= 0 && errno == EBADF) {
+	if (len < 0 && LOAD_ACQUIRE(*fd) >= 0 && errno == EBADF) {
 		open_again(fd, path);
-		len = read_at_start(PEEK(*fd), text, size - 1);
+		len = read_at_start(LOAD_ACQUIRE(*fd), text, size - 1);
 	}
 	if (len <= 0)
 		return -1;
@@ -122,7 +122,7 @@ static int read_text(struct meter_files *f, int *fd, const char *path, char *tex
 	return 0;
 }
 
-int64_t meter_rss_kb(struct meter_files *f)
+int64_t counters_rss_kb(struct counter_files *f)
 {
 	char text[128];
 	int64_t pages;
@@ -133,12 +133,12 @@ int64_t meter_rss_kb(struct meter_files *f)
 	return pages < 0 ? -1 : pages * f->page_kb;
 }
 
-/* True when it was read again, like the next. */
-static bool read_io(struct meter *m, uint64_t now)
+/* Returns true when it read the file, like read_rss(). */
+static bool read_io(struct counters *m, uint64_t now)
 {
 	char text[512];
 	int64_t read_bytes, write_bytes;
-	int64_t own = (int64_t)PEEK(m->files->own_read);
+	int64_t own = (int64_t)LOAD_ACQUIRE(m->files->own_read);
 
 	if (m->io_at && now - m->io_at < m->io_ticks)
 		return false;
@@ -154,7 +154,7 @@ static bool read_io(struct meter *m, uint64_t now)
 	return true;
 }
 
-static bool read_rss(struct meter *m, int64_t faults, uint64_t now)
+static bool read_rss(struct counters *m, int64_t faults, uint64_t now)
 {
 	int64_t rss_kb;
 
@@ -162,13 +162,13 @@ static bool read_rss(struct meter *m, int64_t faults, uint64_t now)
 		return false;
 	m->rss_at = now;
 	m->rss_faults = faults;
-	rss_kb = meter_rss_kb(m->files);
+	rss_kb = counters_rss_kb(m->files);
 	if (rss_kb >= 0)
 		m->rss_kb = rss_kb;
 	return true;
 }
 
-int64_t meter_read_process(struct meter *m, int64_t *at, bool is_begin)
+int64_t counters_read_process(struct counters *m, int64_t *at, bool is_begin)
 {
 	int saved = errno;
 	bool has_read;
@@ -180,20 +180,20 @@ int64_t meter_read_process(struct meter *m, int64_t *at, bool is_begin)
 	has_read = read_rss(m, u.ru_minflt + u.ru_majflt, now);
 	has_read |= read_io(m, now);
 	if (has_read && is_begin)
-		getrusage(RUSAGE_SELF, &u); /* what the reading took is no part of the stage */
-	POKE(at[COST_CPU_US], (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000) +
-				      u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-	POKE(at[COST_MINOR_FAULTS], u.ru_minflt);
-	POKE(at[COST_MAJOR_FAULTS], u.ru_majflt);
-	POKE(at[COST_SWITCHES], u.ru_nvcsw + u.ru_nivcsw);
-	POKE(at[COST_RSS_KB], m->rss_kb);
-	POKE(at[COST_READ_BYTES], m->read_bytes);
-	POKE(at[COST_WRITE_BYTES], m->write_bytes);
+		getrusage(RUSAGE_SELF, &u); /* the stage excludes the cost of the reads */
+	STORE_RELEASE(at[COST_CPU_US], (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000) +
+					       u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	STORE_RELEASE(at[COST_MINOR_FAULTS], u.ru_minflt);
+	STORE_RELEASE(at[COST_MAJOR_FAULTS], u.ru_majflt);
+	STORE_RELEASE(at[COST_SWITCHES], u.ru_nvcsw + u.ru_nivcsw);
+	STORE_RELEASE(at[COST_RSS_KB], m->rss_kb);
+	STORE_RELEASE(at[COST_READ_BYTES], m->read_bytes);
+	STORE_RELEASE(at[COST_WRITE_BYTES], m->write_bytes);
 	errno = saved;
 	return u.ru_maxrss > m->rss_kb ? u.ru_maxrss : m->rss_kb;
 }
 
-int64_t meter_rss_hwm_kb(void)
+int64_t counters_rss_hwm_kb(void)
 {
 	static const char key[] = "VmHWM:";
 	int saved = errno;
@@ -212,7 +212,7 @@ int64_t meter_rss_hwm_kb(void)
 	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
-int meter_reset_rss_hwm(void)
+int counters_reset_rss_hwm(void)
 {
 	int saved = errno;
 	int status = 0;
@@ -226,13 +226,13 @@ int meter_reset_rss_hwm(void)
 	return status;
 }
 
-static uint32_t page_lock(const struct meter *m)
+static uint32_t page_lock(const struct counters *m)
 {
 	return __atomic_load_n(&m->page->lock, __ATOMIC_ACQUIRE);
 }
 
-/* A switch between the two clocks would make the base wrong, so it must be the same before. */
-static void read_base(struct meter *m)
+/* A context switch between the two clock reads makes the base wrong, so lock must not change. */
+static void read_base(struct counters *m)
 {
 	for (int i = 0; i < 4; i++) {
 		uint32_t before = page_lock(m);
@@ -245,26 +245,26 @@ static void read_base(struct meter *m)
 	}
 }
 
-void meter_read_thread_slowly(struct meter *m, int64_t *at, bool is_begin)
+void counters_read_thread_slowly(struct counters *m, int64_t *at, bool is_begin)
 {
 	uint32_t before = m->page ? page_lock(m) : 0;
-	bool was_away;
+	bool was_switched_out;
 
 	if (m->page) {
 		read_base(m);
-		was_away = m->lock != before;
+		was_switched_out = m->lock != before;
 	} else {
 		m->base_ns = (int64_t)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		m->base_at = ticks();
-		was_away = m->base_at - (uint64_t)at[COST_WALL] > m->away_ticks;
+		was_switched_out = m->base_at - (uint64_t)at[COST_WALL] > m->clock_read_ticks;
 	}
 	if (is_begin)
-		POKE(at[COST_WALL], (int64_t)m->base_at);
-	POKE(at[COST_WAIT_TICKS], was_away ? at[COST_WALL] : (int64_t)m->base_at);
-	POKE(at[COST_WAIT_NS], m->base_ns);
+		STORE_RELEASE(at[COST_WALL], (int64_t)m->base_at);
+	STORE_RELEASE(at[COST_WAIT_TICKS], was_switched_out ? at[COST_WALL] : (int64_t)m->base_at);
+	STORE_RELEASE(at[COST_WAIT_NS], m->base_ns);
 }
 
-/* The mapping keeps the event alive: no descriptor is left open. */
+/* The mapping keeps the event open: the descriptor is closed. */
 static struct perf_event_mmap_page *map_page(void)
 {
 	struct perf_event_attr attr = {
@@ -284,21 +284,21 @@ static struct perf_event_mmap_page *map_page(void)
 	return page == MAP_FAILED ? NULL : page;
 }
 
-void meter_start(struct meter *m, struct meter_files *f, const struct meter_plan *plan)
+void counters_start(struct counters *m, struct counter_files *f, const struct counter_plan *plan)
 {
 	int saved = errno;
 
-	*m = (struct meter){ .files = f,
-			     .rss_ticks = plan->rss_ticks,
-			     .io_ticks = plan->io_ticks,
-			     .away_ticks = plan->away_ticks };
+	*m = (struct counters){ .files = f,
+				.rss_ticks = plan->rss_ticks,
+				.io_ticks = plan->io_ticks,
+				.clock_read_ticks = plan->clock_read_ticks };
 	m->page = ticks_are_tsc ? map_page() : NULL;
 	if (m->page)
 		read_base(m);
 	errno = saved;
 }
 
-void meter_stop(struct meter *m)
+void counters_stop(struct counters *m)
 {
 	if (m->page)
 		munmap(m->page, (size_t)sysconf(_SC_PAGESIZE));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stage/meter.h"
+#include "stage/counters.h"
 
 #include "stage/ticks.h"
 #include "tap.h"
@@ -12,25 +12,25 @@ static int64_t now(void)
 }
 
 /* Without a page of the kernel's. */
-static struct meter plain_meter(void)
+static struct counters plain_counters(void)
 {
-	struct meter m;
-	struct meter_files files = { -1, -1, 0, 4 };
-	struct meter_plan plan = { .away_ticks = AWAY };
+	struct counters m;
+	struct counter_files files = { -1, -1, 0, 4 };
+	struct counter_plan plan = { .clock_read_ticks = AWAY };
 
-	meter_start(&m, &files, &plan);
-	meter_stop(&m);
+	counters_start(&m, &files, &plan);
+	counters_stop(&m);
 	return m;
 }
 
 /* A begin has the time at which the CPU time was read. */
 static void test_begin(void)
 {
-	struct meter m = plain_meter();
+	struct counters m = plain_counters();
 	int64_t at[COST_COUNT] = { [COST_WALL] = now() - 3 * (int64_t)AWAY };
 	int64_t before = now();
 
-	meter_read_thread(&m, at, true);
+	counters_read_thread(&m, at, true);
 	CHECK(at[COST_WALL] >= before && at[COST_WALL] <= now());
 	CHECK_INT(at[COST_WAIT_TICKS], at[COST_WALL]);
 }
@@ -38,17 +38,17 @@ static void test_begin(void)
 /* An end has its time. What the thread waited after that is not the stage's. */
 static void test_end(void)
 {
-	struct meter m = plain_meter();
+	struct counters m = plain_counters();
 	int64_t at[COST_COUNT] = { [COST_WALL] = now() };
 	int64_t wall = at[COST_WALL];
 
-	m.away_ticks = UINT64_MAX;
-	meter_read_thread(&m, at, false);
+	m.clock_read_ticks = UINT64_MAX;
+	counters_read_thread(&m, at, false);
 	CHECK_INT(at[COST_WALL], wall);
 	CHECK(at[COST_WAIT_TICKS] >= wall && at[COST_WAIT_TICKS] <= now());
 	at[COST_WALL] = wall = now() - 3 * (int64_t)AWAY;
-	m.away_ticks = AWAY;
-	meter_read_thread(&m, at, false);
+	m.clock_read_ticks = AWAY;
+	counters_read_thread(&m, at, false);
 	CHECK_INT(at[COST_WALL], wall);
 	CHECK_INT(at[COST_WAIT_TICKS], wall);
 }
@@ -57,18 +57,18 @@ static void test_end(void)
 static void test_page(void)
 {
 	static struct perf_event_mmap_page page = { .lock = 4 };
-	struct meter m = plain_meter();
+	struct counters m = plain_counters();
 	int64_t at[COST_COUNT] = { [COST_WALL] = now() };
 	int64_t base;
 
 	m.page = &page;
 	m.lock = 2;
-	meter_read_thread(&m, at, false);
+	counters_read_thread(&m, at, false);
 	CHECK_INT(m.lock, 4);
 	base = (int64_t)m.base_at;
 	CHECK_INT(at[COST_WAIT_TICKS], base);
 	at[COST_WALL] = now();
-	meter_read_thread(&m, at, false);
+	counters_read_thread(&m, at, false);
 	CHECK_INT(at[COST_WAIT_TICKS], base);
 }
 
