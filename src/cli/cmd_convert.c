@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
 #include "cli/save.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
 #include "format/formats.h"

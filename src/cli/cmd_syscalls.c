@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
 #include "cli/save.h"

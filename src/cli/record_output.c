@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "source/load.h"
 
 int record_choose_output(const char *path, struct output *ret, struct err *e)

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 
 #define MAGIC "PERFILE2"
 #define HEADER_BYTES 104

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/macros.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "format/pack.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"

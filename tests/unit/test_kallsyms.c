@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "symbol/perfmap.h"
 #include "tap.h"
 

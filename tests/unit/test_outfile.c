@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/file_set.h"
-#include "base/outfile.h"
+#include "base/output/file_set.h"
+#include "base/output/outfile.h"
 
 #include <dirent.h>
 #include <errno.h>

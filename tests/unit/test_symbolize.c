@@ -11,7 +11,7 @@
 
 #include "base/elf_image.h"
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "symbol/symbol_file.h"
 #include "tap.h"
 

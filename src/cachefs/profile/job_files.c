@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 
 static const char *const folders[] = { "logs", "profiling", "tables" }; /* by job_folder */
 

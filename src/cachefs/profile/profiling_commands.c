@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cachefs/profile/profile_tables.h"
 #include "cachefs/profile/profiling_internal.h"
 

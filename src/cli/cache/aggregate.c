@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/file_set.h"
+#include "base/output/file_set.h"
 #include "cachejob/cluster_summary.h"
 #include "cachejob/cluster_tables.h"
 #include "cachejob/coverage.h"

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_set.h"
 #include "base/log.h"
+#include "base/output/file_set.h"
 #include "cachejob/cluster.h"
 #include "cachejob/inventory.h"
 #include "cachejob/package_usage.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cachefs/profile/joblog.h"
 #include "cli/cmd.h"
 #include "format/pprof/pprof.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cachejob/usage_table.h"
 #include "cli/cmd.h"
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
 #include "cli/screen.h"

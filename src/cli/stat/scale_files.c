@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 #include "cli/save.h"
 #include "view/flame/flame.h"
 #include "view/tables/growth.h"

@@ -7,16 +7,16 @@
  * device, a FIFO, /dev/stdout) is written directly; "-" is standard output. destination.h says
  * which links are followed and which files are refused.
  */
-#ifndef BASE_OUTFILE_H
-#define BASE_OUTFILE_H
+#ifndef BASE_OUTPUT_OUTFILE_H
+#define BASE_OUTPUT_OUTFILE_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/destination.h"
 #include "base/err.h"
 #include "base/macros.h"
+#include "base/output/destination.h"
 
 /* Replaces path by these bytes. A file of ours keeps its permissions, any other new file has those
  * that the umask leaves; never a set-id bit. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/destination.h"
+#include "base/output/destination.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/file_set.h"
+#include "base/output/file_set.h"
 
-#include "base/outfile.h"
+#include "base/output/outfile.h"
 
 struct member {
 	struct outfile file;

@@ -5,8 +5,8 @@
  * Each is written and synced beside its place first. What can fail between the renames then is the
  * file system itself.
  */
-#ifndef BASE_FILE_SET_H
-#define BASE_FILE_SET_H
+#ifndef BASE_OUTPUT_FILE_SET_H
+#define BASE_OUTPUT_FILE_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

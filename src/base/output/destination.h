@@ -9,8 +9,8 @@
  * (/dev/stdout, /dev/fd/63) are the kernel's and are followed by it.
  * Source: Documentation/admin-guide/sysctl/fs.rst, protected_symlinks and protected_regular.
  */
-#ifndef BASE_DESTINATION_H
-#define BASE_DESTINATION_H
+#ifndef BASE_OUTPUT_DESTINATION_H
+#define BASE_OUTPUT_DESTINATION_H
 
 #include <limits.h>
 #include <stdbool.h>
