@@ -1,38 +1,50 @@
 # SPDX-License-Identifier: MIT
 # The front door; Meson does the building. `make demo` and `make check` need nothing installed:
-# they fetch the Debian packages of packages.txt that are missing.
+# they fetch the Debian packages of packages/*.txt that are missing.
 .POSIX:
-.PHONY: all packages demo check lint bench install clean
+.PHONY: all packages test-packages demo test check lint bench install clean
 
 all: build/build.ninja
 	@ninja -C build
 
+# What is optional only leaves a feature out; Meson says which.
 build/build.ninja:
-	@command -v meson >/dev/null || { \
-		echo "make: meson is missing; 'make packages' installs what packages.txt lists" >&2; \
-		exit 1; }
+	@missing=$$(tools/install_packages.sh --missing build); \
+	[ -z "$$missing" ] || \
+		echo "make: not installed:$$missing; 'make packages' installs them" >&2
+	@command -v meson >/dev/null || { echo "make: meson is missing" >&2; exit 1; }
 	@meson setup build
+	@ln -sf build/compile_commands.json .
 
 packages:
-	@tools/install_packages.sh
+	@tools/install_packages.sh build
 
-demo: packages
-	@$(MAKE) --no-print-directory all
+test-packages:
+	@tools/install_packages.sh build demo test
+
+demo:
+	@tools/install_packages.sh build demo
+	@$(MAKE) --no-print-directory build/build.ninja
+	@ninja -C build all examples/matrices/matrices
 	@tools/demo.sh
 
-check: packages
+# Under two minutes; T=NAME runs one test, T=CMD/NAME one case of tests/golden.
+test: build/build.ninja
+	@tools/test.sh $(T)
+
+check: test-packages
 	@tools/check.sh
 
-lint: packages
+lint: test-packages
 	@$(MAKE) --no-print-directory all
 	@tools/lint.sh
 
-bench: packages
-	@$(MAKE) --no-print-directory all
-	@meson test -C build --benchmark --verbose --num-processes 1
+bench: test-packages
+	@$(MAKE) --no-print-directory build/build.ninja
+	@tools/bench.py build
 
 install: all
 	@meson install -C build --no-rebuild
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz compile_commands.json

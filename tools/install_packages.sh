@@ -1,15 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the packages of packages.txt that dpkg does not have; silent when there are none.
+# install_packages.sh [--missing] LIST...: installs the Debian packages of packages/LIST.txt that
+# dpkg does not have; silent when there are none. --missing prints their names instead.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
+only_names=false
+if [ "${1:-}" = --missing ]; then
+	only_names=true
+	shift
+fi
+
 if ! command -v dpkg-query >/dev/null; then
-	echo "packages: no dpkg here; packages.txt lists what auger needs by its Debian names" >&2
+	$only_names || echo "packages: no dpkg here; packages/*.txt list what auger needs by its Debian names" >&2
 	exit 0
 fi
 
-packages=$(tr '\n' ' ' <packages.txt)
+packages=$(for list; do cat "packages/$list.txt"; done | tr '\n' ' ')
 # shellcheck disable=SC2086 # words
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $packages 2>/dev/null |
 	sed -n 's/ installed$//p')
@@ -18,6 +25,10 @@ for package in $packages; do
 	echo "$installed" | grep -qxF -- "$package" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+if $only_names; then
+	echo "$missing"
+	exit 0
+fi
 
 install="apt-get install -y --no-install-recommends$missing"
 as_root=
