@@ -4,100 +4,146 @@
 #   build       warnings are errors; all tests
 #   build-asan  ASan and UBSan; all but what cannot run under them (suites oom, preload) and what
 #               measures (suite release)
-#   build-tsan  TSan; the tests of suite threads, if there are any
+#   build-tsan  TSan; the tests of suite threads
 #   build-fuzz  clang and libFuzzer; each target for FUZZ_SECONDS (10 in CI, else 3)
-# Leaves "PASSED FAILED SKIPPED" in build/check.totals.
+# Most live tests run alone and wait much of their time. So the other builds are compiled and tested
+# beside them, with what the live tests leave of the CPUs: each lane is a session of its own, which
+# the scheduler weighs as one (sched(7), autogroup). A live test that fails runs once more, alone;
+# when it then passes, it is named as flaky.
+# Leaves "PASSED FAILED SKIPPED" in build/check.totals, and names in build/check.{failed,flaky}.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 : "${FUZZ_SECONDS:=$([ "${CI:-}" = true ] && echo 10 || echo 3)}"
 export FUZZ_SECONDS
 began=$(date +%s)
-logs=
-status=0
 
 headline() {
 	printf '\n== %s (%s s)\n' "$1" "$(($(date +%s) - began))"
+}
+
+# broken WORDS: a step that is no test has failed.
+broken() {
+	echo "check: $1" | tee -a "$state/broken" >&2
 }
 
 # configure DIR ARG...: once; later changes of the build files are Ninja's business.
 configure() {
 	dir=$1
 	shift
-	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >"$dir.log" 2>&1 || {
-		cat "$dir.log"
+	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >"$state/setup.$dir" 2>&1 || {
+		cat "$state/setup.$dir"
+		broken "cannot configure $dir"
 		return 1
 	}
-	rm -f "$dir.log"
 }
 
-# run_tests DIR ARG...: tests of a build that is up to date. Those of suite live look at a machine
-# that does other work too: one that fails runs once more, alone.
+# run_tests NAME DIR ARG...: builds what the tests need, and runs them. Names their logs in $state.
 run_tests() {
-	dir=$1
-	shift
-	log=$dir/meson-logs/testlog.json
-	rm -f "$log" "$dir/meson-logs/again.json"
-	meson test -C "$dir" --no-rebuild --print-errorlogs "$@"
-	[ -f "$log" ] || fail "the tests of $dir did not run"
-	logs="$logs $log"
+	name=$1
+	dir=$2
+	shift 2
+	log=$dir/meson-logs/$name.json
+	rm -f "$log" "$dir/meson-logs/$name-again.json"
+	meson test -C "$dir" --print-errorlogs --logbase "$name" "$@"
+	[ -f "$log" ] || {
+		broken "the tests '$name' of $dir did not run"
+		return 1
+	}
+	echo "$log" >>"$state/logs.$name"
 	again=$(tools/count_tests.py --failed-live "$log")
-	[ -n "$again" ] || return
+	[ -n "$again" ] || return 0
 	# shellcheck disable=SC2086 # words
 	printf 'check: once more: %s\n' $again
 	# shellcheck disable=SC2086 # words
-	meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 --logbase again \
+	meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 --logbase "$name-again" \
 		--timeout-multiplier 3 $again
-	logs="$logs $dir/meson-logs/again.json"
+	echo "$dir/meson-logs/$name-again.json" >>"$state/logs.$name"
+}
+
+lane_sanitizers() {
+	headline "build-asan: address and undefined behavior sanitizers"
+	configure build-asan --native-file build-dev.ini &&
+		run_tests asan build-asan --no-suite oom --no-suite preload --no-suite release \
+			--timeout-multiplier 5
+	headline "build-tsan: thread sanitizer"
+	configure build-tsan --native-file build-dev.ini -Db_sanitize=thread &&
+		run_tests tsan build-tsan --suite threads --timeout-multiplier 5
+}
+
+lane_fuzz() {
+	headline "build: each allocation fails in turn"
+	run_tests oom build --no-rebuild --suite oom --timeout-multiplier 3
+	headline "build-fuzz: clang, each fuzz target for $FUZZ_SECONDS s"
+	CC=clang configure build-fuzz --native-file build-dev.ini -Dfuzz=true &&
+		run_tests fuzz build-fuzz --suite fuzz --num-processes 2
+}
+
+# start_lane NAME WEIGHT: with a nice value for all its processes together; theirs stay 0.
+start_lane() {
+	setsid sh -c 'echo "$1" 2>/dev/null >/proc/self/autogroup; exec "$0" --lane "$2"' \
+		"$0" "$2" "$1" >"$state/output.$1" 2>&1 &
+	lanes="$lanes $!"
+}
+
+stop_lanes() {
+	for lane in $lanes; do
+		kill -- "-$lane" 2>/dev/null
+	done
+	exit 130
+}
+
+all_lanes() {
+	headline "build: gcc, warnings are errors"
+	configure build --werror || return
+	grep -q -- '-Werror' build/build.ninja || meson configure build -Dwerror=true
+	ninja -C build all meson-test-prereq || {
+		broken "build does not compile"
+		return
+	}
+	start_lane sanitizers 10
+	start_lane fuzz 19
+	headline "build: all tests"
+	run_tests main build --no-suite oom
+	headline "the tests of the other builds, which run since"
+	# shellcheck disable=SC2086 # words
+	wait $lanes
+	cat "$state"/output.*
 }
 
 finish() {
-	# shellcheck disable=SC2046,SC2086 # words
-	set -- $(tools/count_tests.py $logs)
-	[ "$2" -eq 0 ] || status=1
+	cat "$state"/logs.* >"$state/all" 2>/dev/null
+	# shellcheck disable=SC2046 # words
+	set -- $(xargs tools/count_tests.py <"$state/all")
+	[ $(($1 + $2)) -gt 0 ] || broken "no test ran"
+	failed=$(($2 + left + $(wc -l <"$state/broken")))
+	passed=$(($1 + 1 - left))
 	if [ -d build ]; then
-		echo "$*" >build/check.totals
-		# shellcheck disable=SC2086 # words
-		tools/count_tests.py --failed $logs >build/check.failed
-		cat build/check.failed
+		echo "$passed $failed $3" >build/check.totals
+		xargs tools/count_tests.py --failed <"$state/all" >build/check.failed
+		cat "$state/broken" "$state/left" >>build/check.failed
+		xargs tools/count_tests.py --flaky <"$state/all" >build/check.flaky
 	fi
-	printf '\ncheck: %s passed, %s failed, %s skipped (%s s)\n' "$@" $(($(date +%s) - began))
-	exit $status
+	printf '\n== sums (%s s)\n' "$(($(date +%s) - began))"
+	cat build/check.failed build/check.flaky
+	echo "check: $passed passed, $failed failed, $3 skipped"
+	[ "$failed" -eq 0 ]
 }
 
-fail() {
-	echo "check: $1" >&2
-	status=1
-	finish
-}
-
-has_thread_tests() {
-	meson test -C build --no-rebuild --list --suite threads 2>/dev/null | grep -q ' / '
-}
-
-rm -f build/check.totals
-headline "build: gcc, warnings are errors"
-configure build --werror || fail "cannot configure build"
-grep -q -- '-Werror' build/build.ninja || meson configure build -Dwerror=true
-ninja -C build || fail "build does not compile"
-headline "build: all tests"
-run_tests build
-
-headline "build-asan: address and undefined behaviour sanitizers"
-configure build-asan --native-file build-dev.ini || fail "cannot configure build-asan"
-ninja -C build-asan || fail "build-asan does not compile"
-run_tests build-asan --no-suite oom --no-suite preload --no-suite release --timeout-multiplier 3
-
-if has_thread_tests; then
-	headline "build-tsan: thread sanitizer"
-	configure build-tsan --native-file build-dev.ini -Db_sanitize=thread ||
-		fail "cannot configure build-tsan"
-	ninja -C build-tsan || fail "build-tsan does not compile"
-	run_tests build-tsan --suite threads --timeout-multiplier 5
+if [ "${1:-}" = --lane ]; then
+	"lane_$2"
+	exit
 fi
-
-headline "build-fuzz: clang, each fuzz target for $FUZZ_SECONDS s"
-CC=clang configure build-fuzz --native-file build-dev.ini -Dfuzz=true ||
-	fail "cannot configure build-fuzz"
-ninja -C build-fuzz || fail "build-fuzz does not compile"
-run_tests build-fuzz --suite fuzz --num-processes 2
+rm -f build/check.totals build/check.failed build/check.flaky
+run=$(tools/leftovers.py begin) || exit 1
+state=$(mktemp -d) || exit 1
+: >"$state/broken"
+export state TMPDIR="$run/tmp" AUGER_TEST_RUN="$run" began
+lanes=
+trap stop_lanes INT TERM
+all_lanes
+left=0
+tools/leftovers.py end "$run" >"$state/left" || left=1
 finish
+status=$?
+rm -rf "$state"
+exit $status
