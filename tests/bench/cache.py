@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import bench
 from cache_tree import fill
 from cache_turns import rates, take_turns
 
@@ -74,17 +75,21 @@ def operations(target, plain, view):
                      "readdir_small", "small"):
             base, ours = measure(kind, (plain, view))
             print(f"{kind:14} plain {base:16.0f}/s, view {ours:16.0f}/s: {ours / base:.2f}", flush=True)
+            bench.row(kind, ours, "/s", "plain folder", base)
     with Bind(target, plain), View(target, view, "--passthrough"):
         with open(f"{view}/large", "rb") as f:
             f.read()
         for kind in ("read_large", "map_large", "small"):
             base, ours = measure(kind, (plain, view))
             print(f"{kind:14} --passthrough: plain {base:16.0f}/s, view {ours:16.0f}/s: {ours / base:.2f}", flush=True)
+            bench.row(f"{kind} --passthrough", ours, "/s", "plain folder", base)
     with Bind(target, plain), View(target, view, "--exact"):
         for kind, (rate, ratio) in COPPER.items():
             base, ours = measure(kind, (plain, view))
             print(f"{kind:14} --exact {ours:10.0f}/s, {ours / base:.3f} of plain: Copper's {rate}/s {ours / rate:.1f} times, "
                   f"its ratio {ours / base / ratio:.1f} times", flush=True)
+            bench.row(f"{kind} --exact", ours, "/s", "Copper, quoted", rate)
+            bench.row(f"{kind} --exact over plain", ours / base, "", "Copper's, quoted", ratio)
         for kind in ("stat_at", "pread"):
             sums = [measure(kind, (view,), threads)[0] for threads in (1, 2, 4, 8)]
             print(f"{kind} --exact with 1, 2, 4, 8 threads: " + ", ".join(f"{r:.0f}/s" for r in sums), flush=True)
@@ -116,6 +121,8 @@ def middle(numbers):
 
 def show(what, plain, **rows):
     print(f"{what}: plain {plain:.3f} s, " + ", ".join(f"{k} {v:.3f} s ({v / plain:.2f})" for k, v in rows.items()), flush=True)
+    for name, seconds in rows.items():
+        bench.row(f"{what}, {name}", seconds, "s", "plain folder", plain)
 
 
 def walks(view):
@@ -132,6 +139,7 @@ def walks(view):
         count = sum(1 for folder, folders, files in os.walk(view) for name in folders + files
                     if os.lstat(os.path.join(folder, name)))
         print(f"memory: {(v.memory() - before) / count:.0f} bytes for each of {count} paths that were looked at", flush=True)
+        bench.row("memory of a path", (v.memory() - before) / count, "bytes")
 
 
 def paths_of_import():

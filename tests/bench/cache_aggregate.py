@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cache"))
 sys.dont_write_bytecode = True
 import ranks  # noqa: E402 # pylint: disable=wrong-import-position
@@ -89,15 +91,21 @@ def show(what, count, seconds, base=None):
     return seconds
 
 
+def limit_words():
+    return f"within {ADDRESS_MIB} MiB"
+
+
 def main():
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
     job = tempfile.mkdtemp()
     try:
         make_job(job)
         base = show("auger, %d ranks" % RANKS, RANKS, measure([AUGER, "cache", "aggregate", job]))
-        show("python, the sums only", RANKS, measure([python, "-c", PEER, job]), base)
+        peer = show("python, the sums only", RANKS, measure([python, "-c", PEER, job]), base)
+        bench.row(f"aggregate of {RANKS} ranks, {limit_words()}", base, "s", "python, the sums only", peer)
         add_ranks(job, RANKS, 2 * RANKS)
-        show("auger, %d ranks" % (2 * RANKS), 2 * RANKS, measure([AUGER, "cache", "aggregate", job]), base)
+        twice = show("auger, %d ranks" % (2 * RANKS), 2 * RANKS, measure([AUGER, "cache", "aggregate", job]), base)
+        bench.row(f"aggregate of {2 * RANKS} ranks, {limit_words()}", twice, "s")
     finally:
         shutil.rmtree(job)
 

@@ -7,6 +7,8 @@
 #include "cachefs/profile/metrics.h"
 #include "cachefs/store/path_counts.h"
 
+#include "bench.h"
+
 #define CALLS 1000000
 #define ROUNDS 10
 
@@ -45,8 +47,8 @@ int main(void)
 
 	if (!m)
 		return 1;
-	printf("counting a request: %.0f ns, with its path %.0f ns\n", best(m, NULL),
-	       best(m, &counts));
+	bench_value("counting a request", best(m, NULL), "ns");
+	bench_value("counting a request and its path", best(m, &counts), "ns");
 	metrics_free(m);
 	return 0;
 }

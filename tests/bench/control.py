@@ -9,6 +9,8 @@ import sys
 import tempfile
 import time
 
+import bench
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "control"))
 from mount import Mount  # noqa: E402
 
@@ -43,6 +45,8 @@ def measure(m, period_us):
           "%d times throttled" % (period_us, counts["samples"] / seconds, len(data) / seconds / 1e6,
                                   100 * used / seconds, counts["dropped"], counts["lost"],
                                   counts["throttled"]))
+    bench.row(f"kpoprofile, period {period_us} us", counts["samples"] / seconds, "samples/s")
+    bench.row(f"daemon, period {period_us} us", 100 * used / seconds, "% of a CPU")
     return data
 
 
@@ -59,6 +63,7 @@ def convert(data):
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             seconds = time.monotonic() - begin
             print("%s %d MiB: %.2f s, %.0f MiB/s" % (what, MIB, seconds, MIB / seconds))
+        bench.row("trace to a profile", MIB / seconds, "MiB/s")
 
 
 if os.getuid() or not os.path.exists("/dev/fuse"):

@@ -11,6 +11,8 @@ import random
 import sys
 import tempfile
 
+import bench
+
 STACKS, FUNCTIONS, RUNS = 44157, 5192, 5
 WORDS = ('alloc free page fault user clear handle get put read write loop compute init parse token '
          'hash insert lookup vector sort merge copy send poll wait lock schedule object list').split()
@@ -59,6 +61,8 @@ def main():
     print(f'  auger          {cpu_s:6.2f} s CPU {memory_mb:6.0f} MB')
     print(f'  peer           {PEER_S:6.2f} s CPU {PEER_MB:6.0f} MB   {PEER}')
     print(f'  ratio          {PEER_S / cpu_s:6.1f} x     {PEER_MB / memory_mb:6.1f} x')
+    bench.row('folded to SVG', cpu_s, 'CPU s', PEER, PEER_S)
+    bench.row('folded to SVG', memory_mb, 'MB', PEER, PEER_MB)
 
 
 main()

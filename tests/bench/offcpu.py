@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench
+
 ROUNDS = 5
 TURNS = 40000  # of each of two processes
 ITEMS = 30000
@@ -73,9 +75,11 @@ def show(words, times, told, waits):
         if name in told:
             row += f"  waits told: {told[name]}"
         print(row)
+        if name.startswith("auger"):
+            bench.row(f"{words} {name}", least, "s", "alone", times["alone"])
     ours = times.get("auger record --off-cpu, by BPF")
     if ours and PEER in times:
-        print(f"  auger record --off-cpu, by BPF, to {PEER}: {ours / times[PEER]:.2f}")
+        bench.row(f"{words} auger record --off-cpu, by BPF", ours, "s", PEER, times[PEER])
 
 
 def main():

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench
+
 AUGER = os.path.realpath(sys.argv[1])
 SECONDS = sys.argv[2] if len(sys.argv) > 2 else "6"
 WORK = """
@@ -54,12 +56,15 @@ def compare(graph, folder):
     theirs = measure(["perf", "script", "-i", data])
     print("  %-24s %7.3f CPU s %6.0f MiB x%.1f, %.0f MB of text"
           % ("perf script", *theirs[:2], theirs[0] / ours[0], theirs[2]))
+    bench.row(f"perf.data to a flame graph, {graph}", ours[0], "CPU s", "perf script alone", theirs[0])
+    bench.row(f"perf.data to a flame graph, {graph}", ours[1], "MiB", "perf script alone", theirs[1])
     with open(text, "wb") as out:
         subprocess.run(["perf", "script", "-i", data], stdout=out, check=True,
                        stderr=subprocess.DEVNULL)
     seconds, memory, _ = measure([*flame, text])
     print("  %-24s %7.3f CPU s %6.0f MiB %.0f MB/s"
           % ("auger flame of that text", seconds, memory, theirs[2] / seconds))
+    bench.row(f"perf script's text to a flame graph, {graph}", theirs[2] / seconds, "MB/s")
 
 
 def main():

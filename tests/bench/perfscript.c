@@ -14,6 +14,8 @@
 #include "base/macros.h"
 #include "format/perfscript/perfscript.h"
 
+#include "bench.h"
+
 #define SAMPLES 347821
 #define STACKS 44157
 #define TREE_BITS 16 /* of the number of a stack */
@@ -23,6 +25,7 @@
 #define THREADS 128
 #define LEAF_ADDRESSES 16 /* of a function that is sampled */
 #define TARGET_MB_S 600
+#define PEER_MB_S 27 /* stackcollapse-perf.pl, a text of this shape */
 #define ROUNDS 5
 
 /* splitmix64's finaliser: a number of its own for each path and depth. */
@@ -116,7 +119,7 @@ static double time_read(const struct buf *text)
 int main(void)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	double best = -1;
+	double best = -1, mb_s;
 
 	put_samples(&text);
 	if (buf_error(&text) < 0)
@@ -129,8 +132,13 @@ int main(void)
 		if (best < 0 || seconds < best)
 			best = seconds;
 	}
-	printf("%.0f MB, %d samples: %.3f s, %.0f MB/s (target %d)\n"
-	       "quoted, of a text of this shape: stackcollapse-perf.pl 27 MB/s\n",
-	       (double)text.len / 1e6, SAMPLES, best, (double)text.len / 1e6 / best, TARGET_MB_S);
+	mb_s = (double)text.len / 1e6 / best;
+	printf("%.0f MB, %d samples: %.3f s\n", (double)text.len / 1e6, SAMPLES, best);
+	bench_print(&(struct bench_row){ .what = "text of perf script",
+					 .value = mb_s,
+					 .unit = "MB/s",
+					 .least = TARGET_MB_S });
+	bench_compare("text of perf script", mb_s, "MB/s", "stackcollapse-perf.pl, quoted",
+		      PEER_MB_S, 0);
 	return 0;
 }

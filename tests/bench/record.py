@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import bench
+
 HZ = "999"
 PYTHON = "/usr/bin/python3"
 TELL = """
@@ -89,6 +91,8 @@ def compare(title, program, table, folder, rounds):
         print(f"  {name:12} x{min(own[name]) / base[0]:.4f}       "
               f"x{statistics.median(own[name]) / base[1]:.4f}  {cpu:10.3f}   {wall:11.3f}"
               f"   {max(run.rss_mib for run in of):8.1f}")
+        if name.startswith("auger"):
+            bench.row(f"{title}, {name}", min(own[name]), "CPU s", "alone", base[0])
     return runs
 
 
@@ -105,6 +109,7 @@ def to_picture(auger, program, folder, rounds):
             theirs.append(Run(["perf", "script", "-i", "perf.data"], folder, tells=False).cpu)
     print(f"to the flame graph of a python program: auger {min(ours):.3f} s of CPU, recording included")
     if theirs:
+        bench.row("python program to a flame graph", min(ours), "CPU s", "perf script alone", min(theirs))
         print(f"  perf script alone, of a dwarf recording: {min(theirs):.3f} s, "
               f"x{min(theirs) / min(ours):.1f}")
 

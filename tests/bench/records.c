@@ -17,6 +17,8 @@
 #include "sample/synthesize.h"
 #include "unwind/self.h"
 
+#include "bench.h"
+
 #define SAMPLES 1000000
 #define COPIED_SAMPLES 200000
 #define PROCESSES 100
@@ -160,6 +162,7 @@ static void tell(const char *what, size_t samples, double frames, int64_t ns)
 	       "frame\n",
 	       what, (double)samples * 1000 / (double)ns, (double)ns / (double)samples, frames,
 	       (double)ns / (double)samples / frames);
+	bench_value(what, (double)ns / (double)samples, "ns a sample");
 }
 
 static struct ingest *new_ingest(struct profile *p, uint16_t machine)

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import bench
+
 AUGER, STEADY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 WANTED = {int(word) for word in sys.argv[3:]}
 RUNS = int(os.environ.get("RUNS", "3"))
@@ -121,6 +123,10 @@ def measure_row(top, row, target):
     print("%5d %5d  %7d  %-6s %6.1f (%5.1f)  %6.1f (%5.1f)  %6.1f  %6.1f (%5.1f)  %6.1f (%5.1f)  %7s  %5s  %9.0f  %6.0f  %s; %s" % (
         *row, compared, worst, trusted, trusted_worst, reported[0], cp_pause, cp_worst, idle, idle_worst, "%.0f" % gdb if gdb else "-",
         "%.0f" % (gdb / trusted) if gdb else "-", total, cp, "ok" if trusted <= target else "over %d" % target, parts), flush=True)
+    what = "pause, %d files of %d MiB, %d threads, %s" % tuple(row)
+    bench.row(what, trusted, "ms", most=target)
+    if gdb:
+        bench.row(what, trusted, "ms", "recipe with gdb", gdb)
     for path in ("old.img", "new.img"):
         os.unlink(f"{top}/{path}")
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench
+
 AUGER = sys.argv[1]
 FUNCTIONS, STACKS, RUNS = 5200, 44000, 5
 
@@ -61,10 +63,13 @@ def main():
         base = measure([AUGER, "report", profile])
         show("auger report", *base)
         for view in (["--tree"], ["--callers", "method_1"], ["--by", "module"]):
-            show("auger report " + " ".join(view), *measure([AUGER, "report", *view, profile]))
+            seconds, memory = measure([AUGER, "report", *view, profile])
+            show("auger report " + " ".join(view), seconds, memory)
+            bench.row("report " + " ".join(view), seconds, "CPU s")
         if shutil.which("go"):
             peer = measure(["go", "tool", "pprof", "-symbolize=none", "-top", profile])
             show("go tool pprof -top", *peer, "x%.1f" % (peer[0] / base[0]))
+            bench.row("report of 44,000 stacks", base[0], "CPU s", "go tool pprof -top", peer[0])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
  * stages: what a begin and its end cost, four levels deep, against what they are made of.
  *
  * CPU time of the thread, the median of rounds. With libauger-count.so preloaded the heap is
- * measured as well. Caliper's figure is of the same machine type: see the text of the first line.
+ * measured as well.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,8 +20,11 @@
 
 #include "auger/stage.h"
 
+#include "bench.h"
+
 #define ROUNDS 15
 #define THREADS 2
+#define CALIPER_NS 244 /* a pair, on the same type of machine */
 
 static double cpu_ns(void)
 {
@@ -165,12 +168,9 @@ static double measure_threads(struct auger_profiler *p, long pairs)
 	return sum / THREADS;
 }
 
-static void show(const char *what, double ns, double floor, const char *of)
+static void show(const char *what, double ns, double most)
 {
-	if (floor > 0)
-		printf("%-44s %8.1f ns  %6.2f x %s\n", what, ns, ns / floor, of);
-	else
-		printf("%-44s %8.2f ns\n", what, ns);
+	bench_print(&(struct bench_row){ .what = what, .value = ns, .unit = "ns", .most = most });
 }
 
 static struct auger_profiler *new_profiler(enum auger_level level)
@@ -186,22 +186,26 @@ int main(void)
 
 	statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-	printf("# begin and end of a stage, heap %s; Caliper's runtime-report: 244 ns a pair\n",
+	printf("# begin and end of a stage, heap %s\n",
 	       getenv("LD_PRELOAD") ? "counted" : "not counted");
 	counters = measure_one(run_two_counters, NULL, 400000);
 	clocks = measure_one(run_two_clocks, NULL, 400000);
 	calls = measure_one(run_calls, NULL, 4000);
-	show("two readings of the processor's counter", counters, 0, NULL);
-	show("two clock_gettime()", clocks, 0, NULL);
-	show("the system calls of level full, twice", calls, 0, NULL);
+	show("two readings of the processor's counter", counters, 0);
+	show("two clock_gettime()", clocks, 0);
+	show("the system calls of level full, twice", calls, 0);
 	ns = measure_one(run_stages, NULL, 4000000) - measure_one(run_empty, NULL, 4000000);
-	show("off (target 1)", ns, 0, NULL);
-	show("time (target 30)", measure_one(run_stages, timed, 400000), counters, "two counters");
-	show("time, two threads, each", measure_threads(timed, 400000), counters, "two counters");
-	show("full", measure_one(run_stages, full, 8000), calls, "its system calls (target 0.50)");
-	show("full, two threads, each", measure_threads(full, 8000), calls,
-	     "its system calls (target 0.50)");
-	show("malloc(64) and free()", measure_one(run_malloc, NULL, 400000), 0, NULL);
+	show("off", ns, 1);
+	ns = measure_one(run_stages, timed, 400000);
+	show("time", ns, 30);
+	bench_compare("time", ns, "ns", "Caliper's runtime-report, quoted", CALIPER_NS, 0);
+	bench_compare("time, two threads, each", measure_threads(timed, 400000), "ns",
+		      "two counters", counters, 0);
+	bench_compare("full", measure_one(run_stages, full, 8000), "ns", "its system calls", calls,
+		      0.5);
+	bench_compare("full, two threads, each", measure_threads(full, 8000), "ns",
+		      "its system calls", calls, 0.5);
+	show("malloc(64) and free()", measure_one(run_malloc, NULL, 400000), 0);
 	auger_profiler_close(timed);
 	auger_profiler_close(full);
 	return 0;

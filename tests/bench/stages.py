@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench
+
 AUGER = sys.argv[1]
 SIZE, PEER = (int(os.environ.get(name, default)) << 20
               for name, default in (("SIZE_MIB", 256), ("PEER_MIB", 32)))
@@ -91,6 +93,10 @@ def show(what, size, seconds, base=None):
     speed = size / seconds / (1 << 20)
     print("%-24s %7.3f CPU s %7.0f MiB/s %s"
           % (what, seconds, speed, "x%.1f" % (base / speed) if base else ""))
+    if base:
+        bench.row("auger stages", base, "MiB/s", what, speed)
+    else:
+        bench.row(what, speed, "MiB/s")
     return speed
 
 

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+import bench
+
 PAIRS, OBJECTS, ROUNDS, TURNS = 100000, 20000, 5, 4
 
 
@@ -152,18 +154,22 @@ def main(library):
     for name, words in (("null", "with block, NullProfiler"),
                         ("off", "with block, level off"),
                         ("time", "with block, time"),
-                        ("memory", "with block, time and Python memory (target 150)"),
+                        ("memory", "with block, time and Python memory"),
                         ("full", "with block, level full: process CPU, RSS and peak, faults, I/O"),
                         ("wrap", "wrapped call, time and Python memory"),
                         ("contextmanager", "the same in Python, time alone"),
                         ("tracemalloc pair", "with block, time and tracemalloc")):
         print(f"  {got[name] - loop:8.0f}  {(got[name] - loop) / bare:5.2f}  {words}")
+        bench.row(words, got[name] - loop, "ns", "time.perf_counter() twice", bare)
     work = got["work"]
     print(f"memory of Python objects, {work:.0f} ns of JSON work for a record of 5 objects:")
-    print(f"  {got['work hooks'] / work:8.2f}  times as long with our hooks (target 1.2)")
+    print(f"  {got['work hooks'] / work:8.2f}  times as long with our hooks")
     print(f"  {got['work c heap'] / work:8.2f}  with PYTHONMALLOC=malloc and libauger-count.so: one number")
     print(f"  {got['work both'] / work:8.2f}  with these and our hooks: and the Python share of it")
     print(f"  {got['work tracemalloc'] / work:8.2f}  with tracemalloc")
+    bench.row("a block, time and Python memory", got["memory"] - loop, "ns", most=150)
+    bench.row("JSON work with our hooks", got["work hooks"], "ns", "without", work, most=1.2)
+    bench.row("JSON work with our hooks", got["work hooks"], "ns", "tracemalloc", got["work tracemalloc"])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+import bench
+
 ROUNDS = 7
 WORK = {
     "a process": ["true"],
@@ -47,10 +49,15 @@ def main():
                 for name, prefix in tools.items():
                     took[name].append(measure([*prefix, *work]))
             alone = None
+            used = {}
             for name, runs in took.items():
                 wall, cpu = (1000 * statistics.median(column) for column in zip(*runs))
                 alone = alone or cpu
+                used[name] = cpu
                 print(f"{title:20} {name:12} {wall:8.1f} ms  {cpu:8.1f} ms of CPU  x{cpu / alone:.2f}")
+            for name in used:
+                if name != "auger stat":
+                    bench.row(f"stat of {title}", used["auger stat"], "ms of CPU", name, used[name])
 
 
 main()

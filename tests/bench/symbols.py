@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench
+
 FUNCTIONS = 90  # instances of the template: the program has some 18 MB
 ADDRESSES, ROUNDS = 5000, 5
 
@@ -83,6 +85,8 @@ def compare(title, ours, peers, text):
     for name, seconds in best.items():
         ratio = "" if name == "auger" else f"   ratio {seconds / best['auger']:5.1f} x"
         print(f"  {name:18} {seconds:7.3f} s CPU{ratio}")
+        if name != "auger":
+            bench.row(title, best["auger"], "CPU s", name, seconds)
 
 
 def main():
@@ -90,12 +94,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="auger-bench-") as folder:
         big = build(folder)
         text = choose_addresses(big)
-        compare(f"symbols: {ADDRESSES:,} addresses of a program of {os.path.getsize(big) / 1e6:.1f} MB, with inlined "
+        compare(f"{ADDRESSES:,} addresses of a program of {os.path.getsize(big) / 1e6:.1f} MB, with inlined "
                 "calls", [dump, big], [("addr2line", ["addr2line", "-aife", big]),
                                        ("llvm-symbolizer", ["llvm-symbolizer-14", "-e", big, "--no-demangle"])], text)
         names = subprocess.run(["nm", big], capture_output=True, text=True, check=True).stdout
         names = "".join(line.split()[-1] + "\n" for line in names.splitlines() if "_Z" in line)
-        compare(f"symbols: {names.count(chr(10)):,} names of functions of that program, and their readable names",
+        compare(f"{names.count(chr(10)):,} names of functions of that program, and their readable names",
                 [dump, "-C", "-n", big], [("nm and c++filt", ["sh", "-c", 'nm "$0" | c++filt', big])], text)
 
 

@@ -10,6 +10,8 @@ import os
 import shutil
 import sys
 
+import bench
+
 ROUNDS = 5
 SLOW_ROUNDS = 1
 SLOW = ("auger ptrace", "strace -c -f", "perf trace -s")
@@ -56,8 +58,8 @@ def measure(title, command, prefixes):
     return least
 
 
-def judge(words, got, most):
-    print(f"{words:52} {got:7.2f}, at most {most:5.2f}: {'holds' if got <= most else 'FAILS'}", flush=True)
+def judge(what, ours, peer, theirs, most):
+    bench.row(what, ours, "CPU s", peer, theirs, most=most)
 
 
 def main():
@@ -70,15 +72,15 @@ def main():
     least = {title: measure(title, command, prefixes) for title, command in work.items()}
     find = least[FIND]
     for name, most in (("auger bpf", 1.4), ("auger perf", 2.2)):
-        judge(f"{FIND}: {name} over alone", find[name] / find["alone"], most)
+        judge(f"{FIND}: {name}", find[name], "alone", find["alone"], most)
     if "strace -c -f" not in prefixes:
         return
     for title in list(least)[1:]:
         took = least[title]
-        judge(f"{title}: auger ptrace over strace -c -f", took["auger ptrace"] / took["strace -c -f"], 1)
+        judge(f"{title}: auger ptrace", took["auger ptrace"], "strace -c -f", took["strace -c -f"], 1)
     for title in (FIND, "getppid", "dd bs=1"):
         extra = {name: least[title][name] - least[title]["alone"] for name in ("auger bpf", "strace -c -f")}
-        judge(f"{title}: 50 x extra cost of bpf over that of strace", 50 * extra["auger bpf"] / extra["strace -c -f"], 1)
+        judge(f"{title}: what auger bpf adds", extra["auger bpf"], "what strace -c -f adds", extra["strace -c -f"], 1 / 50)
 
 
 main()

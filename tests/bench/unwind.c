@@ -18,6 +18,8 @@
 #include "base/macros.h"
 #include "unwind/self.h"
 
+#include "bench.h"
+
 #ifdef HAS_LIBUNWIND
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -177,6 +179,8 @@ static void walk_copies(uint32_t slot_count)
 	       slot_count, ns / (double)walked, 1e3 * (double)walked / ns, ns / (double)stacks,
 	       100.0 - 100.0 * (double)walker.misses / (double)walked,
 	       100.0 * (double)complete / (double)stacks);
+	bench_value(slot_count > 1 ? "copies, rules remembered" : "copies", ns / (double)walked,
+		    "ns a frame");
 }
 
 /* Nanoseconds a frame, without the calls that make the stacks. */
@@ -218,8 +222,8 @@ static void compare_in_place(void)
 		double ns = walk_stacks(rows[i].end);
 
 		own = i ? own : ns;
-		printf("in place, %-15s: %6.1f ns a frame, ratio %.1f\n", rows[i].name, ns,
-		       ns / own);
+		if (i > 0)
+			bench_compare("in place", own, "ns a frame", rows[i].name, ns, 0);
 	}
 }
 
