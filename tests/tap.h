@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct {
@@ -62,6 +63,15 @@ TAP_USED static int tap_done(void)
 {
 	printf("1..%d\n", tap.cases);
 	return tap.failed_cases > 0;
+}
+
+/* A pattern for mkdtemp() or mkstemp(), which make something of the test's own below TMPDIR. */
+TAP_USED static char *tap_pattern(char *path, size_t size)
+{
+	const char *folder = getenv("TMPDIR");
+
+	snprintf(path, size, "%s/auger-test-XXXXXX", folder ? folder : "/tmp");
+	return path;
 }
 
 #define CHECK(condition) tap_check((condition), __FILE__, __LINE__, #condition)

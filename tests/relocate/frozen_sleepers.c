@@ -167,13 +167,15 @@ static void *sleeper(void *arg)
 int sleepers(void)
 {
 	struct timeval wait = { .tv_usec = WAIT_MS * 1000 };
-	char name[] = "/tmp/test_hold_XXXXXX";
+	const char *folder = getenv("TMPDIR");
+	char name[256];
 	sigset_t set;
 	pthread_t t[ARRAY_LEN(kinds)];
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	snprintf(name, sizeof name, "%s/auger-test-XXXXXX", folder ? folder : "/tmp");
 	lock_fds[0] = mkstemp(name);
 	lock_fds[1] = open(name, O_RDWR);
 	unlink(name);

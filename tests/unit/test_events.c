@@ -10,16 +10,17 @@
 
 #include "tap.h"
 
-static char root[] = "/tmp/auger-events-XXXXXX";
+static char root[256];
 
 /* A file below root, and the folders on the way. */
 static void write_file(const char *path, const char *content)
 {
-	char full[256];
+	char full[300];
 	FILE *f;
 
 	snprintf(full, sizeof full, "%s/%s", root, path);
-	for (char *slash = strchr(full + sizeof root, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(full + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(full, 0755);
 		*slash = '/';
@@ -33,7 +34,7 @@ static void write_file(const char *path, const char *content)
 
 static void remove_root(void)
 {
-	char command[64];
+	char command[300];
 
 	snprintf(command, sizeof command, "rm -rf %s", root);
 	CHECK_INT(system(command), 0);
@@ -41,7 +42,7 @@ static void remove_root(void)
 
 static void make_root(void)
 {
-	CHECK(mkdtemp(root) != NULL);
+	CHECK(mkdtemp(tap_pattern(root, sizeof root)) != NULL);
 	write_file("devices/cpu/type", "4\n");
 	write_file("devices/cpu/format/event", "config:0-7,32-35\n");
 	write_file("devices/cpu/format/umask", "config:8-15\n");
@@ -55,7 +56,7 @@ static void make_root(void)
 
 static int parse(const char *text, struct event *ret, struct err *e)
 {
-	char devices[64], tracing[64];
+	char devices[300], tracing[300];
 	struct event_roots roots = { .devices = devices, .tracing = tracing };
 
 	snprintf(devices, sizeof devices, "%s/devices", root);

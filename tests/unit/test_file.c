@@ -139,9 +139,9 @@ static void test_read_start(void)
 
 int main(void)
 {
-	char folder[] = "/tmp/auger-test-file.XXXXXX";
+	char folder[256];
 
-	if (!mkdtemp(folder) || chdir(folder) < 0)
+	if (!mkdtemp(tap_pattern(folder, sizeof folder)) || chdir(folder) < 0)
 		return 1;
 	TAP_CASE(test_load);
 	TAP_CASE(test_load_of_a_file_that_shrinks);

@@ -10,11 +10,11 @@
 #include "base/buf.h"
 #include "tap.h"
 
-static char root[] = "/tmp/auger-found-XXXXXX";
+static char root[256];
 
 static void write_file(const char *name, const char *text)
 {
-	char path[256];
+	char path[300];
 	FILE *f;
 
 	snprintf(path, sizeof path, "%s/%s", root, name);
@@ -27,7 +27,7 @@ static void write_file(const char *name, const char *text)
 
 static void make_folder(const char *name)
 {
-	char path[256];
+	char path[300];
 
 	snprintf(path, sizeof path, "%s/%s", root, name);
 	CHECK_INT(mkdir(path, 0700), 0);
@@ -89,9 +89,9 @@ static void test_tell(void)
 
 int main(void)
 {
-	char command[64];
+	char command[300];
 
-	if (!mkdtemp(root))
+	if (!mkdtemp(tap_pattern(root, sizeof root)))
 		return 1;
 	make_folder("12");
 	make_folder("12/task");

@@ -30,7 +30,7 @@ static bool write_file(char *path, const char *text)
 
 static void check_kernel(const char *text, const struct row *rows, size_t count, int want)
 {
-	char path[] = "/tmp/auger-test-XXXXXX";
+	char path[256];
 	struct kernel_symbol got[MAX_ROWS] = { { 0 } };
 	uint64_t wanted[MAX_ROWS];
 	struct buf held = { 0 };
@@ -38,7 +38,7 @@ static void check_kernel(const char *text, const struct row *rows, size_t count,
 
 	for (size_t i = 0; i < count; i++)
 		wanted[i] = rows[i].address;
-	if (!CHECK(write_file(path, text)))
+	if (!CHECK(write_file(tap_pattern(path, sizeof path), text)))
 		return;
 	CHECK_INT(kallsyms_find(path, wanted, count, &held, got, &e), want);
 	CHECK_INT(e.code, want);
@@ -106,7 +106,7 @@ static void test_perf_map(void)
 		{ 0x3000, NULL, NULL },          { 0x4000, NULL, NULL },
 		{ 0x500f, "cut", NULL },         { 0xfffffffffffffff8, NULL, NULL },
 	};
-	char path[] = "/tmp/auger-test-XXXXXX";
+	char path[256];
 	const char *got[ARRAY_LEN(rows)] = { 0 };
 	uint64_t wanted[ARRAY_LEN(rows)];
 	struct buf held = { 0 };
@@ -114,7 +114,7 @@ static void test_perf_map(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		wanted[i] = rows[i].address;
-	if (!CHECK(write_file(path, text)))
+	if (!CHECK(write_file(tap_pattern(path, sizeof path), text)))
 		return;
 	CHECK_INT(perfmap_find(path, wanted, ARRAY_LEN(rows), &held, got, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

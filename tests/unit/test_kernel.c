@@ -18,12 +18,12 @@ static const unsigned char build_id[20] = { 0xab, 0xcd };
 
 /* A machine of our own: its folder, and what stands in the files. */
 struct machine {
-	char root[64];
+	char root[256];
 };
 
 static void put_file(const struct machine *m, const char *path, const void *bytes, size_t len)
 {
-	char name[128];
+	char name[300];
 	FILE *f;
 
 	snprintf(name, sizeof name, "%s%s", m->root, path);
@@ -36,16 +36,16 @@ static void put_file(const struct machine *m, const char *path, const void *byte
 
 static void make_machine(struct machine *m)
 {
-	static const char *const folders[] = { "", "/proc", "/sys", "/sys/kernel" };
+	static const char *const folders[] = { "/proc", "/sys", "/sys/kernel" };
 	static const char notes[36] = "\4\0\0\0\24\0\0\0\3\0\0\0GNU\0\xab\xcd";
 	static const char symbols[] = "0000000000000000 A fixed_percpu_data\n"
 				      "ffffffff9a000000 T _text\n"
 				      "ffffffff9a001000 T do_work\n";
 	static const char modules[] = "xfs 1 0 - Live 0xffffffffc0100000\n"
 				      "ext4 987136 2 - Live 0xffffffffc0400000 (E)\n";
-	char path[128];
+	char path[300];
 
-	snprintf(m->root, sizeof m->root, "/tmp/auger-kernel-%d", (int)getpid());
+	CHECK(mkdtemp(tap_pattern(m->root, sizeof m->root)) != NULL);
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
 		snprintf(path, sizeof path, "%s%s", m->root, folders[i]);
 		CHECK_INT(mkdir(path, 0700), 0);
@@ -64,7 +64,7 @@ static void remove_machine(const struct machine *m)
 					     "/sys",
 					     "/proc",
 					     "" };
-	char path[128];
+	char path[300];
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		snprintf(path, sizeof path, "%s%s", m->root, paths[i]);

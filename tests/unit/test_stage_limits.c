@@ -141,7 +141,7 @@ static void test_keys(void)
 	auger_profiler_close(p);
 }
 
-static char folder[] = "/tmp/auger-stage-XXXXXX";
+static char folder[256];
 
 static void path_in_folder(char *path, size_t size, const char *name)
 {
@@ -163,7 +163,7 @@ static void write_without_reader(struct auger_profiler *p)
 static void test_files(void)
 {
 	struct auger_profiler *p = new_profiler();
-	char pattern[64], path[64];
+	char pattern[300], path[300];
 	struct stat lines, one;
 
 	setenv("SLURM_ARRAY_TASK_ID", "../7", 1);
@@ -341,7 +341,7 @@ static void test_no_memory(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	if (!mkdtemp(tap_pattern(folder, sizeof folder)))
 		return 1;
 	TAP_CASE(test_depth);
 	TAP_CASE(test_names);

@@ -197,7 +197,7 @@ static void test_vdso(void)
 
 static void write_text(const char *folder, const char *name, const char *text)
 {
-	char path[128];
+	char path[300];
 	struct err e;
 
 	snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -206,7 +206,7 @@ static void write_text(const char *folder, const char *name, const char *text)
 
 static void remove_text(const char *folder, const char *name)
 {
-	char path[128];
+	char path[300];
 
 	snprintf(path, sizeof path, "%s/%s", folder, name);
 	unlink(path);
@@ -215,7 +215,7 @@ static void remove_text(const char *folder, const char *name)
 static void test_kernel_and_jit(void)
 {
 	struct profile *p = profile_new();
-	char folder[] = "/tmp/auger-test-XXXXXX", kallsyms[64];
+	char folder[256], kallsyms[300];
 	struct symbolize_opts o = { .kallsyms = kallsyms, .perf_map_dir = folder };
 	uint32_t kernel = add_mapping(p, "[kernel.kallsyms]", 0, UINT64_MAX, 0, "");
 	uint32_t jit = add_mapping(p, "/tmp/perf-12.map", 0, UINT64_MAX, 0, "");
@@ -226,7 +226,7 @@ static void test_kernel_and_jit(void)
 	struct location l;
 	struct err e;
 
-	if (!CHECK(mkdtemp(folder)))
+	if (!CHECK(mkdtemp(tap_pattern(folder, sizeof folder))))
 		return;
 	snprintf(kallsyms, sizeof kallsyms, "%s/kallsyms", folder);
 	write_text(folder, "kallsyms",

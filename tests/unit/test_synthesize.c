@@ -9,15 +9,16 @@
 #include "base/buf.h"
 #include "tap.h"
 
-static char root[] = "/tmp/auger-proc-XXXXXX";
+static char root[256];
 
 static void write_file(const char *path, const char *content)
 {
-	char full[256];
+	char full[300];
 	FILE *f;
 
 	snprintf(full, sizeof full, "%s/%s", root, path);
-	for (char *slash = strchr(full + sizeof root, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(full + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(full, 0755);
 		*slash = '/';
@@ -31,7 +32,7 @@ static void write_file(const char *path, const char *content)
 
 static void remove_root(void)
 {
-	char command[64];
+	char command[300];
 
 	snprintf(command, sizeof command, "rm -rf %s", root);
 	CHECK_INT(system(command), 0);
@@ -39,7 +40,7 @@ static void remove_root(void)
 
 static void make_root(void)
 {
-	CHECK(mkdtemp(root) != NULL);
+	CHECK(mkdtemp(tap_pattern(root, sizeof root)) != NULL);
 	write_file("12/task/12/comm", "main\n");
 	write_file("12/task/13/comm", "a worker\n");
 	write_file("12/maps",
@@ -126,7 +127,7 @@ static void test_tell(void)
 
 static void test_kernel_start(void)
 {
-	char path[64];
+	char path[300];
 
 	snprintf(path, sizeof path, "%s/kallsyms", root);
 	CHECK(synthesize_kernel_start(path) == UINT64_C(0xffffffff81000040));
@@ -139,7 +140,7 @@ static void test_find_code(void)
 {
 	static const char *const names[] = { "io_schedule", "late", NULL };
 	struct ingest_code got[3];
-	char path[64];
+	char path[300];
 
 	snprintf(path, sizeof path, "%s/symbols", root);
 	write_file("symbols", "ffffffff81000100 T io_schedule_timeout\n"
