@@ -7,9 +7,8 @@
 #   build-tsan  TSan; the tests of suite threads
 #   build-fuzz  clang and libFuzzer; each target for FUZZ_SECONDS (10 in CI, else 3)
 # Most live tests run alone and wait much of their time. So the other builds are compiled and tested
-# beside them, with what the live tests leave of the CPUs: each lane is a session of its own, which
-# the scheduler weighs as one (sched(7), autogroup). A live test that fails runs once more, alone;
-# when it then passes, it is named as flaky.
+# beside them, with what the live tests leave of the CPUs (tools/beside.sh). A live test that fails
+# runs once more, alone; when it then passes, it is named as flaky.
 # Leaves "PASSED FAILED SKIPPED" in build/check.totals, and names in build/check.{failed,flaky}.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -42,9 +41,10 @@ run_tests() {
 	name=$1
 	dir=$2
 	shift 2
-	log=$dir/meson-logs/$name.json
+	log=$dir/meson-logs/$name${beside:+-beside.sh}.json
 	rm -f "$log" "$dir/meson-logs/$name-again.json"
-	meson test -C "$dir" --print-errorlogs --logbase "$name" "$@"
+	meson test -C "$dir" --print-errorlogs --logbase "$name" \
+		${beside:+--wrapper "$beside"} "$@"
 	[ -f "$log" ] || {
 		broken "the tests '$name' of $dir did not run"
 		return 1
@@ -78,10 +78,8 @@ lane_fuzz() {
 		run_tests fuzz build-fuzz --suite fuzz --num-processes 2
 }
 
-# start_lane NAME WEIGHT: with a nice value for all its processes together; theirs stay 0.
 start_lane() {
-	setsid sh -c 'echo "$1" 2>/dev/null >/proc/self/autogroup; exec "$0" --lane "$2"' \
-		"$0" "$2" "$1" >"$state/output.$1" 2>&1 &
+	setsid tools/beside.sh tools/check.sh --lane "$1" >"$state/output.$1" 2>&1 &
 	lanes="$lanes $!"
 }
 
@@ -100,8 +98,8 @@ all_lanes() {
 		broken "build does not compile"
 		return
 	}
-	start_lane sanitizers 10
-	start_lane fuzz 19
+	start_lane sanitizers
+	start_lane fuzz
 	headline "build: all tests"
 	run_tests main build --no-suite oom
 	headline "the tests of the other builds, which run since"
@@ -129,14 +127,16 @@ finish() {
 	[ "$failed" -eq 0 ]
 }
 
+beside=
 if [ "${1:-}" = --lane ]; then
+	beside=$PWD/tools/beside.sh
 	"lane_$2"
 	exit
 fi
 rm -f build/check.totals build/check.failed build/check.flaky
-run=$(tools/leftovers.py begin) || exit 1
 state=$(mktemp -d) || exit 1
 : >"$state/broken"
+run=$(tools/leftovers.py begin) || exit 1
 export state TMPDIR="$run/tmp" AUGER_TEST_RUN="$run" began
 lanes=
 trap stop_lanes INT TERM
