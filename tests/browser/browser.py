@@ -52,7 +52,7 @@ class Page:
         self.process = subprocess.Popen(
             ['bash', '-c', shell, 'bash'] + command, pass_fds=(to_browser, from_browser),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True)
+            start_new_session=True, env=dict(os.environ, TMPDIR=self.profile))
         os.close(to_browser)
         os.close(from_browser)
         self.session = None
