@@ -3,7 +3,7 @@
 """bench.py BUILD [NAME...]: runs the benches of tests/bench one after the other, or those named, and
 sums up what they measured in one table: what, ours, peer, ratio (ours to the peer's), goal. The rows
 are also written to BUILD/bench.json. A bench says them as `bench: {...}` on standard output; what
-else it prints is in BUILD/meson-logs/benchmarklog.txt. Exit status 1: a bench failed; a goal that is
+else it prints is in BUILD/meson-logs/bench.txt. Exit status 1: a bench failed; a goal that is
 missed is no failure, for times are those of this machine."""
 import json
 import os
@@ -15,10 +15,10 @@ MARK = "bench: "
 
 def run(build, names):
     """What Meson tells of each bench."""
-    log = os.path.join(build, "meson-logs", "benchmarklog.json")
+    log = os.path.join(build, "meson-logs", "bench.json")
     if os.path.exists(log):
         os.unlink(log)
-    subprocess.run(["meson", "test", "-C", build, "--benchmark", "--num-processes", "1", *names],
+    subprocess.run(["meson", "test", "-C", build, "--benchmark", "--logbase", "bench", "--num-processes", "1", *names],
                    check=False, stdout=sys.stderr)
     with open(log, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -65,7 +65,7 @@ def main():
     show(rows)
     failed = [test["name"] for test in tests if test["result"] != "OK"]
     for name in failed:
-        print(f"bench: {name} failed; see {build}/meson-logs/benchmarklog.txt", file=sys.stderr)
+        print(f"bench: {name} failed; see {build}/meson-logs/bench.txt", file=sys.stderr)
     return 1 if failed or not rows else 0
 
 
