@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "format/sacct.h"
 #include "fuzz.h"
 #include "model/stage_jobs.h"
+#include "usage/slurm/sacct.h"
 
 static void join(const struct sacct *s)
 {

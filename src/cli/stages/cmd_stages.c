@@ -9,7 +9,7 @@
 #include "cli/screen.h"
 #include "cli/stages/inputs.h"
 #include "cli/stages/run.h"
-#include "cli/stages/sacct.h"
+#include "usage/slurm/accounting.h"
 #include "view/tables/stage_diff.h"
 #include "view/tables/stage_jobs_table.h"
 #include "view/tables/stage_table.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* stage_sacct: Slurm's accounting, from a file or asked for, joined to the jobs of reports. */
-#ifndef CLI_STAGES_SACCT_H
-#define CLI_STAGES_SACCT_H
+/* accounting: Slurm's accounting, from a file or asked for, joined to the jobs of reports. */
+#ifndef USAGE_SLURM_ACCOUNTING_H
+#define USAGE_SLURM_ACCOUNTING_H
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "format/sacct.h"
 #include "model/stage_jobs.h"
+#include "usage/slurm/sacct.h"
 
 /* All zero is none. */
 struct accounting {

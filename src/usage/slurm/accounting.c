@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages/sacct.h"
+#include "usage/slurm/accounting.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "usage/slurm_ask.h"
+#include "usage/slurm/ask.h"
 
 #define COLUMNS "--format=JobID,State,ElapsedRaw,MaxRSS"
 

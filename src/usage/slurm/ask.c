@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "usage/slurm_ask.h"
+#include "usage/slurm/ask.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  *
  * Source: sacct(1), Slurm 22.05.
  */
-#ifndef FORMAT_SACCT_STEPS_H
-#define FORMAT_SACCT_STEPS_H
+#ifndef USAGE_SLURM_SACCT_STEPS_H
+#define USAGE_SLURM_SACCT_STEPS_H
 
 #include <stddef.h>
 #include <stdint.h>

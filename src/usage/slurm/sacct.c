@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/sacct.h"
+#include "usage/slurm/sacct.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/sacct_steps.h"
+#include "usage/slurm/sacct_steps.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare: what Slurm's accounting says of a job, next to what auger stat said of the command in
+ * it, and why the two differ.
+ */
+#ifndef USAGE_SLURM_COMPARE_H
+#define USAGE_SLURM_COMPARE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macros.h"
+#include "usage/slurm/sacct_steps.h"
+
+#define SACCT_PAIRS 16
+
+/* A field of sacct's and the figure of auger stat that is most like it. */
+struct sacct_pair {
+	const char *field, *unit; /* literals */
+	const char *figure;       /* literal; NULL: none is like it */
+	int64_t slurm, own;       /* -1: absent */
+	char why[160];            /* the two differ; "": they do not, or nothing is known */
+};
+
+/* All zero is none. */
+struct sacct_comparison {
+	struct buf step, state; /* of the step that was chosen; end with a NUL */
+	struct sacct_pair pairs[SACCT_PAIRS];
+};
+
+/* job: "123", "123.0", "123.batch", or a file ("-": standard input) that sacct -P printed. figures:
+ * a file of auger stat -f json; NULL: none. */
+int sacct_compare(const char *job, const char *figures, struct sacct_comparison *ret,
+		  struct err *e) MUST_CHECK;
+void sacct_comparison_fini(struct sacct_comparison *c);
+
+#endif
