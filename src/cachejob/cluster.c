@@ -8,15 +8,15 @@
 #include "base/log.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 30)
-#define MAX_TOLD 5
+#define MAX_LOGGED 5 /* damaged files */
 
-/* The reading of one rank after the other. */
+/* The state of reading one rank. */
 struct reading {
 	struct cluster *cluster;
 	uint32_t rank;
-	uint32_t last_rank;              /* that has a file of operations */
+	uint32_t last_rank;              /* with a file of operations */
 	bool has_table[PATH_CATEGORIES]; /* of this rank */
-	enum rank_source source;         /* the worst that this rank's files are of */
+	enum rank_source source;         /* the worst source of this rank's files */
 	bool has_file;
 	struct buf path, text;
 	struct rows rows; /* struct rank_row */
@@ -27,9 +27,9 @@ static int note_damage(struct reading *r, const struct err *reason)
 {
 	struct cluster *c = r->cluster;
 
-	if (c->damaged_count++ < MAX_TOLD)
+	if (c->damaged_count++ < MAX_LOGGED)
 		log_msg(LOG_WARN, "cache", "%s: left out", reason->msg);
-	if (c->damaged_count <= CLUSTER_DAMAGED_TOLD &&
+	if (c->damaged_count <= CLUSTER_DAMAGED_MAX &&
 	    strtab_intern(c->damaged, reason->msg, strlen(reason->msg)) == STRTAB_NONE)
 		return err_nomem(r->e);
 	return 0;
@@ -42,9 +42,8 @@ static int64_t add_clamped(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The figures of all rows of a file, by their names. */
-static int add_figures(struct reading *r, struct range_table *t, bool is_zero_left_out,
-		       size_t ranks)
+/* Adds the values of all rows by name. omits_zeros: an earlier rank without the row has 0. */
+static int add_values(struct reading *r, struct range_table *t, bool omits_zeros, size_t ranks)
 {
 	const struct rank_row *rows = r->rows.data;
 
@@ -54,7 +53,7 @@ static int add_figures(struct reading *r, struct range_table *t, bool is_zero_le
 		if (!ranges)
 			return err_nomem(r->e);
 		for (size_t k = 0; k < t->values; k++) {
-			if (is_zero_left_out)
+			if (omits_zeros)
 				range_fill(&ranges[k], ranks, r->last_rank);
 			range_add(&ranges[k], r->rank, rows[i].values[k]);
 		}
@@ -83,8 +82,8 @@ static struct cluster_path *path_of(struct cluster *c, const struct rank_row *ro
 	return p;
 }
 
-/* floor: the least events in the list that the row is of; 0: the table is complete. */
-static int add_path(struct reading *r, const struct rank_row *row, int64_t floor)
+/* least: the least events of the row's list; 0: the list is complete. */
+static int add_path(struct reading *r, const struct rank_row *row, int64_t least)
 {
 	struct cluster_path *p = path_of(r->cluster, row);
 
@@ -93,45 +92,45 @@ static int add_path(struct reading *r, const struct rank_row *row, int64_t floor
 	for (int i = 0; i < PATH_VALUES; i++)
 		decimal_add(&p->values[i], row->values[i]);
 	range_add(&p->events, r->rank, row->values[PATH_EVENTS]);
-	p->floor = add_clamped(p->floor, floor);
+	p->least_listed = add_clamped(p->least_listed, least);
 	return 0;
 }
 
-/* The least events of a list that may go on: one of as many rows as the rank's longest. A shorter
- * one is complete. */
-static void find_floors(const struct rank_row *rows, size_t count, int64_t floors[PATH_CATEGORIES])
+/* The least events of each list. A list that is shorter than the rank's longest is complete: 0. */
+static void find_least(const struct rank_row *rows, size_t count, int64_t least[PATH_CATEGORIES])
 {
 	size_t counts[PATH_CATEGORIES] = { 0 }, most = 0;
 
 	for (int i = 0; i < PATH_CATEGORIES; i++)
-		floors[i] = INT64_MAX;
+		least[i] = INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
 		enum path_category category = rows[i].category;
 		int64_t events = rows[i].values[PATH_EVENTS].integer;
 
-		if (events < floors[category])
-			floors[category] = events;
+		if (events < least[category])
+			least[category] = events;
 		if (++counts[category] > most)
 			most = counts[category];
 	}
 	for (int i = 0; i < PATH_CATEGORIES; i++)
 		if (counts[i] < most || !most)
-			floors[i] = 0;
+			least[i] = 0;
 }
 
 static int add_top_paths(struct reading *r)
 {
 	const struct rank_row *rows = r->rows.data;
-	int64_t floors[PATH_CATEGORIES];
+	int64_t least[PATH_CATEGORIES];
 	int rc = 0;
 
-	find_floors(rows, r->rows.count, floors);
+	find_least(rows, r->rows.count, least);
 	for (size_t i = 0; rc == 0 && i < r->rows.count; i++)
 		if (!r->has_table[rows[i].category])
-			rc = add_path(r, &rows[i], floors[rows[i].category]);
+			rc = add_path(r, &rows[i], least[rows[i].category]);
 	for (int i = 0; i < PATH_CATEGORIES; i++)
 		if (!r->has_table[i])
-			r->cluster->floors[i] = add_clamped(r->cluster->floors[i], floors[i]);
+			r->cluster->least_listed[i] =
+				add_clamped(r->cluster->least_listed[i], least[i]);
 	return rc;
 }
 
@@ -146,7 +145,7 @@ static int add_table(struct reading *r, enum path_category category)
 	return rc;
 }
 
-/* Of paths that the rank's tables have told of. */
+/* Only for paths that the rank's tables list. */
 static void add_costs(struct reading *r)
 {
 	struct cluster *c = r->cluster;
@@ -161,7 +160,7 @@ static void add_costs(struct reading *r)
 			uint32_t index = map_get(&c->path_index, map_pair(category, path));
 			struct cluster_path *p = (struct cluster_path *)c->path_rows.data + index;
 
-			/* A rank that asked for the path in another way has no time here. */
+			/* 0: this rank made no request of this category. */
 			if (index == MAP_NONE || decimal_is_zero(rows[i].values[category]))
 				continue;
 			p->has_costs = true;
@@ -178,11 +177,11 @@ static int add_rows(struct reading *r, enum rank_file kind)
 
 	switch (kind) {
 	case RANK_METRICS:
-		return add_figures(r, &c->metrics, false, 0);
-	case RANK_OPERATIONS: /* one that was not asked for has no row */
-		return add_figures(r, &c->operations, true, c->ranks[kind]);
+		return add_values(r, &c->metrics, false, 0);
+	case RANK_OPERATIONS: /* an operation without calls has no row */
+		return add_values(r, &c->operations, true, c->ranks[kind]);
 	case RANK_LATENCY:
-		return add_figures(r, &c->latencies, false, 0);
+		return add_values(r, &c->latencies, false, 0);
 	case RANK_COSTS:
 		add_costs(r);
 		return 0;
@@ -199,7 +198,7 @@ static int add_rows(struct reading *r, enum rank_file kind)
 	}
 }
 
-/* 0: its rows are there; -EINVAL: it is of no use, and that is noted; another -errno. */
+/* 0: r->rows has its rows; -EINVAL: the file is damaged, and noted; or another -errno. */
 static int parse(struct reading *r, enum rank_file kind, enum rank_source source)
 {
 	struct err reason = { 0 };
@@ -228,12 +227,12 @@ static void count_file(struct reading *r, enum rank_file kind, enum rank_source 
 	r->cluster->ranks[kind]++;
 	if (kind == RANK_OPERATIONS)
 		r->last_rank = r->rank;
-	/* What is read or listed has been looked up before. */
+	/* Each path that is read or listed is looked up first, so this table has all paths. */
 	if (kind == RANK_METADATA_EVENTS && source <= SOURCE_PRE_DESTROY)
 		r->cluster->complete_ranks++;
 }
 
-/* From the best source that is whole. */
+/* Reads the file from the best source that has it undamaged. */
 static int read_kind(struct reading *r, enum rank_file kind)
 {
 	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
@@ -263,7 +262,7 @@ static bool is_table(enum rank_file kind)
 	return kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS;
 }
 
-/* The metrics come after the tables: those of ranks without tables are of no interest. */
+/* The metrics come last, for ranks that have tables. */
 static int read_tables(struct reading *r)
 {
 	int rc = 0;
@@ -282,7 +281,7 @@ static int read_all(struct reading *r)
 	return rc;
 }
 
-/* Of the source that the rank's other files are of. */
+/* From the same source as the rank's other files. */
 static int read_settings(struct reading *r)
 {
 	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
@@ -340,8 +339,9 @@ static int read_ranks(struct cluster *c, const struct cluster_opts *o, struct er
 	buf_fini(&r.path);
 	buf_fini(&r.text);
 	rows_fini(&r.rows);
-	if (c->damaged_count > MAX_TOLD)
-		log_msg(LOG_WARN, "cache", "%zu more files left out", c->damaged_count - MAX_TOLD);
+	if (c->damaged_count > MAX_LOGGED)
+		log_msg(LOG_WARN, "cache", "%zu more files left out",
+			c->damaged_count - MAX_LOGGED);
 	return rc;
 }
 
@@ -364,10 +364,9 @@ int cluster_read(struct cluster *c, const struct jobdir *job, const struct clust
 	if (rc == 0 && !c->rank_count && c->damaged_count)
 		rc = err_set(e, -ENODATA, "all %zu profiling files are damaged", c->damaged_count);
 	else if (rc == 0 && !c->rank_count && o->what == CLUSTER_ALL_PATHS)
-		rc = err_set(e, -ENODATA, "no profiling files but summaries");
+		rc = err_set(e, -ENODATA, "no profiling files except summaries");
 	else if (rc == 0 && !c->rank_count)
-		rc = err_set(e, -ENODATA, "no tables of events: %s",
-			     "they are written by full-path profiling (--profile-paths)");
+		rc = err_set(e, -ENODATA, "no tables of events: %s", "--profile-paths writes them");
 	if (rc < 0)
 		cluster_fini(c);
 	return rc;
@@ -391,7 +390,7 @@ const struct cluster_path *cluster_path(const struct cluster *c, size_t i)
 	return (const struct cluster_path *)c->path_rows.data + i;
 }
 
-int64_t cluster_unknown_paths(const struct cluster *c)
+int64_t cluster_evicted_paths(const struct cluster *c)
 {
 	const struct range *paths = range_table_find(&c->metrics, "paths_no_more_known");
 
@@ -410,7 +409,7 @@ struct str cluster_path_text(const struct cluster *c, const struct cluster_path 
 
 int64_t cluster_missing(const struct cluster *c, const struct cluster_path *p)
 {
-	int64_t all = c->floors[p->category];
+	int64_t all = c->least_listed[p->category];
 
-	return all > p->floor ? all - p->floor : 0;
+	return all > p->least_listed ? all - p->least_listed : 0;
 }

@@ -19,7 +19,7 @@ static void put_sources(struct buf *out, const struct cluster *c)
 			buf_printf(out, "- Ranks without final files, taken from `%s`: `%zu`\n",
 				   rank_source_names[source], c->sources[source]);
 	if (c->reset_ranks)
-		buf_printf(out, "- Ranks that were reset, told of since then only: `%zu`\n",
+		buf_printf(out, "- Ranks that were reset, with later counts only: `%zu`\n",
 			   c->reset_ranks);
 	if (c->damaged_count)
 		buf_printf(out, "- Damaged files left out: `%zu`\n", c->damaged_count);
@@ -124,7 +124,7 @@ static void put_range(struct buf *out, const struct cluster *c, const char *name
 	double imbalance = range_imbalance(r);
 	struct decimal min = r->min;
 
-	min.has_point |= r->sum.has_point; /* a 0 may be of a rank that told nothing */
+	min.has_point |= r->sum.has_point; /* a 0 may stand for a rank without a row */
 	buf_put_str(out, "| ");
 	put_code(out, name);
 	buf_printf(out, "%s | %zu | ", what, r->ranks);
@@ -194,15 +194,16 @@ static void put_top_paths(struct buf *out, const struct cluster_view *v)
 		buf_put_str(out, " |\n");
 		is_short |= missing > 0;
 	}
-	if (cluster_unknown_paths(v->cluster))
-		buf_printf(out,
-			   "\n%lld paths are not known one by one: the ranks' budgets did not hold "
-			   "them. They are in the totals only.\n",
-			   (long long)cluster_unknown_paths(v->cluster));
+	if (cluster_evicted_paths(v->cluster))
+		buf_printf(
+			out,
+			"\n%lld paths were evicted from the ranks' caches, and are in the totals "
+			"only.\n",
+			(long long)cluster_evicted_paths(v->cluster));
 	if (is_short)
-		buf_put_str(out, "\n\"+\": ranks that do not list the path among their top ones "
-				 "may have more events of it; how many at most, "
-				 "profiling_top_paths.csv tells.\n");
+		buf_put_str(out,
+			    "\n\"+\": ranks without the path in their list of top paths may have "
+			    "more events of it. profiling_top_paths.csv has the bound.\n");
 }
 
 static void put_slow_paths(struct buf *out, const struct cluster_view *v)
@@ -264,11 +265,12 @@ static void put_classes(struct buf *out, const struct cluster_view *v)
 	const struct range *serves =
 		range_table_find(&v->cluster->metrics, "metadata_enoent_ttl_serves");
 
-	buf_put_str(out, "\n## Path Class Heuristics\n\n"
-			 "Each path is of the first class whose rule fits; the example has most "
-			 "events.\n\n"
-			 "| Path Class | Entries | Total Events | Example |\n"
-			 "|---|---:|---:|---|\n");
+	buf_put_str(out,
+		    "\n## Path Class Heuristics\n\n"
+		    "A path belongs to the first class whose rule matches. The example has most "
+		    "events.\n\n"
+		    "| Path Class | Entries | Total Events | Example |\n"
+		    "|---|---:|---:|---|\n");
 	put_sums(out, v, &v->sums->classes);
 	if (v->sums->packages.count) {
 		buf_put_str(out, "\n## Python Packages\n\n"
@@ -277,26 +279,26 @@ static void put_classes(struct buf *out, const struct cluster_view *v)
 		put_sums(out, v, &v->sums->packages);
 	}
 	buf_put_str(out, "\n## Pruning Guidance\n\n"
-			 "What the paths suggest; no more than hints.\n\n");
+			 "These are hints from the paths.\n\n");
 	guidance_put(out, v->sums, serves ? serves->sum : (struct decimal){ 0 });
 }
 
 static void put_damaged(struct buf *out, const struct cluster *c)
 {
-	size_t told = strtab_count(c->damaged);
+	size_t named = strtab_count(c->damaged);
 
 	if (!c->damaged_count)
 		return;
 	buf_put_str(out, "\n## Files Left Out\n\n");
-	for (size_t i = 0; i < told; i++) {
+	for (size_t i = 0; i < named; i++) {
 		struct str reason = strtab_get(c->damaged, (uint32_t)i);
 
 		buf_put_str(out, "- ");
 		markdown_put_code(out, reason.ptr, reason.len);
 		buf_put_byte(out, '\n');
 	}
-	if (c->damaged_count > told)
-		buf_printf(out, "- and %zu more\n", c->damaged_count - told);
+	if (c->damaged_count > named)
+		buf_printf(out, "- and %zu more\n", c->damaged_count - named);
 }
 
 void cluster_summary_put(struct buf *out, const struct cluster_view *v, const struct rows *coverage,

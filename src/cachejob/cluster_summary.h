@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cluster_summary: a cluster in Markdown, for people.
+ * cluster_summary: the report on a cluster in Markdown.
  *
- * Source: the headings and tables of Copper's cluster summary, and what it lacks.
+ * Source: Copper's cluster summary for the headings and tables; some are ours.
  */
 #ifndef CACHEJOB_CLUSTER_SUMMARY_H
 #define CACHEJOB_CLUSTER_SUMMARY_H

@@ -75,7 +75,7 @@ const struct cluster_path *cluster_view_next_path(const struct cluster_view *v, 
 	for (; *at < v->cluster->path_rows.count; (*at)++) {
 		const struct cluster_path *p = cluster_path(v->cluster, v->paths[*at]);
 
-		/* Rows of a category stand together: the one that far before is of another. */
+		/* Rows are sorted by category. Is the row `top` before it in another one? */
 		if (*at >= v->top &&
 		    cluster_path(v->cluster, v->paths[*at - v->top])->category == p->category)
 			continue;
@@ -85,7 +85,7 @@ const struct cluster_path *cluster_view_next_path(const struct cluster_view *v, 
 	return NULL;
 }
 
-/* has_point: as its sum; a 0 may be of a rank that told nothing. */
+/* With a point if its sum has one; a 0 may stand for a rank without a row. */
 static void put_figure(struct emit *out, const char *key, struct decimal f, bool has_point)
 {
 	if (has_point)
@@ -174,7 +174,7 @@ static void put_range(struct emit *out, const struct cluster *c, const char *met
 static void put_operation_ranges(struct emit *out, const struct cluster *c, const char *name,
 				 const struct range *ranges)
 {
-	bool is_table = out->opts.format == EMIT_TABLE; /* for people: the ones that matter */
+	bool is_table = out->opts.format == EMIT_TABLE; /* tables show only the important columns */
 
 	for (int i = 0; i < OPERATION_VALUES; i++) {
 		if (is_table && i != OPERATION_CALLS && i != OPERATION_LATENCY)

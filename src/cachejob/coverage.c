@@ -34,7 +34,7 @@ static int count_entry(void *context, const char *path, size_t len, bool is_fold
 	return c->found ? c->found(c->context, path, len, is_folder, is_used, e) : 0;
 }
 
-/* What the walk has not found is gone when there is nothing; it stays on one file system. */
+/* Classifies a used path that the walk did not find: gone, or on another file system. */
 static bool is_gone(const char *path)
 {
 	struct stat st;
@@ -47,8 +47,8 @@ static void count_unfound(const struct observed *o, uint32_t id, struct coverage
 	if (is_gone(strtab_get(o->cluster->paths, id).ptr)) {
 		root->gone++;
 	} else {
-		root->apart++;
-		o->flags[id] |= OBSERVED_APART;
+		root->unreached++;
+		o->flags[id] |= OBSERVED_UNREACHED;
 	}
 }
 
@@ -106,11 +106,11 @@ int coverage_make(struct observed *o, const struct rows *roots, coverage_found *
 			log_msg(LOG_WARN, "cache", "%s: %zu folders could not be read", root->path,
 				root->unread);
 		count_record(o, root);
-		if (root->apart)
+		if (root->unreached)
 			log_msg(LOG_WARN, "cache",
 				"%s: %zu used paths are where the walk does not go: mounts, links, "
 				"unreadable folders",
-				root->path, root->apart);
+				root->path, root->unreached);
 	}
 	return 0;
 }
@@ -142,8 +142,8 @@ void coverage_put_summary(struct buf *out, const struct cluster *c, const struct
 	buf_put_str(
 		out,
 		"\n## Path Coverage Analysis\n\n"
-		"Observed is what the job's record says; the totals are what is there now. Gone "
-		"is what the job has used and what is there no more.\n\n"
+		"Observed paths are those of the job's record; totals count what exists now. Gone "
+		"counts used paths that no longer exist.\n\n"
 		"| Root | Exists | Observed Paths | Observed Files | Total Files | File "
 		"Coverage | Observed Dirs | Total Dirs | Dir Coverage | Missing Probe Paths | "
 		"Example | Gone |\n"

@@ -2,8 +2,8 @@
 /*
  * coverage: how much of what is installed a job has used.
  *
- * What was used is the job's own record; what there is, is found by a walk of each root now. A path
- * that was there then and is not now is gone, not a missing one.
+ * The used paths are those of the job's record; the installed ones are found now, by a walk of each
+ * root. A used path that no longer exists is gone; a path that the job never found is missing.
  */
 #ifndef CACHEJOB_COVERAGE_H
 #define CACHEJOB_COVERAGE_H
@@ -20,30 +20,30 @@
 
 struct coverage_root {
 	const char *path;
-	bool exists;                             /* now: only then files and folders are known */
+	bool exists;                             /* now; else files and folders are 0 */
 	size_t unread;                           /* folders that could not be walked */
 	size_t files, folders;                   /* below it */
-	size_t observed;                         /* paths of the record, itself included, */
-	size_t observed_files, observed_folders; /* of them below it, there now */
-	size_t missing;                          /* looked for and never there */
-	size_t gone;                             /* there in the run, not now */
-	size_t apart;     /* there in the run, and now where the walk did not get to */
-	uint32_t example; /* the first of the observed ones; STRTAB_NONE: none */
+	size_t observed;                         /* paths of the record, with the root itself */
+	size_t observed_files, observed_folders; /* of them: exist now, below it */
+	size_t missing;                          /* looked up, never found */
+	size_t gone;                             /* found by the job, do not exist now */
+	size_t unreached; /* found by the job, exist where the walk does not go */
+	uint32_t example; /* the first observed path; STRTAB_NONE: none */
 };
 
-/* One entry that the walk has found. */
+/* Called for each path that the walk finds. */
 typedef int coverage_found(void *context, const char *path, size_t len, bool is_folder,
 			   bool is_used, struct err *e);
 
-/* roots: const char * each, as observed_roots() makes them. ret: struct coverage_root, from an
- * empty array. Marks o's paths. found: NULL, or called for each entry there is. */
+/* roots: const char * each, from observed_roots(). Appends struct coverage_root to ret, and sets
+ * flags of o's paths. found: NULL: none. */
 int coverage_make(struct observed *o, const struct rows *roots, coverage_found *found,
 		  void *context, struct rows *ret, struct err *e) MUST_CHECK;
 
-/* "12.34%", or "n/a" of nothing. */
+/* "12.34%", or "n/a" when the whole is 0. */
 void coverage_put_share(struct buf *out, size_t part, size_t whole);
 
-/* The section of the cluster's summary; nothing without roots. roots: struct coverage_root. */
+/* Appends the section of the cluster's summary, if there are roots (struct coverage_root). */
 void coverage_put_summary(struct buf *out, const struct cluster *c, const struct rows *roots);
 
 #endif

@@ -19,7 +19,7 @@ const char *const inventory_meanings[INVENTORY_LISTS] = {
 	"Actually used in this run",
 	"Not seen in this run, but exists",
 	"Probed but absent",
-	"Used in this run, and gone since",
+	"Used in this run, but no longer existing",
 };
 
 static int add_entry(struct strtab *texts, struct rows *rows, struct str path, bool is_folder,
@@ -42,7 +42,7 @@ static int add_found(void *context, const char *path, size_t len, bool is_folder
 	return add_entry(v->texts, &v->entries, (struct str){ path, len }, is_folder, is_used, e);
 }
 
-/* The coverage root that a path is below; NULL: none. */
+/* The coverage root of a path; NULL: none. */
 static const struct coverage_root *root_of(const struct inventory *v, struct str path)
 {
 	const struct coverage_root *roots = v->roots.data;
@@ -67,7 +67,7 @@ static int add_record(struct inventory *v, const struct observed *o, struct err 
 			continue;
 		if (!(o->flags[id] & OBSERVED_PRESENT))
 			rc = add_entry(v->texts, &v->missing, path, is_folder, false, e);
-		else if (!(o->flags[id] & (OBSERVED_SEEN | OBSERVED_APART)) &&
+		else if (!(o->flags[id] & (OBSERVED_SEEN | OBSERVED_UNREACHED)) &&
 			 !(root->exists && strcmp(path.ptr, root->path) == 0))
 			rc = add_entry(v->texts, &v->gone, path, is_folder, false, e);
 	}

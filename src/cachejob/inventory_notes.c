@@ -51,11 +51,11 @@ static void put_counts(const struct inventory *v, struct buf *out)
 		   "Observed missing probe paths under selected roots: %zu\n"
 		   "Observed paths under selected roots: %zu\n"
 		   "Candidate existing paths not observed in final outputs: %zu\n"
-		   "Observed paths that are gone since: %zu\n",
+		   "Observed paths that no longer exist: %zu\n",
 		   total_of(v, INVENTORY_ALL), used, missing, used + missing + gone,
 		   total_of(v, INVENTORY_UNUSED), gone);
 	if (unlisted(v))
-		buf_printf(out, "Paths with a line end in their name, in no list: %zu\n",
+		buf_printf(out, "Paths with a newline in their name, in no list: %zu\n",
 			   unlisted(v));
 }
 
@@ -65,15 +65,17 @@ void inventory_put_notes(const struct inventory *v, const char *job, struct buf 
 
 	buf_put_str(out, "Path list generation for ");
 	utf8_put_visible(out, path_base(job), strlen(path_base(job)));
-	buf_put_str(out, "\n\nMethod:\n"
-			 "- Observed paths are those of the ranks' tables of events.\n"
-			 "- Whether a path was there is what the run saw, not what is there now.\n"
-			 "- Existing paths are those that a walk of the selected roots finds now.\n"
-			 "\nSelected roots:\n");
+	buf_put_str(
+		out,
+		"\n\nMethod:\n"
+		"- Observed paths are those of the ranks' tables of events.\n"
+		"- Whether a path existed is taken from the run, not from the file system now.\n"
+		"- Existing paths are those that a walk of the selected roots finds now.\n"
+		"\nSelected roots:\n");
 	for (size_t i = 0; i < v->roots.count; i++) {
 		buf_put_str(out, "- ");
 		utf8_put_visible(out, roots[i].path, strlen(roots[i].path));
-		buf_put_str(out, roots[i].exists ? "\n" : " (not there now)\n");
+		buf_put_str(out, roots[i].exists ? "\n" : " (does not exist now)\n");
 	}
 	put_counts(v, out);
 	buf_put_str(out, "\nCoverage estimates:\n");
@@ -115,28 +117,29 @@ void inventory_put_summary(const struct inventory *v, const struct rows *package
 	for (size_t i = 0; i < v->roots.count; i++) {
 		buf_put_str(out, "- ");
 		put_code(out, roots[i].path);
-		buf_put_str(out, roots[i].exists ? "\n" : ", which is not there now\n");
+		buf_put_str(out, roots[i].exists ? "\n" : ", which does not exist now\n");
 	}
 	buf_printf(out,
 		   "\n## In Simple Terms\n\n"
-		   "Of %zu files and folders under the selected roots the run touched %zu. It also "
-		   "looked for %zu that are not there.\n",
-		   all.total, used.total, total_of(v, INVENTORY_MISSING));
+		   "The run used %zu of the %zu files and folders under the selected roots. It "
+		   "also looked up %zu paths that do not exist.\n",
+		   used.total, all.total, total_of(v, INVENTORY_MISSING));
 	put_table(v, out);
 	package_usage_put_summary(packages, MOST_PACKAGES, out);
-	buf_put_str(out,
-		    "\n## Interpretation Notes\n\n"
-		    "- Used is what the run looked up, listed or read at least once, in any rank.\n"
-		    "- Not seen is not unneeded: another input, node or error may need it.\n"
-		    "- Probed but absent is how programs search; many such probes are expected.\n"
-		    "- A path that the kernel answered for without asking the cache is not seen: "
-		    "profile with every call counted (`--exact`).\n"
-		    "- Links are entries of their own; what they lead to is another one.\n"
-		    "\n## Coverage Estimates\n\n");
+	buf_put_str(
+		out,
+		"\n## Interpretation Notes\n\n"
+		"- Used paths were looked up, listed or read at least once, in any rank.\n"
+		"- A path that was not seen may still be needed, for another input or an error.\n"
+		"- Programs search for files, so many missing probe paths are expected.\n"
+		"- Calls that the kernel answers itself are not seen: profile with every call "
+		"counted (`--exact`).\n"
+		"- A symbolic link and its target are separate paths.\n"
+		"\n## Coverage Estimates\n\n");
 	put_estimates(v, out);
 	if (unlisted(v))
-		buf_printf(out, "\n%zu paths have a line end in their name and are in no list.\n",
+		buf_printf(out, "\n%zu paths have a newline in their name and are in no list.\n",
 			   unlisted(v));
-	buf_put_str(out, "\nThe lists tell of this run only. Try a reduced copy before anything is "
-			 "removed.\n");
+	buf_put_str(out, "\nThe lists are of this run only. Try a reduced copy before you remove "
+			 "anything.\n");
 }

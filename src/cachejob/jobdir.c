@@ -15,7 +15,7 @@
 struct jobdir {
 	const char *path;
 	bool is_flat;         /* the files are in path itself */
-	struct strtab *names; /* of ranks; ids are indices of ranks until they are sorted */
+	struct strtab *names; /* of ranks; until ranks are sorted, an id is an index of ranks */
 	struct rows ranks;    /* struct rank */
 };
 
@@ -37,7 +37,7 @@ static const struct {
 	[RANK_SUMMARY] = { "profiling", "profiling_summary.md" },
 };
 
-/* Takes "-tail" away from the end of a name of *len bytes. */
+/* Removes "-tail" from the end of a name of *len bytes. */
 static bool take_tail(const char *name, size_t *len, const char *tail)
 {
 	size_t tail_len = strlen(tail);
@@ -49,7 +49,7 @@ static bool take_tail(const char *name, size_t *len, const char *tail)
 	return true;
 }
 
-/* "HOST-PID": the digits behind the last dash. */
+/* The digits after the last dash of "HOST-PID". */
 static bool is_rank_name(const char *name, size_t len)
 {
 	size_t digits = 0;
@@ -78,7 +78,7 @@ static int add_file(struct jobdir *j, const char *name, size_t len, enum rank_fi
 	return 0;
 }
 
-/* What is not a rank's file is passed over. */
+/* Skips files that are not a rank's. */
 static int add_entry(struct jobdir *j, const char *folder, enum rank_source source,
 		     const char *name)
 {
@@ -96,7 +96,7 @@ static int add_entry(struct jobdir *j, const char *folder, enum rank_source sour
 	return 0;
 }
 
-/* A FIFO would keep us waiting, also behind a link; a link to nowhere is told when it is read. */
+/* Opening a FIFO would block. A dangling link is reported when it is read. */
 static bool may_be_file(DIR *dir, const struct dirent *entry)
 {
 	struct stat st;
@@ -106,7 +106,7 @@ static bool may_be_file(DIR *dir, const struct dirent *entry)
 	return fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || S_ISREG(st.st_mode);
 }
 
-/* folder: "profiling" or "tables"; NULL: files of both are in path. */
+/* folder: "profiling" or "tables"; NULL: path itself has both. */
 static int scan(struct jobdir *j, const char *path, const char *folder, enum rank_source source,
 		struct err *e)
 {

@@ -14,11 +14,11 @@ static bool was_present(const struct cluster_path *p)
 	if (p->category == CATEGORY_METADATA)
 		return !decimal_is_zero(p->values[PATH_HITS]) ||
 		       !decimal_is_zero(p->values[PATH_MISSES]);
-	/* Copper counts reads that go past its cache as negative. */
+	/* Copper counts uncached reads as negative. */
 	return p->category == CATEGORY_DATA || p->category == CATEGORY_TREE;
 }
 
-/* What something is in, is a folder. */
+/* Flags the parents of an existing path as folders. */
 static void mark_parents(struct observed *o, struct str path)
 {
 	size_t len = path.len;
@@ -76,7 +76,7 @@ bool path_is_within(struct str path, const char *root)
 	       (path.len == len || path.ptr[len] == '/');
 }
 
-/* The part of a path that ends with its component "name...": [0..*ret). */
+/* Finds the end of the component "name...": path[0..*ret). */
 static bool find_component(struct str path, const char *start, size_t *ret)
 {
 	const char *at = memmem(path.ptr, path.len, start, strlen(start));
@@ -107,7 +107,7 @@ static bool is_of_system(struct str prefix)
 	return false;
 }
 
-/* What an observed path tells of a root: the length of it, 0: nothing. */
+/* The length of the root that an observed path implies; 0: none. */
 static size_t root_of(struct str path)
 {
 	static const char *const pythons[] = { "/lib/python", "/lib64/python" };
@@ -153,14 +153,14 @@ static int add_text(struct strtab *texts, struct rows *ret, const char *path, si
 	return 0;
 }
 
-/* Absolute, without "//", "." and "..". */
+/* Makes a path absolute, without "//", "." and "..". */
 static int make_absolute(const char *name, struct buf *out, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf in = { 0 };
 	char cwd[PATH_MAX], *rest, *part, *state;
 
 	if (!*name)
-		return err_set(e, -EINVAL, "'' is no folder");
+		return err_set(e, -EINVAL, "'': not a directory");
 	if (*name != '/' && !getcwd(cwd, sizeof cwd))
 		return err_errno(e, "the working directory");
 	buf_printf(&in, "%s/%s", *name == '/' ? "" : cwd, name);
@@ -192,7 +192,7 @@ static bool has_inner(const struct observed *o, const char *root)
 	return false;
 }
 
-/* Observed paths have no links in them but at their ends: nothing is below a name that has. */
+/* Observed paths have links only as their last component, so none is below a named link. */
 static int add_named(const struct observed *o, const char *name, struct strtab *texts,
 		     struct rows *ret, struct err *e)
 {
@@ -216,8 +216,7 @@ static int compare_texts(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* In order of the texts, but "/a-b" stands before "/a/b": each is compared with all that are kept.
- */
+/* Sorted by bytes, "/a-b" comes before "/a/b". So each root is compared with all that are kept. */
 static void drop_inner(struct rows *roots)
 {
 	const char **list = roots->data;

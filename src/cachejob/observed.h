@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observed: what a job's own record says of each path: was it there, and was it a folder?
+ * observed: from a job's record: did each path exist, and was it a folder?
  *
- * Nothing is looked up: a file system may have changed since, or be another one.
+ * It looks nothing up: the file system may have changed since, or be another one.
  */
 #ifndef CACHEJOB_OBSERVED_H
 #define CACHEJOB_OBSERVED_H
@@ -16,10 +16,10 @@
 #include "cachejob/cluster.h"
 
 enum observed_flag {
-	OBSERVED_PRESENT = 1, /* it was there at least once */
-	OBSERVED_FOLDER = 2,  /* it was listed, or something in it was there */
-	OBSERVED_SEEN = 4,    /* the walk of a root has found it; see coverage */
-	OBSERVED_APART = 8,   /* it is where that walk did not get to */
+	OBSERVED_PRESENT = 1,   /* it existed at least once */
+	OBSERVED_FOLDER = 2,    /* it was listed, or a path below it existed */
+	OBSERVED_SEEN = 4,      /* the walk of a root found it; see coverage */
+	OBSERVED_UNREACHED = 8, /* it is where that walk did not get to */
 };
 
 struct observed {
@@ -34,15 +34,14 @@ void observed_fini(struct observed *o);
 /* The id of a path; STRTAB_NONE: it was not observed. */
 uint32_t observed_find(const struct observed *o, const char *path, size_t len);
 
-/* Is path, or does it lie below, root (no '/' at its end but "/" itself)? */
+/* Is path equal to root or below it? root has no '/' at its end, unless it is "/". */
 bool path_is_within(struct str path, const char *root);
 
 /*
- * The folders that a job's programs were installed in, as the paths tell: environments of conda,
- * virtual environments, prefixes of a Python, folders of packages. And those that the user names,
- * made absolute by the working directory; where nothing was observed below one, it is where its
- * links lead. One within another is left out. ret: const char * each, in order; both from an empty
- * array and an empty table that owns the texts.
+ * Finds the environments in the observed paths: conda environments, virtual environments, prefixes
+ * of a Python, package folders. Adds the folders that the user names, made absolute; if none of its
+ * paths was observed, a named folder's links are resolved. Leaves out folders within another. ret:
+ * const char * each, sorted. ret and texts, which owns the strings, are empty before.
  */
 int observed_roots(const struct observed *o, const char *const *named, size_t count,
 		   struct strtab *texts, struct rows *ret, struct err *e) MUST_CHECK;

@@ -7,7 +7,7 @@
 #include "cachejob/cluster_sums.h"
 #include "view/markdown.h"
 
-/* The folder of packages that a package's name stands in. */
+/* The package folder of a path. */
 static struct str folder_of(struct str path, struct str package)
 {
 	static const char cached[] = "/__pycache__";

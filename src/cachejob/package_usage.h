@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* package_usage: how much of each Python package of an inventory a job has used. */
+/* package_usage: how much of each installed Python package a job has used. */
 #ifndef CACHEJOB_PACKAGE_USAGE_H
 #define CACHEJOB_PACKAGE_USAGE_H
 
@@ -17,11 +17,10 @@ struct package_usage {
 	size_t files, used_files;
 };
 
-/* ret: struct package_usage, from an empty array, those with most files that were not used
- * first. -ENOMEM. */
+/* Appends struct package_usage to ret, those with most unused files first. -ENOMEM. */
 int package_usage_make(const struct inventory *v, struct rows *ret, struct err *e) MUST_CHECK;
 
-/* As rows, and as the section of paths_summary.md: the first most of them. */
+/* Write the rows, and the first `most` packages as the section of paths_summary.md. */
 void package_usage_put(const struct rows *packages, struct emit *out);
 void package_usage_put_summary(const struct rows *packages, size_t most, struct buf *out);
 

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "cachejob/coverage.h"
 
-#define PATHS_A_CALL 200 /* far below what a command line may hold */
+#define PATHS_A_CALL 200 /* of PATH_MAX bytes: less than half of 2 MiB, Linux's usual ARG_MAX */
 
 static const char start[] = "set -eu\n"
 			    "[ $# -eq 1 ] || { echo \"usage: sh $0 NEW-FOLDER\" >&2; exit 2; }\n"
@@ -16,12 +16,12 @@ static const char start[] = "set -eu\n"
 			    "parent=$(dirname -- \"$1\")\n"
 			    "device=$(stat -L -c %d -- \"$parent\")\n";
 
-/* Of each root. */
+/* For each root. */
 static const char check_root[] =
 	"[ \"$(stat -c %d -- \"$root\")\" = \"$device\" ] ||\n"
 	"\t{ echo \"$0: $parent is not on the file system of $root\" >&2; exit 1; }\n";
 
-/* Links are made as links (-P). Modes of folders come last: one may forbid to write in it. */
+/* -P copies symbolic links as links. Modes of folders come last, because one may deny writes. */
 static const char script[] = "mkdir -- \"$1\"\n"
 			     "cd -- \"$1\"\n"
 			     "into() {\n"
@@ -49,30 +49,29 @@ static void put_head(const struct inventory *v, const char *job, struct buf *out
 	struct inventory_counts used = inventory_count(v, INVENTORY_USED),
 				unused = inventory_count(v, INVENTORY_UNUSED),
 				gone = inventory_count(v, INVENTORY_GONE);
-	size_t apart = 0;
+	size_t unreached = 0;
 
-	buf_put_str(out,
-		    "#!/bin/sh\n"
-		    "# What a job has used, in a folder of its own. READ THIS BEFORE RUNNING IT:\n"
-		    "#   sh THIS-SCRIPT NEW-FOLDER\n"
-		    "#\n");
+	buf_put_str(out, "#!/bin/sh\n"
+			 "# Copies what a job has used. READ THIS BEFORE RUNNING IT:\n"
+			 "#   sh THIS-SCRIPT NEW-FOLDER\n"
+			 "#\n");
 	put_comment(out, "job: ", job);
 	for (size_t i = 0; i < v->roots.count; i++)
 		put_comment(out, "root: ", roots[i].path);
 	for (size_t i = 0; i < v->roots.count; i++)
-		apart += roots[i].apart;
+		unreached += roots[i].unreached;
 	buf_printf(
 		out,
 		"#   kept: %zu files, %zu folders\n"
 		"#   left out: %zu files, %zu folders\n"
-		"#   used, but gone since: %zu; where the walk does not go: %zu\n"
+		"#   used, but no longer existing: %zu; where the walk does not go: %zu\n"
 		"#\n"
 		"# Files are hard links: the new folder must be on the same file system, and a file "
 		"that is\n"
 		"# changed in one place is changed in both. Nothing that is there is replaced or "
 		"removed.\n"
-		"# What the job did not use may be needed by another one: add lines for it.\n",
-		used.files, used.folders, unused.files, unused.folders, gone.total, apart);
+		"# Another job may need what this one did not use: add lines for it.\n",
+		used.files, used.folders, unused.files, unused.folders, gone.total, unreached);
 }
 
 static bool is_needed(const struct coverage_root *root)
@@ -109,7 +108,7 @@ static void begin_call(struct buf *out, struct str folder)
 	quote_shell(out, folder.len ? folder.ptr : "/", folder.len ? folder.len : 1);
 }
 
-/* Files in order of paths: those of one folder mostly stand together. */
+/* The files of one folder are mostly adjacent, because files are sorted by path. */
 static void put_files(const struct inventory *v, struct buf *out)
 {
 	const struct inventory_entry *entry;

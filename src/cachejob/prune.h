@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prune: a script of sh that builds a copy of the used part of an inventory by hard links.
+ * prune: writes a shell script that copies the used part of an inventory by hard links.
  *
- * It is for people to read first. It takes the new folder as its argument, makes it, and stops at
- * whatever is there already; what it makes is below it at its whole path. Paths are quoted,
- * whatever they hold, and are never options.
+ * The user reads the script before running it. Its argument is a new folder, which it makes, and
+ * below which each path keeps its full name. It stops at the first path that exists. Paths are
+ * quoted, whatever their bytes, and cannot become options.
  */
 #ifndef CACHEJOB_PRUNE_H
 #define CACHEJOB_PRUNE_H
@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "cachejob/inventory.h"
 
-/* job: as the user named it. Failure is remembered in the buf. */
+/* job: the folder as the user named it. The buf remembers a failure. */
 void prune_put_script(const struct inventory *v, const char *job, struct buf *out);
 
 #endif

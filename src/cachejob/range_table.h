@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* range_table: figures of many ranks by name: of a metric one range, of an operation one for each
- * column. */
+/* range_table: ranges across ranks by name: one of a metric, one a column of an operation. */
 #ifndef CACHEJOB_RANGE_TABLE_H
 #define CACHEJOB_RANGE_TABLE_H
 
@@ -22,16 +21,17 @@ struct range_table {
 int range_table_init(struct range_table *t, size_t values) MUST_CHECK; /* 0 or -ENOMEM */
 void range_table_fini(struct range_table *t);                          /* all zero is allowed */
 
-/* The ranges [values] of a name, which may be new: then all zero. NULL: out of memory. */
+/* The ranges [values] of a name; all zero if it is new. NULL: out of memory. */
 struct range *range_table_at(struct range_table *t, const char *name, size_t len);
 
-/* range_fill() of all there are. */
+/* range_fill() of all ranges. */
 void range_table_fill(struct range_table *t, size_t ranks, uint32_t rank);
 
-int range_table_sort(struct range_table *t) MUST_CHECK; /* after the last name: 0 or -ENOMEM */
+int range_table_sort(struct range_table *t)
+	MUST_CHECK; /* call it after the last name; 0 or -ENOMEM */
 
 size_t range_table_count(const struct range_table *t);
-/* The ranges of the i-th name in order of names. */
+/* The ranges of the i-th name, in order of names. */
 const struct range *range_table_get(const struct range_table *t, size_t i, const char **ret_name);
 const struct range *range_table_find(const struct range_table *t, const char *name); /* or NULL */
 

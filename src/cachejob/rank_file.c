@@ -7,7 +7,7 @@
 
 #include "base/csv_read.h"
 
-#define MAX_NAMES 1024 /* metrics, or operations, of a rank */
+#define MAX_NAMES 1024 /* of metrics or operations of a rank */
 
 const char *const path_category_names[] = { "metadata", "data", "tree", "metadata_ttl", NULL };
 
@@ -37,7 +37,7 @@ static const struct layout layouts[RANK_FILES] = {
 			       "ttl_stores", "ttl_serves", "ttl_expires", "ttl_clears" } },
 };
 
-/* Where the columns of a layout are in this file. */
+/* The positions of a layout's columns in this file. */
 struct columns {
 	size_t name, group, values[RANK_MAX_VALUES], value_count, count;
 };
@@ -80,7 +80,7 @@ static int read_category(const struct csv_cell *cell, enum path_category *ret, s
 	return err_set(e, -EINVAL, "no category '%.64s'", cell->text);
 }
 
-/* What no name and no path can be. */
+/* Is it no valid name or path? */
 static int check_name(const struct rank_row *row, bool is_path, struct err *e)
 {
 	if (!row->len || strlen(row->name) != row->len)
@@ -111,7 +111,7 @@ static int read_record(const struct csv *c, const struct layout *l, const struct
 	return rc;
 }
 
-/* A metric or an operation is told once. */
+/* A file lists a metric or an operation only once. */
 static int check_once(const struct rows *rows, const struct rank_row *row, struct err *e)
 {
 	const struct rank_row *all = rows->data;
@@ -120,7 +120,7 @@ static int check_once(const struct rows *rows, const struct rank_row *row, struc
 		return err_set(e, -EINVAL, "more than %d names", MAX_NAMES);
 	for (size_t i = 0; i + 1 < rows->count; i++)
 		if (strcmp(all[i].name, row->name) == 0)
-			return err_set(e, -EINVAL, "'%.64s' is there twice", row->name);
+			return err_set(e, -EINVAL, "'%.64s' is listed twice", row->name);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int parse_csv(const struct layout *l, char *text, size_t len, struct rows
 	return rc;
 }
 
-/* The tables of events: blocks of a path and its counts. */
+/* A table of events: blocks of a path and its counts. */
 
 struct events {
 	char *start, *at, *end;
@@ -185,7 +185,7 @@ static bool starts(const struct events *in, const char *at, const char *text)
 	return (size_t)(in->end - at) >= len && memcmp(at, text, len) == 0;
 }
 
-/* The " {" behind a path, which may hold line ends itself: the first one with counts behind it. */
+/* Finds the " {" after a path, which may contain newlines: the first one that counts follow. */
 static char *find_path_end(const struct events *in)
 {
 	char *at = in->at;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_file: what one file of a rank says, from its text to rows.
+ * rank_file: parses one file of a rank into rows.
  *
- * Columns are found by their names; more of them are passed over. A text that is cut short or says
- * what no rank can (a path that is none, a count that is none) is refused whole.
+ * It finds columns by name, and ignores further ones. It rejects a truncated file, or one with an
+ * invalid path or count, as a whole.
  *
  * Source: Copper's profiling_*.csv and *_cache_event.output.
  */
@@ -62,7 +62,7 @@ enum cost_value {
 
 /* and of the others. */
 enum path_value {
-	PATH_EVENTS, /* the sum of those that the category has */
+	PATH_EVENTS, /* the sum of the category's other values */
 	PATH_HITS,
 	PATH_MISSES,
 	PATH_NEGATIVE,
@@ -76,14 +76,14 @@ enum path_value {
 #define RANK_MAX_VALUES PATH_VALUES
 
 struct rank_row {
-	const char *name; /* of the metric or operation, or the path; [0..len), a NUL behind */
+	const char *name; /* [0..len) followed by a NUL: the metric, operation or path */
 	size_t len;
 	enum path_category category; /* of paths */
 	struct decimal values[RANK_MAX_VALUES];
 };
 
-/* kind: not RANK_SUMMARY. text: [0..len) with a NUL behind; is rewritten, and rows borrow from it.
- * ret: struct rank_row, from an empty array. -EINVAL: "line N: reason", -ENOMEM. */
+/* kind: not RANK_SUMMARY. text: [0..len) followed by a NUL; it is overwritten, and rows borrow from
+ * it. Appends struct rank_row to ret. -EINVAL: "line N: reason"; -ENOMEM. */
 int rank_file_parse(enum rank_file kind, char *text, size_t len, struct rows *ret,
 		    struct err *e) MUST_CHECK;
 

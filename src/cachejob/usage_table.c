@@ -38,7 +38,7 @@ void usage_table_of(const struct control_stats *stats, struct usage_totals *ret)
 	ret->remaining_bytes = remaining_of(stats->budget_bytes, used);
 }
 
-/* The number behind the last of these words. */
+/* The number after the last of these words. */
 static bool find_number(const char *text, const char *words, uint64_t *ret)
 {
 	const char *last = NULL;
@@ -118,7 +118,7 @@ static int read_file(const char *path, const char *name, struct usage_totals *t,
 	return is_good ? 0 : err_set(e, -EINVAL, "%s: no sums in it", path);
 }
 
-/* -ENOMEM, else 0: what cannot be read is told. */
+/* 0 or -ENOMEM. Logs a file that cannot be read. */
 static int leave_out(struct usage_totals *t, const struct err *reason, struct err *e)
 {
 	if (reason->code == -ENOMEM)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage_table: how full caches are, one row a table: of a mounted one, or of the files that the
- * ranks of a job have written.
+ * usage_table: the memory that caches use, one row a table: of a mounted cache, or of a job's ranks
+ * from their files.
  */
 #ifndef CACHEJOB_USAGE_TABLE_H
 #define CACHEJOB_USAGE_TABLE_H
@@ -13,17 +13,17 @@
 #include "cachefs/profile/control.h"
 
 struct usage_totals {
-	uint64_t files[USAGE_TABLES]; /* that were read; 0 of a mounted cache */
+	uint64_t files[USAGE_TABLES]; /* that were read; 0: a mounted cache */
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
-	uint64_t caches; /* whose budget is known */
+	uint64_t caches; /* with a known budget */
 	uint64_t budget_bytes, remaining_bytes;
 	size_t left_out; /* files and folders that could not be read */
 };
 
 void usage_table_of(const struct control_stats *stats, struct usage_totals *ret);
 
-/* All "*-data_cache_size.output" and the like anywhere below dir. Those that are damaged or cannot
- * be read are told by LOG_WARN and left out. -ENODATA: there are no others. */
+/* Reads all "*-data_cache_size.output" and the like anywhere below dir. Leaves out damaged and
+ * unreadable files, and logs them by LOG_WARN. -ENODATA: none is left. */
 int usage_table_read(const char *dir, struct usage_totals *ret, struct err *e) MUST_CHECK;
 
 /* A Markdown table with aligned columns, and CSV. */

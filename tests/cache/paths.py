@@ -125,7 +125,7 @@ def check_linked_root(job, root, used):
             check(lines.read().split("\n")[:-1] == listed(used) and b"leads to " in result.stderr, f"a root by a link: {name}")
         os.unlink(f"{job}/{link}")
     result = auger("paths", job, "--usage-root", "")
-    check(result.returncode == 1 and b"'' is no folder" in result.stderr, "a root without a name is none")
+    check(result.returncode == 1 and b"'': not a directory" in result.stderr, "a root without a name is none")
 
 
 def same_entry(path, copy):

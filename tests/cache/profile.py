@@ -590,7 +590,7 @@ def test_budget(bench):
     assert "[others]" in text
     others = rows_of("report", bench.path("profiling/final", "profile.pb.gz"))["[others]", f"{bench.target}/sub/"]
     assert others["self"] > 0, others
-    assert "no more known" in bench.read("profiling/final", "profiling_summary.md")
+    assert "paths were evicted" in bench.read("profiling/final", "profiling_summary.md")
 
 
 def test_full_disk(bench):

@@ -35,7 +35,7 @@ bool classes_pattern_fits(const char *pattern, size_t pattern_len, const char *t
 		return false;
 	if (!star)
 		return len == piece;
-	/* What is between two stars fits best where it is found first; the last piece is the end.
+	/* The piece between two stars is matched where it comes first, the last piece at the end.
 	 */
 	while (star) {
 		const char *next;
@@ -75,7 +75,7 @@ static struct str take_word(const char **at, const char *end)
 	return (struct str){ start, (size_t)(*at - start) };
 }
 
-/* Names are shown in tables and written to files as they are. */
+/* Names go into tables and files unescaped. */
 static bool is_name(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -122,7 +122,7 @@ static int add_line(struct classes *c, const char *line, size_t len, struct err 
 	pattern = take_word(&at, end);
 	while (end > pattern.ptr && is_blank(end[-1]))
 		end--;
-	pattern.len = (size_t)(end - pattern.ptr); /* blanks within it are its own */
+	pattern.len = (size_t)(end - pattern.ptr); /* a pattern may contain blanks */
 	return add_rule(c, class, when, pattern, e);
 }
 
@@ -180,7 +180,7 @@ uint32_t classes_find(const struct classes *c, bool is_absent, const char *path,
 	while (!(is_absent ? rules[i].is_of_absent : rules[i].is_of_present) ||
 	       !classes_pattern_fits(rules[i].pattern.ptr, rules[i].pattern.len, path, len)) {
 		i++;
-		assert(i < c->rules.count); /* the built-in ones end with one for every path */
+		assert(i < c->rules.count); /* the last rule matches every path */
 	}
 	return rules[i].class;
 }

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static int order(const char *view, unsigned long number, void *ret, struct err *e)
+static int send_ioctl(const char *view, unsigned long number, void *ret, struct err *e)
 {
 	int fd = open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
@@ -24,17 +24,17 @@ static int order(const char *view, unsigned long number, void *ret, struct err *
 
 int control_command(const char *view, int number, struct err *e)
 {
-	int rc = order(view, (unsigned long)number, NULL, e);
+	int rc = send_ioctl(view, (unsigned long)number, NULL, e);
 
 	if (rc > 0)
 		return err_set(e, -EIO,
-			       "%s: its files could not be written; the cache's log tells "
-			       "why, and without --job-dir there are none",
+			       "%s: the files could not be written; the cache's log has the "
+			       "reason, or the view has no --job-dir",
 			       view);
 	return rc;
 }
 
 int control_stats(const char *view, struct control_stats *ret, struct err *e)
 {
-	return order(view, CONTROL_STATS, ret, e);
+	return send_ioctl(view, CONTROL_STATS, ret, e);
 }

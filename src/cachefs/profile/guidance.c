@@ -11,48 +11,48 @@ static const struct advice {
 } advices[] = {
 	{ 0,
 	  { "torch_native_library", "gpu_library", "python_package_library", "mpi_library" },
-	  "native libraries are loaded by the dynamic linker: a library that was read is needed, "
-	  "even if only few of its pages were. Do not remove it because it is large." },
+	  "the dynamic linker loads native libraries: a library that was read is needed, even if "
+	  "few of its pages were. Do not remove it because it is large." },
 	{ 0,
 	  { "python_site_packages", "python_stdlib", "torch_python_package" },
-	  "packages that were not touched can go first. Take them out with the package manager "
-	  "(pip uninstall, conda remove), which knows what depends on them." },
+	  "remove unused packages first, with the package manager (pip uninstall, conda remove), "
+	  "which knows what depends on them." },
 	{ 1,
 	  { "python_package_bytecode", "python_stdlib_bytecode" },
-	  "modules are read from __pycache__: keep it complete (python3 -m compileall), and sources are "
-	  "only looked at." },
+	  "Python reads modules from __pycache__: keep it complete (python3 -m compileall), so that it "
+	  "only stats the sources." },
 	{ 1,
 	  { "python_bytecode_probe", "python_module_probe" },
-	  "modules were looked for where they are not: shorten sys.path and PYTHONPATH, and put the "
-	  "folder that has most of them first." },
+	  "Python searched folders without the module: shorten sys.path and PYTHONPATH, and put the "
+	  "folder with most modules first." },
 	{ 1,
 	  { "python_extension_probe" },
-	  "extension modules were looked for by several names: that is how Python finds them, and "
-	  "fewer folders in sys.path make it less." },
+	  "Python looks up each extension module by several names: fewer folders in sys.path mean "
+	  "fewer lookups." },
 	{ 1,
 	  { "python_metadata", "python_metadata_probe" },
-	  "the metadata of installed packages was searched (entry points, .pth files): fewer installed "
-	  "packages, and fewer .pth files, make that shorter." },
+	  "Python searched the metadata of installed packages (entry points, .pth files): install fewer "
+	  "packages, and use fewer .pth files." },
 	{ 1,
 	  { "conda_metadata" },
-	  "conda's own records (conda-meta) were read: run the program from the activated environment "
-	  "instead of through 'conda run'." },
+	  "conda read its own records (conda-meta): run the program from the activated environment "
+	  "instead of with 'conda run'." },
 	{ 0,
 	  { "python_zip_probe", "virtual_env_probe", "glibc_hwcaps_probe", "python_prefix_probe" },
-	  "probes for python*.zip, pyvenv.cfg and glibc-hwcaps are how Python and the dynamic linker "
-	  "start: expected, and cheap when the cache answers them." },
+	  "Python and the dynamic linker probe python*.zip, pyvenv.cfg and glibc-hwcaps when they "
+	  "start: this is expected, and cheap when the cache serves it." },
 	{ 0,
 	  { "missing_shared_library_probe", "library_folder_probe" },
-	  "shared libraries were looked for where they are not: shorten LD_LIBRARY_PATH, or give the "
-	  "libraries an RPATH that names their folder first." },
+	  "the dynamic linker searched folders without the library: shorten LD_LIBRARY_PATH, or give "
+	  "programs an RPATH with the library's folder first." },
 	{ 1,
 	  { "configuration_probe", "locale_probe", "command_probe" },
-	  "configuration, locales or commands were looked for in many places: set the variables that "
+	  "programs searched many places for configuration, locales or commands: set the variables that "
 	  "name the one to use (LC_ALL=C, PATH with few folders)." },
 	{ 1,
 	  { "model_or_data" },
-	  "models or data sets are read through the same mount as the program: give them a storage of "
-	  "their own." },
+	  "the program reads models or data sets through the same mount as its code: give them a "
+	  "storage of their own." },
 };
 
 static int64_t events_of(const struct advice *a, const struct path_sums *sums)
@@ -79,21 +79,20 @@ static void put_ttl(struct buf *out, struct decimal serves)
 {
 	if (decimal_is_zero(serves))
 		return;
-	buf_put_str(out, "- Names that are absent were asked for again and again, and the cache "
+	buf_put_str(out, "- Programs looked up missing names again and again, and negative entries "
 			 "answered ");
 	decimal_put(out, serves);
 	buf_put_str(out,
-		    " times for the storage. That is no fault, but a shorter search path saves "
-		    "the rest of the work, too.\n");
+		    " lookups. This is no fault, but a shorter search path also saves the lookups "
+		    "themselves.\n");
 }
 
 void guidance_put(struct buf *out, const struct path_sums *sums, struct decimal negative_serves)
 {
 	double all = all_events(sums);
 
-	buf_put_str(out,
-		    "- What was not seen in this run may be needed in the next one: try a "
-		    "reduced copy (`auger cache paths --prune-script`), never the original.\n");
+	buf_put_str(out, "- The next run may need what this run did not use: try a reduced copy "
+			 "(`auger cache paths --prune-script`), never the original.\n");
 	for (size_t i = 0; i < ARRAY_LEN(advices); i++) {
 		const struct advice *a = &advices[i];
 		int64_t events = events_of(a, sums);
@@ -108,6 +107,6 @@ void guidance_put(struct buf *out, const struct path_sums *sums, struct decimal 
 		buf_printf(out, "(%.1f%% of events): %s\n", percent, a->text);
 	}
 	put_ttl(out, negative_serves);
-	buf_put_str(out, "- Prune by package and by evidence of more than one run, not by single "
+	buf_put_str(out, "- Prune whole packages, on the evidence of several runs, and not single "
 			 "files.\n");
 }

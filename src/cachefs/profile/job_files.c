@@ -12,7 +12,7 @@
 
 static const char *const folders[] = { "logs", "profiling", "tables" }; /* by job_folder */
 
-/* All folders of a path. What is there already is good. */
+/* Makes all folders of a path that do not exist. */
 static int make_folders(const char *path, struct err *e)
 {
 	char part[JOB_PATH_MAX];
@@ -44,7 +44,7 @@ static int folder_path(const char *job, enum job_folder folder, const char *tag,
 	return len < JOB_PATH_MAX ? 0 : err_set(e, -ENAMETOOLONG, "%s: too long", job);
 }
 
-/* nth: of the ranks of this host and number; from 1. */
+/* nth: of the ranks with this host and process id, from 1. */
 static void name_rank(struct job_files *f, unsigned nth)
 {
 	char host[256] = "", suffix[16] = "";
@@ -56,8 +56,8 @@ static void name_rank(struct job_files *f, unsigned nth)
 	snprintf(f->rank, sizeof f->rank, "%s%s-%d", host, suffix, (int)getpid());
 }
 
-/* By a file, as locks do not hold between containers and nodes everywhere. */
-static int take_rank(struct job_files *f, struct err *e)
+/* By creating a file, because locks do not work across containers and nodes everywhere. */
+static int claim_rank(struct job_files *f, struct err *e)
 {
 	char path[JOB_PATH_MAX];
 	int fd = -1;
@@ -99,7 +99,7 @@ int job_files_open(struct job_files *f, const char *job, struct err *e)
 		if (rc == 0)
 			rc = make_folders(path, e);
 	}
-	return rc < 0 ? rc : take_rank(f, e);
+	return rc < 0 ? rc : claim_rank(f, e);
 }
 
 int job_files_path(const struct job_files *f, enum job_folder folder, const char *tag,

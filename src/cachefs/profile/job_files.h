@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job_files: where the files of this rank are in a job's folder: RANK-... of each.
+ * job_files: names the files of this rank in a job's folder: RANK-....
  *
- * RANK is HOST-PID, as with Copper. Where that was taken before, by a container of the same host
- * name or by an earlier process of the same number, it is HOST.2-PID, and so on: no rank writes
- * over another's files. Taken is what has a log in logs, which each rank makes first.
+ * RANK is HOST-PID, as in Copper. If another rank has that name, from a container of the same host
+ * name or an earlier process of the same id, it is HOST.2-PID, and so on. So no rank overwrites the
+ * files of another. A rank claims its name by creating its log.
  */
 #ifndef CACHEFS_PROFILE_JOB_FILES_H
 #define CACHEFS_PROFILE_JOB_FILES_H
@@ -30,16 +30,15 @@ struct job_files {
 	char rank[JOB_RANK_MAX];
 };
 
-/* By the process that serves, once. Makes the job's folders: logs, tables/final, profiling/final,
- * profiling/cluster; takes a name, and makes its log. job NULL: no files, and the name is HOST-PID.
- */
+/* Called once, in the daemon. Makes the job's folders, claims a name, and creates its log. job
+ * NULL: no files, and the name is HOST-PID. */
 int job_files_open(struct job_files *f, const char *job, struct err *e) MUST_CHECK;
 
-/* The path of a file; the folder of the tag (NULL: final) is made. Of JOB_LOGS: no tag. */
+/* The path of a file; makes the folder of the tag (NULL: final). JOB_LOGS has no tags. */
 int job_files_path(const struct job_files *f, enum job_folder folder, const char *tag,
 		   const char *base, char path[JOB_PATH_MAX], struct err *e) MUST_CHECK;
 
-/* Replaces that file. */
+/* Replaces the file. */
 int job_files_put(const struct job_files *f, enum job_folder folder, const char *tag,
 		  const char *base, const void *bytes, size_t len, struct err *e) MUST_CHECK;
 

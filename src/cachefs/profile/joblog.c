@@ -35,7 +35,7 @@ int joblog_open(const struct job_files *files, enum joblog_level level, bool to_
 	return 0;
 }
 
-/* In one write, so that lines of threads do not mix. What cannot be written is lost. */
+/* One write a line, so that lines of threads do not mix. A line that cannot be written is lost. */
 void joblog_put(enum joblog_level level, const char *domain, const char *text)
 {
 	static const char *const names[] = { "", "Fatal", "Error", "Warn", "Info", "Debug" };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * joblog: the words of a cache as lines of its job's log, in Copper's form:
+ * joblog: writes log messages as lines of a job's log, in Copper's form:
  *
  *	2026-11-22 06-03-59.123 [Info] (cache) text
  *
- * One for a process: log_msg has one sink.
+ * A process has one, because log_msg has one sink.
  */
 #ifndef CACHEFS_PROFILE_JOBLOG_H
 #define CACHEFS_PROFILE_JOBLOG_H
@@ -25,12 +25,12 @@ enum joblog_level {
 	JOBLOG_DEBUG,
 };
 
-/* Lines of this level and those above go to the rank's log in JOB/logs (files NULL: not) and to
- * standard output. Call before there are threads, in the process that serves. */
+/* Writes lines up to this level to the rank's log in JOB/logs (files NULL: not), and to standard
+ * output. Call it in the daemon, before there are threads. */
 int joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout,
 		struct err *e) MUST_CHECK;
 
-/* A line, if there is a log of this level. May be called by any thread. */
+/* Writes a line if the log has this level. Any thread may call it. */
 void joblog_put(enum joblog_level level, const char *domain, const char *text);
 
 void joblog_msg(enum log_level level, const char *domain, const char *text); /* a log_sink */

@@ -18,14 +18,14 @@ const char *const metrics_op_names[METRICS_OPS] = {
 };
 /* clang-format on */
 
-/* Of one operation and one thread, which alone writes. */
+/* One operation in one thread, which alone writes. */
 struct tally {
 	_Atomic uint64_t sums[METRICS_SUMS];
 	_Atomic uint64_t max_ns;
 	_Atomic uint64_t buckets[METRICS_BUCKETS];
 };
 
-/* All of one thread. When it ends, the next new thread goes on with it. */
+/* All operations in one thread. When the thread ends, the next new thread reuses it. */
 struct block {
 	struct block *next;
 	bool is_free; /* under the lock of the metrics */
@@ -37,7 +37,7 @@ struct metrics {
 	pthread_key_t key;
 	pthread_mutex_t lock;
 	struct block *blocks;                      /* grows at its head; under lock */
-	struct metrics_counts resets[METRICS_OPS]; /* what is not counted any more; under lock */
+	struct metrics_counts resets[METRICS_OPS]; /* values at the last reset; under lock */
 };
 
 static _Thread_local struct {
@@ -81,7 +81,7 @@ void metrics_free(struct metrics *m)
 	free(m);
 }
 
-/* NULL: out of memory; that request is not counted. */
+/* NULL: out of memory, and the request is not counted. */
 static struct block *enter(struct metrics *m)
 {
 	struct block *b;
@@ -156,7 +156,7 @@ int64_t metrics_bucket_ns(size_t bucket)
 	return (int64_t)(METRICS_STEPS + bucket % METRICS_STEPS) << (bucket / METRICS_STEPS - 1);
 }
 
-/* Only this thread writes there: a plain sum, which others see whole. */
+/* Only this thread writes there, so it needs no atomic addition. */
 static void add(_Atomic uint64_t *sum, uint64_t value)
 {
 	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + value,
@@ -241,7 +241,7 @@ void metrics_read(struct metrics *m, enum metrics_op op, struct metrics_counts *
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Under lock. The counters are their threads': what they have now is taken off from here on. */
+/* Under lock. Only a thread writes its counters, so a reset stores their values to subtract. */
 static void reset_op(struct metrics *m, enum metrics_op op, enum metrics_sum sum)
 {
 	uint64_t sums[METRICS_SUMS];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metrics: how often each operation of the file system was asked for, how long it took, and
- * what came of it.
+ * metrics: the calls of each file system operation, with their latencies and results.
  *
- * Each thread counts for itself; who reads sums over the threads, and nobody waits for anybody.
- * Times are of the monotonic clock, from the request's arrival to its answer. Operations have
- * Copper's names: what the kernel calls LOOKUP is a getattr there.
+ * Each thread counts in its own memory without a lock, and a reader sums over the threads. Latency
+ * is from the arrival of a request to its reply, by CLOCK_MONOTONIC. Operations have Copper's
+ * names, where FUSE_LOOKUP is a getattr.
  */
 #ifndef CACHEFS_PROFILE_METRICS_H
 #define CACHEFS_PROFILE_METRICS_H
@@ -18,7 +17,7 @@
 #include "cachefs/store/path_counts.h"
 
 /* clang-format off */
-/* In Copper's order, which is that of its files; the names are metrics_op_names. */
+/* In the order of Copper's files; named by metrics_op_names. */
 enum metrics_op {
 	METRICS_GETATTR, METRICS_EXT_GETATTR, METRICS_READLINK, METRICS_MKNOD, METRICS_MKDIR,
 	METRICS_UNLINK, METRICS_RMDIR, METRICS_SYMLINK, METRICS_RENAME, METRICS_LINK,
@@ -38,9 +37,9 @@ extern const char *const metrics_op_names[METRICS_OPS];
 /* What is summed for each operation. */
 enum metrics_sum {
 	METRICS_CALLS,
-	METRICS_HITS,      /* answered from memory */
-	METRICS_MISSES,    /* waited for storage */
-	METRICS_NEGATIVES, /* ended with an error: in most cases there is no such file */
+	METRICS_HITS,      /* RESULT_HIT */
+	METRICS_MISSES,    /* RESULT_MISS */
+	METRICS_NEGATIVES, /* RESULT_NEGATIVE */
 	METRICS_NS,
 	METRICS_STORAGE_NS, /* of METRICS_NS: waiting for storage */
 	METRICS_BYTES,      /* read */
@@ -60,9 +59,9 @@ struct metrics_counts {
 struct metrics;
 
 struct metrics *metrics_new(void) MUST_CHECK; /* NULL: out of memory */
-void metrics_free(struct metrics *m);         /* no thread counts any more; NULL is allowed */
+void metrics_free(struct metrics *m);         /* all counting threads have ended; NULL is allowed */
 
-/* One request. Begun and ended by one thread, which serves no other in between. */
+/* One request, begun and ended by one thread, which serves no other one meanwhile. */
 struct metrics_call {
 	enum metrics_op op;
 	int64_t start_ns;
@@ -70,24 +69,24 @@ struct metrics_call {
 
 struct metrics_call metrics_begin(enum metrics_op op);
 
-/* The thread's request waited for storage. */
+/* Adds time in storage to the thread's request. */
 void metrics_note_wait(int64_t ns);
 
-/* What came of it: rc is the request's, 0 or -errno. *ret_ns: how long it took. */
+/* rc: of the request, 0 or -errno. *ret_ns: its latency. */
 enum request_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,
 				uint64_t bytes, int64_t *ret_ns);
 
 void metrics_read(struct metrics *m, enum metrics_op op, struct metrics_counts *ret);
 void metrics_read_sums(struct metrics *m, enum metrics_op op, uint64_t ret[METRICS_SUMS]);
 
-/* Counts this sum of all operations from 0 again; METRICS_CALLS: and the bytes; METRICS_NS: and the
- * histograms, and what of it was waiting. */
+/* Resets this sum of all operations; with METRICS_CALLS also the bytes, with METRICS_NS also the
+ * histograms and the time in storage. */
 void metrics_reset(struct metrics *m, enum metrics_sum sum);
 
-int64_t metrics_bucket_ns(size_t bucket); /* the least time in it */
+int64_t metrics_bucket_ns(size_t bucket); /* its lower end */
 
-/* The time that at least the share q of all calls did not take longer than: the upper end of a
- * bucket, and never above the longest. 0: no calls. */
+/* The latency that the share q of all calls did not exceed: the upper end of a bucket, and at most
+ * the maximum. 0: no calls. */
 int64_t metrics_quantile(const struct metrics_counts *c, double q);
 
 #endif

@@ -57,7 +57,7 @@ static int by_path(const void *left, const void *right, void *text)
 	return order ? order : a->is_evicted - b->is_evicted;
 }
 
-/* A name that was given to another file has several nodes. Of rows in order. */
+/* A replaced file leaves several nodes of one path. The rows are sorted. */
 static void join_same(struct path_list *l)
 {
 	struct path_row *rows = l->rows.data;

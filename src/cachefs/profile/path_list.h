@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* path_list: all paths that something was asked of, with their counts at one moment. */
+/* path_list: a snapshot of all counted paths with their counts. */
 #ifndef CACHEFS_PROFILE_PATH_LIST_H
 #define CACHEFS_PROFILE_PATH_LIST_H
 
@@ -13,18 +13,18 @@
 
 struct path_row {
 	size_t path;     /* offset of the absolute path, NUL-terminated, in the list's text */
-	bool is_evicted; /* the counts are of paths below it that are no more known one by one */
+	bool is_evicted; /* the counts are sums of evicted paths below it */
 	struct path_counts counts;
 };
 
 /* All zero is a valid empty one. */
 struct path_list {
 	struct buf text;
-	struct rows rows; /* struct path_row, in order of their paths, each path once */
+	struct rows rows; /* struct path_row, sorted, each path once */
 	uint64_t evicted_paths;
 };
 
-/* target: what the cache's root is, absolute. -ENOMEM. Requests go on meanwhile. */
+/* target: the path of the cache's root. Requests go on meanwhile. -ENOMEM. */
 int path_list_make(struct cache *c, const char *target, struct path_list *ret) MUST_CHECK;
 void path_list_fini(struct path_list *l);
 

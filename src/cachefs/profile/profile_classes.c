@@ -56,14 +56,15 @@ static void put_sections(const struct profile_facts *f, struct path_sums *sums, 
 	struct decimal serves = { .integer = (int64_t)f->negatives[NEGATIVE_SERVE] };
 
 	path_sums_sort(sums);
-	buf_put_str(out, "\n## Path Class Heuristics\n\n"
-			 "Each path is of the first class whose rule fits; the example has most "
-			 "events.\n\n"
-			 "| Path Class | Entries | Total Events | Example |\n"
-			 "|---|---:|---:|---|\n");
+	buf_put_str(out,
+		    "\n## Path Class Heuristics\n\n"
+		    "A path belongs to the first class whose rule matches. The example has most "
+		    "events.\n\n"
+		    "| Path Class | Entries | Total Events | Example |\n"
+		    "|---|---:|---:|---|\n");
 	put_sums(f, sums, out);
 	buf_put_str(out, "\n## Pruning Guidance\n\n"
-			 "What the paths suggest; no more than hints.\n\n");
+			 "These are hints from the paths.\n\n");
 	guidance_put(out, sums, serves);
 }
 

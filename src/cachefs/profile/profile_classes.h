@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_classes: the paths of a rank by their classes, and what to do about them, in Markdown. */
+/* profile_classes: the paths of a rank by class, with advice, in Markdown. */
 #ifndef CACHEFS_PROFILE_PROFILE_CLASSES_H
 #define CACHEFS_PROFILE_PROFILE_CLASSES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_facts: all that a cache's profiling files are made of, read at one moment. */
+/* profile_facts: a snapshot of all data that a cache's profiling files show. */
 #ifndef CACHEFS_PROFILE_PROFILE_FACTS_H
 #define CACHEFS_PROFILE_PROFILE_FACTS_H
 
@@ -18,32 +18,32 @@ enum profile_mode {
 	PROFILE_TOP,    /* and the paths with most events */
 	PROFILE_PATHS,  /* and all paths */
 };
-extern const char *const profile_mode_names[]; /* by profile_mode: Copper's */
+extern const char *const profile_mode_names[]; /* by profile_mode; Copper's names */
 
-/* What holds from mounting to unmounting. */
+/* The settings of a mount, for its files. */
 struct profile_config {
 	const char *target, *view; /* absolute; borrowed */
 	enum profile_mode mode;
-	uint64_t top_paths; /* rows of each list of top paths; 0: none is written */
+	uint64_t top_paths; /* rows of each list of top paths; 0: no lists */
 	int64_t negative_ttl_ms;
 	uint64_t budget_bytes;
-	bool is_exact; /* the kernel keeps nothing, and every call was counted */
+	bool is_exact; /* the kernel caches nothing, so every call was counted */
 	int64_t start_ns, start_wall_ns;
 };
 
 struct profile_facts {
 	const struct profile_config *config;
-	const char *tag;                        /* NULL: the final ones */
+	const char *tag;                        /* of the folder; NULL: final */
 	struct metrics_counts ops[METRICS_OPS]; /* by metrics_op */
 	uint64_t sums[METRICS_SUMS];            /* over all operations */
 	uint64_t negatives[NEGATIVE_EVENTS];
 	uint64_t storage_calls, failures, timeouts, interrupts, stale;
 	uint64_t used_bytes[USAGE_TABLES], entries[USAGE_TABLES];
-	struct path_list paths; /* empty unless they are kept */
+	struct path_list paths; /* empty unless paths are counted */
 	int64_t now_ns;
 };
 
-/* *ret is the caller's. has_paths: also each path. */
+/* has_paths: reads each path, too. */
 int profile_facts_read(const struct profile_config *config, struct cache *c, struct metrics *m,
 		       bool has_paths, struct profile_facts **ret, struct err *e) MUST_CHECK;
 void profile_facts_free(struct profile_facts *f); /* NULL is allowed */

@@ -11,8 +11,8 @@ enum type {
 	TYPES,
 };
 
-/* The part path[at..len): a name in the folder path[0..at), as a function is one in a source file.
- * The root is its own folder. */
+/* Pushes the component path[at..len) of the folder path[0..at), as a function of a source file. The
+ * root is its own folder. */
 static uint32_t push_part(struct profile *p, uint32_t node, const char *path, size_t at, size_t len)
 {
 	uint32_t name = profile_str_n(p, path + at, len - at);
@@ -96,12 +96,12 @@ static void describe(const struct profile_facts *f, struct profile *p)
 	info->time_ns = f->config->start_wall_ns;
 	info->duration_ns = f->now_ns - f->config->start_ns;
 	info->default_type = profile_str(p, "time");
-	profile_add_comment(p, "calls of a cache file system by path");
+	profile_add_comment(p, "requests to a cache file system by path");
 	snprintf(text, sizeof text, "profiling mode: %s", profile_mode_names[f->config->mode]);
 	profile_add_comment(p, text);
 	profile_add_comment(p, f->config->is_exact
 				       ? "kernel caching: off, every call is counted"
-				       : "kernel caching: on, what the kernel answered itself is "
+				       : "kernel caching: on, calls that the kernel answered are "
 					 "not counted");
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_stacks: what was asked of paths as a profile: the components of a path are its stack.
+ * profile_stacks: the requests by path as a profile: the components of a path are its stack.
  *
- * A component is a function whose source file is the folder that it stands in, "/" at the end, so
- * that files of one name in several folders are told apart. "[others]" are the paths of a folder
- * that are no more known one by one.
+ * A component is a function, and its source file is its folder with a "/" at the end, so that equal
+ * names in several folders differ. "[others]" sums the evicted paths of a folder.
  *
  * Sample types: calls/count, bytes/bytes, time/nanoseconds, which is the default. Labels:
  * operation (getattr, read, readdir) and result (hit, miss, negative).

@@ -10,7 +10,7 @@
 #include "cachefs/profile/profile_tables.h"
 #include "view/markdown.h"
 
-#define TOP_ROWS 10 /* of each category; the table has them all */
+#define TOP_ROWS 10 /* of each category; the CSV file has all */
 
 static double us_of(uint64_t ns)
 {
@@ -36,7 +36,7 @@ static void put_head(const struct profile_facts *f, struct buf *out)
 		   (unsigned long long)a->top_paths, a->mode == PROFILE_PATHS ? "yes" : "no");
 	buf_printf(out, "- Kernel caching: `%s`\n\n",
 		   a->is_exact ? "off: every call was counted"
-			       : "on: what the kernel answered itself was not counted");
+			       : "on: calls that the kernel answered itself were not counted");
 	if (f->tag)
 		buf_printf(out, "- Snapshot tag: `%s`\n\n", f->tag);
 }
@@ -70,23 +70,24 @@ static void put_metrics(const struct profile_facts *f, size_t from, size_t to, s
 	buf_put_str(out, "| Metric | Value |\n|---|---:|\n");
 	for (size_t i = from; i < to; i++) {
 		if (metrics[i].unit == PROFILE_SECONDS)
-			buf_printf(out, "| %s | %.6f |\n", metrics[i].words,
+			buf_printf(out, "| %s | %.6f |\n", metrics[i].description,
 				   seconds_of(metrics[i].value));
 		else
-			buf_printf(out, "| %s | %llu |\n", metrics[i].words,
+			buf_printf(out, "| %s | %llu |\n", metrics[i].description,
 				   (unsigned long long)metrics[i].value);
 	}
 }
 
 static void put_percentiles(const struct profile_facts *f, struct buf *out)
 {
-	buf_put_str(out,
-		    "\n## Latency Percentiles\n\n"
-		    "Of an operation, from its arrival to its answer; the share of it that storage "
-		    "took is told apart.\n\n"
-		    "| Operation | p50 (us) | p90 (us) | p99 (us) | Max (us) | Storage Wait (s) | "
-		    "Bytes |\n"
-		    "|---|---:|---:|---:|---:|---:|---:|\n");
+	buf_put_str(
+		out,
+		"\n## Latency Percentiles\n\n"
+		"Latency is the time from a request to its reply. Storage Wait is the part that "
+		"storage took.\n\n"
+		"| Operation | p50 (us) | p90 (us) | p99 (us) | Max (us) | Storage Wait (s) | "
+		"Bytes |\n"
+		"|---|---:|---:|---:|---:|---:|---:|\n");
 	for (int op = 0; op < METRICS_OPS; op++) {
 		const struct metrics_counts *c = &f->ops[op];
 
@@ -119,7 +120,7 @@ static void put_row(const struct profile_facts *f, const struct path_row *row, i
 			   seconds_of(path_counts_ns(c, (enum path_class) class)));
 }
 
-/* The first rows of each category. */
+/* The first TOP_ROWS of each category. */
 static int put_top(const struct profile_facts *f, struct buf *out)
 {
 	buf_printf(out,
@@ -141,7 +142,7 @@ static int put_top(const struct profile_facts *f, struct buf *out)
 	return 0;
 }
 
-static void put_paths_words(const struct profile_facts *f, struct buf *out)
+static void put_paths_note(const struct profile_facts *f, struct buf *out)
 {
 	if (f->config->mode == PROFILE_PATHS)
 		buf_put_str(out,
@@ -149,10 +150,11 @@ static void put_paths_words(const struct profile_facts *f, struct buf *out)
 			    "Every path is in the `*_cache_event.output` files under `tables/`, "
 			    "with its bytes and times in `*-profiling_paths.csv`.\n");
 	if (f->paths.evicted_paths)
-		buf_printf(out,
-			   "\n%llu paths are no more known one by one, because the budget did not "
-			   "hold them: they are in the totals only.\n",
-			   (unsigned long long)f->paths.evicted_paths);
+		buf_printf(
+			out,
+			"\n%llu paths were evicted to stay within the budget, and are in the totals "
+			"only.\n",
+			(unsigned long long)f->paths.evicted_paths);
 }
 
 int profile_put_summary(const struct profile_facts *f, struct buf *out)
@@ -163,7 +165,7 @@ int profile_put_summary(const struct profile_facts *f, struct buf *out)
 	put_metrics(f, 0, PROFILE_COPPER_METRICS, out);
 	if (f->config->top_paths && put_top(f, out) < 0)
 		return -ENOMEM;
-	put_paths_words(f, out);
+	put_paths_note(f, out);
 	if (f->paths.rows.count && profile_put_classes(f, out) < 0)
 		return -ENOMEM;
 	put_percentiles(f, out);

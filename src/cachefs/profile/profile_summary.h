@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_summary: profiling_summary.md, with Copper's headings and ours behind. */
+/* profile_summary: profiling_summary.md, with Copper's headings, followed by ours. */
 #ifndef CACHEFS_PROFILE_PROFILE_SUMMARY_H
 #define CACHEFS_PROFILE_PROFILE_SUMMARY_H
 

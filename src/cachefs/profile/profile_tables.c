@@ -71,15 +71,15 @@ void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PR
 		{ "total_measured_latency_seconds",
 		  "Total measured latency across counted operations (s)", PROFILE_SECONDS,
 		  f->sums[METRICS_NS] },
-		{ "total_storage_wait_seconds", "Of it waiting for storage (s)", PROFILE_SECONDS,
-		  f->sums[METRICS_STORAGE_NS] },
+		{ "total_storage_wait_seconds", "Part of it spent waiting for storage (s)",
+		  PROFILE_SECONDS, f->sums[METRICS_STORAGE_NS] },
 		{ "total_bytes_read", "Total bytes read", PROFILE_BYTES, f->sums[METRICS_BYTES] },
 		{ "storage_requests", "Requests to storage", PROFILE_COUNT, f->storage_calls },
 		{ "storage_failures", "Requests to storage that failed", PROFILE_COUNT,
 		  f->failures },
-		{ "storage_timeouts", "Callers that storage kept waiting too long", PROFILE_COUNT,
+		{ "storage_timeouts", "Callers that timed out waiting for storage", PROFILE_COUNT,
 		  f->timeouts },
-		{ "storage_waits_given_up", "Callers that were ended while they waited",
+		{ "storage_waits_given_up", "Callers that were killed while they waited",
 		  PROFILE_COUNT, f->interrupts },
 		{ "stale_files", "Files that changed under the cache", PROFILE_COUNT, f->stale },
 		{ "cache_used_bytes", "Cache: bytes used", PROFILE_BYTES, profile_facts_used(f) },
@@ -87,8 +87,8 @@ void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PR
 		  f->config->budget_bytes },
 		{ "cache_remaining_bytes", "Cache: bytes remaining", PROFILE_BYTES,
 		  profile_facts_remaining(f) },
-		{ "paths_no_more_known", "Paths whose counts are their folder's (budget)",
-		  PROFILE_COUNT, f->paths.evicted_paths },
+		{ "paths_no_more_known", "Paths evicted to stay within the budget", PROFILE_COUNT,
+		  f->paths.evicted_paths },
 	};
 
 	memcpy(ret, list, sizeof list);
@@ -123,7 +123,7 @@ static int by_events(const void *left, const void *right, void *class)
 
 	if (x != y)
 		return x > y ? -1 : 1;
-	return (*a > *b) - (*a < *b); /* which is the order of their paths */
+	return (*a > *b) - (*a < *b); /* sorted by path */
 }
 
 int profile_rank_paths(const struct profile_facts *f, enum path_class class,

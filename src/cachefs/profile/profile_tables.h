@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_tables: the CSV files of a rank: Copper's, column by column, and some of our own for what
- * it does not tell.
+ * profile_tables: writes the CSV files of a rank: Copper's, column by column, and some of ours.
  *
- * Source of profiling_operations, profiling_aggregate, profiling_top_paths: Copper, as its scripts
- * read them. Times are as their names say; percentiles are the upper ends of buckets of 1/8 of a
- * power of two. All append; failure is remembered in out.
+ * All functions append to out, which remembers a failure. Column names have the units of times.
+ * Percentiles are upper ends of histogram buckets, see metrics.h.
+ * Source of profiling_operations, profiling_aggregate, profiling_top_paths: Copper's scripts, which
+ * read them.
  */
 #ifndef CACHEFS_PROFILE_PROFILE_TABLES_H
 #define CACHEFS_PROFILE_PROFILE_TABLES_H
@@ -22,11 +22,11 @@ void profile_put_paths(const struct profile_facts *f, struct buf *out);
 void profile_put_timeline(const struct timeline *t, struct buf *out);
 void profile_put_usage(const struct profile_facts *f, struct buf *out);
 
-/* The metrics of profiling_aggregate, in its order, with their words for people. */
+/* The metrics of profiling_aggregate, in its order. */
 enum profile_unit { PROFILE_COUNT, PROFILE_SECONDS, PROFILE_BYTES };
 struct profile_metric {
 	const char *name;
-	const char *words;
+	const char *description; /* for the summary */
 	enum profile_unit unit;
 	uint64_t value; /* nanoseconds of PROFILE_SECONDS */
 };
@@ -34,8 +34,8 @@ struct profile_metric {
 #define PROFILE_METRICS 22
 void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PROFILE_METRICS]);
 
-/* The rows with most events of a class first, PATH_CLASSES: of what was not there; *ret: the
- * caller's, to be freed. Rows without events are left out. -ENOMEM. */
+/* Sorts the rows with events of a class, most events first; PATH_CLASSES: events of negative
+ * entries. The caller frees *ret. -ENOMEM. */
 int profile_rank_paths(const struct profile_facts *f, enum path_class class,
 		       const struct path_row ***ret, size_t *ret_count) MUST_CHECK;
 

@@ -60,12 +60,12 @@ int profiling_put_file(struct profiling *p, enum job_folder folder, const char *
 	return rc;
 }
 
-/* One round of files: each is tried, whatever became of the others. */
+/* One set of files. A failed file does not stop the others. */
 struct writing {
 	struct profiling *p;
 	const struct profile_facts *f;
 	struct buf text; /* of the next file */
-	struct buf lost; /* why files are missing: a list in Markdown */
+	struct buf lost; /* the reasons why files are missing, as a list in Markdown */
 };
 
 static void note_lost(struct writing *w, const struct err *e)
@@ -76,7 +76,7 @@ static void note_lost(struct writing *w, const struct err *e)
 	buf_put_byte(&w->lost, '\n');
 }
 
-/* made: what came of making the text: 0 or -ENOMEM. */
+/* made: the result of making the text, 0 or -ENOMEM. */
 static void put_file(struct writing *w, enum job_folder folder, const char *base, int made)
 {
 	struct err e = { 0 };
@@ -93,9 +93,9 @@ static void put_summary(struct writing *w)
 	put_file(w, JOB_PROFILING, "profiling_summary.md", profile_put_summary(w->f, &w->text));
 }
 
-/* At the end of the summary: on a full disk there is mostly room left in its last block, when there
- * is none for another file. */
-static void tell_lost(struct writing *w)
+/* Appends to the summary: on a full disk its last block mostly has room, when there is none for
+ * another file. */
+static void append_lost(struct writing *w)
 {
 	char path[JOB_PATH_MAX];
 	struct err e = { 0 };
@@ -107,10 +107,10 @@ static void tell_lost(struct writing *w)
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	buf_put_str(&w->text, "\n## Not Written\n\nThese files are missing, or older.\n\n");
+	buf_put_str(&w->text, "\n## Not Written\n\nThese files are missing, or old.\n\n");
 	buf_put(&w->text, w->lost.data, w->lost.len);
 	if (buf_error(&w->text) < 0 || file_write_all(fd, w->text.data, w->text.len) < 0)
-		log_msg(LOG_WARN, "cache", "%s: does not tell what was not written", path);
+		log_msg(LOG_WARN, "cache", "%s: cannot append the list of missing files", path);
 	close(fd);
 }
 
@@ -172,7 +172,7 @@ void profiling_add_step(struct profiling *p)
 	pthread_mutex_unlock(&p->write_lock);
 }
 
-/* False: something could not be written: the log tells, and the summary, which is the first. */
+/* False: a file could not be written. The log and the summary, written first, have the reason. */
 static bool put_all(struct profiling *p, const struct profile_facts *f)
 {
 	struct writing w = { p, f, { 0 }, { 0 } };
@@ -187,7 +187,7 @@ static bool put_all(struct profiling *p, const struct profile_facts *f)
 		note_lost(&w, &e);
 	is_good = !w.lost.len && buf_error(&w.lost) == 0;
 	if (!is_good)
-		tell_lost(&w);
+		append_lost(&w);
 	buf_fini(&w.text);
 	buf_fini(&w.lost);
 	return is_good;

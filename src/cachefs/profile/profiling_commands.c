@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profiling_orders: the thread that carries out orders and keeps the intervals. */
+/* profiling_commands: the thread that executes commands and writes at intervals. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 #include "cachefs/profile/profiling_internal.h"
 
 enum command_kind {
-	COMMAND_DUMP,         /* what: enum table_dump */
-	COMMAND_RESET_SUM,    /* enum metrics_sum */
-	COMMAND_RESET_PATHS,  /* enum path_class */
-	COMMAND_CLEAR,        /* the tables */
-	COMMAND_RESET,        /* all */
-	COMMAND_SNAPSHOT,     /* all files of the job */
-	COMMAND_DUMP_COUNTS,  /* how often each order came */
-	COMMAND_RESET_COUNTS, /* and that */
+	COMMAND_DUMP,        /* what: enum table_dump */
+	COMMAND_RESET_SUM,   /* enum metrics_sum */
+	COMMAND_RESET_PATHS, /* enum path_class */
+	COMMAND_CLEAR,
+	COMMAND_RESET,
+	COMMAND_SNAPSHOT,
+	COMMAND_DUMP_COUNTS,  /* how often each command came */
+	COMMAND_RESET_COUNTS, /* of commands */
 };
 
 /* Source: Copper's numbers. */
@@ -57,13 +57,13 @@ static const struct {
 };
 static_assert(ARRAY_LEN(table) == PROFILING_COMMANDS, "one counter each");
 
-struct waiting {
+struct queued {
 	struct fifo_link link;
-	struct profiling_command order;
+	struct profiling_command command;
 	char path[]; /* NUL-terminated */
 };
 
-/* Its place in the table, or -1. */
+/* Its index in the table, or -1. */
 static int find(int number)
 {
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
@@ -77,8 +77,8 @@ bool profiling_has_command(int number)
 	return find(number) >= 0;
 }
 
-/* A text beside the file that the order came by, in the target. 0 or 1. */
-static int put_beside(struct profiling *p, const char *path, const char *base, struct buf *text)
+/* Writes a text into the folder of the ioctl's file, in the target. 0 or 1. */
+static int put_at_file(struct profiling *p, const char *path, const char *base, struct buf *text)
 {
 	char file[JOB_PATH_MAX];
 	struct err e = { 0 };
@@ -103,7 +103,7 @@ static int put_dump(struct profiling *p, const struct profile_facts *f, enum tab
 
 	if (table_dump_put(dump, f, p->cache, &text) < 0)
 		return 1;
-	return put_beside(p, path, table_dump_names[dump], &text);
+	return put_at_file(p, path, table_dump_names[dump], &text);
 }
 
 static void put_command_counts(struct profiling *p, struct buf *out)
@@ -118,15 +118,15 @@ static void put_command_counts(struct profiling *p, struct buf *out)
 	buf_put_byte(out, '}');
 }
 
-static int put_counts_beside(struct profiling *p, const char *path)
+static int put_counts_at_file(struct profiling *p, const char *path)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	put_command_counts(p, &text);
-	return put_beside(p, path, "ioctl_cache_event.output", &text);
+	return put_at_file(p, path, "ioctl_cache_event.output", &text);
 }
 
-/* False: and that is told. */
+/* False: it failed, and the log has the reason. */
 static bool put_table(struct profiling *p, const char *base, struct buf *text)
 {
 	struct err e = { 0 };
@@ -137,7 +137,7 @@ static bool put_table(struct profiling *p, const char *base, struct buf *text)
 	return false;
 }
 
-/* All dumps, into the job's folder. */
+/* Writes all dumps into the job's folder. */
 static bool put_dumps(struct profiling *p, const struct profile_facts *f)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -172,7 +172,7 @@ static int reset_paths(struct profiling *p, enum path_class class)
 	return cache_visit(p->cache, reset_node, &class);
 }
 
-/* The counters, but not what the caches hold. */
+/* Resets the counters, and keeps the cached data. */
 static int reset_counters(struct profiling *p)
 {
 	struct cache_counts *c = cache_counts(p->cache);
@@ -200,7 +200,7 @@ static int reset_all(struct profiling *p)
 	return rc;
 }
 
-/* Those that need to know all. */
+/* Commands that read all counters. */
 static int write_out(struct profiling *p, enum command_kind kind, int what, const char *path)
 {
 	struct profile_facts *f;
@@ -241,7 +241,7 @@ static int execute(struct profiling *p, int number, const char *path)
 	case COMMAND_RESET:
 		return reset_all(p);
 	case COMMAND_DUMP_COUNTS:
-		return put_counts_beside(p, path);
+		return put_counts_at_file(p, path);
 	case COMMAND_RESET_COUNTS:
 		for (size_t k = 0; k < ARRAY_LEN(table); k++)
 			atomic_store(&p->command_counts[k], 0);
@@ -250,29 +250,30 @@ static int execute(struct profiling *p, int number, const char *path)
 	return -ENOTTY;
 }
 
-void profiling_submit(struct profiling *p, const struct profiling_command *order, const char *path)
+void profiling_submit(struct profiling *p, const struct profiling_command *command,
+		      const char *path)
 {
 	size_t len = strlen(path) + 1;
-	struct waiting *w = malloc(sizeof *w + len);
+	struct queued *w = malloc(sizeof *w + len);
 	bool is_taken = false;
 
 	if (w) {
-		w->order = *order;
+		w->command = *command;
 		memcpy(w->path, path, len);
 		pthread_mutex_lock(&p->lock);
 		is_taken = !p->closing;
 		if (is_taken)
-			fifo_put(&p->orders, &w->link);
+			fifo_put(&p->commands, &w->link);
 		pthread_cond_signal(&p->wake);
 		pthread_mutex_unlock(&p->lock);
 	}
 	if (is_taken)
 		return;
-	order->done(order->request, w ? -ENODEV : -ENOMEM);
+	command->done(command->request, w ? -ENODEV : -ENOMEM);
 	free(w);
 }
 
-/* Of the thread: when it has to do something without being ordered to. */
+/* When the thread has to act without a command. */
 struct plan {
 	int64_t step_ns, files_ns; /* of the monotonic clock; INT64_MAX: never */
 };
@@ -291,18 +292,18 @@ static struct plan next_plan(struct profiling *p, int64_t last_files_ns)
 	return plan;
 }
 
-/* Under lock: the next order, NULL: it is time, or the end. */
-static struct waiting *await(struct profiling *p, const struct plan *plan)
+/* Under lock: the next command; NULL: the plan is due, or the end. */
+static struct queued *await(struct profiling *p, const struct plan *plan)
 {
 	int64_t until_ns = plan->step_ns < plan->files_ns ? plan->step_ns : plan->files_ns;
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 	int rc = 0;
 
-	while (!p->orders.first && !p->closing && rc == 0)
+	while (!p->commands.first && !p->closing && rc == 0)
 		rc = until_ns == INT64_MAX
 			     ? pthread_cond_wait(&p->wake, &p->lock)
 			     : pthread_cond_clockwait(&p->wake, &p->lock, CLOCK_MONOTONIC, &until);
-	return (struct waiting *)fifo_take(&p->orders);
+	return (struct queued *)fifo_take(&p->commands);
 }
 
 static void keep_plan(struct profiling *p, const struct plan *plan, int64_t *last_files_ns)
@@ -325,17 +326,17 @@ static void *work(void *profiling)
 	sigset_t all;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, NULL); /* they are the main thread's */
+	pthread_sigmask(SIG_BLOCK, &all, NULL); /* the main thread handles them */
 	while (!is_over) {
 		struct plan plan = next_plan(p, last_files_ns);
-		struct waiting *w;
+		struct queued *w;
 
 		pthread_mutex_lock(&p->lock);
 		w = await(p, &plan);
 		is_over = p->closing && !w;
 		pthread_mutex_unlock(&p->lock);
 		if (w) {
-			w->order.done(w->order.request, execute(p, w->order.number, w->path));
+			w->command.done(w->command.request, execute(p, w->command.number, w->path));
 			free(w);
 		} else if (!is_over) {
 			keep_plan(p, &plan, &last_files_ns);

@@ -53,7 +53,7 @@ static void put_operations(const struct profile_facts *f, const char *title, enu
 	buf_put_byte(out, '}');
 }
 
-/* " {" and a line end stand behind a path: in one they would be read as its end. */
+/* " {" and a newline end a path, so a path that contains them is escaped. */
 static void put_path(const struct profile_facts *f, const struct path_row *row, struct buf *out)
 {
 	const char *path = path_list_path(&f->paths, row), *end;
@@ -105,17 +105,17 @@ static void put_absent(const struct profile_facts *f, struct buf *out)
 	buf_put_byte(out, '}');
 }
 
-#define STAT_BYTES 144 /* of an entry of Copper's metadata table */
+#define STAT_BYTES 144 /* of an entry in Copper's metadata table: sizeof(struct stat) */
 #define RULE "============================================="
 
-/* What is known of one node. */
+/* The cached state of one node. */
 struct content_row {
 	size_t path;   /* offset in the text */
-	bool is_known; /* attr holds */
+	bool is_known; /* attr is valid */
 	struct stat attr;
-	uint64_t data_bytes; /* 0: no data is here */
+	uint64_t data_bytes; /* cached */
 	bool has_data;
-	struct dirlist *names; /* counted; NULL: not known */
+	struct dirlist *names; /* holds a reference; NULL: not cached */
 };
 
 struct gathering {
@@ -187,7 +187,7 @@ static int by_size(const void *left, const void *right, void *text)
 	return by_path(left, right, text);
 }
 
-/* The lengths of all names, with "." and "..", as Copper keeps them. */
+/* The length of all names with "." and "..", as Copper counts it. */
 static uint64_t name_bytes(const struct dirlist *names)
 {
 	uint64_t sum = 3;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table_dumps: the ".output" files: what is in the tables, and counts by operation and path.
+ * table_dumps: the ".output" files: the contents of the cache, and counts by operation and path.
  *
- * Names and layouts are Copper's; lists are in order of their paths, or of the values where Copper
- * has them in order. Nothing is put behind the last brace or line: who writes it adds the newline.
+ * Names and layouts are Copper's. Lists are sorted by path, or by value where Copper's are. The
+ * text ends without a newline, which the writer of the file adds.
  */
 #ifndef CACHEFS_PROFILE_TABLE_DUMPS_H
 #define CACHEFS_PROFILE_TABLE_DUMPS_H
@@ -30,7 +30,7 @@ enum table_dump {
 
 extern const char *const table_dump_names[TABLE_DUMPS]; /* "cache_tables.output", ... */
 
-/* Appends it. Those of what is in the tables look at c; the others at f. */
+/* Appends the dump. Dumps of the contents read c, the others f. */
 int table_dump_put(enum table_dump dump, const struct profile_facts *f, struct cache *c,
 		   struct buf *out) MUST_CHECK;
 

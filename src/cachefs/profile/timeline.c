@@ -36,7 +36,7 @@ void timeline_add(struct timeline *t, int64_t now_ns, const uint64_t sums[METRIC
 	step->start_ns = end_ns(t);
 	step->end_ns = now_ns;
 	for (int i = 0; i < METRICS_SUMS; i++) {
-		/* Less than before: they were reset in between. */
+		/* A smaller sum means a reset in between. */
 		step->sums[i] = sums[i] < t->sums[i] ? sums[i] : sums[i] - t->sums[i];
 		t->sums[i] = sums[i];
 	}

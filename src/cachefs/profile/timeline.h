@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * timeline: what was done when, in bounded memory: when it is full, two steps become one.
- */
+/* timeline: the sums of each interval, in bounded memory: when it is full, it merges pairs. */
 #ifndef CACHEFS_PROFILE_TIMELINE_H
 #define CACHEFS_PROFILE_TIMELINE_H
 
@@ -23,10 +21,10 @@ struct timeline {
 	struct timeline_step steps[TIMELINE_STEPS]; /* [count] */
 	size_t count;
 	uint64_t sums[METRICS_SUMS]; /* at the end of the last step */
-	int64_t step_ns;             /* that steps are long now; 0: TIMELINE_FIRST_NS */
+	int64_t step_ns;             /* the length of a step; 0: TIMELINE_FIRST_NS */
 };
 
-/* sums: since the start, or since they were reset. */
+/* Adds a step that ends now. sums: since the start or the last reset. */
 void timeline_add(struct timeline *t, int64_t now_ns, const uint64_t sums[METRICS_SUMS]);
 
 /* When the next step ends, since the start of the line. */

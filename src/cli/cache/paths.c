@@ -214,7 +214,7 @@ static int note_incomplete(const struct listing *l, bool is_so, struct err *e, c
 
 static int check_complete(const struct listing *l, const struct cluster *c, struct err *e)
 {
-	long long unknown = cluster_unknown_paths(c);
+	long long unknown = cluster_evicted_paths(c);
 	size_t cached = cluster_kernel_cached(c), ranks = jobdir_rank_count(c->job);
 	int rc = note_incomplete(l, unknown, e,
 				 "%lld paths were evicted from the caches, and are in no list",
