@@ -26,7 +26,9 @@ def check_equal(what, got, want):
 
 def read_csv(job, name):
     with open(f"{job}/profiling/cluster/x-profiling_{name}.csv", encoding="utf-8", newline="") as text:
-        return list(csv.reader(text))
+        rows = list(csv.reader(text))
+    # A cell that a spreadsheet would take for a formula has a ' in front.
+    return [[cell[1:] if cell[:2] in ("'=", "'+", "'-", "'@") else cell for cell in row] for row in rows]
 
 
 def seconds(us):

@@ -52,7 +52,7 @@ static void test_csv(void)
 		{ RANK_METRICS, "", "!line 1: it is empty" },
 		{ RANK_METRICS, "metric,value\n", "!line 2: cut short: nothing but a head" },
 		{ RANK_METRICS, "metric\nx\n", "!line 1: no column 'value'" },
-		{ RANK_METRICS, "metric,value\na,1\na,2\n", "!line 3: 'a' is there twice" },
+		{ RANK_METRICS, "metric,value\na,1\na,2\n", "!line 3: 'a' is listed twice" },
 		{ RANK_METRICS, "metric,value\na,1\nb\n", "!line 3: 1 cells instead of 2" },
 		{ RANK_METRICS, "metric,value\na,-1\n", "!line 2: '-1' is not a count" },
 		{ RANK_METRICS, "metric,value\n,1\n",
