@@ -38,17 +38,17 @@ void usage_table_of(const struct control_stats *stats, struct usage_totals *ret)
 	ret->remaining_bytes = remaining_of(stats->budget_bytes, used);
 }
 
-/* The number after the last of these words. */
-static bool find_number(const char *text, const char *words, uint64_t *ret)
+/* The number after the last occurrence of label. */
+static bool find_number(const char *text, const char *label, uint64_t *ret)
 {
 	const char *last = NULL;
 	char *end;
 
-	for (const char *at = text; (at = strstr(at, words)); at++)
+	for (const char *at = text; (at = strstr(at, label)); at++)
 		last = at;
 	if (!last)
 		return false;
-	last += strlen(words);
+	last += strlen(label);
 	errno = 0;
 	*ret = strtoull(last, &end, 10);
 	return number_is_digit(*last) && !errno && (*end == '\n' || !*end);

@@ -263,7 +263,7 @@ def test_run(bench):
         assert done.returncode == 0 and "| `getattr` |" in done.stderr, done
         assert "in use" not in done.stderr and "fusermount3" not in done.stderr, done
         file, uid = done.stdout.split()
-        assert uid == str(USER) and ("/view/usr/" in file or "in their own places: /usr" in done.stderr), done
+        assert uid == str(USER) and ("/view/usr/" in file or "mounted from the view: /usr" in done.stderr), done
         assert os.stat(f"{bench.home}/made").st_uid == USER
         os.unlink(f"{bench.home}/made")
         assert not os.listdir(bench.home), os.listdir(bench.home)

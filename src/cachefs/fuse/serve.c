@@ -223,7 +223,7 @@ void serve_will_wait(void)
 		pass_on_reading(self);
 }
 
-/* Of struct lookout. */
+/* The callback of struct lookout. */
 static void on_late_call(struct watched *w)
 {
 	pass_on_reading((struct worker *)w);

@@ -9,7 +9,7 @@ static void wake_up(int signal)
 	(void)signal;
 }
 
-/* SIGUSR1 interrupts a thread's read, or says that a thread has ended. With SIGXFSZ ignored, a
+/* SIGUSR1 interrupts a thread's read, or reports that a thread has ended. With SIGXFSZ ignored, a
  * write beyond RLIMIT_FSIZE fails with EFBIG. */
 void serve_block_signals(sigset_t *ret)
 {

@@ -34,7 +34,7 @@ enum metrics_op {
 
 extern const char *const metrics_op_names[METRICS_OPS];
 
-/* What is summed for each operation. */
+/* The sums of each operation. */
 enum metrics_sum {
 	METRICS_CALLS,
 	METRICS_HITS,      /* RESULT_HIT */

@@ -223,17 +223,17 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .mount = cache_mount_defaults };
-	CLEANUP(copper_fini) struct copper words = { 0 };
-	int first, rc = copper_translate(argc, argv, &words, e);
+	CLEANUP(copper_fini) struct copper line = { 0 };
+	int first, rc = copper_translate(argc, argv, &line, e);
 	const char *view;
 	bool is_daemon;
 
 	if (rc == 0)
-		rc = cmd_parse(&cmd_cache_mount, &args, words.argc, words.argv, &first, e);
+		rc = cmd_parse(&cmd_cache_mount, &args, line.argc, line.argv, &first, e);
 	if (rc < 0)
 		return rc;
-	view = words.argc > first ? words.argv[first] : words.view;
-	if (!view || words.argc > first + 1)
+	view = line.argc > first ? line.argv[first] : line.view;
+	if (!view || line.argc > first + 1)
 		return err_usage(e, "name one folder, the view");
 	return cache_mount(&args.mount, view, args.is_foreground, false, &is_daemon, e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache_run: "cache run": a command that finds its files through a view, mounted for its life. */
+/* run: "cache run": runs a command on a view that is mounted for it. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "cli/cache/mount.h"
 #include "cli/cmd.h"
 
-#define TOP_PATHS 10 /* that are told unless more is asked for */
+#define TOP_PATHS 10 /* of the profile, unless an option says otherwise */
 
 struct args {
 	struct cache_mount_args mount;
@@ -32,16 +32,17 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
-/* How the command finds the view. */
+/* Prints how the command is redirected to the view. */
 static void print_choice(const struct cacherun *r)
 {
 	const struct binds *binds = &r->redirect.binds;
 
 	if (r->no_binds.code)
-		fprintf(stderr, "auger cache: no mounts for the command alone (%s): by variables\n",
+		fprintf(stderr,
+			"auger cache: cannot mount for the command alone (%s); setting variables\n",
 			r->no_binds.msg);
 	if (binds->count)
-		fprintf(stderr, "auger cache: from the view in their own places:");
+		fprintf(stderr, "auger cache: mounted from the view:");
 	for (size_t i = 0; i < binds->count; i++)
 		fprintf(stderr, " %s%s", binds->folders[i], i + 1 == binds->count ? "\n" : "");
 	for (const char *at = r->variables.data; at < r->variables.data + r->variables.len;
@@ -68,8 +69,7 @@ static int run_command(const struct cacherun_opts *o, char **argv, struct err *e
 	return rc < 0 ? rc : status;
 }
 
-/* What was left running by the command is still in the view, maybe: it is unmounted all the same,
- * and in order. */
+/* Unmounts the view even if processes that the command left behind use it. */
 static void end_view(const char *view, pid_t daemon)
 {
 	struct err e = { 0 };
