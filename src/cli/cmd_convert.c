@@ -19,7 +19,7 @@ struct args {
 	const char *output, *from, *to, *value, *event;
 	bool is_list, is_op2;
 	struct filter_args filter;
-	struct places_args places;
+	struct binaries_args places;
 	bool pid, tid, kernel, jit, all;
 };
 

@@ -20,9 +20,9 @@ const struct opt filter_opts[] = {
 
 const struct opt places_opts[] = {
 	OPT_LIST(
-		0, "binary", "FILE[@ADDR]", struct places_args, binaries,
+		0, "binary", "FILE[@ADDR]", struct binaries_args, binaries,
 		"Take names from FILE, a program of the trace's machine loaded at ADDR; again for more"),
-	OPT_STR(0, "kallsyms", "FILE", struct places_args, kallsyms,
+	OPT_STR(0, "kallsyms", "FILE", struct binaries_args, kallsyms,
 		"Take the kernel's names from FILE: the machine's /proc/kallsyms, or what nm prints"),
 	OPT_END,
 };

@@ -9,6 +9,6 @@
 #include "base/opt.h"
 
 extern const struct opt filter_opts[]; /* of struct filter_args */
-extern const struct opt places_opts[]; /* of struct places_args */
+extern const struct opt places_opts[]; /* of struct binaries_args */
 
 #endif

@@ -137,7 +137,7 @@ static void put_grouped(struct buf *out, uint64_t value)
 /* "3.68 s in 1,234 waits: 92.1 % sleeping, 7.9 % preempted" */
 static void put_waits(struct buf *out, const struct recording_result *r)
 {
-	const struct waits_counts *n = &r->counts.waits;
+	const struct offcpu_counts *n = &r->counts.waits;
 	uint64_t all = 0;
 	unsigned shown = 0;
 
@@ -164,7 +164,7 @@ static bool has_stacks(const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
 
-	return n->complete + n->spliced + n->truncated + n->broken > 0;
+	return n->complete + n->stitched + n->truncated + n->broken > 0;
 }
 
 static void put_info(struct profile *p, const struct recording_opts *o, const struct recording *c,
@@ -302,7 +302,7 @@ static void put_remedies(struct buf *out, const struct recording_opts *o, const 
 			 const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
-	uint64_t all = n->complete + n->spliced + n->truncated + n->broken;
+	uint64_t all = n->complete + n->stitched + n->truncated + n->broken;
 
 	/* less than asked for: the rings have no room for more */
 	if (n->truncated * MANY > all && recording_stack_bytes(c) == o->stack_bytes &&

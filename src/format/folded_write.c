@@ -151,7 +151,7 @@ static int push_location(struct writer *w, uint32_t location, uint32_t *node)
 }
 
 /* Up to the first ancestor whose node is known; those on the way become pending. */
-static int climb(struct writer *w, uint32_t comm, uint32_t stack, uint32_t *ret)
+static int find_stack(struct writer *w, uint32_t comm, uint32_t stack, uint32_t *ret)
 {
 	w->pending.count = 0;
 	for (;;) {
@@ -176,7 +176,7 @@ static int climb(struct writer *w, uint32_t comm, uint32_t stack, uint32_t *ret)
 /* The node where the lines of this stack end. */
 static int push_stack(struct writer *w, uint32_t comm, uint32_t stack, uint32_t *ret)
 {
-	int rc = climb(w, comm, stack, ret);
+	int rc = find_stack(w, comm, stack, ret);
 
 	for (size_t i = w->pending.count; i-- && rc == 0;) {
 		uint32_t id = ((const uint32_t *)w->pending.data)[i];

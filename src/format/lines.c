@@ -12,7 +12,7 @@
 #include <zstd_errors.h>
 
 #include "base/buf.h"
-#include "format/unpack.h"
+#include "format/gzip_reader.h"
 
 #define READ_BYTES ((size_t)256 << 10)
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
@@ -173,7 +173,7 @@ static int begin(struct lines *l, struct err *e)
 		rc = read_some(l, &l->packed, e);
 	if (rc < 0)
 		return rc;
-	if (unpack_is_gzip((const unsigned char *)l->packed.data, l->packed.len)) {
+	if (gzip_reader_detect((const unsigned char *)l->packed.data, l->packed.len)) {
 		l->packing = PACKING_GZIP;
 		l->has_zlib = inflateInit2(&l->zlib, GZIP_ONLY) == Z_OK;
 		return l->has_zlib ? 0 : err_nomem(e);

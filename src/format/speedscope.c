@@ -9,7 +9,7 @@
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "format/frame.h"
-#include "format/stacksum.h"
+#include "format/stack_sums.h"
 
 struct writer {
 	const struct profile *p;
@@ -114,7 +114,7 @@ static int make_stack(struct writer *w, uint32_t node)
 	return rc;
 }
 
-static int put_stacks(struct writer *w, const struct stacksum *sums)
+static int put_stacks(struct writer *w, const struct stack_sums *sums)
 {
 	const struct stack_sum *sum = sums->sums.data;
 	bool is_first = true;
@@ -138,7 +138,7 @@ static int put_stacks(struct writer *w, const struct stacksum *sums)
 }
 
 /* *ret_total: of what is written; at most INT64_MAX. */
-static void put_weights(struct writer *w, const struct stacksum *sums, int64_t *ret_total)
+static void put_weights(struct writer *w, const struct stack_sums *sums, int64_t *ret_total)
 {
 	const struct stack_sum *sum = sums->sums.data;
 	bool is_first = true;
@@ -169,10 +169,10 @@ static const char *unit_of(const char *unit)
 
 static int put_profile(struct writer *w, size_t type, struct err *e)
 {
-	CLEANUP(stacksum_fini) struct stacksum sums = { 0 };
+	CLEANUP(stack_sums_fini) struct stack_sums sums = { 0 };
 	struct value_type t = profile_get_type(w->p, type);
 	struct str name = profile_get_str(w->p, t.type);
-	int rc = stacksum_make(&sums, w->p, type, e);
+	int rc = stack_sums_make(&sums, w->p, type, e);
 	int64_t total;
 
 	if (rc < 0)

@@ -3,7 +3,7 @@
 
 static double cpu_time(const struct scale_step *s)
 {
-	return (double)s->figures[SCALE_USER] + (double)s->figures[SCALE_SYSTEM];
+	return (double)s->metrics[SCALE_USER] + (double)s->metrics[SCALE_SYSTEM];
 }
 
 static double ratio(double a, double b)
@@ -13,7 +13,7 @@ static double ratio(double a, double b)
 
 double scale_efficiency(const struct scale *s, const struct scale_step *step)
 {
-	return ratio((double)s->steps[0].figures[SCALE_WALL], (double)step->figures[SCALE_WALL]);
+	return ratio((double)s->steps[0].metrics[SCALE_WALL], (double)step->metrics[SCALE_WALL]);
 }
 
 double scale_sharing(const struct scale *s, const struct scale_step *step)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scale: the figures of a command of which several copies ran at once, step by step. */
+/* scale: the metrics of a command of which several copies ran at once, step by step. */
 #ifndef MODEL_SCALE_H
 #define MODEL_SCALE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Of a copy, the mean over the copies that ran at once, unless it says more. */
-enum scale_figure {
+enum scale_metric {
 	SCALE_WALL,
 	SCALE_WALL_MOST, /* of the slowest copy */
 	SCALE_USER,
@@ -31,21 +31,21 @@ enum scale_figure {
 	SCALE_FOREIGN,  /* of it: used by others, copies and auger apart */
 	SCALE_STEAL,    /* of it: taken by the host of a virtual machine */
 	SCALE_EVENTS,   /* [SCALE_EVENT_COUNT]: of the machine, as event_names */
-	SCALE_FIGURES = SCALE_EVENTS + 5
+	SCALE_METRICS = SCALE_EVENTS + 5
 };
 
-#define SCALE_EVENT_COUNT (SCALE_FIGURES - SCALE_EVENTS)
+#define SCALE_EVENT_COUNT (SCALE_METRICS - SCALE_EVENTS)
 
 #define SCALE_NONE (-1) /* not told */
 
 struct scale_step {
 	int64_t copies;
-	int64_t figures[SCALE_FIGURES]; /* nanoseconds and counts, or SCALE_NONE */
+	int64_t metrics[SCALE_METRICS]; /* nanoseconds and counts, or SCALE_NONE */
 };
 
 struct scale {
 	const char *command;
-	int64_t rounds; /* that figures are the medians of */
+	int64_t rounds; /* that metrics are the medians of */
 	int64_t cpus;   /* that the command may use, in thousandths: a quota may give parts */
 	bool is_pinned;
 	const struct scale_step *steps; /* [step_count], ascending; at least 1 */

@@ -13,7 +13,7 @@
 #define SLURM_STEP (2 * SECOND) /* it counts whole seconds */
 #define SMALL_KB 16384          /* of memory: no doubt about less */
 
-const char *const stage_job_doubts[] = {
+const char *const stage_job_mismatches[] = {
 	[JOB_AGREES] = "",
 	[JOB_HAS_NO_REPORT] = "no report",
 	[JOB_IS_NOT_ACCOUNTED] = "not known to Slurm",
@@ -194,7 +194,7 @@ static bool is_over(struct str state)
 	return true;
 }
 
-enum stage_job_doubt stage_job_doubt(const struct stage_job *job)
+enum stage_job_mismatch stage_job_mismatch(const struct stage_job *job)
 {
 	double covered = (double)stage_job_covered(job), elapsed = (double)job->elapsed_ns;
 	double slurm_kb = (double)job->max_rss_kb, peak_kb = (double)job->rss_peak_kb;

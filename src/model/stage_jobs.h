@@ -16,7 +16,7 @@
 #include "model/stages.h"
 
 /* Where the two disagree. */
-enum stage_job_doubt {
+enum stage_job_mismatch {
 	JOB_AGREES,
 	JOB_HAS_NO_REPORT,    /* Slurm ran it */
 	JOB_IS_NOT_ACCOUNTED, /* Slurm does not know it */
@@ -27,7 +27,7 @@ enum stage_job_doubt {
 };
 
 /* [doubt]: in words; "" when they agree. */
-extern const char *const stage_job_doubts[];
+extern const char *const stage_job_mismatches[];
 
 struct stage_job {
 	struct str id; /* "123", "120_7" */
@@ -59,6 +59,6 @@ uint64_t stage_jobs_without(const struct stage_jobs *j); /* reports that tell no
 
 /* Time that the reports cover. */
 int64_t stage_job_covered(const struct stage_job *job);
-enum stage_job_doubt stage_job_doubt(const struct stage_job *job);
+enum stage_job_mismatch stage_job_mismatch(const struct stage_job *job);
 
 #endif

@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-int stat_series_add(struct stat_series *s, const struct stat_figure *figures, size_t count,
+int stat_series_add(struct stat_series *s, const struct stat_metric *metrics, size_t count,
 		    struct err *e)
 {
-	struct stat_figure *runs = reallocarray(s->runs, (s->run_count + 1) * count, sizeof *runs);
+	struct stat_metric *runs = reallocarray(s->runs, (s->run_count + 1) * count, sizeof *runs);
 
 	if (!runs)
 		return err_nomem(e);
 	s->runs = runs;
-	memcpy(runs + s->run_count * count, figures, count * sizeof *figures);
-	memcpy(s->last, figures, count * sizeof *figures);
-	s->figure_count = count;
+	memcpy(runs + s->run_count * count, metrics, count * sizeof *metrics);
+	memcpy(s->last, metrics, count * sizeof *metrics);
+	s->metric_count = count;
 	s->run_count++;
 	return 0;
 }
@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int stat_summarize(const struct stat_series *s, size_t figure, struct stat_summary *ret,
+int stat_summarize(const struct stat_series *s, size_t metric, struct stat_summary *ret,
 		   struct err *e)
 {
 	int64_t *values = reallocarray(NULL, s->run_count, sizeof *values);
@@ -42,7 +42,7 @@ int stat_summarize(const struct stat_series *s, size_t figure, struct stat_summa
 		return err_nomem(e);
 	*ret = (struct stat_summary){ .has_value = true };
 	for (size_t i = 0; i < s->run_count; i++) {
-		const struct stat_figure *f = &s->runs[i * s->figure_count + figure];
+		const struct stat_metric *f = &s->runs[i * s->metric_count + metric];
 
 		ret->has_value &= f->has_value;
 		values[i] = f->value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat: the figures of what a command used, run by run, and its processes.
+ * stat: the metrics of what a command used, run by run, and its processes.
  */
 #ifndef MODEL_STAT_H
 #define MODEL_STAT_H
@@ -12,10 +12,10 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-#define STAT_MAX_FIGURES 80
+#define STAT_MAX_METRICS 80
 
-/* One of one run. Runs have the same figures in the same order. */
-struct stat_figure {
+/* One of one run. Runs have the same metrics in the same order. */
+struct stat_metric {
 	const char *group, *name, *unit; /* literals */
 	bool has_value;
 	bool is_idle; /* says nothing here: only in verbose tables */
@@ -26,24 +26,24 @@ struct stat_figure {
 /* All runs of a command. All zero is none. */
 struct stat_series {
 	const char *command;
-	struct stat_figure last[STAT_MAX_FIGURES]; /* [figure_count] of the last run */
-	size_t figure_count;
-	struct stat_figure *runs; /* [run_count][figure_count]; owned */
+	struct stat_metric last[STAT_MAX_METRICS]; /* [metric_count] of the last run */
+	size_t metric_count;
+	struct stat_metric *runs; /* [run_count][metric_count]; owned */
 	size_t run_count;
 };
 
-int stat_series_add(struct stat_series *s, const struct stat_figure *figures, size_t count,
+int stat_series_add(struct stat_series *s, const struct stat_metric *metrics, size_t count,
 		    struct err *e) MUST_CHECK;
 void stat_series_fini(struct stat_series *s);
 
-/* Over the runs of a series; a figure that one run lacks is lacking. */
+/* Over the runs of a series; a metric that one run lacks is lacking. */
 struct stat_summary {
 	bool has_value;
 	int64_t median, least, most;
 };
 
-/* figure: [0..figure_count). 0 or -ENOMEM. */
-int stat_summarize(const struct stat_series *s, size_t figure, struct stat_summary *ret,
+/* metric: [0..metric_count). 0 or -ENOMEM. */
+int stat_summarize(const struct stat_series *s, size_t metric, struct stat_summary *ret,
 		   struct err *e) MUST_CHECK;
 
 /* Of one process, or of several: then the peak is that of the largest, the rest are sums. */

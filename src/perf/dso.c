@@ -215,7 +215,7 @@ static struct code_address locate_file(struct dsos *d, struct dso *dso, const st
 }
 
 /* The process id as the process itself sees it, the last number of NSpid. Source: proc(5). */
-static uint32_t pid_inside(const char *proc, uint32_t pid)
+static uint32_t ns_pid(const char *proc, uint32_t pid)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	char line[256];
@@ -266,8 +266,8 @@ static struct code_address locate_anon(struct dsos *d, struct dso *dso, uint64_t
 	char path[128];
 
 	if (!s->mapping) {
-		dso->pid_inside = proc ? pid_inside(proc, dso->pid) : dso->pid;
-		snprintf(path, sizeof path, "/tmp/perf-%u.map", dso->pid_inside);
+		dso->ns_pid = proc ? ns_pid(proc, dso->pid) : dso->pid;
+		snprintf(path, sizeof path, "/tmp/perf-%u.map", dso->ns_pid);
 		*s = (struct segment){ .len = UINT64_MAX };
 		dso->segment_count = 1;
 		s->mapping = add_mapping(d, s, (struct str){ path, strlen(path) }, "");
@@ -275,7 +275,7 @@ static struct code_address locate_anon(struct dsos *d, struct dso *dso, uint64_t
 	/* The file may come later than the code. */
 	if (proc && dso->fd < 0) {
 		snprintf(path, sizeof path, "%s/%u/root/tmp/perf-%u.map", proc, dso->pid,
-			 dso->pid_inside);
+			 dso->ns_pid);
 		d->fd_count += open_perf_map(d, dso, path);
 	}
 	return (struct code_address){ .mapping = s->mapping, .address = address };

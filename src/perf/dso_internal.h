@@ -30,7 +30,7 @@ struct dso {
 	bool is_build_id_told;           /* by the mapping: the file must have it */
 	uint64_t ino;                    /* 0: not told */
 	uint32_t pid;                    /* DSO_ANON: whose code */
-	uint32_t pid_inside;             /* DSO_ANON: the same, as the process sees it */
+	uint32_t ns_pid;                 /* DSO_ANON: the same, as the process sees it */
 	struct segment segments[DSO_SEGMENTS_MAX];
 	size_t segment_count;
 };

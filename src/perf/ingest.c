@@ -42,9 +42,9 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	in->dsos = dsos_new(&o->dsos);
 	if (!in->tasks || !in->dsos)
 		goto fail;
-	in->climb = climb_new(in->profile, in->dsos);
-	in->tables = tables_new(in->dsos, o->dsos.proc != NULL);
-	if (!in->climb || !in->tables)
+	in->trie = stack_trie_new(in->profile, in->dsos);
+	in->tables = unwind_tables_new(in->dsos, o->dsos.proc != NULL);
+	if (!in->trie || !in->tables)
 		goto fail;
 	if (o->has_addresses) {
 		in->regions = regions_new(in->profile);
@@ -56,7 +56,7 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 		goto fail;
 	add_types(in, events, event_count);
 	if (o->waits.is_on)
-		waits_init(&in->waits, in->profile);
+		offcpu_profile_init(&in->waits, in->profile);
 	return in;
 
 fail:
@@ -71,11 +71,11 @@ void ingest_free(struct ingest *in)
 	pending_fini(&in->pending);
 	regions_free(in->regions);
 	map_fini(&in->data_labels);
-	waits_fini(&in->waits);
-	waitsums_fini(&in->sums);
+	offcpu_profile_fini(&in->waits);
+	offcpu_sums_fini(&in->sums);
 	user_stacks_free(in->user);
-	tables_free(in->tables);
-	climb_free(in->climb);
+	unwind_tables_free(in->tables);
+	stack_trie_free(in->trie);
 	dsos_free(in->dsos);
 	tasks_free(in->tasks);
 	free(in);
@@ -174,7 +174,7 @@ bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack
 		    size_t *ret_count)
 {
 	const struct record_sample *s = &r->sample;
-	size_t n = chain_frames(s->chain, r->misc, in->frames);
+	size_t n = callchain_frames(s->chain, r->misc, in->frames);
 	size_t kernel = 0, user;
 
 	while (kernel < n && in->frames[kernel].space != FRAME_SPACE_USER)
@@ -185,7 +185,7 @@ bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack
 	if (in->opts.max_frames && n >= in->opts.max_frames)
 		in->counts.cut++;
 	if (n + user == 0 && s->ip)
-		in->frames[n++] = (struct stack_frame){ s->ip, chain_space_of(r->misc) };
+		in->frames[n++] = (struct stack_frame){ s->ip, callchain_space_of(r->misc) };
 	*ret_count = user ? kernel + user : cut_garbage(in->frames, n, owner->maps);
 	return true;
 }
@@ -202,7 +202,8 @@ static int commit(struct ingest *in, const struct record *r, size_t count,
 
 	while (leaf && first < count && in->frames[first].space != FRAME_SPACE_USER)
 		first++;
-	node = climb_node(in->climb, in->frames + first, count - first, owner->maps, owner->pid);
+	node = stack_trie_node(in->trie, in->frames + first, count - first, owner->maps,
+			       owner->pid);
 	if (leaf)
 		node = profile_push(in->profile, node, leaf);
 	values[0] = event == 0;
@@ -228,7 +229,7 @@ int ingest_retry(struct ingest *in, bool is_end)
 					: commit(in, &s->record, count, &owner, s->labels, s->event,
 						 s->leaf);
 			pending_drop(&in->pending);
-		} else if (!is_end || !tables_collect(in->tables, true)) {
+		} else if (!is_end || !unwind_tables_collect(in->tables, true)) {
 			break;
 		}
 	}
@@ -270,7 +271,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (in->regions && r->sample.addr)
 		labels = data_labels(in, r, labels);
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
-	owner.splice = &t->splice;
+	owner.stitch = &t->stitch;
 	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
 	leaf = in->opts.leaf ? in->opts.leaf(in->opts.leaf_context, r) : 0;
 	if (ingest_collect(in, r, &owner, &count))
@@ -309,11 +310,11 @@ static int add_map(struct ingest *in, const struct record *r)
 		.pid = m->pid,
 	};
 
-	if (in->regions && chain_space_of(r->misc) == FRAME_SPACE_USER &&
+	if (in->regions && callchain_space_of(r->misc) == FRAME_SPACE_USER &&
 	    regions_map(in->regions, m) < 0)
 		return -ENOMEM;
 	/* The kernel's own, and data that perf.data may tell of. */
-	if (chain_space_of(r->misc) != FRAME_SPACE_USER || r->misc & PERF_RECORD_MISC_MMAP_DATA)
+	if (callchain_space_of(r->misc) != FRAME_SPACE_USER || r->misc & PERF_RECORD_MISC_MMAP_DATA)
 		return 0;
 	if (__builtin_add_overflow(m->start, m->len, &v.end))
 		return 0;
@@ -435,12 +436,12 @@ struct dsos *ingest_dsos(struct ingest *in)
 
 const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count)
 {
-	return tables_worst(in->tables, n, ret_count);
+	return unwind_tables_worst(in->tables, n, ret_count);
 }
 
 int ingest_poll(struct ingest *in)
 {
-	return tables_collect(in->tables, false) ? ingest_retry(in, false) : 0;
+	return unwind_tables_collect(in->tables, false) ? ingest_retry(in, false) : 0;
 }
 
 int ingest_finish(struct ingest *in)
@@ -450,10 +451,10 @@ int ingest_finish(struct ingest *in)
 	int64_t values[PROFILE_MAX_TYPES] = { (int64_t)in->counts.lost };
 	uint32_t node;
 
-	in->counts.unknown = climb_unknown(in->climb);
+	in->counts.unknown = stack_trie_unknown(in->trie);
 	in->counts.user = *user_stacks_counts(in->user);
 	if (rc == 0)
-		waitsums_finish(&in->sums, &in->waits);
+		offcpu_sums_finish(&in->sums, &in->waits);
 	in->counts.waits = in->waits.counts;
 	if (rc < 0 || in->counts.lost == 0)
 		return rc;

@@ -20,9 +20,9 @@
 #include "base/macros.h"
 #include "model/profile.h"
 #include "perf/dso.h"
+#include "perf/offcpu_profile.h"
 #include "perf/record.h"
 #include "perf/user_stack.h"
-#include "perf/waits.h"
 
 #define INGEST_SLEEPS_MAX 4
 
@@ -45,7 +45,7 @@ struct ingest_code {
 };
 
 /* How time off the CPU is told. */
-struct ingest_waits {
+struct ingest_offcpu {
 	bool is_on;              /* then the sample type offcpu/nanoseconds is added */
 	bool is_summed;          /* all come by ingest_wait_sum() */
 	uint32_t own_pid;        /* not to be counted; 0: none */
@@ -66,7 +66,7 @@ struct ingest_opts {
 	bool has_address_label; /* and the address itself: label address */
 	unsigned max_frames;    /* chains of so many frames are cut; 0: unknown */
 	uint16_t machine;       /* EM_X86_64, ...: of samples with a copy of the user's stack */
-	struct ingest_waits waits;
+	struct ingest_offcpu waits;
 
 	/* The location that stands on top of a sample's stack in place of the kernel's frames; 0:
 	 * none does. NULL: for no sample. */
@@ -88,7 +88,7 @@ struct ingest_counts {
 	uint64_t unknown;              /* user frames in no known mapping */
 	uint64_t bad;                  /* records that could not be decoded */
 	struct user_stack_counts user; /* samples with a copy of the user's stack */
-	struct waits_counts waits;
+	struct offcpu_counts waits;
 	uint64_t rated;      /* samples of the first event that stand for more than one */
 	uint64_t unseen;     /* threads that ended without one of these */
 	uint64_t left_out;   /* samples of threads that no record told of: ingest_keep_known() */
@@ -120,7 +120,8 @@ void ingest_count_lost_waits(struct ingest *in, uint64_t count);
 void ingest_keep_known(struct ingest *in, bool is_on);
 
 /* A thread waits already, as of r->time; the sample may tell of its stack. 0 or -ENOMEM. */
-int ingest_found(struct ingest *in, const struct record *r, enum offcpu_state state) MUST_CHECK;
+int ingest_initial_wait(struct ingest *in, const struct record *r,
+			enum offcpu_state state) MUST_CHECK;
 
 /* The stack that waits of this key have; what is told of a key first holds. 0 or -ENOMEM. */
 int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,

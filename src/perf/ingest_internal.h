@@ -3,15 +3,15 @@
 #ifndef PERF_INGEST_INTERNAL_H
 #define PERF_INGEST_INTERNAL_H
 
-#include "perf/chain.h"
-#include "perf/climb.h"
+#include "perf/callchain.h"
 #include "perf/ingest.h"
+#include "perf/offcpu_profile.h"
+#include "perf/offcpu_sums.h"
 #include "perf/pending.h"
 #include "perf/regions.h"
-#include "perf/tables.h"
+#include "perf/stack_trie.h"
 #include "perf/tasks.h"
-#include "perf/waits.h"
-#include "perf/waitsums.h"
+#include "perf/unwind_tables.h"
 
 #define INGEST_MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
 #define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait; more do not */
@@ -21,14 +21,14 @@ struct ingest {
 	struct profile *profile;
 	struct tasks *tasks;
 	struct dsos *dsos;
-	struct climb *climb;
-	struct tables *tables;
+	struct stack_trie *trie;
+	struct unwind_tables *tables;
 	struct user_stacks *user;
 	struct pending pending;
-	struct waits waits;
+	struct offcpu_profile waits;
 	struct regions *regions;  /* NULL: addresses are of no interest */
 	struct map data_labels;   /* labels of a thread and name of a region: label set */
-	struct waitsums sums;     /* of opts.waits.is_summed */
+	struct offcpu_sums sums;  /* of opts.waits.is_summed */
 	uint64_t waits_begin_ns;  /* 0: unknown */
 	bool keeps_known;         /* ingest_keep_known() */
 	bool has_foreign_numbers; /* the kernel's raw data numbers threads otherwise */

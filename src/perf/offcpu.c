@@ -31,14 +31,15 @@ static uint64_t since(uint64_t from, uint64_t to)
 /* As far as is known, it was on a CPU since it was seen there last. */
 static void run_until(struct offcpu *o, uint64_t time_ns)
 {
-	uint64_t ran_ns = o->seen_ns ? since(o->seen_ns, time_ns) : 0;
+	uint64_t ran_ns = o->last_ran_ns ? since(o->last_ran_ns, time_ns) : 0;
 
-	if (__builtin_add_overflow(o->unseen_ns, (int64_t)(ran_ns & INT64_MAX), &o->unseen_ns))
-		o->unseen_ns = 0;
-	o->seen_ns = time_ns;
+	if (__builtin_add_overflow(o->unsampled_ns, (int64_t)(ran_ns & INT64_MAX),
+				   &o->unsampled_ns))
+		o->unsampled_ns = 0;
+	o->last_ran_ns = time_ns;
 }
 
-/* The wait from left_ns to time_ns is over; nothing but seen_ns stays. */
+/* The wait from left_ns to time_ns is over; nothing but last_ran_ns stays. */
 static bool finish(struct offcpu *o, uint64_t time_ns, bool is_lost, struct offcpu_wait *ret)
 {
 	bool is_woken =
@@ -51,7 +52,7 @@ static bool finish(struct offcpu *o, uint64_t time_ns, bool is_lost, struct offc
 		.runnable_ns = since(until, time_ns),
 		.is_lost = is_lost,
 	};
-	*o = (struct offcpu){ .seen_ns = time_ns, .unseen_ns = o->unseen_ns };
+	*o = (struct offcpu){ .last_ran_ns = time_ns, .unsampled_ns = o->unsampled_ns };
 	return true;
 }
 
@@ -60,8 +61,8 @@ bool offcpu_leave(struct offcpu *o, enum offcpu_signal signal, uint64_t time_ns,
 {
 	bool is_over = false;
 
-	if (o->signals & OFFCPU_FOUND) /* wrongly: it was running */
-		*o = (struct offcpu){ .seen_ns = o->left_ns };
+	if (o->signals & OFFCPU_INITIAL) /* wrongly: it was running */
+		*o = (struct offcpu){ .last_ran_ns = o->left_ns };
 	if (o->left_ns && o->signals & (signal | OFFCPU_NEW))
 		is_over = finish(o, time_ns, true, ret);
 	if (!o->left_ns) {
@@ -85,20 +86,20 @@ bool offcpu_return(struct offcpu *o, uint64_t time_ns, uint64_t start_ns, struct
 	bool is_lost = false;
 
 	if (!o->left_ns) {
-		is_lost = o->seen_ns != 0;
-		o->left_ns = o->seen_ns ? o->seen_ns : start_ns;
+		is_lost = o->last_ran_ns != 0;
+		o->left_ns = o->last_ran_ns ? o->last_ran_ns : start_ns;
 	}
 	if (o->left_ns)
 		return finish(o, time_ns, is_lost, ret);
-	o->seen_ns = time_ns;
+	o->last_ran_ns = time_ns;
 	return false;
 }
 
-bool offcpu_seen(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns, struct offcpu_wait *ret)
+bool offcpu_running(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns, struct offcpu_wait *ret)
 {
-	if (o->signals & OFFCPU_FOUND)
-		*o = (struct offcpu){ .seen_ns = o->left_ns };
-	o->unseen_ns -= ran_ns < INT64_MAX ? (int64_t)ran_ns : 0;
+	if (o->signals & OFFCPU_INITIAL)
+		*o = (struct offcpu){ .last_ran_ns = o->left_ns };
+	o->unsampled_ns -= ran_ns < INT64_MAX ? (int64_t)ran_ns : 0;
 	if (o->left_ns)
 		return finish(o, time_ns, true, ret);
 	run_until(o, time_ns);
@@ -113,11 +114,11 @@ bool offcpu_end(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret)
 	return false;
 }
 
-bool offcpu_rest(struct offcpu *o, struct offcpu_wait *ret)
+bool offcpu_flush(struct offcpu *o, struct offcpu_wait *ret)
 {
-	int64_t rest_ns = o->unseen_ns;
+	int64_t rest_ns = o->unsampled_ns;
 
-	o->unseen_ns = 0;
+	o->unsampled_ns = 0;
 	*ret = (struct offcpu_wait){ .waited_ns = (uint64_t)rest_ns, .is_lost = true };
 	return rest_ns > 0;
 }

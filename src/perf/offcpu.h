@@ -35,25 +35,25 @@ enum offcpu_state offcpu_state_of(int64_t prev_state);
 
 /* What tells that a thread leaves, or waits. Each comes once a wait. */
 enum offcpu_signal {
-	OFFCPU_EACH = 1,  /* the sample of each switch */
-	OFFCPU_DEEP = 2,  /* a sample with more of the stack, of some */
-	OFFCPU_OUT = 4,   /* the record of the switch itself */
-	OFFCPU_NEW = 8,   /* the thread was made: it has not run yet */
-	OFFCPU_FOUND = 16 /* found waiting when the recording began */
+	OFFCPU_EACH = 1,    /* the sample of each switch */
+	OFFCPU_DEEP = 2,    /* a sample with more of the stack, of some */
+	OFFCPU_OUT = 4,     /* the record of the switch itself */
+	OFFCPU_NEW = 8,     /* the thread was made: it has not run yet */
+	OFFCPU_INITIAL = 16 /* found waiting when the recording began */
 };
 
 struct pending_sample;
 
 /* One thread. All zero: nothing is known of it. */
 struct offcpu {
-	uint64_t left_ns;  /* since when it waits; 0: it does not, as far as is known */
-	uint64_t woken_ns; /* 0: not yet */
-	uint64_t seen_ns;  /* when it last was on a CPU; 0: never */
-	int64_t unseen_ns; /* that it ran, so far as is known, less what it was sampled doing */
-	uint32_t node;     /* its stack; 0: none */
-	uint8_t signals;   /* of this wait */
-	uint8_t state;     /* enum offcpu_state */
-	bool is_cut;       /* the stack lacks its outer end */
+	uint64_t left_ns;     /* since when it waits; 0: it does not, as far as is known */
+	uint64_t woken_ns;    /* 0: not yet */
+	uint64_t last_ran_ns; /* when it last was on a CPU; 0: never */
+	int64_t unsampled_ns; /* that it ran, so far as is known, less what it was sampled doing */
+	uint32_t node;        /* its stack; 0: none */
+	uint8_t signals;      /* of this wait */
+	uint8_t state;        /* enum offcpu_state */
+	bool is_cut;          /* the stack lacks its outer end */
 	struct pending_sample *pending; /* the stack comes later; borrowed */
 };
 
@@ -76,14 +76,14 @@ void offcpu_wake(struct offcpu *o, uint64_t time_ns);
 bool offcpu_return(struct offcpu *o, uint64_t time_ns, uint64_t start_ns,
 		   struct offcpu_wait *ret) MUST_CHECK;
 /* It is on a CPU, which a sample of so much of its time tells. */
-bool offcpu_seen(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns,
-		 struct offcpu_wait *ret) MUST_CHECK;
+bool offcpu_running(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns,
+		    struct offcpu_wait *ret) MUST_CHECK;
 /* The recording, or the thread, ends. */
 bool offcpu_end(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret) MUST_CHECK;
 /*
  * Then, when records of switches were lost: what it seemed to run, and was not sampled doing, it
  * waited.
  */
-bool offcpu_rest(struct offcpu *o, struct offcpu_wait *ret) MUST_CHECK;
+bool offcpu_flush(struct offcpu *o, struct offcpu_wait *ret) MUST_CHECK;
 
 #endif

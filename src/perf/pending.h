@@ -29,7 +29,7 @@ struct pending_sample {
 	bool is_wait;            /* of a thread that left its CPU, */
 	bool is_over;            /* and came back: */
 	struct offcpu_wait wait; /* its time; or */
-	bool is_summed;          /* its time is in waitsums.h, */
+	bool is_summed;          /* its time is in offcpu_sums.h, */
 	size_t sum;              /* there */
 };
 

@@ -59,7 +59,7 @@ void tasks_free(struct tasks *t)
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->thread_cap; i++)
-		stitch_fini(&t->threads[i].splice);
+		stitch_fini(&t->threads[i].stitch);
 	for (size_t i = 0; i < t->process_cap; i++)
 		maps_unref(t->processes[i].maps);
 	free(t->processes);
@@ -158,7 +158,7 @@ static void drop_thread(struct tasks *t, uint32_t i)
 
 	if (map_get(&t->by_tid, th->tid) == i)
 		*map_at(&t->by_tid, th->tid) = MAP_NONE; /* the key is there: cannot fail */
-	stitch_fini(&th->splice);
+	stitch_fini(&th->stitch);
 	*th = (struct thread){ 0 };
 	t->free_threads.free[t->free_threads.free_count++] = i;
 	t->thread_count--;
@@ -294,7 +294,7 @@ int tasks_exec(struct tasks *t, uint32_t pid, uint32_t tid)
 	if (!fresh)
 		return -ENOMEM;
 	drop_others(t, i);
-	stitch_fini(&t->threads[i].splice);
+	stitch_fini(&t->threads[i].stitch);
 	t->threads[i].is_ended = false; /* took over the id of the first thread, which ended */
 	p = &t->processes[t->threads[i].process];
 	maps_unref(p->maps);

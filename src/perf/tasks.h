@@ -37,7 +37,7 @@ struct thread {
 	uint32_t serial;  /* tells the users of one slot apart */
 	bool is_used, is_ended;
 	bool is_seen;         /* for the owner's use */
-	struct stitch splice; /* what is known of its stack; forgotten by exec */
+	struct stitch stitch; /* what is known of its stack; forgotten by exec */
 	struct offcpu offcpu; /* for the owner's use */
 };
 

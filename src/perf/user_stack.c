@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf/chain.h"
+#include "perf/callchain.h"
 #include "unwind/fp_chain.h"
 #include "unwind/stitch.h"
 #include "unwind/walk.h"
 
 struct user_stacks {
 	struct dsos *dsos;
-	struct tables *tables;
+	struct unwind_tables *tables;
 	uint16_t machine;
 	struct user_stack_counts counts;
 	struct unwind_walker walker;
@@ -23,7 +23,7 @@ struct user_stacks {
 
 void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 {
-	uint64_t rooted = n->complete + n->spliced, all = rooted + n->truncated + n->broken;
+	uint64_t rooted = n->complete + n->stitched, all = rooted + n->truncated + n->broken;
 
 	uint64_t tenths = all ? rooted * 1000 / all : 0;
 
@@ -31,8 +31,8 @@ void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 		return;
 	/* rounded down: 100.0 is all */
 	buf_printf(out, "stacks: %" PRIu64 ".%" PRIu64 " %% complete", tenths / 10, tenths % 10);
-	if (n->spliced)
-		buf_printf(out, " (%" PRIu64 " with outer frames seen before)", n->spliced);
+	if (n->stitched)
+		buf_printf(out, " (%" PRIu64 " with outer frames seen before)", n->stitched);
 	if (n->truncated)
 		buf_printf(out, ", %" PRIu64 " truncated", n->truncated);
 	if (n->broken)
@@ -102,7 +102,7 @@ uint64_t user_stack_frame_regs(uint16_t machine)
 	       (machine == EM_X86_64 ? UINT64_C(1) << X86_DI : 0);
 }
 
-struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine)
+struct user_stacks *user_stacks_new(struct dsos *d, struct unwind_tables *t, uint16_t machine)
 {
 	struct user_stacks *u = calloc(1, sizeof *u);
 
@@ -167,7 +167,7 @@ static bool renew_view(struct user_stacks *u, struct maps *maps)
 	struct maps_view *view = maps_view(maps);
 	size_t count = maps_count(maps);
 
-	if (view->made_for == tables_version(u->tables))
+	if (view->made_for == unwind_tables_version(u->tables))
 		return true;
 	if (count > view->cap) {
 		struct unwind_map *grown = reallocarray(view->maps, count + 8, sizeof *grown);
@@ -183,7 +183,7 @@ static bool renew_view(struct user_stacks *u, struct maps *maps)
 		view->maps[i] = (struct unwind_map){
 			.start = v->start,
 			.end = v->end,
-			.table = tables_get(u->tables, v),
+			.table = unwind_tables_get(u->tables, v),
 			.bias = dsos_bias(u->dsos, v),
 		};
 	}
@@ -193,7 +193,7 @@ static bool renew_view(struct user_stacks *u, struct maps *maps)
 		.machine = u->machine,
 		.version = unwind_space_version(),
 	};
-	view->made_for = tables_version(u->tables);
+	view->made_for = unwind_tables_version(u->tables);
 	return true;
 }
 
@@ -208,7 +208,7 @@ static bool want_tables(struct user_stacks *u, const struct user_stack_owner *ow
 		const struct vma *v = maps_find(owner->maps, stack->frames[i].pc);
 		bool is_new = false;
 
-		if (v && !tables_want(u->tables, v, owner->pid, &is_new))
+		if (v && !unwind_tables_request(u->tables, v, owner->pid, &is_new))
 			all_there = false;
 		*ret_is_new |= is_new;
 	}
@@ -222,7 +222,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 		 const struct record_sample *s, const struct user_stack_owner *owner,
 		 struct unwind_stack *stack, uint32_t *ret_copied)
 {
-	struct record_words chain = chain_user(s->chain);
+	struct record_words chain = callchain_user(s->chain);
 	const struct fp_chain links = { chain.bytes, chain.count };
 	const struct unwind_arch *arch = unwind_arch_of(u->machine);
 	struct maps_view *view = maps_view(owner->maps);
@@ -242,7 +242,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 		*ret_copied = stack->count;
 		fp_chain_extend(&u->walker, &view->space, regs, &memory, &links, stack);
 		/* Only what was not seen before can be in a file that was not asked for. */
-		if ((u->walker.misses != misses || tables_waiting(u->tables)) &&
+		if ((u->walker.misses != misses || unwind_tables_pending(u->tables)) &&
 		    !want_tables(u, owner, stack, &is_new) && !owner->cannot_wait)
 			return false;
 	} while (is_new);
@@ -260,7 +260,7 @@ static bool extend(const struct user_stack_owner *owner, struct unwind_stack *st
 	stack->count = copied;
 	if (linked > copied)
 		stack->end = UNWIND_TRUNCATED;
-	if (owner->splice && stitch_stack(owner->splice, stack))
+	if (owner->stitch && stitch_stack(owner->stitch, stack))
 		return true;
 	stack->count = linked;
 	stack->end = end;
@@ -277,7 +277,7 @@ static enum frame_space count_end(struct user_stacks *u, const struct unwind_sta
 	switch (stack->end) {
 	case UNWIND_COMPLETE:
 		u->counts.complete += counts && !is_extended;
-		u->counts.spliced += counts && is_extended;
+		u->counts.stitched += counts && is_extended;
 		return FRAME_SPACE_USER;
 	case UNWIND_TRUNCATED:
 	case UNWIND_FULL:
@@ -292,7 +292,7 @@ static enum frame_space count_end(struct user_stacks *u, const struct unwind_sta
 	u->counts.broken++;
 	v = stack->count ? maps_find(owner->maps, stack->frames[stack->count - 1].pc) : NULL;
 	if (v)
-		tables_count_end(u->tables, v);
+		unwind_tables_count_end(u->tables, v);
 	return FRAME_SPACE_BROKEN;
 }
 

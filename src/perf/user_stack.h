@@ -16,10 +16,10 @@
 
 #include "base/buf.h"
 #include "base/macros.h"
-#include "perf/climb.h"
 #include "perf/dso.h"
 #include "perf/record.h"
-#include "perf/tables.h"
+#include "perf/stack_trie.h"
+#include "perf/unwind_tables.h"
 #include "unwind/stitch.h"
 
 #define USER_STACK_MAX 32768 /* frames */
@@ -27,7 +27,7 @@
 /* How stacks ended. */
 struct user_stack_counts {
 	uint64_t complete;  /* at the outermost frame, by the copy alone */
-	uint64_t spliced;   /* likewise, with frames from elsewhere: see above */
+	uint64_t stitched;  /* likewise, with frames from elsewhere: see above */
 	uint64_t truncated; /* where the copy ends, and what could continue it */
 	uint64_t broken;    /* where nothing, or nonsense, told how to go on */
 };
@@ -38,7 +38,8 @@ void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n);
 struct user_stacks;
 
 /* machine: EM_X86_64, EM_AARCH64. NULL: out of memory. */
-struct user_stacks *user_stacks_new(struct dsos *d, struct tables *t, uint16_t machine) MUST_CHECK;
+struct user_stacks *user_stacks_new(struct dsos *d, struct unwind_tables *t,
+				    uint16_t machine) MUST_CHECK;
 void user_stacks_free(struct user_stacks *u);
 
 /* The registers to ask perf_event_open(2) for; 0: a machine that is not known. */
@@ -57,7 +58,7 @@ uint16_t user_stack_machine(void); /* of this program */
 struct user_stack_owner {
 	struct maps *maps;
 	uint32_t pid;
-	struct stitch *splice; /* of the thread; NULL: nothing is known or learnt of it */
+	struct stitch *stitch; /* of the thread; NULL: nothing is known or learnt of it */
 	bool in_kernel;        /* the kernel ran for the thread */
 	bool is_uncounted;     /* user_stacks_counts() are of other stacks */
 	bool cannot_wait;      /* for tables: what is there must do */

@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/rights.h"
+#include "base/privilege.h"
 #include "sample/attr.h"
 
 #define TYPES "/sys/kernel/btf/vmlinux"
@@ -44,7 +44,7 @@ static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level 
 
 static bool may_load(void)
 {
-	uint64_t had = rights_capabilities(), wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON);
+	uint64_t had = privilege_capabilities(), wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON);
 
 	return had & BIT(CAP_SYS_ADMIN) || (had & wanted) == wanted;
 }

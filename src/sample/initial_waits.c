@@ -106,7 +106,7 @@ static int read_thread(struct ingest *in, const char *proc, struct record *r, un
 	r->sample.stack.len = initial_waits_read_stack(r->pid, sp, stack, stack_bytes);
 	if (!r->sample.stack.len || !r->sample.user.mask)
 		r->sample.user = (struct record_regs){ 0 };
-	return ingest_found(in, r, state);
+	return ingest_initial_wait(in, r, state);
 }
 
 int initial_waits_read(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,

@@ -16,9 +16,9 @@
 #include "base/macros.h"
 #include "perf/ingest.h"
 
-/* Tells ingest_found() of the threads of a process that wait, as of this time. One that is gone,
- * or may not be looked at, is as if it told nothing. stack_bytes: that are read of each stack;
- * 0: none. 0 or -ENOMEM. */
+/* Tells ingest_initial_wait() of the threads of a process that wait, as of this time. One that is
+ * gone, or may not be looked at, is as if it told nothing. stack_bytes: that are read of each
+ * stack; 0: none. 0 or -ENOMEM. */
 int initial_waits_read(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
 		       uint32_t stack_bytes) MUST_CHECK;
 

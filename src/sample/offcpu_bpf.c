@@ -203,7 +203,7 @@ static size_t make_chain(struct offcpu_bpf *w, const struct wait_stack *s)
 static int put_stack(struct offcpu_bpf *w, struct ingest *in, const struct wait_stack *s)
 {
 	static const enum offcpu_signal signals[] = {
-		[WAIT_LEFT] = OFFCPU_EACH, [WAIT_NEW] = OFFCPU_NEW, [WAIT_INITIAL] = OFFCPU_FOUND
+		[WAIT_LEFT] = OFFCPU_EACH, [WAIT_NEW] = OFFCPU_NEW, [WAIT_INITIAL] = OFFCPU_INITIAL
 	};
 	const uint64_t registers[] = { s->di, s->bp, s->sp,
 				       s->ip }; /* in the order of perf's numbers */

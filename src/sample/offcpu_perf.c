@@ -81,7 +81,7 @@ static void add(struct offcpu_perf *s, const struct perf_event_attr *attr, size_
 
 /* A sample of each switch, by the tracepoint or without. */
 static bool find_each(struct offcpu_perf *s, const struct attr_opts *o,
-		      const struct event_roots *roots, struct ingest_waits *fields,
+		      const struct event_roots *roots, struct ingest_offcpu *fields,
 		      uint64_t *ret_tracepoint)
 {
 	CLEANUP(close_tracepoint) struct tracepoint t = { 0 };
@@ -104,7 +104,7 @@ static bool find_each(struct offcpu_perf *s, const struct attr_opts *o,
 }
 
 static void find_wake(struct offcpu_perf *s, const struct attr_opts *o,
-		      const struct event_roots *roots, struct ingest_waits *fields)
+		      const struct event_roots *roots, struct ingest_offcpu *fields)
 {
 	CLEANUP(close_tracepoint) struct tracepoint t = { 0 };
 	struct perf_event_attr attr;
@@ -119,7 +119,7 @@ static void find_wake(struct offcpu_perf *s, const struct attr_opts *o,
 }
 
 int offcpu_perf_find(struct offcpu_perf *s, const struct attr_opts *o,
-		     const struct event_roots *roots, struct ingest_waits *ret_fields,
+		     const struct event_roots *roots, struct ingest_offcpu *ret_fields,
 		     struct err *e)
 {
 	struct attr_opts small = *o;

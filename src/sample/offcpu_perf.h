@@ -35,7 +35,7 @@ extern const char *const offcpu_perf_sleeps[]; /* ends with NULL */
 
 /* *ret_fields: what ingest must know of the samples (only that is set). */
 int offcpu_perf_find(struct offcpu_perf *s, const struct attr_opts *o,
-		     const struct event_roots *roots, struct ingest_waits *ret_fields,
+		     const struct event_roots *roots, struct ingest_offcpu *ret_fields,
 		     struct err *e) MUST_CHECK;
 
 #endif

@@ -18,7 +18,7 @@ struct recording {
 	struct cpulist online; /* when no CPUs were asked for */
 	const struct cpulist *cpus;
 	struct offcpu_perf switches;
-	struct ingest_waits waits;
+	struct ingest_offcpu waits;
 	struct offcpu_bpf *offcpu_bpf; /* NULL: waits are told by switches, or not at all */
 	struct sampler *sampler;
 	struct ingest *ingest;

@@ -61,10 +61,10 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 	return file_input_check(&in, path, e) < 0 ? e->code : rc;
 }
 
-int load_profile_at(const char *path, const char *from, const struct places_args *places,
+int load_profile_at(const char *path, const char *from, const struct binaries_args *places,
 		    struct profile **ret, struct err *e)
 {
-	const struct places_args none = { 0 };
+	const struct binaries_args none = { 0 };
 	struct profile *p = profile_new();
 	int64_t start_ns = clock_mono_ns(), read_ns;
 	bool is_foreign;
@@ -75,7 +75,7 @@ int load_profile_at(const char *path, const char *from, const struct places_args
 	rc = read_into(p, path, from, &is_foreign, e);
 	read_ns = clock_mono_ns();
 	if (rc == 0)
-		rc = places_name(p, places ? places : &none, is_foreign, e);
+		rc = binaries_name(p, places ? places : &none, is_foreign, e);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
@@ -245,7 +245,7 @@ void describe_filter(const struct filter_args *f, struct buf *out)
 }
 
 /* One of several events is shown: not without a word. */
-static void tell_choice(const struct profile *p)
+static void log_choice(const struct profile *p)
 {
 	CLEANUP(buf_fini) struct buf known = { 0 };
 	struct value_type shown;
@@ -267,7 +267,7 @@ int choose_type(const struct profile *p, const char *name, size_t *ret, struct e
 	int found = name ? profile_find_type(p, name) : -1;
 
 	if (!name)
-		tell_choice(p);
+		log_choice(p);
 	if (!name || found >= 0) {
 		*ret = name ? (size_t)found : profile_default_type(p);
 		return 0;

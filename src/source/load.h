@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "model/profile.h"
-#include "source/places.h"
+#include "source/binaries.h"
 
 #define DEFAULT_PROFILE "auger.pb.gz"
 
@@ -24,7 +24,7 @@ int load_profile(const char *path, const char *from, struct profile **ret,
 		 struct err *e) MUST_CHECK;
 
 /* The same, where the user may tell where code lies (NULL: he did not). */
-int load_profile_at(const char *path, const char *from, const struct places_args *places,
+int load_profile_at(const char *path, const char *from, const struct binaries_args *places,
 		    struct profile **ret, struct err *e) MUST_CHECK;
 
 /* Replaces *p by what the filter keeps of it. */

@@ -15,26 +15,26 @@
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/dwarf/scopes.h"
 #include "symbol/elf/debugfile.h"
+#include "symbol/elf/decompress.h"
 #include "symbol/elf/pclntab.h"
 #include "symbol/elf/plt.h"
 #include "symbol/elf/starts.h"
 #include "symbol/elf/symtab.h"
-#include "symbol/elf/unpack.h"
 #include "symbol/lookup/symbols.h"
 #include "symbol/names.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 
 struct symbol_file {
-	char *label;                   /* what functions without name are called after */
-	struct elf_image main;         /* the file; or a debug file of it, when it is gone */
-	bool has_code;                 /* main is the file itself */
-	struct elf_image debug;        /* its separate debug file; all zero: none */
-	struct elf_image alt;          /* what that one shares with others; all zero: none */
-	struct elf_image mini;         /* MiniDebugInfo; all zero: none */
-	struct unpacked mini_data;     /* its bytes */
-	struct dwarf dwarf, alt_dwarf; /* no units: none */
-	struct buf dwarf_path;         /* of the file that dwarf is in */
+	char *label;                    /* what functions without name are called after */
+	struct elf_image main;          /* the file; or a debug file of it, when it is gone */
+	bool has_code;                  /* main is the file itself */
+	struct elf_image debug;         /* its separate debug file; all zero: none */
+	struct elf_image alt;           /* what that one shares with others; all zero: none */
+	struct elf_image mini;          /* MiniDebugInfo; all zero: none */
+	struct section_bytes mini_data; /* its bytes */
+	struct dwarf dwarf, alt_dwarf;  /* no units: none */
+	struct buf dwarf_path;          /* of the file that dwarf is in */
 	struct starts starts;
 	struct names names;
 };
@@ -93,7 +93,7 @@ static int open_mini(struct symbol_file *f, struct err *e)
 	if (!elf_find_section(&f->main, ".gnu_debugdata", &s))
 		return 0;
 	data = elf_section_bytes(&f->main, &s);
-	if (data && unpack_xz(data, s.size, &f->mini_data) < 0)
+	if (data && decompress_xz(data, s.size, &f->mini_data) < 0)
 		return err_nomem(e);
 	if (f->mini_data.data &&
 	    elf_image_init(&f->mini, f->mini_data.data, f->mini_data.len, &why) < 0)
@@ -201,7 +201,7 @@ void symbol_file_close(struct symbol_file *f)
 	dwarf_close(&f->alt_dwarf);
 	elf_image_close(&f->alt);
 	elf_image_close(&f->mini);
-	unpacked_fini(&f->mini_data);
+	section_bytes_fini(&f->mini_data);
 	elf_image_close(&f->debug);
 	elf_image_close(&f->main);
 	buf_fini(&f->dwarf_path);

@@ -193,7 +193,7 @@ size_t job_index(const struct job *j, size_t i, const struct target *target)
 	return j->addresses[i] == target->address ? i : i + 1;
 }
 
-int job_say_why(const struct job *j, const char *path)
+int job_report_reason(const struct job *j, const char *path)
 {
 	/* A file that is not there is common: profiles travel. */
 	enum log_level level =

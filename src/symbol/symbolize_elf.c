@@ -109,7 +109,7 @@ int job_name_elf(struct job *j, const struct source *source, struct target *targ
 	int rc;
 
 	if (symbol_file_open(&opts, &f, j->e) < 0)
-		return job_say_why(j, path);
+		return job_report_reason(j, path);
 	count = take_vaddrs(j, f, targets, count);
 	rc = name_by_file(j, f, targets, count);
 	symbol_file_close(f);

@@ -68,7 +68,7 @@ void job_mark(struct job *j, uint32_t location, bool has_lines, bool has_inlines
 
 /* j->e tells why a source has no names: told to the user when it can be mended, then cleared.
  * 0, or -ENOMEM, which stays. */
-int job_say_why(const struct job *j, const char *path);
+int job_report_reason(const struct job *j, const char *path);
 
 /* Name the targets [0..count), all of this source, sorted by address. 0 or -ENOMEM. */
 int job_name_elf(struct job *j, const struct source *source, struct target *targets, size_t count);

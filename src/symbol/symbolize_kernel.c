@@ -101,7 +101,7 @@ int job_name_kernel(struct job *j, const struct source *source, const struct tar
 		*j->e = (struct err){ 0 };
 		rc = 0;
 	} else if (rc < 0) {
-		rc = job_say_why(j, path);
+		rc = job_report_reason(j, path);
 	}
 	free(symbols);
 	buf_fini(&text);

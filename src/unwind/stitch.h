@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * splice: the outer frames of a stack whose copy ended too early, from what the same thread
+ * stitch: the outer frames of a stack whose copy ended too early, from what the same thread
  * showed before.
  *
  * A thread's outer frames change seldom. Of its last known stack we keep where each caller's
@@ -23,7 +23,7 @@
 #include "unwind/walk.h"
 
 #define STITCH_RUN 4      /* frames at the end of a copy that must agree, if it has as many */
-#define STITCH_DOUBTS 256 /* pcs that prove nothing; with more, a thread is not spliced */
+#define STITCH_DOUBTS 256 /* pcs that prove nothing; with more, a thread is not stitched */
 
 /* What is known of one thread. All zero is a thread that nothing is known of. */
 struct stitch {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/rights.h"
+#include "base/privilege.h"
 #include "target/proctree.h"
 
 #define LOOK_NS INT64_C(20000000)
@@ -71,7 +71,7 @@ int copies_new(const struct copies_opts *o, struct copies *ret, struct err *e)
 		return err_errno(e, "/dev/null");
 	rc = runloop_open(&ret->loop, e);
 	ret->loop.second_signal = RUNLOOP_PASS_ON;
-	rights_raise_files(); /* a copy has eleven counters */
+	privilege_raise_open_files(); /* a copy has eleven counters */
 	for (size_t i = 0; rc == 0 && i < o->count; i++)
 		rc = make_copy(ret, o, null_fd, e);
 	close(null_fd);
@@ -147,7 +147,7 @@ static void take_ended(struct copies *c, struct proctree *t, int *rc, struct err
 			continue;
 		copy->wall_ns = clock_mono_ns() - copy->start_ns;
 		if (*rc == 0)
-			*rc = proctree_look(t, e); /* the last figures, while it is a zombie */
+			*rc = proctree_look(t, e); /* the last metrics, while it is a zombie */
 		runloop_reap(&c->loop, i);
 		copy->status = command->status;
 		copy->usage = command->usage;

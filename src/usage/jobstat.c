@@ -161,7 +161,7 @@ static void reap_rest(struct job *j)
 		add_orphan(j, &usage);
 }
 
-static void take_figures(struct run *r, const struct cgroup *group)
+static void take_metrics(struct run *r, const struct cgroup *group)
 {
 	struct job *j = r->job;
 	struct pressure now;
@@ -219,7 +219,7 @@ static int run_prepared(struct run *r, bool *ret_no_exec, struct err *e)
 		rc = proctree_look(&r->job->tree, e);
 	if (rc < 0)
 		return rc;
-	take_figures(r, &group);
+	take_metrics(r, &group);
 	return count_left(r, e);
 }
 

@@ -35,7 +35,7 @@ static bool begin(void *context)
  * guessed from their first. */
 static uint64_t fault_period(const struct scale_step *step)
 {
-	const int64_t *f = step->figures;
+	const int64_t *f = step->metrics;
 
 	return (uint64_t)(f[SCALE_MINOR] + f[SCALE_MAJOR]) / FAULT_SAMPLES + 1;
 }

@@ -47,67 +47,67 @@ static void add(int64_t *sum, int64_t value)
 	*sum = *sum == SCALE_NONE || value == SCALE_NONE ? SCALE_NONE : *sum + value;
 }
 
-static void add_copy(int64_t figures[SCALE_FIGURES], const struct copy *c)
+static void add_copy(int64_t metrics[SCALE_METRICS], const struct copy *c)
 {
 	const struct rusage *u = &c->usage;
 	int64_t rss = u->ru_maxrss * 1024;
 
-	add(&figures[SCALE_WALL], c->wall_ns);
-	add(&figures[SCALE_USER], ns_of(u->ru_utime));
-	add(&figures[SCALE_SYSTEM], ns_of(u->ru_stime));
-	add(&figures[SCALE_RUN_WAIT], c->run_wait_ns);
-	add(&figures[SCALE_BLOCKED], blocked_ns(c));
-	add(&figures[SCALE_MINOR], u->ru_minflt);
-	add(&figures[SCALE_MAJOR], u->ru_majflt);
-	add(&figures[SCALE_RSS], rss);
-	add(&figures[SCALE_VOLUNTARY], u->ru_nvcsw);
-	add(&figures[SCALE_INVOLUNTARY], u->ru_nivcsw);
-	add(&figures[SCALE_MIGRATIONS], counted(c, "cpu-migrations"));
-	add(&figures[SCALE_CYCLES], counted(c, "cycles"));
-	add(&figures[SCALE_INSTRUCTIONS], counted(c, "instructions"));
-	if (c->wall_ns > figures[SCALE_WALL_MOST])
-		figures[SCALE_WALL_MOST] = c->wall_ns;
-	if (rss > figures[SCALE_RSS_MOST])
-		figures[SCALE_RSS_MOST] = rss;
-	if (u->ru_minflt > figures[SCALE_MINOR_MOST])
-		figures[SCALE_MINOR_MOST] = u->ru_minflt;
-	if (u->ru_minflt < figures[SCALE_MINOR_LEAST])
-		figures[SCALE_MINOR_LEAST] = u->ru_minflt;
+	add(&metrics[SCALE_WALL], c->wall_ns);
+	add(&metrics[SCALE_USER], ns_of(u->ru_utime));
+	add(&metrics[SCALE_SYSTEM], ns_of(u->ru_stime));
+	add(&metrics[SCALE_RUN_WAIT], c->run_wait_ns);
+	add(&metrics[SCALE_BLOCKED], blocked_ns(c));
+	add(&metrics[SCALE_MINOR], u->ru_minflt);
+	add(&metrics[SCALE_MAJOR], u->ru_majflt);
+	add(&metrics[SCALE_RSS], rss);
+	add(&metrics[SCALE_VOLUNTARY], u->ru_nvcsw);
+	add(&metrics[SCALE_INVOLUNTARY], u->ru_nivcsw);
+	add(&metrics[SCALE_MIGRATIONS], counted(c, "cpu-migrations"));
+	add(&metrics[SCALE_CYCLES], counted(c, "cycles"));
+	add(&metrics[SCALE_INSTRUCTIONS], counted(c, "instructions"));
+	if (c->wall_ns > metrics[SCALE_WALL_MOST])
+		metrics[SCALE_WALL_MOST] = c->wall_ns;
+	if (rss > metrics[SCALE_RSS_MOST])
+		metrics[SCALE_RSS_MOST] = rss;
+	if (u->ru_minflt > metrics[SCALE_MINOR_MOST])
+		metrics[SCALE_MINOR_MOST] = u->ru_minflt;
+	if (u->ru_minflt < metrics[SCALE_MINOR_LEAST])
+		metrics[SCALE_MINOR_LEAST] = u->ru_minflt;
 }
 
 /* What the machine did besides. */
-static void add_machine(int64_t figures[SCALE_FIGURES], const struct copies *c)
+static void add_machine(int64_t metrics[SCALE_METRICS], const struct copies *c)
 {
 	const struct machine *m = &c->machine;
 	int64_t own = c->own_ns;
 
 	static_assert(SCALE_EVENT_COUNT == (int)MACHINE_EVENTS, "a column each");
 	for (size_t i = 0; i < MACHINE_EVENTS; i++)
-		figures[SCALE_EVENTS + i] = m->events[i] < 0 ? SCALE_NONE : m->events[i];
+		metrics[SCALE_EVENTS + i] = m->events[i] < 0 ? SCALE_NONE : m->events[i];
 	for (size_t i = 0; i < c->count; i++)
 		own += ns_of(c->all[i].usage.ru_utime) + ns_of(c->all[i].usage.ru_stime);
 	if (!m->has_cpu || !m->cpu_count) {
-		figures[SCALE_CAPACITY] = figures[SCALE_FOREIGN] = figures[SCALE_STEAL] =
+		metrics[SCALE_CAPACITY] = metrics[SCALE_FOREIGN] = metrics[SCALE_STEAL] =
 			SCALE_NONE;
 		return;
 	}
-	figures[SCALE_CAPACITY] = m->time_ns * m->cpu_count;
-	figures[SCALE_STEAL] = m->steal_ns;
-	figures[SCALE_FOREIGN] = m->user_ns + m->system_ns - own;
-	if (figures[SCALE_FOREIGN] < 0) /* the machine's is in ticks */
-		figures[SCALE_FOREIGN] = 0;
+	metrics[SCALE_CAPACITY] = m->time_ns * m->cpu_count;
+	metrics[SCALE_STEAL] = m->steal_ns;
+	metrics[SCALE_FOREIGN] = m->user_ns + m->system_ns - own;
+	if (metrics[SCALE_FOREIGN] < 0) /* the machine's is in ticks */
+		metrics[SCALE_FOREIGN] = 0;
 }
 
-static void take_figures(int64_t ret[SCALE_FIGURES], const struct copies *c)
+static void take_metrics(int64_t ret[SCALE_METRICS], const struct copies *c)
 {
-	static const enum scale_figure means[] = {
+	static const enum scale_metric means[] = {
 		SCALE_WALL,         SCALE_USER,        SCALE_SYSTEM,     SCALE_RUN_WAIT,
 		SCALE_BLOCKED,      SCALE_MINOR,       SCALE_MAJOR,      SCALE_RSS,
 		SCALE_VOLUNTARY,    SCALE_INVOLUNTARY, SCALE_MIGRATIONS, SCALE_CYCLES,
 		SCALE_INSTRUCTIONS,
 	};
 
-	for (size_t i = 0; i < SCALE_FIGURES; i++)
+	for (size_t i = 0; i < SCALE_METRICS; i++)
 		ret[i] = 0;
 	ret[SCALE_MINOR_LEAST] = INT64_MAX;
 	for (size_t i = 0; i < c->count; i++) {
@@ -135,7 +135,7 @@ static void take_status(struct scale_runs *r, const struct copies *c)
 	}
 }
 
-static int run_once(struct scale_runs *r, int64_t copies, int64_t ret[SCALE_FIGURES], struct err *e)
+static int run_once(struct scale_runs *r, int64_t copies, int64_t ret[SCALE_METRICS], struct err *e)
 {
 	const struct copies_opts o = { r->argv, (size_t)copies, r->pins };
 	struct copies c;
@@ -149,7 +149,7 @@ static int run_once(struct scale_runs *r, int64_t copies, int64_t ret[SCALE_FIGU
 		rc = copies_wait(&c, e);
 	if (rc == 0 && !r->is_over) {
 		take_status(r, &c);
-		take_figures(ret, &c);
+		take_metrics(ret, &c);
 	}
 	copies_fini(&c);
 	return rc;
@@ -170,15 +170,15 @@ static int64_t median(const int64_t *values, size_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* all: [rounds][step_count][SCALE_FIGURES] */
+/* all: [rounds][step_count][SCALE_METRICS] */
 static void take_medians(struct scale_runs *r, const int64_t *all, int64_t *scratch)
 {
 	for (size_t step = 0; step < r->step_count; step++)
-		for (size_t f = 0; f < SCALE_FIGURES; f++) {
+		for (size_t f = 0; f < SCALE_METRICS; f++) {
 			for (size_t i = 0; i < r->rounds; i++)
-				scratch[i] = all[(i * r->step_count + step) * SCALE_FIGURES + f];
+				scratch[i] = all[(i * r->step_count + step) * SCALE_METRICS + f];
 			qsort(scratch, r->rounds, sizeof *scratch, compare);
-			r->steps[step].figures[f] = f == SCALE_FAILED ? scratch[r->rounds - 1]
+			r->steps[step].metrics[f] = f == SCALE_FAILED ? scratch[r->rounds - 1]
 								      : median(scratch, r->rounds);
 		}
 }
@@ -186,9 +186,9 @@ static void take_medians(struct scale_runs *r, const int64_t *all, int64_t *scra
 int scale_runs_measure(struct scale_runs *r, struct err *e)
 {
 	size_t runs = r->rounds * r->step_count;
-	int64_t *all = reallocarray(NULL, runs, SCALE_FIGURES * sizeof *all);
+	int64_t *all = reallocarray(NULL, runs, SCALE_METRICS * sizeof *all);
 	int64_t *scratch = reallocarray(NULL, r->rounds, sizeof *scratch);
-	int64_t warm_up[SCALE_FIGURES];
+	int64_t warm_up[SCALE_METRICS];
 	int rc = all && scratch ? 0 : err_nomem(e);
 
 	/* Memory that the host of a virtual machine took back, files that are not cached. */
@@ -197,7 +197,7 @@ int scale_runs_measure(struct scale_runs *r, struct err *e)
 	for (size_t i = 0; rc == 0 && i < runs && !r->is_over; i++) {
 		log_msg(LOG_INFO, "stat", "round %zu: %lld copies", i / r->step_count + 1,
 			(long long)r->steps[i % r->step_count].copies);
-		rc = run_once(r, r->steps[i % r->step_count].copies, all + i * SCALE_FIGURES, e);
+		rc = run_once(r, r->steps[i % r->step_count].copies, all + i * SCALE_METRICS, e);
 	}
 	if (rc == 0 && !r->is_over)
 		take_medians(r, all, scratch);

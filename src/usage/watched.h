@@ -2,9 +2,9 @@
 /*
  * watched: what processes that run already, or all of the machine, use from now on.
  *
- * Nobody waits for them: the figures are differences of looks, and the last one of a process that
+ * Nobody waits for them: the metrics are differences of looks, and the last one of a process that
  * ends is a little before its end. What processes below them used that were too short to be seen is
- * in the figures when their parents waited for them.
+ * in the metrics when their parents waited for them.
  */
 #ifndef USAGE_WATCHED_H
 #define USAGE_WATCHED_H

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/macros.h"
 #include "base/output/outfile.h"
-#include "format/pack.h"
+#include "format/gzip_writer.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"
 
@@ -36,7 +36,7 @@ static void put_sample(struct buf *out, struct buf *message, struct buf *packed,
 	proto_put_bytes(out, PROFILE_SAMPLE, message->data, message->len);
 }
 
-static void put_tables(struct pack *pk, struct buf *message)
+static void put_tables(struct gzip_writer *pk, struct buf *message)
 {
 	static const char *const strings[] = { "", "samples", "count" };
 
@@ -55,19 +55,19 @@ int main(int argc, char **argv)
 	static const unsigned char type[] = { 8, 1, 16, 2 }; /* samples/count */
 	CLEANUP(buf_fini) struct buf out = { 0 }, message = { 0 }, packed = { 0 };
 	struct err e = { 0 };
-	struct pack pk;
+	struct gzip_writer pk;
 	int rc;
 
-	if (argc != 2 || pack_open(&pk, &out, &e) < 0)
+	if (argc != 2 || gzip_writer_open(&pk, &out, &e) < 0)
 		return 2;
 	proto_put_bytes(&pk.staged, PROFILE_SAMPLE_TYPE, type, sizeof type);
 	for (uint64_t i = 0; i < SAMPLES; i++) {
 		put_sample(&pk.staged, &message, &packed, i / (SAMPLES / STACKS));
-		pack_flush(&pk);
+		gzip_writer_flush(&pk);
 	}
 	put_tables(&pk, &message);
-	rc = pack_end(&pk, &e);
-	pack_close(&pk);
+	rc = gzip_writer_end(&pk, &e);
+	gzip_writer_close(&pk);
 	if (rc == 0)
 		rc = outfile_replace(argv[1], out.data, out.len, &e);
 	if (rc < 0)

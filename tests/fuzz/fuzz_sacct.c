@@ -23,7 +23,7 @@ static void join(const struct sacct *s)
 	}
 	FUZZ_CHECK(stage_jobs_count(jobs) <= sacct_count(s) + 1);
 	for (size_t i = 0; i < stage_jobs_count(jobs); i++)
-		FUZZ_CHECK(stage_job_doubts[stage_job_doubt(stage_jobs_get(jobs, i))]);
+		FUZZ_CHECK(stage_job_mismatches[stage_job_mismatch(stage_jobs_get(jobs, i))]);
 	stage_jobs_free(jobs);
 }
 

@@ -52,11 +52,11 @@ static void test_periods(void)
 			for (uint32_t core = 0; core < 2; core++)
 				if (rows[i].step[core])
 					CHECK_INT(
-						akaros_periods_see(&p, core,
+						akaros_periods_add(&p, core,
 								   rows[i].start[core] +
 									   k * rows[i].step[core]),
 						0);
-		akaros_periods_settle(&p);
+		akaros_periods_finish(&p);
 		CHECK_INT(p.is_common, rows[i].is_common);
 		for (uint32_t core = 0; core < 2; core++)
 			CHECK_INT(akaros_periods_get(&p, core), rows[i].want[core]);

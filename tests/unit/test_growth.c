@@ -175,14 +175,14 @@ static struct scale_step step_of(int64_t copies, int64_t wall, int64_t user, int
 {
 	struct scale_step s = { .copies = copies };
 
-	for (size_t i = 0; i < SCALE_FIGURES; i++)
-		s.figures[i] = SCALE_NONE;
-	s.figures[SCALE_WALL] = wall;
-	s.figures[SCALE_USER] = user;
-	s.figures[SCALE_SYSTEM] = system;
-	s.figures[SCALE_RUN_WAIT] = run_wait;
-	s.figures[SCALE_BLOCKED] = 0;
-	s.figures[SCALE_MINOR] = s.figures[SCALE_MINOR_LEAST] = s.figures[SCALE_MINOR_MOST] =
+	for (size_t i = 0; i < SCALE_METRICS; i++)
+		s.metrics[i] = SCALE_NONE;
+	s.metrics[SCALE_WALL] = wall;
+	s.metrics[SCALE_USER] = user;
+	s.metrics[SCALE_SYSTEM] = system;
+	s.metrics[SCALE_RUN_WAIT] = run_wait;
+	s.metrics[SCALE_BLOCKED] = 0;
+	s.metrics[SCALE_MINOR] = s.metrics[SCALE_MINOR_LEAST] = s.metrics[SCALE_MINOR_MOST] =
 		faults;
 	return s;
 }
@@ -206,8 +206,8 @@ static void test_story(void)
 	add(b, "main kvdw|asm_exc_page_fault", 4 * 70);
 	collect(&g, a, b, 4);
 	v.cpu = &g;
-	failed[1].figures[SCALE_FAILED] = 2;
-	scale_story(&v, &words);
+	failed[1].metrics[SCALE_FAILED] = 2;
+	scale_summary(&v, &words);
 	CHECK_STR(
 		words.data,
 		"4 copies at once take 4.00 times as long as 1: weak-scaling efficiency 25 %, 25 % of "
@@ -219,7 +219,7 @@ static void test_story(void)
 		"minor faults 1000 → 200000 a copy, 200.0 times as many\n");
 	s.steps = failed;
 	buf_clear(&words);
-	scale_story(&v, &words);
+	scale_summary(&v, &words);
 	CHECK_STR(words.data,
 		  "2 of 4 copies failed: the figures tell nothing of how the command scales\n");
 	growth_fini(&g);

@@ -27,16 +27,16 @@ static bool take(struct offcpu *o, const struct step *s, struct offcpu_wait *ret
 	case 'N':
 		return offcpu_leave(o, OFFCPU_NEW, s->at, OFFCPU_RUNNABLE, ret);
 	case 'F':
-		return offcpu_leave(o, OFFCPU_FOUND, s->at, s->state, ret);
+		return offcpu_leave(o, OFFCPU_INITIAL, s->at, s->state, ret);
 	case 'W':
 		offcpu_wake(o, s->at);
 		return false;
 	case 'R':
 		return offcpu_return(o, s->at, s->waited == 77 ? s->at - 77 : 0, ret);
 	case 'X':
-		return offcpu_rest(o, ret);
+		return offcpu_flush(o, ret);
 	case 'S':
-		return offcpu_seen(o, s->at, 10, ret);
+		return offcpu_running(o, s->at, 10, ret);
 	default:
 		return offcpu_end(o, s->at, ret);
 	}

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "format/textmemo.h"
+#include "format/text_cache.h"
 #include "tap.h"
 
 static struct buf warnings;
@@ -398,20 +398,20 @@ static void test_large(void)
 
 static void test_textmemo(void)
 {
-	struct textmemo m = { 0 };
+	struct text_cache m = { 0 };
 	char text[80];
 
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 100000; i++) {
 			int len = snprintf(text, sizeof text, "%*u", 1 + (int)i % 70, i);
-			uint32_t *value = textmemo_at(&m, textmemo_hash(text, (size_t)len));
+			uint32_t *value = text_cache_at(&m, text_cache_hash(text, (size_t)len));
 
-			if (!CHECK(value && *value == (round ? i : TEXTMEMO_NEW)))
+			if (!CHECK(value && *value == (round ? i : TEXT_CACHE_NEW)))
 				return;
 			*value = i;
 		}
 	CHECK_INT(m.count, 100000);
-	textmemo_fini(&m);
+	text_cache_fini(&m);
 }
 
 int main(void)

@@ -99,7 +99,7 @@ static void test_doubts(void)
 	static const struct str id = { "1", 1 };
 	const struct {
 		struct stage_job job;
-		enum stage_job_doubt doubt;
+		enum stage_job_mismatch doubt;
 	} rows[] = {
 		{ { id, 1, 95 * s, 0, 0, 1000, 100 * s, 1000, id, true }, JOB_AGREES },
 		{ { id, 1, 1 * s, 0, 0, -1, 2 * s, -1, id, true }, JOB_AGREES },
@@ -113,7 +113,7 @@ static void test_doubts(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		CHECK_INT(stage_job_doubt(&rows[i].job), rows[i].doubt);
+		CHECK_INT(stage_job_mismatch(&rows[i].job), rows[i].doubt);
 }
 
 int main(void)

@@ -197,7 +197,7 @@ static void test_other_stacks(void)
 }
 
 /* A recursion down to a depth and back, seen now and then through copies of 8 KiB. */
-static void recurse(struct thread *t, uint32_t depth, uint32_t every, uint64_t *spliced,
+static void recurse(struct thread *t, uint32_t depth, uint32_t every, uint64_t *stitched,
 		    uint64_t *samples)
 {
 	CLEANUP(stitch_fini) struct stitch s = { 0 };
@@ -208,7 +208,7 @@ static void recurse(struct thread *t, uint32_t depth, uint32_t every, uint64_t *
 	call(t, 0x2000, 160);
 	while (t->depth > 2 || down) {
 		struct unwind_stack stack;
-		uint64_t was = *spliced;
+		uint64_t was = *stitched;
 
 		if (down)
 			call(t, 0x3000, 48);
@@ -219,9 +219,9 @@ static void recurse(struct thread *t, uint32_t depth, uint32_t every, uint64_t *
 			continue;
 		stack = show(t, 8192, DEPTH_MAX);
 		++*samples;
-		*spliced += stitch_stack(&s, &stack);
+		*stitched += stitch_stack(&s, &stack);
 		CHECK(is_true(t, &stack));
-		if (*spliced > was)
+		if (*stitched > was)
 			CHECK_INT(stack.count, t->depth);
 	}
 }
@@ -229,11 +229,11 @@ static void recurse(struct thread *t, uint32_t depth, uint32_t every, uint64_t *
 static void test_recursion(void)
 {
 	static struct thread t;
-	uint64_t spliced = 0, samples = 0;
+	uint64_t stitched = 0, samples = 0;
 
-	recurse(&t, 10000, 50, &spliced, &samples);
+	recurse(&t, 10000, 50, &stitched, &samples);
 	CHECK_INT(samples, 399);
-	CHECK_INT(spliced, 399 - 6); /* but those of up to 170 frames, down and up */
+	CHECK_INT(stitched, 399 - 6); /* but those of up to 170 frames, down and up */
 }
 
 /* A recursion of two calls, and a sample after each walk up and down of it: many ways to each

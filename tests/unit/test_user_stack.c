@@ -210,7 +210,7 @@ static void test_cut(void)
 	CHECK_INT(ingest_finish(b.ingest), 0);
 	CHECK_INT(ingest_counts(b.ingest)->user.truncated, 1);
 	CHECK_INT(ingest_counts(b.ingest)->user.complete, 1);
-	CHECK_INT(ingest_counts(b.ingest)->user.spliced, 1);
+	CHECK_INT(ingest_counts(b.ingest)->user.stitched, 1);
 	CHECK_INT(profile_sample_count(b.profile), 2); /* the same stack */
 	free(c.bytes);
 	bench_free(&b);
@@ -247,7 +247,7 @@ static void test_counts_in_words(void)
 		{ { 0 }, "" },
 		{ { .complete = 3 }, "stacks: 100.0 % complete" },
 		{ { .complete = 4999, .broken = 1 }, "stacks: 99.9 % complete, 1 broken" },
-		{ { .complete = 1, .spliced = 1, .truncated = 1, .broken = 1 },
+		{ { .complete = 1, .stitched = 1, .truncated = 1, .broken = 1 },
 		  "stacks: 50.0 % complete (1 with outer frames seen before), 1 truncated, 1 broken" },
 	};
 

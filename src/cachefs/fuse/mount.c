@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rights.h"
+#include "base/privilege.h"
 #include "cachefs/fuse/mounted.h"
 #include "cachefs/fuse/ops.h"
 #include "cachefs/fuse/remount.h"
@@ -463,7 +463,7 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	pthread_mutex_init(&s->start_lock, NULL);
 	s->start_ns = clock_mono_ns();
 	prctl(PR_SET_NAME, MOUNTED_COMM);
-	rights_raise_files();
+	privilege_raise_open_files();
 	memory_limit_arenas();
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rights.h"
+#include "base/privilege.h"
 #include "cachefs/fuse/mount.h"
 #include "cachefs/store/memory.h"
 #include "cacherun/prefetch_list.h"
@@ -136,7 +136,7 @@ static int check_passthrough(const struct mount_opts *o, struct err *e)
 		return err_usage(e, "--passthrough and --exact exclude each other");
 	if (o->cache.ttl_ns != CACHE_FOREVER)
 		return err_usage(e, "--passthrough and --revalidate exclude each other");
-	if (!(rights_capabilities() >> CAP_SYS_ADMIN & 1))
+	if (!(privilege_capabilities() >> CAP_SYS_ADMIN & 1))
 		return err_set(e, -EPERM, "--passthrough needs root (CAP_SYS_ADMIN)");
 	return 0;
 }

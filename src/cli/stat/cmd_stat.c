@@ -16,9 +16,9 @@
 #include "cli/stat/sacct.h"
 #include "cli/stat/scale.h"
 #include "cli/stat/scale_files.h"
-#include "usage/job_figures.h"
+#include "usage/job_metrics.h"
 #include "usage/jobstat.h"
-#include "usage/watched_figures.h"
+#include "usage/watched_metrics.h"
 #include "view/tables/stat_table.h"
 
 struct args {
@@ -65,7 +65,7 @@ struct measurement {
 
 static int run_once(struct measurement *m, char *const *argv, struct stat_series *s, struct err *e)
 {
-	struct stat_figure figures[STAT_MAX_FIGURES];
+	struct stat_metric metrics[STAT_MAX_METRICS];
 	struct job job;
 	bool is_no_exec;
 	int rc = job_run(argv, &job, &is_no_exec, e);
@@ -81,7 +81,7 @@ static int run_once(struct measurement *m, char *const *argv, struct stat_series
 	m->is_over = job.signal != 0;
 	if (job.status && (s == &m->series || !m->status))
 		m->status = job.status;
-	rc = stat_series_add(s, figures, job_figures(&job, figures), e);
+	rc = stat_series_add(s, metrics, job_metrics(&job, metrics), e);
 	if (s == &m->series) {
 		job_fini(&m->last);
 		m->last = job;
@@ -190,7 +190,7 @@ static int put_watched(const struct args *args, const struct watched *w, const c
 {
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
 				     .is_verbose = cmd_is_verbose() };
-	struct stat_figure figures[STAT_MAX_FIGURES];
+	struct stat_metric metrics[STAT_MAX_METRICS];
 	struct stat_series series = { .command = title };
 	struct stat_process *processes = NULL;
 	bool is_machine = !args->pids.count;
@@ -199,7 +199,7 @@ static int put_watched(const struct args *args, const struct watched *w, const c
 
 	if (rc < 0)
 		return rc;
-	rc = stat_series_add(&series, figures, watched_figures(w, is_machine, figures), e);
+	rc = stat_series_add(&series, metrics, watched_metrics(w, is_machine, metrics), e);
 	if (rc == 0)
 		rc = stat_table(&o, &series, NULL, processes, count, out, e);
 	stat_series_fini(&series);
@@ -228,13 +228,13 @@ static int observe(const struct args *args, struct err *e)
 	return rc < 0 ? rc : write_text(&text, args->output, e);
 }
 
-/* figures: NULL: none. */
-static int compare(const struct args *args, const char *figures, struct err *e)
+/* metrics: NULL: none. */
+static int compare(const struct args *args, const char *metrics, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	const struct emit_opts emit = { .format = (enum emit_format)args->format,
 					.is_verbose = cmd_is_verbose() };
-	int rc = stat_sacct(args->sacct, figures, &emit, &text, e);
+	int rc = stat_sacct(args->sacct, metrics, &emit, &text, e);
 
 	return rc < 0 ? rc : write_text(&text, args->output ? args->output : "-", e);
 }

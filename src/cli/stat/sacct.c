@@ -18,7 +18,7 @@ static void put_pair(struct emit *out, const struct sacct_pair *p)
 	put_value(out, "ours", p->own, p->unit);
 	emit_hide(out);
 	emit_text(out, "unit", p->unit);
-	emit_optional(out, "figure", p->figure ? p->figure : "");
+	emit_optional(out, "figure", p->metric ? p->metric : "");
 	if (p->slurm >= 0 && p->own > 0)
 		emit_real(out, "ratio", (double)p->slurm / (double)p->own, 2, "x");
 	else
@@ -26,12 +26,12 @@ static void put_pair(struct emit *out, const struct sacct_pair *p)
 	emit_optional(out, "why", p->why);
 }
 
-int stat_sacct(const char *job, const char *figures, const struct emit_opts *emit, struct buf *to,
+int stat_sacct(const char *job, const char *metrics, const struct emit_opts *emit, struct buf *to,
 	       struct err *e)
 {
 	CLEANUP(sacct_comparison_fini) struct sacct_comparison c = { .pairs = { { 0 } } };
 	CLEANUP(emit_fini) struct emit out = { 0 };
-	int rc = sacct_compare(job, figures, &c, e);
+	int rc = sacct_compare(job, metrics, &c, e);
 
 	if (rc < 0)
 		return rc;

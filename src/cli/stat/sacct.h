@@ -11,9 +11,9 @@
 #include "base/macros.h"
 #include "view/emit.h"
 
-/* job: "123", "123.0", "123.batch", or a file ("-": standard input) that sacct -P printed. figures:
+/* job: "123", "123.0", "123.batch", or a file ("-": standard input) that sacct -P printed. metrics:
  * a file of auger stat -f json; NULL: none. Appends the table to out. */
-int stat_sacct(const char *job, const char *figures, const struct emit_opts *emit, struct buf *out,
+int stat_sacct(const char *job, const char *metrics, const struct emit_opts *emit, struct buf *out,
 	       struct err *e) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat_scale: auger stat --scale: a command alone and several times at once: figures, profiles and
+ * stat_scale: auger stat --scale: a command alone and several times at once: metrics, profiles and
  * what they say.
  */
 #ifndef CLI_STAT_SCALE_H

@@ -19,7 +19,7 @@
 
 void top_view_fini(struct top_view *v)
 {
-	since_fini(&v->since);
+	profile_delta_fini(&v->since);
 	profile_free(v->last);
 	v->last = NULL;
 }
@@ -27,7 +27,7 @@ void top_view_fini(struct top_view *v)
 int top_view_take(struct top_view *v, const struct profile *p, struct err *e)
 {
 	struct profile *now;
-	int rc = since_take(&v->since, p, &now, e);
+	int rc = profile_delta_take(&v->since, p, &now, e);
 
 	if (rc < 0)
 		return rc;

@@ -11,13 +11,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/profile.h"
-#include "model/since.h"
+#include "model/profile_delta.h"
 
 enum top_by { TOP_BY_FUNCTION, TOP_BY_MODULE, TOP_BY_THREAD, TOP_BY_PROCESS };
 
 /* All zero is before the first look. */
 struct top_view {
-	struct since since;
+	struct profile_delta since;
 	struct profile *last; /* of the last look; NULL: none yet */
 	enum top_by by;
 	bool is_kernel_hidden, is_user_hidden;

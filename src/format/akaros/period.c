@@ -42,7 +42,7 @@ static struct core *find_core(struct akaros_periods *p, uint32_t number)
 	return (struct core *)p->cores.data + *index;
 }
 
-int akaros_periods_see(struct akaros_periods *p, uint32_t number, uint64_t ns)
+int akaros_periods_add(struct akaros_periods *p, uint32_t number, uint64_t ns)
 {
 	struct core *core;
 	uint64_t *step;
@@ -138,7 +138,7 @@ static int64_t middle_period(const struct core *cores, size_t count)
 	return period;
 }
 
-void akaros_periods_settle(struct akaros_periods *p)
+void akaros_periods_finish(struct akaros_periods *p)
 {
 	struct core *cores = p->cores.data;
 

@@ -28,9 +28,9 @@ struct akaros_periods {
 void akaros_periods_fini(struct akaros_periods *p);
 
 /* The samples of a core as they come. ns 0: unknown. 0 or -ENOMEM. */
-int akaros_periods_see(struct akaros_periods *p, uint32_t core, uint64_t ns) MUST_CHECK;
+int akaros_periods_add(struct akaros_periods *p, uint32_t core, uint64_t ns) MUST_CHECK;
 
-void akaros_periods_settle(struct akaros_periods *p);
+void akaros_periods_finish(struct akaros_periods *p);
 
 /* Nanoseconds, of a core; never 0. */
 int64_t akaros_periods_get(const struct akaros_periods *p, uint32_t core);

@@ -20,13 +20,13 @@ static int find_periods(struct akaros_trace t, struct akaros_periods *ret)
 	struct akaros_sample s;
 
 	while (akaros_next(&t, &s))
-		if (tells_period(&s) && akaros_periods_see(ret, s.core, s.ns) < 0)
+		if (tells_period(&s) && akaros_periods_add(ret, s.core, s.ns) < 0)
 			return -ENOMEM;
-	akaros_periods_settle(ret);
+	akaros_periods_finish(ret);
 	return 0;
 }
 
-static void say_damage(const struct akaros_trace *t)
+static void warn_damage(const struct akaros_trace *t)
 {
 	if (t->skipped)
 		log_msg(LOG_WARN, "format",
@@ -63,7 +63,7 @@ static int read_trace(struct profile *p, struct akaros_trace t, struct err *e)
 		return err_set(e, -EINVAL, "byte 0: no sample in all %zu bytes", t.len);
 	if (!count)
 		log_msg(LOG_WARN, "format", "the trace is empty");
-	say_damage(&t);
+	warn_damage(&t);
 	akaros_build_end(&b, &periods);
 	return profile_check(p, e);
 }

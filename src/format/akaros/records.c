@@ -246,10 +246,10 @@ static int order_items(struct reader *r)
 		}
 		s = decode(r, &items[i]);
 		items[i].ns = s.ns;
-		if (akaros_periods_see(&r->periods, s.core, s.ns) < 0)
+		if (akaros_periods_add(&r->periods, s.core, s.ns) < 0)
 			return -ENOMEM;
 	}
-	akaros_periods_settle(&r->periods);
+	akaros_periods_finish(&r->periods);
 	if (r->items.count)
 		qsort(items, r->items.count, sizeof *items, compare);
 	return 0;

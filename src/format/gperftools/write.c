@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/rows.h"
 #include "base/strtab.h"
+#include "format/gperftools/addresses.h"
 #include "format/gperftools/names.h"
-#include "format/gperftools/places.h"
 
 #define NS_PER_US 1000
 
@@ -20,7 +20,7 @@ struct writer {
 	int64_t divisor; /* of its values */
 	int64_t period_us;
 	bool is_symbolized;
-	struct places places;
+	struct addresses places;
 	struct strtab *stacks; /* PCs of a record, uint64_t */
 	struct rows counts;    /* uint64_t, by stack */
 	struct rows pcs;       /* uint64_t: a record being made */
@@ -30,7 +30,7 @@ struct writer {
 
 static void writer_fini(struct writer *w)
 {
-	places_fini(&w->places);
+	addresses_fini(&w->places);
 	strtab_free(w->stacks);
 	rows_fini(&w->counts);
 	rows_fini(&w->pcs);
@@ -62,7 +62,7 @@ static int choose_values(struct writer *w, struct err *e)
 
 static int writer_init(struct writer *w, struct err *e)
 {
-	int rc = places_init(&w->places, w->p, e);
+	int rc = addresses_init(&w->places, w->p, e);
 
 	if (rc < 0)
 		return rc;
@@ -75,11 +75,11 @@ static int use_stack(struct writer *w, uint32_t node)
 	int rc = 0;
 
 	if (!node && w->is_symbolized)
-		return places_use(&w->places, w->places.no_stack);
+		return addresses_use(&w->places, w->places.no_stack);
 	while (node && rc == 0) {
 		struct stack_node n = profile_get_node(w->p, node);
 
-		rc = places_use(&w->places, n.location);
+		rc = addresses_use(&w->places, n.location);
 		node = n.parent;
 	}
 	return rc;
@@ -93,11 +93,11 @@ static int place_code(struct writer *w, struct err *e)
 		if (s.values[w->type] && use_stack(w, s.node) < 0)
 			return err_nomem(e);
 	}
-	if (!w->is_symbolized && places_has_names(&w->places))
+	if (!w->is_symbolized && addresses_has_names(&w->places))
 		log_msg(LOG_WARN, "format",
 			"frames without an address become numbers; format gperftools-symbols keeps "
 			"their names");
-	return places_settle(&w->places, e);
+	return addresses_assign(&w->places, e);
 }
 
 static int add_pc(struct writer *w, uint32_t location)
@@ -218,7 +218,7 @@ static bool has_name(const struct writer *w, uint32_t location)
 {
 	struct location l;
 
-	if (places_is_number(&w->places, location))
+	if (addresses_is_number(&w->places, location))
 		return true;
 	l = profile_get_location(w->p, location);
 	return l.line_count || profile_get_mapping(w->p, l.mapping)->path;
@@ -251,13 +251,13 @@ static int put_symbols(struct writer *w, struct buf *out)
 
 static int put_names(struct writer *w, struct buf *out)
 {
-	const char *program = places_program(&w->places);
+	const char *program = addresses_program(&w->places);
 	int rc;
 
 	buf_put_str(out, "--- symbol\n");
 	if (program) {
 		buf_put_str(out, "binary=");
-		places_put_path(out, program);
+		addresses_put_path(out, program);
 		buf_put_byte(out, '\n');
 	}
 	rc = put_symbols(w, out);
@@ -279,7 +279,7 @@ static int write_form(const struct profile *p, bool is_symbolized, struct buf *o
 	if (is_symbolized && put_names(&w, out) < 0)
 		return err_nomem(e);
 	put_records(&w, out);
-	places_put_maps(&w.places, is_symbolized, out);
+	addresses_put_maps(&w.places, is_symbolized, out);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "perf/chain.h"
+#include "perf/callchain.h"
 #include "perf/eventname.h"
 #include "perf/user_stack.h"
 
@@ -36,7 +36,7 @@ int perfdata_reader_init(struct perfdata_reader *r, struct profile *p, const str
 			 struct err *e)
 {
 	*r = (struct perfdata_reader){ .profile = p, .in = in };
-	perfdata_unpack_init(&r->unpack, in->len);
+	perfdata_decompress_init(&r->unpack, in->len);
 	return perfdata_env_init(&r->env) < 0 ? err_nomem(e) : 0;
 }
 
@@ -45,7 +45,7 @@ void perfdata_reader_fini(struct perfdata_reader *r)
 	ingest_free(r->ingest);
 	kernel_free(r->kernel);
 	perfdata_queue_fini(&r->queue);
-	perfdata_unpack_fini(&r->unpack);
+	perfdata_decompress_fini(&r->unpack);
 	perfdata_env_fini(&r->env);
 	perfdata_counters_fini(&r->counters);
 	free(r->types);
@@ -180,7 +180,7 @@ static int add_map(struct perfdata_reader *r, struct record *record)
 	struct record_mmap *m = &record->mmap;
 	const struct perfdata_build_id *id;
 
-	if (chain_space_of(record->misc) == FRAME_SPACE_KERNEL)
+	if (callchain_space_of(record->misc) == FRAME_SPACE_KERNEL)
 		return kernel_add_map(r->kernel, m);
 	id = perfdata_env_build_id(&r->env, (const char *)m->path.bytes, m->path.len);
 	if (id && !m->build_id_len) {
@@ -393,7 +393,7 @@ static int take_packed(struct perfdata_reader *r, struct cursor body, struct err
 	int rc;
 
 	for (;;) {
-		rc = perfdata_unpack_next(&r->unpack, &body, &bytes, e);
+		rc = perfdata_decompress_next(&r->unpack, &body, &bytes, e);
 		if (rc <= 0)
 			return rc;
 		rc = record_type(bytes) < USER_HEADER_ATTR ? enqueue(r, bytes, r->unpack.block, e)
@@ -478,8 +478,8 @@ int perfdata_reader_run_part(struct perfdata_reader *r, const struct file_input 
 	const struct file_input *in = r->in;
 	int rc;
 
-	perfdata_unpack_fini(&r->unpack); /* each file is packed by itself */
-	perfdata_unpack_init(&r->unpack, part->len);
+	perfdata_decompress_fini(&r->unpack); /* each file is packed by itself */
+	perfdata_decompress_init(&r->unpack, part->len);
 	r->in = part;
 	rc = perfdata_reader_run(r, 0, part->len, e);
 	r->in = in;

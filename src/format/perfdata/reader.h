@@ -16,10 +16,10 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/macros.h"
+#include "format/perfdata/decompress.h"
 #include "format/perfdata/env.h"
 #include "format/perfdata/queue.h"
 #include "format/perfdata/sample.h"
-#include "format/perfdata/unpack.h"
 #include "perf/ingest.h"
 #include "perf/kernel.h"
 
@@ -30,7 +30,7 @@ struct perfdata_reader {
 	size_t dropped; /* bytes of the input that were given back */
 	struct perfdata_env env;
 	struct perfdata_queue queue;
-	struct perfdata_unpack unpack;
+	struct perfdata_decompress unpack;
 	struct kernel *kernel;
 	struct ingest *ingest; /* NULL: no record yet */
 	size_t *types;         /* [event_count]: which of ingest's events; owned */

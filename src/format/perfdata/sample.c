@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "perf/chain.h"
+#include "perf/callchain.h"
 
 /* The kernel's part of a chain: up to the mark behind which the user's begins. */
 static size_t copy_kernel(struct perfdata_chain *c, struct record_words chain)
@@ -28,7 +28,7 @@ void perfdata_chain_from_lbr(struct perfdata_chain *c, struct record_sample *s, 
 	/* Where the user's code was: behind the mark, when the kernel ran. */
 	if (n + 1 < s->chain.count)
 		ip = record_word(s->chain, n + 1);
-	else if (chain_space_of(misc) != FRAME_SPACE_USER)
+	else if (callchain_space_of(misc) != FRAME_SPACE_USER)
 		ip = record_word(s->branches, 1); /* where the latest branch went */
 	c->words[n++] = (uint64_t)PERF_CONTEXT_USER;
 	c->words[n++] = ip;

@@ -14,8 +14,8 @@ struct part {
 void script_frames_fini(struct script_frames *f)
 {
 	free(f->lines);
-	textmemo_fini(&f->functions);
-	textmemo_fini(&f->mappings);
+	text_cache_fini(&f->functions);
+	text_cache_fini(&f->mappings);
 	*f = (struct script_frames){ 0 };
 }
 
@@ -65,12 +65,12 @@ static uint32_t get_function(struct script_frames *f, struct profile *p, struct 
 
 	if (part->file.len)
 		return add_function(p, name, part);
-	known = textmemo_at(&f->functions, textmemo_hash(name.ptr, name.len));
+	known = text_cache_at(&f->functions, text_cache_hash(name.ptr, name.len));
 	if (!known) {
 		profile_fail_nomem(p);
 		return 0;
 	}
-	if (*known == TEXTMEMO_NEW)
+	if (*known == TEXT_CACHE_NEW)
 		*known = add_function(p, name, part);
 	return *known;
 }
@@ -151,12 +151,12 @@ static uint32_t get_mapping(struct script_frames *f, struct profile *p, struct s
 	/* what it has is or-ed in */
 	if (has_lines || f->count > 1)
 		return add_mapping(p, dso, has_lines, f->count > 1);
-	known = textmemo_at(&f->mappings, textmemo_hash(dso.ptr, dso.len));
+	known = text_cache_at(&f->mappings, text_cache_hash(dso.ptr, dso.len));
 	if (!known) {
 		profile_fail_nomem(p);
 		return 0;
 	}
-	if (*known == TEXTMEMO_NEW)
+	if (*known == TEXT_CACHE_NEW)
 		*known = add_mapping(p, dso, false, false);
 	return *known;
 }

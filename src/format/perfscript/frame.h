@@ -12,15 +12,15 @@
 #include <stdint.h>
 
 #include "format/perfscript/line.h"
-#include "format/textmemo.h"
+#include "format/text_cache.h"
 #include "model/profile.h"
 
 /* All zero is valid. */
 struct script_frames {
 	struct line *lines; /* [count], of the frame at hand; owned */
 	uint32_t count, cap;
-	struct textmemo functions; /* name to function, of those without a file */
-	struct textmemo mappings;  /* dso to mapping */
+	struct text_cache functions; /* name to function, of those without a file */
+	struct text_cache mappings;  /* dso to mapping */
 };
 
 /* 0: it is no frame, or out of memory (profile_error tells). */

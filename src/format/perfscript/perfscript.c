@@ -11,7 +11,7 @@
 #include "format/perfscript/events.h"
 #include "format/perfscript/line.h"
 #include "format/perfscript/stacks.h"
-#include "format/textmemo.h"
+#include "format/text_cache.h"
 
 #define DROP_BYTES ((size_t)16 << 20) /* of input that is behind us are given back at once */
 
@@ -27,7 +27,7 @@ struct reader {
 	const struct file_input *in;
 	size_t dropped;              /* bytes of it that were given back */
 	const char *data, *at, *end; /* the text; at: its next line */
-	struct textmemo threads;     /* struct script_header's thread to label set */
+	struct text_cache threads;   /* struct script_header's thread to label set */
 	struct script_stacks stacks;
 	struct script_events events;
 	struct waiting waiting[2]; /* the last two samples */
@@ -92,13 +92,13 @@ static uint32_t make_labels(struct reader *r, const struct script_header *h)
 
 static uint32_t get_labels(struct reader *r, const struct script_header *h)
 {
-	uint32_t *id = textmemo_at(&r->threads, textmemo_hash(h->thread.ptr, h->thread.len));
+	uint32_t *id = text_cache_at(&r->threads, text_cache_hash(h->thread.ptr, h->thread.len));
 
 	if (!id) {
 		fail(r, -ENOMEM);
 		return 0;
 	}
-	if (*id == TEXTMEMO_NEW)
+	if (*id == TEXT_CACHE_NEW)
 		*id = make_labels(r, h);
 	return *id;
 }
@@ -278,7 +278,7 @@ static int read_all(struct reader *r, struct err *e)
 	return r->error ? err_nomem(e) : profile_check(r->p, e);
 }
 
-static void tell_skipped(const struct reader *r)
+static void warn_skipped(const struct reader *r)
 {
 	size_t bad_count = r->bad_count + r->stacks.bad_count;
 	const char *first = r->first_bad;
@@ -301,14 +301,14 @@ static int finish(struct reader *r, struct err *e)
 			       line_number(r, r->first_bad));
 	if (!r->events.sample_count)
 		return err_set(e, -EINVAL, "no sample in this text of perf script");
-	tell_skipped(r);
+	warn_skipped(r);
 	script_events_finish(&r->events, r->p);
 	return profile_check(r->p, e);
 }
 
 static void reader_fini(struct reader *r)
 {
-	textmemo_fini(&r->threads);
+	text_cache_fini(&r->threads);
 	script_stacks_fini(&r->stacks);
 	script_events_fini(&r->events);
 }

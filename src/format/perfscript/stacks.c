@@ -8,23 +8,23 @@
 
 void script_stacks_fini(struct script_stacks *s)
 {
-	textmemo_fini(&s->callers);
-	textmemo_fini(&s->frames);
+	text_cache_fini(&s->callers);
+	text_cache_fini(&s->frames);
 	script_frames_fini(&s->parser);
 	free(s->split);
 	*s = (struct script_stacks){ 0 };
 }
 
 /* The location of a frame; 0: it is none. */
-static uint32_t get_location(struct script_stacks *s, struct str frame, struct textmemo_key key)
+static uint32_t get_location(struct script_stacks *s, struct str frame, struct text_cache_key key)
 {
-	uint32_t *location = textmemo_at(&s->frames, key);
+	uint32_t *location = text_cache_at(&s->frames, key);
 
 	if (!location) {
 		profile_fail_nomem(s->profile);
 		return 0;
 	}
-	if (*location != TEXTMEMO_NEW)
+	if (*location != TEXT_CACHE_NEW)
 		return *location;
 	*location = script_frames_add(&s->parser, s->profile, frame);
 	if (!*location && !s->bad_count++)
@@ -33,7 +33,7 @@ static uint32_t get_location(struct script_stacks *s, struct str frame, struct t
 }
 
 static uint32_t push(struct script_stacks *s, uint32_t parent, struct str frame,
-		     struct textmemo_key key)
+		     struct text_cache_key key)
 {
 	uint32_t location = get_location(s, frame, key);
 
@@ -107,19 +107,20 @@ static uint32_t add_callers(struct script_stacks *s, struct str lines)
 		s->split[n++] = take_frame(&lines);
 	}
 	while (n--)
-		node = push(s, node, s->split[n], textmemo_hash(s->split[n].ptr, s->split[n].len));
+		node = push(s, node, s->split[n],
+			    text_cache_hash(s->split[n].ptr, s->split[n].len));
 	return node;
 }
 
 static uint32_t get_callers(struct script_stacks *s, const struct script_stack *stack)
 {
-	uint32_t *node = textmemo_at(&s->callers, stack->callers_key);
+	uint32_t *node = text_cache_at(&s->callers, stack->callers_key);
 
 	if (!node) {
 		profile_fail_nomem(s->profile);
 		return 0;
 	}
-	if (*node == TEXTMEMO_NEW)
+	if (*node == TEXT_CACHE_NEW)
 		*node = add_callers(s, stack->callers);
 	return *node;
 }
@@ -130,13 +131,13 @@ void script_stacks_begin(const struct script_stacks *s, struct str lines, struct
 	if (!lines.len)
 		return;
 	ret->leaf = take_frame(&lines);
-	ret->leaf_key = textmemo_hash(ret->leaf.ptr, ret->leaf.len);
-	textmemo_prepare(&s->frames, ret->leaf_key);
+	ret->leaf_key = text_cache_hash(ret->leaf.ptr, ret->leaf.len);
+	text_cache_prefetch(&s->frames, ret->leaf_key);
 	ret->callers = lines;
 	if (!lines.len)
 		return;
-	ret->callers_key = textmemo_hash(lines.ptr, lines.len);
-	textmemo_prepare(&s->callers, ret->callers_key);
+	ret->callers_key = text_cache_hash(lines.ptr, lines.len);
+	text_cache_prefetch(&s->callers, ret->callers_key);
 }
 
 void script_stacks_go_on(struct script_stacks *s, struct script_stack *stack)

@@ -18,14 +18,14 @@
 #include "base/macros.h"
 #include "format/perfscript/frame.h"
 #include "format/perfscript/line.h"
-#include "format/textmemo.h"
+#include "format/text_cache.h"
 #include "model/profile.h"
 
 /* All but the profile zero is valid. */
 struct script_stacks {
 	struct profile *profile;
-	struct textmemo callers; /* lines of callers to node */
-	struct textmemo frames;  /* lines of a frame to location, 0: it is none */
+	struct text_cache callers; /* lines of callers to node */
+	struct text_cache frames;  /* lines of a frame to location, 0: it is none */
 	struct script_frames parser;
 	struct str *split; /* [split_cap]: callers of the stack at hand; owned */
 	size_t split_cap;
@@ -39,7 +39,7 @@ void script_stacks_fini(struct script_stacks *s);
 /* A stack that is being looked up. */
 struct script_stack {
 	struct str leaf, callers; /* lines; empty: none */
-	struct textmemo_key leaf_key, callers_key;
+	struct text_cache_key leaf_key, callers_key;
 	uint32_t location, callers_node; /* of them */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/pprof/pprof.h"
 
+#include "format/gzip_reader.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"
-#include "format/unpack.h"
 
 /* Does a field of the profile have the type that it must have? */
 static bool is_typed_right(const struct proto_field *f)
@@ -41,7 +41,7 @@ bool pprof_detect(const unsigned char *data, size_t len)
 {
 	enum { LOOK_BYTES = 4096, ENOUGH_FIELDS = 16 };
 	unsigned char start[LOOK_BYTES];
-	struct cursor c = cursor_make(start, unpack_peek(data, len, start, sizeof start));
+	struct cursor c = cursor_make(start, gzip_reader_peek(data, len, start, sizeof start));
 	enum proto_status status = PROTO_END;
 	size_t found = 0;
 

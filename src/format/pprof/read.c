@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/rows.h"
+#include "format/gzip_reader.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"
 #include "format/pprof/tables.h"
-#include "format/unpack.h"
 
 #define MAX_FIELD_BYTES ((size_t)256 << 20) /* of one sample, string, packed list */
 
@@ -37,7 +37,7 @@ struct path {
 
 struct reader {
 	struct profile *p;
-	struct unpack in;
+	struct gzip_reader in;
 	uint64_t at;      /* of the profile's field that is being read */
 	bool is_unpacked; /* false: the failure is of the gzip stream, and says where it is */
 	struct header header;
@@ -55,7 +55,7 @@ struct reader {
 
 static void reader_fini(struct reader *r)
 {
-	unpack_close(&r->in);
+	gzip_reader_close(&r->in);
 	pprof_tables_fini(&r->tables);
 	rows_fini(&r->header.comments);
 	free(r->stack);
@@ -67,7 +67,7 @@ static void reader_fini(struct reader *r)
 /* The next field of the profile: 1, or 0 at its end. */
 static int next_field(struct reader *r, struct proto_field *ret, struct err *e)
 {
-	r->at = unpack_position(&r->in);
+	r->at = gzip_reader_position(&r->in);
 	for (;;) {
 		size_t left = (size_t)(r->in.end - r->in.at);
 		struct cursor c = cursor_make(r->in.at, left);
@@ -83,7 +83,7 @@ static int next_field(struct reader *r, struct proto_field *ret, struct err *e)
 		if (left > MAX_FIELD_BYTES)
 			return err_set(e, -EFBIG, "a field of more than %zu MiB",
 				       MAX_FIELD_BYTES >> 20);
-		rc = unpack_more(&r->in, e);
+		rc = gzip_reader_more(&r->in, e);
 		if (rc == 0)
 			return proto_end(status, "profile", e);
 		r->is_unpacked = rc > 0;
@@ -485,7 +485,7 @@ static int add_sample(struct reader *r, const struct proto_field *sample, struct
 static int add_samples(struct reader *r, struct err *e)
 {
 	struct proto_field f;
-	int rc = unpack_rewind(&r->in, e);
+	int rc = gzip_reader_rewind(&r->in, e);
 
 	while (rc == 0 && (rc = next_field(r, &f, e)) > 0)
 		rc = f.number == PROFILE_SAMPLE ? add_sample(r, &f, e) : 0;
@@ -494,7 +494,7 @@ static int add_samples(struct reader *r, struct err *e)
 
 static int read_profile(struct reader *r, const unsigned char *data, size_t len, struct err *e)
 {
-	int rc = unpack_open(&r->in, data, len, e);
+	int rc = gzip_reader_open(&r->in, data, len, e);
 
 	if (rc == 0)
 		rc = collect_tables(r, e);

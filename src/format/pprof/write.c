@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/pack.h"
+#include "format/gzip_writer.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"
 
@@ -18,7 +18,7 @@ struct numbering {
 
 struct writer {
 	const struct profile *p;
-	struct pack pack;
+	struct gzip_writer pack;
 	struct buf message;         /* the one that is being made */
 	struct buf info;            /* the fields behind the strings, which they use */
 	struct buf inner, packed;   /* parts of it */
@@ -52,7 +52,7 @@ static uint32_t number_of(struct numbering *n, uint32_t id)
 
 static void writer_fini(struct writer *w)
 {
-	pack_close(&w->pack);
+	gzip_writer_close(&w->pack);
 	buf_fini(&w->message);
 	buf_fini(&w->info);
 	buf_fini(&w->inner);
@@ -95,7 +95,7 @@ static int writer_init(struct writer *w, struct buf *out, struct err *e)
 	    numbering_init(&w->functions, profile_function_count(w->p)) < 0)
 		return err_nomem(e);
 	string_index(w, 0);
-	return pack_open(&w->pack, out, e);
+	return gzip_writer_open(&w->pack, out, e);
 }
 
 /* A field of the profile: the message as it stands, which is emptied. */
@@ -103,7 +103,7 @@ static void put_message(struct writer *w, uint32_t field)
 {
 	proto_put_bytes(&w->pack.staged, field, w->message.data, w->message.len);
 	w->message.len = 0;
-	pack_flush(&w->pack);
+	gzip_writer_flush(&w->pack);
 }
 
 static void make_value_type(struct writer *w, struct value_type type)
@@ -313,5 +313,5 @@ int pprof_write(const struct profile *p, struct buf *out, struct err *e)
 	if (buf_error(&w.message) < 0 || buf_error(&w.info) < 0 || buf_error(&w.inner) < 0 ||
 	    buf_error(&w.packed) < 0)
 		return err_nomem(e);
-	return pack_end(&w.pack, e);
+	return gzip_writer_end(&w.pack, e);
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/rights.h"
+#include "base/privilege.h"
 #include "relocate/inventory/scan_internal.h"
 
 #define CAP_SYS_ADMIN_BIT 21 /* linux/capability.h */
@@ -127,7 +127,7 @@ static void check_tracer(struct scan *sc, uint32_t proc, pid_t pid)
 
 static void check_seccomp(struct scan *sc, uint32_t proc, pid_t pid)
 {
-	uint64_t caps = rights_capabilities();
+	uint64_t caps = privilege_capabilities();
 
 	if (proc_status_number(pid, "Seccomp", 10, 0) && !(caps >> CAP_SYS_ADMIN_BIT & 1))
 		scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", "",

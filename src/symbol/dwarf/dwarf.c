@@ -27,7 +27,7 @@ enum {
 struct dwarf_package {
 	struct elf_image image;
 	struct dwarf dwarf;
-	struct unpacked index;
+	struct section_bytes index;
 	uint32_t version, columns, units, slots;
 	const unsigned char *ids;     /* [slots] of 8 bytes */
 	const unsigned char *rows;    /* [slots] of 4 bytes: row, from 1; 0: free */
@@ -74,7 +74,7 @@ static void free_package(struct dwarf_package *p)
 	if (!p)
 		return;
 	dwarf_close(&p->dwarf);
-	unpacked_fini(&p->index);
+	section_bytes_fini(&p->index);
 	elf_image_close(&p->image);
 	free(p);
 }
@@ -92,7 +92,7 @@ void dwarf_close(struct dwarf *d)
 	buf_fini(&d->abbrevs);
 	map_fini(&d->tables);
 	for (size_t i = 0; i < DWARF_SECTION_COUNT; i++)
-		unpacked_fini(&d->sections[i]);
+		section_bytes_fini(&d->sections[i]);
 	*d = (struct dwarf){ 0 };
 }
 
@@ -154,7 +154,7 @@ static struct dwarf_package *get_package(struct dwarf *d)
 	}
 	buf_printf(&path, "%s.dwp", d->path);
 	if (buf_error(&path) == 0 && elf_image_open(&p->image, path.data, &e) == 0 &&
-	    unpack_section(&p->image, ".debug_cu_index", &p->index) == 0 && read_index(p))
+	    decompress_section(&p->image, ".debug_cu_index", &p->index) == 0 && read_index(p))
 		open_dwo(&p->dwarf, &p->image, d->min_address);
 	else
 		p->slots = 0;

@@ -29,14 +29,14 @@ bool dwarf_is_in(const struct elf_image *image)
 
 struct cursor dwarf_bytes(struct dwarf *d, enum dwarf_section section)
 {
-	struct unpacked *u = &d->sections[section];
+	struct section_bytes *u = &d->sections[section];
 	char name[32];
 
 	if (!d->is_loaded[section]) {
 		d->is_loaded[section] = true;
 		snprintf(name, sizeof name, "%s%s", section_names[section],
 			 d->is_dwo ? ".dwo" : "");
-		if (unpack_section(d->image, name, u) < 0)
+		if (decompress_section(d->image, name, u) < 0)
 			d->bad = true;
 		d->budget += u->len * BUDGET_TIMES;
 	}

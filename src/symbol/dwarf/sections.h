@@ -14,7 +14,7 @@
 #include "base/cursor.h"
 #include "base/elf_image.h"
 #include "base/map.h"
-#include "symbol/elf/unpack.h"
+#include "symbol/elf/decompress.h"
 
 enum dwarf_section {
 	DWARF_INFO,
@@ -87,7 +87,7 @@ struct dwarf {
 	const char *path; /* of the file; borrowed */
 	bool is_dwo;      /* parts of split units: sections are called ".debug_info.dwo" */
 	struct dwarf_package *package; /* of such parts; NULL: not looked for so far; owned */
-	struct unpacked sections[DWARF_SECTION_COUNT];
+	struct section_bytes sections[DWARF_SECTION_COUNT];
 	bool is_loaded[DWARF_SECTION_COUNT];
 	struct dwarf_unit *units; /* [unit_count], by offset */
 	size_t unit_count;

@@ -22,10 +22,10 @@
 /* What auger stat said. */
 struct ours {
 	struct file_input file;
-	struct rows figures; /* struct figure */
+	struct rows metrics; /* struct metric */
 };
 
-struct figure {
+struct metric {
 	struct json_text name;
 	int64_t value;
 };
@@ -33,15 +33,15 @@ struct figure {
 static void ours_fini(struct ours *o)
 {
 	file_input_fini(&o->file);
-	rows_fini(&o->figures);
+	rows_fini(&o->metrics);
 }
 
-/* -1: there is no such figure, or it has no value. */
+/* -1: there is no such metric, or it has no value. */
 static int64_t ours_get(const struct ours *o, const char *name)
 {
-	const struct figure *all = o->figures.data;
+	const struct metric *all = o->metrics.data;
 
-	for (size_t i = 0; i < o->figures.count; i++)
+	for (size_t i = 0; i < o->metrics.count; i++)
 		if (all[i].name.len == strlen(name) &&
 		    memcmp(all[i].name.ptr, name, all[i].name.len) == 0)
 			return all[i].value;
@@ -61,7 +61,7 @@ static int take_row(struct ours *o, struct json *j)
 {
 	struct json_list row = json_object(j);
 	struct json_text key;
-	struct figure f = { .value = -1 }, *to;
+	struct metric f = { .value = -1 }, *to;
 
 	while (json_member(j, &row, &key)) {
 		if (json_equals(&key, "figure"))
@@ -71,20 +71,20 @@ static int take_row(struct ours *o, struct json *j)
 		else
 			json_skip(j);
 	}
-	to = rows_add(&o->figures, sizeof *to);
+	to = rows_add(&o->metrics, sizeof *to);
 	if (!to)
 		return -ENOMEM;
 	*to = f;
 	return 0;
 }
 
-static int take_figures(struct ours *o, struct json *j)
+static int take_metrics(struct ours *o, struct json *j)
 {
-	struct json_list figures = json_object(j);
+	struct json_list metrics = json_object(j);
 	struct json_text key;
 	int rc = 0;
 
-	while (rc == 0 && json_member(j, &figures, &key)) {
+	while (rc == 0 && json_member(j, &metrics, &key)) {
 		struct json_list rows;
 
 		if (!json_equals(&key, "rows")) {
@@ -111,13 +111,13 @@ static int load_ours(struct ours *o, const char *path, struct err *e)
 	whole = json_object(&j);
 	while (rc == 0 && json_member(&j, &whole, &key)) {
 		if (json_equals(&key, "figures"))
-			rc = take_figures(o, &j);
+			rc = take_metrics(o, &j);
 		else
 			json_skip(&j);
 	}
 	if (rc < 0)
 		return err_nomem(e);
-	if (!json_end(&j) || !o->figures.count)
+	if (!json_end(&j) || !o->metrics.count)
 		return err_set(e, -EINVAL, "%s: %s", path,
 			       j.wrong ? j.wrong : "is not what 'auger stat -f json' writes");
 	return 0;
@@ -239,7 +239,7 @@ static int64_t reserved(const struct ours *o)
 static const struct {
 	enum sacct_field field;
 	const char *unit;
-	const char *figure;                   /* of ours; NULL: none is like it */
+	const char *metric;                   /* of ours; NULL: none is like it */
 	int64_t (*get)(const struct ours *o); /* NULL: by its name */
 	void (*why)(const struct pair *p, struct buf *out);
 } rows[] = {
@@ -271,11 +271,11 @@ static bool is_near(const struct pair *p, enum sacct_field field)
 }
 
 /* NULL: none is like it. */
-static const char *figure_of(size_t i, const struct method *m)
+static const char *metric_of(size_t i, const struct method *m)
 {
 	bool is_rss = rows[i].field == SACCT_MAX_RSS || rows[i].field == SACCT_AVE_RSS;
 
-	return is_rss && m->is_cgroup ? "peak anonymous memory" : rows[i].figure;
+	return is_rss && m->is_cgroup ? "peak anonymous memory" : rows[i].metric;
 }
 
 static int compare(size_t i, const struct sacct_step *step, const struct ours *ours,
@@ -283,25 +283,25 @@ static int compare(size_t i, const struct sacct_step *step, const struct ours *o
 {
 	CLEANUP(buf_fini) struct buf why = { 0 };
 	struct pair p = { step, ours, method, step->values[rows[i].field], -1 };
-	const char *figure = figure_of(i, method);
+	const char *metric = metric_of(i, method);
 	bool differs;
 
-	if (figure)
-		p.own = rows[i].get ? rows[i].get(ours) : ours_get(ours, figure);
+	if (metric)
+		p.own = rows[i].get ? rows[i].get(ours) : ours_get(ours, metric);
 	differs = p.own >= 0 && !is_near(&p, rows[i].field) &&
 		  (p.slurm >= 0 || rows[i].why == say_rss || rows[i].why == say_io);
 	if (differs && rows[i].why)
 		rows[i].why(&p, &why);
 	*ret = (struct sacct_pair){ .field = sacct_field_names[rows[i].field],
 				    .unit = rows[i].unit,
-				    .figure = figure,
+				    .metric = metric,
 				    .slurm = p.slurm,
 				    .own = p.own };
 	snprintf(ret->why, sizeof ret->why, "%s", why.len ? why.data : "");
 	return buf_error(&why);
 }
 
-/* The one that was named; of a job the step that the figures are of, else its script, its first
+/* The one that was named; of a job the step that the metrics are of, else its script, its first
  * step, or itself. */
 static const struct sacct_step *choose(const struct rows *steps, const char *job,
 				       const struct ours *ours, struct buf *scratch)
@@ -371,7 +371,7 @@ void sacct_comparison_fini(struct sacct_comparison *c)
 	buf_fini(&c->state);
 }
 
-int sacct_compare(const char *job, const char *figures, struct sacct_comparison *ret, struct err *e)
+int sacct_compare(const char *job, const char *metrics, struct sacct_comparison *ret, struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input file = { 0 };
 	CLEANUP(ours_fini) struct ours ours = { 0 };
@@ -379,7 +379,7 @@ int sacct_compare(const char *job, const char *figures, struct sacct_comparison 
 	CLEANUP(rows_fini) struct rows steps = { 0 };
 	bool is_job = number_is_digit(job[0]);
 	struct method method = { .every_s = -1 };
-	int rc = figures ? load_ours(&ours, figures, e) : 0;
+	int rc = metrics ? load_ours(&ours, metrics, e) : 0;
 
 	if (rc == 0)
 		rc = is_job ? ask(job, &printed, e) : file_load(job, &file, e);

@@ -15,10 +15,10 @@
 
 #define SACCT_PAIRS 16
 
-/* A field of sacct's and the figure of auger stat that is most like it. */
+/* A field of sacct's and the metric of auger stat that is most like it. */
 struct sacct_pair {
 	const char *field, *unit; /* literals */
-	const char *figure;       /* literal; NULL: none is like it */
+	const char *metric;       /* literal; NULL: none is like it */
 	int64_t slurm, own;       /* -1: absent */
 	char why[160];            /* the two differ; "": they do not, or nothing is known */
 };
@@ -29,9 +29,9 @@ struct sacct_comparison {
 	struct sacct_pair pairs[SACCT_PAIRS];
 };
 
-/* job: "123", "123.0", "123.batch", or a file ("-": standard input) that sacct -P printed. figures:
+/* job: "123", "123.0", "123.batch", or a file ("-": standard input) that sacct -P printed. metrics:
  * a file of auger stat -f json; NULL: none. */
-int sacct_compare(const char *job, const char *figures, struct sacct_comparison *ret,
+int sacct_compare(const char *job, const char *metrics, struct sacct_comparison *ret,
 		  struct err *e) MUST_CHECK;
 void sacct_comparison_fini(struct sacct_comparison *c);
 

@@ -121,8 +121,8 @@ static void put_origin(struct picture *p, struct buf *out, const struct frame *f
 		buf_printf(out, "%sinlined", separator);
 }
 
-static void put_figure(struct picture *p, struct buf *out, const char *what, uint32_t node,
-		       bool is_self)
+static void put_value(struct picture *p, struct buf *out, const char *what, uint32_t node,
+		      bool is_self)
 {
 	const struct tree_node *nodes = p->side.tree.nodes;
 	int64_t value = is_self ? nodes[node].self : nodes[node].total;
@@ -189,9 +189,9 @@ void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node)
 	buf_put_str(out, "<title>");
 	flame_put_visible(out, &p->name);
 	put_origin(p, out, tree_frame(&p->side.tree, node));
-	put_figure(p, out, "total", node, false);
+	put_value(p, out, "total", node, false);
 	if (node)
-		put_figure(p, out, "self", node, true);
+		put_value(p, out, "self", node, true);
 	if (p->opts->is_wall)
 		put_off(p, out, node);
 	else if (p->opts->other)

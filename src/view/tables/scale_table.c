@@ -16,10 +16,10 @@ static void put(struct emit *out, const char *key, int64_t value, const char *un
 		emit_value(out, key, value, unit);
 }
 
-static void put_figure(struct emit *out, const char *key, const struct scale_step *s,
-		       enum scale_figure f, const char *unit)
+static void put_metric(struct emit *out, const char *key, const struct scale_step *s,
+		       enum scale_metric f, const char *unit)
 {
-	put(out, key, s->figures[f], unit);
+	put(out, key, s->metrics[f], unit);
 }
 
 static void put_part(struct emit *out, const char *key, int64_t part, int64_t whole)
@@ -33,35 +33,35 @@ static void put_part(struct emit *out, const char *key, int64_t part, int64_t wh
 static bool has_failed(const struct scale *s)
 {
 	for (size_t i = 0; i < s->step_count; i++)
-		if (s->steps[i].figures[SCALE_FAILED] > 0)
+		if (s->steps[i].metrics[SCALE_FAILED] > 0)
 			return true;
 	return false;
 }
 
 static void put_efficiency(struct emit *out, const struct scale *s, const struct scale_step *step)
 {
-	const int64_t *f = step->figures;
+	const int64_t *f = step->metrics;
 
 	emit_int(out, "copies", step->copies);
-	put_figure(out, "wall_ns", step, SCALE_WALL, "nanoseconds");
-	put_figure(out, "slowest_ns", step, SCALE_WALL_MOST, "nanoseconds");
+	put_metric(out, "wall_ns", step, SCALE_WALL, "nanoseconds");
+	put_metric(out, "slowest_ns", step, SCALE_WALL_MOST, "nanoseconds");
 	if (!has_failed(s))
 		emit_hide(out);
 	emit_int(out, "failed", f[SCALE_FAILED]);
 	emit_real(out, "efficiency", 100 * scale_efficiency(s, step), 1, "%");
 	emit_real(out, "core_adjusted", 100 * scale_adjusted_efficiency(s, step), 1, "%");
 	emit_real(out, "by_CPU_time", 100 * scale_cpu_efficiency(s, step), 1, "%");
-	put_figure(out, "user_ns", step, SCALE_USER, "nanoseconds");
-	put_figure(out, "system_ns", step, SCALE_SYSTEM, "nanoseconds");
+	put_metric(out, "user_ns", step, SCALE_USER, "nanoseconds");
+	put_metric(out, "system_ns", step, SCALE_SYSTEM, "nanoseconds");
 	put_part(out, "system_percent", f[SCALE_SYSTEM], f[SCALE_USER] + f[SCALE_SYSTEM]);
 	put_part(out, "foreign_percent", f[SCALE_FOREIGN], f[SCALE_CAPACITY]);
 	put_part(out, "stolen_percent", f[SCALE_STEAL], f[SCALE_CAPACITY]);
 }
 
 static void put_change(struct emit *out, const char *key, const struct scale *s,
-		       const struct scale_step *step, enum scale_figure f)
+		       const struct scale_step *step, enum scale_metric f)
 {
-	int64_t before = s->steps[0].figures[f], after = step->figures[f];
+	int64_t before = s->steps[0].metrics[f], after = step->metrics[f];
 
 	if (before == SCALE_NONE || after == SCALE_NONE)
 		emit_none(out, key);
@@ -90,30 +90,30 @@ static void put_ratio(struct emit *out, const char *key, int64_t part, int64_t w
 
 static void put_faults(struct emit *out, const struct scale *s, const struct scale_step *step)
 {
-	const int64_t *f = step->figures;
+	const int64_t *f = step->metrics;
 
 	(void)s;
 	emit_int(out, "copies", step->copies);
-	put_figure(out, "minor_faults", step, SCALE_MINOR, "count");
-	put_figure(out, "least", step, SCALE_MINOR_LEAST, "count");
-	put_figure(out, "most", step, SCALE_MINOR_MOST, "count");
-	put_figure(out, "major_faults", step, SCALE_MAJOR, "count");
+	put_metric(out, "minor_faults", step, SCALE_MINOR, "count");
+	put_metric(out, "least", step, SCALE_MINOR_LEAST, "count");
+	put_metric(out, "most", step, SCALE_MINOR_MOST, "count");
+	put_metric(out, "major_faults", step, SCALE_MAJOR, "count");
 	put_ratio(out, "system_us_a_fault", f[SCALE_SYSTEM], f[SCALE_MINOR] + f[SCALE_MAJOR], 1e-3);
 	put_ratio(out, "faults_a_MiB", f[SCALE_MINOR], f[SCALE_RSS], 1 << 20);
-	put_figure(out, "RSS_bytes", step, SCALE_RSS, "bytes");
-	put_figure(out, "most_RSS_bytes", step, SCALE_RSS_MOST, "bytes");
+	put_metric(out, "RSS_bytes", step, SCALE_RSS, "bytes");
+	put_metric(out, "most_RSS_bytes", step, SCALE_RSS_MOST, "bytes");
 }
 
 static void put_switches(struct emit *out, const struct scale *s, const struct scale_step *step)
 {
 	emit_int(out, "copies", step->copies);
-	put_figure(out, "voluntary_switches", step, SCALE_VOLUNTARY, "count");
-	put_figure(out, "involuntary_switches", step, SCALE_INVOLUNTARY, "count");
-	put_figure(out, "migrations", step, SCALE_MIGRATIONS, "count");
-	put_ratio(out, "instructions_a_cycle", step->figures[SCALE_INSTRUCTIONS],
-		  step->figures[SCALE_CYCLES], 1);
+	put_metric(out, "voluntary_switches", step, SCALE_VOLUNTARY, "count");
+	put_metric(out, "involuntary_switches", step, SCALE_INVOLUNTARY, "count");
+	put_metric(out, "migrations", step, SCALE_MIGRATIONS, "count");
+	put_ratio(out, "instructions_a_cycle", step->metrics[SCALE_INSTRUCTIONS],
+		  step->metrics[SCALE_CYCLES], 1);
 	for (size_t i = 0; i < SCALE_EVENT_COUNT; i++)
-		put(out, s->event_names[i], step->figures[SCALE_EVENTS + i], "count");
+		put(out, s->event_names[i], step->metrics[SCALE_EVENTS + i], "count");
 }
 
 static void put_steps(struct emit *out, const struct scale *s,
@@ -214,7 +214,7 @@ static void put_story(struct emit *out, const struct scale_view *v)
 	const char *line;
 	size_t len;
 
-	scale_story(v, &words);
+	scale_summary(v, &words);
 	out->to->bad |= words.bad;
 	emit_columns(out);
 	emit_text(out, "story", "");

@@ -28,7 +28,7 @@ struct scale_view {
 int scale_table(const struct emit_opts *o, const struct scale_view *v, struct buf *to,
 		struct err *e) MUST_CHECK;
 
-/* What is to be read from the figures: a line each. */
-void scale_story(const struct scale_view *v, struct buf *to);
+/* What is to be read from the metrics: a line each. */
+void scale_summary(const struct scale_view *v, struct buf *to);
 
 #endif

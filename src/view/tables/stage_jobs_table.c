@@ -15,7 +15,8 @@ static int compare_jobs(const void *left, const void *right)
 {
 	const struct stage_job *a = *(const struct stage_job *const *)left;
 	const struct stage_job *b = *(const struct stage_job *const *)right;
-	int a_doubt = stage_job_doubt(a) != JOB_AGREES, b_doubt = stage_job_doubt(b) != JOB_AGREES;
+	int a_doubt = stage_job_mismatch(a) != JOB_AGREES,
+	    b_doubt = stage_job_mismatch(b) != JOB_AGREES;
 
 	if (a_doubt != b_doubt)
 		return b_doubt - a_doubt;
@@ -50,7 +51,7 @@ static void put_state(struct emit *out, struct str state)
 
 static void put_row(struct emit *out, const struct stage_job *job)
 {
-	enum stage_job_doubt doubt = stage_job_doubt(job);
+	enum stage_job_mismatch doubt = stage_job_mismatch(job);
 	int64_t covered = stage_job_covered(job);
 
 	put_optional(out, "elapsed_ns", job->elapsed_ns >= 0, job->elapsed_ns, "nanoseconds");
@@ -66,7 +67,7 @@ static void put_row(struct emit *out, const struct stage_job *job)
 	put_state(out, job->state);
 	if (doubt != JOB_AGREES)
 		emit_colour(out, TABLE_BAD);
-	emit_optional(out, "doubt", stage_job_doubts[doubt]);
+	emit_optional(out, "doubt", stage_job_mismatches[doubt]);
 }
 
 static void put_head(struct emit *out, const struct stage_jobs *jobs, size_t doubts,
@@ -95,7 +96,7 @@ int stage_jobs_table(struct emit *out, const struct stage_jobs *jobs,
 		return err_nomem(e);
 	for (size_t i = 0; i < count; i++) {
 		rows[i] = stage_jobs_get(jobs, i);
-		doubts += stage_job_doubt(rows[i]) != JOB_AGREES;
+		doubts += stage_job_mismatch(rows[i]) != JOB_AGREES;
 	}
 	qsort(rows, count, sizeof *rows, compare_jobs);
 	put_head(out, jobs, doubts, inputs);

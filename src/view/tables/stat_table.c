@@ -22,7 +22,7 @@ static void put_value(struct emit *out, const char *key, bool has_value, int64_t
 }
 
 /* What is behind the value: how sure it is, and what the other command has. */
-static void put_comparison(struct emit *out, const struct stat_figure *f,
+static void put_comparison(struct emit *out, const struct stat_metric *f,
 			   const struct stat_summary *a, const struct stat_summary *b,
 			   bool has_runs)
 {
@@ -43,7 +43,7 @@ static void put_comparison(struct emit *out, const struct stat_figure *f,
 		emit_none(out, "ratio");
 }
 
-static void put_figure(struct emit *out, const struct stat_figure *f, const struct stat_summary *a,
+static void put_metric(struct emit *out, const struct stat_metric *f, const struct stat_summary *a,
 		       const struct stat_summary *b, bool has_runs)
 {
 	emit_name(out, "figure", "", f->name, "");
@@ -56,7 +56,7 @@ static void put_figure(struct emit *out, const struct stat_figure *f, const stru
 	emit_optional(out, "detail", f->detail);
 }
 
-static int put_figures(struct emit *out, const struct stat_series *s, const struct stat_series *vs,
+static int put_metrics(struct emit *out, const struct stat_series *s, const struct stat_series *vs,
 		       struct err *e)
 {
 	const char *group = NULL;
@@ -68,8 +68,8 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 	if (s->run_count > 1)
 		emit_head_int(out, "runs", (int64_t)s->run_count);
 	emit_columns(out);
-	for (size_t i = 0; i < s->figure_count; i++) {
-		const struct stat_figure *f = &s->last[i];
+	for (size_t i = 0; i < s->metric_count; i++) {
+		const struct stat_metric *f = &s->last[i];
 		struct stat_summary a, b;
 
 		if (stat_summarize(s, i, &a, e) < 0 || (vs && stat_summarize(vs, i, &b, e) < 0))
@@ -77,12 +77,12 @@ static int put_figures(struct emit *out, const struct stat_series *s, const stru
 		if (is_short && (f->is_idle || (is_nothing(&a) && (!vs || is_nothing(&b)))))
 			continue;
 		if (i == 0)
-			put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
+			put_metric(out, f, &a, vs ? &b : NULL, s->run_count > 1);
 		if (group && strcmp(group, f->group) != 0)
 			emit_gap(out);
 		group = f->group;
 		emit_row(out);
-		put_figure(out, f, &a, vs ? &b : NULL, s->run_count > 1);
+		put_metric(out, f, &a, vs ? &b : NULL, s->run_count > 1);
 	}
 	return 0;
 }
@@ -218,7 +218,7 @@ static int put_series(const struct emit_opts *o, const struct stat_series *s,
 
 	put_key(to, o, "figures", true);
 	emit_begin(&out, o, to);
-	if (put_figures(&out, s, vs, e) < 0)
+	if (put_metrics(&out, s, vs, e) < 0)
 		return e->code;
 	return emit_end(&out) < 0 ? err_nomem(e) : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat_table: what a command used, as rows of figures, and its processes.
+ * stat_table: what a command used, as rows of metrics, and its processes.
  *
- * Tables and CSV are the figures and then, each after an empty line, the programs and the
+ * Tables and CSV are the metrics and then, each after an empty line, the programs and the
  * processes; JSON is one object with all. Tables have no programs where each has one process only,
  * and the processes that used the most CPU time, when there are many.
  */

@@ -88,7 +88,7 @@ static const struct graph_function functions[] = {
 
 /* What became of the stacks of a scene. */
 struct tally {
-	size_t stacks, complete, spliced, wrong, guessed, outside;
+	size_t stacks, complete, stitched, wrong, guessed, outside;
 	size_t installing; /* and wrong: see test_exceptions */
 };
 
@@ -125,7 +125,7 @@ static void judge_all(struct tally *t)
 	static struct unwind_frame frames[SAMPLER_DEPTH];
 
 	for (uint32_t thread = 0; thread < 8; thread++) {
-		CLEANUP(stitch_fini) struct stitch splice = { 0 };
+		CLEANUP(stitch_fini) struct stitch stitch = { 0 };
 
 		for (size_t i = 0; i < sampler_count(); i++) {
 			struct sampler_stack stack = *sampler_get(i);
@@ -137,7 +137,7 @@ static void judge_all(struct tally *t)
 			if (stack.thread != thread)
 				continue;
 			memcpy(frames, stack.frames, stack.count * sizeof *frames);
-			t->spliced += stitch_stack(&splice, &whole);
+			t->stitched += stitch_stack(&stitch, &whole);
 			stack.frames = whole.frames;
 			stack.count = whole.count;
 			stack.end = whole.end;
@@ -160,9 +160,9 @@ static void run_scene(const char *name, void (*run)(void), size_t copied, double
 		sampler_stop();
 	judge_all(&t);
 	fprintf(stderr,
-		"%-16s %5zu stacks, %6.2f %% complete (%zu spliced), %zu wrong, %zu guessed, %zu installing\n",
+		"%-16s %5zu stacks, %6.2f %% complete (%zu stitched), %zu wrong, %zu guessed, %zu installing\n",
 		name, t.stacks, 100.0 * (double)t.complete / (double)(t.stacks ? t.stacks : 1),
-		t.spliced, t.wrong, t.guessed, t.installing);
+		t.stitched, t.wrong, t.guessed, t.installing);
 	CHECK(t.stacks >= 50);
 	CHECK(t.outside <= 4); /* before and behind the work */
 	CHECK(t.installing <= t.stacks / 4);

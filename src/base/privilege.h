@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* rights: what the kernel lets this process do. */
+#ifndef BASE_PRIVILEGE_H
+#define BASE_PRIVILEGE_H
+
+#include <stdint.h>
+
+/* Its effective capabilities, as bits; all where they cannot be read. Source: capabilities(7). */
+uint64_t privilege_capabilities(void);
+
+/* It may have as many open files as its hard limit has. */
+void privilege_raise_open_files(void);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack: a gzip stream that grows at the end of a buf.
+ *
+ * The header has no time and no name, so that equal contents are equal bytes (of one version
+ * of zlib). What is put is staged in `staged`, which the caller may append to directly; it is
+ * packed whenever gzip_writer_flush() finds enough of it.
+ */
+#ifndef FORMAT_GZIP_WRITER_H
+#define FORMAT_GZIP_WRITER_H
+
+#include <stdbool.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macros.h"
+
+struct gzip_writer {
+	struct buf staged; /* not packed yet */
+	struct buf *out;   /* borrowed */
+	z_stream zlib;
+	gz_header header; /* zlib keeps a pointer */
+};
+
+int gzip_writer_open(struct gzip_writer *pk, struct buf *out,
+		     struct err *e) MUST_CHECK; /* -ENOMEM */
+void gzip_writer_close(
+	struct gzip_writer *pk); /* without gzip_writer_end() what was put is incomplete */
+
+/* Packs what is staged, when it is much. Failures are remembered by the bufs. */
+void gzip_writer_flush(struct gzip_writer *pk);
+
+/* Packs the rest and ends the stream. -ENOMEM when any step failed. */
+int gzip_writer_end(struct gzip_writer *pk, struct err *e) MUST_CHECK;
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf/offcpu_profile.h"
+
+#include <string.h>
+
+#define LABELS_MAX 8 /* of a thread, and its state */
+
+void offcpu_profile_init(struct offcpu_profile *w, struct profile *p)
+{
+	*w = (struct offcpu_profile){ .profile = p };
+	w->type = profile_add_type(p, "offcpu", "nanoseconds");
+	w->key = profile_str(p, "state");
+}
+
+void offcpu_profile_fini(struct offcpu_profile *w)
+{
+	map_fini(&w->labels);
+}
+
+static uint32_t make_labels(struct offcpu_profile *w, uint32_t base, enum offcpu_state state)
+{
+	struct label labels[LABELS_MAX];
+	size_t count;
+	const struct label *from = profile_get_labels(w->profile, base, &count);
+
+	if (count >= LABELS_MAX)
+		count = LABELS_MAX - 1;
+	if (count)
+		memcpy(labels, from, count * sizeof *labels);
+	labels[count++] =
+		(struct label){ .key = w->key,
+				.str = profile_str(w->profile, offcpu_state_names[state]) };
+	return profile_add_labels(w->profile, labels, count);
+}
+
+static uint32_t get_labels(struct offcpu_profile *w, uint32_t base, enum offcpu_state state)
+{
+	uint32_t *slot = map_at(&w->labels, map_pair(base, state));
+
+	if (!slot) {
+		profile_fail_nomem(w->profile);
+		return 0;
+	}
+	if (*slot == MAP_NONE)
+		*slot = make_labels(w, base, state);
+	return *slot;
+}
+
+static const char *name_of(const struct offcpu_wait *wait)
+{
+	unsigned signals = wait->before.signals;
+
+	if (signals & OFFCPU_NEW)
+		return "[new thread]";
+	if (signals & (OFFCPU_EACH | OFFCPU_DEEP))
+		return "[no stack]";
+	if (signals == OFFCPU_INITIAL || (signals == 0 && !wait->is_lost))
+		return "[waiting since before]";
+	return "[lost stack]";
+}
+
+static void add_part(struct offcpu_profile *w, uint32_t node, uint32_t labels,
+		     enum offcpu_state state, uint64_t ns)
+{
+	int64_t values[PROFILE_MAX_TYPES] = { 0 };
+
+	if (ns == 0)
+		return;
+	if (ns > INT64_MAX)
+		ns = INT64_MAX;
+	values[w->type] = (int64_t)ns;
+	w->counts.ns[state] += ns;
+	profile_add(w->profile, node, get_labels(w, labels, state), values);
+}
+
+void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait, uint64_t count,
+			uint32_t node, uint32_t labels)
+{
+	const char *name = name_of(wait);
+
+	w->counts.waits += count;
+	w->counts.lost += wait->is_lost ? count : 0;
+	w->counts.cut += wait->before.is_cut ? count : 0;
+	if (node == 0)
+		node = profile_push(w->profile, 0,
+				    profile_name_location(w->profile, name, strlen(name)));
+	add_part(w, node, labels, (enum offcpu_state)wait->before.state, wait->waited_ns);
+	add_part(w, node, labels, OFFCPU_RUNNABLE, wait->runnable_ns);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits: the waits of all threads, summed in a profile by stack and state.
+ *
+ * The sample type is offcpu/nanoseconds, the label "state" one of offcpu_state_names. What has
+ * no stack is told why: "[lost stack]" its record was lost, "[waiting since before]" it waited
+ * when the recording began, "[new thread]" it had not run yet, "[no stack]" it may not be seen.
+ */
+#ifndef PERF_OFFCPU_PROFILE_H
+#define PERF_OFFCPU_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "model/profile.h"
+#include "perf/offcpu.h"
+
+struct offcpu_counts {
+	uint64_t waits;
+	uint64_t lost; /* of which begin or end was not told */
+	uint64_t cut;  /* whose stack lacks its outer end */
+	uint64_t ns[OFFCPU_STATES];
+};
+
+/* All zero is not ready. */
+struct offcpu_profile {
+	struct profile *profile;
+	size_t type;       /* index of the sample type */
+	uint32_t key;      /* string id of "state" */
+	struct map labels; /* of (label set, state): with the state */
+	struct offcpu_counts counts;
+};
+
+void offcpu_profile_init(struct offcpu_profile *w, struct profile *p); /* adds the sample type */
+void offcpu_profile_fini(struct offcpu_profile *w);
+
+/* count: of waits; of more than one the times are their sums. node: the stack, 0: none. labels: of
+ * the thread. Failure is the profile's. */
+void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait, uint64_t count,
+			uint32_t node, uint32_t labels);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waitsums: waits that are summed where they happen, by a key for each thread, stack and state.
+ *
+ * A key's stack and its times come separately, in any order, and its times more than once. In the
+ * end all go to the profile.
+ */
+#ifndef PERF_OFFCPU_SUMS_H
+#define PERF_OFFCPU_SUMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "base/map.h"
+#include "perf/offcpu_profile.h"
+
+struct offcpu_sum {
+	uint32_t labels; /* of the thread */
+	uint32_t node;   /* 0: no stack, or not yet */
+	uint8_t signals; /* of enum offcpu_signal: what told of the stack; 0: nothing did */
+	uint8_t state;   /* enum offcpu_state */
+	bool is_cut;     /* the stack lacks its outer end */
+	uint64_t count, waited_ns, runnable_ns;
+};
+
+/* All zero is empty. */
+struct offcpu_sums {
+	struct offcpu_sum *sums; /* [count]; owned */
+	size_t count, cap;
+	struct map by_key;
+};
+
+void offcpu_sums_fini(struct offcpu_sums *s);
+
+/* Of a key, made when it is new. Borrowed until the next one is made; NULL: out of memory. */
+struct offcpu_sum *offcpu_sums_get(struct offcpu_sums *s, uint64_t key) MUST_CHECK;
+
+/* Adds all times to the waits. */
+void offcpu_sums_finish(const struct offcpu_sums *s, struct offcpu_profile *to);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trie: the frames of a sample to a stack of the profile.
+ *
+ * A step up the trie that was made before is found in one look-up by (parent, address,
+ * version of the maps), without asking where the address lies.
+ */
+#ifndef PERF_STACK_TRIE_H
+#define PERF_STACK_TRIE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "model/profile.h"
+#include "perf/dso.h"
+#include "perf/maps.h"
+
+enum frame_space {
+	FRAME_SPACE_USER,
+	FRAME_SPACE_KERNEL,
+	FRAME_SPACE_GUEST, /* a virtual machine's */
+	FRAME_SPACE_HYPERVISOR,
+	FRAME_SPACE_TRUNCATED, /* no frame: the caller of the one before was not copied */
+	FRAME_SPACE_BROKEN,    /* no frame: nothing tells what called the one before */
+};
+
+struct stack_frame {
+	uint64_t address; /* of an instruction: return addresses are less one already */
+	enum frame_space space;
+};
+
+struct stack_trie;
+
+struct stack_trie *stack_trie_new(struct profile *p,
+				  struct dsos *d) MUST_CHECK; /* NULL: no memory */
+void stack_trie_free(struct stack_trie *s);
+
+/* The node of frames [0..count), leaf first, of a process with these maps. */
+uint32_t stack_trie_node(struct stack_trie *s, const struct stack_frame *frames, size_t count,
+			 struct maps *maps, uint32_t pid);
+
+uint64_t stack_trie_unknown(const struct stack_trie *s); /* user frames in no mapping so far */
+
+#endif

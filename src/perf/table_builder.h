@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tablemaker: unwinding tables made by a thread of their own, so that whoever reads the rings
+ * does not stand still for the tenths of a second that a large file takes.
+ *
+ * All calls come from one thread. The maker's thread sees nothing but the descriptors that it
+ * is given, and hands back finished tables.
+ */
+#ifndef PERF_TABLE_BUILDER_H
+#define PERF_TABLE_BUILDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "unwind/table.h"
+
+struct table_builder;
+
+/* Makes the table of the ELF file in fd here and now. At most 128 MiB of it are read. */
+int table_builder_make(int fd, struct unwind_table **ret, struct err *e) MUST_CHECK;
+
+struct table_builder *table_builder_new(void) MUST_CHECK; /* NULL: out of memory */
+void table_builder_free(struct table_builder *m);         /* waits for the table being made */
+
+/* Makes the table of the ELF file in fd, which is copied. 0, or -errno when it cannot be asked
+ * (then the caller does it). */
+int table_builder_request(struct table_builder *m, uint32_t key, int fd) MUST_CHECK;
+
+/* A finished table, NULL when the file has none; the caller's from now on. false: nothing is
+ * finished. */
+bool table_builder_take(struct table_builder *m, uint32_t *ret_key,
+			struct unwind_table **ret_table);
+
+/* Waits until something is finished; at once when nothing was asked. */
+void table_builder_wait(struct table_builder *m);
+
+#endif

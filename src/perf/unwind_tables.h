@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tables: the unwinding tables of the files that stacks go through, each made when the first
+ * stack does.
+ *
+ * For a live recording a thread of its own makes them, and whoever asks has to wait; else they
+ * are made at once.
+ */
+#ifndef PERF_UNWIND_TABLES_H
+#define PERF_UNWIND_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "perf/dso.h"
+#include "perf/maps.h"
+#include "unwind/table.h"
+
+struct unwind_tables;
+
+/* is_live: tables are made by another thread. NULL: out of memory. */
+struct unwind_tables *unwind_tables_new(struct dsos *d, bool is_live) MUST_CHECK;
+void unwind_tables_free(struct unwind_tables *t);
+
+/* Is everything there that there will be of the code in v, a mapping of process pid? If not,
+ * it is asked for; false: it is not there yet. *ret_is_new: it came with this call. */
+bool unwind_tables_request(struct unwind_tables *t, const struct vma *v, uint32_t pid,
+			   bool *ret_is_new);
+
+/* Takes in what was finished meanwhile; wait: waits for something. true: something was. */
+bool unwind_tables_collect(struct unwind_tables *t, bool wait);
+size_t unwind_tables_pending(const struct unwind_tables *t); /* asked for and not there yet */
+
+/* Another number after each table that came. */
+uint64_t unwind_tables_version(const struct unwind_tables *t);
+
+/* NULL when there is none (yet). */
+const struct unwind_table *unwind_tables_get(const struct unwind_tables *t, const struct vma *v);
+
+/* A stack ended in v that should not have: nothing told how to go on. */
+void unwind_tables_count_end(struct unwind_tables *t, const struct vma *v);
+
+/* The path of the dso with the n-th most of these ends, *ret_count; "" and 0: there are no
+ * more. */
+const char *unwind_tables_worst(const struct unwind_tables *t, size_t n, uint64_t *ret_count);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unpack: the bytes of a section, decompressed where they are compressed.
+ *
+ * Hostile lengths are bounded: nothing grows to more than DECOMPRESS_MAX_RATIO times its packed
+ * size. What is broken, or packed in a way that is not known, is as if it were not there.
+ *
+ * Source: gABI on SHF_COMPRESSED (zlib and zstd); the older .zdebug_* of binutils;
+ * MiniDebugInfo is xz.
+ */
+#ifndef SYMBOL_ELF_DECOMPRESS_H
+#define SYMBOL_ELF_DECOMPRESS_H
+
+#include <stddef.h>
+
+#include "base/elf_image.h"
+#include "base/macros.h"
+
+#define DECOMPRESS_MAX_RATIO                                                 \
+	1032 /* of deflate; the debug data of a compiler packs 3 to 10 times \
+	      */
+
+struct section_bytes {
+	const unsigned char *data; /* [0..len); NULL: not there */
+	size_t len;
+	void *owned; /* data when it was decompressed; else data belongs to the image */
+};
+
+/* By name, ".debug_info" (also found as ".zdebug_info"). Absent or broken: empty and 0.
+ * -ENOMEM. */
+int decompress_section(const struct elf_image *image, const char *name,
+		       struct section_bytes *ret) MUST_CHECK;
+
+/* xz of unknown length. Broken: empty and 0. -ENOMEM. */
+int decompress_xz(const unsigned char *data, size_t len, struct section_bytes *ret) MUST_CHECK;
+
+void section_bytes_fini(struct section_bytes *u);
+
+#endif

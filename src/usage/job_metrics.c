@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "usage/job_metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "usage/metric_list.h"
+
+static int64_t ns_of(struct timeval t)
+{
+	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
+}
+
+/* CPU time of the job that no process has which was seen. */
+static int64_t unsampled_ns(const struct job *j)
+{
+	const struct process *all = j->tree.processes.data;
+	int64_t ns = ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
+		     ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime);
+
+	for (size_t i = 0; i < j->tree.processes.count; i++)
+		if (!all[i].is_alive) /* else it is in neither */
+			ns -= all[i].own.user_ns + all[i].own.system_ns;
+	return ns > 0 ? ns : 0;
+}
+
+static void add_end(struct stat_list *l, const struct job *j)
+{
+	struct stat_metric *f = stat_add(l, "exit status", "count", true, j->status);
+	const char *name = j->end_signal ? sigabbrev_np(j->end_signal) : NULL;
+
+	if (name)
+		stat_tell(f, "time -v: Exit status; ended by SIG%s", name);
+	else if (j->end_signal)
+		stat_tell(f, "time -v: Exit status; ended by signal %d", j->end_signal);
+	else
+		stat_tell(f, "time -v: Exit status");
+}
+
+static void add_time(struct stat_list *l, const struct job *j)
+{
+	int64_t user = ns_of(j->usage.ru_utime), system = ns_of(j->usage.ru_stime);
+
+	l->group = "time";
+	stat_tell(stat_add(l, "elapsed", "nanoseconds", true, j->elapsed_ns),
+		  "time -v: Elapsed (wall clock)");
+	stat_tell(stat_add(l, "user", "nanoseconds", true, user), "time -v: User time");
+	stat_tell(stat_add(l, "system", "nanoseconds", true, system), "time -v: System time");
+	stat_tell(
+		stat_add(l, "CPU", "percent", j->elapsed_ns > 0,
+			 (int64_t)(100.0 * (double)(user + system) / (double)(j->elapsed_ns + 1))),
+		"time -v: Percent of CPU this job got");
+	stat_tell(
+		stat_add(l, "unseen CPU time", "nanoseconds", true, unsampled_ns(j)),
+		j->has_all_ends
+			? "of processes since their last tick or switch: who used it is not told"
+			: "of processes that lived too briefly to be seen, or since the last look");
+	stat_tell(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
+		  "threads were ready, but had no CPU: all that were seen");
+	add_end(l, j);
+}
+
+/* No sum that was looked at may be less than what one process had. */
+static int64_t peak_rss(const struct job *j)
+{
+	const struct process *all = j->tree.processes.data;
+	int64_t peak = j->tree.peak_rss_bytes;
+
+	if (!job_has_small_peak(j) && j->usage.ru_maxrss * 1024 > peak)
+		peak = j->usage.ru_maxrss * 1024;
+	for (size_t i = 0; i < j->tree.processes.count; i++)
+		if (all[i].peak_rss_bytes > peak)
+			peak = all[i].peak_rss_bytes;
+	return peak;
+}
+
+/* The largest process that was seen, when it is the one that the maximum is of: looks may have
+ * missed its peak, or it. NULL: not known. */
+static const struct process *find_largest(const struct job *j)
+{
+	const struct process *all = j->tree.processes.data, *largest = NULL;
+
+	for (size_t i = 0; i < j->tree.processes.count; i++)
+		if (!largest || all[i].peak_rss_bytes > largest->peak_rss_bytes)
+			largest = &all[i];
+	if (!largest || (j->has_all_ends && job_has_small_peak(j)))
+		return largest;
+	return largest->peak_rss_bytes < j->usage.ru_maxrss * 1024 / 10 * 9 ? NULL : largest;
+}
+
+static void add_maximum(struct stat_list *l, const struct job *j)
+{
+	const struct process *p = find_largest(j);
+	struct stat_metric *f = stat_add(l, "maximum RSS", "kbytes", true,
+					 p && job_has_small_peak(j) ? p->peak_rss_bytes / 1024
+								    : j->usage.ru_maxrss);
+
+	if (job_has_small_peak(j) && !j->has_all_ends)
+		stat_tell(f, "time -v: Maximum resident set size; at most: the child had it "
+			     "before the command");
+	else if (p)
+		stat_tell(f, "time -v: Maximum resident set size; of process %d: %.32s",
+			  (int)p->pid, p->command);
+	else
+		stat_tell(f, "time -v: Maximum resident set size; of one process");
+}
+
+static void add_memory(struct stat_list *l, const struct job *j)
+{
+	const struct rusage *u = &j->usage;
+	struct stat_metric *f;
+
+	l->group = "memory";
+	add_maximum(l, j);
+	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
+		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
+		  (long long)j->tree.looks, (double)j->look_ns / 1e6);
+	stat_tell(
+		stat_add(l, "peak anonymous memory", "bytes", j->tree.peak_anon_bytes > 0,
+			 j->tree.peak_anon_bytes),
+		j->tree.peak_anon_bytes <= 0
+			? "it lived too briefly to be looked at"
+			: "of the tree, without files' pages; near to jobacct_gather/cgroup's MaxRSS");
+	stat_tell(stat_add(l, "peak of processes", "count", true,
+			   j->tree.peak_count > 1 ? j->tree.peak_count : 1),
+		  "at the same time, in these looks");
+	stat_tell(stat_add(l, "major faults", "count", true, u->ru_majflt),
+		  "time -v: Major (requiring I/O) page faults");
+	stat_tell(stat_add(l, "minor faults", "count", true, u->ru_minflt),
+		  "time -v: Minor (reclaiming a frame) page faults");
+	f = stat_add(l, "page size", "bytes", true, sysconf(_SC_PAGESIZE));
+	f->is_idle = true;
+	stat_tell(f, "time -v: Page size");
+}
+
+static void add_switches(struct stat_list *l, const struct job *j)
+{
+	l->group = "switches";
+	stat_tell(stat_add(l, "voluntary switches", "count", true, j->usage.ru_nvcsw),
+		  "time -v: Voluntary context switches; it waited");
+	stat_tell(stat_add(l, "involuntary switches", "count", true, j->usage.ru_nivcsw),
+		  "time -v: Involuntary context switches; it was preempted");
+}
+
+static void add_io(struct stat_list *l, const struct job *j)
+{
+	bool has = j->io.has_value;
+
+	l->group = "I/O";
+	stat_tell(stat_add(l, "file system inputs", "count", true, j->usage.ru_inblock),
+		  "time -v: File system inputs; blocks of 512 bytes");
+	stat_tell(stat_add(l, "file system outputs", "count", true, j->usage.ru_oublock),
+		  "time -v: File system outputs; blocks of 512 bytes");
+	stat_tell(stat_add(l, "rchar", "bytes", has, j->io.read_chars),
+		  "by read(2) and the like, also from caches and pipes");
+	stat_tell(stat_add(l, "wchar", "bytes", has, j->io.write_chars),
+		  "by write(2) and the like");
+	stat_tell(stat_add(l, "read calls", "count", has, j->io.read_calls),
+		  "syscr of /proc/PID/io");
+	stat_tell(stat_add(l, "write calls", "count", has, j->io.write_calls),
+		  "syscw of /proc/PID/io");
+	stat_tell(stat_add(l, "read_bytes", "bytes", has, j->io.read_bytes), "from storage");
+	stat_tell(stat_add(l, "write_bytes", "bytes", has, j->io.write_bytes),
+		  "made dirty, for storage");
+}
+
+static void add_orphans(struct stat_list *l, const struct job *j)
+{
+	struct stat_metric *f;
+
+	l->group = "not waited for";
+	stat_tell(stat_add(l, "orphans", "count", true, j->orphan_count),
+		  "ended, but their parents did not wait: not in what is above");
+	stat_add(l, "user of orphans", "nanoseconds", true, ns_of(j->orphans.ru_utime));
+	stat_add(l, "system of orphans", "nanoseconds", true, ns_of(j->orphans.ru_stime));
+	f = stat_add(l, "CPU time of all", "nanoseconds", true,
+		     ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
+			     ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime));
+	f->is_idle = !j->orphan_count;
+	stat_tell(f, "user, system, and that of orphans");
+	stat_add(l, "maximum RSS of orphans", "kbytes", true, j->orphans.ru_maxrss);
+	stat_tell(stat_add(l, "left running", "count", true, j->left_count),
+		  "outlived the command");
+}
+
+static int64_t number_of(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
+/* Where it is part of a job of Slurm's. */
+static void add_slurm(struct stat_list *l, const struct job *j)
+{
+	int64_t cpus = number_of("SLURM_CPUS_ON_NODE");
+
+	if (!getenv("SLURM_JOB_ID"))
+		return;
+	l->group = "Slurm";
+	stat_tell(stat_add(l, "Slurm job", "count", true, number_of("SLURM_JOB_ID")),
+		  "SLURM_JOB_ID; 'auger stat --sacct' compares when it is over");
+	stat_tell(stat_add(l, "Slurm step", "count", getenv("SLURM_STEP_ID"),
+			   number_of("SLURM_STEP_ID")),
+		  "%s", getenv("SLURM_STEP_ID") ? "SLURM_STEP_ID" : "of the job's script");
+	stat_tell(stat_add(l, "Slurm CPUs", "count", cpus > 0, cpus), "SLURM_CPUS_ON_NODE");
+	stat_tell(stat_add(l, "reserved CPU time", "nanoseconds", cpus > 0, j->elapsed_ns * cpus),
+		  "elapsed times these CPUs: this command's part of sacct's CPUTimeRAW");
+}
+
+static void add_idle(struct stat_list *l, const struct job *j)
+{
+	const struct rusage *u = &j->usage;
+	const struct {
+		const char *name, *unit, *label;
+		int64_t value;
+	} rows[] = {
+		{ "shared text", "kbytes", "Average shared text size", u->ru_ixrss },
+		{ "unshared data", "kbytes", "Average unshared data size", u->ru_idrss },
+		{ "stack", "kbytes", "Average stack size", u->ru_isrss },
+		{ "text, data and stack", "kbytes", "Average total size",
+		  u->ru_ixrss + u->ru_idrss + u->ru_isrss },
+		{ "average RSS", "kbytes", "Average resident set size", u->ru_idrss },
+		{ "swaps", "count", "Swaps", u->ru_nswap },
+		{ "messages sent", "count", "Socket messages sent", u->ru_msgsnd },
+		{ "messages received", "count", "Socket messages received", u->ru_msgrcv },
+		{ "signals", "count", "Signals delivered", u->ru_nsignals },
+	};
+
+	l->group = "not kept by Linux";
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct stat_metric *f =
+			stat_add(l, rows[i].name, rows[i].unit, true, rows[i].value);
+
+		f->is_idle = true;
+		stat_tell(f, "time -v: %s; always 0 on Linux", rows[i].label);
+	}
+}
+
+size_t job_metrics(const struct job *j, struct stat_metric ret[STAT_MAX_METRICS])
+{
+	struct stat_list l = { .all = ret };
+
+	add_time(&l, j);
+	add_memory(&l, j);
+	add_switches(&l, j);
+	add_io(&l, j);
+	add_orphans(&l, j);
+	stat_add_counters(&l, &j->counters);
+	stat_add_pressure(&l, &j->pressure);
+	stat_add_cgroup(&l, &j->cgroup);
+	add_slurm(&l, j);
+	add_idle(&l, j);
+	return l.count;
+}
+
+/* The command was made before it was told to start: no process is older than the job. */
+int job_processes(const struct job *j, struct stat_process **ret, struct err *e)
+{
+	const struct proctree *t = &j->tree;
+	const struct process *from = t->processes.data;
+	struct stat_process *to = reallocarray(NULL, t->processes.count + 1, sizeof *to);
+
+	if (!to)
+		return err_nomem(e);
+	for (size_t i = 0; i < t->processes.count; i++)
+		to[i] = (struct stat_process){
+			.pid = from[i].pid,
+			.parent = from[i].parent,
+			.name = from[i].name,
+			.command = from[i].command,
+			.usage.wall_ns =
+				from[i].wall_ns < j->elapsed_ns ? from[i].wall_ns : j->elapsed_ns,
+			.usage.user_ns = from[i].own.user_ns,
+			.usage.system_ns = from[i].own.system_ns,
+			.usage.peak_rss_bytes = from[i].peak_rss_bytes,
+			.usage.minor_faults = from[i].own.minor_faults,
+			.usage.major_faults = from[i].own.major_faults,
+			.usage.run_wait_ns = from[i].run_wait_ns,
+		};
+	*ret = to;
+	return 0;
+}
