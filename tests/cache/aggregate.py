@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aggregate.py AUGER: `auger cache aggregate` of random ranks against the same sums made here."""
+"""aggregate.py AUGER: `auger cache aggregate` of random ranks, compared with sums computed here."""
 import csv
 import os
 import random
@@ -59,7 +59,7 @@ def operations(all_ranks):
 
 
 def ranges(all_ranks):
-    """Smallest and greatest, with their ranks where there is but one of them."""
+    """Minimum and maximum, with their ranks if only one rank has that value."""
     rows = {}
     for name in ranks.METRICS:
         rows[name, ""] = [r.metrics[name] for r in all_ranks]
@@ -72,7 +72,7 @@ def ranges(all_ranks):
 
 
 def listed(rank, category, top, has_tables):
-    """The rows that the rank tells of, and the least of a list that may go on."""
+    """The rows that the rank reports, and the least events of a list that may be incomplete."""
     if has_tables:
         return rank.top(category, len(rank.paths)), 0
     counts = {c: min(top, sum(one == c for one, _ in rank.paths)) for c in ranks.TABLES}
@@ -81,7 +81,7 @@ def listed(rank, category, top, has_tables):
 
 
 def costs(all_ranks, has_tables, category, path):
-    """Of ranks with tables that have asked for the path in this way."""
+    """Time and bytes of ranks with tables that made such a request for the path."""
     its = [rank.cost(category, path) for rank, has in zip(all_ranks, has_tables) if has and path in rank.costs]
     if not any(cost[0] for cost in its):
         return ["", ""]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""budget.py AUGER: what goes when the budget is spent or all is forgotten, and what stays: what somebody uses."""
+"""budget.py AUGER: eviction and reset free what is unused, and keep what a process uses."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ for line in sys.stdin:
     print(os.getcwd(), os.path.samefile(".", sys.argv[1]), flush=True)
 """
 
-# Something is mounted on a file and on a folder, in a mount namespace of its own.
+# Mounts over a file and over a folder, in a mount namespace of its own.
 COVERED = """
 set -e
 mount --bind "$0/other" "$1/0/file"
@@ -46,12 +46,12 @@ def used(view):
 
 
 def can_tell_used():
-    """Root's view, and a kernel that can be told to ask again."""
+    """Is it root's view, on a kernel that can expire entries?"""
     return os.geteuid() == 0 and tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 2)
 
 
 def forget(bench):
-    """In two ways: the budget is spent on other paths; all is forgotten."""
+    """By other paths that take the budget, and by a reset."""
     look_at_all(bench.view)
     yield
     assert run("reset", bench.view).returncode == 0
@@ -59,7 +59,7 @@ def forget(bench):
 
 
 def test_paths(bench):
-    """Files and folders that nobody uses go, those that the kernel knows, too."""
+    """Unused files and folders are evicted, also those that the kernel knows."""
     if not can_tell_used():
         return
     fill(bench)
@@ -73,7 +73,7 @@ def test_paths(bench):
 
 
 def test_place(bench):
-    """Who is in a folder stays there."""
+    """A process keeps its working directory."""
     if not can_tell_used():
         return
     fill(bench)
@@ -89,7 +89,7 @@ def test_place(bench):
 
 
 def test_mounted_on(bench):
-    """What is mounted on a file or a folder of the view stays."""
+    """A mount over a file or a folder of the view stays."""
     if not can_tell_used():
         return
     fill(bench)
@@ -107,7 +107,7 @@ def test_mounted_on(bench):
 
 
 def test_absent(bench):
-    """What was looked for in vain is looked for again after all is forgotten, in a folder that is in use, too."""
+    """After a reset, no negative entry is left, also in a folder in use."""
     os.mkdir(f"{bench.target}/folder")
     bench.mount()
     place = os.open(f"{bench.view}/folder", os.O_PATH)

@@ -158,12 +158,12 @@ def test_small_budget(bench):
 
 
 def test_exact(bench):
-    """Before Linux 6.6 no page of a file that comes to us each time can be shared: as Copper has it."""
+    """Before Linux 6.6, shared mappings fail in exact mode, as with Copper."""
     compare(bench, ["--exact", "--budget", "1M"], OPERATIONS // 4, flags=(mmap.MAP_PRIVATE,))
 
 
 def test_passthrough(bench):
-    """Files come into one piece, go from it, and are passed to the kernel, all the time."""
+    """Backing files are filled, evicted and passed through, all the time."""
     compare(bench, ["--passthrough", "--budget", "12M"])
 
 
@@ -176,7 +176,7 @@ def test_not_kept(bench):
 
 
 def test_nothing_kept(bench):
-    """Of no file is any data kept."""
+    """No data is cached."""
     with open(f"{bench.target}/file", "w", encoding="ascii") as f:
         f.write("x")
     bench.mount("-max_cacheable_byte_size", "0")
@@ -210,7 +210,7 @@ def test_read_only(bench):
 
 
 def test_permissions(bench):
-    """What the target does not let somebody read, the view does not: also when root serves it."""
+    """The view grants no access that the target denies, also when root serves it."""
     if os.geteuid() != 0:
         return
     fill(bench.target)
@@ -228,7 +228,7 @@ def test_permissions(bench):
 
 
 def test_not_itself(bench):
-    """A view below its target is not in it, and its neighbour with a longer name is."""
+    """A view below its target is hidden in it, and a neighbor with a longer name is not."""
     inner = f"{bench.target}/in/view"
     os.makedirs(inner)
     os.mkdir(inner + "2")
@@ -239,7 +239,7 @@ def test_not_itself(bench):
 
 
 def test_changes(bench):
-    """Size and content are of one state of the file, whatever happens to it."""
+    """Size and content are of one state of the file, however it changes."""
     path, seen = f"{bench.target}/file", f"{bench.view}/file"
     with open(path, "wb") as f:
         f.write(b"1" * 3 * CHUNK)
@@ -257,7 +257,7 @@ def test_changes(bench):
 
 
 def test_awaited(bench):
-    """Who looks for one name again and again sees it when it comes."""
+    """A process that polls for one name sees the file when it appears."""
     bench.mount("--exact", "--enoent-ttl", "50")
     threads = [threading.Thread(target=lambda: [outcome(os.stat, f"{bench.view}/sub/done") for _ in range(20)]) for _ in range(4)]
     os.mkdir(f"{bench.target}/sub")
@@ -296,7 +296,7 @@ def test_revalidate(bench):
 
 
 def test_commands(bench):
-    """In the background: ready when mount returns, gone when umount does; busy; killed; not ours."""
+    """The daemon: ready when mount returns, ended when umount does; busy views; killed daemons; foreign mounts."""
     fill(bench.target)
     done = run("mount", "-s", "-tpath", bench.target, "-vpath", bench.view, "-max_cacheable_byte_size", "10485760",
                "-md_enoent_ttl_ms", "2000", "-trees", "1", "--plus", "-o", "ro,allow_other", "-odefault_permissions", bench.view)
@@ -317,7 +317,7 @@ def test_commands(bench):
 
 
 def test_keeps_nothing(bench):
-    """Who starts a view and ends has what he had open closed."""
+    """The daemon holds no descriptor of the process that started it."""
     ours, theirs = os.pipe()
     with open(ours, "rb") as end:
         done = run("mount", "--target", bench.target, bench.view, pass_fds=(theirs,))
@@ -329,7 +329,7 @@ def test_keeps_nothing(bench):
 
 
 def in_use(view, how):
-    """A process that uses the view in a way of its own until its standard input ends."""
+    """A process that uses the view in one way until its standard input ends."""
     ways = {"folder": "import os; os.chdir(view)",
             "file": "f = open(f'{view}/a/size5')",
             "mapping": "import mmap; f = open(f'{view}/a/size5'); m = mmap.mmap(f.fileno(), 5, prot=mmap.PROT_READ); f.close()"}
@@ -340,7 +340,7 @@ def in_use(view, how):
 
 
 def test_ended_by_several(bench):
-    """Who ends a view that another one has just ended, has ended it, too."""
+    """Two umounts of one view at the same time both succeed."""
     bench.mount()
     with open(f"{bench.target}/held", "w", encoding="ascii") as f:
         f.write("x")
@@ -354,7 +354,7 @@ def test_ended_by_several(bench):
 
 
 def test_in_use(bench):
-    """Who has it is named; who is about to leave is waited for."""
+    """umount names the processes that use the view, and waits for those that exit."""
     fill(bench.target)
     for how in ("folder", "file", "mapping"):
         bench.mount()
@@ -369,7 +369,7 @@ def test_in_use(bench):
 
 
 def test_killed(bench):
-    """What nobody serves can be unmounted, also when somebody has it."""
+    """A view whose daemon died can be unmounted, also while a process uses it."""
     fill(bench.target)
     daemon = bench.mount()
     fd = os.open(f"{bench.view}/a/size5", os.O_RDONLY)
@@ -382,7 +382,7 @@ def test_killed(bench):
 
 
 def test_copies(bench):
-    """A copy of the mount that another name space has by chance keeps nothing up."""
+    """An unused copy of the mount in another namespace does not keep the daemon."""
     daemon = bench.mount()
     with subprocess.Popen(["unshare", "-m", "sh", "-c", "echo on; read x"], stdin=subprocess.PIPE, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as other:
@@ -393,7 +393,7 @@ def test_copies(bench):
 
 
 def test_terminated(bench):
-    """SIGTERM unmounts, also when the view is in use."""
+    """SIGTERM unmounts, also a view in use."""
     fill(bench.target)
     daemon = bench.mount()
     fd = os.open(f"{bench.view}/a/size5", os.O_RDONLY)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""ends.py AUGER: a mount ends in order, and its orders are answered, whatever is going on."""
+"""ends.py AUGER: a mount ends in order, and commands get a reply, whatever else happens."""
 import ctypes
 import errno
 import fcntl
@@ -31,7 +31,7 @@ while True:
 
 
 def terminate(daemon, view):
-    """Its exit status, within reason. A kernel that waits for it is let go."""
+    """Its exit status, within a time limit. Then the mount is forced to end."""
     daemon.send_signal(signal.SIGTERM)
     try:
         return daemon.wait(PATIENCE_S)
@@ -41,7 +41,7 @@ def terminate(daemon, view):
 
 
 def test_while_it_forgets(bench):
-    """The kernel forgets a name when nobody looks it up: who is told to end then goes on answering who does."""
+    """While the kernel waits to invalidate a name, a daemon that ends still serves lookups."""
     os.mkdir(f"{bench.target}/folder")
     for i in range(FILES):
         os.close(os.open(f"{bench.target}/folder/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
@@ -63,7 +63,7 @@ def test_while_it_forgets(bench):
 
 
 def test_while_it_reads(bench):
-    """Who waits for storage at the end calls for nobody any more: a thread would be left behind."""
+    """A worker that waits for storage at the end wakes no further reader, which would be left behind."""
     os.mkdir(f"{bench.target}/folder")
     for i in range(FILES):
         os.close(os.open(f"{bench.target}/folder/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
@@ -82,7 +82,7 @@ def test_while_it_reads(bench):
 
 
 def test_at_once(bench):
-    """A signal that comes as soon as the view is mounted unmounts it."""
+    """A signal right after the mount unmounts it."""
     for _ in range(10):
         daemon = subprocess.Popen([views.AUGER, "cache", "mount", "--foreground", "--target", bench.target, bench.view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -96,7 +96,7 @@ def test_at_once(bench):
 
 
 def test_unmounted_at_once(bench):
-    """The same of who unmounts it then: it says that nothing came of it, and leaves no thread behind."""
+    """An unmount right after the mount: the daemon reports it, and leaves no thread behind."""
     for _ in range(20):
         daemon = subprocess.Popen([views.AUGER, "cache", "mount", "--foreground", "--target", bench.target, bench.view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -111,7 +111,7 @@ def test_unmounted_at_once(bench):
 
 
 def test_few_files(bench):
-    """However many files it may open: it mounts, and ends in order, or tells that it cannot."""
+    """With any limit of open files, it mounts and ends in order, or prints an error."""
     mounted = 0
     for files in range(5, 20):
         limit = f"ulimit -n {files}; exec \"$@\""
@@ -129,7 +129,7 @@ def test_few_files(bench):
 
 
 def test_no_file_is_left(bench):
-    """An order that cannot be carried out for want of a descriptor is answered: whoever reads it."""
+    """A command that fails for lack of a descriptor gets a reply, whichever worker reads it."""
     for i in range(50):
         os.close(os.open(f"{bench.target}/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
     daemon = bench.mount("--exact")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""faults.py AUGER FAULTY: a view of a target that fails when it is told to.
+"""faults.py AUGER FAULTY: a view of a target that fails on demand.
 
 The errno is the target's, nothing wrong is kept, and nobody waits longer than --storage-timeout.
 """
@@ -22,7 +22,7 @@ SOON_S = 15  # for what takes a moment, on a machine that has other things to do
 
 
 class Target:
-    """A folder behind the file system that fails."""
+    """A folder behind a file system that fails on demand."""
 
     def __init__(self, bench, **env):
         self.source, self.path, self.rules = f"{bench.dir}/source", bench.target, f"{bench.dir}/rules"
@@ -71,7 +71,7 @@ def read(path):
 
 
 def test_errors_pass(bench):
-    """Each error of each operation, and what is right after it."""
+    """Each error of each operation, and correct replies after it."""
     with Target(bench) as t:
         bench.mount()
         v = bench.view
@@ -91,7 +91,7 @@ def test_errors_pass(bench):
 
 
 def test_errors_are_told(bench):
-    """Counted, and by path in the log."""
+    """Failures are counted, and the log has their paths."""
     with Target(bench) as t:
         bench.mount("--profile", "--job-dir", f"{bench.dir}/job", "--log-level", "5", "--log-to", "file")
         t.rule(f"read file1 {errno.EIO}", f"readdir sub {errno.EACCES}")
@@ -107,7 +107,7 @@ def test_errors_are_told(bench):
 
 
 def test_error_in_the_middle(bench):
-    """A file of which only a part can be read: that part is right, the rest fails, and comes later."""
+    """A file that can be read in part: that part is correct, and the rest fails until it can be read."""
     with Target(bench) as t:
         bench.mount("--budget", "2M")  # no reading ahead
         want = read(f"{t.source}/big")
@@ -128,7 +128,7 @@ def test_short_reads(bench):
 
 
 def test_stale(bench):
-    """ESTALE of the storage is handed on once; then the file is asked for again."""
+    """ESTALE of the storage is passed on once; then the file is looked up again."""
     with Target(bench) as t:
         bench.mount()
         t.rule(f"open file3 {errno.ESTALE}")
@@ -138,7 +138,7 @@ def test_stale(bench):
 
 
 def test_hangs(bench):
-    """Who asks for what hangs fails in time; others are answered; when it comes, it is right.
+    """A request to storage that hangs times out; others are served; the late reply is correct.
 
     The kernel looks up one name of a folder of the failing file system at a time (its libfuse is 3.14)."""
     with Target(bench) as t:
@@ -166,7 +166,7 @@ def test_hangs(bench):
 
 
 def test_hangs_for_many(bench):
-    """Whom the kernel lets in one by one, the time is not for each of them: no page or name is waited for in turns."""
+    """Callers that the kernel admits one by one do not add up their timeouts, for pages or names."""
     many, seconds = 24, 3
     with Target(bench) as t:
         for i, options in enumerate(((), ("--max-file", "1"))):
@@ -193,7 +193,7 @@ def test_hangs_for_many(bench):
 
 
 def test_names_only(bench):
-    """Who lists folders of slow storage does not wait for what nobody asked for: at most one name's attributes a folder."""
+    """Listing folders of slow storage waits for the attributes of at most one name a folder."""
     journal, folders = f"{bench.dir}/journal", 20
     with Target(bench, FAULTY_JOURNAL=journal, FAULTY_DELAY_US="1000") as t:
         for i in range(folders):
@@ -209,7 +209,7 @@ def test_names_only(bench):
 
 
 def test_slow(bench):
-    """Many who ask for one slow thing wait once, all together."""
+    """Concurrent requests for one slow thing share one wait."""
     with Target(bench) as t:
         bench.mount()
         t.rule("getattr file7 slow")
@@ -223,7 +223,7 @@ def test_slow(bench):
 
 
 def test_interrupted(bench):
-    """A program that waits for what hangs can be ended at once."""
+    """A program that waits for hanging storage can be killed immediately."""
     with Target(bench) as t:
         bench.mount("--storage-timeout", "300")
         t.rule("getattr file8 hang")
@@ -242,7 +242,7 @@ for name in sys.argv[1:]: print(os.stat(name).st_size, flush=True)"""
 
 
 def test_signals(bench):
-    """Who handles signals while it waits is answered as if there were none; it can still be ended."""
+    """A signal handler does not interrupt a wait; the process can still be killed."""
     with Target(bench) as t:
         bench.mount("--storage-timeout", "300")
         t.rule("getattr file8 slow", "getattr stuck hang")
@@ -257,7 +257,7 @@ def test_signals(bench):
 
 
 def test_terminated_while_it_hangs(bench):
-    """SIGTERM unmounts, also when somebody waits for what hangs; who waits is told."""
+    """SIGTERM unmounts, also while requests wait for hanging storage; those fail."""
     with Target(bench) as t:
         daemon = bench.mount("--storage-timeout", "300")
         t.rule("getattr file9 hang")
@@ -274,7 +274,7 @@ def test_terminated_while_it_hangs(bench):
 
 
 def test_terminated_before_it_is_ready(bench):
-    """A view that is over when its target answers for the first time is not told as ready."""
+    """A view that is unmounted before its target first replies is not reported as ready."""
     with Target(bench, FAULTY_DELAY_US="200000"):
         daemon = subprocess.Popen([views.AUGER, "cache", "mount", "--foreground", "--target", bench.target, bench.view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -287,7 +287,7 @@ def test_terminated_before_it_is_ready(bench):
 
 
 def test_target_goes(bench):
-    """The storage dies under the mount: what is known goes on, the rest fails with its errno."""
+    """The storage dies under the mount: cached files are served, and the rest fails with its errno."""
     with Target(bench) as t:
         bench.mount()
         assert read(f"{bench.view}/file10") == b"10" * 1000
@@ -299,7 +299,7 @@ def test_target_goes(bench):
 
 
 def test_prefetch(bench):
-    """What a list named is there when the storage is not any more: of the target, the view, and relative."""
+    """Prefetched paths are served after the storage died: of the target, of the view, and relative."""
     with Target(bench) as t:
         names = [f"{bench.target}/file1", f"{bench.view}/file2", "file3", f"{bench.target}/sub", f"{bench.target}/absent",
                  f"{bench.target}/link", f"{bench.target}/big", "/elsewhere"]
@@ -321,7 +321,7 @@ def test_prefetch(bench):
 
 
 def test_many_changes(bench):
-    """More files change than the kernel can be told of at once: none shows a mix."""
+    """More files change than can be invalidated at once: none shows a mix."""
     count = 1500
     for i in range(count):
         with open(f"{bench.target}/{i}", "wb") as f:
@@ -353,7 +353,7 @@ def test_many_changes(bench):
 
 
 def test_changed_in_place(bench):
-    """Who has read the beginning of the old file gets no bytes of the new one, in no call; who opens it anew gets all of it."""
+    """An open of the old file never returns bytes of the new one; a new open returns all of it."""
     old, new = b"o" * 3 * CHUNK, b"n" * 3 * CHUNK
     for options in (("--budget", "2M"), ("--max-file", "1"), ("--budget", "2M", "--exact")):
         with open(f"{bench.target}/file", "wb") as f:
@@ -371,9 +371,9 @@ def test_changed_in_place(bench):
 
 
 def test_replaced(bench):
-    """A file that is replaced while it is read, again and again: old or new, never both.
+    """A file that is replaced again and again while it is read: old or new, never both.
 
-    The old ones are kept, so that no new one has the number of an old one."""
+    The old files are kept, so that inode numbers are not reused."""
     path, states = f"{bench.target}/file", [bytes([65 + i]) * (700000 + 300000 * i) for i in range(4)]
 
     def put(data):
@@ -407,7 +407,7 @@ def test_replaced(bench):
 
 
 def test_permissions_change(bench):
-    """With --revalidate a mode that changes counts, after that time."""
+    """With --revalidate, a changed mode takes effect after that time."""
     path = f"{bench.target}/file"
     with open(path, "wb") as f:
         f.write(b"x")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""job.py AUGER: two caches that are really mounted write into one job's folder; what `auger cache aggregate`
-and `paths` make of it is what the ranks wrote and what was done. Mounts and folders end with the test."""
+"""job.py AUGER: two mounted caches write into one job's folder; `auger cache aggregate` and `paths`
+report what the ranks wrote and did. The test removes its mounts and folders."""
 import csv
 import glob
 import os
@@ -54,7 +54,7 @@ def use(view, times):
 
 
 def run_job(base):
-    """The second rank does more."""
+    """The second rank makes more requests."""
     for i in range(2):
         view = f"{base}/view{i}"
         os.mkdir(view)
@@ -66,7 +66,7 @@ def run_job(base):
 
 
 def sums(job, base, key, columns):
-    """Of all ranks' files: {key: [sum of each column]}."""
+    """{key: [sum of each column]} of all ranks' files."""
     all_sums = {}
     for path in glob.glob(f"{job}/profiling/final/*-profiling_{base}.csv"):
         for row in read_csv(path):
@@ -128,7 +128,7 @@ def check_lists(base):
 
 
 def check_incomplete(base):
-    """A list that lacks what the kernel answered is told, and is no ground for a copy."""
+    """paths warns of a list without the calls that the kernel answered, and makes no script from it."""
     view = f"{base}/view0"
     auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/kept", "--profile-paths", "--kernel-cache", view)
     try:
@@ -143,7 +143,7 @@ def check_incomplete(base):
 
 
 def check_full(words, folder):
-    """When one file cannot be written, none is: what was there stays, in the same files, and nothing is left beside them."""
+    """When one file cannot be written, none is: the old files stay, and no temporary file is left."""
     def there():
         return sorted((entry.name, entry.inode()) for entry in os.scandir(folder))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""limits.py AUGER: a view whose process may use little: of addresses, files and their size (ulimit -v, -n, -f)."""
+"""limits.py AUGER: a daemon with limits of addresses, open files and file size (ulimit -v, -n, -f)."""
 import concurrent.futures
 import errno
 import os
@@ -30,7 +30,7 @@ def read(bench, name):
 
 
 def limited(*limits):
-    """What a daemon does first: soft limits only."""
+    """The daemon raises soft limits itself."""
     def limit():
         for what, value in limits:
             resource.setrlimit(what, (value, resource.getrlimit(what)[1]))
@@ -44,7 +44,7 @@ def check(bench, contents):
 
 
 def test_size_of_files(bench):
-    """No file may grow: nothing can be passed, and no profile written; all else is as ever."""
+    """With file size 0 there is no passthrough and no profile; the rest works."""
     contents = fill(bench)
     for options in ((), ("--passthrough",)) if os.geteuid() == 0 else ((),):
         bench.mount("--profile", "--job-dir", f"{bench.dir}/job", *options, **limited((resource.RLIMIT_FSIZE, 0)))
@@ -57,7 +57,7 @@ def test_size_of_files(bench):
 
 
 def test_files(bench):
-    """It takes as many as it may have."""
+    """It raises its limit of open files."""
     contents = fill(bench)
     bench.mount(**limited((resource.RLIMIT_NOFILE, 9)))
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
@@ -66,7 +66,7 @@ def test_files(bench):
 
 
 def test_addresses(bench):
-    """The budget is a part of what there is, so that reading more than it holds is no matter."""
+    """The budget is a part of the limit, so reading more than the budget works."""
     contents = fill(bench)
     bench.mount(**limited((resource.RLIMIT_AS, 160 * MIB)))
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
@@ -83,7 +83,7 @@ def size_of(pid):
 
 
 def test_no_addresses(bench):
-    """Of a view in use, of a sudden: who cannot be answered is told, and it goes on when there are some again."""
+    """A limit set while the view is in use: requests fail, and succeed when it is raised."""
     contents = fill(bench)
     daemon = bench.mount()
     unlimited = resource.prlimit(daemon.pid, resource.RLIMIT_AS)
@@ -102,7 +102,7 @@ def test_no_addresses(bench):
 
 
 def test_none_to_begin_with(bench):
-    """Where there is no room for the first request there is no view, and the command says so."""
+    """Without memory for the first request, the mount fails with a message."""
     for mib in range(16, 34):
         done = run("mount", "--target", bench.target, bench.view, **limited((resource.RLIMIT_AS, mib * MIB)))
         assert (done.returncode == 0) == os.path.ismount(bench.view) == ("ready after" in done.stderr), (mib, done)

@@ -26,7 +26,7 @@ NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 @contextlib.contextmanager
 def read_only(bench):
-    """The target once more, as the kernel itself makes a folder read-only."""
+    """The target, mounted read-only by the kernel."""
     path = f"{bench.dir}/oracle"
     os.mkdir(path)
     subprocess.run(["mount", "--bind", bench.target, path], check=True)
@@ -53,7 +53,7 @@ NAMES = ["file", "folder", "empty", "fifo", "link", "broken", "loop", "to-folder
 
 
 def changes(root):
-    """Name, call: all that would change the folder."""
+    """(name, call) of all calls that would change the folder."""
     opens = [os.O_WRONLY, os.O_RDWR, os.O_RDONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT, os.O_RDWR | os.O_CREAT | os.O_EXCL,
              os.O_RDONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND, os.O_TMPFILE | os.O_RDWR]
     for name in NAMES:
@@ -73,7 +73,7 @@ def changes(root):
 
 
 def test_changes(bench):
-    """Each fails as on any read-only file system, and nothing has changed."""
+    """Each fails as on a read-only file system, and changes nothing."""
     fill(bench.target)
     with read_only(bench) as oracle:
         bench.mount()
@@ -86,7 +86,7 @@ def test_changes(bench):
 
 
 def test_descriptors(bench):
-    """What may not be done with a descriptor for reading, and what holds for one of a folder."""
+    """Calls that fail on a descriptor for reading, and on one of a folder."""
     fill(bench.target)
     with read_only(bench) as oracle:
         bench.mount()
@@ -132,7 +132,7 @@ print(json.dumps(out))
 
 
 def test_modes_for_others(bench):
-    """Every mode of a file and of a folder, of three owners, as somebody else sees it."""
+    """Every mode of a file and of a folder, of three owners, seen by another user."""
     names = []
     for bits, owner in itertools.product(range(0, 0o1000, 0o7), ((0, 0), (65534, 0), (0, 65534))):
         for kind in "fd":
@@ -174,7 +174,7 @@ print([told(fcntl.flock, fd, fcntl.LOCK_SH | fcntl.LOCK_NB), told(fcntl.flock, f
 
 
 def test_locks(bench):
-    """One process holds a lock, another wants one: who gets it is as everywhere."""
+    """Two processes lock a file, with the same results as on other file systems."""
     fill(bench.target)
 
     def told(root):
@@ -192,7 +192,7 @@ def test_locks(bench):
 
 
 def read_some(rng, fd, size, folder):
-    """Bytes of a file by one of all ways, and where they are."""
+    """Reads bytes of a file in one of several ways; returns them with their offset."""
     at, length = rng.randrange(size), rng.randrange(1, 300000)
     way = rng.randrange(6)
     if way == 0:
@@ -223,7 +223,7 @@ def read_randomly(path, want, seed, count, folder):
 
 
 def test_random_reads(bench):
-    """Processes read a sparse and odd-sized file in all ways while its pieces come and go."""
+    """Processes read a sparse file in all ways while its chunks are evicted."""
     rng = random.Random(7)
     want = bytearray(6 * CHUNK + 12345)
     for _ in range(40):
@@ -250,7 +250,7 @@ def test_random_reads(bench):
 
 
 def test_programs(bench):
-    """Run, also as the interpreter of a script, and loaded as a library."""
+    """Programs and libraries of the view run, also as the interpreter of a script."""
     shutil.copy("/bin/cat", f"{bench.target}/cat")
     library = os.path.realpath("/lib/x86_64-linux-gnu/libz.so.1")
     if os.path.exists(library):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""passthrough.py AUGER: files that the kernel reads by itself (--passthrough): they are right however they were opened, they stay
-while they are held, and nothing of them is left behind. That nobody asks us is seen by stopping the daemon."""
+"""passthrough.py AUGER: --passthrough: files are correct however they were opened, stay while they are open, and leave
+nothing behind. Stopping the daemon proves that the kernel sends no requests."""
 import contextlib
 import errno
 import mmap
@@ -31,13 +31,13 @@ def wanted(bench, name):
 
 
 def check(bench, name):
-    """Through the view, as a newcomer: opened, read, closed."""
+    """Opens, reads and closes a file of the view."""
     with open(f"{bench.view}/{name}", "rb") as f:
         assert f.read() == wanted(bench, name), name
 
 
 def content(fd):
-    """Read and mapped; nothing of it is in the pages that the view has of its own."""
+    """Reads and maps work; no page of the file is in the view's own page cache."""
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     size = os.fstat(fd).st_size
     read = b"".join(os.pread(fd, MIB, at) for at in range(0, size, MIB))
@@ -65,7 +65,7 @@ def stopped(daemon):
 
 
 def check_passed(bench, daemon, name):
-    """Without us. A process of its own, which can be killed, should that be wrong."""
+    """Reads with the daemon stopped, in a process that can be killed if that hangs."""
     with opened(bench, name) as fd, stopped(daemon):
         code = f"import passthrough; import sys; sys.stdout.buffer.write(passthrough.content({fd}))"
         done = subprocess.run([sys.executable, "-c", code, views.AUGER], pass_fds=[fd], cwd=os.path.dirname(__file__), timeout=30,
@@ -106,7 +106,7 @@ def test_small_files_and_folders(bench):
 
 
 def test_who_came_first_decides(bench):
-    """Opened before it was here: it asks us, and so do all until it is closed."""
+    """A file opened before it was cached: all its opens send requests until the last close."""
     fill(bench, large=LARGE)
     daemon = bench.mount("--passthrough")
     with opened(bench, "large") as first:
@@ -121,7 +121,7 @@ def test_who_came_first_decides(bench):
 
 
 def test_held_stays(bench):
-    """Others come and go in what is left of the budget."""
+    """Other files use the rest of the budget."""
     fill(bench, held=4 * MIB, **{f"f{i}": 3 * MIB + i for i in range(COPIES)})
     daemon = bench.mount("--passthrough", "--budget", "8M")
     check(bench, "held")
@@ -141,7 +141,7 @@ def test_larger_than_budget(bench):
 
 
 def test_reset(bench):
-    """Who holds it reads on; when it is closed, nothing is left."""
+    """After a reset, open files can be read; nothing is left after the last close."""
     fill(bench, large=LARGE)
     daemon = bench.mount("--passthrough")
     check(bench, "large")
@@ -158,7 +158,7 @@ def test_reset(bench):
 
 
 def test_many_at_once(bench):
-    """Opens, mappings, closes and ends of processes at random, with a cache that is emptied now and then."""
+    """Random opens, mappings, closes and exits, with resets in between."""
     names = [f"f{i}" for i in range(4)]
     fill(bench, **{name: 2 * MIB + i for i, name in enumerate(names)})
     bench.mount("--passthrough", "--budget", "9M")
@@ -190,7 +190,7 @@ def test_many_at_once(bench):
 
 
 def test_killed(bench):
-    """Whoever is ended while he opens it leaves nothing behind."""
+    """A process killed during an open leaves nothing behind."""
     fill(bench, large=LARGE)
     bench.mount("--passthrough")
     check(bench, "large")
@@ -217,7 +217,7 @@ def test_programs(bench):
 
 
 def test_end_while_open(bench):
-    """The view goes from its place, and its daemon ends: who has a file open reads it to its end."""
+    """After a lazy unmount and the end of the daemon, open files can be read to their end."""
     fill(bench, large=LARGE)
     daemon = bench.mount("--passthrough")
     check(bench, "large")

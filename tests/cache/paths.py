@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""paths.py AUGER: `auger cache paths` of made-up tables and a tree that is really there: the lists, the
-counts, and the script, which is run."""
+"""paths.py AUGER: `auger cache paths` of generated tables and a real tree: the lists, the counts, and the
+script, which is run."""
 import filecmp
 import json
 import os
@@ -52,7 +52,7 @@ def make_tree(root):
 
 
 def write_tables(job, root, tree):
-    """Two ranks use some of it. Returns what is used, missing, gone."""
+    """Two ranks use a part of the tree. Returns the used, missing and gone paths."""
     rng = random.Random(4)
     files = [path for path, is_folder in tree.items() if not is_folder]
     used = set(rng.sample(files, len(files) // 2))
@@ -105,7 +105,7 @@ def check_lists(job, root, tree, used, missing, gone):
 
 
 def check_apart(job, root):
-    """What is there, but where the walk does not go, is not gone."""
+    """A path that the walk does not reach is not gone."""
     os.symlink("odd", f"{root}/linked")
     rank = ranks.make_ranks(1, 1, 1)[0]
     rank.paths = {("metadata", f"{root}/linked/{os.listdir(root + '/odd')[0]}"): [1, 0, 0]}
@@ -117,7 +117,7 @@ def check_apart(job, root):
 
 
 def check_linked_root(job, root, used):
-    """A root by a link in its way, and by one at its end, is the folder that it leads to."""
+    """Links in a root's path are resolved, also in its last component."""
     for link, to, name in (("way", os.path.dirname(root), f"way/{os.path.basename(root)}"), ("end", root, "end/")):
         os.symlink(to, f"{job}/{link}")
         result = auger("paths", job, "--usage-root", f"{job}/{name}", "--output-dir", f"{job}/by a link")
@@ -182,7 +182,7 @@ def reset(job, table):
 
 
 def check_incomplete(job, root):
-    """A rank of which not all is known: told, and no script."""
+    """An incomplete rank: a warning, and no script."""
     for change, words in ((cut_table, b"1 of 2 ranks"), (lose_table, b"1 of 2 ranks"),
                           (lose_end, b"1 of 2 ranks"), (reset, b"(1 ranks)")):
         copy = f"{job} incomplete"

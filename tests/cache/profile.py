@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""profile.py AUGER: what a mounted cache counts is what was done, file by file as Copper writes them.
+"""profile.py AUGER: a mounted cache counts the calls that were made, in all of Copper's files.
 
 Mounts, daemons and folders end with the test, also when it fails. Nothing waits for a time, only for what
 must come.
@@ -130,13 +130,13 @@ class Bench:
 
 
 def events_of(text):
-    """Of one table of events: path to its three counts."""
+    """{path: its three counts} of one table of events."""
     found = re.findall(r"^(/.*) \{\ncache hits: (\d+),\ncache misses: (\d+),\nneg: (\d+)\n\}$", text, re.M)
     return {path: (int(a), int(b), int(c)) for path, a, b, c in found}
 
 
 def test_counts(bench):
-    """Each call is counted once, as what it was, for all and for its path."""
+    """Each call is counted once, in total and for its path."""
     bench.mount(*FULL, "-md_enoent_ttl_ms", "60000")
     for _ in range(3):
         assert code_of(os.stat, f"{bench.view}/none") == errno.ENOENT
@@ -171,7 +171,7 @@ def test_counts(bench):
 
 
 def test_counts_of_replaced(bench):
-    """A name that other files get is one path, with what was asked of all of them."""
+    """A name of several files in turn is one path, with the requests of all."""
     bench.mount(*FULL)
     for i in range(3):
         with open(f"{bench.view}/a", "rb") as f:
@@ -190,7 +190,7 @@ def test_counts_of_replaced(bench):
 
 
 def test_files(bench):
-    """The names of all files, in all modes; Copper's headings; which caching it was."""
+    """File names in all modes, Copper's headings, and the caching mode."""
     totals = ["profiling_aggregate.csv", "profiling_latency.csv", "profiling_operations.csv", "profiling_summary.md",
               "profiling_timeline.csv"]
     events = ["data_table_cache_event.output", "md_table_cache_event.output", "md_ttl_cache_event.output",
@@ -237,7 +237,7 @@ def test_log(bench):
 
 
 def start_contained(bench, view):
-    """As process 1 of a name space of process ids, as in a container."""
+    """Mounts as process 1 of a pid namespace, as in a container."""
     os.mkdir(view)
     done = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", AUGER, "cache", "mount", "--foreground", "-t", bench.target,
                              "--job-dir", bench.job, "--profile-paths", "--log-level", "4", "--log-to", "file", view],
@@ -248,7 +248,7 @@ def start_contained(bench, view):
 
 
 def test_same_rank(bench):
-    """Caches of one host name and one process id, at the same time and later: each has files of its own."""
+    """Caches of one host name and one process id, concurrent and later ones, have files of their own."""
     places = [f"{bench.dir}/view{i}" for i in range(3)]
     names = [f"{socket.gethostname()}{nth}-1" for nth in ("", ".2", ".3")]
     with contextlib.ExitStack() as ends:
@@ -280,7 +280,7 @@ def order(path, number):
 
 
 def test_orders(bench):
-    """Copper's ioctls: files beside the file they came by, counters reset one by one."""
+    """Copper's ioctls: files in the folder of the ioctl's file, and resets of single counters."""
     bench.mount(*FULL)
     seen = f"{bench.view}/sub/c"
     with open(seen, "rb") as f:
@@ -342,7 +342,7 @@ def test_commands(bench):
 
 
 def test_reset(bench):
-    """What was not there, or was another file, is looked for again: also what the kernel knows without us."""
+    """After a reset, missing and replaced files are looked up again, also those the kernel cached."""
     bench.mount("--profile")
     folders = ("", "sub/", "sub/deep/")
     os.makedirs(f"{bench.target}/sub/deep")
@@ -376,7 +376,7 @@ def anonymous_kib(pid):
 
 
 def test_memory(bench):
-    """What is forgotten is given back, small pieces, too; what is used and what remains are the budget."""
+    """A reset gives memory back; used and remaining bytes add up to the budget."""
     with open(views.AUGER, "rb") as f:
         if re.search(rb"__[at]san_init", f.read()):
             return  # sanitizers keep what was freed
@@ -395,7 +395,7 @@ def test_memory(bench):
 
 
 def test_owner(bench):
-    """Nobody else orders anything."""
+    """Other users cannot send commands."""
     if os.geteuid() != 0:
         return
     os.chmod(bench.dir, 0o755)
@@ -408,7 +408,7 @@ def test_owner(bench):
 
 
 def test_intervals(bench):
-    """Files are replaced while the view is in use; who looks sees whole ones."""
+    """Files are replaced while the view is in use; a reader sees complete ones."""
     bench.mount(*FULL, "-profile_snapshot_interval_s", "1")
     seen, begin = set(), time.monotonic()
     while len(seen) < 2:
@@ -427,7 +427,7 @@ def test_intervals(bench):
 
 
 def test_terminated(bench):
-    """SIGTERM in the middle of work: all files are there."""
+    """SIGTERM during requests: all files are written."""
     bench.mount(*FULL)
     os.stat(f"{bench.view}/a")
     pid = bench.pid()
@@ -448,7 +448,7 @@ def value_of(bench, kind):
 
 
 def test_profile(bench):
-    """The profile has every call of a path, and is drawn."""
+    """The profile has every call of a path, and auger flame draws it."""
     bench.mount(*FULL)
     for _ in range(3):
         with open(f"{bench.view}/b", "rb") as f:
@@ -475,7 +475,7 @@ def rows_of(command, *words):
 
 
 def test_same_names(bench):
-    """Files of one name in two folders of one name are rows of their own, and folders have what is below them."""
+    """Equal names in two folders are separate rows, and a folder's total includes what is below it."""
     odd = b"odd\xff\n_[k]"
     for i, folder in enumerate(("one/lib", "two/lib")):
         os.makedirs(f"{bench.target}/{folder}")
@@ -515,7 +515,7 @@ def test_same_names(bench):
 
 
 def ask(bench):
-    """What a program may ask at its start."""
+    """The requests of a program that starts."""
     for name in ("a", "b", "sub/c", "sub/[", "big"):
         with open(f"{bench.view}/{name}", "rb") as f:
             f.read()
@@ -526,7 +526,7 @@ def ask(bench):
 
 
 def prefetched(bench, *options):
-    """Mounts with all of it known already; the words that tell so."""
+    """Mounts with a prefetch, and returns its message."""
     bench.mount(*options, "--log-level", "4", "--log-to", "file")
     end = time.monotonic() + 100
     while time.monotonic() < end:
@@ -539,7 +539,7 @@ def prefetched(bench, *options):
 
 
 def test_prefetch(bench):
-    """What a run asked for, by its profile or its list, is all there in the next one: no request waits for storage."""
+    """After a prefetch by profile or list, no request of the same run waits for storage."""
     os.symlink("a", f"{bench.target}/link")
     for name, size in (("sub/[", 7), ("big", 6 << 20)):
         with open(f"{bench.target}/{name}", "wb") as f:
@@ -574,7 +574,7 @@ def test_prefetch(bench):
 
 
 def test_budget(bench):
-    """Paths that the budget does not hold are told by their folder: no call is lost."""
+    """Evicted paths are counted at their folder: no call is lost."""
     for i in range(6000):
         with open(f"{bench.target}/sub/file{i}", "wb") as f:
             f.write(b"x" * 100)
@@ -594,7 +594,7 @@ def test_budget(bench):
 
 
 def test_full_disk(bench):
-    """What there is room for is written, and the summary names what is missing."""
+    """Files that fit are written, and the summary names the missing ones."""
     os.mkdir(bench.job)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", bench.job], check=False).returncode:
         return  # only root may

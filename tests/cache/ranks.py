@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Profiling files of made-up ranks, by the columns of Copper's, and what is known of them."""
+"""Writes profiling files of generated ranks, with Copper's columns."""
 import csv
 import os
 import random

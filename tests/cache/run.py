@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py AUGER: a command that finds its files through a cache, for its life and no longer."""
+"""run.py AUGER: a command with its files served through a view that ends with it."""
 import glob
 import os
 import re
@@ -18,7 +18,7 @@ AUGER = views.AUGER
 
 
 class Bench:
-    """A target with a program and a library of Python, and a folder for all that is temporary."""
+    """A target with a program and a Python library, and a folder for temporary files."""
 
     def __init__(self):
         self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-run-"))
@@ -70,13 +70,13 @@ class Bench:
 
 
 def has_mounts():
-    """May the command have mounts of its own? Of root, or where a user may be root of a name space."""
+    """May the command have a mount namespace? As root, or with user namespaces."""
     return subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 or \
         subprocess.run(["unshare", "-Um", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def test_variables(bench):
-    """Programs and modules come from the view; standard output is the command's alone; its status is ours."""
+    """Programs and modules come from the view; standard output has only the command's; its status is passed on."""
     done = bench.run("--variables-only", "--env", "MORE", "--", "/usr/bin/python3", "-c",
                      "import answer, os, sys; print(answer.__file__, answer.VALUE, os.environ['MORE']); sys.exit(7)")
     assert done.returncode == 7, done
@@ -95,7 +95,7 @@ def test_variables(bench):
 
 
 def test_mounts(bench):
-    """All has its own path, whatever leads to it, and is read through the view: it cannot be written."""
+    """Each path stays, and is read through the view, which is read-only."""
     if not has_mounts():
         return
     done = bench.run("--", "where")
@@ -109,7 +109,7 @@ def test_mounts(bench):
 
 
 def test_writable(bench):
-    """Where the command works, what is its home and what is temporary stays its own, also if the target has it."""
+    """The working directory, home and temporary folder are not mounted over, also inside the target."""
     if not has_mounts():
         return
     done = bench.run("--", "/bin/sh", "-c", "echo 1 >\"$HOME/out\" && exec touch \"$MORE/new\"", target=bench.dir,
@@ -124,7 +124,7 @@ def test_writable(bench):
 
 
 def make_pythons(bench):
-    """Ways to call a Python, and what each must have asked for."""
+    """Ways to start Python, and the paths that each must request."""
     def script(name, line):
         path = f"{bench.target}/bin/{name}"
         with open(path, "w", encoding="ascii") as f:
@@ -143,7 +143,7 @@ def make_pythons(bench):
 
 
 def check_python(bench, words, package, *options):
-    """Its own library and what it imports were asked of the view."""
+    """Its library and imports are read through the view."""
     done = bench.run("--job-dir", bench.job, "--profile-paths", "--kernel-cache", *options, "--", *words, target="/",
                      PATH=f"{bench.target}/bin:/usr/bin:/bin", **({"PYTHONPATH": ""} if package else {}))
     paths, library = bench.looked_up(), re.sub(r"^.*/view/", "/", done.stdout.strip())
@@ -155,7 +155,7 @@ def check_python(bench, words, package, *options):
 
 
 def test_pythons(bench):
-    """By name, by path, by what a script says, and of an environment."""
+    """By name, by path, by a script's interpreter, and in a virtual environment."""
     for words, package in make_pythons(bench):
         if has_mounts():
             check_python(bench, words, package)
@@ -184,7 +184,7 @@ def test_wrong(bench):
 
 
 def test_signals(bench):
-    """The command gets the signal; then all is unmounted and told as ever."""
+    """The command gets the signal; then the view is unmounted, and the summary printed."""
     for number in (signal.SIGTERM, signal.SIGINT):
         with bench.start("--", "/bin/sh", "-c", "cat \"$MORE\"/answer.py; exec sleep 100") as job:
             assert job.stdout.readline() == "VALUE = 42\n"
@@ -195,7 +195,7 @@ def test_signals(bench):
 
 
 def test_deaf(bench):
-    """Nobody reads our words: all goes on, and nothing stays. The command has the signals that we had."""
+    """A closed stderr does not stop the run or the cleanup. The command inherits our signal handling."""
     with bench.start("--", "/bin/sh", "-c", "trap; kill -PIPE $$; exit 3") as job:
         job.stderr.close()
         assert job.wait(60) == 128 + signal.SIGPIPE
@@ -204,7 +204,7 @@ def test_deaf(bench):
 
 
 def test_killed(bench):
-    """When we are killed, the view goes, too."""
+    """When auger is killed, the view is unmounted."""
     with bench.start("--", "/bin/sh", "-c", "echo on; exec sleep 100 >&- 2>&-") as job:
         assert job.stdout.readline() == "on\n"
         pid_fd = os.pidfd_open(bench.daemon())
@@ -232,7 +232,7 @@ def check_left(bench, *options):
 
 
 def test_left(bench):
-    """Who stays in the view does not keep it, and is told."""
+    """A process left in the view does not keep it mounted, and is named."""
     check_left(bench)
     check_left(bench, "--variables-only")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""user.py AUGER: the cache as a user who is not root has it, by fusermount3. Run as root, in mounts of its own where all may
+"""user.py AUGER: the cache of a user who is not root, by fusermount3. Run as root, in a mount namespace where all users may
 use FUSE."""
 import errno
 import os
@@ -15,7 +15,7 @@ import tempfile
 from views import run_tests
 
 USER, OTHER = 65534, 65533
-# A folder for the device, then what to run. Views of others are none of ours: they would live on here.
+# $1: a folder for the device; then the command. Views of other tests would stay mounted here.
 ENTER = """umount -a -l -t fuse.auger 2>/dev/null
 mount -t tmpfs -o mode=755 none "$1" && mknod -m 666 "$1/fuse" c 10 229 && mount --bind "$1/fuse" /dev/fuse || exit 99
 shift; exec "$@" """
@@ -24,13 +24,13 @@ try: print(open(sys.argv[1]).read(), end='')
 except OSError as e: print(e.errno)"""
 
 
-# What each of them is to this user, and how often he may look at a path.
+# What this user may do with each path.
 TRY = """import os, sys
 for name in sys.argv[2:]:
     path = f"{sys.argv[1]}/{name}"
     try: print(name, os.access(path, os.R_OK), os.listdir(path) if os.path.isdir(path) else open(path).read())
     except OSError as e: print(name, os.access(path, os.R_OK), e.errno)"""
-# What may be done with each of them: a number is why not. What may be run but not read, a user's view cannot read, either.
+# What may be done with each path; a number is the errno. A user's view cannot read a file that may only be run.
 RIGHTS = """import os, subprocess, sys
 def told(call, *args):
     try: return bool(call(*args))
@@ -45,7 +45,7 @@ NAMESPACE = ("unshare", "--user", "--map-root-user")
 WALK = "import os, sys\nfor _ in range(1000): os.stat(sys.argv[1])"
 REQUEST = 40  # bytes of the least one: struct fuse_in_header of linux/fuse.h
 NOBODY = 0xffffffff
-# Who may do what, as (tag, rights, id). Source: linux/posix_acl_xattr.h.
+# An access list as (tag, rights, id). Source: linux/posix_acl_xattr.h.
 LISTS = {
     "let in": [(1, 6, NOBODY), (2, 4, USER), (4, 0, NOBODY), (16, 4, NOBODY), (32, 0, NOBODY)],
     "kept out": [(1, 6, NOBODY), (2, 0, USER), (4, 4, NOBODY), (16, 4, NOBODY), (32, 4, NOBODY)],
@@ -58,7 +58,7 @@ LISTS = {
 
 
 class Bench:
-    """Folders of the user's, and a copy of AUGER where he can reach it."""
+    """Folders of the user, and a copy of AUGER that the user can run."""
 
     def __init__(self, auger):
         self.dir = os.path.realpath(tempfile.mkdtemp(prefix="auger-user-"))
@@ -105,7 +105,7 @@ class Bench:
         return self.call("/usr/bin/python3", "-c", LOOK, f"{self.view}/{name}", user=user).stdout.strip()
 
     def set_lists(self):
-        """As far as the file system of the target has any."""
+        """Sets access lists, if the target's file system has any."""
         for name, entries in LISTS.items():
             path = f"{self.target}/{name}"
             if name == "folder":
@@ -131,7 +131,7 @@ class Bench:
             return [int(line.rsplit("auger:", 1)[1].split()[0]) for line in f if f" {self.view} " in line]
 
     def end(self):
-        """As root, who may end also what root mounted."""
+        """As root, which may also end root's mounts."""
         while self.daemon():
             subprocess.run(["umount", "-l", self.view], check=True)
 
@@ -141,7 +141,7 @@ class Bench:
 
 
 def test_look(bench):
-    """The user reads what he may read in the target; nobody else gets in, root neither."""
+    """The user may read what the target allows; no other user may enter, not even root."""
     bench.mount()
     assert bench.look("open") == "open" and bench.look("closed") == str(errno.EACCES)
     assert bench.look("none") == str(errno.ENOENT)
@@ -168,7 +168,7 @@ def test_in_use(bench):
 
 
 def test_ends(bench):
-    """SIGTERM unmounts; what a killed one leaves can be unmounted."""
+    """SIGTERM unmounts; the view of a killed daemon can be unmounted."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         bench.mount()
         pid, = bench.daemon()
@@ -182,7 +182,7 @@ def test_ends(bench):
 
 
 def test_owner_ends(bench):
-    """A view that all may use is unmounted by who mounted it."""
+    """The user who mounted a view of all users unmounts it."""
     done = bench.call(bench.auger, "cache", "mount", "--allow-other", "--target", bench.target, bench.view, user=0)
     assert done.returncode == 0, done
     done = bench.cache("umount", bench.view)
@@ -192,7 +192,7 @@ def test_owner_ends(bench):
 
 
 def test_no_device(bench):
-    """Who may not use FUSE is told so in one line."""
+    """A user who may not use FUSE gets a one-line message."""
     os.chmod("/dev/fuse", 0o600)
     try:
         done = bench.cache("mount", "--target", bench.target, bench.view)
@@ -202,8 +202,8 @@ def test_no_device(bench):
 
 
 def test_rights(bench):
-    """Who may open, list, run, and go where, is as in the target: the user, and programs of root's without its capabilities, or
-    with those of a user namespace, also where others of root's looked before."""
+    """Permissions are those of the target: for the user, and for root's programs without capabilities or with those of
+    a user namespace, also after other programs of root used a path."""
     names = bench.make_all_modes()
     callers = [(USER, ()), (0, NO_CAPABILITIES), (0, ())]
     if bench.call(*NAMESPACE, "true", user=0).returncode == 0:
@@ -222,7 +222,7 @@ def test_rights(bench):
 
 
 def test_access_lists(bench):
-    """In a view of the user's own, and in one that all may use: as in the target."""
+    """In the user's own view, and in one of all users: as in the target."""
     if not bench.set_lists():
         return
     tried = [bench.call("/usr/bin/python3", "-c", TRY, bench.target, *LISTS).stdout]
@@ -235,7 +235,7 @@ def test_access_lists(bench):
 
 
 def test_walks(bench):
-    """A path of what is not the user's own is asked for once, not each time. The view of his own is his."""
+    """A path of other owners is requested once, not each time. The user owns the root of his view."""
     os.mkdir(f"{bench.target}/folder")
     for user, *options in ((USER,), (0, "--allow-other")):
         os.chown(bench.view, user, user)
@@ -248,7 +248,7 @@ def test_walks(bench):
 
 
 def test_others_not_asked(bench):
-    """--allow-other is fusermount3's to allow."""
+    """fusermount3 decides about --allow-other."""
     if subprocess.run(["grep", "-qsx", "user_allow_other", "/etc/fuse.conf"], check=False).returncode == 0:
         return
     done = bench.cache("mount", "--allow-other", "--target", bench.target, bench.view)
@@ -256,7 +256,7 @@ def test_others_not_asked(bench):
 
 
 def test_run(bench):
-    """A Python in the view, by mounts of the user's own where he may make them; he stays who he is."""
+    """Python in the view, in the user's own mount namespace where possible; the user id stays."""
     for options in ((), ("--variables-only",)):
         done = bench.cache("run", *options, "--", "/usr/bin/python3", "-c",
                            "import json, os; print(json.__file__, os.getuid()); open('made', 'w')")
@@ -275,7 +275,7 @@ def main(auger):
 
 
 def enter(auger):
-    """Runs this again where all may use FUSE."""
+    """Runs this test again where all users may use FUSE."""
     if os.geteuid() != 0 or not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
         print("1..0 # SKIP needs root, to become a user, and FUSE")
         return 0

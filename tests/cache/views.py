@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of views have in common: folders, mounts that end with the test, and the loop over tests."""
+"""Shared by tests of views: folders, mounts that end with the test, and the loop over tests."""
 import os
 import shutil
 import subprocess
@@ -34,7 +34,7 @@ class Bench:
         self.daemons = []
 
     def mount(self, *options, target=None, view=None, **more):
-        """In the foreground: its process is ours to end."""
+        """Mounts in the foreground, so that the test can end the daemon."""
         view = view or self.view
         daemon = subprocess.Popen([AUGER, "cache", "mount", "--foreground", "--target", target or self.target, *options, view],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
@@ -46,8 +46,8 @@ class Bench:
         return daemon
 
     def end(self):
-        """Unmounts all, and tells the words that the daemons said at the end. A view lives on where somebody took it into
-        another mount namespace: SIGTERM ends that, too."""
+        """Unmounts all, and returns the last messages of the daemons. A view may live on in another mount namespace:
+        SIGTERM ends that, too."""
         words = ""
         for daemon, view in self.daemons:
             subprocess.run(["umount", "-l", view], stderr=subprocess.DEVNULL, check=False)
@@ -78,7 +78,7 @@ def end_quietly(bench, name, may_speak):
 
 
 def run_tests(tests, make_bench, after=lambda bench, name: None):
-    """Runs (name, test), each with a bench of its own; TAP. The exit status."""
+    """Runs (name, test) pairs, each with a bench of its own. Prints TAP, returns the exit status."""
     if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
         print("1..0 # SKIP no FUSE here")
         return 0
@@ -100,6 +100,6 @@ def run_tests(tests, make_bench, after=lambda bench, name: None):
 
 
 def main(names, may_speak=()):
-    """Runs what is called test_*, each with a Bench of its own; daemons say nothing at the end, but those that may."""
+    """Runs all functions test_*, each with a Bench of its own. Only certain daemons may print at the end."""
     tests = [(n, t) for n, t in names.items() if n.startswith("test_")]
     return run_tests(tests, Bench, lambda bench, name: end_quietly(bench, name, may_speak))
