@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits: how long threads are off the CPU, summed by thread, stack and reason.
+ * wait: sums off-CPU time by thread, stack and state.
  *
- * Libraries without frame pointers hide their callers from the kernel, so stacks are walked in
- * user space, from a copy. To send a copy once and then only to add up times is sound as long as
- * equal keys mean equal stacks. What a walk can depend on is: the registers; of the copy, words
- * that are addresses of user code (return addresses) or of the stack (saved registers), where
- * each of them is, and how long the copy is; behind it, the chain of frame pointers; the
- * process' mappings. All these are hashed. Words that cannot be an address are not: counters and
- * lengths differ each time. Those that only look like one make more keys, but none wrong.
+ * The kernel cannot unwind libraries without frame pointers, so user space unwinds a copy of the
+ * stack. Sending a copy once and then only adding times is correct as long as equal keys mean equal
+ * stacks. So the key hashes all that unwinding depends on: the registers; in the copy, the words
+ * that may be addresses of code (return addresses) or of the stack (saved registers), and their
+ * places; the length of the copy; the frame-pointer chain beyond it; and the mappings. Other words
+ * are skipped, because counters and lengths differ each time. Words that only look like addresses
+ * make more keys, but no wrong ones.
  */
 #include "bpf/wait.h"
 #include "bpf/kernel.h"
@@ -17,21 +17,21 @@ const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Settings. */
 const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu;
-const volatile int own_pid; /* is not followed by follows_all */
+const volatile int own_pid; /* excluded from follows_all */
 
-/* By user space, before it runs on_task. */
+/* Set by user space before it runs on_task. */
 bool is_end;
-__u64 now_ns;                  /* of the begin, or the end */
-__u64 lost_stacks, lost_waits; /* these could not be told at all */
+__u64 now_ns;                  /* the begin, or the end, of the recording */
+__u64 lost_stacks, lost_waits; /* not reported at all */
 __u64 lives;
-__u64 keys; /* made since user space set it to 0 */
+__u64 keys; /* added since user space set it to 0 */
 
-/* What is known of a thread that is followed. */
+/* The state of a followed thread. */
 struct thread {
-	__u64 left_ns;  /* since when it waits; 0: it does not */
+	__u64 left_ns;  /* begin of its wait; 0: none */
 	__u64 woken_ns; /* 0: not yet */
-	__u64 key;      /* 0: there was no room for it */
-	__u64 life;     /* a number of its own, from exec to exec; 0: from the next one on */
+	__u64 key;      /* 0: the map was full */
+	__u64 life;     /* a unique id from exec to exec; 0: followed from its next exec */
 	__u8 state, kind;
 };
 
@@ -57,7 +57,7 @@ struct sums {
 	__type(value, struct wait_sum);
 } sums SEC(".maps");
 
-/* User space puts an empty one in its place to read it. */
+/* Holds the current map of sums. User space replaces it by an empty one to read it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -78,7 +78,7 @@ struct {
 	__uint(max_entries, WAIT_RING_BYTES);
 } ring SEC(".maps");
 
-/* Too large for a stack: one for switches, one for on_task, which they may interrupt. */
+/* Too large for the BPF stack: one for switches, one for on_task, which a switch may interrupt. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
@@ -86,7 +86,7 @@ struct {
 	__type(value, struct wait_stack);
 } scratch SEC(".maps");
 
-/* Hashing: four streams of words, so that none waits for another's product. */
+/* Hashing in four streams, so that no multiplication waits for another. */
 struct hash {
 	__u64 a, b, c, d;
 	const __u64 *words;
@@ -100,8 +100,8 @@ static __always_inline __u64 mix(__u64 h, __u64 word)
 	return h ^ h >> 32;
 }
 
-/* The word if it may be an address of user space, 2^16..2^47; else 0. Without a branch, which would
- * often be guessed wrongly. */
+/* The word if it may be an address of user space, 2^16..2^47; else 0. Branch-free, because a branch
+ * would often be mispredicted. */
 static __always_inline __u64 user_address(__u64 word)
 {
 	__u64 beyond = ((word >> 16) - 1) >> 31;
@@ -152,7 +152,7 @@ static __always_inline __u64 finish_hash(const struct hash *h)
 	return key ? key : 1;
 }
 
-/* Of a wait without a stack of its own. */
+/* The key of a wait without a stack. */
 static __always_inline __u64 plain_key(const struct thread *t)
 {
 	struct hash h = { .a = t->life, .b = t->kind, .c = t->state };
@@ -190,7 +190,7 @@ static __always_inline void set_whose(struct wait_stack *s, struct task_struct *
 	s->kernel_count = s->user_count = s->stack_len = 0;
 }
 
-/* false: it is a thread of the kernel. */
+/* false: a kernel thread. */
 static __always_inline bool set_registers(struct wait_stack *s, struct task_struct *task)
 {
 	const struct pt_regs *regs;
@@ -207,8 +207,8 @@ static __always_inline bool set_registers(struct wait_stack *s, struct task_stru
 	return true;
 }
 
-/* How much of the stack is in use: up to where the kernel put the arguments of the program, or to
- * the thread's own data, which libc puts above its stack. */
+/* The used bytes of the stack: up to the program's arguments (main thread), or to the thread's TLS,
+ * which libc places above its stack. */
 static __always_inline __u32 stack_used(const struct wait_stack *s, struct task_struct *task)
 {
 	__u64 used = task->mm->start_stack - s->sp;
@@ -230,7 +230,7 @@ static __always_inline void copy_stack(struct wait_stack *s, struct task_struct 
 		s->stack_len = len;
 		return;
 	}
-	/* Perhaps what follows the page is not there. */
+	/* The next page may be unmapped. */
 	len = (4096 - (s->sp & 4095)) & ~(WAIT_STACK_BLOCK - 1u);
 	if (len && len <= 4096 && bpf_probe_read_user(s->stack, len, (const void *)s->sp) == 0)
 		s->stack_len = len;
@@ -249,9 +249,9 @@ static __always_inline void hash_user_chain(void *ctx, struct hash *h, struct wa
 	bpf_loop(s->user_count, hash_user, h, 0);
 }
 
-/* All of a stack that can be told, and its hash. The kernel's part takes several times as long as
- * all the rest: it is left out of what is preempted on the way to user code or in it, as nothing in
- * the kernel is waited for. */
+/* Reads the stack and returns its hash. The kernel chain takes several times as long as all the
+ * rest, so it is left out for a thread that was preempted in user code: it waits for nothing in the
+ * kernel. */
 static __always_inline __u64 take_stack(void *ctx, struct wait_stack *s, struct task_struct *task,
 					const struct thread *t)
 {
@@ -298,7 +298,7 @@ static __always_inline bool send(const struct wait_stack *s)
 				  is_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0;
 }
 
-/* The sums of the thread's key, made when it is new. NULL: there is no room. */
+/* The sum of the thread's key; adds it when it is new. NULL: the map is full. */
 static __always_inline struct wait_sum *sum_of(const struct thread *t, struct task_struct *task)
 {
 	struct wait_sum fresh = { .pid = (__u32)task->tgid,
@@ -319,7 +319,7 @@ static __always_inline struct wait_sum *sum_of(const struct thread *t, struct ta
 	return bpf_map_lookup_elem(sums_now, &t->key);
 }
 
-/* Its state and kind are only told with its key. */
+/* The overflow sum of a thread and state. */
 static __always_inline struct wait_sum *overflow_sum_of(const struct thread *t,
 							struct task_struct *task)
 {
@@ -336,7 +336,7 @@ static __always_inline struct wait_sum *overflow_sum_of(const struct thread *t,
 	return bpf_map_lookup_elem(&overflow, &key);
 }
 
-/* The wait is over. */
+/* Ends a wait and adds its time. */
 static __always_inline void add_up(struct thread *t, struct task_struct *task, __u64 until_ns)
 {
 	__u64 woken_ns =
@@ -417,7 +417,8 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	return 0;
 }
 
-/* A wait that the thread did not begin by itself. */
+/* Sends the stack of a wait that began without a switch: a new thread, or one off the CPU at the
+ * start. */
 static __always_inline void send_other(void *ctx, int place_of_scratch, struct thread *t,
 				       struct task_struct *task)
 {
@@ -469,7 +470,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that is there already. */
+/* Follows a thread that exists when the recording begins. */
 static __always_inline void add_running_thread(void *ctx, struct task_struct *task)
 {
 	__u32 tgid = (__u32)task->tgid;
@@ -490,7 +491,7 @@ static __always_inline void add_running_thread(void *ctx, struct task_struct *ta
 		return;
 	begin(t, now_ns, WAIT_INITIAL, state_of(false, task->__state, task));
 	send_other(ctx, 1, t, task);
-	if (task->on_cpu) /* by now: since when is not known */
+	if (task->on_cpu) /* it ran meanwhile: the begin of the wait is unknown */
 		t->left_ns = 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits: what bpf/waits.bpf.c and sample/waiting share.
+ * wait: the types that bpf/wait.bpf.c and sample/offcpu_bpf.c share.
  *
- * A wait has a key: a hash of all that its stack can be told from, and of whose it is. The key's
- * times are summed in the kernel; the stack itself is told once.
+ * A wait has a key: a hash of its stack and its thread. The kernel sums the times of a key; the
+ * stack is sent once.
  */
 #ifndef BPF_WAIT_H
 #define BPF_WAIT_H
@@ -13,24 +13,24 @@
 #define WAIT_KERNEL_MAX 64      /* addresses of the kernel's part */
 #define WAIT_USER_MAX 1024      /* of the chain of frame pointers */
 #define WAIT_STACK_MAX 16384    /* bytes of the user's stack */
-#define WAIT_STACK_BLOCK 64     /* it is read and hashed in pieces of so many */
-#define WAIT_KEYS_MAX 32768     /* between two looks at the sums */
-#define WAIT_OVERFLOW_MAX 65536 /* besides, when these were full */
+#define WAIT_STACK_BLOCK 64     /* bytes that are hashed at once */
+#define WAIT_KEYS_MAX 32768     /* between two reads of the sums */
+#define WAIT_OVERFLOW_MAX 65536 /* entries of the overflow map */
 #define WAIT_FOLLOWED_MAX 65536
 #define WAIT_RING_BYTES (16 << 20)
-#define WAIT_RING_FULL (4 << 20) /* then user space is woken */
+#define WAIT_RING_FULL (4 << 20) /* wakes user space */
 
-/* From when on a process is followed. */
+/* When to begin to follow a process. */
 enum wait_follow {
 	WAIT_FOLLOW_NOW = 1,
-	WAIT_FOLLOW_FROM_EXEC, /* it is a command that waits to be executed */
+	WAIT_FOLLOW_FROM_EXEC, /* the command, which waits before its exec */
 };
 
 /* How a wait began. */
 enum wait_kind {
 	WAIT_LEFT,    /* the thread left its CPU */
-	WAIT_NEW,     /* it was made, and has not run yet */
-	WAIT_INITIAL, /* it waited when the recording began */
+	WAIT_NEW,     /* it was created, and has not run yet */
+	WAIT_INITIAL, /* it was off the CPU when the recording began */
 };
 
 /* The same as enum offcpu_state. */
@@ -51,11 +51,11 @@ struct wait_sum {
 	__u8 kind, state;
 	__u8 is_sent;      /* struct wait_stack was sent since the map was made */
 	__u64 count;       /* of waits */
-	__u64 waited_ns;   /* in the state */
-	__u64 runnable_ns; /* then, until the thread was on a CPU */
+	__u64 waited_ns;   /* in state */
+	__u64 runnable_ns; /* from the wakeup until the thread ran */
 };
 
-/* Whose a key is, and its stack; in the ring, cut behind what is used of it. */
+/* The thread and stack of a key; the ring has only its used part. */
 struct wait_stack {
 	__u64 key;
 	__u64 time_ns;
@@ -72,10 +72,10 @@ struct wait_stack {
 		unsigned char stack[WAIT_STACK_MAX]; /* [stack_len], from sp up; or */
 		__u64 user[WAIT_USER_MAX];           /* [user_count], leaf first */
 	};
-	__u64 behind[WAIT_USER_MAX]; /* in place of user when stack is full */
+	__u64 behind[WAIT_USER_MAX]; /* instead of user when stack is full */
 };
 
-/* Instead of a key, when the map was full; as large as one. */
+/* Key of the overflow map; has the size of a key. */
 struct wait_overflow_key {
 	__u32 tid, state;
 };

@@ -21,7 +21,7 @@ static struct perf_event_attr attr_common(const struct attr_opts *o)
 		.enable_on_exec = o->has_exec,
 		.sample_id_all = 1,
 		.watermark = 1,
-		.wakeup_watermark = 1, /* what counts is that of the ring's owner */
+		.wakeup_watermark = 1, /* the ring owner's watermark counts */
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -34,16 +34,16 @@ static void take_stacks(struct perf_event_attr *attr, const struct attr_opts *o)
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (o->stack == STACK_FP)
 		return;
-	/* All events alike, because their samples share rings; of the kernel's, too, the user
-	 * code that called it is told. Frame pointers continue copies that end too early. */
+	/* The same for all events, because their samples share rings; samples in the kernel have
+	 * the user stack, too. The frame-pointer chain continues copies that are too short. */
 	attr->exclude_callchain_user = o->has_no_user_chain;
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr->sample_regs_user = user_stack_regs(user_stack_machine());
 	attr->sample_stack_user = o->stack_bytes;
 }
 
-/* Where samples of what the kernel itself counts shall tell their periods, a fixed period is not
- * looked at: each event is a sample (kernel/events/core.c, perf_swevent_event). */
+/* With PERF_SAMPLE_PERIOD the kernel ignores a fixed period of software events: each event is a
+ * sample (kernel/events/core.c, perf_swevent_event). */
 static void take_rate(struct perf_event_attr *attr, const struct event *event,
 		      const struct attr_opts *o)
 {
@@ -69,13 +69,13 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	attr.exclude_user = o->is_kernel_only || event->is_kernel_only;
 	attr.exclude_hv = attr.exclude_kernel;
 	attr.exclude_guest = 1;
-	attr.exclude_idle = event->is_clock && !o->has_idle; /* an idle CPU is no use of time */
+	attr.exclude_idle = event->is_clock && !o->has_idle; /* an idle CPU uses no CPU time */
 	attr.read_format = PERF_FORMAT_LOST;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 	take_stacks(&attr, o);
 	if (o->has_raw)
 		attr.sample_type |= PERF_SAMPLE_RAW;
-	if (o->has_raw && o->stack == STACK_NONE) /* each costs time, and these say nothing */
+	if (o->has_raw && o->stack == STACK_NONE) /* each costs time, and these are not used */
 		attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD);
 	if (o->has_address)
 		attr.sample_type |= PERF_SAMPLE_ADDR;
@@ -99,8 +99,8 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 	attr.exclude_hv = 1;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
-	/* No build ids: where one event asks for them the kernel (to 6.18) marks the records of
-	 * other recorders, too, which then have none, and perf 6.1 aborts on those. */
+	/* No build ids: when one event requests them, the kernel (to 6.18) sets their flag in the
+	 * records of other recorders, too, which have none, and perf 6.1 aborts on those. */
 	attr.mmap_data = o->has_data_maps || o->has_address;
 	attr.comm = 1;
 	attr.comm_exec = 1;
@@ -110,7 +110,7 @@ struct perf_event_attr attr_side_band(const struct attr_opts *o)
 
 #define SWITCH_DEEP_HZ 4000 /* samples a second, thread and CPU */
 
-/* The kernel's part tells why a thread waits, even where it is not shown. */
+/* The kernel's chain shows why a thread waits, even when it is not printed. */
 static void take_switch_stack(struct perf_event_attr *attr, const struct attr_opts *o)
 {
 	take_stacks(attr, o);
@@ -192,7 +192,7 @@ int attr_probe(struct perf_event_attr *attr, const char *name, bool *ret_no_kern
 		if ((is_missing(fd) || fd == -EINVAL) && attr->precise_ip) {
 			attr->precise_ip--;
 		} else if (fd == -EINVAL && attr->exclude_guest) {
-			attr->exclude_guest = 0; /* some units can leave nothing out */
+			attr->exclude_guest = 0; /* some PMUs support no exclusion */
 		} else if (is_denied(fd) && !attr->exclude_kernel && !attr->exclude_user) {
 			attr->exclude_kernel = 1;
 			attr->exclude_hv = 1;
@@ -236,7 +236,7 @@ static int explain_denied(int code, const char *name, pid_t pid, struct err *e)
 			       (long long)paranoid);
 	if (pid > 0)
 		return err_set(e, code,
-			       "process %d may not be looked at; needs its user, root, or "
+			       "process %d cannot be sampled; needs its user, root, or "
 			       "CAP_PERFMON and CAP_SYS_PTRACE",
 			       (int)pid);
 	if (paranoid > 1 || code == -EACCES)
@@ -263,7 +263,7 @@ int attr_explain(int code, const char *name, pid_t pid, struct err *e)
 			       "too many open files: a thread needs two a CPU; raise 'ulimit -n', "
 			       "or choose CPUs by --cpu");
 	case -EBUSY:
-		return err_set(e, code, "event '%s': the counters are in use by somebody else",
+		return err_set(e, code, "event '%s': the counters are in use by another process",
 			       name);
 	case -ESRCH:
 		return err_set(e, code, "process %d does not exist", (int)pid);

@@ -21,7 +21,7 @@
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 #define BIT(n) (UINT64_C(1) << (n))
 
-/* What libbpf complained about first. */
+/* libbpf's first warning. */
 static _Thread_local char complaint[256];
 
 static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level level,
@@ -69,17 +69,17 @@ int bpf_explain(int rc, const char *what, struct err *e)
 			       what);
 	if (is_refused && !may_load())
 		return err_set(e, -EPERM,
-			       "%s may not be loaded (kernel.unprivileged_bpf_disabled is %lld); "
+			       "%s cannot be loaded (kernel.unprivileged_bpf_disabled is %lld); "
 			       "needs root, or CAP_BPF and CAP_PERFMON",
 			       what, (long long)attr_sysctl("unprivileged_bpf_disabled", -1));
 	if (is_refused && is_locked())
 		return err_set(e, rc,
-			       "%s may not be loaded (" LOCKDOWN " is at confidentiality); needs a "
+			       "%s cannot be loaded (" LOCKDOWN " is at confidentiality); needs a "
 			       "kernel that is started without lockdown=confidentiality",
 			       what);
 	if (access(TYPES, R_OK) < 0)
 		return err_set(e, rc,
-			       "%s cannot be fitted to the kernel without " TYPES
+			       "%s cannot be relocated for this kernel without " TYPES
 			       "; needs a kernel with CONFIG_DEBUG_INFO_BTF",
 			       what);
 	libbpf_strerror(rc, said, sizeof said);

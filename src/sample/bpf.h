@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf: may programs of ours run inside of the kernel here, and if not, why not.
+ * bpf: reports whether our BPF programs can be loaded here, and why not.
  *
- * The programs are bpf/NAME.bpf.c; <NAME.skel.h> is made of each when this is built with libbpf,
- * clang and bpftool. Without those, bpf_probe() says so and nothing else is there.
- * A collector calls bpf_begin(), loads its program, and takes another way when that fails.
+ * The build makes <NAME.skel.h> of each bpf/NAME.bpf.c when it finds libbpf, clang and bpftool.
+ * Without them only bpf_probe() exists, and fails with -ENOSYS. A collector calls bpf_begin(),
+ * loads its program, and uses another method when that fails.
  */
 #ifndef SAMPLE_BPF_H
 #define SAMPLE_BPF_H
@@ -13,17 +13,17 @@
 #include "base/macros.h"
 
 /*
- * Loads and attaches a small program that needs what ours need, and takes it away again. -ENOSYS:
- * not built with it, or the kernel has none; -EPERM: not allowed; others. e: "FOUND; needs REMEDY".
+ * Loads, attaches and removes a small program with the same needs as ours. -ENOSYS: built without
+ * BPF, or no kernel support; -EPERM: not permitted; others. e: "FOUND; needs REMEDY".
  */
 int bpf_probe(struct err *e) MUST_CHECK;
 
-/* Before a program is opened: what libbpf says from now on goes to log_msg() and bpf_explain().
- * Only there when this is built with BPF, as the next one. */
+/* Call before a program is opened: sends libbpf's messages to log_msg() and bpf_explain(). Exists
+ * only when built with BPF, as does the next one. */
 void bpf_begin(void);
 
-/* The reason why libbpf refused to open, load or attach a program: rc is what it returned (negative
- * errno); what: the program in words. Returns rc. */
+/* Explains why libbpf could not open, load or attach a program. rc: its negative errno. what: names
+ * the program for the message. Returns rc. */
 int bpf_explain(int rc, const char *what, struct err *e);
 
 #endif

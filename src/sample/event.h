@@ -7,15 +7,14 @@
 #include <stdint.h>
 
 struct event {
-	char name[128]; /* as it was asked for, without what stands behind the last ":" */
+	char name[128];                 /* as requested, without modifiers after the last ":" */
 	const char *sample_type, *unit; /* of its values; sample_type NULL: name */
-	uint32_t type;                  /* PERF_TYPE_, or a PMU's number */
+	uint32_t type;                  /* PERF_TYPE_, or the type of a PMU */
 	uint64_t config, config1, config2;
 	bool is_clock;   /* the period is in nanoseconds, also at a frequency */
-	uint64_t period; /* unless another rate is asked for: a sample each so many; 0: at a
-			  * frequency */
+	uint64_t period; /* default period in events; 0: sample at a frequency */
 	bool is_tracepoint;
-	bool has_address; /* samples tell the address of the data that it is about */
+	bool has_address; /* samples have the data address (PERF_SAMPLE_ADDR) */
 	bool is_user_only, is_kernel_only;
 	unsigned precise; /* 0..3: perf_event_attr.precise_ip */
 };

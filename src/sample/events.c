@@ -98,7 +98,7 @@ static bool find_known(const char *name, struct event *ret)
 	return false;
 }
 
-/* "L1-dcache-loads", "dTLB-store-misses": cache, what is done to it, and whether it misses. */
+/* "L1-dcache-loads", "dTLB-store-misses": cache, operation, and hit or miss. */
 static bool find_cache(const char *name, struct event *ret)
 {
 	static const char *const caches[] = { "L1-dcache", "L1-icache", "LLC",  "dTLB",
@@ -181,7 +181,7 @@ static int no_tracepoint(const char *name, const char *root, struct err *e)
 	return err_set(e, -EINVAL, "no tracepoint '%s'%s", name, nearest_text(&near, ""));
 }
 
-/* GROUP:NAME, by the number that the kernel's tracing tells. */
+/* GROUP:NAME, by the number in its id file in tracefs. */
 static int find_tracepoint(const char *name, const struct event_roots *roots, struct event *ret,
 			   struct err *e)
 {
@@ -200,7 +200,7 @@ static int find_tracepoint(const char *name, const struct event_roots *roots, st
 	rc = file_read_small(path.data, 64, &text, e);
 	if (rc == -EACCES || rc == -EPERM)
 		return err_set(e, rc,
-			       "tracepoint '%s': %s may not be read; run as root, or allow it with "
+			       "tracepoint '%s': %s cannot be read; run as root, or allow it with "
 			       "'mount -o remount,mode=755 %s'",
 			       name, path.data, root);
 	buf_clear(&path);
@@ -241,7 +241,7 @@ static int find(const char *name, const struct event_roots *roots, struct event 
 		       name);
 }
 
-/* What stands behind the last ":" when it is nothing but modifiers; NULL: it is not. */
+/* The text after the last ":" if it has only modifiers, else NULL. */
 static const char *find_modifiers(const char *text)
 {
 	const char *colon = strrchr(text, ':');

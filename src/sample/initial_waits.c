@@ -15,7 +15,7 @@
 
 #define LINE_MAX_BYTES 1024 /* of the files that are read */
 
-/* One line of a file of the thread; false: it cannot be read. */
+/* Reads one line of a file of the thread; false: unreadable. */
 static bool read_line(const char *proc, uint32_t pid, uint32_t tid, const char *name,
 		      struct buf *ret)
 {
@@ -41,7 +41,7 @@ static enum offcpu_state parse_state(const struct buf *stat)
 	case 't':
 		return OFFCPU_STOPPED;
 	default:
-		return OFFCPU_UNKNOWN; /* it runs, or is gone */
+		return OFFCPU_UNKNOWN; /* it runs, or has ended */
 	}
 }
 
@@ -86,7 +86,7 @@ static int read_thread(struct ingest *in, const char *proc, struct record *r, un
 {
 	CLEANUP(buf_fini) struct buf line = { 0 };
 	enum offcpu_state state;
-	uint64_t registers[2]; /* stack pointer, address: in the order of perf's numbers */
+	uint64_t registers[2]; /* stack pointer, address: in the order of PERF_REG_* */
 	uint64_t sp, pc;
 
 	if (!read_line(proc, r->pid, r->tid, "stat", &line))

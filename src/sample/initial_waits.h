@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * found: threads that wait already when a recording begins, with the stack they wait in.
+ * initial_waits: reports threads that are off the CPU when a recording begins, with their stacks.
  *
- * Nothing stops them or makes them run: the stack is read from outside. The kernel tells a
- * waiting thread's stack pointer and address, but no other register; callers that are only
- * found by one of those are not. Threads of the kernel are left out.
+ * The stack is read from outside: threads are neither stopped nor woken. /proc has only the stack
+ * pointer and address of a waiting thread, so callers whose unwinding needs another register are
+ * missing. Kernel threads are left out.
  * Source: proc(5), /proc/PID/task/TID/stat and syscall; process_vm_readv(2).
  */
 #ifndef SAMPLE_INITIAL_WAITS_H
@@ -16,16 +16,15 @@
 #include "base/macros.h"
 #include "perf/ingest.h"
 
-/* Tells ingest_initial_wait() of the threads of a process that wait, as of this time. One that is
- * gone, or may not be looked at, is as if it told nothing. stack_bytes: that are read of each
- * stack; 0: none. 0 or -ENOMEM. */
+/* Passes the waiting threads of a process to ingest. An ended or unreadable process has none.
+ * stack_bytes: read of each stack; 0: none. 0 or -ENOMEM. */
 int initial_waits_read(struct ingest *in, const char *proc, uint32_t pid, uint64_t time_ns,
 		       uint32_t stack_bytes) MUST_CHECK;
 
-/* As much as can be read of a stack from its pointer up, [sp..sp + cap): how many bytes. */
+/* Reads what is mapped of a stack, [sp..sp + cap). Returns the bytes read. */
 size_t initial_waits_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap);
 
-/* Of all processes. */
+/* The same for all processes. */
 int initial_waits_read_all(struct ingest *in, const char *proc, uint64_t time_ns,
 			   uint32_t stack_bytes, struct err *e) MUST_CHECK;
 

@@ -18,8 +18,9 @@
 #include "target/proc.h"
 
 #define PROC "/proc"
-#define KEYS_MANY (WAIT_KEYS_MAX / 4)       /* then the sums are read */
-#define INITIAL_STACK_BYTES ((size_t)65536) /* of the stack of a thread that waits already */
+#define KEYS_MANY (WAIT_KEYS_MAX / 4) /* read the sums at this many keys */
+#define INITIAL_STACK_BYTES \
+	((size_t)65536) /* read of the stack of a thread that waits at the start */
 
 _Static_assert((int)WAIT_UNKNOWN == (int)OFFCPU_UNKNOWN, "states");
 _Static_assert((int)WAIT_SLEEPING == (int)OFFCPU_SLEEPING, "states");
@@ -33,16 +34,16 @@ _Static_assert(sizeof(struct wait_sum) == 40, "as the kernel has it");
 struct offcpu_bpf {
 	struct wait_bpf *bpf;
 	struct ring_buffer *ring;
-	int sums_fd; /* the map that is in place; owned; -1: the first, which bpf has */
+	int sums_fd; /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
 	struct buf queue; /* struct wait_stack, each behind its length */
-	size_t told;      /* bytes of queue that were handed on */
-	uint64_t lost;    /* stacks and waits, as told to ingest */
+	size_t told;      /* bytes of queue that were passed to ingest */
+	uint64_t lost;    /* stacks and waits, as passed to ingest */
 	unsigned char initial_stack[INITIAL_STACK_BYTES];
 	uint64_t chain[WAIT_KERNEL_MAX + WAIT_USER_MAX + 2];
 };
 
-/* The ring's next record. */
+/* Queues the next record of the ring. */
 static int keep(void *context, void *bytes, size_t len)
 {
 	struct offcpu_bpf *w = context;
@@ -82,7 +83,7 @@ static int follow_all(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o, str
 	return rc;
 }
 
-/* The kernel numbers processes as the first namespace has them. */
+/* BPF programs see pids of the initial pid namespace. */
 static int check_numbers(struct err *e)
 {
 	if (!proc_has_kernel_pids())
@@ -100,7 +101,7 @@ static int load(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, struct er
 	bpf_begin();
 	w->bpf = wait_bpf__open();
 	if (!w->bpf)
-		return bpf_explain(-errno, "the program that sums waits", e);
+		return bpf_explain(-errno, "the off-CPU program", e);
 	choose(w->bpf, o);
 	rc = wait_bpf__load(w->bpf);
 	if (rc == 0)
@@ -151,7 +152,7 @@ int offcpu_bpf_fd(const struct offcpu_bpf *w)
 	return bpf_map__fd(w->bpf->maps.ring);
 }
 
-/* Shows all threads to on_task. 0 or -errno. */
+/* Runs on_task for all threads. 0 or -errno. */
 static int visit_threads(struct offcpu_bpf *w)
 {
 	char nothing[64];
@@ -177,7 +178,7 @@ int offcpu_bpf_begin(struct offcpu_bpf *w, uint64_t time_ns, struct err *e)
 	return rc < 0 ? err_set(e, rc, "threads: %s", strerror(-rc)) : 0;
 }
 
-/* The chain as perf_event_open(2) has it, without what runs for us in it. */
+/* The chain as perf_event_open(2) has it, without the frames of the BPF program. */
 static size_t make_chain(struct offcpu_bpf *w, const struct wait_stack *s)
 {
 	uint32_t from = 0;
@@ -199,14 +200,15 @@ static size_t make_chain(struct offcpu_bpf *w, const struct wait_stack *s)
 	return n;
 }
 
-/* As if it were a sample of perf's. A thread that was found is looked at from outside. */
+/* Passes a stack to ingest as a perf sample. The user stack of an initial wait is read from
+ * outside. */
 static int put_stack(struct offcpu_bpf *w, struct ingest *in, const struct wait_stack *s)
 {
 	static const enum offcpu_signal signals[] = {
 		[WAIT_LEFT] = OFFCPU_EACH, [WAIT_NEW] = OFFCPU_NEW, [WAIT_INITIAL] = OFFCPU_INITIAL
 	};
 	const uint64_t registers[] = { s->di, s->bp, s->sp,
-				       s->ip }; /* in the order of perf's numbers */
+				       s->ip }; /* in the order of PERF_REG_* */
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_USER,
 			    .pid = s->pid,
@@ -264,7 +266,7 @@ static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum)
 	return ingest_wait_sum(in, key, sum->pid, sum->tid, &times, sum->count);
 }
 
-/* All that a map of sums has. key_bytes: struct wait_overflow_key is as large as a key. */
+/* Passes all sums of a map to ingest. struct wait_overflow_key has the size of a key. */
 static int put_sums(struct ingest *in, int fd, size_t cap)
 {
 	uint64_t *keys = calloc(cap, sizeof *keys);
@@ -273,7 +275,7 @@ static int put_sums(struct ingest *in, int fd, size_t cap)
 	uint64_t next;
 	int rc = keys && sums ? 0 : -ENOMEM;
 
-	/* -ENOENT: these are all. */
+	/* -ENOENT: the end of the map. */
 	if (rc == 0 && bpf_map_lookup_batch(fd, NULL, &next, keys, sums, &count, NULL) < 0 &&
 	    errno != ENOENT)
 		count = 0;
@@ -284,7 +286,7 @@ static int put_sums(struct ingest *in, int fd, size_t cap)
 	return rc;
 }
 
-/* Puts an empty map in place. The kernel waits until nobody uses the old one any more. */
+/* Replaces the map of sums by an empty one. The kernel waits until no program uses the old one. */
 static int renew_sums(struct offcpu_bpf *w, int *ret_old)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "sums", sizeof(uint64_t),

@@ -15,9 +15,9 @@
 const char *const offcpu_perf_sleeps[] = { "io_schedule", "io_schedule_timeout", "mutex_lock_io",
 					   NULL };
 
-/* A tracepoint and where in its raw data a field is. */
+/* A tracepoint and its format file. */
 struct tracepoint {
-	uint64_t number; /* 0: it may not be used */
+	uint64_t number; /* 0: not permitted */
 	char *format;    /* owned */
 };
 
@@ -47,7 +47,7 @@ static void open_tracepoint(struct tracepoint *t, const char *name, const struct
 	buf_fini(&text);
 }
 
-/* "field:TYPE NAME;\toffset:N;\tsize:M;" false: it has none of this size. */
+/* "field:TYPE NAME;\toffset:N;\tsize:M;" false: no field of this size. */
 static bool find_field(const struct tracepoint *t, const char *name, size_t size, size_t *ret)
 {
 	char wanted[64];
@@ -79,7 +79,7 @@ static void add(struct offcpu_perf *s, const struct perf_event_attr *attr, size_
 	s->attrs[s->count++] = *attr;
 }
 
-/* A sample of each switch, by the tracepoint or without. */
+/* A sample of each switch, by the tracepoint or a software event. */
 static bool find_each(struct offcpu_perf *s, const struct attr_opts *o,
 		      const struct event_roots *roots, struct ingest_offcpu *fields,
 		      uint64_t *ret_tracepoint)
@@ -137,7 +137,7 @@ int offcpu_perf_find(struct offcpu_perf *s, const struct attr_opts *o,
 		find_wake(s, o, roots, ret_fields);
 		return 0;
 	}
-	/* Only when, not where: that needs no permission to see the kernel. */
+	/* Times without stacks: that needs no permission to sample the kernel. */
 	s->has_no_stacks = true;
 	attr = attr_switch(ATTR_SWITCH_EACH, o, 0);
 	attr.config = PERF_COUNT_SW_DUMMY;

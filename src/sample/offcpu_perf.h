@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * switches: the events that tell of threads leaving their CPU and coming back, as far as they
- * can be had here.
+ * offcpu_perf: chooses the perf events for off-CPU time, as far as this machine permits.
  *
- * Each switch brings a sample with the kernel's chain and the top of the user's stack, and
- * two small records, of leaving and of coming back. Some switches bring the stack as deep as
- * samples of the CPU time have it, which completes the others. Where the kernel's tracepoints
- * may be used, they tell why a thread waits, and from when on it only waits for a CPU.
+ * Each context switch has a sample with the kernel chain and the top of the user stack, and two
+ * PERF_RECORD_SWITCH. Some switches have the stack as deep as samples of CPU time, which completes
+ * the others. Where tracepoints are permitted, they show why a thread waits and when it is woken.
  * Source: perf_event_open(2), context_switch; kernel 6.18, include/trace/events/sched.h.
  */
 #ifndef SAMPLE_OFFCPU_PERF_H
@@ -21,19 +19,19 @@
 #include "sample/attr.h"
 #include "sample/events.h"
 
-#define OFFCPU_PERF_STACK_BYTES 4096 /* of each switch: seldom more than leaves a library */
+#define OFFCPU_PERF_STACK_BYTES 4096 /* of each switch; enough to leave the library that waits */
 
 struct offcpu_perf {
 	struct perf_event_attr attrs[ATTR_SWITCHES]; /* [count] */
 	size_t kinds[ATTR_SWITCHES];                 /* INGEST_LEAVE, ... of each */
-	size_t count;                                /* 0: none are asked for */
-	bool has_no_stacks, has_no_states;           /* because they are not allowed */
+	size_t count;                                /* 0: none requested */
+	bool has_no_stacks, has_no_states;           /* not permitted */
 };
 
-/* The kernel's functions that wait for devices, for synthesize_find_functions(). */
+/* Kernel functions that wait for devices, for synthesize_find_functions(). */
 extern const char *const offcpu_perf_sleeps[]; /* ends with NULL */
 
-/* *ret_fields: what ingest must know of the samples (only that is set). */
+/* Sets in *ret_fields only what ingest needs of the samples. */
 int offcpu_perf_find(struct offcpu_perf *s, const struct attr_opts *o,
 		     const struct event_roots *roots, struct ingest_offcpu *ret_fields,
 		     struct err *e) MUST_CHECK;

@@ -4,9 +4,10 @@
 #include "base/log.h"
 
 #define UNSEEN_MIN 32    /* processes */
-#define UNSEEN_SAMPLES 4 /* with more for each process that ended unseen it is not worth it */
-#define OTHERS_MAX 16    /* samples of others for each one of the command's */
-#define OTHERS_MIN 10000 /* before that is judged */
+#define UNSEEN_SAMPLES 4 /* with more samples for each unseen process the switch is not worth it \
+			  */
+#define OTHERS_MAX 16    /* samples of others for each sample of the command */
+#define OTHERS_MIN 10000 /* samples of others before the ratio counts */
 
 static void begin(struct per_cpu *w, struct sampler *s, struct ingest *in)
 {
@@ -18,18 +19,16 @@ static void begin(struct per_cpu *w, struct sampler *s, struct ingest *in)
 		w->is_over = true;
 		return;
 	}
-	log_msg(LOG_DEBUG, "per_cpu",
-		"%llu processes ended unseen: events of whole CPUs from now on",
+	log_msg(LOG_DEBUG, "per_cpu", "%llu processes ended without a sample: using per-CPU events",
 		(unsigned long long)n->unseen);
 	ingest_keep_known(in, true);
 	*w = (struct per_cpu){ .is_on = true, .rated = n->rated, .left_out = n->left_out };
 }
 
-/* What is still in the rings is told apart as before. */
+/* Records still in the rings are filtered as before. */
 static void end(struct per_cpu *w, struct sampler *s)
 {
-	log_msg(LOG_DEBUG, "per_cpu",
-		"others are too busy: events of the command's processes again");
+	log_msg(LOG_DEBUG, "per_cpu", "other processes are too busy: using per-process events");
 	sampler_use_per_thread(s);
 	*w = (struct per_cpu){ .is_over = true };
 }

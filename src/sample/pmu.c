@@ -17,7 +17,7 @@ struct pmu {
 	bool is_alias; /* the terms are those of an event: no further events in it */
 };
 
-/* A file of the unit, trimmed. */
+/* Reads a file of the unit, without trailing white space. */
 static int read_file(const struct pmu *pmu, const char *folder, const char *name, struct buf *ret,
 		     struct err *e)
 {
@@ -47,7 +47,7 @@ static uint64_t *config_of(struct event *event, const char *format, size_t len)
 	return NULL;
 }
 
-/* format: "config:0-7,32-35": the low bits of value go to the first bits, and so on. */
+/* format: "config:0-7,32-35": the low bits of value go to the first range, and so on. */
 static int set_bits(struct event *event, const char *format, uint64_t value, struct err *e)
 {
 	const char *at = strchr(format, ':');

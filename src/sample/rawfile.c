@@ -20,7 +20,7 @@
 #define STRING_ALIGN 64
 #define TYPE_FINISHED_ROUND 68
 
-/* Numbers of the parts behind the data. */
+/* Numbers of the header features (HEADER_*). */
 enum {
 	PART_HOSTNAME = 3,
 	PART_OSRELEASE = 4,
@@ -89,8 +89,8 @@ static void flush_some(struct rawfile *r)
 }
 
 /*
- * Our events ask for no build ids. When another recorder's do, the kernel (to 6.18) leaves
- * their mark on our records, and perf aborts on it.
+ * Our events request no build ids. When another recorder's do, the kernel (to 6.18) sets the flag
+ * in our records, too, and perf aborts on it.
  */
 static void clear_build_id_mark(unsigned char *bytes)
 {
@@ -115,7 +115,7 @@ void rawfile_put(struct rawfile *r, const unsigned char *bytes, size_t len)
 	flush_some(r);
 }
 
-/* The length of the record that began at start, padded, into its header. */
+/* Pads the record that began at start and writes its length into its header. */
 static void end_record(struct buf *b, size_t start, size_t id_bytes)
 {
 	static const char zeros[64];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rawfile: the kernel's records as a perf.data file, for perf report and others.
+ * rawfile: writes the kernel's records as a perf.data file, for perf report and others.
  *
- * The file is made under a temporary name, and has its own when it is complete. Records are
- * written as they are; each tells the event that it is of (PERF_SAMPLE_IDENTIFIER). What ran
- * before is told by records of ours.
- * Source: perf.data-file-format.txt of the kernel's tools/perf/Documentation, 6.18.
+ * The file has a temporary name until it is complete. Records are written unchanged; each has the
+ * id of its event (PERF_SAMPLE_IDENTIFIER). Synthesized records describe what ran before. Source:
+ * perf.data-file-format.txt of the kernel's tools/perf/Documentation, 6.18.
  */
 #ifndef SAMPLE_RAWFILE_H
 #define SAMPLE_RAWFILE_H
@@ -18,7 +17,7 @@
 #include "base/macros.h"
 #include "perf/record.h"
 
-/* An event of the file, and the ids by which its records name it. */
+/* An event of the file, and the ids of its records. */
 struct rawfile_event {
 	const char *name;
 	struct perf_event_attr attr;
@@ -28,24 +27,23 @@ struct rawfile_event {
 
 struct rawfile;
 
-/* Fails when no file can be made beside path, or path is something else than a file. */
+/* Fails when no file can be created beside path, or path is not a regular file. */
 int rawfile_open(const char *path, struct rawfile **ret, struct err *e) MUST_CHECK;
 
-/* A record as the kernel wrote it, of an event that asked for no build ids; one that it might
- * have written. id_bytes: of the id that records end with, which is zero. A failure is
- * remembered. */
+/* Appends a record of the kernel, of an event without build ids; or a synthesized one. id_bytes:
+ * length of the id at its end, which is zero. The rawfile remembers failure. */
 void rawfile_put(struct rawfile *r, const unsigned char *bytes, size_t len);
 void rawfile_put_synthesized(struct rawfile *r, const struct record *told, size_t id_bytes);
 
-/* All before was written before all behind: readers need not keep it to put it in order. */
+/* PERF_RECORD_FINISHED_ROUND: readers may sort and flush all records so far. */
 void rawfile_end_round(struct rawfile *r);
 
-/* Makes the file complete, with the command that recorded it (ends with NULL; may be NULL).
- * Fails with the first failure of all; then there is no file. */
+/* Completes the file. argv: the recorded command (ends with NULL; may be NULL). Returns the first
+ * failure of all calls; then there is no file. */
 int rawfile_finish(struct rawfile *r, const struct rawfile_event *events, size_t event_count,
 		   char *const *argv, struct err *e) MUST_CHECK;
 
-/* What was not finished is removed. */
+/* Removes an unfinished file. */
 void rawfile_free(struct rawfile *r);
 
 #endif

@@ -11,11 +11,11 @@
 #include "sample/recording_internal.h"
 #include "sample/synthesize.h"
 
-/* Between two looks at rings that are not full; and while processes come and go, as no file can be
- * found of one that ended. */
+/* Between drains of rings that are not full; shorter while processes start and end, because the
+ * files of an ended process cannot be opened. */
 #define TICK_NS INT64_C(100000000)
 #define CHURN_TICK_NS INT64_C(20000000)
-#define RECORDING_NICE (-20) /* priority while the rings are to be kept from running over */
+#define RECORDING_NICE (-20) /* nice value while recording, so that rings do not overflow */
 
 static size_t file_limit(void)
 {
@@ -54,7 +54,7 @@ static int make_ingest(struct recording *c, struct profile *p, struct err *e)
 	return c->ingest ? 0 : err_nomem(e);
 }
 
-/* What ends a step: a ring that fills up, and the end of a process. */
+/* Adds what ends a step: rings that fill up, and processes that end. */
 static int fill_loop(struct recording *c, struct err *e)
 {
 	int rc = 0;
@@ -124,7 +124,7 @@ static int start(struct recording *c, struct err *e)
 	bool has_running = c->opts.is_all || c->opts.pid_count;
 	int rc = recording_synthesize(c, e);
 
-	c->start_ns = clock_mono_ns(); /* what ran is known: that takes its time */
+	c->start_ns = clock_mono_ns(); /* after the synthesized records, which take a while */
 	c->start_wall_ns = clock_wall_ns();
 	if (rc == 0 && has_running)
 		sampler_enable(c->sampler);
@@ -139,7 +139,7 @@ static int64_t time_of(const struct rusage *u)
 	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
-/* What has come; the stacks of waits first: they are as of the processes up to then. */
+/* Drains the rings; off-CPU stacks first, while the address spaces are as old as they are. */
 static int drain(struct recording *c)
 {
 	int rc = c->offcpu_bpf ? offcpu_bpf_poll(c->offcpu_bpf, c->ingest) : 0;
@@ -147,7 +147,7 @@ static int drain(struct recording *c)
 	return rc == 0 ? sampler_drain(c->sampler, c->ingest, false) : rc;
 }
 
-/* The same, when all has come. */
+/* The same at the end of the recording. */
 static int drain_rest(struct recording *c, int64_t end_ns)
 {
 	int rc = c->offcpu_bpf ? offcpu_bpf_poll(c->offcpu_bpf, c->ingest) : 0;
@@ -159,8 +159,8 @@ static int drain_rest(struct recording *c, int64_t end_ns)
 	return rc;
 }
 
-/* Reads the rings until something ends the recording. A profile that cannot grow is no
- * reason to leave a command alone: its end is waited for. */
+/* Reads the rings until the recording ends. When the profile cannot grow, it still waits for the
+ * end of the command. */
 static int record(struct recording *c, struct recording_result *r)
 {
 	bool is_over = false;
@@ -171,7 +171,8 @@ static int record(struct recording *c, struct recording_result *r)
 					sampler_saw_churn(c->sampler) ? CHURN_TICK_NS : TICK_NS);
 		if (rc == 0)
 			rc = drain(c);
-		if (c->opts.argv && !c->opts.is_all && !c->raw) /* that has only what it told */
+		if (c->opts.argv && !c->opts.is_all &&
+		    !c->raw) /* a raw file has only the events listed in it */
 			per_cpu_update(&c->per_cpu, c->sampler, c->ingest);
 		is_over |= rc < 0 && !c->opts.argv;
 		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context))
@@ -183,8 +184,8 @@ static int record(struct recording *c, struct recording_result *r)
 	return rc;
 }
 
-/* Where all CPUs are busy, the rings would run over before it is our turn. Only for us, and only
- * who may; returns the priority before. */
+/* On busy CPUs the rings would overflow before we are scheduled. Needs CAP_SYS_NICE, else does
+ * nothing. Returns the old nice value. */
 static int raise_priority(void)
 {
 	int before = getpriority(PRIO_PROCESS, 0);

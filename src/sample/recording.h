@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu: records where CPU time (or any event) goes: of a command, of running processes, or
- * of the whole machine.
+ * recording: samples CPU time, or any event, of a command, of running processes, or of the machine.
  *
- * recording_new() makes everything ready, the command too, which waits; recording_run() lets it run
- * and records until it ends; the files that the profile's addresses lie in stay open until
- * recording_free(), to be symbolised. One thread does it all.
+ * recording_new() opens the events and forks the command, which waits before its exec.
+ * recording_run() starts it and records until it ends. The mapped files stay open until
+ * recording_free(), so that they can be symbolized. One thread does it all.
  */
 #ifndef SAMPLE_RECORDING_H
 #define SAMPLE_RECORDING_H
@@ -25,9 +24,9 @@
 
 #define RECORDING_EVENTS_MAX 16
 
-/* How waiting is found out. */
+/* How off-CPU time is measured. */
 enum offcpu_method {
-	OFFCPU_METHOD_BEST, /* by BPF; where that may not be, by perf, and LOG_WARN tells why */
+	OFFCPU_METHOD_BEST, /* by BPF; without BPF by perf, and LOG_WARN has the reason */
 	OFFCPU_METHOD_BPF,  /* summed in the kernel (waiting.h) */
 	OFFCPU_METHOD_PERF, /* a record of each switch (switches.h) */
 };
@@ -41,11 +40,11 @@ struct recording_opts {
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label, has_address_label;
-	bool has_off_cpu; /* waiting is told, too: the sample type offcpu/nanoseconds, */
-	enum offcpu_method offcpu_method; /* found out in this way */
+	bool has_off_cpu; /* records off-CPU time, too: the sample type offcpu/nanoseconds */
+	enum offcpu_method offcpu_method; /* of has_off_cpu */
 	const struct cpulist *cpus;       /* only these; NULL: all that run; borrowed */
 
-	/* Who: one of the three. Borrowed. */
+	/* What to sample: one of the three. Borrowed. */
 	char *const *argv; /* a command, ends with NULL */
 	const pid_t *pids; /* [pid_count] */
 	size_t pid_count;
@@ -53,20 +52,19 @@ struct recording_opts {
 	bool owns_stdout; /* the command's standard output goes to standard error */
 
 	int64_t duration_ns; /* ends it; 0: no limit */
-	const char *raw;     /* path of a perf.data file that gets all records; NULL: none */
+	const char *raw;     /* path of a perf.data file for all records; NULL: none */
 
-	/* Called ten times a second and more, with all samples up to then in the profile; false
-	 * ends the recording. NULL: nothing. */
+	/* Called at least ten times a second, with all samples so far in the profile; false ends
+	 * the recording. NULL: none. */
 	bool (*tick)(void *context);
 	void *tick_context;
 
-	/* Sees each record first; see sampler_opts. NULL: nothing does. */
+	/* Sees each record first; see sampler_opts. NULL: none. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
 	void *tap_context;
-	/* Samples are the tap's alone: they tell their time and the fields of their tracepoint,
-	 * which have the type and the thread; these cost the least. Without stacks. */
+	/* Samples have only their time and raw data, for the tap: the cheapest ones. No stacks. */
 	bool is_raw_only;
-	/* See ingest_opts; context is the tap's. */
+	/* See ingest_opts; called with tap_context. */
 	uint32_t (*leaf)(void *context, const struct record *r);
 };
 
@@ -75,15 +73,15 @@ struct recording_result {
 	int64_t start_ns; /* CLOCK_REALTIME */
 	int64_t duration_ns;
 	int64_t target_ns; /* CPU time of the command and its children; 0: unknown */
-	int64_t own_ns;    /* CPU time that recording took */
+	int64_t own_ns;    /* CPU time of this process */
 	struct ingest_counts counts;
 };
 
 struct recording;
 
 /*
- * Adds the sample types to the profile, which must be empty and outlive it. -EINVAL: wrong
- * options. What is not to be had here is replaced, and said by LOG_WARN.
+ * Adds the sample types to the profile, which must be empty and outlive it. -EINVAL: wrong options.
+ * LOG_WARN reports what the machine lacks and its substitute.
  */
 int recording_new(const struct recording_opts *o, struct profile *p, struct recording **ret,
 		  struct err *e) MUST_CHECK;
@@ -92,29 +90,29 @@ int recording_new(const struct recording_opts *o, struct profile *p, struct reco
  * passed on to the command, the second leaves it (runloop.h). */
 int recording_run(struct recording *c, struct recording_result *ret, struct err *e) MUST_CHECK;
 
-/* Makes the raw file complete, after recording_run(). Nothing when there is none. */
+/* Completes the raw file, after recording_run(). Does nothing without one. */
 int recording_finish_raw(struct recording *c, struct err *e) MUST_CHECK;
 
-/* The errno of a command that could not be executed; 0: that is not why recording_run() failed. */
+/* The errno of a failed exec; 0: recording_run() failed for another reason. */
 int recording_exec_error(const struct recording *c);
 
 /* For struct symbolize_opts. Owned by c. NULL: out of memory. */
 const char *const *recording_files(struct recording *c);
 
-/* The file in which the most stacks broke off, n-th from the worst; "" when there is none. */
+/* The file with the n-th most broken stacks; "": none. */
 const char *recording_worst(const struct recording *c, size_t n, uint64_t *ret_count);
 
-/* What is recorded: the first event, and what of it (for people). */
+/* What is recorded, for messages. */
 const struct event *recording_event(const struct recording *c, size_t i);
 size_t recording_event_count(const struct recording *c);
 size_t recording_cpu_count(const struct recording *c);
 bool recording_has_kernel(const struct recording *c);
-/* What was to be had of waiting: where, why. */
+/* Do off-CPU samples have stacks, and states? */
 bool recording_has_wait_stacks(const struct recording *c);
 bool recording_has_wait_states(const struct recording *c);
 uint64_t recording_frequency(const struct recording *c); /* 0: by period */
 uint32_t recording_stack_bytes(
-	const struct recording *c); /* copied; less than asked for in small rings */
+	const struct recording *c); /* copied; less than requested when rings are small */
 
 void recording_free(struct recording *c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs when cpu begins, or is met later: attached to, and told of. */
+/* Attaches to what runs when a recording begins, and synthesizes its records. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -9,11 +9,11 @@
 #include "sample/synthesize.h"
 #include "target/proc.h"
 
-#define INITIAL_STACK_BYTES                                                   \
-	((uint32_t)65536) /* read of the stack of a thread that waits already \
+#define INITIAL_STACK_BYTES                                                        \
+	((uint32_t)65536) /* read of the stack of a thread that waits at the start \
 			   */
 
-/* All threads that are not in seen; *ret_added: how many. */
+/* Attaches to all threads that are not in seen; *ret_added: their count. */
 static int attach_threads(struct recording *c, pid_t pid, struct map *seen, size_t *ret_added,
 			  struct err *e)
 {
@@ -40,8 +40,8 @@ static int attach_threads(struct recording *c, pid_t pid, struct map *seen, size
 	return 0;
 }
 
-/* A thread may be made by one that we are not attached to yet: again until there is no new
- * one. The children of attached threads are followed by the kernel. */
+/* Repeats until no thread is new: one that is not attached yet may create another. The kernel
+ * follows the children of attached threads. */
 static int attach_process(struct recording *c, pid_t pid, struct err *e)
 {
 	struct map seen = { 0 };
@@ -71,7 +71,7 @@ int recording_attach(struct recording *c, struct err *e)
 	return rc;
 }
 
-/* What is known besides by the kernel's records, to all who want to know. */
+/* Passes a synthesized record to the raw file and to ingest. */
 static int put_record(void *context, const struct record *r)
 {
 	struct recording *c = context;
@@ -93,12 +93,12 @@ void recording_fetch(void *context, uint32_t pid)
 {
 	struct synthesize_sink to = sink_of(context);
 
-	/* Out of memory is seen again by the caller. */
+	/* The caller meets lack of memory again. */
 	if (synthesize_process(&to, RECORDING_PROC, pid) < 0)
 		return;
 }
 
-/* A process that we started is known: nothing of it before the exec is of interest. */
+/* The command before its exec: only its name matters. */
 static int synthesize_command(struct recording *c)
 {
 	static const unsigned char name[] = "auger";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_internal: what the parts of cpu share. */
+/* recording_internal: the state that the files of recording share. */
 #ifndef SAMPLE_RECORDING_INTERNAL_H
 #define SAMPLE_RECORDING_INTERNAL_H
 
@@ -15,11 +15,12 @@
 
 struct recording {
 	struct recording_opts opts;
-	struct cpulist online; /* when no CPUs were asked for */
+	struct cpulist online; /* without opts.cpus */
 	const struct cpulist *cpus;
 	struct offcpu_perf switches;
 	struct ingest_offcpu waits;
-	struct offcpu_bpf *offcpu_bpf; /* NULL: waits are told by switches, or not at all */
+	struct offcpu_bpf
+		*offcpu_bpf; /* NULL: off-CPU time comes from switches, or is not recorded */
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct runloop loop;
@@ -32,7 +33,7 @@ struct recording {
 /* Chooses what was left open of events, frequency and CPUs, and makes the rings. */
 int recording_open_events(struct recording *c, struct err *e) MUST_CHECK;
 
-/* Sampling of who was asked for: the command, all threads of the processes, or everything. */
+/* Attaches the events to the command, all threads of the processes, or all CPUs. */
 int recording_attach(struct recording *c, struct err *e) MUST_CHECK;
 
 /* What no record of the kernel tells: the names and mappings of what runs, before sampling
@@ -42,7 +43,7 @@ int recording_synthesize(struct recording *c, struct err *e) MUST_CHECK;
 /* And what of it waits, right after. */
 int recording_begin_waits(struct recording *c, struct err *e) MUST_CHECK;
 
-/* Is there an event whose samples tell addresses? */
+/* Does an event sample data addresses? */
 bool recording_has_addresses(const struct recording *c);
 
 /* For ingest_opts.fetch; context: the struct recording. */

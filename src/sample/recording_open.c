@@ -7,20 +7,21 @@
 #include "sample/recording_internal.h"
 #include "sample/synthesize.h"
 
-/* Of samples, a CPU: what comes in a fifth of a second, within these bounds, and not more than
- * the last for all CPUs. */
+/* The sample ring of a CPU: a fifth of a second of samples, within these bounds, and all rings
+ * together at most the last. */
 #define RING_MIN_BYTES ((uint64_t)512 << 10)
 #define RING_MAX_BYTES ((uint64_t)64 << 20)
 #define RINGS_MAX_BYTES ((uint64_t)256 << 20)
 #define RINGS_A_SECOND 5
-#define PLAIN_SAMPLE_BYTES 1024 /* with a chain, but without a copy of the stack */
-#define RAW_SAMPLE_BYTES 256    /* more than it has: these come in millions a second */
+#define PLAIN_SAMPLE_BYTES 1024 /* with a chain, without a copy of the stack */
+#define RAW_SAMPLE_BYTES 256    /* an upper bound: these come in millions a second */
 #define UNKNOWN_HZ 1000         /* by period */
-#define EACH_HZ 100000          /* each call, each page fault: a burst must find room */
+#define EACH_HZ 100000          /* each call, each page fault: room for a burst */
 #define SIDE_BYTES ((size_t)256 << 10)
-#define SWITCH_BYTES ((uint64_t)16 << 20) /* of switches, a CPU: 100,000 a second for 80 ms */
+#define SWITCH_BYTES \
+	((uint64_t)16 << 20) /* switch ring of a CPU: 100,000 switches a second for 80 ms */
 
-/* Samples come as the program has it, not at a rate. */
+/* Are samples unlimited by a rate? */
 static bool has_bursts(const struct recording *c)
 {
 	for (size_t i = 0; i < c->opts.event_count; i++) {
@@ -90,8 +91,8 @@ static struct attr_opts attr_opts_of(const struct recording *c)
 	};
 }
 
-/* Stacks of waits come first, as of the processes before what is told of them next; their failure
- * is the profile's. */
+/* Off-CPU stacks come before a side-band record, which may change their address space. Their
+ * failure is the profile's. */
 static bool tap(void *context, const struct record *r, bool is_side)
 {
 	struct recording *c = context;
@@ -131,12 +132,12 @@ static void choose_default(struct recording *c)
 	struct err e;
 
 	c->opts.event_count = 1;
-	if (c->opts.has_off_cpu) { /* goes with time on the CPU */
+	if (c->opts.has_off_cpu) { /* off-CPU time adds to CPU time */
 		c->opts.events[0] = event_cpu_clock;
 		return;
 	}
 	c->opts.events[0] = event_cycles;
-	c->opts.events[0].precise = 3; /* lessened to what is there */
+	c->opts.events[0].precise = 3; /* attr_probe() weakens it */
 	attr = attr_sampling(&c->opts.events[0], &o);
 	if (attr_probe(&attr, event_cycles.name, &ignored, &e) != -ENOENT)
 		return;
@@ -179,7 +180,7 @@ static uint64_t clock_events(const struct recording *c)
 	return bits;
 }
 
-/* A program in the kernel that sums waits; it does not write what perf.data files have. */
+/* The BPF method; it writes no records for perf.data files. */
 static int open_offcpu_bpf(struct recording *c, struct err *e)
 {
 	struct offcpu_bpf_opts o = {
@@ -217,7 +218,7 @@ static int open_offcpu_perf(struct recording *c, struct err *e)
 		RECORDING_PROC "/kallsyms", offcpu_perf_sleeps, INGEST_SLEEPS_MAX, c->waits.sleeps);
 	if (c->switches.has_no_stacks)
 		log_msg(LOG_WARN, "cpu",
-			"kernel.perf_event_paranoid is %lld: waiting is told without stacks; root, "
+			"kernel.perf_event_paranoid is %lld: off-CPU time has no stacks; root,  "
 			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows them",
 			(long long)attr_sysctl("perf_event_paranoid", 2));
 	return 0;
@@ -235,7 +236,7 @@ static int open_offcpu(struct recording *c, struct err *e)
 	rc = open_offcpu_bpf(c, e);
 	if (rc == 0 || rc == -ENOMEM || c->opts.offcpu_method == OFFCPU_METHOD_BPF)
 		return rc;
-	log_msg(LOG_WARN, "cpu", "waits are told switch by switch, not summed by BPF: %s", e->msg);
+	log_msg(LOG_WARN, "cpu", "off-CPU time comes from perf events, not BPF: %s", e->msg);
 	return open_offcpu_perf(c, e);
 }
 

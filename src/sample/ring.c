@@ -44,7 +44,7 @@ void ring_refresh(struct ring *r)
 	r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* [0..len) at a position, in one piece. */
+/* [0..len) at a position, contiguous. */
 static const unsigned char *bytes_at(struct ring *r, uint64_t position, size_t len)
 {
 	size_t at = position & (r->size - 1);
@@ -64,7 +64,7 @@ bool ring_peek(struct ring *r, const unsigned char **ret_bytes, size_t *ret_len)
 
 	if (left < sizeof header)
 		return false;
-	/* Records are aligned to 8 bytes, so a header never goes over the end. */
+	/* Records are aligned to 8 bytes, so a header never wraps around. */
 	memcpy(&header, r->data + (r->tail & (r->size - 1)), sizeof header);
 	if (header.size < sizeof header || header.size > left) {
 		r->tail = r->head; /* not a record: the kernel does not do this */

@@ -12,11 +12,11 @@
 #include "sample/sampler_internal.h"
 
 #define MIN_RING_BYTES ((size_t)64 << 10)
-#define RINGS_A_SECOND 20 /* at most; else copies of stacks are smaller */
+#define RINGS_A_SECOND 20 /* ring fills a second at most; else smaller stack copies */
 #define LEAST_STACK_BYTES 4096
-#define UNKNOWN_HZ 1000                    /* by period */
-#define BURST_HZ 10000                     /* where each event is a sample */
-#define RELEASE_BYTES ((uint64_t)64 << 10) /* given back to the kernel at a time */
+#define UNKNOWN_HZ 1000                    /* for a period: rate unknown */
+#define BURST_HZ 10000                     /* period 1: each event is a sample */
+#define RELEASE_BYTES ((uint64_t)64 << 10) /* released to the kernel at a time */
 
 static struct record_shape shape_of(const struct perf_event_attr *attr)
 {
@@ -53,14 +53,14 @@ static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
 	return 0;
 }
 
-/* One ring. -EPERM: so much may not be locked. */
+/* Opens one ring. -EPERM: the limit of locked memory is reached. */
 static int open_ring(struct sampler_ring *source, const struct attr_opts *o, uint32_t cpu,
 		     size_t bytes, struct err *e)
 {
 	struct perf_event_attr attr = attr_ring_owner(o);
 	int rc;
 
-	attr.wakeup_watermark = (uint32_t)(bytes / 4); /* the rest is time to be scheduled */
+	attr.wakeup_watermark = (uint32_t)(bytes / 4); /* the rest fills until we are scheduled */
 	source->fd = attr_open(&attr, 0, (int)cpu);
 	if (source->fd < 0)
 		return attr_explain(source->fd, "dummy", 0, e);
@@ -102,7 +102,7 @@ static void say_smaller(size_t wanted, size_t bytes)
 			bytes >> 10, wanted >> 10);
 }
 
-/* Samples a second that there must be room for. */
+/* The expected samples a second. */
 static uint64_t rate_of(const struct sampler *s)
 {
 	for (size_t i = 0; i < s->opts.event_count; i++)
@@ -111,7 +111,7 @@ static uint64_t rate_of(const struct sampler *s)
 	return s->opts.attr.period ? UNKNOWN_HZ : s->opts.attr.frequency_hz;
 }
 
-/* All rings, of half the size until they may be locked. */
+/* Opens all rings, halving their size while the limit of locked memory is exceeded. */
 static int open_rings(struct sampler *s, struct err *e)
 {
 	uint64_t rate = rate_of(s);
@@ -360,7 +360,7 @@ static enum ring_kind ring_kind_of(const struct sampler *s, uint32_t source)
 	return (enum ring_kind)(source / s->cpu_count);
 }
 
-/* What all records of a source have the same. */
+/* The shape that all records of a ring share. */
 static const struct record_shape *shape_for(const struct sampler *s, uint32_t source)
 {
 	switch (ring_kind_of(s, source)) {
@@ -373,7 +373,7 @@ static const struct record_shape *shape_for(const struct sampler *s, uint32_t so
 	}
 }
 
-/* The time of a source's next record; false: it has none. */
+/* The time of a ring's next record; false: none. */
 static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
 {
 	const unsigned char *bytes;
@@ -385,14 +385,14 @@ static bool next_time(struct sampler *s, uint32_t source, uint64_t *ret)
 	return true;
 }
 
-/* So many samples wait that some may soon be lost. */
+/* Nearly full: samples may soon be lost. */
 static bool is_filling(const struct ring *r)
 {
 	return r->head - r->tail > r->size / 4 * 3;
 }
 
-/* All sources that have a record. The side bands are looked at last: what they tell up to a
- * time is then there for all samples up to it. */
+/* Queues all rings with records. Side bands are read last: then their records up to a time are
+ * present for all samples up to that time. */
 static int gather(struct sampler *s)
 {
 	s->order.count = 0;
@@ -424,7 +424,7 @@ static void count_lost(struct sampler *s, enum ring_kind kind, uint64_t count, s
 	}
 }
 
-/* The number of the event that wrote the record, and what its samples look like. */
+/* The event of a record, and the shape of its samples. */
 static const struct record_shape *find_event(const struct sampler *s, uint32_t source,
 					     const unsigned char *bytes, size_t len,
 					     size_t *ret_event)
@@ -476,7 +476,7 @@ static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 	return ingest_record(in, &r, event);
 }
 
-/* The first source's next record. */
+/* Delivers the next record of the first ring. */
 static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
 {
 	struct sampler_ring *from = &s->rings[source];
@@ -507,7 +507,8 @@ static int drain_one(struct sampler *s, uint32_t source, struct ingest *in)
 	return rc;
 }
 
-/* What the kernel counted but wrote no record of, because nothing came after it. */
+/* Adds samples that the kernel lost without a PERF_RECORD_LOST: it writes one only with a later
+ * record. */
 static void count_rest(struct sampler *s, struct ingest *in)
 {
 	uint64_t lost = 0;
@@ -525,7 +526,7 @@ static void count_rest(struct sampler *s, struct ingest *in)
 
 int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 {
-	/* Read before the rings: what is not in them now is younger. */
+	/* Read before the rings: records not yet in them are newer. */
 	uint64_t horizon = (uint64_t)(clock_mono_ns() - SAMPLER_LAG_NS);
 	struct order_entry first;
 	int rc = gather(s);

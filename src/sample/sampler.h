@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler: perf events on the threads or CPUs that are asked for, and their records in the
- * order of time.
+ * sampler: opens perf events on threads or CPUs and delivers their records in time order.
  *
- * Two rings a CPU: one that all sampling events of the CPU write to, and a side band of its
- * own for what tells of processes and mappings, so that samples that are lost never lose a
- * mapping. Switches between threads, when they are asked for, have a third one, and are
- * passed over while samples wait for too long: they never make samples be lost. The rings belong to
- * events of our own (anchors), and outlive every thread.
+ * Two rings a CPU: one for all sampling events, and one for side-band events (processes, mappings),
+ * so that lost samples never lose a mapping. Context switches have a third ring, whose records are
+ * dropped while the sample ring is nearly full: they never cause lost samples. Dummy events own the
+ * rings, which outlive every thread.
  *
- * Records stay in their rings until they are older than SAMPLER_LAG_NS, because another CPU
- * may still be writing an earlier one.
+ * Records stay in their rings until they are older than SAMPLER_LAG_NS, because another CPU may
+ * still write an earlier one.
  */
 #ifndef SAMPLE_SAMPLER_H
 #define SAMPLE_SAMPLER_H
@@ -36,48 +34,46 @@ struct sampler_opts {
 	struct attr_opts attr;
 	const struct cpulist *cpus; /* borrowed */
 	size_t ring_bytes;          /* of each sampling ring; a power of two */
-	size_t side_bytes;          /* of each side band; a power of two */
+	size_t side_bytes;          /* of each side-band ring; a power of two */
 
 	const struct offcpu_perf
-		*switches;   /* NULL: are not told; borrowed until sampler_new ends */
-	size_t switch_bytes; /* of each ring of theirs; a power of two */
-	/* Sees each record of processes and samples first; false: it is not handed on. NULL: all
-	 * are. side: it tells of processes. */
+		*switches; /* context switches; NULL: none; borrowed until sampler_new() returns */
+	size_t switch_bytes; /* of each ring of switches; a power of two */
+	/* Sees each record before ingest; false: the record is dropped. NULL: none is. is_side: a
+	 * side-band record. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
 	void *tap_context;
-	struct rawfile *raw; /* gets all records, too; NULL: none; borrowed */
+	struct rawfile *raw; /* also gets all records; NULL: none; borrowed */
 };
 
 struct sampler;
 
 /*
- * Finds what can be had of the events (*ret_no_kernel: only user code), and makes the rings,
- * smaller ones when the memory that may be locked does not suffice, and then smaller copies
- * of stacks (said by log_msg).
- * -ENOENT: an event that this machine has not; else the reason and the remedy.
+ * Probes the events (*ret_no_kernel: only user code can be sampled) and maps the rings. When the
+ * limit of locked memory is too low, rings and then stack copies are smaller (log_msg reports it).
+ * -ENOENT: this machine lacks an event; else the reason and the remedy.
  */
 int sampler_new(const struct sampler_opts *o, struct sampler **ret, bool *ret_no_kernel,
 		struct err *e) MUST_CHECK;
 void sampler_free(struct sampler *s);
 
-/* Attaches to a thread, or to all of each CPU (-1). -ESRCH: it is gone. */
+/* Attaches to a thread, or to all threads of each CPU (-1). -ESRCH: the thread has ended. */
 int sampler_attach(struct sampler *s, pid_t tid, struct err *e) MUST_CHECK;
 
-/* The side band first, so that all that changes from then on is told. */
+/* Enable the side band first, so that all later changes are recorded. */
 void sampler_enable_side(struct sampler *s);
 void sampler_enable(struct sampler *s);
 
 /*
- * What is sampled at a rate is sampled of all that runs on each CPU from now on, in place of
- * the threads it was attached to; and back. -EACCES: that takes privileges; then nothing has
- * changed.
+ * Replaces the inherited per-thread events that sample at a rate by events of whole CPUs; and back.
+ * -EACCES: per-CPU events need privileges; then nothing has changed.
  */
 int sampler_use_per_cpu(struct sampler *s, struct err *e) MUST_CHECK;
 void sampler_use_per_thread(struct sampler *s);
 
 void sampler_disable(struct sampler *s);
 
-/* The sampling events of one CPU, by its index in opts.cpus, or of all at another period. */
+/* Switches the sampling events of one CPU, by its index in opts.cpus; sets the period of all. */
 void sampler_enable_cpu(struct sampler *s, size_t cpu, bool is_on);
 int sampler_set_period(struct sampler *s, uint64_t period, struct err *e) MUST_CHECK;
 
@@ -85,15 +81,15 @@ int sampler_set_period(struct sampler *s, uint64_t period, struct err *e) MUST_C
 size_t sampler_fd_count(const struct sampler *s);
 int sampler_fd(const struct sampler *s, size_t i);
 
-/* Hands on all records that are old enough; with is_end all that there are, and counts what
- * was lost without a record. -ENOMEM or the failure of the profile. */
+/* Delivers all records that are old enough; with is_end all records, and adds losses without a
+ * record. -ENOMEM or the failure of the profile. */
 int sampler_drain(struct sampler *s, struct ingest *in, bool is_end) MUST_CHECK;
 
-/* What the events of the raw file were, and its end. */
+/* Completes the raw file with the list of events. */
 int sampler_finish_raw(struct sampler *s, char *const *argv, struct err *e) MUST_CHECK;
-size_t sampler_id_bytes(const struct sampler *s); /* of the id that ends its records */
+size_t sampler_id_bytes(const struct sampler *s); /* of the id at the end of its records */
 
-/* Did processes come, go or change their code in what was handed on last? */
+/* Did the last drain deliver side-band records: forks, exits, execs or mappings? */
 bool sampler_saw_churn(const struct sampler *s);
 
 uint32_t sampler_stack_bytes(const struct sampler *s); /* copied with each sample */

@@ -6,7 +6,7 @@
 
 #include "sample/sampler_internal.h"
 
-/* Each one is a sample, whoever does it: nothing is missed of short processes. */
+/* Period 1: each event is a sample, so short processes lose none. */
 static bool has_rate(const struct perf_event_attr *attr)
 {
 	return attr->freq || attr->sample_period > 1;
@@ -39,7 +39,7 @@ static void close_per_cpu(struct sampler *s)
 		close(s->per_cpu_fds[--s->per_cpu_count]);
 }
 
-/* Of the events of threads: they lie there by CPU, and of each CPU event by event. */
+/* Enables or disables the rated per-thread events; fds is ordered by CPU, then event. */
 static void toggle_rated(struct sampler *s, unsigned long what)
 {
 	for (size_t i = 0; i < s->fd_count; i++)
@@ -59,7 +59,7 @@ int sampler_use_per_cpu(struct sampler *s, struct err *e)
 		close_per_cpu(s);
 		return rc;
 	}
-	toggle_rated(s, PERF_EVENT_IOC_DISABLE); /* first: no time counts twice */
+	toggle_rated(s, PERF_EVENT_IOC_DISABLE); /* first, so that no time counts twice */
 	for (size_t i = 0; i < s->per_cpu_count; i++)
 		ioctl(s->per_cpu_fds[i], PERF_EVENT_IOC_ENABLE, 0);
 	return 0;

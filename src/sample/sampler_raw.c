@@ -10,8 +10,7 @@ size_t sampler_id_bytes(const struct sampler *s)
 	return 8 * (size_t)__builtin_popcountll(s->shape.sample_type & RECORD_ID_BITS);
 }
 
-/* The ids of those of the descriptors that are of event number, of all when they are not told
- * apart. */
+/* Collects the ids of the descriptors of event number, or of all descriptors. */
 static int take_ids(const struct sampler *s, const int *fds, size_t fd_count, bool is_told_apart,
 		    uint32_t number, struct rawfile_event *event)
 {
@@ -28,7 +27,8 @@ static int take_ids(const struct sampler *s, const int *fds, size_t fd_count, bo
 	return 0;
 }
 
-/* Readers want the formats of all tracepoints, or take none: it has its name nevertheless. */
+/* A dummy in place of a tracepoint: readers need the formats of all tracepoints, and we write none.
+ */
 static struct perf_event_attr without_tracepoint(struct perf_event_attr attr)
 {
 	if (attr.type != PERF_TYPE_TRACEPOINT)

@@ -153,7 +153,7 @@ uint64_t synthesize_kernel_start(const char *path)
 	CLEANUP(close_file) FILE *f = fopen(path, "re");
 	char line[512];
 
-	/* It is among the first; a file that hides addresses has zeros. */
+	/* It is among the first lines; hidden addresses are zeros. */
 	for (int i = 0; f && i < 1000 && fgets(line, sizeof line, f); i++)
 		if (strstr(line, " T _stext\n"))
 			return strtoull(line, NULL, 16);
@@ -178,7 +178,7 @@ size_t synthesize_find_functions(const char *path, const char *const *names, siz
 {
 	CLEANUP(close_file) FILE *f = fopen(path, "re");
 	size_t wanted = 0, count = 0;
-	bool is_open = false; /* the end of the last one is not known */
+	bool is_open = false; /* the end of the last function is unknown */
 	char line[512];
 
 	while (names[wanted])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procmaps: processes that run already, told as perf would have told of them.
+ * synthesize: makes the records that the kernel would have written for processes that run already.
  *
- * Threads, their names, and executable mappings, as PERF_RECORD_COMM and MMAP2 records.
+ * PERF_RECORD_COMM for threads and their names, MMAP2 for executable mappings, as perf record does.
  * Source: proc(5), /proc/PID/task/TID/comm, /proc/PID/maps.
  */
 #ifndef SAMPLE_SYNTHESIZE_H
@@ -15,31 +15,31 @@
 #include "base/macros.h"
 #include "perf/ingest.h"
 
-/* Who is told, one record at a time. */
+/* The receiver, one record at a time. */
 struct synthesize_sink {
 	int (*put)(void *context, const struct record *r); /* 0 or -ENOMEM */
 	void *context;
-	bool wants_data; /* mappings of files that are not executable, too */
-	bool wants_all;  /* and those of no file */
+	bool wants_data; /* data mappings of files, too */
+	bool wants_all;  /* and anonymous mappings */
 };
 
 struct synthesize_sink synthesize_to_ingest(struct ingest *in);
 
-/* One process. One that is gone, or may not be looked at, is as if it told nothing.
- * proc: "/proc". 0 or -ENOMEM. */
+/* The records of one process. An ended or unreadable process has none. proc: "/proc". 0 or -ENOMEM.
+ */
 int synthesize_process(const struct synthesize_sink *to, const char *proc, uint32_t pid) MUST_CHECK;
 
-/* All processes. */
+/* The records of all processes. */
 int synthesize_all(const struct synthesize_sink *to, const char *proc, struct err *e) MUST_CHECK;
 
-/* The kernel's code, by a file like /proc/kallsyms, as perf's own recordings have it. */
+/* The kernel's code mapping, by a file like /proc/kallsyms, as perf.data files have it. */
 int synthesize_kernel(const struct synthesize_sink *to, const char *path) MUST_CHECK;
 
-/* The lowest address of the kernel's code in a file like /proc/kallsyms; 0: it is not told. */
+/* The lowest address of the kernel's code in a file like /proc/kallsyms; 0: hidden. */
 uint64_t synthesize_kernel_start(const char *path);
 
-/* The functions of these names in such a file, to ret[0..cap); returns how many it tells. names:
- * ends with NULL. */
+/* Finds the functions of these names (ends with NULL) in such a file; returns their count in
+ * ret[0..cap). */
 size_t synthesize_find_functions(const char *path, const char *const *names, size_t cap,
 				 struct ingest_code *ret);
 

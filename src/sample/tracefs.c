@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-static char own[32]; /* "": we have none */
+static char own[32]; /* "": none */
 
 static int mount_own(void)
 {

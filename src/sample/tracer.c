@@ -14,10 +14,10 @@
 #define PROC "/proc"
 #define RING_BYTES ((size_t)1 << 20)
 #define SIDE_BYTES ((size_t)512 << 10)
-#define FD_LIMIT 256         /* files kept open to be named later */
+#define FD_LIMIT 256         /* files kept open for symbolizing */
 #define MAX_NODES (4u << 20) /* of the profile: some hundred MiB */
 #define KERNEL_START (UINT64_C(1) << 63)
-#define LOWEST_CODE 4096 /* addresses below are what a broken chain ends with */
+#define LOWEST_CODE 4096 /* a broken chain ends with lower addresses */
 
 struct tracer {
 	enum tracer_event event;
@@ -27,13 +27,13 @@ struct tracer {
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct profile *profile;
-	bool *timers; /* [cpus->count]: that are on */
+	bool *timers; /* [cpus->count]: is on */
 	size_t timer_count;
-	bool was_armed; /* before: then processes may have come and gone unseen */
+	bool was_armed; /* was on before: processes may have started and ended since */
 	uint64_t pcs[TRACER_MAX_FRAMES];
 };
 
-/* The addresses of a chain, without the marks between them. */
+/* The addresses of a chain, without PERF_CONTEXT_*. */
 static void take_chain(struct tracer *t, const struct record *r, struct tracer_sample *s)
 {
 	struct record_words chain = r->sample.chain;
@@ -140,7 +140,7 @@ static void fetch(void *context, uint32_t pid)
 {
 	struct synthesize_sink to = sink_of(context);
 
-	/* Out of memory is seen again by the caller. */
+	/* The caller meets lack of memory again. */
 	if (synthesize_process(&to, PROC, pid) < 0)
 		return;
 }
@@ -179,7 +179,7 @@ static int make_ingest(struct tracer *t, struct err *e)
 	return 0;
 }
 
-/* cycles are sampled at a frequency: a period of time means nothing to them. */
+/* cycles are sampled at a frequency: a period in nanoseconds does not apply. */
 static uint64_t kernel_period(const struct tracer *t)
 {
 	uint64_t hz = (uint64_t)NS_PER_S / t->period_ns;
@@ -245,7 +245,7 @@ void tracer_free(struct tracer *t)
 	free(t);
 }
 
-/* Before the first timer: from now on all that processes do is told. */
+/* Enables side-band records before the first timer is on. */
 static int arm(struct tracer *t, struct err *e)
 {
 	struct synthesize_sink to = sink_of(t);
@@ -253,7 +253,7 @@ static int arm(struct tracer *t, struct err *e)
 	sampler_enable_side(t->sampler);
 	if (!t->was_armed) {
 		t->was_armed = true;
-		return 0; /* processes are looked at when they are first met */
+		return 0; /* processes are read at their first sample */
 	}
 	return synthesize_all(&to, PROC, e);
 }
