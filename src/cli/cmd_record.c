@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
 #include "cli/cmd.h"
 #include "cli/record_output.h"
 #include "cli/record_words.h"
@@ -92,6 +96,70 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	return take_labels(&plan->opts, &args->labels, e);
 }
 
+/* What a snapshot is made of. */
+struct snapshots {
+	struct profile *profile;
+	const struct output *output;
+	pid_t writer; /* of the last one; 0: none */
+};
+
+/* "run.pb.gz": "run.snapshot.pb.gz". */
+static int name_snapshot(const char *output, struct buf *ret)
+{
+	const char *path = strcmp(output, "-") == 0 ? DEFAULT_PROFILE : output;
+	const char *dot = strchr(path_base(path), '.');
+	size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+
+	buf_put(ret, path, stem);
+	buf_put_str(ret, ".snapshot");
+	buf_put_str(ret, path + stem);
+	return buf_error(ret);
+}
+
+static int write_snapshot(const struct snapshots *s, struct recording *c, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	struct output output = *s->output;
+	int rc = name_snapshot(s->output->path, &path);
+
+	if (rc < 0)
+		return err_nomem(e);
+	output.path = path.data;
+	rc = profile_symbolize(s->profile, &(struct symbolize_opts){ .files = recording_files(c) },
+			       e);
+	if (rc == 0)
+		rc = save_profile(s->profile, &output, e);
+	if (rc == 0)
+		log_msg(LOG_WARN, "record", "a snapshot is written to %s", path.data);
+	return rc;
+}
+
+/* Naming takes long, and the rings must be read meanwhile: by a process with a copy of all. */
+static void take_snapshot(void *snapshots, struct recording *c)
+{
+	struct snapshots *s = snapshots;
+	struct err e;
+
+	if (s->writer > 0 && waitpid(s->writer, NULL, WNOHANG) == 0) {
+		log_msg(LOG_WARN, "record", "the snapshot before is still being written");
+		return;
+	}
+	s->writer = fork();
+	if (s->writer < 0)
+		log_msg(LOG_WARN, "record", "no snapshot: %s", strerror(errno));
+	if (s->writer != 0)
+		return;
+	if (write_snapshot(s, c, &e) < 0)
+		log_msg(LOG_WARN, "record", "no snapshot: %s", e.msg);
+	_exit(0);
+}
+
+static void end_snapshots(const struct snapshots *s)
+{
+	if (s->writer > 0)
+		waitpid(s->writer, NULL, 0);
+}
+
 static int record(const struct recording_opts *o, struct recording *c, struct profile *p,
 		  const struct output *output, bool is_named, struct err *e)
 {
@@ -122,15 +190,20 @@ static int run_plan(const struct sampling_plan *plan, const char *path, struct e
 	struct profile *p = profile_new();
 	struct output output;
 	struct recording *c = NULL;
+	struct snapshots snapshots = { p, &output, 0 };
+	struct recording_opts recorded = plan->opts;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
+	recorded.snapshot = take_snapshot;
+	recorded.snapshot_context = &snapshots;
 	rc = record_choose_output(path, &output, e);
 	if (rc == 0)
-		rc = recording_new(&plan->opts, p, &c, e);
+		rc = recording_new(&recorded, p, &c, e);
 	if (rc == 0)
-		rc = record(&plan->opts, c, p, &output, path != NULL, e);
+		rc = record(&recorded, c, p, &output, path != NULL, e);
+	end_snapshots(&snapshots);
 	recording_free(c);
 	profile_free(p);
 	return rc;

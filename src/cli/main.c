@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,11 +175,28 @@ static int run(int argc, char **argv)
 	return run_named(argc - 1, argv + 1);
 }
 
+static void file_is_too_large(int number)
+{
+	(void)number;
+}
+
+/* A file beyond RLIMIT_FSIZE is an error of write(2), not our end. With a handler, because commands
+ * would inherit that the signal is ignored. */
+static void outlive_file_limits(void)
+{
+	const struct sigaction action = { .sa_handler = file_is_too_large, .sa_flags = SA_RESTART };
+	struct sigaction old;
+
+	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	int status;
 
 	fill_closed();
+	outlive_file_limits();
 	log_open(print_log, getenv("AUGER_LOG"));
 	status = run(argc, argv);
 	if (fflush(stdout) != 0 || ferror(stdout)) {

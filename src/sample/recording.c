@@ -177,6 +177,9 @@ static int record(struct recording *c, struct recording_result *r)
 		is_over |= rc < 0 && !c->opts.argv;
 		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context))
 			is_over = true;
+		if (rc == 0 && c->loop.wants_snapshot && c->opts.snapshot)
+			c->opts.snapshot(c->opts.snapshot_context, c);
+		c->loop.wants_snapshot = false;
 	}
 	if (runloop_reap(&c->loop, 0))
 		r->target_ns = time_of(&c->loop.commands[0].usage);

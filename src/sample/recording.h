@@ -31,6 +31,8 @@ enum offcpu_method {
 	OFFCPU_METHOD_PERF, /* a record of each switch (switches.h) */
 };
 
+struct recording;
+
 struct recording_opts {
 	struct event events[RECORDING_EVENTS_MAX];
 	size_t event_count;    /* 0: cycles, or what stands in for them */
@@ -59,6 +61,10 @@ struct recording_opts {
 	bool (*tick)(void *context);
 	void *tick_context;
 
+	/* Called when SIGUSR1 or SIGUSR2 comes, in the same state. NULL: nothing. */
+	void (*snapshot)(void *context, struct recording *c);
+	void *snapshot_context;
+
 	/* Sees each record first; see sampler_opts. NULL: none. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
 	void *tap_context;
@@ -76,8 +82,6 @@ struct recording_result {
 	int64_t own_ns;    /* CPU time of this process */
 	struct ingest_counts counts;
 };
-
-struct recording;
 
 /*
  * Adds the sample types to the profile, which must be empty and outlive it. -EINVAL: wrong options.

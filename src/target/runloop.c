@@ -15,16 +15,30 @@
 #define POLL_NS INT64_C(100000000) /* between looks at processes without a pidfd */
 #define EVENTS 32                  /* taken in one step */
 
-/* Signals that ask us to end. */
+enum action {
+	ACTION_END,      /* by the policy of runloop.h */
+	ACTION_LEAVE,    /* is meant for us alone: the command is left running */
+	ACTION_SNAPSHOT, /* and goes on */
+};
+
 static const struct policy {
 	int number;
+	enum action action;
 	bool reaches_group; /* the terminal sends it to the command as well */
 } policies[] = {
-	{ SIGINT, true },
-	{ SIGQUIT, true },
-	{ SIGTERM, false },
-	{ SIGHUP, false },
+	{ SIGINT, ACTION_END, true },        { SIGQUIT, ACTION_END, true },
+	{ SIGTERM, ACTION_END, false },      { SIGHUP, ACTION_END, false },
+	{ SIGXCPU, ACTION_LEAVE, false },    { SIGALRM, ACTION_LEAVE, false },
+	{ SIGUSR1, ACTION_SNAPSHOT, false }, { SIGUSR2, ACTION_SNAPSHOT, false },
 };
+
+static const struct policy *policy_of(int number)
+{
+	for (size_t i = 0; i < ARRAY_LEN(policies) - 1; i++)
+		if (policies[i].number == number)
+			return &policies[i];
+	return &policies[ARRAY_LEN(policies) - 1];
+}
 
 /* Of a descriptor; the index of the command or process is below it in epoll's data. */
 enum kind { KIND_FD, KIND_SIGNAL, KIND_COMMAND, KIND_PID };
@@ -188,27 +202,27 @@ void runloop_kill(struct runloop *r)
 			launch_wait(&r->commands[i]);
 }
 
-static bool reached_group(const struct signalfd_siginfo *info)
-{
-	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
-		if (policies[i].number == (int)info->ssi_signo)
-			return policies[i].reaches_group && info->ssi_code == SI_KERNEL;
-	return false;
-}
-
 /* Does it end the loop? */
 static bool take_signal(struct runloop *r, const struct signalfd_siginfo *info)
 {
-	r->signal = (int)info->ssi_signo;
+	const struct policy *policy = policy_of((int)info->ssi_signo);
+	bool reached_command = policy->reaches_group && info->ssi_code == SI_KERNEL;
+
+	if (policy->action == ACTION_SNAPSHOT) {
+		r->wants_snapshot = true;
+		return false;
+	}
+	r->signal = policy->number;
 	r->signal_count++;
 	if (!runloop_is_running(r))
 		return true;
-	if (r->signal_count == 1 || r->second_signal == RUNLOOP_PASS_ON) {
-		if (!reached_group(info))
+	if (policy->action == ACTION_END &&
+	    (r->signal_count == 1 || r->second_signal == RUNLOOP_PASS_ON)) {
+		if (!reached_command)
 			runloop_signal(r, r->signal);
 		return false;
 	}
-	if (r->second_signal == RUNLOOP_KILL)
+	if (policy->action == ACTION_END && r->second_signal == RUNLOOP_KILL)
 		runloop_signal(r, SIGKILL);
 	else
 		r->is_cut = true;

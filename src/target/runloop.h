@@ -10,6 +10,8 @@
  * The signal policy: without a command that runs, the first signal ends the loop. With one, the
  * first signal is passed on to it, and the second does what second_signal names. What the terminal
  * sends to its whole foreground group (SIGINT, SIGQUIT) has reached the command already.
+ * SIGXCPU and SIGALRM are about us: they end the loop and leave the command running. SIGUSR1 and
+ * SIGUSR2 ask for a snapshot, and end nothing.
  *
  *	runloop_open(&r), runloop_prepare(&r, ...), [attach to runloop_pid(&r)], runloop_start(&r)
  *	while (runloop_step(&r, timeout_ns))
@@ -66,6 +68,7 @@ struct runloop {
 	int signal;            /* the last that we got; 0: none */
 	unsigned signal_count; /* so far */
 	bool is_cut;           /* ended by a signal, a command still runs */
+	bool wants_snapshot;   /* asked for by a signal; the caller clears it */
 };
 
 int runloop_open(struct runloop *r, struct err *e) MUST_CHECK;

@@ -452,6 +452,50 @@ def interrupted(bench):
         bench.check(bench.report()["samples"] > 0, "what was recorded is written")
 
 
+def wait_for_file(path, process):
+    """A file that is renamed to its place is complete."""
+    until = time.monotonic() + 60
+    while not os.path.exists(path) and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def snapshots(bench):
+    """SIGUSR1 and SIGUSR2 leave a complete profile of so far; SIGXCPU ends us, not the command."""
+    auger = bench.start(bench.tool, "record", "-o", "p.pb.gz", "sh", "-c",
+                        "echo $$; exec " + bench.workload("shares") + " 100000",
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pid = int(auger.stdout.readline())
+    snapshot = "p.snapshot.pb.gz"
+    try:
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            time.sleep(0.5)
+            auger.send_signal(number)
+            wait_for_file(bench.path(snapshot), auger)
+            bench.check(bench.report(output=snapshot)["samples"] > 0, "samples in the snapshot")
+            os.unlink(bench.path(snapshot))
+            bench.equal(auger.poll(), None, "the recording goes on")
+        auger.send_signal(signal.SIGXCPU)
+        auger.wait(timeout=60)
+        words = auger.stderr.read()
+        bench.equal(auger.returncode, 128 + signal.SIGXCPU, words)
+        bench.equal(words.count("a snapshot is written to " + snapshot), 2, words)
+        os.kill(pid, 0)  # raises when the command is gone
+        bench.check(bench.report()["samples"] > 0, "what was recorded is written")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        auger.stdout.close()
+        auger.stderr.close()
+
+
+def file_too_large(bench):
+    """RLIMIT_FSIZE is an error line: nothing is left behind, and the command has its limit."""
+    done = bench.run("bash", "-c", "ulimit -f 1; exec " + bench.tool + " record -o p.pb.gz bash -c '"
+                     "ulimit -f; trap -p XFSZ; for ((i = 0; i < 20000; i++)); do :; done'", status=1)
+    bench.equal(done.stdout, "1\n", "limit and actions of the command")
+    bench.check("p.pb.gz: File too large" in done.stderr, done.stderr)
+    bench.equal([name for name in os.listdir(bench.folder) if name.startswith("p.")], [], "files")
+
+
 def interrupted_twice(bench):
     """The second signal does not wait for a command that takes no notice of it."""
     script = "trap '' INT; echo $$; exec " + bench.workload("shares") + " 100000"
@@ -709,7 +753,8 @@ if __name__ == "__main__":
         shares_by_tables, shares_by_frame_pointers, links, short_copies, no_stacks, by_period, only_a_part,
         several_events, parts_of_an_event, threads, forks, short_lived, very_short, attach, attach_to_the_end,
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
-        to_standard_output, words_unread, interrupted, interrupted_twice, unprivileged, deleted_file,
+        to_standard_output, words_unread, interrupted, interrupted_twice, snapshots, file_too_large,
+        unprivileged, deleted_file,
         replaced_file, run_time_code, python, compiler, stripped, stripped_static, same_as_perf,
         raw_records, beside_perf,
     ])
