@@ -9,12 +9,12 @@
 #include "base/number.h"
 #include "base/str.h"
 
-#define MAX_WORDS 6 /* one more than any command has */
+#define MAX_WORDS 6 /* one more than the longest command */
 
 struct parser {
 	const char *line;
 	struct str words[MAX_WORDS];
-	size_t count; /* may be more than there is room for */
+	size_t count; /* may exceed MAX_WORDS */
 	const struct cpulist *known;
 	struct command *c;
 	size_t at; /* byte */
@@ -25,7 +25,7 @@ struct parser {
 static const struct simple {
 	const char *name;
 	enum verb verb;
-	const char *usage; /* of a number; NULL: it takes none */
+	const char *usage; /* for a number; NULL: takes none */
 	uint64_t min, max;
 } simples[] = {
 	{ "start", VERB_START, NULL, 0, 0 },
@@ -86,7 +86,7 @@ static bool is_word(const struct parser *p, size_t i, const char *text)
 	return i < p->count && str_equals(p->words[i], text);
 }
 
-/* From word i on it is wrong. */
+/* Fails at word i. */
 static int refuse(struct parser *p, size_t i, int code, const char *text)
 {
 	size_t last = p->count < MAX_WORDS ? p->count : MAX_WORDS;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command: what may be written to kpctl and cpu/N/ctl, one command a line.
+ * command: parses what is written to kpctl and cpu/N/ctl, one command a line.
  *
- * A line is understood as a whole or refused; nothing is done here. The words, and the texts
- * for what is wrong, are those of Akaros' kprof device; what it took for granted (numbers,
- * periods, further words) is checked.
+ * A line is parsed as a whole or fails; command_run.c runs it. Words and error texts are those of
+ * Akaros' kprof device; numbers, periods and further words, which it did not check, are checked.
  */
 #ifndef CTLFS_COMMAND_H
 #define CTLFS_COMMAND_H
@@ -58,14 +57,14 @@ struct command {
 void command_fini(struct command *c); /* all zero is allowed */
 
 /*
- * line: [0..len), without its end. known: the cores that there are. core: the line is for this
- * one (cpu/N/ctl), or -1. *ret_at: the byte where it went wrong. -EINVAL, -ENXIO: no such core,
- * -ERANGE, -ENOMEM.
+ * line: [0..len), without the newline. known: the cores of the machine. core: the core of
+ * cpu/N/ctl, or -1. *ret_at: the byte where the error is. -EINVAL, -ENXIO: no such core, -ERANGE,
+ * -ENOMEM.
  */
 int command_parse(const char *line, size_t len, const struct cpulist *known, int64_t core,
 		  struct command *ret, size_t *ret_at, struct err *e) MUST_CHECK;
 
-/* The index of a core in the list; SIZE_MAX: it has none of this number. */
+/* The index of a core in the list; SIZE_MAX: not in it. */
 size_t command_core_index(const struct cpulist *known, uint64_t core);
 
 #endif

@@ -17,9 +17,9 @@
 #include "base/rows.h"
 #include "ctlfs/serve.h"
 
-#define WAITED_MS 50 /* between looks at the rings while somebody waits for samples */
-#define BUSY_MS 200  /* while timers fire: what must be read sooner wakes us */
-#define IDLE_MS 1000
+#define POLL_WAITING_MS 50 /* poll timeout while a reader waits for samples */
+#define POLL_ARMED_MS 200  /* poll timeout while timers fire; a ring that fills up wakes us */
+#define POLL_IDLE_MS 1000
 #define FIXED_FDS 3 /* requests, signals, snapshots */
 
 struct loop {
@@ -40,7 +40,7 @@ PRINTF(2, 0) static void log_fuse(enum fuse_log_level level, const char *fmt, va
 	log_msg(level <= FUSE_LOG_WARNING ? LOG_WARN : LOG_INFO, "fuse", "%s", text);
 }
 
-/* The arguments as libfuse wants them. */
+/* Creates the FUSE session with its mount options. */
 static int make_fuse(struct loop *l, struct err *e)
 {
 	const struct ctlfs_opts *o = l->server.opts;
@@ -95,7 +95,7 @@ static int open_fds(struct loop *l, struct err *e)
 static int make_first_session(struct loop *l, struct err *e)
 {
 	struct server *v = &l->server;
-	struct world *w = &v->world;
+	struct ctlfs_state *w = &v->state;
 	int rc = cpulist_online(NULL, &w->known, e);
 
 	if (rc == 0)
@@ -132,25 +132,25 @@ static int collect_fds(struct loop *l, int *ret_timeout_ms)
 	int rc;
 
 	l->fds.count = 0;
-	*ret_timeout_ms = IDLE_MS;
+	*ret_timeout_ms = POLL_IDLE_MS;
 	rc = add_fd(l, fuse_session_fd(l->fuse));
 	if (rc == 0)
 		rc = add_fd(l, l->signal_fd);
 	if (rc == 0)
 		rc = add_fd(l, l->server.done_fd);
-	for (struct session *s = l->server.world.sessions; rc == 0 && s; s = s->next) {
+	for (struct session *s = l->server.state.sessions; rc == 0 && s; s = s->next) {
 		if (!tracer_is_armed(s->tracer))
 			continue;
-		*ret_timeout_ms = BUSY_MS;
+		*ret_timeout_ms = POLL_ARMED_MS;
 		for (size_t i = 0; rc == 0 && i < tracer_fd_count(s->tracer); i++)
 			rc = add_fd(l, tracer_fd(s->tracer, i));
 	}
-	if (l->server.handles.waiters && *ret_timeout_ms == BUSY_MS)
-		*ret_timeout_ms = WAITED_MS;
+	if (l->server.handles.waiters && *ret_timeout_ms == POLL_ARMED_MS)
+		*ret_timeout_ms = POLL_WAITING_MS;
 	return rc;
 }
 
-/* All requests that are there. false: it was unmounted. */
+/* Serves all pending requests. false: unmounted. */
 static bool take_requests(struct loop *l, struct fuse_buf *buffer)
 {
 	for (;;) {
@@ -176,7 +176,7 @@ static bool is_pollable(const struct handles *h)
 
 static int serve(struct loop *l, struct fuse_buf *buffer, struct err *e)
 {
-	struct signalfd_siginfo signal; /* taken: else it would end us when it is let through */
+	struct signalfd_siginfo signal; /* consumed: else it kills us when it is unblocked */
 	uint64_t done;
 	int timeout_ms;
 
@@ -185,8 +185,8 @@ static int serve(struct loop *l, struct fuse_buf *buffer, struct err *e)
 
 		if (collect_fds(l, &timeout_ms) < 0)
 			return err_nomem(e);
-		if (timeout_ms == BUSY_MS && is_pollable(&l->server.handles))
-			timeout_ms = WAITED_MS;
+		if (timeout_ms == POLL_ARMED_MS && is_pollable(&l->server.handles))
+			timeout_ms = POLL_WAITING_MS;
 		if (poll(l->fds.data, l->fds.count, timeout_ms) < 0 && errno != EINTR)
 			return err_errno(e, "poll");
 		fds = l->fds.data;
@@ -196,7 +196,7 @@ static int serve(struct loop *l, struct fuse_buf *buffer, struct err *e)
 			return err_errno(e, "eventfd");
 		if (fds[0].revents && !take_requests(l, buffer))
 			return 0;
-		for (struct session *s = l->server.world.sessions; s; s = s->next)
+		for (struct session *s = l->server.state.sessions; s; s = s->next)
 			session_poll(s);
 		handles_serve(&l->server.handles);
 	}
@@ -204,7 +204,7 @@ static int serve(struct loop *l, struct fuse_buf *buffer, struct err *e)
 
 static void stop(struct loop *l)
 {
-	struct world *w = &l->server.world;
+	struct ctlfs_state *w = &l->server.state;
 
 	handles_fini(&l->server.handles);
 	if (l->is_mounted)
@@ -236,8 +236,8 @@ int ctlfs_run(const struct ctlfs_opts *o, struct err *e)
 
 	l.server.opts = o;
 	l.server.done_fd = -1;
-	l.server.handles.world = &l.server.world;
-	l.server.world.journal.console = o->console;
+	l.server.handles.state = &l.server.state;
+	l.server.state.journal.console = o->console;
 	clock_gettime(CLOCK_REALTIME, &l.server.start);
 	fuse_set_log_func(log_fuse);
 	sigprocmask(SIG_BLOCK, NULL, &l.old_mask);

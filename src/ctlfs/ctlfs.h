@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctlfs: the control files, a file system from which sampling is driven by reading and
- * writing. README below describes them as users see them.
+ * ctlfs: the control file system: reads and writes of its files control sampling.
  *
- * One thread does all but the naming of snapshots: it takes the requests of the kernel, the
- * records of the rings, and signals, as they come. A read that has to wait keeps its request
- * until there is something to answer it with, or it is interrupted; nothing else waits for it.
+ * One thread does everything except symbolizing snapshots: it serves requests of the kernel,
+ * records of the rings, and signals. A read without data keeps its request until data comes or it
+ * is interrupted; it blocks nothing else. README in nodes.c describes the files for users.
  *
  * Source: the files of Akaros' kprof device, kern/drivers/dev/kprof.c of July 2015.
  */
@@ -16,7 +15,7 @@
 #include "base/macros.h"
 #include "ctlfs/opts.h"
 
-/* Until it is unmounted, or SIGINT, SIGTERM or SIGHUP comes; then nothing is left behind. */
+/* Serves until unmount, or SIGINT, SIGTERM or SIGHUP; then cleans up everything. */
 int ctlfs_run(const struct ctlfs_opts *o, struct err *e) MUST_CHECK;
 
 #endif

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct handle *handles_add(struct handles *h, struct place p)
+struct handle *handles_add(struct handles *h, struct node_id p)
 {
 	struct handle *handle = calloc(1, sizeof *handle);
 
 	if (!handle)
 		return NULL;
-	handle->place = p;
-	handle->core = p.node == NODE_CPU_KPOPROFILE ? command_core_index(&h->world->known, p.core)
+	handle->id = p;
+	handle->core = p.node == NODE_CPU_KPOPROFILE ? command_core_index(&h->state->known, p.core)
 						     : QUEUE_ALL;
 	handle->next = h->list;
 	h->list = handle;
@@ -22,7 +22,7 @@ struct handle *handles_add(struct handles *h, struct place p)
 
 static void free_handle(struct handles *h, struct handle *handle)
 {
-	struct session *s = world_find(h->world, handle->place.session);
+	struct session *s = find_session(h->state, handle->id.session);
 	struct buf out = { 0 };
 	struct err e;
 
@@ -63,19 +63,19 @@ void handles_fini(struct handles *h)
 		handles_remove(h, h->list);
 }
 
-bool handles_is_taken(const struct handles *h, struct place p, size_t core)
+bool handles_has_reader(const struct handles *h, struct node_id p, size_t core)
 {
 	for (const struct handle *o = h->list; o; o = o->next)
-		if (o->is_reader && o->place.session == p.session &&
+		if (o->is_reader && o->id.session == p.session &&
 		    (core == QUEUE_ALL || o->core == QUEUE_ALL || o->core == core))
 			return true;
 	return false;
 }
 
-void handles_forget_session(struct handles *h, const struct session *s)
+void handles_drop_session(struct handles *h, const struct session *s)
 {
 	for (struct handle *o = h->list; o; o = o->next)
-		if (o->place.session == s->id)
+		if (o->id.session == s->id)
 			o->stream = NULL;
 }
 
@@ -86,12 +86,12 @@ static size_t left(const struct handle *handle)
 
 bool handles_is_ready(const struct handles *h, const struct handle *handle, bool *ret_is_end)
 {
-	const struct session *s = world_find(h->world, handle->place.session);
+	const struct session *s = find_session(h->state, handle->id.session);
 
 	*ret_is_end = !s;
 	if (!s || left(handle))
 		return true;
-	if (node_info(handle->place.node)->source == SOURCE_QUEUE) {
+	if (node_info(handle->id.node)->source == SOURCE_QUEUE) {
 		*ret_is_end = !session_is_tracing(s, handle->core);
 		return queue_len(&s->queue, handle->core) > 0 || *ret_is_end;
 	}
@@ -103,14 +103,14 @@ bool handles_is_ready(const struct handles *h, const struct handle *handle, bool
 	return handle->stream->queue.len > 0 || *ret_is_end;
 }
 
-/* Whole samples until there are enough; what is too much of the last stays for the next read. */
+/* Takes whole samples until size is reached; the rest of the last stays for the next read. */
 static void fill(const struct handles *h, struct handle *handle, size_t size)
 {
-	struct session *s = world_find(h->world, handle->place.session);
+	struct session *s = find_session(h->state, handle->id.session);
 	bool is_stream = handle->stream != NULL;
 	struct queue *q;
 
-	if (!s || (!is_stream && node_info(handle->place.node)->source != SOURCE_QUEUE))
+	if (!s || (!is_stream && node_info(handle->id.node)->source != SOURCE_QUEUE))
 		return;
 	q = is_stream ? &handle->stream->queue : &s->queue;
 	if (!left(handle)) {
@@ -121,7 +121,7 @@ static void fill(const struct handles *h, struct handle *handle, size_t size)
 		continue;
 }
 
-/* false: nothing is there yet. */
+/* false: nothing to read yet. */
 static bool try_read(const struct handles *h, struct handle *handle, fuse_req_t req, size_t size)
 {
 	bool is_end;
@@ -142,7 +142,7 @@ static bool try_read(const struct handles *h, struct handle *handle, fuse_req_t 
 	return true;
 }
 
-/* Called by libfuse while it holds the request: it is answered later. */
+/* libfuse holds the lock of the request here, so the request is answered later. */
 static void on_interrupt(fuse_req_t req, void *waiter)
 {
 	(void)req;
@@ -176,8 +176,8 @@ void handles_read(struct handles *h, struct handle *handle, fuse_req_t req, size
 	fuse_req_interrupt_func(req, on_interrupt, w);
 }
 
-void handles_await_snapshot(struct handles *h, struct handle *handle, fuse_req_t req,
-			    const struct fuse_file_info *fi)
+void handles_wait_for_snapshot(struct handles *h, struct handle *handle, fuse_req_t req,
+			       const struct fuse_file_info *fi)
 {
 	(void)h;
 	handle->opener = req;
@@ -206,7 +206,7 @@ static void serve_waiters(struct handles *h)
 	}
 }
 
-/* The file that was waited for is there. */
+/* The snapshot is complete. */
 static void open_snapshot(struct handles *h, struct handle *handle)
 {
 	struct err e;
@@ -216,10 +216,9 @@ static void open_snapshot(struct handles *h, struct handle *handle)
 	handle->snapshot = NULL;
 	handle->opener = NULL;
 	if (rc == 0 && fuse_reply_open(req, &handle->fi) == 0)
-		return; /* else nobody is there to close it */
+		return; /* else the kernel sends no release for it */
 	if (rc < 0) {
-		journal_say(&h->world->journal, "%s: %s", node_info(handle->place.node)->name,
-			    e.msg);
+		journal_add(&h->state->journal, "%s: %s", node_info(handle->id.node)->name, e.msg);
 		fuse_reply_err(req, -rc);
 	}
 	handles_remove(h, handle);

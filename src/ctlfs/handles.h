@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles: open files, and the requests that wait for something to answer them with.
+ * handles: open files, and the blocked requests of their readers.
  */
 #ifndef CTLFS_HANDLES_H
 #define CTLFS_HANDLES_H
@@ -15,16 +15,16 @@
 
 struct handle {
 	struct handle *next;
-	struct place place;
+	struct node_id id;
 	size_t core;     /* index, of queues; QUEUE_ALL */
-	bool is_reader;  /* has a queue for itself */
-	struct buf text; /* what is read, from at on */
+	bool is_reader;  /* is the one reader of a queue */
+	struct buf text; /* what reads return, from at */
 	size_t at;
-	bool is_made;    /* SOURCE_CTL: text is what this reading gives */
-	char error[512]; /* SOURCE_CTL: why what was written was refused; "": it was not */
+	bool is_made;    /* SOURCE_CTL: text is rendered for this read */
+	char error[512]; /* SOURCE_CTL: why the last write failed; "": it did not */
 	struct stream *stream;
-	struct snapshot *snapshot; /* being made, for the opener */
-	fuse_req_t opener;         /* that waits for it, NULL: none, or interrupted */
+	struct snapshot *snapshot; /* in progress, for the opener */
+	fuse_req_t opener;         /* request that waits for it; NULL: none, or interrupted */
 	bool is_opener_interrupted;
 	struct fuse_file_info fi; /* of the opener */
 	struct fuse_pollhandle *poll;
@@ -38,33 +38,33 @@ struct waiter {
 	bool is_interrupted;
 };
 
-/* All zero but world is empty. */
+/* All zero but state is empty. */
 struct handles {
-	struct world *world; /* borrowed */
+	struct ctlfs_state *state; /* borrowed */
 	struct handle *list;
 	struct waiter *waiters;
 };
 
-/* Ends all: requests that wait get -ENODEV. */
+/* Frees all handles; blocked requests fail with ENODEV. */
 void handles_fini(struct handles *h);
 
-struct handle *handles_add(struct handles *h, struct place p); /* NULL: out of memory */
+struct handle *handles_add(struct handles *h, struct node_id p); /* NULL: out of memory */
 void handles_remove(struct handles *h, struct handle *handle);
-bool handles_is_taken(const struct handles *h, struct place p, size_t core); /* by a reader */
-void handles_forget_session(struct handles *h, const struct session *s);     /* it will be freed */
+bool handles_has_reader(const struct handles *h, struct node_id p, size_t core); /* by a reader */
+void handles_drop_session(struct handles *h, const struct session *s); /* it will be freed */
 
-/* Answers a read of a queue or stream, now or later. */
+/* Answers a read of a queue or stream, at once or later. */
 void handles_read(struct handles *h, struct handle *handle, fuse_req_t req, size_t size,
 		  bool is_nonblocking);
 
-/* Is there something to read, and is it the end? */
+/* Can a read return at once, and is it the end of the file? */
 bool handles_is_ready(const struct handles *h, const struct handle *handle, bool *ret_is_end);
 
-/* The opener waits for the snapshot. */
-void handles_await_snapshot(struct handles *h, struct handle *handle, fuse_req_t req,
-			    const struct fuse_file_info *fi);
+/* Blocks the open until the snapshot is complete. */
+void handles_wait_for_snapshot(struct handles *h, struct handle *handle, fuse_req_t req,
+			       const struct fuse_file_info *fi);
 
-/* Answers what can be answered. */
+/* Answers all requests that can be answered. */
 void handles_serve(struct handles *h);
 
 #endif

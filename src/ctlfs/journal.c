@@ -22,7 +22,7 @@ static void put_time(char *out, size_t len)
 		 (long long)(now % NS_PER_S));
 }
 
-/* The older half goes, by whole lines. */
+/* Drops the older half, by whole lines. */
 static void make_room(struct journal *j)
 {
 	struct buf *text = &j->text;
@@ -30,7 +30,7 @@ static void make_room(struct journal *j)
 	size_t cut;
 
 	if (buf_error(text) < 0)
-		buf_clear(text); /* what memory lacked for is lost, the next lines are not */
+		buf_clear(text); /* the lines are lost; the next ones may fit */
 	if (text->len < MAX_BYTES)
 		return;
 	end = memchr(text->data + MAX_BYTES / 2, '\n', text->len - MAX_BYTES / 2);
@@ -39,7 +39,7 @@ static void make_room(struct journal *j)
 	text->len -= cut;
 }
 
-void journal_say(struct journal *j, const char *fmt, ...)
+void journal_add(struct journal *j, const char *fmt, ...)
 {
 	char words[768], time[32];
 	va_list args;
@@ -67,7 +67,7 @@ void journal_refuse(struct journal *j, const char *file, const char *command, si
 	snprintf(r->reason, sizeof r->reason, "%s", e->msg);
 	err_clean(r->command);
 	snprintf(j->last, sizeof j->last, "%s: %s", r->command, r->reason);
-	journal_say(j, "%s: %s", file, j->last);
+	journal_add(j, "%s: %s", file, j->last);
 }
 
 void journal_accept(struct journal *j)

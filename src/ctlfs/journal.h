@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal: what happened, for kptrace; and what was refused, for last_error and error_log.
+ * journal: the event log of kptrace, and the failed commands of last_error and error_log.
  *
- * The last 128 KiB of lines are kept; reading takes nothing away.
+ * It keeps the last 128 KiB of lines; reading consumes nothing.
  */
 #ifndef CTLFS_JOURNAL_H
 #define CTLFS_JOURNAL_H
@@ -18,24 +18,24 @@
 struct refusal {
 	char time[32];
 	char file[64], command[256], reason[512];
-	size_t at; /* byte of the command where it went wrong */
+	size_t at; /* byte of the command where the error is */
 };
 
 /* All zero is empty. */
 struct journal {
 	struct buf text;
-	void (*console)(const char *line); /* gets each line, too; NULL: nobody */
+	void (*console)(const char *line); /* also gets each line; NULL: none */
 	struct refusal errors[JOURNAL_ERRORS];
-	size_t error_count; /* since the start; the last JOURNAL_ERRORS are there */
-	char last[800];     /* of last_error; "": nothing was written yet */
+	size_t error_count; /* since the start; errors holds the last JOURNAL_ERRORS */
+	char last[800];     /* text of last_error; "": no command yet */
 };
 
 void journal_fini(struct journal *j);
 
-/* A line behind the time since the machine's start: "[      1.000000001] words". */
-void journal_say(struct journal *j, const char *fmt, ...) PRINTF(2, 3);
+/* Adds a line with the time since boot: "[      1.000000001] text". */
+void journal_add(struct journal *j, const char *fmt, ...) PRINTF(2, 3);
 
-/* A command that was refused, or worked. */
+/* Records a command that failed, or succeeded. */
 void journal_refuse(struct journal *j, const char *file, const char *command, size_t len, size_t at,
 		    const struct err *e);
 void journal_accept(struct journal *j);

@@ -41,7 +41,7 @@ static bool parse_line(const char *line, unsigned *ret_core, uint64_t *states)
 	return true;
 }
 
-/* ret: [cores]; cores that do not run have zeros. */
+/* ret: [cores]; offline cores have zeros. */
 static int read_states(const struct cpulist *cores, uint64_t (*ret)[MPSTAT_STATES], struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -64,7 +64,7 @@ static int read_states(const struct cpulist *cores, uint64_t (*ret)[MPSTAT_STATE
 	return 0;
 }
 
-/* Since the reset; the caller frees it. NULL: e tells. */
+/* Times since the reset; the caller frees it. NULL: e has the reason. */
 static uint64_t (*measure(const struct mpstat *m, const struct cpulist *cores,
 			  struct err *e))[MPSTAT_STATES]
 {

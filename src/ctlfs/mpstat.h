@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpstat: what each core spent its time on since the machine's start, or since a reset.
+ * mpstat: the time of each core by state, since boot or since a reset.
  * Source: proc(5), /proc/stat. The tables are those of Akaros' files mpstat and mpstat-raw.
  */
 #ifndef CTLFS_MPSTAT_H
@@ -15,7 +15,7 @@
 
 #define MPSTAT_STATES 4 /* irq kern user idle */
 
-/* All zero counts from the machine's start. */
+/* All zero: since boot. */
 struct mpstat {
 	uint64_t (*base)[MPSTAT_STATES]; /* [cores], nanoseconds at the reset; owned */
 };
@@ -27,8 +27,8 @@ int mpstat_put(const struct mpstat *m, const struct cpulist *cores, struct buf *
 int mpstat_put_raw(const struct mpstat *m, const struct cpulist *cores, struct buf *out,
 		   struct err *e) MUST_CHECK;
 
-/* "reset", "on", "off", "ipi on", "ipi off": but for the first, words that were of use where idle
- * cores had to be woken to tell. -EINVAL. */
+/* "reset", "on", "off", "ipi on", "ipi off". All but "reset" do nothing here: Akaros had to wake
+ * idle cores to read their times. -EINVAL. */
 int mpstat_command(struct mpstat *m, const struct cpulist *cores, const char *text, size_t len,
 		   struct err *e) MUST_CHECK;
 

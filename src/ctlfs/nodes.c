@@ -11,7 +11,7 @@
 static const struct node_info infos[NODE_END] = {
 	[NODE_README] = { "README", NODE_TOP, true, false, SOURCE_TEXT, 0 },
 	[NODE_KPCTL] = { "kpctl", NODE_TOP, false, true, SOURCE_CTL, 0 },
-	[NODE_KPDATA] = { "kpdata", NODE_TOP, false, false, SOURCE_SNAPSHOT, SNAPSHOT_TICKS },
+	[NODE_KPDATA] = { "kpdata", NODE_TOP, false, false, SOURCE_SNAPSHOT, SNAPSHOT_HISTOGRAM },
 	[NODE_KPOPROFILE] = { "kpoprofile", NODE_TOP, false, true, SOURCE_QUEUE, 0 },
 	[NODE_KPTRACE] = { "kptrace", NODE_TOP, true, true, SOURCE_TEXT, 0 },
 	[NODE_KPRINTX] = { "kprintx", NODE_TOP, true, true, SOURCE_TEXT, 0 },
@@ -57,16 +57,16 @@ static const char readme[] =
 #define CORE_SHIFT 8
 #define NODE_MASK 0xff
 
-uint64_t place_to_ino(struct place p)
+uint64_t node_id_to_ino(struct node_id p)
 {
 	return p.session << SESSION_SHIFT | (uint64_t)p.core << CORE_SHIFT | (uint64_t)p.node;
 }
 
-bool place_from_ino(uint64_t ino, struct place *ret)
+bool node_id_from_ino(uint64_t ino, struct node_id *ret)
 {
-	*ret = (struct place){ .node = (enum node)(ino & NODE_MASK),
-			       .session = ino >> SESSION_SHIFT,
-			       .core = (uint32_t)(ino >> CORE_SHIFT & 0xffffff) };
+	*ret = (struct node_id){ .node = (enum node)(ino & NODE_MASK),
+				 .session = ino >> SESSION_SHIFT,
+				 .core = (uint32_t)(ino >> CORE_SHIFT & 0xffffff) };
 	return ret->node >= NODE_TOP && ret->node < NODE_END;
 }
 
@@ -81,7 +81,7 @@ const struct node_info *node_info(enum node node)
 	return &infos[node];
 }
 
-struct session *world_find(const struct world *w, uint64_t id)
+struct session *find_session(const struct ctlfs_state *w, uint64_t id)
 {
 	for (struct session *s = w->sessions; s; s = s->next)
 		if (s->id == id)
@@ -89,7 +89,7 @@ struct session *world_find(const struct world *w, uint64_t id)
 	return NULL;
 }
 
-struct session *world_find_name(const struct world *w, const char *name, size_t len)
+struct session *find_session_by_name(const struct ctlfs_state *w, const char *name, size_t len)
 {
 	for (struct session *s = w->sessions; s; s = s->next)
 		if (s->id && str_equals((struct str){ name, len }, s->name))
@@ -103,7 +103,7 @@ static void put_ctl(const struct session *s, struct buf *out)
 	session_put_status(s, out);
 }
 
-int node_put_text(struct world *w, struct session *s, struct place p, struct buf *out,
+int node_put_text(struct ctlfs_state *w, struct session *s, struct node_id p, struct buf *out,
 		  struct err *e)
 {
 	size_t core = command_core_index(&w->known, p.core);
@@ -123,7 +123,7 @@ int node_put_text(struct world *w, struct session *s, struct place p, struct buf
 		buf_put(out, w->journal.text.data, w->journal.text.len);
 		return 0;
 	case NODE_KPRINTX:
-		buf_put_str(out, w->is_talkative ? "on\n" : "off\n");
+		buf_put_str(out, w->logs_commands ? "on\n" : "off\n");
 		return 0;
 	case NODE_MPSTAT:
 		return mpstat_put(&w->mpstat, &w->known, out, e);
@@ -156,44 +156,44 @@ static bool is_text(const char *text, size_t len, const char *word)
 	return str_equals((struct str){ text, len }, word);
 }
 
-static int set_talkative(struct world *w, const char *text, size_t len, struct err *e)
+static int set_log_commands(struct ctlfs_state *w, const char *text, size_t len, struct err *e)
 {
 	if (is_text(text, len, "on"))
-		w->is_talkative = true;
+		w->logs_commands = true;
 	else if (is_text(text, len, "off"))
-		w->is_talkative = false;
+		w->logs_commands = false;
 	else if (is_text(text, len, "toggle"))
-		w->is_talkative = !w->is_talkative;
+		w->logs_commands = !w->logs_commands;
 	else
 		return err_set(e, -EINVAL, "invalid option to Kprintx: on|off|toggle");
 	return 0;
 }
 
-static int command(struct world *w, struct session *s, struct place p, const char *text, size_t len,
-		   struct err *e)
+static int command(struct ctlfs_state *w, struct session *s, struct node_id p, const char *text,
+		   size_t len, struct err *e)
 {
 	bool is_core = p.node == NODE_CPU_CTL;
 
-	if (w->is_talkative)
-		journal_say(&w->journal, "%s: %.*s", is_core ? "ctl" : "kpctl",
+	if (w->logs_commands)
+		journal_add(&w->journal, "%s: %.*s", is_core ? "ctl" : "kpctl",
 			    (int)(len && text[len - 1] == '\n' ? len - 1 : len), text);
 	return session_command(s, is_core ? "ctl" : "kpctl", is_core ? (int64_t)p.core : -1, text,
 			       len, e);
 }
 
-/* The other files: what goes wrong is told in the same places as for commands. */
-static int write_other(struct world *w, struct session *s, struct place p, const char *text,
+/* Writes to other files than ctl. Failures are reported in the same places as those of commands. */
+static int write_other(struct ctlfs_state *w, struct session *s, struct node_id p, const char *text,
 		       size_t len, struct err *e)
 {
 	switch (p.node) {
 	case NODE_KPOPROFILE:
 		return session_mark(s, text, len, e);
 	case NODE_KPTRACE:
-		journal_say(&w->journal, "/* %.*s */",
+		journal_add(&w->journal, "/* %.*s */",
 			    (int)(len && text[len - 1] == '\n' ? len - 1 : len), text);
 		return 0;
 	case NODE_KPRINTX:
-		return set_talkative(w, text, len, e);
+		return set_log_commands(w, text, len, e);
 	case NODE_MPSTAT:
 	case NODE_MPSTAT_RAW:
 		return mpstat_command(&w->mpstat, &w->known, text, len, e);
@@ -205,8 +205,8 @@ static int write_other(struct world *w, struct session *s, struct place p, const
 	}
 }
 
-int node_write(struct world *w, struct session *s, struct place p, const char *text, size_t len,
-	       struct err *e)
+int node_write(struct ctlfs_state *w, struct session *s, struct node_id p, const char *text,
+	       size_t len, struct err *e)
 {
 	int rc;
 
@@ -218,7 +218,7 @@ int node_write(struct world *w, struct session *s, struct place p, const char *t
 	return rc;
 }
 
-uint64_t node_size(const struct world *w, const struct session *s, struct place p)
+uint64_t node_size(const struct ctlfs_state *w, const struct session *s, struct node_id p)
 {
 	switch (p.node) {
 	case NODE_KPOPROFILE:
@@ -226,7 +226,7 @@ uint64_t node_size(const struct world *w, const struct session *s, struct place 
 	case NODE_CPU_KPOPROFILE:
 		return queue_len(&s->queue, command_core_index(&w->known, p.core));
 	case NODE_KPDATA:
-		return ticks_len(&s->ticks);
+		return histogram_len(&s->histogram);
 	default:
 		return 0;
 	}

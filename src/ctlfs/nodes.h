@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nodes: the files that there are, as one table, and what is in those that are plain text.
+ * nodes: the table of files, and the contents of those that are plain text.
  */
 #ifndef CTLFS_NODES_H
 #define CTLFS_NODES_H
@@ -44,14 +44,14 @@ enum node {
 	NODE_END,
 };
 
-/* Where what is read comes from. */
+/* The source of what a file reads. */
 enum source {
 	SOURCE_NONE,
-	SOURCE_TEXT,     /* made at once when it is opened */
-	SOURCE_CTL,      /* made anew for each reading to the end */
-	SOURCE_SNAPSHOT, /* made by a thread while the opener waits */
-	SOURCE_QUEUE,    /* taken away by the one reader */
-	SOURCE_STREAM,   /* of all from the opening on */
+	SOURCE_TEXT,     /* rendered at open */
+	SOURCE_CTL,      /* rendered again for each read from the start */
+	SOURCE_SNAPSHOT, /* rendered by a thread while open(2) waits */
+	SOURCE_QUEUE,    /* consumed by its one reader */
+	SOURCE_STREAM,   /* all samples since open */
 };
 
 struct node_info {
@@ -63,39 +63,40 @@ struct node_info {
 	enum snapshot_kind snapshot;
 };
 
-/* Which node: the number of its file. */
-struct place {
+/* A node of a session; its inode number is made of this. */
+struct node_id {
 	enum node node;
 	uint64_t session; /* id; 0: the first */
-	uint32_t core;    /* number of the core, of what lies below NODE_CPU */
+	uint32_t core;    /* the core, for nodes below NODE_CPU */
 };
 
-uint64_t place_to_ino(struct place p);
-bool place_from_ino(uint64_t ino, struct place *ret);
+uint64_t node_id_to_ino(struct node_id p);
+bool node_id_from_ino(uint64_t ino, struct node_id *ret);
 
 const struct node_info *node_info(enum node node); /* of files */
 bool node_is_dir(enum node node);
 
-/* What all of the files tell of. */
-struct world {
-	struct session *sessions; /* the first one is the last in the list */
+/* The state that all files share. */
+struct ctlfs_state {
+	struct session *sessions; /* the first session is the last in the list */
 	struct cpulist known;
 	struct journal journal;
 	struct mpstat mpstat;
-	bool is_talkative; /* kprintx: commands are journalled, too */
+	bool logs_commands; /* kprintx: commands go to the journal, too */
 };
 
-struct session *world_find(const struct world *w, uint64_t id); /* NULL: it is gone */
-struct session *world_find_name(const struct world *w, const char *name, size_t len);
+struct session *find_session(const struct ctlfs_state *w, uint64_t id); /* NULL: it has ended */
+struct session *find_session_by_name(const struct ctlfs_state *w, const char *name, size_t len);
 
-/* The text of a file. s: its session. */
-int node_put_text(struct world *w, struct session *s, struct place p, struct buf *out,
+/* Renders the text of a file. s: its session. */
+int node_put_text(struct ctlfs_state *w, struct session *s, struct node_id p, struct buf *out,
 		  struct err *e) MUST_CHECK;
 
-/* Takes what was written to it. */
-int node_write(struct world *w, struct session *s, struct place p, const char *text, size_t len,
-	       struct err *e) MUST_CHECK;
+/* Handles a write to a file. */
+int node_write(struct ctlfs_state *w, struct session *s, struct node_id p, const char *text,
+	       size_t len, struct err *e) MUST_CHECK;
 
-uint64_t node_size(const struct world *w, const struct session *s, struct place p); /* bytes */
+uint64_t node_size(const struct ctlfs_state *w, const struct session *s,
+		   struct node_id p); /* bytes */
 
 #endif

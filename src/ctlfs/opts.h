@@ -11,14 +11,14 @@
 #include "sample/tracer.h"
 
 struct ctlfs_opts {
-	const char *mount;   /* the folder */
+	const char *mount;   /* the mount point */
 	const char *options; /* of mount, "a,b=c"; NULL: none */
 	bool has_group;
-	gid_t group; /* may use the files, too */
+	gid_t group; /* members may use the files, too */
 	enum tracer_event event;
 	snapshot_namer *name;
-	void (*console)(const char *line); /* lines of kptrace as they come; NULL: nobody */
-	int (*ready)(void *context, struct err *e); /* all is mounted */
+	void (*console)(const char *line); /* gets lines of kptrace as they come; NULL: none */
+	int (*ready)(void *context, struct err *e); /* called when mounted */
 	void *context;
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-#define MAX_BYTES ((size_t)64 << 20) /* of all text; more is not kept */
+#define MAX_BYTES ((size_t)64 << 20) /* of all text; further lines are dropped */
 
 struct process {
 	uint32_t pid;
@@ -40,7 +40,7 @@ static struct process *at(const struct processes *p, uint32_t index)
 	return (struct process *)p->list.data + index;
 }
 
-/* NULL: it was never heard of. */
+/* NULL: unknown. */
 static struct process *find(const struct processes *p, uint32_t pid)
 {
 	uint32_t index = map_get(&p->by_pid, pid);
@@ -98,7 +98,7 @@ void processes_fork(struct processes *p, uint32_t pid, uint32_t parent)
 	if (!from || p->bytes >= MAX_BYTES)
 		return;
 	to = get(p, pid);
-	from = find(p, parent); /* it may have moved */
+	from = find(p, parent); /* the array may have moved */
 	if (!to || !from)
 		return;
 	forget_maps(p, to);
@@ -124,7 +124,7 @@ void processes_exit(struct processes *p, uint32_t pid)
 	forget_maps(p, process);
 	index = rows_add(&p->free, sizeof *index);
 	if (!index)
-		return; /* its place is kept for its number */
+		return; /* keep the entry: it has samples */
 	*index = (uint32_t)(process - (struct process *)p->list.data);
 	process->is_used = false;
 }

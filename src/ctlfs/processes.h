@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes: which files the processes that were sampled have, and had, in their memory.
+ * processes: the mapped files of sampled processes, including ended ones.
  *
- * What processes that never are sampled had is forgotten when they end.
+ * Processes that end without a sample are removed.
  */
 #ifndef CTLFS_PROCESSES_H
 #define CTLFS_PROCESSES_H
@@ -15,11 +15,11 @@
 #include "base/rows.h"
 #include "sample/tracer.h"
 
-/* All zero is empty. What memory lacks for is left out. */
+/* All zero is empty. When memory runs out, mappings are left out. */
 struct processes {
 	struct map by_pid; /* index of list */
 	struct rows list;  /* struct process */
-	struct rows free;  /* uint32_t: indices that may be used again */
+	struct rows free;  /* uint32_t: indices to reuse */
 	size_t bytes;      /* of all text */
 };
 

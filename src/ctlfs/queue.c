@@ -8,29 +8,29 @@
 #include "base/cursor.h"
 
 #define FIRST_CAP ((size_t)64 << 10)
-#define KEPT_CAP ((size_t)1 << 20) /* of a lane that ran empty; more is given back */
+#define KEPT_BYTES ((size_t)1 << 20) /* capacity kept by an empty core; more is freed */
 #define HEADER_BYTES 16
 #define WORD_BYTES 8
 
 int queue_init(struct queue *q, size_t cores, uint64_t limit)
 {
-	*q = (struct queue){ .lanes = calloc(cores, sizeof *q->lanes),
+	*q = (struct queue){ .cores = calloc(cores, sizeof *q->cores),
 			     .count = cores,
 			     .limit = limit };
-	return q->lanes ? 0 : -ENOMEM;
+	return q->cores ? 0 : -ENOMEM;
 }
 
 void queue_fini(struct queue *q)
 {
-	for (size_t i = 0; q->lanes && i < q->count; i++)
-		free(q->lanes[i].data);
-	free(q->lanes);
+	for (size_t i = 0; q->cores && i < q->count; i++)
+		free(q->cores[i].data);
+	free(q->cores);
 	*q = (struct queue){ 0 };
 }
 
-static void empty_lane(struct lane *l)
+static void empty_core(struct core_queue *l)
 {
-	if (l->cap > KEPT_CAP) {
+	if (l->cap > KEPT_BYTES) {
 		free(l->data);
 		l->data = NULL;
 		l->cap = 0;
@@ -42,11 +42,11 @@ static void empty_lane(struct lane *l)
 void queue_clear(struct queue *q)
 {
 	for (size_t i = 0; i < q->count; i++)
-		empty_lane(&q->lanes[i]);
+		empty_core(&q->cores[i]);
 	q->len = 0;
 }
 
-static void copy_out(const struct lane *l, size_t at, char *to, size_t len)
+static void copy_out(const struct core_queue *l, size_t at, char *to, size_t len)
 {
 	size_t from = (l->head + at) & (l->cap - 1), first = l->cap - from;
 
@@ -56,7 +56,7 @@ static void copy_out(const struct lane *l, size_t at, char *to, size_t len)
 	memcpy(to + first, l->data, len - first);
 }
 
-static bool grow(struct lane *l)
+static bool grow(struct core_queue *l)
 {
 	size_t cap = l->cap ? 2 * l->cap : FIRST_CAP;
 	char *data = malloc(cap);
@@ -74,7 +74,7 @@ static bool grow(struct lane *l)
 
 bool queue_put(struct queue *q, size_t core, const char *sample, size_t len)
 {
-	struct lane *l = &q->lanes[core];
+	struct core_queue *l = &q->cores[core];
 	size_t at, first;
 
 	if (len > q->limit || q->len > q->limit - len || (l->cap - l->len < len && !grow(l))) {
@@ -92,7 +92,7 @@ bool queue_put(struct queue *q, size_t core, const char *sample, size_t len)
 }
 
 /* The header word and the time of the oldest sample. */
-static void peek(const struct lane *l, uint64_t *ret_word, uint64_t *ret_ns)
+static void peek(const struct core_queue *l, uint64_t *ret_word, uint64_t *ret_ns)
 {
 	char header[HEADER_BYTES];
 	struct cursor c;
@@ -103,7 +103,7 @@ static void peek(const struct lane *l, uint64_t *ret_word, uint64_t *ret_ns)
 	*ret_ns = cursor_u64(&c);
 }
 
-/* QUEUE_ALL: nothing waits. */
+/* QUEUE_ALL: the queue is empty. */
 static size_t find_oldest(const struct queue *q)
 {
 	size_t oldest = QUEUE_ALL;
@@ -112,9 +112,9 @@ static size_t find_oldest(const struct queue *q)
 	for (size_t i = 0; i < q->count; i++) {
 		uint64_t word, ns;
 
-		if (!q->lanes[i].len)
+		if (!q->cores[i].len)
 			continue;
-		peek(&q->lanes[i], &word, &ns);
+		peek(&q->cores[i], &word, &ns);
 		if (oldest == QUEUE_ALL || ns < least) {
 			oldest = i;
 			least = ns;
@@ -125,16 +125,16 @@ static size_t find_oldest(const struct queue *q)
 
 bool queue_take(struct queue *q, size_t core, struct buf *out)
 {
-	struct lane *l;
+	struct core_queue *l;
 	uint64_t word, ns;
 	size_t len;
 	char *to;
 
 	if (core == QUEUE_ALL)
 		core = find_oldest(q);
-	if (core == QUEUE_ALL || !q->lanes[core].len)
+	if (core == QUEUE_ALL || !q->cores[core].len)
 		return false;
-	l = &q->lanes[core];
+	l = &q->cores[core];
 	peek(l, &word, &ns);
 	len = HEADER_BYTES + WORD_BYTES * (word & 0xff);
 	to = buf_reserve(out, len);
@@ -147,11 +147,11 @@ bool queue_take(struct queue *q, size_t core, struct buf *out)
 	l->count--;
 	q->len -= len;
 	if (!l->len)
-		empty_lane(l);
+		empty_core(l);
 	return true;
 }
 
 uint64_t queue_len(const struct queue *q, size_t core)
 {
-	return core == QUEUE_ALL ? q->len : q->lanes[core].len;
+	return core == QUEUE_ALL ? q->len : q->cores[core].len;
 }

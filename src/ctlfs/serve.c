@@ -16,22 +16,23 @@ static struct server *server_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* The session of a file that still is there; false: it is gone. */
-static bool find(struct server *v, fuse_ino_t ino, struct place *ret, struct session **ret_session)
+/* The node and session of an inode; false: the session has ended. */
+static bool find(struct server *v, fuse_ino_t ino, struct node_id *ret,
+		 struct session **ret_session)
 {
-	if (!place_from_ino(ino, ret))
+	if (!node_id_from_ino(ino, ret))
 		return false;
-	*ret_session = world_find(&v->world, ret->session);
+	*ret_session = find_session(&v->state, ret->session);
 	return *ret_session != NULL;
 }
 
-/* Of the owner, and of the group if there is one. */
+/* Permissions of the owner, and of the group if there is one. */
 static mode_t rights(const struct server *v, mode_t owner)
 {
 	return v->opts->has_group ? owner | owner >> 3 : owner;
 }
 
-static mode_t mode_of(const struct server *v, struct place p)
+static mode_t mode_of(const struct server *v, struct node_id p)
 {
 	if (p.node == NODE_SESSIONS)
 		return S_IFDIR | rights(v, 0700);
@@ -40,29 +41,29 @@ static mode_t mode_of(const struct server *v, struct place p)
 	return S_IFREG | rights(v, node_info(p.node)->can_write ? 0600 : 0400);
 }
 
-static struct stat stat_of(const struct server *v, const struct session *s, struct place p)
+static struct stat stat_of(const struct server *v, const struct session *s, struct node_id p)
 {
 	return (struct stat){
-		.st_ino = place_to_ino(p),
+		.st_ino = node_id_to_ino(p),
 		.st_mode = mode_of(v, p),
 		.st_nlink = node_is_dir(p.node) ? 2 : 1,
 		.st_uid = getuid(),
 		.st_gid = v->opts->has_group ? v->opts->group : getgid(),
-		.st_size = (off_t)node_size(&v->world, s, p),
+		.st_size = (off_t)node_size(&v->state, s, p),
 		.st_atim = v->start,
 		.st_mtim = v->start,
 		.st_ctim = v->start,
 	};
 }
 
-static bool has_node(struct place dir, enum node node)
+static bool has_node(struct node_id dir, enum node node)
 {
 	const struct node_info *info = node_info(node);
 
 	return info->parent == dir.node && !(info->is_first_only && dir.session);
 }
 
-/* A number as the kernel writes it: no sign, no zeros in front. */
+/* A core number without sign or leading zeros. */
 static bool parse_core(const char *name, uint32_t *ret)
 {
 	char again[16];
@@ -74,8 +75,8 @@ static bool parse_core(const char *name, uint32_t *ret)
 	return strcmp(again, name) == 0;
 }
 
-static bool look_up_dir(const struct server *v, struct place dir, const char *name,
-			struct place *ret)
+static bool look_up_dir(const struct server *v, struct node_id dir, const char *name,
+			struct node_id *ret)
 {
 	const struct session *s;
 
@@ -91,16 +92,17 @@ static bool look_up_dir(const struct server *v, struct place dir, const char *na
 	if (dir.node == NODE_CPUS) {
 		ret->node = NODE_CPU;
 		return parse_core(name, &ret->core) &&
-		       command_core_index(&v->world.known, ret->core) != SIZE_MAX;
+		       command_core_index(&v->state.known, ret->core) != SIZE_MAX;
 	}
-	s = dir.node == NODE_SESSIONS ? world_find_name(&v->world, name, strlen(name)) : NULL;
+	s = dir.node == NODE_SESSIONS ? find_session_by_name(&v->state, name, strlen(name)) : NULL;
 	if (!s)
 		return false;
-	*ret = (struct place){ .node = NODE_TOP, .session = s->id };
+	*ret = (struct node_id){ .node = NODE_TOP, .session = s->id };
 	return true;
 }
 
-static bool look_up(const struct server *v, struct place dir, const char *name, struct place *ret)
+static bool look_up(const struct server *v, struct node_id dir, const char *name,
+		    struct node_id *ret)
 {
 	if (look_up_dir(v, dir, name, ret))
 		return true;
@@ -113,19 +115,19 @@ static bool look_up(const struct server *v, struct place dir, const char *name, 
 	return false;
 }
 
-static void reply_entry(fuse_req_t req, struct place p)
+static void reply_entry(fuse_req_t req, struct node_id p)
 {
 	struct server *v = server_of(req);
-	struct fuse_entry_param entry = { .ino = place_to_ino(p) };
+	struct fuse_entry_param entry = { .ino = node_id_to_ino(p) };
 
-	entry.attr = stat_of(v, world_find(&v->world, p.session), p);
+	entry.attr = stat_of(v, find_session(&v->state, p.session), p);
 	fuse_reply_entry(req, &entry);
 }
 
 static void serve_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct server *v = server_of(req);
-	struct place dir, p;
+	struct node_id dir, p;
 	struct session *s;
 
 	if (find(v, parent, &dir, &s) && look_up(v, dir, name, &p))
@@ -137,7 +139,7 @@ static void serve_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void serve_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *v = server_of(req);
-	struct place p;
+	struct node_id p;
 	struct session *s;
 	struct stat st;
 
@@ -150,7 +152,7 @@ static void serve_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info 
 	fuse_reply_attr(req, &st, 0);
 }
 
-/* ">" cuts a file that has no length: nothing to do. Rights and owners stay. */
+/* Truncating (">") does nothing: the files have no length. Mode and owner cannot be changed. */
 static void serve_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 			  struct fuse_file_info *fi)
 {
@@ -161,16 +163,16 @@ static void serve_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int
 		serve_getattr(req, ino, fi);
 }
 
-/* A listing being made. */
+/* A directory listing in progress. */
 struct listing {
 	fuse_req_t req;
 	const struct server *server;
 	struct buf bytes;
 };
 
-static void list(struct listing *l, const char *name, struct place p)
+static void list(struct listing *l, const char *name, struct node_id p)
 {
-	struct stat st = { .st_ino = place_to_ino(p), .st_mode = mode_of(l->server, p) };
+	struct stat st = { .st_ino = node_id_to_ino(p), .st_mode = mode_of(l->server, p) };
 	size_t len = fuse_add_direntry(l->req, NULL, 0, name, NULL, 0);
 	char *to = buf_reserve(&l->bytes, len);
 
@@ -180,13 +182,13 @@ static void list(struct listing *l, const char *name, struct place p)
 	buf_grew(&l->bytes, len);
 }
 
-static void list_all(struct listing *l, struct place dir)
+static void list_all(struct listing *l, struct node_id dir)
 {
 	const struct server *v = l->server;
-	struct place p = dir;
+	struct node_id p = dir;
 
 	list(l, ".", dir);
-	list(l, "..", (struct place){ .node = NODE_TOP });
+	list(l, "..", (struct node_id){ .node = NODE_TOP });
 	for (enum node n = NODE_FIRST_FILE; n < NODE_END; n++) {
 		p.node = n;
 		if (has_node(dir, n))
@@ -198,23 +200,23 @@ static void list_all(struct listing *l, struct place dir)
 	p.node = NODE_SESSIONS;
 	if (dir.node == NODE_TOP && !dir.session)
 		list(l, "s", p);
-	for (size_t i = 0; dir.node == NODE_CPUS && i < v->world.known.count; i++) {
+	for (size_t i = 0; dir.node == NODE_CPUS && i < v->state.known.count; i++) {
 		char name[16];
 
-		p = (struct place){ NODE_CPU, dir.session, v->world.known.cpus[i] };
+		p = (struct node_id){ NODE_CPU, dir.session, v->state.known.cpus[i] };
 		snprintf(name, sizeof name, "%u", p.core);
 		list(l, name, p);
 	}
-	for (struct session *s = v->world.sessions; dir.node == NODE_SESSIONS && s; s = s->next)
+	for (struct session *s = v->state.sessions; dir.node == NODE_SESSIONS && s; s = s->next)
 		if (s->id)
-			list(l, s->name, (struct place){ .node = NODE_TOP, .session = s->id });
+			list(l, s->name, (struct node_id){ .node = NODE_TOP, .session = s->id });
 }
 
 static void serve_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			  struct fuse_file_info *fi)
 {
 	struct listing l = { .req = req, .server = server_of(req) };
-	struct place dir;
+	struct node_id dir;
 	struct session *s;
 	size_t left;
 
@@ -232,11 +234,11 @@ static void serve_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off
 	buf_fini(&l.bytes);
 }
 
-/* 0, or a negative errno; 1: the answer comes later. */
+/* 0 or a negative errno; 1: the reply comes later. */
 static int prepare(struct server *v, struct handle *h, struct session *s, fuse_req_t req,
 		   struct fuse_file_info *fi, struct err *e)
 {
-	const struct node_info *info = node_info(h->place.node);
+	const struct node_info *info = node_info(h->id.node);
 	int rc;
 
 	if ((fi->flags & O_ACCMODE) == O_WRONLY)
@@ -244,14 +246,14 @@ static int prepare(struct server *v, struct handle *h, struct session *s, fuse_r
 	switch (info->source) {
 	case SOURCE_TEXT:
 		session_poll(s);
-		rc = node_put_text(&v->world, s, h->place, &h->text, e);
+		rc = node_put_text(&v->state, s, h->id, &h->text, e);
 		return rc == 0 && buf_error(&h->text) < 0 ? -ENOMEM : rc;
 	case SOURCE_SNAPSHOT:
 		session_poll_all(s);
 		rc = snapshot_start(info->snapshot, s, v->opts->name, v->done_fd, &h->snapshot, e);
 		if (rc < 0)
 			return rc;
-		handles_await_snapshot(&v->handles, h, req, fi);
+		handles_wait_for_snapshot(&v->handles, h, req, fi);
 		return 1;
 	case SOURCE_QUEUE:
 		h->is_reader = true;
@@ -266,7 +268,7 @@ static int prepare(struct server *v, struct handle *h, struct session *s, fuse_r
 	}
 }
 
-static int check_open(const struct server *v, struct place p, int flags)
+static int check_open(const struct server *v, struct node_id p, int flags)
 {
 	const struct node_info *info;
 	bool is_read = (flags & O_ACCMODE) != O_WRONLY;
@@ -277,10 +279,10 @@ static int check_open(const struct server *v, struct place p, int flags)
 	if ((flags & O_ACCMODE) != O_RDONLY && !info->can_write)
 		return -EACCES;
 	if (info->source == SOURCE_QUEUE && is_read &&
-	    handles_is_taken(&v->handles, p,
-			     p.node == NODE_CPU_KPOPROFILE
-				     ? command_core_index(&v->world.known, p.core)
-				     : QUEUE_ALL))
+	    handles_has_reader(&v->handles, p,
+			       p.node == NODE_CPU_KPOPROFILE
+				       ? command_core_index(&v->state.known, p.core)
+				       : QUEUE_ALL))
 		return -EBUSY;
 	return 0;
 }
@@ -290,7 +292,7 @@ static void serve_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct server *v = server_of(req);
 	struct handle *h;
 	struct session *s;
-	struct place p;
+	struct node_id p;
 	struct err e = { 0 };
 	int rc = find(v, ino, &p, &s) ? check_open(v, p, fi->flags) : -ENOENT;
 
@@ -312,7 +314,7 @@ static void serve_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		fuse_reply_err(req, -rc);
 		handles_remove(&v->handles, h);
 	} else if (fuse_reply_open(req, fi) < 0) {
-		handles_remove(&v->handles, h); /* nobody is there to close it */
+		handles_remove(&v->handles, h); /* the kernel sends no release */
 	}
 }
 
@@ -332,7 +334,7 @@ static void serve_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info 
  * was refused, else how things stand. The position is the handle's: writes moved the file's. */
 static void read_ctl(struct server *v, struct handle *h, fuse_req_t req, size_t size)
 {
-	struct session *s = world_find(&v->world, h->place.session);
+	struct session *s = find_session(&v->state, h->id.session);
 	size_t len;
 	struct err e;
 
@@ -343,7 +345,7 @@ static void read_ctl(struct server *v, struct handle *h, fuse_req_t req, size_t 
 		session_poll(s);
 		if (h->error[0])
 			buf_printf(&h->text, "%s\n", h->error);
-		else if (node_put_text(&v->world, s, h->place, &h->text, &e) < 0)
+		else if (node_put_text(&v->state, s, h->id, &h->text, &e) < 0)
 			buf_put_str(&h->text, e.msg);
 		h->error[0] = '\0';
 	}
@@ -363,7 +365,7 @@ static void serve_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	size_t left = (size_t)off < h->text.len ? h->text.len - (size_t)off : 0;
 
 	(void)ino;
-	switch (node_info(h->place.node)->source) {
+	switch (node_info(h->id.node)->source) {
 	case SOURCE_QUEUE:
 	case SOURCE_STREAM:
 		handles_read(&v->handles, h, req, size, fi->flags & O_NONBLOCK);
@@ -381,12 +383,12 @@ static void serve_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t
 {
 	struct server *v = server_of(req);
 	struct handle *h = handle_of(fi);
-	struct session *s = world_find(&v->world, h->place.session);
+	struct session *s = find_session(&v->state, h->id.session);
 	struct err e = { 0 };
-	int rc = s ? node_write(&v->world, s, h->place, text, len, &e) : -ENODEV;
+	int rc = s ? node_write(&v->state, s, h->id, text, len, &e) : -ENODEV;
 
 	(void)ino;
-	(void)off; /* each write is for itself, wherever the descriptor stands */
+	(void)off; /* each write is a command; the offset means nothing */
 	h->is_made = false;
 	snprintf(h->error, sizeof h->error, "%s", rc < 0 ? e.msg : "");
 	if (rc < 0)
@@ -400,7 +402,7 @@ static void serve_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	struct server *v = server_of(req);
 	struct handle *h = handle_of(fi);
-	enum source source = node_info(h->place.node)->source;
+	enum source source = node_info(h->id.node)->source;
 	bool is_end = false;
 
 	(void)ino;
@@ -437,19 +439,19 @@ static bool is_session_name(const char *name)
 
 static int make_session(struct server *v, const char *name, struct session **ret)
 {
-	struct world *w = &v->world;
+	struct ctlfs_state *w = &v->state;
 	struct err e;
 	int rc;
 
 	if (!is_session_name(name))
 		return -EINVAL;
-	if (world_find_name(w, name, strlen(name)))
+	if (find_session_by_name(w, name, strlen(name)))
 		return -EEXIST;
 	if (v->session_count >= SERVE_MAX_SESSIONS)
 		return -ENOSPC;
 	rc = session_new(v->next_session, name, v->opts->event, &w->known, &w->journal, ret, &e);
 	if (rc < 0) {
-		journal_say(&w->journal, "session %s: %s", name, e.msg);
+		journal_add(&w->journal, "session %s: %s", name, e.msg);
 		return rc;
 	}
 	v->next_session++;
@@ -463,31 +465,31 @@ static void serve_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mod
 {
 	struct server *v = server_of(req);
 	struct session *s;
-	struct place dir;
+	struct node_id dir;
 	int rc;
 
 	(void)mode;
-	if (!place_from_ino(parent, &dir) || dir.node != NODE_SESSIONS)
+	if (!node_id_from_ino(parent, &dir) || dir.node != NODE_SESSIONS)
 		rc = -EPERM;
 	else
 		rc = make_session(v, name, &s);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else
-		reply_entry(req, (struct place){ .node = NODE_TOP, .session = s->id });
+		reply_entry(req, (struct node_id){ .node = NODE_TOP, .session = s->id });
 }
 
 static void serve_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct server *v = server_of(req);
-	struct session **at = &v->world.sessions, *s;
-	struct place dir;
+	struct session **at = &v->state.sessions, *s;
+	struct node_id dir;
 
-	if (!place_from_ino(parent, &dir) || dir.node != NODE_SESSIONS) {
+	if (!node_id_from_ino(parent, &dir) || dir.node != NODE_SESSIONS) {
 		fuse_reply_err(req, EPERM);
 		return;
 	}
-	s = world_find_name(&v->world, name, strlen(name));
+	s = find_session_by_name(&v->state, name, strlen(name));
 	if (!s) {
 		fuse_reply_err(req, ENOENT);
 		return;
@@ -496,7 +498,7 @@ static void serve_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		at = &(*at)->next;
 	*at = s->next;
 	v->session_count--;
-	handles_forget_session(&v->handles, s);
+	handles_drop_session(&v->handles, s);
 	session_free(s);
 	fuse_reply_err(req, 0);
 }

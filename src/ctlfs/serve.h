@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serve: the requests of the kernel, each with its answer. */
+/* serve: handles the FUSE requests. */
 #ifndef CTLFS_SERVE_H
 #define CTLFS_SERVE_H
 
@@ -14,7 +14,7 @@
 
 struct server {
 	const struct ctlfs_opts *opts; /* borrowed */
-	struct world world;
+	struct ctlfs_state state;
 	struct handles handles;
 	uint64_t next_session; /* id */
 	size_t session_count;

@@ -18,7 +18,7 @@ static size_t index_of(const struct session *s, uint32_t core)
 	return command_core_index(s->known, core);
 }
 
-/* The addresses that are kept: at most depth; of the user's none but the interrupted one when
+/* The addresses to keep: at most depth; of user code only the interrupted one when
  * its callers are not wanted. */
 static size_t kept_frames(const struct session *s, const struct tracer_sample *sample)
 {
@@ -35,10 +35,10 @@ static void keep(struct session *s, size_t core, const struct tracer_sample *sam
 	akaros_put_sample(&s->sample, sample->core, sample->ns, sample->pcs,
 			  kept_frames(s, sample));
 	if (buf_error(&s->sample) < 0) {
-		s->queue.lanes[core].dropped++;
+		s->queue.cores[core].dropped++;
 		return;
 	}
-	/* What has no room is counted there. */
+	/* The queue counts samples that do not fit. */
 	queue_put(&s->queue, core, s->sample.data, s->sample.len);
 	for (struct stream *t = s->streams; t; t = t->next)
 		queue_put(&t->queue, 0, s->sample.data, s->sample.len);
@@ -55,7 +55,7 @@ static bool on_sample(void *context, const struct tracer_sample *sample)
 		return false;
 	}
 	if (s->is_counting)
-		ticks_add(&s->ticks, sample->kernel_count ? sample->pcs[0] : 0);
+		histogram_add(&s->histogram, sample->kernel_count ? sample->pcs[0] : 0);
 	if (!core->is_tracing || sample->ns < core->traced_from)
 		return false;
 	core->samples++;
@@ -70,7 +70,7 @@ static void on_lost(void *context, uint32_t core, uint64_t count)
 	struct session *s = context;
 
 	s->cores[index_of(s, core)].lost += count;
-	journal_say(s->journal, "core %u: the kernel lost %" PRIu64 " samples", core, count);
+	journal_add(s->journal, "core %u: the kernel lost %" PRIu64 " samples", core, count);
 }
 
 static void on_throttled(void *context, uint32_t core)
@@ -78,7 +78,7 @@ static void on_throttled(void *context, uint32_t core)
 	struct session *s = context;
 
 	s->cores[index_of(s, core)].throttled++;
-	journal_say(s->journal, "core %u: the kernel paused the timer", core);
+	journal_add(s->journal, "core %u: the kernel paused the timer", core);
 }
 
 static void on_mapped(void *context, const struct tracer_mapping *m)
@@ -161,7 +161,7 @@ void session_free(struct session *s)
 	while (s->streams)
 		session_close_stream(s, s->streams);
 	queue_fini(&s->queue);
-	ticks_fini(&s->ticks);
+	histogram_fini(&s->histogram);
 	processes_fini(&s->processes);
 	buf_fini(&s->sample);
 	free(s->cores);
@@ -184,19 +184,19 @@ void session_poll(struct session *s)
 	struct err e;
 
 	if (tracer_is_armed(s->tracer) && tracer_drain(s->tracer) < 0)
-		journal_say(s->journal, "out of memory: samples are lost");
+		journal_add(s->journal, "out of memory: samples are lost");
 	if (!s->stop_ns || clock_mono_ns() < s->stop_ns)
 		return;
-	journal_say(s->journal, "autostop");
+	journal_add(s->journal, "autostop");
 	s->stop_ns = 0;
 	if (session_command(s, "autostop", -1, orders, sizeof orders - 1, &e) < 0)
-		journal_say(s->journal, "autostop: %s", e.msg);
+		journal_add(s->journal, "autostop: %s", e.msg);
 }
 
 void session_poll_all(struct session *s)
 {
 	if (tracer_is_armed(s->tracer) && tracer_drain_all(s->tracer) < 0)
-		journal_say(s->journal, "out of memory: samples are lost");
+		journal_add(s->journal, "out of memory: samples are lost");
 }
 
 int session_mark(struct session *s, const char *text, size_t len, struct err *e)
@@ -267,7 +267,7 @@ void session_put_core_status(const struct session *s, size_t core, struct buf *o
 		   "timer %s tracing %s samples %" PRIu64 " queued_bytes %" PRIu64
 		   " dropped %" PRIu64 " lost %" PRIu64 " throttled %" PRIu64 "\n",
 		   on_off(c->is_timer_on || s->is_started), on_off(c->is_tracing), c->samples,
-		   queue_len(&s->queue, core), s->queue.lanes[core].dropped, c->lost, c->throttled);
+		   queue_len(&s->queue, core), s->queue.cores[core].dropped, c->lost, c->throttled);
 }
 
 static void put_sums(const struct session *s, struct buf *out)
@@ -278,8 +278,8 @@ static void put_sums(const struct session *s, struct buf *out)
 		samples += s->cores[i].samples;
 		lost += s->cores[i].lost;
 		throttled += s->cores[i].throttled;
-		dropped += s->queue.lanes[i].dropped;
-		queued += s->queue.lanes[i].count;
+		dropped += s->queue.cores[i].dropped;
+		queued += s->queue.cores[i].count;
 	}
 	buf_printf(out,
 		   "samples %" PRIu64 "\nqueued_samples %" PRIu64 "\nqueued_bytes %" PRIu64
@@ -304,12 +304,12 @@ void session_put_status(const struct session *s, struct buf *out)
 	buf_printf(out,
 		   "own %" PRIu64 "\nunprofiled %" PRIu64 "\nticks %" PRIu64
 		   "\nprofile_stacks %zu\nstreams %zu\n",
-		   s->own, s->unprofiled, s->ticks.total, tracer_stacks(s->tracer), streams);
+		   s->own, s->unprofiled, s->histogram.total, tracer_stacks(s->tracer), streams);
 	for (size_t i = 0; i < s->known->count; i++) {
 		buf_printf(out, "cpu%" PRIu32 " ", s->known->cpus[i]);
 		session_put_core_status(s, i, out);
 	}
 	for (const struct stream *t = s->streams; t; t = t->next)
 		buf_printf(out, "stream pid %d queued_bytes %" PRIu64 " lost %" PRIu64 "\n",
-			   (int)t->pid, t->queue.len, t->queue.lanes[0].dropped);
+			   (int)t->pid, t->queue.len, t->queue.cores[0].dropped);
 }

@@ -19,12 +19,12 @@ struct snapshot {
 	snapshot_namer *name;
 	int done_fd;
 	struct profile *profile;
-	uint64_t total, user; /* SNAPSHOT_TICKS */
+	uint64_t total, user; /* SNAPSHOT_HISTOGRAM */
 	char **files;         /* [file_count]: paths of fds, by mapping */
 	int *fds;             /* [file_count] */
 	size_t file_count;
 	pthread_t thread;
-	/* of the thread, until is_done: */
+	/* owned by the thread until is_done: */
 	struct buf out;
 	struct err e;
 	int rc;
@@ -45,7 +45,7 @@ static void snapshot_free(struct snapshot *s)
 	free(s);
 }
 
-/* The file of the same mapping in the profile that was copied; NULL: it has none. */
+/* The file of the same mapping in the original profile; NULL: none. */
 static const char *find_file(const struct profile *from, const char *const *files,
 			     const struct profile *to, const struct mapping *m)
 {
@@ -60,7 +60,7 @@ static const char *find_file(const struct profile *from, const char *const *file
 	return NULL;
 }
 
-/* The session may close its files while the thread still reads: it gets its own. */
+/* Duplicates the descriptors: the session may close its own while the thread reads. */
 static int take_files(struct snapshot *s, const struct profile *from, const char *const *files)
 {
 	s->file_count = profile_mapping_count(s->profile);
@@ -103,9 +103,9 @@ static int copy_profile(struct snapshot *s, struct session *session, struct err 
 
 static int copy_ticks(struct snapshot *s, const struct session *session, struct err *e)
 {
-	s->profile = ticks_profile(&session->ticks);
-	s->total = session->ticks.total;
-	s->user = session->ticks.user;
+	s->profile = histogram_profile(&session->histogram);
+	s->total = session->histogram.total;
+	s->user = session->histogram.user;
 	return s->profile ? profile_check(s->profile, e) : err_nomem(e);
 }
 
@@ -122,8 +122,8 @@ static int make(struct snapshot *s)
 	case SNAPSHOT_GPERFTOOLS:
 		rc = gperftools_symbols_write(s->profile, &s->out, &s->e);
 		break;
-	case SNAPSHOT_TICKS:
-		ticks_put(s->profile, s->total, s->user, &s->out);
+	case SNAPSHOT_HISTOGRAM:
+		histogram_put(s->profile, s->total, s->user, &s->out);
 		break;
 	}
 	return rc == 0 && buf_error(&s->out) < 0 ? err_nomem(&s->e) : rc;
@@ -153,7 +153,7 @@ int snapshot_start(enum snapshot_kind kind, struct session *session, snapshot_na
 	s->kind = kind;
 	s->name = name;
 	s->done_fd = done_fd;
-	rc = kind == SNAPSHOT_TICKS ? copy_ticks(s, session, e) : copy_profile(s, session, e);
+	rc = kind == SNAPSHOT_HISTOGRAM ? copy_ticks(s, session, e) : copy_profile(s, session, e);
 	if (rc == 0) {
 		rc = -pthread_create(&s->thread, NULL, run, s);
 		if (rc < 0)

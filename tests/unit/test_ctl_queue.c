@@ -83,11 +83,11 @@ static void test_limit(void)
 	CHECK(put(&q, 0, 1, 4)); /* 48 bytes */
 	CHECK(put(&q, 1, 2, 4));
 	CHECK(!put(&q, 1, 3, 0)); /* 4 are left */
-	CHECK_INT(q.lanes[0].dropped, 0);
-	CHECK_INT(q.lanes[1].dropped, 1);
+	CHECK_INT(q.cores[0].dropped, 0);
+	CHECK_INT(q.cores[1].dropped, 1);
 	CHECK_INT(take(&q, QUEUE_ALL), 1);
 	CHECK(put(&q, 1, 4, 0));
-	CHECK_INT(q.lanes[1].count, 2);
+	CHECK_INT(q.cores[1].count, 2);
 	q.limit = 10; /* less than is in it */
 	CHECK(!put(&q, 0, 5, 0));
 	queue_clear(&q);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/rows.h"
 
-/* Of every core, as optimer and start say. */
+/* Switches the timer of every core by the state of optimer and start. */
 static int apply_timers(struct session *s, struct err *e)
 {
 	for (size_t i = 0; i < s->known->count; i++) {
@@ -22,7 +22,7 @@ static int apply_timers(struct session *s, struct err *e)
 	return 0;
 }
 
-/* Cores that were taken down since the files were mounted have no timer that could fire. */
+/* A core that went offline after the mount has no timer. */
 static int check_online(const struct cpulist *wanted, struct err *e)
 {
 	CLEANUP(cpulist_fini) struct cpulist online = { 0 };
@@ -83,7 +83,7 @@ static void start_tracing(struct session *s, const struct cpulist *cores)
 		if (!core->is_tracing)
 			core->traced_from = (uint64_t)clock_mono_ns();
 		core->is_tracing = true;
-		journal_say(s->journal, "Enable tracing on %" PRIu32, cores->cpus[i]);
+		journal_add(s->journal, "Enable tracing on %" PRIu32, cores->cpus[i]);
 	}
 }
 
@@ -96,7 +96,7 @@ static void stop_tracing(struct session *s, const struct cpulist *cores)
 		struct core_state *core = &s->cores[command_core_index(s->known, cores->cpus[i])];
 
 		if (core->is_tracing)
-			journal_say(s->journal, "Disable tracing on %" PRIu32, cores->cpus[i]);
+			journal_add(s->journal, "Disable tracing on %" PRIu32, cores->cpus[i]);
 		core->is_tracing = false;
 	}
 	if (!was_on || session_is_tracing(s, QUEUE_ALL))
@@ -115,23 +115,23 @@ static int clear_collected(struct session *s, struct err *e)
 	return tracer_clear(s->tracer, e);
 }
 
-static int order_histogram(struct session *s, enum verb verb, struct err *e)
+static int run_histogram_command(struct session *s, enum verb verb, struct err *e)
 {
 	if (verb == VERB_CLEAR || verb == VERB_STARTCLR)
-		ticks_clear(&s->ticks);
+		histogram_clear(&s->histogram);
 	if (verb == VERB_CLEAR)
 		return 0;
 	return set_started(s, verb != VERB_STOP, e);
 }
 
-static int order(struct session *s, const struct command *c, struct err *e)
+static int run_command(struct session *s, const struct command *c, struct err *e)
 {
 	switch (c->verb) {
 	case VERB_START:
 	case VERB_STARTCLR:
 	case VERB_STOP:
 	case VERB_CLEAR:
-		return order_histogram(s, c->verb, e);
+		return run_histogram_command(s, c->verb, e);
 	case VERB_OPSTART:
 		start_tracing(s, &c->cores);
 		return 0;
@@ -165,7 +165,7 @@ static int order(struct session *s, const struct command *c, struct err *e)
 	return 0;
 }
 
-/* Commands of one write, and where each stands in it. */
+/* The commands of one write. */
 struct batch {
 	struct rows commands; /* struct command */
 };
@@ -225,7 +225,7 @@ int session_command(struct session *s, const char *file, int64_t core, const cha
 		return rc;
 	commands = b.commands.data;
 	for (size_t i = 0; rc == 0 && i < b.commands.count; i++)
-		rc = order(s, &commands[i], e);
+		rc = run_command(s, &commands[i], e);
 	if (rc < 0)
 		journal_refuse(s->journal, file, text, len, 0, e);
 	else

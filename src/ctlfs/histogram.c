@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctlfs/ticks.h"
+#include "ctlfs/histogram.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,20 +10,20 @@ struct cell {
 	uint64_t pc, count;
 };
 
-void ticks_fini(struct ticks *t)
+void histogram_fini(struct histogram *t)
 {
 	map_fini(&t->by_cell);
 	rows_fini(&t->cells);
 }
 
-void ticks_clear(struct ticks *t)
+void histogram_clear(struct histogram *t)
 {
 	map_clear(&t->by_cell);
 	t->cells.count = 0;
 	t->total = t->user = 0;
 }
 
-void ticks_add(struct ticks *t, uint64_t pc)
+void histogram_add(struct histogram *t, uint64_t pc)
 {
 	uint64_t start = pc & ~(uint64_t)(CELL_BYTES - 1);
 	uint32_t *index;
@@ -47,12 +47,12 @@ void ticks_add(struct ticks *t, uint64_t pc)
 	((struct cell *)t->cells.data)[*index].count++;
 }
 
-uint64_t ticks_len(const struct ticks *t)
+uint64_t histogram_len(const struct histogram *t)
 {
-	return TICKS_LINE_BYTES * (2 + (uint64_t)t->cells.count);
+	return HISTOGRAM_LINE_BYTES * (2 + (uint64_t)t->cells.count);
 }
 
-struct profile *ticks_profile(const struct ticks *t)
+struct profile *histogram_profile(const struct histogram *t)
 {
 	const struct cell *cells = t->cells.data;
 	struct profile *p = profile_new();
@@ -97,7 +97,7 @@ static void put_line(struct buf *out, uint64_t pc, const char *name, uint64_t co
 	buf_printf(out, "%016" PRIx64 " %29.29s %016" PRIx64 "\n", pc, name, count);
 }
 
-void ticks_put(const struct profile *p, uint64_t total, uint64_t user, struct buf *out)
+void histogram_put(const struct profile *p, uint64_t total, uint64_t user, struct buf *out)
 {
 	size_t count = profile_sample_count(p);
 	struct line_of *lines = calloc(count + 1, sizeof *lines);
