@@ -18,7 +18,7 @@ static void test_typing_errors(void)
 	static const struct {
 		const char *wanted, *text;
 	} rows[] = {
-		{ "recrod", "; did you mean 'record'?" }, /* swapped */
+		{ "reocrd", "; did you mean 'record'?" }, /* swapped */
 		{ "repot", "; did you mean 'report'?" },
 		{ "reporting", "; did you mean 'report'?" },
 		{ "colour", "; did you mean 'color'?" },

@@ -25,6 +25,7 @@ struct args {
 	bool is_batch;
 	uint64_t count; /* looks; 0: no limit */
 	uint64_t rows;
+	int format; /* enum emit_format */
 };
 
 static const struct opt opts[] = {
@@ -38,6 +39,8 @@ static const struct opt opts[] = {
 		 "Print each refresh instead of filling the screen"),
 	OPT_UINT('n', "rows", "N", struct args, rows, 1, 1000000,
 		 "Show N rows of a refresh (with --batch) [default 20]"),
+	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
+		   "Write each refresh as a table, CSV or JSON (implies --batch) [default table]"),
 	OPT_END,
 };
 
@@ -201,9 +204,11 @@ static int watch_on_screen(struct top *t, const struct recording_opts *o)
 
 static int run_plan(struct top *t, struct sampling_plan *plan)
 {
-	bool is_screen = !t->args->is_batch && isatty(STDOUT_FILENO);
+	bool is_batch = t->args->is_batch || t->args->format != EMIT_TABLE;
+	bool is_screen = !is_batch && isatty(STDOUT_FILENO);
 	int rc;
 
+	t->view.format = (enum emit_format)t->args->format;
 	plan->opts.tick = tick;
 	plan->opts.tick_context = t;
 	t->all = profile_new();

@@ -154,15 +154,20 @@ static int put_profile(struct top_view *v, const struct profile *p, size_t width
 
 	o.file = "";
 	o.facts = report_facts(v->last, o.type);
-	put_head(v, &o, report_unit(p, o.type), out);
-	emit_begin(&emit, &(struct emit_opts){ .width = width, .is_verbose = cmd_is_verbose() },
+	if (v->format == EMIT_TABLE)
+		put_head(v, &o, report_unit(p, o.type), out);
+	emit_begin(&emit,
+		   &(struct emit_opts){
+			   .format = v->format, .width = width, .is_verbose = cmd_is_verbose() },
 		   &text);
 	emit_fit_strictly(&emit);
 	rc = put_rows(v, p, &o, &emit, e);
 	if (emit_end(&emit) < 0 && rc == 0)
 		rc = err_nomem(e);
-	if (rc == 0)
+	if (rc == 0 && v->format == EMIT_TABLE)
 		put_report(&text, out);
+	else if (rc == 0)
+		buf_put(out, text.data, text.len);
 	return rc;
 }
 
@@ -186,7 +191,7 @@ int top_view_put(struct top_view *v, size_t width, size_t lines, struct buf *out
 		rc = take_shown(v, &shown, e);
 	if (rc == 0)
 		rc = put_profile(v, shown ? shown : v->last, width, v->row_count, out, e);
-	if (!width)
+	if (!width && v->format != EMIT_JSON)
 		buf_put_byte(out, '\n');
 	profile_free(shown);
 	v->said[0] = '\0';

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "model/profile.h"
 #include "model/profile_delta.h"
+#include "view/emit.h"
 
 enum top_by { TOP_BY_FUNCTION, TOP_BY_MODULE, TOP_BY_THREAD, TOP_BY_PROCESS };
 
@@ -20,6 +21,7 @@ struct top_view {
 	struct profile_delta since;
 	struct profile *last; /* of the last look; NULL: none yet */
 	enum top_by by;
+	enum emit_format format; /* CSV and JSON: one text a refresh, for batch mode */
 	bool is_kernel_hidden, is_user_hidden;
 	bool is_paused;
 	int chosen;           /* row, from 0 */
