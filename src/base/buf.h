@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buf: bytes that grow at the end.
+ * buf: a byte buffer that grows at the end.
  *
- * All zero is a valid empty buf. A buf remembers that memory ran out: later appends do
- * nothing, and buf_error() tells once at the end. data is NUL-terminated whenever it is
- * not NULL; the NUL is not counted in len.
+ * All zero is a valid empty buf. A buf remembers an allocation failure: later appends do nothing,
+ * and buf_error() reports it once at the end. data is NUL-terminated whenever it is not NULL; the
+ * NUL is not counted in len.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H

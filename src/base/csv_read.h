@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv_read: the records of a CSV text from outside, one at a time.
+ * csv_read: reads an untrusted CSV text one record at a time.
  *
- * Cells may be quoted and then hold separators, line ends and doubled quotes. The text is rewritten
- * where it stands: a cell is a part of it, with a NUL behind. Every record ends with LF or CR LF,
- * also the last one: a text without that was cut short.
+ * Quoted cells may hold separators, line ends and doubled quotes. The text is rewritten in place:
+ * a cell is a part of it, with a NUL behind. Every record ends with LF or CR LF, also the last
+ * one; a text without that is truncated.
+ *
  * Source: RFC 4180.
  */
 #ifndef BASE_CSV_READ_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor: what is left to read of some bytes from outside.
+ * cursor: reads untrusted bytes forward, with bounds.
  *
- * Reading past the end sets bad, moves to the end, and yields 0 for good, so a reader
- * checks once. All numbers are little-endian and need no alignment.
+ * Reading past the end sets bad, moves to the end, and yields 0 from then on, so a reader checks
+ * once. All numbers are little-endian and need no alignment.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * err: why something failed, in words for the user.
+ * err: the reason of a failure, as a message for the user.
  *
- * The reason is written once, where it is known, and carried up; callers add where it
- * happened, never what. The code steers the program, the message is for people.
+ * The code that detects the failure writes the reason once; callers add where it happened, not
+ * what. The error code steers the program, the message is for people.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

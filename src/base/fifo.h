@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fifo: what waits its turn, first in, first out. It owns nothing and needs no memory: the link is
- * the first member of what waits, so a taken link is cast to that.
+ * fifo: an intrusive queue, first in, first out.
+ *
+ * It owns nothing and allocates nothing. The link is the first member of an entry, so a taken link
+ * is cast to the entry.
  */
 #ifndef BASE_FIFO_H
 #define BASE_FIFO_H

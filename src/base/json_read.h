@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_read: one JSON text, read forward member by member without building anything.
+ * json_read: reads one JSON text forward, member by member, without building a tree.
  *
- * The first thing that is wrong ends the reading: wrong tells what, at stays where it is, and
- * every call after it yields nothing, so a reader asks once at the end (json_end). Texts are
- * borrowed from the input and as written there. NaN, Infinity and -Infinity are taken as
- * null, because Python writes them; bytes that are no UTF-8 are taken.
+ * The first error ends the reading: wrong has the reason, at stays at its position, and later
+ * calls yield nothing. So a reader checks once at the end (json_end). Texts are borrowed from the
+ * input, with their escapes. NaN, Infinity and -Infinity are read as null, because Python writes
+ * them; invalid UTF-8 is accepted.
  *
  *	struct json_list o = json_object(&j);
  *	while (json_member(&j, &o, &key))

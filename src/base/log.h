@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log: words on the way, for people. Level, domain, text; one replaceable sink.
+ * log: messages with level, domain and text, to one replaceable sink.
  *
- * Without a sink nothing is written: the library is silent, src/cli sets a sink that
- * prints LOG_WARN and above. AUGER_LOG=DOMAIN=debug[,DOMAIN=info...] opens more; "*" is any
- * domain; -v opens LOG_INFO for all. Not for hot paths.
+ * Without a sink nothing is written, so the library is silent; src/cli sets a sink that prints
+ * LOG_WARN and above. AUGER_LOG=DOMAIN=debug[,DOMAIN=info...] enables more; "*" is any domain; -v
+ * enables LOG_INFO for all. Not for hot paths.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

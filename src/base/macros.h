@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* macros: the few that every file may use. None of them returns, jumps or changes its arguments. */
+/* macros: macros for every file. None of them returns, jumps or changes its arguments. */
 #ifndef BASE_MACROS_H
 #define BASE_MACROS_H
 

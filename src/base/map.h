@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map: 64-bit keys to 32-bit values, open addressing. All zero is a valid empty map.
+ * map: a hash map from 64-bit keys to 32-bit values, open addressing. All zero is a valid empty
+ * map.
  *
- * Keys of two ids are made by map_pair(). Every key is allowed.
+ * map_pair() makes a key of two ids. Every key is allowed.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* number: digits of text that need not end with a NUL, without the locale. */
+/* number: parses and prints digits in bounded text, independent of the locale. */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opt: a command's options as one table: parser, help and completion.
+ * opt: one table of a command's options for parser, help and completion.
  *
- * Values land by offset in a struct of the command, which the caller fills with the
- * defaults beforehand. Strings are borrowed from argv.
+ * Values are stored by offset in a struct of the command, which the caller fills with the defaults
+ * beforehand. Strings are borrowed from argv.
  */
 #ifndef BASE_OPT_H
 #define BASE_OPT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pattern: a POSIX extended regular expression (regex(7)), of people for names.
+ * pattern: a user's POSIX extended regular expression (regex(7)) for names.
  *
- * All zero is a pattern that matches nothing. A pattern remembers that memory ran out while
- * it was matched; pattern_error() tells once at the end.
+ * All zero is a pattern that matches nothing. A pattern remembers an allocation failure during
+ * matching; pattern_error() reports it once at the end.
  */
 #ifndef BASE_PATTERN_H
 #define BASE_PATTERN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rights: what the kernel lets this process do. */
+/* privilege: the capabilities and limits of this process. */
 #ifndef BASE_PRIVILEGE_H
 #define BASE_PRIVILEGE_H
 

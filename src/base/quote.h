@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quote: text as JSON, CSV or a shell takes it.
+ * quote: quotes text for JSON, CSV and shells.
  *
- * Every text is allowed. JSON and CSV come out as valid UTF-8: a byte that is no UTF-8 is written
- * as the four characters \xNN, as tables show it.
+ * Every text is allowed. JSON comes out as valid UTF-8: an invalid byte is written as the four
+ * characters \xNN, as in tables.
  */
 #ifndef BASE_QUOTE_H
 #define BASE_QUOTE_H

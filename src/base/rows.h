@@ -2,8 +2,8 @@
 /*
  * rows: an array that grows at the end. All zero is a valid empty one.
  *
- * The caller knows the type: row_bytes is the same in every call. Rows move when the array
- * grows, so they are referred to by index.
+ * The caller knows the type: row_bytes is the same in every call. Growing moves the rows, so refer
+ * to them by index.
  */
 #ifndef BASE_ROWS_H
 #define BASE_ROWS_H

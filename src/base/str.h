@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* str: a piece of text that somebody else owns, and comparing the start and end of texts. */
+/* str: a borrowed piece of text with its length, and comparisons of its start and end. */
 #ifndef BASE_STR_H
 #define BASE_STR_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strtab: byte strings to dense ids, 0, 1, 2, ... in order of first sight.
+ * strtab: interns byte strings as dense ids 0, 1, 2, ... in order of first use.
  *
- * Equal bytes have equal ids. Strings are kept for the life of the table and never move,
- * so a borrowed pointer stays valid. Bytes need not be text: packed records are interned
- * the same way.
+ * Equal bytes have equal ids. Strings live as long as the table and never move, so a borrowed
+ * pointer stays valid. Bytes need not be text: packed records are interned the same way.
  */
 #ifndef BASE_STRTAB_H
 #define BASE_STRTAB_H

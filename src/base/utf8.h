@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * utf8: text from outside, whose bytes may be anything, made safe to show.
+ * utf8: makes untrusted text safe to show.
  *
- * Names of functions, files and programs are bytes that others chose. What is not UTF-8
- * (RFC 3629) and what moves the cursor, the colours or the direction of a terminal is
+ * Names of functions, files and programs are bytes that others chose. Invalid UTF-8 (RFC 3629),
+ * and characters that move the cursor or change the colors or the direction of a terminal, are
  * written as text: "\xNN" for a byte, "\uNNNN" for a character.
  */
 #ifndef BASE_UTF8_H

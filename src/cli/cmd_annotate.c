@@ -24,7 +24,7 @@ struct args {
 	const char *value, *from;
 	bool is_all;
 	int format; /* enum emit_format */
-	int colour; /* enum colour_when */
+	int color;  /* enum colour_when */
 };
 
 static const struct opt opts[] = {
@@ -37,7 +37,7 @@ static const struct opt opts[] = {
 		"Read PROFILE as this format [default: by its content]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
@@ -275,7 +275,7 @@ static int put(const struct args *args, const struct profile *p, const char *pat
 {
 	CLEANUP(source_fini) struct source source = { 0 };
 	const char *file = profile_text(p, c->file);
-	struct screen screen = screen_get((enum colour_when)args->colour);
+	struct screen screen = screen_get((enum colour_when)args->color);
 	struct listing *listing = NULL;
 	struct annotation a = {
 		.profile = p,
@@ -300,7 +300,7 @@ static int put(const struct args *args, const struct profile *p, const char *pat
 	emit_begin(&out,
 		   &(struct emit_opts){ .format = (enum emit_format)args->format,
 					.width = screen.width,
-					.has_colour = screen.has_colour,
+					.has_color = screen.has_color,
 					.is_verbose = cmd_is_verbose() },
 		   text);
 	put_head(&out, p, path, c, type, a.whole);
@@ -316,7 +316,7 @@ static int annotate(const struct args *args, const char *what, const char *path,
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	CLEANUP(choice_fini) struct choice choice = { 0 };
-	struct screen screen = screen_get((enum colour_when)args->colour);
+	struct screen screen = screen_get((enum colour_when)args->color);
 	size_t type;
 	int rc = load_profile(path, args->from, p, e);
 

@@ -9,23 +9,23 @@
 
 struct args {
 	int format; /* enum emit_format */
-	int colour; /* enum colour_when */
+	int color;  /* enum colour_when */
 };
 
 static const struct opt opts[] = {
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the checks as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
-static const enum table_colour colours[] = { TABLE_GOOD, TABLE_WARM, TABLE_BAD };
+static const enum table_color colors[] = { TABLE_GOOD, TABLE_WARM, TABLE_BAD };
 
 static void put_row(struct emit *out, const struct doctor_check *check,
 		    const struct doctor_finding *f)
 {
 	emit_text(out, "check", check->name);
-	emit_colour(out, colours[f->state]);
+	emit_color(out, colors[f->state]);
 	emit_text(out, "state", doctor_states[f->state]);
 	emit_text(out, "serves", check->serves);
 	emit_name(out, "found", "", f->found, "");
@@ -62,9 +62,9 @@ static int show(const struct args *args, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	CLEANUP(emit_fini) struct emit out;
-	struct screen screen = screen_get((enum colour_when)args->colour);
-	const struct emit_opts o = { (enum emit_format)args->format, screen.width,
-				     screen.has_colour, cmd_is_verbose() };
+	struct screen screen = screen_get((enum colour_when)args->color);
+	const struct emit_opts o = { (enum emit_format)args->format, screen.width, screen.has_color,
+				     cmd_is_verbose() };
 
 	emit_begin(&out, &o, &text);
 	if (put_checks(&out, e) < 0)

@@ -29,7 +29,7 @@ struct args {
 	uint64_t bandwidth; /* MiB a second; 0: no limit */
 	int verify;         /* enum verify */
 	int format;         /* enum emit_format */
-	int colour;         /* enum colour_when */
+	int color;          /* enum colour_when */
 };
 
 static const struct opt opts[] = {
@@ -58,7 +58,7 @@ static const struct opt opts[] = {
 		 "Copy at most N MiB per second before the pause [default: no limit]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write what was moved as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
@@ -153,9 +153,9 @@ static int show(const struct args *args, const struct relocate_view *v, struct e
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	CLEANUP(emit_fini) struct emit out;
-	struct screen screen = screen_get((enum colour_when)args->colour);
-	const struct emit_opts o = { (enum emit_format)args->format, screen.width,
-				     screen.has_colour, cmd_is_verbose() };
+	struct screen screen = screen_get((enum colour_when)args->color);
+	const struct emit_opts o = { (enum emit_format)args->format, screen.width, screen.has_color,
+				     cmd_is_verbose() };
 
 	emit_begin(&out, &o, &text);
 	relocate_put(&out, v);

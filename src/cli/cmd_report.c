@@ -25,7 +25,7 @@ struct args {
 	uint64_t rows;
 	int order;  /* enum flat_order */
 	int format; /* enum emit_format */
-	int colour; /* enum colour_when */
+	int color;  /* enum colour_when */
 };
 
 static const char *const orders[] = { "self", "total", "name", NULL };
@@ -50,7 +50,7 @@ static const struct opt opts[] = {
 		   "Sort rows by this [default self; total in a tree]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
@@ -105,9 +105,9 @@ static int show(const struct profile *p, const struct args *a, const struct grou
 		const struct report_opts *o, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->colour);
+	struct screen screen = screen_get((enum colour_when)a->color);
 	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_colour, cmd_is_verbose() };
+					     screen.has_color, cmd_is_verbose() };
 	CLEANUP(emit_fini) struct emit out;
 	int rc;
 

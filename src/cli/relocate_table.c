@@ -52,9 +52,9 @@ static void put_line(struct emit *out, const struct line *l)
 		emit_value(out, "size_bytes", l->bytes, "bytes");
 	else
 		emit_none(out, "size_bytes");
-	emit_colour(out, strcmp(l->state, "moves") == 0 || strcmp(l->state, "moved") == 0
-				 ? TABLE_GOOD
-				 : TABLE_WARM);
+	emit_color(out, strcmp(l->state, "moves") == 0 || strcmp(l->state, "moved") == 0
+				? TABLE_GOOD
+				: TABLE_WARM);
 	emit_text(out, "state", l->state);
 	emit_name(out, "path", "", l->path, "");
 	emit_hide(out);

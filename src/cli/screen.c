@@ -23,8 +23,8 @@ static bool wants_colour(void)
 
 struct screen screen_get(enum colour_when when)
 {
-	struct screen s = { .has_colour = when == COLOUR_ALWAYS ||
-					  (when == COLOUR_AUTO && wants_colour()) };
+	struct screen s = { .has_color = when == COLOUR_ALWAYS ||
+					 (when == COLOUR_AUTO && wants_colour()) };
 	struct winsize size;
 
 	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
@@ -59,7 +59,7 @@ static void become_pager(const char *pager, int from)
 	dup2(from, STDIN_FILENO);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
-	/* F: none when it fits the screen, R: colours, X: leave the text on the screen */
+	/* F: none when it fits the screen, R: colors, X: leave the text on the screen */
 	setenv("LESS", "FRX", 0);
 	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 	_exit(127);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen: standard output as people see it: its size, colours, a pager for long texts.
+ * screen: standard output as people see it: its size, colors, a pager for long texts.
  *
  * Colours and the pager are for terminals only. Source of the rule on NO_COLOR: no-color.org.
  */
@@ -23,7 +23,7 @@ extern const char *const colour_whens[]; /* "auto", "always", "never", NULL: for
 struct screen {
 	size_t width;  /* columns; 0: not a terminal */
 	size_t height; /* lines; 0: not a terminal */
-	bool has_colour;
+	bool has_color;
 };
 
 struct screen screen_get(enum colour_when when);

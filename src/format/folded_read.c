@@ -138,7 +138,7 @@ static struct scale choose_scale(uint32_t decimals)
 	return (struct scale){ MICRO, "millionths" };
 }
 
-/* A frame of the line before: neighbours mostly share their outer frames. */
+/* A frame of the line before: neighbors mostly share their outer frames. */
 struct frame {
 	size_t end; /* in the line, of its name */
 	uint32_t node;

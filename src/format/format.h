@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format: what a file format is to the rest of auger: detection, reader, writer.
+ * format: the interface of a file format: detection, reader, writer.
  *
- * A reader adds to an empty profile and is bounded: any input may be hostile; it answers
- * with "position: reason" (byte offset or line number), and the caller adds the file name.
+ * A reader adds to an empty profile. Input may be hostile, so every reader is bounded. It reports
+ * errors as "position: reason" (byte offset or line number); the caller adds the file name.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H

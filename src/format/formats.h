@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* formats: the list of every file format auger reads or writes, and the ways to choose one. */
+/* formats: the list of all file formats, and functions to choose one. */
 #ifndef FORMAT_FORMATS_H
 #define FORMAT_FORMATS_H
 

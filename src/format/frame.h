@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame: what writers of other formats call code that has a name, or none. */
+/* frame: the names that writers of other formats give to code with and without a symbol. */
 #ifndef FORMAT_FRAME_H
 #define FORMAT_FRAME_H
 

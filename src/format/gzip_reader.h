@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unpack: an input that may be gzipped, read forward through a window, more than once.
+ * gzip_reader: reads an input that may be gzipped, forward through a window, more than once.
  *
- * What is already unpacked and not yet taken is [at..end). Plain input is all there at once
- * and costs nothing. A gzip stream may have several members; what they hold is one input.
- * Small inputs stay in memory for the next round, big ones are unpacked again, so that memory
- * is bounded by the window whatever the size.
+ * The window [at..end) holds decompressed bytes that are not consumed yet. Plain input is
+ * available at once, without a copy. A gzip stream may have several members, which form one input.
+ * Small inputs stay in memory for the next pass; large ones are decompressed again, so the window
+ * bounds the memory.
  *
- * Limits: 4 GiB unpacked, and 128 times the input (but 256 MiB are always allowed), so that a
+ * Limits: 4 GiB decompressed, and 128 times the input (but always at least 256 MiB), so that a
  * small file cannot fill the machine.
  *
  * Source: RFC 1952.

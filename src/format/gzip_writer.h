@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack: a gzip stream that grows at the end of a buf.
+ * gzip_writer: writes a gzip stream to the end of a buf.
  *
- * The header has no time and no name, so that equal contents are equal bytes (of one version
- * of zlib). What is put is staged in `staged`, which the caller may append to directly; it is
- * packed whenever gzip_writer_flush() finds enough of it.
+ * The header has no time and no name, so equal contents give equal bytes (with one version of
+ * zlib). The caller appends to `staged`; gzip_writer_flush() compresses it once it is large
+ * enough.
  */
 #ifndef FORMAT_GZIP_WRITER_H
 #define FORMAT_GZIP_WRITER_H

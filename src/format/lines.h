@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines: the lines of a text file of any size, plain, gzip or zstd, through one window.
+ * lines: reads the lines of a text file of any size, plain, gzip or zstd, through one window.
  *
- * What the file is, its first bytes tell, not its name. Members and frames may follow one another.
- * Memory is that of the longest line, and at most LINES_MAX_BYTES: longer lines are passed over.
+ * The first bytes, not the name, select the compression. Members and frames may follow one
+ * another. Memory is that of the longest line, at most LINES_MAX_BYTES: longer lines are skipped.
  *
  * Source: RFC 1952, RFC 8878.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * speedscope: the JSON of speedscope.app; written only.
+ * speedscope: writes the JSON of speedscope.app.
  *
- * Each sample type is a "sampled" profile, the default one is shown first. Stacks of different
- * labels are put together. Values below 1 are left out: a weight must not be negative.
+ * Each sample type is a "sampled" profile, the default one first. Stacks that differ only in
+ * labels are merged. Values below 1 are left out: a weight must not be negative.
  *
  * Source: https://www.speedscope.app/file-format-schema.json
  */

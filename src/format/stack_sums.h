@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stacksum: one value of a profile by stack, labels put together. */
+/* stack_sums: one value of a profile summed by stack, over all labels. */
 #ifndef FORMAT_STACK_SUMS_H
 #define FORMAT_STACK_SUMS_H
 

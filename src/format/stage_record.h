@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage_record: one line of results to the stage report in it.
+ * stage_record: extracts the stage report from one line of results.
  *
- * A line is a JSON object: a report itself (it has "stages", an array of rows), or a record of
- * results that has one under "profile". What the record is about is its "input"; host, rank and
- * job are those that the report tells, at its top or in an object of its head ("env", "slurm").
- * Members that are not known are passed over.
+ * A line is a JSON object: a report (it has "stages", an array of rows), or a record of results
+ * with a report under "profile". The record's "input" names its subject; host, rank and job come
+ * from the report, from its top level or from an object of its head ("env", "slurm"). Unknown
+ * members are skipped.
  *
- * Times are in seconds, sizes in KiB ("kb"); null is what was not measured, and so are the
- * "py_" columns of a report that says "python_memory_traced": false.
+ * Times are in seconds, sizes in KiB ("kb"). null means not measured, as do the "py_" columns of a
+ * report with "python_memory_traced": false.
  *
  * Source: the report of the stage profiler (docs/auger-stages.1.scd, REPORTS).
  */

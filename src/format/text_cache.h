@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * textmemo: texts to the 32-bit value they got when they were first seen.
+ * text_cache: maps texts to the 32-bit values they got at first sight.
  *
- * Texts are told apart by 96 bits of hash and are not kept, so that a look-up is one access
- * to memory. By accident two of ten million texts are taken for one in a run of 10^14; a
- * file that was forged to that end shows its own numbers wrongly, and harms nothing else.
+ * A key is 96 bits of hash; the text is not kept, so a lookup is one access to memory. By chance,
+ * two of ten million texts collide in one run of 10^14. A file forged to collide shows wrong
+ * numbers of its own and harms nothing else.
  */
 #ifndef FORMAT_TEXT_CACHE_H
 #define FORMAT_TEXT_CACHE_H

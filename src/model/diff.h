@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * diff: one sample type of two profiles as one profile, for views that compare them.
- */
+/* diff: combines one sample type of two profiles into one profile, for views that compare them. */
 #ifndef MODEL_DIFF_H
 #define MODEL_DIFF_H
 

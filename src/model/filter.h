@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter: the samples of a profile that are asked for, as a new profile.
+ * filter: selects samples of a profile into a new profile.
  *
- * Regular expressions are POSIX extended (regex(7)), found anywhere in the text. Frames
- * match by function name, else "[unknown]"; by source file; and by the mapping's path.
+ * Regular expressions are POSIX extended (regex(7)) and match anywhere in the text. Frames match
+ * by function name, else "[unknown]"; by source file; and by the mapping's path.
  */
 #ifndef MODEL_FILTER_H
 #define MODEL_FILTER_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * latency: how long calls took: count, sum, least, most, and a histogram.
+ * latency: count, sum, minimum, maximum and histogram of call durations.
  *
- * The histogram has LATENCY_SUB slots to a power of two, from 16 ns to LATENCY_TOP_NS (what is
- * beyond counts in the outermost slots), so a quantile is off by at most an eighth of itself.
- * Programs in the kernel count in the same slots (src/bpf), hence the fixed bounds.
+ * The histogram has LATENCY_SUB slots per power of two, from 16 ns to LATENCY_TOP_NS; values
+ * beyond count in the outermost slots. So a quantile is off by at most an eighth of itself. BPF
+ * programs (src/bpf) fill the same slots, hence the fixed bounds.
  *
  * All zero is a valid empty one.
  */

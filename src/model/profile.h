@@ -2,17 +2,17 @@
 /*
  * profile: the one model between collectors and views.
  *
- * A profile is a set of samples; a sample is a stack, labels and one value per sample type.
- * Stacks are nodes of one calling-context trie (parent, location), everything is interned,
- * and adding the same stack and labels again sums the values: a profile grows with distinct
- * stacks, never with time. Nothing here knows where samples come from or how they are shown.
+ * A profile is a set of samples; a sample is a stack, labels and one value per sample type. Stacks
+ * are nodes of one calling-context trie (parent, location), and everything is interned. Adding the
+ * same stack and labels again sums the values: a profile grows with distinct stacks, never with
+ * time. It does not know where samples come from or how views show them.
  *
- * All ids are dense. Id 0 is the null object of each kind: the empty string, no mapping,
- * no function, no location, the empty stack (the root of the trie), no labels. Builders
- * remember failure: they return id 0 and profile_error() tells once at the end.
+ * All ids are dense. Id 0 is the null object of each kind: the empty string, no mapping, no
+ * function, no location, the empty stack (the root of the trie), no labels. Builders remember
+ * failure: they return id 0, and profile_error() reports it once at the end.
  *
- * Limits: 2^32-2 objects of each kind, 64 sample types, 2^31 lines in all. Values are summed
- * in int64_t; a sum that leaves it fails with -EOVERFLOW.
+ * Limits: 2^32-2 objects of each kind, 64 sample types, 2^31 lines in all. Values are summed in
+ * int64_t; an overflowing sum fails with -EOVERFLOW.
  */
 #ifndef MODEL_PROFILE_H
 #define MODEL_PROFILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* since: what was added to a growing profile since the last look, for live views. */
+/* profile_delta: the samples added to a growing profile since the last call, for live views. */
 #ifndef MODEL_PROFILE_DELTA_H
 #define MODEL_PROFILE_DELTA_H
 

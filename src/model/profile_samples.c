@@ -54,7 +54,7 @@ static int compare_labels(const void *left, const void *right, void *profile)
 	return order ? order : compare_u64(a->unit, b->unit);
 }
 
-static size_t drop_equal_neighbours(const struct profile *p, struct label *labels, size_t count)
+static size_t drop_equal_neighbors(const struct profile *p, struct label *labels, size_t count)
 {
 	size_t kept = 0;
 	union {
@@ -113,7 +113,7 @@ uint32_t profile_add_labels(struct profile *p, const struct label *labels, size_
 	if (sorted && key) {
 		memcpy(sorted, labels, count * sizeof *sorted);
 		qsort_r(sorted, count, sizeof *sorted, compare_labels, p);
-		count = drop_equal_neighbours(p, sorted, count);
+		count = drop_equal_neighbors(p, sorted, count);
 		pack_labels(sorted, count, key);
 		id = add_label_set(p, sorted, count, key, count * KEY_WORDS * sizeof *key);
 	} else {

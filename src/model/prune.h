@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prune: takes out the frames that a profile itself says are of no interest.
+ * prune: removes the frames that a profile declares uninteresting (drop_frames).
  *
- * A frame whose function's name as a whole matches drop_frames, and not keep_frames, goes with
- * all that it calls, whose cost is its caller's then. Arguments are no part of a name. Frames
- * before the first that does not match stay, or nothing would be left.
- * Source: profile.proto (drop_frames, keep_frames); its regular expressions are RE2's, here
- * they are taken as POSIX extended ones.
+ * A frame whose whole function name matches drop_frames, and not keep_frames, is removed with all
+ * its callees; their value goes to its caller. Arguments are not part of a name. Frames before the
+ * first one that does not match stay, so that the stack does not become empty.
+ *
+ * Source: profile.proto (drop_frames, keep_frames); its regular expressions are RE2's, here they
+ * are read as POSIX extended ones.
  */
 #ifndef MODEL_PRUNE_H
 #define MODEL_PRUNE_H

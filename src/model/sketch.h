@@ -2,10 +2,10 @@
 /*
  * sketch: quantiles of any number of values in bounded memory.
  *
- * Up to SKETCH_EXACT values are kept as they are, and quantiles are exact. More of them are
- * counted in buckets of a logarithmic scale, 64 to a power of two: a quantile is then off by at
- * most SKETCH_ERROR of itself, whatever the values. Memory: 512 bytes, or 4 bytes for each
- * bucket between the least and the largest value, at most 15 KiB.
+ * Up to SKETCH_EXACT values are stored, and quantiles are exact. More values are counted in
+ * buckets of a logarithmic scale, 64 per power of two; then a quantile is off by at most
+ * SKETCH_ERROR of itself. Memory: 512 bytes, or 4 bytes for each bucket between the least and the
+ * largest value, at most 15 KiB.
  *
  * All zero is a valid empty sketch.
  */

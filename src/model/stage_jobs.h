@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage_jobs: what the reports of each Slurm job tell of it as a whole, and what Slurm does.
+ * stage_jobs: combines the stage reports of each Slurm job and compares them with Slurm's
+ * accounting.
  *
- * Reports that tell when they began cover the time from the first begin to the last end; those
- * that do not are taken to follow one another.
+ * Reports with a start time cover the time from the first start to the last end; reports without
+ * one are assumed to follow one another.
  */
 #ifndef MODEL_STAGE_JOBS_H
 #define MODEL_STAGE_JOBS_H

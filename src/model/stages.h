@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stages: reports of pipeline stages, reduced to one sum a stage (and group).
+ * stages: reduces reports of pipeline stages to one sum per stage (and group).
  *
- * A record is one line of results; its report has one row a stage. Whatever the number of
- * records, memory is that of the distinct (group, stage) pairs, and of those at most
- * STAGES_MAX_SUMS are told apart: the rest is summed under STAGES_OTHER and counted. Sums that
- * leave int64_t stay at its end.
+ * A record is one line of results; its report has one row per stage. Memory depends on the
+ * distinct (group, stage) pairs only, not on the number of records. At most STAGES_MAX_SUMS pairs
+ * are kept apart: the rest is summed under STAGES_OTHER and counted. Sums saturate at the ends of
+ * int64_t.
  *
  * Times are nanoseconds, sizes are KiB as in the reports.
  */

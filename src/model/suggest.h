@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suggest: what a profile has instead of a name that matches nothing in it. */
+/* suggest: the names in a profile that are nearest to a name it does not have. */
 #ifndef MODEL_SUGGEST_H
 #define MODEL_SUGGEST_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls: what system calls did, summed by whom or what they were for, call and error.
+ * syscalls: statistics of system calls by subject, call and error.
  *
- * A subject is what the calls are told apart by: a thread, a process, a file, a descriptor, a path;
- * or nothing (subject 0, that is always there). Nothing here knows where calls come from or how
- * they are shown. Builders remember failure; syscalls_error() tells once at the end.
+ * A subject is what separates the calls: a thread, a process, a file, a descriptor or a path, or
+ * nothing (subject 0, which always exists). The model does not know where calls come from or how
+ * views show them. Builders remember failure; syscalls_error() reports it once at the end.
  */
 #ifndef MODEL_SYSCALLS_H
 #define MODEL_SYSCALLS_H

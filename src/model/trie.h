@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trie: the calling contexts of a profile: nodes of (parent, location), each there once.
+ * trie: the calling contexts of a profile: nodes of (parent, location), each unique.
  *
- * Readers look up a node for each frame of each sample, so the index is what they wait for: it
- * holds ids alone, 4 bytes a slot, and the nodes of a path, which were made one after the
- * other, lie side by side.
+ * Readers look up a node for each frame of each sample, so cache misses in the index dominate. The
+ * index therefore holds ids only, 4 bytes a slot, and the nodes of a path, created one after the
+ * other, are adjacent.
  */
 #ifndef MODEL_TRIE_H
 #define MODEL_TRIE_H

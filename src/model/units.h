@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * units: a value in words, by the unit that comes with it as data.
+ * units: formats a value by the unit that comes with it as data.
  *
- * Times are shown to three digits in the largest unit that leaves a whole number
- * ("1.23 s", "45.6 ms"), sizes in powers of 1024 with one decimal ("4.0 MiB"), counts with
- * all their digits; a unit that is not known is put behind the digits ("12 requests").
- * 0 is "0" in any unit.
+ * Times have three digits in the largest unit that leaves a whole number ("1.23 s", "45.6 ms"),
+ * sizes are in powers of 1024 with one decimal ("4.0 MiB"), counts have all their digits. An
+ * unknown unit follows the digits ("12 requests"). 0 is "0" in any unit.
  */
 #ifndef MODEL_UNITS_H
 #define MODEL_UNITS_H

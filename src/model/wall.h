@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wall: the wall clock of threads, from their time on and off the CPU.
+ * wall: adds the wall clock of threads to a profile: time on the CPU plus time off it.
  *
- * *ret: a new profile, the caller's, with the sample types of src and wall/nanoseconds, their
- * sum, the type to show first. What is off the CPU gets a frame on top that says why: the label
- * "state" in brackets, "[off the CPU]" without one. -EINVAL: src has not both times.
+ * *ret: a new profile, the caller's, with the sample types of src and wall/nanoseconds, their sum,
+ * which is shown first. Off-CPU time gets a frame on top with the reason: the label "state" in
+ * brackets, or "[off the CPU]" without one. -EINVAL: src lacks one of the two times.
  */
 #ifndef MODEL_WALL_H
 #define MODEL_WALL_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain: the kernel's call chain as frames.
+ * callchain: converts the kernel's call chain of a sample to frames.
  *
- * A chain is addresses, leaf first, with marks between them that say whose the following
- * ones are. The first address behind a mark is exact, the others are return addresses.
+ * A chain is a list of addresses, leaf first. Context markers in it name the space of the
+ * addresses that follow. The first address after a marker is exact; the others are return
+ * addresses.
+ *
  * Source: perf_event_open(2), PERF_SAMPLE_CALLCHAIN.
  */
 #ifndef PERF_CALLCHAIN_H

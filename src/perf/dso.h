@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dso: the files (and other memory) that code lies in, each once, and where an address of a
- * process lies in them.
+ * dso: the files and other memory that hold code, each once, and the lookup from an address of a
+ * process to an address in them.
  *
- * A file is opened when the first sample falls into it, through the process that maps it, so
- * that containers and deleted files are found, and its descriptor is kept, so that it can
- * be symbolised when it is gone. A file that is not the one that was mapped (build id, else
- * inode) is not used. Addresses are turned into the file's own virtual addresses, the same
- * in all processes; of a file that cannot be read, into offsets.
+ * A file is opened when the first sample falls into it. It is opened through the process that maps
+ * it, so that files in containers and deleted files are found. The descriptor stays open, so that
+ * the file can be symbolized after it was deleted. A file whose build id (or, without one, inode)
+ * differs from the mapped one is not used. Addresses become virtual addresses of the file, the
+ * same in all processes; for an unreadable file they become offsets.
  */
 #ifndef PERF_DSO_H
 #define PERF_DSO_H

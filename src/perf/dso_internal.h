@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dso_inside: what the parts of dso share. */
+/* dso_internal: what the source files of dso share. */
 #ifndef PERF_DSO_INTERNAL_H
 #define PERF_DSO_INTERNAL_H
 

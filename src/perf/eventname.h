@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * eventname: what the name of an event, as perf writes it, says of its samples.
- */
+/* eventname: derives the kind of an event from its name as perf writes it. */
 #ifndef PERF_EVENTNAME_H
 #define PERF_EVENTNAME_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ingest: from records in time order to the samples of a profile.
+ * ingest: adds the perf records of a recording, in time order, to a profile as samples.
  *
- * Keeps the processes' address spaces as the records tell of them, and turns the call chain
- * of each sample into a stack of the profile at once, so that nothing is kept per sample.
- * The first sample type is samples/count (of the first event), then one type an event.
+ * Ingest tracks the address spaces of processes and converts the call chain of each sample to a
+ * stack of the profile at once, so it keeps nothing per sample. The first sample type is
+ * samples/count (of the first event); then comes one type per event.
  *
- * Return addresses are stored less one, in both parts of a chain; the address a thread was
- * at, exactly. What lies in no known mapping is "[unknown]".
+ * Return addresses are stored less one, in both parts of a chain; the address of the interrupted
+ * instruction is stored exactly. An address in no known mapping becomes "[unknown]".
  */
 #ifndef PERF_INGEST_H
 #define PERF_INGEST_H

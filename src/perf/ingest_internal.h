@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ingest_inside: what the parts of ingest share. */
+/* ingest_internal: what the source files of ingest share. */
 #ifndef PERF_INGEST_INTERNAL_H
 #define PERF_INGEST_INTERNAL_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel: where the kernel's code was when a file was recorded, and whether the names that
- * the running kernel tells are right for it.
+ * kernel: where the kernel's code was at the time of a recording, and whether the running kernel's
+ * symbols fit it.
  *
- * A kernel of the same build id may have been loaded elsewhere by another boot: its addresses
- * are moved to where it is now. Modules that are elsewhere now, and kernels that are not the
- * running one, keep their addresses and get no names from it.
+ * Another boot may load a kernel of the same build id at another address; then addresses are
+ * relocated to where it is at present. Modules at other addresses, and other kernels, keep their
+ * addresses and get no names from the running kernel.
+ *
  * Source: tools/perf/Documentation/perf.data-file-format.txt; proc(5), /proc/modules.
  */
 #ifndef PERF_KERNEL_H

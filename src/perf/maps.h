@@ -2,9 +2,9 @@
 /*
  * maps: the executable mappings of one process at one time.
  *
- * Sorted by address and disjoint: a new mapping cuts what it covers out of the old ones,
- * which is how unmapping is seen, too (perf tells none of it). The child of a fork shares
- * the maps of its parent until one of them changes.
+ * Mappings are sorted by address and disjoint: a new mapping cuts the old ones that it overlaps.
+ * perf records no munmap, so this is also how unmapping shows. The child of a fork shares the maps
+ * of its parent until one of them changes.
  */
 #ifndef PERF_MAPS_H
 #define PERF_MAPS_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offcpu: how long one thread was off the CPU, from what the kernel tells of its switches.
+ * offcpu: computes how long one thread was off the CPU from its context-switch records.
  *
- * A wait begins when a thread leaves its CPU, which several records tell (signals), and ends
- * when it is back. Any of them may be lost. What follows from the others is taken: a thread
- * that is seen to run, or that leaves again, was back; one that comes back without having
- * left did so after it was last seen to run. Times are those of the recording's clock.
+ * A wait begins when a thread leaves its CPU, which several records (signals) announce, and ends
+ * when it returns. Any record may be lost, so the state machine infers the missing ones. A thread
+ * that runs, or that leaves again, has returned; a thread that returns without having left did so
+ * after it last ran. Times are those of the recording's clock.
  */
 #ifndef PERF_OFFCPU_H
 #define PERF_OFFCPU_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits: the waits of all threads, summed in a profile by stack and state.
+ * offcpu_profile: adds the off-CPU times of all threads to a profile, by stack and state.
  *
- * The sample type is offcpu/nanoseconds, the label "state" one of offcpu_state_names. What has
- * no stack is told why: "[lost stack]" its record was lost, "[waiting since before]" it waited
- * when the recording began, "[new thread]" it had not run yet, "[no stack]" it may not be seen.
+ * The sample type is offcpu/nanoseconds; the label "state" is one of offcpu_state_names. A wait
+ * without a stack gets a frame with the reason: "[lost stack]" (the record was lost), "[waiting
+ * since before]" (the thread waited when the recording began), "[new thread]" (it had not run
+ * yet), "[no stack]" (permission denied).
  */
 #ifndef PERF_OFFCPU_PROFILE_H
 #define PERF_OFFCPU_PROFILE_H

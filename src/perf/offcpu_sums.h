@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waitsums: waits that are summed where they happen, by a key for each thread, stack and state.
+ * offcpu_sums: collects off-CPU times that BPF has already summed by a key for each thread, stack
+ * and state.
  *
- * A key's stack and its times come separately, in any order, and its times more than once. In the
- * end all go to the profile.
+ * The stack and the times of a key arrive separately and in any order; times arrive more than
+ * once. offcpu_sums_finish() adds all of them to the profile.
  */
 #ifndef PERF_OFFCPU_SUMS_H
 #define PERF_OFFCPU_SUMS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * order: several sources of records, each in the order of time, as one.
+ * order: merges several sources of records, each in time order, into one.
  *
- * A heap of the sources by the time of their next record. Equal times come in the order of
- * the sources' numbers: number those that tell of processes before those of samples.
+ * A heap holds the sources by the time of their next record. Equal times come in the order of the
+ * sources' numbers, so side-band sources get lower numbers than sources of samples.
  */
 #ifndef PERF_ORDER_H
 #define PERF_ORDER_H

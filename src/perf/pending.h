@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending: samples that wait for an unwinding table, copied out of the ring, with the address
- * space as it was when they were taken. First in, first out.
+ * pending: a queue of samples that wait for an unwinding table, first in, first out.
+ *
+ * A sample is copied out of the ring, with a reference to the address space at its time.
  */
 #ifndef PERF_PENDING_H
 #define PERF_PENDING_H

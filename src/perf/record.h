@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record: one record of the kernel's perf ABI, decoded.
+ * record: decodes one record of the kernel's perf ABI.
  *
- * The same bytes come from a live ring and from a perf.data file, so no length in them is
- * believed. Numbers are little-endian. Pointers in a decoded record are borrowed from the
- * bytes it was decoded from; nothing of the user's stack dump is touched.
+ * The bytes come from a live ring or from a perf.data file, so no length in them is trusted.
+ * Numbers are little-endian. Pointers in a decoded record are borrowed from its bytes; the user's
+ * stack dump is not read.
+ *
  * Source: linux/perf_event.h (perf_event_open(2)), kernel 6.18.
  */
 #ifndef PERF_RECORD_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions: what memory an address of a process lies in: its heap, a stack, a file, ...
+ * regions: names the memory region of a data address: heap, stack, file, ...
  *
- * All mappings are kept, code or not, by process, as the records tell of them; maps of perf/maps.h
- * have only code. Names: "[heap]", "[stack]", "[thread stack]", "[anon]" (memory of nobody else),
- * "[anon huge]" (of huge pages that were reserved), "[shared]" (of several processes, without a
- * file), "PATH" of a file, "PATH [bss]" behind its data. A process that ended is kept until its
- * number is used again.
+ * It keeps all mappings of each process, with code or without; perf/maps.h has only code. Names
+ * are "[heap]", "[stack]", "[thread stack]", "[anon]" (other anonymous memory), "[anon huge]"
+ * (reserved huge pages), "[shared]" (shared anonymous memory), "PATH" (a file) and "PATH [bss]"
+ * (zeroed memory after its data). A process that ended is kept until its id is reused.
  */
 #ifndef PERF_REGIONS_H
 #define PERF_REGIONS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trie: the frames of a sample to a stack of the profile.
+ * stack_trie: finds the node of the profile's calling-context trie for the frames of a sample.
  *
- * A step up the trie that was made before is found in one look-up by (parent, address,
- * version of the maps), without asking where the address lies.
+ * A cache maps (parent, address, version of the maps) to the child node, so a known frame costs
+ * one lookup and no search in the mappings.
  */
 #ifndef PERF_STACK_TRIE_H
 #define PERF_STACK_TRIE_H

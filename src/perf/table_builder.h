@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tablemaker: unwinding tables made by a thread of their own, so that whoever reads the rings
- * does not stand still for the tenths of a second that a large file takes.
+ * table_builder: builds unwinding tables in a thread of its own, so that the thread that reads the
+ * rings is not blocked for the tenths of a second that a large file takes.
  *
- * All calls come from one thread. The maker's thread sees nothing but the descriptors that it
- * is given, and hands back finished tables.
+ * All calls come from one thread. The builder's thread gets only file descriptors and returns
+ * finished tables.
  */
 #ifndef PERF_TABLE_BUILDER_H
 #define PERF_TABLE_BUILDER_H

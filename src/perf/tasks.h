@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tasks: processes and threads as the records tell of them: who was forked by whom, under
- * what name, with which mappings.
+ * tasks: processes and threads as the records describe them: parents, names, mappings.
  *
- * Threads that end are kept for a little while, because the kernel still samples a thread
- * behind its exit record; then their memory is used again, so the size follows the number of
- * threads that are alive. Ids are those of the pid namespace that the recording was made in.
+ * A thread that ends is kept for a short while, because the kernel may sample it after its exit
+ * record; then its memory is reused. So the size follows the number of live threads. Ids are those
+ * of the pid namespace of the recording.
  */
 #ifndef PERF_TASKS_H
 #define PERF_TASKS_H

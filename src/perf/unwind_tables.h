@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables: the unwinding tables of the files that stacks go through, each made when the first
- * stack does.
+ * unwind_tables: the unwinding tables of the files that stacks pass through, each built when the
+ * first stack does.
  *
- * For a live recording a thread of its own makes them, and whoever asks has to wait; else they
- * are made at once.
+ * In a live recording a separate thread builds them, and the sample waits; otherwise they are
+ * built at once.
  */
 #ifndef PERF_UNWIND_TABLES_H
 #define PERF_UNWIND_TABLES_H

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * user_stack: the user's part of a stack, from the registers and the copy of the stack that a
- * sample brings.
+ * user_stack: unwinds the user part of a stack from the registers and the stack copy of a sample.
  *
- * Tables are made of the files that stacks go through, when the first one does. A copy that
- * ends too early is continued, where that is sure, by what the thread showed before, else by
- * the frame pointers that the kernel followed.
+ * A copy that ends too early is extended where that is certain: by earlier frames of the thread
+ * (unwind/stitch.h), else by the kernel's frame-pointer chain (unwind/fp_chain.h).
  */
 #ifndef PERF_USER_STACK_H
 #define PERF_USER_STACK_H
@@ -58,7 +56,7 @@ uint16_t user_stack_machine(void); /* of this program */
 struct user_stack_owner {
 	struct maps *maps;
 	uint32_t pid;
-	struct stitch *stitch; /* of the thread; NULL: nothing is known or learnt of it */
+	struct stitch *stitch; /* of the thread; NULL: nothing is known or learned of it */
 	bool in_kernel;        /* the kernel ran for the thread */
 	bool is_uncounted;     /* user_stacks_counts() are of other stacks */
 	bool cannot_wait;      /* for tables: what is there must do */

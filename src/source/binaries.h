@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places: which files the addresses of a profile lie in, where the profile does not tell.
+ * binaries: assigns files to the addresses of a profile that has no mappings for them.
  *
- * Traces of other machines hold bare addresses. The user tells what was loaded where: by
- * --binary FILE for a program that was linked for its addresses, --binary FILE@ADDRESS for one
- * that was loaded elsewhere (of its first byte), and --kallsyms FILE for the kernel. Mappings
- * that the trace does tell of are looked for among the --binary files by the name of the file.
+ * Traces of other machines hold bare addresses. The user names the files: --binary FILE for a
+ * program at its link addresses, --binary FILE@ADDRESS for one loaded elsewhere (address of its
+ * first byte), --kallsyms FILE for the kernel. A mapping that the trace does have is matched with
+ * the --binary files by file name.
  */
 #ifndef SOURCE_BINARIES_H
 #define SOURCE_BINARIES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load: from a file name on the command line to a named, filtered profile. */
+/* load: reads a profile by file name, symbolizes and filters it. */
 #ifndef SOURCE_LOAD_H
 #define SOURCE_LOAD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names: the functions of one file, each once, with their names as linkers and as people
- * know them. Each name is demangled once.
+ * names: the functions of one file, each once, with their linker names and readable names. Each
+ * name is demangled once.
  */
 #ifndef SYMBOL_NAMES_H
 #define SYMBOL_NAMES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmap: names for code that was made at run time, from the file that its maker keeps in
- * /tmp/perf-PID.map: lines of "START SIZE NAME", the numbers in hexadecimal.
+ * perfmap: names JIT code from the file /tmp/perf-PID.map that its runtime writes: lines of "START
+ * SIZE NAME", the numbers in hexadecimal.
  *
- * Makers append, also when memory is used again, so the last line about an address holds.
+ * Runtimes append also when they reuse memory, so the last line for an address holds.
  *
  * Source: Linux, tools/perf/Documentation/jit-interface.txt.
  */

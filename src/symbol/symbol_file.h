@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol_file: what can be known of the code of one ELF file: names, source lines, inlined
- * calls, where functions begin and end, and the code itself.
+ * symbol_file: symbolizes the code of one ELF file: names, source lines, inlined calls, function
+ * bounds, and the code itself.
  *
  * Names come from .symtab (of the file, else of its separate debug file), else MiniDebugInfo,
- * .dynsym and Go's own table, and the stubs of the PLT; lines and inlined calls from DWARF. A
- * function that has no name anywhere is called after the place where it begins, "[file+0x1234]".
+ * .dynsym, Go's own table and the PLT; lines and inlined calls come from DWARF. A function without
+ * a name is named after its start, "[file+0x1234]".
  *
- * Addresses are the file's own virtual addresses. Ask for all addresses at once: each call
- * reads the tables once, and nothing but names is kept between calls.
+ * Addresses are the file's own virtual addresses. Ask for all addresses at once: each call reads
+ * the tables once, and only names are kept between calls.
  */
 #ifndef SYMBOL_SYMBOL_FILE_H
 #define SYMBOL_SYMBOL_FILE_H

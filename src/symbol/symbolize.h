@@ -2,14 +2,14 @@
 /*
  * symbolize: gives the addresses of a profile their names.
  *
- * Each location with an address and without lines gets function, source file, line and
- * inlined frames: of ELF files as symbol_file tells, of the kernel from /proc/kallsyms (code
- * of a module moves to a mapping "[module]"), of mappings called /tmp/perf-PID.map from that
- * file. Every distinct address is looked up once. What cannot be named stays without lines;
- * a missing file is no failure. A file that is not the one that was recorded (by build id) is
- * not used, and the user is told.
+ * Each location with an address and without lines gets function, source file, line and inlined
+ * frames. Names come from symbol_file for ELF files, from /proc/kallsyms for the kernel (code of a
+ * module moves to a mapping "[module]"), and from the file itself for mappings called
+ * /tmp/perf-PID.map. Every distinct address is looked up once. Unnamed addresses stay without
+ * lines; a missing file is no failure. A file with another build id than the recorded one is not
+ * used, and a warning says so.
  *
- * A mapping that has functions already is left alone: it was asked when it was recorded.
+ * A mapping that has functions already is skipped: it was symbolized when it was recorded.
  */
 #ifndef SYMBOL_SYMBOLIZE_H
 #define SYMBOL_SYMBOLIZE_H

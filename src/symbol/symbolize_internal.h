@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job: a profile that is being symbolized: its sources of names, and the locations that want
- * one, grouped by source. Each kind of source has a job_name_X().
+ * symbolize_internal: a profile that is being symbolized: its sources of names, and the locations
+ * without one, grouped by source. Each kind of source has a job_name_X().
  */
 #ifndef SYMBOL_SYMBOLIZE_INTERNAL_H
 #define SYMBOL_SYMBOLIZE_INTERNAL_H

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * text: a table of symbols that is a text file, held as lines that end with NUL.
- */
+/* text: a text file that is a symbol table, as lines that end with NUL. */
 #ifndef SYMBOL_TEXT_H
 #define SYMBOL_TEXT_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi: reads call frame information: what describes which function, and its rules.
+ * cfi: reads call frame information: the functions it describes and their unwinding rules.
  *
- * Works on bytes from outside: whatever they say, each call ends within the record it
- * reads. A record that makes no sense is left out.
+ * The input is untrusted: each call stays within the record it reads. Invalid records are skipped.
  *
  * Source: DWARF 5, 6.4 and 7.24; LSB 5.0, 10.6; AADWARF64 4.
  */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * links: the outer frames of a stack whose copy ended too early, from the chain of frame
- * pointers that the kernel followed when it took the copy.
+ * fp_chain: extends a truncated stack with the chain of frame pointers that the kernel followed
+ * when it copied the stack.
  *
- * A chain tells return addresses, but not where they lay, and passes over every function that
- * keeps no frame pointer. Both are made good here. Within the copy we follow the same chain,
- * which tells where each of its words lay, up to the first one behind the end. That one is the
- * return address of the stack's last frame if, by the tables, this frame keeps the frame
- * pointer that the chain has come to. From there on each word is the return address of the frame
- * before as long as the tables say of that frame, too, that it keeps a frame pointer and where.
- * Source: arch/x86/events/core.c, arch/arm64/kernel/stacktrace.c of the kernel.
+ * The kernel's chain has return addresses but not their stack addresses, and it skips functions
+ * without a frame pointer. The copy supplies both: it is followed along the same chain, up to the
+ * first frame pointer beyond its end. The next return address of the chain belongs to the last
+ * frame of the stack if, by the tables, that frame keeps the frame pointer reached. Each further
+ * address is the return address of the frame before, as long as the tables say that this frame
+ * keeps a frame pointer, and where.
+ *
+ * Source: kernel, arch/x86/events/core.c, arch/arm64/kernel/stacktrace.c.
  */
 #ifndef UNWIND_FP_CHAIN_H
 #define UNWIND_FP_CHAIN_H

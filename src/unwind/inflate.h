@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inflate: sections of debug information that were compressed by zlib. (Go's linker does so;
- * this part of auger links nothing but libc.)
+ * inflate: decompresses debug sections that zlib compressed, as Go's linker writes them. Unwinding
+ * runs inside other programs and links only libc, hence a decoder of its own.
  *
  * Source: RFC 1950, RFC 1951.
  */

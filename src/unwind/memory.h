@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: the stack that a walk reads, a word at a time.
+ * memory: the stack memory that a walk reads, one word at a time.
  *
- * One slice of bytes that stands for [start..start+len) is looked at first: a copy made by
- * the kernel, or the thread's own stack. What lies outside is asked from read, if there is
- * one, which may move the slice. All of it works without malloc and locks.
+ * A walk first looks in one slice of bytes for [start..start+len): the kernel's copy, or the
+ * thread's own stack. For other addresses it calls read, if there is one, which may move the
+ * slice. No function here uses malloc or a lock.
  */
 #ifndef UNWIND_MEMORY_H
 #define UNWIND_MEMORY_H

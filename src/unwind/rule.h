@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rule: how one frame is left: where its caller's registers are.
+ * rule: the unwinding rule of one frame: where the caller's registers are.
  *
  * Source: DWARF 5, section 6.4; x86-64 psABI 3.7; AArch64 DWARF ABI (AADWARF64) 4.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self: walking one's own stack, also inside malloc and signal handlers.
+ * self: unwinds the calling thread's own stack, also inside malloc and signal handlers.
  *
- * The tables of all code of this process are made beforehand, outside of such places, and
- * again when code was loaded. Making them uses mmap and no malloc.
+ * The tables of all code of the process are built beforehand, outside of such places, and again
+ * after code was loaded. Building uses mmap and no malloc.
  */
 #ifndef UNWIND_SELF_H
 #define UNWIND_SELF_H

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stitch: the outer frames of a stack whose copy ended too early, from what the same thread
- * showed before.
+ * stitch: extends a truncated stack with outer frames that the same thread showed before.
  *
- * A thread's outer frames change seldom. Of its last known stack we keep where each caller's
- * frame starts and what it was doing: (sp, pc). When a later copy ends in a frame with the
- * same sp and the same pc as one of those, and so do the frames before it, then that frame
- * was most likely never left, and above it is what was there.
+ * The outer frames of a thread change rarely. For the last known stack of a thread, each caller's
+ * (sp, pc) is kept. If a later copy ends in a frame with the same sp and pc, and so do the frames
+ * before it, that frame was most likely never left; its callers are then the known ones.
  *
- * "Most likely" is not enough for code that comes to the same depth on several ways, as a
- * recursion with two calls does. Nothing in such a copy tells one way from the other. So we
- * learn where it happens: whenever two stacks of a thread agree in a frame and differ in its
- * caller, the pc of that frame proves nothing any more in this thread, and copies that end
- * there stay truncated.
+ * Code that reaches the same depth on several paths, such as a recursion with two call sites,
+ * breaks this rule. So the rule learns: if two stacks of a thread agree in a frame and differ in
+ * its caller, the pc of that frame is ambiguous from then on. Copies that end at an ambiguous pc
+ * stay truncated.
  */
 #ifndef UNWIND_STITCH_H
 #define UNWIND_STITCH_H

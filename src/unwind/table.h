@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table: how to leave each function of a file, made once from its call frame information.
+ * table: the unwinding rules of all functions of a file, built once from its call frame
+ * information.
  *
- * Rows are sorted by address; each holds from its address to that of the next. A row is 6
- * bytes: an offset from the first executable address, and the number of a rule. Rules are
- * few, because most functions push the same registers in the same order. What no function
- * describes (gaps) has rows of its own, so that every address has a rule.
+ * Rows are sorted by address; each holds up to the next. A row is 6 bytes: an offset from the
+ * first executable address and the number of a rule. Rules are few, because most functions push
+ * the same registers in the same order. Gaps that no function describes have rows of their own, so
+ * every address has a rule.
  *
- * A table is read-only once made, needs neither the file nor malloc, and may be used in a
- * signal handler and shared between processes that run the same file (same build id).
+ * A table is read-only once built and needs neither the file nor malloc. It may be used in a
+ * signal handler, and shared between processes that run the same file (same build id).
  *
  * Source: DWARF 5, section 6.4; LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr); x86-64 psABI 3.7;
  * AArch64 DWARF ABI (AADWARF64) 4.

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk: from the registers and the stack of a stopped thread to the addresses it will
- * return to.
+ * walk: unwinds from the registers and the stack of a stopped thread to its return addresses.
  *
- * Tables say how to leave each frame. Code without a table (JIT) or in a gap of one is left
- * by the frame pointer when that makes sense, and the walk goes on with tables. It always
- * ends: the stack pointer grows with each frame, but for a bounded number of signal frames.
- * A walk takes no lock and no memory and calls nothing but the memory's read, so it may run
- * in a signal handler.
+ * Unwinding tables give the rule for each frame. Code without a rule (JIT code, or a gap in a
+ * table) is unwound by the frame pointer where that is plausible; then the tables take over again.
+ * A walk always ends: the stack pointer grows with each frame, except for a bounded number of
+ * signal frames. It takes no lock, allocates no memory and calls only the memory's read, so it may
+ * run in a signal handler.
  */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H

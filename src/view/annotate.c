@@ -85,9 +85,9 @@ static void put_insn(struct writer *w, const struct annotate_insn *insn)
 	emit_row(w->out);
 	put_costs(w, cost.self, cost.total);
 	emit_none(w->out, "line");
-	emit_colour(w->out, TABLE_FAINT);
+	emit_color(w->out, TABLE_FAINT);
 	emit_text(w->out, "address", address);
-	emit_colour(w->out, is_hottest ? TABLE_HOT : TABLE_FAINT);
+	emit_color(w->out, is_hottest ? TABLE_HOT : TABLE_FAINT);
 	emit_name(w->out, "text", is_hottest ? "  > " : "    ", insn->text,
 		  inlined.data ? inlined.data : "");
 	emit_hide(w->out);

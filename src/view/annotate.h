@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * annotate: what a function costs, line by line, with the instructions of each line beneath.
- */
+/* annotate: the values of a function line by line, with the instructions of each line beneath. */
 #ifndef VIEW_ANNOTATE_H
 #define VIEW_ANNOTATE_H
 

@@ -217,13 +217,13 @@ static void put_row(struct comparison *c, const struct change *change)
 	emit_value(c->out, "before", change->before, unit);
 	emit_value(c->out, "after", change->after, unit);
 	if (!c->has_z || fabs(change->z) >= COMPARE_Z)
-		emit_colour(c->out, value < 0 ? TABLE_GOOD : value > 0 ? TABLE_BAD : TABLE_PLAIN);
+		emit_color(c->out, value < 0 ? TABLE_GOOD : value > 0 ? TABLE_BAD : TABLE_PLAIN);
 	emit_change(c->out, "change", value, unit);
 	emit_relative(c->out, "change_percent", change->before, change->after);
 	put_significance(c, change);
-	emit_colour(c->out, TABLE_FAINT);
+	emit_color(c->out, TABLE_FAINT);
 	emit_percent(c->out, "before_percent", change->before, c->before);
-	emit_colour(c->out, TABLE_FAINT);
+	emit_color(c->out, TABLE_FAINT);
 	emit_percent(c->out, "after_percent", change->after, c->after);
 	emit_hide(c->out);
 	emit_text(c->out, "state", state_of(change));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare: what changed from one profile to another, as rows.
+ * compare: the changes from one profile to another, as rows.
  *
- * A change is told from chance by the numbers of samples on both sides, which are taken as
- * Poisson counts: z = 2 (sqrt(a + 3/8) - sqrt(r (b + 3/8))) / sqrt(1 + r), where b and a are the
- * samples before and after, and r is how many samples after are expected for one before. The
- * same cost twice gives z of the standard normal distribution; from COMPARE_Z on (in 3 of 1000
- * such cases) a change is called significant.
- * Source of the test: Gu, Ng, Tang, Schucany: Testing the ratio of two Poisson rates,
- * Biometrical Journal 50 (2008), the statistic W5.
+ * A change is significant by the numbers of samples on both sides, taken as Poisson counts: z = 2
+ * (sqrt(a + 3/8) - sqrt(r (b + 3/8))) / sqrt(1 + r). b and a are the samples before and after, and
+ * r is the expected number of samples after for one before. Equal costs give a z of the standard
+ * normal distribution; |z| of COMPARE_Z or more (3 of 1000 such cases) is called significant.
+ *
+ * Source of the test: Gu, Ng, Tang, Schucany: Testing the ratio of two Poisson rates, Biometrical
+ * Journal 50 (2008), the statistic W5.
  */
 #ifndef VIEW_COMPARE_H
 #define VIEW_COMPARE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * edges: who calls the functions that are asked for, and what they call.
+ * edges: the callers and callees of chosen functions.
  *
- * An edge's value is the total of the stacks that hold this call; a stack counts once
- * however often it is in it. So without recursion the callers of a function add up to its
- * total, and so do its callees and its self. A module does not call itself.
+ * The value of an edge is the total of the stacks with this call; a stack counts once even if the
+ * call is in it several times. So without recursion the callers of a function add up to its total,
+ * and so do its callees and its self. A module does not call itself.
  */
 #ifndef VIEW_EDGES_H
 #define VIEW_EDGES_H

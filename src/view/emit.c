@@ -234,7 +234,7 @@ static void name_column(struct emit *out, const char *key, bool is_text)
 	if (out->opts.format == EMIT_TABLE && !out->is_hidden)
 		table_add_column(&out->table, key, is_text);
 	out->is_hidden = false;
-	out->colour = TABLE_PLAIN;
+	out->color = TABLE_PLAIN;
 }
 
 /* Where the value of the next cell goes; NULL: nowhere, and the cell is done. */
@@ -270,11 +270,11 @@ static void close_name(struct emit *out, size_t prefix_len, size_t suffix_len)
 			out->to->bad = true;
 		else
 			table_put_cell(&out->table, out->scratch.len ? out->scratch.data : "",
-				       out->scratch.len, prefix_len, suffix_len, out->colour);
+				       out->scratch.len, prefix_len, suffix_len, out->color);
 	}
 	out->at++;
 	out->is_hidden = false;
-	out->colour = TABLE_PLAIN;
+	out->color = TABLE_PLAIN;
 }
 
 static void close_cell(struct emit *out)
@@ -370,10 +370,10 @@ void emit_percent(struct emit *out, const char *key, int64_t part, int64_t whole
 		buf_printf(to, "%.2f%%", percent);
 	else
 		buf_printf(to, "%.4f", percent);
-	if (out->colour == TABLE_PLAIN)
-		out->colour = percent >= HOT_PERCENT    ? TABLE_HOT
-			      : percent >= WARM_PERCENT ? TABLE_WARM
-							: TABLE_PLAIN;
+	if (out->color == TABLE_PLAIN)
+		out->color = percent >= HOT_PERCENT    ? TABLE_HOT
+			     : percent >= WARM_PERCENT ? TABLE_WARM
+						       : TABLE_PLAIN;
 	close_cell(out);
 }
 
@@ -445,9 +445,9 @@ void emit_hide(struct emit *out)
 	out->is_hidden = !out->opts.is_verbose;
 }
 
-void emit_colour(struct emit *out, enum table_colour colour)
+void emit_color(struct emit *out, enum table_color color)
 {
-	out->colour = colour;
+	out->color = color;
 }
 
 void emit_gap(struct emit *out)
@@ -486,7 +486,7 @@ int emit_end(struct emit *out)
 	if (out->opts.format == EMIT_JSON)
 		buf_put_str(to, out->has_rows ? "\n]\n}\n" : "]\n}\n");
 	if (out->opts.format == EMIT_TABLE) {
-		table_write(&out->table, out->opts.width, out->opts.has_colour, to);
+		table_write(&out->table, out->opts.width, out->opts.has_color, to);
 		buf_put(to, out->notes.data, out->notes.len);
 		if (buf_error(&out->notes) < 0)
 			to->bad = true;

@@ -41,7 +41,7 @@ extern const char *const emit_formats[]; /* "table", "csv", "json", NULL: for OP
 struct emit_opts {
 	enum emit_format format;
 	size_t width;    /* columns that a table may take; longer names are cut. 0: no limit */
-	bool has_colour; /* tables only: SGR sequences */
+	bool has_color;  /* tables only: SGR sequences */
 	bool is_verbose; /* tables have the hidden columns and lines, too */
 };
 
@@ -57,11 +57,11 @@ struct emit {
 	int state; /* enum state of emit.c */
 	struct emit_column columns[TABLE_MAX_COLUMNS];
 	size_t column_count;
-	size_t at;                /* column of the next cell; members of the head so far */
-	const char *list;         /* key of the list in the head being written */
-	size_t item_count;        /* in that list */
-	enum table_colour colour; /* of the next cell */
-	bool is_hidden;           /* the next cell or line of the head */
+	size_t at;              /* column of the next cell; members of the head so far */
+	const char *list;       /* key of the list in the head being written */
+	size_t item_count;      /* in that list */
+	enum table_color color; /* of the next cell */
+	bool is_hidden;         /* the next cell or line of the head */
 	bool has_rows;
 	struct buf scratch; /* a cell being made */
 	struct buf notes;   /* lines under the table */
@@ -107,7 +107,7 @@ void emit_name(struct emit *out, const char *key, const char *prefix, const char
 
 /* About the next cell, line of the head or item of it. */
 void emit_hide(struct emit *out); /* not in tables, unless they are verbose */
-void emit_colour(struct emit *out, enum table_colour colour); /* in tables */
+void emit_color(struct emit *out, enum table_color color); /* in tables */
 
 /* Tables only: an empty line between rows; a "# " line under them, or in the head. */
 void emit_gap(struct emit *out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flat: what each function (line, module) costs by itself and with what it calls.
+ * flat: self and total of each function (line, module).
  *
- * A row is a function of a module, whether it was inlined or called. Its total counts a
- * stack once, however often the function is in it. The self of all rows adds up to the
- * total of the profile; samples without a stack are "[unknown]"'s.
+ * A row is a function of a module, whether inlined or called. Its total counts a stack once, even
+ * if the function is in it several times. The self values of all rows add up to the total of the
+ * profile; samples without a stack belong to "[unknown]".
  */
 #ifndef VIEW_FLAT_H
 #define VIEW_FLAT_H

@@ -2,9 +2,9 @@
 /*
  * groups: the samples of a profile by the values of a label.
  *
- * Keys are those of labels ("comm", "stage"), "thread" (comm and tid) and "pid", where the
- * name of the main thread (else the one with the most value) stands beside the number. Samples
- * without the label are a group of their own.
+ * Keys are labels ("comm", "stage"), "thread" (comm and tid) and "pid", which also shows the name
+ * of the main thread (else of the thread with the largest value). Samples without the label form a
+ * group of their own.
  */
 #ifndef VIEW_GROUPS_H
 #define VIEW_GROUPS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs: what chosen functions cost, by source line and by address.
+ * line_values: the values of chosen functions by source line and by address.
  *
- * A line's self is what was sampled on it outside of any callee, inlined ones included; its
- * total is what was sampled while it was anywhere on the stack, recursion counted once.
+ * The self of a line is the samples on it outside of any callee; inlined callees count as callees.
+ * Its total is the samples with the line anywhere on the stack; recursion counts once.
  */
 #ifndef VIEW_LINE_VALUES_H
 #define VIEW_LINE_VALUES_H

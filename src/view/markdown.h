@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * markdown: texts from outside in Markdown tables and lists. Source: GitHub Flavored Markdown, 4.10
- * and 6.1.
+ * markdown: escapes untrusted text for Markdown tables and lists. Source: GitHub Flavored
+ * Markdown, 4.10 and 6.1.
  */
 #ifndef VIEW_MARKDOWN_H
 #define VIEW_MARKDOWN_H

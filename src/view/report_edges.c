@@ -116,10 +116,10 @@ static void put_row(const struct lists *l, uint32_t about, const char *relation,
 	emit_percent(l->out, "total_percent", value, f->rows[FLAT_ROOT].total);
 	emit_text(l->out, "relation", relation);
 	if (row == about && relation[0] == 'f')
-		emit_colour(l->out, TABLE_STRONG);
+		emit_color(l->out, TABLE_STRONG);
 	emit_name(l->out, "function", "", name ? name : flat_label(f, row),
 		  name ? "" : report_inlined_suffix(far));
-	emit_colour(l->out, TABLE_FAINT);
+	emit_color(l->out, TABLE_FAINT);
 	emit_optional(l->out, "module", name ? "" : flat_module(f, row));
 	emit_hide(l->out);
 	emit_text(l->out, "inlined", name ? "no" : report_inlined_word(far));

@@ -33,7 +33,7 @@ static void put_names(struct emit *out, const struct flat *f, uint32_t row)
 	const struct frame *frame = flat_frame(f, row);
 
 	emit_name(out, "function", "", flat_name(f, row), report_inlined_suffix(&f->rows[row]));
-	emit_colour(out, TABLE_FAINT);
+	emit_color(out, TABLE_FAINT);
 	emit_optional(out, "module", flat_module(f, row));
 	emit_hide(out);
 	emit_text(out, "inlined", report_inlined_word(&f->rows[row]));

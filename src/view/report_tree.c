@@ -158,7 +158,7 @@ static void put_row(struct printer *t, const struct run *run)
 	emit_value(t->out, "self", run->self, t->unit);
 	emit_percent(t->out, "self_percent", run->self, whole);
 	put_function(t, frame, run);
-	emit_colour(t->out, TABLE_FAINT);
+	emit_color(t->out, TABLE_FAINT);
 	emit_optional(t->out, "module", frames_text(&t->tree.frames, frame->module));
 	emit_hide(t->out);
 	emit_text(t->out, "inlined", frame->is_inlined ? "yes" : "no");

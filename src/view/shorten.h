@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit: the names of functions where there is little room.
+ * shorten: shortens function names to a number of columns.
  *
- * In "void std::sort<int*>(int*, int*)" the start tells least. What tells most is the name
- * itself, then the scopes that it is in; the type of the result, arguments of templates and
- * parameters come last. Names of C++, Rust and the like are known by their "::", "<" and "(".
+ * In "void std::sort<int*>(int*, int*)" the start is the least useful part. The name itself is the
+ * most useful, then its scopes; result type, template arguments and parameters come last. Names of
+ * C++, Rust and the like are recognized by their "::", "<" and "(".
  */
 #ifndef VIEW_SHORTEN_H
 #define VIEW_SHORTEN_H

@@ -2,9 +2,9 @@
 /*
  * stacks: one value of a profile over its calling-context trie, walked depth first.
  *
- * Ids are those of the profile's nodes. The walk visits each node twice, when it is entered
- * (before its children) and when it is left (after them), in no particular order of
- * children, and without recursion: stacks may be as deep as they like. Sums saturate.
+ * Ids are those of the profile's nodes. The walk visits each node twice: before and after its
+ * children, which come in no particular order. It does not recurse, so stacks may have any depth.
+ * Sums saturate.
  */
 #ifndef VIEW_STACKS_H
 #define VIEW_STACKS_H

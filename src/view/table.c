@@ -25,7 +25,7 @@ struct item {
 	uint32_t suffix_len; /* bytes */
 	uint32_t width;      /* terminal columns */
 	uint8_t kind;        /* enum item_kind */
-	uint8_t colour;      /* enum table_colour */
+	uint8_t color;       /* enum table_color */
 };
 
 void table_fini(struct table *t)
@@ -96,7 +96,7 @@ void table_put_gap(struct table *t)
 }
 
 void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix_len,
-		    size_t suffix_len, enum table_colour colour)
+		    size_t suffix_len, enum table_color color)
 {
 	size_t width = utf8_text_width(text, len);
 
@@ -107,7 +107,7 @@ void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix
 				    .suffix_len = (uint32_t)suffix_len,
 				    .width = (uint32_t)width,
 				    .kind = ITEM_CELL,
-				    .colour = (uint8_t)colour });
+				    .color = (uint8_t)color });
 	buf_put(&t->text, text, len);
 	if (t->columns[t->at].width < width)
 		t->columns[t->at].width = width;
@@ -241,18 +241,18 @@ static void put_cut(struct buf *out, const char *text, const struct item *cell, 
 		buf_put(out, text + suffix_at, cell->suffix_len);
 }
 
-static void put_colour(struct buf *out, enum table_colour colour)
+static void put_color(struct buf *out, enum table_color color)
 {
 	static const char *const sgr[] = {
 		[TABLE_PLAIN] = "", [TABLE_STRONG] = "1", [TABLE_FAINT] = "2", [TABLE_WARM] = "32",
 		[TABLE_HOT] = "31", [TABLE_GOOD] = "32",  [TABLE_BAD] = "31",
 	};
 
-	if (colour != TABLE_PLAIN)
-		buf_printf(out, "\033[%sm", sgr[colour]);
+	if (color != TABLE_PLAIN)
+		buf_printf(out, "\033[%sm", sgr[color]);
 }
 
-static void put_cell(const struct table *t, size_t column, const struct item *cell, bool has_colour,
+static void put_cell(const struct table *t, size_t column, const struct item *cell, bool has_color,
 		     struct buf *out)
 {
 	const struct table_column *c = &t->columns[column];
@@ -263,8 +263,8 @@ static void put_cell(const struct table *t, size_t column, const struct item *ce
 		buf_put_str(out, GAP);
 	if (!c->is_text && c->width > cell->width)
 		put_spaces(out, c->width - cell->width);
-	if (has_colour)
-		put_colour(out, cell->colour);
+	if (has_color)
+		put_color(out, cell->color);
 	start = out->len;
 	if (t->is_cut && cell->width > c->width)
 		put_cut(out, text, cell, c->width, c->is_name);
@@ -273,15 +273,15 @@ static void put_cell(const struct table *t, size_t column, const struct item *ce
 	if (buf_error(out) < 0)
 		return;
 	width = utf8_text_width(out->data + start, out->len - start);
-	if (has_colour && cell->colour != TABLE_PLAIN)
+	if (has_color && cell->color != TABLE_PLAIN)
 		buf_put_str(out, "\033[0m");
 	if (c->is_text && column + 1 < t->column_count && width < c->width)
 		put_spaces(out, c->width - width);
 }
 
-static void write_headings(const struct table *t, bool has_colour, struct buf *out)
+static void write_headings(const struct table *t, bool has_color, struct buf *out)
 {
-	if (has_colour)
+	if (has_color)
 		buf_put_str(out, "\033[1m");
 	for (size_t i = 0; i < t->column_count; i++) {
 		const struct table_column *c = &t->columns[i];
@@ -298,7 +298,7 @@ static void write_headings(const struct table *t, bool has_colour, struct buf *o
 		if (c->is_text && i + 1 < t->column_count)
 			put_spaces(out, pad);
 	}
-	if (has_colour)
+	if (has_color)
 		buf_put_str(out, "\033[0m");
 	buf_put_byte(out, '\n');
 }
@@ -309,7 +309,7 @@ static void trim_spaces(struct buf *out)
 		out->data[--out->len] = '\0';
 }
 
-void table_write(struct table *t, size_t width, bool has_colour, struct buf *out)
+void table_write(struct table *t, size_t width, bool has_color, struct buf *out)
 {
 	size_t count = t->items.len / sizeof(struct item), column = 0;
 
@@ -323,14 +323,14 @@ void table_write(struct table *t, size_t width, bool has_colour, struct buf *out
 		out->bad = true;
 		return;
 	}
-	write_headings(t, has_colour, out);
+	write_headings(t, has_color, out);
 	for (size_t i = 0; i < count; i++) {
 		struct item item;
 
 		memcpy(&item, t->items.data + i * sizeof item, sizeof item);
 		if (item.kind == ITEM_CELL) {
 			if (!t->columns[column].is_left_out)
-				put_cell(t, column, &item, has_colour, out);
+				put_cell(t, column, &item, has_color, out);
 			column++;
 			continue;
 		}

@@ -15,7 +15,7 @@
 
 #define TABLE_MAX_COLUMNS 48
 
-enum table_colour {
+enum table_color {
 	TABLE_PLAIN,
 	TABLE_STRONG, /* what the rows are about */
 	TABLE_FAINT,  /* what is seldom read */
@@ -55,11 +55,11 @@ void table_put_gap(struct table *t); /* an empty line */
 /* The next cell of the row. prefix_len, suffix_len: bytes at the start and the end of text that
  * are cut last. */
 void table_put_cell(struct table *t, const char *text, size_t len, size_t prefix_len,
-		    size_t suffix_len, enum table_colour colour);
+		    size_t suffix_len, enum table_color color);
 
 /* Appends the table, its headings first. width: in terminal columns, 0: no limit; longer
- * texts are cut in the middle, absolute paths at the start, names as shorten_name() has it. colour:
+ * texts are cut in the middle, absolute paths at the start, names as shorten_name() has it. color:
  * with SGR sequences. */
-void table_write(struct table *t, size_t width, bool has_colour, struct buf *out);
+void table_write(struct table *t, size_t width, bool has_color, struct buf *out);
 
 #endif

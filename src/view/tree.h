@@ -41,7 +41,7 @@ struct frame {
 enum frame_by {
 	FRAME_BY_FUNCTION, /* name and module */
 	FRAME_BY_LINE,     /* also file and line: named "function file.c:12" */
-	FRAME_BY_MODULE,   /* named by the module; neighbours of one module are one frame */
+	FRAME_BY_MODULE,   /* named by the module; neighbors of one module are one frame */
 	FRAME_BY_ADDRESS,  /* also the address: named "function 0x1234" */
 };
 

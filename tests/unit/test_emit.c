@@ -216,14 +216,14 @@ static void test_colour(void)
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	CLEANUP(emit_fini) struct emit out;
 
-	emit_begin(&out, &(struct emit_opts){ .has_colour = true }, &text);
+	emit_begin(&out, &(struct emit_opts){ .has_color = true }, &text);
 	emit_columns(&out);
 	emit_percent(&out, "x_percent", 0, 1);
 	emit_text(&out, "module", "");
 	for (int64_t part = 10; part <= 1000; part *= 10) {
 		emit_row(&out);
 		emit_percent(&out, "x_percent", part, 10000);
-		emit_colour(&out, TABLE_FAINT);
+		emit_color(&out, TABLE_FAINT);
 		emit_text(&out, "module", "m");
 	}
 	CHECK_INT(emit_end(&out), 0);

@@ -291,7 +291,7 @@ static void test_decimals(void)
 	profile_free(p);
 }
 
-/* Shares of two wholes, or (absolute) values: the colour of frame "x". */
+/* Shares of two wholes, or (absolute) values: the color of frame "x". */
 static void test_changes(void)
 {
 	static const struct {

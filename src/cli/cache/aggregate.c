@@ -17,7 +17,7 @@ struct args {
 	const char *classes, *folder;
 	uint64_t rows;
 	int format; /* enum emit_format */
-	int colour; /* enum colour_when */
+	int color;  /* enum colour_when */
 };
 
 static const struct opt opts[] = {
@@ -32,7 +32,7 @@ static const struct opt opts[] = {
 		 "List N paths of each category, 0 for all [default 20]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Print the ranges across ranks in this format [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
@@ -151,9 +151,9 @@ static void put_head(const struct aggregation *a, struct emit *out)
 static int show(const struct aggregation *a, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->args->colour);
+	struct screen screen = screen_get((enum colour_when)a->args->color);
 	const struct emit_opts o = { (enum emit_format)a->args->format, screen.width,
-				     screen.has_colour, cmd_is_verbose() };
+				     screen.has_color, cmd_is_verbose() };
 	CLEANUP(emit_fini) struct emit out;
 
 	emit_begin(&out, &o, &text);

@@ -21,7 +21,7 @@ struct args {
 	struct opt_list roots;
 	const char *folder, *script;
 	int format; /* enum emit_format */
-	int colour; /* enum colour_when */
+	int color;  /* enum colour_when */
 };
 
 static const struct opt opts[] = {
@@ -33,7 +33,7 @@ static const struct opt opts[] = {
 		"Write a script that copies the used part by hard links"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Print the counts in this format [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
@@ -135,9 +135,9 @@ static void put_rows(const struct listing *l, struct emit *out)
 static int show(const struct listing *l, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)l->args->colour);
+	struct screen screen = screen_get((enum colour_when)l->args->color);
 	const struct emit_opts o = { (enum emit_format)l->args->format, screen.width,
-				     screen.has_colour, cmd_is_verbose() };
+				     screen.has_color, cmd_is_verbose() };
 	CLEANUP(emit_fini) struct emit out;
 
 	emit_begin(&out, &o, &text);

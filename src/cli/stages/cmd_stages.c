@@ -24,7 +24,7 @@ struct args {
 	uint64_t rows;
 	int order;  /* enum stage_order */
 	int format; /* enum emit_format */
-	int colour; /* enum colour_when */
+	int color;  /* enum colour_when */
 };
 
 static const struct opt opts[] = {
@@ -49,7 +49,7 @@ static const struct opt opts[] = {
 		"Keep the reports in DIR (run) [default: show the table only]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, colour),
+	OPT_COLOUR(struct args, color),
 	OPT_END,
 };
 
@@ -75,9 +75,9 @@ static int show(const struct args *a, const struct found *found, const struct st
 		const struct stage_diff_opts *diff, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->colour);
+	struct screen screen = screen_get((enum colour_when)a->color);
 	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_colour, cmd_is_verbose() };
+					     screen.has_color, cmd_is_verbose() };
 	const struct stage_table_opts o = { found->inputs, a->by, (enum stage_order)a->order,
 					    row_limit(a) };
 	CLEANUP(emit_fini) struct emit out;

@@ -84,7 +84,7 @@ static int draw(struct scale_files *f, const struct profile *before, const struc
 	if (type < 0 || other < 0)
 		return 0;
 	buf_printf(&path, "%s/diff.svg", f->folder.data);
-	buf_printf(&note, "CPU time of one of %lld copies, against %lld; colours: the change",
+	buf_printf(&note, "CPU time of one of %lld copies, against %lld; colors: the change",
 		   (long long)f->runs->steps[f->runs->step_count - 1].copies,
 		   (long long)f->runs->steps[0].copies);
 	if (buf_error(&path) < 0 || buf_error(&note) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* akaros_build: samples of a trace, of either form, into a profile. */
+/* akaros_build: adds the samples of a trace, of either form, to a profile. */
 #ifndef FORMAT_AKAROS_BUILD_H
 #define FORMAT_AKAROS_BUILD_H
 

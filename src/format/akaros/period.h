@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * akaros_period: how much time a sample stands for, found from the times of all samples.
+ * akaros_period: computes the sampling period from the times of all samples.
  *
- * Of each core, the median of the times from one sample to the next; steps back (blocks of a
- * trace are not in order), standing still (clocks of 1 ms) and pauses of more than a minute
- * say nothing. Where most samples stand still, the mean of the times that do not leap.
+ * It is the median of the intervals between samples of one core. Three kinds of intervals do not
+ * count: negative ones (blocks of a trace are unordered), zero (clocks of 1 ms), and pauses of
+ * more than a minute. If most intervals are zero, it is the mean of the intervals without jumps.
  */
 #ifndef FORMAT_AKAROS_PERIOD_H
 #define FORMAT_AKAROS_PERIOD_H

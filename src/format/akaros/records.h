@@ -9,8 +9,8 @@
  *	3 mapping         ns 8 address 8 size 8 offset 8 pid 4 path NUL
  *	4 new process     ns 8 pid 4 path NUL
  *
- * What stands in brackets came with later revisions. No record tells its revision; the size
- * does. Other types are passed over.
+ * Fields in brackets came with later revisions. No record states its revision; the size identifies
+ * it. Other types are skipped.
  */
 #ifndef FORMAT_AKAROS_RECORDS_H
 #define FORMAT_AKAROS_RECORDS_H

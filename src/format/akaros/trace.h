@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* akaros_trace: the samples of a trace, one by one. Source: as for akaros.h. */
+/* akaros_trace: iterates over the samples of a trace. Source: as for akaros.h. */
 #ifndef FORMAT_AKAROS_TRACE_H
 #define FORMAT_AKAROS_TRACE_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callgrind: costs by function and line, and by call: KCachegrind, callgrind_annotate. Written
- * only.
+ * callgrind: writes the format of KCachegrind and callgrind_annotate: costs by function, line and
+ * call.
  *
- * All sample types are events, the default one first. A call's cost is what was sampled beneath
- * it, once a sample however often it stands in the stack; how often it was made is not known,
- * so the number of samples stands for it. Inlined functions are called by what they are inlined
- * into.
+ * All sample types are events, the default one first. The cost of a call is the sum of the samples
+ * beneath it; a sample counts once even if the call is in its stack several times. The number of
+ * calls is unknown, so the number of samples stands for it. An inlined function is called by the
+ * function it is inlined into.
  *
  * Source: valgrind's manual, "Callgrind Format Specification".
  */

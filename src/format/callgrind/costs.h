@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* callgrind_costs: what the samples of a profile cost, by function and line, and by call. */
+/* callgrind_costs: the costs of a profile by function and line, and by call. */
 #ifndef FORMAT_CALLGRIND_COSTS_H
 #define FORMAT_CALLGRIND_COSTS_H
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * firefox: the processed profile of the Firefox Profiler, profiler.firefox.com; written only.
+ * firefox: writes the processed profile format of the Firefox Profiler, profiler.firefox.com.
  *
- * Version 55, which the profiler upgrades to its own. One sample type is written, the default
- * one; each thread (labels pid, tid, comm) has its own tables. A profile has no time line, so
- * equal stacks stand one after the other, each as wide as its value. Values below 1 are left
- * out.
+ * It is version 55, which the profiler upgrades to its own. One sample type is written, the
+ * default one; each thread (labels pid, tid, comm) has its own tables. A profile has no time line,
+ * so equal stacks follow one another, each as wide as its value. Values below 1 are left out.
  *
  * Source: github.com/firefox-devtools/profiler, docs-developer/processed-profile-format.md and
- * CHANGELOG-formats.md; what samply writes.
+ * CHANGELOG-formats.md; the output of samply.
  */
 #ifndef FORMAT_FIREFOX_FIREFOX_H
 #define FORMAT_FIREFOX_FIREFOX_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * firefox_tables: the stacks of one thread as the Firefox Profiler has them: stacks of frames,
- * frames of functions, functions of resources, all by index and each there once.
+ * firefox_tables: the stack, frame, function and resource tables of one thread, as the Firefox
+ * Profiler has them. Rows refer to each other by index, and each exists once.
  *
  * A table is a strtab of rows, int64_t each; its columns are written as arrays.
  */

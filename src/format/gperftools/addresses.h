@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools_places: the addresses under which a legacy CPU profile holds code.
+ * gperftools_addresses: assigns the addresses of code in a legacy CPU profile.
  *
- * The format has one address space, a profile has one for each file. Code keeps its addresses
- * when no other code has them, else the whole mapping is moved behind all that stay. Addresses
- * of no mapping stay where they are. What is left gets numbers behind all code: frames that
- * have only a name, samples without a stack, and addresses of no mapping where code lies.
+ * The format has one address space; a profile has one for each file. Code keeps its addresses
+ * unless other code has them; then the whole mapping moves behind all that stay. Addresses without
+ * a mapping stay. Everything else gets numbers above all code: frames that have only a name,
+ * samples without a stack, and addresses without a mapping that collide with code.
  */
 #ifndef FORMAT_GPERFTOOLS_ADDRESSES_H
 #define FORMAT_GPERFTOOLS_ADDRESSES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools_maps: the mapped files that a legacy CPU profile lists behind its records, as
- * lines of /proc/PID/maps or "start-end: path"; "build=DIR" says what $build in a path means.
+ * gperftools_maps: the mapped files that a legacy CPU profile lists after its records.
+ *
+ * A line is one of /proc/PID/maps or "start-end: path"; "build=DIR" defines $build in paths.
  */
 #ifndef FORMAT_GPERFTOOLS_MAPS_H
 #define FORMAT_GPERFTOOLS_MAPS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata_unpack: the records in PERF_RECORD_COMPRESSED (perf record -z).
+ * perfdata_decompress: the records inside PERF_RECORD_COMPRESSED (perf record -z).
  *
- * The bodies of all of these are one zstd stream of records, cut anywhere. Source: RFC 8878;
+ * The bodies of these records form one zstd stream, cut at any byte. Source: RFC 8878;
  * tools/perf/Documentation/perf.data-file-format.txt.
  */
 #ifndef FORMAT_PERFDATA_DECOMPRESS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata_env: what a perf.data file tells besides its records: the events, the machine, the
- * command, build ids.
+ * perfdata_env: the events, machine, command line and build ids of a perf.data file.
  *
- * It comes from the head and the feature sections of a file, or from records in a pipe; what
- * is broken in it is left out, because the samples are worth more than their trimmings.
+ * They come from the header and the feature sections of a file, or from records of a pipe. Broken
+ * parts are skipped, because the samples are worth more than the rest.
+ *
  * Source: linux/perf_event.h (struct perf_event_attr),
  * tools/perf/Documentation/perf.data-file-format.txt.
  */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata_folder: what `perf record --threads` and `perf record --kcore` write: a folder.
+ * perfdata_folder: reads the directory that `perf record --threads` and `perf record --kcore`
+ * write.
  *
- * "data" in it is a perf.data file, and data.0, data.1, ... hold the records of each thread that
- * recorded, all unordered. Source: tools/perf/Documentation/perf.data-directory-format.txt.
+ * Its file "data" is a perf.data file; data.0, data.1, ... hold the records of each recording
+ * thread, unordered.
+ *
+ * Source: tools/perf/Documentation/perf.data-directory-format.txt.
  */
 #ifndef FORMAT_PERFDATA_FOLDER_H
 #define FORMAT_PERFDATA_FOLDER_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata: the files that `perf record` writes. Read only.
+ * perfdata: reads the files of `perf record`.
  *
- * Files and pipes (perf record -o -), of all versions since 2.6.31, little-endian; plain and
- * compressed records; any number of events. What comes out has the shape of auger's own
- * recordings: see perf/ingest.h. Stacks are the call chains of the kernel, or those of LBR, or
- * unwound from the copies of the user's stacks. Files that end too early are read to there.
+ * It reads files and pipes (perf record -o -) of all versions since 2.6.31, little-endian, plain
+ * or compressed, with any number of events. The profile has the shape of auger's own recordings,
+ * see perf/ingest.h. Stacks come from the kernel's call chains, from LBR, or from unwinding the
+ * user stack copies. A truncated file is read up to its end.
+ *
  * Source: tools/perf/Documentation/perf.data-file-format.txt, linux/perf_event.h.
  */
 #ifndef FORMAT_PERFDATA_PERFDATA_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata_queue: the records of a perf.data file in the order of time.
+ * perfdata_queue: sorts the records of a perf.data file by time.
  *
- * perf empties the rings of all CPUs one after the other, a round, so that records lie out of
- * order by up to two rounds: what is not later than the latest record of the round before
- * cannot be preceded by any that is still to come. Records stay where they are: in the file
- * or, when they were compressed, in a block of memory that lives until its last one is taken.
+ * perf empties the rings of all CPUs one after the other; one pass is a round. So records are out
+ * of order by up to two rounds: no later record precedes the latest record of the previous round.
+ * Records stay where they are: in the file, or in a block of decompressed memory that is freed
+ * after its last record.
+ *
  * Source: tools/perf/Documentation/perf.data-file-format.txt, PERF_RECORD_FINISHED_ROUND.
  */
 #ifndef FORMAT_PERFDATA_QUEUE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata_reader: the records of a perf.data file, put in order and given to ingest.
+ * perfdata_reader: sorts the records of a perf.data file and passes them to ingest.
  *
- * Records of perf itself (from PERF_RECORD_USER_TYPE_START on) tell of the file and take
- * effect where they stand; records of the kernel wait in the queue. Ingest starts with the
- * first of the latter: then all events are known.
+ * Records of perf itself (from PERF_RECORD_USER_TYPE_START on) describe the file and take effect
+ * in file order; records of the kernel go through the queue. Ingest starts at the first kernel
+ * record, when all events are known.
  */
 #ifndef FORMAT_PERFDATA_READER_H
 #define FORMAT_PERFDATA_READER_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfdata_sample: what a sample tells besides what a recording of auger's own has: the call
- * chain of LBR, and the counters of a group.
+ * perfdata_sample: the parts of a sample that auger's own recordings lack: LBR call chains and the
+ * counters of a group.
  *
- * LBR (perf record --call-graph lbr): the processor keeps the calls it is in; they are told
- * as branches, latest first. Groups (-e '{a,b}:S'): only the first event is sampled, and each
- * sample holds what all of them had counted by then.
+ * LBR (perf record --call-graph lbr): the processor records the active calls as branches, latest
+ * first. Groups (-e '{a,b}:S'): only the first event is sampled, and each sample holds the counts
+ * of all events of the group.
+ *
  * Source: perf_event_open(2), PERF_SAMPLE_BRANCH_CALL_STACK, PERF_SAMPLE_READ.
  */
 #ifndef FORMAT_PERFDATA_SAMPLE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfscript_events: which sample type the samples of an event count in.
+ * perfscript_events: selects the sample type of each event.
  *
- * samples/count is of the first event. Each event has a type of its own, too: what the
- * printed periods sum to (cpu/nanoseconds for the clock events, else EVENT/count), else
- * its samples (EVENT/count for a tracepoint, else EVENT/samples). Only samples without
- * event and period have none. Events that come when there are as many types as may be
- * share events/count, where the label "event" tells them apart.
+ * samples/count belongs to the first event. Each event also has a type of its own: the sum of its
+ * printed periods (cpu/nanoseconds for the clock events, else EVENT/count), or its number of
+ * samples (EVENT/count for a tracepoint, else EVENT/samples). Samples without event and period
+ * have none. When the maximum of types is reached, further events share events/count, and the
+ * label "event" separates them.
  */
 #ifndef FORMAT_PERFSCRIPT_EVENTS_H
 #define FORMAT_PERFSCRIPT_EVENTS_H

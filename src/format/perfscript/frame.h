@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfscript_frame: from the text of one frame to a location.
+ * perfscript_frame: converts the text of one frame to a location.
  *
- * The text is one line, or several when functions are inlined at the address (innermost
- * first, each but the last ends with "(inlined)") or when perf printed source positions (a
- * line behind each).
+ * The text is one line. It is several lines if functions are inlined at the address (innermost
+ * first, each but the last ends with "(inlined)"), or if perf printed source positions (a line
+ * after each).
  */
 #ifndef FORMAT_PERFSCRIPT_FRAME_H
 #define FORMAT_PERFSCRIPT_FRAME_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfscript_line: one line of perf script's text, taken apart.
+ * perfscript_line: parses one line of perf script's text.
  *
- * Nothing is copied: all texts are borrowed from the line, which is [0..len) without its
- * line end.
- * Source: perf-script(1), and what perf 3.2 to 6.1 print for their -F fields.
+ * Nothing is copied: all texts are borrowed from the line, [0..len) without its line end.
+ *
+ * Source: perf-script(1); the output of perf 3.2 to 6.1 for its -F fields.
  */
 #ifndef FORMAT_PERFSCRIPT_LINE_H
 #define FORMAT_PERFSCRIPT_LINE_H

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfscript: the text that `perf script` prints, with or without call chains, whatever its
- * -F fields. Read only.
+ * perfscript: reads the text that `perf script` prints, with or without call chains and with any
+ * -F fields.
  *
- * Each distinct text of a frame is taken apart once; the rest is looking up bytes. Frames
- * keep the address that perf printed and their dso as mapping; inlined frames and source
- * positions become lines. Mappings have has_functions set: perf named what could be named,
- * maybe on another machine, so what it left unknown stays so.
+ * Each distinct frame text is parsed once; the rest is byte lookup. Frames keep the address that
+ * perf printed and their dso as mapping; inlined frames and source positions become lines.
+ * Mappings have has_functions set: perf symbolized the frames, maybe on another machine, so its
+ * unknown frames stay unknown.
  *
- * Sample types: see perfscript_events.h. Labels: comm, pid, tid, cpu, as far as they are
- * printed.
+ * Sample types: see perfscript/events.h. Labels: comm, pid, tid, cpu, if printed.
  */
 #ifndef FORMAT_PERFSCRIPT_PERFSCRIPT_H
 #define FORMAT_PERFSCRIPT_PERFSCRIPT_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfscript_stacks: from the lines of a stack to its node of the profile.
+ * perfscript_stacks: finds the profile's node for the lines of a stack.
  *
- * The sampled address changes from sample to sample, the callers below it hardly do. So the
- * text of all callers together is looked up first; only when it is new, its frames are
- * looked up one by one, and only a frame that is new is taken apart.
+ * The sampled address changes from sample to sample, its callers rarely. So the text of all
+ * callers is looked up as one; only a new text is looked up frame by frame, and only a new frame
+ * is parsed.
  *
- * A look-up waits for memory, which takes as long as parsing a sample. So it is begun when a
- * stack is met and ended when the next ones were met.
+ * A lookup waits for memory about as long as a sample takes to parse. So it starts when a stack is
+ * read and ends after the next stacks were read.
  */
 #ifndef FORMAT_PERFSCRIPT_STACKS_H
 #define FORMAT_PERFSCRIPT_STACKS_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof: profile.proto, gzipped or plain; auger's own file format.
+ * pprof: reads and writes profile.proto, gzipped or plain; auger's own file format.
  *
- * What is read is written again equal: reading a file that pprof_write made and writing it
- * gives the same bytes. A foreign file loses what nothing refers to, equal samples become
- * one, and ids are given anew, once. Samples without a stack get one frame, "[no stack]", when
- * read and when written, because go tool pprof leaves them out of its totals.
+ * Reading and writing a file of pprof_write gives the same bytes. A foreign file loses entries
+ * without references, equal samples become one, and ids are renumbered once. Samples without a
+ * stack get one frame, "[no stack]", when read and when written, because go tool pprof leaves them
+ * out of its totals.
  *
- * Bytes that are no UTF-8, and NULs, become \xNN in texts: protobuf's strings are UTF-8.
+ * Invalid UTF-8 bytes and NULs become \xNN in texts: protobuf's strings are UTF-8.
  *
- * Refused: what go tool pprof refuses (docs/formats.md lists it), sample types that are there
- * twice or more than PROFILE_MAX_TYPES, stacks of more than FORMAT_MAX_DEPTH frames.
+ * Refused: what go tool pprof refuses (docs/formats.md lists it), duplicate sample types or more
+ * than PROFILE_MAX_TYPES, stacks of more than FORMAT_MAX_DEPTH frames.
  *
  * Source: github.com/google/pprof, proto/profile.proto.
  */

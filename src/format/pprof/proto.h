@@ -2,7 +2,7 @@
 /*
  * proto: protobuf's wire format, read from a cursor and written to a buf.
  *
- * kind is what a message is called in errors: "sample".
+ * kind is the name of a message in errors: "sample".
  *
  * Source: protobuf.dev/programming-guides/encoding.
  */

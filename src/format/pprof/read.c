@@ -28,7 +28,7 @@ struct header {
 	struct rows comments;                  /* uint64_t: string indices */
 };
 
-/* The stack of the sample before: neighbours mostly share their outer frames. */
+/* The stack of the sample before: neighbors mostly share their outer frames. */
 struct path {
 	uint32_t *locations; /* [depth], root first */
 	uint32_t *nodes;     /* [depth] */

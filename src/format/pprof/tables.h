@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof_tables: what the samples of a pprof file refer to.
+ * pprof_tables: the tables of a pprof file that its samples refer to.
  *
- * A file may hold its tables in any order, samples first and strings last as is usual. So they
- * are collected as they come, and put into the profile when all of them are known.
+ * A file may hold its tables in any order; usually samples come first and strings last. So rows
+ * are collected in file order and resolved at the end.
  *
  * Rows are added by the bytes of their message. All functions fail with -EINVAL and a reason
  * without the position, or -ENOMEM.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle: names of C++ and Rust as their authors wrote them.
+ * demangle: converts mangled C++ and Rust names to source names.
  *
- * Any input may be hostile: depth and length of what comes out are bounded, and a name that
- * goes beyond is left as it is.
+ * Input may be hostile: depth and length of the output are bounded, and a name beyond the bounds
+ * stays mangled.
  */
 #ifndef SYMBOL_DEMANGLE_DEMANGLE_H
 #define SYMBOL_DEMANGLE_DEMANGLE_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * itanium: readable names of C++, as c++filt and perf show them.
+ * itanium: demangles C++ names as c++filt and perf do.
  *
- * Our own, because the one in libstdc++ gives up on names of more than 1,024 characters, lets
- * a short hostile name grow without bound, and would make C++ a run-time dependency.
+ * It is not libstdc++'s demangler, because that one rejects names of more than 1,024 characters,
+ * lets a short hostile name grow without bound, and would make C++ a run-time dependency.
  *
- * A name is parsed into a tree of nodes (itanium_name, _args, _type, _expr), which is then
- * written (itanium_print). Template parameters are replaced by their arguments while parsing.
+ * A name is parsed into a tree of nodes (itanium_name, _args, _type, _expr), which itanium_print
+ * writes. Template parameters are replaced by their arguments while parsing.
  *
- * Source: Itanium C++ ABI, 5.1 "External Names"; the forms of output are those of c++filt.
+ * Source: Itanium C++ ABI, 5.1 "External Names"; the output has the form of c++filt.
  */
 #ifndef SYMBOL_DEMANGLE_ITANIUM_H
 #define SYMBOL_DEMANGLE_ITANIUM_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * itanium_tree: the tree that a mangled C++ name is parsed into, and the state of the parser.
+ * itanium_tree: the tree of a mangled C++ name, and the state of its parser.
  *
- * Nodes are numbered; 0 is "none", which is also what a parser returns when the name makes no
- * sense, having set bad. Lists are chains of NODE_LIST.
+ * Nodes are numbered. 0 is "none"; a parser returns it for an invalid name and sets bad. Lists are
+ * chains of NODE_LIST.
  */
 #ifndef SYMBOL_DEMANGLE_ITANIUM_TREE_H
 #define SYMBOL_DEMANGLE_ITANIUM_TREE_H

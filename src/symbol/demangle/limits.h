@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits: what bounds the work on a hostile name, in all manglings. */
+/* limits: bounds on the work for a hostile name, in all manglings. */
 #ifndef SYMBOL_DEMANGLE_LIMITS_H
 #define SYMBOL_DEMANGLE_LIMITS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * punycode: identifiers that are not ASCII, as Rust writes them into names.
+ * punycode: decodes non-ASCII identifiers in Rust names.
  *
- * Source: RFC 3492; Rust RFC 2603 puts '_' for the delimiter '-'.
+ * Source: RFC 3492; Rust RFC 2603 replaces the delimiter '-' by '_'.
  */
 #ifndef SYMBOL_DEMANGLE_PUNYCODE_H
 #define SYMBOL_DEMANGLE_PUNYCODE_H

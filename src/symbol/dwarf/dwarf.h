@@ -2,12 +2,12 @@
 /*
  * dwarf: the debugging information of one file: its sections, and the list of its units.
  *
- * Our own reader, versions 2 to 5, because each of the peers' ways costs too much: a scope
- * query per address walks the whole unit each time, and libdw 0.188 reads no zstd-compressed
- * sections and walks nested entries without sibling links again at each level. Here a unit
- * is walked once, without recursion, for all addresses that lie in it (dwarf_scopes).
+ * auger has its own reader, for versions 2 to 5. A scope query per address walks the whole unit
+ * each time; libdw 0.188 reads no zstd-compressed sections, and it walks nested entries without
+ * sibling links again at each level. Here a unit is walked once, without recursion, for all its
+ * addresses (dwarf_scopes).
  *
- * Nothing read is trusted. What is broken ends the unit it is in, not the rest.
+ * The input is untrusted. Broken data ends its unit only.
  *
  * Source: DWARF 5 (dwarfstd.org), DWARF 4, the dwz manual.
  */

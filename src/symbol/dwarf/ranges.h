@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dwarf_ranges: which addresses an entry's code has. Source: DWARF 5, 2.17; DWARF 4, 2.17.3. */
+/* dwarf_ranges: the address ranges of an entry. Source: DWARF 5, 2.17; DWARF 4, 2.17.3. */
 #ifndef SYMBOL_DWARF_RANGES_H
 #define SYMBOL_DWARF_RANGES_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_scopes: the functions that each of the wanted addresses is in, inlined ones included.
+ * dwarf_scopes: finds the functions of each wanted address, inlined ones included.
  *
- * Each unit that holds a wanted address is walked once: entries of functions and of inlined
- * calls are kept when a wanted address is near, the rest is stepped over. For an address the
- * innermost scope is the one that comes last in the tree, and its parents are the callers.
+ * Each unit with a wanted address is walked once. Entries of functions and inlined calls are kept
+ * if a wanted address is in them; all others are skipped. The innermost scope of an address is the
+ * last one in the tree; its parents are the callers.
  *
  * Source: DWARF 5, 3.3 (functions, inlined calls); DWARF 4, 3.3.
  */

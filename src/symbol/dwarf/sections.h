@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_sections: the debugging information of one file: its sections, and what is known of its
+ * dwarf_sections: the sections of one file's debugging information, and the description of its
  * units.
  */
 #ifndef SYMBOL_DWARF_SECTIONS_H

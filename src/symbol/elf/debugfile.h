@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debugfile: the separate files that hold what was stripped from a binary.
+ * debugfile: finds the separate debug file of a stripped binary.
  *
- * Looked for by build id (DIR/.build-id/ab/cdef.debug), then by the name in .gnu_debuglink:
+ * It searches by build id (DIR/.build-id/ab/cdef.debug), then by the name in .gnu_debuglink:
  * beside the binary, in .debug/ beside it, and in DIR/<folder of the binary>. DIR is
- * /usr/lib/debug unless told otherwise, first under the root that the binary was seen
- * through (a container), then our own. A file counts only when its build id is that of the
- * binary, or, where one of them has none, when its CRC is the one of the link.
+ * /usr/lib/debug by default, first below the root that the binary was seen through (a container),
+ * then below our own. A file fits if its build id is that of the binary or, where one of them has
+ * none, if its CRC is the one of the link.
  *
  * Source: GDB manual, "Debugging Information in Separate Files"; DWZ's .gnu_debugaltlink.
  */

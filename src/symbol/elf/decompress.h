@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unpack: the bytes of a section, decompressed where they are compressed.
+ * decompress: the bytes of a section, decompressed if necessary.
  *
- * Hostile lengths are bounded: nothing grows to more than DECOMPRESS_MAX_RATIO times its packed
- * size. What is broken, or packed in a way that is not known, is as if it were not there.
+ * Hostile lengths are bounded: a section grows to at most DECOMPRESS_MAX_RATIO times its
+ * compressed size. A broken section, or one of an unknown compression, is treated as absent.
  *
- * Source: gABI on SHF_COMPRESSED (zlib and zstd); the older .zdebug_* of binutils;
- * MiniDebugInfo is xz.
+ * Source: gABI on SHF_COMPRESSED (zlib and zstd); the older .zdebug_* of binutils; MiniDebugInfo
+ * is xz.
  */
 #ifndef SYMBOL_ELF_DECOMPRESS_H
 #define SYMBOL_ELF_DECOMPRESS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disasm: machine code to text, one instruction at a time. x86-64 and aarch64 by capstone;
- * without it (a build option) every call is -ENOTSUP.
+ * disasm: disassembles machine code, one instruction at a time. Capstone decodes x86-64 and
+ * aarch64; without it (a build option) every call returns -ENOTSUP.
  */
 #ifndef SYMBOL_ELF_DISASM_H
 #define SYMBOL_ELF_DISASM_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gotab: the functions that a Go program's own table names. It is there in stripped ones, too, as
- * the language needs it for its panics.
+ * pclntab: the function table (pclntab) of a Go program. Stripped programs have it too, because
+ * Go's panics need it.
  *
- * Of Go 1.2 and later. Source: go.dev/s/go12symtab; Go's src/runtime/symtab.go, pcHeader, and
- * src/debug/gosym/pclntab.go.
+ * It reads Go 1.2 and later. Source: go.dev/s/go12symtab; Go's src/runtime/symtab.go, pcHeader,
+ * and src/debug/gosym/pclntab.go.
  */
 #ifndef SYMBOL_ELF_PCLNTAB_H
 #define SYMBOL_ELF_PCLNTAB_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plt: names for the stubs of the procedure linkage table: "malloc@plt".
+ * plt: names the stubs of the procedure linkage table: "malloc@plt".
  *
- * The stub of a wanted address is decoded (x86-64, i386, aarch64) to find the slot of the
- * global offset table that it jumps through, and the relocation of that slot has the name.
- * So .plt, .plt.sec (IBT), .plt.got and .iplt need no rules about their order. A slot that is
- * filled at the start by a function of the file (IRELATIVE) has the name of that one, which is
- * the name of what it chooses.
+ * The stub of a wanted address is decoded (x86-64, i386, aarch64) to find its slot in the global
+ * offset table; the relocation of that slot has the name. So .plt, .plt.sec (IBT), .plt.got and
+ * .iplt need no rules about their order. A slot that a function of the file fills at the start
+ * (IRELATIVE) gets the name of that function, which is also the name of its choices.
  */
 #ifndef SYMBOL_ELF_PLT_H
 #define SYMBOL_ELF_PLT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * starts: where functions begin in a file without symbols, told by its unwind tables.
+ * starts: the function starts of a file without symbols, from its unwind tables.
  *
- * .eh_frame_hdr holds the start of each function, sorted; the entry of .eh_frame that it
- * leads to has the length. Static programs may have .eh_frame alone: it is sorted here.
+ * .eh_frame_hdr holds the start of each function, sorted; the entry of .eh_frame that it points to
+ * has the length. Static programs may have .eh_frame alone: then it is sorted here.
  *
  * Source: Linux Standard Base Core, "Exception Frames" (.eh_frame_hdr, pointer encodings).
  */

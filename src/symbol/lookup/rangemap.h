@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rangemap: in which of many ranges each of the wanted addresses lies.
+ * rangemap: finds for each wanted address the range that holds it.
  *
- * Ranges come in any order and any number; where several hold an address, the one that was
- * added last wins. Only ranges that hold a wanted address are kept, and each costs
- * O(log wanted), however many it holds: hostile input cannot make it slow.
+ * Ranges come in any order and number; of several that hold an address, the one added last wins.
+ * Only ranges with a wanted address are kept, and each costs O(log wanted) however many it holds,
+ * so hostile input cannot slow it down.
  */
 #ifndef SYMBOL_LOOKUP_RANGEMAP_H
 #define SYMBOL_LOOKUP_RANGEMAP_H

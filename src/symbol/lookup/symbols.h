@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbols: which symbol each of the wanted addresses belongs to.
+ * symbols: finds the symbol of each wanted address.
  *
- * Symbols of any tables are offered in any order; only those that matter to a wanted address
- * are kept. A symbol with a size holds the addresses within it and no others. One without
- * holds what follows it up to the next symbol or the end of its section. Of several at the
- * same address the best known name wins: global, weak, local; fewer leading underscores;
- * shorter; first by alphabet.
+ * Symbols of any tables are offered in any order; only those that matter to a wanted address are
+ * kept. A symbol with a size holds the addresses within it. One without a size extends to the next
+ * symbol or the end of its section. Of several at the same address the best known name wins:
+ * global, weak, local; fewer leading underscores; shorter; first by alphabet.
  */
 #ifndef SYMBOL_LOOKUP_SYMBOLS_H
 #define SYMBOL_LOOKUP_SYMBOLS_H

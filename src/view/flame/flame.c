@@ -154,7 +154,7 @@ static unsigned highest_bit(unsigned bits)
 	return bit;
 }
 
-/* The colour that stands for a band. */
+/* The color that stands for a band. */
 static struct flame_shade legend_shade(const struct picture *p, enum flame_band band)
 {
 	return (struct flame_shade){ band,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame: a profile as a flame graph, one self-contained SVG.
+ * flame: draws a profile as a flame graph, one self-contained SVG.
  *
- * A frame is as wide as its total; its callees stand on it, in order of name. The picture is
- * complete without script: labels, native tooltips, legend; the script of data/flame adds zoom,
- * search and keys where scripts run. It is well-formed XML 1.0 whatever the names hold, and needs
- * nothing from the network.
+ * The width of a frame is its total; its callees stand on it, in order of name. The picture is
+ * complete without script: labels, native tooltips, legend. The script of data/flame adds zoom,
+ * search and keys. The file is well-formed XML 1.0 with any names, and needs nothing from the
+ * network.
  *
- * Differential: widths are those of one profile, colours tell how each frame changed against
- * another; frames that only the other has are listed.
+ * Differential: the widths are those of one profile, and the colors show the change of each frame
+ * against another; frames that only the other profile has are listed.
  */
 #ifndef VIEW_FLAME_FLAME_H
 #define VIEW_FLAME_FLAME_H
@@ -37,7 +37,7 @@ struct flame_opts {
 	bool is_negated;             /* other comes after the profile that is drawn */
 	bool is_absolute;            /* values are compared, not shares of the whole */
 	bool is_wall; /* other is the profile itself, other_type what of type is off the CPU:
-		       * that is what colours tell, nothing is compared */
+		       * that is what colors tell, nothing is compared */
 };
 
 /* Appends the SVG. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_change: how the frames of one profile differ from those of another.
+ * flame_change: the changes of frames between two profiles.
  *
- * Compared are shares of the whole, so that a longer run alone changes nothing; or (absolute)
- * the values. A change that the numbers of samples cannot tell from chance (compare_z) is
- * none; without samples, one of less than 1 % is none.
+ * It compares shares of the whole, so that a longer run alone changes nothing; or (absolute) the
+ * values. A change that is not significant by the numbers of samples (compare_z) counts as none;
+ * without samples, so does one of less than 1 %.
  */
 #ifndef VIEW_FLAME_FLAME_CHANGE_H
 #define VIEW_FLAME_FLAME_CHANGE_H
@@ -35,7 +35,7 @@ void flame_comparison_fini(struct flame_comparison *c);
 struct flame_change flame_change_of(const struct flame_comparison *c, uint32_t node);
 struct flame_shade flame_change_shade(const struct flame_change *change);
 
-/* Of a wall clock: the part that other tells, and the colour for it. node: of drawn. */
+/* Of a wall clock: the part that other tells, and the color for it. node: of drawn. */
 int64_t flame_off_of(const struct flame_comparison *c, uint32_t node);
 struct flame_shade flame_off_shade(const struct flame_comparison *c, uint32_t node);
 

@@ -102,7 +102,7 @@ void flame_put_class(struct buf *out, struct flame_shade shade)
 	buf_put_byte(out, (unsigned char)('0' + shade.shade));
 }
 
-/* One channel of a colour given by hue, saturation and lightness (CSS Color 4, section 7). */
+/* One channel of a color given by hue, saturation and lightness (CSS Color 4, section 7). */
 static unsigned channel(double hue, double saturation, double light, double offset)
 {
 	double k = fmod(offset + hue / 30, 12);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_color: the colours of flame graphs: bands of related hues, eight shades each, for
- * light and dark backgrounds. A shade is a CSS class of two characters.
+ * flame_color: the colors of flame graphs: bands of related hues, eight shades each, for light and
+ * dark backgrounds. A shade is a CSS class of two characters.
  */
 #ifndef VIEW_FLAME_FLAME_COLOR_H
 #define VIEW_FLAME_FLAME_COLOR_H

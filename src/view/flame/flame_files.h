@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_files: style and script of flame graphs, from data/flame, put in by the build. */
+/* flame_files: style and script of flame graphs, embedded from data/flame by the build. */
 #ifndef VIEW_FLAME_FLAME_FILES_H
 #define VIEW_FLAME_FLAME_FILES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_picture: what the parts of the flame graph's writer share. */
+/* flame_internal: what the source files of the flame graph writer share. */
 #ifndef VIEW_FLAME_FLAME_INTERNAL_H
 #define VIEW_FLAME_FLAME_INTERNAL_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_layout: which frames of a tree a flame graph shows, and where.
+ * flame_layout: selects the frames of a flame graph and computes their positions.
  *
- * Positions are in the unit of the value, halved until the whole is below 2^53, so that a
- * double (the number of JavaScript) holds each exactly. Negative values count as 0.
+ * Positions are in the unit of the value, halved until the whole is below 2^53, so that a double
+ * (JavaScript's number) holds each exactly. Negative values count as 0.
  */
 #ifndef VIEW_FLAME_FLAME_LAYOUT_H
 #define VIEW_FLAME_FLAME_LAYOUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_side: a profile as a flame graph sees it: the tree of the value, and how often each of
- * its nodes was seen. A differential flame graph has two.
+ * flame_side: one profile of a flame graph: the tree of the value, and the samples of each of its
+ * nodes. A differential flame graph has two.
  */
 #ifndef VIEW_FLAME_FLAME_SIDE_H
 #define VIEW_FLAME_FLAME_SIDE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_stats: the limits of a flame graph, and how much of the profile is in it. */
+/* flame_stats: the limits of a flame graph, and the numbers of frames drawn and left out. */
 #ifndef VIEW_FLAME_FLAME_STATS_H
 #define VIEW_FLAME_FLAME_STATS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * svg: the small parts that a picture in SVG is written with.
+ * svg: writes text and numbers into an SVG.
  *
- * Source: XML 1.0 (fifth edition), 2.2 for the characters that may be in a document.
+ * Source: XML 1.0 (fifth edition), 2.2 for the characters that a document may have.
  */
 #ifndef VIEW_FLAME_SVG_H
 #define VIEW_FLAME_SVG_H

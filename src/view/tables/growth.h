@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth: what a program does more of, or less, than it did before.
+ * growth: what a program does more or less of than before.
  *
- * A row is a function of the program and what was done under it: its own code, page faults, a
- * system call, ... The function is the innermost that is neither the kernel's nor the C library's,
- * so that what memset() costs is that of who called it; of inlined code, it is the function that
- * is there. What is done is told by the kernel's frames.
+ * A row is a function of the program and the work under it: its own code, page faults, a system
+ * call, ... The function is the innermost one outside of the kernel and the C library, so that
+ * memset() counts for its caller; of inlined code it is the enclosing function. The kernel's
+ * frames identify the work.
  */
 #ifndef VIEW_TABLES_GROWTH_H
 #define VIEW_TABLES_GROWTH_H

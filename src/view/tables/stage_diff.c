@@ -152,7 +152,7 @@ static void put_row(const struct diff *d, const struct pair *p)
 	put_side(out, "before_ns", before, p->walls[BEFORE]);
 	put_side(out, "after_ns", after, p->walls[AFTER]);
 	if (is_significant)
-		emit_colour(out, p->change < 0 ? TABLE_GOOD : TABLE_BAD);
+		emit_color(out, p->change < 0 ? TABLE_GOOD : TABLE_BAD);
 	emit_change(out, "change_ns", p->change, "nanoseconds");
 	emit_relative(out, "change_percent", p->walls[BEFORE], p->walls[AFTER]);
 	put_chance(out, p->z);

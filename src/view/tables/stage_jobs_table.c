@@ -66,7 +66,7 @@ static void put_row(struct emit *out, const struct stage_job *job)
 	emit_name(out, "job", "", job->id.ptr ? job->id.ptr : "", "");
 	put_state(out, job->state);
 	if (doubt != JOB_AGREES)
-		emit_colour(out, TABLE_BAD);
+		emit_color(out, TABLE_BAD);
 	emit_optional(out, "doubt", stage_job_mismatches[doubt]);
 }
 
