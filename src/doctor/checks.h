@@ -15,7 +15,7 @@ void doctor_kernel_symbols(struct doctor_finding *f);
 
 void doctor_debug_symbols(struct doctor_finding *f);
 void doctor_accounting(struct doctor_finding *f);
-void doctor_ends(struct doctor_finding *f);
+void doctor_process_exits(struct doctor_finding *f);
 void doctor_pressure(struct doctor_finding *f);
 void doctor_cgroups(struct doctor_finding *f);
 void doctor_open_files(struct doctor_finding *f);

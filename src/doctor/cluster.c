@@ -17,29 +17,30 @@ void doctor_slurm(struct doctor_finding *f)
 	int rc;
 
 	if (!doctor_has_program("scontrol")) {
-		doctor_say(f, DOCTOR_FAILS,
-			   "'apt-get install slurm-client' on a machine of a cluster",
-			   "no scontrol on the PATH");
+		doctor_report(f, DOCTOR_FAILS,
+			      "'apt-get install slurm-client' on a machine of a cluster",
+			      "no scontrol on the PATH");
 		return;
 	}
 	rc = doctor_run(ping, text, sizeof text);
 	if (rc != 0 || !strstr(text, " UP")) {
-		doctor_say(f, DOCTOR_FAILS, "start slurmctld, or let slurm.conf name where it runs",
-			   "scontrol ping: %s",
-			   rc < 0 ? "no answer in 5 s" : "no slurmctld answers");
+		doctor_report(
+			f, DOCTOR_FAILS, "start slurmctld, or let slurm.conf name where it runs",
+			"scontrol ping: %s", rc < 0 ? "no answer in 5 s" : "no slurmctld answers");
 		return;
 	}
 	rc = doctor_run(sacct, text, sizeof text);
 	if (rc != 0)
-		doctor_say(
+		doctor_report(
 			f, DOCTOR_PARTLY,
 			"start slurmdbd, and set AccountingStorageType=accounting_storage/slurmdbd",
 			"slurmctld answers, but sacct %s",
 			rc < 0 ? "gives no answer in 5 s" : "has no accounting");
 	else if (job)
-		doctor_say(f, DOCTOR_WORKS, "", "slurmctld and sacct answer; this is job %s", job);
+		doctor_report(f, DOCTOR_WORKS, "", "slurmctld and sacct answer; this is job %s",
+			      job);
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "slurmctld and sacct answer; this is no job");
+		doctor_report(f, DOCTOR_WORKS, "", "slurmctld and sacct answer; this is no job");
 }
 
 static int load(const char *name)
@@ -67,7 +68,7 @@ static int load_libfabric(void)
 /* Loading runs code of others, so a child does it. */
 static bool loads(int (*call)(void), struct doctor_finding *f)
 {
-	int rc = doctor_try(call);
+	int rc = doctor_run_child(call);
 
 	f->bad = rc == ENOMEM;
 	return rc == 0;
@@ -78,13 +79,13 @@ void doctor_pmix(struct doctor_finding *f)
 	const char *space = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
 
 	if (!loads(load_pmix, f))
-		doctor_say(f, DOCTOR_FAILS, "'apt-get install libpmix2' on Debian",
-			   "libpmix.so.2 does not load");
+		doctor_report(f, DOCTOR_FAILS, "'apt-get install libpmix2' on Debian",
+			      "libpmix.so.2 does not load");
 	else if (space && rank)
-		doctor_say(f, DOCTOR_WORKS, "", "this is rank %s of %s", rank, space);
+		doctor_report(f, DOCTOR_WORKS, "", "this is rank %s of %s", rank, space);
 	else
-		doctor_say(f, DOCTOR_PARTLY, "start by 'srun --mpi=pmix', 'prun' or 'mpirun'",
-			   "libpmix.so.2 loads, but nobody started us as a rank");
+		doctor_report(f, DOCTOR_PARTLY, "start by 'srun --mpi=pmix', 'prun' or 'mpirun'",
+			      "libpmix.so.2 loads, but nobody started us as a rank");
 }
 
 /* The names that stand alone at the start of lines, "tcp:", as "tcp udp". */
@@ -109,15 +110,15 @@ void doctor_libfabric(struct doctor_finding *f)
 	char text[4096], names[200];
 
 	if (!loads(load_libfabric, f)) {
-		doctor_say(f, DOCTOR_FAILS, "'apt-get install libfabric1' on Debian",
-			   "libfabric.so.1 does not load");
+		doctor_report(f, DOCTOR_FAILS, "'apt-get install libfabric1' on Debian",
+			      "libfabric.so.1 does not load");
 		return;
 	}
 	if (doctor_run(list, text, sizeof text) != 0) {
-		doctor_say(f, DOCTOR_PARTLY, "'apt-get install libfabric-bin' on Debian",
-			   "libfabric.so.1 loads, but fi_info does not list its providers");
+		doctor_report(f, DOCTOR_PARTLY, "'apt-get install libfabric-bin' on Debian",
+			      "libfabric.so.1 loads, but fi_info does not list its providers");
 		return;
 	}
 	list_providers(text, names, sizeof names);
-	doctor_say(f, DOCTOR_WORKS, "", "providers: %s", names);
+	doctor_report(f, DOCTOR_WORKS, "", "providers: %s", names);
 }

@@ -17,7 +17,7 @@ const struct doctor_check doctor_checks[] = {
 	{ "kernel symbols", "names of kernel functions", doctor_kernel_symbols },
 	{ "debug symbols", "names inside of libc", doctor_debug_symbols },
 	{ "accounting", "bytes and waits of processes", doctor_accounting },
-	{ "process ends", "stat of brief processes", doctor_ends },
+	{ "process ends", "stat of brief processes", doctor_process_exits },
 	{ "pressure", "stalls of the machine", doctor_pressure },
 	{ "cgroups", "limits and throttling", doctor_cgroups },
 	{ "ptrace", "attaching to running programs", doctor_ptrace },

@@ -4,7 +4,7 @@
  *
  * Each check does what a recording would do (opens the event, loads the program, mounts) and
  * undoes it; what it cannot undo it does in a child that ends. None takes long: programs of
- * others are asked for at most DOCTOR_PATIENCE_NS.
+ * others are asked for at most DOCTOR_TIMEOUT_NS.
  */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H

@@ -23,13 +23,13 @@ static struct perf_event_attr attr_of(const struct event *event)
 	return attr_sampling(event, &o);
 }
 
-static void say_paranoid(struct doctor_finding *f, enum doctor_state state, int wanted,
-			 const char *found)
+static void report_paranoid(struct doctor_finding *f, enum doctor_state state, int wanted,
+			    const char *found)
 {
 	char remedy[128];
 
 	snprintf(remedy, sizeof remedy, PARANOID_REMEDY, wanted);
-	doctor_say(f, state, remedy, "%s", found);
+	doctor_report(f, state, remedy, "%s", found);
 }
 
 void doctor_cpu_sampling(struct doctor_finding *f)
@@ -39,11 +39,12 @@ void doctor_cpu_sampling(struct doctor_finding *f)
 	struct err e;
 
 	if (attr_probe(&attr, event_cpu_clock.name, &is_user_only, &e) < 0)
-		doctor_say_failure(f, &e);
+		doctor_report_failure(f, &e);
 	else if (is_user_only)
-		say_paranoid(f, DOCTOR_PARTLY, 1, "user code only: the kernel's part is not shown");
+		report_paranoid(f, DOCTOR_PARTLY, 1,
+				"user code only: the kernel's part is not shown");
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "user code and kernel");
+		doctor_report(f, DOCTOR_WORKS, "", "user code and kernel");
 }
 
 static bool is_virtual(void)
@@ -82,21 +83,22 @@ void doctor_hardware(struct doctor_finding *f)
 		strncat(missing, events[i].name, sizeof missing - strlen(missing) - 1);
 	}
 	if (lacking == 0)
-		doctor_say(f, DOCTOR_WORKS, "", "cycles, instructions, caches, branches");
+		doctor_report(f, DOCTOR_WORKS, "", "cycles, instructions, caches, branches");
 	else if (lacking < ARRAY_LEN(events))
-		doctor_say(f, DOCTOR_PARTLY, "", "without%s", missing);
+		doctor_report(f, DOCTOR_PARTLY, "", "without%s", missing);
 	else if (e.code != -ENOENT)
-		doctor_say_failure(f, &e);
+		doctor_report_failure(f, &e);
 	else if (is_virtual())
-		doctor_say(f, DOCTOR_FAILS,
-			   "have the host pass its counters on (QEMU: -cpu host,pmu=on); until "
-			   "then samples are taken by the clock",
-			   "this virtual machine has no performance counters");
+		doctor_report(f, DOCTOR_FAILS,
+			      "have the host pass its counters on (QEMU: -cpu host,pmu=on); until "
+			      "then samples are taken by the clock",
+			      "this virtual machine has no performance counters");
 	else
-		doctor_say(f, DOCTOR_FAILS,
-			   "look for the driver in 'dmesg | grep -i pmu'; until then samples are "
-			   "taken by the clock",
-			   "the kernel knows no performance counters of this processor");
+		doctor_report(
+			f, DOCTOR_FAILS,
+			"look for the driver in 'dmesg | grep -i pmu'; until then samples are "
+			"taken by the clock",
+			"the kernel knows no performance counters of this processor");
 }
 
 /* The descriptor of an event, or -errno with the words in f. */
@@ -109,7 +111,7 @@ static int open_event(const struct event *event, pid_t pid, struct doctor_findin
 	if (fd >= 0)
 		return fd;
 	attr_explain(fd, event->name, pid, &e);
-	doctor_say_failure(f, &e);
+	doctor_report_failure(f, &e);
 	return fd;
 }
 
@@ -120,7 +122,7 @@ void doctor_whole_machine(struct doctor_finding *f)
 	if (fd < 0)
 		return;
 	close(fd);
-	doctor_say(f, DOCTOR_WORKS, "", "all processes of all users");
+	doctor_report(f, DOCTOR_WORKS, "", "all processes of all users");
 }
 
 void doctor_off_cpu(struct doctor_finding *f)
@@ -133,11 +135,12 @@ void doctor_off_cpu(struct doctor_finding *f)
 	struct err e;
 
 	if (attr_probe(&attr, event.name, &is_user_only, &e) < 0)
-		doctor_say_failure(f, &e);
+		doctor_report_failure(f, &e);
 	else if (is_user_only)
-		say_paranoid(f, DOCTOR_PARTLY, 1, "how long threads wait is told, but not where");
+		report_paranoid(f, DOCTOR_PARTLY, 1,
+				"how long threads wait is told, but not where");
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "where threads wait, and how long");
+		doctor_report(f, DOCTOR_WORKS, "", "where threads wait, and how long");
 }
 
 void doctor_tracepoints(struct doctor_finding *f)
@@ -150,12 +153,12 @@ void doctor_tracepoints(struct doctor_finding *f)
 	if (!doctor_read(path, text, sizeof text)) {
 		bool is_denied = errno == EACCES || errno == EPERM;
 
-		doctor_say(f, DOCTOR_FAILS,
-			   is_denied
-				   ? "root, or 'mount -o remount,gid=GROUP,mode=755 " TRACEFS_FOLDER
-				     "'"
-				   : "'mount -t tracefs none " TRACEFS_FOLDER "'",
-			   "%s: %s", path, strerror(errno));
+		doctor_report(
+			f, DOCTOR_FAILS,
+			is_denied ? "root, or 'mount -o remount,gid=GROUP,mode=755 " TRACEFS_FOLDER
+				    "'"
+				  : "'mount -t tracefs none " TRACEFS_FOLDER "'",
+			"%s: %s", path, strerror(errno));
 		return;
 	}
 	event.config = strtoull(text, NULL, 10);
@@ -163,7 +166,7 @@ void doctor_tracepoints(struct doctor_finding *f)
 	if (fd < 0)
 		return;
 	close(fd);
-	doctor_say(f, DOCTOR_WORKS, "", "events of the kernel's tracefs");
+	doctor_report(f, DOCTOR_WORKS, "", "events of the kernel's tracefs");
 }
 
 /* What a recording locks on one CPU: two rings. 0 or -errno. */
@@ -194,11 +197,11 @@ void doctor_ring_memory(struct doctor_finding *f)
 	int rc = try_rings();
 
 	if (rc == 0)
-		doctor_say(f, DOCTOR_WORKS, "", "1 MiB can be locked for rings of one CPU");
+		doctor_report(f, DOCTOR_WORKS, "", "1 MiB can be locked for rings of one CPU");
 	else if (rc == -ENOMEM)
 		f->bad = true;
 	else if (rc == -EPERM)
-		doctor_say(
+		doctor_report(
 			f, DOCTOR_PARTLY,
 			"'ulimit -l unlimited', CAP_IPC_LOCK, or "
 			"'sysctl kernel.perf_event_mlock_kb=2048'",
@@ -206,7 +209,7 @@ void doctor_ring_memory(struct doctor_finding *f)
 			"are smaller and may lose samples",
 			(long long)attr_sysctl("perf_event_mlock_kb", 0));
 	else
-		doctor_say(f, DOCTOR_FAILS, "", "no rings: %s", strerror(-rc));
+		doctor_report(f, DOCTOR_FAILS, "", "no rings: %s", strerror(-rc));
 }
 
 void doctor_kernel_symbols(struct doctor_finding *f)
@@ -214,16 +217,16 @@ void doctor_kernel_symbols(struct doctor_finding *f)
 	char text[64];
 
 	if (!doctor_read("/proc/kallsyms", text, sizeof text) || !text[0])
-		doctor_say(f, DOCTOR_FAILS, "a kernel with CONFIG_KALLSYMS",
-			   "no /proc/kallsyms to name the kernel's functions by");
+		doctor_report(f, DOCTOR_FAILS, "a kernel with CONFIG_KALLSYMS",
+			      "no /proc/kallsyms to name the kernel's functions by");
 	else if (strtoull(text, NULL, 16) == 0)
-		doctor_say(f, DOCTOR_FAILS,
-			   "root, CAP_SYSLOG, or 'sysctl kernel.kptr_restrict=0 "
-			   "kernel.perf_event_paranoid=1'",
-			   "/proc/kallsyms hides addresses (kernel.kptr_restrict is %lld, "
-			   "kernel.perf_event_paranoid %lld)",
-			   (long long)attr_sysctl("kptr_restrict", -1),
-			   (long long)attr_sysctl("perf_event_paranoid", -1));
+		doctor_report(f, DOCTOR_FAILS,
+			      "root, CAP_SYSLOG, or 'sysctl kernel.kptr_restrict=0 "
+			      "kernel.perf_event_paranoid=1'",
+			      "/proc/kallsyms hides addresses (kernel.kptr_restrict is %lld, "
+			      "kernel.perf_event_paranoid %lld)",
+			      (long long)attr_sysctl("kptr_restrict", -1),
+			      (long long)attr_sysctl("perf_event_paranoid", -1));
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "/proc/kallsyms tells addresses");
+		doctor_report(f, DOCTOR_WORKS, "", "/proc/kallsyms tells addresses");
 }

@@ -15,8 +15,8 @@
 
 const char *const doctor_states[] = { "works", "partly", "fails" };
 
-void doctor_say(struct doctor_finding *f, enum doctor_state state, const char *remedy,
-		const char *fmt, ...)
+void doctor_report(struct doctor_finding *f, enum doctor_state state, const char *remedy,
+		   const char *fmt, ...)
 {
 	va_list args;
 
@@ -29,16 +29,16 @@ void doctor_say(struct doctor_finding *f, enum doctor_state state, const char *r
 	err_clean(f->remedy);
 }
 
-void doctor_say_failure(struct doctor_finding *f, const struct err *e)
+void doctor_report_failure(struct doctor_finding *f, const struct err *e)
 {
 	static const char before[] = "; needs ";
 	const char *remedy = strstr(e->msg, before);
 
 	if (remedy)
-		doctor_say(f, DOCTOR_FAILS, remedy + strlen(before), "%.*s", (int)(remedy - e->msg),
-			   e->msg);
+		doctor_report(f, DOCTOR_FAILS, remedy + strlen(before), "%.*s",
+			      (int)(remedy - e->msg), e->msg);
 	else
-		doctor_say(f, DOCTOR_FAILS, "", "%s", e->msg);
+		doctor_report(f, DOCTOR_FAILS, "", "%s", e->msg);
 }
 
 bool doctor_read(const char *path, char *text, size_t size)
@@ -77,7 +77,7 @@ bool doctor_has_program(const char *name)
 /* false: the time is up. */
 static bool drain(int fd, char *text, size_t size)
 {
-	int64_t until = clock_mono_ns() + DOCTOR_PATIENCE_NS;
+	int64_t until = clock_mono_ns() + DOCTOR_TIMEOUT_NS;
 	size_t len = 0;
 
 	text[0] = '\0';
@@ -163,7 +163,7 @@ int doctor_run(const char *const *argv, char *text, size_t size)
 	return status;
 }
 
-int doctor_try(int (*call)(void))
+int doctor_run_child(int (*call)(void))
 {
 	char nothing[1];
 	int fd = -1, status;

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-#define DOCTOR_PATIENCE_NS (5 * NS_PER_S)
+#define DOCTOR_TIMEOUT_NS (5 * NS_PER_S)
 
 enum doctor_state {
 	DOCTOR_WORKS,
@@ -29,11 +29,11 @@ struct doctor_finding {
 };
 
 /* The finding in words. remedy: the words as they are, "" none. */
-void doctor_say(struct doctor_finding *f, enum doctor_state state, const char *remedy,
-		const char *fmt, ...) PRINTF(4, 5);
+void doctor_report(struct doctor_finding *f, enum doctor_state state, const char *remedy,
+		   const char *fmt, ...) PRINTF(4, 5);
 
 /* What does not work, in words of the form "FOUND; needs REMEDY". */
-void doctor_say_failure(struct doctor_finding *f, const struct err *e);
+void doctor_report_failure(struct doctor_finding *f, const struct err *e);
 
 /* The start of a file, with a NUL behind. false: it cannot be read, errno tells why. */
 bool doctor_read(const char *path, char *text, size_t size);
@@ -48,6 +48,6 @@ bool doctor_has_program(const char *name);
 int doctor_run(const char *const *argv, char *text, size_t size);
 
 /* Calls it in a child of its own: what it returns, 0..125; 255 when it took too long. */
-int doctor_try(int (*call)(void));
+int doctor_run_child(int (*call)(void));
 
 #endif

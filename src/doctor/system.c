@@ -21,7 +21,7 @@
 #include "doctor/checks.h"
 #include "sample/bpf.h"
 #include "target/cgroup.h"
-#include "target/exits.h"
+#include "target/exit_events.h"
 
 #define MANY_FILES 4096 /* a thread recorded on many CPUs needs two a CPU */
 
@@ -54,19 +54,20 @@ void doctor_debug_symbols(struct doctor_finding *f)
 
 	dl_iterate_phdr(find_libc, path);
 	if (!path[0] || elf_image_open(&image, path, &e) < 0) {
-		doctor_say(f, DOCTOR_PARTLY, "", "no libc.so to look for: linked statically");
+		doctor_report(f, DOCTOR_PARTLY, "", "no libc.so to look for: linked statically");
 		return;
 	}
 	if (elf_find_section(&image, ".symtab", &section))
-		doctor_say(f, DOCTOR_WORKS, "", "%s has its own symbols", path);
+		doctor_report(f, DOCTOR_WORKS, "", "%s has its own symbols", path);
 	else if (debug_path(&image, debug) && access(debug, R_OK) == 0)
-		doctor_say(f, DOCTOR_WORKS, "", "those of %s are in %s", path, debug);
+		doctor_report(f, DOCTOR_WORKS, "", "those of %s are in %s", path, debug);
 	else
-		doctor_say(f, DOCTOR_PARTLY,
-			   "'apt-get install libc6-dbg' on Debian; -dbgsym or -debuginfo packages "
-			   "for others",
-			   "%s is stripped, and %s is not there", path,
-			   debug[0] ? debug : "a debug file");
+		doctor_report(
+			f, DOCTOR_PARTLY,
+			"'apt-get install libc6-dbg' on Debian; -dbgsym or -debuginfo packages "
+			"for others",
+			"%s is stripped, and %s is not there", path,
+			debug[0] ? debug : "a debug file");
 	elf_image_close(&image);
 }
 
@@ -78,20 +79,20 @@ void doctor_accounting(struct doctor_finding *f)
 			 strncmp(schedstat, "0 0 0", 5) != 0;
 
 	if (has_io && has_waits)
-		doctor_say(f, DOCTOR_WORKS, "", "bytes read and written, waits for a CPU");
+		doctor_report(f, DOCTOR_WORKS, "", "bytes read and written, waits for a CPU");
 	else if (has_io)
-		doctor_say(f, DOCTOR_PARTLY,
-			   "a kernel with CONFIG_SCHED_INFO (by CONFIG_TASK_DELAY_ACCT)",
-			   "bytes read and written, but no waits for a CPU");
+		doctor_report(f, DOCTOR_PARTLY,
+			      "a kernel with CONFIG_SCHED_INFO (by CONFIG_TASK_DELAY_ACCT)",
+			      "bytes read and written, but no waits for a CPU");
 	else
-		doctor_say(f, has_waits ? DOCTOR_PARTLY : DOCTOR_FAILS,
-			   "a kernel with CONFIG_TASK_IO_ACCOUNTING and CONFIG_TASK_DELAY_ACCT",
-			   "no bytes read and written%s",
-			   has_waits ? "" : ", and no waits for a CPU");
+		doctor_report(f, has_waits ? DOCTOR_PARTLY : DOCTOR_FAILS,
+			      "a kernel with CONFIG_TASK_IO_ACCOUNTING and CONFIG_TASK_DELAY_ACCT",
+			      "no bytes read and written%s",
+			      has_waits ? "" : ", and no waits for a CPU");
 }
 
 /* Is the end of a child told, and whose it was? */
-static bool hears_of_child(struct exits *x)
+static bool receives_child_exit(struct exit_events *x)
 {
 	struct exit_record r;
 	pid_t child = fork();
@@ -101,29 +102,29 @@ static bool hears_of_child(struct exits *x)
 		_exit(0);
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
-	while (exits_next(x, &r))
+	while (exit_events_next(x, &r))
 		is_told |= r.pid == child;
 	return is_told;
 }
 
-void doctor_ends(struct doctor_finding *f)
+void doctor_process_exits(struct doctor_finding *f)
 {
-	struct exits x;
+	struct exit_events x;
 	struct err e;
-	int rc = exits_open(&x, &e);
+	int rc = exit_events_open(&x, &e);
 
-	if (rc == 0 && hears_of_child(&x))
-		doctor_say(f, DOCTOR_WORKS, "",
-			   "the kernel tells what each process used when it ends");
+	if (rc == 0 && receives_child_exit(&x))
+		doctor_report(f, DOCTOR_WORKS, "",
+			      "the kernel tells what each process used when it ends");
 	else if (rc == 0)
-		doctor_say(f, DOCTOR_PARTLY, "a kernel of 5.19 or later",
-			   "processes are looked at: those of some milliseconds are missed");
+		doctor_report(f, DOCTOR_PARTLY, "a kernel of 5.19 or later",
+			      "processes are looked at: those of some milliseconds are missed");
 	else
-		doctor_say(
+		doctor_report(
 			f, DOCTOR_PARTLY,
 			"root, outside of containers; a kernel with CONFIG_TASKSTATS and CONFIG_TASK_XACCT",
 			"processes are looked at: those of some milliseconds are missed");
-	exits_close(&x);
+	exit_events_close(&x);
 }
 
 void doctor_pressure(struct doctor_finding *f)
@@ -131,11 +132,11 @@ void doctor_pressure(struct doctor_finding *f)
 	char text[256];
 
 	if (doctor_read("/proc/pressure/cpu", text, sizeof text) && strstr(text, "some "))
-		doctor_say(f, DOCTOR_WORKS, "", "/proc/pressure tells of CPU, memory and I/O");
+		doctor_report(f, DOCTOR_WORKS, "", "/proc/pressure tells of CPU, memory and I/O");
 	else
-		doctor_say(f, DOCTOR_FAILS,
-			   "boot with psi=1; a kernel with CONFIG_PSI (4.20 and later)",
-			   "/proc/pressure/cpu: %s", strerror(errno));
+		doctor_report(f, DOCTOR_FAILS,
+			      "boot with psi=1; a kernel with CONFIG_PSI (4.20 and later)",
+			      "/proc/pressure/cpu: %s", strerror(errno));
 }
 
 void doctor_cgroups(struct doctor_finding *f)
@@ -150,20 +151,20 @@ void doctor_cgroups(struct doctor_finding *f)
 	}
 	cgroup_read(&c, &usage);
 	if (usage.memory_peak.has_value && usage.throttled_count.has_value)
-		doctor_say(f, DOCTOR_WORKS, "",
-			   "peak memory by version %d, throttling by version %d",
-			   c.memory[0] ? 1 : 2, c.cpu[0] ? 1 : 2);
+		doctor_report(f, DOCTOR_WORKS, "",
+			      "peak memory by version %d, throttling by version %d",
+			      c.memory[0] ? 1 : 2, c.cpu[0] ? 1 : 2);
 	else if (!c.unified[0] && !c.memory[0] && !c.cpu[0])
-		doctor_say(f, DOCTOR_FAILS, "'mount -t cgroup2 none /sys/fs/cgroup'",
-			   "no control groups are mounted");
+		doctor_report(f, DOCTOR_FAILS, "'mount -t cgroup2 none /sys/fs/cgroup'",
+			      "no control groups are mounted");
 	else
-		doctor_say(f, DOCTOR_PARTLY,
-			   "run in a group with the cpu and memory controllers, as "
-			   "'systemd-run --scope' makes; memory.peak needs kernel 5.19",
-			   "of our group %s not known",
-			   usage.memory_peak.has_value       ? "throttling is"
-			   : usage.throttled_count.has_value ? "peak memory is"
-							     : "peak memory and throttling are");
+		doctor_report(f, DOCTOR_PARTLY,
+			      "run in a group with the cpu and memory controllers, as "
+			      "'systemd-run --scope' makes; memory.peak needs kernel 5.19",
+			      "of our group %s not known",
+			      usage.memory_peak.has_value       ? "throttling is"
+			      : usage.throttled_count.has_value ? "peak memory is"
+								: "peak memory and throttling are");
 }
 
 void doctor_open_files(struct doctor_finding *f)
@@ -171,13 +172,13 @@ void doctor_open_files(struct doctor_finding *f)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		doctor_say(f, DOCTOR_FAILS, "", "the limit is not known: %s", strerror(errno));
+		doctor_report(f, DOCTOR_FAILS, "", "the limit is not known: %s", strerror(errno));
 	else if (limit.rlim_max < MANY_FILES)
-		doctor_say(f, DOCTOR_PARTLY, "raise 'ulimit -Hn', or LimitNOFILE of the service",
-			   "at most %llu may be open", (unsigned long long)limit.rlim_max);
+		doctor_report(f, DOCTOR_PARTLY, "raise 'ulimit -Hn', or LimitNOFILE of the service",
+			      "at most %llu may be open", (unsigned long long)limit.rlim_max);
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "%llu may be open",
-			   (unsigned long long)limit.rlim_max);
+		doctor_report(f, DOCTOR_WORKS, "", "%llu may be open",
+			      (unsigned long long)limit.rlim_max);
 }
 
 /* A process that is nobody's child here but ours, which a sibling attaches to. */
@@ -204,24 +205,25 @@ static int attach_to_sibling(void)
 
 void doctor_ptrace(struct doctor_finding *f)
 {
-	int rc = doctor_try(attach_to_sibling);
+	int rc = doctor_run_child(attach_to_sibling);
 	char scope[16] = "";
 
 	if (rc == 0) {
-		doctor_say(f, DOCTOR_WORKS, "", "attaching to processes that are not our children");
+		doctor_report(f, DOCTOR_WORKS, "",
+			      "attaching to processes that are not our children");
 		return;
 	}
 	if (doctor_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) &&
 	    scope[0] != '0') {
 		scope[strcspn(scope, "\n")] = '\0';
-		doctor_say(f, scope[0] == '1' ? DOCTOR_PARTLY : DOCTOR_FAILS,
-			   "root, CAP_SYS_PTRACE, or 'sysctl kernel.yama.ptrace_scope=0'",
-			   "kernel.yama.ptrace_scope is %s: only %s may be attached to", scope,
-			   scope[0] == '1' ? "our own children" : "what root chooses");
+		doctor_report(f, scope[0] == '1' ? DOCTOR_PARTLY : DOCTOR_FAILS,
+			      "root, CAP_SYS_PTRACE, or 'sysctl kernel.yama.ptrace_scope=0'",
+			      "kernel.yama.ptrace_scope is %s: only %s may be attached to", scope,
+			      scope[0] == '1' ? "our own children" : "what root chooses");
 		return;
 	}
-	doctor_say(f, DOCTOR_FAILS, "CAP_SYS_PTRACE, e.g. 'docker run --cap-add SYS_PTRACE'",
-		   "ptrace: %s", rc == 255 ? "no answer" : strerror(rc));
+	doctor_report(f, DOCTOR_FAILS, "CAP_SYS_PTRACE, e.g. 'docker run --cap-add SYS_PTRACE'",
+		      "ptrace: %s", rc == 255 ? "no answer" : strerror(rc));
 }
 
 void doctor_bpf(struct doctor_finding *f)
@@ -232,9 +234,9 @@ void doctor_bpf(struct doctor_finding *f)
 	if (rc == -ENOMEM)
 		f->bad = true;
 	else if (rc < 0)
-		doctor_say_failure(f, &e);
+		doctor_report_failure(f, &e);
 	else
-		doctor_say(f, DOCTOR_WORKS, "", "programs load and attach to the scheduler");
+		doctor_report(f, DOCTOR_WORKS, "", "programs load and attach to the scheduler");
 }
 
 /* In a mount namespace of its own, which ends with the process. 0 or errno. */
@@ -254,24 +256,24 @@ static int mount_fuse(void)
 
 void doctor_fuse(struct doctor_finding *f)
 {
-	int rc = doctor_try(mount_fuse);
+	int rc = doctor_run_child(mount_fuse);
 	bool has_helper = doctor_has_program("fusermount3");
 
 	if (rc == 0)
-		doctor_say(f, DOCTOR_WORKS, "", "mounting by ourselves%s",
-			   has_helper ? "" : "; other users lack fusermount3");
+		doctor_report(f, DOCTOR_WORKS, "", "mounting by ourselves%s",
+			      has_helper ? "" : "; other users lack fusermount3");
 	else if (access("/dev/fuse", R_OK | W_OK) < 0 && errno == EACCES)
-		doctor_say(f, DOCTOR_FAILS, "root, or 'chmod 666 /dev/fuse'",
-			   "/dev/fuse may not be opened");
+		doctor_report(f, DOCTOR_FAILS, "root, or 'chmod 666 /dev/fuse'",
+			      "/dev/fuse may not be opened");
 	else if (access("/dev/fuse", F_OK) < 0)
-		doctor_say(f, DOCTOR_FAILS,
-			   "'modprobe fuse'; in a container 'docker run --device /dev/fuse "
-			   "--cap-add SYS_ADMIN'",
-			   "/dev/fuse: %s", strerror(errno));
+		doctor_report(f, DOCTOR_FAILS,
+			      "'modprobe fuse'; in a container 'docker run --device /dev/fuse "
+			      "--cap-add SYS_ADMIN'",
+			      "/dev/fuse: %s", strerror(errno));
 	else if (has_helper)
-		doctor_say(f, DOCTOR_WORKS, "", "mounting by fusermount3");
+		doctor_report(f, DOCTOR_WORKS, "", "mounting by fusermount3");
 	else
-		doctor_say(f, DOCTOR_FAILS, "'apt-get install fuse3', or root",
-			   "we may not mount (%s), and there is no fusermount3 to do it",
-			   strerror(rc));
+		doctor_report(f, DOCTOR_FAILS, "'apt-get install fuse3', or root",
+			      "we may not mount (%s), and there is no fusermount3 to do it",
+			      strerror(rc));
 }

@@ -16,7 +16,7 @@
 #define PF_EXITING 0x4 /* the end of the first thread is told, or is about to be */
 
 /* An end, and the number of looks before it was told. */
-struct unplaced {
+struct pending_exit {
 	struct exit_record exit;
 	int64_t look;
 };
@@ -24,19 +24,19 @@ struct unplaced {
 void proctree_fini(struct proctree *t)
 {
 	rows_fini(&t->processes);
-	rows_fini(&t->unplaced);
+	rows_fini(&t->pending_exits);
 	rows_fini(&t->foreign);
 	map_fini(&t->latest);
-	map_fini(&t->wait_of);
-	rows_fini(&t->waits);
+	map_fini(&t->run_wait_index);
+	rows_fini(&t->run_waits);
 }
 
-void proctree_forget(struct proctree *t)
+void proctree_reset(struct proctree *t)
 {
-	t->processes.count = t->waits.count = t->unplaced.count = 0;
+	t->processes.count = t->run_waits.count = t->pending_exits.count = 0;
 	map_clear(&t->latest);
-	map_clear(&t->wait_of);
-	t->peak_rss_bytes = t->peak_anon_bytes = t->peak_count = t->looks = 0;
+	map_clear(&t->run_wait_index);
+	t->peak_rss_bytes = t->peak_anon_bytes = t->peak_count = t->scans = 0;
 }
 
 /* As file_read_start. 0: the process is gone. */
@@ -77,7 +77,7 @@ static struct process *find_latest(const struct proctree *t, pid_t pid)
 
 static bool is_recent(const struct proctree *t, const struct process *p)
 {
-	return t->looks - p->last_look <= RECENT_LOOKS;
+	return t->scans - p->last_scan <= RECENT_LOOKS;
 }
 
 static struct process *find(const struct proctree *t, pid_t pid, uint64_t start)
@@ -128,17 +128,17 @@ static void read_memory(struct proctree *t, struct process *p)
  * begins anew. */
 static int add_wait(struct proctree *t, struct process *p, pid_t tid, int64_t wait)
 {
-	uint32_t *index = map_at(&t->wait_of, map_pair((uint32_t)p->pid, (uint32_t)tid));
+	uint32_t *index = map_at(&t->run_wait_index, map_pair((uint32_t)p->pid, (uint32_t)tid));
 	int64_t *last;
 
 	if (!index)
 		return -ENOMEM;
 	if (*index == MAP_NONE) {
-		if (!rows_add(&t->waits, sizeof *last))
+		if (!rows_add(&t->run_waits, sizeof *last))
 			return -ENOMEM;
-		*index = (uint32_t)(t->waits.count - 1);
+		*index = (uint32_t)(t->run_waits.count - 1);
 	}
-	last = (int64_t *)t->waits.data + *index;
+	last = (int64_t *)t->run_waits.data + *index;
 	if (p->run_wait_ns < 0)
 		p->run_wait_ns = 0;
 	p->run_wait_ns += wait < *last ? wait : wait - *last;
@@ -224,14 +224,14 @@ static bool lives_on(const struct process *p, const struct proc_stat *stat)
 static int take(struct proctree *t, pid_t pid, const struct proc_stat *stat)
 {
 	struct process *p = find(t, pid, stat->start_ticks);
-	bool is_first = !p && t->looks == 0;
+	bool is_first = !p && t->scans == 0;
 
 	if (!p)
 		p = add_process(t, pid, stat->start_ticks, stat->parent);
 	if (!p)
 		return -ENOMEM;
 	p->is_alive = stat->state != 'Z' && stat->state != 'X';
-	p->last_look = t->looks;
+	p->last_scan = t->scans;
 	snprintf(p->name, sizeof p->name, "%s", stat->name);
 	p->has_ended &= !lives_on(p, stat);
 	if (p->has_ended)
@@ -395,7 +395,7 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 		t->peak_anon_bytes = t->anon_bytes;
 	if (alive > t->peak_count)
 		t->peak_count = alive;
-	t->looks++;
+	t->scans++;
 	return 0;
 }
 
@@ -470,17 +470,17 @@ static int take_exits(struct proctree *t, struct err *e)
 {
 	struct exit_record r;
 
-	while (t->exits && exits_next(t->exits, &r)) {
-		struct unplaced *row;
+	while (t->exits && exit_events_next(t->exits, &r)) {
+		struct pending_exit *row;
 
 		if (r.tid == r.pid)
 			forget_foreign(t, r.pid);
 		if (take_known_exit(t, &r))
 			continue;
-		row = rows_add(&t->unplaced, sizeof *row);
+		row = rows_add(&t->pending_exits, sizeof *row);
 		if (!row)
 			return err_nomem(e);
-		*row = (struct unplaced){ r, t->looks };
+		*row = (struct pending_exit){ r, t->scans };
 	}
 	return 0;
 }
@@ -504,28 +504,28 @@ static int place(struct proctree *t, const struct exit_record *r, bool *ret_is_p
 	p = add_process(t, r->pid, 0, r->parent);
 	if (!p)
 		return -ENOMEM;
-	p->last_look = t->looks;
+	p->last_scan = t->scans;
 	take_exit(t, p, r);
 	*ret_is_placed = true;
 	return 0;
 }
 
-static bool is_hopeless(const struct proctree *t, const struct unplaced *u)
+static bool is_hopeless(const struct proctree *t, const struct pending_exit *u)
 {
-	return find_foreign(t, u->exit.parent) || t->looks - u->look > RECENT_LOOKS;
+	return find_foreign(t, u->exit.parent) || t->scans - u->look > RECENT_LOOKS;
 }
 
 /* Ends that were told before who they were is known: a process comes to light by its own look, or
  * by its parent, which may end later. */
 static int place_exits(struct proctree *t, struct err *e)
 {
-	struct unplaced *all = t->unplaced.data;
+	struct pending_exit *all = t->pending_exits.data;
 	size_t before;
 
 	do {
 		size_t kept = 0;
 
-		before = t->unplaced.count;
+		before = t->pending_exits.count;
 		for (size_t i = 0; i < before; i++) {
 			bool is_placed;
 
@@ -534,12 +534,12 @@ static int place_exits(struct proctree *t, struct err *e)
 			if (!is_placed && !is_hopeless(t, &all[i]))
 				all[kept++] = all[i];
 		}
-		t->unplaced.count = kept;
-	} while (t->unplaced.count < before);
+		t->pending_exits.count = kept;
+	} while (t->pending_exits.count < before);
 	return 0;
 }
 
-int proctree_look(struct proctree *t, struct err *e)
+int proctree_scan(struct proctree *t, struct err *e)
 {
 	CLEANUP(rows_fini) struct rows seen = { 0 };
 	struct process *known;

@@ -18,7 +18,7 @@
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/rows.h"
-#include "target/exits.h"
+#include "target/exit_events.h"
 #include "target/proc.h"
 
 #define PROCTREE_COMMAND_MAX 160
@@ -46,7 +46,7 @@ struct process {
 	int64_t run_wait_before_ns;
 	int64_t run_wait_ns; /* its threads waited for a CPU, each as it was last seen; -1: not told
 			      */
-	int64_t last_look;   /* number of the look that saw it last */
+	int64_t last_scan;   /* number of the look that saw it last */
 	int64_t threads;     /* the most that were seen */
 	bool is_alive;       /* not ended at the last look */
 	/* Of its threads that ended, exactly; with the last, the first one, it is all of it. */
@@ -59,28 +59,29 @@ struct process {
 struct proctree {
 	const pid_t *roots; /* [root_count]: these and all below; NULL: all below us; borrowed */
 	size_t root_count;
-	bool has_all;            /* all processes of the machine */
-	bool has_io;             /* processes' io is told */
-	struct exits *exits;     /* NULL: nobody tells of ends; borrowed */
-	struct rows processes;   /* struct process, in order of first sight */
-	struct map latest;       /* pid: index of the last of processes that has it */
-	struct rows unplaced;    /* struct unplaced: ends of processes that are not known yet */
-	struct rows foreign;     /* pid_t, ascending: of others, at the last look */
-	struct map wait_of;      /* process and thread: index of waits */
-	struct rows waits;       /* int64_t: what a thread had waited for a CPU when last seen */
-	int64_t peak_rss_bytes;  /* the largest sum of resident sets in one look */
-	int64_t peak_anon_bytes; /* the same of memory that is no file's: RssAnon */
-	int64_t anon_bytes;      /* of the last look */
-	int64_t peak_count;      /* the most processes in one look */
-	int64_t looks;           /* so far */
+	bool has_all;              /* all processes of the machine */
+	bool has_io;               /* processes' io is told */
+	struct exit_events *exits; /* NULL: nobody tells of ends; borrowed */
+	struct rows processes;     /* struct process, in order of first sight */
+	struct map latest;         /* pid: index of the last of processes that has it */
+	struct rows
+		pending_exits; /* struct pending_exit: ends of processes that are not known yet */
+	struct rows foreign;   /* pid_t, ascending: of others, at the last look */
+	struct map run_wait_index; /* process and thread: index of waits */
+	struct rows run_waits;     /* int64_t: what a thread had waited for a CPU when last seen */
+	int64_t peak_rss_bytes;    /* the largest sum of resident sets in one look */
+	int64_t peak_anon_bytes;   /* the same of memory that is no file's: RssAnon */
+	int64_t anon_bytes;        /* of the last look */
+	int64_t peak_count;        /* the most processes in one look */
+	int64_t scans;             /* so far */
 };
 
 void proctree_fini(struct proctree *t);
 
 /* What was seen so far does not count. */
-void proctree_forget(struct proctree *t);
+void proctree_reset(struct proctree *t);
 
 /* Looks at the processes. 0, -ENOMEM, or why /proc cannot be read. */
-int proctree_look(struct proctree *t, struct err *e) MUST_CHECK;
+int proctree_scan(struct proctree *t, struct err *e) MUST_CHECK;
 
 #endif

@@ -147,7 +147,7 @@ static void take_ended(struct copies *c, struct proctree *t, int *rc, struct err
 			continue;
 		copy->wall_ns = clock_mono_ns() - copy->start_ns;
 		if (*rc == 0)
-			*rc = proctree_look(t, e); /* the last metrics, while it is a zombie */
+			*rc = proctree_scan(t, e); /* the last metrics, while it is a zombie */
 		runloop_reap(&c->loop, i);
 		copy->status = command->status;
 		copy->usage = command->usage;
@@ -176,7 +176,7 @@ static int wait_for_all(struct copies *c, struct proctree *t, struct err *e)
 			int64_t start = cpu_ns(), pause;
 
 			if (rc == 0)
-				rc = proctree_look(t, e);
+				rc = proctree_scan(t, e);
 			pause = (cpu_ns() - start) * LOOK_SHARE;
 			next = clock_mono_ns() + (pause > LOOK_NS ? pause : LOOK_NS);
 		}

@@ -116,7 +116,7 @@ static void add_memory(struct stat_list *l, const struct job *j)
 	add_maximum(l, j);
 	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
 		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
-		  (long long)j->tree.looks, (double)j->look_ns / 1e6);
+		  (long long)j->tree.scans, (double)j->scan_ns / 1e6);
 	stat_tell(
 		stat_add(l, "peak anonymous memory", "bytes", j->tree.peak_anon_bytes > 0,
 			 j->tree.peak_anon_bytes),

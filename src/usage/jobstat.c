@@ -23,7 +23,7 @@
 struct run {
 	struct job *job;
 	struct runloop loop;
-	struct exits exits;
+	struct exit_events exits;
 	int64_t next_look_ns, start_ns;
 };
 
@@ -101,7 +101,7 @@ static int64_t cpu_ns(void)
 static int look(struct run *r, struct err *e)
 {
 	int64_t start = cpu_ns(), end, pause;
-	int rc = proctree_look(&r->job->tree, e);
+	int rc = proctree_scan(&r->job->tree, e);
 
 	pause = (cpu_ns() - start) * LOOK_SHARE;
 	end = clock_mono_ns();
@@ -176,12 +176,12 @@ static void take_metrics(struct run *r, const struct cgroup *group)
 	now = pressure_read();
 	pressure_since(&j->pressure, &now);
 	cgroup_since(group, &j->cgroup);
-	j->look_ns = j->tree.looks ? j->elapsed_ns / j->tree.looks : 0;
+	j->scan_ns = j->tree.scans ? j->elapsed_ns / j->tree.scans : 0;
 }
 
 static int count_left(struct run *r, struct err *e)
 {
-	int rc = proctree_look(&r->job->tree, e);
+	int rc = proctree_scan(&r->job->tree, e);
 	const struct process *all = r->job->tree.processes.data;
 
 	for (size_t i = 0; i < r->job->tree.processes.count; i++)
@@ -197,17 +197,17 @@ static int run_prepared(struct run *r, bool *ret_no_exec, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (exits_open(&r->exits, &none) == 0)
+	if (exit_events_open(&r->exits, &none) == 0)
 		r->job->tree.exits = &r->exits;
 	else
 		log_msg(LOG_DEBUG, "stat", "%s", none.msg);
 	counters_open(&r->job->counters, runloop_pid(&r->loop));
 	cgroup_read(&group, &r->job->cgroup);
 	r->job->pressure = pressure_read();
-	rc = proctree_look(&r->job->tree, e); /* learns who is there already */
+	rc = proctree_scan(&r->job->tree, e); /* learns who is there already */
 	if (rc < 0)
 		return rc;
-	proctree_forget(&r->job->tree);
+	proctree_reset(&r->job->tree);
 	r->start_ns = clock_mono_ns();
 	rc = runloop_start(&r->loop, e);
 	*ret_no_exec = runloop_exec_error(&r->loop) != 0;
@@ -216,7 +216,7 @@ static int run_prepared(struct run *r, bool *ret_no_exec, struct err *e)
 		rc = wait_for_end(r, e);
 	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
 	if (rc == 0)
-		rc = proctree_look(&r->job->tree, e);
+		rc = proctree_scan(&r->job->tree, e);
 	if (rc < 0)
 		return rc;
 	take_metrics(r, &group);
@@ -242,7 +242,7 @@ int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e
 		rc = run_prepared(&r, ret_no_exec, e);
 	ret->has_all_ends = r.exits.fd && !r.exits.has_lost;
 	ret->tree.exits = NULL;
-	exits_close(&r.exits);
+	exit_events_close(&r.exits);
 	runloop_close(&r.loop);
 	return rc;
 }

@@ -39,7 +39,7 @@ struct job {
 	struct cgroup_usage cgroup; /* throttling: in the time of the job */
 	struct proctree tree;
 	bool has_all_ends; /* the kernel told the end of each process, exactly */
-	int64_t look_ns;   /* between two looks, in the mean */
+	int64_t scan_ns;   /* between two looks, in the mean */
 	int signal;        /* that we were told to end by; 0: none */
 };
 

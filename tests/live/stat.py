@@ -422,7 +422,7 @@ def watched(bench):
     bench.check(len(rows) >= 2 and rows[0]["pid"] == work.pid, rows)
 
 
-def watched_ends(bench):
+def attached_ends(bench):
     """By a time, by a signal, and at once where there is no such process."""
     work = bench.start("sleep", "60")
     try:
@@ -480,4 +480,4 @@ def machine(bench):
 
 if __name__ == "__main__":
     live.main([as_time_does, bytes_told, unprivileged, processes, short_lived, small, alone, unseen, orphans, counters,
-               repeated, groups, formats, ended, watched, watched_ends, machine, machine_brief])
+               repeated, groups, formats, ended, watched, attached_ends, machine, machine_brief])

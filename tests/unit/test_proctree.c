@@ -28,7 +28,7 @@ struct message {
 /* A tree of one process; another one is foreign. Ends are told by us. */
 struct bench {
 	pid_t ours, foreign;
-	struct exits exits;
+	struct exit_events exits;
 	struct proctree tree;
 	int tell_fd;
 };
@@ -58,7 +58,7 @@ static void look(struct bench *b)
 {
 	struct err e;
 
-	CHECK_INT(proctree_look(&b->tree, &e), 0);
+	CHECK_INT(proctree_scan(&b->tree, &e), 0);
 }
 
 static void bench_init(struct bench *b)

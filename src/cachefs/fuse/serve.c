@@ -27,8 +27,8 @@
 #define STACK_BYTES (256 * 1024)
 
 struct worker {
-	struct watched watched; /* the first member */
-	struct worker *next;    /* under the server's lock */
+	struct attached watched; /* the first member */
+	struct worker *next;     /* under the server's lock */
 	struct server *server;
 	pthread_t thread;
 	int fd; /* its clone of the session's descriptor; -1: none */
@@ -224,7 +224,7 @@ void serve_will_wait(void)
 }
 
 /* The callback of struct lookout. */
-static void on_late_call(struct watched *w)
+static void on_late_call(struct attached *w)
 {
 	pass_on_reading((struct worker *)w);
 }

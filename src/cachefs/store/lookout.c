@@ -18,18 +18,18 @@
 
 struct lookout {
 	int64_t timeout_ns;
-	void (*late)(struct watched *w);
+	void (*late)(struct attached *w);
 	pthread_t thread;
 	_Atomic unsigned begins;
 	_Atomic bool sleeps, gives_up, closing;
-	_Atomic(struct watched *) list; /* only ever grows */
+	_Atomic(struct attached *) list; /* only ever grows */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake; /* with lock, which guards no more than this */
 };
 
 /* Source: linux/fuse.h, struct fuse_out_header. */
-static void answer(struct watched *w, int rc)
+static void answer(struct attached *w, int rc)
 {
 	struct fuse_out_header header = { .len = sizeof header, .error = rc, .unique = w->number };
 
@@ -39,7 +39,7 @@ static void answer(struct watched *w, int rc)
 }
 
 /* Who waits for it is being ended. */
-static bool has_left(struct watched *w, int64_t now_ns)
+static bool has_left(struct attached *w, int64_t now_ns)
 {
 	if (now_ns < w->asks_ns)
 		return false;
@@ -48,7 +48,7 @@ static bool has_left(struct watched *w, int64_t now_ns)
 }
 
 /* True: it is in storage. */
-static bool look(const struct lookout *t, struct watched *w, int64_t now_ns)
+static bool look(const struct lookout *t, struct attached *w, int64_t now_ns)
 {
 	int64_t age_ns;
 
@@ -95,7 +95,7 @@ static void *work(void *arg)
 		bool is_last = t->closing, is_busy = t->begins != begins;
 
 		begins = t->begins;
-		for (struct watched *w = t->list; w; w = w->next)
+		for (struct attached *w = t->list; w; w = w->next)
 			is_busy |= look(t, w, now_ns);
 		if (is_last)
 			return NULL;
@@ -107,7 +107,7 @@ static void *work(void *arg)
 	}
 }
 
-struct lookout *lookout_new(int64_t timeout_ns, void (*late)(struct watched *w))
+struct lookout *lookout_new(int64_t timeout_ns, void (*late)(struct attached *w))
 {
 	struct lookout *t = calloc(1, sizeof *t);
 
@@ -124,14 +124,14 @@ struct lookout *lookout_new(int64_t timeout_ns, void (*late)(struct watched *w))
 	return t;
 }
 
-void lookout_add(struct lookout *t, struct watched *w)
+void lookout_add(struct lookout *t, struct attached *w)
 {
 	w->next = t->list;
 	while (!atomic_compare_exchange_weak(&t->list, &w->next, w))
 		;
 }
 
-void lookout_begin(struct lookout *t, struct watched *w, fuse_req_t req, int fd, uint64_t number)
+void lookout_begin(struct lookout *t, struct attached *w, fuse_req_t req, int fd, uint64_t number)
 {
 	pthread_mutex_lock(&w->lock);
 	w->since_ns = clock_mono_ns();
@@ -150,7 +150,7 @@ void lookout_begin(struct lookout *t, struct watched *w, fuse_req_t req, int fd,
 	pthread_mutex_unlock(&t->lock);
 }
 
-int lookout_end(struct watched *w)
+int lookout_end(struct attached *w)
 {
 	int told;
 

@@ -18,27 +18,27 @@
 #include "base/macros.h"
 
 /* A thread that may ask storage. All zero at first, but lock; owned by who adds it. */
-struct watched {
-	struct watched *next; /* the watch's */
-	pthread_mutex_t lock; /* of all below */
-	int64_t since_ns;     /* 0: it is not in storage */
-	int64_t asks_ns;      /* when it is next asked whether anybody waits */
-	fuse_req_t req;       /* whose answer waits */
-	int fd;               /* where it is answered */
-	uint64_t number;      /* of the request, to the kernel */
-	int told;             /* -errno: the answer was that; 0: none yet */
-	bool is_late;         /* was said */
+struct attached {
+	struct attached *next; /* the watch's */
+	pthread_mutex_t lock;  /* of all below */
+	int64_t since_ns;      /* 0: it is not in storage */
+	int64_t asks_ns;       /* when it is next asked whether anybody waits */
+	fuse_req_t req;        /* whose answer waits */
+	int fd;                /* where it is answered */
+	uint64_t number;       /* of the request, to the kernel */
+	int told;              /* -errno: the answer was that; 0: none yet */
+	bool is_late;          /* was said */
 };
 
 struct lookout;
 
 /* late: a thread is in storage for longer than a moment; called once each time, with its lock. */
-struct lookout *lookout_new(int64_t timeout_ns, void (*late)(struct watched *w)) MUST_CHECK;
-void lookout_add(struct lookout *t, struct watched *w);
+struct lookout *lookout_new(int64_t timeout_ns, void (*late)(struct attached *w)) MUST_CHECK;
+void lookout_add(struct lookout *t, struct attached *w);
 
 /* Around the asking, by the thread. end: 0, or what was answered for it: -ETIMEDOUT, -EINTR. */
-void lookout_begin(struct lookout *t, struct watched *w, fuse_req_t req, int fd, uint64_t number);
-int lookout_end(struct watched *w) MUST_CHECK;
+void lookout_begin(struct lookout *t, struct attached *w, fuse_req_t req, int fd, uint64_t number);
+int lookout_end(struct attached *w) MUST_CHECK;
 
 /* From here on all are answered at once, with -EINTR. */
 void lookout_give_up(struct lookout *t);

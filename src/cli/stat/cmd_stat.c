@@ -16,9 +16,9 @@
 #include "cli/stat/sacct.h"
 #include "cli/stat/scale.h"
 #include "cli/stat/scale_files.h"
+#include "usage/attached_metrics.h"
 #include "usage/job_metrics.h"
 #include "usage/jobstat.h"
-#include "usage/watched_metrics.h"
 #include "view/tables/stat_table.h"
 
 struct args {
@@ -178,14 +178,14 @@ static int scale(const struct args *args, char *const *argv, struct err *e)
 	return rc < 0 ? rc : status;
 }
 
-static void put_title(const struct watched_opts *o, struct buf *out)
+static void put_title(const struct attached_opts *o, struct buf *out)
 {
 	buf_put_str(out, o->pid_count ? o->pid_count > 1 ? "processes" : "process" : "the machine");
 	for (size_t i = 0; i < o->pid_count; i++)
 		buf_printf(out, " %d", (int)o->pids[i]);
 }
 
-static int put_watched(const struct args *args, const struct watched *w, const char *title,
+static int put_watched(const struct args *args, const struct attached *w, const char *title,
 		       struct buf *out, struct err *e)
 {
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
@@ -195,11 +195,11 @@ static int put_watched(const struct args *args, const struct watched *w, const c
 	struct stat_process *processes = NULL;
 	bool is_machine = !args->pids.count;
 	size_t count = 0;
-	int rc = watched_processes(w, is_machine, &processes, &count, e);
+	int rc = attached_processes(w, is_machine, &processes, &count, e);
 
 	if (rc < 0)
 		return rc;
-	rc = stat_series_add(&series, metrics, watched_metrics(w, is_machine, metrics), e);
+	rc = stat_series_add(&series, metrics, attached_metrics(w, is_machine, metrics), e);
 	if (rc == 0)
 		rc = stat_table(&o, &series, NULL, processes, count, out, e);
 	stat_series_fini(&series);
@@ -211,9 +211,9 @@ static int observe(const struct args *args, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf title = { 0 }, text = { 0 };
 	pid_t pids[PIDS_MAX];
-	struct watched_opts o = { .pids = args->pids.count ? pids : NULL,
-				  .duration_ns = (int64_t)(args->seconds * (double)NS_PER_S) };
-	struct watched w;
+	struct attached_opts o = { .pids = args->pids.count ? pids : NULL,
+				   .duration_ns = (int64_t)(args->seconds * (double)NS_PER_S) };
+	struct attached w;
 	int rc = pids_parse(&args->pids, pids, &o.pid_count, e);
 
 	if (rc < 0)
@@ -221,10 +221,10 @@ static int observe(const struct args *args, struct err *e)
 	put_title(&o, &title);
 	if (buf_error(&title) < 0)
 		return err_nomem(e);
-	rc = watched_run(&o, &w, e);
+	rc = attached_run(&o, &w, e);
 	if (rc == 0)
 		rc = put_watched(args, &w, title.data, &text, e);
-	watched_fini(&w);
+	attached_fini(&w);
 	return rc < 0 ? rc : write_text(&text, args->output, e);
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "usage/watched_metrics.h"
+#include "usage/attached_metrics.h"
 
 #include <stdlib.h>
 
 #include "usage/metric_list.h"
 
-static void add_percent(struct stat_list *l, const struct watched *w, int64_t used)
+static void add_percent(struct stat_list *l, const struct attached *w, int64_t used)
 {
 	stat_add(l, "CPU", "percent", w->elapsed_ns > 0,
 		 (int64_t)(100.0 * (double)used / (double)(w->elapsed_ns + 1)));
 }
 
-static void add_process_time(struct stat_list *l, const struct watched *w)
+static void add_process_time(struct stat_list *l, const struct attached *w)
 {
 	l->group = "time";
 	stat_tell(stat_add(l, "elapsed", "nanoseconds", true, w->elapsed_ns), "of the look");
@@ -25,7 +25,7 @@ static void add_process_time(struct stat_list *l, const struct watched *w)
 		  "of the processes that were named");
 }
 
-static void add_memory(struct stat_list *l, const struct watched *w)
+static void add_memory(struct stat_list *l, const struct attached *w)
 {
 	l->group = "memory";
 	stat_tell(stat_add(l, "maximum RSS", "kbytes", w->peak_rss_bytes > 0,
@@ -33,14 +33,14 @@ static void add_memory(struct stat_list *l, const struct watched *w)
 		  "of one process, since its program began");
 	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", true, w->tree.peak_rss_bytes),
 		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
-		  (long long)w->tree.looks, (double)w->look_ns / 1e6);
+		  (long long)w->tree.scans, (double)w->scan_ns / 1e6);
 	stat_tell(stat_add(l, "peak of processes", "count", true, w->tree.peak_count),
 		  "at the same time, in these looks");
 	stat_add(l, "major faults", "count", true, w->use.major_faults);
 	stat_add(l, "minor faults", "count", true, w->use.minor_faults);
 }
 
-static void add_io(struct stat_list *l, const struct watched *w)
+static void add_io(struct stat_list *l, const struct attached *w)
 {
 	const struct proc_io *io = &w->io;
 
@@ -58,7 +58,7 @@ static void add_io(struct stat_list *l, const struct watched *w)
 		  "made dirty, for storage");
 }
 
-static void add_machine(struct stat_list *l, const struct watched *w)
+static void add_machine(struct stat_list *l, const struct attached *w)
 {
 	const struct machine *m = &w->machine;
 
@@ -85,8 +85,8 @@ static void add_machine(struct stat_list *l, const struct watched *w)
 			  "of /proc/vmstat");
 }
 
-size_t watched_metrics(const struct watched *w, bool is_machine,
-		       struct stat_metric ret[STAT_MAX_METRICS])
+size_t attached_metrics(const struct attached *w, bool is_machine,
+			struct stat_metric ret[STAT_MAX_METRICS])
 {
 	struct stat_list l = { .all = ret };
 
@@ -104,8 +104,8 @@ size_t watched_metrics(const struct watched *w, bool is_machine,
 	return l.count;
 }
 
-int watched_processes(const struct watched *w, bool is_machine, struct stat_process **ret,
-		      size_t *ret_count, struct err *e)
+int attached_processes(const struct attached *w, bool is_machine, struct stat_process **ret,
+		       size_t *ret_count, struct err *e)
 {
 	const struct process *from = w->tree.processes.data;
 	struct stat_process *to = reallocarray(NULL, w->tree.processes.count + 1, sizeof *to);

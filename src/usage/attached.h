@@ -6,8 +6,8 @@
  * ends is a little before its end. What processes below them used that were too short to be seen is
  * in the metrics when their parents waited for them.
  */
-#ifndef USAGE_WATCHED_H
-#define USAGE_WATCHED_H
+#ifndef USAGE_ATTACHED_H
+#define USAGE_ATTACHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,13 +23,13 @@
 #include "usage/counters.h"
 #include "usage/machine.h"
 
-struct watched_opts {
+struct attached_opts {
 	const pid_t *pids; /* [pid_count]: with all below them; none: the whole machine; borrowed */
 	size_t pid_count;
 	int64_t duration_ns; /* 0: until they end, or a signal comes */
 };
 
-struct watched {
+struct attached {
 	int64_t elapsed_ns;
 	struct process_use use;
 	struct proc_io io;
@@ -41,12 +41,12 @@ struct watched {
 	struct cgroup_usage cgroup; /* of the first process; throttling: in this time */
 	struct machine machine;
 	struct proctree tree;
-	int64_t look_ns; /* between two looks, in the mean */
+	int64_t scan_ns; /* between two looks, in the mean */
 };
 
 /* Until the processes end, the time is over, or SIGINT, SIGTERM or SIGHUP comes. -ESRCH: a process
  * is not there. */
-int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e) MUST_CHECK;
-void watched_fini(struct watched *w); /* all zero is allowed */
+int attached_run(const struct attached_opts *o, struct attached *ret, struct err *e) MUST_CHECK;
+void attached_fini(struct attached *w); /* all zero is allowed */
 
 #endif

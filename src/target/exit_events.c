@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "target/exits.h"
+#include "target/exit_events.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -98,7 +98,7 @@ static int answer(int fd, uint16_t *ret_family)
 	}
 }
 
-static int listen_to(struct exits *x)
+static int listen_to(struct exit_events *x)
 {
 	uint16_t none;
 	int rc = ask(x->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
@@ -112,13 +112,13 @@ static int listen_to(struct exits *x)
 	return rc == 0 ? answer(x->fd, &none) : rc;
 }
 
-int exits_open(struct exits *x, struct err *e)
+int exit_events_open(struct exit_events *x, struct err *e)
 {
 	const struct timeval patience = { .tv_sec = ANSWER_MS / 1000 };
 	const int bytes = QUEUE_BYTES;
 	int rc;
 
-	*x = (struct exits){ 0 };
+	*x = (struct exit_events){ 0 };
 	if (!file_read_start("/sys/devices/system/cpu/possible", x->cpus, sizeof x->cpus))
 		return err_set(e, -ENOENT, "/sys/devices/system/cpu/possible cannot be read");
 	x->cpus[strcspn(x->cpus, "\n")] = '\0';
@@ -139,7 +139,7 @@ int exits_open(struct exits *x, struct err *e)
 	return 0;
 }
 
-void exits_close(struct exits *x)
+void exit_events_close(struct exit_events *x)
 {
 	if (!x->fd)
 		return;
@@ -200,7 +200,7 @@ static bool take_message(const unsigned char *bytes, size_t len, struct exit_rec
 	return take_stats(&stats, ret);
 }
 
-bool exits_next(struct exits *x, struct exit_record *ret)
+bool exit_events_next(struct exit_events *x, struct exit_record *ret)
 {
 	while (x->fd) {
 		unsigned char bytes[4096];

@@ -7,8 +7,8 @@
  * process of a thread).
  * Source: kernel Documentation/accounting/taskstats.rst, taskstats-struct.rst; linux/taskstats.h.
  */
-#ifndef TARGET_EXITS_H
-#define TARGET_EXITS_H
+#ifndef TARGET_EXIT_EVENTS_H
+#define TARGET_EXIT_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ struct exit_record {
 };
 
 /* All zero is not open. */
-struct exits {
+struct exit_events {
 	int fd; /* netlink; 0: not open */
 	uint16_t family;
 	char cpus[64]; /* that are listened to: as /sys/devices/system/cpu/possible has them */
@@ -35,10 +35,10 @@ struct exits {
 };
 
 /* From now on. Where it may not be: a negative errno, and not open. */
-int exits_open(struct exits *x, struct err *e) MUST_CHECK;
-void exits_close(struct exits *x); /* not open is allowed */
+int exit_events_open(struct exit_events *x, struct err *e) MUST_CHECK;
+void exit_events_close(struct exit_events *x); /* not open is allowed */
 
 /* The next that ended, in order; false: no more so far. */
-bool exits_next(struct exits *x, struct exit_record *ret);
+bool exit_events_next(struct exit_events *x, struct exit_record *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "usage/watched.h"
+#include "usage/attached.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 #define LOOK_SHARE 100 /* a look takes at most this part of the time between two */
 
 struct run {
-	const struct watched_opts *opts;
-	struct watched *w;
+	const struct attached_opts *opts;
+	struct attached *w;
 	struct runloop loop;
 	struct rows sets; /* struct counters, of each thread or CPU */
-	struct exits exits;
+	struct exit_events exits;
 	int64_t start_ns;
 };
 
@@ -66,7 +66,7 @@ static int count_machine(struct run *r, struct err *e)
  * are only looked at. */
 static int begin(struct run *r, struct cgroup *group, struct err *e)
 {
-	const struct watched_opts *o = r->opts;
+	const struct attached_opts *o = r->opts;
 	char first[16] = "self";
 	struct err none;
 	int rc = runloop_open(&r->loop, e);
@@ -78,14 +78,14 @@ static int begin(struct run *r, struct cgroup *group, struct err *e)
 	if (rc == 0 && !o->pid_count)
 		rc = count_machine(r, e);
 	/* Of processes alone their parents tell, when they have waited for those that ended. */
-	if (rc == 0 && !o->pid_count && exits_open(&r->exits, &none) == 0)
+	if (rc == 0 && !o->pid_count && exit_events_open(&r->exits, &none) == 0)
 		r->w->tree.exits = &r->exits;
 	if (o->pid_count)
 		snprintf(first, sizeof first, "%d", (int)o->pids[0]);
 	if (rc == 0)
 		rc = cgroup_find(first, group, e);
 	if (rc == 0)
-		rc = proctree_look(&r->w->tree, e);
+		rc = proctree_scan(&r->w->tree, e);
 	if (rc < 0)
 		return rc;
 	cgroup_read(group, &r->w->cgroup);
@@ -117,7 +117,7 @@ static int observe(struct run *r, struct err *e)
 		if (!is_over && clock_mono_ns() < next)
 			continue;
 		start = cpu_ns();
-		rc = proctree_look(&r->w->tree, e);
+		rc = proctree_scan(&r->w->tree, e);
 		start = (cpu_ns() - start) * LOOK_SHARE;
 		next = clock_mono_ns() + (start > LOOK_MIN_NS ? start : LOOK_MIN_NS);
 	}
@@ -152,10 +152,10 @@ static bool counts(const struct proctree *t, const struct process *p, const stru
 	const struct process *all = t->processes.data;
 	uint32_t parent = map_get(by_pid, (uint64_t)p->parent);
 
-	return parent == MAP_NONE || all[parent].last_look <= p->last_look;
+	return parent == MAP_NONE || all[parent].last_scan <= p->last_scan;
 }
 
-static int sum_up(struct watched *w)
+static int sum_up(struct attached *w)
 {
 	const struct process *all = w->tree.processes.data;
 	static const struct process nothing;
@@ -190,7 +190,7 @@ static int sum_up(struct watched *w)
 
 static void end(struct run *r, const struct cgroup *group)
 {
-	struct watched *w = r->w;
+	struct attached *w = r->w;
 	struct counters *sets = r->sets.data;
 	struct machine machine_before = w->machine;
 	struct pressure now;
@@ -205,20 +205,20 @@ static void end(struct run *r, const struct cgroup *group)
 	now = pressure_read();
 	pressure_since(&w->pressure, &now);
 	cgroup_since(group, &w->cgroup);
-	w->look_ns = w->tree.looks > 1 ? w->elapsed_ns / (w->tree.looks - 1) : w->elapsed_ns;
+	w->scan_ns = w->tree.scans > 1 ? w->elapsed_ns / (w->tree.scans - 1) : w->elapsed_ns;
 }
 
-int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e)
+int attached_run(const struct attached_opts *o, struct attached *ret, struct err *e)
 {
 	struct run r = { .opts = o, .w = ret };
 	struct counters *sets;
 	struct cgroup group;
 	int rc;
 
-	*ret = (struct watched){ .tree = { .roots = o->pids,
-					   .root_count = o->pid_count,
-					   .has_all = !o->pid_count,
-					   .has_io = true } };
+	*ret = (struct attached){ .tree = { .roots = o->pids,
+					    .root_count = o->pid_count,
+					    .has_all = !o->pid_count,
+					    .has_io = true } };
 	rc = begin(&r, &group, e);
 	if (rc == 0)
 		rc = observe(&r, e);
@@ -231,12 +231,12 @@ int watched_run(const struct watched_opts *o, struct watched *ret, struct err *e
 		counters_close(&sets[i]);
 	rows_fini(&r.sets);
 	ret->tree.exits = NULL;
-	exits_close(&r.exits);
+	exit_events_close(&r.exits);
 	runloop_close(&r.loop);
 	return rc;
 }
 
-void watched_fini(struct watched *w)
+void attached_fini(struct attached *w)
 {
 	proctree_fini(&w->tree);
 }
