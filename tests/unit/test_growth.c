@@ -221,7 +221,7 @@ static void test_story(void)
 	buf_clear(&words);
 	scale_summary(&v, &words);
 	CHECK_STR(words.data,
-		  "2 of 4 copies failed: the figures tell nothing of how the command scales\n");
+		  "2 of 4 copies failed: the numbers do not show how the command scales\n");
 	growth_fini(&g);
 	profile_free(a);
 	profile_free(b);
