@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of what a cluster has: Slurm, PMIx, libfabric. */
+/* Checks of cluster software: Slurm, PMIx, libfabric. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int load_libfabric(void)
 	return load("libfabric.so.1");
 }
 
-/* Loading runs code of others, so a child does it. */
+/* Loading runs foreign code, so a child does it. */
 static bool loads(int (*call)(void), struct doctor_finding *f)
 {
 	int rc = doctor_run_child(call);
@@ -85,10 +85,10 @@ void doctor_pmix(struct doctor_finding *f)
 		doctor_report(f, DOCTOR_WORKS, "", "this is rank %s of %s", rank, space);
 	else
 		doctor_report(f, DOCTOR_PARTLY, "start by 'srun --mpi=pmix', 'prun' or 'mpirun'",
-			      "libpmix.so.2 loads, but nobody started us as a rank");
+			      "libpmix.so.2 loads, but no launcher started us as a rank");
 }
 
-/* The names that stand alone at the start of lines, "tcp:", as "tcp udp". */
+/* Collects the names at line starts, "tcp:", as "tcp udp". */
 static void list_providers(const char *text, char *ret, size_t size)
 {
 	size_t len = 0;

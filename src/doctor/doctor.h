@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor: what works on this machine, found out by trying it.
+ * doctor: tries on this machine what the other commands need, and reports what works.
  *
- * Each check does what a recording would do (opens the event, loads the program, mounts) and
+ * Each check does what a command would do (opens the event, loads the program, mounts) and
  * undoes it; what it cannot undo it does in a child that ends. None takes long: programs of
  * others are asked for at most DOCTOR_TIMEOUT_NS.
  */
@@ -13,11 +13,11 @@
 
 struct doctor_check {
 	const char *name;
-	const char *serves; /* what works with it */
+	const char *serves; /* the commands that need it */
 	void (*probe)(struct doctor_finding *f);
 };
 
-/* In the order in which they are shown; the last has no name. */
+/* In the order of the table; the last has no name. */
 extern const struct doctor_check doctor_checks[];
 
 #endif

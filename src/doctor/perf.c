@@ -14,7 +14,7 @@
 #include "sample/tracefs.h"
 
 #define PARANOID_REMEDY "root, CAP_PERFMON, or 'sysctl kernel.perf_event_paranoid=%d'"
-#define RING_BYTES ((size_t)512 << 10) /* as recordings have at least, two a CPU */
+#define RING_BYTES ((size_t)512 << 10) /* the least of a recording, two a CPU */
 
 static struct perf_event_attr attr_of(const struct event *event)
 {
@@ -41,8 +41,7 @@ void doctor_cpu_sampling(struct doctor_finding *f)
 	if (attr_probe(&attr, event_cpu_clock.name, &is_user_only, &e) < 0)
 		doctor_report_failure(f, &e);
 	else if (is_user_only)
-		report_paranoid(f, DOCTOR_PARTLY, 1,
-				"user code only: the kernel's part is not shown");
+		report_paranoid(f, DOCTOR_PARTLY, 1, "user code only, without the kernel");
 	else
 		doctor_report(f, DOCTOR_WORKS, "", "user code and kernel");
 }
@@ -98,10 +97,10 @@ void doctor_hardware(struct doctor_finding *f)
 			f, DOCTOR_FAILS,
 			"look for the driver in 'dmesg | grep -i pmu'; until then samples are "
 			"taken by the clock",
-			"the kernel knows no performance counters of this processor");
+			"the kernel has no driver for the performance counters of this processor");
 }
 
-/* The descriptor of an event, or -errno with the words in f. */
+/* Opens an event. A descriptor, or -errno with the finding in f. */
 static int open_event(const struct event *event, pid_t pid, struct doctor_finding *f)
 {
 	struct perf_event_attr attr = attr_of(event);
@@ -137,10 +136,9 @@ void doctor_off_cpu(struct doctor_finding *f)
 	if (attr_probe(&attr, event.name, &is_user_only, &e) < 0)
 		doctor_report_failure(f, &e);
 	else if (is_user_only)
-		report_paranoid(f, DOCTOR_PARTLY, 1,
-				"how long threads wait is told, but not where");
+		report_paranoid(f, DOCTOR_PARTLY, 1, "off-CPU times without stacks");
 	else
-		doctor_report(f, DOCTOR_WORKS, "", "where threads wait, and how long");
+		doctor_report(f, DOCTOR_WORKS, "", "off-CPU times with stacks");
 }
 
 void doctor_tracepoints(struct doctor_finding *f)
@@ -169,7 +167,7 @@ void doctor_tracepoints(struct doctor_finding *f)
 	doctor_report(f, DOCTOR_WORKS, "", "events of the kernel's tracefs");
 }
 
-/* What a recording locks on one CPU: two rings. 0 or -errno. */
+/* Locks what a recording locks on one CPU: two rings. 0 or -errno. */
 static int try_rings(void)
 {
 	struct perf_event_attr attr = attr_of(&event_cpu_clock);
@@ -228,5 +226,5 @@ void doctor_kernel_symbols(struct doctor_finding *f)
 			      (long long)attr_sysctl("kptr_restrict", -1),
 			      (long long)attr_sysctl("perf_event_paranoid", -1));
 	else
-		doctor_report(f, DOCTOR_WORKS, "", "/proc/kallsyms tells addresses");
+		doctor_report(f, DOCTOR_WORKS, "", "/proc/kallsyms has addresses");
 }

@@ -74,7 +74,7 @@ bool doctor_has_program(const char *name)
 	return false;
 }
 
-/* false: the time is up. */
+/* false: the deadline has passed. */
 static bool drain(int fd, char *text, size_t size)
 {
 	int64_t until = clock_mono_ns() + DOCTOR_TIMEOUT_NS;
@@ -100,7 +100,7 @@ static bool drain(int fd, char *text, size_t size)
 	}
 }
 
-/* The child's group ends with it: it may have children of its own. */
+/* Kills the whole group: the child may have children of its own. */
 static int reap(pid_t pid, bool is_late)
 {
 	int status = 0;
@@ -112,7 +112,8 @@ static int reap(pid_t pid, bool is_late)
 	return is_late || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
 }
 
-/* A child in a group of its own, with a pipe to us as its file to. 0 in the child. */
+/* Forks a child in a process group of its own, with a pipe to us as its descriptor to. 0 in the
+ * child. */
 static pid_t fork_piped(int to, int *ret_fd)
 {
 	int ends[2];

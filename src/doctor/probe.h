@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe: what every check of the doctor uses: its finding, and programs and calls with a deadline.
+/* probe: the finding of a check, and helpers that run programs and calls with a deadline.
  */
 #ifndef DOCTOR_PROBE_H
 #define DOCTOR_PROBE_H
@@ -20,34 +20,34 @@ enum doctor_state {
 };
 extern const char *const doctor_states[]; /* "works", "partly", "fails" */
 
-/* One line each; control characters may be in words of others. */
+/* One line each; texts of other programs may have control characters. */
 struct doctor_finding {
 	enum doctor_state state;
 	char found[256];
-	char remedy[384]; /* "": works, or nothing can be done */
-	bool bad;         /* memory ran out: nothing was found */
+	char remedy[384]; /* "": works, or no remedy exists */
+	bool bad;         /* memory ran out; no other field is set */
 };
 
-/* The finding in words. remedy: the words as they are, "" none. */
+/* Sets the finding. remedy: literal text, "": none. */
 void doctor_report(struct doctor_finding *f, enum doctor_state state, const char *remedy,
 		   const char *fmt, ...) PRINTF(4, 5);
 
-/* What does not work, in words of the form "FOUND; needs REMEDY". */
+/* Reports a failure. e has the form "FOUND; needs REMEDY". */
 void doctor_report_failure(struct doctor_finding *f, const struct err *e);
 
-/* The start of a file, with a NUL behind. false: it cannot be read, errno tells why. */
+/* Reads the start of a file, ending with NUL. false: unreadable, with errno. */
 bool doctor_read(const char *path, char *text, size_t size);
 
 /* Is a program of this name on the PATH? */
 bool doctor_has_program(const char *name);
 
 /*
- * Runs a program and takes the start of what it prints on standard output. Its exit status; 127:
- * there is none of this name; -1: it took too long, and was killed.
+ * Runs a program and keeps the start of its standard output. Returns its exit status; 127: not
+ * found; -1: killed at the deadline.
  */
 int doctor_run(const char *const *argv, char *text, size_t size);
 
-/* Calls it in a child of its own: what it returns, 0..125; 255 when it took too long. */
+/* Calls a function in a child. Returns its result, 0..125; 255: killed at the deadline. */
 int doctor_run_child(int (*call)(void));
 
 #endif

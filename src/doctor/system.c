@@ -34,7 +34,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *ret_path)
 	return 1;
 }
 
-/* Where its debug file is by build id. false: it has none. */
+/* The path of its debug file by build id. false: no build id. */
 static bool debug_path(const struct elf_image *image, char ret[256])
 {
 	char hex[ELF_BUILD_ID_HEX];
@@ -66,7 +66,7 @@ void doctor_debug_symbols(struct doctor_finding *f)
 			f, DOCTOR_PARTLY,
 			"'apt-get install libc6-dbg' on Debian; -dbgsym or -debuginfo packages "
 			"for others",
-			"%s is stripped, and %s is not there", path,
+			"%s is stripped, and %s does not exist", path,
 			debug[0] ? debug : "a debug file");
 	elf_image_close(&image);
 }
@@ -91,7 +91,7 @@ void doctor_accounting(struct doctor_finding *f)
 			      has_waits ? "" : ", and no waits for a CPU");
 }
 
-/* Is the end of a child told, and whose it was? */
+/* Does the kernel report the exit of a child, with its pid? */
 static bool receives_child_exit(struct exit_events *x)
 {
 	struct exit_record r;
@@ -115,7 +115,7 @@ void doctor_process_exits(struct doctor_finding *f)
 
 	if (rc == 0 && receives_child_exit(&x))
 		doctor_report(f, DOCTOR_WORKS, "",
-			      "the kernel tells what each process used when it ends");
+			      "the kernel reports the usage of each process at its end");
 	else if (rc == 0)
 		doctor_report(f, DOCTOR_PARTLY, "a kernel of 5.19 or later",
 			      "processes are looked at: those of some milliseconds are missed");
@@ -132,7 +132,7 @@ void doctor_pressure(struct doctor_finding *f)
 	char text[256];
 
 	if (doctor_read("/proc/pressure/cpu", text, sizeof text) && strstr(text, "some "))
-		doctor_report(f, DOCTOR_WORKS, "", "/proc/pressure tells of CPU, memory and I/O");
+		doctor_report(f, DOCTOR_WORKS, "", "/proc/pressure has CPU, memory and I/O");
 	else
 		doctor_report(f, DOCTOR_FAILS,
 			      "boot with psi=1; a kernel with CONFIG_PSI (4.20 and later)",
@@ -181,7 +181,7 @@ void doctor_open_files(struct doctor_finding *f)
 			      (unsigned long long)limit.rlim_max);
 }
 
-/* A process that is nobody's child here but ours, which a sibling attaches to. */
+/* Forks a target and a sibling that attaches to it. */
 static int attach_to_sibling(void)
 {
 	pid_t target = fork(), tracer;
@@ -218,7 +218,7 @@ void doctor_ptrace(struct doctor_finding *f)
 		scope[strcspn(scope, "\n")] = '\0';
 		doctor_report(f, scope[0] == '1' ? DOCTOR_PARTLY : DOCTOR_FAILS,
 			      "root, CAP_SYS_PTRACE, or 'sysctl kernel.yama.ptrace_scope=0'",
-			      "kernel.yama.ptrace_scope is %s: only %s may be attached to", scope,
+			      "kernel.yama.ptrace_scope is %s: only %s can be traced", scope,
 			      scope[0] == '1' ? "our own children" : "what root chooses");
 		return;
 	}
@@ -239,7 +239,7 @@ void doctor_bpf(struct doctor_finding *f)
 		doctor_report(f, DOCTOR_WORKS, "", "programs load and attach to the scheduler");
 }
 
-/* In a mount namespace of its own, which ends with the process. 0 or errno. */
+/* Mounts in a mount namespace of its own. 0 or errno. */
 static int mount_fuse(void)
 {
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -264,7 +264,7 @@ void doctor_fuse(struct doctor_finding *f)
 			      has_helper ? "" : "; other users lack fusermount3");
 	else if (access("/dev/fuse", R_OK | W_OK) < 0 && errno == EACCES)
 		doctor_report(f, DOCTOR_FAILS, "root, or 'chmod 666 /dev/fuse'",
-			      "/dev/fuse may not be opened");
+			      "/dev/fuse cannot be opened");
 	else if (access("/dev/fuse", F_OK) < 0)
 		doctor_report(f, DOCTOR_FAILS,
 			      "'modprobe fuse'; in a container 'docker run --device /dev/fuse "
@@ -274,6 +274,6 @@ void doctor_fuse(struct doctor_finding *f)
 		doctor_report(f, DOCTOR_WORKS, "", "mounting by fusermount3");
 	else
 		doctor_report(f, DOCTOR_FAILS, "'apt-get install fuse3', or root",
-			      "we may not mount (%s), and there is no fusermount3 to do it",
+			      "mounting is not permitted (%s), and fusermount3 is not installed",
 			      strerror(rc));
 }

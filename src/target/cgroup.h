@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup: where the figures of a process' control group lie.
+ * cgroup: reads the limits and usage of a process' control group.
  *
  * Source: cgroups(7); proc(5), /proc/PID/cgroup and /proc/PID/mountinfo; kernel
  * Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
@@ -17,30 +17,30 @@
 
 #define CGROUP_PATH_MAX 1024
 
-/* Folders, "" where there is none. Version 2 has all controllers in one. */
+/* Folders; "": none. Version 2 has all controllers in one. */
 struct cgroup {
 	char unified[CGROUP_PATH_MAX]; /* of version 2 */
 	char memory[CGROUP_PATH_MAX];  /* of version 1 */
 	char cpu[CGROUP_PATH_MAX];     /* of version 1 */
 };
 
-/* Of a process: "self" or its number. 0 or -ENOMEM; a system without control groups has none. */
+/* process: "self" or a pid. 0 or -ENOMEM; all folders are "" without control groups. */
 int cgroup_find(const char *process, struct cgroup *ret, struct err *e) MUST_CHECK;
 
-/* A figure: absent is not zero. */
+/* A value; absent is not zero. */
 struct cgroup_value {
 	bool has_value;
 	bool is_unlimited; /* of limits */
 	int64_t value;
 };
 
-/* What the group has and may have. Bytes and nanoseconds. */
+/* Usage and limits of the group, in bytes and nanoseconds. */
 struct cgroup_usage {
-	struct cgroup_value memory_peak;  /* since the group was made */
-	struct cgroup_value memory_limit; /* the least of it and those above */
-	struct cgroup_value limit_hits;   /* how often it would have had more */
-	struct cgroup_value oom_kills;    /* processes of it that the kernel ended for that */
-	/* The scarcest of it and those above, and how that is throttled. */
+	struct cgroup_value memory_peak;  /* since the group was created */
+	struct cgroup_value memory_limit; /* the lowest of the group and its parents */
+	struct cgroup_value limit_hits;   /* count of hits of the limit */
+	struct cgroup_value oom_kills;    /* processes killed by the OOM killer */
+	/* The tightest quota of the group and its parents, and its throttling. */
 	struct cgroup_value cpu_quota_ns; /* a period of cpu_period_ns */
 	struct cgroup_value cpu_period_ns;
 	struct cgroup_value throttled_count; /* periods */
@@ -50,7 +50,7 @@ struct cgroup_usage {
 
 void cgroup_read(const struct cgroup *c, struct cgroup_usage *ret);
 
-/* As it is now; of what only grows, what came since before. */
+/* Current values; for totals, the difference to before. */
 void cgroup_since(const struct cgroup *c, struct cgroup_usage *before);
 
 #endif

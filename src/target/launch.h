@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch: a command that is prepared first and started later, and how it ended.
+ * launch: forks a command, starts it later, and takes its exit status.
  *
- * The child is forked first and executes the program when it is told to, so that counters can be
- * attached to it that start with the program (enable_on_exec) and see nothing of us. Any call that
+ * The child waits before its exec, so that counters with enable_on_exec can be attached to it and
+ * count nothing of us. Any call that
  * fails before the exec is an error, and the command is not started. Used by runloop.
  */
 #ifndef TARGET_LAUNCH_H
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* What we change of our own process, as our parent gave it: commands get it back. */
+/* The settings from our parent that we change for ourselves; commands get the originals. */
 struct inherited {
 	sigset_t mask;
 	struct sigaction child_action; /* of SIGCHLD */
@@ -31,12 +31,12 @@ struct launch {
 	int go_fd;           /* writing starts the child; 0: it is started */
 	int failure_fd;      /* the child writes the errno of a failed exec; 0: read */
 	int pid_fd;          /* readable when the child ended; -1: kernel before 5.3; 0: closed */
-	bool has_ended;      /* its status can be taken, or is */
+	bool has_ended;      /* its status is available, or taken */
 	int exec_error;      /* errno of a failed exec; 0: none */
 	int status;          /* exit status, 128+N for signal N */
 	int end_signal;      /* that ended it; 0: none */
-	struct rusage usage; /* of it and the children that it waited for */
-	long peak_kbytes;    /* of the child before the exec, which usage's maximum includes */
+	struct rusage usage; /* of the command and the children it waited for */
+	long peak_kbytes;    /* of the child before the exec; part of usage.ru_maxrss */
 };
 
 struct launch_opts {
@@ -47,20 +47,20 @@ struct launch_opts {
 	void *context;
 };
 
-/* Forks the child, which waits. It has all of ours but what is inherited. */
+/* Forks the child, which waits before its exec. */
 int launch_prepare(struct launch *l, const struct launch_opts *o, const struct inherited *inherited,
 		   struct err *e) MUST_CHECK;
 
-/* Lets it run. A program that cannot be executed is its errno (-ENOENT, -EACCES, ...), also in
- * exec_error; the child is reaped then. */
+/* Starts it. A failed exec returns its errno (-ENOENT, -EACCES, ...), also in exec_error; then the
+ * child is reaped. */
 int launch_start(struct launch *l, struct err *e) MUST_CHECK;
 
 /* The two halves of launch_start(), for a tracer that must handle stops of the child in between:
- * lets it run; the outcome of its exec. */
+ * start it; get the result of its exec. */
 int launch_go(struct launch *l, struct err *e) MUST_CHECK;
 int launch_exec_result(struct launch *l, struct err *e) MUST_CHECK;
 
-/* Has it ended? Its status is left to be taken. */
+/* Has it ended? Leaves its status. */
 bool launch_has_ended(struct launch *l);
 
 /* Takes status and usage of a command that has ended; false: it runs, or there is none. */
@@ -72,7 +72,7 @@ void launch_wait(struct launch *l);
 /* The same for a caller that reaped the child itself. status: as of wait(2). */
 void launch_take_status(struct launch *l, int status);
 
-/* A child that was not started ends; one that runs is left alone. */
+/* Kills a child that was not started; leaves a running one alone. */
 void launch_close(struct launch *l);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pressure: time in which tasks of the machine, or of a control group, stalled for want of
- * something.
+ * pressure: stall times (PSI) of the machine or of a control group.
  *
  * Source: kernel Documentation/accounting/psi.rst; cgroup-v2.rst, cpu.pressure.
  */
@@ -11,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* some: at least one task; full: all. Since the machine began; after pressure_since(), of a time.
+/* some: at least one task; full: all. Since boot; after pressure_since(), of an interval.
  */
 struct pressure {
 	bool has_value;
@@ -20,10 +19,10 @@ struct pressure {
 
 struct pressure pressure_read(void);
 
-/* Of the group of version 2 in this folder; the root group has none of its own. */
+/* Of the version 2 group in this folder; the root group has no files. */
 struct pressure pressure_of_group(const char *folder);
 
-/* What came between the two, to before. */
+/* The difference of the two, in before. */
 void pressure_since(struct pressure *before, const struct pressure *after);
 
 #endif

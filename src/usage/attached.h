@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watched: what processes that run already, or all of the machine, use from now on.
+ * attached: measures running processes, or the whole machine, from now on.
  *
- * Nobody waits for them: the metrics are differences of looks, and the last one of a process that
- * ends is a little before its end. What processes below them used that were too short to be seen is
- * in the metrics when their parents waited for them.
+ * We are not their parent: the metrics are differences of scans, and the last scan of a process is
+ * a little before its end. Short-lived children missed by the scans are included when their parents
+ * waited for them.
  */
 #ifndef USAGE_ATTACHED_H
 #define USAGE_ATTACHED_H
@@ -35,17 +35,17 @@ struct attached {
 	struct proc_io io;
 	int64_t run_wait_ns;    /* -1: not told */
 	int64_t peak_rss_bytes; /* of the largest process */
-	size_t ended;           /* of the processes that were asked for */
+	size_t ended;           /* of the given processes */
 	struct counters counters;
 	struct pressure pressure;
 	struct cgroup_usage cgroup; /* of the first process; throttling: in this time */
 	struct machine machine;
 	struct proctree tree;
-	int64_t scan_ns; /* between two looks, in the mean */
+	int64_t scan_ns; /* mean time between two scans */
 };
 
-/* Until the processes end, the time is over, or SIGINT, SIGTERM or SIGHUP comes. -ESRCH: a process
- * is not there. */
+/* Measures until the processes end, the time is over, or SIGINT, SIGTERM or SIGHUP comes. -ESRCH: a
+ * process does not exist. */
 int attached_run(const struct attached_opts *o, struct attached *ret, struct err *e) MUST_CHECK;
 void attached_fini(struct attached *w); /* all zero is allowed */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attached_metrics: what observed processes, or the machine, used, as metrics and processes. */
+/* attached_metrics: the usage of attached processes, or of the machine, as metrics. */
 #ifndef USAGE_ATTACHED_METRICS_H
 #define USAGE_ATTACHED_METRICS_H
 

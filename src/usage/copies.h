@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copies: a command several times at once, and what each copy used.
+ * copies: runs several copies of a command at once and measures each.
  *
- * All copies are made first and then told to start, one after the other. Standard input and output
- * of theirs are /dev/null.
+ * All copies are forked first and then started one after the other. Their standard input and output
+ * are /dev/null.
  */
 #ifndef USAGE_COPIES_H
 #define USAGE_COPIES_H
@@ -43,20 +43,20 @@ struct copy {
 struct copies {
 	struct copy *all; /* [count]; owned */
 	size_t count;
-	struct machine machine; /* what the machine did meanwhile */
+	struct machine machine; /* of the machine meanwhile */
 	int64_t elapsed_ns;     /* from the first start to the last end */
-	int64_t own_ns;         /* CPU time of ours */
-	int signal;             /* that we were told to end by; 0: none */
+	int64_t own_ns;         /* CPU time of this process */
+	int signal;             /* that ended the measurement; 0: none */
 	struct runloop loop;    /* its commands are the copies, in order */
 };
 
-/* Makes them, waiting, in order; with counters that start with the program. */
+/* Forks the copies, which wait before their exec, with counters that start at the exec. */
 int copies_new(const struct copies_opts *o, struct copies *ret, struct err *e) MUST_CHECK;
 
-/* Lets all run. A program that cannot be executed is its errno; then nothing runs. */
+/* Starts all. A failed exec returns its errno; then none runs. */
 int copies_start(struct copies *c, struct err *e) MUST_CHECK;
 
-/* Waits for the end of all, and looks at them from time to time. A signal to us goes on to all. */
+/* Waits for the end of all, and scans them at intervals. Forwards signals to all. */
 int copies_wait(struct copies *c, struct err *e) MUST_CHECK;
 
 /* Sends SIGTERM to all that still run. False: none does. */
