@@ -15,28 +15,32 @@ void suggest_functions(const struct profile *p, struct nearest *n)
 		nearest_add(n, profile_text(p, profile_get_function(p, i)->name));
 }
 
-static void intern_value(struct strtab *values, const struct profile *p, const struct label *label)
+static bool intern_value(struct strtab *values, const struct profile *p, const struct label *label)
 {
 	char number[24];
+	const char *text = number;
 
-	snprintf(number, sizeof number, "%" PRId64, label->num);
 	if (label->str)
-		strtab_intern(values, profile_text(p, label->str),
-			      strlen(profile_text(p, label->str)));
+		text = profile_text(p, label->str);
 	else
-		strtab_intern(values, number, strlen(number));
+		snprintf(number, sizeof number, "%" PRId64, label->num);
+	return strtab_intern(values, text, strlen(text)) != STRTAB_NONE;
 }
 
-static void collect(struct strtab *values, const struct profile *p, const char *key)
+/* false: out of memory. */
+static bool collect(struct strtab *values, const struct profile *p, const char *key)
 {
+	bool is_complete = true;
+
 	for (uint32_t set = 0; set < profile_label_set_count(p); set++) {
 		size_t count;
 		const struct label *labels = profile_get_labels(p, set, &count);
 
 		for (size_t i = 0; i < count; i++)
 			if (strcmp(profile_text(p, labels[i].key), key) == 0)
-				intern_value(values, p, &labels[i]);
+				is_complete &= intern_value(values, p, &labels[i]);
 	}
+	return is_complete;
 }
 
 static void list(const struct strtab *values, struct buf *out)
@@ -59,9 +63,11 @@ void suggest_label_values(const struct profile *p, const char *key, const char *
 	struct nearest near = nearest_start(wanted, strlen(wanted));
 	struct strtab *values = strtab_new();
 
-	if (!values)
+	if (!values || !collect(values, p, key)) {
+		out->bad = true;
+		strtab_free(values);
 		return;
-	collect(values, p, key);
+	}
 	for (uint32_t i = 0; i < strtab_count(values); i++)
 		nearest_add(&near, strtab_get(values, i).ptr);
 	if (near.count)

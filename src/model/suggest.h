@@ -12,7 +12,8 @@ void suggest_functions(const struct profile *p, struct nearest *n);
 
 /*
  * Appends the values of the label key that are like wanted, "; did you mean 'worker'?"; else the
- * first few that there are, "; there are 'main', 'io' and 2 more"; else that there are none.
+ * first few that there are, "; there are 'main', 'io' and 2 more"; else that there are none. Out of
+ * memory is remembered in out.
  */
 void suggest_label_values(const struct profile *p, const char *key, const char *wanted,
 			  struct buf *out);

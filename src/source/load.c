@@ -199,7 +199,9 @@ static void warn_empty(const struct profile *p, const struct filter_args *args,
 	suggest(p, args, labels, &words);
 	if (words.len == len)
 		buf_put_str(&words, "; 'auger report' without it shows what there is");
-	if (buf_error(&words) == 0)
+	if (buf_error(&words) < 0)
+		log_msg(LOG_WARN, "filter", "no sample matches: out of memory for more");
+	else
 		log_msg(LOG_WARN, "filter", "no sample matches %s", words.data);
 }
 
