@@ -96,3 +96,15 @@ size_t quote_undo_octal(char *text)
 	*to = '\0';
 	return (size_t)(to - text);
 }
+
+void quote_argument(struct buf *out, const char *arg)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+
+	if (arg[0] && strspn(arg, plain) == strlen(arg)) {
+		buf_put_str(out, arg);
+		return;
+	}
+	quote_shell(out, arg, strlen(arg));
+}

@@ -25,6 +25,9 @@ bool quote_is_formula(const char *text, size_t len);
 /* One word of sh in quotes. Source: POSIX, Shell Command Language 2.2. */
 void quote_shell(struct buf *out, const char *text, size_t len);
 
+/* The same, without quotes where sh needs none. */
+void quote_argument(struct buf *out, const char *arg);
+
 /*
  * Replaces \NNN, three octal digits, by their byte, in place; returns the new length and ends the
  * text with a NUL. The kernel writes blanks, tabs, newlines and backslashes so.

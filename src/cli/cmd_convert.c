@@ -8,11 +8,11 @@
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
-#include "cli/save.h"
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
 #include "format/formats.h"
 #include "source/load.h"
+#include "source/save.h"
 #include "view/emit.h"
 
 struct args {

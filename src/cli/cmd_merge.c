@@ -7,10 +7,10 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cmd.h"
-#include "cli/save.h"
 #include "format/formats.h"
 #include "model/merge.h"
 #include "source/load.h"
+#include "source/save.h"
 
 #define MAX_LABELS 16
 

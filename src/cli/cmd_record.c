@@ -11,11 +11,12 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "cli/cmd.h"
-#include "cli/record_output.h"
 #include "cli/record_words.h"
 #include "cli/sampling.h"
+#include "sample/comments.h"
 #include "sample/recording.h"
 #include "source/load.h"
+#include "source/record_output.h"
 #include "symbol/symbolize.h"
 
 #define NO_LIMIT (-1)
@@ -170,7 +171,7 @@ static int record(const struct recording_opts *o, struct recording *c, struct pr
 		return cmd_exec_failed("record", e);
 	if (rc < 0)
 		return rc;
-	record_put_comments(p, o, c, &result);
+	recording_put_comments(p, o, c, &result);
 	rc = profile_check(p, e);
 	if (rc == 0)
 		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = recording_files(c) },

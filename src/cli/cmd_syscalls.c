@@ -10,11 +10,11 @@
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
-#include "cli/save.h"
 #include "cli/screen.h"
-#include "cli/syscalls_trace.h"
+#include "source/save.h"
 #include "syscalls/syscalls.h"
 #include "view/tables/syscalls_table.h"
+#include "view/tables/syscalls_trace.h"
 
 struct args {
 	struct opt_list pids;
@@ -132,10 +132,67 @@ static void report_method(const struct syscall_result *r, const struct syscalls 
 			(unsigned long long)s->lost);
 }
 
+/* Where --trace writes to. */
+struct trace {
+	struct syscalls_trace text;
+	int fd;
+	bool owns_fd;
+	int error; /* -errno of the first write that failed */
+};
+
+static int trace_open(struct trace *t, const struct args *args, bool has_command, struct err *e)
+{
+	*t = (struct trace){ .text.format = (enum emit_format)args->format,
+			     .fd = has_command ? STDERR_FILENO : STDOUT_FILENO };
+	if (args->output && strcmp(args->output, "-") == 0) {
+		t->fd = STDOUT_FILENO;
+	} else if (args->output) {
+		int rc = outfile_open_stream(args->output, &t->fd, e);
+
+		if (rc < 0)
+			return rc;
+		t->owns_fd = true;
+	}
+	syscalls_trace_head(&t->text);
+	return 0;
+}
+
+static void trace_flush(struct trace *t)
+{
+	struct buf *lines = &t->text.lines;
+
+	if (lines->len && !t->error)
+		t->error = file_write_all(t->fd, lines->data, lines->len);
+	if (!t->error)
+		t->error = buf_error(lines);
+	buf_clear(lines);
+}
+
+static void trace_put(void *context, const struct syscall_decoded *call)
+{
+	struct trace *t = context;
+
+	syscalls_trace_put(&t->text, call);
+	trace_flush(t);
+}
+
+static void trace_close(struct trace *t)
+{
+	if (t->owns_fd)
+		close(t->fd);
+	buf_fini(&t->text.lines);
+}
+
+static int trace_finish(struct trace *t, struct err *e)
+{
+	trace_flush(t);
+	return t->error < 0 ? err_set(e, t->error, "cannot write: %s", strerror(-t->error)) : 0;
+}
+
 static int observe(const struct args *args, const struct target *t, struct syscalls *s,
 		   struct profile *stacks, struct err *e)
 {
-	struct syscalls_trace trace = { 0 };
+	CLEANUP(trace_close) struct trace trace = { .fd = -1 };
 	struct syscall_result result = { 0 };
 	struct syscall_opts o = {
 		.method = (enum syscall_method)args->method,
@@ -151,18 +208,15 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	int rc = 0;
 
 	if (args->is_trace) {
-		rc = syscalls_trace_open(&trace, (enum emit_format)args->format, args->output,
-					 t->argv != NULL, e);
-		o.on_call = syscalls_trace_put;
+		rc = trace_open(&trace, args, t->argv != NULL, e);
+		o.on_call = trace_put;
 		o.context = &trace;
 	}
 	if (rc == 0)
 		rc = syscall_run(&o, &result, e);
-	if (rc < 0 && args->is_trace)
-		syscalls_trace_close(&trace);
 	if (rc < 0)
 		return result.is_no_exec ? cmd_exec_failed("syscalls", e) : rc;
-	rc = args->is_trace ? syscalls_trace_finish(&trace, e) : show(args, t, s, &result, e);
+	rc = args->is_trace ? trace_finish(&trace, e) : show(args, t, s, &result, e);
 	report_method(&result, s);
 	return rc < 0 ? rc : result.status;
 }

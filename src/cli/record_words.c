@@ -4,17 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/path.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "model/units.h"
 #include "sample/attr.h"
+#include "sample/comments.h"
 #include "source/load.h"
 #include "view/flat.h"
 #include "view/shorten.h"
@@ -22,208 +21,8 @@
 #define HOTTEST 5 /* functions in the summary */
 #define HOTTEST_VERBOSE 25
 #define NAME_COLUMNS 60    /* that a function takes there at most */
-#define WORST 3            /* files with broken stacks */
 #define MANY 20            /* one in so many stacks is not complete: 5 % */
 #define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
-
-/* An argument as a shell would take it. */
-static void put_argument(struct buf *out, const char *arg)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "%+,-./:=@_";
-
-	if (arg[0] && strspn(arg, plain) == strlen(arg)) {
-		buf_put_str(out, arg);
-		return;
-	}
-	quote_shell(out, arg, strlen(arg));
-}
-
-static void put_who(struct buf *out, const struct recording_opts *o)
-{
-	buf_put_str(out, o->pid_count ? "processes:" : "processes: all");
-	for (size_t i = 0; i < o->pid_count; i++)
-		buf_printf(out, " %d", (int)o->pids[i]);
-}
-
-/* "cpu-clock, 999 Hz, frame pointers, user code only" */
-static void put_how(struct buf *out, const struct recording_opts *o, const struct recording *c)
-{
-	uint64_t period = event_period(recording_event(c, 0), o->period);
-
-	for (size_t i = 0; i < recording_event_count(c); i++)
-		buf_printf(out, "%s%s", i ? " and " : "", recording_event(c, i)->name);
-	if (period == 1)
-		buf_put_str(out, ", each one");
-	else if (period)
-		buf_printf(out, ", each %llu", (unsigned long long)period);
-	else
-		buf_printf(out, ", %llu Hz", (unsigned long long)recording_frequency(c));
-	if (o->stack == STACK_DWARF)
-		buf_printf(out, ", stacks by unwinding tables from %u bytes",
-			   recording_stack_bytes(c));
-	else
-		buf_put_str(out,
-			    o->stack == STACK_FP ? ", stacks by frame pointers" : ", no stacks");
-	if (!recording_has_kernel(c))
-		buf_put_str(out, ", user code only");
-	if (o->is_kernel_only)
-		buf_put_str(out, ", kernel code only");
-}
-
-/* Moves the text of out to a comment. */
-static void add_comment(struct profile *p, struct buf *out)
-{
-	CLEANUP(buf_fini) struct buf line = { 0 };
-
-	utf8_put_visible(&line, out->data ? out->data : "", out->len);
-	if (line.data)
-		profile_add_comment(p, line.data);
-	buf_clear(out);
-}
-
-static void put_counts(struct buf *out, const struct recording_result *r)
-{
-	const struct ingest_counts *n = &r->counts;
-
-	buf_printf(out, "samples: %llu, lost: %llu", (unsigned long long)n->samples,
-		   (unsigned long long)n->lost);
-	if (n->lost_side)
-		buf_printf(out, ", lost records of processes: %llu",
-			   (unsigned long long)n->lost_side);
-	if (n->throttled)
-		buf_printf(out, ", times throttled: %llu", (unsigned long long)n->throttled);
-	if (n->cut)
-		buf_printf(out, ", stacks cut at kernel.perf_event_max_stack: %llu",
-			   (unsigned long long)n->cut);
-	if (n->unknown)
-		buf_printf(out, ", frames in unknown code: %llu", (unsigned long long)n->unknown);
-	if (n->bad)
-		buf_printf(out, ", broken records: %llu", (unsigned long long)n->bad);
-}
-
-/* How many user stacks reach the program's start, and why others do not. */
-static void put_stacks(struct buf *out, const struct recording *c, const struct recording_result *r)
-{
-	uint64_t times;
-	size_t shown = 0;
-
-	user_stack_put_counts(out, &r->counts.user);
-	for (; shown < WORST; shown++) {
-		const char *name = recording_worst(c, shown, &times);
-
-		if (!times)
-			break;
-		buf_printf(out, "%s%s: %llu", shown ? ", " : " (", path_base(name),
-			   (unsigned long long)times);
-	}
-	if (shown)
-		buf_put_byte(out, ')');
-}
-
-/* "4,660": digits in groups of three. */
-static void put_grouped(struct buf *out, uint64_t value)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			buf_put_byte(out, ',');
-		buf_put_byte(out, (unsigned char)digits[i]);
-	}
-}
-
-/* "3.68 s in 1,234 waits: 92.1 % sleeping, 7.9 % preempted" */
-static void put_waits(struct buf *out, const struct recording_result *r)
-{
-	const struct offcpu_counts *n = &r->counts.waits;
-	uint64_t all = 0;
-	unsigned shown = 0;
-
-	for (size_t i = 0; i < OFFCPU_STATES; i++)
-		all += n->ns[i];
-	buf_put_str(out, "off the CPU: ");
-	units_put(out, (int64_t)all, "nanoseconds");
-	buf_put_str(out, " in ");
-	put_grouped(out, n->waits);
-	buf_put_str(out, n->waits == 1 ? " wait" : " waits");
-	for (size_t i = 0; i < OFFCPU_STATES; i++)
-		if (n->ns[i])
-			buf_printf(out, "%s%.1f %% %s", shown++ ? ", " : ": ",
-				   100 * (double)n->ns[i] / (double)all, offcpu_state_names[i]);
-	if (n->cut)
-		buf_printf(out, "; stacks of %llu cut", (unsigned long long)n->cut);
-	if (n->lost)
-		buf_printf(out, "; begin or end of %llu lost", (unsigned long long)n->lost);
-	if (r->counts.lost_waits)
-		buf_printf(out, "; LOST records: %llu", (unsigned long long)r->counts.lost_waits);
-}
-
-static bool has_stacks(const struct recording_result *r)
-{
-	const struct user_stack_counts *n = &r->counts.user;
-
-	return n->complete + n->stitched + n->truncated + n->broken > 0;
-}
-
-static void put_info(struct profile *p, const struct recording_opts *o, const struct recording *c,
-		     const struct recording_result *r)
-{
-	struct profile_info *info = profile_info(p);
-	const struct event *event = recording_event(c, 0);
-
-	info->time_ns = r->start_ns;
-	info->duration_ns = r->duration_ns;
-	info->period_type.type = profile_str(p, event_sample_type(event));
-	info->period_type.unit = profile_str(p, event->unit);
-	info->period = (int64_t)event_period(event, o->period);
-	if (!info->period && event->is_clock)
-		info->period = NS_PER_S / (int64_t)recording_frequency(c);
-}
-
-void record_put_comments(struct profile *p, const struct recording_opts *o,
-			 const struct recording *c, const struct recording_result *r)
-{
-	CLEANUP(buf_fini) struct buf out = { 0 };
-	struct utsname host;
-
-	put_info(p, o, c, r);
-	for (size_t i = 0; o->argv && o->argv[i]; i++) {
-		buf_put_str(&out, i ? " " : "command: ");
-		put_argument(&out, o->argv[i]);
-	}
-	if (o->argv)
-		add_comment(p, &out);
-	if (!o->argv || o->is_all || o->pid_count) {
-		put_who(&out, o);
-		add_comment(p, &out);
-	}
-	put_how(&out, o, c);
-	add_comment(p, &out);
-	put_counts(&out, r);
-	add_comment(p, &out);
-	if (has_stacks(r)) {
-		put_stacks(&out, c, r);
-		add_comment(p, &out);
-	}
-	if (o->has_off_cpu) {
-		put_waits(&out, r);
-		add_comment(p, &out);
-	}
-	if (r->target_ns) {
-		buf_put_str(&out, "CPU time of the command: ");
-		units_put(&out, r->target_ns, "nanoseconds");
-		add_comment(p, &out);
-	}
-	if (uname(&host) == 0) {
-		buf_printf(&out, "host: %s, %s %s %s, %zu of %ld CPUs", host.nodename, host.sysname,
-			   host.release, host.machine, recording_cpu_count(c),
-			   sysconf(_SC_NPROCESSORS_ONLN));
-		add_comment(p, &out);
-	}
-	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
-}
 
 static size_t distinct_stacks(const struct profile *p, const struct recording *c)
 {
@@ -248,17 +47,17 @@ static void put_first_line(struct buf *out, const struct profile *p, const struc
 {
 	size_t stacks = distinct_stacks(p, c);
 
-	put_grouped(out, r->counts.samples);
+	units_put_grouped(out, r->counts.samples);
 	buf_put_str(out, r->counts.samples == 1 ? " sample of " : " samples of ");
 	for (size_t i = 0; i < recording_event_count(c); i++)
 		buf_printf(out, "%s%s", i ? " and " : "", recording_event(c, i)->name);
 	buf_put_str(out, " in ");
 	units_put(out, r->duration_ns, "nanoseconds");
 	buf_put_str(out, ", ");
-	put_grouped(out, stacks);
+	units_put_grouped(out, stacks);
 	buf_put_str(out, stacks == 1 ? " distinct stack, " : " distinct stacks, ");
 	if (r->counts.lost)
-		put_grouped(out, r->counts.lost);
+		units_put_grouped(out, r->counts.lost);
 	buf_put_str(out, r->counts.lost ? " LOST" : "none lost");
 	buf_put_str(out, "; recording took ");
 	units_put(out, r->own_ns, "nanoseconds");
@@ -396,11 +195,11 @@ static void put_next_steps(struct buf *out, const char *path)
 	buf_put_str(out, "next: auger report");
 	if (path) {
 		buf_put_byte(out, ' ');
-		put_argument(out, path);
+		quote_argument(out, path);
 	}
 	buf_put_str(out, "   or   auger flame ");
 	if (path) {
-		put_argument(out, path);
+		quote_argument(out, path);
 		buf_put_byte(out, ' ');
 	}
 	buf_put_str(out, "-o flame.svg\n");
@@ -417,14 +216,14 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 		buf_printf(&out, "auger: %s\n", profile_get_comment(p, i));
 	buf_put_str(&out, "auger: ");
 	put_first_line(&out, p, c, r);
-	if (has_stacks(r)) {
+	if (recording_has_stacks(r)) {
 		buf_put_str(&out, "  ");
-		put_stacks(&out, c, r);
+		recording_put_stacks(&out, c, r);
 		buf_put_byte(&out, '\n');
 	}
 	if (r->counts.waits.waits) {
 		buf_put_str(&out, "  ");
-		put_waits(&out, r);
+		recording_put_waits(&out, r);
 		buf_put_byte(&out, '\n');
 	}
 	put_caveats(&out, p, o, c, r);

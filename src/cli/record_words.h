@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * record_words: what a recording says of itself, in the profile's comments and to the user.
- */
+/* record_words: what a recording says of itself to the user. */
 #ifndef CLI_RECORD_WORDS_H
 #define CLI_RECORD_WORDS_H
 
 #include "model/profile.h"
 #include "sample/recording.h"
-
-/* What was run, where, how, and how well it went, one comment each; period, time and
- * duration, too. */
-void record_put_comments(struct profile *p, const struct recording_opts *o,
-			 const struct recording *c, const struct recording_result *r);
 
 /* To standard error: how much was sampled, the hottest functions, what to type next. path as
  * for record_write(). */

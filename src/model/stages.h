@@ -150,4 +150,11 @@ ptrdiff_t stages_find_parent(const struct stages *s, size_t i);
  */
 void stages_to_profile(const struct stages *s, const char *group_key, struct profile *p);
 
+/* What was read besides the reports. */
+struct stage_inputs {
+	uint64_t files;
+	uint64_t damaged; /* lines */
+	uint64_t without; /* records that have no report */
+};
+
 #endif

@@ -91,4 +91,17 @@ void syscalls_add_to(struct syscalls *s, struct syscalls_cell *cell, int64_t ns)
 /* "ENOENT"; what has no name is "errno 999". */
 const char *syscalls_error_name(int32_t error, char buffer[24]);
 
+/* A call, decoded. Borrowed until the next one. */
+struct syscall_decoded {
+	uint32_t pid, tid;
+	const char *comm;
+	const char *call;
+	const char *args; /* decoded, separated by ", " */
+	bool has_end;
+	int64_t ret;
+	const char *result;       /* decoded */
+	const char *error;        /* "ENOENT"; NULL: none */
+	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; -1: not seen */
+};
+
 #endif

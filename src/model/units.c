@@ -2,6 +2,7 @@
 #include "model/units.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "base/macros.h"
@@ -110,4 +111,16 @@ void units_put(struct buf *out, int64_t value, const char *unit)
 		put_time(out, amount);
 	else
 		put_size(out, amount);
+}
+
+void units_put_grouped(struct buf *out, uint64_t value)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_put_byte(out, ',');
+		buf_put_byte(out, (unsigned char)digits[i]);
+	}
 }

@@ -16,4 +16,7 @@
 /* unit: pprof's name of it ("nanoseconds", "ms", "bytes", "count", ...), in any case. */
 void units_put(struct buf *out, int64_t value, const char *unit);
 
+/* "4,660": digits in groups of three. */
+void units_put_grouped(struct buf *out, uint64_t value);
+
 #endif

@@ -14,19 +14,6 @@
 enum syscall_method { SYSCALL_AUTO, SYSCALL_BPF, SYSCALL_PERF, SYSCALL_PTRACE };
 extern const char *const syscall_methods[]; /* "auto", "bpf", ..., NULL: for OPT_CHOICE */
 
-/* A call, decoded. Borrowed until the next one. */
-struct syscall_decoded {
-	uint32_t pid, tid;
-	const char *comm;
-	const char *call;
-	const char *args; /* decoded, separated by ", " */
-	bool has_end;
-	int64_t ret;
-	const char *result;       /* decoded */
-	const char *error;        /* "ENOENT"; NULL: none */
-	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; -1: not seen */
-};
-
 struct syscall_opts {
 	enum syscall_method method;
 	/* What to trace: one of the three. Borrowed. */

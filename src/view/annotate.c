@@ -17,7 +17,7 @@ struct writer {
 
 static int compare_insns(const void *left, const void *right)
 {
-	const struct annotate_insn *a = left, *b = right;
+	const struct code_line *a = left, *b = right;
 
 	if (a->line != b->line)
 		return a->line < b->line ? -1 : 1;
@@ -27,7 +27,7 @@ static int compare_insns(const void *left, const void *right)
 }
 
 /* A sample's address is an instruction's first byte; a return address less one, its last. */
-static struct address_value cost_of(const struct annotation *a, const struct annotate_insn *insn)
+static struct address_value cost_of(const struct annotation *a, const struct code_line *insn)
 {
 	struct address_value sum = { .mapping = insn->mapping, .address = insn->address };
 
@@ -70,7 +70,7 @@ static void put_line(struct writer *w, int64_t line, const struct line_value *co
 	emit_none(w->out, "inlined");
 }
 
-static void put_insn(struct writer *w, const struct annotate_insn *insn)
+static void put_insn(struct writer *w, const struct code_line *insn)
 {
 	struct address_value cost = cost_of(w->a, insn);
 	CLEANUP(buf_fini) struct buf inlined = { 0 };

@@ -8,18 +8,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/line_values.h"
 #include "view/emit.h"
-#include "view/line_values.h"
-
-/* One instruction of the function's code. */
-struct annotate_insn {
-	uint32_t mapping; /* id of the profile */
-	uint32_t size;    /* bytes */
-	uint64_t address;
-	int64_t line;        /* of the function's file, 0: unknown */
-	const char *text;    /* borrowed */
-	const char *inlined; /* the inlined function that it is of; NULL: the function's own */
-};
 
 struct annotation {
 	const struct profile *profile;
@@ -30,7 +20,7 @@ struct annotation {
 	const char *const *source;       /* [source_count]: lines of the file, from line 1 */
 	size_t source_count;             /* 0: the source is not there */
 	int64_t start_line;              /* where the function is declared, 0: unknown */
-	struct annotate_insn *insns;     /* [insn_count]; put in order here */
+	struct code_line *insns;         /* [insn_count]; put in order here */
 	size_t insn_count;
 	bool has_all_insns; /* also those of lines that cost nothing */
 };

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
 #include "cli/cmd.h"
-#include "cli/save.h"
 #include "cli/screen.h"
-#include "cli/stages/inputs.h"
-#include "cli/stages/run.h"
+#include "source/save.h"
+#include "source/stage_inputs.h"
 #include "usage/slurm/accounting.h"
+#include "usage/stage_run.h"
 #include "view/tables/stage_diff.h"
 #include "view/tables/stage_jobs_table.h"
 #include "view/tables/stage_table.h"
@@ -111,6 +113,24 @@ static int save(const struct stages *s, const struct args *a, const struct outpu
 	return rc;
 }
 
+static void show_progress(uint64_t file, double percent)
+{
+	fputs("\r\033[K", stderr);
+	if (file)
+		fprintf(stderr, "file %llu", (unsigned long long)file);
+	if (percent >= 0)
+		fprintf(stderr, ": %.0f %%", percent);
+}
+
+/* The options that all kinds of reading share. */
+static struct stage_input_opts input_opts(const struct args *a)
+{
+	return (struct stage_input_opts){ .by = a->by,
+					  .is_strict = a->is_strict,
+					  .progress =
+						  isatty(STDERR_FILENO) ? show_progress : NULL };
+}
+
 static int see_job(void *jobs, const struct stage_record *r)
 {
 	return stage_jobs_add(jobs, r);
@@ -121,12 +141,14 @@ static int compare_jobs(const struct args *a, char **paths, size_t count, struct
 {
 	CLEANUP(found_fini) struct found found = { 0 };
 	struct stage_jobs *jobs = stage_jobs_new();
-	const struct stage_input_opts o = { .is_strict = a->is_strict,
-					    .see = see_job,
-					    .context = jobs };
+	struct stage_input_opts o = input_opts(a);
 	struct accounting accounting = { 0 };
-	int rc = jobs ? stage_inputs_read(paths, count, &o, &found.stages, &found.inputs, e)
-		      : err_nomem(e);
+	int rc;
+
+	o.see = see_job;
+	o.context = jobs;
+	rc = jobs ? stage_inputs_read(paths, count, &o, &found.stages, &found.inputs, e)
+		  : err_nomem(e);
 
 	if (rc == 0)
 		rc = accounting_load(&accounting, a->sacct, jobs, e);
@@ -139,7 +161,7 @@ static int compare_jobs(const struct args *a, char **paths, size_t count, struct
 
 static int compare_two(const struct args *a, char **paths, struct err *e)
 {
-	const struct stage_input_opts o = { .by = a->by, .is_strict = a->is_strict };
+	const struct stage_input_opts o = input_opts(a);
 	struct found sides[2] = { { 0 } };
 	int rc = 0;
 
@@ -166,14 +188,13 @@ static int compare_two(const struct args *a, char **paths, struct err *e)
 static int reduce(const struct args *a, char **paths, size_t count, const char *folder,
 		  struct err *e)
 {
-	const struct stage_input_opts o = { .by = a->by,
-					    .is_strict = a->is_strict,
-					    .folder = folder };
+	struct stage_input_opts o = input_opts(a);
 	CLEANUP(found_fini) struct found found = { 0 };
 	bool is_saved = a->to || a->output;
 	struct output output;
 	int rc = 0;
 
+	o.folder = folder;
 	if (a->sacct)
 		return compare_jobs(a, paths, count, e);
 	if (is_saved)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/output/outfile.h"
-#include "cli/save.h"
+#include "source/save.h"
 #include "view/flame/flame.h"
 #include "view/tables/growth.h"
 

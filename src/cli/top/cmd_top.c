@@ -9,12 +9,12 @@
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/sampling.h"
-#include "cli/save.h"
 #include "cli/screen.h"
 #include "cli/top/screen.h"
-#include "cli/top/view.h"
 #include "sample/recording.h"
+#include "source/save.h"
 #include "symbol/symbolize.h"
+#include "view/top.h"
 
 #define SAVED_PROFILE "auger.top.pb.gz"
 
@@ -230,6 +230,7 @@ static int run(int argc, char **argv, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	top.view.is_verbose = cmd_is_verbose();
 	args.sampling.is_all |= !argv[first] && !args.sampling.pids.count;
 	rc = sampling_plan(&plan, &args.sampling, argv + first, e);
 	plan.opts.duration_ns = (int64_t)(args.seconds * (double)NS_PER_S);

@@ -9,15 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-
-enum top_key {
-	TOP_KEY_NONE = 0, /* nothing pressed; others are characters */
-	TOP_KEY_UP = 256,
-	TOP_KEY_DOWN,
-	TOP_KEY_ENTER,
-	TOP_KEY_BACK, /* Escape, Backspace, Left */
-	TOP_KEY_RESIZE,
-};
+#include "view/top.h"
 
 /* Takes over the terminal that is standard output; until close nothing else must write
  * there. -ENOTSUP: built without ncurses; -ENOTTY. */

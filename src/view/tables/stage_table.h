@@ -32,13 +32,6 @@ enum stage_order {
 	STAGE_BY_NAME,
 };
 
-/* What was read besides the reports. */
-struct stage_inputs {
-	uint64_t files;
-	uint64_t damaged; /* lines */
-	uint64_t without; /* records that have no report */
-};
-
 struct stage_table_opts {
 	struct stage_inputs inputs;
 	const char *group; /* what --by names; NULL: all in one */

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/syscalls_trace.h"
+#include "view/tables/syscalls_trace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/output/outfile.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -20,24 +15,11 @@ static void put_csv_text(struct buf *out, const char *text)
 	quote_csv(out, clean.data, clean.len);
 }
 
-int syscalls_trace_open(struct syscalls_trace *t, enum emit_format format, const char *path,
-			bool has_command, struct err *e)
+void syscalls_trace_head(struct syscalls_trace *t)
 {
-	*t = (struct syscalls_trace){ .format = format,
-				      .fd = has_command ? STDERR_FILENO : STDOUT_FILENO };
-	if (path && strcmp(path, "-") == 0) {
-		t->fd = STDOUT_FILENO;
-	} else if (path) {
-		int rc = outfile_open_stream(path, &t->fd, e);
-
-		if (rc < 0)
-			return rc;
-		t->owns_fd = true;
-	}
-	if (format == EMIT_CSV)
+	if (t->format == EMIT_CSV)
 		buf_put_str(&t->lines,
 			    "start_ns,duration_ns,pid,tid,comm,call,args,ret,errno,result\n");
-	return 0;
 }
 
 static void put_seconds(struct buf *out, int64_t ns)
@@ -111,49 +93,19 @@ static void put_csv(struct syscalls_trace *t, const struct syscall_decoded *c)
 	buf_put_byte(out, '\n');
 }
 
-static void flush(struct syscalls_trace *t)
+void syscalls_trace_put(struct syscalls_trace *t, const struct syscall_decoded *call)
 {
-	if (t->lines.len && !t->error)
-		t->error = file_write_all(t->fd, t->lines.data, t->lines.len);
-	if (!t->error)
-		t->error = buf_error(&t->lines);
-	buf_clear(&t->lines);
-}
-
-void syscalls_trace_put(void *context, const struct syscall_decoded *on_call)
-{
-	struct syscalls_trace *t = context;
-
 	if (!t->start_ns)
-		t->start_ns = on_call->start_ns >= 0 ? on_call->start_ns : on_call->end_ns;
+		t->start_ns = call->start_ns >= 0 ? call->start_ns : call->end_ns;
 	switch (t->format) {
 	case EMIT_TABLE:
-		put_words(t, on_call);
+		put_words(t, call);
 		break;
 	case EMIT_CSV:
-		put_csv(t, on_call);
+		put_csv(t, call);
 		break;
 	case EMIT_JSON:
-		put_json(t, on_call);
+		put_json(t, call);
 		break;
 	}
-	flush(t);
-}
-
-int syscalls_trace_finish(struct syscalls_trace *t, struct err *e)
-{
-	int error;
-
-	flush(t);
-	error = t->error;
-	syscalls_trace_close(t);
-	return error < 0 ? err_set(e, error, "cannot write: %s", strerror(-error)) : 0;
-}
-
-void syscalls_trace_close(struct syscalls_trace *t)
-{
-	if (t->owns_fd)
-		close(t->fd);
-	t->owns_fd = false;
-	buf_fini(&t->lines);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/line_values.h"
+#include "model/line_values.h"
 
 #include <stdlib.h>
 #include <string.h>

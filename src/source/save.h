@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* save: from a profile to the output file of a command line. */
-#ifndef CLI_SAVE_H
-#define CLI_SAVE_H
+#ifndef SOURCE_SAVE_H
+#define SOURCE_SAVE_H
 
 #include <stdbool.h>
 

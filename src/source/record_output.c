@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/record_output.h"
+#include "source/record_output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,15 +3,14 @@
  * listing: the instructions of a function, from the binaries that it was sampled in, each
  * with its source line.
  */
-#ifndef CLI_LISTING_H
-#define CLI_LISTING_H
+#ifndef SOURCE_LISTING_H
+#define SOURCE_LISTING_H
 
 #include <stddef.h>
 
 #include "base/err.h"
+#include "model/line_values.h"
 #include "model/profile.h"
-#include "view/annotate.h"
-#include "view/line_values.h"
 
 struct listing;
 
@@ -25,6 +24,6 @@ int listing_new(struct listing **ret, const struct profile *p, const struct line
 void listing_free(struct listing *l); /* NULL is allowed */
 
 /* [*ret_count], the listing's own; may be put in another order. */
-struct annotate_insn *listing_insns(struct listing *l, size_t *ret_count);
+struct code_line *listing_insns(struct listing *l, size_t *ret_count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages/inputs.h"
+#include "source/stage_inputs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -25,37 +24,35 @@ struct reading {
 	struct stage_reader *reader;
 	struct stages *stages;
 	struct stage_inputs *inputs;
-	struct buf name;      /* of a record without an input: FILE:LINE */
-	struct buf spread;    /* a record of several lines so far; empty: none */
-	uint64_t spread_line; /* its first */
-	const char *path;     /* of the file being read */
-	int64_t next_word_ns; /* of progress, CLOCK_MONOTONIC; 0: nobody looks */
-	bool has_said;        /* a line of progress is on the screen */
+	struct buf name;          /* of a record without an input: FILE:LINE */
+	struct buf spread;        /* a record of several lines so far; empty: none */
+	uint64_t spread_line;     /* its first */
+	const char *path;         /* of the file being read */
+	int64_t next_progress_ns; /* CLOCK_MONOTONIC */
+	bool has_progress;        /* it is shown */
 };
 
 static void hide_progress(struct reading *r)
 {
-	if (r->has_said)
-		fputs("\r\033[K", stderr);
-	r->has_said = false;
+	if (r->has_progress)
+		r->o->progress(0, -1);
+	r->has_progress = false;
 }
 
 static void show_progress(struct reading *r, const struct lines *l)
 {
 	int64_t now;
 
-	if (!r->next_word_ns)
+	if (!r->o->progress)
 		return;
 	now = clock_mono_ns();
-	if (now < r->next_word_ns)
+	if (now < r->next_progress_ns)
 		return;
-	r->next_word_ns = now + PROGRESS_NS;
-	r->has_said = true;
-	if (lines_size(l))
-		fprintf(stderr, "\r\033[Kfile %llu: %.0f %%", (unsigned long long)r->inputs->files,
-			100.0 * (double)lines_position(l) / (double)lines_size(l));
-	else
-		fprintf(stderr, "\r\033[Kfile %llu", (unsigned long long)r->inputs->files);
+	r->next_progress_ns = now + PROGRESS_NS;
+	r->has_progress = true;
+	r->o->progress(r->inputs->files,
+		       lines_size(l) ? 100.0 * (double)lines_position(l) / (double)lines_size(l)
+				     : -1);
 }
 
 /* Tells of damage, or fails for it. where: "FILE: line N: reason". */
@@ -355,7 +352,7 @@ int stage_inputs_read(char *const *paths, size_t count, const struct stage_input
 	int rc;
 
 	*ret_inputs = (struct stage_inputs){ 0 };
-	r.next_word_ns = isatty(STDERR_FILENO) ? clock_mono_ns() + PROGRESS_NS : 0;
+	r.next_progress_ns = clock_mono_ns() + PROGRESS_NS;
 	r.reader = stage_reader_new(o->by);
 	r.stages = stages_new();
 	rc = r.reader && r.stages ? read_all(&r, paths, count, e) : err_nomem(e);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_values: the values of chosen functions by source line and by address.
+ * line_values: the values of chosen functions by source line and by address, and their
+ * instructions.
  *
  * The self of a line is the samples on it outside of any callee; inlined callees count as callees.
  * Its total is the samples with the line anywhere on the stack; recursion counts once.
  */
-#ifndef VIEW_LINE_VALUES_H
-#define VIEW_LINE_VALUES_H
+#ifndef MODEL_LINE_VALUES_H
+#define MODEL_LINE_VALUES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,16 @@ struct line_values {
 	struct address_value *addresses; /* [address_count]; by mapping, then address */
 	size_t line_count, address_count;
 	int64_t self, total; /* of the functions together */
+};
+
+/* One instruction of the function's code. */
+struct code_line {
+	uint32_t mapping; /* id of the profile */
+	uint32_t size;    /* bytes */
+	uint64_t address;
+	int64_t line;        /* of the function's file, 0: unknown */
+	const char *text;    /* borrowed */
+	const char *inlined; /* the inlined function that it is of; NULL: the function's own */
 };
 
 /* is_chosen: [profile_function_count], by function id. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages/run.h"
+#include "usage/stage_run.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top/view.h"
+#include "view/top.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "cli/cmd.h"
-#include "cli/top/screen.h"
 #include "model/merge.h"
 #include "model/units.h"
 #include "view/report.h"
@@ -158,7 +156,7 @@ static int put_profile(struct top_view *v, const struct profile *p, size_t width
 		put_head(v, &o, report_unit(p, o.type), out);
 	emit_begin(&emit,
 		   &(struct emit_opts){
-			   .format = v->format, .width = width, .is_verbose = cmd_is_verbose() },
+			   .format = v->format, .width = width, .is_verbose = v->is_verbose },
 		   &text);
 	emit_fit_strictly(&emit);
 	rc = put_rows(v, p, &o, &emit, e);

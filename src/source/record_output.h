@@ -3,13 +3,13 @@
  * record_output: the default output of commands that record: DEFAULT_PROFILE, but nothing is
  * overwritten that was not named: an older file of that name is renamed.
  */
-#ifndef CLI_RECORD_OUTPUT_H
-#define CLI_RECORD_OUTPUT_H
+#ifndef SOURCE_RECORD_OUTPUT_H
+#define SOURCE_RECORD_OUTPUT_H
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "cli/save.h"
 #include "model/profile.h"
+#include "source/save.h"
 
 /* Asked before anything is run. path: of -o, NULL: DEFAULT_PROFILE. */
 int record_choose_output(const char *path, struct output *ret, struct err *e) MUST_CHECK;

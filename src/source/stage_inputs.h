@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* stage_inputs: from files, folders and patterns on a command line to reduced stage reports. */
-#ifndef CLI_STAGES_INPUTS_H
-#define CLI_STAGES_INPUTS_H
+#ifndef SOURCE_STAGE_INPUTS_H
+#define SOURCE_STAGE_INPUTS_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
 #include "model/stages.h"
-#include "view/tables/stage_table.h"
 
 struct stage_input_opts {
 	const char *by;     /* member of records to group by; NULL: none */
@@ -16,6 +15,9 @@ struct stage_input_opts {
 	/* Called for each report, besides reducing it; NULL: nothing. 0 or -ENOMEM. */
 	int (*see)(void *context, const struct stage_record *r);
 	void *context;
+	/* How far a long input is: file from 1, its part in percent, -1: unknown. file 0: nothing
+	 * is to be shown any more, before other messages. NULL: nobody looks. */
+	void (*progress)(uint64_t file, double percent);
 };
 
 /*

@@ -2,8 +2,8 @@
 /*
  * top_view: what 'auger top' shows of the last second, as lines of text.
  */
-#ifndef CLI_TOP_VIEW_H
-#define CLI_TOP_VIEW_H
+#ifndef VIEW_TOP_H
+#define VIEW_TOP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +13,16 @@
 #include "model/profile.h"
 #include "model/profile_delta.h"
 #include "view/emit.h"
+
+/* What the user pressed. */
+enum top_key {
+	TOP_KEY_NONE = 0, /* nothing pressed; others are characters */
+	TOP_KEY_UP = 256,
+	TOP_KEY_DOWN,
+	TOP_KEY_ENTER,
+	TOP_KEY_BACK, /* Escape, Backspace, Left */
+	TOP_KEY_RESIZE,
+};
 
 enum top_by { TOP_BY_FUNCTION, TOP_BY_MODULE, TOP_BY_THREAD, TOP_BY_PROCESS };
 
@@ -24,6 +34,7 @@ struct top_view {
 	enum emit_format format; /* CSV and JSON: one text a refresh, for batch mode */
 	bool is_kernel_hidden, is_user_hidden;
 	bool is_paused;
+	bool is_verbose;      /* of struct emit_opts */
 	int chosen;           /* row, from 0 */
 	size_t first_line;    /* of the rows, in what was put last */
 	size_t row_count;     /* that were put last */

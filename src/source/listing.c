@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/listing.h"
+#include "source/listing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ struct listing {
 	const struct profile *profile;
 	const struct line_values *costs;
 	const char *function, *file;
-	uint64_t delta;              /* of the mapping: profile's address less the file's */
-	struct strtab *texts;        /* of instructions and inlined names */
-	struct annotate_insn *insns; /* [count] */
+	uint64_t delta;          /* of the mapping: profile's address less the file's */
+	struct strtab *texts;    /* of instructions and inlined names */
+	struct code_line *insns; /* [count] */
 	size_t count, cap;
 	struct err *e;
 };
@@ -30,11 +30,11 @@ static const char *keep(struct listing *l, const char *text)
 	return id == STRTAB_NONE ? NULL : strtab_get(l->texts, id).ptr;
 }
 
-static int add(struct listing *l, const struct annotate_insn *insn)
+static int add(struct listing *l, const struct code_line *insn)
 {
 	if (l->count == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 256;
-		struct annotate_insn *insns = reallocarray(l->insns, cap, sizeof *insns);
+		struct code_line *insns = reallocarray(l->insns, cap, sizeof *insns);
 
 		if (!insns)
 			return err_nomem(l->e);
@@ -53,7 +53,7 @@ static bool is_the_function(const struct listing *l, const struct symbol_functio
 
 /* frames: [count] of one address, innermost first. The instruction is the function's when it
  * is one of them; the ones further in are what was inlined there. */
-static int add_of_frames(struct listing *l, struct annotate_insn *insn, struct symbol_file *f,
+static int add_of_frames(struct listing *l, struct code_line *insn, struct symbol_file *f,
 			 const struct symbol_frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -85,7 +85,7 @@ static int add_code(struct listing *l, uint32_t mapping, struct symbol_file *f,
 		addresses[i] = code->list[i].address;
 	rc = symbol_file_lookup(f, addresses, code->count, &answer, l->e);
 	for (size_t i = 0; rc == 0 && i < code->count; i++) {
-		struct annotate_insn insn = {
+		struct code_line insn = {
 			.mapping = mapping,
 			.size = code->list[i].size,
 			.address = code->list[i].address + l->delta,
@@ -224,7 +224,7 @@ void listing_free(struct listing *l)
 	free(l);
 }
 
-struct annotate_insn *listing_insns(struct listing *l, size_t *ret_count)
+struct code_line *listing_insns(struct listing *l, size_t *ret_count)
 {
 	*ret_count = l->count;
 	return l->insns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stage_run: a command whose stages are measured, and the folder that its reports are in. */
-#ifndef CLI_STAGES_RUN_H
-#define CLI_STAGES_RUN_H
+#ifndef USAGE_STAGE_RUN_H
+#define USAGE_STAGE_RUN_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/save.h"
+#include "source/save.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "base/output/outfile.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "cli/cmd.h"
 
 #define HOW_TO_LIST "'auger convert --list' shows the formats"
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* comments: what a recording says of itself in the profile. */
+#ifndef SAMPLE_COMMENTS_H
+#define SAMPLE_COMMENTS_H
+
+#include "model/profile.h"
+#include "sample/recording.h"
+
+/* Adds what was run, where, how, and how well it went, one comment each; also period, time and
+ * duration. */
+void recording_put_comments(struct profile *p, const struct recording_opts *o,
+			    const struct recording *c, const struct recording_result *r);
+
+/* Parts of it, for a summary: how many user stacks are complete, and why others are not; the time
+ * off the CPU by reason. */
+bool recording_has_stacks(const struct recording_result *r);
+void recording_put_stacks(struct buf *out, const struct recording *c,
+			  const struct recording_result *r);
+void recording_put_waits(struct buf *out, const struct recording_result *r);
+
+#endif
