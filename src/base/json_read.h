@@ -44,7 +44,7 @@ struct json_number {
 	uint64_t digits;
 	int exponent;
 	bool is_negative;
-	bool is_none; /* null, NaN, Infinity, or more than can be told */
+	bool is_none; /* null, NaN, Infinity, or out of range */
 };
 
 /* What is being read of an array or object. */

@@ -30,7 +30,7 @@ enum opt_kind {
 	OPT_KIND_CHOICE,  /* int: index into choices */
 	OPT_KIND_INCLUDE, /* the options of another table, for a member of the struct */
 	OPT_KIND_HELP,    /* takes no value, ends the parsing with OPT_HELP_ASKED */
-	OPT_KIND_VERBOSE, /* takes no value, shows the log up to LOG_INFO: log_shows() tells */
+	OPT_KIND_VERBOSE, /* takes no value, shows the log up to LOG_INFO, see log_shows() */
 };
 
 struct opt_list {

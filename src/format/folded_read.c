@@ -370,5 +370,5 @@ bool folded_detect(const unsigned char *data, size_t len)
 		else
 			missed++;
 	}
-	return found > missed; /* the reader tells which line is none */
+	return found > missed; /* the reader reports the invalid line */
 }

@@ -22,7 +22,7 @@ static int find_type(const struct profile *p, const char *type, const char *unit
 }
 
 /* The type that counts the samples which a type's values stand for: the samples themselves, or
- * what one of them is worth (the period). -1: the values are no sampled ones, or nobody counted. */
+ * what one of them is worth (the period). -1: the values are not sampled, or there is no count. */
 static int find_samples(const struct profile *p, const char *type)
 {
 	const struct profile_info *info = profile_get_info(p);

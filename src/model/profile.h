@@ -126,7 +126,7 @@ size_t profile_type_count(const struct profile *p);
 struct value_type profile_get_type(const struct profile *p, size_t i);
 /* Index of the type with this name ("cpu"), or -1. */
 int profile_find_type(const struct profile *p, const char *type);
-/* The type that views show unless told otherwise: info.default_type, else the last one. */
+/* The type that views show by default: info.default_type, else the last one. */
 size_t profile_default_type(const struct profile *p);
 
 struct profile_info *profile_info(struct profile *p); /* open for writing */

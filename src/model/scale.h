@@ -36,7 +36,7 @@ enum scale_metric {
 
 #define SCALE_EVENT_COUNT (SCALE_METRICS - SCALE_EVENTS)
 
-#define SCALE_NONE (-1) /* not told */
+#define SCALE_NONE (-1) /* unknown */
 
 struct scale_step {
 	int64_t copies;

@@ -34,10 +34,10 @@ struct stage_job {
 	struct str id; /* "123", "120_7" */
 	uint64_t records;
 	int64_t wall_ns;                /* sum of the reports' totals */
-	int64_t start_ns, end_ns;       /* CLOCK_REALTIME; 0: not told */
-	int64_t rss_peak_kb;            /* -1: not told */
-	int64_t elapsed_ns, max_rss_kb; /* of Slurm; -1: not told */
-	struct str state;               /* of Slurm; borrowed; len 0: not told */
+	int64_t start_ns, end_ns;       /* CLOCK_REALTIME; 0: unknown */
+	int64_t rss_peak_kb;            /* -1: unknown */
+	int64_t elapsed_ns, max_rss_kb; /* of Slurm; -1: unknown */
+	struct str state;               /* of Slurm; borrowed; len 0: unknown */
 	bool is_accounted;
 };
 
@@ -56,7 +56,7 @@ int stage_jobs_account(struct stage_jobs *j, struct str id, struct str state, in
 
 size_t stage_jobs_count(const struct stage_jobs *j);
 const struct stage_job *stage_jobs_get(const struct stage_jobs *j, size_t i);
-uint64_t stage_jobs_without(const struct stage_jobs *j); /* reports that tell no job */
+uint64_t stage_jobs_without(const struct stage_jobs *j); /* reports without a job */
 
 /* Time that the reports cover. */
 int64_t stage_job_covered(const struct stage_job *job);

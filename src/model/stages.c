@@ -140,7 +140,7 @@ static struct stage_sum *sum_of(struct stages *s, uint32_t group, struct str nam
 	return sum;
 }
 
-/* What the last record that had this stage told of it goes into the distribution. */
+/* Adds the values of the stage's last record to the distribution. */
 static int end_record(struct stage_sum *sum)
 {
 	double seconds = (double)sum->record_wall_ns / 1e9;
@@ -252,7 +252,7 @@ static void take(int64_t *from, int64_t value)
 		*from = value < 0 ? INT64_MAX : INT64_MIN;
 }
 
-/* What no report tells: the wall time of a stage without that of the stages right within it. */
+/* The self wall time of a stage, which no report has: without its direct children. */
 static void derive_self(struct stages *s)
 {
 	if (s->has >> STAGE_SELF_WALL & 1 || !(s->has >> STAGE_WALL & 1))

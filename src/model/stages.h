@@ -25,7 +25,7 @@
 #define STAGES_OTHER "(other)"
 #define STAGES_NAME_BYTES 200 /* of a record that is remembered by name */
 
-/* What a row tells, in the order of columns. */
+/* The metrics of a row, in the order of columns. */
 enum stage_metric {
 	STAGE_CALLS,
 	STAGE_WALL,
@@ -66,7 +66,7 @@ enum stage_fold { FOLD_SUM, FOLD_MAX, FOLD_MIN };
 /* One metric: how it is called in reports, what it is and what becomes of many. */
 struct stage_metric_info {
 	const char *key;   /* in a report */
-	const char *unit;  /* "nanoseconds", "bytes" (told in KiB), "count" */
+	const char *unit;  /* "nanoseconds", "bytes" (reported in KiB), "count" */
 	const char *value; /* name of its sample type in a profile; NULL: none */
 	enum stage_fold fold;
 };
@@ -81,13 +81,13 @@ struct stage_row {
 	uint64_t has; /* bit 1 << metric: it was measured */
 };
 
-/* A report, and what its record says of itself; borrowed. ptr NULL: not told. */
+/* A report, and the identity of its record; borrowed. ptr NULL: unknown. */
 struct stage_record {
 	struct str group;   /* what --by asks for */
 	struct str name;    /* what the record is about, or where it is */
 	struct str job;     /* of Slurm: "123", or "120_7" of an array */
 	struct str raw_job; /* the number that a task of an array has as well */
-	int64_t start_ns;   /* CLOCK_REALTIME; 0: not told */
+	int64_t start_ns;   /* CLOCK_REALTIME; 0: unknown */
 	int64_t total_wall_ns, total_cpu_ns, rss_peak_kb;
 	bool has_total_wall, has_total_cpu, has_rss_peak;
 	const struct stage_row *rows; /* [row_count] */
@@ -112,7 +112,7 @@ struct stages_totals {
 	uint64_t records;
 	int64_t wall_ns, cpu_ns, rss_peak_kb; /* sums; the largest */
 	bool has_wall, has_cpu, has_rss_peak;
-	int64_t first_start_ns, last_end_ns; /* 0: not told */
+	int64_t first_start_ns, last_end_ns; /* 0: unknown */
 	uint64_t other;                      /* rows under STAGES_OTHER */
 };
 

@@ -49,8 +49,8 @@ int stat_summarize(const struct stat_series *s, size_t metric, struct stat_summa
 /* Of one process, or of several: then the peak is that of the largest, the rest are sums. */
 struct stat_usage {
 	int64_t wall_ns, user_ns, system_ns, minor_faults, major_faults;
-	int64_t peak_rss_bytes; /* 0: not told */
-	int64_t run_wait_ns;    /* -1: not told */
+	int64_t peak_rss_bytes; /* 0: unknown */
+	int64_t run_wait_ns;    /* -1: unknown */
 };
 
 /* As of qsort(): more CPU time comes first. */

@@ -19,7 +19,7 @@
 #include "base/strtab.h"
 #include "model/latency.h"
 
-/* What calls are told apart by. */
+/* What separates the calls. */
 enum syscalls_by {
 	SYSCALLS_BY_CALL, /* nothing else */
 	SYSCALLS_BY_THREAD,
@@ -36,7 +36,7 @@ struct syscalls_subject {
 	uint32_t pid, tid; /* 0: of none, or of all */
 	uint32_t name;     /* string id: comm, or path */
 	int32_t fd;        /* of SYSCALLS_BY_FD, else -1 */
-	int64_t wall_ns;   /* that its threads were there, summed; 0: not told */
+	int64_t wall_ns;   /* sum of its threads' lifetimes; 0: unknown */
 };
 
 /* Calls of one subject, name and outcome. */
@@ -59,7 +59,7 @@ struct syscalls {
 	/* What it is all about. */
 	int64_t duration_ns, wall_ns; /* of the recording; of all threads, summed */
 	uint64_t threads;
-	uint64_t lost; /* calls, or records of calls, that could not be told */
+	uint64_t lost; /* calls, or records of calls, that were dropped */
 };
 
 /* 0 or -ENOMEM. */
@@ -80,7 +80,7 @@ struct syscalls_subject *syscalls_subject(struct syscalls *s,
 struct syscalls_cell *syscalls_cell(struct syscalls *s, uint32_t subject, uint32_t call,
 				    int32_t error);
 
-/* By number: for who comes back to the same ones. */
+/* By index, for repeated use of the same ones. */
 uint32_t syscalls_cell_index(const struct syscalls *s, const struct syscalls_cell *cell);
 struct syscalls_cell *syscalls_cell_at(struct syscalls *s, uint32_t index);
 

@@ -17,7 +17,7 @@
 #include "perf/record.h"
 #include "perf/stack_trie.h"
 
-/* The space of an address that the record's misc tells of. */
+/* The space that the record's misc gives for an address. */
 enum frame_space callchain_space_of(uint16_t misc);
 
 /* Frames of a chain to out[0..max), which has room for chain.count. Marks are left out.

@@ -16,7 +16,7 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* What tells two dsos apart besides the path, which stands behind it. */
+/* The key of a dso; its path follows. */
 struct key {
 	uint32_t kind, pid;
 	uint32_t major, minor;
@@ -84,7 +84,7 @@ enum dso_kind dso_kind_of(const char *path, size_t *path_len)
 	return path[0] == '/' && !dso_path_starts(path, len, "//") ? DSO_FILE : DSO_OTHER;
 }
 
-/* The bytes that tell this dso from others. */
+/* Writes the key of a dso. */
 static void make_key(const struct dso_id *id, struct buf *out)
 {
 	struct key key = { .kind = id->kind };
@@ -129,7 +129,7 @@ static int append(struct dsos *d, const struct dso_id *id, struct str key)
 	};
 	if (id->kind == DSO_FILE && id->build_id_len <= RECORD_BUILD_ID_MAX)
 		number_print_hex(dso->build_id, id->build_id, id->build_id_len);
-	dso->is_build_id_told = dso->build_id[0] != '\0';
+	dso->has_mapped_build_id = dso->build_id[0] != '\0';
 	return 0;
 }
 

@@ -33,15 +33,15 @@ enum dso_kind {
 	DSO_OTHER, /* e.g. [vsyscall]: shown by name */
 };
 
-/* A file as a mapping tells of it. */
+/* A file as a mapping describes it. */
 struct dso_id {
 	enum dso_kind kind;
 	const char *path; /* [0..path_len), without " (deleted)" */
 	size_t path_len;
 	const unsigned char *build_id; /* [0..build_id_len) */
-	size_t build_id_len;           /* 0: not told */
+	size_t build_id_len;           /* 0: unknown */
 	uint32_t major, minor;
-	uint64_t ino; /* 0: not told */
+	uint64_t ino; /* 0: unknown */
 	uint32_t pid; /* DSO_ANON: the process that made the code */
 };
 

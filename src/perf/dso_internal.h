@@ -27,8 +27,8 @@ struct dso {
 	int fd;            /* -1: none */
 	struct str path;   /* borrowed from keys */
 	char build_id[ELF_BUILD_ID_HEX]; /* "": none known */
-	bool is_build_id_told;           /* by the mapping: the file must have it */
-	uint64_t ino;                    /* 0: not told */
+	bool has_mapped_build_id;        /* by the mapping: the file must have it */
+	uint64_t ino;                    /* 0: unknown */
 	uint32_t pid;                    /* DSO_ANON: whose code */
 	uint32_t ns_pid;                 /* DSO_ANON: the same, as the process sees it */
 	struct segment segments[DSO_SEGMENTS_MAX];

@@ -29,7 +29,7 @@ static void take_segments(struct dso *dso, const struct elf_image *image, const 
 	memcpy(dso->build_id, build_id, ELF_BUILD_ID_HEX);
 }
 
-/* The kernel tells of the file beneath an overlay (before 6.8), stat of the one in it. */
+/* The record has the file beneath an overlay (before 6.8), stat the one in it. */
 static bool is_inode_sure(int fd)
 {
 	struct statfs fs;
@@ -49,7 +49,7 @@ static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_li
 		return false;
 	elf_image_limit(&image, HEADERS_MAX);
 	elf_build_id(&image, build_id);
-	if (dso->is_build_id_told)
+	if (dso->has_mapped_build_id)
 		fits = strncmp(build_id, dso->build_id, strlen(dso->build_id)) == 0;
 	else
 		fits = !is_live || dso->ino == 0 || dso->ino == st->st_ino || !is_inode_sure(fd);
@@ -60,7 +60,7 @@ static bool take_file(struct dso *dso, int fd, const struct stat *st, bool is_li
 }
 
 /*
- * A file may be told of by its build id and by its inode, so two dsos are one file: then the
+ * A file may be recorded by its build id and by its inode, so two dsos are one file: then the
  * first stands for both, with its descriptor and table.
  */
 static bool is_known(struct dsos *d, struct dso *dso, const struct stat *st)
@@ -141,7 +141,7 @@ static bool find_file(struct dsos *d, struct dso *dso, const struct vma *v, uint
 		 (unsigned long long)v->end);
 	if (try_proc(d, dso, pid, "map_files/", range) || try_roots(d, dso, pid))
 		return true;
-	if ((dso->is_build_id_told || dso->ino) && try_proc(d, dso, pid, "exe", ""))
+	if ((dso->has_mapped_build_id || dso->ino) && try_proc(d, dso, pid, "exe", ""))
 		return true;
 	return try_path(d, dso, dso->path.ptr);
 }

@@ -245,7 +245,7 @@ static bool is_known(struct ingest *in, uint32_t pid, uint32_t tid)
 
 static int add_sample(struct ingest *in, const struct record *r, size_t event)
 {
-	/* A thread that has all but ended has no id; it is told as the first of its process. */
+	/* A thread that is exiting has no id; it counts as the first thread of its process. */
 	uint32_t tid = r->tid == NO_TID ? r->pid : r->tid, index;
 	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
@@ -260,7 +260,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
-	/* Of the first event only; where each one is a sample, it tells nothing of the rest. */
+	/* Of the first event only; if every event is a sample, it says nothing about the rest. */
 	if (event == 0 && r->sample.period != 1) {
 		t->is_seen = true;
 		in->counts.rated++;
@@ -313,7 +313,7 @@ static int add_map(struct ingest *in, const struct record *r)
 	if (in->regions && callchain_space_of(r->misc) == FRAME_SPACE_USER &&
 	    regions_map(in->regions, m) < 0)
 		return -ENOMEM;
-	/* The kernel's own, and data that perf.data may tell of. */
+	/* The kernel's own, and data mappings of perf.data. */
 	if (callchain_space_of(r->misc) != FRAME_SPACE_USER || r->misc & PERF_RECORD_MISC_MMAP_DATA)
 		return 0;
 	if (__builtin_add_overflow(m->start, m->len, &v.end))

@@ -29,10 +29,10 @@
 /* What the samples of one event count. */
 struct ingest_event {
 	const char *type, *unit; /* sample type: "cpu" "nanoseconds", "page-faults" "count" */
-	uint64_t period;         /* of a sample that tells none */
+	uint64_t period;         /* of a sample without one */
 };
 
-/* Samples that tell of waiting, in place of an event's number. */
+/* Off-CPU samples, in place of an event's index. */
 enum {
 	INGEST_LEAVE = PROFILE_MAX_TYPES, /* of each switch: a thread leaves its CPU */
 	INGEST_LEAVE_DEEP, /* the same of some switches, with a larger copy of the stack */
@@ -44,7 +44,7 @@ struct ingest_code {
 	uint64_t start, end;
 };
 
-/* How time off the CPU is told. */
+/* How off-CPU time is recorded. */
 struct ingest_offcpu {
 	bool is_on;              /* then the sample type offcpu/nanoseconds is added */
 	bool is_summed;          /* all come by ingest_wait_sum() */
@@ -62,7 +62,7 @@ struct ingest_offcpu {
 struct ingest_opts {
 	struct dsos_opts dsos; /* with the profile */
 	bool has_cpu_label;
-	bool has_addresses;     /* samples tell the address of their data: label data */
+	bool has_addresses;     /* samples have a data address: label data */
 	bool has_address_label; /* and the address itself: label address */
 	unsigned max_frames;    /* chains of so many frames are cut; 0: unknown */
 	uint16_t machine;       /* EM_X86_64, ...: of samples with a copy of the user's stack */
@@ -91,7 +91,7 @@ struct ingest_counts {
 	struct offcpu_counts waits;
 	uint64_t rated;      /* samples of the first event that stand for more than one */
 	uint64_t unseen;     /* threads that ended without one of these */
-	uint64_t left_out;   /* samples of threads that no record told of: ingest_keep_known() */
+	uint64_t left_out;   /* samples of threads without a record: ingest_keep_known() */
 	uint64_t lost_waits; /* records of waiting that the kernel dropped */
 };
 
@@ -116,21 +116,21 @@ void ingest_count_lost_side(struct ingest *in, uint64_t count);
 void ingest_count_bad(struct ingest *in);
 void ingest_count_lost_waits(struct ingest *in, uint64_t count);
 
-/* Are samples of threads that no record told of left out from now on? */
+/* From this call on, drop (or keep) samples of threads without a record. */
 void ingest_keep_known(struct ingest *in, bool is_on);
 
-/* A thread waits already, as of r->time; the sample may tell of its stack. 0 or -ENOMEM. */
+/* A thread that waits already at r->time; the sample may have its stack. 0 or -ENOMEM. */
 int ingest_initial_wait(struct ingest *in, const struct record *r,
 			enum offcpu_state state) MUST_CHECK;
 
-/* The stack that waits of this key have; what is told of a key first holds. 0 or -ENOMEM. */
+/* The stack of the waits with this key; the first stack of a key holds. 0 or -ENOMEM. */
 int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
 		      enum offcpu_signal signal) MUST_CHECK;
 /* Waits of a key: their times, the state in before.state. 0 or -ENOMEM. */
 int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
 		    const struct offcpu_wait *times, uint64_t count) MUST_CHECK;
 
-/* Since when waits of threads that run already are told, and until when. */
+/* Start and end of the period in which waits count. */
 void ingest_begin_waits(struct ingest *in, uint64_t time_ns);
 void ingest_end_waits(struct ingest *in, uint64_t time_ns);
 

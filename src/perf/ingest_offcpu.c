@@ -278,7 +278,7 @@ int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
 
 	if (!sum || index == TASKS_NONE)
 		return -ENOMEM;
-	if (sum->signals) /* told before */
+	if (sum->signals) /* known before */
 		return 0;
 	t = tasks_thread(in->tasks, index);
 	owner.maps = tasks_process(in->tasks, t->process)->maps;

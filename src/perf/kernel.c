@@ -32,7 +32,7 @@ struct kernel {
 	uint64_t versions;   /* of maps */
 	struct rows regions; /* struct region */
 	uint32_t mapping;    /* id, of the kernel itself; 0: not made yet */
-	uint64_t start, end; /* of its code; end 0: not told */
+	uint64_t start, end; /* of its code; end 0: unknown */
 	uint64_t moved;      /* what to add to have an address of the running kernel */
 	bool is_running;     /* it is the one that runs now */
 };

@@ -24,8 +24,8 @@
 /* What is known of the kernel of a recording. */
 struct kernel_id {
 	const unsigned char *build_id; /* [0..build_id_len) */
-	size_t build_id_len;           /* 0: not told */
-	const char *release, *host;    /* "6.1.0-18-amd64", "node1"; "": not told */
+	size_t build_id_len;           /* 0: unknown */
+	const char *release, *host;    /* "6.1.0-18-amd64", "node1"; "": unknown */
 };
 
 struct kernel;

@@ -122,7 +122,7 @@ static void replace(struct maps *m, const struct vma *v)
 		parts[n++] = tail_of(&m->vmas[last - 1], v->end);
 	m->view.made_for = 0;
 	if (last > first)
-		m->version = ++*m->versions; /* what was found there is gone */
+		m->version = ++*m->versions; /* invalidates earlier lookups */
 	memmove(m->vmas + first + n, m->vmas + last, (m->count - last) * sizeof *m->vmas);
 	memcpy(m->vmas + first, parts, n * sizeof *parts);
 	m->count = m->count - (last - first) + n;

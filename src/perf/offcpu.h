@@ -29,11 +29,11 @@ enum offcpu_state {
 };
 extern const char *const offcpu_state_names[OFFCPU_STATES];
 
-/* The state that sched:sched_switch tells of a thread that leaves. Source: kernel 6.18,
+/* The state of a thread in sched:sched_switch. Source: kernel 6.18,
  * include/trace/events/sched.h, prev_state. */
 enum offcpu_state offcpu_state_of(int64_t prev_state);
 
-/* What tells that a thread leaves, or waits. Each comes once a wait. */
+/* The records that announce a wait. Each comes once per wait. */
 enum offcpu_signal {
 	OFFCPU_EACH = 1,    /* the sample of each switch */
 	OFFCPU_DEEP = 2,    /* a sample with more of the stack, of some */
@@ -62,23 +62,23 @@ struct offcpu_wait {
 	struct offcpu before; /* as the thread was */
 	uint64_t waited_ns;   /* in its state */
 	uint64_t runnable_ns; /* then, until it was on a CPU */
-	bool is_lost;         /* what told of its begin or its end */
+	bool is_lost;         /* the record of its start or its end */
 };
 
-/* All return true when a wait is over by that. */
+/* All return true when they end a wait. */
 
-/* OFFCPU_UNKNOWN: the signal tells no state. */
+/* state OFFCPU_UNKNOWN: the signal has none. */
 bool offcpu_leave(struct offcpu *o, enum offcpu_signal signal, uint64_t time_ns,
 		  enum offcpu_state state, struct offcpu_wait *ret) MUST_CHECK;
-/* It could run from now on. */
+/* It became runnable. */
 void offcpu_wake(struct offcpu *o, uint64_t time_ns);
-/* start_ns: since when a thread that was never heard of was waiting; 0: unknown. */
+/* start_ns: the start of the wait of a thread without earlier records; 0: unknown. */
 bool offcpu_return(struct offcpu *o, uint64_t time_ns, uint64_t start_ns,
 		   struct offcpu_wait *ret) MUST_CHECK;
-/* It is on a CPU, which a sample of so much of its time tells. */
+/* A sample shows that it is on a CPU; ran_ns: the time that the sample stands for. */
 bool offcpu_running(struct offcpu *o, uint64_t time_ns, uint64_t ran_ns,
 		    struct offcpu_wait *ret) MUST_CHECK;
-/* The recording, or the thread, ends. */
+/* The recording or the thread ends. */
 bool offcpu_end(struct offcpu *o, uint64_t time_ns, struct offcpu_wait *ret) MUST_CHECK;
 /*
  * Then, when records of switches were lost: what it seemed to run, and was not sampled doing, it

@@ -20,8 +20,8 @@
 
 struct offcpu_counts {
 	uint64_t waits;
-	uint64_t lost; /* of which begin or end was not told */
-	uint64_t cut;  /* whose stack lacks its outer end */
+	uint64_t lost; /* whose start or end has no record */
+	uint64_t cut;  /* with a truncated stack */
 	uint64_t ns[OFFCPU_STATES];
 };
 

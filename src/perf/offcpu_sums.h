@@ -20,7 +20,7 @@
 struct offcpu_sum {
 	uint32_t labels; /* of the thread */
 	uint32_t node;   /* 0: no stack, or not yet */
-	uint8_t signals; /* of enum offcpu_signal: what told of the stack; 0: nothing did */
+	uint8_t signals; /* of enum offcpu_signal: the source of the stack; 0: none */
 	uint8_t state;   /* enum offcpu_state */
 	bool is_cut;     /* the stack lacks its outer end */
 	uint64_t count, waited_ns, runnable_ns;

@@ -77,7 +77,7 @@ struct record_mmap {
 	uint32_t major, minor;
 	uint64_t ino, ino_generation;
 	unsigned char build_id[RECORD_BUILD_ID_MAX];
-	size_t build_id_len; /* bytes; 0: not told */
+	size_t build_id_len; /* bytes; 0: unknown */
 	uint32_t prot, flags;
 	struct record_bytes path; /* text without its NUL */
 };
@@ -166,7 +166,7 @@ uint16_t record_claim(const unsigned char *bytes); /* [RECORD_HEADER_BYTES] */
 int record_decode(struct record *ret, const struct record_shape *shape, const unsigned char *bytes,
 		  size_t len, struct err *e) MUST_CHECK;
 
-/* The record's time without decoding it, 0 when it tells none. */
+/* The record's time without decoding it; 0: it has none. */
 uint64_t record_peek_time(const struct record_shape *shape, const unsigned char *bytes, size_t len);
 
 /*

@@ -194,7 +194,7 @@ uint32_t regions_find(struct regions *r, uint32_t pid, uint64_t address, uint64_
 		return is_near(address, sp) ? r->stack : 0;
 	space = ((struct space *)r->spaces.data)[index].maps;
 	v = maps_find(space, address);
-	/* No record tells of the first stack, which grows. */
+	/* There is no record of the main stack, which grows. */
 	if (!v)
 		return is_near(address, sp) ? r->stack : 0;
 	if (v->dso == r->anon && sp >= v->start && sp < v->end && is_near(address, sp))

@@ -25,10 +25,10 @@ void regions_free(struct regions *r);                      /* NULL is allowed */
 /* The records. 0 or -ENOMEM. */
 int regions_map(struct regions *r, const struct record_mmap *m) MUST_CHECK;
 int regions_fork(struct regions *r, uint32_t pid, uint32_t parent) MUST_CHECK;
-int regions_exec(struct regions *r, uint32_t pid) MUST_CHECK; /* mappings are gone */
+int regions_exec(struct regions *r, uint32_t pid) MUST_CHECK; /* drops its mappings */
 
-/* The name of what address lies in, a string id of the profile; 0: nothing tells. sp: the thread's
- * stack pointer, 0: not told. */
+/* The region name of address, a string id of the profile; 0: unknown. sp: the thread's
+ * stack pointer, 0: unknown. */
 uint32_t regions_find(struct regions *r, uint32_t pid, uint64_t address, uint64_t sp);
 
 #endif

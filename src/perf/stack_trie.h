@@ -21,8 +21,8 @@ enum frame_space {
 	FRAME_SPACE_KERNEL,
 	FRAME_SPACE_GUEST, /* a virtual machine's */
 	FRAME_SPACE_HYPERVISOR,
-	FRAME_SPACE_TRUNCATED, /* no frame: the caller of the one before was not copied */
-	FRAME_SPACE_BROKEN,    /* no frame: nothing tells what called the one before */
+	FRAME_SPACE_TRUNCATED, /* no frame: the stack copy ends before the caller */
+	FRAME_SPACE_BROKEN,    /* no frame: the caller of the one before is unknown */
 };
 
 struct stack_frame {

@@ -33,7 +33,7 @@ struct thread {
 	uint32_t comm;    /* string id of tasks_comm() */
 	uint32_t labels;  /* for the owner's use: 0 after each change of the above */
 	uint32_t cpu;     /* for the owner's use */
-	uint32_t serial;  /* tells the users of one slot apart */
+	uint32_t serial;  /* separates the users of one slot */
 	bool is_used, is_ended;
 	bool is_seen;         /* for the owner's use */
 	struct stitch stitch; /* what is known of its stack; forgotten by exec */
@@ -65,7 +65,7 @@ int tasks_fork(struct tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid,
 	       uint32_t ptid) MUST_CHECK;
 int tasks_name(struct tasks *t, uint32_t pid, uint32_t tid, const char *name,
 	       size_t len) MUST_CHECK;
-int tasks_exec(struct tasks *t, uint32_t pid, uint32_t tid) MUST_CHECK; /* mappings are gone */
+int tasks_exec(struct tasks *t, uint32_t pid, uint32_t tid) MUST_CHECK; /* drops its mappings */
 int tasks_map(struct tasks *t, uint32_t pid, uint32_t tid, const struct vma *v) MUST_CHECK;
 void tasks_exit(struct tasks *t, uint32_t tid);
 

@@ -122,7 +122,7 @@ static struct unwind_table *make(const struct vma *v, int fd)
 	return rc < 0 ? NULL : table;
 }
 
-/* Asks for a table that nobody asked for before. */
+/* Requests a table for the first time. */
 static void ask(struct unwind_tables *t, struct entry *entry, const struct vma *v, uint32_t dso,
 		int fd)
 {

@@ -39,7 +39,7 @@ uint64_t unwind_tables_version(const struct unwind_tables *t);
 /* NULL when there is none (yet). */
 const struct unwind_table *unwind_tables_get(const struct unwind_tables *t, const struct vma *v);
 
-/* A stack ended in v that should not have: nothing told how to go on. */
+/* Counts a stack that broke off in v for want of a rule. */
 void unwind_tables_count_end(struct unwind_tables *t, const struct vma *v);
 
 /* The path of the dso with the n-th most of these ends, *ret_count; "" and 0: there are no

@@ -250,7 +250,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 }
 
 /* What goes on behind the copy: best what the thread showed before, which reaches the end of
- * the stack, else what frame pointers told. */
+ * the stack, else the frame-pointer chain. */
 static bool extend(const struct user_stack_owner *owner, struct unwind_stack *stack,
 		   uint32_t copied)
 {

@@ -27,7 +27,7 @@ struct user_stack_counts {
 	uint64_t complete;  /* at the outermost frame, by the copy alone */
 	uint64_t stitched;  /* likewise, with frames from elsewhere: see above */
 	uint64_t truncated; /* where the copy ends, and what could continue it */
-	uint64_t broken;    /* where nothing, or nonsense, told how to go on */
+	uint64_t broken;    /* at a frame without a usable rule */
 };
 
 /* "stacks: 99.1 % complete, 3 truncated"; nothing when there were none. */

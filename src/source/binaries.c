@@ -15,7 +15,7 @@
 
 #define NAMED_BY_KALLSYMS "[kernel.kallsyms]"
 
-/* A file that the user told of. */
+/* A file of --binary. */
 struct binary {
 	struct buf path;
 	bool has_address;
@@ -133,7 +133,7 @@ static void place_binary(struct profile *p, const struct binary *b)
 	}
 }
 
-/* The file for a mapping; "" for one that is not there. NULL: nobody told of any. */
+/* The file for a mapping; "": it does not exist. NULL: the user named none. */
 static const char *file_for(const struct job *j, const char *path, bool is_foreign)
 {
 	for (size_t i = 0; i < j->count; i++) {

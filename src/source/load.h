@@ -23,7 +23,7 @@ struct filter_args {
 int load_profile(const char *path, const char *from, struct profile **ret,
 		 struct err *e) MUST_CHECK;
 
-/* The same, where the user may tell where code lies (NULL: he did not). */
+/* The same with the user's --binary and --kallsyms (NULL: none). */
 int load_profile_at(const char *path, const char *from, const struct binaries_args *places,
 		    struct profile **ret, struct err *e) MUST_CHECK;
 

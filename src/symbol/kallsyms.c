@@ -8,7 +8,7 @@
 #include "symbol/lookup/symbols.h"
 #include "symbol/text.h"
 
-/* No size is told; beyond this it is not the same function but memory that was given back. */
+/* kallsyms has no sizes; beyond this distance it is freed memory, not the same function. */
 #define MAX_FUNCTION (UINT64_C(1) << 20)
 
 /* What stands behind the address. NULL: no name. */

@@ -27,7 +27,7 @@
 
 struct symbol_file {
 	char *label;                    /* what functions without name are called after */
-	struct elf_image main;          /* the file; or a debug file of it, when it is gone */
+	struct elf_image main;          /* the file; or its debug file, when it was deleted */
 	bool has_code;                  /* main is the file itself */
 	struct elf_image debug;         /* its separate debug file; all zero: none */
 	struct elf_image alt;           /* what that one shares with others; all zero: none */
@@ -283,7 +283,7 @@ static const char *name_by_section(const struct symbol_file *f, uint64_t address
 	return NULL;
 }
 
-/* "[file+0x1234]", or NAMES_NONE: nothing tells where the function begins. */
+/* "[file+0x1234]", or NAMES_NONE: the start of the function is unknown. */
 static uint32_t name_by_start(struct symbol_file *f, uint64_t address)
 {
 	const char *known = name_by_section(f, address);
@@ -341,7 +341,7 @@ static void answer_one(struct symbol_file *f, uint64_t address, const struct sym
 		add_frame(f, frames, &known[i]);
 	last.name = function_name(f, address, symbol, last.name);
 	if (last.name == STRTAB_NONE && known_count < 2)
-		return; /* a line without a function helps nobody */
+		return; /* a line without a function is of no use */
 	add_frame(f, frames, &last);
 	ret->has_lines |= known_count && known[0].line;
 	ret->has_inlines |= known_count > 1;

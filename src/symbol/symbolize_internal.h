@@ -39,7 +39,7 @@ struct target {
 struct job {
 	struct profile *p;
 	const struct symbolize_opts *o;
-	struct strtab *keys;       /* what tells sources apart; the id is the index */
+	struct strtab *keys;       /* identities of sources; the id is the index */
 	struct buf sources;        /* struct source */
 	uint32_t *mapping_sources; /* [mapping_count]: index; UINT32_MAX: none */
 	size_t mapping_count;      /* when the job began */
@@ -63,10 +63,11 @@ size_t job_index(const struct job *j, size_t i, const struct target *target);
 
 /* Names a location after one function without a source. */
 void job_set_name(struct job *j, uint32_t location, const char *name);
-/* The mapping of a location got functions: views show what it has, and nobody asks again. */
+/* The mapping of a location got functions: views show what it has, and it is not symbolized again.
+ */
 void job_mark(struct job *j, uint32_t location, bool has_lines, bool has_inlines);
 
-/* j->e tells why a source has no names: told to the user when it can be mended, then cleared.
+/* j->e has the reason why a source has no names: logged if the user can fix it, then cleared.
  * 0, or -ENOMEM, which stays. */
 int job_report_reason(const struct job *j, const char *path);
 

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "symbol/perfmap.h"
 
-/* Nobody will ever tell: the memory is called what it is. */
+/* Names cannot appear later, so the frame is named after its memory. */
 static void rename_anonymous(struct job *j, uint32_t index)
 {
 	uint32_t path = profile_str(j->p, "[anon]");

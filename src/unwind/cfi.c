@@ -97,7 +97,7 @@ void cfi_section_init(struct cfi_section *ret, const void *bytes, uint64_t len, 
 		ret->cies[i].at = UINT64_MAX;
 }
 
-/* Without section headers: .eh_frame_hdr tells where .eh_frame starts, not where it ends. */
+/* Without section headers: .eh_frame_hdr has the start of .eh_frame, but not its end. */
 static bool open_by_header(struct cfi_section *ret, const struct elf_image *image,
 			   const struct unwind_arch *arch)
 {

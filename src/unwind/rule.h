@@ -22,7 +22,7 @@ enum {
 	UNWIND_REG_COUNT = 32,
 };
 
-/* The registers that a rule tells of. */
+/* The registers that a rule restores. */
 enum {
 	UNWIND_RA,  /* the return address */
 	UNWIND_FP,  /* the arch's fp */
@@ -46,7 +46,7 @@ const struct unwind_arch *unwind_arch_of(uint16_t machine);
 enum unwind_cfa {
 	UNWIND_CFA_NONE,    /* no description: a gap */
 	UNWIND_CFA_UNKNOWN, /* a description that cannot be followed */
-	UNWIND_CFA_END,     /* nobody called this: the outermost frame */
+	UNWIND_CFA_END,     /* no caller: the outermost frame */
 	UNWIND_CFA_SP,      /* sp + offset, and all saves are SAME or AT_CFA: the usual ones */
 	UNWIND_CFA_FP,      /* fp + offset, likewise */
 	UNWIND_CFA_REG,     /* reg + offset */

@@ -11,7 +11,7 @@
 #define RULES_MAX 65536 /* numbers of 16 bits */
 #define ROWS_A_BUCKET 16
 #define SCANNED_MAX (UINT64_C(16) << 20) /* bytes of code that are read for signal restorers */
-#define PROBES_MAX 256 /* for a rule; more only when somebody chose rules of one hash */
+#define PROBES_MAX 256                   /* for a rule; more only with rules forged to one hash */
 
 /* Numbers of rules that every table has. */
 enum {
@@ -320,7 +320,7 @@ static void *map_pages(size_t size)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* Room for the most that sections of this size can tell: an FDE takes 10 bytes at least, a
+/* Room for the most rows that sections of this size can hold: an FDE takes 10 bytes at least, a
  * row of its program 1. */
 static int make_room(struct builder *b, struct err *e)
 {

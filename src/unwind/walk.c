@@ -122,8 +122,8 @@ static bool is_above(const struct walk *w, uint64_t cfa)
 
 /*
  * A register that was saved at an address, into *value. Below sp it has been taken back from
- * there already: compilers do not tell so in the last instructions of a function, and the copy
- * of a stack starts at sp.
+ * there already: compilers do not describe that in the last instructions of a function, and the
+ * copy of a stack starts at sp.
  */
 static inline void take_saved(struct walk *w, uint64_t at, uint32_t flag, uint64_t *value)
 {

@@ -64,7 +64,7 @@ struct unwind_frame {
 enum unwind_end {
 	UNWIND_COMPLETE,  /* it is the outermost: described so, or called from address 0 */
 	UNWIND_TRUNCATED, /* the memory that has its return address is not there */
-	UNWIND_NO_INFO,   /* nothing tells how to leave it */
+	UNWIND_NO_INFO,   /* there is no rule for it */
 	UNWIND_BROKEN,    /* leaving it leads to no code, or back down the stack */
 	UNWIND_FULL,      /* no room for its caller */
 };

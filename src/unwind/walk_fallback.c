@@ -157,7 +157,7 @@ enum step walk_fallback(struct walk *w, const struct unwind_rule *rule, enum unw
 	bool is_gap = rule->cfa == UNWIND_CFA_NONE, is_frame;
 	struct guess g;
 
-	/* as the psABIs tell what starts a thread */
+	/* as the psABIs define the start of a thread */
 	if (!w->is_exact && is_gap && map && map->table && !(w->missing & NO_FP) && w->fp == 0)
 		return walk_end(UNWIND_COMPLETE, ret_end);
 	if (!guess_caller(w, is_gap, map, &g, ret_end))

@@ -83,7 +83,7 @@ static void put_name(const struct frames *f, const struct location *l, const str
 		buf_printf(out, " 0x%" PRIx64, l->address);
 }
 
-/* What tells a frame from another, with ids of one frames' strings. */
+/* The key of a frame, with string ids of one struct frames. */
 struct frame_key {
 	uint32_t name, module, kind, is_inlined, file;
 };

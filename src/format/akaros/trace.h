@@ -12,7 +12,7 @@
 #define AKAROS_MAX_FRAMES 255
 #define AKAROS_NO_CORE UINT32_MAX
 #define AKAROS_NO_PID UINT32_MAX
-#define AKAROS_PERIOD_NS INT64_C(1000000) /* the kernel's own, of traces that tell none */
+#define AKAROS_PERIOD_NS INT64_C(1000000) /* the kernel's own, for traces without one */
 
 struct akaros_sample {
 	uint64_t ns;              /* since the machine's start; 0: unknown */

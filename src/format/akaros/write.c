@@ -122,7 +122,7 @@ static int measure(const struct writer *w, const struct sample *s, struct sum *r
 	return 0;
 }
 
-/* Samples that differ in what the format cannot tell are one. */
+/* Samples that differ only in what the format cannot hold are merged. */
 static int add_sample(struct writer *w, const struct sample *s, struct err *e)
 {
 	uint64_t key[1 + AKAROS_MAX_FRAMES]; /* core and addresses */

@@ -165,7 +165,7 @@ static void put_costs(struct writer *w)
 	}
 }
 
-/* An event's name is a word of letters and digits; equal ones are told apart by a number. */
+/* An event's name is a word of letters and digits; equal ones get a number. */
 static void make_event(struct writer *w, size_t type, struct strtab *events)
 {
 	const char *text = profile_text(w->p, profile_get_type(w->p, type).type);

@@ -54,7 +54,7 @@ static uint64_t read_word(struct cursor *c, struct shape shape)
 	return word;
 }
 
-/* The header's words are 0, 3 or more, 0 or 1, the period, and more that are not told. */
+/* The header's words are 0, 3 or more, 0 or 1, the period, and more that are unknown. */
 static bool has_shape(struct cursor c, struct shape shape)
 {
 	uint64_t words[HEADER_WORDS];
@@ -104,7 +104,7 @@ static int add_name(struct reader *r, const char *line, size_t len, struct err *
 	size_t digits;
 
 	if (!str_starts_with((struct str){ line, len }, "0x"))
-		return 0; /* "binary=...", which the maps tell better */
+		return 0; /* "binary=...", for which the maps are a better source */
 	digits = number_parse_hex(line + 2, len - 2, &address);
 	if (!digits || len < digits + 4 || line[2 + digits] != ' ')
 		return err_set(e, -EINVAL, "no address and name");

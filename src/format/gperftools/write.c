@@ -111,7 +111,7 @@ static int add_pc(struct writer *w, uint32_t location)
 	return 0;
 }
 
-/* The PCs of a stack; none for no stack, but that its name can be told. */
+/* The PCs of a stack; none for an empty stack, unless its name can be written. */
 static int make_record(struct writer *w, uint32_t node)
 {
 	int rc = 0;

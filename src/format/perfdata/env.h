@@ -47,7 +47,7 @@ struct perfdata_event {
 	uint64_t rate; /* samples a second, or events a sample */
 	bool is_freq;  /* rate is the former */
 	bool is_lbr;   /* the user's call chain is in the branch stack */
-	uint32_t name; /* string id in texts, 0: not told */
+	uint32_t name; /* string id in texts, 0: unknown */
 };
 
 struct perfdata_build_id {
@@ -62,10 +62,10 @@ struct perfdata_env {
 	struct rows build_ids; /* struct perfdata_build_id */
 	struct map by_path;    /* text to build id */
 	struct perfdata_build_id kernel;
-	struct buf host, release, version, arch, command; /* texts; empty: not told */
-	uint32_t cpus;                                    /* online; 0: not told */
-	uint64_t first_ns, last_ns; /* of the recording's clock; equal: not told */
-	int64_t wall_ns, clock_ns;  /* the same moment of both clocks; wall_ns 0: not told */
+	struct buf host, release, version, arch, command; /* texts; empty: unknown */
+	uint32_t cpus;                                    /* online; 0: unknown */
+	uint64_t first_ns, last_ns; /* of the recording's clock; equal: unknown */
+	int64_t wall_ns, clock_ns;  /* the same moment of both clocks; wall_ns 0: unknown */
 };
 
 int perfdata_env_init(struct perfdata_env *env) MUST_CHECK; /* 0 or -ENOMEM */

@@ -52,7 +52,7 @@ void perfdata_reader_fini(struct perfdata_reader *r)
 	*r = (struct perfdata_reader){ 0 };
 }
 
-/* Without NUL inside; "" when it is not told. */
+/* Without NUL inside; "" when it is unknown. */
 static const char *text_of(const struct buf *b)
 {
 	return b->data ? b->data : "";
@@ -191,7 +191,7 @@ static int add_map(struct perfdata_reader *r, struct record *record)
 }
 
 /*
- * A ring tells how many records did not fit into it, of whatever event. When perf ends it asks
+ * A ring reports how many records did not fit into it, of whatever event. When perf ends it asks
  * each event, which is better, and writes that without a time.
  */
 static int add_lost(struct perfdata_reader *r, const struct record *record, uint32_t event)
@@ -204,7 +204,7 @@ static int add_lost(struct perfdata_reader *r, const struct record *record, uint
 		return 0;
 	if (record->time)
 		return ingest_record(r->ingest, record, 0);
-	r->is_lost_told = true;
+	r->has_lost_records = true;
 	if (perfdata_event_is_dummy(perfdata_env_event(&r->env, event)))
 		ingest_count_lost_side(r->ingest, record->lost.count);
 	else
@@ -499,7 +499,7 @@ int perfdata_reader_finish(struct perfdata_reader *r, struct err *e)
 		if (rc < 0)
 			return rc;
 	}
-	if (!r->is_lost_told)
+	if (!r->has_lost_records)
 		ingest_count_lost(r->ingest, r->lost_in_rings);
 	rc = ingest_finish(r->ingest);
 	return rc < 0 ? err_nomem(e) : profile_check(r->profile, e);

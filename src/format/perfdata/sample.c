@@ -32,7 +32,7 @@ void perfdata_chain_from_lbr(struct perfdata_chain *c, struct record_sample *s, 
 		ip = record_word(s->branches, 1); /* where the latest branch went */
 	c->words[n++] = (uint64_t)PERF_CONTEXT_USER;
 	c->words[n++] = ip;
-	/* The address of a call is told, where a chain has the one behind it. */
+	/* LBR has the address of the call; a chain has the return address. */
 	for (size_t i = 0; i < branches && n < ARRAY_LEN(c->words); i++)
 		c->words[n++] = record_word(s->branches, 3 * i) + 1;
 	s->chain = (struct record_words){ (const unsigned char *)c->words, n };

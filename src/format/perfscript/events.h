@@ -25,7 +25,7 @@ struct script_event {
 	size_t type;     /* index; 0: samples/count */
 	bool has_period; /* its samples count by their periods */
 	bool has_label;
-	int64_t period; /* of each of its samples; 0: they differ, or none is told */
+	int64_t period; /* of each of its samples; 0: they differ, or none is printed */
 };
 
 /* All zero is valid. */
@@ -35,8 +35,8 @@ struct script_events {
 	uint32_t last;             /* index: mostly the next sample's, too */
 	struct map labels;         /* (labels, event) to labels with the event's name */
 	size_t sample_count;       /* of all events */
-	int64_t lost;              /* samples that perf tells were lost */
-	int64_t first_ns, last_ns; /* of all samples; equal: not told */
+	int64_t lost;              /* samples that perf reports as lost */
+	int64_t first_ns, last_ns; /* of all samples; equal: unknown */
 };
 
 void script_events_fini(struct script_events *s);

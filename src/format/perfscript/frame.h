@@ -23,7 +23,7 @@ struct script_frames {
 	struct text_cache mappings;  /* dso to mapping */
 };
 
-/* 0: it is no frame, or out of memory (profile_error tells). */
+/* 0: it is no frame, or out of memory (see profile_error). */
 uint32_t script_frames_add(struct script_frames *f, struct profile *p, struct str text);
 void script_frames_fini(struct script_frames *f);
 

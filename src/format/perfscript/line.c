@@ -317,7 +317,7 @@ static void parse_thread(struct str before, struct script_header *h)
 	h->comm = rest;
 }
 
-/* The frame behind what a tracepoint tells of itself: an address of at least eight digits,
+/* The frame behind a tracepoint's own fields: an address of at least eight digits,
  * and at the end a dso that is a path or in brackets. */
 static struct str find_traced_frame(struct str rest)
 {
@@ -380,7 +380,7 @@ static void parse_event(struct str after, struct script_header *h)
 		h->frame = find_flat_frame(after);
 }
 
-/* A line without time: the words up to one that ends with ':' tell the thread, and the
+/* A line without time: the words up to one that ends with ':' name the thread, and the
  * period when two numbers stand before it. */
 static void parse_untimed(struct str line, struct script_header *h)
 {

@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 
-#define SCRIPT_NONE INT64_MIN /* a number that is not told */
+#define SCRIPT_NONE INT64_MIN /* an absent number */
 
 /* A frame: "  7fb8a2cd6b70 _start+0x0 (/usr/lib/ld.so)". */
 struct script_frame {

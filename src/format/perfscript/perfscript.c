@@ -178,7 +178,7 @@ static void end_samples(struct reader *r)
 	end_sample(r, last);
 }
 
-/* Of the lines that perf script --header prints, those that tell of the recording. */
+/* The lines of perf script --header that describe the recording. */
 static void add_comment(struct reader *r, struct str line)
 {
 	static const struct {

@@ -24,7 +24,7 @@ static bool is_typed_right(const struct proto_field *f)
 	}
 }
 
-/* A value type has two numbers: that tells messages from text, of which many bytes could be
+/* A value type has two numbers: that separates messages from text, of which many bytes could be
  * the length of a field. */
 static bool is_value_type(struct cursor message)
 {

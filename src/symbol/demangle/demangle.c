@@ -4,7 +4,7 @@
 #include "symbol/demangle/itanium.h"
 #include "symbol/demangle/rust.h"
 
-/* Takes back what was appended in vain. */
+/* Removes what was appended. */
 static void cut(struct buf *out, size_t len)
 {
 	out->len = len;

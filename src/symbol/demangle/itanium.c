@@ -69,7 +69,8 @@ bool itanium_demangle(const char *name, struct buf *out)
 
 	if (strncmp(name, "_Z", 2) != 0 || len >= DEMANGLE_MAX)
 		return false;
-	/* What clang and GCC write for the same cannot always be told apart at its place. */
+	/* clang and GCC encode some names differently, which shows only later in the name: try
+	 * both. */
 	for (int has_levels = 0; has_levels < 2 && !is_good; has_levels++) {
 		struct itanium p = { .text = name,
 				     .len = len,

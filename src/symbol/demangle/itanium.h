@@ -17,7 +17,7 @@
 
 #include "base/buf.h"
 
-/* As demangle(), but what was appended in vain is left to the caller. */
+/* As demangle(), but on failure the caller removes what was appended. */
 bool itanium_demangle(const char *name, struct buf *out);
 
 #endif

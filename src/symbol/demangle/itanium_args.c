@@ -109,7 +109,7 @@ uint32_t itanium_substitution(struct itanium *p)
 	return list[index];
 }
 
-/* T_, T0_, ...; TL0__ of a template within a template is told by its level as well. */
+/* T_, T0_, ...; TL0__ has the level of a nested template, too. */
 uint32_t itanium_template_param(struct itanium *p)
 {
 	uint32_t index;

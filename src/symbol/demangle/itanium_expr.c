@@ -11,7 +11,7 @@ enum shape {
 	PREFIX,
 	BINARY,
 	ACCESS,   /* left.right */
-	STEP,     /* ++ and --: a '_' tells that it stands before */
+	STEP,     /* ++ and --: a '_' marks the prefix form */
 	OF_TYPE,  /* sizeof (type) */
 	OF_VALUE, /* sizeof (expression) */
 	CAST,     /* static_cast<type>(expression) */

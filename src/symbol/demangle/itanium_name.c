@@ -241,7 +241,7 @@ static uint32_t nested_name(struct itanium *p, struct name_facts *facts)
 		scope = nested_part(p, scope, facts);
 		itanium_take(p, 'M'); /* the initialiser of a member, with a lambda */
 	}
-	/* As a whole it is remembered by those who use it as a type. */
+	/* The caller adds the whole to the substitutions if it is a type. */
 	if (p->bad || !scope || p->substitutions.len < sizeof(uint32_t))
 		return itanium_fail(p);
 	p->substitutions.len -= sizeof(uint32_t);

@@ -105,7 +105,7 @@ extern const struct std_name std_names[]; /* ends with code 0 */
 
 /* What is known of the name of a function behind it. */
 struct name_facts {
-	bool has_no_return; /* constructor, destructor, conversion: its type tells none */
+	bool has_no_return; /* constructor, destructor, conversion: its type has no result */
 	bool is_template;   /* its name ends with template arguments */
 };
 

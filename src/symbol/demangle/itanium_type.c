@@ -267,7 +267,7 @@ static uint32_t with_arguments(struct itanium *p, uint32_t name)
 	return itanium_add_pair(p, NODE_TEMPLATE, name, args);
 }
 
-/* Ts, Tu, Te: a class, union or enumeration that is told to be one; else T_. */
+/* Ts, Tu, Te: an elaborated class, union or enumeration; else T_. */
 static uint32_t param_type(struct itanium *p)
 {
 	static const struct {

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-/* As demangle(), but what was appended in vain is left to the caller. */
+/* As demangle(), but on failure the caller removes what was appended. */
 bool rust_demangle_legacy(const char *name, struct buf *out);
 bool rust_demangle_v0(const char *name, struct buf *out);
 

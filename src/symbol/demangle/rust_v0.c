@@ -255,7 +255,7 @@ static void put_nested(struct v0 *v, bool is_value)
 	v0_put(v, "}");
 }
 
-/* Where an impl stands tells nobody anything. */
+/* The path of an impl carries no information for readers. */
 static void skip_impl_path(struct v0 *v)
 {
 	bool was_quiet = v->is_quiet;

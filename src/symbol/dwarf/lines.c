@@ -14,7 +14,7 @@
 struct file {
 	const char *name;
 	uint64_t folder; /* index into folders */
-	uint32_t path;   /* id, STRTAB_NONE until somebody asks */
+	uint32_t path;   /* id, STRTAB_NONE before first use */
 };
 
 /* The header of a unit's line program. */
@@ -222,7 +222,7 @@ static size_t clean_path(char *path)
 	return (size_t)(out - path);
 }
 
-/* NULL: there is none, or it is not told. */
+/* NULL: there is none, or it is unknown. */
 static const char *folder_name(const struct dwarf_files *f, uint64_t folder)
 {
 	const char *const *folders = (const void *)f->folders.data;

@@ -6,7 +6,7 @@
 #include "symbol/dwarf/sections.h"
 #include "symbol/lookup/rangemap.h"
 
-/* The attributes that tell it. */
+/* The attributes with the code ranges. */
 struct dwarf_code {
 	struct dwarf_value low_pc, high_pc, ranges;
 };

@@ -34,7 +34,7 @@ struct walk {
 	struct buf scopes;          /* struct scope */
 	struct buf calls;           /* struct dwarf_call */
 	uint32_t inside[MAX_DEPTH]; /* the scope that entries of this depth are in */
-	uint64_t sibling;           /* of the entry just read; 0: not told */
+	uint64_t sibling;           /* of the entry just read; 0: unknown */
 };
 
 /* Reads the values of an entry that the walk is about, and steps over the rest. */
@@ -117,7 +117,7 @@ static bool is_closed(const struct dwarf_unit *u, unsigned tag, uint32_t inside)
 	}
 }
 
-/* Steps over the children of the entry just read, where its sibling is told. */
+/* Skips the children of the entry just read, if it has a sibling link. */
 static bool skip_children(struct walk *w)
 {
 	struct cursor next = dwarf_bytes_at(w->unit->dwarf, DWARF_INFO, w->sibling);
@@ -261,7 +261,7 @@ out:
 	free(innermost);
 }
 
-/* What the skeleton cannot tell is in a file of its own; without it, lines are left. */
+/* The scopes of a skeleton are in a file of their own; without it, only lines are known. */
 static void find_in_split(struct dwarf_unit *skeleton, struct dwarf_functions *functions,
 			  const uint64_t *wanted, size_t count, struct buf *frames,
 			  struct dwarf_span *spans)

@@ -107,7 +107,7 @@ static void read_root(struct dwarf_unit *u, struct cursor *c)
 	value_address(u, u->root_low, &u->low_pc);
 }
 
-/* Where tables begin that the root does not tell: behind the headers of version 5. */
+/* The default bases of tables, behind their headers (version 5), if the root has none. */
 static void choose_bases(struct dwarf_unit *u, const struct dwarf_parts *parts)
 {
 	if (u->version >= 5) {

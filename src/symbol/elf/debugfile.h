@@ -28,7 +28,7 @@ struct debug_search {
 bool debugfile_open(const struct elf_image *binary, const struct debug_search *s,
 		    struct elf_image *ret, struct buf *ret_path);
 
-/* By build id alone, lower-case hex: for a binary that is gone. */
+/* By build id alone, lower-case hex: for a deleted binary. */
 bool debugfile_open_id(const char *build_id, const struct debug_search *s, struct elf_image *ret,
 		       struct buf *ret_path);
 

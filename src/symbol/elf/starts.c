@@ -23,7 +23,7 @@ enum {
 };
 
 #define ROW 8       /* bytes */
-#define CIE_HEAD 64 /* bytes that are looked at: a longer augmentation is nobody's */
+#define CIE_HEAD 64 /* bytes that are read: no compiler writes a longer augmentation */
 
 struct extent {
 	uint64_t start, len; /* of a function */
@@ -106,7 +106,7 @@ static unsigned cie_encoding(struct cursor c, bool is_64)
 	return PE_ABSPTR;
 }
 
-/* How long the function of an FDE is; 0: cannot be told. */
+/* The length of an FDE's function; 0: unknown. */
 static uint64_t fde_length(const struct elf_image *image, uint64_t address)
 {
 	struct cursor fde = entry_at(image, address);

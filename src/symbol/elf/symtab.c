@@ -137,7 +137,7 @@ static bool read_symbol(const struct elf_image *image, struct table *t, uint64_t
 
 	if (row.section == SHN_UNDEF || (!is_function && type != STT_NOTYPE))
 		return false;
-	/* Functions may also be absolute, or in one of more sections than 16 bits can tell. */
+	/* Functions may also be absolute, or in a section whose index exceeds 16 bits. */
 	if (!is_code_section(image, t, row.section, &section_end) &&
 	    (!is_function || row.section < SHN_LORESERVE))
 		return false;

@@ -28,7 +28,7 @@ enum symbol_rank { /* smaller is better */
 struct symbol {
 	uint64_t start;
 	uint64_t end;     /* one past; of an unsized one: of its section */
-	const char *name; /* NUL-terminated; borrowed; NULL: nobody's, ends the one before */
+	const char *name; /* NUL-terminated; borrowed; NULL: no symbol, ends the one before */
 	enum symbol_rank rank;
 	bool is_sized;
 };

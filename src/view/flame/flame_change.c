@@ -21,7 +21,7 @@ void flame_comparison_fini(struct flame_comparison *c)
 	*c = (struct flame_comparison){ 0 };
 }
 
-/* Can the numbers of samples tell it from chance? */
+/* Is it significant by the numbers of samples? */
 static bool is_significant(const struct flame_comparison *c, uint32_t node, uint32_t other,
 			   double ratio)
 {
@@ -41,7 +41,7 @@ static double share_of(int64_t value, int64_t whole)
 	return whole > 0 ? (double)value / (double)whole : 0;
 }
 
-/* From -1 (gone) over 0 (the same) to 1 (new). */
+/* From -1 (removed) over 0 (the same) to 1 (new). */
 static double ratio_of(double before, double after)
 {
 	double larger = fmax(fabs(before), fabs(after));
@@ -70,7 +70,7 @@ struct flame_change flame_change_of(const struct flame_comparison *c, uint32_t n
 	return change;
 }
 
-/* Small changes are told apart better than large ones. */
+/* Small changes get finer grades than large ones. */
 struct flame_shade flame_change_shade(const struct flame_change *change)
 {
 	unsigned shade = (unsigned)(sqrt(fabs(change->ratio)) * FLAME_SHADES);

@@ -23,7 +23,7 @@ struct flame_comparison {
 struct flame_change {
 	int64_t before, after;            /* totals */
 	double share_before, share_after; /* of the wholes */
-	double ratio;                     /* -1: gone, 0: the same, 1: new */
+	double ratio;                     /* -1: removed, 0: the same, 1: new */
 	bool is_significant;
 };
 
@@ -35,7 +35,7 @@ void flame_comparison_fini(struct flame_comparison *c);
 struct flame_change flame_change_of(const struct flame_comparison *c, uint32_t node);
 struct flame_shade flame_change_shade(const struct flame_change *change);
 
-/* Of a wall clock: the part that other tells, and the color for it. node: of drawn. */
+/* Of a wall clock: the off-CPU part of a node of drawn, and its color. */
 int64_t flame_off_of(const struct flame_comparison *c, uint32_t node);
 struct flame_shade flame_off_shade(const struct flame_comparison *c, uint32_t node);
 

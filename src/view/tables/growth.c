@@ -67,7 +67,7 @@ static bool is_runtime(const char *module)
 	return false;
 }
 
-/* What a stack tells, from its innermost frame outwards. */
+/* What a stack did, from its innermost frame outwards. */
 struct account {
 	const char *function; /* NULL: none yet */
 	const char *runtime;  /* the innermost of the libraries, when there is no other */

@@ -21,7 +21,7 @@
 #include "model/profile.h"
 
 struct growth_row {
-	const char *function; /* "[unknown]": the stack tells none */
+	const char *function; /* "[unknown]": the stack has none */
 	const char *what;     /* "user code", "page faults", "system call read", ... */
 	bool is_kernel;
 	int64_t before, after; /* in the unit of the type */
