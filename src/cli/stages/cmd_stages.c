@@ -252,23 +252,44 @@ static int run_and_reduce(const struct args *a, char **argv, struct err *e)
 	return rc < 0 ? rc : status;
 }
 
+/* "run" ends the options that are ours but for those right behind it: the command's are its own.
+ * *ret_first: of the command, or of the files. */
+static int parse(struct args *args, bool *ret_is_run, int argc, char **argv, int *ret_first,
+		 struct err *e)
+{
+	struct args before_run = *args;
+	struct cmd with_program = cmd_stages;
+	int first, rc;
+
+	with_program.runs_program = true;
+	rc = cmd_parse(&with_program, &before_run, argc, argv, &first, e);
+	if (rc < 0)
+		return rc;
+	*ret_is_run = first < argc && strcmp(argv[first], "run") == 0;
+	if (!*ret_is_run)
+		return cmd_parse(&cmd_stages, args, argc, argv, ret_first, e);
+	*args = before_run;
+	rc = cmd_parse(&with_program, args, argc - first, argv + first, ret_first, e);
+	*ret_first += first;
+	return rc;
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .rows = ROWS_NOT_GIVEN };
 	bool is_run;
-	int first, rc = cmd_parse(&cmd_stages, &args, argc, argv, &first, e);
+	int first, rc = parse(&args, &is_run, argc, argv, &first, e);
 
 	if (rc < 0)
 		return rc;
-	if (first == argc)
+	if (first == argc && !is_run)
 		return err_usage(e, "no files, folders or patterns to read; '-' is standard input");
-	is_run = strcmp(argv[first], "run") == 0;
 	rc = check_usage(&args, is_run, (size_t)(argc - first), e);
 	if (rc < 0)
 		return rc;
 	if (args.is_diff)
 		return compare_two(&args, argv + first, e);
-	return is_run ? run_and_reduce(&args, argv + first + 1, e)
+	return is_run ? run_and_reduce(&args, argv + first, e)
 		      : reduce(&args, argv + first, (size_t)(argc - first), NULL, e);
 }
 
