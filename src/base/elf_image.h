@@ -3,7 +3,7 @@
  * elf_image: what unwinding and address spaces need of an ELF file: segments, sections, build id.
  *
  * A view of bytes that somebody holds, or of a file. Nothing is trusted: every offset is checked
- * against the bytes before it is followed, and what lies outside is absent. A file is never
+ * against the bytes before it is followed, and data outside is treated as absent. A file is never
  * mapped, because its owner may shrink or change it at any moment: blocks are read when they
  * are first asked for and stay as they were read; 1 GiB of a file at most. 32 and 64 bit,
  * little-endian. Also fits the vdso as it lies in memory, whose file and memory layout are the

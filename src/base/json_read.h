@@ -81,7 +81,7 @@ struct json_text json_skip(struct json *j);
 /* Nothing but blanks may follow. True when all was well. */
 bool json_end(struct json *j);
 
-/* Is the text, as it is written in the document, this one? */
+/* Does the text equal other, byte for byte and without replacing escapes? */
 bool json_equals(const struct json_text *text, const char *other);
 
 /* Appends the text with its escapes replaced; half surrogates become U+FFFD. */

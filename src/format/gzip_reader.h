@@ -25,8 +25,8 @@
 #include "base/macros.h"
 
 struct gzip_reader {
-	const unsigned char *at;  /* next byte of the window; the reader moves it */
-	const unsigned char *end; /* one past the last byte unpacked so far */
+	const unsigned char *at;  /* next byte of the window; the caller moves it */
+	const unsigned char *end; /* one past the last decompressed byte */
 
 	const unsigned char *data; /* [0..len): the input; borrowed */
 	size_t len;
@@ -34,8 +34,8 @@ struct gzip_reader {
 	uint64_t window_start;
 	z_stream zlib;
 	bool is_gzip;
-	bool is_ended;   /* nothing is left to unpack */
-	bool is_sliding; /* taken bytes are forgotten; else all are kept */
+	bool is_ended;   /* nothing is left to decompress */
+	bool is_sliding; /* consumed bytes are dropped; else all are kept */
 };
 
 bool gzip_reader_detect(const unsigned char *data, size_t len);
@@ -52,7 +52,7 @@ int gzip_reader_more(struct gzip_reader *u, struct err *e) MUST_CHECK;
 /* Back to the first byte. -ENOMEM when zlib fails. */
 int gzip_reader_rewind(struct gzip_reader *u, struct err *e) MUST_CHECK;
 
-/* Unpacked bytes before at. */
+/* Decompressed bytes before at. */
 uint64_t gzip_reader_position(const struct gzip_reader *u);
 
 /* The first bytes of an input, gzipped or not, for detection: at most cap, fewer when the

@@ -17,7 +17,7 @@
 #include "base/macros.h"
 
 struct gzip_writer {
-	struct buf staged; /* not packed yet */
+	struct buf staged; /* not compressed yet */
 	struct buf *out;   /* borrowed */
 	z_stream zlib;
 	gz_header header; /* zlib keeps a pointer */
@@ -26,12 +26,12 @@ struct gzip_writer {
 int gzip_writer_open(struct gzip_writer *pk, struct buf *out,
 		     struct err *e) MUST_CHECK; /* -ENOMEM */
 void gzip_writer_close(
-	struct gzip_writer *pk); /* without gzip_writer_end() what was put is incomplete */
+	struct gzip_writer *pk); /* without gzip_writer_end() the stream is incomplete */
 
-/* Packs what is staged, when it is much. Failures are remembered by the bufs. */
+/* Compresses staged once it is large enough. The bufs remember failures. */
 void gzip_writer_flush(struct gzip_writer *pk);
 
-/* Packs the rest and ends the stream. -ENOMEM when any step failed. */
+/* Compresses the rest and ends the stream. -ENOMEM when any step failed. */
 int gzip_writer_end(struct gzip_writer *pk, struct err *e) MUST_CHECK;
 
 #endif

@@ -27,7 +27,7 @@ struct text_cache_slot {
 	uint32_t value;
 };
 
-/* All zero is a valid empty memo. */
+/* All zero is a valid empty cache. */
 struct text_cache {
 	struct text_cache_slot *slots; /* [cap]; owned */
 	size_t count, cap;             /* cap: 0 or a power of two */
@@ -37,7 +37,7 @@ void text_cache_fini(struct text_cache *m);
 
 struct text_cache_key text_cache_hash(const char *text, size_t len);
 
-/* Fetches what text_cache_at() will need, without waiting for it. */
+/* Prefetches the memory that text_cache_at() will read. */
 void text_cache_prefetch(const struct text_cache *m, struct text_cache_key key);
 
 /* Where the value is; valid until the next call. NULL: out of memory. */

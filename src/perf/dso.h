@@ -25,7 +25,7 @@
 
 #define DSO_NONE UINT32_MAX /* out of memory */
 
-/* What a mapping's name says. */
+/* The kind of memory, by the mapping's name. */
 enum dso_kind {
 	DSO_FILE,
 	DSO_VDSO,
@@ -65,7 +65,7 @@ enum dso_kind dso_kind_of(const char *path, size_t *path_len);
 /* The id of a dso. DSO_NONE: out of memory. */
 uint32_t dsos_add(struct dsos *d, const struct dso_id *id);
 
-/* Who made a process: files of one that has ended are looked for there. 0 or -ENOMEM. */
+/* Sets the parent of a process; files of an ended process are opened through it. 0 or -ENOMEM. */
 int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent) MUST_CHECK;
 
 /* Opens what is not open. address lies in v, a mapping of process pid. */
@@ -79,7 +79,7 @@ struct code_address dsos_locate_kernel(struct dsos *d, uint64_t address);
  * borrowed. -1: it cannot be had. */
 int dsos_open(struct dsos *d, const struct vma *v, uint32_t pid);
 
-/* A file that is known by several ids is one: the id that stands for all. */
+/* The representative id of a file that has several ids. */
 uint32_t dsos_same(const struct dsos *d, uint32_t id);
 
 /* Of such an id. */
@@ -87,7 +87,7 @@ enum dso_kind dsos_kind(const struct dsos *d, uint32_t id);
 const char *dsos_path(const struct dsos *d, uint32_t id); /* in words when it has none */
 bool dsos_is_live(const struct dsos *d);
 
-/* What to subtract from an address in v to have the address that the file was linked for. */
+/* The load bias of v: address - bias is the link-time address. */
 uint64_t dsos_bias(struct dsos *d, const struct vma *v);
 
 /*

@@ -68,13 +68,13 @@ struct ingest_opts {
 	uint16_t machine;       /* EM_X86_64, ...: of samples with a copy of the user's stack */
 	struct ingest_offcpu waits;
 
-	/* The location that stands on top of a sample's stack in place of the kernel's frames; 0:
-	 * none does. NULL: for no sample. */
+	/* The location that replaces the kernel's frames of a sample's stack; 0: none. NULL: never.
+	 */
 	uint32_t (*leaf)(void *context, const struct record *r);
 	void *leaf_context;
 
-	/* Called for a process that no record told of, to tell what is known of it by
-	 * ingest_record(). NULL: nothing is. */
+	/* Called for a process without a record, to pass its state by ingest_record(). NULL: never.
+	 */
 	void (*fetch)(void *context, uint32_t pid);
 	void *context;
 };
@@ -134,13 +134,13 @@ int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
 void ingest_begin_waits(struct ingest *in, uint64_t time_ns);
 void ingest_end_waits(struct ingest *in, uint64_t time_ns);
 
-/* Goes on with samples that waited for something. Call now and then. */
+/* Processes pending samples whose tables are ready. Call regularly. */
 int ingest_poll(struct ingest *in) MUST_CHECK;
 
 const struct ingest_counts *ingest_counts(const struct ingest *in);
 struct dsos *ingest_dsos(struct ingest *in);
 
-/* The file in which the n-th most stacks broke off, and how many; "": there are no more. */
+/* The file with the n-th most broken stacks, and their number; "": no more. */
 const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count);
 
 /* Waits for all samples, and adds the "[lost]" sample when there are any. The last call before

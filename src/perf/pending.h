@@ -17,7 +17,7 @@
 #include "perf/offcpu.h"
 #include "perf/record.h"
 
-/* A sample and whose it is. */
+/* A sample and its thread. */
 struct pending_sample {
 	struct record record; /* its pointers are into memory of its own */
 	struct maps *maps;    /* a reference of its own */
@@ -43,8 +43,8 @@ struct pending {
 
 void pending_fini(struct pending *p);
 
-/* Copies what the sample points to, and takes a reference of the maps. The copy, borrowed until
- * it is dropped; NULL: out of memory. */
+/* Copies the sample with its data and references the maps. Returns the copy, borrowed until it is
+ * dropped; NULL: out of memory. */
 struct pending_sample *pending_put(struct pending *p, const struct pending_sample *s) MUST_CHECK;
 
 /* The first one, NULL: empty. Borrowed until pending_drop(), which takes it out. */

@@ -22,7 +22,7 @@ struct regions;
 struct regions *regions_new(struct profile *p) MUST_CHECK; /* NULL: out of memory */
 void regions_free(struct regions *r);                      /* NULL is allowed */
 
-/* The records. 0 or -ENOMEM. */
+/* Process a record. 0 or -ENOMEM. */
 int regions_map(struct regions *r, const struct record_mmap *m) MUST_CHECK;
 int regions_fork(struct regions *r, uint32_t pid, uint32_t parent) MUST_CHECK;
 int regions_exec(struct regions *r, uint32_t pid) MUST_CHECK; /* drops its mappings */

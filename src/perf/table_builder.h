@@ -23,8 +23,8 @@ int table_builder_make(int fd, struct unwind_table **ret, struct err *e) MUST_CH
 struct table_builder *table_builder_new(void) MUST_CHECK; /* NULL: out of memory */
 void table_builder_free(struct table_builder *m);         /* waits for the table being made */
 
-/* Makes the table of the ELF file in fd, which is copied. 0, or -errno when it cannot be asked
- * (then the caller does it). */
+/* Makes the table of the ELF file in fd, which is copied. 0, or -errno when it cannot be requested
+ * (then the caller builds it). */
 int table_builder_request(struct table_builder *m, uint32_t key, int fd) MUST_CHECK;
 
 /* A finished table, NULL when the file has none; the caller's from now on. false: nothing is
@@ -32,7 +32,7 @@ int table_builder_request(struct table_builder *m, uint32_t key, int fd) MUST_CH
 bool table_builder_take(struct table_builder *m, uint32_t *ret_key,
 			struct unwind_table **ret_table);
 
-/* Waits until something is finished; at once when nothing was asked. */
+/* Waits for a finished table; returns at once without requests. */
 void table_builder_wait(struct table_builder *m);
 
 #endif

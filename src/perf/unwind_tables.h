@@ -24,16 +24,16 @@ struct unwind_tables;
 struct unwind_tables *unwind_tables_new(struct dsos *d, bool is_live) MUST_CHECK;
 void unwind_tables_free(struct unwind_tables *t);
 
-/* Is everything there that there will be of the code in v, a mapping of process pid? If not,
- * it is asked for; false: it is not there yet. *ret_is_new: it came with this call. */
+/* Is the table for the code in v, a mapping of process pid, ready or known to be absent? false: not
+ * yet; it is requested. *ret_is_new: this call made it ready. */
 bool unwind_tables_request(struct unwind_tables *t, const struct vma *v, uint32_t pid,
 			   bool *ret_is_new);
 
-/* Takes in what was finished meanwhile; wait: waits for something. true: something was. */
+/* Collects finished tables; wait: waits for one. true: there was one. */
 bool unwind_tables_collect(struct unwind_tables *t, bool wait);
-size_t unwind_tables_pending(const struct unwind_tables *t); /* asked for and not there yet */
+size_t unwind_tables_pending(const struct unwind_tables *t); /* requested and not ready */
 
-/* Another number after each table that came. */
+/* Changes with each new table. */
 uint64_t unwind_tables_version(const struct unwind_tables *t);
 
 /* NULL when there is none (yet). */

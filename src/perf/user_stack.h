@@ -56,16 +56,15 @@ uint16_t user_stack_machine(void); /* of this program */
 struct user_stack_owner {
 	struct maps *maps;
 	uint32_t pid;
-	struct stitch *stitch; /* of the thread; NULL: nothing is known or learned of it */
+	struct stitch *stitch; /* of the thread; NULL: no stitching */
 	bool in_kernel;        /* the kernel ran for the thread */
 	bool is_uncounted;     /* user_stacks_counts() are of other stacks */
-	bool cannot_wait;      /* for tables: what is there must do */
+	bool cannot_wait;      /* for tables: use those that are ready */
 };
 
 /*
- * The frames of a sample, leaf first, to out[0..USER_STACK_MAX), and their number; 0: it tells
- * none. A stack that is not complete ends with a frame that says so. false: a table that it
- * needs is not there yet, nothing was done.
+ * Writes the frames of a sample, leaf first, to out[0..USER_STACK_MAX), and their number; 0: none.
+ * An incomplete stack ends with a marker frame. false: a table is not ready, and nothing was done.
  */
 bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		      const struct user_stack_owner *owner, struct stack_frame *out,

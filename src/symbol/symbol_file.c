@@ -101,7 +101,7 @@ static int open_mini(struct symbol_file *f, struct err *e)
 	return 0;
 }
 
-/* The first address of code; what lies below was dropped by the linker. */
+/* The first address of code; the linker dropped the code below. */
 static uint64_t lowest_code(const struct elf_image *image)
 {
 	uint64_t lowest = UINT64_MAX;

@@ -33,7 +33,7 @@ struct source {
 struct target {
 	uint32_t source;   /* index */
 	uint32_t location; /* id */
-	uint64_t address;  /* in the file: an offset, later a virtual address; else as it is */
+	uint64_t address;  /* in a file: first an offset, later a virtual address */
 };
 
 struct job {

@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* Reads a regular file (also of /proc) to its end; anything else is -EINVAL, so that no FIFO
- * makes us wait. */
+/* Reads a regular file (also of /proc) to its end; anything else is -EINVAL, because a FIFO would
+ * block. */
 int text_load(const char *path, struct buf *ret, struct err *e) MUST_CHECK;
 
 /* The next line, which is made to end with NUL; *at is 0 at first. NULL: no more. */

@@ -113,7 +113,7 @@ static void set_cfa(struct cfi_run *r, enum unwind_cfa cfa, uint64_t reg, int64_
 		r->rule.cfa = UNWIND_CFA_UNKNOWN;
 }
 
-/* reg + offset; what lies there; what lies there, + add. */
+/* reg + offset; the value there; the value there, + add. */
 static void set_cfa_expression(struct cfi_run *r, struct cursor c)
 {
 	enum unwind_cfa kind = UNWIND_CFA_DEREF;

@@ -50,8 +50,8 @@ enum unwind_cfa {
 	UNWIND_CFA_SP,      /* sp + offset, and all saves are SAME or AT_CFA: the usual ones */
 	UNWIND_CFA_FP,      /* fp + offset, likewise */
 	UNWIND_CFA_REG,     /* reg + offset */
-	UNWIND_CFA_DEREF,   /* what lies at reg + offset, + add */
-	UNWIND_CFA_INDEX,   /* what lies at sp + 8 * reg + offset, + add */
+	UNWIND_CFA_DEREF,   /* the value at reg + offset, + add */
+	UNWIND_CFA_INDEX,   /* the value at sp + 8 * reg + offset, + add */
 	UNWIND_CFA_PLT,     /* reg + offset, + 8 in the last bytes of each 16: pc % 16 >= add */
 	UNWIND_CFA_JUMP,    /* reg + offset has the saves; the caller's sp is in register add */
 	UNWIND_CFA_SIGNAL,  /* sp + offset is a signal frame of the kernel: all registers */

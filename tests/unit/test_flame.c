@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/flame/flame.h"
 
+#include "stack_text.h"
 #include "tap.h"
 #include "view/flame/flame_change.h"
 #include "view/flame/flame_layout.h"
 #include "view/flame/svg.h"
-
-static void add_stack(struct profile *p, const char *folded, int64_t value)
-{
-	uint32_t node = 0;
-
-	while (*folded) {
-		size_t len = strcspn(folded, ";");
-
-		node = profile_push(p, node, profile_name_location(p, folded, len));
-		folded += len + (folded[len] == ';');
-	}
-	profile_add(p, node, 0, &value);
-}
 
 static struct profile *new_profile(void)
 {

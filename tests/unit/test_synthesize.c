@@ -7,36 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "fake_root.h"
 #include "tap.h"
-
-static char root[256];
-
-static void write_file(const char *path, const char *content)
-{
-	char full[300];
-	FILE *f;
-
-	snprintf(full, sizeof full, "%s/%s", root, path);
-	for (char *slash = strchr(full + strlen(root) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	if (!CHECK(f != NULL))
-		return;
-	fputs(content, f);
-	fclose(f);
-}
-
-static void remove_root(void)
-{
-	char command[300];
-
-	snprintf(command, sizeof command, "rm -rf %s", root);
-	CHECK_INT(system(command), 0);
-}
 
 static void make_root(void)
 {

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/tree.h"
 
+#include "stack_text.h"
 #include "tap.h"
-
-static void add_stack(struct profile *p, const char *folded, int64_t value)
-{
-	uint32_t node = 0;
-
-	while (*folded) {
-		size_t len = strcspn(folded, ";");
-
-		node = profile_push(p, node, profile_name_location(p, folded, len));
-		folded += len + (folded[len] == ';');
-	}
-	profile_add(p, node, 0, &value);
-}
 
 static struct profile *example(void)
 {

@@ -37,14 +37,14 @@ struct addresses {
 int addresses_init(struct addresses *pl, const struct profile *p, struct err *e) MUST_CHECK;
 void addresses_fini(struct addresses *pl); /* all zero is allowed */
 
-/* Tells which locations need an address, in any order, again and again. */
+/* Marks a location as used, in any order and any number of times. */
 int addresses_use(struct addresses *pl, uint32_t location) MUST_CHECK; /* 0 or -ENOMEM */
 bool addresses_has_names(const struct addresses *pl); /* are there frames that have only a name? */
 
-/* Gives the addresses. -EOVERFLOW: they do not fit beside each other. */
+/* Assigns the addresses. -EOVERFLOW: they exceed 64 bits. */
 int addresses_assign(struct addresses *pl, struct err *e) MUST_CHECK;
 
-/* Does this used location, which is settled, have a number for an address? */
+/* Is the assigned address of this used location only a number? */
 bool addresses_is_number(const struct addresses *pl, uint32_t location);
 
 /* The path of the first file, by address, that is no library; NULL: there is none. */

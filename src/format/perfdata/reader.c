@@ -288,7 +288,7 @@ static int deliver(struct perfdata_reader *r, const unsigned char *bytes, struct
 	return rc < 0 ? err_nomem(e) : 0;
 }
 
-/* Gives back what lies before all records that wait. */
+/* Releases the memory before the first queued record. */
 static void drop_input(struct perfdata_reader *r, const unsigned char *at)
 {
 	const unsigned char *oldest = perfdata_queue_oldest(&r->queue);
@@ -403,7 +403,7 @@ static int take_packed(struct perfdata_reader *r, struct cursor body, struct err
 	}
 }
 
-/* A record, and what lies behind it that is none: *ret_len in all. */
+/* A record and the data that follows it: *ret_len in all. */
 static int take_record(struct perfdata_reader *r, const unsigned char *bytes, size_t *ret_len,
 		       struct err *e)
 {

@@ -254,7 +254,7 @@ static void read_part(struct reader *r)
 		read_head(r, line);
 }
 
-/* Gives back what lies behind us: nothing there is looked at again but to count lines. */
+/* Releases the memory of lines already read; they are read again only to count lines. */
 static void drop_input(struct reader *r)
 {
 	size_t done = (size_t)(r->at - r->data);

@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "symbol/demangle/limits.h"
 
-/* Appends what name stands for. false: it is not mangled (or not understood), and nothing was
- * appended. Out of memory is remembered by out, as ever. */
+/* Appends the source name. false: name is not mangled or not understood, and nothing was appended.
+ * out remembers an allocation failure. */
 bool demangle(const char *name, struct buf *out);
 
 #endif

@@ -108,9 +108,9 @@ struct cursor dwarf_bytes(struct dwarf *d, enum dwarf_section section);
 struct cursor dwarf_bytes_at(struct dwarf *d, enum dwarf_section section, uint64_t offset);
 
 /*
- * Counts work on bytes that may be referred to from many places (shapes, range lists, line
- * tables, text). false: these bytes were read so often that the input must be made to keep us
- * busy; what is asked for is then not there.
+ * Counts reads of bytes that many places may refer to (abbreviations, range lists, line tables,
+ * text). false: the budget is spent, because the input is forged to cost time; treat the data as
+ * absent.
  */
 bool dwarf_spend(struct dwarf *d, uint64_t bytes);
 

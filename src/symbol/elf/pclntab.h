@@ -14,8 +14,7 @@
 #include "base/elf_image.h"
 #include "symbol/lookup/symbols.h"
 
-/* Offers all functions. Names point into the image. false: there is no such table, or it is broken
- * from the start. */
+/* Offers all functions. Names point into the image. false: no such table, or a broken header. */
 bool pclntab_offer(const struct elf_image *image, struct symbols *symbols);
 
 #endif

@@ -27,7 +27,7 @@ struct rangemap {
 struct rangemap rangemap_make(const uint64_t *wanted, size_t count);
 void rangemap_fini(struct rangemap *c);
 
-/* The index of the first wanted address that is at or behind this one; count: none. */
+/* The index of the first wanted address >= address; count: none. */
 size_t rangemap_first(const struct rangemap *c, uint64_t address);
 
 /* [low..high). true: it holds a wanted address, and is kept. value: not RANGEMAP_NONE. */

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/rows.h"
 #include "base/str.h"
+#include "usage/slurm/sacct_field.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define MAX_NUMBER (INT64_C(1) << 32)
@@ -30,21 +31,6 @@ static struct sacct_job *job_at(const struct sacct *s, size_t i)
 	return (struct sacct_job *)s->jobs.data + i;
 }
 
-/* The next field of a line; false: there is none. */
-static bool next_field(struct str *line, bool *is_over, struct str *ret)
-{
-	const char *bar;
-
-	if (*is_over)
-		return false;
-	bar = line->len ? memchr(line->ptr, '|', line->len) : NULL;
-	*is_over = !bar;
-	*ret = (struct str){ line->ptr, bar ? (size_t)(bar - line->ptr) : line->len };
-	line->ptr += ret->len + (bar != NULL);
-	line->len -= ret->len + (bar != NULL);
-	return true;
-}
-
 static int read_head(struct sacct *s, struct str line, struct err *e)
 {
 	struct str field;
@@ -52,7 +38,7 @@ static int read_head(struct sacct *s, struct str line, struct err *e)
 
 	for (int i = 0; i < COLUMNS; i++)
 		s->columns[i] = -1;
-	for (int at = 0; next_field(&line, &is_over, &field); at++)
+	for (int at = 0; sacct_next_field(&line, &is_over, &field); at++)
 		for (int i = 0; i < COLUMNS; i++)
 			if (str_equals(field, column_names[i]))
 				s->columns[i] = at;
@@ -169,7 +155,7 @@ static int read_line(struct sacct *s, struct str line, size_t number, struct err
 
 	for (int i = 0; i < COLUMNS; i++)
 		fields[i] = (struct str){ "", 0 };
-	for (int at = 0; next_field(&line, &is_over, &field); at++)
+	for (int at = 0; sacct_next_field(&line, &is_over, &field); at++)
 		for (int i = 0; i < COLUMNS; i++)
 			if (s->columns[i] == at)
 				fields[i] = field;

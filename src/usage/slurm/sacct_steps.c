@@ -8,6 +8,7 @@
 #include "base/cursor.h"
 #include "base/number.h"
 #include "base/str.h"
+#include "usage/slurm/sacct_field.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define MAX_NUMBER (INT64_C(1) << 50)
@@ -115,21 +116,6 @@ static int64_t read_value(enum sacct_field field, struct str text)
 	return field == SACCT_STATUS ? read_status(text) : read_size(text);
 }
 
-/* The next field of a line; false: there is none. */
-static bool next_field(struct str *line, bool *is_over, struct str *ret)
-{
-	const char *bar;
-
-	if (*is_over)
-		return false;
-	bar = line->len ? memchr(line->ptr, '|', line->len) : NULL;
-	*is_over = !bar;
-	*ret = (struct str){ line->ptr, bar ? (size_t)(bar - line->ptr) : line->len };
-	line->ptr += ret->len + (bar != NULL);
-	line->len -= ret->len + (bar != NULL);
-	return true;
-}
-
 static uint8_t column_of(struct str name)
 {
 	for (uint8_t i = 0; i < SACCT_FIELDS; i++)
@@ -153,7 +139,7 @@ static int read_head(struct head *h, struct str line, struct err *e)
 	struct str field;
 	bool is_over = false, has_id = false;
 
-	while (h->count < MAX_COLUMNS && next_field(&line, &is_over, &field)) {
+	while (h->count < MAX_COLUMNS && sacct_next_field(&line, &is_over, &field)) {
 		h->columns[h->count] = column_of(field);
 		has_id |= h->columns[h->count++] == COLUMN_ID;
 	}
@@ -172,7 +158,7 @@ static int read_line(const struct head *h, struct str line, size_t number, struc
 	step->state = (struct str){ "", 0 };
 	for (size_t i = 0; i < SACCT_FIELDS; i++)
 		step->values[i] = -1;
-	for (size_t i = 0; i < h->count && next_field(&line, &is_over, &field); i++) {
+	for (size_t i = 0; i < h->count && sacct_next_field(&line, &is_over, &field); i++) {
 		if (h->columns[i] == COLUMN_ID)
 			step->id = field;
 		else if (h->columns[i] == COLUMN_STATE)

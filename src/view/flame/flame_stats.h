@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-#define FLAME_MAX_LEVELS 20000 /* deeper frames are left out */
+#define FLAME_MAX_LEVELS 20000 /* frames at this depth and deeper are left out */
 #define FLAME_LEAST_PX 0.1     /* narrower frames are left out */
 
 /* What is in the picture and what is not. */
