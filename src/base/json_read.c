@@ -11,7 +11,7 @@
 
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS (ONES * 0x80)
-#define MAX_EXPONENT 100000 /* more is zero or infinite anyway */
+#define MAX_EXPONENT (INT64_C(1) << 48) /* no text is long enough to make up for more */
 
 struct json json_begin(const char *text, size_t len)
 {
@@ -240,7 +240,7 @@ static size_t read_digits(struct json *j, struct json_number *n, int step_expone
 		if (n->digits < UINT64_C(1000000000000000000)) {
 			n->digits = 10 * n->digits + (unsigned)(*j->at - '0');
 			n->exponent -= step_exponent;
-		} else if (!step_exponent && n->exponent < MAX_EXPONENT) {
+		} else if (!step_exponent) {
 			n->exponent++;
 		}
 	}
@@ -250,7 +250,7 @@ static size_t read_digits(struct json *j, struct json_number *n, int step_expone
 static bool read_exponent(struct json *j, struct json_number *n)
 {
 	bool is_negative = *j->at == '-';
-	int exponent = 0;
+	int64_t exponent = 0;
 
 	if (*j->at == '-' || *j->at == '+')
 		j->at++;
@@ -474,7 +474,7 @@ void json_unescape(struct json_text text, struct buf *out)
 
 #define MAX_POWER 19 /* of ten, in 64 bits */
 
-static uint64_t power_of_ten(int exponent)
+static uint64_t power_of_ten(int64_t exponent)
 {
 	uint64_t power = 1;
 
@@ -490,7 +490,7 @@ static uint64_t divide(uint64_t value, uint64_t by)
 
 bool json_scale(struct json_number n, int scale, int64_t *ret)
 {
-	int exponent = n.exponent + scale;
+	int64_t exponent = n.exponent + scale;
 	uint64_t value = n.digits;
 
 	if (n.is_none)

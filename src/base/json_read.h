@@ -42,7 +42,7 @@ struct json_text {
 /* digits * 10^exponent. */
 struct json_number {
 	uint64_t digits;
-	int exponent;
+	int64_t exponent;
 	bool is_negative;
 	bool is_none; /* null, NaN, Infinity, or out of range */
 };

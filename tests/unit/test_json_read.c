@@ -141,6 +141,37 @@ static void test_numbers(void)
 	}
 }
 
+/* The digits that do not fit and the exponent are counted exactly, however long the text is. */
+static void test_long_numbers(void)
+{
+	enum { ZEROS = 200000 };
+	static const struct {
+		const char *before, *behind;
+		bool fits;
+		int64_t value;
+	} rows[] = {
+		{ "1", "e-200000", true, 1 },
+		{ "1", "e-199998", true, 100 },
+		{ "0.", "7e200001", true, 7 },
+		{ "1", "", false, 0 },
+		{ "1", "e-99999999999999999999", true, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(buf_fini) struct buf text = { 0 };
+		int64_t value = 0;
+		struct json j;
+
+		buf_printf(&text, "%s%0*d%s", rows[i].before, ZEROS, 0, rows[i].behind);
+		if (!CHECK_INT(buf_error(&text), 0))
+			continue;
+		j = json_begin(text.data, text.len);
+		CHECK_INT(json_scale(json_number(&j), 0, &value), rows[i].fits);
+		CHECK_INT(value, rows[i].value);
+		CHECK(json_end(&j));
+	}
+}
+
 static void test_unescape(void)
 {
 	static const struct {
@@ -199,6 +230,7 @@ int main(void)
 	TAP_CASE(test_invalid);
 	TAP_CASE(test_depth);
 	TAP_CASE(test_numbers);
+	TAP_CASE(test_long_numbers);
 	TAP_CASE(test_unescape);
 	TAP_CASE(test_members);
 	return tap_done();
