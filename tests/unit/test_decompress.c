@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/log.h"
 #include "tap.h"
 
 #define PLAIN_LEN 5000
@@ -149,11 +150,55 @@ static void test_xz(void)
 	CHECK_INT(got.len, 0);
 }
 
+static int log_lines;
+
+static void count_line(enum log_level level, const char *domain, const char *text)
+{
+	(void)level;
+	(void)domain;
+	(void)text;
+	log_lines++;
+}
+
+/* len zeros in a section: the largest that is read, and what is refused with a line. */
+static void check_zeros(size_t len, bool is_read)
+{
+	struct packed_elf *f = calloc(1, sizeof *f + len / 512);
+	Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = len, .ch_addralign = 1 };
+	unsigned char *zeros = calloc(1, len);
+	uLongf size = len / 512;
+	struct section_bytes got;
+	struct elf_image image;
+	struct err e;
+
+	make(f, ".debug_x", SHF_COMPRESSED, 0);
+	memcpy(f->data, &header, sizeof header);
+	CHECK_INT(compress(f->data + sizeof header, &size, zeros, len), Z_OK);
+	f->sections[2].sh_size = sizeof header + size;
+	CHECK_INT(elf_image_init(&image, f, sizeof *f + len / 512, &e), 0);
+	log_lines = 0;
+	CHECK_INT(decompress_section(&image, ".debug_x", &got), 0);
+	CHECK_INT(got.len, is_read ? len : 0);
+	CHECK_INT(log_lines, is_read ? 0 : 1);
+	section_bytes_fini(&got);
+	free(zeros);
+	free(f);
+}
+
+static void test_bombs(void)
+{
+	log_open(count_line, NULL);
+	check_zeros(DECOMPRESS_SMALL, true);
+	check_zeros(DECOMPRESS_SMALL + 1, false);
+	log_open(NULL, NULL);
+}
+
 int main(void)
 {
 	TAP_CASE(test_plain);
 	TAP_CASE(test_zlib);
 	TAP_CASE(test_zdebug);
 	TAP_CASE(test_xz);
+	TAP_CASE(test_bombs);
 	return tap_done();
 }

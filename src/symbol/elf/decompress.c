@@ -2,6 +2,7 @@
 #include "symbol/elf/decompress.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <lzma.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "base/log.h"
 
 #define XZ_MEMORY_MAX (UINT64_C(256) << 20) /* bytes; xz -9 needs 65 MiB to unpack */
 #define XZ_STEP ((size_t)256 * 1024)
@@ -83,13 +85,35 @@ static int unzstd(struct cursor in, unsigned char *out, size_t len)
 	return ZSTD_isError(got) || got != len ? -EINVAL : 0;
 }
 
+/* What packed bytes may grow to. */
+static uint64_t limit_of(uint64_t packed)
+{
+	if (packed > DECOMPRESS_MAX / DECOMPRESS_MAX_RATIO)
+		return DECOMPRESS_MAX;
+	packed *= DECOMPRESS_MAX_RATIO;
+	return packed > DECOMPRESS_SMALL ? packed : DECOMPRESS_SMALL;
+}
+
+static bool is_too_large(uint64_t packed, uint64_t len)
+{
+	uint64_t limit = limit_of(packed);
+
+	if (len <= limit)
+		return false;
+	log_msg(LOG_WARN, "symbol",
+		"a section of %" PRIu64 " compressed bytes is not read: it has more than %" PRIu64
+		" bytes",
+		packed, limit);
+	return true;
+}
+
 /* The packed bytes in, which say that they are len bytes when unpacked. */
 static int unpack_sized(uint32_t type, struct cursor in, uint64_t len, struct section_bytes *ret)
 {
 	unsigned char *out;
 	int rc = -EINVAL;
 
-	if (in.bad || len == 0 || len / DECOMPRESS_MAX_RATIO > cursor_left(&in))
+	if (in.bad || len == 0 || is_too_large(cursor_left(&in), len))
 		return 0;
 	out = malloc(len);
 	if (!out)
@@ -154,7 +178,7 @@ int decompress_section(const struct elf_image *image, const char *name, struct s
 }
 
 /* All of the stream to out; LZMA_STREAM_END: it was whole. */
-static lzma_ret run_xz(lzma_stream *z, struct buf *out, size_t limit)
+static lzma_ret run_xz(lzma_stream *z, struct buf *out, uint64_t limit)
 {
 	lzma_ret rc = LZMA_OK;
 
@@ -182,13 +206,15 @@ int decompress_xz(const unsigned char *data, size_t len, struct section_bytes *r
 	if (rc == LZMA_OK) {
 		z.next_in = data;
 		z.avail_in = len;
-		rc = run_xz(&z, &out, len * DECOMPRESS_MAX_RATIO);
+		rc = run_xz(&z, &out, limit_of(len));
 		lzma_end(&z);
 	}
-	if (rc == LZMA_STREAM_END) {
+	if (rc == LZMA_STREAM_END && !is_too_large(len, out.len)) {
 		*ret = (struct section_bytes){ (unsigned char *)out.data, out.len, out.data };
 		return 0;
 	}
+	if (rc == LZMA_OK)
+		is_too_large(len, out.len);
 	buf_fini(&out);
 	return rc == LZMA_MEM_ERROR ? -ENOMEM : 0;
 }
