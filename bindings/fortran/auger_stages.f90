@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
 !
-! auger_stages: the stage library for Fortran 2008 and later. auger-stage(3) tells the rest.
+! auger_stages: the stage library for Fortran 2008 and later. See auger-stage(3).
 !
 !     use auger_stages
 !     type(auger_profiler) :: prof
@@ -107,7 +107,7 @@ module auger_stages
 
 contains
 
-  ! level: auger_auto is what AUGER_STAGES says. out: where the report goes at the end, a pattern.
+  ! level: auger_auto is the level in AUGER_STAGES. out: the file for the report at the end, a pattern.
   subroutine profiler_open(self, level, out, per_thread)
     class(auger_profiler), intent(inout) :: self
     integer, intent(in), optional :: level
@@ -150,7 +150,7 @@ contains
       token = c_begin(self%handle, name, int(len_trim(name), c_size_t))
   end subroutine
 
-  ! The innermost open stage of this name.
+  ! Ends the innermost open stage with this name.
   subroutine profiler_end(self, name)
     class(auger_profiler), intent(in) :: self
     character(*), intent(in) :: name
@@ -159,7 +159,7 @@ contains
       call c_end(self%handle, name, int(len_trim(name), c_size_t))
   end subroutine
 
-  ! A key of the report's top level, such as 'input'.
+  ! Sets a top-level key of the report, such as 'input'.
   subroutine profiler_set(self, key, text)
     class(auger_profiler), intent(in) :: self
     character(*), intent(in) :: key, text
@@ -203,7 +203,7 @@ contains
     profiler_write = c_write(self%handle, c_text(path))
   end function
 
-  ! As C has texts: without the blanks at the end, with a NUL.
+  ! A C string: without trailing blanks, with a NUL.
   function c_text(text) result(bytes)
     character(*), intent(in) :: text
     character(kind=c_char), allocatable :: bytes(:)

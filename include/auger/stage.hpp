@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage: the stage library for C++11 and later. Objects own what they begin.
+ * stage: the stage library for C++11 and later. An object ends what it begins.
  *
  *	auger::profiler prof;
  *	{
  *		AUGER_STAGE(prof.get(), "extract");      // by a literal: the fastest
- *		auger::stage inner(prof.get(), name);    // by a string that is made at run time
+ *		auger::stage inner(prof.get(), name);    // by a string computed at run time
  *	}
  *	std::string report = prof.report();
  *
- * A stage ends when its object dies, also by an exception. stage.h has the rest.
+ * A stage ends when its object is destroyed, also by an exception. See stage.h for the rest.
  */
 #ifndef AUGER_STAGE_HPP
 #define AUGER_STAGE_HPP
@@ -32,7 +32,7 @@ struct options : auger_opts {
 	}
 };
 
-/* Closes what it made. Empty when it is off. */
+/* Owns a profiler. Empty when it is off. */
 class profiler
 {
       public:
@@ -71,7 +71,7 @@ class profiler
 	{
 		auger_profiler_reset(p);
 	}
-	/* One JSON object; empty when it is off or there is no memory. */
+	/* One JSON object; empty when off or out of memory. */
 	std::string report() const
 	{
 		std::size_t len = 0;
@@ -91,7 +91,7 @@ class profiler
 	auger_profiler *p;
 };
 
-/* A stage from here to the end of the object's life, in the thread that made it. */
+/* A stage for the lifetime of the object, in the thread that created it. */
 class stage
 {
       public:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stages: wrap the phases of a pipeline, get a report with one row per stage.
+"""Measures the phases of a pipeline and reports one row per stage.
 
     from auger import StageProfiler
 
@@ -11,9 +11,9 @@
             result = classify(name, strings)
     print(prof.report())
 
-Stages nest to dotted labels (outer.inner) and are added up by label. Threads, asyncio tasks and
-everything else that runs in a contextvars context of its own nest on their own; one report adds
-them up. man auger-python tells the rest.
+Stages nest to dotted labels (outer.inner) and are summed by label. Threads, asyncio tasks and other
+code with a contextvars context of its own nest on their own; a report sums over them. See
+auger-python(7).
 """
 
 from auger.stages import NullProfiler, StageProfiler

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The profilers; what has to be fast is in auger._stages."""
+"""The profilers; auger._stages has the fast parts."""
 
 import functools
 import inspect
@@ -31,12 +31,12 @@ class StageProfiler(_stages.Profiler):
     """Measures stages.
 
     trace_python_memory: also measure the memory of Python objects (py_kb_delta, py_kb_peak_max).
-    source: who counts it: "allocators" (a few nanoseconds an object) or "tracemalloc".
+    source: what counts it: "allocators" (a few nanoseconds an object) or "tracemalloc".
     level: "full"; "time" for no system calls at the ends of a stage, thus neither CPU time of the
-        process nor RSS; "off". None: what the environment's AUGER_STAGES says, else "full".
-    out: where the report goes when the profiler is closed or the program ends, as for write().
-        None: what the environment's AUGER_STAGES_OUT says; "": nowhere.
-    per_thread: also give the rows of each thread, under the key "threads".
+        process nor RSS; "off". None: the value of AUGER_STAGES, else "full".
+    out: the file for the report when the profiler is closed or the program ends, as for write().
+        None: the value of AUGER_STAGES_OUT; "": none.
+    per_thread: also report the rows of each thread, under the key "threads".
     on_sigterm: write the report to out when SIGTERM ends the program.
     """
 
@@ -53,18 +53,18 @@ class StageProfiler(_stages.Profiler):
             workers.add(self)
 
     def wrap(self, name, fn):
-        """fn with each call in a stage: also a method, a coroutine function or a generator function,
-        whose stage lasts until it is done. fn itself where the profiler is off."""
+        """fn with each call in a stage. fn may be a method, a coroutine function or a generator function,
+        whose stage lasts until it ends. Returns fn itself when the profiler is off."""
         return _wrap(self, name, fn) if self.is_on else fn
 
     def report(self):
-        """The rows so far, as a dict; stages that are open count up to now. After close(): as it
-        was then. Empty where the profiler is off."""
+        """The rows so far, as a dict; open stages count up to now. After close(): the last report.
+        Empty when the profiler is off."""
         text = self.json()
         return self._last if text is None else json.loads(text)
 
     def close(self):
-        """Ends the profiling: stages measure nothing from now on. May be called again."""
+        """Ends the profiling: later stages measure nothing. May be called again."""
         if self.is_on:
             self._last = self.report()
             super().close()
@@ -77,7 +77,7 @@ class StageProfiler(_stages.Profiler):
 
 
 class NullProfiler(_stages.Null):
-    """Stands in for a StageProfiler and does nothing: the default of code with stages."""
+    """Has the methods of StageProfiler and does nothing: a default for library code."""
 
     __slots__ = ()
     is_on = False

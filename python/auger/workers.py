@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Workers of multiprocessing end by os._exit(), which runs no destructors: their profilers are closed
-before that, so that what is to be written at the end is."""
+"""Closes profilers in workers of multiprocessing, so that they write their reports.
+
+Workers end by os._exit(), which runs no destructors."""
 
 import os
 import sys
 import weakref
 
-_profilers = weakref.WeakSet()  # that are open, perhaps
-_is_told = False  # multiprocessing knows of us, also in what it forks from here
+_profilers = weakref.WeakSet()  # may be closed already
+_is_registered = False  # registered with multiprocessing, also for its children
 
 
 def _close_all():
@@ -15,28 +16,28 @@ def _close_all():
         profiler.close()
 
 
-def _at_begin(_):
-    """Of a worker; multiprocessing has just forgotten what its parent would do at its end."""
+def _start_worker(_):
+    """Runs in a new worker, after multiprocessing has cleared the finalizers of its parent."""
     util = sys.modules["multiprocessing.util"]
     util.Finalize(None, _close_all, exitpriority=-100)
 
 
-def _tell_multiprocessing():
-    """Where it is not used, it is not loaded for this."""
-    global _is_told  # pylint: disable=global-statement
+def _register():
+    """Registers with multiprocessing, if it is loaded."""
+    global _is_registered  # pylint: disable=global-statement
     util = sys.modules.get("multiprocessing.util")
-    if _is_told or not util:
+    if _is_registered or not util:
         return
-    _is_told = True
-    util.register_after_fork(_close_all, _at_begin)
+    _is_registered = True
+    util.register_after_fork(_close_all, _start_worker)
     if sys.modules["multiprocessing.process"].parent_process():
-        _at_begin(None)
+        _start_worker(None)
 
 
 def add(profiler):
-    """One that has just been made."""
-    _tell_multiprocessing()
+    """Adds a new profiler."""
+    _register()
     _profilers.add(profiler)
 
 
-os.register_at_fork(after_in_child=_tell_multiprocessing)
+os.register_at_fork(after_in_child=_register)
