@@ -250,7 +250,7 @@ static int repoint_job(struct move *m, struct err *e)
 	return rc;
 }
 
-static void warn(const struct err *why)
+static void log_cause(const struct err *why)
 {
 	log_msg(LOG_WARN, "relocate", "%s", why->msg);
 }
@@ -262,12 +262,12 @@ static void commit(struct move *m)
 
 	m->is_committed = true;
 	if (repoint_commit(m->repoint, &why) < 0)
-		warn(&why);
+		log_cause(&why);
 	m->repoint = NULL;
 	if (copy_commit(m->copy, &why) < 0)
-		warn(&why);
+		log_cause(&why);
 	if (repoint_drain_inotify(m->inventory, &why) < 0)
-		warn(&why);
+		log_cause(&why);
 }
 
 /* Our own descriptor would keep OLD busy. */
@@ -352,7 +352,7 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 		struct err why = { 0 };
 
 		if (repoint_undo(m->repoint, &why) < 0)
-			warn(&why);
+			log_cause(&why);
 		m->repoint = NULL;
 	}
 	m->done.pause_ns = freeze_thaw(m->freeze) - since_ns;
@@ -518,7 +518,7 @@ static int move_job(struct move *m, struct err *e)
 		struct err why = { 0 };
 
 		if (copy_undo(m->copy, &why) < 0)
-			warn(&why);
+			log_cause(&why);
 		return e->code;
 	}
 	scan_after_move(m);

@@ -4,8 +4,7 @@
 #include "base/log.h"
 
 #define UNSEEN_MIN 32    /* processes */
-#define UNSEEN_SAMPLES 4 /* with more samples for each unseen process the switch is not worth it \
-			  */
+#define UNSEEN_SAMPLES 4 /* for each of them; with more the switch is not worth it */
 #define OTHERS_MAX 16    /* samples of others for each sample of the command */
 #define OTHERS_MIN 10000 /* samples of others before the ratio counts */
 
