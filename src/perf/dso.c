@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "base/number.h"
 #include "perf/dso_internal.h"
 #include "perf/kernel.h"
@@ -242,20 +244,32 @@ static uint32_t ns_pid(const char *proc, uint32_t pid)
 
 /*
  * Code made at run time is named by a perf map, if its process writes one. Through its root,
- * while it lives: a process in a container writes into another /tmp, under another id.
+ * while it lives: a process in a container writes into another /tmp, under another id. Anybody can
+ * write a file of that name, so it must belong to the process' user, who owns /proc/PID, or root.
  */
 static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *path)
 {
-	struct stat st;
+	CLEANUP(fd_close)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	char folder[128];
+	struct stat st, process;
 
-	if (fd < 0)
+	dso->is_refused = fd < 0 && errno == ELOOP;
+	snprintf(folder, sizeof folder, "%s/%u", d->opts.proc, dso->pid);
+	if (fd >= 0 && fstat(fd, &st) == 0 && stat(folder, &process) == 0)
+		dso->is_refused =
+			!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != process.st_uid);
+	else if (!dso->is_refused)
 		return false;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || d->fd_count >= d->opts.fd_limit) {
-		close(fd);
+	if (dso->is_refused)
+		log_msg(LOG_WARN, "dso",
+			"/tmp/perf-%u.map names no code of process %u: it is no regular file of "
+			"the process' user or root",
+			dso->ns_pid, dso->pid);
+	if (dso->is_refused || d->fd_count >= d->opts.fd_limit)
 		return false;
-	}
 	dso->fd = fd;
+	fd = -1;
 	return true;
 }
 
@@ -273,7 +287,7 @@ static struct code_address locate_anon(struct dsos *d, struct dso *dso, uint64_t
 		s->mapping = add_mapping(d, s, (struct str){ path, strlen(path) }, "");
 	}
 	/* The file may come later than the code. */
-	if (proc && dso->fd < 0) {
+	if (proc && dso->fd < 0 && !dso->is_refused) {
 		snprintf(path, sizeof path, "%s/%u/root/tmp/perf-%u.map", proc, dso->pid,
 			 dso->ns_pid);
 		d->fd_count += open_perf_map(d, dso, path);

@@ -31,6 +31,7 @@ struct dso {
 	uint64_t ino;                    /* 0: unknown */
 	uint32_t pid;                    /* DSO_ANON: whose code */
 	uint32_t ns_pid;                 /* DSO_ANON: the same, as the process sees it */
+	bool is_refused;                 /* DSO_ANON: its perf map belongs to another user */
 	struct segment segments[DSO_SEGMENTS_MAX];
 	size_t segment_count;
 };

@@ -9,6 +9,7 @@
 #include "symbol/text.h"
 
 /* kallsyms has no sizes; beyond this distance it is freed memory, not the same function. */
+#define MAX_BYTES ((size_t)256 << 20)
 #define MAX_FUNCTION (UINT64_C(1) << 20)
 
 /* What stands behind the address. NULL: no name. */
@@ -93,13 +94,15 @@ static int resolve(struct symbols *symbols, struct buf *text, struct kernel_symb
 int kallsyms_find(const char *path, const uint64_t *wanted, size_t count, struct buf *text,
 		  struct kernel_symbol *ret, struct err *e)
 {
+	const struct text_rules rules = { .limit = MAX_BYTES };
 	struct symbols symbols;
-	int rc = text_load(path, text, e);
+	int rc = text_load(path, &rules, text, e);
 
 	if (rc < 0)
 		return rc;
 	if (symbols_init(&symbols, wanted, count) < 0)
 		return err_nomem(e);
+	rc = 0;
 	if (read_lines(text, &symbols) == 0)
 		rc = err_set(e, -EACCES, "%s hides the addresses", path);
 	else

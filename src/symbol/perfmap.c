@@ -25,19 +25,20 @@ static void read_lines(struct buf *text, struct rangemap *map, struct buf *names
 	}
 }
 
-int perfmap_find(const char *path, const uint64_t *wanted, size_t count, struct buf *text,
-		 const char **ret, struct err *e)
+int perfmap_find(const char *path, bool is_own, const uint64_t *wanted, size_t count,
+		 struct buf *text, const char **ret, struct err *e)
 {
+	const struct text_rules rules = { .limit = PERFMAP_MAX_BYTES, .is_own = is_own };
 	struct rangemap map = rangemap_make(wanted, count);
 	uint32_t *which = calloc(count + 1, sizeof *which);
 	struct buf names = { 0 };
-	int rc = which ? text_load(path, text, e) : err_nomem(e);
+	int rc = which ? text_load(path, &rules, text, e) : err_nomem(e);
 
-	if (rc == 0)
+	if (rc >= 0)
 		read_lines(text, &map, &names);
-	if (rc == 0 && (buf_error(&names) < 0 || rangemap_resolve(&map, which) < 0))
+	if (rc >= 0 && (buf_error(&names) < 0 || rangemap_resolve(&map, which) < 0))
 		rc = err_nomem(e);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (size_t i = 0; rc >= 0 && i < count; i++) {
 		const size_t *list = (const void *)names.data;
 
 		ret[i] = which[i] == RANGEMAP_NONE ? NULL : text->data + list[which[i]];

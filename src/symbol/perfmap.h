@@ -10,6 +10,7 @@
 #ifndef SYMBOL_PERFMAP_H
 #define SYMBOL_PERFMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,10 +18,12 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* wanted: [count], ascending, no two equal. ret: [count], names that point into text, which
- * the caller ends with buf_fini; NULL: none. Lines that make no sense are stepped over. Fails
- * as text_load does. */
-int perfmap_find(const char *path, const uint64_t *wanted, size_t count, struct buf *text,
-		 const char **ret, struct err *e) MUST_CHECK;
+#define PERFMAP_MAX_BYTES ((size_t)64 << 20) /* that are read of a map */
+
+/* is_own: as text_rules has it. wanted: [count], ascending, no two equal. ret: [count], names that
+ * point into text, which the caller ends with buf_fini; NULL: none. Lines that make no sense are
+ * skipped. 0, or 1: the map has more than PERFMAP_MAX_BYTES. Fails as text_load does. */
+int perfmap_find(const char *path, bool is_own, const uint64_t *wanted, size_t count,
+		 struct buf *text, const char **ret, struct err *e) MUST_CHECK;
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/path.h"
 #include "symbol/perfmap.h"
 
@@ -26,17 +27,27 @@ static void rename_anonymous(struct job *j, uint32_t index)
 static int find_in_perf_map(struct job *j, const struct source *source, size_t count,
 			    struct buf *text, const char **names)
 {
-	const char *path = job_file(j, source->mapping);
+	const char *path = job_file(j, source->mapping), *name = job_path(j, source->mapping);
+	/* Anybody can write a file of this name; the recorder has checked what it opened. */
+	bool is_own = path == name;
 	struct buf moved = { 0 };
 	int rc;
 
-	if (path == job_path(j, source->mapping) && j->o->perf_map_dir) {
+	if (is_own && j->o->perf_map_dir) {
 		buf_printf(&moved, "%s/%s", j->o->perf_map_dir, path_base(path));
 		path = moved.data;
 	}
-	rc = buf_error(&moved) < 0 ? err_nomem(j->e)
-				   : perfmap_find(path, j->addresses, count, text, names, j->e);
+	rc = buf_error(&moved) < 0
+		     ? err_nomem(j->e)
+		     : perfmap_find(path, is_own, j->addresses, count, text, names, j->e);
 	buf_fini(&moved);
+	if (rc == 1)
+		log_msg(LOG_WARN, "symbol",
+			"%s: only its first %zu MiB are read; code that is named behind them has "
+			"no name",
+			name, PERFMAP_MAX_BYTES >> 20);
+	if (rc == -EPERM || rc == -ELOOP)
+		log_msg(LOG_WARN, "symbol", "%s; it names no code", j->e->msg);
 	return rc;
 }
 
@@ -48,7 +59,7 @@ int job_name_perf_map(struct job *j, const struct source *source, const struct t
 	struct buf text = { 0 };
 	int rc = names ? find_in_perf_map(j, source, n, &text, names) : err_nomem(j->e);
 
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (size_t i = 0; rc >= 0 && i < count; i++) {
 		index = job_index(j, index, &targets[i]);
 		if (names[index])
 			job_set_name(j, targets[i].location, names[index]);
@@ -56,9 +67,8 @@ int job_name_perf_map(struct job *j, const struct source *source, const struct t
 	if (rc < 0 && rc != -ENOMEM) {
 		rename_anonymous(j, targets[0].source);
 		*j->e = (struct err){ 0 };
-		rc = 0;
 	}
 	free(names);
 	buf_fini(&text);
-	return rc;
+	return rc == -ENOMEM ? rc : 0;
 }

@@ -13,16 +13,31 @@
 
 #define STEP ((size_t)256 * 1024)
 
-int text_load(const char *path, struct buf *ret, struct err *e)
+static int open_text(const char *path, bool is_own, struct err *e)
 {
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	CLEANUP(fd_close) int fd = open(path, is_own ? flags | O_NOFOLLOW : flags);
 	struct stat st;
+	int ret;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL, "%s: not a regular file", path);
-	for (;;) {
+	if (is_own && st.st_uid != geteuid() && st.st_uid != 0)
+		return err_set(e, -EPERM, "%s: belongs to another user", path);
+	ret = fd;
+	fd = -1;
+	return ret;
+}
+
+int text_load(const char *path, const struct text_rules *rules, struct buf *ret, struct err *e)
+{
+	CLEANUP(fd_close) int fd = open_text(path, rules->is_own, e);
+
+	if (fd < 0)
+		return fd;
+	while (ret->len <= rules->limit) {
 		char *room = buf_reserve(ret, STEP);
 		ssize_t n;
 
@@ -37,6 +52,9 @@ int text_load(const char *path, struct buf *ret, struct err *e)
 			return 0;
 		buf_grew(ret, (size_t)n);
 	}
+	ret->len = rules->limit;
+	buf_grew(ret, 0); /* the NUL */
+	return 1;
 }
 
 char *text_line(struct buf *text, size_t *at)

@@ -10,9 +10,15 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* Reads a regular file (also of /proc) to its end; anything else is -EINVAL, because a FIFO would
- * block. */
-int text_load(const char *path, struct buf *ret, struct err *e) MUST_CHECK;
+struct text_rules {
+	size_t limit; /* bytes that are read */
+	bool is_own;  /* it must belong to this user or root (-EPERM) and be no link (-ELOOP) */
+};
+
+/* Reads a regular file (also of /proc); anything else is -EINVAL, because a FIFO would block.
+ * 0, or 1: the file has more than limit bytes, of which ret has the first. */
+int text_load(const char *path, const struct text_rules *rules, struct buf *ret,
+	      struct err *e) MUST_CHECK;
 
 /* The next line, which is made to end with NUL; *at is 0 at first. NULL: no more. */
 char *text_line(struct buf *text, size_t *at);

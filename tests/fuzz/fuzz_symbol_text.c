@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *path = fuzz_file(data, size);
 	struct err e;
 
-	FUZZ_CHECK(perfmap_find(path, wanted, ARRAY_LEN(wanted), &text, names, &e) == 0);
+	FUZZ_CHECK(perfmap_find(path, false, wanted, ARRAY_LEN(wanted), &text, names, &e) == 0);
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
 		check_name(&text, names[i]);
 	if (kallsyms_find(path, wanted, ARRAY_LEN(wanted), &kernel, symbols, &e) == 0)

@@ -594,6 +594,22 @@ def run_time_code(bench):
     bench.check(totals(report).get("call_made", 0) > 0.8, "its caller")
 
 
+def foreign_perf_map(bench):
+    """A perf map that belongs to another user names nothing; the reason is told once."""
+    if os.geteuid() != 0:
+        return
+    program = bench.start(bench.workload("jit"), "1500", stdout=subprocess.DEVNULL)
+    path = f"/tmp/perf-{program.pid}.map"
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    os.chown(path, 4242, 4242)
+    done = bench.record("-p", str(program.pid))
+    program.wait(timeout=60)
+    os.unlink(path)
+    bench.check("made_up_function" not in totals(bench.report()), "no forged names")
+    bench.check(done.stderr.count(f"{path} names no code") == 1, done.stderr)
+
+
 def report_pid(bench):
     return bench.report("--by", "pid")["rows"][0]["pid"]
 
@@ -755,6 +771,6 @@ if __name__ == "__main__":
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, snapshots, file_too_large,
         unprivileged, deleted_file,
-        replaced_file, run_time_code, python, compiler, stripped, stripped_static, same_as_perf,
+        replaced_file, run_time_code, foreign_perf_map, python, compiler, stripped, stripped_static, same_as_perf,
         raw_records, beside_perf,
     ])

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/output/outfile.h"
@@ -116,7 +117,7 @@ static void test_perf_map(void)
 		wanted[i] = rows[i].address;
 	if (!CHECK(write_file(tap_pattern(path, sizeof path), text)))
 		return;
-	CHECK_INT(perfmap_find(path, wanted, ARRAY_LEN(rows), &held, got, &e), 0);
+	CHECK_INT(perfmap_find(path, true, wanted, ARRAY_LEN(rows), &held, got, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		CHECK_STR(got[i], rows[i].name);
 	buf_fini(&held);
@@ -130,9 +131,61 @@ static void test_no_file(void)
 	struct buf held = { 0 };
 	struct err e = { 0 };
 
-	CHECK_INT(perfmap_find("/nowhere/perf-1.map", &wanted, 1, &held, &got, &e), -ENOENT);
-	CHECK_INT(perfmap_find("/dev/zero", &wanted, 1, &held, &got, &e), -EINVAL);
+	CHECK_INT(perfmap_find("/nowhere/perf-1.map", true, &wanted, 1, &held, &got, &e), -ENOENT);
+	CHECK_INT(perfmap_find("/dev/zero", false, &wanted, 1, &held, &got, &e), -EINVAL);
 	buf_fini(&held);
+}
+
+static int find_one(const char *path, bool is_own, struct buf *text, const char **ret)
+{
+	const uint64_t wanted = 0x1000;
+	struct err e;
+
+	*ret = NULL;
+	return perfmap_find(path, is_own, &wanted, 1, text, ret, &e);
+}
+
+/* A file of a known name in /tmp can be anybody's. */
+static void test_foreign_perf_map(void)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	char path[256], link[300];
+	const char *got;
+
+	if (!CHECK(write_file(tap_pattern(path, sizeof path), "1000 10 here\n")))
+		return;
+	snprintf(link, sizeof link, "%s.link", path);
+	CHECK_INT(symlink(path, link), 0);
+	CHECK_INT(find_one(link, true, &text, &got), -ELOOP);
+	CHECK_INT(find_one(link, false, &text, &got), 0);
+	CHECK_STR(got, "here");
+	if (geteuid() == 0) {
+		CHECK_INT(chown(path, 4242, 4242), 0);
+		CHECK_INT(find_one(path, true, &text, &got), -EPERM);
+	}
+	unlink(link);
+	unlink(path);
+}
+
+/* Of a map without end the start is read: what is named there has its name. */
+static void test_huge_perf_map(void)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct rusage usage;
+	char path[256];
+	const char *got;
+
+	if (!CHECK(write_file(tap_pattern(path, sizeof path), "1000 10 here\n")))
+		return;
+	CHECK_INT(truncate(path, (off_t)1 << 30), 0);
+	CHECK_INT(find_one(path, true, &text, &got), 1);
+	CHECK_STR(got, "here");
+	CHECK_INT(text.len, PERFMAP_MAX_BYTES);
+	CHECK_INT(getrusage(RUSAGE_SELF, &usage), 0);
+#ifndef __SANITIZE_ADDRESS__ /* which needs memory itself */
+	CHECK(usage.ru_maxrss < 100000);
+#endif
+	unlink(path);
 }
 
 int main(void)
@@ -141,5 +194,7 @@ int main(void)
 	TAP_CASE(test_hidden);
 	TAP_CASE(test_perf_map);
 	TAP_CASE(test_no_file);
+	TAP_CASE(test_foreign_perf_map);
+	TAP_CASE(test_huge_perf_map);
 	return tap_done();
 }
