@@ -338,25 +338,32 @@ int folded_read(struct profile *p, const unsigned char *data, size_t len, struct
 	return profile_check(p, e);
 }
 
-/* What is looked at: some lines, but a very deep stack is a long one. */
+/* What is looked at: some lines, but a very deep stack is a long one. 0: this is no text. */
 static size_t look_len(const unsigned char *data, size_t len)
 {
-	enum { LOOK_BYTES = 64 * 1024 };
-	const unsigned char *newline = len ? memchr(data, '\n', len) : NULL;
-	size_t first = newline ? (size_t)(newline - data) + 1 : len;
+	enum { LOOK_BYTES = 64 * 1024, LINE_BYTES = 64 * 1024 * 1024 };
+	size_t look = len < LOOK_BYTES ? len : LOOK_BYTES;
+	size_t line = len < LINE_BYTES ? len : LINE_BYTES;
+	const unsigned char *newline;
 
-	return first > LOOK_BYTES ? first : len < LOOK_BYTES ? len : LOOK_BYTES;
+	if (!look || memchr(data, 0, look))
+		return 0;
+	newline = memchr(data, '\n', line);
+	if (newline)
+		line = (size_t)(newline - data) + 1;
+	return line > look ? line : look;
 }
 
 bool folded_detect(const unsigned char *data, size_t len)
 {
 	enum { ENOUGH_LINES = 8 };
-	struct cursor text = cursor_make(data, look_len(data, len));
-	bool is_cut = cursor_left(&text) < len && data[cursor_left(&text) - 1] != '\n';
+	size_t look = look_len(data, len);
+	struct cursor text = cursor_make(data, look);
+	bool is_cut = look && look < len && data[look - 1] != '\n';
 	size_t found = 0, missed = 0, line_len;
 	const char *line;
 
-	if (!len || memchr(data, 0, cursor_left(&text)))
+	if (!look || memchr(data, 0, look))
 		return false;
 	while (found + missed < ENOUGH_LINES && cursor_line(&text, &line, &line_len)) {
 		struct folded_number number;

@@ -98,10 +98,27 @@ static void test_write(void)
 	profile_free(p);
 }
 
+/* A number of a few digits can be gigabytes of records: refused before any is written. */
+static void test_large(void)
+{
+	struct profile *p = profile_new();
+	uint32_t node = profile_push(p, 0, profile_name_location(p, "f", 1));
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	struct err e;
+
+	profile_add_type(p, "samples", "count");
+	profile_add(p, node, 0, (int64_t[]){ AKAROS_MAX_BYTES / 24 + 1 });
+	CHECK_INT(akaros_write(p, &out, &e), -EOVERFLOW);
+	CHECK_STR(e.msg, "more than 256 MiB: each sample is a record of its own");
+	CHECK_INT(out.len, 0);
+	profile_free(p);
+}
+
 int main(void)
 {
 	TAP_CASE(test_bytes);
 	TAP_CASE(test_periods);
 	TAP_CASE(test_write);
+	TAP_CASE(test_large);
 	return tap_done();
 }

@@ -215,13 +215,10 @@ static void test_detect(void)
 		const char *text;
 		bool is_folded;
 	} rows[] = {
-		{ "a;b 1\n", true },
-		{ "# comment\n\na 1\n", true },
-		{ "a 1", true },
-		{ "a 1\nb\n", false },
-		{ "", false },
-		{ "\n\n", false },
-		{ "prog 123 4.5: cpu-clock:\n", false },
+		{ "a;b 1\n", true },       { "# comment\n\na 1\n", true },
+		{ "a 1", true },           { "a 1\n  b 2\n", true },
+		{ "a 1\nb\n", false },     { "", false },
+		{ "\n\n", false },         { "prog 123 4.5: cpu-clock:\n", false },
 		{ "{\"a\": 1}\n", false },
 	};
 

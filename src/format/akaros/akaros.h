@@ -50,7 +50,7 @@ bool akaros_detect(const unsigned char *data, size_t len);
 int akaros_read(struct profile *p, const unsigned char *data, size_t len, struct err *e) MUST_CHECK;
 
 /* -EINVAL: a value is negative. -EOVERFLOW: it would be of more than AKAROS_MAX_BYTES. */
-#define AKAROS_MAX_BYTES ((uint64_t)4 << 30)
+#define AKAROS_MAX_BYTES ((uint64_t)256 << 20)
 int akaros_write(const struct profile *p, struct buf *out, struct err *e) MUST_CHECK;
 
 /*

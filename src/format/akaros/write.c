@@ -158,13 +158,30 @@ static int put_stack(struct writer *w, uint32_t id, struct buf *out, struct err 
 	ns = time_of(w, (uint32_t)key[0]);
 	if (!ns)
 		return err_nomem(e);
-	if (sum.count > (AKAROS_MAX_BYTES - out->len) / (16 + 8 * depth) ||
-	    __builtin_mul_overflow(sum.count, step, &span) || span > UINT64_MAX - *ns)
-		return err_set(e, -EOVERFLOW, "more than %" PRIu64 " GiB of samples",
-			       AKAROS_MAX_BYTES >> 30);
+	if (__builtin_mul_overflow(sum.count, step, &span) || span > UINT64_MAX - *ns)
+		return err_set(e, -EOVERFLOW, "a sum leaves its range");
 	for (uint64_t i = 0; i < sum.count; i++) {
 		*ns += step;
 		akaros_put_sample(out, (uint32_t)key[0], *ns, key + 1, depth);
+	}
+	return 0;
+}
+
+/* The format has a record for each sample, so a few stacks can be a large file. */
+static int check_size(struct writer *w, struct err *e)
+{
+	uint64_t left = AKAROS_MAX_BYTES;
+
+	for (uint32_t i = 0; i < w->sums.count; i++) {
+		uint64_t bytes = 8 + strtab_get(w->stacks, i).len;
+		uint64_t count = ((const struct sum *)w->sums.data)[i].count;
+
+		if (count > left / bytes)
+			return err_set(e, -EOVERFLOW,
+				       "more than %" PRIu64
+				       " MiB: each sample is a record of its own",
+				       AKAROS_MAX_BYTES >> 20);
+		left -= count * bytes;
 	}
 	return 0;
 }
@@ -181,6 +198,8 @@ static int write_samples(struct writer *w, struct buf *out, struct err *e)
 
 		rc = add_sample(w, &s, e);
 	}
+	if (rc == 0)
+		rc = check_size(w, e);
 	for (uint32_t i = 0; rc == 0 && i < w->sums.count; i++)
 		rc = put_stack(w, i, out, e);
 	return rc;

@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "format/folded.h"
 #include "format/perfscript/events.h"
 #include "format/perfscript/line.h"
 #include "format/perfscript/stacks.h"
 #include "format/text_cache.h"
 
+#define LINE_BYTES ((size_t)64 << 20) /* of a line */
 #define DROP_BYTES ((size_t)16 << 20) /* of input that is behind us are given back at once */
 
 /* A sample whose stack is being looked up. */
@@ -34,6 +37,7 @@ struct reader {
 	int turn;                  /* of the last */
 	size_t bad_count;          /* lines that are neither heads nor frames */
 	const char *first_bad;     /* NULL: none */
+	const char *too_long;      /* a line that is; NULL: none */
 	bool is_cut;               /* the text ends within a line */
 	int error;                 /* first failure, negative errno */
 };
@@ -44,12 +48,16 @@ static void fail(struct reader *r, int error)
 		r->error = error;
 }
 
-/* The line at `at`, without its end; *ret_next is behind it. */
-static struct str get_line(const struct reader *r, const char *at, const char **ret_next)
+/* The line at `at`, without its end; *ret_next is behind it. Of one that is too long the start. */
+static struct str get_line(struct reader *r, const char *at, const char **ret_next)
 {
-	const char *stop = memchr(at, '\n', (size_t)(r->end - at));
-	size_t len = (size_t)((stop ? stop : r->end) - at);
+	size_t left = (size_t)(r->end - at), len = left < LINE_BYTES ? left : LINE_BYTES;
+	const char *stop = memchr(at, '\n', len);
 
+	if (stop)
+		len = (size_t)(stop - at);
+	else if (len < left && !r->too_long)
+		r->too_long = at;
 	*ret_next = stop ? stop + 1 : r->end;
 	if (len && at[len - 1] == '\r')
 		len--;
@@ -267,7 +275,7 @@ static void drop_input(struct reader *r)
 
 static int read_all(struct reader *r, struct err *e)
 {
-	while (r->at < r->end && !r->error && !r->stacks.too_deep) {
+	while (r->at < r->end && !r->error && !r->stacks.too_deep && !r->too_long) {
 		read_part(r);
 		drop_input(r);
 	}
@@ -275,6 +283,9 @@ static int read_all(struct reader *r, struct err *e)
 	if (r->stacks.too_deep)
 		return err_set(e, -EINVAL, "line %zu: a stack of more than %d frames",
 			       line_number(r, r->stacks.too_deep), FORMAT_MAX_DEPTH);
+	if (r->too_long)
+		return err_set(e, -EINVAL, "line %zu: more than %zu bytes",
+			       line_number(r, r->too_long), LINE_BYTES);
 	return r->error ? err_nomem(e) : profile_check(r->p, e);
 }
 
@@ -333,6 +344,25 @@ int perfscript_read(struct profile *p, const unsigned char *data, size_t len, st
 	return perfscript_read_input(p, &(struct file_input){ .data = data, .len = len }, e);
 }
 
+/* Are all lines stacks with a number at their end? Frames end in a symbol or a dso. */
+static bool is_folded(struct str lines)
+{
+	struct cursor c = cursor_make(lines.ptr, lines.len);
+	struct folded_number number;
+	const char *line;
+	size_t len;
+
+	while (cursor_line(&c, &line, &len))
+		if (!folded_cut_number(line, &len, &number) || !len)
+			return false;
+	return true;
+}
+
+static bool has_stack(struct reader *r)
+{
+	return !is_folded(take_stack(r));
+}
+
 /* Is there a sample among the first lines, and nothing else before it? */
 bool perfscript_detect(const unsigned char *data, size_t len)
 {
@@ -344,12 +374,12 @@ bool perfscript_detect(const unsigned char *data, size_t len)
 	while (r.at < r.end) {
 		struct str line = get_line(&r, r.at, &next);
 
-		if (script_is_frame(line.ptr, line.len) && take_stack(&r).len)
+		if (script_is_frame(line.ptr, line.len) && has_stack(&r))
 			return true;
 		r.at = next;
 		if (line.len && *line.ptr != '#')
 			return script_parse_header(line.ptr, line.len, &h) &&
-			       (h.is_sure || take_stack(&r).len);
+			       (h.is_sure || has_stack(&r));
 	}
 	return false;
 }

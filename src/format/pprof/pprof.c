@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/pprof/pprof.h"
 
+#include "base/cursor.h"
+#include "base/str.h"
 #include "format/gzip_reader.h"
 #include "format/pprof/fields.h"
 #include "format/pprof/proto.h"
@@ -37,6 +39,18 @@ static bool is_value_type(struct cursor message)
 	return status == PROTO_END;
 }
 
+/* Every message has control characters: the keys of its fields are some. */
+static bool is_plain_text(struct cursor c)
+{
+	while (cursor_left(&c)) {
+		uint32_t byte = cursor_u8(&c);
+
+		if (byte < ' ' && !str_is_blank((char)byte) && byte != '\n')
+			return false;
+	}
+	return true;
+}
+
 bool pprof_detect(const unsigned char *data, size_t len)
 {
 	enum { LOOK_BYTES = 4096, ENOUGH_FIELDS = 16 };
@@ -45,6 +59,8 @@ bool pprof_detect(const unsigned char *data, size_t len)
 	enum proto_status status = PROTO_END;
 	size_t found = 0;
 
+	if (is_plain_text(c))
+		return false;
 	while (found < ENOUGH_FIELDS) {
 		struct proto_field f;
 
@@ -54,7 +70,7 @@ bool pprof_detect(const unsigned char *data, size_t len)
 		if (!is_typed_right(&f) ||
 		    (f.number == PROFILE_SAMPLE_TYPE && !is_value_type(f.bytes)))
 			return false;
-		found += f.number <= PROFILE_DOC_URL;
+		found += f.number <= PROFILE_DOC_URL && f.type == PROTO_BYTES;
 	}
 	return found > 0 && status != PROTO_BAD;
 }
