@@ -17,7 +17,7 @@ static _Atomic(int64_t) raw;  /* by RAW, which needs no GIL */
 static _Atomic(int64_t) peak; /* of held + raw since the last look */
 
 /* In another domain's allocator, of this thread. */
-static _Thread_local bool is_inside __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_in_hook __attribute__((tls_model("initial-exec")));
 
 static inline int64_t load(_Atomic(int64_t) *count)
 {
@@ -56,30 +56,30 @@ static inline void note(enum cpython_domain domain, const void *block, size_t si
 static inline bool counts(enum cpython_domain domain)
 {
 	return atomic_load_explicit(&is_counting, memory_order_relaxed) &&
-	       !(domain == CPYTHON_RAW && is_inside);
+	       !(domain == CPYTHON_RAW && is_in_hook);
 }
 
 /*
  * An allocator may ask RAW's for a block or for its own tables (pymalloc does): that is no second
  * block. Around each call of one.
  */
-static inline void go_inside(enum cpython_domain domain)
+static inline void enter_hook(enum cpython_domain domain)
 {
 	if (domain != CPYTHON_RAW)
-		is_inside = true;
+		is_in_hook = true;
 }
 
 static inline void come_back(enum cpython_domain domain)
 {
 	if (domain != CPYTHON_RAW)
-		is_inside = false;
+		is_in_hook = false;
 }
 
 static inline void *hook_malloc(enum cpython_domain domain, void *ctx, size_t size)
 {
 	void *block;
 
-	go_inside(domain);
+	enter_hook(domain);
 	block = next[domain].malloc(ctx, size);
 	come_back(domain);
 	if (block && counts(domain))
@@ -91,7 +91,7 @@ static inline void *hook_calloc(enum cpython_domain domain, void *ctx, size_t co
 {
 	void *block;
 
-	go_inside(domain);
+	enter_hook(domain);
 	block = next[domain].calloc(ctx, count, size);
 	come_back(domain);
 	if (block && counts(domain))
@@ -106,7 +106,7 @@ static inline void *hook_realloc(enum cpython_domain domain, void *ctx, void *ol
 	int64_t before = is_counted && old ? sizes_take(old) : -1;
 	void *block;
 
-	go_inside(domain);
+	enter_hook(domain);
 	block = next[domain].realloc(ctx, old, size);
 	come_back(domain);
 	if (!is_counted)
@@ -198,7 +198,7 @@ static bool is_reached(void)
 }
 
 /* Gives every reader its part of the peak, and begins a new one. */
-static inline void look(int64_t now)
+static inline void update_peak(int64_t now)
 {
 	int64_t was = load(&peak);
 
@@ -221,7 +221,7 @@ static void begin_count(void)
 void pymem_start(struct pymem_reader *reader)
 {
 	if (readers)
-		look(pymem_live());
+		update_peak(pymem_live());
 	else
 		begin_count();
 	if (!is_reached()) {
@@ -260,7 +260,7 @@ int64_t pymem_take_peak(struct pymem_reader *reader)
 	int64_t now = pymem_live();
 	int64_t was;
 
-	look(now);
+	update_peak(now);
 	was = reader->peak;
 	reader->peak = now;
 	return was;

@@ -490,8 +490,8 @@ static __always_inline void find_call(struct task_struct *task)
 	d->is_in_call = true;
 }
 
-/* All threads there are: at first, those of the processes that are asked for begin; at last, those
- * that are there still end. */
+/* Visits all threads: at the start it begins to trace those of the given processes; at the end it
+ * ends those that still run. */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *context)
 {

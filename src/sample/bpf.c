@@ -22,7 +22,7 @@
 #define BIT(n) (UINT64_C(1) << (n))
 
 /* libbpf's first warning. */
-static _Thread_local char complaint[256];
+static _Thread_local char first_warning[256];
 
 static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level level,
 							const char *fmt, va_list args)
@@ -35,8 +35,8 @@ static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level 
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		err_clean(line);
 		log_msg(LOG_DEBUG, "bpf", "%s", line);
-		if (level == LIBBPF_WARN && !complaint[0])
-			snprintf(complaint, sizeof complaint, "%s", line);
+		if (level == LIBBPF_WARN && !first_warning[0])
+			snprintf(first_warning, sizeof first_warning, "%s", line);
 	}
 	free(text);
 	return len;
@@ -60,7 +60,7 @@ static bool is_locked(void)
 int bpf_explain(int rc, const char *what, struct err *e)
 {
 	bool is_refused = rc == -EPERM || rc == -EACCES;
-	char said[128];
+	char reason[128];
 
 	if (rc == -ENOMEM)
 		return err_nomem(e);
@@ -82,14 +82,14 @@ int bpf_explain(int rc, const char *what, struct err *e)
 			       "%s cannot be relocated for this kernel without " TYPES
 			       "; needs a kernel with CONFIG_DEBUG_INFO_BTF",
 			       what);
-	libbpf_strerror(rc, said, sizeof said);
-	return err_set(e, rc, "%s: %s%s%s", what, said, complaint[0] ? ": " : "", complaint);
+	libbpf_strerror(rc, reason, sizeof reason);
+	return err_set(e, rc, "%s: %s%s%s", what, reason, first_warning[0] ? ": " : "", first_warning);
 }
 
 void bpf_begin(void)
 {
 	libbpf_set_print(listen);
-	complaint[0] = '\0';
+	first_warning[0] = '\0';
 }
 
 int bpf_probe(struct err *e)

@@ -73,9 +73,9 @@ const char *event_sample_type(const struct event *event)
 	return event->sample_type ? event->sample_type : event->name;
 }
 
-uint64_t event_period(const struct event *event, uint64_t asked)
+uint64_t event_period(const struct event *event, uint64_t requested)
 {
-	return asked ? asked : event->period;
+	return requested ? requested : event->period;
 }
 
 void event_use_full_name(struct event *event)

@@ -33,7 +33,7 @@ extern const struct event event_cycles, event_cpu_clock;
 const char *event_sample_type(const struct event *event);
 
 /* The period in events; requested 0: the default of the event. Returns 0 for a frequency. */
-uint64_t event_period(const struct event *event, uint64_t asked);
+uint64_t event_period(const struct event *event, uint64_t requested);
 
 /* Makes the event's name its sample type, with ":u" or ":k" when it is restricted. */
 void event_use_full_name(struct event *event);

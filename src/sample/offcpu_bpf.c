@@ -37,7 +37,7 @@ struct offcpu_bpf {
 	int sums_fd; /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
 	struct buf queue; /* struct wait_stack, each behind its length */
-	size_t told;      /* bytes of queue that were passed to ingest */
+	size_t passed;      /* bytes of queue that were passed to ingest */
 	uint64_t lost;    /* stacks and waits, as passed to ingest */
 	unsigned char initial_stack[INITIAL_STACK_BYTES];
 	uint64_t chain[WAIT_KERNEL_MAX + WAIT_USER_MAX + 2];
@@ -242,17 +242,17 @@ int offcpu_bpf_put_stacks(struct offcpu_bpf *w, struct ingest *in, uint64_t befo
 	uint64_t len;
 	int rc = 0;
 
-	while (rc == 0 && w->told < w->queue.len) {
-		memcpy(&len, w->queue.data + w->told, sizeof len);
-		s = (struct wait_stack *)(void *)(w->queue.data + w->told + sizeof len);
+	while (rc == 0 && w->passed < w->queue.len) {
+		memcpy(&len, w->queue.data + w->passed, sizeof len);
+		s = (struct wait_stack *)(void *)(w->queue.data + w->passed + sizeof len);
 		if (s->time_ns >= before_ns)
 			break;
 		rc = put_stack(w, in, s);
-		w->told += sizeof len + len;
+		w->passed += sizeof len + len;
 	}
-	if (w->told == w->queue.len) {
+	if (w->passed == w->queue.len) {
 		buf_clear(&w->queue);
-		w->told = 0;
+		w->passed = 0;
 	}
 	return rc;
 }

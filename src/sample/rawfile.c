@@ -159,19 +159,19 @@ static void put_mmap(struct buf *b, uint32_t type, const struct record_mmap *m)
 	put_text(b, &m->path);
 }
 
-void rawfile_put_synthesized(struct rawfile *r, const struct record *told, size_t id_bytes)
+void rawfile_put_synthesized(struct rawfile *r, const struct record *record, size_t id_bytes)
 {
 	size_t start = r->buf.len;
 
 	if (r->failed.code)
 		return;
-	put_header(&r->buf, told->type, told->misc);
-	if (told->type == PERF_RECORD_COMM) {
-		buf_put_u32(&r->buf, told->comm.pid);
-		buf_put_u32(&r->buf, told->comm.tid);
-		put_text(&r->buf, &told->comm.name);
+	put_header(&r->buf, record->type, record->misc);
+	if (record->type == PERF_RECORD_COMM) {
+		buf_put_u32(&r->buf, record->comm.pid);
+		buf_put_u32(&r->buf, record->comm.tid);
+		put_text(&r->buf, &record->comm.name);
 	} else {
-		put_mmap(&r->buf, told->type, &told->mmap);
+		put_mmap(&r->buf, record->type, &record->mmap);
 	}
 	end_record(&r->buf, start, id_bytes);
 	flush_some(r);

@@ -33,7 +33,7 @@ int rawfile_open(const char *path, struct rawfile **ret, struct err *e) MUST_CHE
 /* Appends a record of the kernel, of an event without build ids; or a synthesized one. id_bytes:
  * length of the id at its end, which is zero. The rawfile remembers failure. */
 void rawfile_put(struct rawfile *r, const unsigned char *bytes, size_t len);
-void rawfile_put_synthesized(struct rawfile *r, const struct record *told, size_t id_bytes);
+void rawfile_put_synthesized(struct rawfile *r, const struct record *record, size_t id_bytes);
 
 /* PERF_RECORD_FINISHED_ROUND: readers may sort and flush all records so far. */
 void rawfile_end_round(struct rawfile *r);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls by programs in the kernel (bpf/syscalls.bpf.c): these sum them up in maps; where
- * each call is asked for, or what it is for, they put it into a ring, with the memory that belongs
- * to it.
+ * The BPF method. bpf/syscalls.bpf.c sums calls in maps; for single calls, files and paths it
+ * writes each call to a ring, with the memory that it refers to.
  */
 #include <assert.h>
 #include <bpf/bpf.h>
@@ -42,7 +41,7 @@ static_assert(sizeof(struct calls_vector) == sizeof(struct syscall_iovec), "vect
 static_assert(CALLS_MAX_ERROR == SYSCALL_MAX_ERROR, "errors");
 static_assert(CALLS_COMM == SYSCALL_COMM_LEN, "names");
 
-struct watcher {
+struct bpf_tracer {
 	const struct syscall_opts *opts;
 	struct syscall_result *result;
 	struct syscall_sink sink;
@@ -71,7 +70,7 @@ static enum calls_mode mode_of(const struct syscall_opts *o)
 }
 
 /* Converts the ring's record of a call. */
-static void take_call(struct watcher *w, const struct calls_event *ev, size_t bytes)
+static void take_call(struct bpf_tracer *w, const struct calls_event *ev, size_t bytes)
 {
 	struct syscall c = {
 		.pid = ev->pid,
@@ -98,12 +97,12 @@ static void take_call(struct watcher *w, const struct calls_event *ev, size_t by
 						 .bytes = ev->memory.bytes + at };
 		at += part->len;
 	}
-	syscall_feed_call(&w->sink, &c);
+	syscall_sink_call(&w->sink, &c);
 }
 
 static int take_record(void *context, void *data, size_t len)
 {
-	struct watcher *w = context;
+	struct bpf_tracer *w = context;
 	const struct calls_event *ev = data;
 	size_t head = offsetof(struct calls_event, memory.bytes);
 	int64_t now;
@@ -119,10 +118,10 @@ static int take_record(void *context, void *data, size_t len)
 		syscall_sink_add_thread(&w->sink, ev->pid, ev->tid, ev->nr, now);
 		break;
 	case CALLS_EXEC:
-		syscall_feed_exec(&w->sink, ev->pid, ev->nr, now);
+		syscall_sink_exec(&w->sink, ev->pid, ev->nr, now);
 		break;
 	case CALLS_EXIT:
-		syscall_feed_exit(&w->sink, ev->tid, now);
+		syscall_sink_exit(&w->sink, ev->tid, now);
 		break;
 	}
 	if (ev->kind == CALLS_FORK || ev->kind == CALLS_EXEC)
@@ -131,7 +130,7 @@ static int take_record(void *context, void *data, size_t len)
 	return 0;
 }
 
-static int put_plans(const struct watcher *w, struct err *e)
+static int put_plans(const struct bpf_tracer *w, struct err *e)
 {
 	int fd = bpf_map__fd(w->bpf->maps.plans);
 
@@ -157,7 +156,7 @@ static int put_plans(const struct watcher *w, struct err *e)
 	return 0;
 }
 
-static int put_seeds(const struct watcher *w, struct err *e)
+static int put_seeds(const struct bpf_tracer *w, struct err *e)
 {
 	int fd = bpf_map__fd(w->bpf->maps.seeds);
 	const uint8_t one = 1;
@@ -173,7 +172,7 @@ static int put_seeds(const struct watcher *w, struct err *e)
 	return 0;
 }
 
-static int set_up(struct watcher *w, struct err *e)
+static int set_up(struct bpf_tracer *w, struct err *e)
 {
 	if (put_plans(w, e) < 0 || put_seeds(w, e) < 0)
 		return e->code;
@@ -187,7 +186,7 @@ static int set_up(struct watcher *w, struct err *e)
 }
 
 /* Runs on_task for each thread. */
-static int walk(const struct watcher *w, enum calls_phase phase, struct err *e)
+static int walk(const struct bpf_tracer *w, enum calls_phase phase, struct err *e)
 {
 	char none[64];
 	int fd = bpf_iter_create(bpf_link__fd(w->bpf->links.on_task));
@@ -201,7 +200,7 @@ static int walk(const struct watcher *w, enum calls_phase phase, struct err *e)
 	return 0;
 }
 
-static int start(struct watcher *w, struct err *e)
+static int start(struct bpf_tracer *w, struct err *e)
 {
 	const struct launch_opts o = { .argv = w->opts->argv, .owns_stdout = w->opts->owns_stdout };
 	int rc = o.argv ? runloop_prepare(&w->loop, &o, e) : 0;
@@ -223,7 +222,7 @@ static int start(struct watcher *w, struct err *e)
 	return rc;
 }
 
-static void read_until_end(struct watcher *w)
+static void read_until_end(struct bpf_tracer *w)
 {
 	bool is_over = false;
 
@@ -239,7 +238,7 @@ static void read_until_end(struct watcher *w)
 }
 
 /* A program that interrupts itself does nothing. */
-static uint64_t missed(const struct watcher *w)
+static uint64_t missed(const struct bpf_tracer *w)
 {
 	struct bpf_program *p;
 	uint64_t sum = 0;
@@ -255,7 +254,7 @@ static uint64_t missed(const struct watcher *w)
 	return sum;
 }
 
-static void detach(struct watcher *w)
+static void detach(struct bpf_tracer *w)
 {
 	struct bpf_link **links[] = { &w->bpf->links.on_enter, &w->bpf->links.on_exit,
 				      &w->bpf->links.on_fork, &w->bpf->links.on_exec,
@@ -267,7 +266,7 @@ static void detach(struct watcher *w)
 	}
 }
 
-static int finish(struct watcher *w, struct err *e)
+static int finish(struct bpf_tracer *w, struct err *e)
 {
 	int64_t now = clock_mono_ns();
 	const struct syscall_bpf_sums maps = {
@@ -288,7 +287,7 @@ static int finish(struct watcher *w, struct err *e)
 		return e->code;
 	w->opts->tally->lost += missed(w);
 	if (w->mode == CALLS_EVENTS) {
-		syscall_feed_end(&w->sink, now);
+		syscall_sink_end(&w->sink, now);
 		return 0;
 	}
 	w->opts->tally->duration_ns = now - w->sink.start_ns;
@@ -297,10 +296,10 @@ static int finish(struct watcher *w, struct err *e)
 
 static int run(void *self, const struct syscall_opts *o, struct syscall_result *ret, struct err *e)
 {
-	struct watcher w = { .opts = o, .result = ret, .mode = mode_of(o), .bpf = self };
+	struct bpf_tracer w = { .opts = o, .result = ret, .mode = mode_of(o), .bpf = self };
 	int rc;
 
-	syscall_feed_init(&w.sink, o, clock_mono_ns());
+	syscall_sink_init(&w.sink, o, clock_mono_ns());
 	rc = runloop_open(&w.loop, e);
 	if (rc == 0)
 		rc = start(&w, e);
@@ -308,12 +307,12 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 		read_until_end(&w);
 		rc = finish(&w, e);
 	}
-	if (rc == 0 && syscall_feed_error(&w.sink) < 0)
+	if (rc == 0 && syscall_sink_error(&w.sink) < 0)
 		rc = err_nomem(e);
 	ring_buffer__free(w.ring);
 	syscalls_bpf__destroy(w.bpf);
 	runloop_close(&w.loop);
-	syscall_feed_fini(&w.sink);
+	syscall_sink_fini(&w.sink);
 	return rc;
 }
 

@@ -39,7 +39,7 @@ static void add_cell(struct taker *t, uint32_t subject, uint32_t nr, int32_t err
 		return;
 	if (syscall_is_sigreturn(nr))
 		error = 0;
-	to = syscalls_cell(t->tally, subject, syscall_feed_call_name(t->sink, nr), error);
+	to = syscalls_cell(t->tally, subject, syscall_sink_call_name(t->sink, nr), error);
 	for (size_t i = 0; i < CALLS_SLOTS; i++)
 		if (from->slots[i] && latency_add_slot(&l, i, from->slots[i]) < 0)
 			t->tally->bad = true;

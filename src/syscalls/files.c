@@ -65,7 +65,7 @@ static uint32_t intern(struct syscall_files *f, const char *text, size_t len)
 	return id == STRTAB_NONE ? 0 : id;
 }
 
-static uint32_t ask(struct syscall_files *f, const char *link)
+static uint32_t read_name(struct syscall_files *f, const char *link)
 {
 	char text[PATH_MAX];
 	ssize_t n = f->skips_proc ? 0 : readlink(link, text, sizeof text);
@@ -105,7 +105,7 @@ static uint32_t cwd_of(struct syscall_files *f, uint32_t pid)
 		return 0;
 	if (!h->cwd) {
 		snprintf(link, sizeof link, "/proc/%u/cwd", pid);
-		h->cwd = ask(f, link);
+		h->cwd = read_name(f, link);
 	}
 	parent = h->cwd || !h->parent ? NULL : find(f, h->parent);
 	return parent ? parent->cwd : h->cwd;
@@ -168,7 +168,7 @@ uint32_t syscall_files_fd(struct syscall_files *f, uint32_t pid, int fd)
 	if ((uint32_t)fd < h->fd_count && h->fds[fd])
 		return h->fds[fd];
 	snprintf(link, sizeof link, "/proc/%u/fd/%d", pid, fd);
-	name = ask(f, link);
+	name = read_name(f, link);
 	if (name)
 		set_fd(f, h, fd, name);
 	return name;

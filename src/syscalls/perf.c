@@ -38,7 +38,7 @@ struct inflight {
 	bool is_new; /* created during recording: its first exit is of the clone that created it */
 };
 
-struct listener {
+struct perf_tracer {
 	const struct syscall_opts *opts;
 	struct syscall_sink sink;
 	struct event events[2]; /* entry, exit */
@@ -50,12 +50,12 @@ struct listener {
 	struct map by_tid;
 };
 
-static struct inflight *inflight_at(struct listener *l, uint32_t index)
+static struct inflight *inflight_at(struct perf_tracer *l, uint32_t index)
 {
 	return (struct inflight *)l->threads.data + index;
 }
 
-static bool make_slot(struct listener *l, uint32_t *ret)
+static bool make_slot(struct perf_tracer *l, uint32_t *ret)
 {
 	if (l->unused.count) {
 		*ret = ((uint32_t *)l->unused.data)[--l->unused.count];
@@ -66,7 +66,7 @@ static bool make_slot(struct listener *l, uint32_t *ret)
 }
 
 /* pid 0: read from /proc when the thread is new. */
-static struct inflight *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
+static struct inflight *doing_of(struct perf_tracer *l, uint32_t pid, uint32_t tid)
 {
 	uint32_t *at = map_at(&l->by_tid, tid);
 	uint32_t slot;
@@ -86,7 +86,7 @@ static struct inflight *doing_of(struct listener *l, uint32_t pid, uint32_t tid)
 }
 
 /* The thread of a sample. Most threads make many calls in a row. */
-static struct inflight *doing_in(struct listener *l, const struct record *r)
+static struct inflight *doing_in(struct perf_tracer *l, const struct record *r)
 {
 	uint32_t tid = r->tid;
 	struct inflight *d;
@@ -101,10 +101,10 @@ static struct inflight *doing_in(struct listener *l, const struct record *r)
 	return d;
 }
 
-static void cut_call(struct listener *l, struct inflight *d)
+static void cut_call(struct perf_tracer *l, struct inflight *d)
 {
 	if (d->is_in_call)
-		syscall_feed_call(&l->sink, &d->call);
+		syscall_sink_call(&l->sink, &d->call);
 	d->is_in_call = false;
 }
 
@@ -117,7 +117,7 @@ static uint64_t word_at(const struct record_bytes *raw, size_t at)
 	return v;
 }
 
-static void take_begin(struct listener *l, struct inflight *d, const struct record *r)
+static void take_begin(struct perf_tracer *l, struct inflight *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
 
@@ -136,7 +136,7 @@ static void take_begin(struct listener *l, struct inflight *d, const struct reco
 		memcpy(d->call.args, raw->bytes + REST_AT, sizeof d->call.args);
 }
 
-static void take_end(struct listener *l, struct inflight *d, const struct record *r)
+static void take_end(struct perf_tracer *l, struct inflight *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
 	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
@@ -150,11 +150,11 @@ static void take_end(struct listener *l, struct inflight *d, const struct record
 	d->call.end_ns = (int64_t)r->time;
 	d->call.ret = (int64_t)word_at(raw, REST_AT);
 	if (!d->is_new)
-		syscall_feed_call(&l->sink, &d->call);
+		syscall_sink_call(&l->sink, &d->call);
 	d->is_new = false;
 }
 
-static void take_fork(struct listener *l, const struct record *r)
+static void take_fork(struct perf_tracer *l, const struct record *r)
 {
 	const struct record_task *t = &r->task;
 	struct inflight *d = doing_of(l, t->pid, t->tid);
@@ -165,7 +165,7 @@ static void take_fork(struct listener *l, const struct record *r)
 	syscall_sink_add_thread(&l->sink, t->pid, t->tid, t->ptid, (int64_t)r->time);
 }
 
-static void take_exit(struct listener *l, const struct record *r)
+static void take_exit(struct perf_tracer *l, const struct record *r)
 {
 	uint32_t slot = map_get(&l->by_tid, r->task.tid);
 	uint32_t *unused;
@@ -179,11 +179,11 @@ static void take_exit(struct listener *l, const struct record *r)
 		if (unused)
 			*unused = slot;
 	}
-	syscall_feed_exit(&l->sink, r->task.tid, (int64_t)r->time);
+	syscall_sink_exit(&l->sink, r->task.tid, (int64_t)r->time);
 }
 
 /* The thread that called exec takes the tid of the first thread of its process. */
-static void move_exec(struct listener *l, uint32_t pid)
+static void move_exec(struct perf_tracer *l, uint32_t pid)
 {
 	for (uint32_t i = 0; i < l->threads.count; i++) {
 		struct inflight *d = inflight_at(l, i), *first;
@@ -202,20 +202,20 @@ static void move_exec(struct listener *l, uint32_t pid)
 	}
 }
 
-static void take_comm(struct listener *l, const struct record *r)
+static void take_comm(struct perf_tracer *l, const struct record *r)
 {
 	const struct record_comm *c = &r->comm;
 
 	if (r->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		syscall_sink_add_thread(&l->sink, c->pid, c->tid, 0, (int64_t)r->time);
 		move_exec(l, c->pid);
-		syscall_feed_exec(&l->sink, c->pid, c->tid, (int64_t)r->time);
+		syscall_sink_exec(&l->sink, c->pid, c->tid, (int64_t)r->time);
 	}
 	syscall_sink_set_comm(&l->sink, c->tid, (const char *)c->name.bytes, c->name.len);
 }
 
 /* Is it an entry? */
-static bool take_sample(struct listener *l, const struct record *r)
+static bool take_sample(struct perf_tracer *l, const struct record *r)
 {
 	struct inflight *d = r->sample.raw.len < RAW_BYTES ? NULL : doing_in(l, r);
 	uint16_t type;
@@ -233,7 +233,7 @@ static bool take_sample(struct listener *l, const struct record *r)
 /* For recording_opts.tap: entries go on to the profile when stacks are recorded. */
 static bool take(void *context, const struct record *r, bool is_side)
 {
-	struct listener *l = context;
+	struct perf_tracer *l = context;
 
 	switch (r->type) {
 	case PERF_RECORD_FORK:
@@ -256,19 +256,19 @@ static bool take(void *context, const struct record *r, bool is_side)
 /* The leaf frame is the name of the call, not the kernel's entry code. */
 static uint32_t name_of(void *context, const struct record *r)
 {
-	struct listener *l = context;
+	struct perf_tracer *l = context;
 	uint32_t nr = (uint32_t)word_at(&r->sample.raw, NUMBER_AT);
-	const char *name = syscalls_text(l->sink.tally, syscall_feed_call_name(&l->sink, nr));
+	const char *name = syscalls_text(l->sink.tally, syscall_sink_call_name(&l->sink, nr));
 
 	return profile_name_location(l->opts->stacks, name, strlen(name));
 }
 
-static void listener_fini(struct listener *l)
+static void listener_fini(struct perf_tracer *l)
 {
 	rows_fini(&l->threads);
 	rows_fini(&l->unused);
 	map_fini(&l->by_tid);
-	syscall_feed_fini(&l->sink);
+	syscall_sink_fini(&l->sink);
 }
 
 static int find_events(struct event events[2], struct err *e)
@@ -282,7 +282,7 @@ static int find_events(struct event events[2], struct err *e)
 	return rc;
 }
 
-static void cut_all(struct listener *l)
+static void cut_all(struct perf_tracer *l)
 {
 	for (uint32_t i = 0; i < l->threads.count; i++)
 		if (inflight_at(l, i)->tid)
@@ -290,7 +290,7 @@ static void cut_all(struct listener *l)
 }
 
 /* The call that a thread is in when recording begins: "NUMBER ARGS...", or "running". */
-static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
+static void find_call(struct perf_tracer *l, uint32_t pid, uint32_t tid)
 {
 	struct inflight *d = doing_of(l, pid, tid);
 	char path[64], text[256];
@@ -304,7 +304,7 @@ static void find_call(struct listener *l, uint32_t pid, uint32_t tid)
 }
 
 /* For threads that may stay in one call for the whole recording. Kernel threads make none. */
-static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
+static int meet_threads(struct perf_tracer *l, uint32_t pid, int64_t now)
 {
 	CLEANUP(proc_close) DIR *dir = NULL;
 	char link[64], target[1];
@@ -322,7 +322,7 @@ static int meet_threads(struct listener *l, uint32_t pid, int64_t now)
 	return 0;
 }
 
-static int meet_running(struct listener *l)
+static int meet_running(struct perf_tracer *l)
 {
 	const struct syscall_opts *o = l->opts;
 	CLEANUP(proc_close) DIR *dir = o->is_all ? opendir("/proc") : NULL;
@@ -346,7 +346,8 @@ static int name_stacks(struct profile *p, struct recording *c, struct err *e)
 				p, &(struct symbolize_opts){ .files = recording_files(c) }, e);
 }
 
-static int listen(struct listener *l, struct profile *p, struct syscall_result *ret, struct err *e)
+static int listen(struct perf_tracer *l, struct profile *p, struct syscall_result *ret,
+		  struct err *e)
 {
 	const struct syscall_opts *o = l->opts;
 	struct recording_opts opts = {
@@ -384,7 +385,7 @@ static int listen(struct listener *l, struct profile *p, struct syscall_result *
 		ret->status = result.status;
 		o->tally->lost = result.counts.lost;
 		cut_all(l);
-		syscall_feed_end(&l->sink, l->sink.start_ns + result.duration_ns);
+		syscall_sink_end(&l->sink, l->sink.start_ns + result.duration_ns);
 	}
 	recording_free(c);
 	return rc;
@@ -426,19 +427,19 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 {
 	struct ready *ready = self;
 	struct profile *own = o->stacks ? NULL : profile_new(), *p = own ? own : o->stacks;
-	struct listener l = { .opts = o,
-			      .events = { ready->events[0], ready->events[1] },
-			      .own_pid = (uint32_t)getpid(),
-			      .is_raw_only = !o->stacks && proc_has_kernel_pids() };
+	struct perf_tracer l = { .opts = o,
+				 .events = { ready->events[0], ready->events[1] },
+				 .own_pid = (uint32_t)getpid(),
+				 .is_raw_only = !o->stacks && proc_has_kernel_pids() };
 	int rc;
 
-	syscall_feed_init(&l.sink, o, clock_mono_ns());
+	syscall_sink_init(&l.sink, o, clock_mono_ns());
 	syscall_sink_skip_files(&l.sink);
 	if (o->on_call)
 		log_msg(LOG_WARN, "syscalls",
 			"perf sees no texts and no paths: addresses stand for them");
 	rc = p ? listen(&l, p, ret, e) : err_nomem(e);
-	if (rc == 0 && syscall_feed_error(&l.sink) < 0)
+	if (rc == 0 && syscall_sink_error(&l.sink) < 0)
 		rc = err_nomem(e);
 	listener_fini(&l);
 	profile_free(own);

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -28,7 +29,7 @@
 #include "target/runloop.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
-#define LOOK_NS INT64_C(100000000) /* between checks of signals and the time */
+#define TICK_NS INT64_C(100000000) /* between checks of signals and the time */
 
 struct tracee {
 	uint32_t pid, tid;
@@ -106,7 +107,7 @@ static void follow(struct tracer *t, struct tracee *tracee, uint32_t parent)
 static void cut_call(struct tracer *t, struct tracee *tracee)
 {
 	if (tracee->is_followed && tracee->is_in_call)
-		syscall_feed_call(t->sink, &tracee->call);
+		syscall_sink_call(t->sink, &tracee->call);
 	tracee->is_in_call = false;
 }
 
@@ -133,7 +134,7 @@ static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *
 	if (tracee->is_followed && t->stacks)
 		syscall_stacks_begin(t->stacks, &tracee->call,
 				     syscalls_text(t->opts->tally,
-						   syscall_feed_call_name(t->sink, (uint32_t)nr)));
+						   syscall_sink_call_name(t->sink, (uint32_t)nr)));
 	tracee->call.start_ns = clock_mono_ns();
 }
 
@@ -148,7 +149,7 @@ static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64
 	if (!tracee->is_followed)
 		return;
 	fetch_all(t, tracee, false);
-	syscall_feed_call(t->sink, c);
+	syscall_sink_call(t->sink, c);
 	if (t->stacks)
 		syscall_stacks_end(t->stacks, c);
 }
@@ -265,7 +266,7 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 			tracee->call.has_start = false;
 		}
 	}
-	syscall_feed_exec(t->sink, tracee->pid, (uint32_t)old, clock_mono_ns());
+	syscall_sink_exec(t->sink, tracee->pid, (uint32_t)old, clock_mono_ns());
 	if (t->stacks)
 		syscall_stacks_exec(t->stacks, tracee->pid);
 }
@@ -312,7 +313,7 @@ static void take_end(struct tracer *t, pid_t tid, int status)
 
 	if (tracee) {
 		cut_call(t, tracee);
-		syscall_feed_exit(t->sink, tracee->tid, clock_mono_ns());
+		syscall_sink_exit(t->sink, tracee->tid, clock_mono_ns());
 		if (t->stacks)
 			syscall_stacks_exit(t->stacks, tracee->pid, tracee->tid);
 		drop(t, tracee);
@@ -362,25 +363,38 @@ static void leave(struct tracer *t)
 	}
 }
 
-/* A signal with a handler interrupts wait(2), so that signals and the time are checked. */
+/* A timer whose signal interrupts wait(2), so that the signals of the run loop and the time are
+ * checked. It is not SIGALRM, which ends the recording (runloop.h). Raw system calls: glibc before
+ * 2.34 has timer_create(2) in librt. */
+#define TICK_SIGNAL SIGVTALRM
+
+struct ticker {
+	struct sigaction old;
+	int timer; /* -1: none: signals and the time are checked at stops only */
+};
+
 static void interrupt_wait(int number)
 {
 	(void)number;
 }
 
-static void begin_interrupts(struct sigaction *ret_old)
+static void start_ticker(struct ticker *k)
 {
 	const struct sigaction action = { .sa_handler = interrupt_wait };
-	const struct itimerval every = { { 0, LOOK_NS / 1000 }, { 0, LOOK_NS / 1000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = TICK_SIGNAL };
+	const struct itimerspec every = { { 0, TICK_NS }, { 0, TICK_NS } };
 
-	sigaction(SIGALRM, &action, ret_old);
-	setitimer(ITIMER_REAL, &every, NULL);
+	k->timer = -1;
+	sigaction(TICK_SIGNAL, &action, &k->old);
+	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &k->timer) == 0)
+		syscall(SYS_timer_settime, k->timer, 0, &every, NULL);
 }
 
-static void end_interrupts(const struct sigaction *old)
+static void stop_ticker(const struct ticker *k)
 {
-	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
-	sigaction(SIGALRM, old, NULL);
+	if (k->timer >= 0)
+		syscall(SYS_timer_delete, k->timer);
+	sigaction(TICK_SIGNAL, &k->old, NULL);
 }
 
 static void trace(struct tracer *t)
@@ -400,7 +414,7 @@ static void trace(struct tracer *t)
 			leave(t);
 		if (clock_mono_ns() < next_ns)
 			continue;
-		next_ns = clock_mono_ns() + LOOK_NS / 2;
+		next_ns = clock_mono_ns() + TICK_NS / 2;
 		if (!runloop_step(&t->loop, 0))
 			leave(t);
 	}
@@ -501,19 +515,19 @@ static int start_command(struct tracer *t, struct err *e)
 static int run_all(struct tracer *t, struct err *e)
 {
 	int64_t duration = t->opts->duration_ns;
-	struct sigaction old;
+	struct ticker ticker;
 	int rc = runloop_open(&t->loop, e);
 
 	if (rc == 0 && t->opts->argv)
 		rc = start_command(t, e);
 	for (size_t i = 0; rc == 0 && i < t->opts->pid_count; i++)
 		rc = seize_process(t, t->opts->pids[i], e);
-	begin_interrupts(&old);
+	start_ticker(&ticker);
 	if (rc < 0)
 		leave(t);
 	t->loop.end_ns = duration ? clock_mono_ns() + duration : 0;
 	trace(t);
-	end_interrupts(&old);
+	stop_ticker(&ticker);
 	if (rc < 0 || !t->opts->argv)
 		return rc;
 	rc = launch_exec_result(&t->loop.commands[0], e);
@@ -539,7 +553,7 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 	int rc;
 
 	(void)self;
-	syscall_feed_init(&sink, o, clock_mono_ns());
+	syscall_sink_init(&sink, o, clock_mono_ns());
 	t.wants_args = syscall_wants_paths(o);
 	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->on_call && !o->stacks;
 	rc = o->stacks ? syscall_stacks_new(o->stacks, &t.stacks, e) : 0;
@@ -547,12 +561,12 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 		rc = run_all(&t, e);
 	if (rc == 0 && t.stacks)
 		rc = syscall_stacks_finish(t.stacks, e);
-	syscall_feed_end(&sink, clock_mono_ns());
-	if (rc == 0 && syscall_feed_error(&sink) < 0)
+	syscall_sink_end(&sink, clock_mono_ns());
+	if (rc == 0 && syscall_sink_error(&sink) < 0)
 		rc = err_nomem(e);
 	tracer_fini(&t);
 	syscall_stacks_free(t.stacks);
-	syscall_feed_fini(&sink);
+	syscall_sink_fini(&sink);
 	return rc;
 }
 

@@ -38,7 +38,7 @@ bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr)
 	}
 }
 
-void syscall_feed_init(struct syscall_sink *f, const struct syscall_opts *o, int64_t start_ns)
+void syscall_sink_init(struct syscall_sink *f, const struct syscall_opts *o, int64_t start_ns)
 {
 	*f = (struct syscall_sink){ .opts = o, .tally = o->tally, .start_ns = start_ns };
 	f->files.strings = o->tally->strings;
@@ -51,7 +51,7 @@ void syscall_sink_skip_files(struct syscall_sink *f)
 	f->files.skips_proc = true;
 }
 
-void syscall_feed_fini(struct syscall_sink *f)
+void syscall_sink_fini(struct syscall_sink *f)
 {
 	syscall_files_fini(&f->files);
 	rows_fini(&f->threads);
@@ -64,7 +64,7 @@ void syscall_feed_fini(struct syscall_sink *f)
 	buf_fini(&f->result);
 }
 
-int syscall_feed_error(const struct syscall_sink *f)
+int syscall_sink_error(const struct syscall_sink *f)
 {
 	return f->files.bad ? -ENOMEM : syscalls_error(f->tally);
 }
@@ -192,7 +192,7 @@ static uint32_t thread_subject(struct syscall_sink *f, struct syscall_thread *t)
 	return t->subject;
 }
 
-uint32_t syscall_feed_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid)
+uint32_t syscall_sink_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid)
 {
 	struct syscall_thread *t = get_thread(f, pid, tid);
 
@@ -222,7 +222,7 @@ static void add_wall(struct syscall_sink *f, struct syscall_thread *t, int64_t n
 		syscalls_subject(f->tally, thread_subject(f, t))->wall_ns += wall;
 }
 
-void syscall_feed_exit(struct syscall_sink *f, uint32_t tid, int64_t ns)
+void syscall_sink_exit(struct syscall_sink *f, uint32_t tid, int64_t ns)
 {
 	uint32_t slot = map_get(&f->by_tid, tid);
 	struct syscall_thread *t;
@@ -242,14 +242,14 @@ void syscall_feed_exit(struct syscall_sink *f, uint32_t tid, int64_t ns)
 		fail(f);
 }
 
-void syscall_feed_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64_t ns)
+void syscall_sink_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64_t ns)
 {
 	struct syscall_thread *t = get_thread(f, pid, pid);
 
 	if (!t)
 		return;
 	if (tid != pid)
-		syscall_feed_exit(f, tid, ns);
+		syscall_sink_exit(f, tid, ns);
 	read_comm(pid, pid, t->comm);
 	if (t->comm[0])
 		syscall_sink_set_comm(f, pid, t->comm, strlen(t->comm));
@@ -269,7 +269,7 @@ static uint32_t name_call(struct syscall_sink *f, uint32_t nr)
 	return syscalls_str(f->tally, name, strlen(name));
 }
 
-uint32_t syscall_feed_call_name(struct syscall_sink *f, uint32_t nr)
+uint32_t syscall_sink_call_name(struct syscall_sink *f, uint32_t nr)
 {
 	uint32_t *at = map_at(&f->by_nr, nr);
 
@@ -349,7 +349,7 @@ static void report_call(struct syscall_sink *f, const struct syscall_thread *t,
 		.pid = c->pid,
 		.tid = c->tid,
 		.comm = t->comm,
-		.call = syscalls_text(f->tally, syscall_feed_call_name(f, c->nr)),
+		.call = syscalls_text(f->tally, syscall_sink_call_name(f, c->nr)),
 		.has_end = c->has_end,
 		.ret = c->ret,
 		.error = error ? syscalls_error_name(error, number) : NULL,
@@ -381,14 +381,14 @@ static struct syscalls_cell *cell_of(struct syscall_sink *f, uint32_t subject,
 
 	if (r->cell && r->nr == c->nr && r->subject == subject && r->error == error)
 		return syscalls_cell_at(f->tally, r->cell - 1);
-	cell = syscalls_cell(f->tally, subject, syscall_feed_call_name(f, c->nr), error);
+	cell = syscalls_cell(f->tally, subject, syscall_sink_call_name(f, c->nr), error);
 	if (cell)
 		*r = (struct syscall_cached_cell){ c->nr, subject, error,
 						   1 + syscalls_cell_index(f->tally, cell) };
 	return cell;
 }
 
-void syscall_feed_call(struct syscall_sink *f, const struct syscall *c)
+void syscall_sink_call(struct syscall_sink *f, const struct syscall *c)
 {
 	enum syscalls_by by = f->tally->by;
 	struct syscall_thread *t = get_thread(f, c->pid, c->tid);
@@ -410,7 +410,7 @@ void syscall_feed_call(struct syscall_sink *f, const struct syscall *c)
 		syscall_files_apply(&f->files, c);
 }
 
-void syscall_feed_end(struct syscall_sink *f, int64_t ns)
+void syscall_sink_end(struct syscall_sink *f, int64_t ns)
 {
 	for (size_t i = 0; i < f->threads.count; i++)
 		if (thread_at(f, (uint32_t)i)->tid)

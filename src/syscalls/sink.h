@@ -58,11 +58,11 @@ bool syscall_wants_memory(const struct syscall_opts *o);
 /* Must calls with this number be reported? The result does not depend on others. */
 bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr);
 
-void syscall_feed_init(struct syscall_sink *f, const struct syscall_opts *o, int64_t start_ns);
-void syscall_feed_fini(struct syscall_sink *f);
+void syscall_sink_init(struct syscall_sink *f, const struct syscall_opts *o, int64_t start_ns);
+void syscall_sink_fini(struct syscall_sink *f);
 /* For a method that reads no paths: descriptors are printed as numbers. */
 void syscall_sink_skip_files(struct syscall_sink *f);
-int syscall_feed_error(const struct syscall_sink *f) MUST_CHECK;
+int syscall_sink_error(const struct syscall_sink *f) MUST_CHECK;
 
 /* Adds a thread that exists since since_ns, with the name of parent (0: read from /proc). Does
  * nothing for a known thread. */
@@ -70,16 +70,16 @@ void syscall_sink_add_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid,
 			     int64_t since_ns);
 void syscall_sink_set_comm(struct syscall_sink *f, uint32_t tid, const char *comm, size_t len);
 /* A process executed another program: its other threads ended, and the caller became its first. */
-void syscall_feed_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64_t ns);
-void syscall_feed_exit(struct syscall_sink *f, uint32_t tid, int64_t ns);
+void syscall_sink_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64_t ns);
+void syscall_sink_exit(struct syscall_sink *f, uint32_t tid, int64_t ns);
 
-void syscall_feed_call(struct syscall_sink *f, const struct syscall *c);
+void syscall_sink_call(struct syscall_sink *f, const struct syscall *c);
 
 /* For methods that sum by themselves: the tally's subject of a thread, and the name of a call. */
-uint32_t syscall_feed_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid);
-uint32_t syscall_feed_call_name(struct syscall_sink *f, uint32_t nr);
+uint32_t syscall_sink_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid);
+uint32_t syscall_sink_call_name(struct syscall_sink *f, uint32_t nr);
 
 /* Ends the recording at this time. */
-void syscall_feed_end(struct syscall_sink *f, int64_t ns);
+void syscall_sink_end(struct syscall_sink *f, int64_t ns);
 
 #endif

@@ -25,7 +25,7 @@ struct request {
 	char text[64];
 };
 
-static int ask(int fd, uint16_t family, uint8_t command, uint16_t attr, const char *text)
+static int send_request(int fd, uint16_t family, uint8_t command, uint16_t attr, const char *text)
 {
 	struct request r = { .head = { .nlmsg_type = family,
 				       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
@@ -74,7 +74,7 @@ static bool attrs_find(struct attrs a, uint16_t type, struct attrs *ret)
 }
 
 /* The answer to ask(): 0, or the errno that it says. What else comes is for later. */
-static int answer(int fd, uint16_t *ret_family)
+static int receive_reply(int fd, uint16_t *ret_family)
 {
 	for (;;) {
 		unsigned char text[4096];
@@ -101,15 +101,15 @@ static int answer(int fd, uint16_t *ret_family)
 static int listen_to(struct exit_events *x)
 {
 	uint16_t none;
-	int rc = ask(x->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+	int rc = send_request(x->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
 		     TASKSTATS_GENL_NAME);
 
 	if (rc == 0)
-		rc = answer(x->fd, &x->family);
+		rc = receive_reply(x->fd, &x->family);
 	if (rc == 0)
-		rc = ask(x->fd, x->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
+		rc = send_request(x->fd, x->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
 			 x->cpus);
-	return rc == 0 ? answer(x->fd, &none) : rc;
+	return rc == 0 ? receive_reply(x->fd, &none) : rc;
 }
 
 int exit_events_open(struct exit_events *x, struct err *e)
@@ -144,7 +144,7 @@ void exit_events_close(struct exit_events *x)
 	if (!x->fd)
 		return;
 	/* else the kernel finds out at the next end */
-	(void)ask(x->fd, x->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK,
+	(void)send_request(x->fd, x->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK,
 		  x->cpus);
 	close(x->fd);
 	x->fd = 0;

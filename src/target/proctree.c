@@ -12,13 +12,13 @@
 #include "base/file.h"
 #include "target/proc.h"
 
-#define RECENT_LOOKS 2 /* what is told of ends may come so much earlier or later than looks */
+#define RECENT_SCANS 2 /* what is told of ends may come so much earlier or later than looks */
 #define PF_EXITING 0x4 /* the end of the first thread is told, or is about to be */
 
 /* An end, and the number of looks before it was told. */
 struct pending_exit {
 	struct exit_record exit;
-	int64_t look;
+	int64_t scan;
 };
 
 void proctree_fini(struct proctree *t)
@@ -77,7 +77,7 @@ static struct process *find_latest(const struct proctree *t, pid_t pid)
 
 static bool is_recent(const struct proctree *t, const struct process *p)
 {
-	return t->scans - p->last_scan <= RECENT_LOOKS;
+	return t->scans - p->last_scan <= RECENT_SCANS;
 }
 
 static struct process *find(const struct proctree *t, pid_t pid, uint64_t start)
@@ -512,7 +512,7 @@ static int place(struct proctree *t, const struct exit_record *r, bool *ret_is_p
 
 static bool is_hopeless(const struct proctree *t, const struct pending_exit *u)
 {
-	return find_foreign(t, u->exit.parent) || t->scans - u->look > RECENT_LOOKS;
+	return find_foreign(t, u->exit.parent) || t->scans - u->scan > RECENT_SCANS;
 }
 
 /* Ends that were told before who they were is known: a process comes to light by its own look, or

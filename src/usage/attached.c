@@ -14,8 +14,8 @@
 #include "target/proc.h"
 #include "target/runloop.h"
 
-#define LOOK_MIN_NS INT64_C(20000000)
-#define LOOK_SHARE 100 /* a look takes at most this part of the time between two */
+#define SCAN_MIN_NS INT64_C(20000000)
+#define SCAN_SHARE 100 /* a look takes at most this part of the time between two */
 
 struct run {
 	const struct attached_opts *opts;
@@ -106,7 +106,7 @@ static int64_t cpu_ns(void)
 
 static int observe(struct run *r, struct err *e)
 {
-	int64_t next = r->start_ns + LOOK_MIN_NS;
+	int64_t next = r->start_ns + SCAN_MIN_NS;
 	bool is_over = false;
 	int rc = 0;
 
@@ -118,8 +118,8 @@ static int observe(struct run *r, struct err *e)
 			continue;
 		start = cpu_ns();
 		rc = proctree_scan(&r->w->tree, e);
-		start = (cpu_ns() - start) * LOOK_SHARE;
-		next = clock_mono_ns() + (start > LOOK_MIN_NS ? start : LOOK_MIN_NS);
+		start = (cpu_ns() - start) * SCAN_SHARE;
+		next = clock_mono_ns() + (start > SCAN_MIN_NS ? start : SCAN_MIN_NS);
 	}
 	r->w->ended = r->loop.ended_pids;
 	return rc;

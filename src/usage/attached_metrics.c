@@ -14,27 +14,27 @@ static void add_percent(struct stat_list *l, const struct attached *w, int64_t u
 static void add_process_time(struct stat_list *l, const struct attached *w)
 {
 	l->group = "time";
-	stat_tell(stat_add(l, "elapsed", "nanoseconds", true, w->elapsed_ns), "of the look");
-	stat_tell(stat_add(l, "user", "nanoseconds", true, w->use.user_ns),
+	stat_note(stat_add(l, "elapsed", "nanoseconds", true, w->elapsed_ns), "of the look");
+	stat_note(stat_add(l, "user", "nanoseconds", true, w->use.user_ns),
 		  "with what they waited for meanwhile; in clock ticks");
 	stat_add(l, "system", "nanoseconds", true, w->use.system_ns);
 	add_percent(l, w, w->use.user_ns + w->use.system_ns);
-	stat_tell(stat_add(l, "run-queue wait", "nanoseconds", w->run_wait_ns >= 0, w->run_wait_ns),
+	stat_note(stat_add(l, "run-queue wait", "nanoseconds", w->run_wait_ns >= 0, w->run_wait_ns),
 		  "threads were ready, but had no CPU: all that were seen");
-	stat_tell(stat_add(l, "ended", "count", true, (int64_t)w->ended),
+	stat_note(stat_add(l, "ended", "count", true, (int64_t)w->ended),
 		  "of the processes that were named");
 }
 
 static void add_memory(struct stat_list *l, const struct attached *w)
 {
 	l->group = "memory";
-	stat_tell(stat_add(l, "maximum RSS", "kbytes", w->peak_rss_bytes > 0,
+	stat_note(stat_add(l, "maximum RSS", "kbytes", w->peak_rss_bytes > 0,
 			   w->peak_rss_bytes / 1024),
 		  "of one process, since its program began");
-	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", true, w->tree.peak_rss_bytes),
+	stat_note(stat_add(l, "peak RSS of the tree", "bytes", true, w->tree.peak_rss_bytes),
 		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
 		  (long long)w->tree.scans, (double)w->scan_ns / 1e6);
-	stat_tell(stat_add(l, "peak of processes", "count", true, w->tree.peak_count),
+	stat_note(stat_add(l, "peak of processes", "count", true, w->tree.peak_count),
 		  "at the same time, in these looks");
 	stat_add(l, "major faults", "count", true, w->use.major_faults);
 	stat_add(l, "minor faults", "count", true, w->use.minor_faults);
@@ -45,16 +45,16 @@ static void add_io(struct stat_list *l, const struct attached *w)
 	const struct proc_io *io = &w->io;
 
 	l->group = "I/O";
-	stat_tell(stat_add(l, "rchar", "bytes", io->has_value, io->read_chars), "%s",
+	stat_note(stat_add(l, "rchar", "bytes", io->has_value, io->read_chars), "%s",
 		  io->has_value ? "by read(2) and the like, also from caches and pipes"
 				: "/proc/PID/io may not be read");
-	stat_tell(stat_add(l, "wchar", "bytes", io->has_value, io->write_chars),
+	stat_note(stat_add(l, "wchar", "bytes", io->has_value, io->write_chars),
 		  "by write(2) and the like");
 	stat_add(l, "read calls", "count", io->has_value, io->read_calls);
 	stat_add(l, "write calls", "count", io->has_value, io->write_calls);
-	stat_tell(stat_add(l, "read_bytes", "bytes", io->has_value, io->read_bytes),
+	stat_note(stat_add(l, "read_bytes", "bytes", io->has_value, io->read_bytes),
 		  "from storage");
-	stat_tell(stat_add(l, "write_bytes", "bytes", io->has_value, io->write_bytes),
+	stat_note(stat_add(l, "write_bytes", "bytes", io->has_value, io->write_bytes),
 		  "made dirty, for storage");
 }
 
@@ -63,24 +63,24 @@ static void add_machine(struct stat_list *l, const struct attached *w)
 	const struct machine *m = &w->machine;
 
 	l->group = "time";
-	stat_tell(stat_add(l, "elapsed", "nanoseconds", true, w->elapsed_ns), "of the look");
-	stat_tell(stat_add(l, "CPUs", "count", m->has_cpu, m->cpu_count), "that run");
-	stat_tell(stat_add(l, "user", "nanoseconds", m->has_cpu, m->user_ns),
+	stat_note(stat_add(l, "elapsed", "nanoseconds", true, w->elapsed_ns), "of the look");
+	stat_note(stat_add(l, "CPUs", "count", m->has_cpu, m->cpu_count), "that run");
+	stat_note(stat_add(l, "user", "nanoseconds", m->has_cpu, m->user_ns),
 		  "of all CPUs, in clock ticks");
-	stat_tell(stat_add(l, "system", "nanoseconds", m->has_cpu, m->system_ns),
+	stat_note(stat_add(l, "system", "nanoseconds", m->has_cpu, m->system_ns),
 		  "with interrupts");
 	add_percent(l, w, m->user_ns + m->system_ns);
-	stat_tell(stat_add(l, "waiting for I/O", "nanoseconds", m->has_cpu, m->iowait_ns),
+	stat_note(stat_add(l, "waiting for I/O", "nanoseconds", m->has_cpu, m->iowait_ns),
 		  "CPUs had nothing else to do");
-	stat_tell(stat_add(l, "stolen", "nanoseconds", m->has_cpu, m->steal_ns),
+	stat_note(stat_add(l, "stolen", "nanoseconds", m->has_cpu, m->steal_ns),
 		  "by the host of a virtual machine");
-	stat_tell(stat_add(l, "run-queue wait", "nanoseconds", w->run_wait_ns >= 0, w->run_wait_ns),
+	stat_note(stat_add(l, "run-queue wait", "nanoseconds", w->run_wait_ns >= 0, w->run_wait_ns),
 		  "threads were ready, but had no CPU: all that were seen");
 	stat_add(l, "switches", "count", m->has_cpu, m->switches);
-	stat_tell(stat_add(l, "forks", "count", m->has_cpu, m->forks), "processes and threads");
+	stat_note(stat_add(l, "forks", "count", m->has_cpu, m->forks), "processes and threads");
 	l->group = "memory";
 	for (size_t i = 0; i < MACHINE_EVENTS; i++)
-		stat_tell(stat_add(l, machine_event_names[i], "count", m->events[i] >= 0,
+		stat_note(stat_add(l, machine_event_names[i], "count", m->events[i] >= 0,
 				   m->events[i]),
 			  "of /proc/vmstat");
 }

@@ -15,8 +15,8 @@
 #include "base/privilege.h"
 #include "target/proctree.h"
 
-#define LOOK_NS INT64_C(20000000)
-#define LOOK_SHARE 50 /* a look takes at most this part of the time between two */
+#define SCAN_NS INT64_C(20000000)
+#define SCAN_SHARE 50 /* a look takes at most this part of the time between two */
 
 static int64_t cpu_ns(void)
 {
@@ -165,7 +165,7 @@ bool copies_terminate(struct copies *c)
 
 static int wait_for_all(struct copies *c, struct proctree *t, struct err *e)
 {
-	int64_t next = clock_mono_ns() + LOOK_NS / 4;
+	int64_t next = clock_mono_ns() + SCAN_NS / 4;
 	bool is_over = false;
 	int rc = 0;
 
@@ -177,8 +177,8 @@ static int wait_for_all(struct copies *c, struct proctree *t, struct err *e)
 
 			if (rc == 0)
 				rc = proctree_scan(t, e);
-			pause = (cpu_ns() - start) * LOOK_SHARE;
-			next = clock_mono_ns() + (pause > LOOK_NS ? pause : LOOK_NS);
+			pause = (cpu_ns() - start) * SCAN_SHARE;
+			next = clock_mono_ns() + (pause > SCAN_NS ? pause : SCAN_NS);
 		}
 	}
 	return rc;

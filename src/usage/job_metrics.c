@@ -32,11 +32,11 @@ static void add_end(struct stat_list *l, const struct job *j)
 	const char *name = j->end_signal ? sigabbrev_np(j->end_signal) : NULL;
 
 	if (name)
-		stat_tell(f, "time -v: Exit status; ended by SIG%s", name);
+		stat_note(f, "time -v: Exit status; ended by SIG%s", name);
 	else if (j->end_signal)
-		stat_tell(f, "time -v: Exit status; ended by signal %d", j->end_signal);
+		stat_note(f, "time -v: Exit status; ended by signal %d", j->end_signal);
 	else
-		stat_tell(f, "time -v: Exit status");
+		stat_note(f, "time -v: Exit status");
 }
 
 static void add_time(struct stat_list *l, const struct job *j)
@@ -44,20 +44,20 @@ static void add_time(struct stat_list *l, const struct job *j)
 	int64_t user = ns_of(j->usage.ru_utime), system = ns_of(j->usage.ru_stime);
 
 	l->group = "time";
-	stat_tell(stat_add(l, "elapsed", "nanoseconds", true, j->elapsed_ns),
+	stat_note(stat_add(l, "elapsed", "nanoseconds", true, j->elapsed_ns),
 		  "time -v: Elapsed (wall clock)");
-	stat_tell(stat_add(l, "user", "nanoseconds", true, user), "time -v: User time");
-	stat_tell(stat_add(l, "system", "nanoseconds", true, system), "time -v: System time");
-	stat_tell(
+	stat_note(stat_add(l, "user", "nanoseconds", true, user), "time -v: User time");
+	stat_note(stat_add(l, "system", "nanoseconds", true, system), "time -v: System time");
+	stat_note(
 		stat_add(l, "CPU", "percent", j->elapsed_ns > 0,
 			 (int64_t)(100.0 * (double)(user + system) / (double)(j->elapsed_ns + 1))),
 		"time -v: Percent of CPU this job got");
-	stat_tell(
+	stat_note(
 		stat_add(l, "unseen CPU time", "nanoseconds", true, unsampled_ns(j)),
 		j->has_all_ends
 			? "of processes since their last tick or switch: who used it is not told"
 			: "of processes that lived too briefly to be seen, or since the last look");
-	stat_tell(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
+	stat_note(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
 		  "threads were ready, but had no CPU: all that were seen");
 	add_end(l, j);
 }
@@ -98,13 +98,13 @@ static void add_maximum(struct stat_list *l, const struct job *j)
 								    : j->usage.ru_maxrss);
 
 	if (job_has_small_peak(j) && !j->has_all_ends)
-		stat_tell(f, "time -v: Maximum resident set size; at most: the child had it "
+		stat_note(f, "time -v: Maximum resident set size; at most: the child had it "
 			     "before the command");
 	else if (p)
-		stat_tell(f, "time -v: Maximum resident set size; of process %d: %.32s",
+		stat_note(f, "time -v: Maximum resident set size; of process %d: %.32s",
 			  (int)p->pid, p->command);
 	else
-		stat_tell(f, "time -v: Maximum resident set size; of one process");
+		stat_note(f, "time -v: Maximum resident set size; of one process");
 }
 
 static void add_memory(struct stat_list *l, const struct job *j)
@@ -114,33 +114,33 @@ static void add_memory(struct stat_list *l, const struct job *j)
 
 	l->group = "memory";
 	add_maximum(l, j);
-	stat_tell(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
+	stat_note(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
 		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
 		  (long long)j->tree.scans, (double)j->scan_ns / 1e6);
-	stat_tell(
+	stat_note(
 		stat_add(l, "peak anonymous memory", "bytes", j->tree.peak_anon_bytes > 0,
 			 j->tree.peak_anon_bytes),
 		j->tree.peak_anon_bytes <= 0
 			? "it lived too briefly to be looked at"
 			: "of the tree, without files' pages; near to jobacct_gather/cgroup's MaxRSS");
-	stat_tell(stat_add(l, "peak of processes", "count", true,
+	stat_note(stat_add(l, "peak of processes", "count", true,
 			   j->tree.peak_count > 1 ? j->tree.peak_count : 1),
 		  "at the same time, in these looks");
-	stat_tell(stat_add(l, "major faults", "count", true, u->ru_majflt),
+	stat_note(stat_add(l, "major faults", "count", true, u->ru_majflt),
 		  "time -v: Major (requiring I/O) page faults");
-	stat_tell(stat_add(l, "minor faults", "count", true, u->ru_minflt),
+	stat_note(stat_add(l, "minor faults", "count", true, u->ru_minflt),
 		  "time -v: Minor (reclaiming a frame) page faults");
 	f = stat_add(l, "page size", "bytes", true, sysconf(_SC_PAGESIZE));
 	f->is_idle = true;
-	stat_tell(f, "time -v: Page size");
+	stat_note(f, "time -v: Page size");
 }
 
 static void add_switches(struct stat_list *l, const struct job *j)
 {
 	l->group = "switches";
-	stat_tell(stat_add(l, "voluntary switches", "count", true, j->usage.ru_nvcsw),
+	stat_note(stat_add(l, "voluntary switches", "count", true, j->usage.ru_nvcsw),
 		  "time -v: Voluntary context switches; it waited");
-	stat_tell(stat_add(l, "involuntary switches", "count", true, j->usage.ru_nivcsw),
+	stat_note(stat_add(l, "involuntary switches", "count", true, j->usage.ru_nivcsw),
 		  "time -v: Involuntary context switches; it was preempted");
 }
 
@@ -149,20 +149,20 @@ static void add_io(struct stat_list *l, const struct job *j)
 	bool has = j->io.has_value;
 
 	l->group = "I/O";
-	stat_tell(stat_add(l, "file system inputs", "count", true, j->usage.ru_inblock),
+	stat_note(stat_add(l, "file system inputs", "count", true, j->usage.ru_inblock),
 		  "time -v: File system inputs; blocks of 512 bytes");
-	stat_tell(stat_add(l, "file system outputs", "count", true, j->usage.ru_oublock),
+	stat_note(stat_add(l, "file system outputs", "count", true, j->usage.ru_oublock),
 		  "time -v: File system outputs; blocks of 512 bytes");
-	stat_tell(stat_add(l, "rchar", "bytes", has, j->io.read_chars),
+	stat_note(stat_add(l, "rchar", "bytes", has, j->io.read_chars),
 		  "by read(2) and the like, also from caches and pipes");
-	stat_tell(stat_add(l, "wchar", "bytes", has, j->io.write_chars),
+	stat_note(stat_add(l, "wchar", "bytes", has, j->io.write_chars),
 		  "by write(2) and the like");
-	stat_tell(stat_add(l, "read calls", "count", has, j->io.read_calls),
+	stat_note(stat_add(l, "read calls", "count", has, j->io.read_calls),
 		  "syscr of /proc/PID/io");
-	stat_tell(stat_add(l, "write calls", "count", has, j->io.write_calls),
+	stat_note(stat_add(l, "write calls", "count", has, j->io.write_calls),
 		  "syscw of /proc/PID/io");
-	stat_tell(stat_add(l, "read_bytes", "bytes", has, j->io.read_bytes), "from storage");
-	stat_tell(stat_add(l, "write_bytes", "bytes", has, j->io.write_bytes),
+	stat_note(stat_add(l, "read_bytes", "bytes", has, j->io.read_bytes), "from storage");
+	stat_note(stat_add(l, "write_bytes", "bytes", has, j->io.write_bytes),
 		  "made dirty, for storage");
 }
 
@@ -171,7 +171,7 @@ static void add_orphans(struct stat_list *l, const struct job *j)
 	struct stat_metric *f;
 
 	l->group = "not waited for";
-	stat_tell(stat_add(l, "orphans", "count", true, j->orphan_count),
+	stat_note(stat_add(l, "orphans", "count", true, j->orphan_count),
 		  "ended, but their parents did not wait: not in what is above");
 	stat_add(l, "user of orphans", "nanoseconds", true, ns_of(j->orphans.ru_utime));
 	stat_add(l, "system of orphans", "nanoseconds", true, ns_of(j->orphans.ru_stime));
@@ -179,9 +179,9 @@ static void add_orphans(struct stat_list *l, const struct job *j)
 		     ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
 			     ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime));
 	f->is_idle = !j->orphan_count;
-	stat_tell(f, "user, system, and that of orphans");
+	stat_note(f, "user, system, and that of orphans");
 	stat_add(l, "maximum RSS of orphans", "kbytes", true, j->orphans.ru_maxrss);
-	stat_tell(stat_add(l, "left running", "count", true, j->left_count),
+	stat_note(stat_add(l, "left running", "count", true, j->left_count),
 		  "outlived the command");
 }
 
@@ -200,13 +200,13 @@ static void add_slurm(struct stat_list *l, const struct job *j)
 	if (!getenv("SLURM_JOB_ID"))
 		return;
 	l->group = "Slurm";
-	stat_tell(stat_add(l, "Slurm job", "count", true, number_of("SLURM_JOB_ID")),
+	stat_note(stat_add(l, "Slurm job", "count", true, number_of("SLURM_JOB_ID")),
 		  "SLURM_JOB_ID; 'auger stat --sacct' compares when it is over");
-	stat_tell(stat_add(l, "Slurm step", "count", getenv("SLURM_STEP_ID"),
+	stat_note(stat_add(l, "Slurm step", "count", getenv("SLURM_STEP_ID"),
 			   number_of("SLURM_STEP_ID")),
 		  "%s", getenv("SLURM_STEP_ID") ? "SLURM_STEP_ID" : "of the job's script");
-	stat_tell(stat_add(l, "Slurm CPUs", "count", cpus > 0, cpus), "SLURM_CPUS_ON_NODE");
-	stat_tell(stat_add(l, "reserved CPU time", "nanoseconds", cpus > 0, j->elapsed_ns * cpus),
+	stat_note(stat_add(l, "Slurm CPUs", "count", cpus > 0, cpus), "SLURM_CPUS_ON_NODE");
+	stat_note(stat_add(l, "reserved CPU time", "nanoseconds", cpus > 0, j->elapsed_ns * cpus),
 		  "elapsed times these CPUs: this command's part of sacct's CPUTimeRAW");
 }
 
@@ -235,7 +235,7 @@ static void add_idle(struct stat_list *l, const struct job *j)
 			stat_add(l, rows[i].name, rows[i].unit, true, rows[i].value);
 
 		f->is_idle = true;
-		stat_tell(f, "time -v: %s; always 0 on Linux", rows[i].label);
+		stat_note(f, "time -v: %s; always 0 on Linux", rows[i].label);
 	}
 }
 

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "target/runloop.h"
 
-#define LOOK_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
-#define LOOK_MAX_NS INT64_C(20000000)
-#define LOOK_SHARE 50 /* a look takes at most this part of the time between two */
+#define SCAN_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
+#define SCAN_MAX_NS INT64_C(20000000)
+#define SCAN_SHARE 50 /* a look takes at most this part of the time between two */
 /* Memory that the exec itself touches; with the kernel's counters, which are inexact by so much. */
 #define EXEC_KBYTES 768
 
@@ -24,7 +24,7 @@ struct run {
 	struct job *job;
 	struct runloop loop;
 	struct exit_events exits;
-	int64_t next_look_ns, start_ns;
+	int64_t next_scan_ns, start_ns;
 };
 
 /* Waits for the command, which has ended, and takes what it and its descendants read and wrote:
@@ -98,18 +98,18 @@ static int64_t cpu_ns(void)
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static int look(struct run *r, struct err *e)
+static int scan(struct run *r, struct err *e)
 {
 	int64_t start = cpu_ns(), end, pause;
 	int rc = proctree_scan(&r->job->tree, e);
 
-	pause = (cpu_ns() - start) * LOOK_SHARE;
+	pause = (cpu_ns() - start) * SCAN_SHARE;
 	end = clock_mono_ns();
-	if (pause < LOOK_MIN_NS)
-		pause = LOOK_MIN_NS;
-	if (pause < LOOK_MAX_NS && end - r->start_ns > 10 * LOOK_MAX_NS)
-		pause = LOOK_MAX_NS;
-	r->next_look_ns = end + pause;
+	if (pause < SCAN_MIN_NS)
+		pause = SCAN_MIN_NS;
+	if (pause < SCAN_MAX_NS && end - r->start_ns > 10 * SCAN_MAX_NS)
+		pause = SCAN_MAX_NS;
+	r->next_scan_ns = end + pause;
 	return rc;
 }
 
@@ -118,12 +118,12 @@ static int wait_for_end(struct run *r, struct err *e)
 	int rc = 0;
 
 	/* Also when no more can be looked at: the command has its end in peace. */
-	while (runloop_step(&r->loop, r->next_look_ns - clock_mono_ns())) {
+	while (runloop_step(&r->loop, r->next_scan_ns - clock_mono_ns())) {
 		reap_orphans(r);
-		if (rc == 0 && clock_mono_ns() >= r->next_look_ns)
-			rc = look(r, e);
+		if (rc == 0 && clock_mono_ns() >= r->next_scan_ns)
+			rc = scan(r, e);
 		if (rc < 0)
-			r->next_look_ns = clock_mono_ns() + LOOK_MAX_NS;
+			r->next_scan_ns = clock_mono_ns() + SCAN_MAX_NS;
 	}
 	r->job->signal = r->loop.signal;
 	return rc;

@@ -21,7 +21,7 @@ struct stat_metric *stat_add(struct stat_list *l, const char *name, const char *
 	return f;
 }
 
-void stat_tell(struct stat_metric *f, const char *fmt, ...)
+void stat_note(struct stat_metric *f, const char *fmt, ...)
 {
 	va_list args;
 
@@ -59,7 +59,7 @@ static void tell_counter(struct stat_metric *f, const struct counters *all, cons
 	size_t len;
 
 	if (c->error) {
-		stat_tell(f, "%s",
+		stat_note(f, "%s",
 			  is_missing(c)          ? "this machine cannot count it"
 			  : c->error == -ENODATA ? "had no turn on the counters"
 						 : strerror(-c->error));
@@ -69,7 +69,7 @@ static void tell_counter(struct stat_metric *f, const struct counters *all, cons
 		const struct counter *of = find(all, parts[i].of);
 
 		if (strcmp(parts[i].name, c->name) == 0 && of && !of->error && of->value > 0)
-			stat_tell(f, "%.*f %s", parts[i].decimals,
+			stat_note(f, "%.*f %s", parts[i].decimals,
 				  parts[i].scale * (double)c->value / (double)of->value,
 				  parts[i].words);
 	}
@@ -106,7 +106,7 @@ void stat_add_counters(struct stat_list *l, const struct counters *all)
 		tell_counter(f, all, c);
 		f->is_idle = c > cycles && !has_all;
 		if (c == cycles && !has_all)
-			stat_tell(f, "%s: no cycles, instructions, caches, branches",
+			stat_note(f, "%s: no cycles, instructions, caches, branches",
 				  is_missing(c) ? "this machine has no such counters"
 						: strerror(-c->error));
 	}
@@ -127,7 +127,7 @@ void stat_add_pressure(struct stat_list *l, const struct pressure *p)
 
 	l->group = "pressure";
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		stat_tell(stat_add(l, rows[i].name, "nanoseconds", p->has_value, rows[i].value),
+		stat_note(stat_add(l, rows[i].name, "nanoseconds", p->has_value, rows[i].value),
 			  !p->has_value     ? "this kernel has no /proc/pressure"
 			  : i % 2 == 0 && i ? "all tasks of the machine stalled"
 					    : "some task of the machine stalled");
@@ -136,7 +136,7 @@ void stat_add_pressure(struct stat_list *l, const struct pressure *p)
 static void add_limit(struct stat_list *l, const char *name, const char *unit,
 		      const struct cgroup_value *v, const char *words)
 {
-	stat_tell(stat_add(l, name, unit, v->has_value && !v->is_unlimited, v->value), "%s",
+	stat_note(stat_add(l, name, unit, v->has_value && !v->is_unlimited, v->value), "%s",
 		  !v->has_value     ? "not told by this control group"
 		  : v->is_unlimited ? "unlimited"
 				    : words);
@@ -161,7 +161,7 @@ static void add_group_pressure(struct stat_list *l, const struct pressure *p)
 			stat_add(l, rows[i].name, "nanoseconds", p->has_value, rows[i].value);
 
 		f->is_idle = !p->has_value;
-		stat_tell(f, "%s", p->has_value ? rows[i].detail : "not told of this group");
+		stat_note(f, "%s", p->has_value ? rows[i].detail : "not told of this group");
 	}
 }
 

@@ -23,7 +23,7 @@ struct stat_list {
 struct stat_metric *stat_add(struct stat_list *l, const char *name, const char *unit,
 			     bool has_value, int64_t value);
 /* Its detail. */
-void stat_tell(struct stat_metric *f, const char *fmt, ...) PRINTF(2, 3);
+void stat_note(struct stat_metric *f, const char *fmt, ...) PRINTF(2, 3);
 
 void stat_add_counters(struct stat_list *l, const struct counters *all);
 void stat_add_pressure(struct stat_list *l, const struct pressure *p);

@@ -49,7 +49,7 @@ struct top {
 	struct recording *cpu;
 	struct profile *all; /* grows */
 	struct top_view view;
-	int64_t next_look_ns; /* CLOCK_MONOTONIC */
+	int64_t next_scan_ns; /* CLOCK_MONOTONIC */
 	uint64_t looks;
 	bool is_screen;
 	int error; /* of a look; e tells */
@@ -141,9 +141,9 @@ static bool tick(void *context)
 
 	if (t->is_screen && !take_keys(t))
 		return false;
-	if (now < t->next_look_ns || t->error < 0)
+	if (now < t->next_scan_ns || t->error < 0)
 		return t->error == 0;
-	t->next_look_ns = now + (int64_t)(t->args->delay * (double)NS_PER_S);
+	t->next_scan_ns = now + (int64_t)(t->args->delay * (double)NS_PER_S);
 	t->error = look(t);
 	return t->error == 0 && (!t->args->count || t->looks < t->args->count);
 }
@@ -175,7 +175,7 @@ static int watch(struct top *t, const struct recording_opts *o)
 
 	if (rc < 0)
 		return rc;
-	t->next_look_ns = clock_mono_ns() + (int64_t)(t->args->delay * (double)NS_PER_S);
+	t->next_scan_ns = clock_mono_ns() + (int64_t)(t->args->delay * (double)NS_PER_S);
 	rc = recording_run(t->cpu, &result, t->e);
 	if (rc == 0)
 		rc = t->error;

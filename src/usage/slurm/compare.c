@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "base/rows.h"
 #include "base/str.h"
-#include "usage/slurm/ask.h"
+#include "usage/slurm/query.h"
 
 #define NEAR 0.02             /* of the larger: the same */
 #define NEAR_NS NS_PER_S      /* of the elapsed time, that sacct has in whole seconds */
@@ -147,7 +147,7 @@ static struct method find_method(void)
 	struct err ignored;
 	const char *every;
 
-	if (slurm_ask(argv, &config, &ignored) < 0 || buf_error(&config) < 0)
+	if (slurm_query(argv, &config, &ignored) < 0 || buf_error(&config) < 0)
 		return m;
 	m.is_cgroup = strncmp(config_value(&config, "JobAcctGatherType"), "jobacct_gather/cgroup",
 			      strlen("jobacct_gather/cgroup")) == 0;
@@ -167,7 +167,7 @@ struct pair {
 	int64_t slurm, own;
 };
 
-static void say_rss(const struct pair *p, struct buf *out)
+static void note_rss(const struct pair *p, struct buf *out)
 {
 	int64_t elapsed = p->step->values[SACCT_ELAPSED];
 
@@ -183,13 +183,13 @@ static void say_rss(const struct pair *p, struct buf *out)
 		buf_printf(out, "; a look in %lld s", (long long)p->method->every_s);
 }
 
-static void say_elapsed(const struct pair *p, struct buf *out)
+static void note_elapsed(const struct pair *p, struct buf *out)
 {
 	buf_put_str(out, p->slurm > p->own ? "the whole step, with its launch and all that it ran"
 					   : "the figures are of more than this step");
 }
 
-static void say_cpu(const struct pair *p, struct buf *out)
+static void note_cpu(const struct pair *p, struct buf *out)
 {
 	if (p->slurm < p->own)
 		buf_put_str(out, "Slurm has it when the step is over; or the figures are of more");
@@ -197,19 +197,19 @@ static void say_cpu(const struct pair *p, struct buf *out)
 		buf_put_str(out, "the step ran more than this command");
 }
 
-static void say_ave_cpu(const struct pair *p, struct buf *out)
+static void note_ave_cpu(const struct pair *p, struct buf *out)
 {
 	(void)p;
 	buf_put_str(out, "whole seconds by Slurm's looks, a task in the mean");
 }
 
-static void say_reserved(const struct pair *p, struct buf *out)
+static void note_reserved(const struct pair *p, struct buf *out)
 {
 	(void)p;
 	buf_put_str(out, "reserved, not used: Elapsed times AllocCPUS");
 }
 
-static void say_io(const struct pair *p, struct buf *out)
+static void note_io(const struct pair *p, struct buf *out)
 {
 	if (p->slurm <= 0)
 		buf_put_str(out, "the step was over before Slurm's first look");
@@ -217,7 +217,7 @@ static void say_io(const struct pair *p, struct buf *out)
 		buf_put_str(out, "Slurm's is of its last look, and of all of the task");
 }
 
-static void say_status(const struct pair *p, struct buf *out)
+static void note_status(const struct pair *p, struct buf *out)
 {
 	(void)p;
 	buf_put_str(out, "Slurm's is that of the script");
@@ -243,22 +243,22 @@ static const struct {
 	int64_t (*get)(const struct ours *o); /* NULL: by its name */
 	void (*why)(const struct pair *p, struct buf *out);
 } rows[] = {
-	{ SACCT_ELAPSED, "nanoseconds", "elapsed", NULL, say_elapsed },
-	{ SACCT_USER, "nanoseconds", "user", NULL, say_cpu },
-	{ SACCT_SYSTEM, "nanoseconds", "system", NULL, say_cpu },
-	{ SACCT_TOTAL, "nanoseconds", "user + system", sum_cpu, say_cpu },
-	{ SACCT_AVE_CPU, "nanoseconds", "user + system", sum_cpu, say_ave_cpu },
-	{ SACCT_MIN_CPU, "nanoseconds", "user + system", sum_cpu, say_ave_cpu },
-	{ SACCT_CPU_TIME, "nanoseconds", "reserved CPU time", reserved, say_reserved },
-	{ SACCT_MAX_RSS, "bytes", "peak RSS of the tree", NULL, say_rss },
-	{ SACCT_AVE_RSS, "bytes", "peak RSS of the tree", NULL, say_rss },
+	{ SACCT_ELAPSED, "nanoseconds", "elapsed", NULL, note_elapsed },
+	{ SACCT_USER, "nanoseconds", "user", NULL, note_cpu },
+	{ SACCT_SYSTEM, "nanoseconds", "system", NULL, note_cpu },
+	{ SACCT_TOTAL, "nanoseconds", "user + system", sum_cpu, note_cpu },
+	{ SACCT_AVE_CPU, "nanoseconds", "user + system", sum_cpu, note_ave_cpu },
+	{ SACCT_MIN_CPU, "nanoseconds", "user + system", sum_cpu, note_ave_cpu },
+	{ SACCT_CPU_TIME, "nanoseconds", "reserved CPU time", reserved, note_reserved },
+	{ SACCT_MAX_RSS, "bytes", "peak RSS of the tree", NULL, note_rss },
+	{ SACCT_AVE_RSS, "bytes", "peak RSS of the tree", NULL, note_rss },
 	{ SACCT_MAX_VM, "bytes", NULL, NULL, NULL },
-	{ SACCT_MAX_PAGES, "count", "major faults", NULL, say_io },
-	{ SACCT_MAX_READ, "bytes", "rchar", NULL, say_io },
-	{ SACCT_MAX_WRITE, "bytes", "wchar", NULL, say_io },
+	{ SACCT_MAX_PAGES, "count", "major faults", NULL, note_io },
+	{ SACCT_MAX_READ, "bytes", "rchar", NULL, note_io },
+	{ SACCT_MAX_WRITE, "bytes", "wchar", NULL, note_io },
 	{ SACCT_CPUS, "count", "Slurm CPUs", NULL, NULL },
 	{ SACCT_TASKS, "count", NULL, NULL, NULL },
-	{ SACCT_STATUS, "count", "exit status", NULL, say_status },
+	{ SACCT_STATUS, "count", "exit status", NULL, note_status },
 };
 
 static bool is_near(const struct pair *p, enum sacct_field field)
@@ -289,7 +289,7 @@ static int compare(size_t i, const struct sacct_step *step, const struct ours *o
 	if (metric)
 		p.own = rows[i].get ? rows[i].get(ours) : ours_get(ours, metric);
 	differs = p.own >= 0 && !is_near(&p, rows[i].field) &&
-		  (p.slurm >= 0 || rows[i].why == say_rss || rows[i].why == say_io);
+		  (p.slurm >= 0 || rows[i].why == note_rss || rows[i].why == note_io);
 	if (differs && rows[i].why)
 		rows[i].why(&p, &why);
 	*ret = (struct sacct_pair){ .field = sacct_field_names[rows[i].field],
@@ -325,7 +325,7 @@ static const struct sacct_step *choose(const struct rows *steps, const char *job
 	return &all[0];
 }
 
-static int ask(const char *job, struct buf *text, struct err *e)
+static int query(const char *job, struct buf *text, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf columns = { 0 }, id = { 0 };
 	char name[] = "sacct", parsable[] = "-P", plain[] = "--noconvert", option[] = "-j";
@@ -339,7 +339,7 @@ static int ask(const char *job, struct buf *text, struct err *e)
 		return err_nomem(e);
 	argv[3] = columns.data;
 	argv[5] = id.data;
-	return slurm_ask(argv, text, e);
+	return slurm_query(argv, text, e);
 }
 
 static int compare_all(const char *job, const struct rows *steps, const struct ours *ours,
@@ -382,7 +382,7 @@ int sacct_compare(const char *job, const char *metrics, struct sacct_comparison 
 	int rc = metrics ? load_ours(&ours, metrics, e) : 0;
 
 	if (rc == 0)
-		rc = is_job ? ask(job, &printed, e) : file_load(job, &file, e);
+		rc = is_job ? query(job, &printed, e) : file_load(job, &file, e);
 	if (rc < 0)
 		return rc;
 	rc = sacct_steps_read(is_job ? printed.data : (const char *)file.data,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* slurm_ask: what a command of Slurm's prints. */
-#ifndef USAGE_SLURM_ASK_H
-#define USAGE_SLURM_ASK_H
+/* slurm_query: what a command of Slurm's prints. */
+#ifndef USAGE_SLURM_QUERY_H
+#define USAGE_SLURM_QUERY_H
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -9,6 +9,6 @@
 
 /* argv ends with NULL. Appends its standard output. -EIO: it failed; the last line of its standard
  * error tells why. */
-int slurm_ask(char *const *argv, struct buf *out, struct err *e) MUST_CHECK;
+int slurm_query(char *const *argv, struct buf *out, struct err *e) MUST_CHECK;
 
 #endif

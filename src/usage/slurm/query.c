@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "usage/slurm/ask.h"
+#include "usage/slurm/query.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,7 @@ static int fail(const char *name, const char *words, size_t len, struct err *e)
 		       reason.len ? ": " : "", reason.len ? reason.data : "");
 }
 
-int slurm_ask(char *const *argv, struct buf *out, struct err *e)
+int slurm_query(char *const *argv, struct buf *out, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf words = { 0 };
 	int words_fd = memfd_create("auger", MFD_CLOEXEC), status = 0, rc;
