@@ -159,7 +159,7 @@ void core_release(struct core *core)
 		free(core);
 }
 
-/* An exception of tracemalloc's has nobody to go to. */
+/* No caller can handle an exception of tracemalloc here. */
 static void stop_memory(struct core *core)
 {
 	PyObject *type, *value, *traceback;

@@ -7,7 +7,7 @@
 #include "native/stage.h"
 #include "native/task.h"
 
-/* For tests: the count of pymem.h, or None while nobody has it counted. */
+/* For tests: the count of pymem.h, or None while nothing is counted. */
 static PyObject *allocated(PyObject *self, PyObject *unused)
 {
 	(void)self;

@@ -91,7 +91,7 @@ static bool keep_stage(struct profiler *profiler, PyObject *name, PyObject *stag
 	return true;
 }
 
-/* The kept stage of this name, where nobody else has it; else one more. */
+/* The cached stage of this name if it is unused, else a new one. */
 __attribute__((noinline)) static PyObject *find_stage(struct profiler *profiler, PyObject *name)
 {
 	PyObject *stage;

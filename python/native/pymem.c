@@ -14,7 +14,7 @@ unsigned pymem_count;
 static _Atomic(bool) is_counting;
 static _Atomic(int64_t) held; /* by MEM and OBJ: changed under the GIL only */
 static _Atomic(int64_t) raw;  /* by RAW, which needs no GIL */
-static _Atomic(int64_t) peak; /* of held + raw since the last look */
+static _Atomic(int64_t) peak; /* of held + raw since the last update */
 
 /* In another domain's allocator, of this thread. */
 static _Thread_local bool is_in_hook __attribute__((tls_model("initial-exec")));
@@ -60,8 +60,8 @@ static inline bool counts(enum cpython_domain domain)
 }
 
 /*
- * An allocator may ask RAW's for a block or for its own tables (pymalloc does): that is no second
- * block. Around each call of one.
+ * An allocator may allocate blocks or its own tables by the RAW allocator (pymalloc does); those
+ * must not count twice. Brackets each call of an allocator.
  */
 static inline void enter_hook(enum cpython_domain domain)
 {

@@ -114,7 +114,7 @@ static PyObject *stage_exit(PyObject *self, PyObject *const *args, Py_ssize_t co
 	return Py_None;
 }
 
-/* Entries that nobody can leave any more: their flows end them. */
+/* Entries that no exit can reach any more: their tasks end them. */
 static void stage_dealloc(PyObject *self)
 {
 	struct stage *stage = (struct stage *)self;

@@ -139,7 +139,8 @@ fail:
 	return NULL;
 }
 
-/* Slow: looks in the context, where there may be none of its own yet. */
+/* The slow path: reads the context variable, and creates a task when the context has none of its
+ * own. */
 __attribute__((noinline)) static struct task *find_flow(void)
 {
 	PyObject *context = running_context();
@@ -186,9 +187,9 @@ struct auger_context *task_context(struct task *task, struct core *core)
 }
 
 /*
- * No function tells which context runs without copying it, but PyThreadState has a pointer to it
- * (since 3.7; Include/cpython/pystate.h). Where that is, is seen from what entering two contexts
- * changes.
+ * CPython has no function that returns the running context without copying it, but PyThreadState
+ * has a pointer to it (since 3.7; Include/cpython/pystate.h). Entering two contexts shows its
+ * offset.
  */
 static bool find_context(PyObject *first, PyObject *second)
 {

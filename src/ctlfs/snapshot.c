@@ -138,7 +138,7 @@ static void *run(void *snapshot)
 	s->rc = make(s);
 	atomic_store(&s->is_done, true);
 	if (write(done_fd, &one, sizeof one) < 0)
-		return NULL; /* it is looked at again soon anyway */
+		return NULL; /* the caller polls again soon */
 	return NULL;
 }
 

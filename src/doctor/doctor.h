@@ -3,8 +3,8 @@
  * doctor: tries on this machine what the other commands need, and reports what works.
  *
  * Each check does what a command would do (opens the event, loads the program, mounts) and
- * undoes it; what it cannot undo it does in a child that ends. None takes long: programs of
- * others are asked for at most DOCTOR_TIMEOUT_NS.
+ * undoes it; what it cannot undo runs in a child. Programs of others have a deadline of
+ * DOCTOR_TIMEOUT_NS.
  */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H

@@ -54,7 +54,7 @@ void doctor_debug_symbols(struct doctor_finding *f)
 
 	dl_iterate_phdr(find_libc, path);
 	if (!path[0] || elf_image_open(&image, path, &e) < 0) {
-		doctor_report(f, DOCTOR_PARTLY, "", "no libc.so to look for: linked statically");
+		doctor_report(f, DOCTOR_PARTLY, "", "no libc.so: linked statically");
 		return;
 	}
 	if (elf_find_section(&image, ".symtab", &section))
@@ -118,12 +118,12 @@ void doctor_process_exits(struct doctor_finding *f)
 			      "the kernel reports the usage of each process at its end");
 	else if (rc == 0)
 		doctor_report(f, DOCTOR_PARTLY, "a kernel of 5.19 or later",
-			      "processes are looked at: those of some milliseconds are missed");
+			      "processes are scanned: those of some milliseconds are missed");
 	else
 		doctor_report(
 			f, DOCTOR_PARTLY,
 			"root, outside of containers; a kernel with CONFIG_TASKSTATS and CONFIG_TASK_XACCT",
-			"processes are looked at: those of some milliseconds are missed");
+			"processes are scanned: those of some milliseconds are missed");
 	exit_events_close(&x);
 }
 

@@ -121,7 +121,7 @@ static __attribute__((noinline)) void outside(struct heap_thread *t)
 		pthread_setspecific(exit_key, t);
 }
 
-/* What the thread frees or makes after this is told to the process at once. */
+/* Flushes after each later allocation or free of the thread. */
 static void at_thread_exit(void *thread)
 {
 	is_ending = true;

@@ -83,7 +83,8 @@ int bpf_explain(int rc, const char *what, struct err *e)
 			       "; needs a kernel with CONFIG_DEBUG_INFO_BTF",
 			       what);
 	libbpf_strerror(rc, reason, sizeof reason);
-	return err_set(e, rc, "%s: %s%s%s", what, reason, first_warning[0] ? ": " : "", first_warning);
+	return err_set(e, rc, "%s: %s%s%s", what, reason, first_warning[0] ? ": " : "",
+		       first_warning);
 }
 
 void bpf_begin(void)

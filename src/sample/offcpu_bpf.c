@@ -37,7 +37,7 @@ struct offcpu_bpf {
 	int sums_fd; /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
 	struct buf queue; /* struct wait_stack, each behind its length */
-	size_t passed;      /* bytes of queue that were passed to ingest */
+	size_t passed;    /* bytes of queue that were passed to ingest */
 	uint64_t lost;    /* stacks and waits, as passed to ingest */
 	unsigned char initial_stack[INITIAL_STACK_BYTES];
 	uint64_t chain[WAIT_KERNEL_MAX + WAIT_USER_MAX + 2];

@@ -36,8 +36,7 @@ int recording_open_events(struct recording *c, struct err *e) MUST_CHECK;
 /* Attaches the events to the command, all threads of the processes, or all CPUs. */
 int recording_attach(struct recording *c, struct err *e) MUST_CHECK;
 
-/* What no record of the kernel tells: the names and mappings of what runs, before sampling
- * begins. */
+/* Synthesizes the names and mappings of running processes, before sampling begins. */
 int recording_synthesize(struct recording *c, struct err *e) MUST_CHECK;
 
 /* And what of it waits, right after. */

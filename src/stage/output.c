@@ -176,7 +176,7 @@ void output_warn(const char *what, const char *subject, const char *reason)
 		return;
 	len = snprintf(line, sizeof line, "auger: %s: '%s': %s\n", what, subject, reason);
 	if (len > 0 && write(STDERR_FILENO, line, strnlen(line, sizeof line)) < 0)
-		return; /* there is nobody else to tell */
+		return; /* a second failure cannot be reported */
 }
 
 void output_write_out(struct auger_profiler *p, bool is_early)

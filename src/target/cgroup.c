@@ -13,7 +13,7 @@
 #include "base/file.h"
 
 #define MAX_TEXT ((size_t)4 << 20)   /* of mountinfo: thousands of mounts */
-#define UNLIMITED (INT64_C(1) << 60) /* version 1 says so by a number near 2^63 */
+#define UNLIMITED (INT64_C(1) << 60) /* version 1 has a number near 2^63 */
 
 /* Is the word one of a list with commas? */
 static bool has_word(const char *list, const char *word)
@@ -180,7 +180,7 @@ static struct cgroup_value read_key(const char *folder, const char *name, const 
 	return v;
 }
 
-/* Of the groups up to the root, whose folder has no such file or says no limit. */
+/* Over the groups up to the root, which has no such file or no limit. */
 static struct cgroup_value least_above(const char *folder, const char *name)
 {
 	char path[CGROUP_PATH_MAX];

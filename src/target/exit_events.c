@@ -15,7 +15,7 @@
 
 #define LEAST_VERSION 12 /* has ac_tgid */
 #define LEAST_BYTES (offsetof(struct taskstats, ac_tgetime) + sizeof(uint64_t))
-#define QUEUE_BYTES (8 << 20) /* thousands of ends between two looks */
+#define QUEUE_BYTES (8 << 20) /* thousands of exits between two reads */
 #define ANSWER_MS 1000
 
 struct request {
@@ -73,7 +73,7 @@ static bool attrs_find(struct attrs a, uint16_t type, struct attrs *ret)
 	return false;
 }
 
-/* The answer to ask(): 0, or the errno that it says. What else comes is for later. */
+/* Receives the reply to send_request(): 0, or its errno. Skips other messages. */
 static int receive_reply(int fd, uint16_t *ret_family)
 {
 	for (;;) {
@@ -102,13 +102,13 @@ static int listen_to(struct exit_events *x)
 {
 	uint16_t none;
 	int rc = send_request(x->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
-		     TASKSTATS_GENL_NAME);
+			      TASKSTATS_GENL_NAME);
 
 	if (rc == 0)
 		rc = receive_reply(x->fd, &x->family);
 	if (rc == 0)
-		rc = send_request(x->fd, x->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
-			 x->cpus);
+		rc = send_request(x->fd, x->family, TASKSTATS_CMD_GET,
+				  TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, x->cpus);
 	return rc == 0 ? receive_reply(x->fd, &none) : rc;
 }
 
@@ -144,8 +144,8 @@ void exit_events_close(struct exit_events *x)
 	if (!x->fd)
 		return;
 	/* else the kernel finds out at the next end */
-	(void)send_request(x->fd, x->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK,
-		  x->cpus);
+	(void)send_request(x->fd, x->family, TASKSTATS_CMD_GET,
+			   TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK, x->cpus);
 	close(x->fd);
 	x->fd = 0;
 }
@@ -182,8 +182,8 @@ static bool take_stats(const struct taskstats *s, struct exit_record *ret)
 	return true;
 }
 
-/* A message of the kernel's; that of a whole process, which comes besides those of its threads,
- * says less than they. */
+/* Reads a message of the kernel. Skips that of a whole process, which repeats those of its threads.
+ */
 static bool take_message(const unsigned char *bytes, size_t len, struct exit_record *ret)
 {
 	struct taskstats stats = { 0 };

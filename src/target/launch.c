@@ -53,7 +53,7 @@ static int redirect(const struct launch_opts *o)
 	return 0;
 }
 
-/* The child's life until it is the program. Ends quietly when nobody starts it. */
+/* The child before its exec. Exits when it is not started. */
 static _Noreturn void run_child(int go, int failure, const struct launch_opts *o,
 				const struct inherited *inherited)
 {

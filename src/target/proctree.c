@@ -12,10 +12,10 @@
 #include "base/file.h"
 #include "target/proc.h"
 
-#define RECENT_SCANS 2 /* what is told of ends may come so much earlier or later than looks */
-#define PF_EXITING 0x4 /* the end of the first thread is told, or is about to be */
+#define RECENT_SCANS 2 /* scans that an exit event may be ahead of or behind */
+#define PF_EXITING 0x4 /* the exit event of the first thread has come or will come */
 
-/* An end, and the number of looks before it was told. */
+/* An exit event, and the number of scans before it. */
 struct pending_exit {
 	struct exit_record exit;
 	int64_t scan;
@@ -85,7 +85,7 @@ static struct process *find(const struct proctree *t, pid_t pid, uint64_t start)
 	struct process *p = find_latest(t, pid);
 
 	if (p && !p->start && is_recent(t, p))
-		p->start = start; /* its end was told before it was looked at */
+		p->start = start; /* its exit event came before its first scan */
 	return p && p->start == start ? p : NULL;
 }
 
@@ -189,7 +189,7 @@ static void read_io(struct process *p)
 
 	snprintf(number, sizeof number, "%d", (int)p->pid);
 	proc_io_read(number, &io);
-	if (io.has_value) /* else it has ended, or may not be looked at */
+	if (io.has_value) /* else it has ended, or is not readable */
 		p->io = io;
 }
 
@@ -262,8 +262,8 @@ struct seen {
 	bool is_ours, is_foreign;
 };
 
-/* Who was not ours never will be, so a look reads only of those that were not there before, until
- * their end is told. /proc lists in ascending order, and so is the list. */
+/* A process outside the tree stays outside, so a scan skips those of the last scan, until their
+ * exit. /proc lists pids in ascending order, and so does foreign. */
 static bool was_foreign(const struct proctree *t, size_t *at, pid_t pid)
 {
 	const pid_t *all = t->foreign.data;
@@ -399,7 +399,7 @@ static int take_ours(struct proctree *t, const struct seen *all, size_t count, s
 	return 0;
 }
 
-/* What it used by one account is not to be taken from what another one says. */
+/* Usage before the first scan cannot be subtracted from exit events, which count differently. */
 static bool was_before(const struct proctree *t, const struct process *p)
 {
 	const struct process_use *before = &p->own_before;
@@ -407,7 +407,7 @@ static bool was_before(const struct proctree *t, const struct process *p)
 	return t->has_all && (before->user_ns || before->system_ns || before->minor_faults);
 }
 
-/* A thread's end: with that of the first one all is told. */
+/* Adds a thread's exit; that of the first thread completes the process. */
 static void take_exit(const struct proctree *t, struct process *p, const struct exit_record *r)
 {
 	p->ended.user_ns += r->user_ns;
@@ -465,7 +465,7 @@ static void forget_foreign(struct proctree *t, pid_t pid)
 	t->foreign.count--;
 }
 
-/* What ended since the last look. */
+/* Reads the exit events since the last scan. */
 static int take_exits(struct proctree *t, struct err *e)
 {
 	struct exit_record r;
@@ -515,8 +515,8 @@ static bool is_hopeless(const struct proctree *t, const struct pending_exit *u)
 	return find_foreign(t, u->exit.parent) || t->scans - u->scan > RECENT_SCANS;
 }
 
-/* Ends that were told before who they were is known: a process comes to light by its own look, or
- * by its parent, which may end later. */
+/* Retries exit events of unknown processes: a scan, or the exit of the parent, may have added them
+ * since. */
 static int place_exits(struct proctree *t, struct err *e)
 {
 	struct pending_exit *all = t->pending_exits.data;

@@ -43,7 +43,7 @@ struct process {
 	struct process_use own_before, reaped_before;
 	struct proc_io io_before;
 	int64_t run_wait_before_ns;
-	int64_t run_wait_ns; /* its threads waited for a CPU, each as it was last seen; -1: not told
+	int64_t run_wait_ns; /* run-queue wait of its threads at their last scans; -1: unknown
 			      */
 	int64_t last_scan;   /* number of the last scan that saw it */
 	int64_t threads;     /* maximum over scans */

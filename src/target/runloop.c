@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-#define POLL_NS INT64_C(100000000) /* between looks at processes without a pidfd */
+#define POLL_NS INT64_C(100000000) /* between polls of processes without a pidfd */
 #define EVENTS 32                  /* taken in one step */
 
 enum action {

@@ -15,7 +15,7 @@
 #include "target/runloop.h"
 
 #define SCAN_MIN_NS INT64_C(20000000)
-#define SCAN_SHARE 100 /* a look takes at most this part of the time between two */
+#define SCAN_SHARE 100 /* a scan takes at most this part of the time between two */
 
 struct run {
 	const struct attached_opts *opts;
@@ -62,8 +62,7 @@ static int count_machine(struct run *r, struct err *e)
 	return rc;
 }
 
-/* Threads that come later are counted with those that make them; children that are there already
- * are only looked at. */
+/* New threads are counted with their creators; existing children are only scanned. */
 static int begin(struct run *r, struct cgroup *group, struct err *e)
 {
 	const struct attached_opts *o = r->opts;
@@ -77,7 +76,7 @@ static int begin(struct run *r, struct cgroup *group, struct err *e)
 		rc = count_process(r, o->pids[i], e);
 	if (rc == 0 && !o->pid_count)
 		rc = count_machine(r, e);
-	/* Of processes alone their parents tell, when they have waited for those that ended. */
+	/* For given processes, usage of ended children is in their parents that waited for them. */
 	if (rc == 0 && !o->pid_count && exit_events_open(&r->exits, &none) == 0)
 		r->w->tree.exits = &r->exits;
 	if (o->pid_count)
@@ -145,8 +144,8 @@ static void add_io(struct proc_io *to, const struct proc_io *now, const struct p
 	to->write_bytes += now->write_bytes - before->write_bytes;
 }
 
-/* A process that was not there any more when its parent was looked at was waited for by that, which
- * then has all that it used. */
+/* A process that had ended when its parent was scanned was waited for by it, and the parent
+ * includes its usage. */
 static bool counts(const struct proctree *t, const struct process *p, const struct map *by_pid)
 {
 	const struct process *all = t->processes.data;

@@ -33,7 +33,7 @@ struct attached {
 	int64_t elapsed_ns;
 	struct process_use use;
 	struct proc_io io;
-	int64_t run_wait_ns;    /* -1: not told */
+	int64_t run_wait_ns;    /* -1: unknown */
 	int64_t peak_rss_bytes; /* of the largest process */
 	size_t ended;           /* of the given processes */
 	struct counters counters;

@@ -20,7 +20,7 @@ static void add_process_time(struct stat_list *l, const struct attached *w)
 	stat_add(l, "system", "nanoseconds", true, w->use.system_ns);
 	add_percent(l, w, w->use.user_ns + w->use.system_ns);
 	stat_note(stat_add(l, "run-queue wait", "nanoseconds", w->run_wait_ns >= 0, w->run_wait_ns),
-		  "threads were ready, but had no CPU: all that were seen");
+		  "threads were ready, but had no CPU: all scanned ones");
 	stat_note(stat_add(l, "ended", "count", true, (int64_t)w->ended),
 		  "of the processes that were named");
 }
@@ -32,10 +32,10 @@ static void add_memory(struct stat_list *l, const struct attached *w)
 			   w->peak_rss_bytes / 1024),
 		  "of one process, since its program began");
 	stat_note(stat_add(l, "peak RSS of the tree", "bytes", true, w->tree.peak_rss_bytes),
-		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
+		  "sums of %lld scans, one in %.1f ms; shared pages count in each",
 		  (long long)w->tree.scans, (double)w->scan_ns / 1e6);
 	stat_note(stat_add(l, "peak of processes", "count", true, w->tree.peak_count),
-		  "at the same time, in these looks");
+		  "at the same time, in these scans");
 	stat_add(l, "major faults", "count", true, w->use.major_faults);
 	stat_add(l, "minor faults", "count", true, w->use.minor_faults);
 }
@@ -47,7 +47,7 @@ static void add_io(struct stat_list *l, const struct attached *w)
 	l->group = "I/O";
 	stat_note(stat_add(l, "rchar", "bytes", io->has_value, io->read_chars), "%s",
 		  io->has_value ? "by read(2) and the like, also from caches and pipes"
-				: "/proc/PID/io may not be read");
+				: "/proc/PID/io cannot be read");
 	stat_note(stat_add(l, "wchar", "bytes", io->has_value, io->write_chars),
 		  "by write(2) and the like");
 	stat_add(l, "read calls", "count", io->has_value, io->read_calls);
@@ -75,7 +75,7 @@ static void add_machine(struct stat_list *l, const struct attached *w)
 	stat_note(stat_add(l, "stolen", "nanoseconds", m->has_cpu, m->steal_ns),
 		  "by the host of a virtual machine");
 	stat_note(stat_add(l, "run-queue wait", "nanoseconds", w->run_wait_ns >= 0, w->run_wait_ns),
-		  "threads were ready, but had no CPU: all that were seen");
+		  "threads were ready, but had no CPU: all scanned ones");
 	stat_add(l, "switches", "count", m->has_cpu, m->switches);
 	stat_note(stat_add(l, "forks", "count", m->has_cpu, m->forks), "processes and threads");
 	l->group = "memory";

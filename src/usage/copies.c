@@ -16,7 +16,7 @@
 #include "target/proctree.h"
 
 #define SCAN_NS INT64_C(20000000)
-#define SCAN_SHARE 50 /* a look takes at most this part of the time between two */
+#define SCAN_SHARE 50 /* a scan takes at most this part of the time between two */
 
 static int64_t cpu_ns(void)
 {

@@ -33,7 +33,7 @@ struct copy {
 	int status; /* exit status, 128+N for signal N */
 	int64_t start_ns, wall_ns;
 	struct rusage usage;   /* of it, and what it waited for */
-	int64_t run_wait_ns;   /* its threads and children, that were seen, had no CPU; -1: not told
+	int64_t run_wait_ns;   /* run-queue wait of its scanned threads and children; -1: unknown
 				*/
 	int64_t thread_peak;   /* the most threads of it at once that were seen, of one process */
 	int64_t process_count; /* of it and its children, that were seen */

@@ -52,17 +52,15 @@ static void add_time(struct stat_list *l, const struct job *j)
 		stat_add(l, "CPU", "percent", j->elapsed_ns > 0,
 			 (int64_t)(100.0 * (double)(user + system) / (double)(j->elapsed_ns + 1))),
 		"time -v: Percent of CPU this job got");
-	stat_note(
-		stat_add(l, "unseen CPU time", "nanoseconds", true, unsampled_ns(j)),
-		j->has_all_ends
-			? "of processes since their last tick or switch: who used it is not told"
-			: "of processes that lived too briefly to be seen, or since the last look");
+	stat_note(stat_add(l, "unseen CPU time", "nanoseconds", true, unsampled_ns(j)),
+		  j->has_all_ends ? "of processes since their last tick or switch, not attributed"
+				  : "of processes too short to be scanned, or since the last scan");
 	stat_note(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
-		  "threads were ready, but had no CPU: all that were seen");
+		  "threads were ready, but had no CPU: all scanned ones");
 	add_end(l, j);
 }
 
-/* No sum that was looked at may be less than what one process had. */
+/* A sum must not be less than the peak of one process. */
 static int64_t peak_rss(const struct job *j)
 {
 	const struct process *all = j->tree.processes.data;
@@ -76,8 +74,8 @@ static int64_t peak_rss(const struct job *j)
 	return peak;
 }
 
-/* The largest process that was seen, when it is the one that the maximum is of: looks may have
- * missed its peak, or it. NULL: not known. */
+/* The largest scanned process, if the maximum is likely its own: scans may have missed its peak, or
+ * it. NULL: unknown. */
 static const struct process *find_largest(const struct job *j)
 {
 	const struct process *all = j->tree.processes.data, *largest = NULL;
@@ -115,17 +113,17 @@ static void add_memory(struct stat_list *l, const struct job *j)
 	l->group = "memory";
 	add_maximum(l, j);
 	stat_note(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
-		  "summed in %lld looks, one in %.1f ms; shared pages count in each",
+		  "sums of %lld scans, one in %.1f ms; shared pages count in each",
 		  (long long)j->tree.scans, (double)j->scan_ns / 1e6);
 	stat_note(
 		stat_add(l, "peak anonymous memory", "bytes", j->tree.peak_anon_bytes > 0,
 			 j->tree.peak_anon_bytes),
 		j->tree.peak_anon_bytes <= 0
-			? "it lived too briefly to be looked at"
+			? "the command was too short to be scanned"
 			: "of the tree, without files' pages; near to jobacct_gather/cgroup's MaxRSS");
 	stat_note(stat_add(l, "peak of processes", "count", true,
 			   j->tree.peak_count > 1 ? j->tree.peak_count : 1),
-		  "at the same time, in these looks");
+		  "at the same time, in these scans");
 	stat_note(stat_add(l, "major faults", "count", true, u->ru_majflt),
 		  "time -v: Major (requiring I/O) page faults");
 	stat_note(stat_add(l, "minor faults", "count", true, u->ru_minflt),
@@ -256,7 +254,7 @@ size_t job_metrics(const struct job *j, struct stat_metric ret[STAT_MAX_METRICS]
 	return l.count;
 }
 
-/* The command was made before it was told to start: no process is older than the job. */
+/* The command was forked before it was started: no process is older than the job. */
 int job_processes(const struct job *j, struct stat_process **ret, struct err *e)
 {
 	const struct proctree *t = &j->tree;

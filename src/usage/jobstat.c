@@ -16,7 +16,7 @@
 
 #define SCAN_MIN_NS INT64_C(1000000) /* at first: short commands are seen, too */
 #define SCAN_MAX_NS INT64_C(20000000)
-#define SCAN_SHARE 50 /* a look takes at most this part of the time between two */
+#define SCAN_SHARE 50 /* a scan takes at most this part of the time between two */
 /* Memory that the exec itself touches; with the kernel's counters, which are inexact by so much. */
 #define EXEC_KBYTES 768
 
@@ -117,7 +117,7 @@ static int wait_for_end(struct run *r, struct err *e)
 {
 	int rc = 0;
 
-	/* Also when no more can be looked at: the command has its end in peace. */
+	/* Goes on when scans fail: the command must run to its end. */
 	while (runloop_step(&r->loop, r->next_scan_ns - clock_mono_ns())) {
 		reap_orphans(r);
 		if (rc == 0 && clock_mono_ns() >= r->next_scan_ns)
@@ -134,7 +134,7 @@ static int64_t ns_of(struct timeval t)
 	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
 }
 
-/* A command that has waited for no child has all of usage: nothing came after the last look. */
+/* All of usage belongs to a command that waited for no child: use it instead of the last scan. */
 static void settle_command(struct job *j, pid_t pid)
 {
 	struct process *all = j->tree.processes.data;
@@ -152,7 +152,7 @@ static void settle_command(struct job *j, pid_t pid)
 	}
 }
 
-/* That ended before the command did, but were not told of before it. */
+/* Reaps orphans that ended before the command but were not reported before it. */
 static void reap_rest(struct job *j)
 {
 	struct rusage usage;

@@ -137,12 +137,12 @@ static void add_limit(struct stat_list *l, const char *name, const char *unit,
 		      const struct cgroup_value *v, const char *words)
 {
 	stat_note(stat_add(l, name, unit, v->has_value && !v->is_unlimited, v->value), "%s",
-		  !v->has_value     ? "not told by this control group"
+		  !v->has_value     ? "not in this control group"
 		  : v->is_unlimited ? "unlimited"
 				    : words);
 }
 
-/* Not told of the root group, which has that of the machine. */
+/* The root group has no pressure files: it has that of the machine. */
 static void add_group_pressure(struct stat_list *l, const struct pressure *p)
 {
 	const struct {
@@ -161,7 +161,7 @@ static void add_group_pressure(struct stat_list *l, const struct pressure *p)
 			stat_add(l, rows[i].name, "nanoseconds", p->has_value, rows[i].value);
 
 		f->is_idle = !p->has_value;
-		stat_note(f, "%s", p->has_value ? rows[i].detail : "not told of this group");
+		stat_note(f, "%s", p->has_value ? rows[i].detail : "not in this group");
 	}
 }
 

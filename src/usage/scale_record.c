@@ -11,7 +11,7 @@
 
 #define HZ 999
 #define STACK_BYTES 16384
-#define FAULT_SAMPLES 4096 /* of a copy: many faults are told of by some */
+#define FAULT_SAMPLES 4096 /* of a copy: a part of many faults is enough */
 
 /* Copies that start when sampling has begun. */
 struct beginning {
@@ -74,7 +74,7 @@ static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, siz
 	return rc;
 }
 
-/* Those that still run were not waited for, because we were told to end. */
+/* Ends copies that still run, because a signal ended the runs. */
 static int wait_for_rest(struct scale_runs *r, struct copies *c, struct err *e)
 {
 	if (copies_terminate(c)) {

@@ -24,15 +24,15 @@ struct scale_runs {
 	size_t step_count;
 	struct profile *profiles[SCALE_STEPS_MAX]; /* NULL: nothing could be sampled; owned */
 	int status;                                /* of a copy that failed, the last */
-	bool is_over;                              /* we were told to end */
+	bool is_over;                              /* a signal ended the runs */
 	int exec_error; /* errno of a command that cannot be executed; 0: none */
 };
 
-/* A run that does not count, then all steps by turns in each round; the medians to steps. */
+/* A warm-up run, then all steps in turn in each round; sets the medians in steps. */
 int scale_runs_measure(struct scale_runs *r, struct err *e) MUST_CHECK;
 
-/* Once more, with samples of CPU time and page faults, to profiles. Where nothing can be sampled it
- * says so by LOG_WARN, and there are none. */
+/* Runs each step once more and samples CPU time and page faults to profiles. When sampling is not
+ * permitted, LOG_WARN reports it, and profiles are NULL. */
 int scale_runs_record(struct scale_runs *r, struct err *e) MUST_CHECK;
 
 /* CPUs that copies may use, in thousandths: of pins, or what a quota of the control group leaves.

@@ -34,7 +34,7 @@ static int ask_for_jobs(const struct stage_jobs *jobs, struct buf *out, struct e
 	if (buf_error(&ids) < 0)
 		return err_nomem(e);
 	if (!ids.len)
-		return err_set(e, -ENODATA, "no report tells of a Slurm job");
+		return err_set(e, -ENODATA, "no report has a Slurm job");
 	argv[4] = ids.data;
 	return slurm_query(argv, out, e);
 }

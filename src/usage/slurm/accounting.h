@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* accounting: Slurm's accounting, from a file or asked for, joined to the jobs of reports. */
+/* accounting: joins Slurm's accounting, from a file or from sacct(1), to the jobs of reports. */
 #ifndef USAGE_SLURM_ACCOUNTING_H
 #define USAGE_SLURM_ACCOUNTING_H
 
@@ -16,7 +16,7 @@ struct accounting {
 	struct sacct *sacct;
 };
 
-/* from: a file ("-": standard input), or "live": what sacct(1) says of these jobs now. Jobs borrow
+/* from: a file ("-": standard input), or "live": runs sacct(1) for these jobs. Jobs borrow
  * from ret until accounting_fini. */
 int accounting_load(struct accounting *ret, const char *from, struct stage_jobs *jobs,
 		    struct err *e) MUST_CHECK;

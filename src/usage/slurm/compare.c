@@ -19,7 +19,7 @@
 #define NEAR_NS NS_PER_S      /* of the elapsed time, that sacct has in whole seconds */
 #define BATCH_STEP 4294967291 /* SLURM_STEP_ID of the script */
 
-/* What auger stat said. */
+/* The metrics of auger stat. */
 struct ours {
 	struct file_input file;
 	struct rows metrics; /* struct metric */
@@ -126,7 +126,7 @@ static int load_ours(struct ours *o, const char *path, struct err *e)
 /* Of a comparison: how Slurm measures. */
 struct method {
 	bool is_cgroup;  /* jobacct_gather/cgroup */
-	int64_t every_s; /* between two looks of Slurm's; -1: not told */
+	int64_t every_s; /* between two samples of Slurm; -1: unknown */
 };
 
 /* The word behind "KEY = " of scontrol show config. */
@@ -176,11 +176,11 @@ static void note_rss(const struct pair *p, struct buf *out)
 	else if (p->slurm < p->own && p->method->is_cgroup)
 		buf_put_str(out, "jobacct_gather/cgroup: only anonymous memory, each page once");
 	else if (p->slurm < p->own)
-		buf_put_str(out, "a peak between two looks of Slurm's is not seen");
+		buf_put_str(out, "Slurm misses a peak between two samples");
 	else
 		buf_put_str(out, "with the other processes of the task (its shell, slurmstepd)");
 	if (p->method->every_s >= 0)
-		buf_printf(out, "; a look in %lld s", (long long)p->method->every_s);
+		buf_printf(out, "; samples every %lld s", (long long)p->method->every_s);
 }
 
 static void note_elapsed(const struct pair *p, struct buf *out)
@@ -200,7 +200,7 @@ static void note_cpu(const struct pair *p, struct buf *out)
 static void note_ave_cpu(const struct pair *p, struct buf *out)
 {
 	(void)p;
-	buf_put_str(out, "whole seconds by Slurm's looks, a task in the mean");
+	buf_put_str(out, "whole seconds by Slurm's samples, mean of the tasks");
 }
 
 static void note_reserved(const struct pair *p, struct buf *out)
@@ -214,7 +214,7 @@ static void note_io(const struct pair *p, struct buf *out)
 	if (p->slurm <= 0)
 		buf_put_str(out, "the step was over before Slurm's first look");
 	else
-		buf_put_str(out, "Slurm's is of its last look, and of all of the task");
+		buf_put_str(out, "Slurm has its last sample, of the whole task");
 }
 
 static void note_status(const struct pair *p, struct buf *out)

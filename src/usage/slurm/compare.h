@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare: what Slurm's accounting says of a job, next to what auger stat said of the command in
+ * compare: prints Slurm's accounting of a job next to the metrics of auger stat for the command in
  * it, and why the two differ.
  */
 #ifndef USAGE_SLURM_COMPARE_H

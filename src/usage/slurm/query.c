@@ -66,7 +66,7 @@ static int run(char *const *argv, int words, struct buf *out, int *ret_status, s
 	return rc;
 }
 
-/* The last line of what it said against us is its reason. */
+/* The last line of its standard error is the reason. */
 static int fail(const char *name, const char *words, size_t len, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf reason = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sacct: what Slurm's accounting says of jobs, as "sacct -P" prints it.
+ * sacct: reads the accounting of jobs, as "sacct -P" prints it.
  *
  * The first line names the columns, "|" stands between them. JobID must be there; State, Elapsed
  * or ElapsedRaw, and MaxRSS are used. Steps ("120_7.batch") belong to their job: a job's memory is
@@ -20,9 +20,9 @@
 
 struct sacct_job {
 	struct str id;      /* "123", "120_7"; borrowed from the table */
-	struct str state;   /* "COMPLETED", "CANCELLED by 0"; len 0: not told */
+	struct str state;   /* "COMPLETED", "CANCELLED by 0"; len 0: unknown */
 	int64_t elapsed_ns; /* -1: not told */
-	int64_t max_rss_kb; /* -1: not told, as of steps that were over before a first look */
+	int64_t max_rss_kb; /* -1: unknown, as of steps that ended before the first sample */
 };
 
 struct sacct;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sacct_steps: all that Slurm's accounting says of the steps of a job, as "sacct -P --noconvert"
- * prints it.
+ * sacct_steps: reads the accounting of the steps of a job, as "sacct -P --noconvert" prints it.
  *
- * The first line names the columns, "|" stands between them. JobID must be there, any of the
- * others.
+ * The first line names the columns, separated by "|". JobID is required, all others are optional.
  *
  * Source: sacct(1), Slurm 22.05.
  */
@@ -39,13 +37,13 @@ enum sacct_field {
 	SACCT_FIELDS
 };
 
-/* Names of the columns, to be asked for. */
+/* Names of the columns, for --format. */
 extern const char *const sacct_field_names[SACCT_FIELDS];
 
 struct sacct_step {
 	struct str id;                /* "123", "123.batch", "120_7.0"; borrowed from the text */
-	struct str state;             /* len 0: not told */
-	int64_t values[SACCT_FIELDS]; /* -1: not told */
+	struct str state;             /* len 0: unknown */
+	int64_t values[SACCT_FIELDS]; /* -1: unknown */
 };
 
 /* text: [0..len), borrowed for the life of the rows. ret: struct sacct_step, in order of the text;
