@@ -108,6 +108,90 @@ contains
 end program
 """
 
+LOCAL = r"""
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+#include <map>
+namespace shop {
+static inline int count(const std::vector<int> &v) { int n = 0; for (int x : v) n += x % 3; return n; }
+namespace { struct Hidden { int v; inline int get(int k) const { return v * k ^ k >> 1; } }; inline int nameless(int x) { Hidden h{x}; return h.get(x) + x; } }
+class Registry {
+	std::vector<int> items;
+public:
+	inline void add(int x) { items.push_back(nameless(x)); }
+	int size() const { return count(items); }
+	template <class F> inline int each(F f) const { int n = 0; for (int x : items) n += f(x); return n; }
+};
+}
+__attribute__((noinline)) static int work(int n)
+{
+	struct Local {
+		int base;
+		__attribute__((noinline)) int deep(int k) const { int s = 0; for (int i = 0; i < k; i++) s += helper(i); return s; }
+		inline int helper(int i) const { return base * i + i % 7; }
+	};
+	Local l{n};
+	return l.deep(n);
+}
+template <class T> __attribute__((noinline)) T fold(const std::vector<T> &v) { auto plus = [](T a, T b) { return a + b; }; T s{}; for (auto &x : v) s = plus(s, x); return s; }
+extern "C" int c_name(int x) { auto sq = [&](int y) { return y * x; }; return sq(x) + sq(3); }
+int main(int argc, char **argv)
+{
+	shop::Registry r;
+	std::vector<int> v;
+	for (int i = 0; i < argc * 1000; i++) { r.add(i); v.push_back(i ^ 3); }
+	auto heavy = [&](int k) __attribute__((noinline)) { int s = 0; for (int x : v) s += shop::count(v) * x % (k + 1); shop::Registry q; q.add(s); return s + q.size(); };
+	std::function<int(int)> f = [&r](int x) { return r.each([x](int y) { return y % (x + 1) ? shop::nameless(y) : x; }); };
+	std::sort(v.begin(), v.end(), [](int a, int b) { return a % 17 < b % 17; });
+	std::map<std::string, int> m; for (int i = 0; i < argc; i++) m[argv[i]]++;
+	std::printf("%d %d %d %d %d\n", heavy(argc), f(argc), work(argc), fold(v), c_name(argc) + (int)m.size());
+}
+"""
+
+MODULE = """
+module shop
+  implicit none
+contains
+  integer function count3(v)
+    integer, intent(in) :: v(:)
+    integer :: i
+    count3 = 0
+    do i = 1, size(v)
+      count3 = count3 + weigh(v(i))
+    end do
+  end function
+  integer function weigh(x)
+    integer, intent(in) :: x
+    weigh = mod(x * 3, 7) + x
+  end function
+end module
+program main
+  use shop
+  implicit none
+  integer :: v(100), n
+  n = command_argument_count()
+  v = n + 3
+  print *, outer(n + 3), count3(v)
+contains
+  integer function outer(x)
+    integer, intent(in) :: x
+    outer = inner(x) + inner(x + 1) + weigh(x)
+  end function
+  integer function inner(x)
+    integer, intent(in) :: x
+    integer :: i
+    inner = 0
+    do i = 1, x
+      inner = inner + mod(i * x, 7)
+    end do
+  end function
+end program
+"""
+
 
 def need(*tools):
     for tool in tools:
@@ -158,6 +242,12 @@ def dump(bench, path, addresses, *args, debug_dir=None):
     return parse(bench.run(bench.tool, *args, path, *extra, stdin=addresses).stdout)
 
 
+def is_same(ours, theirs):
+    """Are two chains of frames the same? Names may have scopes; the outermost is the symbol table's."""
+    return ([f for _, f in ours] == [f for _, f in theirs] and
+            all(a == b or a.endswith("::" + b) for (a, _), (b, _) in zip(ours[:-1], theirs[:-1])))
+
+
 def agree(bench, path, words, addresses=None, peer="addr2line", want=None):
     """Frames are the peer's, but the outermost is called as the symbol table has it."""
     addresses = addresses or every_address(bench, path)
@@ -167,9 +257,7 @@ def agree(bench, path, words, addresses=None, peer="addr2line", want=None):
     wrong = 0
     for address, frames in want.items():
         ours = got.get(address, [])
-        same = (len(ours) == len(frames) and [f for _, f in ours] == [f for _, f in frames] and
-                [n for n, _ in ours[:-1]] == [n for n, _ in frames[:-1]])
-        if not same and frames[-1][1][1] != "0":
+        if not is_same(ours, frames) and frames[-1][1][1] != "0":
             wrong += 1
             if wrong <= 3:
                 bench.check(False, f"{words}: {address:#x}: got {ours}, {peer} says {frames}")
@@ -259,6 +347,33 @@ def cxx_inlines(bench):
             compile_to(bench, name, CXX, "-O2", "-g", f"-gdwarf-{version}", *flags)
             agree(bench, name, name)
             outermost(bench, name, name)
+
+
+def names_with_scopes(bench):
+    """Local classes, lambdas, unnamed namespaces, templates; procedures of modules and programs."""
+    need("gfortran", "llvm-addr2line-14")
+    programs = [("local" + "".join(flags), LOCAL, "g++", ".cpp", flags) for flags in
+                (["-O2"], ["-O3", "-fno-ipa-sra"], ["-O1", "-gdwarf-4"], ["-O2", "-std=c++20"])]
+    programs += [("module" + level, MODULE, "gfortran", ".f90", [level]) for level in ("-O2", "-O3")]
+    for name, source, compiler, suffix, flags in programs:
+        compile_to(bench, name, source, "-g", *flags, compiler=compiler, suffix=suffix)
+        addresses = every_address(bench, name)
+        got = dump(bench, name, addresses, "-C")
+        raw = dump(bench, name, addresses)
+        gnu = parse(bench.run("addr2line", "-aife", name, stdin=addresses).stdout)
+        llvm = parse(bench.run("llvm-addr2line-14", "-aife", name, stdin=addresses).stdout)
+        known = [a for a, frames in gnu.items() if frames[-1][1][1] != "0"]
+        # GNU addr2line 2.40 gives an inlined function of an unnamed namespace its caller's name.
+        same = sum(is_same(raw[a], gnu[a]) or is_same(raw[a], llvm[a]) for a in known)
+        bench.check(len(known) > 300 and same >= 0.99 * len(known), f"{name}: {same} of {len(known)} chains")
+        print(f"# {name}: {len(known)} addresses; addr2line: {sum(is_same(raw[a], gnu[a]) for a in known)}, "
+              f"llvm-addr2line: {sum(is_same(raw[a], llvm[a]) for a in known)}, one of them: {same}")
+        names = {frame for frames in got.values() for frame, _ in frames[:-1]}
+        line = LOCAL.splitlines().index(next(r for r in LOCAL.splitlines() if "c_name(int x)" in r)) + 1
+        want = ({"shop::count", "shop::(anonymous namespace)::nameless", "shop::(anonymous namespace)::Hidden::get",
+                 "work::Local::helper", f"c_name::{{lambda at {name}.cpp:{line}}}::operator()"}
+                if suffix == ".cpp" else {"MAIN__::outer", "__shop_MOD_weigh"})
+        bench.equal(sorted(want - names), [], f"{name}: names that are missing")
 
 
 def cxx_by_clang(bench):
@@ -474,7 +589,7 @@ def own_binary(bench):
     agree(bench, bench.tool, "symbol_dump itself", peer="addr2line")
 
 
-live.main([cxx_inlines, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
+live.main([cxx_inlines, names_with_scopes, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
            separate_files, without_build_id, shared_debug_data, mini_debug_info, stripped_by_starts, plt_stubs,
            chosen_functions, go_table, go_versions,
            names_of_libraries, own_binary])

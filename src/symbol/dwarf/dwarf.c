@@ -10,6 +10,7 @@
 #include "symbol/dwarf/form.h"
 #include "symbol/dwarf/lines.h"
 #include "symbol/dwarf/ranges.h"
+#include "symbol/dwarf/tree.h"
 #include "symbol/dwarf/unit.h"
 
 #define BUDGET_MORE (UINT64_C(64) << 20) /* bytes; for small files with much sharing */
@@ -83,8 +84,10 @@ void dwarf_close(struct dwarf *d)
 {
 	struct dwarf_abbrevs **abbrevs = (void *)d->abbrevs.data;
 
-	for (size_t i = 0; i < d->unit_count; i++)
+	for (size_t i = 0; i < d->unit_count; i++) {
 		dwarf_files_free(d->units[i].files);
+		dwarf_tree_free(d->units[i].tree);
+	}
 	free(d->units);
 	free_package(d->package);
 	for (size_t i = 0; i < d->abbrevs.len / sizeof *abbrevs; i++)
@@ -273,6 +276,7 @@ bool dwarf_split_open(struct dwarf_unit *skeleton, struct dwarf_split *ret)
 void dwarf_split_close(struct dwarf_split *s)
 {
 	dwarf_files_free(s->unit.files);
+	dwarf_tree_free(s->unit.tree);
 	dwarf_close(&s->dwarf);
 	elf_image_close(&s->image);
 	*s = (struct dwarf_split){ 0 };

@@ -10,7 +10,8 @@
 /* Entries lead to others by DW_AT_abstract_origin and DW_AT_specification; what an entry
  * itself does not say is taken from there. */
 struct dwarf_function {
-	uint32_t name; /* linkage name, else name: id of strings; STRTAB_NONE: has none */
+	uint32_t name; /* linkage name, else name within its scopes, "shop::count": id of strings;
+			* STRTAB_NONE: has none */
 	uint32_t file; /* path of the declaration: id of strings; STRTAB_NONE: unknown */
 	uint32_t line; /* of the declaration; 0: unknown */
 };

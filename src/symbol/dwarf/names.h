@@ -16,6 +16,7 @@ enum dwarf_tag {
 	TAG_STRUCTURE = 0x13,
 	TAG_UNION = 0x17,
 	TAG_INLINED_SUBROUTINE = 0x1d,
+	TAG_MODULE = 0x1e,
 	TAG_SUBPROGRAM = 0x2e,
 	TAG_NAMESPACE = 0x39,
 	TAG_INTERFACE = 0x38,
@@ -105,8 +106,8 @@ enum dwarf_language {
 	LANG_C_PLUS_PLUS_11 = 0x1a,
 	LANG_RUST = 0x1c,
 	LANG_C_PLUS_PLUS_14 = 0x21,
-	LANG_C_PLUS_PLUS_17 = 0x2b,
-	LANG_C_PLUS_PLUS_20 = 0x2c,
+	LANG_C_PLUS_PLUS_17 = 0x2a,
+	LANG_C_PLUS_PLUS_20 = 0x2b,
 };
 
 enum dwarf_unit_type {

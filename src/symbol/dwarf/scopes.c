@@ -28,6 +28,7 @@ struct scope {
 /* The walk over one unit. */
 struct walk {
 	struct dwarf_unit *unit;
+	bool is_thorough; /* enters functions without wanted addresses, for their local classes */
 	const struct dwarf_abbrevs *abbrevs;
 	struct cursor c;            /* the entries */
 	struct rangemap map;        /* wanted addresses of this unit; values index scopes */
@@ -99,7 +100,7 @@ static uint32_t enter(struct walk *w, unsigned tag, uint64_t entry, uint32_t aro
 }
 
 /* Can there be no function that matters in what this entry contains? */
-static bool is_closed(const struct dwarf_unit *u, unsigned tag, uint32_t inside)
+static bool is_closed(const struct walk *w, unsigned tag, uint32_t inside)
 {
 	switch (tag) {
 	case TAG_CLASS:
@@ -107,11 +108,11 @@ static bool is_closed(const struct dwarf_unit *u, unsigned tag, uint32_t inside)
 	case TAG_UNION:
 	case TAG_ENUMERATION:
 	case TAG_INTERFACE:
-		return true;
+		return inside == SCOPE_NONE; /* local classes hold the code of lambdas */
 	case TAG_INLINED_SUBROUTINE:
 		return inside == SCOPE_UNWANTED;
 	case TAG_SUBPROGRAM:
-		return inside == SCOPE_UNWANTED && u->is_flat;
+		return inside == SCOPE_UNWANTED && w->unit->is_flat && !w->is_thorough;
 	default:
 		return false;
 	}
@@ -152,7 +153,7 @@ static void walk_entries(struct walk *w)
 		read_values(w, abbrev, &pcs);
 		inside = enter(w, abbrev->tag, entry, w->inside[depth], &pcs);
 		if (!abbrev->has_children ||
-		    (is_closed(w->unit, abbrev->tag, inside) && skip_children(w)))
+		    (is_closed(w, abbrev->tag, inside) && skip_children(w)))
 			continue;
 		if (++depth == MAX_DEPTH)
 			return;
@@ -218,8 +219,16 @@ static void add_all_frames(struct walk *w, struct dwarf_functions *functions,
 	}
 }
 
-/* Walks the entries of u, which the wanted addresses are in. */
-static void walk_unit(struct walk *w, struct dwarf_unit *u, const uint64_t *wanted, size_t count)
+static void walk_fini(struct walk *w)
+{
+	rangemap_fini(&w->map);
+	buf_fini(&w->scopes);
+	buf_fini(&w->calls);
+}
+
+/* Walks the entries of u, and finds the innermost scope of each wanted address. */
+static int walk_unit(struct walk *w, struct dwarf_unit *u, const uint64_t *wanted, size_t count,
+		     uint32_t *innermost)
 {
 	w->unit = u;
 	w->map = rangemap_make(wanted, count);
@@ -229,6 +238,15 @@ static void walk_unit(struct walk *w, struct dwarf_unit *u, const uint64_t *want
 		w->c.end = w->c.at + (u->end - u->root);
 		walk_entries(w);
 	}
+	return buf_error(&w->scopes) < 0 ? -ENOMEM : rangemap_resolve(&w->map, innermost);
+}
+
+static bool has_unknown(const uint32_t *innermost, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (innermost[i] == RANGEMAP_NONE)
+			return true;
+	return false;
 }
 
 /* u: the unit, or its other part. wanted: those of the unit. */
@@ -239,23 +257,28 @@ static void find_in_unit(struct dwarf_unit *u, struct dwarf_functions *functions
 	struct walk *w = calloc(1, sizeof *w);
 	struct dwarf_position *positions = calloc(count, sizeof *positions);
 	uint32_t *innermost = calloc(count, sizeof *innermost);
+	int rc;
 
 	if (!w || !positions || !innermost) {
 		u->dwarf->bad = true;
 		goto out;
 	}
-	walk_unit(w, u, wanted, count);
+	rc = walk_unit(w, u, wanted, count, innermost);
+	/* Entries of functions that nothing is wanted of are most of a unit; they are read only
+	 * when the others leave something open. */
+	if (rc == 0 && u->is_flat && has_unknown(innermost, count)) {
+		walk_fini(w);
+		*w = (struct walk){ .is_thorough = true };
+		rc = walk_unit(w, u, wanted, count, innermost);
+	}
 	dwarf_find_lines(u, wanted, count, positions);
-	if (buf_error(&w->scopes) < 0 || rangemap_resolve(&w->map, innermost) < 0)
+	if (rc < 0)
 		u->dwarf->bad = true;
 	else
 		add_all_frames(w, functions, innermost, positions, frames, spans);
 out:
-	if (w) {
-		rangemap_fini(&w->map);
-		buf_fini(&w->scopes);
-		buf_fini(&w->calls);
-	}
+	if (w)
+		walk_fini(w);
 	free(w);
 	free(positions);
 	free(innermost);

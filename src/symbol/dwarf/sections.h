@@ -55,6 +55,7 @@ struct dwarf_value {
 };
 
 struct dwarf_files;
+struct dwarf_tree;
 struct dwarf_package;
 
 struct dwarf_unit {
@@ -65,7 +66,7 @@ struct dwarf_unit {
 	uint16_t version;              /* 2 to 5 */
 	uint8_t address_size;          /* 4 or 8 */
 	uint8_t offset_size;           /* 4 or 8 */
-	bool is_flat;                  /* its language has no functions within functions */
+	bool is_flat;                  /* functions lie within functions only in local classes */
 	bool has_lines;                /* line_offset holds */
 	uint64_t line_offset;          /* in .debug_line */
 	uint64_t low_pc;               /* what its range lists count from */
@@ -80,6 +81,7 @@ struct dwarf_unit {
 	struct dwarf_value comp_dir;   /* what relative file names start from */
 	struct dwarf_value root_low, root_high, root_ranges; /* its code */
 	struct dwarf_files *files;                           /* read when first needed; owned */
+	struct dwarf_tree *tree;                             /* likewise */
 };
 
 struct dwarf {
