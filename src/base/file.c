@@ -18,7 +18,7 @@
 #define READ_BYTES ((size_t)64 * 1024)
 #define DEVICE_BYTES ((size_t)1 << 20) /* that a device may have: /dev/zero has no end */
 
-static int read_all(int fd, const char *name, size_t limit, struct buf *out, struct err *e)
+int file_read(int fd, const char *name, size_t limit, struct buf *out, struct err *e)
 {
 	for (;;) {
 		void *at = buf_reserve(out, READ_BYTES);
@@ -53,7 +53,7 @@ static size_t stream_limit(int fd)
 static int load_stream(int fd, const char *name, struct file_input *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	int rc = read_all(fd, name, stream_limit(fd), &text, e);
+	int rc = file_read(fd, name, stream_limit(fd), &text, e);
 
 	if (rc < 0)
 		return rc;
@@ -135,7 +135,7 @@ int file_read_small(const char *path, size_t limit, struct buf *ret, struct err 
 
 	if (fd < 0)
 		return err_errno(e, "%s", path);
-	return read_all(fd, path, limit, ret, e);
+	return file_read(fd, path, limit, ret, e);
 }
 
 size_t file_read_start(const char *path, char *text, size_t size)

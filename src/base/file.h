@@ -31,8 +31,12 @@ int file_input_check(const struct file_input *in, const char *path, struct err *
 /* [from..to) will not be read soon: the memory for it, if mapped, is given back until it is. */
 void file_input_drop(const struct file_input *in, size_t from, size_t to);
 
-/* As file_load for small files of /proc and /sys, whose st_size is 0; at most limit bytes. */
 struct buf;
+
+/* Appends what is left to read of fd, and a NUL behind it. -EFBIG: more than limit bytes. */
+int file_read(int fd, const char *name, size_t limit, struct buf *ret, struct err *e) MUST_CHECK;
+
+/* As file_load for small files of /proc and /sys, whose st_size is 0; at most limit bytes. */
 int file_read_small(const char *path, size_t limit, struct buf *ret, struct err *e) MUST_CHECK;
 
 /* The first size - 1 bytes of one read of a file of /proc or /sys, with a NUL behind, and how many

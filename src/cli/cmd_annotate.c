@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cursor.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
@@ -14,6 +12,7 @@
 #include "model/suggest.h"
 #include "source/listing.h"
 #include "source/load.h"
+#include "source/source_lines.h"
 #include "view/annotate.h"
 #include "view/report.h"
 
@@ -197,61 +196,23 @@ static int choose(const struct profile *p, size_t type, const char *what, struct
 	return rc == 0 ? line_values_collect(&c->costs, p, type, c->is_chosen, e) : rc;
 }
 
-/* The lines of a source file: texts without tabs, [count], and their bytes. */
-struct source {
-	struct buf text;
-	const char **lines;
-	size_t count;
-};
-
-static void source_fini(struct source *s)
+/* The binary that has the code, as far as addresses tell. */
+static const char *binary_of(const struct profile *p, const struct choice *c)
 {
-	buf_fini(&s->text);
-	free(s->lines);
+	uint32_t mapping = c->costs.address_count ? c->costs.addresses[0].mapping : 0;
+
+	return mapping ? profile_text(p, profile_get_mapping(p, mapping)->path) : "";
 }
 
-static void put_untabbed(struct buf *out, const char *line, size_t len)
+static int load_source(struct source_lines *s, const struct profile *p, const struct choice *c,
+		       struct err *e)
 {
-	size_t column = 0;
+	const char *path = profile_text(p, c->file);
+	int rc = *path ? source_lines_load(s, path, binary_of(p, c), e) : 0;
 
-	for (size_t i = 0; i < len; i++) {
-		do
-			buf_put_byte(out, line[i] == '\t' ? ' ' : (unsigned char)line[i]);
-		while (++column % 8 && line[i] == '\t');
-	}
-	buf_put_byte(out, 0);
-}
-
-static int split_lines(struct source *s, const struct file_input *in, struct err *e)
-{
-	struct cursor c = cursor_make(in->data, in->len);
-	const char *line, *at;
-	size_t len;
-
-	while (cursor_line(&c, &line, &len)) {
-		put_untabbed(&s->text, line, len);
-		s->count++;
-	}
-	s->lines = reallocarray(NULL, s->count + 1, sizeof *s->lines);
-	if (buf_error(&s->text) < 0 || !s->lines)
-		return err_nomem(e);
-	at = s->text.data;
-	for (size_t i = 0; i < s->count; i++, at += strlen(at) + 1)
-		s->lines[i] = at;
-	return 0;
-}
-
-static int load_source(struct source *s, const char *path, struct err *e)
-{
-	CLEANUP(file_input_fini) struct file_input in = { 0 };
-
-	if (!*path)
-		return 0;
-	if (file_load(path, &in, e) < 0) {
+	if (rc < 0 && rc != -ENOMEM)
 		log_msg(LOG_WARN, "annotate", "no source: %s", e->msg);
-		return 0;
-	}
-	return split_lines(s, &in, e);
+	return rc == -ENOMEM ? rc : 0;
 }
 
 static void put_head(struct emit *out, const struct profile *p, const char *path,
@@ -273,7 +234,7 @@ static void put_head(struct emit *out, const struct profile *p, const char *path
 static int put(const struct args *args, const struct profile *p, const char *path, size_t type,
 	       const struct choice *c, struct buf *text, struct err *e)
 {
-	CLEANUP(source_fini) struct source source = { 0 };
+	CLEANUP(source_lines_fini) struct source_lines source = { 0 };
 	const char *file = profile_text(p, c->file);
 	struct screen screen = screen_get((enum colour_when)args->color);
 	struct listing *listing = NULL;
@@ -287,7 +248,7 @@ static int put(const struct args *args, const struct profile *p, const char *pat
 		.has_all_insns = args->is_all,
 	};
 	CLEANUP(emit_fini) struct emit out = { 0 };
-	int rc = load_source(&source, file, e);
+	int rc = load_source(&source, p, c, e);
 
 	if (rc == 0 && c->function)
 		rc = listing_new(&listing, p, &c->costs, function_name(p, c->function), file, e);

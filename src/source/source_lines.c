@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/source_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "base/fd.h"
+#include "base/file.h"
+
+void source_lines_fini(struct source_lines *s)
+{
+	buf_fini(&s->text);
+	free(s->lines);
+	*s = (struct source_lines){ 0 };
+}
+
+/* What root owns is named by binaries that anybody's profile can name. */
+static bool may_read(const struct stat *st, const char *binary)
+{
+	struct stat owner;
+
+	if (geteuid() != 0 || st->st_mode & S_IROTH)
+		return true;
+	return stat(binary, &owner) == 0 && S_ISREG(owner.st_mode) && owner.st_uid != 0 &&
+	       owner.st_uid == st->st_uid && st->st_mode & S_IRUSR;
+}
+
+static int check(const struct stat *st, const char *path, const char *binary, struct err *e)
+{
+	if (!S_ISREG(st->st_mode))
+		return err_set(e, -EINVAL, "%s: not a regular file", path);
+	if (!may_read(st, binary))
+		return err_set(e, -EACCES, "%s: not readable by the owner of %s", path,
+			       *binary ? binary : "the binary");
+	return 0;
+}
+
+static int read_source(const char *path, const char *binary, struct buf *ret, struct err *e)
+{
+	CLEANUP(fd_close) int fd = -1;
+	struct stat st;
+	int rc;
+
+	/* Before it is opened, which can do something to a device; then again: it may be replaced.
+	 */
+	if (stat(path, &st) < 0)
+		return err_errno(e, "%s", path);
+	rc = check(&st, path, binary, e);
+	if (rc < 0)
+		return rc;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(e, "%s", path);
+	rc = check(&st, path, binary, e);
+	return rc == 0 ? file_read(fd, path, SOURCE_LINES_MAX, ret, e) : rc;
+}
+
+static void put_untabbed(struct buf *out, const char *line, size_t len)
+{
+	size_t column = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool is_blank = line[i] == '\t' || line[i] == '\0';
+
+		do
+			buf_put_byte(out, is_blank ? ' ' : (unsigned char)line[i]);
+		while (++column % 8 && line[i] == '\t');
+	}
+	buf_put_byte(out, 0);
+}
+
+int source_lines_load(struct source_lines *s, const char *path, const char *binary, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf file = { 0 };
+	int rc = read_source(path, binary, &file, e);
+	struct cursor c = cursor_make(file.data, file.len);
+	const char *line, *at;
+	size_t len;
+
+	if (rc < 0)
+		return rc;
+	while (cursor_line(&c, &line, &len)) {
+		put_untabbed(&s->text, line, len);
+		s->count++;
+	}
+	s->lines = reallocarray(NULL, s->count + 1, sizeof *s->lines);
+	if (buf_error(&s->text) < 0 || !s->lines) {
+		source_lines_fini(s);
+		return err_nomem(e);
+	}
+	at = s->text.data;
+	for (size_t i = 0; i < s->count; i++, at += strlen(at) + 1)
+		s->lines[i] = at;
+	return 0;
+}
