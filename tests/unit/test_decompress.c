@@ -185,6 +185,25 @@ static void check_zeros(size_t len, bool is_read)
 	free(f);
 }
 
+static void test_xz_bomb(void)
+{
+	size_t len = DECOMPRESS_SMALL + (1 << 20), size = 0, room = len / 512;
+	unsigned char *zeros = calloc(1, len), *packed = malloc(room);
+	struct section_bytes got;
+
+	log_lines = 0;
+	log_open(count_line, NULL);
+	CHECK_INT(
+		lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, zeros, len, packed, &size, room),
+		LZMA_OK);
+	CHECK_INT(decompress_xz(packed, size, &got), 0);
+	CHECK_INT(got.len, 0);
+	CHECK_INT(log_lines, 1);
+	log_open(NULL, NULL);
+	free(zeros);
+	free(packed);
+}
+
 static void test_bombs(void)
 {
 	log_open(count_line, NULL);
@@ -200,5 +219,6 @@ int main(void)
 	TAP_CASE(test_zdebug);
 	TAP_CASE(test_xz);
 	TAP_CASE(test_bombs);
+	TAP_CASE(test_xz_bomb);
 	return tap_done();
 }
