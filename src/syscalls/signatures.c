@@ -10,7 +10,7 @@
 
 #include "syscalls/names.h"
 
-#define TEXT_BYTES 40 /* printed printed of data that is read or written */
+#define TEXT_BYTES 40 /* printed of data that is read or written */
 #define STATX_BYTES 144
 
 static const struct {
