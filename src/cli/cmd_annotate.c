@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
@@ -94,16 +95,16 @@ static bool is_path_end(const char *path, const char *name, size_t len)
 	       (path_len == len || path[path_len - len - 1] == '/');
 }
 
-static bool has_line(const struct profile *p, uint32_t function, int64_t line)
+/* Marks the functions that have code of this line; 0: all. */
+static void mark_line(const struct profile *p, int64_t line, bool *is_marked)
 {
-	for (uint32_t i = 1; i < profile_location_count(p); i++) {
+	memset(is_marked, line == 0, profile_function_count(p) * sizeof *is_marked);
+	for (uint32_t i = 1; line && i < profile_location_count(p); i++) {
 		struct location l = profile_get_location(p, i);
 
 		for (uint32_t k = 0; k < l.line_count; k++)
-			if (l.lines[k].function == function && l.lines[k].line == line)
-				return true;
+			is_marked[l.lines[k].function] |= l.lines[k].line == line;
 	}
-	return false;
 }
 
 /* FILE or FILE:LINE; *ret_file: string id of the first file that matches. */
@@ -115,12 +116,12 @@ static size_t choose_by_file(const struct profile *p, const char *text, bool *is
 	size_t len = colon ? (size_t)(colon - text) : strlen(text), count = 0;
 
 	*ret_file = 0;
+	mark_line(p, line, is_chosen);
 	for (uint32_t i = 1; i < profile_function_count(p); i++) {
 		uint32_t file = profile_get_function(p, i)->file;
 
-		is_chosen[i] = file && (!*ret_file || file == *ret_file) &&
-			       is_path_end(profile_text(p, file), text, len) &&
-			       (!line || has_line(p, i, line));
+		is_chosen[i] = is_chosen[i] && file && (!*ret_file || file == *ret_file) &&
+			       is_path_end(profile_text(p, file), text, len);
 		if (is_chosen[i])
 			*ret_file = file;
 		count += is_chosen[i];
@@ -128,33 +129,43 @@ static size_t choose_by_file(const struct profile *p, const char *text, bool *is
 	return count;
 }
 
+/* The first chosen function of each name, by the name's string id. 0 or -ENOMEM. */
+static int map_names(const struct profile *p, const bool *is_chosen, struct map *ret)
+{
+	int rc = 0;
+
+	for (uint32_t i = (uint32_t)profile_function_count(p); rc == 0 && --i > 0;)
+		if (is_chosen[i])
+			rc = map_put(ret, profile_get_function(p, i)->name, i);
+	return rc;
+}
+
 /* Of several functions the costliest is shown, and some of the others are named. */
 static int keep_costliest(const struct profile *p, size_t type, struct choice *c, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf others = { 0 };
+	CLEANUP(map_fini) struct map by_name = { 0 };
 	struct flat f;
 	uint32_t *rows;
 	size_t count, named = 0;
-	int rc = flat_init(&f, p, FRAME_BY_FUNCTION, type, -1, e);
+	int rc;
 
+	if (map_names(p, c->is_chosen, &by_name) < 0)
+		return err_nomem(e);
+	rc = flat_init(&f, p, FRAME_BY_FUNCTION, type, -1, e);
 	if (rc < 0)
 		return rc;
 	rc = flat_sorted(&f, FLAT_BY_TOTAL, &rows, &count, e);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		uint32_t name = profile_find_str(p, flat_name(&f, rows[i]));
+		uint32_t k = map_get(&by_name, name);
 
-		for (uint32_t k = 1; k < profile_function_count(p); k++) {
-			if (!c->is_chosen[k] || profile_get_function(p, k)->name != name)
-				continue;
-			if (!c->function) {
-				c->function = k;
-			} else if (profile_get_function(p, c->function)->name != name &&
-				   named++ < MAX_OTHERS) {
-				buf_printf(&others, "%s%s", others.len ? ", " : "",
-					   function_name(p, k));
-			}
-			break;
-		}
+		if (k == MAP_NONE)
+			continue;
+		if (!c->function)
+			c->function = k;
+		else if (profile_get_function(p, c->function)->name != name && named++ < MAX_OTHERS)
+			buf_printf(&others, "%s%s", others.len ? ", " : "", function_name(p, k));
 	}
 	if (rc == 0)
 		free(rows);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -117,16 +118,28 @@ static void *work(void *context)
 	return NULL;
 }
 
+static int start_thread(struct table_builder *m)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before); /* the caller's thread handles them */
+	rc = pthread_create(&m->thread, NULL, work, m);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	m->has_thread = rc == 0;
+	return rc;
+}
+
 int table_builder_request(struct table_builder *m, uint32_t key, int fd)
 {
 	struct job *job;
 	int rc;
 
 	if (!m->has_thread) {
-		rc = pthread_create(&m->thread, NULL, work, m);
+		rc = start_thread(m);
 		if (rc)
 			return -rc;
-		m->has_thread = true;
 	}
 	job = calloc(1, sizeof *job);
 	if (!job)

@@ -63,6 +63,14 @@ static enum source_kind kind_of(const char *path)
 										: SOURCE_ELF;
 }
 
+/* Processes of 64 bits have nothing but their own program, if that, below 4 GiB. */
+static bool is_32bit(const struct job *j, uint32_t mapping)
+{
+	const struct mapping *m = profile_get_mapping(j->p, mapping);
+
+	return m->start && m->limit <= UINT64_C(1) << 32;
+}
+
 /* Index of the source of a mapping; UINT32_MAX: out of memory. */
 static uint32_t add_source(struct job *j, uint32_t mapping)
 {
@@ -71,6 +79,9 @@ static uint32_t add_source(struct job *j, uint32_t mapping)
 	struct buf key = { 0 };
 	uint32_t id = STRTAB_NONE;
 
+	/* That of a 32-bit program is another one than ours, at the same offsets. */
+	if (source.kind == SOURCE_VDSO && is_32bit(j, mapping))
+		source.kind = SOURCE_NONE;
 	/* A build id alone can be enough, when the debug file is there. */
 	if (!job_path(j, mapping)[0] && job_build_id(j, mapping)[0])
 		source.kind = SOURCE_ELF;

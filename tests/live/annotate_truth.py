@@ -3,6 +3,7 @@
 """annotate and top on the bundled example, whose hot line is known. usage: annotate_truth.py AUGER MATRICES"""
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,13 @@ def check(good, what, detail=""):
     print(f"{'ok' if good else 'not ok'} {cases} - {what}", flush=True)
     if not good:
         print(detail, file=sys.stderr)
+
+
+def cpu_seconds(*command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(*command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def run(*command):
@@ -50,4 +58,9 @@ with tempfile.TemporaryDirectory() as folder:
           none.stderr)
     looks = run("top", "--batch", "--interval", "0.3", "-n", "5", "--", matrices, "3")
     check(looks.returncode == 0 and " initprm " in looks.stdout, "top shows the hot function", looks.stdout + looks.stderr)
+    many = os.path.join(folder, "many.folded")
+    with open(many, "w", encoding="ascii") as file:
+        file.writelines(f"main;f_{i} {i % 100 + 1}\n" for i in range(80000))
+    told, chosen = cpu_seconds("report", many), cpu_seconds("annotate", "f_", many)
+    check(chosen < 10 * told + 1, "the costliest of many functions is found in linear time", (told, chosen))
 print(f"1..{cases}")

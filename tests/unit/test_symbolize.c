@@ -168,7 +168,7 @@ static void test_vdso(void)
 	struct symbol_file *f;
 	struct symbol_answer answer;
 	uint64_t address = 0;
-	uint32_t mapping, id;
+	uint32_t mapping, id, other;
 	struct err e;
 
 	if (!getauxval(AT_SYSINFO_EHDR)) {
@@ -190,8 +190,12 @@ static void test_vdso(void)
 	}
 	CHECK(address);
 	id = add_location(p, mapping, address);
+	/* The vdso of a 32-bit program is not ours. */
+	mapping = add_mapping(p, "[vdso]", 0xf7fc0000, 0xf7fc4000, 0, "");
+	other = add_location(p, mapping, 0xf7fc0000 + address);
 	CHECK_INT(profile_symbolize(p, &all, &e), 0);
 	CHECK_INT(profile_get_location(p, id).line_count, 1);
+	CHECK_INT(profile_get_location(p, other).line_count, 0);
 	profile_free(p);
 }
 

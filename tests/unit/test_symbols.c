@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbol/lookup/symbols.h"
 
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/dwarf/abbrev.h"
 #include "symbol/elf/symtab.h"
 #include "tap.h"
 
@@ -99,10 +104,68 @@ static void test_versions(void)
 		CHECK_INT(symbol_name_length(names[i].name), names[i].len);
 }
 
+/* Two pages, of which the second cannot be read. NULL: no memory. */
+static char *map_guarded(size_t *ret_page)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED || mprotect(at + 2 * page, page, PROT_NONE) < 0)
+		return NULL;
+	*ret_page = 2 * page;
+	return at;
+}
+
+/* Of names without an end only a bounded part is compared, so that time is linear in symbols. */
+static void test_long_names(void)
+{
+	const uint64_t wanted = 0x1000;
+	struct symbols symbols;
+	struct symbol got;
+	size_t size;
+	char *text = map_guarded(&size);
+
+	if (!CHECK(text != NULL) || !CHECK_INT(symbols_init(&symbols, &wanted, 1), 0))
+		return;
+	memset(text, '_', size);
+	for (size_t i = 0; i < 100; i++)
+		symbols_offer(&symbols, &(struct symbol){ .start = 0x1000,
+							  .end = 0x1010,
+							  .name = text + i,
+							  .is_sized = true });
+	CHECK_INT(symbols_resolve(&symbols, &got), 0);
+	CHECK(got.name == text || got.name == text + 99);
+	symbols_fini(&symbols);
+	munmap(text, size + size / 2);
+}
+
+/* Units that share a table of shapes cannot make us read it over and over. */
+static void test_budget_of_shapes(void)
+{
+	size_t size, used = 0;
+	char *text = map_guarded(&size);
+	struct dwarf d = { .is_loaded = { [DWARF_ABBREV] = true }, .budget = 1000 };
+	struct cursor c;
+	unsigned tag;
+
+	if (!CHECK(text != NULL))
+		return;
+	for (; used + 5 <= size; used += 5)
+		memcpy(text + used, "\x01\x11\x00\x00", 5); /* code 1 without attributes */
+	d.sections[DWARF_ABBREV].data = (void *)text;
+	d.sections[DWARF_ABBREV].len = size + size / 2;
+	for (int i = 0; i < 100; i++)
+		CHECK(!abbrev_seek(&d, 0, 2, &tag, &c));
+	CHECK_INT(d.budget, 0);
+	munmap(text, size + size / 2);
+}
+
 int main(void)
 {
 	TAP_CASE(test_in_order);
 	TAP_CASE(test_backwards);
 	TAP_CASE(test_versions);
+	TAP_CASE(test_long_names);
+	TAP_CASE(test_budget_of_shapes);
 	return tap_done();
 }

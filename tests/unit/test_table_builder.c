@@ -2,6 +2,7 @@
 #include "perf/table_builder.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -71,10 +72,44 @@ static void test_end_with_work_left(void)
 	table_builder_free(m);
 }
 
+static volatile sig_atomic_t seen;
+
+static void keep_signal(int number)
+{
+	seen = number;
+}
+
+/* A signal to the process reaches the thread that asks: the other would let its poll(2) sleep on.
+ */
+static void test_signals_stay_here(void)
+{
+	struct table_builder *m = table_builder_new();
+	struct sigaction action = { .sa_handler = keep_signal }, old;
+	sigset_t usr1, pending;
+
+	if (!CHECK(m != NULL))
+		return;
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigaction(SIGUSR1, &action, &old);
+	CHECK_INT(ask(m, 0, "/proc/self/exe"), 0);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
+	kill(getpid(), SIGUSR1);
+	take(m, 1);
+	CHECK_INT(seen, 0);
+	sigpending(&pending);
+	CHECK(sigismember(&pending, SIGUSR1));
+	sigprocmask(SIG_UNBLOCK, &usr1, NULL);
+	CHECK_INT(seen, SIGUSR1);
+	sigaction(SIGUSR1, &old, NULL);
+	table_builder_free(m);
+}
+
 int main(void)
 {
 	TAP_CASE(test_tables_come_back);
 	TAP_CASE(test_bad_descriptor);
 	TAP_CASE(test_end_with_work_left);
+	TAP_CASE(test_signals_stay_here);
 	return tap_done();
 }

@@ -28,19 +28,22 @@ bool abbrev_seek(struct dwarf *d, uint64_t offset, uint64_t code, unsigned *ret_
 	const unsigned char *begin = c.at;
 	struct abbrev_attr attr;
 
-	while (!c.bad) {
-		uint64_t at = cursor_uleb(&c), tag = cursor_uleb(&c);
+	/* Each shape costs at once, so that nothing is read once the budget is spent. */
+	while (!c.bad && dwarf_spend(d, (uint64_t)(c.at - begin) + 1)) {
+		uint64_t at, tag;
 
+		begin = c.at;
+		at = cursor_uleb(&c);
+		tag = cursor_uleb(&c);
 		cursor_u8(&c); /* has children */
 		if (at == 0 || at == code) {
 			*ret_tag = (unsigned)tag;
 			*ret = c;
-			return at == code && !c.bad && dwarf_spend(d, (uint64_t)(c.at - begin));
+			return at == code && !c.bad;
 		}
 		while (abbrev_next_attr(&c, &attr))
 			;
 	}
-	dwarf_spend(d, (uint64_t)(c.at - begin));
 	return false;
 }
 

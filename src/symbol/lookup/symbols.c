@@ -7,6 +7,8 @@
 
 #include "symbol/lookup/rangemap.h"
 
+#define NAME_COMPARED 4096 /* bytes of a name that decide: hostile names overlap, and are long */
+
 int symbols_init(struct symbols *s, const uint64_t *wanted, size_t count)
 {
 	*s = (struct symbols){ .wanted = wanted, .count = count };
@@ -21,16 +23,25 @@ void symbols_fini(struct symbols *s)
 	*s = (struct symbols){ 0 };
 }
 
+static size_t count_lines(const char *name)
+{
+	size_t n = 0;
+
+	while (n < NAME_COMPARED && name[n] == '_')
+		n++;
+	return n;
+}
+
 static int compare_names(const char *a, const char *b)
 {
-	size_t a_lines = strspn(a, "_"), b_lines = strspn(b, "_");
-	size_t a_len = strlen(a), b_len = strlen(b);
+	size_t a_lines = count_lines(a), b_lines = count_lines(b);
+	size_t a_len = strnlen(a, NAME_COMPARED), b_len = strnlen(b, NAME_COMPARED);
 
 	if (a_lines != b_lines)
 		return a_lines < b_lines ? -1 : 1;
 	if (a_len != b_len)
 		return a_len < b_len ? -1 : 1;
-	return strcmp(a, b);
+	return strncmp(a, b, NAME_COMPARED);
 }
 
 /* Of two that start at the same address: is a the better one (negative)? */
