@@ -2,7 +2,7 @@
 # The front door; Meson does the building. `make demo` and `make check` need nothing installed:
 # they fetch the Debian packages of packages/*.txt that are missing.
 .POSIX:
-.PHONY: all packages test-packages demo test check lint bench install clean
+.PHONY: all packages test-packages demo test check check-floor lint bench install clean
 
 all: build/build.ninja
 	@ninja -C build
@@ -34,6 +34,9 @@ test: build/build.ninja
 
 check: test-packages
 	@tools/check.sh
+
+check-floor:
+	@tools/floor/check.sh
 
 lint: test-packages
 	@$(MAKE) --no-print-directory all

@@ -43,6 +43,8 @@ void doctor_slurm(struct doctor_finding *f)
 		doctor_report(f, DOCTOR_WORKS, "", "slurmctld and sacct answer; this is no job");
 }
 
+/* As its users find it: auger is not linked against it. A program that is linked statically as a
+ * whole opens a library only where the C library is the one it was linked with. */
 static int load(const char *name)
 {
 	void *library;

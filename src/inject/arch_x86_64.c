@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
+#include "base/compat/compat.h"
 #include "base/macros.h"
 
 static_assert(sizeof(struct user_regs_struct) <= sizeof(struct arch_regs),

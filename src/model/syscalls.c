@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compat/compat.h"
+
 const char *const syscalls_by_names[] = {
 	"call", "thread", "process", "file", "fd", "errno", NULL
 };
@@ -133,7 +135,7 @@ static const struct {
 
 const char *syscalls_error_name(int32_t error, char buffer[24])
 {
-	const char *name = strerrorname_np(error);
+	const char *name = compat_error_name(error);
 
 	for (size_t i = 0; i < ARRAY_LEN(inner); i++)
 		if (inner[i].error == error)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/compat/compat.h"
 #include "base/cursor.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

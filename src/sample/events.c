@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/compat/compat.h"
 #include "base/file.h"
 #include "base/nearest.h"
 #include "sample/pmu.h"

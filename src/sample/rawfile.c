@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/compat/compat.h"
 #include "base/file.h"
 #include "base/output/outfile.h"
 

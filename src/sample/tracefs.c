@@ -7,17 +7,19 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
+
 static char own[32]; /* "": none */
 
 static int mount_own(void)
 {
-	int tree = -1, fs = fsopen("tracefs", FSOPEN_CLOEXEC);
+	int tree = -1, fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
 
 	if (fs < 0)
 		return -1;
-	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-		tree = fsmount(fs, FSMOUNT_CLOEXEC,
-			       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		tree = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
+				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	close(fs);
 	return tree;
 }

@@ -25,6 +25,7 @@
 #define TICK_NS INT64_C(100000000)
 #define TRACE_TICK_NS INT64_C(10000000) /* calls are printed as they happen */
 #define RING_BYTES (32u << 20)
+#define INFO_MISSES 26 /* words before recursion_misses in struct bpf_prog_info; Linux 5.12 */
 
 static_assert(CALLS_NUMBERS == SYSCALL_NAMES, "numbers");
 static_assert(CALLS_FETCHES == SYSCALL_FETCHES, "parts of memory");
@@ -245,11 +246,11 @@ static uint64_t missed(const struct bpf_tracer *w)
 
 	bpf_object__for_each_program(p, w->bpf->obj)
 	{
-		struct bpf_prog_info info = { 0 };
+		uint64_t info[INFO_MISSES + 1] = { 0 };
 		uint32_t len = sizeof info;
 
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len) == 0)
-			sum += info.recursion_misses;
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(p), info, &len) == 0)
+			sum += info[INFO_MISSES];
 	}
 	return sum;
 }

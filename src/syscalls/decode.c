@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/compat/compat.h"
 #include "model/syscalls.h"
 #include "syscalls/flags.h"
 #include "syscalls/pointees.h"

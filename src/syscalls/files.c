@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "syscalls/names.h"
 
 #define FDS_MAX 65536 /* above it, each use reads /proc */
@@ -330,11 +331,9 @@ void syscall_files_apply(struct syscall_files *f, const struct syscall *c)
 					.pid = c->pid,
 					.args = { (uint32_t)c->args[0], (uint32_t)c->args[0] } });
 		break;
-#ifdef SYS_close_range
 	case SYS_close_range:
 		forget_range(f, c);
 		break;
-#endif
 	case SYS_chdir:
 		follow_folder(f, c, syscall_files_path_arg(f, c, 0));
 		break;

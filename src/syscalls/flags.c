@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
+
 struct flag {
 	uint64_t value;
 	const char *name;
@@ -240,7 +242,7 @@ void syscall_put_open_flags(uint64_t value, struct buf *out)
 
 void syscall_put_signal(int signal, struct buf *out)
 {
-	const char *name = sigabbrev_np(signal);
+	const char *name = compat_signal_name(signal);
 
 	if (name)
 		buf_printf(out, "SIG%s", name);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "syscalls/backends.h"
 #include "syscalls/filter.h"
 #include "syscalls/memory.h"
@@ -180,7 +181,7 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 	struct __ptrace_syscall_info info = { 0 };
 	int64_t now = clock_mono_ns();
 
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, (pid_t)tracee->tid, (void *)sizeof info, &info) <= 0)
+	if (compat_syscall_info((pid_t)tracee->tid, tracee->is_in_call, &info) < 0)
 		return;
 	switch (info.op) {
 	case PTRACE_SYSCALL_INFO_ENTRY:

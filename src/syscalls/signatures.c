@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/compat/compat.h"
 #include "syscalls/names.h"
 
 #define TEXT_BYTES 40 /* printed of data that is read or written */

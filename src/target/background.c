@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
+
 static int await(pid_t child, int ready_fd, struct err *e)
 {
 	ssize_t n;
@@ -25,11 +27,11 @@ static int await(pid_t child, int ready_fd, struct err *e)
 }
 
 /* What the command's caller had open is not ours to keep: a lock is held, and a pipe has no end,
- * until all of it is closed. Before Linux 5.9 it stays. */
+ * until all of it is closed. */
 static void close_inherited(int but)
 {
-	close_range(STDERR_FILENO + 1, (unsigned)but - 1, 0);
-	close_range((unsigned)but + 1, UINT_MAX, 0);
+	compat_close_range(STDERR_FILENO + 1, (unsigned)but - 1);
+	compat_close_range((unsigned)but + 1, UINT_MAX);
 }
 
 int background_fork(int *ret_ready_fd, struct err *e)

@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-#define LEAST_VERSION 12 /* has ac_tgid */
-#define LEAST_BYTES (offsetof(struct taskstats, ac_tgetime) + sizeof(uint64_t))
 #define QUEUE_BYTES (8 << 20) /* thousands of exits between two reads */
 #define ANSWER_MS 1000
 
@@ -166,12 +164,9 @@ static void take_time(struct exit_record *r, const struct taskstats *s)
 	r->run_wait_ns = (int64_t)s->cpu_delay_total;
 }
 
-static bool take_stats(const struct taskstats *s, struct exit_record *ret)
+static void take_stats(const struct taskstats *s, struct exit_record *ret)
 {
-	if (s->version < LEAST_VERSION)
-		return false;
-	*ret = (struct exit_record){ .pid = (pid_t)s->ac_tgid,
-				     .tid = (pid_t)s->ac_pid,
+	*ret = (struct exit_record){ .tid = (pid_t)s->ac_pid,
 				     .parent = (pid_t)s->ac_ppid,
 				     .wall_ns = (int64_t)s->ac_etime * (NS_PER_S / 1000000),
 				     .minor_faults = (int64_t)s->ac_minflt,
@@ -179,14 +174,15 @@ static bool take_stats(const struct taskstats *s, struct exit_record *ret)
 				     .peak_rss_bytes = (int64_t)s->hiwater_rss * 1024 };
 	snprintf(ret->name, sizeof ret->name, "%.*s", (int)sizeof ret->name - 1, s->ac_comm);
 	take_time(ret, s);
-	return true;
 }
 
 /* Reads a message of the kernel. Skips that of a whole process, which repeats those of its threads.
  */
-static bool take_message(const unsigned char *bytes, size_t len, struct exit_record *ret)
+static bool take_message(struct exit_events *x, const unsigned char *bytes, size_t len,
+			 struct exit_record *ret)
 {
 	struct taskstats stats = { 0 };
+	uint32_t tgid;
 	struct attrs all, one;
 
 	if (len < NLMSG_HDRLEN + GENL_HDRLEN)
@@ -194,10 +190,17 @@ static bool take_message(const unsigned char *bytes, size_t len, struct exit_rec
 	all = (struct attrs){ bytes + NLMSG_HDRLEN + GENL_HDRLEN,
 			      len - NLMSG_HDRLEN - GENL_HDRLEN };
 	if (!attrs_find(all, TASKSTATS_TYPE_AGGR_PID, &one) ||
-	    !attrs_find(one, TASKSTATS_TYPE_STATS, &one) || one.len < LEAST_BYTES)
+	    !attrs_find(one, TASKSTATS_TYPE_STATS, &one))
 		return false;
+	if (one.len < EXIT_EVENTS_TGID_AT + sizeof tgid) {
+		x->has_lost = true; /* of a process that the kernel does not name */
+		return false;
+	}
 	memcpy(&stats, one.at, one.len < sizeof stats ? one.len : sizeof stats);
-	return take_stats(&stats, ret);
+	memcpy(&tgid, one.at + EXIT_EVENTS_TGID_AT, sizeof tgid);
+	take_stats(&stats, ret);
+	ret->pid = (pid_t)tgid;
+	return true;
 }
 
 bool exit_events_next(struct exit_events *x, struct exit_record *ret)
@@ -210,7 +213,7 @@ bool exit_events_next(struct exit_events *x, struct exit_record *ret)
 			x->has_lost = true;
 		else if (n < 0 && errno != EINTR)
 			return false;
-		else if (n > 0 && take_message(bytes, (size_t)n, ret))
+		else if (n > 0 && take_message(x, bytes, (size_t)n, ret))
 			return true;
 	}
 	return false;

@@ -18,6 +18,9 @@
 #include "base/err.h"
 #include "base/macros.h"
 
+/* The offset of ac_tgid in struct taskstats. Linux 5.19; older headers lack it. */
+#define EXIT_EVENTS_TGID_AT 368
+
 struct exit_record {
 	pid_t pid, tid, parent;
 	char name[16];   /* comm */
@@ -32,7 +35,7 @@ struct exit_events {
 	int fd; /* netlink; 0: not open */
 	uint16_t family;
 	char cpus[64]; /* CPUs to listen to, as /sys/devices/system/cpu/possible has them */
-	bool has_lost; /* the kernel dropped events because our queue was full */
+	bool has_lost; /* the kernel dropped events because our queue was full, or is too old */
 };
 
 /* Starts to receive. Not permitted: a negative errno, and not open. */

@@ -5,9 +5,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/compat/compat.h"
 
 /* What the child sends: that it is about to exec, or the errno of what failed. */
 struct report {
@@ -105,7 +106,7 @@ int launch_prepare(struct launch *l, const struct launch_opts *o, const struct i
 	*l = (struct launch){
 		.pid = pid, .name = o->argv[0], .go_fd = go[1], .failure_fd = failure[0]
 	};
-	l->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	l->pid_fd = compat_pidfd_open(pid);
 	return 0;
 
 fail:

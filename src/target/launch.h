@@ -30,7 +30,7 @@ struct launch {
 	const char *name;    /* argv[0]; borrowed */
 	int go_fd;           /* writing starts the child; 0: it is started */
 	int failure_fd;      /* the child writes the errno of a failed exec; 0: read */
-	int pid_fd;          /* readable when the child ended; -1: kernel before 5.3; 0: closed */
+	int pid_fd;          /* readable when the child ended; -1: it has none; 0: closed */
 	bool has_ended;      /* its status is available, or taken */
 	int exec_error;      /* errno of a failed exec; 0: none */
 	int status;          /* exit status, 128+N for signal N */

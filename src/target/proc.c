@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/compat/compat.h"
 #include "base/file.h"
 #include "base/number.h"
 

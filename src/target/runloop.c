@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 
-#define POLL_NS INT64_C(100000000) /* between polls of processes without a pidfd */
+#define POLL_NS INT64_C(100000000) /* between polls of commands without a descriptor */
 #define EVENTS 32                  /* taken in one step */
 
 enum action {
@@ -101,10 +101,10 @@ void runloop_close(struct runloop *r)
 	for (size_t i = r->command_count; i-- > 0;)
 		launch_close(&r->commands[i]);
 	for (size_t i = 0; i < r->pid_count; i++)
-		if (r->pids[i].fd >= 0)
-			close(r->pids[i].fd);
+		if (r->pid_fds[i] >= 0)
+			close(r->pid_fds[i]);
 	free(r->commands);
-	free(r->pids);
+	free(r->pid_fds);
 	if (r->epoll_fd >= 0)
 		close(r->epoll_fd);
 	if (r->signal_fd >= 0)
@@ -161,17 +161,17 @@ int runloop_add_fd(struct runloop *r, int fd, enum runloop_fd kind, struct err *
 
 int runloop_add_pid(struct runloop *r, pid_t pid, struct err *e)
 {
-	struct runloop_pid *all = reallocarray(r->pids, r->pid_count + 1, sizeof *all);
+	int *all = reallocarray(r->pid_fds, r->pid_count + 1, sizeof *all);
 	int fd;
 
 	if (!all)
 		return err_nomem(e);
-	r->pids = all;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd < 0 && errno != ENOSYS)
+	r->pid_fds = all;
+	fd = compat_pidfd_open(pid);
+	if (fd < 0)
 		return err_errno(e, "process %d", (int)pid);
-	all[r->pid_count++] = (struct runloop_pid){ .pid = pid, .fd = fd };
-	return fd < 0 ? 0 : add(r, fd, EPOLLIN, KIND_PID, r->pid_count - 1, e);
+	all[r->pid_count++] = fd;
+	return add(r, fd, EPOLLIN, KIND_PID, r->pid_count - 1, e);
 }
 
 static bool runs(const struct launch *l)
@@ -248,16 +248,14 @@ static void end_command(struct launch *l)
 	l->has_ended = true;
 }
 
-static void end_pid(struct runloop *r, struct runloop_pid *p)
+static void end_pid(struct runloop *r, int *fd)
 {
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
-	p->has_ended = true;
+	close(*fd);
+	*fd = -1;
 	r->ended_pids++;
 }
 
-/* Where the kernel has no pidfd. True: there are such. */
+/* Of commands without a descriptor. True: there are such. */
 static bool poll_ends(struct runloop *r, bool is_looking)
 {
 	bool has_any = false;
@@ -267,15 +265,6 @@ static bool poll_ends(struct runloop *r, bool is_looking)
 
 		if (l->pid_fd < 0 && runs(l) && !r->waits_itself)
 			has_any |= !is_looking || !launch_has_ended(l);
-	}
-	for (size_t i = 0; i < r->pid_count; i++) {
-		struct runloop_pid *p = &r->pids[i];
-
-		if (p->fd >= 0 || p->has_ended)
-			continue;
-		has_any = true;
-		if (is_looking && kill(p->pid, 0) < 0 && errno == ESRCH)
-			end_pid(r, p);
 	}
 	return has_any;
 }
@@ -319,7 +308,7 @@ bool runloop_step(struct runloop *r, int64_t timeout_ns)
 			end_command(&r->commands[index]);
 			break;
 		case KIND_PID:
-			end_pid(r, &r->pids[index]);
+			end_pid(r, &r->pid_fds[index]);
 			break;
 		case KIND_FD:
 			break;

@@ -43,12 +43,6 @@ enum runloop_fd {
 	RUNLOOP_FILLING, /* each time that more comes: what is in it is read at other times, too */
 };
 
-struct runloop_pid {
-	pid_t pid;
-	int fd; /* pidfd; -1: kernel before 5.3, or it has ended */
-	bool has_ended;
-};
-
 /* All zero is not open. second_signal, end_ns and waits_itself are the caller's to set, after
  * runloop_open() and before runloop_prepare(). */
 struct runloop {
@@ -57,7 +51,7 @@ struct runloop {
 	struct inherited inherited;
 	struct launch *commands; /* [command_count]; owned */
 	size_t command_count;
-	struct runloop_pid *pids; /* [pid_count]; owned */
+	int *pid_fds; /* [pid_count], of compat_pidfd_open(); owned; -1: it has ended */
 	size_t pid_count;
 
 	enum runloop_second second_signal;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "usage/metric_list.h"
 
 static int64_t ns_of(struct timeval t)
@@ -29,7 +30,7 @@ static int64_t unsampled_ns(const struct job *j)
 static void add_end(struct stat_list *l, const struct job *j)
 {
 	struct stat_metric *f = stat_add(l, "exit status", "count", true, j->status);
-	const char *name = j->end_signal ? sigabbrev_np(j->end_signal) : NULL;
+	const char *name = j->end_signal ? compat_signal_name(j->end_signal) : NULL;
 
 	if (name)
 		stat_note(f, "time -v: Exit status; ended by SIG%s", name);

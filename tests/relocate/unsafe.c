@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 static int is_doomed(const char *call)

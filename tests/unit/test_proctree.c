@@ -22,7 +22,7 @@ struct message {
 	struct nlattr both, pid_head;
 	uint32_t pid;
 	struct nlattr stats_head;
-	struct taskstats stats;
+	unsigned char stats[384]; /* the first bytes of struct taskstats since version 12 */
 } __attribute__((packed));
 
 /* A tree of one process; another one is foreign. Ends are told by us. */
@@ -85,17 +85,19 @@ static void bench_fini(struct bench *b)
 static void tell_end(struct bench *b, pid_t pid, pid_t tid, pid_t parent)
 {
 	struct message m = { .head.nlmsg_len = sizeof m, .pid = (uint32_t)tid };
+	struct taskstats stats = { .version = TASKSTATS_VERSION,
+				   .ac_pid = (uint32_t)tid,
+				   .ac_ppid = (uint32_t)parent,
+				   .ac_minflt = 10 };
+	uint32_t tgid = (uint32_t)pid;
 
 	m.both = (struct nlattr){ sizeof m - offsetof(struct message, both),
 				  TASKSTATS_TYPE_AGGR_PID };
 	m.pid_head = (struct nlattr){ sizeof m.pid_head + sizeof m.pid, TASKSTATS_TYPE_PID };
 	m.stats_head =
 		(struct nlattr){ sizeof m.stats_head + sizeof m.stats, TASKSTATS_TYPE_STATS };
-	m.stats = (struct taskstats){ .version = TASKSTATS_VERSION,
-				      .ac_pid = (uint32_t)tid,
-				      .ac_tgid = (uint32_t)pid,
-				      .ac_ppid = (uint32_t)parent,
-				      .ac_minflt = 10 };
+	memcpy(m.stats, &stats, sizeof stats < sizeof m.stats ? sizeof stats : sizeof m.stats);
+	memcpy(m.stats + EXIT_EVENTS_TGID_AT, &tgid, sizeof tgid);
 	CHECK_INT(write(b->tell_fd, &m, sizeof m), sizeof m);
 }
 

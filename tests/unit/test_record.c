@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/compat/compat.h"
 #include "tap.h"
 
 #define ALL_SAMPLE_BITS ((UINT64_C(1) << 25) - 1)

@@ -19,7 +19,7 @@ static struct auger_profiler *new_profiler(void)
 	return p;
 }
 
-static void call_once(struct auger_profiler *p, const char *text, size_t len)
+static void call_stage(struct auger_profiler *p, const char *text, size_t len)
 {
 	auger_stage_end(p, auger_stage_begin_name(p, text, len));
 }
@@ -38,7 +38,7 @@ static void test_depth(void)
 	CHECK(isnan(stage_number(p, "a.a.a.a.a", "calls")));
 	CHECK_INT(stage_number(p, NULL, "too_deep"), 6);
 	CHECK_INT(stage_number(p, NULL, "errors"), 0);
-	call_once(p, "b", 1);
+	call_stage(p, "b", 1);
 	CHECK_INT(stage_number(p, "b", "calls"), 1);
 	auger_profiler_close(p);
 }
@@ -51,9 +51,9 @@ static void test_many_names(void)
 
 	for (int i = 0; i < 100000; i++) {
 		snprintf(name, sizeof name, "name %d", i);
-		call_once(p, name, strlen(name));
+		call_stage(p, name, strlen(name));
 	}
-	call_once(p, "name 7", 6);
+	call_stage(p, "name 7", 6);
 	CHECK_INT(stage_number(p, "name 7", "calls"), 2);
 	CHECK_INT(stage_number(p, "name 999", "calls"), 1);
 	CHECK(isnan(stage_number(p, "name 1000", "calls")));
@@ -89,7 +89,7 @@ static void test_names(void)
 	struct auger_profiler *p = new_profiler();
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		call_once(p, rows[i].text, rows[i].len);
+		call_stage(p, rows[i].text, rows[i].len);
 		CHECK_INT(stage_number(p, rows[i].label, "calls"), 1);
 	}
 	CHECK_INT(stage_number(p, NULL, "errors"), 1); /* NULL */
@@ -101,10 +101,10 @@ static void test_dots(void)
 {
 	struct auger_profiler *p = new_profiler();
 
-	call_once(p, "a.b", 3);
+	call_stage(p, "a.b", 3);
 	{
 		AUGER_STAGE(p, "a");
-		call_once(p, "b", 1);
+		call_stage(p, "b", 1);
 	}
 	CHECK_INT(stage_number(p, "a.b", "calls"), 2);
 	auger_profiler_close(p);
@@ -118,7 +118,7 @@ static void test_long_names(void)
 	memset(name, 'x', sizeof name);
 	memset(label, 'x', 255);
 	label[255] = '\0';
-	call_once(p, name, sizeof name);
+	call_stage(p, name, sizeof name);
 	CHECK_INT(stage_number(p, label, "calls"), 1);
 	auger_profiler_close(p);
 }
@@ -167,7 +167,7 @@ static void test_files(void)
 	struct stat lines, one;
 
 	setenv("SLURM_ARRAY_TASK_ID", "../7", 1);
-	call_once(p, "a", 1);
+	call_stage(p, "a", 1);
 	path_in_folder(pattern, sizeof pattern, "%p-%q%%.jsonl");
 	snprintf(path, sizeof path, "%s/%d-%%q%%.jsonl", folder, getpid());
 	CHECK_INT(auger_profiler_write(p, pattern), 0);
@@ -209,7 +209,7 @@ static void test_unwritable_out(void)
 		struct auger_profiler *p = auger_profiler_new(
 			AUGER_OPTS(.level = AUGER_TIME, .out = "/proc/nowhere/x"));
 
-		call_once(p, "a", 1);
+		call_stage(p, "a", 1);
 		auger_profiler_close(p);
 	}
 	dup2(saved, STDERR_FILENO);
@@ -229,7 +229,7 @@ static void test_errno(void)
 
 	errno = EILSEQ;
 	for (int i = 0; i < 100; i++)
-		call_once(p, "a", 1);
+		call_stage(p, "a", 1);
 	CHECK_INT(errno, EILSEQ);
 	auger_profiler_close(p);
 }
@@ -245,7 +245,7 @@ static void test_closed_files(void)
 	fd = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < 300; i++)
 		dup2(fd, 200 + i);
-	call_once(p, "a", 1);
+	call_stage(p, "a", 1);
 	CHECK_INT(stage_number(p, "a", "calls"), 1);
 	auger_profiler_close(p);
 	CHECK(fcntl(200, F_GETFD) >= 0);
@@ -262,7 +262,7 @@ static void test_many_profilers(void)
 	for (int i = 0; i < 300; i++) {
 		list[i] = auger_profiler_new(AUGER_OPTS(.level = AUGER_TIME, .out = ""));
 		made += list[i] != NULL;
-		call_once(list[i], "a", 1);
+		call_stage(list[i], "a", 1);
 	}
 	CHECK_INT(made, 256);
 	CHECK_INT(errno, EMFILE);
@@ -284,7 +284,7 @@ static void test_old_options(void)
 
 	{
 		AUGER_STAGE(p, "a");
-		call_once(p, "b", 1);
+		call_stage(p, "b", 1);
 	}
 	CHECK_INT(stage_number(p, "a.b", "calls"), 1);
 	auger_profiler_close(p);
@@ -311,7 +311,7 @@ static int run_without_memory(void)
 	setrlimit(RLIMIT_AS, &limit);
 	for (int i = 0; i < 900; i++) {
 		snprintf(name, sizeof name, "hungry %d", i);
-		call_once(p, name, strlen(name));
+		call_stage(p, name, strlen(name));
 	}
 	if (auger_profiler_new(AUGER_OPTS(.level = AUGER_TIME)) || errno != ENOMEM)
 		return 2;

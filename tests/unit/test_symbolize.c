@@ -255,7 +255,9 @@ static void test_kernel_and_jit(void)
 static void test_named_before(void)
 {
 	struct profile *p = profile_new();
-	uint32_t mapping = add_mapping(p, "/proc/self/exe", 0, UINT64_MAX, 0, "");
+	struct elf_segment text = own_text();
+	uint32_t mapping = add_mapping(p, "/proc/self/exe", text.vaddr, text.vaddr + text.file_size,
+				       text.offset, "");
 	struct mapping m = *profile_get_mapping(p, mapping);
 	uint32_t id = add_location(p, mapping, (uint64_t)(uintptr_t)outer - load_bias());
 	struct symbolize_opts o = { 0 };

@@ -179,6 +179,10 @@ static const void *open_library(void **ret)
 	return NULL;
 }
 
+#if !__GLIBC_PREREQ(2, 33)
+#define mallinfo2 mallinfo
+#endif
+
 /* Tables move to the newer one; what is new is found; no malloc in all of that. */
 static void test_renewal(void)
 {

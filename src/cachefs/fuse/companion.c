@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "base/file.h"
 
 #define SOON_NS (NS_PER_S / 200)       /* after the last request */
@@ -271,12 +272,11 @@ static bool is_called(const struct companions *c)
 static void pause_watch(struct companions *c, int64_t pause_ns)
 {
 	int64_t until_ns = clock_mono_ns() + pause_ns;
-	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 
 	do
 		settle(c);
 	while (is_called(c) &&
-	       (sem_clockwait(&c->changed, CLOCK_MONOTONIC, &until) == 0 || errno == EINTR));
+	       (compat_sem_wait_until(&c->changed, until_ns) == 0 || errno == EINTR));
 }
 
 /* How many it has answered since the last look. */

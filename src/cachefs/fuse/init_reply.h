@@ -6,10 +6,35 @@
 #ifndef CACHEFS_FUSE_INIT_REPLY_H
 #define CACHEFS_FUSE_INIT_REPLY_H
 
+#include <fuse_lowlevel.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
+
+/* libfuse calls our functions to read requests and write replies since 3.14. Before, all threads
+ * use the session's descriptor, and the reply to FUSE_INIT stays as it is. */
+#if FUSE_MINOR_VERSION >= 14 && !defined AUGER_FORCE_COMPAT
+#define HAS_CUSTOM_IO 1
+#else
+#define HAS_CUSTOM_IO 0
+#endif
+typedef ssize_t init_reply_read(int fd, void *into, size_t len, void *userdata);
+typedef ssize_t init_reply_writev(int fd, struct iovec *iov, int count, void *userdata);
+
+/* 0, or -errno. */
+static inline int init_reply_set_io(struct fuse_session *session, init_reply_read *read,
+				    init_reply_writev *writev)
+{
+#if HAS_CUSTOM_IO
+	const struct fuse_custom_io io = { .read = read, .writev = writev }; /* it is copied */
+
+	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
+#else
+	(void)session, (void)read, (void)writev;
+	return 0;
+#endif
+}
 
 /* All zero before the request and after the reply. */
 struct init_reply {

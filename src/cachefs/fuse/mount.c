@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -70,14 +71,17 @@ static void inval_entry(void *context, uint64_t parent, const char *name)
 	fuse_lowlevel_notify_inval_entry(s->session, number_of(s, parent), name, strlen(name));
 }
 
-/* Kernels before 6.2 cannot expire an entry. */
+/* Kernels before 6.2 and libfuse before 3.14 cannot expire an entry. */
 static void expire_entry(void *context, uint64_t parent, const char *name)
 {
 	struct serving *s = context;
 
+#if FUSE_MINOR_VERSION >= 14 && !defined AUGER_FORCE_COMPAT
 	if (fuse_lowlevel_notify_expire_entry(s->session, number_of(s, parent), name, strlen(name),
-					      FUSE_LL_EXPIRE_ONLY) == -ENOSYS)
-		inval_entry(s, parent, name);
+					      FUSE_LL_EXPIRE_ONLY) != -ENOSYS)
+		return;
+#endif
+	inval_entry(s, parent, name);
 }
 
 static void inval_inode(void *context, uint64_t node)
@@ -225,7 +229,7 @@ static int remount_root(struct serving *s)
 
 	if (s->mount.checks_access)
 		return 0;
-	s->mount.root_mover = gettid();
+	s->mount.root_mover = (pid_t)syscall(SYS_gettid);
 	tree = remount_clone(s->opts->view, "view");
 	s->mount.root_mover = 0;
 	if (tree < 0)

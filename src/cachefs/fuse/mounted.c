@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/quote.h"
@@ -102,7 +103,7 @@ static int run_fusermount(const char *view, bool is_lazy, bool is_quiet, struct 
 static int open_daemon(pid_t pid)
 {
 	char path[64], name[32];
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	int fd = pid > 0 ? compat_pidfd_open(pid) : -1;
 
 	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
 	if (fd >= 0 &&
@@ -135,7 +136,7 @@ struct ending {
 /* Lets the daemon unmount the view, and finish its files. */
 static int terminate(const struct ending *o, struct err *e)
 {
-	if (o->daemon < 0 || syscall(SYS_pidfd_send_signal, o->daemon, SIGTERM, NULL, 0) < 0)
+	if (o->daemon < 0 || compat_pidfd_kill(o->daemon, o->mounted.daemon, SIGTERM) < 0)
 		return unmount(o->view, true, false, e);
 	return 0;
 }

@@ -55,7 +55,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	struct ops_mount *m = userdata;
 
 	if (m->passthrough && !serve_enable_passthrough()) {
-		log_msg(LOG_WARN, "cache", "no file is passed through: that needs Linux 6.9");
+		log_msg(LOG_WARN, "cache",
+			"no file is passed through: that needs Linux 6.9 and libfuse 3.14");
 		m->passthrough = false;
 	}
 	want(conn, FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ, true);

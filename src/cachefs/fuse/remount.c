@@ -8,6 +8,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
+
 int remount_clone(const char *view, const char *name)
 {
 	char *path;
@@ -15,7 +17,7 @@ int remount_clone(const char *view, const char *name)
 
 	if (asprintf(&path, "%s/%s", view, name) < 0)
 		return -ENOMEM;
-	tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	tree = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	free(path);
 	return tree < 0 ? -errno : tree;
 }
@@ -25,7 +27,7 @@ int remount_move(int tree, const char *view, struct err *e)
 	int rc = 0;
 
 	if (umount2(view, UMOUNT_NOFOLLOW | MNT_DETACH) < 0 ||
-	    move_mount(tree, "", AT_FDCWD, view, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	    syscall(SYS_move_mount, tree, "", AT_FDCWD, view, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		rc = err_errno(e, "%s", view);
 	close(tree);
 	return rc;
@@ -33,8 +35,9 @@ int remount_move(int tree, const char *view, struct err *e)
 
 bool remount_shrink_dcache(const char *view)
 {
-	int fs = fspick(AT_FDCWD, view, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
-	bool is_done = fs >= 0 && fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
+	int fs = (int)syscall(SYS_fspick, AT_FDCWD, view, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+	bool is_done =
+		fs >= 0 && syscall(SYS_fsconfig, fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
 
 	if (fs >= 0)
 		close(fs);

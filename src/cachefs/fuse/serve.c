@@ -78,7 +78,7 @@ static void note_request(const void *request, ssize_t len)
 	memcpy(&header, request, sizeof header);
 	self->number = header.unique;
 	self->caller = (pid_t)header.pid;
-	if (header.opcode == FUSE_INIT)
+	if (HAS_CUSTOM_IO && header.opcode == FUSE_INIT)
 		init_reply_note_request(&self->init, request, (size_t)len);
 }
 
@@ -110,7 +110,7 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 static int clone_fd(int session_fd)
 {
 	uint32_t from = (uint32_t)session_fd;
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	int fd = HAS_CUSTOM_IO ? open("/dev/fuse", O_RDWR | O_CLOEXEC) : -1;
 
 	if (fd >= 0 && ioctl(fd, FUSE_DEV_IOC_CLONE, &from) < 0) {
 		close(fd);
@@ -312,10 +312,11 @@ static void back_off(struct worker *w)
 /* 0, or -errno: no request. */
 static int receive(struct worker *w, struct fuse_buf *room)
 {
-	struct fuse_session *session = w->server->session;
-	int rc = fuse_session_receive_buf(session, room);
+	int rc = fuse_session_receive_buf(w->server->session, room);
 
 	if (rc > 0) {
+		if (!HAS_CUSTOM_IO)
+			note_request(room->mem, rc);
 		if (!w->server->has_read)
 			w->server->has_read = true;
 		return 0;
@@ -323,7 +324,7 @@ static int receive(struct worker *w, struct fuse_buf *room)
 	if (rc == -ENOMEM && w->server->has_read)
 		back_off(w);
 	else if (rc != -EINTR && rc != -EAGAIN)
-		fuse_session_exit(session);
+		fuse_session_exit(w->server->session);
 	return rc < 0 ? rc : -EINTR;
 }
 
@@ -570,8 +571,7 @@ static struct server *abandoned;
 int serve_run(struct fuse_session *session, const struct serve_opts *o, const sigset_t *signals,
 	      bool *ret_hangs, struct err *e)
 {
-	static const struct fuse_custom_io io = { .read = read_request, .writev = write_reply };
-	int rc = fuse_session_custom_io(session, &io, fuse_session_fd(session));
+	int rc = init_reply_set_io(session, read_request, write_reply);
 	bool by_signal = false;
 	struct server *s;
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cachefs/profile/profile_stacks.h"
@@ -32,7 +33,7 @@ int profiling_open(const struct profiling_opts *o, const struct profile_config *
 	p->metrics = m;
 	pthread_mutex_init(&p->write_lock, NULL);
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->wake, NULL);
+	compat_cond_init(&p->wake);
 	if (o->mode >= PROFILE_TOP)
 		cache_enable_path_counts(c);
 	*ret = p;

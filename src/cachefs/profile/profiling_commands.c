@@ -300,9 +300,8 @@ static struct queued *await(struct profiling *p, const struct plan *plan)
 	int rc = 0;
 
 	while (!p->commands.first && !p->closing && rc == 0)
-		rc = until_ns == INT64_MAX
-			     ? pthread_cond_wait(&p->wake, &p->lock)
-			     : pthread_cond_clockwait(&p->wake, &p->lock, CLOCK_MONOTONIC, &until);
+		rc = until_ns == INT64_MAX ? pthread_cond_wait(&p->wake, &p->lock)
+					   : pthread_cond_timedwait(&p->wake, &p->lock, &until);
 	return (struct queued *)fifo_take(&p->commands);
 }
 

@@ -9,11 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3. Source: linux/memfd.h */
-#endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* since Linux 6.1. Source: asm-generic/mman-common.h */
 #endif
 
 #define HUGE_BYTES (UINT64_C(2) << 20) /* of a huge page on x86-64 and most of aarch64 */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "cachefs/store/cache_internal.h"
 
 #define STOP_NS NS_PER_S           /* how long cache_close waits for storage */
@@ -54,7 +55,7 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 		return err_nomem(e);
 	c->opts = *o;
 	pthread_mutex_init(&c->evictor_lock, NULL);
-	pthread_cond_init(&c->evictor_wake, NULL);
+	compat_cond_init(&c->evictor_wake);
 	c->nodes = nodes_new(&c->usage, passthrough_release);
 	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage, o->budget_bytes) : NULL;
 	if (c->chunks && o->passthrough)

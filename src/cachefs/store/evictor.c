@@ -96,8 +96,7 @@ static void wait_for_work(struct cache *c)
 
 	if (usage_total(&c->usage) <= BEGIN(c->opts.budget_bytes))
 		pthread_cond_wait(&c->evictor_wake, &c->evictor_lock);
-	else if (pthread_cond_clockwait(&c->evictor_wake, &c->evictor_lock, CLOCK_MONOTONIC,
-					&until) == ETIMEDOUT)
+	else if (pthread_cond_timedwait(&c->evictor_wake, &c->evictor_lock, &until) == ETIMEDOUT)
 		c->is_over_budget = true;
 }
 

@@ -5,16 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 #include "base/fd.h"
 
 /* lookup_names runs ahead of requests, so it must stay cheap: a call may take NAMES_NS, and NAME_NS
@@ -33,54 +32,15 @@ struct local {
 	_Atomic int64_t slow_until_ns; /* no lookup_names before; CLOCK_MONOTONIC */
 };
 
-/* Opens component by component: for long paths, and kernels without openat2 (before 5.6). */
-static int walk_to(int root, const char *path, int flags)
-{
-	int at = dup(root);
-
-	while (at >= 0) {
-		size_t len = strcspn(path, "/");
-		bool is_last = path[len] == '\0';
-		char name[NAME_MAX + 1];
-		int next;
-
-		if (len > NAME_MAX) {
-			close(at);
-			return -ENAMETOOLONG;
-		}
-		memcpy(name, path, len);
-		name[len] = '\0';
-		next = openat(at, len ? name : ".",
-			      is_last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0) {
-			int rc = -errno;
-
-			close(at);
-			return rc;
-		}
-		close(at);
-		if (is_last)
-			return next;
-		at = next;
-		path += len + 1;
-	}
-	return -errno;
-}
-
 /* A descriptor, or -errno. flags: of open(2). It follows no links. */
 static int open_path(const struct local *l, const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
 				.resolve = RESOLVE_NO_SYMLINKS };
-	long fd = -1;
+	int fd = compat_openat2(l->root, *path ? path : ".", &how);
 
-	if (strlen(path) >= PATH_MAX)
-		return walk_to(l->root, path, (int)how.flags);
-	fd = syscall(SYS_openat2, l->root, *path ? path : ".", &how, sizeof how);
 	if (fd >= 0)
-		return (int)fd;
-	if (errno == ENOSYS)
-		return walk_to(l->root, path, (int)how.flags);
+		return fd;
 	return errno == ELOOP ? -ESTALE : -errno; /* ELOOP: a folder became a link */
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 
 #define SHARDS 64 /* of the hash table; a power of two */
 #define LOCKS 256 /* that nodes share; a power of two */
@@ -136,7 +137,7 @@ struct nodes *nodes_new(struct usage *usage, void (*release)(struct node *n))
 		pthread_mutex_init(&t->shards[i].lock, NULL);
 	for (size_t i = 0; i < LOCKS; i++) {
 		pthread_mutex_init(&t->guards[i].lock, NULL);
-		pthread_cond_init(&t->guards[i].wake, NULL);
+		compat_cond_init(&t->guards[i].wake);
 	}
 	t->root = new_node(t, NULL, "");
 	for (size_t i = 0; i < SHARDS; i++) {
@@ -291,7 +292,7 @@ bool node_wait(struct nodes *t, struct node *n, int64_t until_ns)
 	struct node_guard *g = guard_of(t, n);
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 
-	return pthread_cond_clockwait(&g->wake, &g->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
+	return pthread_cond_timedwait(&g->wake, &g->lock, &until) != ETIMEDOUT;
 }
 
 int node_path(const struct node *n, struct buf *ret)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compat/compat.h"
 
 #define STACK_BYTES (256 * 1024)
 
@@ -71,7 +72,7 @@ struct pool *pool_new(unsigned max_threads)
 		return NULL;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
-	pthread_cond_init(&p->ended, NULL);
+	compat_cond_init(&p->ended);
 	p->max_threads = max_threads;
 	return p;
 }
@@ -85,8 +86,7 @@ bool pool_stop(struct pool *p, int64_t timeout_ns)
 	pthread_mutex_lock(&p->lock);
 	p->closing = true;
 	pthread_cond_broadcast(&p->wake);
-	while (p->threads &&
-	       pthread_cond_clockwait(&p->ended, &p->lock, CLOCK_MONOTONIC, &until) == 0)
+	while (p->threads && pthread_cond_timedwait(&p->ended, &p->lock, &until) == 0)
 		;
 	ended = p->threads == 0;
 	pthread_mutex_unlock(&p->lock);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -172,7 +173,7 @@ static void *work(void *arg)
 	struct prefetch *p = arg;
 	char *room = malloc(READ_BYTES);
 	unsigned self = 0;
-	pid_t none = 0, id = gettid();
+	pid_t none = 0, id = (pid_t)syscall(SYS_gettid);
 	size_t i;
 
 	while (sem_wait(&p->begins) < 0)

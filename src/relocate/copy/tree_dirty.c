@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -23,10 +24,6 @@
 #define SEARCH_BYTES (32 * (uint64_t)TREE_BLOCK)
 #define EXTENTS 256 /* of one FIEMAP call */
 #define MAX_EXTENTS 65536
-
-#ifndef SYS_cachestat
-#define SYS_cachestat 451
-#endif
 
 /* Since Linux 6.5; Debian 12's glibc lacks them. */
 struct cache_range {

@@ -6,15 +6,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <sys/quota.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "relocate/copy/copy_internal.h"
-
-#ifndef SYS_quotactl_fd
-#define SYS_quotactl_fd 443
-#endif
 
 void tree_owners_fini(struct tree_owners *o)
 {

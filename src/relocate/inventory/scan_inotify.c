@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "relocate/inventory/scan_internal.h"
 
 #define WHY "it watches OLD's file system (inotify)"

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "base/log.h"
 #include "relocate/inventory/scan_internal.h"
 

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "base/file.h"
 #include "relocate/repoint/repoint_internal.h"
 #include "target/proc.h"
@@ -106,7 +107,7 @@ static int open_as(const struct credentials *id, int dir, const char *path, unsi
 	own.groups = (struct rows){ .data = groups, .count = count > 0 ? (size_t)count : 0 };
 	if (!is_own)
 		rc = set_credentials(id);
-	fd = rc < 0 ? rc : (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	fd = rc < 0 ? rc : compat_openat2(dir, path, &how);
 	if (fd < 0 && rc == 0)
 		fd = -errno;
 	if (!is_own)

@@ -28,7 +28,9 @@ const char *insn_text(const struct insns *s, size_t i)
 #define LIBRARY(major) "libcapstone.so." TEXT_OF(major)
 
 /* Loaded where it is used: its tables are 1.3 MB that the loader writes to, which every other
- * command would start with, and each child that it forks. */
+ * command would start with, and each child that it forks. So libcapstone.so must be on the machine
+ * that shows instructions, also when auger is linked against static libraries; a program that is
+ * linked statically as a whole opens it only where the C library is the one it was linked with. */
 static struct {
 	void *library;
 	__typeof__(&cs_open) open;
@@ -64,11 +66,12 @@ static int load_capstone(struct err *e)
 	errno = 0;
 	library = dlopen(LIBRARY(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		return errno == ENOMEM ? err_nomem(e) : err_set(e, -ENOTSUP, "%s", dlerror());
+		return errno == ENOMEM ? err_nomem(e)
+				       : err_set(e, -ENOTSUP, "no capstone here: %s", dlerror());
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
 		*functions[i].to = dlsym(library, functions[i].name);
 		if (!*functions[i].to) {
-			err_set(e, -ENOTSUP, "%s", dlerror());
+			err_set(e, -ENOTSUP, "no capstone here: %s", dlerror());
 			dlclose(library);
 			return e->code;
 		}

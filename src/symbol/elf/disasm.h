@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * disasm: disassembles machine code, one instruction at a time. Capstone decodes x86-64 and
- * aarch64; without it (a build option) every call returns -ENOTSUP.
+ * aarch64; without it (a build option, or no libcapstone.so here) every call returns -ENOTSUP.
  */
 #ifndef SYMBOL_ELF_DISASM_H
 #define SYMBOL_ELF_DISASM_H
