@@ -36,8 +36,8 @@ struct tracee {
 	uint32_t pid, tid;
 	bool is_followed; /* its calls count; false before the command's exec */
 	bool is_stopped;  /* waits for PTRACE_SYSCALL or a detach */
+	bool is_overdue;  /* was stopped at the last tick */
 	bool is_in_call;  /* between entry and exit */
-	bool has_args;
 	struct syscall call;
 	char memory[SYSCALL_FETCHES][SYSCALL_FETCH_BYTES];
 };
@@ -229,7 +229,7 @@ static void take_child(struct tracer *t, struct tracee *parent)
 	child = find(t, (pid_t)tid);
 	if (!child)
 		child = add(t, (pid_t)tid);
-	if (child && parent->is_followed)
+	if (child && parent->is_followed && !child->is_followed)
 		follow(t, child, parent->tid);
 	if (child && parent->is_followed && t->stacks)
 		syscall_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
@@ -342,6 +342,25 @@ static void take_news(struct tracer *t, pid_t tid, int status)
 	tracee = add(t, tid);
 	if (tracee)
 		tracee->is_stopped = true;
+	else
+		ptrace(PTRACE_DETACH, tid, NULL, NULL); /* out of memory: it runs on untraced */
+}
+
+/* Lets children run on that have been stopped since the last tick: their parents were killed before
+ * the event that does it. */
+static void let_orphans_go_on(struct tracer *t)
+{
+	for (size_t i = 0; i < t->tracees.count; i++) {
+		struct tracee *child = ((struct tracee **)t->tracees.data)[i];
+
+		if (child && child->is_stopped && child->is_overdue) {
+			child->is_stopped = false;
+			follow(t, child, 0);
+			let_go_on(t, child, 0);
+		} else if (child) {
+			child->is_overdue = child->is_stopped;
+		}
+	}
 }
 
 /* Interrupts all threads; each is detached at its stop. */
@@ -416,6 +435,7 @@ static void trace(struct tracer *t)
 		if (clock_mono_ns() < next_ns)
 			continue;
 		next_ns = clock_mono_ns() + TICK_NS / 2;
+		let_orphans_go_on(t);
 		if (!runloop_step(&t->loop, 0))
 			leave(t);
 	}
@@ -468,8 +488,7 @@ static int seize_threads(struct tracer *t, pid_t pid, size_t *ret_added, struct 
 			return rc;
 		tracee = find(t, (pid_t)tid);
 		follow(t, tracee, 0);
-		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL,
-		       NULL); /* traced traced from its next call on */
+		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL);
 		++*ret_added;
 	}
 	return 0;

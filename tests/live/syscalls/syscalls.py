@@ -328,6 +328,14 @@ def stops(bench):
                   status=9)
 
 
+def orphans(bench):
+    """Children whose parents are killed while they fork run on, and end."""
+    for method in methods(bench):
+        said = bench.run("timeout", "60", bench.tool, "syscalls", "--method", method, "-o", "t", "--",
+                         bench.workload("orphans"), "300", status=None)
+        bench.equal((said.returncode, said.stdout), (0, "done\n"), method)
+
+
 def exec_of_thread(bench):
     """A thread that is not the first executes another program."""
     words = ("import os, threading\n"
@@ -467,5 +475,5 @@ def formats(bench):
 
 
 if __name__ == "__main__":
-    live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, exec_of_thread,
+    live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread,
                unprivileged, traced, stacks, losses, formats])
