@@ -209,7 +209,7 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 			  const struct recording *c, const struct recording_result *r,
 			  const char *path)
 {
-	CLEANUP(buf_fini) struct buf out = { 0 };
+	CLEANUP(buf_fini) struct buf out = { 0 }, visible = { 0 };
 	struct err e;
 
 	for (size_t i = 0; cmd_is_verbose() && i < profile_comment_count(p); i++)
@@ -231,5 +231,7 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 		buf_printf(&out, "  %s\n", e.msg);
 	put_next_steps(&out, path);
 	if (buf_error(&out) == 0)
-		fputs(out.data, stderr);
+		utf8_put_valid(&visible, out.data, out.len); /* names are what others chose */
+	if (buf_error(&visible) == 0 && visible.len)
+		fputs(visible.data, stderr);
 }
