@@ -42,10 +42,10 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 
 static inline void cursor_skip(struct cursor *c, size_t len)
 {
-	if ((size_t)(c->end - c->at) >= len)
-		c->at += len;
-	else
+	if ((size_t)(c->end - c->at) < len)
 		cursor_bytes(c, len);
+	else if (len) /* an empty cursor may have no bytes at all */
+		c->at += len;
 }
 
 /* A part of its own: the next len bytes. Empty and bad when there are fewer. */
