@@ -25,6 +25,7 @@ static void put_zeros(int number, siginfo_t *info, void *context)
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	uintptr_t at = (uintptr_t)info->si_addr, page = atomic_load(&page_bytes);
 	int saved = errno;
+	void *zeros;
 
 	(void)context;
 	for (size_t i = 0; i < GUARDS_MAX; i++) {
@@ -32,7 +33,9 @@ static void put_zeros(int number, siginfo_t *info, void *context)
 
 		if (!len || at - atomic_load(&guards[i].start) >= len)
 			continue;
-		if (mmap((void *)(at & ~(page - 1)), page, PROT_READ, flags, -1, 0) == MAP_FAILED)
+		/* cppcheck-suppress invalidFunctionArg */
+		zeros = mmap((void *)(at & ~(page - 1)), page, PROT_READ, flags, -1, 0);
+		if (zeros == MAP_FAILED)
 			break;
 		atomic_store(&guards[i].has_shrunk, true);
 		errno = saved;
