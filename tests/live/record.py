@@ -461,9 +461,10 @@ def wait_for_file(path, process):
 
 def snapshots(bench):
     """SIGUSR1 and SIGUSR2 leave a complete profile of so far; SIGXCPU ends us, not the command."""
-    auger = bench.start(bench.tool, "record", "-o", "p.pb.gz", "sh", "-c",
-                        "echo $$; exec " + bench.workload("shares") + " 100000",
-                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with open(bench.path("words"), "w", encoding="utf-8") as errors:  # a pipe ends with the command
+        auger = bench.start(bench.tool, "record", "-o", "p.pb.gz", "sh", "-c",
+                            "echo $$; exec " + bench.workload("shares") + " 100000",
+                            stdout=subprocess.PIPE, stderr=errors)
     pid = int(auger.stdout.readline())
     snapshot = "p.snapshot.pb.gz"
     try:
@@ -476,7 +477,8 @@ def snapshots(bench):
             bench.equal(auger.poll(), None, "the recording goes on")
         auger.send_signal(signal.SIGXCPU)
         auger.wait(timeout=60)
-        words = auger.stderr.read()
+        with open(bench.path("words"), encoding="utf-8") as errors:
+            words = errors.read()
         bench.equal(auger.returncode, 128 + signal.SIGXCPU, words)
         bench.equal(words.count("a snapshot is written to " + snapshot), 2, words)
         os.kill(pid, 0)  # raises when the command is gone
@@ -484,7 +486,6 @@ def snapshots(bench):
     finally:
         os.kill(pid, signal.SIGKILL)
         auger.stdout.close()
-        auger.stderr.close()
 
 
 def file_too_large(bench):
