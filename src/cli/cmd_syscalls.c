@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
@@ -18,7 +19,7 @@
 
 struct args {
 	struct opt_list pids;
-	bool is_all, is_path, is_histogram, is_trace;
+	bool is_all, is_path, is_histogram, is_trace, is_filtered;
 	double seconds; /* 0: not given */
 	int by;         /* enum syscalls_by */
 	int method;     /* enum syscall_method */
@@ -45,6 +46,8 @@ static const struct opt opts[] = {
 		"Write a profile of the calls by the code that made them, too"),
 	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, syscall_methods,
 		   "Trace calls by this [default auto: the cheapest that works here]"),
+	OPT_FLAG(0, "seccomp", struct args, is_filtered,
+		 "Stop CMD at calls with paths only (ptrace, --path); it cannot run without auger"),
 	OPT_UINT('n', "rows", "N", struct args, limit, 0, 0,
 		 "Show N rows, 0 for all [default 0; 50 with --path]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
@@ -75,6 +78,8 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 				 "--trace tells each call: --by, --path and --histogram sum them");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
 		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
+	if (args->is_filtered && !(t->argv && args->is_path && args->method == SYSCALL_PTRACE))
+		return err_usage(e, "--seccomp goes with --method ptrace, --path and a command");
 	if (args->is_path && args->is_histogram)
 		return err_usage(e, "--path and --histogram do not go together");
 	return 0;
@@ -201,6 +206,7 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 		.pid_count = t->pid_count,
 		.is_all = args->is_all,
 		.owns_stdout = args->output && strcmp(args->output, "-") == 0,
+		.is_filtered = args->is_filtered,
 		.duration_ns = (int64_t)(args->seconds * (double)NS_PER_S),
 		.tally = s,
 		.stacks = stacks,
@@ -212,6 +218,10 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 		o.on_call = trace_put;
 		o.context = &trace;
 	}
+	if (args->is_filtered)
+		log_msg(LOG_WARN, "syscalls",
+			"the command cannot run on without auger: if auger is killed, its calls "
+			"with paths fail");
 	if (rc == 0)
 		rc = syscall_run(&o, &result, e);
 	if (rc < 0)

@@ -23,6 +23,8 @@ struct syscall_opts {
 	bool is_all;
 	bool owns_stdout; /* the command's standard output goes to standard error */
 
+	bool is_filtered; /* see ptrace.c; of a command, of which paths are summed */
+
 	int64_t duration_ns; /* ends it; 0: no limit */
 
 	struct syscalls *tally; /* gets the sums, grouped by tally->by; borrowed */

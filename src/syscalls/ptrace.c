@@ -2,9 +2,9 @@
 /*
  * The ptrace(2) method: needs no privileges, and stops the program twice a call.
  *
- * Threads are seized (PTRACE_SEIZE), so they can be detached at any time and run on. When only
- * paths of a command are traced, a seccomp filter stops it at calls with paths alone; a filter
- * cannot be removed, so such a command is killed when we end.
+ * Threads are seized (PTRACE_SEIZE), so they can be detached at any time and run on, also when we
+ * are killed. opts.is_filtered: a seccomp filter stops the command at calls with paths alone. A
+ * filter cannot be removed, and without a tracer those calls fail with ENOSYS.
  */
 #include <elf.h>
 #include <errno.h>
@@ -446,7 +446,7 @@ static long options(const struct tracer *t)
 {
 	return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 	       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
-	       (t->has_filter ? PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL : 0);
+	       (t->has_filter ? PTRACE_O_TRACESECCOMP : 0);
 }
 
 static int explain(int code, pid_t pid, struct err *e)
@@ -575,7 +575,7 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 	(void)self;
 	syscall_sink_init(&sink, o, clock_mono_ns());
 	t.wants_args = syscall_wants_paths(o);
-	t.has_filter = o->argv && o->tally->by == SYSCALLS_BY_PATH && !o->on_call && !o->stacks;
+	t.has_filter = o->is_filtered;
 	rc = o->stacks ? syscall_stacks_new(o->stacks, &t.stacks, e) : 0;
 	if (rc == 0)
 		rc = run_all(&t, e);

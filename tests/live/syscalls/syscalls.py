@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -369,7 +370,40 @@ def unprivileged(bench):
     bench.equal(whole.returncode, 0, "paths")
     with open(bench.path("p.json"), encoding="utf-8") as file:
         rows = {row["path"]: row["missing"] for row in json.load(file)["rows"]}
+    bench.equal(rows["/nonexistent/sysmix-A"], 100, "paths by ptrace")
+
+
+def filtered(bench):
+    """The same paths with fewer stops, and a line that says what it costs."""
+    done = bench.run(bench.tool, "syscalls", "--method", "ptrace", "--path", "--seccomp", "-f", "json", "-o", "f.json",
+                     "--", bench.workload("sysmix"))
+    with open(bench.path("f.json"), encoding="utf-8") as file:
+        rows = {row["path"]: row["missing"] for row in json.load(file)["rows"]}
     bench.equal(rows["/nonexistent/sysmix-A"], 100, "paths by the filter")
+    bench.check("cannot run on without auger" in done.stderr, done.stderr)
+    for args in ([], ["--method", "ptrace"], ["--path"]):
+        bench.run(bench.tool, "syscalls", "--seccomp", *args, "--", "true", status=2)
+
+
+def killed(bench):
+    """A program outlives SIGKILL to auger, and its calls with paths go on to work."""
+    words = ("import os, time\nfor i in range(80):\n open('steps', 'w').write(str(i))\n time.sleep(0.01)\n"
+             "open('done', 'w').write('all')\n")
+    for method in methods(bench):
+        for more in ([], ["--path"]) if method != "perf" else ([],):
+            auger = bench.start(bench.tool, "syscalls", "--method", method, *more, "--", "/usr/bin/python3", "-c",
+                                words, stderr=subprocess.DEVNULL)
+            while not os.path.exists(bench.path("steps")):
+                time.sleep(0.01)
+            auger.kill()
+            auger.wait()
+            for _ in range(3000):
+                if os.path.exists(bench.path("done")):
+                    break
+                time.sleep(0.01)
+            if bench.check(os.path.exists(bench.path("done")), f"{method} {more}: the program ended with auger"):
+                os.unlink(bench.path("done"))
+            os.unlink(bench.path("steps"))
 
 
 def traced(bench):
@@ -476,4 +510,4 @@ def formats(bench):
 
 if __name__ == "__main__":
     live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread,
-               unprivileged, traced, stacks, losses, formats])
+               unprivileged, filtered, killed, traced, stacks, losses, formats])
