@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/file.h"
 
@@ -16,14 +15,4 @@ uint64_t privilege_capabilities(void)
 		return UINT64_MAX;
 	line = strstr(text, "\nCapEff:");
 	return line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : UINT64_MAX;
-}
-
-void privilege_raise_open_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cmd.h"
+#include "target/inherited.h"
 
 #ifdef HAVE_FUSE
 #define CONTROL &cmd_control,
@@ -196,6 +197,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_closed();
+	inherited_take();
 	outlive_file_limits();
 	log_open(print_log, getenv("AUGER_LOG"));
 	status = run(argc, argv);

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "base/privilege.h"
 #include "sample/recording_internal.h"
 #include "sample/synthesize.h"
 
@@ -72,7 +71,6 @@ static int build(struct recording *c, struct profile *p, struct err *e)
 					     .owns_stdout = c->opts.owns_stdout };
 	int rc = runloop_open(&c->loop, e);
 
-	privilege_raise_open_files();
 	if (rc == 0 && c->opts.raw)
 		rc = rawfile_open(c->opts.raw, &c->raw, e);
 	if (rc == 0 && c->opts.argv)

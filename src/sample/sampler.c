@@ -91,15 +91,14 @@ static int open_all_rings(struct sampler *s, struct err *e)
 	return rc;
 }
 
-static void say_smaller(size_t wanted, size_t bytes)
+static void say_smaller(size_t wanted, size_t bytes, const char *remedy)
 {
 	enum log_level level = bytes < wanted / 4 ? LOG_WARN : LOG_INFO;
 
 	if (bytes < wanted)
 		log_msg(level, "sampler",
-			"rings of %zu KiB instead of %zu: more samples may be lost; raise "
-			"'ulimit -l' or kernel.perf_event_mlock_kb",
-			bytes >> 10, wanted >> 10);
+			"rings of %zu KiB instead of %zu: more samples may be lost; raise %s",
+			bytes >> 10, wanted >> 10, remedy);
 }
 
 /* The expected samples a second. */
@@ -111,14 +110,17 @@ static uint64_t rate_of(const struct sampler *s)
 	return s->opts.attr.period ? UNKNOWN_HZ : s->opts.attr.frequency_hz;
 }
 
-/* Opens all rings, halving their size while the limit of locked memory is exceeded. */
+/* Opens all rings, halving their size while the limit of memory, or of locked memory, is exceeded.
+ */
 static int open_rings(struct sampler *s, struct err *e)
 {
 	uint64_t rate = rate_of(s);
 	size_t wanted = s->opts.ring_bytes;
+	const char *remedy = "";
 	int rc = open_all_rings(s, e);
 
-	while (rc == -EPERM && s->opts.ring_bytes > MIN_RING_BYTES) {
+	while ((rc == -EPERM || rc == -ENOMEM) && s->opts.ring_bytes > MIN_RING_BYTES) {
+		remedy = rc == -EPERM ? "'ulimit -l' or kernel.perf_event_mlock_kb" : "'ulimit -v'";
 		close_rings(s);
 		s->opts.ring_bytes /= 2;
 		if (s->opts.side_bytes > s->opts.ring_bytes)
@@ -132,7 +134,7 @@ static int open_rings(struct sampler *s, struct err *e)
 			       "no memory may be locked for the rings; raise 'ulimit -l' or "
 			       "kernel.perf_event_mlock_kb");
 	if (rc == 0)
-		say_smaller(wanted, s->opts.ring_bytes);
+		say_smaller(wanted, s->opts.ring_bytes, remedy);
 	while (s->opts.attr.stack_bytes > LEAST_STACK_BYTES &&
 	       s->opts.attr.stack_bytes * rate > RINGS_A_SECOND * s->opts.ring_bytes)
 		s->opts.attr.stack_bytes = s->opts.attr.stack_bytes / 2 & ~7u;

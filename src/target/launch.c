@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/compat/compat.h"
+#include "target/inherited.h"
 
 /* What the child sends: that it is about to exec, or the errno of what failed. */
 struct report {
@@ -35,18 +36,22 @@ static void close_fd(int *fd)
 }
 
 /* 0 or an errno. The signal mask comes last, with all actions in place. */
-static int restore(const struct inherited *i)
+static int restore(const sigset_t *mask)
 {
-	if (setrlimit(RLIMIT_NOFILE, &i->files) < 0 ||
-	    sigaction(SIGCHLD, &i->child_action, NULL) < 0 ||
-	    sigprocmask(SIG_SETMASK, &i->mask, NULL) < 0)
-		return errno;
-	return 0;
+	int error = inherited_restore();
+
+	return !error && sigprocmask(SIG_SETMASK, mask, NULL) < 0 ? errno : error;
+}
+
+/* main fills descriptors that were closed with ones that do not outlive the exec. */
+static bool was_closed(int fd)
+{
+	return fcntl(fd, F_GETFD) & FD_CLOEXEC;
 }
 
 static int redirect(const struct launch_opts *o)
 {
-	if (o->owns_stdout && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+	if (o->owns_stdout && !was_closed(STDOUT_FILENO) && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return errno;
 	if (o->null_fd &&
 	    (dup2(o->null_fd, STDIN_FILENO) < 0 || dup2(o->null_fd, STDOUT_FILENO) < 0))
@@ -56,7 +61,7 @@ static int redirect(const struct launch_opts *o)
 
 /* The child before its exec. Exits when it is not started. */
 static _Noreturn void run_child(int go, int failure, const struct launch_opts *o,
-				const struct inherited *inherited)
+				const sigset_t *mask)
 {
 	char byte = 0;
 	int error;
@@ -67,7 +72,7 @@ static _Noreturn void run_child(int go, int failure, const struct launch_opts *o
 		_exit(0);
 	error = redirect(o);
 	if (!error)
-		error = restore(inherited);
+		error = restore(mask);
 	if (!error && o->prepare)
 		error = o->prepare(o->context);
 	if (!error) {
@@ -79,7 +84,7 @@ static _Noreturn void run_child(int go, int failure, const struct launch_opts *o
 	_exit(127);
 }
 
-int launch_prepare(struct launch *l, const struct launch_opts *o, const struct inherited *inherited,
+int launch_prepare(struct launch *l, const struct launch_opts *o, const sigset_t *mask,
 		   struct err *e)
 {
 	int go[2], failure[2];
@@ -99,7 +104,7 @@ int launch_prepare(struct launch *l, const struct launch_opts *o, const struct i
 	}
 	if (pid == 0) {
 		close(go[1]);
-		run_child(go[0], failure[1], o, inherited);
+		run_child(go[0], failure[1], o, mask);
 	}
 	close(go[0]);
 	close(failure[1]);

@@ -17,13 +17,6 @@
 #include "base/err.h"
 #include "base/macros.h"
 
-/* The settings from our parent that we change for ourselves; commands get the originals. */
-struct inherited {
-	sigset_t mask;
-	struct sigaction child_action; /* of SIGCHLD */
-	struct rlimit files;           /* RLIMIT_NOFILE */
-};
-
 /* All zero is no command. */
 struct launch {
 	pid_t pid;           /* of the child; 0: none, or its status is taken */
@@ -47,8 +40,8 @@ struct launch_opts {
 	void *context;
 };
 
-/* Forks the child, which waits before its exec. */
-int launch_prepare(struct launch *l, const struct launch_opts *o, const struct inherited *inherited,
+/* Forks the child, which waits before its exec. mask: of its signals. */
+int launch_prepare(struct launch *l, const struct launch_opts *o, const sigset_t *mask,
 		   struct err *e) MUST_CHECK;
 
 /* Starts it. A failed exec returns its errno (-ENOENT, -EACCES, ...), also in exec_error; then the

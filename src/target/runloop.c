@@ -56,7 +56,6 @@ static int add(struct runloop *r, int fd, uint32_t events, enum kind kind, size_
 
 static int take_over_signals(struct runloop *r, sigset_t *ret_ours, struct err *e)
 {
-	const struct sigaction standard = { .sa_handler = SIG_DFL };
 	sigset_t blocked;
 
 	sigemptyset(ret_ours);
@@ -64,12 +63,8 @@ static int take_over_signals(struct runloop *r, sigset_t *ret_ours, struct err *
 		sigaddset(ret_ours, policies[i].number);
 	blocked = *ret_ours;
 	sigaddset(&blocked, SIGPIPE);
-	if (sigaction(SIGCHLD, &standard, &r->inherited.child_action) < 0)
-		return err_errno(e, "sigaction");
-	if (sigprocmask(SIG_BLOCK, &blocked, &r->inherited.mask) < 0) {
-		sigaction(SIGCHLD, &r->inherited.child_action, NULL);
+	if (sigprocmask(SIG_BLOCK, &blocked, &r->inherited_mask) < 0)
 		return err_errno(e, "sigprocmask");
-	}
 	return 0;
 }
 
@@ -78,8 +73,6 @@ int runloop_open(struct runloop *r, struct err *e)
 	sigset_t ours;
 
 	*r = (struct runloop){ .epoll_fd = -1, .signal_fd = -1 };
-	if (getrlimit(RLIMIT_NOFILE, &r->inherited.files) < 0)
-		return err_errno(e, "getrlimit");
 	if (take_over_signals(r, &ours, e) < 0)
 		return e->code;
 	r->is_open = true;
@@ -109,8 +102,7 @@ void runloop_close(struct runloop *r)
 		close(r->epoll_fd);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
-	sigprocmask(SIG_SETMASK, &r->inherited.mask, NULL);
-	sigaction(SIGCHLD, &r->inherited.child_action, NULL);
+	sigprocmask(SIG_SETMASK, &r->inherited_mask, NULL);
 	*r = (struct runloop){ 0 };
 }
 
@@ -123,7 +115,7 @@ int runloop_prepare(struct runloop *r, const struct launch_opts *o, struct err *
 		return err_nomem(e);
 	r->commands = all;
 	l = &all[r->command_count];
-	rc = launch_prepare(l, o, &r->inherited, e);
+	rc = launch_prepare(l, o, &r->inherited_mask, e);
 	if (rc < 0)
 		return rc;
 	r->command_count++;

@@ -4,8 +4,7 @@
  * end, the time is over, or a signal ends it.
  *
  * From runloop_open() to runloop_close() signals that ask us to end arrive in runloop_step() and
- * interrupt nothing; SIGPIPE is blocked; and children can be waited for although our parent may
- * ignore SIGCHLD. Commands get all of this as our parent gave it to us.
+ * interrupt nothing, and SIGPIPE is blocked. Commands get the mask as it was before.
  *
  * The signal policy: without a command that runs, the first signal ends the loop. With one, the
  * first signal is passed on to it, and the second does what second_signal names. What the terminal
@@ -21,6 +20,7 @@
 #ifndef TARGET_RUNLOOP_H
 #define TARGET_RUNLOOP_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ enum runloop_fd {
 struct runloop {
 	bool is_open;
 	int epoll_fd, signal_fd;
-	struct inherited inherited;
+	sigset_t inherited_mask;
 	struct launch *commands; /* [command_count]; owned */
 	size_t command_count;
 	int *pid_fds; /* [pid_count], of compat_pidfd_open(); owned; -1: it has ended */

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/privilege.h"
 #include "cachefs/fuse/mounted.h"
 #include "cachefs/fuse/ops.h"
 #include "cachefs/fuse/remount.h"
@@ -467,7 +466,6 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	pthread_mutex_init(&s->start_lock, NULL);
 	s->start_ns = clock_mono_ns();
 	prctl(PR_SET_NAME, MOUNTED_COMM);
-	privilege_raise_open_files();
 	memory_limit_arenas();
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {
