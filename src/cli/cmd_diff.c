@@ -10,6 +10,7 @@
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
 #include "model/diff.h"
+#include "model/wait_frames.h"
 #include "source/load.h"
 #include "view/compare.h"
 
@@ -19,7 +20,7 @@
 struct args {
 	struct filter_args filter;
 	const char *by, *value, *from, *normalize;
-	bool has_totals;
+	bool has_totals, has_kernel_frames;
 	uint64_t rows;
 	int order;  /* enum compare_order */
 	int format; /* enum emit_format */
@@ -35,6 +36,7 @@ static const struct opt opts[] = {
 	OPT_STR(0, "normalize", "BY", struct args, normalize,
 		"Scale BEFORE by this: total, duration, a sample type, or N:M"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"Compare this sample type [default: that of BEFORE]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
@@ -104,7 +106,10 @@ static int open_side(struct side *s, const struct args *a, size_t *ret_type, str
 			return rc;
 	}
 	s->facts = report_facts(s->profile, *ret_type);
-	return apply_filter(&s->profile, &a->filter, e);
+	rc = apply_filter(&s->profile, &a->filter, e);
+	if (rc == 0 && !a->has_kernel_frames)
+		rc = profile_charge_waits(&s->profile, WAIT_LEAF_NAMED, e);
+	return rc;
 }
 
 static int find_factor(struct side *sides, const struct profile *diff, const char *normalize,

@@ -10,6 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
 #include "format/formats.h"
+#include "model/wait_frames.h"
 #include "model/wall.h"
 #include "source/load.h"
 #include "view/flame/flame.h"
@@ -26,7 +27,7 @@ struct args {
 	int colors;    /* enum flame_colors */
 	int normalize; /* in normalizations */
 	bool is_icicle, is_reversed;
-	bool is_diff, is_negated, is_wall;
+	bool is_diff, is_negated, is_wall, has_kernel_frames;
 	struct filter_args filter;
 };
 
@@ -57,6 +58,7 @@ static const struct opt opts[] = {
 	OPT_CHOICE(0, "normalize", "none|total", struct args, normalize, normalizations,
 		   "Compare values, or shares of the total (with --diff) [default none]"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
 	OPT_END,
 };
 
@@ -106,7 +108,11 @@ static int load_one(struct inputs *in, size_t i, const struct args *args, struct
 		rc = choose_type(in->profiles[i], args->value, &in->types[i], e);
 	if (rc == 0 && !profile_type_count(in->profiles[i]))
 		rc = err_set(e, -EINVAL, "%s: has no values to draw", name);
-	return rc < 0 ? rc : apply_filter(&in->profiles[i], &args->filter, e);
+	if (rc == 0)
+		rc = apply_filter(&in->profiles[i], &args->filter, e);
+	if (rc == 0 && !args->has_kernel_frames)
+		rc = profile_charge_waits(&in->profiles[i], WAIT_LEAF_REASON, e);
+	return rc;
 }
 
 /* The wall clock instead of the times that are its parts. */

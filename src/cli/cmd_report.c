@@ -7,6 +7,7 @@
 #include "cli/grouping.h"
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
+#include "model/wait_frames.h"
 #include "source/load.h"
 #include "view/emit.h"
 #include "view/report.h"
@@ -20,7 +21,7 @@
 struct args {
 	struct filter_args filter;
 	const char *by, *callers, *callees, *value, *from;
-	bool is_tree;
+	bool is_tree, has_kernel_frames;
 	double min_percent;
 	uint64_t rows;
 	int order;  /* enum flat_order */
@@ -40,6 +41,7 @@ static const struct opt opts[] = {
 		"Show who calls FUNC: a name, or a regular expression"),
 	OPT_STR(0, "callees", "FUNC", struct args, callees, "Show what FUNC calls"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"Show this sample type [default: the one that the profile names]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
@@ -122,6 +124,7 @@ static int report(struct profile **p, const char *path, const struct args *a,
 		  const struct grouping *g, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf filter = { 0 };
+	bool is_list = !a->is_tree && !a->callers && !a->callees;
 	struct report_opts o;
 	int rc;
 
@@ -136,6 +139,8 @@ static int report(struct profile **p, const char *path, const struct args *a,
 		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
 	o.facts = report_facts(*p, o.type);
 	rc = apply_filter(p, &a->filter, e);
+	if (rc == 0 && !a->has_kernel_frames)
+		rc = profile_charge_waits(p, is_list ? WAIT_LEAF_NAMED : WAIT_LEAF_REASON, e);
 	return rc < 0 ? rc : show(*p, a, g, &o, e);
 }
 

@@ -9,6 +9,11 @@
 #include "base/opt.h"
 
 extern const struct opt filter_opts[]; /* of struct filter_args */
+/* Shows waits with the kernel's frames; to a bool of a command's struct args. */
+#define OPT_KERNEL_FRAMES(args, field)            \
+	OPT_FLAG(0, "kernel-frames", args, field, \
+		 "Show the kernel's frames of waits, not only their system call")
+
 extern const struct opt places_opts[]; /* of struct binaries_args */
 
 #endif

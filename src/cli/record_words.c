@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/record_words.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,9 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
+#include "model/merge.h"
 #include "model/units.h"
+#include "model/wait_frames.h"
 #include "sample/attr.h"
 #include "sample/comments.h"
 #include "source/load.h"
@@ -20,9 +24,12 @@
 
 #define HOTTEST 5 /* functions in the summary */
 #define HOTTEST_VERBOSE 25
-#define NAME_COLUMNS 60    /* that a function takes there at most */
-#define MANY 20            /* one in so many stacks is not complete: 5 % */
-#define UNSEEN_PERCENT 5.0 /* of the CPU time: said when so much was not sampled */
+#define NAME_COLUMNS 60            /* that a function takes there at most */
+#define MANY 20                    /* one in so many stacks is not complete: 5 % */
+#define UNSEEN_PERCENT 5.0         /* of the CPU time: said when so much was not sampled */
+#define WAITING_SHARE 0.8          /* of the duration: with less CPU time it is said to wait */
+#define WAITING_NS (NS_PER_S / 10) /* a shorter recording is not said to wait */
+#define SHORT_PERIODS 3            /* with less CPU time, no sample is no surprise */
 
 static size_t distinct_stacks(const struct profile *p, const struct recording *c)
 {
@@ -64,35 +71,116 @@ static void put_first_line(struct buf *out, const struct profile *p, const struc
 	buf_put_str(out, " of CPU\n");
 }
 
+/* CPU time that the samples of the first event stand for. */
+static int64_t sampled_ns(const struct profile *p)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < profile_sample_count(p); i++)
+		sum = stacks_add(sum, profile_get_sample(p, i).values[1]);
+	return sum;
+}
+
 /* How much of the command's CPU time no sample stands for, when it is much. */
 static void put_unseen(struct buf *out, const struct profile *p, const struct recording_opts *o,
 		       const struct recording *c, const struct recording_result *r)
 {
-	int64_t sampled = 0;
+	int64_t sampled = sampled_ns(p);
 
-	if (!recording_event(c, 0)->is_clock || r->target_ns < NS_PER_S / 10)
+	if (!recording_event(c, 0)->is_clock || r->target_ns < NS_PER_S / 10 ||
+	    r->counts.samples == 0)
 		return;
-	if (r->counts.samples == 0 && (!recording_has_kernel(c) || geteuid() != 0)) {
-		buf_put_str(out, "  the command used ");
-		units_put(out, r->target_ns, "nanoseconds");
-		buf_printf(out,
-			   " of CPU: if not %s, it is setuid or unreadable, and only root may "
-			   "sample it\n",
-			   recording_has_kernel(c) ? "in processes that live less than a period"
-						   : "in the kernel");
-		return;
-	}
 	if (!recording_has_kernel(c) || o->is_kernel_only || o->cpus ||
 	    recording_event(c, 0)->is_user_only || recording_event(c, 0)->is_kernel_only)
 		return; /* only a part was to be sampled */
-	for (size_t i = 0; i < profile_sample_count(p); i++)
-		sampled = stacks_add(sampled, profile_get_sample(p, i).values[1]);
 	if ((double)sampled < (1 - UNSEEN_PERCENT / 100) * (double)r->target_ns) {
 		buf_printf(
 			out,
 			"  %.0f %% of the CPU time was not sampled: of processes that live less "
 			"than a period few are seen; -F raises the rate, as root more are seen\n",
 			100 - 100 * (double)sampled / (double)r->target_ns);
+	}
+}
+
+/* The CPU time of what is recorded when it is known; 0: unknown. */
+static int64_t cpu_ns(const struct profile *p, const struct recording_opts *o,
+		      const struct recording *c, const struct recording_result *r)
+{
+	if (o->is_all || o->cpus)
+		return 0;
+	if (r->target_ns)
+		return r->target_ns;
+	return recording_event(c, 0)->is_clock && recording_has_kernel(c) ? sampled_ns(p) : 0;
+}
+
+/* A program that mostly waits: its CPU samples are not where its time goes. */
+static void put_waiting(struct buf *out, const struct profile *p, const struct recording_opts *o,
+			const struct recording *c, const struct recording_result *r)
+{
+	int64_t cpu = cpu_ns(p, o, c, r);
+
+	if (o->has_off_cpu || !cpu || r->duration_ns < WAITING_NS ||
+	    (double)cpu > WAITING_SHARE * (double)r->duration_ns)
+		return;
+	buf_put_str(out, "  CPU ");
+	units_put(out, cpu, "nanoseconds");
+	buf_put_str(out, " of ");
+	units_put(out, r->duration_ns, "nanoseconds");
+	buf_put_str(out, "; the rest was waiting: --off-cpu shows it\n");
+}
+
+/* Time between two samples of the first event; 0: it is not a clock. */
+static int64_t period_ns(const struct recording_opts *o, const struct recording *c)
+{
+	const struct event *event = recording_event(c, 0);
+	uint64_t hz = recording_frequency(c);
+
+	if (!event->is_clock)
+		return 0;
+	return hz ? NS_PER_S / (int64_t)hz : (int64_t)event_period(event, o->period);
+}
+
+static void put_no_command_samples(struct buf *out, const struct recording_opts *o,
+				   const struct recording *c, const struct recording_result *r)
+{
+	int64_t period = period_ns(o, c);
+
+	buf_put_str(out, "  no sample: the command used ");
+	units_put(out, r->target_ns, "nanoseconds");
+	buf_put_str(out, " of CPU");
+	if (r->target_ns < SHORT_PERIODS * period) {
+		buf_put_str(out, ", and there is one sample each ");
+		units_put(out, period, "nanoseconds");
+		buf_put_str(out, "; -F raises the rate\n");
+	} else if (geteuid() == 0 && recording_has_kernel(c)) {
+		buf_put_str(out, ", in processes that live less than a period, or not in what is "
+				 "recorded\n");
+	} else {
+		buf_printf(out,
+			   ": if not %s, it is setuid or unreadable, and only root may sample it\n",
+			   recording_has_kernel(c) ? "in processes that live less than a period"
+						   : "in the kernel");
+	}
+}
+
+/* Why there is no sample. */
+static void put_no_samples(struct buf *out, const struct recording_opts *o,
+			   const struct recording *c, const struct recording_result *r)
+{
+	if (!recording_event(c, 0)->is_clock) {
+		buf_printf(out, "  no sample: %s %s\n", recording_event(c, 0)->name,
+			   event_period(recording_event(c, 0), o->period) == 1
+				   ? "did not happen"
+				   : "happened less often than one sample takes");
+	} else if (r->target_ns) {
+		put_no_command_samples(out, o, c, r);
+	} else if (o->pid_count && kill(o->pids[0], 0) < 0 && errno == ESRCH) {
+		buf_put_str(out, "  no sample: the process exited before it ran for a period\n");
+	} else if (o->cpus) {
+		buf_put_str(out, "  no sample: it did not run on these CPUs\n");
+	} else {
+		buf_printf(out, "  no sample: it did not run on a CPU%s\n",
+			   o->has_off_cpu ? "" : "; --off-cpu shows what it waited for");
 	}
 }
 
@@ -141,6 +229,9 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct r
 			   (unsigned long long)n->cut);
 	put_remedies(out, o, c, r);
 	put_unseen(out, p, o, c, r);
+	if (r->counts.samples == 0)
+		put_no_samples(out, o, c, r);
+	put_waiting(out, p, o, c, r);
 }
 
 static void put_function(struct buf *out, const char *name)
@@ -156,12 +247,12 @@ static void put_function(struct buf *out, const char *name)
 		buf_put(out, visible.data, utf8_fit(visible.data, visible.len, NAME_COLUMNS));
 }
 
-static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
+static int put_hottest(struct buf *out, const struct profile *p, size_t type, struct err *e)
 {
 	struct flat flat;
 	uint32_t *rows = NULL;
 	size_t count = 0, most = cmd_is_verbose() ? HOTTEST_VERBOSE : HOTTEST;
-	int rc = flat_init(&flat, p, FRAME_BY_FUNCTION, profile_default_type(p), -1, e);
+	int rc = flat_init(&flat, p, FRAME_BY_FUNCTION, type, -1, e);
 
 	if (rc < 0)
 		return rc;
@@ -183,6 +274,20 @@ static int put_hottest(struct buf *out, const struct profile *p, struct err *e)
 	}
 	free(rows);
 	flat_fini(&flat);
+	return rc;
+}
+
+/* The functions that waited longest, each with its reason. */
+static int put_longest_waits(struct buf *out, const struct profile *p, struct err *e)
+{
+	struct profile *charged = profile_new();
+	int rc = charged ? profile_merge(charged, p, NULL, 0, e) : err_nomem(e);
+
+	if (rc == 0)
+		rc = profile_charge_waits(&charged, WAIT_LEAF_NAMED, e);
+	if (rc == 0)
+		rc = put_hottest(out, charged, (size_t)profile_find_type(charged, "offcpu"), e);
+	profile_free(charged);
 	return rc;
 }
 
@@ -211,6 +316,7 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 {
 	CLEANUP(buf_fini) struct buf out = { 0 }, visible = { 0 };
 	struct err e;
+	int rc;
 
 	for (size_t i = 0; cmd_is_verbose() && i < profile_comment_count(p); i++)
 		buf_printf(&out, "auger: %s\n", profile_get_comment(p, i));
@@ -227,7 +333,9 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 		buf_put_byte(&out, '\n');
 	}
 	put_caveats(&out, p, o, c, r);
-	if (put_hottest(&out, p, &e) < 0)
+	rc = o->has_off_cpu ? put_longest_waits(&out, p, &e)
+			    : put_hottest(&out, p, profile_default_type(p), &e);
+	if (rc < 0)
 		buf_printf(&out, "  %s\n", e.msg);
 	put_next_steps(&out, path);
 	if (buf_error(&out) == 0)

@@ -32,12 +32,24 @@ static const char *state_of(const struct profile *p, uint32_t labels)
 	return "off the CPU";
 }
 
-/* The stack with the reason on top. */
+/* Is the innermost frame of this name? */
+static bool is_on_top(const struct profile *p, uint32_t node, const char *name)
+{
+	struct location l = profile_get_location(p, profile_get_node(p, node).location);
+
+	return l.line_count &&
+	       strcmp(profile_text(p, profile_get_function(p, l.lines[0].function)->name), name) ==
+		       0;
+}
+
+/* The stack with the reason on top, once. */
 static uint32_t push_state(struct profile *dst, uint32_t node, const char *state)
 {
 	char name[STATE_MAX + 3];
 	int len = snprintf(name, sizeof name, "[%.*s]", STATE_MAX, state);
 
+	if (is_on_top(dst, node, name))
+		return node;
 	return profile_push(dst, node, profile_name_location(dst, name, (size_t)len));
 }
 

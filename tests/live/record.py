@@ -765,6 +765,25 @@ def same_in_raw(bench):
                     f"{name}: perf has {got:.3f}, the profile {ours.get(name, 0):.3f}")
 
 
+def waits(bench):
+    """A program that mostly waits is said to wait, and why there is no sample is said."""
+    done = bench.record("sleep", "0.5")
+    bench.check(re.search(r"CPU [0-9.]+ m?s of [0-9.]+ m?s; the rest was waiting: --off-cpu shows it", done.stderr),
+                done.stderr)
+    done = bench.record("-F", "5", "true")
+    bench.check("no sample: the command used" in done.stderr and "-F raises" in done.stderr, done.stderr)
+    done = bench.record("-e", "cs", "-c", "1000000", "true")
+    bench.check("no sample: cs happened less often" in done.stderr, done.stderr)
+    sleeper = bench.start("sleep", "1000")
+    try:
+        time.sleep(0.3)
+        done = bench.record("-p", str(sleeper.pid), "-d", "0.3")
+        bench.check("no sample: it did not run on a CPU; --off-cpu shows what it waited for" in done.stderr, done.stderr)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
 if __name__ == "__main__":
     live.main([
         shares_by_tables, shares_by_frame_pointers, links, short_copies, no_stacks, by_period, only_a_part,
@@ -773,5 +792,5 @@ if __name__ == "__main__":
         to_standard_output, words_unread, interrupted, interrupted_twice, snapshots, file_too_large,
         unprivileged, deleted_file,
         replaced_file, run_time_code, foreign_perf_map, python, compiler, stripped, stripped_static, same_as_perf,
-        raw_records, beside_perf,
+        raw_records, beside_perf, waits,
     ])

@@ -112,11 +112,28 @@ def stacks(bench):
     """Callers beyond libraries without frame pointers are there; complete by the table."""
     record(bench, bench.workload("offcpu"), "500", "sleep")
     rows = bench.report("--value", "offcpu", "--focus", "^wait_sleep$", "--tree", "--min-percent",
-                        "0")["rows"]
+                        "0", "--kernel-frames")["rows"]
     names = [row["function"] for row in rows]
     for name in ("work", "wait_sleep", "clock_nanosleep"):
         bench.check(name in names, f"no {name} in {names}")
     bench.check("[truncated]" not in names, f"{names}")
+
+
+def charged(bench):
+    """A wait belongs to the function that waits, and its system call is the reason."""
+    done = record(bench, bench.workload("offcpu"), "500", "sleep", "lock")
+    if "has no stacks" in done.stderr:
+        raise Skip("the kernel may not be seen")
+    rows = bench.report("--value", "offcpu")["rows"]
+    names = [row["function"] for row in rows if row["self"]]
+    for name in ("nap [clock_nanosleep]", "wait_lock [futex]"):
+        bench.check(name in names, f"no {name} in {names}")
+    bench.check(f"  {names[0]}  " in done.stderr, f"no {names[0]} in {done.stderr}")
+    bench.check(not any("schedule" in row["function"] and row["total"] for row in rows), "a wait in the scheduler")
+    tree = bench.report("--value", "offcpu", "--tree")["rows"]
+    bench.check("[futex]" in [row["function"] for row in tree], "no [futex] in the tree")
+    rows = bench.report("--value", "offcpu", "--kernel-frames")["rows"]
+    bench.check("__schedule" in [row["function"] for row in rows if row["self"]], "no frames of the kernel")
 
 
 def callers(bench):
@@ -291,5 +308,5 @@ def methods(bench):
     bench.check("BPF" not in done.stderr, done.stderr)
 
 
-live.main([wall, functions, states, stacks, callers, methods, frame_pointers, only_user, no_stacks, children, attach,
+live.main([wall, functions, states, stacks, charged, callers, methods, frame_pointers, only_user, no_stacks, children, attach,
            found, stopped, everything, picture, not_permitted])
