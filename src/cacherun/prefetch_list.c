@@ -73,7 +73,7 @@ static void put_path(const struct profile *p, uint32_t node, struct buf *text)
 static int put_stacks(const char *path, struct buf *text, struct err *e)
 {
 	struct profile *p = NULL;
-	int rc = load_profile(path, NULL, &p, e);
+	int rc = load_profile(path, NULL, NULL, &p, e);
 	uint32_t last = 0;
 
 	if (rc < 0)

@@ -21,6 +21,7 @@
 
 struct args {
 	struct filter_args filter;
+	struct binaries_args places;
 	const char *value, *from;
 	bool is_all;
 	int format; /* enum emit_format */
@@ -31,6 +32,7 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "all", struct args, is_all,
 		 "Show the instructions of all lines [default: of those that cost something]"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
+	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"Show this sample type [default: the one that the profile names]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
@@ -290,7 +292,7 @@ static int annotate(const struct args *args, const char *what, const char *path,
 	CLEANUP(choice_fini) struct choice choice = { 0 };
 	struct screen screen = screen_get((enum colour_when)args->color);
 	size_t type;
-	int rc = load_profile(path, args->from, p, e);
+	int rc = load_profile(path, args->from, &args->places, p, e);
 
 	if (rc == 0)
 		rc = apply_filter(p, &args->filter, e);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/profile_opts.h"
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
 #include "format/formats.h"
+#include "format/perfscript/stackcollapse.h"
 #include "source/load.h"
 #include "source/save.h"
 #include "view/emit.h"
@@ -20,7 +24,7 @@ struct args {
 	bool is_list, is_op2;
 	struct filter_args filter;
 	struct binaries_args places;
-	bool pid, tid, kernel, jit, all;
+	bool is_collapsed, pid, tid, kernel, jit, all, addrs;
 };
 
 static const struct opt opts[] = {
@@ -47,6 +51,10 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "kernel", struct args, kernel, "Mark kernel functions with _[k] (folded)"),
 	OPT_FLAG(0, "jit", struct args, jit, "Mark functions made at run time with _[j] (folded)"),
 	OPT_FLAG(0, "all", struct args, all, "Mark both, and inlined functions with _[i] (folded)"),
+	OPT_FLAG(0, "addrs", struct args, addrs,
+		 "Show the addresses of code without a name (folded)"),
+	OPT_FLAG(0, "stackcollapse", struct args, is_collapsed,
+		 "Write exactly what stackcollapse-perf.pl makes of the text of perf script"),
 	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_FLAG(0, "op2-compatible", struct args, is_op2,
 		 "Write what Akaros' own converter op2 makes of a trace"),
@@ -105,9 +113,9 @@ static int choose(const struct profile *p, const struct args *args, size_t *ret,
 	return 0;
 }
 
-static bool is_collapsed(const struct args *args)
+static bool is_tidied(const struct args *args)
 {
-	return args->pid || args->tid || args->kernel || args->jit || args->all;
+	return args->pid || args->tid || args->kernel || args->jit || args->all || args->addrs;
 }
 
 static int collapse(struct profile **p, const struct args *args, size_t type, struct err *e)
@@ -119,6 +127,7 @@ static int collapse(struct profile **p, const struct args *args, size_t type, st
 		.marks_kernel = args->kernel || args->all,
 		.marks_jit = args->jit || args->all,
 		.marks_inlined = args->all,
+		.has_addresses = args->addrs,
 	};
 	struct profile *collapsed;
 	int rc = profile_collapse(*p, &o, &collapsed, e);
@@ -140,7 +149,7 @@ static int prepare(struct profile **p, const struct args *args, struct err *e)
 		rc = apply_filter(p, &args->filter, e);
 	if (rc == 0 && (args->value || args->event))
 		profile_info(*p)->default_type = profile_get_type(*p, type).type;
-	if (rc == 0 && is_collapsed(args) && profile_type_count(*p))
+	if (rc == 0 && is_tidied(args) && profile_type_count(*p))
 		rc = collapse(p, args, type, e);
 	return rc;
 }
@@ -166,6 +175,69 @@ static int convert_as_op2(const struct args *args, const char *path, struct err 
 	return buf_error(&out) < 0 ? err_nomem(e) : outfile_replace(output, out.data, out.len, e);
 }
 
+static bool has_filter(const struct filter_args *f)
+{
+	return f->focus || f->ignore || f->comm.count || f->label.count;
+}
+
+static void warn_collapsed(const struct stackcollapse_report *report)
+{
+	if (report->unknown_lines)
+		log_msg(LOG_WARN, "stackcollapse",
+			"lines that are neither a sample nor a frame and are skipped: %zu, the first "
+			"is line %zu",
+			report->unknown_lines, report->first_unknown);
+	if (report->other_events)
+		log_msg(LOG_WARN, "stackcollapse",
+			"samples of other events than %.*s, which are left out: %zu; "
+			"--event-filter chooses another event",
+			(int)report->event.len, report->event.ptr, report->other_events);
+	if (report->is_cut)
+		log_msg(LOG_WARN, "stackcollapse",
+			"the last sample has no empty line behind it and is left out");
+	if (report->is_saturated)
+		log_msg(LOG_WARN, "stackcollapse", "a sum is too large and stays at %" PRId64,
+			INT64_MAX);
+}
+
+/* The original works on lines; a profile would drop what it keeps, and keep what it drops. */
+static int convert_as_stackcollapse(const struct args *args, const char *path, struct err *e)
+{
+	CLEANUP(file_input_fini) struct file_input in = { 0 };
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	const struct stackcollapse_opts o = {
+		.has_pid = args->pid,
+		.has_tid = args->tid,
+		.marks_kernel = args->kernel || args->all,
+		.marks_jit = args->jit || args->all,
+		.has_addresses = args->addrs,
+		.event = args->event,
+	};
+	struct stackcollapse_report report;
+	const struct format *format;
+
+	if (args->from || args->to || args->value || has_filter(&args->filter))
+		return err_usage(e,
+				 "--stackcollapse goes without --from, --to, --value and filters");
+	if (file_load(path, &in, e) < 0)
+		return e->code;
+	format = format_detect(path, in.data, in.len);
+	if (strcmp(path, "-") == 0)
+		path = "standard input";
+	if (format && !format->is_text)
+		return err_set(
+			e, -EINVAL,
+			"%s: format %s is not the text of perf script, which --stackcollapse "
+			"reads; use --to folded --all",
+			path, format->name);
+	if (stackcollapse(in.data, in.len, &o, &report, &out, e) < 0)
+		return e->code;
+	if (!out.len && report.unknown_lines)
+		return err_set(e, -EINVAL, "%s: no sample in this text of perf script", path);
+	warn_collapsed(&report);
+	return outfile_replace(args->output ? args->output : "-", out.data, out.len, e);
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
@@ -183,11 +255,14 @@ static int run(int argc, char **argv, struct err *e)
 	path = first < argc ? argv[first] : DEFAULT_PROFILE;
 	if (args.is_op2)
 		return convert_as_op2(&args, path, e);
+	if (args.is_collapsed)
+		return convert_as_stackcollapse(&args, path, e);
 	rc = choose_output(args.output, args.to, NULL, &output, e);
-	if (rc == 0 && is_collapsed(&args) && output.format != format_find("folded"))
-		rc = err_usage(e, "--pid, --tid, --kernel, --jit and --all are for --to folded");
+	if (rc == 0 && is_tidied(&args) && output.format != format_find("folded"))
+		rc = err_usage(
+			e, "--pid, --tid, --kernel, --jit, --all and --addrs are for --to folded");
 	if (rc == 0)
-		rc = load_profile_at(path, args.from, &args.places, &p, e);
+		rc = load_whole_profile(path, args.from, &args.places, &p, e);
 	if (rc < 0)
 		return rc;
 	rc = prepare(&p, &args, e);

@@ -19,6 +19,7 @@
 
 struct args {
 	struct filter_args filter;
+	struct binaries_args places;
 	const char *by, *value, *from, *normalize;
 	bool has_totals, has_kernel_frames;
 	uint64_t rows;
@@ -37,6 +38,7 @@ static const struct opt opts[] = {
 		"Scale BEFORE by this: total, duration, a sample type, or N:M"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
+	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"Compare this sample type [default: that of BEFORE]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
@@ -92,7 +94,7 @@ static int measure(struct side *s, const char *normalize, struct err *e)
 
 static int open_side(struct side *s, const struct args *a, size_t *ret_type, struct err *e)
 {
-	int rc = load_profile(s->path, a->from, &s->profile, e);
+	int rc = load_profile(s->path, a->from, &a->places, &s->profile, e);
 
 	if (rc == 0)
 		rc = choose_type(s->profile, a->value, ret_type, e);

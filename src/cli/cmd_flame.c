@@ -29,6 +29,7 @@ struct args {
 	bool is_icicle, is_reversed;
 	bool is_diff, is_negated, is_wall, has_kernel_frames;
 	struct filter_args filter;
+	struct binaries_args places;
 };
 
 static const char *const normalizations[] = { "none", "total", NULL };
@@ -59,6 +60,7 @@ static const struct opt opts[] = {
 		   "Compare values, or shares of the total (with --diff) [default none]"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
+	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_END,
 };
 
@@ -102,7 +104,7 @@ static bool has_two_values(const struct profile *p)
 static int load_one(struct inputs *in, size_t i, const struct args *args, struct err *e)
 {
 	const char *name = strcmp(in->paths[i], "-") == 0 ? "standard input" : in->paths[i];
-	int rc = load_profile(in->paths[i], args->from, &in->profiles[i], e);
+	int rc = load_profile(in->paths[i], args->from, &args->places, &in->profiles[i], e);
 
 	if (rc == 0)
 		rc = choose_type(in->profiles[i], args->value, &in->types[i], e);

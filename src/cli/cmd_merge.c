@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cmd.h"
+#include "cli/profile_opts.h"
 #include "format/formats.h"
 #include "model/merge.h"
 #include "source/load.h"
@@ -17,6 +18,7 @@
 struct args {
 	const char *output, *from, *to;
 	struct opt_list labels; /* KEY or KEY=TEXT */
+	struct binaries_args places;
 };
 
 static const struct opt opts[] = {
@@ -28,6 +30,7 @@ static const struct opt opts[] = {
 		"Read the files as this format [default: by their content]"),
 	OPT_STR(0, "to", "FORMAT", struct args, to,
 		"Write this format [default: by the ending of the output, else pprof]"),
+	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_END,
 };
 
@@ -139,7 +142,7 @@ static int merge_file(struct profile *dst, const struct args *args, const char *
 	int rc = make_labels(args, path, number, &labels, e);
 
 	if (rc == 0)
-		rc = load_profile_at(path, args->from, NULL, &src, e);
+		rc = load_whole_profile(path, args->from, &args->places, &src, e);
 	if (rc < 0)
 		return rc;
 	rc = profile_merge(dst, src, labels.list, labels.count, e);

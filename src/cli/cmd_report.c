@@ -20,8 +20,9 @@
 
 struct args {
 	struct filter_args filter;
+	struct binaries_args places;
 	const char *by, *callers, *callees, *value, *from;
-	bool is_tree, has_kernel_frames;
+	bool is_tree, has_kernel_frames, addrs;
 	double min_percent;
 	uint64_t rows;
 	int order;  /* enum flat_order */
@@ -42,6 +43,8 @@ static const struct opt opts[] = {
 	OPT_STR(0, "callees", "FUNC", struct args, callees, "Show what FUNC calls"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
+	OPT_INCLUDE(struct args, places, places_opts),
+	OPT_FLAG(0, "addrs", struct args, addrs, "Show the addresses of code without a name"),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"Show this sample type [default: the one that the profile names]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
@@ -60,6 +63,8 @@ static int check_usage(const struct args *a, const struct grouping *g, struct er
 {
 	bool is_edges = a->callers || a->callees;
 
+	if (a->addrs && (g->label || g->by != FRAME_BY_FUNCTION))
+		return err_usage(e, "--addrs goes with --by function");
 	if (a->min_percent >= 0 && !a->is_tree)
 		return err_usage(e, "--min-percent goes with --tree");
 	if (a->is_tree && is_edges)
@@ -161,10 +166,12 @@ static int run(int argc, char **argv, struct err *e)
 		rc = check_usage(&args, &grouping, e);
 	if (rc < 0)
 		return rc;
+	if (args.addrs)
+		grouping.by = FRAME_BY_NAME_OR_ADDRESS;
 	if (argc - first > 1)
 		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
 	path = first < argc ? argv[first] : DEFAULT_PROFILE;
-	rc = load_profile(path, args.from, &p, e);
+	rc = load_profile(path, args.from, &args.places, &p, e);
 	if (rc == -ENOENT && first == argc)
 		return err_set(e, rc, "no %s here; 'auger record' writes it", path);
 	if (rc < 0)

@@ -14,6 +14,7 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 	} known[] = {
 		{ "function", { FRAME_BY_FUNCTION, NULL } },
 		{ "line", { FRAME_BY_LINE, NULL } },
+		{ "address", { FRAME_BY_ADDRESS, NULL } },
 		{ "module", { FRAME_BY_MODULE, NULL } },
 		{ "comm", { 0, "comm" } },
 		{ "thread", { 0, "thread" } },
@@ -36,6 +37,6 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 	}
 	return err_usage(
 		e,
-		"--by: '%s' is not function, line, module, comm, thread, pid, data or label:KEY%s",
+		"--by: '%s' is not function, line, address, module, comm, thread, pid, data or label:KEY%s",
 		text, nearest_text(&near, ""));
 }

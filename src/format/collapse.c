@@ -162,6 +162,9 @@ static void put_frame(struct collapse *c, const struct location *l, uint32_t lin
 	frame_put_name(p, l, line, &whole);
 	if (buf_error(&whole) < 0)
 		profile_fail_nomem(c->to);
+	else if (c->o->has_addresses && l->address && !frame_has_name(p, l, line))
+		buf_printf(&c->text, "%.*s <%" PRIx64 ">]", (int)(whole.len - 1), whole.data,
+			   l->address);
 	else if (whole.len && *whole.data == '[')
 		buf_put(&c->text, whole.data, whole.len);
 	else

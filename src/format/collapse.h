@@ -27,6 +27,7 @@ struct collapse_opts {
 	size_t type;           /* index of the sample type */
 	bool has_pid, has_tid; /* in the name of a thread; the latter has both */
 	bool marks_kernel, marks_jit, marks_inlined;
+	bool has_addresses; /* "[module <address>]" for code without a name */
 };
 
 /* *ret is the caller's. */

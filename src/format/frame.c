@@ -25,15 +25,20 @@ void frame_put_module_name(const struct profile *p, uint32_t mapping, struct buf
 		buf_printf(out, "[%s]", base);
 }
 
+bool frame_has_name(const struct profile *p, const struct location *l, uint32_t line)
+{
+	return line < l->line_count && frame_function_name(p, l->lines[line].function).len;
+}
+
 void frame_put_name(const struct profile *p, const struct location *l, uint32_t line,
 		    struct buf *out)
 {
-	struct str name = { "", 0 };
+	struct str name;
 
-	if (line < l->line_count)
-		name = frame_function_name(p, l->lines[line].function);
-	if (name.len)
-		buf_put(out, name.ptr, name.len);
-	else
+	if (!frame_has_name(p, l, line)) {
 		frame_put_module_name(p, l->mapping, out);
+		return;
+	}
+	name = frame_function_name(p, l->lines[line].function);
+	buf_put(out, name.ptr, name.len);
 }

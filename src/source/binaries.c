@@ -88,11 +88,30 @@ static uint64_t bias_of(const struct binary *b)
 	return 0;
 }
 
-static bool is_free(const struct profile *p, const struct location *l)
+/* Is the file of --binary meant for this mapping? */
+static bool is_named_so(const struct binary *b, const char *path)
 {
-	const char *path = profile_text(p, profile_get_mapping(p, l->mapping)->path);
+	const char *file = b->path.data;
 
-	return l->address && !l->line_count && (!l->mapping || strcmp(path, AKAROS_KERNEL) == 0);
+	return strcmp(file, path) == 0 ||
+	       (path[0] == '/' && strcmp(path_base(file), path_base(path)) == 0);
+}
+
+/*
+ * May the location become one of b's? It has no name and no mapping, or is_offset: it has a mapping
+ * of b's name without a place, as those of perf script have; then its address is a file offset.
+ */
+static bool is_free(const struct profile *p, const struct location *l, const struct binary *b,
+		    bool is_offset)
+{
+	const struct mapping *m = profile_get_mapping(p, l->mapping);
+	const char *path = profile_text(p, m->path);
+
+	if (!l->address || l->line_count)
+		return false;
+	if (!m->limit && l->mapping && is_named_so(b, path))
+		return true;
+	return !is_offset && (!l->mapping || strcmp(path, AKAROS_KERNEL) == 0);
 }
 
 static bool is_in(const struct location *l, const struct mapping *m)
@@ -100,49 +119,55 @@ static bool is_in(const struct location *l, const struct mapping *m)
 	return l->address >= m->start && l->address < m->limit;
 }
 
-static void take_locations(struct profile *p, const struct mapping *m)
+static void take_locations(struct profile *p, const struct mapping *m, const struct binary *b,
+			   bool is_offset)
 {
 	uint32_t id = 0;
 
 	for (uint32_t i = 1; i < profile_location_count(p); i++) {
 		struct location l = profile_get_location(p, i);
 
-		if (!is_free(p, &l) || !is_in(&l, m))
+		if (!is_free(p, &l, b, is_offset) || !is_in(&l, m))
 			continue;
 		id = id ? id : profile_add_mapping(p, m);
 		profile_set_location_mapping(p, i, id);
 	}
 }
 
-static void place_binary(struct profile *p, const struct binary *b)
+static void place_segment(struct profile *p, const struct binary *b, struct elf_segment s,
+			  struct mapping m)
 {
 	uint64_t bias = bias_of(b);
+
+	m.start = m.offset = s.offset;
+	if (!b->has_address && !__builtin_add_overflow(m.start, s.file_size, &m.limit))
+		take_locations(p, &m, b, true);
+	m.start = s.vaddr + bias;
+	if (!__builtin_add_overflow(m.start, s.mem_size, &m.limit))
+		take_locations(p, &m, b, false);
+}
+
+static void place_binary(struct profile *p, const struct binary *b)
+{
+	struct mapping m = { .path = profile_str_n(p, b->path.data, b->path.len) };
 	char build_id[ELF_BUILD_ID_HEX];
 
 	elf_build_id(&b->image, build_id);
+	m.build_id = profile_str(p, build_id);
 	for (uint32_t i = 0; i < b->image.phnum; i++) {
 		struct elf_segment s = elf_get_segment(&b->image, i);
-		struct mapping m = { .start = s.vaddr + bias, .offset = s.offset };
 
-		if (s.type != PT_LOAD || !s.is_executable ||
-		    __builtin_add_overflow(m.start, s.mem_size, &m.limit))
-			continue;
-		m.path = profile_str_n(p, b->path.data, b->path.len);
-		m.build_id = profile_str(p, build_id);
-		take_locations(p, &m);
+		if (s.type == PT_LOAD && s.is_executable)
+			place_segment(p, b, s, m);
 	}
 }
 
 /* The file for a mapping; "": it does not exist. NULL: the user named none. */
 static const char *file_for(const struct job *j, const char *path, bool is_foreign)
 {
-	for (size_t i = 0; i < j->count; i++) {
-		const char *file = j->binaries[i].path.data;
-
-		if (strcmp(file, path) == 0 ||
-		    (path[0] == '/' && strcmp(path_base(file), path_base(path)) == 0))
-			return file;
-	}
+	for (size_t i = 0; i < j->count; i++)
+		if (is_named_so(&j->binaries[i], path))
+			return j->binaries[i].path.data;
 	return is_foreign ? "" : NULL;
 }
 

@@ -61,8 +61,8 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 	return file_input_check(&in, path, e) < 0 ? e->code : rc;
 }
 
-int load_profile_at(const char *path, const char *from, const struct binaries_args *places,
-		    struct profile **ret, struct err *e)
+int load_whole_profile(const char *path, const char *from, const struct binaries_args *places,
+		       struct profile **ret, struct err *e)
 {
 	const struct binaries_args none = { 0 };
 	struct profile *p = profile_new();
@@ -108,10 +108,11 @@ static int leave_out(struct profile *p, struct profile **ret, struct err *e)
 	return 0;
 }
 
-int load_profile(const char *path, const char *from, struct profile **ret, struct err *e)
+int load_profile(const char *path, const char *from, const struct binaries_args *places,
+		 struct profile **ret, struct err *e)
 {
 	struct profile *p;
-	int rc = load_profile_at(path, from, NULL, &p, e);
+	int rc = load_whole_profile(path, from, places, &p, e);
 
 	return rc < 0 ? rc : leave_out(p, ret, e);
 }

@@ -18,14 +18,14 @@ struct filter_args {
 };
 
 /* Reads path ("-": standard input) in the format named from (NULL: found by content), and
- * gives addresses their names; what it says that is of no interest (pprof's drop_frames) is
- * left out. *ret is the caller's. */
-int load_profile(const char *path, const char *from, struct profile **ret,
-		 struct err *e) MUST_CHECK;
+ * gives addresses their names, with the user's --binary and --kallsyms (NULL: none); what it says
+ * that is of no interest (pprof's drop_frames) is left out. *ret is the caller's. */
+int load_profile(const char *path, const char *from, const struct binaries_args *places,
+		 struct profile **ret, struct err *e) MUST_CHECK;
 
-/* The same with the user's --binary and --kallsyms (NULL: none). */
-int load_profile_at(const char *path, const char *from, const struct binaries_args *places,
-		    struct profile **ret, struct err *e) MUST_CHECK;
+/* The same with all frames. */
+int load_whole_profile(const char *path, const char *from, const struct binaries_args *places,
+		       struct profile **ret, struct err *e) MUST_CHECK;
 
 /* Replaces *p by what the filter keeps of it. */
 int apply_filter(struct profile **p, const struct filter_args *f, struct err *e) MUST_CHECK;

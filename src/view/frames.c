@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "view/tree.h"
 
+#define UNKNOWN "[unknown]"
+
 static bool is_library(const char *name)
 {
 	const char *so = strstr(name, ".so");
@@ -69,12 +71,33 @@ static size_t take_annotation(const char *name, size_t len, struct frame *frame)
 	}
 }
 
+/* "[libc.so.6 <7f12>]", "[unknown <7f12>]" */
+static void put_address(const char *module, uint64_t address, struct buf *out)
+{
+	size_t len = strlen(module);
+
+	if (len > 1 && *module == '[' && module[len - 1] == ']') {
+		module++;
+		len -= 2;
+	}
+	buf_put_byte(out, '[');
+	if (len)
+		buf_put(out, module, len);
+	else
+		buf_put_str(out, "unknown");
+	buf_printf(out, " <%" PRIx64 ">]", address);
+}
+
 /* The name to show, as enum frame_by says. */
 static void put_name(const struct frames *f, const struct location *l, const struct frame *frame,
 		     struct buf *out)
 {
 	struct str function = strtab_get(f->strings, frame->function);
 
+	if (f->by == FRAME_BY_NAME_OR_ADDRESS && l->address && str_equals(function, UNKNOWN)) {
+		put_address(frames_text(f, frame->module), l->address, out);
+		return;
+	}
 	buf_put(out, function.ptr, function.len);
 	if (f->by == FRAME_BY_LINE && frame->line)
 		buf_printf(out, " %s:%" PRId64, path_base(frames_text(f, frame->file)),
@@ -134,7 +157,7 @@ static uint32_t frame_of(struct frames *f, const struct location *l, uint32_t i)
 	};
 
 	if (!function.len)
-		function = (struct str){ "[unknown]", strlen("[unknown]") };
+		function = (struct str){ UNKNOWN, strlen(UNKNOWN) };
 	function.len = take_annotation(function.ptr, function.len, &frame);
 	frame.function = f->by == FRAME_BY_MODULE && frame.module
 				 ? frame.module
@@ -143,6 +166,8 @@ static uint32_t frame_of(struct frames *f, const struct location *l, uint32_t i)
 	if (bad || buf_error(&name) < 0)
 		return STRTAB_NONE;
 	frame.name = intern_text(f, name.data ? name.data : "", name.len, &bad);
+	if (f->by == FRAME_BY_NAME_OR_ADDRESS)
+		frame.function = frame.name;
 	return bad ? STRTAB_NONE : add_frame(f, &frame);
 }
 

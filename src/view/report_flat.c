@@ -31,8 +31,10 @@ static void put_source(struct emit *out, const struct flat *f, uint32_t row)
 static void put_names(struct emit *out, const struct flat *f, uint32_t row)
 {
 	const struct frame *frame = flat_frame(f, row);
+	const char *name =
+		f->frames.by == FRAME_BY_ADDRESS ? flat_label(f, row) : flat_name(f, row);
 
-	emit_name(out, "function", "", flat_name(f, row), report_inlined_suffix(&f->rows[row]));
+	emit_name(out, "function", "", name, report_inlined_suffix(&f->rows[row]));
 	emit_color(out, TABLE_FAINT);
 	emit_optional(out, "module", flat_module(f, row));
 	emit_hide(out);
@@ -92,6 +94,20 @@ static int put_rows(const struct table_of *t, const struct report_opts *o, struc
 	return 0;
 }
 
+/* The two sides of the address space. */
+static void put_split(struct emit *out, const struct flat *flat, const char *unit)
+{
+	int64_t kernel = 0, user = 0;
+
+	for (uint32_t i = FLAT_ROOT + 1; i < flat->row_count; i++) {
+		int64_t *sum = flat_frame(flat, i)->kind == FRAME_KERNEL ? &kernel : &user;
+
+		*sum = stacks_add(*sum, flat->rows[i].self);
+	}
+	emit_head_value(out, "kernel", kernel, unit);
+	emit_head_value(out, "user", user, unit);
+}
+
 int report_flat(struct emit *out, const struct profile *p, const struct report_opts *o,
 		enum frame_by by, struct err *e)
 {
@@ -104,6 +120,8 @@ int report_flat(struct emit *out, const struct profile *p, const struct report_o
 	if (rc < 0)
 		return rc;
 	report_put_head(out, p, o);
+	if (by == FRAME_BY_ADDRESS)
+		put_split(out, &flat, table.unit);
 	emit_columns(out);
 	put_row(&table, FLAT_ROOT);
 	rc = put_rows(&table, o, e);

@@ -39,10 +39,11 @@ struct frame {
 };
 
 enum frame_by {
-	FRAME_BY_FUNCTION, /* name and module */
-	FRAME_BY_LINE,     /* also file and line: named "function file.c:12" */
-	FRAME_BY_MODULE,   /* named by the module; neighbors of one module are one frame */
-	FRAME_BY_ADDRESS,  /* also the address: named "function 0x1234" */
+	FRAME_BY_FUNCTION,        /* name and module */
+	FRAME_BY_LINE,            /* also file and line: named "function file.c:12" */
+	FRAME_BY_MODULE,          /* named by the module; neighbors of one module are one frame */
+	FRAME_BY_ADDRESS,         /* also the address: named "function 0x1234" */
+	FRAME_BY_NAME_OR_ADDRESS, /* by function; one without a name is "[module <1234>]" */
 };
 
 /*

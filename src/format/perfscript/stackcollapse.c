@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/perfscript/stackcollapse.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rows.h"
+#include "base/strtab.h"
+#include "format/perfscript/collapse_line.h"
+
+struct collapser {
+	const struct stackcollapse_opts *o;
+	struct stackcollapse_report *report;
+	struct strtab *stacks; /* lines without their number */
+	struct rows sums;      /* int64_t: by string id of stacks */
+	struct rows starts;    /* size_t: where the groups of the stack at hand start in frames */
+	struct buf frames;     /* of the stack at hand, innermost first, each group with its ';' */
+	struct buf comm;       /* of the sample at hand */
+	struct buf line;       /* that is being made */
+	bool has_sample;       /* a sample's head was read */
+	struct str event;      /* the one shown; ptr NULL: the first that comes */
+	int64_t period;        /* of the sample at hand */
+};
+
+static void collapser_fini(struct collapser *c)
+{
+	strtab_free(c->stacks);
+	rows_fini(&c->sums);
+	rows_fini(&c->starts);
+	buf_fini(&c->frames);
+	buf_fini(&c->comm);
+	buf_fini(&c->line);
+}
+
+static int count_stack(struct collapser *c)
+{
+	uint32_t id = strtab_intern(c->stacks, c->line.data, c->line.len);
+	int64_t *sum;
+
+	if (id == STRTAB_NONE)
+		return -ENOMEM;
+	if (id == c->sums.count && !rows_add(&c->sums, sizeof *sum))
+		return -ENOMEM;
+	sum = (int64_t *)c->sums.data + id;
+	if (__builtin_add_overflow(*sum, c->period, sum)) {
+		*sum = INT64_MAX;
+		c->report->is_saturated = true;
+	}
+	return 0;
+}
+
+static int end_sample(struct collapser *c)
+{
+	const size_t *starts = c->starts.data;
+	size_t end = c->frames.len;
+
+	if (!c->has_sample)
+		return 0;
+	buf_clear(&c->line);
+	buf_put(&c->line, c->comm.data, c->comm.len);
+	for (size_t i = c->starts.count; i-- > 0; end = starts[i])
+		buf_put(&c->line, c->frames.data + starts[i], end - starts[i]);
+	c->starts.count = 0;
+	buf_clear(&c->frames);
+	c->has_sample = false;
+	return buf_error(&c->line) < 0 ? -ENOMEM : count_stack(c);
+}
+
+static bool is_same(struct str a, struct str b)
+{
+	return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+static void begin_sample(struct collapser *c, const struct collapse_head *head)
+{
+	bool is_other = false;
+
+	if (head->event.ptr && !c->event.ptr)
+		c->report->event = c->event = head->event;
+	else if (head->event.ptr)
+		is_other = !is_same(head->event, c->event);
+	if (is_other) {
+		c->report->other_events++;
+		return;
+	}
+	c->period = head->period;
+	c->report->is_saturated |= c->period == INT64_MAX;
+	c->has_sample = true;
+	buf_clear(&c->comm);
+	for (size_t i = 0; i < head->comm.len; i++)
+		buf_put_byte(&c->comm,
+			     (unsigned char)(head->comm.ptr[i] == ' ' ? '_' : head->comm.ptr[i]));
+	if (!c->o->has_pid && !c->o->has_tid)
+		return;
+	buf_put_byte(&c->comm, '-');
+	buf_put(&c->comm, head->pid.ptr, head->pid.len);
+	if (c->o->has_tid) {
+		buf_put_byte(&c->comm, '/');
+		buf_put(&c->comm, head->tid.ptr, head->tid.len);
+	}
+}
+
+/* A frame with the functions that are inlined in it: "outer->inner". */
+static int add_frame(struct collapser *c, const struct collapse_frame *frame)
+{
+	struct collapse_style style = {
+		.is_java = c->comm.len >= 4 && memcmp(c->comm.data, "java", 4) == 0,
+		.marks_kernel = c->o->marks_kernel,
+		.marks_jit = c->o->marks_jit,
+		.has_addresses = c->o->has_addresses,
+	};
+	size_t *start = rows_add(&c->starts, sizeof *start);
+
+	if (!start)
+		return -ENOMEM;
+	*start = c->frames.len;
+	collapse_put_frame(frame, &style, &c->frames);
+	return buf_error(&c->frames);
+}
+
+static int read_line(struct collapser *c, struct str line, size_t number)
+{
+	struct collapse_head head;
+	struct collapse_frame frame;
+
+	if (line.len && *line.ptr == '#')
+		return 0;
+	if (!line.len)
+		return end_sample(c);
+	if (collapse_parse_head(line, &head)) {
+		begin_sample(c, &head);
+	} else if (collapse_parse_frame(line, &frame)) {
+		if (c->has_sample && !(frame.symbol.len && *frame.symbol.ptr == '('))
+			return add_frame(c, &frame);
+	} else if (!c->report->unknown_lines++) {
+		c->report->first_unknown = number;
+	}
+	return 0;
+}
+
+static int read_lines(struct collapser *c, const char *text, size_t len)
+{
+	const char *end = text + len;
+	int rc = 0;
+
+	for (size_t number = 1; text < end && rc == 0; number++) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		struct str line;
+
+		stop = stop ? stop : end;
+		line = (struct str){ text, (size_t)(stop - text) };
+		if (line.len && line.ptr[line.len - 1] == '\r')
+			line.len--;
+		rc = read_line(c, line, number);
+		text = stop + (stop < end);
+	}
+	c->report->is_cut = c->has_sample;
+	return rc < 0 ? rc : buf_error(&c->comm);
+}
+
+static int compare_stacks(const void *left, const void *right, void *stacks)
+{
+	struct str a = strtab_get(stacks, *(const uint32_t *)left);
+	struct str b = strtab_get(stacks, *(const uint32_t *)right);
+	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int write_stacks(const struct collapser *c, struct buf *out)
+{
+	size_t count = c->sums.count;
+	uint32_t *order = reallocarray(NULL, count + 1, sizeof *order);
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, count, sizeof *order, compare_stacks, c->stacks);
+	for (size_t i = 0; i < count; i++) {
+		struct str stack = strtab_get(c->stacks, order[i]);
+
+		buf_put(out, stack.ptr, stack.len);
+		buf_put_byte(out, ' ');
+		buf_put_int(out, ((const int64_t *)c->sums.data)[order[i]]);
+		buf_put_byte(out, '\n');
+	}
+	free(order);
+	return buf_error(out);
+}
+
+int stackcollapse(const void *text, size_t len, const struct stackcollapse_opts *o,
+		  struct stackcollapse_report *ret, struct buf *out, struct err *e)
+{
+	CLEANUP(collapser_fini)
+	struct collapser c = { .o = o, .report = ret, .stacks = strtab_new() };
+	int rc;
+
+	*ret = (struct stackcollapse_report){ 0 };
+	if (o->event && *o->event)
+		ret->event = c.event = (struct str){ o->event, strlen(o->event) };
+	rc = c.stacks ? read_lines(&c, text, len) : -ENOMEM;
+	if (rc == 0)
+		rc = write_stacks(&c, out);
+	return rc < 0 ? err_nomem(e) : 0;
+}
