@@ -347,7 +347,11 @@ static __always_inline void add_up(struct thread *t, struct task_struct *task, _
 
 	if (!sum)
 		sum = overflow_sum_of(t, task);
-	if (sum && woken_ns >= t->left_ns) {
+	if (sum && is_end) {
+		sum->has_rest = 1;
+		sum->rest_waited_ns = woken_ns > t->left_ns ? woken_ns - t->left_ns : 0;
+		sum->rest_runnable_ns = until_ns > woken_ns ? until_ns - woken_ns : 0;
+	} else if (sum && woken_ns >= t->left_ns) {
 		sum->count++;
 		sum->waited_ns += woken_ns - t->left_ns;
 		sum->runnable_ns += until_ns - woken_ns;

@@ -49,10 +49,12 @@ enum wait_state {
 struct wait_sum {
 	__u32 pid, tid;
 	__u8 kind, state;
+	__u8 has_rest;     /* a wait is unfinished at the end: not in count */
 	__u8 is_sent;      /* struct wait_stack was sent since the map was made */
 	__u64 count;       /* of waits */
 	__u64 waited_ns;   /* in state */
 	__u64 runnable_ns; /* from the wakeup until the thread ran */
+	__u64 rest_waited_ns, rest_runnable_ns; /* of a wait that is unfinished at the end */
 };
 
 /* The thread and stack of a key; the ring has only its used part. */

@@ -228,15 +228,17 @@ void ingest_wait_of_new(struct ingest *in, const struct record *r)
 		add_wait(in, tasks_thread(in->tasks, index), &wait);
 }
 
-static void end_wait(struct ingest *in, uint32_t index, uint64_t time_ns)
+static void end_wait(struct ingest *in, uint32_t index, uint64_t time_ns, bool is_unfinished)
 {
 	struct thread *t = tasks_thread(in->tasks, index);
 	struct offcpu_wait wait;
 
 	if (in->opts.waits.is_summed)
 		return;
-	if (offcpu_end(&t->offcpu, time_ns, &wait))
+	if (offcpu_end(&t->offcpu, time_ns, &wait)) {
+		wait.is_unfinished = is_unfinished;
 		add_wait(in, t, &wait);
+	}
 	if (in->opts.waits.running && in->counts.lost_waits && offcpu_flush(&t->offcpu, &wait))
 		add_wait(in, t, &wait);
 }
@@ -246,7 +248,7 @@ void ingest_wait_of_ended(struct ingest *in, const struct record *r)
 	uint32_t index = tasks_find(in->tasks, r->task.tid);
 
 	if (in->opts.waits.is_on && index != TASKS_NONE)
-		end_wait(in, index, r->time);
+		end_wait(in, index, r->time, false);
 }
 
 void ingest_begin_waits(struct ingest *in, uint64_t time_ns)
@@ -258,7 +260,7 @@ void ingest_end_waits(struct ingest *in, uint64_t time_ns)
 {
 	for (uint32_t i = 0; i < tasks_slots(in->tasks); i++)
 		if (tasks_thread(in->tasks, i)->is_used && !tasks_thread(in->tasks, i)->is_ended)
-			end_wait(in, i, time_ns);
+			end_wait(in, i, time_ns, true);
 }
 
 void ingest_count_lost_waits(struct ingest *in, uint64_t count)
@@ -300,6 +302,7 @@ int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
 		    const struct offcpu_wait *times, uint64_t count)
 {
 	struct offcpu_sum *sum = offcpu_sums_get(&in->sums, key);
+	struct offcpu_time *time;
 	uint32_t index;
 
 	if (!sum)
@@ -311,8 +314,9 @@ int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
 		sum->labels = ingest_labels(in, tasks_thread(in->tasks, index), 0);
 	}
 	sum->state = times->before.state;
-	sum->count += count;
-	sum->waited_ns += times->waited_ns;
-	sum->runnable_ns += times->runnable_ns;
+	time = &sum->times[times->is_unfinished];
+	time->count += count;
+	time->waited_ns += times->waited_ns;
+	time->runnable_ns += times->runnable_ns;
 	return 0;
 }

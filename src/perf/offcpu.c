@@ -56,6 +56,11 @@ static bool finish(struct offcpu *o, uint64_t time_ns, bool is_lost, struct offc
 	return true;
 }
 
+bool offcpu_began_before(const struct offcpu_wait *wait)
+{
+	return wait->before.signals & OFFCPU_INITIAL || (!wait->before.signals && !wait->is_lost);
+}
+
 bool offcpu_leave(struct offcpu *o, enum offcpu_signal signal, uint64_t time_ns,
 		  enum offcpu_state state, struct offcpu_wait *ret)
 {

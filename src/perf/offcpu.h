@@ -63,7 +63,11 @@ struct offcpu_wait {
 	uint64_t waited_ns;   /* in its state */
 	uint64_t runnable_ns; /* then, until it was on a CPU */
 	bool is_lost;         /* the record of its start or its end */
+	bool is_unfinished;   /* the recording ended first */
 };
+
+/* Did it begin before the recording? */
+bool offcpu_began_before(const struct offcpu_wait *wait);
 
 /* All return true when they end a wait. */
 

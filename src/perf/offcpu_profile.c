@@ -3,13 +3,19 @@
 
 #include <string.h>
 
-#define LABELS_MAX 8 /* of a thread, and its state */
+#define LABELS_MAX 8 /* of a thread, its state and its span */
+
+/* What of a wait lies outside of the recording. */
+enum span { WHOLE, BEGAN_BEFORE = 1, UNFINISHED = 2 };
+
+static const char *const spans[] = { "", "began before", "unfinished", "began before, unfinished" };
 
 void offcpu_profile_init(struct offcpu_profile *w, struct profile *p)
 {
 	*w = (struct offcpu_profile){ .profile = p };
 	w->type = profile_add_type(p, "offcpu", "nanoseconds");
 	w->key = profile_str(p, "state");
+	w->span_key = profile_str(p, "wait");
 }
 
 void offcpu_profile_fini(struct offcpu_profile *w)
@@ -17,32 +23,37 @@ void offcpu_profile_fini(struct offcpu_profile *w)
 	map_fini(&w->labels);
 }
 
-static uint32_t make_labels(struct offcpu_profile *w, uint32_t base, enum offcpu_state state)
+static uint32_t make_labels(struct offcpu_profile *w, uint32_t base, enum offcpu_state state,
+			    unsigned span)
 {
 	struct label labels[LABELS_MAX];
 	size_t count;
 	const struct label *from = profile_get_labels(w->profile, base, &count);
 
-	if (count >= LABELS_MAX)
-		count = LABELS_MAX - 1;
+	if (count > LABELS_MAX - 2)
+		count = LABELS_MAX - 2;
 	if (count)
 		memcpy(labels, from, count * sizeof *labels);
 	labels[count++] =
 		(struct label){ .key = w->key,
 				.str = profile_str(w->profile, offcpu_state_names[state]) };
+	if (span)
+		labels[count++] = (struct label){ .key = w->span_key,
+						  .str = profile_str(w->profile, spans[span]) };
 	return profile_add_labels(w->profile, labels, count);
 }
 
-static uint32_t get_labels(struct offcpu_profile *w, uint32_t base, enum offcpu_state state)
+static uint32_t get_labels(struct offcpu_profile *w, uint32_t base, enum offcpu_state state,
+			   unsigned span)
 {
-	uint32_t *slot = map_at(&w->labels, map_pair(base, state));
+	uint32_t *slot = map_at(&w->labels, map_pair(base, span * OFFCPU_STATES + state));
 
 	if (!slot) {
 		profile_fail_nomem(w->profile);
 		return 0;
 	}
 	if (*slot == MAP_NONE)
-		*slot = make_labels(w, base, state);
+		*slot = make_labels(w, base, state, span);
 	return *slot;
 }
 
@@ -60,7 +71,7 @@ static const char *name_of(const struct offcpu_wait *wait)
 }
 
 static void add_part(struct offcpu_profile *w, uint32_t node, uint32_t labels,
-		     enum offcpu_state state, uint64_t ns)
+		     enum offcpu_state state, unsigned span, uint64_t ns)
 {
 	int64_t values[PROFILE_MAX_TYPES] = { 0 };
 
@@ -70,20 +81,24 @@ static void add_part(struct offcpu_profile *w, uint32_t node, uint32_t labels,
 		ns = INT64_MAX;
 	values[w->type] = (int64_t)ns;
 	w->counts.ns[state] += ns;
-	profile_add(w->profile, node, get_labels(w, labels, state), values);
+	profile_add(w->profile, node, get_labels(w, labels, state, span), values);
 }
 
 void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait, uint64_t count,
 			uint32_t node, uint32_t labels)
 {
+	unsigned span = (offcpu_began_before(wait) ? BEGAN_BEFORE : WHOLE) |
+			(wait->is_unfinished ? UNFINISHED : WHOLE);
 	const char *name = name_of(wait);
 
 	w->counts.waits += count;
 	w->counts.lost += wait->is_lost ? count : 0;
 	w->counts.cut += wait->before.is_cut ? count : 0;
+	w->counts.before += span & BEGAN_BEFORE ? count : 0;
+	w->counts.unfinished += wait->is_unfinished ? count : 0;
 	if (node == 0)
 		node = profile_push(w->profile, 0,
 				    profile_name_location(w->profile, name, strlen(name)));
-	add_part(w, node, labels, (enum offcpu_state)wait->before.state, wait->waited_ns);
-	add_part(w, node, labels, OFFCPU_RUNNABLE, wait->runnable_ns);
+	add_part(w, node, labels, (enum offcpu_state)wait->before.state, span, wait->waited_ns);
+	add_part(w, node, labels, OFFCPU_RUNNABLE, span, wait->runnable_ns);
 }

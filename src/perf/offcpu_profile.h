@@ -2,7 +2,9 @@
 /*
  * offcpu_profile: adds the off-CPU times of all threads to a profile, by stack and state.
  *
- * The sample type is offcpu/nanoseconds; the label "state" is one of offcpu_state_names. A wait
+ * The sample type is offcpu/nanoseconds; the label "state" is one of offcpu_state_names. Of a wait
+ * that began before the recording or is unfinished at its end, the part within it counts, and the
+ * label "wait" is "began before", "unfinished" or "began before, unfinished". A wait
  * without a stack gets a frame with the reason: "[lost stack]" (the record was lost), "[waiting
  * since before]" (the thread waited when the recording began), "[new thread]" (it had not run
  * yet), "[no stack]" (permission denied).
@@ -20,17 +22,18 @@
 
 struct offcpu_counts {
 	uint64_t waits;
-	uint64_t lost; /* whose start or end has no record */
-	uint64_t cut;  /* with a truncated stack */
+	uint64_t lost;               /* whose start or end has no record */
+	uint64_t cut;                /* with a truncated stack */
+	uint64_t before, unfinished; /* began before the recording; not over at its end */
 	uint64_t ns[OFFCPU_STATES];
 };
 
 /* All zero is not ready. */
 struct offcpu_profile {
 	struct profile *profile;
-	size_t type;       /* index of the sample type */
-	uint32_t key;      /* string id of "state" */
-	struct map labels; /* of (label set, state): with the state */
+	size_t type;            /* index of the sample type */
+	uint32_t key, span_key; /* string ids of "state" and "wait" */
+	struct map labels;      /* of (label set, state and span): with both */
 	struct offcpu_counts counts;
 };
 

@@ -33,18 +33,20 @@ struct offcpu_sum *offcpu_sums_get(struct offcpu_sums *s, uint64_t key)
 
 void offcpu_sums_finish(const struct offcpu_sums *s, struct offcpu_profile *to)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		const struct offcpu_sum *sum = &s->sums[i];
+	for (size_t i = 0; i < 2 * s->count; i++) {
+		const struct offcpu_sum *sum = &s->sums[i / 2];
+		const struct offcpu_time *time = &sum->times[i % 2];
 		struct offcpu_wait wait = {
 			.before = { .signals = sum->signals,
 				    .state = sum->state,
 				    .is_cut = sum->is_cut },
-			.waited_ns = sum->waited_ns,
-			.runnable_ns = sum->runnable_ns,
+			.waited_ns = time->waited_ns,
+			.runnable_ns = time->runnable_ns,
 			.is_lost = sum->signals == 0,
+			.is_unfinished = i % 2,
 		};
 
-		if (sum->count)
-			offcpu_profile_add(to, &wait, sum->count, sum->node, sum->labels);
+		if (time->count)
+			offcpu_profile_add(to, &wait, time->count, sum->node, sum->labels);
 	}
 }

@@ -23,7 +23,10 @@ struct offcpu_sum {
 	uint8_t signals; /* of enum offcpu_signal: the source of the stack; 0: none */
 	uint8_t state;   /* enum offcpu_state */
 	bool is_cut;     /* the stack lacks its outer end */
-	uint64_t count, waited_ns, runnable_ns;
+	/* [1]: not over at the end of the recording */
+	struct offcpu_time {
+		uint64_t count, waited_ns, runnable_ns;
+	} times[2];
 };
 
 /* All zero is empty. */

@@ -114,6 +114,11 @@ void recording_put_waits(struct buf *out, const struct recording_result *r)
 		if (n->ns[i])
 			buf_printf(out, "%s%.1f %% %s", shown++ ? ", " : ": ",
 				   100 * (double)n->ns[i] / (double)all, offcpu_state_names[i]);
+	if (n->before)
+		buf_printf(out, "; %llu began before the recording", (unsigned long long)n->before);
+	if (n->unfinished)
+		buf_printf(out, "%s %llu unfinished at its end", n->before ? "," : ";",
+			   (unsigned long long)n->unfinished);
 	if (n->cut)
 		buf_printf(out, "; stacks of %llu cut", (unsigned long long)n->cut);
 	if (n->lost)

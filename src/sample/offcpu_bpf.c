@@ -29,7 +29,7 @@ _Static_assert((int)WAIT_IOWAIT == (int)OFFCPU_IOWAIT, "states");
 _Static_assert((int)WAIT_STOPPED == (int)OFFCPU_STOPPED, "states");
 _Static_assert((int)WAIT_PREEMPTED == (int)OFFCPU_PREEMPTED, "states");
 _Static_assert((int)WAIT_RUNNABLE == (int)OFFCPU_RUNNABLE, "states");
-_Static_assert(sizeof(struct wait_sum) == 40, "as the kernel has it");
+_Static_assert(sizeof(struct wait_sum) == 56, "as the kernel has it");
 
 struct offcpu_bpf {
 	struct wait_bpf *bpf;
@@ -262,8 +262,15 @@ static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum)
 	const struct offcpu_wait times = { .before = { .state = sum->state },
 					   .waited_ns = sum->waited_ns,
 					   .runnable_ns = sum->runnable_ns };
+	const struct offcpu_wait rest = { .before = { .state = sum->state },
+					  .waited_ns = sum->rest_waited_ns,
+					  .runnable_ns = sum->rest_runnable_ns,
+					  .is_unfinished = true };
+	int rc = ingest_wait_sum(in, key, sum->pid, sum->tid, &times, sum->count);
 
-	return ingest_wait_sum(in, key, sum->pid, sum->tid, &times, sum->count);
+	if (rc == 0 && sum->has_rest)
+		rc = ingest_wait_sum(in, key, sum->pid, sum->tid, &rest, 1);
+	return rc;
 }
 
 /* Passes all sums of a map to ingest. struct wait_overflow_key has the size of a key. */

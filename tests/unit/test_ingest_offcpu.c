@@ -99,7 +99,7 @@ static const char *label_of(const struct profile *p, size_t i, const char *key)
 	return "";
 }
 
-/* All that was waited, as "STATE LEAF NANOSECONDS" in the order of first adding. */
+/* All that was waited, as "STATE LEAF NANOSECONDS (WAIT)" in the order of first adding. */
 static const char *told(struct bench *b, struct buf *out)
 {
 	const struct profile *p = b->profile;
@@ -119,6 +119,8 @@ static const char *told(struct bench *b, struct buf *out)
 		else
 			buf_printf(out, "%llx", (unsigned long long)(l.address & 0xfff));
 		buf_printf(out, " %lld", (long long)s.values[2]);
+		if (*label_of(p, i, "wait"))
+			buf_printf(out, " (%s)", label_of(p, i, "wait"));
 	}
 	return out->data ? out->data : "";
 }
@@ -200,8 +202,11 @@ static void test_lives(void)
 	task(&b, PERF_RECORD_EXIT, 210, 6); /* its return is lost */
 	leave(&b, 300, 5, 2, OTHER_AT);
 	ingest_end_waits(b.ingest, 400);
-	CHECK_STR(told(&b, &got), "unknown [waiting since before] 30; runnable [new thread] 20; "
-				  "sleeping 900 10; blocked 900 100");
+	CHECK_STR(told(&b, &got), "unknown [waiting since before] 30 (began before); "
+				  "runnable [new thread] 20; sleeping 900 10; "
+				  "blocked 900 100 (unfinished)");
+	CHECK_INT(ingest_counts(b.ingest)->waits.before, 1);
+	CHECK_INT(ingest_counts(b.ingest)->waits.unfinished, 1);
 	bench_free(&b);
 }
 
@@ -236,6 +241,9 @@ static void test_sums(void)
 {
 	CLEANUP(buf_fini) struct buf got = { 0 };
 	struct bench b = bench_with(true);
+	const struct offcpu_wait rest = { .before = { .state = OFFCPU_SLEEPING },
+					  .waited_ns = 8,
+					  .is_unfinished = true };
 	uint64_t at = OTHER_AT, elsewhere = SLEEP_AT;
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_KERNEL,
@@ -256,10 +264,12 @@ static void test_sums(void)
 	sum(&b, 78, 5, OFFCPU_RUNNABLE, 7, 0);
 	sum(&b, 77, 5, OFFCPU_SLEEPING, 3, 1);
 	sum(&b, 79, 6, OFFCPU_BLOCKED, 5, 0);
+	CHECK_INT(ingest_wait_sum(b.ingest, 77, 5, 5, &rest, 1), 0);
 	ingest_end_waits(b.ingest, 400);
-	CHECK_STR(told(&b, &got), "sleeping 900 33; runnable 900 11; runnable [new thread] 7; "
+	CHECK_STR(told(&b, &got), "sleeping 900 33; runnable 900 11; "
+				  "sleeping 900 8 (unfinished); runnable [new thread] 7; "
 				  "blocked [lost stack] 5");
-	CHECK_INT(ingest_counts(b.ingest)->waits.waits, 8);
+	CHECK_INT(ingest_counts(b.ingest)->waits.waits, 9);
 	CHECK_INT(ingest_counts(b.ingest)->waits.lost, 2);
 	bench_free(&b);
 }

@@ -217,6 +217,8 @@ def found(bench):
         names = [row["function"] for row in report["rows"]]
         bench.check(any("nanosleep" in name for name in names), f"{names} {done.stderr}")
         bench.equal(list(by(bench, "state", "offcpu")), ["sleeping"], "states")
+        bench.equal(list(by(bench, "wait", "offcpu")), ["began before, unfinished"], "what of it lies outside")
+        bench.check("1 began before the recording, 1 unfinished at its end" in done.stderr, done.stderr)
     finally:
         sleeper.kill()
         sleeper.wait()
