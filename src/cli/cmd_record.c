@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cli/cmd.h"
 #include "cli/record_words.h"
 #include "cli/sampling.h"
@@ -17,6 +19,7 @@
 #include "sample/recording.h"
 #include "source/load.h"
 #include "source/record_output.h"
+#include "source/spool.h"
 #include "symbol/symbolize.h"
 
 #define NO_LIMIT (-1)
@@ -27,7 +30,7 @@ struct args {
 	bool has_off_cpu;
 	int waits; /* enum offcpu_method */
 	struct opt_list labels;
-	const char *output, *raw;
+	const char *output, *raw, *recover;
 };
 
 static const char *const methods[] = { [OFFCPU_METHOD_BEST] = "auto",
@@ -50,6 +53,8 @@ static const struct opt opts[] = {
 		"Write the profile to FILE [default " DEFAULT_PROFILE "; an older one is renamed]"),
 	OPT_STR(0, "raw", "FILE", struct args, raw,
 		"Keep the kernel's records, too, as a perf.data file"),
+	OPT_STR(0, "recover", "SPOOL", struct args, recover,
+		"Record nothing: make the profile of a recording that was killed, from its spool"),
 	OPT_END,
 };
 
@@ -161,8 +166,15 @@ static void end_snapshots(const struct snapshots *s)
 		waitpid(s->writer, NULL, 0);
 }
 
+static bool step_spool(void *spool)
+{
+	if (*(struct spool **)spool)
+		spool_step(*(struct spool **)spool);
+	return true;
+}
+
 static int record(const struct recording_opts *o, struct recording *c, struct profile *p,
-		  const struct output *output, bool is_named, struct err *e)
+		  const struct output *output, bool is_named, struct spool *spool, struct err *e)
 {
 	struct recording_result result;
 	int rc = recording_run(c, &result, e);
@@ -171,8 +183,10 @@ static int record(const struct recording_opts *o, struct recording *c, struct pr
 		return cmd_exec_failed("record", e);
 	if (rc < 0)
 		return rc;
-	recording_put_comments(p, o, c, &result);
+	recording_put_result(p, o, c, &result);
 	rc = profile_check(p, e);
+	if (rc == 0 && spool)
+		spool_complete(spool); /* naming takes long, and we may be killed */
 	if (rc == 0)
 		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = recording_files(c) },
 				       e);
@@ -186,28 +200,108 @@ static int record(const struct recording_opts *o, struct recording *c, struct pr
 	return result.status;
 }
 
+/* With a spool, which is kept when there is no profile of what was sampled. */
+static int record_safely(const struct recording_opts *o, struct recording *c, struct profile *p,
+			 const struct output *output, bool is_named, struct spool **spool,
+			 struct err *e)
+{
+	int rc;
+
+	recording_put_head(p, o, c);
+	*spool = spool_new(output->path, p);
+	rc = *spool ? record(o, c, p, output, is_named, *spool, e) : err_nomem(e);
+	spool_free(*spool, rc < 0 && profile_sample_count(p));
+	return rc;
+}
+
 static int run_plan(const struct sampling_plan *plan, const char *path, struct err *e)
 {
 	struct profile *p = profile_new();
 	struct output output;
 	struct recording *c = NULL;
+	struct spool *spool = NULL;
 	struct snapshots snapshots = { p, &output, 0 };
 	struct recording_opts recorded = plan->opts;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
+	recorded.tick = step_spool;
+	recorded.tick_context = &spool;
 	recorded.snapshot = take_snapshot;
 	recorded.snapshot_context = &snapshots;
 	rc = record_choose_output(path, &output, e);
 	if (rc == 0)
 		rc = recording_new(&recorded, p, &c, e);
 	if (rc == 0)
-		rc = record(&recorded, c, p, &output, path != NULL, e);
+		rc = record_safely(&recorded, c, p, &output, path != NULL, &spool, e);
 	end_snapshots(&snapshots);
 	recording_free(c);
 	profile_free(p);
 	return rc;
+}
+
+/* Of "x.pb.gz.spool" and "x.pb.gz.2.spool": "x.pb.gz". */
+static int name_recovered(const char *path, struct buf *ret, struct err *e)
+{
+	size_t len = strlen(path), digits;
+
+	if (!text_ends_with(path, SPOOL_ENDING) || strcmp(path_base(path), SPOOL_ENDING) == 0)
+		return err_usage(e,
+				 "--recover: %s does not end with " SPOOL_ENDING
+				 ": name the profile by -o",
+				 path);
+	len -= strlen(SPOOL_ENDING);
+	for (digits = len; digits && number_is_digit(path[digits - 1]);)
+		digits--;
+	if (digits < len && digits > 1 && path[digits - 1] == '.')
+		len = digits - 1;
+	buf_put(ret, path, len);
+	return buf_error(ret) < 0 ? err_nomem(e) : 0;
+}
+
+static int save_recovered(const char *spool, const struct output *output, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf comment = { 0 };
+	struct profile *p;
+	int rc = load_whole_profile(spool, "pprof", NULL, &p, e);
+
+	if (rc < 0)
+		return rc;
+	buf_printf(&comment, "recovered from %s: what was sampled until it was written last",
+		   path_base(spool));
+	if (buf_error(&comment) < 0)
+		profile_fail_nomem(p);
+	else
+		profile_add_comment(p, comment.data);
+	rc = profile_check(p, e);
+	if (rc == 0)
+		rc = save_profile(p, output, e);
+	if (rc == 0)
+		record_print_recovered(p, output->path);
+	profile_free(p);
+	return rc;
+}
+
+static int recover(const struct args *args, char **operands, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	struct output output;
+	int rc = 0;
+
+	if (operands[0] || args->sampling.is_all || args->sampling.pids.count)
+		return err_usage(e, "--recover records nothing: it takes no command, -a or -p");
+	if (!args->output)
+		rc = name_recovered(args->recover, &path, e);
+	if (rc == 0)
+		rc = choose_output(args->output ? args->output : path.data, NULL, "pprof", &output,
+				   e);
+	if (rc < 0)
+		return rc;
+	output.is_new = !args->output;
+	if (spool_is_active(args->recover))
+		log_msg(LOG_WARN, "record", "%s is still being written", args->recover);
+	return save_recovered(args->recover, &output, e);
 }
 
 static void nobody_reads(int number)
@@ -235,6 +329,8 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	outlive_closed_pipes();
+	if (args.recover)
+		return recover(&args, argv + first, e);
 	rc = make_plan(&plan, &args, argv + first, e);
 	if (rc == 0)
 		rc = run_plan(&plan, args.output, e);

@@ -310,13 +310,30 @@ static void put_next_steps(struct buf *out, const char *path)
 	buf_put_str(out, "-o flame.svg\n");
 }
 
+/* The hottest functions, or the longest waits, and the next steps; then all of it goes to standard
+ * error. */
+static void put_end(struct buf *out, const struct profile *p, const char *path)
+{
+	CLEANUP(buf_fini) struct buf visible = { 0 };
+	struct err e;
+	int rc = profile_find_type(p, "offcpu") >= 0
+			 ? put_longest_waits(out, p, &e)
+			 : put_hottest(out, p, profile_default_type(p), &e);
+
+	if (rc < 0)
+		buf_printf(out, "  %s\n", e.msg);
+	put_next_steps(out, path);
+	if (buf_error(out) == 0)
+		utf8_put_valid(&visible, out->data, out->len); /* names are what others chose */
+	if (buf_error(&visible) == 0 && visible.len)
+		fputs(visible.data, stderr);
+}
+
 void record_print_summary(const struct profile *p, const struct recording_opts *o,
 			  const struct recording *c, const struct recording_result *r,
 			  const char *path)
 {
-	CLEANUP(buf_fini) struct buf out = { 0 }, visible = { 0 };
-	struct err e;
-	int rc;
+	CLEANUP(buf_fini) struct buf out = { 0 };
 
 	for (size_t i = 0; cmd_is_verbose() && i < profile_comment_count(p); i++)
 		buf_printf(&out, "auger: %s\n", profile_get_comment(p, i));
@@ -333,13 +350,18 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 		buf_put_byte(&out, '\n');
 	}
 	put_caveats(&out, p, o, c, r);
-	rc = o->has_off_cpu ? put_longest_waits(&out, p, &e)
-			    : put_hottest(&out, p, profile_default_type(p), &e);
-	if (rc < 0)
-		buf_printf(&out, "  %s\n", e.msg);
-	put_next_steps(&out, path);
-	if (buf_error(&out) == 0)
-		utf8_put_valid(&visible, out.data, out.len); /* names are what others chose */
-	if (buf_error(&visible) == 0 && visible.len)
-		fputs(visible.data, stderr);
+	put_end(&out, p, path);
+}
+
+void record_print_recovered(const struct profile *p, const char *path)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	size_t stacks = profile_sample_count(p);
+
+	buf_put_str(&out, "auger: ");
+	units_put_grouped(&out, stacks);
+	buf_put_str(&out, stacks == 1 ? " stack of " : " stacks of ");
+	units_put(&out, profile_get_info(p)->duration_ns, "nanoseconds");
+	buf_put_str(&out, " are recovered\n");
+	put_end(&out, p, path);
 }

@@ -12,4 +12,7 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 			  const struct recording *c, const struct recording_result *r,
 			  const char *path);
 
+/* The same of a profile that a spool gave. */
+void record_print_recovered(const struct profile *p, const char *path);
+
 #endif

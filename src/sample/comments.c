@@ -45,12 +45,14 @@ static void put_how(struct buf *out, const struct recording_opts *o, const struc
 		buf_put_str(out, ", kernel code only");
 }
 
-/* Moves the text of out to a comment. */
+/* Moves the text of out to a comment, if there is any. */
 static void add_comment(struct profile *p, struct buf *out)
 {
 	CLEANUP(buf_fini) struct buf line = { 0 };
 
-	utf8_put_visible(&line, out->data ? out->data : "", out->len);
+	if (!out->len)
+		return;
+	utf8_put_visible(&line, out->data, out->len);
 	if (line.data)
 		profile_add_comment(p, line.data);
 	buf_clear(out);
@@ -134,60 +136,62 @@ bool recording_has_stacks(const struct recording_result *r)
 	return n->complete + n->stitched + n->truncated + n->broken > 0;
 }
 
-static void put_info(struct profile *p, const struct recording_opts *o, const struct recording *c,
-		     const struct recording_result *r)
+static void put_host(struct buf *out, const struct recording *c)
 {
+	struct utsname host;
+
+	if (uname(&host) == 0)
+		buf_printf(out, "host: %s, %s %s %s, %zu of %ld CPUs", host.nodename, host.sysname,
+			   host.release, host.machine, recording_cpu_count(c),
+			   sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void recording_put_head(struct profile *p, const struct recording_opts *o,
+			const struct recording *c)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct profile_info *info = profile_info(p);
 	const struct event *event = recording_event(c, 0);
 
-	info->time_ns = r->start_ns;
-	info->duration_ns = r->duration_ns;
+	info->time_ns = clock_wall_ns();
 	info->period_type.type = profile_str(p, event_sample_type(event));
 	info->period_type.unit = profile_str(p, event->unit);
 	info->period = (int64_t)event_period(event, o->period);
 	if (!info->period && event->is_clock)
 		info->period = NS_PER_S / (int64_t)recording_frequency(c);
-}
-
-void recording_put_comments(struct profile *p, const struct recording_opts *o,
-			    const struct recording *c, const struct recording_result *r)
-{
-	CLEANUP(buf_fini) struct buf out = { 0 };
-	struct utsname host;
-
-	put_info(p, o, c, r);
 	for (size_t i = 0; o->argv && o->argv[i]; i++) {
 		buf_put_str(&out, i ? " " : "command: ");
 		quote_argument(&out, o->argv[i]);
 	}
-	if (o->argv)
-		add_comment(p, &out);
-	if (!o->argv || o->is_all || o->pid_count) {
+	add_comment(p, &out);
+	if (!o->argv || o->is_all || o->pid_count)
 		put_who(&out, o);
-		add_comment(p, &out);
-	}
+	add_comment(p, &out);
 	put_how(&out, o, c);
 	add_comment(p, &out);
+	put_host(&out, c);
+	add_comment(p, &out);
+	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
+}
+
+void recording_put_result(struct profile *p, const struct recording_opts *o,
+			  const struct recording *c, const struct recording_result *r)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+
+	profile_info(p)->time_ns = r->start_ns;
+	profile_info(p)->duration_ns = r->duration_ns;
 	put_counts(&out, r);
 	add_comment(p, &out);
-	if (recording_has_stacks(r)) {
+	if (recording_has_stacks(r))
 		recording_put_stacks(&out, c, r);
-		add_comment(p, &out);
-	}
-	if (o->has_off_cpu) {
+	add_comment(p, &out);
+	if (o->has_off_cpu)
 		recording_put_waits(&out, r);
-		add_comment(p, &out);
-	}
+	add_comment(p, &out);
 	if (r->target_ns) {
 		buf_put_str(&out, "CPU time of the command: ");
 		units_put(&out, r->target_ns, "nanoseconds");
-		add_comment(p, &out);
 	}
-	if (uname(&host) == 0) {
-		buf_printf(&out, "host: %s, %s %s %s, %zu of %ld CPUs", host.nodename, host.sysname,
-			   host.release, host.machine, recording_cpu_count(c),
-			   sysconf(_SC_NPROCESSORS_ONLN));
-		add_comment(p, &out);
-	}
-	profile_add_comment(p, "recorded by: auger " AUGER_VERSION);
+	add_comment(p, &out);
 }

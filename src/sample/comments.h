@@ -6,10 +6,13 @@
 #include "model/profile.h"
 #include "sample/recording.h"
 
-/* Adds what was run, where, how, and how well it went, one comment each; also period, time and
- * duration. */
-void recording_put_comments(struct profile *p, const struct recording_opts *o,
-			    const struct recording *c, const struct recording_result *r);
+/* Before the recording runs: what, where and how, one comment each; also the period and the time.
+ */
+void recording_put_head(struct profile *p, const struct recording_opts *o,
+			const struct recording *c);
+/* After it: how well it went; also time and duration. */
+void recording_put_result(struct profile *p, const struct recording_opts *o,
+			  const struct recording *c, const struct recording_result *r);
 
 /* Parts of it, for a summary: how many user stacks are complete, and why others are not; the time
  * off the CPU by reason. */

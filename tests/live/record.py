@@ -494,7 +494,7 @@ def file_too_large(bench):
                      "ulimit -f; trap -p XFSZ; for ((i = 0; i < 20000; i++)); do :; done'", status=1)
     bench.equal(done.stdout, "1\n", "limit and actions of the command")
     bench.check("p.pb.gz: File too large" in done.stderr, done.stderr)
-    bench.equal([name for name in os.listdir(bench.folder) if name.startswith("p.")], [], "files")
+    bench.equal([name for name in os.listdir(bench.folder) if name.startswith("p.")], ["p.pb.gz.spool"], "files")
 
 
 def interrupted_twice(bench):

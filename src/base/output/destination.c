@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -154,6 +155,37 @@ int destination_open(const char *path, struct destination *ret, struct err *e)
 	else
 		*ret = at;
 	return rc;
+}
+
+/* Source: statfs(2); linux/magic.h; the file systems' own headers. */
+bool destination_is_remote(const struct destination *d)
+{
+	static const uint32_t remote[] = {
+		0x6969,     /* NFS */
+		0xff534d42, /* CIFS */
+		0xfe534d42, /* SMB2 */
+		0x517b,     /* SMB */
+		0x65735546, /* FUSE */
+		0x0bd00bd0, /* Lustre */
+		0x47504653, /* GPFS */
+		0x19830326, /* BeeGFS */
+		0x00c36400, /* Ceph */
+		0x01021997, /* 9P */
+		0x5346414f, /* AFS */
+		0x6b414653, /* AFS of the kernel */
+		0x20030528, /* OrangeFS */
+		0xaad7aaea, /* PanFS */
+		0x01161970, /* GFS2 */
+		0x7461636f, /* OCFS2 */
+	};
+	struct statfs fs;
+
+	if (fstatfs(d->folder, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof remote / sizeof *remote; i++)
+		if ((uint32_t)fs.f_type == remote[i])
+			return true;
+	return false;
 }
 
 void destination_close(struct destination *d)

@@ -33,6 +33,10 @@ struct destination {
 int destination_open(const char *path, struct destination *ret, struct err *e) MUST_CHECK;
 void destination_close(struct destination *d); /* all zero but folder -1 is allowed */
 
+/* Does it lie on a file system of other machines, or of a program (FUSE)? Their calls may block for
+ * long. */
+bool destination_is_remote(const struct destination *d);
+
 /* Is it written to directly (a device, a FIFO, an open file) rather than replaced? */
 bool destination_is_direct(const struct destination *d);
 

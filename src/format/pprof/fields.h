@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof_fields: the numbers of profile.proto's fields.
+ * pprof_fields: the numbers of profile.proto's fields, and of auger's extensions.
  *
- * Source: github.com/google/pprof, proto/profile.proto.
+ * An extension is a length-delimited field of the Profile message with a number of 1000 or more.
+ * go tool pprof and google-pprof skip such fields; a further gzip member that is no protobuf they
+ * refuse. 1000 to 1099 are auger's; each has one meaning for good. Unknown ones are skipped when
+ * read, and are not written again: what they hold may refer to samples that a filter or a merge
+ * changes. An extension of its own strings may be repeated; merge then puts those of all inputs
+ * behind each other.
+ *
+ * Source: github.com/google/pprof, proto/profile.proto; protobuf.dev, "Unknown Fields".
  */
 #ifndef FORMAT_PPROF_FIELDS_H
 #define FORMAT_PPROF_FIELDS_H
@@ -23,6 +30,11 @@ enum pprof_profile_field {
 	PROFILE_COMMENT = 13,
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 	PROFILE_DOC_URL = 15,
+};
+enum pprof_extension_field {
+	PROFILE_JOURNAL = 1000,         /* a record of a recording's spool: journal.h */
+	PROFILE_TIME_LINE = 1001,       /* reserved: samples over time */
+	PROFILE_RANK_STATISTICS = 1002, /* reserved: one message a rank */
 };
 enum pprof_value_type_field {
 	VALUE_TYPE_TYPE = 1,

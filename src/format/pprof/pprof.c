@@ -62,15 +62,19 @@ bool pprof_detect(const unsigned char *data, size_t len)
 	if (is_plain_text(c))
 		return false;
 	while (found < ENOUGH_FIELDS) {
-		struct proto_field f;
+		struct proto_field f = { 0 };
+		bool is_record;
 
 		status = proto_next(&c, &f);
-		if (status != PROTO_FIELD)
+		is_record = f.number == PROFILE_JOURNAL && f.type == PROTO_BYTES;
+		if (status != PROTO_FIELD) {
+			found += status == PROTO_CUT && is_record; /* mostly larger than this */
 			break;
+		}
 		if (!is_typed_right(&f) ||
 		    (f.number == PROFILE_SAMPLE_TYPE && !is_value_type(f.bytes)))
 			return false;
-		found += f.number <= PROFILE_DOC_URL && f.type == PROTO_BYTES;
+		found += (f.number <= PROFILE_DOC_URL && f.type == PROTO_BYTES) || is_record;
 	}
 	return found > 0 && status != PROTO_BAD;
 }

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/rows.h"
 #include "format/gzip_reader.h"
 #include "format/pprof/fields.h"
+#include "format/pprof/journal.h"
 #include "format/pprof/proto.h"
 #include "format/pprof/tables.h"
 
@@ -51,6 +53,10 @@ struct reader {
 	struct rows labels; /* struct label */
 
 	struct path path;
+
+	struct pprof_journal_ids journal;
+	size_t record_count; /* of the journal, up to its end or to what is cut or damaged */
+	bool is_journal;     /* the first field is a record */
 };
 
 static void reader_fini(struct reader *r)
@@ -62,6 +68,7 @@ static void reader_fini(struct reader *r)
 	rows_fini(&r->labels);
 	free(r->path.locations);
 	free(r->path.nodes);
+	pprof_journal_ids_fini(&r->journal);
 }
 
 /* The next field of the profile: 1, or 0 at its end. */
@@ -79,13 +86,13 @@ static int next_field(struct reader *r, struct proto_field *ret, struct err *e)
 			return 1;
 		}
 		if (status == PROTO_BAD)
-			return proto_end(status, "profile", e);
+			return r->is_journal ? 0 : proto_end(status, "profile", e);
 		if (left > MAX_FIELD_BYTES)
 			return err_set(e, -EFBIG, "a field of more than %zu MiB",
 				       MAX_FIELD_BYTES >> 20);
 		rc = gzip_reader_more(&r->in, e);
 		if (rc == 0)
-			return proto_end(status, "profile", e);
+			return r->is_journal ? 0 : proto_end(status, "profile", e);
 		r->is_unpacked = rc > 0;
 		if (rc < 0)
 			return rc;
@@ -142,7 +149,7 @@ static int set_number(struct reader *r, const struct proto_field *f, struct err 
 {
 	uint64_t *number = &r->header.numbers[f->number];
 
-	if (f->number == PROFILE_TIME_NANOS && *number)
+	if (f->number == PROFILE_TIME_NANOS && *number && !r->is_journal)
 		return err_set(
 			e, -EINVAL,
 			"a second profile begins here; 'auger merge' puts profiles together");
@@ -193,16 +200,47 @@ static int collect_field(struct reader *r, const struct proto_field *f, struct e
 	}
 }
 
-static int collect_tables(struct reader *r, struct err *e)
+/* Nothing behind what is damaged can be trusted. */
+static bool is_record(const struct reader *r, const struct proto_field *f, struct cursor *ret_body)
 {
-	struct proto_field f;
-	int rc;
+	if (f->number == PROFILE_JOURNAL && pprof_journal_open(f, ret_body))
+		return true;
+	log_msg(LOG_WARN, "load",
+		"the journal is damaged at byte %" PRIu64 ": what follows is left out", r->at);
+	return false;
+}
 
-	while ((rc = next_field(r, &f, e)) > 0) {
-		rc = collect_field(r, &f, e);
+static int collect_record(struct reader *r, struct cursor body, struct err *e)
+{
+	enum proto_status status;
+	struct proto_field f;
+
+	while ((status = proto_next(&body, &f)) == PROTO_FIELD) {
+		int rc = f.number <= PROFILE_DOC_URL ? collect_field(r, &f, e) : 0;
+
 		if (rc < 0)
 			return rc;
 	}
+	r->record_count++;
+	return proto_end(status, "journal", e);
+}
+
+static int collect_tables(struct reader *r, struct err *e)
+{
+	struct proto_field f;
+	struct cursor body;
+	int rc;
+
+	while ((rc = next_field(r, &f, e)) > 0) {
+		r->is_journal |= r->at == 0 && f.number == PROFILE_JOURNAL;
+		if (r->is_journal && !is_record(r, &f, &body))
+			break;
+		rc = r->is_journal ? collect_record(r, body, e) : collect_field(r, &f, e);
+		if (rc < 0)
+			return rc;
+	}
+	if (rc > 0)
+		rc = 0;
 	if (rc == 0 && r->at == 0)
 		return err_set(e, -EINVAL, "the file is empty");
 	if (rc == 0 && r->tables.strings.count == 0)
@@ -369,23 +407,8 @@ static int add_values(struct reader *r, const struct proto_field *f, struct err 
 static int add_label(struct reader *r, const struct proto_field *f, struct err *e)
 {
 	struct label *label = rows_add(&r->labels, sizeof *label);
-	uint64_t fields[LABEL_NUM_UNIT + 1] = { 0 };
-	struct cursor message;
-	int rc = proto_take_bytes(f, "sample", &message, e);
 
-	if (rc < 0)
-		return rc;
-	if (!label)
-		return err_nomem(e);
-	rc = proto_read_numbers(&message, "label", fields, ARRAY_LEN(fields), e);
-	if (rc == 0)
-		rc = pprof_find_string(&r->tables, fields[LABEL_KEY], &label->key, e);
-	if (rc == 0)
-		rc = pprof_find_string(&r->tables, fields[LABEL_STR], &label->str, e);
-	if (rc < 0 || label->str)
-		return rc;
-	label->num = (int64_t)fields[LABEL_NUM];
-	return pprof_find_string(&r->tables, fields[LABEL_NUM_UNIT], &label->unit, e);
+	return label ? pprof_find_label(&r->tables, f, label, e) : err_nomem(e);
 }
 
 static int reserve_path(struct path *path, size_t depth)
@@ -481,14 +504,29 @@ static int add_sample(struct reader *r, const struct proto_field *sample, struct
 	return rc < 0 ? rc : put_sample(r, e);
 }
 
+static int add_record(struct reader *r, const struct proto_field *f, struct err *e)
+{
+	struct cursor body;
+
+	if (!pprof_journal_open(f, &body))
+		return err_set(e, -EINVAL, "journal changed while it was read");
+	return pprof_journal_add(&r->journal, r->p, &r->tables, body, e);
+}
+
 /* Second round: the samples. */
 static int add_samples(struct reader *r, struct err *e)
 {
 	struct proto_field f;
+	size_t left = r->record_count;
 	int rc = gzip_reader_rewind(&r->in, e);
 
-	while (rc == 0 && (rc = next_field(r, &f, e)) > 0)
-		rc = f.number == PROFILE_SAMPLE ? add_sample(r, &f, e) : 0;
+	while (rc == 0 && (!r->is_journal || left--) && (rc = next_field(r, &f, e)) > 0) {
+		rc = 0;
+		if (r->is_journal)
+			rc = add_record(r, &f, e);
+		else if (f.number == PROFILE_SAMPLE)
+			rc = add_sample(r, &f, e);
+	}
 	return rc;
 }
 

@@ -354,3 +354,22 @@ uint32_t pprof_find_location(const struct pprof_tables *t, uint64_t id)
 {
 	return ids_get(&t->location_ids, id);
 }
+
+int pprof_find_label(const struct pprof_tables *t, const struct proto_field *f, struct label *ret,
+		     struct err *e)
+{
+	uint64_t fields[LABEL_NUM_UNIT + 1] = { 0 };
+	struct cursor message;
+	int rc = proto_take_bytes(f, "sample", &message, e);
+
+	if (rc == 0)
+		rc = proto_read_numbers(&message, "label", fields, ARRAY_LEN(fields), e);
+	if (rc == 0)
+		rc = pprof_find_string(t, fields[LABEL_KEY], &ret->key, e);
+	if (rc == 0)
+		rc = pprof_find_string(t, fields[LABEL_STR], &ret->str, e);
+	if (rc < 0 || ret->str)
+		return rc;
+	ret->num = (int64_t)fields[LABEL_NUM];
+	return pprof_find_string(t, fields[LABEL_NUM_UNIT], &ret->unit, e);
+}

@@ -19,6 +19,7 @@
 #include "base/macros.h"
 #include "base/map.h"
 #include "base/rows.h"
+#include "format/pprof/proto.h"
 #include "model/profile.h"
 
 /* Ids of the file to ids of the profile: an array when they are dense, as they mostly are. */
@@ -58,6 +59,9 @@ int pprof_resolve(struct pprof_tables *t, struct profile *p, uint64_t *ret_at,
 /* The string id in the profile of an index in the file. */
 int pprof_find_string(const struct pprof_tables *t, uint64_t index, uint32_t *ret,
 		      struct err *e) MUST_CHECK;
+/* The label of a SAMPLE_LABEL; *ret is all zero before. */
+int pprof_find_label(const struct pprof_tables *t, const struct proto_field *f, struct label *ret,
+		     struct err *e) MUST_CHECK;
 /* The id in the profile of a location's id in the file; 0: there is none. */
 uint32_t pprof_find_location(const struct pprof_tables *t, uint64_t id);
 

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "format/gzip_writer.h"
 #include "format/pprof/fields.h"
+#include "format/pprof/messages.h"
 #include "format/pprof/proto.h"
 
 /* Ids of the profile to ids of the file, given in order of first use. */
@@ -108,8 +109,9 @@ static void put_message(struct writer *w, uint32_t field)
 
 static void make_value_type(struct writer *w, struct value_type type)
 {
-	proto_put_number(&w->message, VALUE_TYPE_TYPE, string_index(w, type.type));
-	proto_put_number(&w->message, VALUE_TYPE_UNIT, string_index(w, type.unit));
+	type.type = string_index(w, type.type);
+	type.unit = string_index(w, type.unit);
+	pprof_put_type(&w->message, &type);
 }
 
 static void put_types(struct writer *w)
@@ -146,13 +148,13 @@ static void put_labels(struct writer *w, uint32_t set)
 	const struct label *labels = profile_get_labels(w->p, set, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct label *l = &labels[i];
+		struct label l = labels[i];
 
+		l.key = string_index(w, l.key);
+		l.str = string_index(w, l.str);
+		l.unit = string_index(w, l.unit);
 		w->inner.len = 0;
-		proto_put_number(&w->inner, LABEL_KEY, string_index(w, l->key));
-		proto_put_number(&w->inner, LABEL_STR, string_index(w, l->str));
-		proto_put_number(&w->inner, LABEL_NUM, (uint64_t)l->num);
-		proto_put_number(&w->inner, LABEL_NUM_UNIT, string_index(w, l->unit));
+		pprof_put_label(&w->inner, &l);
 		proto_put_bytes(&w->message, SAMPLE_LABEL, w->inner.data, w->inner.len);
 	}
 }
@@ -191,32 +193,22 @@ static void put_mappings(struct writer *w)
 {
 	number_mappings(w);
 	for (uint32_t i = 1; i < profile_mapping_count(w->p); i++) {
-		const struct mapping *m = profile_get_mapping(w->p, i);
-		struct buf *b = &w->message;
+		struct mapping m = *profile_get_mapping(w->p, i);
 
 		if (!w->mappings[i])
 			continue;
-		proto_put_number(b, MAPPING_ID, w->mappings[i]);
-		proto_put_number(b, MAPPING_START, m->start);
-		proto_put_number(b, MAPPING_LIMIT, m->limit);
-		proto_put_number(b, MAPPING_OFFSET, m->offset);
-		proto_put_number(b, MAPPING_FILENAME, string_index(w, m->path));
-		proto_put_number(b, MAPPING_BUILD_ID, string_index(w, m->build_id));
-		proto_put_number(b, MAPPING_HAS_FUNCTIONS, m->has_functions);
-		proto_put_number(b, MAPPING_HAS_FILENAMES, m->has_filenames);
-		proto_put_number(b, MAPPING_HAS_LINE_NUMBERS, m->has_line_numbers);
-		proto_put_number(b, MAPPING_HAS_INLINE_FRAMES, m->has_inline_frames);
+		m.path = string_index(w, m.path);
+		m.build_id = string_index(w, m.build_id);
+		pprof_put_mapping(&w->message, w->mappings[i], &m);
 		put_message(w, PROFILE_MAPPING);
 	}
 }
 
 static void put_line(struct writer *w, struct line line)
 {
-	uint32_t function = line.function ? number_of(&w->functions, line.function) : 0;
-
+	line.function = line.function ? number_of(&w->functions, line.function) : 0;
 	w->inner.len = 0;
-	proto_put_number(&w->inner, LINE_FUNCTION_ID, function);
-	proto_put_number(&w->inner, LINE_LINE, (uint64_t)line.line);
+	pprof_put_line(&w->inner, &line);
 	proto_put_bytes(&w->message, LOCATION_LINE, w->inner.data, w->inner.len);
 }
 
@@ -243,15 +235,13 @@ static void put_functions(struct writer *w)
 	for (uint32_t i = 0; i < w->functions.count; i++) {
 		struct function fn = { .name = no_stack_string(w),
 				       .system_name = no_stack_string(w) };
-		struct buf *b = &w->message;
 
 		if (w->functions.order[i] != no_stack_function(w))
 			fn = *profile_get_function(w->p, w->functions.order[i]);
-		proto_put_number(b, FUNCTION_ID, i + 1);
-		proto_put_number(b, FUNCTION_NAME, string_index(w, fn.name));
-		proto_put_number(b, FUNCTION_SYSTEM_NAME, string_index(w, fn.system_name));
-		proto_put_number(b, FUNCTION_FILENAME, string_index(w, fn.file));
-		proto_put_number(b, FUNCTION_START_LINE, (uint64_t)fn.start_line);
+		fn.name = string_index(w, fn.name);
+		fn.system_name = string_index(w, fn.system_name);
+		fn.file = string_index(w, fn.file);
+		pprof_put_function(&w->message, i + 1, &fn);
 		put_message(w, PROFILE_FUNCTION);
 	}
 }
