@@ -3,7 +3,13 @@
 #ifndef DOCTOR_CHECKS_H
 #define DOCTOR_CHECKS_H
 
+#include <sys/types.h>
+
 #include "doctor/probe.h"
+
+/* In a child: forks a target that waits, and a sibling of it that makes the call. Returns what that
+ * returns, or an errno. */
+int doctor_try_sibling(int (*call)(pid_t target));
 
 void doctor_cpu_sampling(struct doctor_finding *f);
 void doctor_hardware(struct doctor_finding *f);
@@ -23,8 +29,8 @@ void doctor_ptrace(struct doctor_finding *f);
 void doctor_bpf(struct doctor_finding *f);
 void doctor_fuse(struct doctor_finding *f);
 
+void doctor_relocate(struct doctor_finding *f);
+
 void doctor_slurm(struct doctor_finding *f);
-void doctor_pmix(struct doctor_finding *f);
-void doctor_libfabric(struct doctor_finding *f);
 
 #endif

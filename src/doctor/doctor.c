@@ -23,9 +23,8 @@ const struct doctor_check doctor_checks[] = {
 	{ "ptrace", "attaching to running programs", doctor_ptrace },
 	{ "BPF", "counting inside of the kernel", doctor_bpf },
 	{ "FUSE", "mounting file systems", doctor_fuse },
+	{ "relocating", "relocate", doctor_relocate },
 	{ "Slurm", "stat, stages --sacct", doctor_slurm },
-	{ "PMIx", "ranks finding one another", doctor_pmix },
-	{ "libfabric", "fast networks", doctor_libfabric },
 	{ NULL, NULL, NULL },
 };
 /* clang-format on */

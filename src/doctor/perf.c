@@ -8,12 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "doctor/checks.h"
 #include "sample/attr.h"
 #include "sample/ring.h"
 #include "sample/tracefs.h"
 
-#define PARANOID_REMEDY "root, CAP_PERFMON, or 'sysctl kernel.perf_event_paranoid=%d'"
+#define PARANOID_REMEDY "%s, CAP_PERFMON, or 'sysctl kernel.perf_event_paranoid=%d'"
 #define RING_BYTES ((size_t)512 << 10) /* the least of a recording, two a CPU */
 
 static struct perf_event_attr attr_of(const struct event *event)
@@ -28,7 +29,7 @@ static void report_paranoid(struct doctor_finding *f, enum doctor_state state, i
 {
 	char remedy[128];
 
-	snprintf(remedy, sizeof remedy, PARANOID_REMEDY, wanted);
+	snprintf(remedy, sizeof remedy, PARANOID_REMEDY, privilege_root(), wanted);
 	doctor_report(f, state, remedy, "%s", found);
 }
 
@@ -167,20 +168,23 @@ void doctor_tracepoints(struct doctor_finding *f)
 	doctor_report(f, DOCTOR_WORKS, "", "events of the kernel's tracefs");
 }
 
-/* Locks what a recording locks on one CPU: two rings. 0 or -errno. */
-static int try_rings(void)
+/* Locks what a recording locks on one CPU: two rings. -ENOBUFS: too little may be locked. */
+static int try_rings(struct err *e)
 {
 	struct perf_event_attr attr = attr_of(&event_cpu_clock);
 	struct ring rings[2] = { { 0 } };
 	int fds[2] = { -1, -1 }, rc = 0;
 	bool is_user_only;
-	struct err e;
 
-	if (attr_probe(&attr, event_cpu_clock.name, &is_user_only, &e) < 0)
-		return e.code;
+	if (attr_probe(&attr, event_cpu_clock.name, &is_user_only, e) < 0)
+		return e->code;
 	for (size_t i = 0; i < ARRAY_LEN(fds) && rc == 0; i++) {
 		fds[i] = attr_open(&attr, 0, sched_getcpu());
-		rc = fds[i] < 0 ? fds[i] : ring_open(&rings[i], fds[i], RING_BYTES);
+		rc = fds[i] < 0 ? attr_explain(fds[i], event_cpu_clock.name, 0, e)
+				: ring_open(&rings[i], fds[i], RING_BYTES);
+		if (fds[i] >= 0 && rc < 0)
+			rc = err_set(e, rc == -EPERM ? -ENOBUFS : rc, "no rings: %s",
+				     strerror(-rc));
 	}
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		ring_close(&rings[i]);
@@ -192,13 +196,14 @@ static int try_rings(void)
 
 void doctor_ring_memory(struct doctor_finding *f)
 {
-	int rc = try_rings();
+	struct err e;
+	int rc = try_rings(&e);
 
 	if (rc == 0)
 		doctor_report(f, DOCTOR_WORKS, "", "1 MiB can be locked for rings of one CPU");
 	else if (rc == -ENOMEM)
 		f->bad = true;
-	else if (rc == -EPERM)
+	else if (rc == -ENOBUFS)
 		doctor_report(
 			f, DOCTOR_PARTLY,
 			"'ulimit -l unlimited', CAP_IPC_LOCK, or "
@@ -207,7 +212,7 @@ void doctor_ring_memory(struct doctor_finding *f)
 			"are smaller and may lose samples",
 			(long long)attr_sysctl("perf_event_mlock_kb", 0));
 	else
-		doctor_report(f, DOCTOR_FAILS, "", "no rings: %s", strerror(-rc));
+		doctor_report_failure(f, &e);
 }
 
 void doctor_kernel_symbols(struct doctor_finding *f)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/elf_image.h"
+#include "base/privilege.h"
 #include "doctor/checks.h"
 #include "sample/bpf.h"
 #include "target/cgroup.h"
@@ -181,8 +182,12 @@ void doctor_open_files(struct doctor_finding *f)
 			      (unsigned long long)limit.rlim_max);
 }
 
-/* Forks a target and a sibling that attaches to it. */
-static int attach_to_sibling(void)
+static int attach(pid_t target)
+{
+	return ptrace(PTRACE_SEIZE, target, NULL, NULL) < 0 ? errno : 0;
+}
+
+int doctor_try_sibling(int (*call)(pid_t target))
 {
 	pid_t target = fork(), tracer;
 	int status = 0;
@@ -193,7 +198,7 @@ static int attach_to_sibling(void)
 	}
 	tracer = target < 0 ? -1 : fork();
 	if (tracer == 0)
-		_exit(ptrace(PTRACE_SEIZE, target, NULL, NULL) < 0 ? errno : 0);
+		_exit(call(target));
 	if (tracer > 0)
 		waitpid(tracer, &status, 0);
 	if (target > 0) {
@@ -201,6 +206,11 @@ static int attach_to_sibling(void)
 		waitpid(target, NULL, 0);
 	}
 	return tracer < 0 ? ENOMEM : WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+static int attach_to_sibling(void)
+{
+	return doctor_try_sibling(attach);
 }
 
 void doctor_ptrace(struct doctor_finding *f)
@@ -222,8 +232,10 @@ void doctor_ptrace(struct doctor_finding *f)
 			      scope[0] == '1' ? "our own children" : "what root chooses");
 		return;
 	}
-	doctor_report(f, DOCTOR_FAILS, "CAP_SYS_PTRACE, e.g. 'docker run --cap-add SYS_PTRACE'",
-		      "ptrace: %s", rc == 255 ? "no answer" : strerror(rc));
+	doctor_report(
+		f, DOCTOR_FAILS, "CAP_SYS_PTRACE, e.g. 'docker run --cap-add SYS_PTRACE'", "%s: %s",
+		privilege_is_filtered(SYS_ptrace) ? "a seccomp filter refuses ptrace(2)" : "ptrace",
+		rc == 255 ? "no answer" : strerror(rc));
 }
 
 void doctor_bpf(struct doctor_finding *f)

@@ -2,6 +2,7 @@
 #include "sample/attr.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,7 +11,10 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/privilege.h"
 #include "perf/user_stack.h"
+
+#define BIT(n) (UINT64_C(1) << (n))
 
 static struct perf_event_attr attr_common(const struct attr_opts *o)
 {
@@ -218,22 +222,37 @@ int64_t attr_sysctl(const char *name, int64_t fallback)
 	return strtoll(text.data, NULL, 10);
 }
 
+static int explain_filter(int code, struct err *e)
+{
+	return err_set(
+		e, code,
+		"a seccomp filter refuses perf_event_open(2); needs a container with 'docker run "
+		"--cap-add PERFMON'");
+}
+
 static int explain_denied(int code, const char *name, pid_t pid, struct err *e)
 {
 	int64_t paranoid = attr_sysctl("perf_event_paranoid", -2);
 
+	if (privilege_is_filtered(SYS_perf_event_open))
+		return explain_filter(code, e);
 	if (paranoid == -2)
 		return err_set(e, code, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+	if (privilege_has_kernel(BIT(CAP_PERFMON)))
+		return err_set(
+			e, code,
+			"event '%s': perf_event_open(2) is refused to root, too: by a security module?",
+			name);
 	if (pid == -1 && paranoid > 0)
 		return err_set(e, code,
-			       "all processes: kernel.perf_event_paranoid is %lld; needs root, "
+			       "all processes: kernel.perf_event_paranoid is %lld; needs %s, "
 			       "CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=0'",
-			       (long long)paranoid);
+			       (long long)paranoid, privilege_root());
 	if (paranoid > 2)
 		return err_set(e, code,
-			       "kernel.perf_event_paranoid is %lld; needs root, CAP_PERFMON or "
+			       "kernel.perf_event_paranoid is %lld; needs %s, CAP_PERFMON or "
 			       "'sysctl kernel.perf_event_paranoid=2'",
-			       (long long)paranoid);
+			       (long long)paranoid, privilege_root());
 	if (pid > 0)
 		return err_set(e, code,
 			       "process %d cannot be sampled; needs its user, root, or "
@@ -241,12 +260,12 @@ static int explain_denied(int code, const char *name, pid_t pid, struct err *e)
 			       (int)pid);
 	if (paranoid > 1 || code == -EACCES)
 		return err_set(e, code,
-			       "event '%s': kernel.perf_event_paranoid is %lld; needs root, "
+			       "event '%s': kernel.perf_event_paranoid is %lld; needs %s, "
 			       "CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=-1'",
-			       name, (long long)paranoid);
+			       name, (long long)paranoid, privilege_root());
 	return err_set(e, code,
-		       "perf_event_open is not allowed here (container?); needs CAP_PERFMON, e.g. "
-		       "'docker run --cap-add PERFMON'");
+		       "event '%s': perf_event_open(2) is refused; needs %s or CAP_PERFMON", name,
+		       privilege_root());
 }
 
 int attr_explain(int code, const char *name, pid_t pid, struct err *e)
@@ -257,6 +276,8 @@ int attr_explain(int code, const char *name, pid_t pid, struct err *e)
 		return err_set(e, code, "event '%s': this machine cannot count it", name);
 	switch (code) {
 	case -ENOSYS:
+		if (privilege_is_filtered(SYS_perf_event_open))
+			return explain_filter(code, e);
 		return err_set(e, code, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
 	case -EMFILE:
 		return err_set(e, code,

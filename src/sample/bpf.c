@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -44,9 +45,7 @@ static __attribute__((format(printf, 2, 0))) int listen(enum libbpf_print_level 
 
 static bool may_load(void)
 {
-	uint64_t had = privilege_capabilities(), wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON);
-
-	return had & BIT(CAP_SYS_ADMIN) || (had & wanted) == wanted;
+	return privilege_has_kernel(BIT(CAP_BPF) | BIT(CAP_PERFMON));
 }
 
 /* Its level is in brackets: "none [integrity] confidentiality". */
@@ -64,14 +63,20 @@ int bpf_explain(int rc, const char *what, struct err *e)
 
 	if (rc == -ENOMEM)
 		return err_nomem(e);
+	if ((rc == -ENOSYS || (is_refused && may_load())) && privilege_is_filtered(SYS_bpf))
+		return err_set(e, rc,
+			       "%s cannot be loaded: a seccomp filter refuses bpf(2); needs a "
+			       "container with 'docker run --cap-add BPF --cap-add PERFMON'",
+			       what);
 	if (rc == -ENOSYS)
 		return err_set(e, rc, "%s: no bpf(2); needs a kernel with CONFIG_BPF_SYSCALL",
 			       what);
 	if (is_refused && !may_load())
 		return err_set(e, -EPERM,
 			       "%s cannot be loaded (kernel.unprivileged_bpf_disabled is %lld); "
-			       "needs root, or CAP_BPF and CAP_PERFMON",
-			       what, (long long)attr_sysctl("unprivileged_bpf_disabled", -1));
+			       "needs %s, or CAP_BPF and CAP_PERFMON",
+			       what, (long long)attr_sysctl("unprivileged_bpf_disabled", -1),
+			       privilege_root());
 	if (is_refused && is_locked())
 		return err_set(e, rc,
 			       "%s cannot be loaded (" LOCKDOWN " is at confidentiality); needs a "

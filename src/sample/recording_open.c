@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/privilege.h"
 #include "sample/recording_internal.h"
 #include "sample/synthesize.h"
 
@@ -216,11 +217,6 @@ static int open_offcpu_perf(struct recording *c, struct err *e)
 	c->waits.running = clock_events(c);
 	c->waits.sleep_count = synthesize_find_functions(
 		RECORDING_PROC "/kallsyms", offcpu_perf_sleeps, INGEST_SLEEPS_MAX, c->waits.sleeps);
-	if (c->switches.has_no_stacks)
-		log_msg(LOG_WARN, "cpu",
-			"kernel.perf_event_paranoid is %lld: off-CPU time has no stacks; root,  "
-			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows them",
-			(long long)attr_sysctl("perf_event_paranoid", 2));
 	return 0;
 }
 
@@ -240,6 +236,21 @@ static int open_offcpu(struct recording *c, struct err *e)
 	return open_offcpu_perf(c, e);
 }
 
+static void report_lacks(const struct recording *c)
+{
+	bool has_no_stacks = c->waits.is_on && c->switches.has_no_stacks;
+
+	if (c->has_no_kernel || has_no_stacks)
+		log_msg(LOG_WARN, "cpu",
+			"kernel.perf_event_paranoid is %lld: %s%s%s; %s, CAP_PERFMON or 'sysctl "
+			"kernel.perf_event_paranoid=1' shows %s",
+			(long long)attr_sysctl("perf_event_paranoid", 2),
+			c->has_no_kernel ? "only user code is sampled" : "",
+			c->has_no_kernel && has_no_stacks ? ", and " : "",
+			has_no_stacks ? "off-CPU time has no stacks" : "", privilege_root(),
+			has_no_stacks ? "all" : "the kernel, too");
+}
+
 int recording_open_events(struct recording *c, struct err *e)
 {
 	int rc = choose_cpus(c, e);
@@ -252,10 +263,7 @@ int recording_open_events(struct recording *c, struct err *e)
 	rc = open_offcpu(c, e);
 	if (rc == 0)
 		rc = open_sampler(c, e);
-	if (rc == 0 && c->has_no_kernel)
-		log_msg(LOG_WARN, "cpu",
-			"kernel.perf_event_paranoid is %lld: only user code is sampled; root, "
-			"CAP_PERFMON or 'sysctl kernel.perf_event_paranoid=1' shows the kernel, too",
-			(long long)attr_sysctl("perf_event_paranoid", 2));
+	if (rc == 0)
+		report_lacks(c);
 	return rc;
 }

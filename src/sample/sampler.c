@@ -53,7 +53,7 @@ static int probe(struct sampler *s, bool *ret_no_kernel, struct err *e)
 	return 0;
 }
 
-/* Opens one ring. -EPERM: the limit of locked memory is reached. */
+/* Opens one ring. -ENOBUFS: the limit of locked memory is reached. */
 static int open_ring(struct sampler_ring *source, const struct attr_opts *o, uint32_t cpu,
 		     size_t bytes, struct err *e)
 {
@@ -65,6 +65,10 @@ static int open_ring(struct sampler_ring *source, const struct attr_opts *o, uin
 	if (source->fd < 0)
 		return attr_explain(source->fd, "dummy", 0, e);
 	rc = ring_open(&source->ring, source->fd, bytes);
+	if (rc == -EPERM)
+		return err_set(e, -ENOBUFS,
+			       "no memory may be locked for the rings; raise 'ulimit -l' or "
+			       "kernel.perf_event_mlock_kb");
 	return rc < 0 ? err_set(e, rc, "ring of CPU %u: %s", cpu, strerror(-rc)) : 0;
 }
 
@@ -119,8 +123,9 @@ static int open_rings(struct sampler *s, struct err *e)
 	const char *remedy = "";
 	int rc = open_all_rings(s, e);
 
-	while ((rc == -EPERM || rc == -ENOMEM) && s->opts.ring_bytes > MIN_RING_BYTES) {
-		remedy = rc == -EPERM ? "'ulimit -l' or kernel.perf_event_mlock_kb" : "'ulimit -v'";
+	while ((rc == -ENOBUFS || rc == -ENOMEM) && s->opts.ring_bytes > MIN_RING_BYTES) {
+		remedy = rc == -ENOBUFS ? "'ulimit -l' or kernel.perf_event_mlock_kb"
+					: "'ulimit -v'";
 		close_rings(s);
 		s->opts.ring_bytes /= 2;
 		if (s->opts.side_bytes > s->opts.ring_bytes)
@@ -129,10 +134,6 @@ static int open_rings(struct sampler *s, struct err *e)
 			s->opts.switch_bytes = s->opts.ring_bytes;
 		rc = open_all_rings(s, e);
 	}
-	if (rc == -EPERM)
-		return err_set(e, rc,
-			       "no memory may be locked for the rings; raise 'ulimit -l' or "
-			       "kernel.perf_event_mlock_kb");
 	if (rc == 0)
 		say_smaller(wanted, s->opts.ring_bytes, remedy);
 	while (s->opts.attr.stack_bytes > LEAST_STACK_BYTES &&

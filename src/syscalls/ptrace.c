@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/compat/compat.h"
+#include "base/privilege.h"
 #include "syscalls/backends.h"
 #include "syscalls/filter.h"
 #include "syscalls/memory.h"
@@ -451,6 +452,10 @@ static long options(const struct tracer *t)
 
 static int explain(int code, pid_t pid, struct err *e)
 {
+	if (privilege_is_filtered(SYS_ptrace))
+		return err_set(e, code,
+			       "a seccomp filter refuses ptrace(2); needs a container with 'docker "
+			       "run --cap-add SYS_PTRACE'");
 	if (code == -EPERM)
 		return err_set(e, code,
 			       "process %d may not be traced: it is another user's or is traced "
