@@ -59,6 +59,7 @@ struct task_struct {
 	int pid;  /* of the thread */
 	int tgid; /* of the process */
 	__u64 start_time;
+	struct task_struct *group_leader;
 	unsigned int flags;
 	unsigned int __state;
 	int on_cpu;

@@ -368,7 +368,9 @@ static __always_inline struct calls_thread_id id_of(struct task_struct *task)
 static __always_inline void note_thread(const struct inflight *d, struct task_struct *task,
 					__u64 end_ns)
 {
-	struct calls_thread t = { .start_ns = d->since_ns, .end_ns = end_ns };
+	struct calls_thread t = { .start_ns = d->since_ns,
+				  .end_ns = end_ns,
+				  .process_start = task->group_leader->start_time };
 	struct calls_thread *known;
 
 	if (mode != CALLS_THREADS)

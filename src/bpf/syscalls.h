@@ -50,6 +50,7 @@ struct calls_key {
 
 struct calls_thread {
 	__u64 start_ns, end_ns; /* end_ns 0: it runs */
+	__u64 process_start;    /* task_struct.start_time of its process' first thread */
 	char comm[CALLS_COMM];
 };
 

@@ -21,7 +21,7 @@ struct taker {
 	struct syscalls *tally;
 	size_t cpus;
 	struct calls_cell *cells; /* [cpus] */
-	struct strtab *ids;       /* of struct calls_thread_id, or pids */
+	struct strtab *ids;       /* of struct calls_thread_id; of a process, tid is 0 */
 	struct rows subjects;     /* uint32_t, by id */
 	int64_t now_ns;
 };
@@ -72,12 +72,8 @@ static void take_failures(struct taker *t)
 
 static uint32_t *subject_at(struct taker *t, const struct calls_thread_id *id)
 {
-	struct calls_thread_id key = *id;
-	uint32_t number;
+	uint32_t number = strtab_intern(t->ids, id, sizeof *id);
 
-	if (t->tally->by == SYSCALLS_BY_PROCESS)
-		key = (struct calls_thread_id){ .pid = id->pid };
-	number = strtab_intern(t->ids, &key, sizeof key);
 	while (number != STRTAB_NONE && number >= t->subjects.count)
 		if (!rows_add(&t->subjects, sizeof(uint32_t)))
 			return NULL;
@@ -101,6 +97,24 @@ static uint32_t subject_of(struct taker *t, const struct calls_thread_id *id)
 	return *at;
 }
 
+/* The subject of a thread, or of its process: PIDs are reused, but not with the same start. */
+static uint32_t subject_of_thread(struct taker *t, const struct calls_thread_id *id,
+				  const struct calls_thread *thread)
+{
+	const struct calls_thread_id process = { .start = thread->process_start, .pid = id->pid };
+	uint32_t subject, *at;
+
+	if (t->tally->by != SYSCALLS_BY_PROCESS)
+		return subject_of(t, id);
+	subject = subject_of(t, &process);
+	at = subject_at(t, id);
+	if (at)
+		*at = subject;
+	else
+		t->tally->bad = true;
+	return subject;
+}
+
 static void take_threads(struct taker *t)
 {
 	struct calls_thread_id key, *at = NULL;
@@ -115,7 +129,7 @@ static void take_threads(struct taker *t)
 		if (bpf_map_lookup_elem(t->maps->threads, &key, &thread) < 0)
 			continue;
 		end = thread.end_ns ? (int64_t)thread.end_ns : t->now_ns;
-		subject = subject_of(t, &key);
+		subject = subject_of_thread(t, &key, &thread);
 		s = syscalls_subject(t->tally, subject);
 		s->wall_ns += end - (int64_t)thread.start_ns;
 		if (key.tid == key.pid || !s->name)

@@ -135,11 +135,20 @@ static struct syscall_thread *make_thread(struct syscall_sink *f, uint32_t pid, 
 	return thread_at(f, slot);
 }
 
+/* A new process has a subject of its own, also with the PID of an earlier one. */
+static void release_pid(struct syscall_sink *f, uint32_t pid)
+{
+	if (map_get(&f->by_pid, pid) != MAP_NONE && map_put(&f->by_pid, pid, MAP_NONE) < 0)
+		fail(f);
+}
+
 void syscall_sink_add_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid, uint32_t parent,
 			     int64_t since_ns)
 {
 	if (find_thread(f, tid))
 		return;
+	if (parent && pid == tid)
+		release_pid(f, pid);
 	make_thread(f, pid, tid, parent, since_ns);
 	if (f->has_files && parent && pid == tid) {
 		const struct syscall_thread *from = find_thread(f, parent);

@@ -508,6 +508,22 @@ def formats(bench):
         bench.check(row["below_ns"] == 2 * row["from_ns"] or row["from_ns"] == 0, row)
 
 
+def reused(bench):
+    """Two processes that had the same PID one after the other are two rows."""
+    done = bench.run(bench.workload("reuse"), status=None)
+    if done.returncode:
+        raise Skip("no PID may be chosen here")
+    for method in methods(bench):
+        whole, done = syscalls(bench, "--method", method, "--by", "process", "--", bench.workload("reuse"), status=None)
+        if done.returncode == 77:
+            print(f"# {method}: another process took the PID", flush=True)
+            continue
+        pid = int(done.stdout)
+        rows = [row for row in whole["rows"] if row["pid"] == pid and row["call"] == "getppid"]
+        bench.equal(sorted(row["calls"] for row in rows), [30, 100], method)
+        bench.check(all(row["wall_percent"] <= 100 for row in rows), f"{method}: {rows}")
+
+
 if __name__ == "__main__":
-    live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread,
+    live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread, reused,
                unprivileged, filtered, killed, traced, stacks, losses, formats])
