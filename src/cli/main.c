@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cmd.h"
+#include "symbol/naming.h"
 #include "target/inherited.h"
 
 #ifdef HAVE_FUSE
@@ -196,8 +197,11 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	if (argc == 2 && strcmp(argv[1], NAMING_VERB) == 0)
+		return naming_serve();
 	fill_closed();
 	inherited_take();
+	naming_isolate(&naming_defaults);
 	outlive_file_limits();
 	log_open(print_log, getenv("AUGER_LOG"));
 	status = run(argc, argv);

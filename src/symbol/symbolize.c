@@ -148,11 +148,6 @@ static int by_address(const void *pa, const void *pb)
 	return a->location < b->location ? -1 : a->location > b->location;
 }
 
-void job_sort(struct target *targets, size_t count)
-{
-	qsort(targets, count, sizeof *targets, by_address);
-}
-
 static int add_targets(struct job *j)
 {
 	size_t count = profile_location_count(j->p);
@@ -163,7 +158,7 @@ static int add_targets(struct job *j)
 		return -ENOMEM;
 	for (uint32_t id = 1; id < count; id++)
 		j->target_count += make_target(j, id, &j->targets[j->target_count]);
-	job_sort(j->targets, j->target_count);
+	qsort(j->targets, j->target_count, sizeof *j->targets, by_address);
 	return 0;
 }
 
@@ -218,7 +213,7 @@ int job_report_reason(const struct job *j, const char *path)
 	return 0;
 }
 
-static int name_targets(struct job *j, struct target *targets, size_t count)
+static int name_targets(struct job *j, const struct target *targets, size_t count)
 {
 	struct source source = *get_source(j, targets[0].source);
 
@@ -259,6 +254,7 @@ int profile_symbolize(struct profile *p, const struct symbolize_opts *o, struct 
 	struct job j = { .p = p, .o = o, .keys = strtab_new(), .e = e };
 	int rc = j.keys ? run(&j) : err_nomem(e);
 
+	naming_end(&j.naming);
 	if (j.keys)
 		strtab_free(j.keys);
 	buf_fini(&j.sources);

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbol/symbolize_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
-#include "symbol/symbol_file.h"
+#include "base/log.h"
+#include "symbol/perfmap.h"
 
-/* Functions of one file as the profile knows them. */
+/* The functions of one answer as the profile knows them. */
 struct adopted {
 	struct job *job;
-	const struct symbol_file *file;
-	uint32_t *ids; /* [function count of the file]: 0: not yet */
+	const struct name_answer *answer;
+	uint32_t *ids; /* [function count of the answer]: 0: not yet */
 };
 
 static uint32_t adopt_function(struct adopted *a, uint32_t id)
 {
-	struct symbol_function from;
+	const struct symbol_function *from = &a->answer->functions[id];
 	struct function to;
 
 	if (a->ids[id])
 		return a->ids[id];
-	from = symbol_file_function(a->file, id);
-	to = (struct function){ .name = profile_str(a->job->p, from.name),
-				.system_name = profile_str(a->job->p, from.system_name),
-				.file = profile_str(a->job->p, from.file),
-				.start_line = from.start_line };
+	to = (struct function){ .name = profile_str(a->job->p, from->name),
+				.system_name = profile_str(a->job->p, from->system_name),
+				.file = profile_str(a->job->p, from->file),
+				.start_line = from->start_line };
 	a->ids[id] = profile_add_function(a->job->p, &to);
 	return a->ids[id];
 }
 
-static void set_frames(struct adopted *a, uint32_t location, const struct symbol_answer *answer,
-		       size_t index, struct buf *lines)
+static void set_frames(struct adopted *a, uint32_t location, size_t index, struct buf *lines)
 {
-	uint32_t first = answer->first[index], end = answer->first[index + 1];
+	uint32_t first = a->answer->first[index], end = a->answer->first[index + 1];
 
 	buf_clear(lines);
 	for (uint32_t i = first; i < end; i++) {
-		struct line line = { adopt_function(a, answer->frames[i].function),
-				     answer->frames[i].line };
+		struct line line = { adopt_function(a, a->answer->frames[i].function),
+				     a->answer->frames[i].line };
 
 		buf_put(lines, &line, sizeof line);
 	}
@@ -44,74 +44,72 @@ static void set_frames(struct adopted *a, uint32_t location, const struct symbol
 		profile_fail_nomem(a->job->p);
 	} else if (end > first) {
 		profile_set_lines(a->job->p, location, (const void *)lines->data, end - first);
-		job_mark(a->job, location, answer->has_lines, answer->has_inlines);
+		job_mark(a->job, location, a->answer->has_lines, a->answer->has_inlines);
 	}
 }
 
-static int name_by_file(struct job *j, struct symbol_file *f, const struct target *targets,
-			size_t count)
+static int adopt_names(struct job *j, const struct name_answer *answer,
+		       const struct target *targets, size_t count)
 {
-	size_t n = job_addresses(j, targets, count), index = 0;
-	struct adopted adopted = { .job = j, .file = f };
-	struct symbol_answer answer;
+	struct adopted adopted = {
+		j, answer, calloc((size_t)answer->function_count + 1, sizeof *adopted.ids)
+	};
 	struct buf lines = { 0 };
-	int rc = symbol_file_lookup(f, j->addresses, n, &answer, j->e);
 
-	if (rc < 0)
-		return rc;
-	adopted.ids = calloc(symbol_file_function_count(f) + 1, sizeof *adopted.ids);
 	if (!adopted.ids)
-		rc = err_nomem(j->e);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		index = job_index(j, index, &targets[i]);
-		set_frames(&adopted, targets[i].location, &answer, index, &lines);
-	}
+		return err_nomem(j->e);
+	for (size_t i = 0; i < count; i++)
+		set_frames(&adopted, targets[i].location, i, &lines);
 	free(adopted.ids);
 	buf_fini(&lines);
-	symbol_answer_fini(&answer);
-	return rc;
+	return 0;
 }
 
-/* From offsets in the file to virtual addresses; drops what no segment holds. Of a file that
- * is gone only its debug file may be there, whose segments are empty: there, what auger itself
- * recorded is a virtual address already. Returns how many are left. */
-static size_t take_vaddrs(const struct job *j, const struct symbol_file *f, struct target *targets,
-			  size_t count)
+int job_ask(struct job *j, struct name_request *r, const struct target *targets, size_t count,
+	    int *ret_code)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t vaddr;
-
-		if (!symbol_file_vaddr(f, targets[i].address, &vaddr)) {
-			if (symbol_file_has_code(f))
-				continue;
-			vaddr = profile_get_location(j->p, targets[i].location).address;
-		}
-		targets[n] = targets[i];
-		targets[n++].address = vaddr;
-	}
-	job_sort(targets, n);
-	return n;
-}
-
-int job_name_elf(struct job *j, const struct source *source, struct target *targets, size_t count)
-{
-	const char *path = job_path(j, source->mapping);
-	struct symbol_file_opts opts = {
-		.path = source->kind == SOURCE_VDSO ? NULL : job_file(j, source->mapping),
-		.name = path[0] ? path : NULL,
-		.build_id = job_build_id(j, source->mapping),
-		.debug_dir = j->o->debug_dir,
-		.no_dwarf = j->o->no_inlines,
-	};
-	struct symbol_file *f;
+	struct name_address *addresses = calloc(count, sizeof *addresses);
+	struct name_answer answer = { 0 };
 	int rc;
 
-	if (symbol_file_open(&opts, &f, j->e) < 0)
-		return job_report_reason(j, path);
-	count = take_vaddrs(j, f, targets, count);
-	rc = name_by_file(j, f, targets, count);
-	symbol_file_close(f);
-	return rc;
+	if (!addresses)
+		return err_nomem(j->e);
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = (struct name_address){
+			targets[i].address, profile_get_location(j->p, targets[i].location).address
+		};
+	r->addresses = addresses;
+	r->count = count;
+	rc = naming_ask(&j->naming, r, r->file.name ? r->file.name : r->file.build_id, &answer,
+			j->e);
+	if (rc == 0 && answer.code == 0)
+		rc = adopt_names(j, &answer, targets, count);
+	*ret_code = answer.code;
+	if (answer.code < 0)
+		err_set(j->e, answer.code, "%s", answer.reason);
+	if (rc == 0 && answer.is_cut)
+		log_msg(LOG_WARN, "symbol",
+			"%s: only its first %zu MiB are read; code that is named behind them has "
+			"no name",
+			r->file.name, PERFMAP_MAX_BYTES >> 20);
+	name_answer_fini(&answer);
+	free(addresses);
+	return rc < 0 ? rc : 0;
+}
+
+int job_name_elf(struct job *j, const struct source *source, const struct target *targets,
+		 size_t count)
+{
+	const char *path = job_path(j, source->mapping);
+	struct name_request r = {
+		.kind = NAME_ELF,
+		.file = { .path = source->kind == SOURCE_VDSO ? NULL : job_file(j, source->mapping),
+			  .name = path[0] ? path : NULL,
+			  .build_id = job_build_id(j, source->mapping),
+			  .debug_dir = j->o->debug_dir,
+			  .no_dwarf = j->o->no_inlines },
+	};
+	int code, rc = job_ask(j, &r, targets, count, &code);
+
+	return rc == 0 && code < 0 ? job_report_reason(j, path) : rc;
 }

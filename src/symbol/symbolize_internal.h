@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "model/profile.h"
+#include "symbol/naming.h"
 #include "symbol/symbolize.h"
 
 enum source_kind {
@@ -33,7 +34,7 @@ struct source {
 struct target {
 	uint32_t source;   /* index */
 	uint32_t location; /* id */
-	uint64_t address;  /* in a file: first an offset, later a virtual address */
+	uint64_t address;  /* in an ELF file: an offset */
 };
 
 struct job {
@@ -45,16 +46,14 @@ struct job {
 	size_t mapping_count;      /* when the job began */
 	struct target *targets;    /* [target_count] */
 	size_t target_count;
-	uint64_t *addresses; /* [target_count]: of one source, ascending, no two equal */
+	uint64_t *addresses;  /* [target_count]: of one source, ascending, no two equal */
+	struct naming naming; /* reads foreign files */
 	struct err *e;
 };
 
 const char *job_path(const struct job *j, uint32_t mapping);
 const char *job_build_id(const struct job *j, uint32_t mapping); /* lower-case hex or "" */
 const char *job_file(const struct job *j, uint32_t mapping);     /* what to open for it */
-
-/* By source, then address. */
-void job_sort(struct target *targets, size_t count);
 
 /* Fills j->addresses with those of targets [0..count), which are sorted. Returns how many. */
 size_t job_addresses(struct job *j, const struct target *targets, size_t count);
@@ -67,12 +66,19 @@ void job_set_name(struct job *j, uint32_t location, const char *name);
  */
 void job_mark(struct job *j, uint32_t location, bool has_lines, bool has_inlines);
 
+/* Asks r, without its addresses, for the names of targets [0..count), and gives them to their
+ * locations. 0 or -ENOMEM; *ret_code: 0, or the -errno for which there are none, with the reason in
+ * j->e. */
+int job_ask(struct job *j, struct name_request *r, const struct target *targets, size_t count,
+	    int *ret_code) MUST_CHECK;
+
 /* j->e has the reason why a source has no names: logged if the user can fix it, then cleared.
  * 0, or -ENOMEM, which stays. */
 int job_report_reason(const struct job *j, const char *path);
 
 /* Name the targets [0..count), all of this source, sorted by address. 0 or -ENOMEM. */
-int job_name_elf(struct job *j, const struct source *source, struct target *targets, size_t count);
+int job_name_elf(struct job *j, const struct source *source, const struct target *targets,
+		 size_t count);
 int job_name_kernel(struct job *j, const struct source *source, const struct target *targets,
 		    size_t count);
 int job_name_perf_map(struct job *j, const struct source *source, const struct target *targets,

@@ -2,38 +2,20 @@
 #include "symbol/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/number.h"
 #include "base/str.h"
+#include "symbol/elf/opener.h"
 
 #define STEP ((size_t)256 * 1024)
 
-static int open_text(const char *path, bool is_own, struct err *e)
-{
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	CLEANUP(fd_close) int fd = open(path, is_own ? flags | O_NOFOLLOW : flags);
-	struct stat st;
-	int ret;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, -EINVAL, "%s: not a regular file", path);
-	if (is_own && st.st_uid != geteuid() && st.st_uid != 0)
-		return err_set(e, -EPERM, "%s: belongs to another user", path);
-	ret = fd;
-	fd = -1;
-	return ret;
-}
-
 int text_load(const char *path, const struct text_rules *rules, struct buf *ret, struct err *e)
 {
-	CLEANUP(fd_close) int fd = open_text(path, rules->is_own, e);
+	CLEANUP(fd_close)
+	int fd = opener_open(path, rules->is_own ? OPENER_OWN_TEXT : OPENER_TEXT, e);
 
 	if (fd < 0)
 		return fd;

@@ -12,6 +12,7 @@
 #include "symbol/dwarf/ranges.h"
 #include "symbol/dwarf/tree.h"
 #include "symbol/dwarf/unit.h"
+#include "symbol/elf/opener.h"
 
 #define BUDGET_MORE (UINT64_C(64) << 20) /* bytes; for small files with much sharing */
 #define COLUMNS_MAX 16
@@ -156,7 +157,7 @@ static struct dwarf_package *get_package(struct dwarf *d)
 		return NULL;
 	}
 	buf_printf(&path, "%s.dwp", d->path);
-	if (buf_error(&path) == 0 && elf_image_open(&p->image, path.data, &e) == 0 &&
+	if (buf_error(&path) == 0 && opener_open_image(path.data, &p->image, &e) == 0 &&
 	    decompress_section(&p->image, ".debug_cu_index", &p->index) == 0 && read_index(p))
 		open_dwo(&p->dwarf, &p->image, d->min_address);
 	else
@@ -248,7 +249,7 @@ static bool open_file(const struct dwarf_unit *skeleton, struct dwarf_split *ret
 	if (name)
 		buf_put_str(&path, name);
 	if (path.len && buf_error(&path) == 0)
-		is_open = elf_image_open(&ret->image, path.data, &e) == 0;
+		is_open = opener_open_image(path.data, &ret->image, &e) == 0;
 	if (is_open) {
 		open_dwo(&ret->dwarf, &ret->image, skeleton->dwarf->min_address);
 		is_open = find_unit(skeleton, ret);

@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "symbol/elf/opener.h"
 
 /* What a candidate must match. */
 struct wish {
@@ -54,7 +55,7 @@ static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *r
 
 	if (buf_error(b) < 0) {
 		log_msg(LOG_WARN, "symbol", "out of memory: a debug file is not looked for");
-	} else if (elf_image_open(ret, b->data, &e) == 0) {
+	} else if (opener_open_image(b->data, ret, &e) == 0) {
 		found = matches(ret, wish);
 		log_msg(LOG_DEBUG, "symbol", "debug file %s: %s", b->data,
 			found ? "taken" : "of another binary");
