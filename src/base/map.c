@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 void map_fini(struct map *m)
 {
 	free(m->slots);
@@ -18,19 +20,11 @@ void map_clear(struct map *m)
 	m->count = 0;
 }
 
-/* The finaliser of splitmix64: all bits of the key reach the low bits. */
-static uint64_t hash_key(uint64_t key)
-{
-	key = (key ^ key >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	key = (key ^ key >> 27) * UINT64_C(0x94d049bb133111eb);
-	return key ^ key >> 31;
-}
-
 static struct map_slot *find_slot(struct map_slot *slots, size_t cap, uint64_t key)
 {
 	size_t mask = cap - 1;
 
-	for (size_t i = hash_key(key) & mask;; i = (i + 1) & mask)
+	for (size_t i = hash_number(key) & mask;; i = (i + 1) & mask)
 		if (!slots[i].used || slots[i].key == key)
 			return &slots[i];
 }

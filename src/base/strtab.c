@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define CHUNK_BYTES (64 * 1024)
 
 struct entry {
@@ -26,27 +28,6 @@ struct strtab {
 	size_t count, cap;
 	size_t slot_cap; /* a power of two, at least 4/3 of count */
 };
-
-/* Eight bytes a step with the multiplier of MurmurHash2's 64-bit form; public domain idea. */
-static uint32_t hash_bytes(const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-	const uint64_t k = UINT64_C(0xc6a4a7935bd1e995);
-	uint64_t h = len * k, word;
-
-	for (; len >= 8; at += 8, len -= 8) {
-		memcpy(&word, at, 8);
-		h = (h ^ word) * k;
-		h ^= h >> 32;
-	}
-	word = 0;
-	if (len)
-		memcpy(&word, at, len);
-	h = (h ^ word) * k;
-	h ^= h >> 29;
-	h *= k;
-	return (uint32_t)(h >> 32);
-}
 
 struct strtab *strtab_new(void)
 {
@@ -167,7 +148,7 @@ static int make_room(struct strtab *t)
 
 uint32_t strtab_intern(struct strtab *t, const void *bytes, size_t len)
 {
-	uint32_t hash = hash_bytes(bytes, len);
+	uint32_t hash = (uint32_t)hash_bytes(bytes, len);
 	uint32_t *slot = find_slot(t, bytes, len, hash);
 	char *copy;
 
@@ -186,7 +167,7 @@ uint32_t strtab_intern(struct strtab *t, const void *bytes, size_t len)
 
 uint32_t strtab_find(const struct strtab *t, const void *bytes, size_t len)
 {
-	uint32_t *slot = find_slot(t, bytes, len, hash_bytes(bytes, len));
+	uint32_t *slot = find_slot(t, bytes, len, (uint32_t)hash_bytes(bytes, len));
 
 	return *slot ? *slot - 1 : STRTAB_NONE;
 }

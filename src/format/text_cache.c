@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 void text_cache_fini(struct text_cache *m)
 {
 	free(m->slots);
@@ -18,47 +20,34 @@ static uint64_t load(const char *at)
 	return word;
 }
 
-__extension__ typedef unsigned __int128 uint128;
-
-/* Both halves of the product: every bit of a and b reaches the middle. */
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint128 product = (uint128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Odd numbers without a pattern: of the golden ratio, of splitmix64 and MurmurHash3. */
-static const uint64_t k0 = UINT64_C(0x9e3779b97f4a7c15), k1 = UINT64_C(0xbf58476d1ce4e5b9),
-		      k2 = UINT64_C(0x94d049bb133111eb), k3 = UINT64_C(0xff51afd7ed558ccd);
-
 /* Two pairs of chains that do not wait for each other; both of a pair see every byte. */
 struct chains {
 	uint64_t a, b, c, d;
 };
 
-static void add_block(struct chains *h, const char *at)
+static void add_block(struct chains *h, const uint64_t k[4], const char *at)
 {
 	uint64_t w0 = load(at), w1 = load(at + 8), w2 = load(at + 16), w3 = load(at + 24);
 
-	h->a = mix(w0 ^ h->a, w1 ^ k0);
-	h->b = mix(w0 ^ k1, w1 ^ h->b);
-	h->c = mix(w2 ^ h->c, w3 ^ k2);
-	h->d = mix(w2 ^ k3, w3 ^ h->d);
+	h->a = hash_mix(w0 ^ h->a, w1 ^ k[0]);
+	h->b = hash_mix(w0 ^ k[1], w1 ^ h->b);
+	h->c = hash_mix(w2 ^ h->c, w3 ^ k[2]);
+	h->d = hash_mix(w2 ^ k[3], w3 ^ h->d);
 }
 
 struct text_cache_key text_cache_hash(const char *text, size_t len)
 {
-	struct chains h = { len, k2, k3, len };
+	const uint64_t *k = hash_secret()->words;
+	struct chains h = { len ^ k[1], k[2], k[3], len ^ k[0] };
 	char tail[32] = { 0 };
 
 	for (; len >= sizeof tail; text += sizeof tail, len -= sizeof tail)
-		add_block(&h, text);
+		add_block(&h, k, text);
 	memcpy(tail, text, len);
-	add_block(&h, tail);
+	add_block(&h, k, tail);
 	return (struct text_cache_key){
-		.hash = mix(h.a ^ k1, h.c ^ k0),
-		.check = (uint32_t)(mix(h.b ^ k2, h.d ^ k3) >> 32) | 1,
+		.hash = hash_mix(h.a ^ k[1], h.c ^ k[0]),
+		.check = (uint32_t)(hash_mix(h.b ^ k[2], h.d ^ k[3]) >> 32) | 1,
 	};
 }
 

@@ -3,8 +3,8 @@
  * text_cache: maps texts to the 32-bit values they got at first sight.
  *
  * A key is 96 bits of hash; the text is not kept, so a lookup is one access to memory. By chance,
- * two of ten million texts collide in one run of 10^14. A file forged to collide shows wrong
- * numbers of its own and harms nothing else.
+ * two of ten million texts collide in one run of 10^14. The hash has a secret of this process, so
+ * a file cannot be forged to collide.
  */
 #ifndef FORMAT_TEXT_CACHE_H
 #define FORMAT_TEXT_CACHE_H

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 #define FIRST_SLOTS 256
 
 int trie_init(struct trie *t)
@@ -26,14 +28,9 @@ void trie_fini(struct trie *t)
 	*t = (struct trie){ 0 };
 }
 
-/* The finaliser of splitmix64, shortened: the high bits depend on all of the key. */
 static size_t first_slot(const struct trie *t, uint32_t parent, uint32_t location)
 {
-	uint64_t key = (uint64_t)parent << 32 | location;
-
-	key = (key ^ key >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-	key = (key ^ key >> 32) * UINT64_C(0x94d049bb133111eb);
-	return (size_t)(key >> 32) & (t->slot_cap - 1);
+	return (size_t)hash_number((uint64_t)parent << 32 | location) & (t->slot_cap - 1);
 }
 
 static uint32_t *find_slot(const struct trie *t, uint32_t parent, uint32_t location)

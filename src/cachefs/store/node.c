@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/compat/compat.h"
+#include "base/hash.h"
 
 #define SHARDS 64 /* of the hash table; a power of two */
 #define LOCKS 256 /* that nodes share; a power of two */
@@ -38,12 +39,7 @@ struct nodes {
 
 static uint32_t hash_of(const struct node *parent, const char *name)
 {
-	uint64_t h = (uint64_t)(uintptr_t)parent * 0x9e3779b97f4a7c15u;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-	h ^= h >> 32;
-	return (uint32_t)(h * 0x9e3779b9u) ^ (uint32_t)(h >> 17);
+	return (uint32_t)hash_number(hash_bytes(name, strlen(name)) ^ (uintptr_t)parent);
 }
 
 static struct shard *shard_of(struct nodes *t, uint32_t hash)
