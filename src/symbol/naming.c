@@ -20,10 +20,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/sandbox.h"
 #include "symbol/elf/opener.h"
 #include "symbol/name_channel.h"
 #include "symbol/name_finder.h"
+#include "symbol/sandbox.h"
 
 #define SLICE_MS 100 /* between two looks at the time and at signals */
 #define MESSAGES_MAX \

@@ -4,7 +4,7 @@
  *
  * After naming_isolate(), the first question starts the naming process: this program again, by
  * exec, with NAMING_VERB as its only argument; its main() calls naming_serve() first of all. It is
- * in a sandbox (base/sandbox.h) before it reads a foreign byte, and has limits of time and memory
+ * in a sandbox (symbol/sandbox.h) before it reads a foreign byte, and has limits of time and memory
  * for each file. It opens nothing: it names a file it wants, and gets a descriptor when the file
  * follows the rules of opener_open_here() and, for binaries, begins as an ELF file does. Its
  * answers and messages are bounded and checked.

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/sandbox.h"
 #include "symbol/elf/opener.h"
 #include "symbol/name_channel.h"
 #include "symbol/name_finder.h"
 #include "symbol/naming.h"
+#include "symbol/sandbox.h"
 
 #define SORTED 2048 /* bytes from which on qsort() of glibc looks for the size of memory, once */
 

@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/elf_image.h"
 #include "base/log.h"
-#include "base/sandbox.h"
 #include "symbol/elf/opener.h"
 #include "symbol/name_channel.h"
+#include "symbol/sandbox.h"
 #include "tap.h"
 
 #define DOUBLE "TEST_NAMING_DOUBLE" /* set in the environment: the process is a double */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/sandbox.h"
+#include "symbol/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,8 +12,8 @@
  *
  * Source: seccomp(2), capabilities(7), getrlimit(2), prctl(2).
  */
-#ifndef BASE_SANDBOX_H
-#define BASE_SANDBOX_H
+#ifndef SYMBOL_SANDBOX_H
+#define SYMBOL_SANDBOX_H
 
 #include <stdbool.h>
 
