@@ -319,16 +319,21 @@ static void test_modes(void)
 	unlink("old");
 }
 
-/* Until it is complete, nobody else reads it. */
+/* Until it is complete, nobody else reads it, and where the file system can do that it has no name
+ * that would be left behind by a process that is killed. */
 static void test_temporary_is_private(void)
 {
+	int probe = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct outfile f;
+	struct stat st = { 0 };
 	struct err e = { 0 };
 
+	close(probe);
 	if (!CHECK_INT(outfile_begin("new", &f, &e), 0))
 		return;
-	CHECK_INT(mode_of(f.temporary), 0600);
-	CHECK_INT(access("new", F_OK), -1);
+	CHECK_INT(fstat(f.fd, &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0600);
+	CHECK_INT(count_files(), probe < 0);
 	CHECK_INT(outfile_sync(&f, &e), 0);
 	CHECK_INT(outfile_commit(&f, true, &e), 0);
 	CHECK_INT(count_files(), 1);

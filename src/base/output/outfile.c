@@ -70,23 +70,56 @@ static int name_temporary(struct outfile *f)
 	return 0;
 }
 
-static int open_temporary(struct outfile *f, struct err *e)
+static void name_open_file(int fd, char *ret, size_t size)
+{
+	snprintf(ret, size, "/proc/self/fd/%d", fd);
+}
+
+/* 0 or -EEXIST, or another -errno. */
+static int create_named(struct outfile *f)
+{
+	f->fd = openat(f->to.folder, f->temporary,
+		       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return f->fd < 0 ? -errno : 0;
+}
+
+static int link_open(struct outfile *f)
+{
+	char path[32];
+
+	name_open_file(f->fd, path, sizeof path);
+	return linkat(AT_FDCWD, path, f->to.folder, f->temporary, AT_SYMLINK_FOLLOW) < 0 ? -errno
+											 : 0;
+}
+
+/* Makes the file appear under a name that nobody has. */
+static int give_temporary_name(struct outfile *f, int (*make)(struct outfile *f))
 {
 	int rc = -EEXIST;
 
 	for (int i = 0; rc == -EEXIST && i < MAX_TRIES; i++) {
 		rc = name_temporary(f);
-		if (rc < 0)
-			break;
-		f->fd = openat(f->to.folder, f->temporary,
-			       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		rc = f->fd < 0 ? -errno : 0;
+		if (rc == 0)
+			rc = make(f);
 	}
-	if (rc == 0)
+	if (rc < 0)
+		f->temporary[0] = '\0';
+	return rc;
+}
+
+/* Without a name where the file system can do that: if we are killed, nothing is left behind. */
+static int open_temporary(struct outfile *f, struct err *e)
+{
+	char path[32];
+
+	f->fd = openat(f->to.folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	name_open_file(f->fd, path, sizeof path);
+	if (f->fd >= 0 && access(path, F_OK) == 0)
 		return 0;
-	f->temporary[0] = '\0';
-	errno = -rc;
-	return err_errno(e, "%s", f->path);
+	if (f->fd >= 0)
+		close(f->fd);
+	errno = -give_temporary_name(f, create_named);
+	return errno ? err_errno(e, "%s", f->path) : 0;
 }
 
 static int begin_at(struct outfile *f, struct err *e)
@@ -131,6 +164,8 @@ int outfile_sync(struct outfile *f, struct err *e)
 
 	if (fchmod(f->fd, wanted_mode(&f->to)) < 0 || fsync(f->fd) < 0)
 		rc = -errno;
+	else if (!*f->temporary)
+		rc = give_temporary_name(f, link_open);
 	if (close(f->fd) < 0 && rc == 0)
 		rc = -errno;
 	f->fd = -1;

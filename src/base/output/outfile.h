@@ -3,9 +3,10 @@
  * outfile: output files that are complete or absent, and that nobody else can redirect.
  *
  * The bytes go to a temporary file in the output's folder, readable by its owner only; it is synced
- * and renamed when it is complete. A failure leaves what was there. What is not a regular file (a
- * device, a FIFO, /dev/stdout) is written directly; "-" is standard output. destination.h says
- * which links are followed and which files are refused.
+ * and renamed when it is complete. Until it is synced it has no name, where the file system can do
+ * that (O_TMPFILE): a process that is killed leaves nothing behind. A failure leaves what was
+ * there. What is not a regular file (a device, a FIFO, /dev/stdout) is written directly; "-" is
+ * standard output. destination.h says which links are followed and which files are refused.
  */
 #ifndef BASE_OUTPUT_OUTFILE_H
 #define BASE_OUTPUT_OUTFILE_H
@@ -32,7 +33,7 @@ int outfile_check(const char *path, struct err *e) MUST_CHECK;
 struct outfile {
 	char path[PATH_MAX]; /* as it was given, for messages */
 	struct destination to;
-	char temporary[NAME_MAX + 1]; /* in to.folder; "": there is none */
+	char temporary[NAME_MAX + 1]; /* in to.folder; "": it has no name yet, or there is none */
 	int fd;                       /* of the temporary: open for reading and writing; -1: none */
 };
 
