@@ -59,8 +59,11 @@ static void add_readable(struct names *n, uint32_t raw)
 uint32_t names_add(struct names *n, const struct names_function *f)
 {
 	size_t count = strtab_count(n->functions);
-	uint32_t id = strtab_intern(n->functions, f, sizeof *f);
+	uint32_t id;
 
+	if (n->bad)
+		return NAMES_NONE; /* f may have the ids of names that had no room */
+	id = strtab_intern(n->functions, f, sizeof *f);
 	if (id == STRTAB_NONE)
 		n->bad = true;
 	else if (id == count)
