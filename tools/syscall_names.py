@@ -12,10 +12,11 @@ LATER = {451: 'cachestat', 452: 'fchmodat2', 453: 'map_shadow_stack', 454: 'fute
          465: 'listxattrat', 466: 'removexattrat', 467: 'open_tree_attr'}
 
 
-def main():
+def names_of(header):
+    """The names by number; only the later ones where there is no such header."""
     # What the numbers are made of may be macros, too: the compiler resolves them.
-    macros = subprocess.run([*sys.argv[2:], '-E', '-dM', '-include', 'asm/unistd.h', '-x', 'c', '/dev/null'],
-                            check=True, capture_output=True, text=True).stdout
+    macros = subprocess.run([*sys.argv[2:], '-E', '-dM', '-x', 'c', '-'], check=True, capture_output=True, text=True,
+                            input=f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n').stdout
     values = dict(re.findall(r'^#define (__NR_\w+) (\S+)$', macros, re.M))
     names = dict(LATER)
     for macro, value in values.items():
@@ -23,10 +24,16 @@ def main():
             value = values[value]
         if value.isdigit() and int(value) < 512 and macro not in ('__NR_syscalls', '__NR_arch_specific_syscall'):
             names[int(value)] = re.sub('^__NR3264_', '', macro.removeprefix('__NR_'))
+    return names
+
+
+def main():
     with open(sys.argv[1], 'w', encoding='ascii') as file:
-        file.write('#include "syscalls/names.h"\n\nconst char *const syscall_names[SYSCALL_NAMES] = {\n')
-        file.writelines(f'\t[{number}] = "{names[number]}",\n' for number in sorted(names))
-        file.write('};\n')
+        file.write('#include "syscalls/names.h"\n')
+        for array, header in (('syscall_names', 'asm/unistd.h'), ('syscall_names_32', 'asm/unistd_32.h')):
+            file.write(f'\nconst char *const {array}[SYSCALL_NAMES] = {{\n')
+            file.writelines(f'\t[{number}] = "{name}",\n' for number, name in sorted(names_of(header).items()))
+            file.write('};\n')
 
 
 main()

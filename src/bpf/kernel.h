@@ -31,6 +31,9 @@
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
 
+#define TS_COMPAT 0x0002      /* thread_info.status of x86: in a call of 32-bit code */
+#define TIF_32BIT (1UL << 22) /* thread_info.flags of arm64: a 32-bit process */
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct mm_struct {
@@ -43,11 +46,20 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct thread_info {
+	__u32 status;
+};
+
 struct pt_regs {
 	unsigned long ip, sp, bp, cs;
 	unsigned long di, si, dx, r10, r8, r9, orig_ax; /* of a system call */
+	unsigned long bx, cx;                           /* of one of 32-bit code */
 };
 #elif defined(__TARGET_ARCH_arm64)
+struct thread_info {
+	unsigned long flags;
+};
+
 struct pt_regs {
 	__u64 regs[31];
 	__u64 orig_x0;
@@ -56,6 +68,7 @@ struct pt_regs {
 #endif
 
 struct task_struct {
+	struct thread_info thread_info;
 	int pid;  /* of the thread */
 	int tgid; /* of the process */
 	__u64 start_time;

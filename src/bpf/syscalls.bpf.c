@@ -291,6 +291,13 @@ static __always_inline void take_args(struct inflight *d, struct pt_regs *regs)
 	d->args[3] = regs->r10;
 	d->args[4] = regs->r8;
 	d->args[5] = regs->r9;
+	if (d->nr & CALLS_32BIT) {
+		d->args[0] = regs->bx;
+		d->args[1] = regs->cx;
+		d->args[3] = regs->si;
+		d->args[4] = regs->di;
+		d->args[5] = regs->bp;
+	}
 #elif defined(__TARGET_ARCH_arm64)
 	d->args[0] = regs->orig_x0;
 	d->args[1] = regs->regs[1];
@@ -301,25 +308,38 @@ static __always_inline void take_args(struct inflight *d, struct pt_regs *regs)
 #endif
 }
 
-static __always_inline __u32 number_of(struct pt_regs *regs)
+/* The number of a call that a thread is in; 32-bit code has numbers of its own. */
+static __always_inline __u32 marked(__u32 nr, const struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
-	return (__u32)regs->orig_ax;
+	bool is_32bit = task->thread_info.status & TS_COMPAT;
 #elif defined(__TARGET_ARCH_arm64)
-	return (__u32)regs->syscallno;
+	bool is_32bit = task->thread_info.flags & TIF_32BIT;
+#endif
+
+	return is_32bit ? nr | CALLS_32BIT : nr;
+}
+
+static __always_inline __u32 number_of(struct pt_regs *regs, const struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return marked((__u32)regs->orig_ax, task);
+#elif defined(__TARGET_ARCH_arm64)
+	return marked((__u32)regs->syscallno, task);
 #endif
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 {
-	struct inflight *d =
-		bpf_task_storage_get(&inflight_calls, bpf_get_current_task_btf(), NULL, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 	struct calls_plan *plan;
-	__u32 number = (__u32)nr;
+	__u32 number;
 
 	if (!d)
 		return 0;
+	number = marked((__u32)nr, task);
 	d->nr = number;
 	d->is_in_call = true;
 	d->is_new = false;
@@ -336,8 +356,8 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
 {
-	struct inflight *d =
-		bpf_task_storage_get(&inflight_calls, bpf_get_current_task_btf(), NULL, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 	__u64 now = bpf_ktime_get_ns();
 	bool is_whole;
 	__u32 nr;
@@ -345,7 +365,7 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
 	if (!d)
 		return 0;
 	is_whole = d->is_in_call && d->start_ns;
-	nr = d->is_in_call ? d->nr : number_of(regs);
+	nr = d->is_in_call ? d->nr : number_of(regs, task);
 	d->is_in_call = false;
 	if (d->is_new) {
 		d->is_new = false;
@@ -484,7 +504,7 @@ static __always_inline void find_call(struct task_struct *task)
 {
 	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 nr = number_of(regs);
+	__u32 nr = number_of(regs, task);
 
 	if (!d || d->is_in_call || !task->__state || nr >= CALLS_NUMBERS)
 		return;

@@ -15,6 +15,7 @@
 #define CALLS_HIGH_BITS 40
 #define CALLS_SLOTS (1 + ((CALLS_HIGH_BITS - CALLS_LOW_BITS) << CALLS_SUB_BITS))
 #define CALLS_NUMBERS 512
+#define CALLS_32BIT 0x20000000u /* in the number of a call of 32-bit code */
 #define CALLS_FETCHES 4
 #define CALLS_FETCH_BYTES 512
 #define CALLS_MAX_ERROR 4095

@@ -88,6 +88,10 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	take_rate(&attr, event, o);
 	if (o->is_raw_only)
 		attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+	if (o->has_raw && !(attr.sample_type & PERF_SAMPLE_REGS_USER)) {
+		attr.sample_type |= PERF_SAMPLE_REGS_USER; /* is it 32-bit code? */
+		attr.sample_regs_user = 1;                 /* the kernel refuses none */
+	}
 	return attr;
 }
 

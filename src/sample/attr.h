@@ -34,7 +34,7 @@ struct attr_opts {
 	bool has_identifier;    /* samples have PERF_SAMPLE_IDENTIFIER */
 	bool has_no_user_chain; /* STACK_DWARF: perf would print it besides the unwound frames */
 	bool has_raw;           /* samples of tracepoints have their raw data */
-	bool is_raw_only;       /* raw data and time only, without an identifier */
+	bool is_raw_only;       /* raw data, ABI and time only, without an identifier */
 	bool has_idle;          /* samples of idle CPUs, too */
 	bool has_address;   /* samples have data addresses; side-band events have all mappings */
 	bool has_data_maps; /* side-band events have data mappings: perf unwinds with them */

@@ -28,6 +28,7 @@
 #define INFO_MISSES 26 /* words before recursion_misses in struct bpf_prog_info; Linux 5.12 */
 
 static_assert(CALLS_NUMBERS == SYSCALL_NAMES, "numbers");
+static_assert(CALLS_32BIT == SYSCALL_32BIT, "numbers");
 static_assert(CALLS_FETCHES == SYSCALL_FETCHES, "parts of memory");
 static_assert(CALLS_FETCH_BYTES == SYSCALL_FETCH_BYTES, "parts of memory");
 static_assert((int)CALLS_FETCH_STRING == (int)FETCH_STRING, "kinds");

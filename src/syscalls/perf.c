@@ -17,6 +17,7 @@
 #include "sample/recording.h"
 #include "symbol/symbolize.h"
 #include "syscalls/backends.h"
+#include "syscalls/names.h"
 #include "syscalls/sink.h"
 #include "target/proc.h"
 
@@ -117,6 +118,21 @@ static uint64_t word_at(const struct record_bytes *raw, size_t at)
 	return v;
 }
 
+static uint32_t number_of(const struct record *r)
+{
+	uint32_t nr = (uint32_t)word_at(&r->sample.raw, NUMBER_AT);
+
+	return r->sample.user.abi == PERF_SAMPLE_REGS_ABI_32 && nr != SYSCALL_NO_NUMBER
+		       ? nr | SYSCALL_32BIT
+		       : nr;
+}
+
+/* Is this the exit of another call? An exec may begin as 64-bit code and end as 32-bit code. */
+static bool is_other(uint32_t begin, uint32_t end)
+{
+	return begin != end && end != SYSCALL_NO_NUMBER && ((begin ^ end) & SYSCALL_32BIT) == 0;
+}
+
 static void take_begin(struct perf_tracer *l, struct inflight *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
@@ -128,7 +144,7 @@ static void take_begin(struct perf_tracer *l, struct inflight *d, const struct r
 	/* Field by field: clearing its unused memory parts would take the longest. */
 	d->call.pid = d->pid;
 	d->call.tid = d->tid;
-	d->call.nr = (uint32_t)word_at(raw, NUMBER_AT);
+	d->call.nr = number_of(r);
 	d->call.has_start = true;
 	d->call.has_end = false;
 	d->call.start_ns = (int64_t)r->time;
@@ -139,9 +155,9 @@ static void take_begin(struct perf_tracer *l, struct inflight *d, const struct r
 static void take_end(struct perf_tracer *l, struct inflight *d, const struct record *r)
 {
 	const struct record_bytes *raw = &r->sample.raw;
-	uint32_t nr = (uint32_t)word_at(raw, NUMBER_AT);
+	uint32_t nr = number_of(r);
 
-	if (d->is_in_call && d->call.nr != nr && nr != SYSCALL_NO_NUMBER)
+	if (d->is_in_call && is_other(d->call.nr, nr))
 		cut_call(l, d); /* the exit before and this entry were lost */
 	if (!d->is_in_call)
 		d->call = (struct syscall){ .pid = d->pid, .tid = d->tid, .nr = nr };
@@ -257,8 +273,8 @@ static bool take(void *context, const struct record *r, bool is_side)
 static uint32_t name_of(void *context, const struct record *r)
 {
 	struct perf_tracer *l = context;
-	uint32_t nr = (uint32_t)word_at(&r->sample.raw, NUMBER_AT);
-	const char *name = syscalls_text(l->sink.tally, syscall_sink_call_name(&l->sink, nr));
+	const char *name =
+		syscalls_text(l->sink.tally, syscall_sink_call_name(&l->sink, number_of(r)));
 
 	return profile_name_location(l->opts->stacks, name, strlen(name));
 }

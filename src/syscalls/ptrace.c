@@ -8,6 +8,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #include "syscalls/backends.h"
 #include "syscalls/filter.h"
 #include "syscalls/memory.h"
+#include "syscalls/names.h"
 #include "syscalls/sink.h"
 #include "syscalls/stacks.h"
 #include "target/proc.h"
@@ -181,15 +183,17 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 {
 	struct __ptrace_syscall_info info = { 0 };
 	int64_t now = clock_mono_ns();
+	uint32_t bit;
 
 	if (compat_syscall_info((pid_t)tracee->tid, tracee->is_in_call, &info) < 0)
 		return;
+	bit = info.arch == AUDIT_ARCH_I386 || info.arch == AUDIT_ARCH_ARM ? SYSCALL_32BIT : 0;
 	switch (info.op) {
 	case PTRACE_SYSCALL_INFO_ENTRY:
-		begin_call(t, tracee, (const uint64_t *)info.entry.args, info.entry.nr);
+		begin_call(t, tracee, (const uint64_t *)info.entry.args, info.entry.nr | bit);
 		break;
 	case PTRACE_SYSCALL_INFO_SECCOMP:
-		begin_call(t, tracee, (const uint64_t *)info.seccomp.args, info.seccomp.nr);
+		begin_call(t, tracee, (const uint64_t *)info.seccomp.args, info.seccomp.nr | bit);
 		break;
 	case PTRACE_SYSCALL_INFO_EXIT:
 		if (t->is_leaving && is_restarted(info.exit.rval))
@@ -197,7 +201,7 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 		if (!tracee->is_in_call)
 			tracee->call = (struct syscall){ .pid = tracee->pid,
 							 .tid = tracee->tid,
-							 .nr = number_at_end(tracee) };
+							 .nr = number_at_end(tracee) | bit };
 		end_call(t, tracee, now, info.exit.rval);
 		break;
 	default:

@@ -266,14 +266,22 @@ void syscall_sink_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64
 
 static uint32_t name_call(struct syscall_sink *f, uint32_t nr)
 {
-	char number[24];
-	const char *name = nr < SYSCALL_NAMES ? syscall_names[nr] : NULL;
+	char number[24], marked[64];
+	bool is_32bit = nr & SYSCALL_32BIT && nr != SYSCALL_NO_NUMBER;
+	uint32_t own = is_32bit ? nr - SYSCALL_32BIT : nr;
+	const char *name = own >= SYSCALL_NAMES ? NULL
+			   : is_32bit           ? syscall_names_32[own]
+						: syscall_names[own];
 
 	if (nr == SYSCALL_NO_NUMBER)
 		name = "rt_sigreturn";
 	if (!name) {
-		snprintf(number, sizeof number, "syscall %u", nr);
+		snprintf(number, sizeof number, "syscall %u", own);
 		name = number;
+	}
+	if (is_32bit) {
+		snprintf(marked, sizeof marked, "%s (32-bit)", name);
+		name = marked;
 	}
 	return syscalls_str(f->tally, name, strlen(name));
 }

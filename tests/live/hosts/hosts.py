@@ -212,6 +212,33 @@ def other_library(bench):
         host.expect("syscalls", "by bpf")
 
 
+def narrow_program(bench):
+    """A program of 32 bits: its calls have numbers of their own, and its functions are named."""
+    need_root()
+    if os.uname().machine != "x86_64":
+        raise Skip("only x86-64 has i386")
+    program, source = bench.path("narrow"), os.path.join(os.path.dirname(os.path.abspath(__file__)), "narrow.s")
+    bench.run("as", "--32", source, "-o", bench.path("narrow.o"))
+    bench.run("ld", "-m", "elf_i386", bench.path("narrow.o"), "-o", program)
+    if bench.run(program, status=None).returncode != 5:
+        raise Skip("the kernel runs no 32-bit programs")
+    for method in ("bpf", "perf", "ptrace"):
+        bench.run(bench.tool, "syscalls", "--method", method, "-f", "json", "-o", "calls", "--", "sh", "-c", f"{program}; true")
+        with open(bench.path("calls"), encoding="utf-8") as file:
+            calls = {row["call"]: row["calls"] for row in json.load(file)["rows"]}
+        bench.equal({name: count for name, count in calls.items() if "32-bit" in name},
+                    {"getpid (32-bit)": 3, "exit (32-bit)": 1}, f"{method}: calls of 32-bit code")
+        bench.check("write" not in calls and calls["execve"] == 2, f"{method}: {calls}")
+    trace = bench.run(bench.tool, "syscalls", "--trace", "--", program, status=5).stderr
+    bench.check("exit (32-bit)(0x5," in trace, trace)
+    for words in ((), ("--off-cpu",)):
+        bench.record(*words, program, status=5)
+        shares = live.totals(bench.report())
+        bench.check(abs(shares.get("hot", 0) - 0.75) < 0.15 and abs(shares.get("cold", 0) - 0.25) < 0.15, shares)
+    bench.run(bench.tool, "stat", program, status=5)
+    bench.run(bench.tool, "top", "--batch", "--", program, status=5)
+
+
 if __name__ == "__main__":
     live.main([without_bpf, without_perf, without_all, without_types, paranoid, process_namespace, user_namespace,
-               control_groups, other_library])
+               control_groups, other_library, narrow_program])
