@@ -2,7 +2,7 @@
 # The front door; Meson does the building. `make demo` and `make check` need nothing installed:
 # they fetch the Debian packages of packages/*.txt that are missing.
 .POSIX:
-.PHONY: all packages test-packages demo test check check-floor lint bench install clean
+.PHONY: all packages test-packages demo test check check-floor killtest lint bench install clean
 
 all: build/build.ninja
 	@ninja -C build
@@ -37,6 +37,10 @@ check: test-packages
 
 check-floor:
 	@tools/floor/check.sh
+
+# SIGKILL at 200 random moments of every recorder and writer: about half an hour.
+killtest: all
+	@tests/killtest/killtest.py build/src/cli/auger 200
 
 lint: test-packages
 	@$(MAKE) --no-print-directory all
