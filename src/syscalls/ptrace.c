@@ -6,22 +6,22 @@
  * are killed. opts.is_filtered: a seccomp filter stops the command at calls with paths alone. A
  * filter cannot be removed, and without a tracer those calls fail with ENOSYS.
  */
-#include <elf.h>
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compat/compat.h"
+#include "base/log.h"
 #include "base/privilege.h"
 #include "syscalls/backends.h"
 #include "syscalls/filter.h"
@@ -58,6 +58,7 @@ struct tracer {
 	bool has_filter;
 	bool is_leaving; /* threads are detached at their next stop */
 	bool wants_args;
+	bool has_warned; /* of a setuid program */
 };
 
 static struct tracee *find(const struct tracer *t, pid_t tid)
@@ -158,20 +159,6 @@ static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64
 		syscall_stacks_end(t->stacks, c);
 }
 
-/* The number of the call at whose exit a thread is stopped. */
-static uint32_t number_at_end(const struct tracee *tracee)
-{
-#ifdef __x86_64__
-	return (uint32_t)ptrace(PTRACE_PEEKUSER, (pid_t)tracee->tid, (void *)(15 * 8), NULL);
-#else
-	int nr = -1;
-	struct iovec io = { &nr, sizeof nr };
-
-	ptrace(PTRACE_GETREGSET, (pid_t)tracee->tid, (void *)NT_ARM_SYSTEM_CALL, &io);
-	return (uint32_t)nr;
-#endif
-}
-
 /* Will the kernel restart the call after the signal? Source: linux/errno.h. */
 static bool is_restarted(int64_t ret)
 {
@@ -199,9 +186,11 @@ static void take_call(struct tracer *t, struct tracee *tracee)
 		if (t->is_leaving && is_restarted(info.exit.rval))
 			break; /* PTRACE_INTERRUPT broke it off: the kernel restarts it */
 		if (!tracee->is_in_call)
-			tracee->call = (struct syscall){ .pid = tracee->pid,
-							 .tid = tracee->tid,
-							 .nr = number_at_end(tracee) | bit };
+			tracee->call =
+				(struct syscall){ .pid = tracee->pid,
+						  .tid = tracee->tid,
+						  .nr = compat_syscall_number((pid_t)tracee->tid) |
+							bit };
 		end_call(t, tracee, now, info.exit.rval);
 		break;
 	default:
@@ -245,6 +234,17 @@ static void take_child(struct tracer *t, struct tracee *parent)
 	}
 }
 
+/* The kernel gives a program that is traced no rights that its tracer does not have. */
+static void warn_of_set_id(struct tracer *t, pid_t pid)
+{
+	if (t->has_warned || !proc_is_set_id(pid) || privilege_capabilities() >> CAP_SYS_PTRACE & 1)
+		return;
+	t->has_warned = true;
+	log_msg(LOG_WARN, "ptrace",
+		"a program that is setuid runs without its rights while it is traced; as root it "
+		"keeps them");
+}
+
 /* In a process with several threads the one that calls exec takes the tid of the first. */
 static void take_exec(struct tracer *t, struct tracee *tracee)
 {
@@ -264,6 +264,7 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 		tracee->is_in_call = caller->is_in_call;
 		drop(t, caller);
 	}
+	warn_of_set_id(t, (pid_t)tracee->tid);
 	if (is_first) {
 		follow(t, tracee, 0);
 		tracee->is_in_call = false; /* the exec that starts the command: its exit counts */

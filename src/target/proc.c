@@ -240,3 +240,13 @@ int proc_dup_fd(pid_t pid, int number)
 	close(pidfd);
 	return fd;
 }
+
+bool proc_is_set_id(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return stat(path, &st) == 0 && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+					(st.st_mode & S_ISGID && st.st_gid != getegid()));
+}

@@ -94,6 +94,9 @@ struct proc_io {
  * next time on. 0: it may not be read. */
 int64_t proc_io_read(const char *process, struct proc_io *ret);
 
+/* Does a process run a file with set-id bits of another user or group than ours? */
+bool proc_is_set_id(pid_t pid);
+
 /* The next line of text that begins with word, behind it; *at moves behind the line. NULL: none.
  * Ends the line with a NUL. */
 char *proc_line(char **at, const char *word);

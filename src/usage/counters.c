@@ -29,6 +29,8 @@ static const struct {
 	{ "branch-misses", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false, false },
 };
 
+#define UNCOUNTED_NS INT64_C(20000000) /* of CPU time, at least, besides a tenth of it */
+
 /* Of whom, and from when on. */
 struct target {
 	pid_t tid;
@@ -128,6 +130,16 @@ void counters_read(struct counters *c)
 	for (size_t i = 0; i < COUNTERS; i++)
 		if (c->all[i].fd >= 0)
 			read_one(&c->all[i]);
+}
+
+void counters_check_time(struct counters *c, int64_t cpu_ns)
+{
+	for (size_t i = 0; i < COUNTERS; i++) {
+		struct counter *one = &c->all[i];
+
+		if (!one->error && cpu_ns - one->enabled_ns > UNCOUNTED_NS + cpu_ns / 10)
+			one->error = -ESTALE;
+	}
 }
 
 void counters_close(struct counters *c)

@@ -43,6 +43,11 @@ void counters_open_running(struct counters *c, pid_t tid, int cpu);
 void counters_add(struct counters *sum, const struct counters *one);
 
 void counters_read(struct counters *c);
+
+/* The kernel stops counting for others than root at a program that is setuid or unreadable: fails
+ * counters that were on for clearly less than the CPU time used, with -ESTALE. */
+void counters_check_time(struct counters *c, int64_t cpu_ns);
+
 void counters_close(struct counters *c);
 
 #endif

@@ -173,6 +173,7 @@ static void take_metrics(struct run *r, const struct cgroup *group)
 	settle_command(j, pid);
 	reap_rest(j);
 	counters_read(&j->counters);
+	counters_check_time(&j->counters, ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime));
 	now = pressure_read();
 	pressure_since(&j->pressure, &now);
 	cgroup_since(group, &j->cgroup);

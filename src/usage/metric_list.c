@@ -59,10 +59,13 @@ static void tell_counter(struct stat_metric *f, const struct counters *all, cons
 	size_t len;
 
 	if (c->error) {
-		stat_note(f, "%s",
-			  is_missing(c)          ? "this machine cannot count it"
-			  : c->error == -ENODATA ? "had no turn on the counters"
-						 : strerror(-c->error));
+		stat_note(
+			f, "%s",
+			is_missing(c)          ? "this machine cannot count it"
+			: c->error == -ENODATA ? "had no turn on the counters"
+			: c->error == -ESTALE
+				? "not known of a program that is setuid or unreadable; needs root"
+				: strerror(-c->error));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {

@@ -71,6 +71,9 @@ int compat_pidfd_kill(int pidfd, pid_t pid, int signal);
 struct __ptrace_syscall_info;
 int compat_syscall_info(pid_t tid, bool is_inside, struct __ptrace_syscall_info *ret) MUST_CHECK;
 
+/* The number of the call at whose exit a thread is stopped. */
+uint32_t compat_syscall_number(pid_t tid);
+
 /* System calls without functions in glibc 2.28. The numbers are the same on all architectures. */
 #ifndef SYS_pidfd_send_signal /* Linux 5.1 */
 #define SYS_pidfd_send_signal 424

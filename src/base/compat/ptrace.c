@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <elf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -47,4 +48,18 @@ int compat_syscall_info(pid_t tid, bool is_inside, struct __ptrace_syscall_info 
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof *ret, ret) > 0)
 		return 0;
 	return errno == EIO ? read_registers(tid, is_inside, ret) : -1;
+}
+
+uint32_t compat_syscall_number(pid_t tid)
+{
+#ifdef __x86_64__
+	return (uint32_t)ptrace(PTRACE_PEEKUSER, tid, (void *)offsetof(struct user, regs.orig_rax),
+				NULL);
+#else
+	int nr = -1;
+	struct iovec io = { &nr, sizeof nr };
+
+	ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &io);
+	return (uint32_t)nr;
+#endif
 }

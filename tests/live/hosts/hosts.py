@@ -239,6 +239,30 @@ def narrow_program(bench):
     bench.run(bench.tool, "top", "--batch", "--", program, status=5)
 
 
+def setuid_program(bench):
+    """Others than root learn nothing of it, and are told so; traced, it would lose its rights."""
+    need_root()
+    host = Host(bench, *NOBODY[:4])
+    os.chmod(host.tool, 0o755)
+    program = bench.path("setuid")
+    shutil.copy(bench.workload("hosts/state"), program)
+    os.chmod(program, 0o4755)
+    command = (program, bench.path("found"), "300")
+    done, lines = host.run("record", "-o", bench.path("r.pb.gz"), "--", *command)
+    bench.equal(done.returncode, 7, done.stderr)
+    bench.check("it is setuid or unreadable, and only root may sample it" in done.stderr, done.stderr)
+    done, lines = host.run("syscalls", "-o", bench.path("calls"), "--", *command)
+    bench.check("setuid runs without its rights while it is traced" in done.stderr and len(lines) == 2, done.stderr)
+    done, _ = host.run("stat", "-f", "json", "-o", bench.path("stat"), "--", *command)
+    with open(bench.path("stat"), encoding="utf-8") as file:
+        rows = {row["figure"]: row for row in json.load(file)["figures"]["rows"]}
+    bench.check(rows["task-clock"]["value"] is None and "setuid" in rows["task-clock"]["detail"], rows["task-clock"])
+    bench.run(bench.tool, "stat", "-f", "json", "-o", bench.path("stat"), "--", *command, status=7)
+    with open(bench.path("stat"), encoding="utf-8") as file:
+        rows = {row["figure"]: row for row in json.load(file)["figures"]["rows"]}
+    bench.check(rows["task-clock"]["value"] > 2e8, rows["task-clock"])
+
+
 if __name__ == "__main__":
     live.main([without_bpf, without_perf, without_all, without_types, paranoid, process_namespace, user_namespace,
-               control_groups, other_library, narrow_program])
+               control_groups, other_library, narrow_program, setuid_program])
