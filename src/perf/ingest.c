@@ -368,7 +368,10 @@ static void add_exit(struct ingest *in, const struct record *r)
 	uint32_t index = tasks_find(in->tasks, r->task.tid);
 
 	ingest_wait_of_ended(in, r);
-	in->counts.unseen += index != TASKS_NONE && !tasks_thread(in->tasks, index)->is_seen;
+	if (index != TASKS_NONE && !tasks_thread(in->tasks, index)->is_ended) {
+		in->counts.ended++;
+		in->counts.unseen += !tasks_thread(in->tasks, index)->is_seen;
+	}
 	tasks_exit(in->tasks, r->task.tid);
 }
 

@@ -90,7 +90,8 @@ struct ingest_counts {
 	struct user_stack_counts user; /* samples with a copy of the user's stack */
 	struct offcpu_counts waits;
 	uint64_t rated;      /* samples of the first event that stand for more than one */
-	uint64_t unseen;     /* threads that ended without one of these */
+	uint64_t ended;      /* threads */
+	uint64_t unseen;     /* of them without one of these */
 	uint64_t left_out;   /* samples of threads without a record: ingest_keep_known() */
 	uint64_t lost_waits; /* records of waiting that the kernel dropped */
 };

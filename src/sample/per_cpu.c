@@ -5,6 +5,7 @@
 
 #define UNSEEN_MIN 32    /* processes */
 #define UNSEEN_SAMPLES 4 /* for each of them; with more the switch is not worth it */
+#define ENDED_SAMPLES 16 /* for each thread that ended: each loses half a period, 3 % of these */
 #define OTHERS_MAX 16    /* samples of others for each sample of the command */
 #define OTHERS_MIN 10000 /* samples of others before the ratio counts */
 
@@ -18,8 +19,9 @@ static void begin(struct per_cpu *w, struct sampler *s, struct ingest *in)
 		w->is_over = true;
 		return;
 	}
-	log_msg(LOG_DEBUG, "per_cpu", "%llu processes ended without a sample: using per-CPU events",
-		(unsigned long long)n->unseen);
+	log_msg(LOG_DEBUG, "per_cpu",
+		"%llu threads ended, %llu without a sample: using per-CPU events",
+		(unsigned long long)n->ended, (unsigned long long)n->unseen);
 	ingest_keep_known(in, true);
 	*w = (struct per_cpu){ .is_on = true, .rated = n->rated, .left_out = n->left_out };
 }
@@ -32,6 +34,13 @@ static void end(struct per_cpu *w, struct sampler *s)
 	*w = (struct per_cpu){ .is_over = true };
 }
 
+/* Is much of the CPU time of short threads and processes that get few samples, or none? */
+static bool is_short_lived(const struct ingest_counts *n)
+{
+	return (n->unseen >= UNSEEN_MIN && n->unseen > n->rated / UNSEEN_SAMPLES) ||
+	       (n->ended >= UNSEEN_MIN && n->ended > n->rated / ENDED_SAMPLES);
+}
+
 void per_cpu_update(struct per_cpu *w, struct sampler *s, struct ingest *in)
 {
 	const struct ingest_counts *n = ingest_counts(in);
@@ -39,7 +48,7 @@ void per_cpu_update(struct per_cpu *w, struct sampler *s, struct ingest *in)
 
 	if (w->is_over)
 		return;
-	if (!w->is_on && n->unseen >= UNSEEN_MIN && n->unseen > n->rated / UNSEEN_SAMPLES)
+	if (!w->is_on && is_short_lived(n))
 		begin(w, s, in);
 	else if (w->is_on && others > OTHERS_MIN && others / OTHERS_MAX > own)
 		end(w, s);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * per_cpu: samples commands that fork very many very short processes.
+ * per_cpu: samples programs that create very many very short threads or processes.
  *
- * The timer of an inherited event restarts in each process, so a process that lives for less than a
- * period is never sampled. Events of whole CPUs do not restart, but they also sample other
- * processes, and they need privileges. So they replace inherited events only when a good part of
- * the command's processes end without a sample, and only while the rest of the machine is not much
- * busier than the command. Samples of processes outside the command's tree are dropped.
+ * The timer of an inherited event restarts in each thread, so a thread that lives for less than a
+ * period is never sampled, and each loses half a period on average. Events of whole CPUs do not
+ * restart, but they also sample other processes, and they need privileges. So they replace
+ * inherited events only when a good part of the threads end with few samples or none, and only
+ * while the rest of the machine is not much busier. Samples of other processes are dropped.
  */
 #ifndef SAMPLE_PER_CPU_H
 #define SAMPLE_PER_CPU_H

@@ -169,8 +169,8 @@ static int record(struct recording *c, struct recording_result *r)
 					sampler_saw_churn(c->sampler) ? CHURN_TICK_NS : TICK_NS);
 		if (rc == 0)
 			rc = drain(c);
-		if (c->opts.argv && !c->opts.is_all &&
-		    !c->raw) /* a raw file has only the events listed in it */
+		if (!c->opts.is_all && !c->raw &&
+		    !c->opts.is_raw_only) /* a raw file has only the events listed in it */
 			per_cpu_update(&c->per_cpu, c->sampler, c->ingest);
 		is_over |= rc < 0 && !c->opts.argv;
 		if (rc == 0 && c->opts.tick && !c->opts.tick(c->opts.tick_context))

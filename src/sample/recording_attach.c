@@ -13,6 +13,8 @@
 	((uint32_t)65536) /* read of the stack of a thread that waits at the start \
 			   */
 
+#define ROUNDS_MAX 8 /* over the threads of a process */
+
 /* Attaches to all threads that are not in seen; *ret_added: their count. */
 static int attach_threads(struct recording *c, pid_t pid, struct map *seen, size_t *ret_added,
 			  struct err *e)
@@ -41,17 +43,18 @@ static int attach_threads(struct recording *c, pid_t pid, struct map *seen, size
 }
 
 /* Repeats until no thread is new: one that is not attached yet may create another. The kernel
- * follows the children of attached threads. */
+ * follows the children of attached threads, so that later rounds find only threads that have the
+ * events already: duplicates.h keeps one of each. */
 static int attach_process(struct recording *c, pid_t pid, struct err *e)
 {
 	struct map seen = { 0 };
 	size_t added, total = 0;
-	int rc;
+	int rc, rounds = 0;
 
 	do {
 		rc = attach_threads(c, pid, &seen, &added, e);
 		total += added;
-	} while (rc == 0 && added);
+	} while (rc == 0 && added && ++rounds < ROUNDS_MAX);
 	map_fini(&seen);
 	if (rc == 0 && total == 0)
 		rc = err_set(e, -ESRCH, "process %d does not exist", (int)pid);

@@ -83,7 +83,8 @@ static struct attr_opts attr_opts_of(const struct recording *c)
 		.is_kernel_only = o->is_kernel_only,
 		.has_inherit = follows,
 		.has_exec = follows && !o->pid_count,
-		.has_identifier = (o->event_count > 1 && !o->is_raw_only) || o->raw,
+		.has_identifier =
+			((o->event_count > 1 || o->pid_count) && !o->is_raw_only) || o->raw,
 		.has_no_user_chain = o->raw,
 		.has_raw = o->tap,
 		.is_raw_only = o->is_raw_only,
@@ -111,6 +112,7 @@ static int open_sampler(struct recording *c, struct err *e)
 		.event_count = c->opts.event_count,
 		.attr = attr_opts_of(c),
 		.cpus = c->cpus,
+		.has_duplicates = c->opts.pid_count && !c->opts.is_raw_only,
 		.ring_bytes = ring_bytes(c),
 		.side_bytes = SIDE_BYTES,
 		.raw = c->raw,

@@ -15,6 +15,7 @@
 #define RINGS_A_SECOND 20 /* ring fills a second at most; else smaller stack copies */
 #define LEAST_STACK_BYTES 4096
 #define UNKNOWN_HZ 1000                    /* for a period: rate unknown */
+#define EVENTS_MAX 64                      /* of one ring, more than there are */
 #define BURST_HZ 10000                     /* period 1: each event is a sample */
 #define RELEASE_BYTES ((uint64_t)64 << 10) /* released to the kernel at a time */
 
@@ -191,6 +192,7 @@ void sampler_free(struct sampler *s)
 	close_rings(s);
 	order_fini(&s->order);
 	map_fini(&s->by_id);
+	duplicates_fini(&s->duplicates);
 	free(s->fds);
 	free(s->side_fds);
 	free(s->switch_fds);
@@ -451,19 +453,36 @@ static const struct record_shape *find_event(const struct sampler *s, uint32_t s
 	return &s->switch_shapes[number];
 }
 
+/* Of an event of a thread that has it twice. Events of whole CPUs have each thread once. */
+static bool is_duplicate(struct sampler *s, uint32_t source, const struct record *r)
+{
+	uint32_t number;
+
+	if (!s->opts.has_duplicates || (s->per_cpu_count && r->type == PERF_RECORD_SAMPLE &&
+					ring_kind_of(s, source) == RING_SAMPLES))
+		return false;
+	number = map_get(&s->by_id, r->identifier);
+	return duplicates_drop(&s->duplicates, r,
+			       source * EVENTS_MAX + (number < EVENTS_MAX ? number : 0));
+}
+
 static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 		   const unsigned char *bytes, size_t len)
 {
 	struct record r;
 	struct err e;
 	size_t event;
+	int rc;
 	struct record_shape shape = *find_event(s, source, bytes, len, &event);
 
-	if (s->opts.raw)
-		rawfile_put(s->opts.raw, bytes, len);
 	if (ring_kind_of(s, source) == RING_SAMPLES && event < s->opts.event_count)
 		shape.sample_type = s->attrs[event].sample_type;
-	if (record_decode(&r, &shape, bytes, len, &e) < 0) {
+	rc = record_decode(&r, &shape, bytes, len, &e);
+	if (rc == 0 && is_duplicate(s, source, &r))
+		return 0;
+	if (s->opts.raw)
+		rawfile_put(s->opts.raw, bytes, len);
+	if (rc < 0) {
 		ingest_count_bad(in);
 		return 0;
 	}

@@ -33,8 +33,9 @@ struct sampler_opts {
 	size_t event_count;
 	struct attr_opts attr;
 	const struct cpulist *cpus; /* borrowed */
-	size_t ring_bytes;          /* of each sampling ring; a power of two */
-	size_t side_bytes;          /* of each side-band ring; a power of two */
+	bool has_duplicates; /* of threads created while it attaches; needs attr.has_identifier */
+	size_t ring_bytes;   /* of each sampling ring; a power of two */
+	size_t side_bytes;   /* of each side-band ring; a power of two */
 
 	const struct offcpu_perf
 		*switches; /* context switches; NULL: none; borrowed until sampler_new() returns */

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "perf/order.h"
+#include "sample/duplicates.h"
 #include "sample/ring.h"
 #include "sample/sampler.h"
 
@@ -29,6 +30,7 @@ struct sampler {
 	size_t cpu_count, ring_count;
 	struct order order;
 	struct map by_id; /* event number of PERF_SAMPLE_IDENTIFIER */
+	struct duplicates duplicates;
 	int *fds;         /* [fd_count] attached sampling events */
 	int *side_fds;    /* [side_count] */
 	int *switch_fds;  /* [switch_count] */

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import live
@@ -784,6 +785,66 @@ def waits(bench):
         sleeper.wait()
 
 
+def single_samples(bench):
+    """Threads that are made while a recording attaches have each event once."""
+    making = bench.start(bench.workload("makers"), "200", "2", "30000", "3000", stdout=subprocess.PIPE)
+    try:
+        making.stdout.readline()
+        bench.record("-p", str(making.pid), "--raw", "r.data")  # without events of whole CPUs
+    finally:
+        making.communicate(timeout=120)
+    rows = bench.report("--by", "thread", "-n", "0")["rows"]
+    most = max(row["total"] for row in rows)
+    bench.check(len(rows) > 100, f"{len(rows)} threads")
+    bench.check(most < 40e6, f"{most / 1e6} ms of a thread that ran for 30 ms")
+
+
+class Clock(threading.Thread):
+    """Reads the CPU time of a process, dead threads included, again and again."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.clock, self.seen, self.is_over = ~pid << 3 | 2, [], False
+        self.start()
+
+    def run(self):
+        while not self.is_over:
+            try:
+                self.seen.append((time.time_ns(), time.clock_gettime_ns(self.clock)))
+            except OSError:
+                return
+            time.sleep(0.005)
+
+    def at(self, wall_ns):
+        for (before, cpu), (after, more) in zip(self.seen, self.seen[1:]):
+            if before <= wall_ns <= after:
+                return cpu + (more - cpu) * (wall_ns - before) / (after - before)
+        return self.seen[-1 if wall_ns > self.seen[-1][0] else 0][1]
+
+
+def made_meanwhile(bench):
+    """CPU time of 2,000 threads of 4 ms each, made by four others, by samples and by the kernel's clock."""
+    if os.geteuid() != 0:
+        raise Skip("events of whole CPUs need root")
+    making = bench.start(bench.workload("makers"), "2000", "4", "4000", stdout=subprocess.PIPE)
+    clock = Clock(making.pid)
+    try:
+        making.stdout.readline()
+        time.sleep(0.2)
+        begin = time.time_ns()
+        bench.record("-p", str(making.pid))
+    finally:
+        making.communicate(timeout=120)
+        clock.is_over = True
+        clock.join()
+    report = bench.report()
+    want = clock.at(clock.seen[-1][0]) - clock.at(max(begin, clock.seen[-1][0] - report["duration_ns"]))
+    share = report["total"] / want
+    # the samples themselves are chance, and a crowded machine loses some
+    slack = 0.03 + (0.05 if os.getloadavg()[0] > 2 * os.cpu_count() else 0)
+    bench.check(abs(share - 1) < slack, f"{share:.3f} of {want / 1e6:.0f} ms, {report['samples']} samples")
+
+
 if __name__ == "__main__":
     live.main([
         shares_by_tables, shares_by_frame_pointers, links, short_copies, no_stacks, by_period, only_a_part,
@@ -792,5 +853,5 @@ if __name__ == "__main__":
         to_standard_output, words_unread, interrupted, interrupted_twice, snapshots, file_too_large,
         unprivileged, deleted_file,
         replaced_file, run_time_code, foreign_perf_map, python, compiler, stripped, stripped_static, same_as_perf,
-        raw_records, beside_perf, waits,
+        raw_records, beside_perf, waits, single_samples, made_meanwhile,
     ])
