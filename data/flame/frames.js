@@ -6,15 +6,19 @@
 // complete without. The files of this folder are one function, in the order that
 // src/view/flame/meson.build names them. Where it runs, #frames (a group with <title>, <rect> and
 // <text> for each frame) gives way to #live: one <path> for all frames of a row and shade, so
-// that twenty thousand frames are zoomed at once, and labels.
+// that hundreds of thousands of frames are zoomed at once, and labels.
 //
-// #data holds three whole numbers a frame, in the order of the elements of #frames, parents
-// before children: how many levels to go up from the frame before to reach the parent
+// #data is a table of all frames, parents before children, a ';' between them, a ',' between the
+// numbers of one; no digits are 0: how many levels to go up from the frame before to reach the parent
 // (0: the frame before is the parent), the distance from the end of the sibling before (or
-// the start of the parent), and the width; the last two in the unit of the value.
+// the start of the parent), and the width; the last two in the unit of the value, halved
+// data-halvings times. A frame with a fourth number is too narrow to be in #frames: the number is
+// that of its entry in #names; a fifth is what the other profile has of it (data-other). The
+// frames with three numbers are those of #frames, in its order. An entry of #names is the class of
+// its shade, two characters, then lines as in a <title>: name, origin; an empty line ends it.
 // The data- attributes of #data: row, height of a row; top and bottom, heights above and below
 // the frames; pad, left and right of them; inset, of a label; cell, width of a character; least,
-// width of the narrowest frame (all in pixels); levels; roof, the greatest height of all rows;
+// width of the narrowest frame (all in pixels); levels; unit and other, words; roof, the greatest height of all rows;
 // icicle, 1 when the root is on top.
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -34,13 +38,16 @@ const top = given('top'), bottom = given('bottom'), pad = given('pad');
 const inset = given('inset'), least = given('least'), roof = given('roof');
 
 // The frames, by their number.
-const groups = Array.from(frames.children), count = groups.length;
-const shades = groups.map((group) => group.getAttribute('class'));
+const numbers = data.textContent.split(';'), count = numbers.length;
+const groups = Array.from(frames.children); // of the wide ones
+const entries = part('names').textContent.split('\n\n');
+const group = new Int32Array(count); // index of groups; -1: none
+const entry = new Int32Array(count), other = new Float64Array(count); // where there is no group
 const start = new Float64Array(count), width = new Float64Array(count);
 const parent = new Int32Array(count), depth = new Int32Array(count);
 const end = new Int32Array(count); // one past the last frame of the subtree
 const hits = new Uint8Array(count);
-const names = []; // of those that were asked for
+const names = new Map(); // of those that were asked for
 const rows = []; // of each depth: its frames from left to right
 
 const firstIcicle = data.dataset.icicle === '1';
@@ -66,17 +73,21 @@ const live = make(SVG, 'g', { id: 'live' }, make(SVG, 'rect', { class: 'back', y
 	width: '100%', height: '100%' }), shapes, labels, outline, cursor);
 
 function decode() {
-	const numbers = data.textContent.split(',');
 	const next = new Float64Array(count); // where the next child starts
+	let wide = 0;
 
 	for (let i = 0; i < count; i++) {
+		const [ups, gap, extent, ...narrow] = numbers[i].split(',').map(Number);
 		let above = i - 1;
 
-		for (let ups = Number(numbers[3 * i]); ups > 0; ups--)
+		for (let left = ups; left > 0; left--)
 			above = parent[above];
 		parent[i] = above;
-		width[i] = Number(numbers[3 * i + 2]);
-		start[i] = Number(numbers[3 * i + 1]);
+		width[i] = extent;
+		start[i] = gap;
+		group[i] = narrow.length ? -1 : wide++;
+		entry[i] = narrow[0] || 0;
+		other[i] = narrow[1] || 0;
 		if (i > 0) {
 			start[i] += next[above];
 			depth[i] = depth[above] + 1;
@@ -92,13 +103,27 @@ function decode() {
 	}
 }
 
-// Name, origin, figures; a line each.
-const words = (i) => groups[i].firstElementChild.textContent;
+const shadeOf = (i) => group[i] < 0 ? entries[entry[i]].slice(0, 2) :
+	groups[group[i]].getAttribute('class');
+const grouped = (value) => (value * 2 ** given('halvings')).toLocaleString('en-US') + ' ' +
+	data.dataset.unit;
 
+// Name, origin, figures; a line each.
+function words(i) {
+	if (group[i] >= 0)
+		return groups[group[i]].firstElementChild.textContent;
+	return entries[entry[i]].slice(2) + '\ntotal ' + grouped(width[i]) + ' \u00b7 ' +
+		(100 * width[i] / width[0]).toPrecision(2) + ' %' +
+		(data.dataset.other ? '\n' + data.dataset.other + ' ' + grouped(other[i]) : '');
+}
+
+// Narrow frames share the names of their entries.
 function nameOf(i) {
-	if (names[i] === undefined)
-		names[i] = words(i).split('\n', 1)[0];
-	return names[i];
+	const at = group[i] < 0 ? count + entry[i] : i;
+
+	if (!names.has(at))
+		names.set(at, words(i).split('\n', 1)[0]);
+	return names.get(at);
 }
 
 // Columns of a character in a font of fixed width: as utf8_width() in auger.

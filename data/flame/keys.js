@@ -74,13 +74,16 @@ function nextHit(step) {
 	for (let tried = 1; tried <= count; tried++) {
 		const i = (current + step * tried + 2 * count) % count;
 
-		if (hits[i] && boxOf(i))
+		if (hits[i] && i >= state.zoom && i < end[state.zoom])
 			return i;
 	}
 	return -1;
 }
 
+// Above the rows of the whole picture there are frames that were too narrow to count.
 function move(i) {
+	if (i >= 0 && !boxOf(i))
+		zoomTo(parent[i]);
 	if (i >= 0)
 		focusOn(i);
 }

@@ -71,6 +71,7 @@ function begin() {
 	measureCell();
 	makeTools();
 	frames.replaceWith(live);
+	setRows();
 	setWidth();
 	show(isAlone ? fromHash() : state);
 	describe(-1);

@@ -2,6 +2,9 @@
 //
 // picture: where frames are for the current zoom, and drawing them.
 
+const SPECK_ROWS = 64; // of the whole picture, for narrow frames above those that are drawn
+const SPECK = .5; // width of what stands for all frames there that are too narrow
+
 // Where a frame is, or null when it is not in the picture.
 function boxOf(i) {
 	const level = depth[i] - base;
@@ -11,17 +14,17 @@ function boxOf(i) {
 	if (i > state.zoom && i < end[state.zoom]) {
 		x += (start[i] - start[state.zoom]) * scale();
 		w = width[i] * scale();
-		if (w < least)
-			return null;
-	} else if (i !== state.zoom && (!isAbove(i) || level < 0)) {
+	} else if (i !== state.zoom && !isAbove(i)) {
 		return null;
 	}
+	if (level < 0 || level >= levels)
+		return null;
 	return { x, y, w, right: x + (w > 3 ? w - .6 : w), below: y + (row > 4 ? row - 1 : row) };
 }
 
 // All frames of a row and shade are one path.
 function addShape(paths, i, box) {
-	const look = shades[i] + (hits[i] ? ' hit' : '') + (isAbove(i) ? ' up' : '');
+	const look = shadeOf(i) + (hits[i] ? ' hit' : '') + (isAbove(i) ? ' up' : '');
 	const key = depth[i] + look;
 	const left = tenth(box.x), y = tenth(box.y);
 
@@ -46,12 +49,25 @@ function addLabel(texts, i, box) {
 	texts.used.push(text);
 }
 
+// One narrow frame stands for all in its place, a match for those that match.
+function addSpeck(paths, ends, i, box) {
+	const at = 2 * depth[i] + hits[i];
+
+	if (box.x < (ends[at] || 0))
+		return;
+	box.right = ends[at] = box.x + SPECK;
+	addShape(paths, i, box);
+}
+
 function draw() {
 	const paths = new Map(), texts = { spare: Array.from(labels.children), used: [] };
+	const ends = []; // of the last specks of each row
 	const add = (i) => {
 		const box = boxOf(i);
 
-		if (box) {
+		if (box && box.w < least) {
+			addSpeck(paths, ends, i, box);
+		} else if (box) {
 			addShape(paths, i, box);
 			addLabel(texts, i, box);
 		}
@@ -84,20 +100,26 @@ function mark(rect, i) {
 	rect.setAttribute('height', box.below - box.y);
 }
 
-// A very deep picture has low rows; zoomed, its rows grow and most ancestors go.
+// A very deep picture has low rows; zoomed, its rows grow and most ancestors go. Frames that were too
+// narrow may be deeper than all that were drawn.
 function setRows() {
 	let deepest = 0;
 
-	if (given('row') >= FULL_ROW)
-		return;
-	base = Math.max(0, depth[state.zoom] - KEPT_ABOVE);
+	base = 0;
 	row = given('row');
 	levels = given('levels');
-	if (state.zoom === 0)
-		return;
 	for (let i = state.zoom; i < end[state.zoom]; i++)
 		deepest = Math.max(deepest, depth[i]);
-	levels = deepest - base + 1;
+	if (state.zoom === 0) {
+		levels = Math.max(levels, Math.min(deepest + 1, SPECK_ROWS));
+		return;
+	}
+	if (Math.max(levels, deepest + 1) > roof / FULL_ROW) {
+		base = Math.max(0, depth[state.zoom] - KEPT_ABOVE);
+		levels = deepest - base + 1;
+	} else {
+		levels = Math.max(levels, deepest + 1);
+	}
 	row = Math.min(FULL_ROW, roof / levels);
 }
 

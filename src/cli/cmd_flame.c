@@ -68,8 +68,10 @@ static void print_summary(const char *output, const struct flame_stats *s)
 {
 	fprintf(stderr, "%s: %zu frame%s drawn", strcmp(output, "-") == 0 ? "flame graph" : output,
 		s->drawn, s->drawn == 1 ? "" : "s");
+	if (s->zoomable)
+		fprintf(stderr, ", %zu more when zoomed", s->zoomable);
 	if (s->narrow)
-		fprintf(stderr, ", %zu too narrow to draw", s->narrow);
+		fprintf(stderr, ", %zu too narrow left out", s->narrow);
 	if (s->deep)
 		fprintf(stderr, ", %zu deeper than %d levels left out", s->deep, FLAME_MAX_LEVELS);
 	if (s->negative)

@@ -322,9 +322,57 @@ def test_deep_stack(folder, page):
     check(label(page, 'f1'), None)
 
 
-def test_nothing_narrow(folder, page):
+def test_narrow_frames_show_when_zoomed(folder, page):
+    """30,000 equal stacks: none is wide enough to be drawn, each can be zoomed to."""
+    count = 30000
+    text = ''.join(f'main;work;step{i};leaf{i} 1\n' for i in range(count)) + 'main;wide 3000\n'
+    path = make(folder, 'a', text)
+    check(os.path.getsize(path) < 2 << 20, True)
+    page.open(path)
+    check(text_of(page, '#foot .minor'), '4 frames, 60,000 more when zoomed')
+    names = set()
+    for number in range(3, 60003, 5001):
+        page.open(path, f'#x={number}')
+        name = label(page, 'work') and page.eval(LABELS)[-1]['text']
+        check(page.eval(LABELS)[-1]['right'] > 30, True)
+        names.add(name)
+    check(len(names), 12)
+    page.open(path)
+    page.mouse('mouseMoved', 600, label(page, 'work')['y'] - 12)
+    page.settle()
+    check(text_of(page, '#tip b').startswith('step'), True)
+    check('total 1 samples' in text_of(page, '#tip div'), True)
+    page.click(600, label(page, 'work')['y'] - 12)
+    first = page.eval(CURSOR)['name']
+    check(first.startswith('step'), True)
+    near(page.eval(CURSOR)['width'], INNER)
+    page.key('Escape')
+    page.key('/')
+    page.type('^leaf12345$')
+    page.key('Enter')
+    page.settle()
+    check(page.eval(CURSOR)['name'], 'leaf12345')
+    page.key('Enter')
+    page.settle()
+    check(page.eval(CURSOR)['name'], 'leaf12345')
+    near(page.eval(CURSOR)['width'], INNER)
+    check(text_of(page, '#matched'), '100.00 %')
+
+
+def test_narrow_frames_of_a_difference(folder, page):
+    text = 'main;wide 500000 500000\n' + ''.join(f'main;n{i} {i % 3} {2 * i % 7}\n' for i in range(2000))
+    path = make(folder, 'a', text)
+    page.open(path, '#s=^n1999$')
+    page.eval("document.querySelector('#search').focus()")
+    page.key('Enter')
+    page.settle()
+    check(page.eval(CURSOR)['name'], 'n1999')
+    check('before 1 ' in text_of(page, '#detail'), True)
+
+
+def test_min_percent_leaves_out(folder, page):
     text = 'main;wide 1000000\n' + ''.join(f'main;n{i} 1\n' for i in range(50))
-    page.open(make(folder, 'a', text))
+    page.open(make(folder, 'a', text, '--min-percent', '0.1'))
     check(text_of(page, '#foot .minor'), '3 frames; left out: 50 too narrow')
 
 

@@ -26,7 +26,7 @@ static void check_boxes(const struct profile *p, double least_share, const char 
 
 	if (!CHECK_INT(tree_build(&t, p, &(struct tree_opts){ 0 }, &e), 0))
 		return;
-	if (CHECK_INT(flame_layout_make(&l, &t, least_share, &e), 0)) {
+	if (CHECK_INT(flame_layout_make(&l, &t, least_share, least_share, &e), 0)) {
 		for (size_t i = 0; i < l.stats.drawn; i++) {
 			const struct flame_box *b = &l.boxes[i];
 			size_t len = strlen(got);
@@ -58,6 +58,56 @@ static void test_layout(void)
 	check_boxes(p, 0.15, "all@0+10/0,0 main@0+8/0,0 b@1+7/0,1 leaf@1+5/0,0 other@8+2/3,0",
 		    &(struct flame_stats){ .narrow = 1 });
 	check_boxes(p, 1, "all@0+10/0,0", &(struct flame_stats){ .narrow = 5 });
+	profile_free(p);
+}
+
+/* Frames that are too narrow to be drawn have boxes for the script. */
+static void test_narrow_boxes(void)
+{
+	struct profile *p = new_profile();
+	struct flame_layout l;
+	struct tree t;
+	struct err e;
+
+	add_stack(p, "main;a;leaf", 1);
+	add_stack(p, "main;b", 99);
+	if (CHECK_INT(tree_build(&t, p, &(struct tree_opts){ 0 }, &e), 0)) {
+		if (CHECK_INT(flame_layout_make(&l, &t, 0.02, 0, &e), 0)) {
+			CHECK_INT(l.count, 5);
+			CHECK_INT(l.stats.drawn, 3);
+			CHECK_INT(l.stats.zoomable, 2);
+			CHECK_INT(l.stats.narrow, 0);
+			CHECK_INT(l.levels, 3);
+			for (size_t i = 0; i < l.count; i++)
+				CHECK_INT(l.boxes[i].is_narrow, l.boxes[i].width == 1);
+			flame_layout_fini(&l);
+		}
+		tree_fini(&t);
+	}
+	profile_free(p);
+}
+
+static void test_too_many_are_limited(void)
+{
+	struct profile *p = new_profile();
+	struct flame_layout l;
+	struct tree t;
+	struct err e;
+	char name[32];
+
+	for (unsigned i = 0; i < FLAME_MAX_FRAMES; i++) {
+		snprintf(name, sizeof name, "main;f%u", i);
+		add_stack(p, name, i < 1000 ? 2 : 1);
+	}
+	if (CHECK_INT(tree_build(&t, p, &(struct tree_opts){ 0 }, &e), 0)) {
+		if (CHECK_INT(flame_layout_make(&l, &t, 0.1, 0, &e), 0)) {
+			CHECK_INT(l.count, 1002);
+			CHECK_INT(l.stats.zoomable, 1000);
+			CHECK_INT(l.stats.narrow, FLAME_MAX_FRAMES - 1000);
+			flame_layout_fini(&l);
+		}
+		tree_fini(&t);
+	}
 	profile_free(p);
 }
 
@@ -362,6 +412,8 @@ static void test_missing(void)
 int main(void)
 {
 	TAP_CASE(test_layout);
+	TAP_CASE(test_narrow_boxes);
+	TAP_CASE(test_too_many_are_limited);
 	TAP_CASE(test_negative_counts_as_nothing);
 	TAP_CASE(test_large_values_are_halved);
 	TAP_CASE(test_empty);

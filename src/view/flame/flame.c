@@ -66,7 +66,7 @@ static void put_box(struct picture *p, const struct flame_box *box)
 	buf_put_str(out, "</text>");
 }
 
-static struct flame_shade shade_of(const struct picture *p, uint32_t node)
+struct flame_shade flame_node_shade(const struct picture *p, uint32_t node)
 {
 	const struct tree *t = &p->side.tree;
 	struct flame_change change;
@@ -83,7 +83,7 @@ static void put_frame(struct picture *p, const struct flame_box *box)
 {
 	const struct tree *t = &p->side.tree;
 	struct str name = strtab_get(t->frames.strings, tree_frame(t, box->node)->name);
-	struct flame_shade shade = shade_of(p, box->node);
+	struct flame_shade shade = flame_node_shade(p, box->node);
 	struct buf *out = &p->frames;
 
 	buf_clear(&p->name);
@@ -140,7 +140,7 @@ static void sum_bands(const struct picture *p, double shares[FLAME_BANDS])
 	}
 	for (uint32_t i = 0; i < t->node_count; i++)
 		if (t->nodes[i].self)
-			shares[shade_of(p, i).band] += (double)t->nodes[i].self;
+			shares[flame_node_shade(p, i).band] += (double)t->nodes[i].self;
 	for (size_t i = 0; i < FLAME_BANDS; i++)
 		shares[i] = t->nodes[0].total > 0 ? shares[i] / (double)t->nodes[0].total : 0;
 }
@@ -202,6 +202,11 @@ static void put_note(struct picture *p)
 		    "<text class=\"minor\" x=\"100%\" dx=\"-10\" y=\"20\" text-anchor=\"end\">");
 	flame_put_grouped(out, (int64_t)stats->drawn);
 	buf_put_str(out, stats->drawn == 1 ? " frame" : " frames");
+	if (stats->zoomable) {
+		buf_put_str(out, ", ");
+		flame_put_grouped(out, (int64_t)stats->zoomable);
+		buf_put_str(out, " more when zoomed");
+	}
 	if (stats->narrow) {
 		buf_put_str(out, "; left out: ");
 		flame_put_grouped(out, (int64_t)stats->narrow);
@@ -238,20 +243,10 @@ static void put_data(struct picture *p)
 	buf_printf(out,
 		   "<metadata id=\"data\" data-row=\"%.1f\" data-top=\"%.0f\" data-bottom=\"%d\" "
 		   "data-pad=\"%d\" data-inset=\"%d\" data-cell=\"%.1f\" data-least=\"%.1f\" "
-		   "data-levels=\"%" PRIu32 "\" data-roof=\"%d\" data-icicle=\"%d\">",
+		   "data-levels=\"%" PRIu32 "\" data-roof=\"%d\" data-icicle=\"%d\" ",
 		   p->row, p->top, BOTTOM, PAD, INSET, CELL, FLAME_LEAST_PX, p->layout.levels, ROOF,
 		   p->opts->is_icicle);
-	for (size_t i = 0; i < p->layout.stats.drawn; i++) {
-		const struct flame_box *box = &p->layout.boxes[i];
-
-		buf_put_str(out, i ? "," : "");
-		buf_put_uint(out, box->ups);
-		buf_put_byte(out, ',');
-		buf_put_int(out, box->gap);
-		buf_put_byte(out, ',');
-		buf_put_int(out, box->width);
-	}
-	buf_put_str(out, "</metadata>\n");
+	buf_put(out, p->table.data, p->table.len);
 }
 
 /* The first script spares a browser the layout of frames that the other will replace. */
@@ -278,9 +273,11 @@ static int put_picture(struct picture *p)
 {
 	struct buf *out = p->out;
 
-	for (size_t i = 0; i < p->layout.stats.drawn; i++)
-		put_frame(p, &p->layout.boxes[i]);
-	if (buf_error(&p->frames) < 0)
+	for (size_t i = 0; i < p->layout.count; i++)
+		if (!p->layout.boxes[i].is_narrow)
+			put_frame(p, &p->layout.boxes[i]);
+	flame_make_table(p, &p->table);
+	if (buf_error(&p->frames) < 0 || buf_error(&p->table) < 0)
 		return -1;
 	if (p->opts->is_wall) { /* the pure ones, for the legend */
 		p->shades[FLAME_BAND_ON] |= 1;
@@ -337,7 +334,8 @@ static int draw(struct picture *p, struct err *e)
 
 	if (rc == 0)
 		rc = flame_layout_make(&p->layout, &p->side.tree,
-				       fmax(FLAME_LEAST_PX / inner, o->min_percent / 100), e);
+				       fmax(FLAME_LEAST_PX / inner, o->min_percent / 100),
+				       o->min_percent / 100, e);
 	if (rc < 0)
 		return rc;
 	name_value(p);
@@ -367,6 +365,7 @@ static void fini(struct picture *p)
 	for (size_t i = 0; i < FLAME_HEAD_LINES; i++)
 		buf_fini(&p->lines[i]);
 	buf_fini(&p->frames);
+	buf_fini(&p->table);
 	buf_fini(&p->name);
 	buf_fini(&p->scratch);
 }

@@ -27,7 +27,7 @@ struct picture {
 	double height;               /* of the whole */
 	double scale;                /* pixels a unit of layout */
 	uint8_t shades[FLAME_BANDS]; /* bits of those in use */
-	struct buf frames;           /* written before the style, which depends on them */
+	struct buf frames, table;    /* written before the style, which depends on them */
 	struct buf name;             /* of the frame being written, visible */
 	struct buf scratch;
 	struct buf *out;
@@ -42,6 +42,14 @@ static inline bool flame_is_diff(const struct flame_opts *o)
 /* The native tooltip of a node whose name is in p->name: name, origin, total, self, change; a
  * line each. The script takes the first for the name. */
 void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node);
+
+/* The second line of the tooltip with the '\n' before it: "\nlibrary libc.so.6 ...", or nothing. */
+void flame_put_origin(struct picture *p, struct buf *out, const struct frame *frame);
+
+struct flame_shade flame_node_shade(const struct picture *p, uint32_t node);
+
+/* The end of the element #data with all frames, and #names. */
+void flame_make_table(struct picture *p, struct buf *out);
 
 /* Fills title and lines. */
 int flame_make_head(struct picture *p, struct err *e) MUST_CHECK;

@@ -8,17 +8,18 @@
 
 /* Where one level of the path that is being walked has got to. */
 struct level {
-	int64_t next;  /* start of the next child, drawn or not */
-	int64_t drawn; /* end of the last child that is drawn */
-	int64_t end;   /* of the parent: nothing goes beyond */
+	int64_t next;   /* start of the next child, with a box or not */
+	int64_t placed; /* end of the last child that has a box */
+	int64_t end;    /* of the parent: nothing goes beyond */
 };
 
 struct walk {
 	const struct tree *tree;
 	int64_t *extents;     /* [node_count]: widths */
 	struct level *levels; /* [rows + 1], by depth */
-	int64_t least;        /* narrower frames are left out */
-	int halvings;
+	int64_t drawn;        /* narrower frames are not drawn */
+	int64_t least;        /* narrower ones are left out */
+	uint32_t depth;       /* of the deepest that is not */
 	struct flame_layout *to;
 };
 
@@ -43,30 +44,50 @@ static void measure(struct walk *w, struct flame_stats *stats)
 			w->extents[t->nodes[i].parent] =
 				add_saturated(w->extents[t->nodes[i].parent], w->extents[i]);
 	}
-	while (w->extents[0] >> w->halvings >= EXACT_MAX)
-		w->halvings++;
+	while (w->extents[0] >> w->to->halvings >= EXACT_MAX)
+		w->to->halvings++;
 }
 
-static bool is_drawn(const struct walk *w, uint32_t node)
+static bool has_box(const struct walk *w, uint32_t node)
 {
 	return node == 0 ||
 	       (w->extents[node] >= w->least && w->tree->nodes[node].depth < FLAME_MAX_LEVELS);
 }
 
-static void count_frames(const struct walk *w, struct flame_layout *to)
+static void count_frames(struct walk *w)
 {
+	struct flame_layout *to = w->to;
+
 	for (uint32_t i = 0; i < w->tree->node_count; i++) {
 		uint32_t depth = w->tree->nodes[i].depth;
+		bool is_wide = w->extents[i] >= w->drawn || i == 0;
 
-		if (is_drawn(w, i)) {
-			to->stats.drawn++;
-			if (depth >= to->levels)
+		if (has_box(w, i)) {
+			to->stats.drawn += is_wide;
+			to->stats.zoomable += !is_wide;
+			if (is_wide && depth >= to->levels)
 				to->levels = depth + 1;
+			w->depth = depth > w->depth ? depth : w->depth;
 		} else if (w->extents[i] >= w->least) {
 			to->stats.deep++;
 		} else if (w->extents[i] > 0) {
 			to->stats.narrow++;
 		}
+	}
+	to->count = to->stats.drawn + to->stats.zoomable;
+}
+
+/* Leaves out the narrowest, until the others are few enough; never what is drawn. */
+static void limit_frames(struct walk *w)
+{
+	size_t count = FLAME_MAX_FRAMES + 1;
+
+	for (; w->least < w->drawn; w->least = w->least < w->drawn / 2 ? 2 * w->least : w->drawn) {
+		count = 0;
+		for (uint32_t i = 0; i < w->tree->node_count; i++)
+			count += has_box(w, i);
+		if (count <= FLAME_MAX_FRAMES)
+			return;
 	}
 }
 
@@ -74,6 +95,7 @@ static void count_frames(const struct walk *w, struct flame_layout *to)
 static void visit(struct walk *w, uint32_t node, struct flame_box **at)
 {
 	uint32_t depth = w->tree->nodes[node].depth;
+	unsigned halvings = w->to->halvings;
 	struct level *level = &w->levels[depth];
 	int64_t start = level->next, end = add_saturated(start, w->extents[node]);
 	const struct flame_box *before = *at > w->to->boxes ? *at - 1 : NULL;
@@ -81,25 +103,26 @@ static void visit(struct walk *w, uint32_t node, struct flame_box **at)
 	if (end > level->end)
 		end = level->end;
 	level->next = end;
-	if (!is_drawn(w, node))
+	if (!has_box(w, node))
 		return;
 	w->levels[depth + 1] = (struct level){ start, start, end };
 	*(*at)++ = (struct flame_box){
 		.node = node,
 		.depth = depth,
 		.ups = before ? before->depth + 1 - depth : 0,
-		.start = start >> w->halvings,
-		.width = (end >> w->halvings) - (start >> w->halvings),
-		.gap = (start >> w->halvings) - (level->drawn >> w->halvings),
+		.is_narrow = node && w->extents[node] < w->drawn,
+		.start = start >> halvings,
+		.width = (end >> halvings) - (start >> halvings),
+		.gap = (start >> halvings) - (level->placed >> halvings),
 	};
-	level->drawn = end;
+	level->placed = end;
 }
 
 static uint32_t next_node(const struct walk *w, uint32_t node)
 {
 	const struct tree_node *nodes = w->tree->nodes;
 
-	if (is_drawn(w, node) && nodes[node].first_child)
+	if (has_box(w, node) && nodes[node].first_child)
 		return nodes[node].first_child;
 	while (node && !nodes[node].next_sibling)
 		node = nodes[node].parent;
@@ -118,8 +141,14 @@ static void place(struct walk *w)
 	} while (node);
 }
 
-int flame_layout_make(struct flame_layout *ret, const struct tree *t, double least_share,
-		      struct err *e)
+/* At least 1. */
+static int64_t share_of(const struct walk *w, double share)
+{
+	return (int64_t)fmax(1, fmin(ceil((double)w->extents[0] * share), 0x1p62));
+}
+
+int flame_layout_make(struct flame_layout *ret, const struct tree *t, double drawn_share,
+		      double least_share, struct err *e)
 {
 	struct walk w = { .tree = t, .to = ret };
 	int rc = 0;
@@ -129,12 +158,12 @@ int flame_layout_make(struct flame_layout *ret, const struct tree *t, double lea
 	if (!w.extents)
 		return err_nomem(e);
 	measure(&w, &ret->stats);
-	w.least = (int64_t)fmin(ceil((double)w.extents[0] * least_share), 0x1p62);
-	if (w.least < 1)
-		w.least = 1;
-	count_frames(&w, ret);
-	w.levels = calloc((size_t)ret->levels + 2, sizeof *w.levels);
-	ret->boxes = calloc(ret->stats.drawn, sizeof *ret->boxes);
+	w.drawn = share_of(&w, drawn_share);
+	w.least = share_of(&w, least_share);
+	limit_frames(&w);
+	count_frames(&w);
+	w.levels = calloc((size_t)w.depth + 3, sizeof *w.levels);
+	ret->boxes = calloc(ret->count, sizeof *ret->boxes);
 	if (w.levels && ret->boxes)
 		place(&w);
 	else

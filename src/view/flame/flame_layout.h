@@ -17,18 +17,22 @@ struct flame_box {
 	uint32_t ups;   /* levels up from the box before this one to its parent's box */
 	int64_t start;  /* left edge, counted from the root's */
 	int64_t width;
-	int64_t gap; /* from the end of the sibling's box before it, else the parent's start */
+	bool is_narrow; /* only the script has it */
+	int64_t gap;    /* from the end of the sibling's box before it, else the parent's start */
 };
 
 struct flame_layout {
-	struct flame_box *boxes;  /* [stats.drawn]: parents before children, left to right */
-	uint32_t levels;          /* rows: 1 for the root alone */
+	struct flame_box *boxes;  /* [count]: parents before children, left to right */
+	size_t count;             /* stats.drawn and stats.zoomable */
+	unsigned halvings;        /* of the values, to positions */
+	uint32_t levels;          /* rows of those that are drawn: 1 for the root alone */
 	struct flame_stats stats; /* all but missing */
 };
 
-/* least_share: of the root's width, below which a frame is left out. */
-int flame_layout_make(struct flame_layout *ret, const struct tree *t, double least_share,
-		      struct err *e) MUST_CHECK;
+/* Of the root's width: drawn_share, below which a frame is not drawn; least_share, at most that,
+ * below which it is left out. */
+int flame_layout_make(struct flame_layout *ret, const struct tree *t, double drawn_share,
+		      double least_share, struct err *e) MUST_CHECK;
 void flame_layout_fini(struct flame_layout *l);
 
 #endif

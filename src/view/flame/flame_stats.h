@@ -7,13 +7,15 @@
 
 #include "base/buf.h"
 
-#define FLAME_MAX_LEVELS 20000 /* frames at this depth and deeper are left out */
-#define FLAME_LEAST_PX 0.1     /* narrower frames are left out */
+#define FLAME_MAX_LEVELS 20000      /* frames at this depth and deeper are left out */
+#define FLAME_LEAST_PX 0.1          /* narrower frames show only when zoomed */
+#define FLAME_MAX_FRAMES (1u << 19) /* of all; beyond, the narrowest are left out */
 
 /* What is in the picture and what is not. */
 struct flame_stats {
 	size_t drawn;       /* frames, the root included */
-	size_t narrow;      /* frames left out because of FLAME_LEAST_PX or min_percent */
+	size_t zoomable;    /* frames too narrow to draw, which the script has */
+	size_t narrow;      /* frames left out because of min_percent or FLAME_MAX_FRAMES */
 	size_t deep;        /* frames left out because of FLAME_MAX_LEVELS */
 	size_t negative;    /* stacks whose negative value is taken as 0 */
 	struct buf missing; /* differential: the frames that only the other profile has, in

@@ -97,7 +97,7 @@ static const char *kind_word(enum frame_kind kind)
 
 /* "library libc.so.6 · malloc.c:123 · inlined", "/app/serve.js:12" where there is no module, or
  * nothing when nothing is known. */
-static void put_origin(struct picture *p, struct buf *out, const struct frame *frame)
+void flame_put_origin(struct picture *p, struct buf *out, const struct frame *frame)
 {
 	const struct frames *frames = &p->side.tree.frames;
 	const char *module = frames_text(frames, frame->module);
@@ -188,7 +188,7 @@ void flame_put_tooltip(struct picture *p, struct buf *out, uint32_t node)
 {
 	buf_put_str(out, "<title>");
 	flame_put_visible(out, &p->name);
-	put_origin(p, out, tree_frame(&p->side.tree, node));
+	flame_put_origin(p, out, tree_frame(&p->side.tree, node));
 	put_value(p, out, "total", node, false);
 	if (node)
 		put_value(p, out, "self", node, true);
