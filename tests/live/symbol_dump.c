@@ -66,7 +66,7 @@ static int dump(const struct symbol_file_opts *o, int is_readable)
 	struct symbol_file *f;
 	struct err e;
 
-	if (symbol_file_open(o, &f, &e) < 0 ||
+	if ((buf_error(&addresses) < 0 && err_nomem(&e) < 0) || symbol_file_open(o, &f, &e) < 0 ||
 	    symbol_file_lookup(f, list, count, &answer, &e) < 0) {
 		fprintf(stderr, "symbol_dump: %s\n", e.msg);
 		return 1;
