@@ -25,6 +25,9 @@
 
 enum place { PLACE_OUTPUT, PLACE_TMPDIR, PLACE_TMP, PLACES };
 
+/* What is beside the output. */
+enum fit { FIT_NOTHING, FIT_LOCAL, FIT_REMOTE };
+
 /* A spool's file. */
 struct file {
 	char path[PATH_MAX];
@@ -38,6 +41,7 @@ struct file {
 struct spool {
 	struct profile *p;
 	const char *output;
+	enum fit fit;
 	enum place place;
 	struct file file;
 	bool has_ended;            /* the file cannot be written any more, nor any other */
@@ -187,9 +191,6 @@ static int begin_in(const struct spool *s, enum place place, struct file *ret, s
 	return rc;
 }
 
-/* What is beside the output. */
-enum fit { FIT_NOTHING, FIT_LOCAL, FIT_REMOTE };
-
 static enum fit fit_of(const char *output)
 {
 	struct destination to;
@@ -210,7 +211,7 @@ static int begin(struct spool *s, struct file *ret, struct err *e)
 	int rc = -ENOENT;
 
 	for (; s->place < PLACES; s->place++) {
-		if (s->place == PLACE_OUTPUT && fit_of(s->output) != FIT_LOCAL)
+		if (s->place == PLACE_OUTPUT && s->fit != FIT_LOCAL)
 			continue;
 		rc = begin_in(s, s->place, ret, e);
 		if (rc == 0)
@@ -323,7 +324,7 @@ struct spool *spool_new(const char *output, struct profile *p)
 
 	if (!s)
 		return NULL;
-	*s = (struct spool){ .p = p, .output = output, .file = no_file() };
+	*s = (struct spool){ .p = p, .output = output, .fit = fit_of(output), .file = no_file() };
 	s->start_ns = clock_mono_ns();
 	s->next_ns = s->start_ns + EVERY_NS;
 	s->has_ended = begin(s, &s->file, &e) < 0;
@@ -346,8 +347,7 @@ void spool_complete(struct spool *s)
 	struct err e;
 
 	write_new(s);
-	if (s->has_ended || fit_of(s->output) != FIT_REMOTE ||
-	    begin_in(s, PLACE_OUTPUT, &next, &e) < 0)
+	if (s->has_ended || s->fit != FIT_REMOTE || begin_in(s, PLACE_OUTPUT, &next, &e) < 0)
 		return;
 	file_remove(&s->file);
 	s->file = next;

@@ -193,6 +193,31 @@ def failing_disk(bench):
     bench.check(auger.returncode in (0, 1), f"{auger.returncode}: {said}")
 
 
+def remote(bench):
+    """Of an output on FUSE or a network file system the spool is on a local one; at the end it is beside the output."""
+    for name in ("source", "mount", "tmp"):
+        os.mkdir(bench.path(name))
+    if not os.path.exists(bench.workload("loopback")):
+        raise Skip("built without FUSE")
+    if bench.run(bench.workload("loopback"), "source", "mount", status=None).returncode != 0:
+        raise Skip("FUSE cannot be mounted")
+    try:
+        auger = begin(bench, output="mount/p.pb.gz", env={**os.environ, "TMPDIR": bench.path("tmp")})
+        bench.check(wait_for_samples(bench, "tmp/p.pb.gz.spool", 100), "the spool grows")
+        bench.equal(os.listdir(bench.path("source")), [], "files beside the output")
+        os.mkdir(bench.path("source/p.pb.gz"))  # where the profile cannot be put
+        _, said = auger.communicate()
+        bench.equal(auger.returncode, 1, said)
+        bench.equal((os.listdir(bench.path("tmp")), sorted(os.listdir(bench.path("source")))),
+                    ([], ["p.pb.gz", "p.pb.gz.spool"]), "files at the end")
+        bench.check(samples_in(bench, "source/p.pb.gz.spool") > 300, "samples")
+        bench.record("true", output="mount/q.pb.gz")
+        bench.equal((os.listdir(bench.path("tmp")), sorted(os.listdir(bench.path("source")))),
+                    ([], ["p.pb.gz", "p.pb.gz.spool", "q.pb.gz"]), "files of another")
+    finally:
+        bench.run("umount", "-l", "mount")
+
+
 def standard_output(bench):
     """A profile for standard output has its spool in $TMPDIR."""
     os.mkdir(bench.path("tmp"))
@@ -225,5 +250,5 @@ def while_naming(bench):
 
 
 if __name__ == "__main__":
-    live.main([killed, removed, same, older, torn, full, folder_removed, limited, failing_disk, standard_output,
+    live.main([killed, removed, same, older, torn, full, folder_removed, limited, failing_disk, remote, standard_output,
                while_naming])

@@ -53,6 +53,22 @@ check_top() {
 	fi
 }
 
+# Peers skip auger's extensions (src/format/pprof/fields.h): field 1001 behind the rest.
+check_extension() {
+	gzip -dc "$1" >extended.pb
+	printf '\312\076\003abc' >>extended.pb
+	if has go; then
+		raw "$1" >before && gzip -nc extended.pb >extended.pb.gz && raw extended.pb.gz >after &&
+			diff before after >&2
+		result "extension: go tool pprof -raw" $?
+	else
+		skip "extension: go tool pprof -raw" "go is not installed"
+	fi
+	"$auger" report "$1" 2>&1 | sed 1d >before && "$auger" report extended.pb 2>&1 | sed 1d >after &&
+		diff before after >&2
+	result "extension: auger report" $?
+}
+
 corpus=$tests/fuzz/corpus
 # Its addresses have no names, and must not get those of a library of this machine.
 gzip -dc "$corpus/pprof/gperftools.pb.gz" | sed s,/x86_64-linux-gnu/,/x86_64-elsewhere/, | gzip -n >gperftools.pb.gz
@@ -71,5 +87,6 @@ else
 fi
 check_top "$corpus/pprof/go_cpu.pb.gz" cpu nanoseconds go_cpu.pb.gz
 check_top "$corpus/pprof/go_heap.pb.gz" alloc_space B go_heap.pb.gz
+check_extension folded.pb.gz
 check_top folded.pb.gz samples count "folded stacks"
 finish

@@ -3,11 +3,10 @@
  * pprof_fields: the numbers of profile.proto's fields, and of auger's extensions.
  *
  * An extension is a length-delimited field of the Profile message with a number of 1000 or more.
- * go tool pprof and google-pprof skip such fields; a further gzip member that is no protobuf they
- * refuse. 1000 to 1099 are auger's; each has one meaning for good. Unknown ones are skipped when
- * read, and are not written again: what they hold may refer to samples that a filter or a merge
- * changes. An extension of its own strings may be repeated; merge then puts those of all inputs
- * behind each other.
+ * go tool pprof skips such fields; it refuses a further gzip member that is no protobuf. 1000 to
+ * 1099 are auger's; each has one meaning for good. Unknown ones are skipped when read, and are not
+ * written again: what they hold may refer to samples that a filter or a merge changes. One that is
+ * added has strings of its own, and may be repeated, so that merge can append those of its inputs.
  *
  * Source: github.com/google/pprof, proto/profile.proto; protobuf.dev, "Unknown Fields".
  */
