@@ -103,7 +103,8 @@ static uint32_t operator_name(struct itanium *p, struct name_facts *facts)
 	}
 	if (itanium_peek(p) == 'v' && number_is_digit(itanium_peek_at(p, 1))) { /* of a vendor */
 		p->at += 2;
-		return itanium_source_name(p);
+		name = itanium_source_name(p);
+		return itanium_add_pair(p, NODE_CONVERT, name, 0);
 	}
 	node.text = itanium_operator(p);
 	if (!node.text)

@@ -175,12 +175,9 @@ void print_qualifiers(struct printer *w, uint32_t qualifiers)
 		uint32_t bit;
 		const char *text;
 	} rows[] = {
-		{ QUALIFIER_CONST, " const" },
-		{ QUALIFIER_VOLATILE, " volatile" },
-		{ QUALIFIER_RESTRICT, " __restrict" },
-		{ QUALIFIER_LVALUE, " &" },
-		{ QUALIFIER_RVALUE, " &&" },
-		{ QUALIFIER_TRANSACTION, " transaction_safe" },
+		{ QUALIFIER_CONST, " const" },       { QUALIFIER_VOLATILE, " volatile" },
+		{ QUALIFIER_RESTRICT, " restrict" }, { QUALIFIER_LVALUE, " &" },
+		{ QUALIFIER_RVALUE, " &&" },         { QUALIFIER_TRANSACTION, " transaction_safe" },
 		{ QUALIFIER_NOEXCEPT, " noexcept" },
 	};
 
