@@ -25,6 +25,7 @@ struct elf_reader {
 	size_t mapped;    /* bytes of the mapping */
 	size_t len;       /* of the file */
 	uint64_t left;    /* that may still be read */
+	int error;        /* negative errno of the first read that failed */
 	uint8_t *is_read; /* [blocks of the file], bits */
 	unsigned char *bytes;
 };
@@ -54,8 +55,10 @@ static bool read_block(struct elf_reader *r, size_t block)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && !r->error)
+			r->error = -errno;
 		if (n <= 0)
-			return false; /* it has become shorter */
+			return false; /* it has become shorter, or cannot be read */
 		at += (size_t)n;
 	}
 	r->is_read[block / 8] = (uint8_t)(r->is_read[block / 8] | 1U << block % 8);
@@ -220,8 +223,11 @@ int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct er
 	if (rc < 0)
 		return rc;
 	rc = init(ret, reader, reader->bytes, reader->len, e);
+	if (reader->error)
+		rc = err_set(e, reader->error, "%s", strerror(-reader->error));
 	if (rc < 0) {
 		close_reader(reader);
+		*ret = (struct elf_image){ 0 };
 		return err_wrap(e, "%s", name);
 	}
 	return 0;
@@ -241,6 +247,11 @@ void elf_image_limit(const struct elf_image *image, uint64_t bytes)
 {
 	if (image->reader && image->reader->left > bytes)
 		image->reader->left = bytes;
+}
+
+int elf_image_error(const struct elf_image *image)
+{
+	return image->reader ? image->reader->error : 0;
 }
 
 void elf_image_close(struct elf_image *image)

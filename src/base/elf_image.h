@@ -65,6 +65,10 @@ int elf_image_open(struct elf_image *ret, const char *path, struct err *e) MUST_
 int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct err *e) MUST_CHECK;
 void elf_image_close(struct elf_image *image); /* all zero is allowed */
 
+/* The negative errno of the first read of the file that failed: what lay there counts as absent.
+ * 0: none did. */
+int elf_image_error(const struct elf_image *image);
+
 /* No more than so many bytes of the file are read from now on. */
 void elf_image_limit(const struct elf_image *image, uint64_t bytes);
 

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "symbol/perfmap.h"
 
 /* One address of a request. */
@@ -183,6 +185,10 @@ void name_find(const struct name_request *r, struct buf *out)
 		rc = symbol_file_open(&r->file, &f, &e);
 		if (rc == 0)
 			rc = find_in_file(r, f, &answer, &e);
+		if (rc == 0 && symbol_file_error(f))
+			log_msg(LOG_WARN, "symbol", "%s: names are missing: %s",
+				r->file.name ? r->file.name : r->file.build_id,
+				strerror(-symbol_file_error(f)));
 	} else {
 		rc = r->file.path ? find_in_map(r, &text, &answer, &e) : -EINVAL;
 	}

@@ -226,6 +226,16 @@ bool symbol_file_has_code(const struct symbol_file *f)
 	return f->has_code;
 }
 
+int symbol_file_error(const struct symbol_file *f)
+{
+	const struct elf_image *all[] = { &f->main, &f->debug, &f->alt };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (elf_image_error(all[i]))
+			return elf_image_error(all[i]);
+	return 0;
+}
+
 size_t symbol_file_function_count(const struct symbol_file *f)
 {
 	return strtab_count(f->names.functions);

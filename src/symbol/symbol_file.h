@@ -46,6 +46,9 @@ uint16_t symbol_file_machine(const struct symbol_file *f); /* EM_X86_64, ... */
 /* false: only its debug file is there, found by build id. */
 bool symbol_file_has_code(const struct symbol_file *f);
 
+/* Negative errno: a part of it, or of its debug files, could not be read, and names are missing. */
+int symbol_file_error(const struct symbol_file *f);
+
 /* A function, the same id for all its frames. */
 struct symbol_function {
 	const char *name;        /* for people */
