@@ -215,8 +215,13 @@ void launch_take_status(struct launch *l, int status)
 bool launch_reap(struct launch *l)
 {
 	int status;
+	pid_t pid = 0;
 
-	if (!l->pid || wait4(l->pid, &status, WNOHANG, &l->usage) != l->pid)
+	if (l->pid)
+		do
+			pid = wait4(l->pid, &status, WNOHANG, &l->usage);
+		while (pid < 0 && errno == EINTR);
+	if (pid <= 0)
 		return false;
 	launch_take_status(l, status);
 	return true;

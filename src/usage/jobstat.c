@@ -25,6 +25,7 @@ struct run {
 	struct runloop loop;
 	struct exit_events exits;
 	int64_t next_scan_ns, start_ns;
+	bool has_failed_scan;
 };
 
 /* Waits for the command, which has ended, and takes what it and its descendants read and wrote:
@@ -98,11 +99,22 @@ static int64_t cpu_ns(void)
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static int scan(struct run *r, struct err *e)
+/* A scan that fails costs what it would have found, and not the measurement. */
+static void scan_tree(struct run *r)
+{
+	struct err e;
+
+	if (proctree_scan(&r->job->tree, &e) == 0 || r->has_failed_scan)
+		return;
+	r->has_failed_scan = true;
+	log_msg(LOG_WARN, "stat", "%s: what processes used may be incomplete", e.msg);
+}
+
+static void scan(struct run *r)
 {
 	int64_t start = cpu_ns(), end, pause;
-	int rc = proctree_scan(&r->job->tree, e);
 
+	scan_tree(r);
 	pause = (cpu_ns() - start) * SCAN_SHARE;
 	end = clock_mono_ns();
 	if (pause < SCAN_MIN_NS)
@@ -110,23 +122,16 @@ static int scan(struct run *r, struct err *e)
 	if (pause < SCAN_MAX_NS && end - r->start_ns > 10 * SCAN_MAX_NS)
 		pause = SCAN_MAX_NS;
 	r->next_scan_ns = end + pause;
-	return rc;
 }
 
-static int wait_for_end(struct run *r, struct err *e)
+static void wait_for_end(struct run *r)
 {
-	int rc = 0;
-
-	/* Goes on when scans fail: the command must run to its end. */
 	while (runloop_step(&r->loop, r->next_scan_ns - clock_mono_ns())) {
 		reap_orphans(r);
-		if (rc == 0 && clock_mono_ns() >= r->next_scan_ns)
-			rc = scan(r, e);
-		if (rc < 0)
-			r->next_scan_ns = clock_mono_ns() + SCAN_MAX_NS;
+		if (clock_mono_ns() >= r->next_scan_ns)
+			scan(r);
 	}
 	r->job->signal = r->loop.signal;
-	return rc;
 }
 
 static int64_t ns_of(struct timeval t)
@@ -180,14 +185,14 @@ static void take_metrics(struct run *r, const struct cgroup *group)
 	j->scan_ns = j->tree.scans ? j->elapsed_ns / j->tree.scans : 0;
 }
 
-static int count_left(struct run *r, struct err *e)
+static void count_left(struct run *r)
 {
-	int rc = proctree_scan(&r->job->tree, e);
-	const struct process *all = r->job->tree.processes.data;
+	const struct process *all;
 
+	scan_tree(r);
+	all = r->job->tree.processes.data;
 	for (size_t i = 0; i < r->job->tree.processes.count; i++)
 		r->job->left_count += all[i].is_alive;
-	return rc;
 }
 
 static int run_prepared(struct run *r, bool *ret_no_exec, struct err *e)
@@ -213,15 +218,14 @@ static int run_prepared(struct run *r, bool *ret_no_exec, struct err *e)
 	rc = runloop_start(&r->loop, e);
 	*ret_no_exec = runloop_exec_error(&r->loop) != 0;
 	r->job->floor_kbytes = r->loop.commands[0].peak_kbytes;
-	if (rc == 0)
-		rc = wait_for_end(r, e);
-	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
-	if (rc == 0)
-		rc = proctree_scan(&r->job->tree, e);
 	if (rc < 0)
 		return rc;
+	wait_for_end(r);
+	r->job->elapsed_ns = clock_mono_ns() - r->start_ns;
+	scan_tree(r);
 	take_metrics(r, &group);
-	return count_left(r, e);
+	count_left(r);
+	return 0;
 }
 
 int job_run(char *const *argv, struct job *ret, bool *ret_no_exec, struct err *e)
