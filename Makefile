@@ -2,7 +2,7 @@
 # The front door; Meson does the building. `make demo` and `make check` need nothing installed:
 # they fetch the Debian packages of packages/*.txt that are missing.
 .POSIX:
-.PHONY: all packages test-packages demo test check check-floor killtest lint bench install clean
+.PHONY: all packages test-packages demo test check check-floor fuzz-long faults killtest lint bench install clean
 
 all: build/build.ninja
 	@ninja -C build
@@ -41,6 +41,18 @@ check-floor:
 # SIGKILL at 200 random moments of every recorder and writer: about half an hour.
 killtest: all
 	@tests/killtest/killtest.py build/src/cli/auger 200
+
+# Counted on from run to run, until 10^8 executions; FUZZ="--minutes 60 TARGET" bounds or chooses.
+fuzz-long: test-packages
+	@[ -f build-fuzz/build.ninja ] || \
+		CC=clang meson setup build-fuzz --native-file build-dev.ini -Dfuzz=true
+	@tools/fuzz_long.py build-fuzz $(FUZZ)
+
+# Each system call of the commands fails once at each call site; FAULTS="--only record" chooses.
+faults: test-packages
+	@$(MAKE) --no-print-directory build/build.ninja
+	@ninja -C build src/cli/auger tests/faults/failing_call tests/faults/spin
+	@tests/faults/faults.py $(FAULTS) build/src/cli/auger build
 
 lint: test-packages
 	@$(MAKE) --no-print-directory all
