@@ -206,6 +206,21 @@ static void set_limits(struct naming *n)
 		set_limit(n->pid, RLIMIT_AS, n->memory);
 }
 
+static int check_magic(int fd, const char *path, struct err *e)
+{
+	char magic[SELFMAG];
+	ssize_t len;
+
+	do
+		len = pread(fd, magic, sizeof magic, 0);
+	while (len < 0 && errno == EINTR);
+	if (len < 0)
+		return err_errno(e, "%s", path);
+	return len == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0
+		       ? 0
+		       : err_set(e, -ENOEXEC, "%s: not an ELF file", path);
+}
+
 /* A descriptor for the process, or -errno. */
 static int open_file(struct naming *n, const struct name_request *r, const char *path,
 		     unsigned kind, struct err *e)
@@ -214,7 +229,6 @@ static int open_file(struct naming *n, const struct name_request *r, const char 
 		[NAME_PERF_MAP] = OPENER_TEXT, [NAME_OWN_PERF_MAP] = OPENER_OWN_TEXT
 	};
 	CLEANUP(fd_close) int fd = -1;
-	char magic[SELFMAG];
 	struct stat st;
 	int ret;
 
@@ -223,9 +237,8 @@ static int open_file(struct naming *n, const struct name_request *r, const char 
 	fd = opener_open_here(path, r->kind == NAME_ELF ? OPENER_ELF : maps[r->kind], e);
 	if (fd < 0)
 		return fd;
-	if (r->kind == NAME_ELF &&
-	    (pread(fd, magic, sizeof magic, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG) != 0))
-		return err_set(e, -ENOEXEC, "%s: not an ELF file", path);
+	if (r->kind == NAME_ELF && check_magic(fd, path, e) < 0)
+		return e->code;
 	if (fstat(fd, &st) == 0 && sandbox_has_limits() &&
 	    !__builtin_add_overflow(n->memory, (uint64_t)st.st_size, &n->memory))
 		set_limit(n->pid, RLIMIT_AS, n->memory);
