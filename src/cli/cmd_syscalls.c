@@ -127,11 +127,16 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 	return rc < 0 ? rc : write_text(args, t, &text, e);
 }
 
-static void report_method(const struct syscall_result *r, const struct syscalls *s)
+/* Nothing stands beside JSON and CSV that may go to standard error themselves. */
+static void report_method(const struct args *args, const struct syscall_result *r,
+			  const struct syscalls *s)
 {
-	fprintf(stderr, "auger: calls seen by %s%s%s%s\n", syscall_methods[r->method],
-		r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
-	if (s->lost)
+	bool is_text = args->format == EMIT_TABLE || args->output;
+
+	if (is_text || cmd_is_verbose())
+		fprintf(stderr, "auger: calls seen by %s%s%s%s\n", syscall_methods[r->method],
+			r->why[0] ? " (" : "", r->why, r->why[0] ? ")" : "");
+	if (s->lost && (is_text || args->is_trace || args->format != EMIT_JSON))
 		fprintf(stderr,
 			"auger: %llu calls were lost: they came faster than they were read\n",
 			(unsigned long long)s->lost);
@@ -227,7 +232,7 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	if (rc < 0)
 		return result.is_no_exec ? cmd_exec_failed("syscalls", e) : rc;
 	rc = args->is_trace ? trace_finish(&trace, e) : show(args, t, s, &result, e);
-	report_method(&result, s);
+	report_method(args, &result, s);
 	return rc < 0 ? rc : result.status;
 }
 

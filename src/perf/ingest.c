@@ -94,11 +94,10 @@ uint32_t ingest_thread(struct ingest *in, uint32_t pid, uint32_t tid)
 
 static uint32_t make_labels(struct ingest *in, const struct thread *t)
 {
-	struct str comm = tasks_comm(in->tasks, t->comm);
 	struct label labels[] = {
 		{ .key = in->keys.pid, .num = (int32_t)t->pid },
 		{ .key = in->keys.tid, .num = (int32_t)t->tid },
-		{ .key = in->keys.comm, .str = profile_str_n(in->profile, comm.ptr, comm.len) },
+		{ .key = in->keys.comm, .str = profile_str(in->profile, t->comm) },
 		{ .key = in->keys.cpu, .num = t->cpu },
 	};
 	size_t count = ARRAY_LEN(labels) - !in->opts.has_cpu_label;

@@ -2,13 +2,14 @@
 #include "perf/tasks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 
-#define ENDED_KEPT 256 /* threads that are kept behind their end */
-#define IDLE_COMM 1    /* string id: of what runs when nothing does, tid 0 */
+#define ENDED_KEPT 256      /* threads that are kept behind their end */
+#define IDLE_COMM "swapper" /* of what runs when nothing does, tid 0; as the kernel calls it */
 
 /* Slots with ids of their own. A slot that is free is on the list of free ones. */
 struct slots {
@@ -25,9 +26,8 @@ struct tasks {
 	struct process *processes; /* [process_cap]; owned */
 	size_t thread_cap, process_cap;
 	struct slots free_threads, free_processes;
-	size_t thread_count;       /* in use */
-	struct map by_tid, by_pid; /* to index; MAP_NONE: was in use */
-	struct strtab *comms;
+	size_t thread_count;            /* in use */
+	struct map by_tid, by_pid;      /* to index; MAP_NONE: was in use */
 	uint64_t versions;              /* of maps */
 	struct ended ended[ENDED_KEPT]; /* a ring */
 	size_t next_ended;
@@ -36,22 +36,13 @@ struct tasks {
 
 struct tasks *tasks_new(void)
 {
-	static const char idle[] = "swapper"; /* as the kernel calls it */
 	struct tasks *t = calloc(1, sizeof *t);
 
 	if (!t)
 		return NULL;
-	t->comms = strtab_new();
-	if (!t->comms || strtab_intern(t->comms, "", 0) != 0 ||
-	    strtab_intern(t->comms, idle, sizeof idle - 1) != IDLE_COMM)
-		goto fail;
 	for (size_t i = 0; i < ENDED_KEPT; i++)
 		t->ended[i].index = TASKS_NONE;
 	return t;
-
-fail:
-	tasks_free(t);
-	return NULL;
 }
 
 void tasks_free(struct tasks *t)
@@ -68,7 +59,6 @@ void tasks_free(struct tasks *t)
 	free(t->free_processes.free);
 	map_fini(&t->by_tid);
 	map_fini(&t->by_pid);
-	strtab_free(t->comms);
 	free(t);
 }
 
@@ -166,7 +156,7 @@ static void drop_thread(struct tasks *t, uint32_t i)
 		drop_process(t, process);
 }
 
-static uint32_t add_thread(struct tasks *t, uint32_t tid, uint32_t process, uint32_t comm)
+static uint32_t add_thread(struct tasks *t, uint32_t tid, uint32_t process, const char *comm)
 {
 	void *rows = t->threads;
 	uint32_t i;
@@ -184,16 +174,16 @@ static uint32_t add_thread(struct tasks *t, uint32_t tid, uint32_t process, uint
 		.pid = t->processes[process].pid,
 		.tid = tid,
 		.process = process,
-		.comm = comm,
 		.serial = t->next_serial++,
 		.is_used = true,
 	};
+	snprintf(t->threads[i].comm, TASKS_COMM_BYTES, "%s", comm);
 	t->processes[process].threads++;
 	return i;
 }
 
 /* A thread in a process, which is dropped when it has no other and this fails. */
-static uint32_t join(struct tasks *t, uint32_t tid, uint32_t process, uint32_t comm)
+static uint32_t join(struct tasks *t, uint32_t tid, uint32_t process, const char *comm)
 {
 	uint32_t i;
 
@@ -220,7 +210,7 @@ uint32_t tasks_get(struct tasks *t, uint32_t pid, uint32_t tid, bool *ret_is_new
 		process = add_process(t, pid, NULL);
 		*ret_is_new_process = process != TASKS_NONE;
 	}
-	return join(t, tid, process, tid ? 0 : IDLE_COMM);
+	return join(t, tid, process, tid ? "" : IDLE_COMM);
 }
 
 struct thread *tasks_thread(struct tasks *t, uint32_t index)
@@ -233,17 +223,13 @@ struct process *tasks_process(struct tasks *t, uint32_t index)
 	return &t->processes[index];
 }
 
-struct str tasks_comm(const struct tasks *t, uint32_t comm)
-{
-	return strtab_get(t->comms, comm);
-}
-
 int tasks_fork(struct tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t ptid)
 {
 	bool is_new;
 	uint32_t parent = tasks_get(t, ppid, ptid, &is_new);
 	uint32_t old = map_get(&t->by_tid, tid);
-	uint32_t process, comm;
+	char comm[TASKS_COMM_BYTES];
+	uint32_t process;
 
 	if (parent == TASKS_NONE)
 		return -ENOMEM;
@@ -252,7 +238,7 @@ int tasks_fork(struct tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid, uint3
 	if (old != MAP_NONE)
 		drop_thread(t, old); /* its end was lost, or it was seen in /proc already */
 	process = t->threads[parent].process;
-	comm = t->threads[parent].comm;
+	memcpy(comm, t->threads[parent].comm, sizeof comm);
 	if (pid != ppid)
 		process = add_process(t, pid, t->processes[process].maps);
 	return join(t, tid, process, comm) == TASKS_NONE ? -ENOMEM : 0;
@@ -262,12 +248,15 @@ int tasks_name(struct tasks *t, uint32_t pid, uint32_t tid, const char *name, si
 {
 	bool is_new;
 	uint32_t i = tasks_get(t, pid, tid, &is_new);
-	uint32_t comm = strtab_intern(t->comms, name, len);
+	struct thread *th;
 
-	if (i == TASKS_NONE || comm == STRTAB_NONE)
+	if (i == TASKS_NONE)
 		return -ENOMEM;
-	t->threads[i].comm = comm;
-	t->threads[i].labels = 0;
+	th = &t->threads[i];
+	len = len < TASKS_COMM_BYTES ? len : TASKS_COMM_BYTES - 1;
+	memcpy(th->comm, name, len);
+	th->comm[len] = '\0';
+	th->labels = 0;
 	return 0;
 }
 

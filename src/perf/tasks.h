@@ -3,7 +3,8 @@
  * tasks: processes and threads as the records describe them: parents, names, mappings.
  *
  * A thread that ends is kept for a short while, because the kernel may sample it after its exit
- * record; then its memory is reused. So the size follows the number of live threads. Ids are those
+ * record; then its memory is reused. A new name replaces the old one. So the size follows the
+ * number of live threads. Ids are those
  * of the pid namespace of the recording.
  */
 #ifndef PERF_TASKS_H
@@ -14,10 +15,11 @@
 #include <stdint.h>
 
 #include "base/macros.h"
-#include "base/strtab.h"
 #include "perf/maps.h"
 #include "perf/offcpu.h"
 #include "unwind/stitch.h"
+
+#define TASKS_COMM_BYTES 64 /* the kernel's longest, of its own threads, has 63 */
 
 #define TASKS_NONE UINT32_MAX /* out of memory; no such task */
 
@@ -29,11 +31,11 @@ struct process {
 
 struct thread {
 	uint32_t pid, tid;
-	uint32_t process; /* index */
-	uint32_t comm;    /* string id of tasks_comm() */
-	uint32_t labels;  /* for the owner's use: 0 after each change of the above */
-	uint32_t cpu;     /* for the owner's use */
-	uint32_t serial;  /* separates the users of one slot */
+	uint32_t process;            /* index */
+	char comm[TASKS_COMM_BYTES]; /* name, NUL-terminated; a longer one is cut */
+	uint32_t labels;             /* for the owner's use: 0 after each change of the above */
+	uint32_t cpu;                /* for the owner's use */
+	uint32_t serial;             /* separates the users of one slot */
 	bool is_used, is_ended;
 	bool is_seen;         /* for the owner's use */
 	struct stitch stitch; /* what is known of its stack; forgotten by exec */
@@ -58,7 +60,6 @@ uint32_t tasks_find(const struct tasks *t, uint32_t tid);
 /* Borrowed until the next call that can make a task. */
 struct thread *tasks_thread(struct tasks *t, uint32_t index);
 struct process *tasks_process(struct tasks *t, uint32_t index);
-struct str tasks_comm(const struct tasks *t, uint32_t comm);
 
 /* The records. 0 or -ENOMEM. */
 int tasks_fork(struct tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid,

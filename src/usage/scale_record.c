@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "sample/comments.h"
 #include "sample/recording.h"
 #include "symbol/symbolize.h"
 #include "usage/scale_runs.h"
@@ -40,6 +41,16 @@ static uint64_t fault_period(const struct scale_step *step)
 	return (uint64_t)(f[SCALE_MINOR] + f[SCALE_MAJOR]) / FAULT_SAMPLES + 1;
 }
 
+/* What record says of itself. The command was not started by the recording. */
+static void put_head(struct profile *p, const struct recording_opts *o, char *const *argv,
+		     const struct recording *c)
+{
+	struct recording_opts with_command = *o;
+
+	with_command.argv = argv;
+	recording_put_head(p, &with_command, c);
+}
+
 static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, size_t step,
 		  struct profile *p, struct err *e)
 {
@@ -62,7 +73,11 @@ static int sample(struct copies *c, const pid_t *pids, struct scale_runs *r, siz
 	if (rc == 0)
 		rc = recording_new(&o, p, &cpu, e);
 	if (rc == 0)
+		put_head(p, &o, r->argv, cpu);
+	if (rc == 0)
 		rc = recording_run(cpu, &result, e);
+	if (rc == 0)
+		recording_put_result(p, &o, cpu, &result);
 	if (rc == 0)
 		rc = b.rc;
 	if (rc == 0)

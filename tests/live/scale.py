@@ -86,7 +86,11 @@ def files(bench):
     told = scale(bench, "-r", "1", "--scale", "1,2", "--", bench.workloads, "1")
     bench.equal(told["files"], ["auger-scale/1.pb.gz", "auger-scale/2.pb.gz", "auger-scale/diff.svg"],
                 "files")
-    rows = bench.report("--focus", "initprm", output=told["files"][1])["rows"]
+    whole = bench.report("--focus", "initprm", output=told["files"][1])
+    rows = whole["rows"]
+    for words in ("command: ", "processes: ", "host: ", "recorded by: auger", "samples: ", "stacks: "):
+        bench.check(any(line.startswith(words) for line in whole["comment"]), f"{words}: {whole['comment']}")
+    bench.check(whole["duration_ns"] > 0 and whole["time_ns"] > 0, "when it was")
     bench.check(any(row["function"] == "initprm" for row in rows), rows)
     with open(bench.path(told["files"][2]), encoding="utf-8") as file:
         bench.check("initprm" in file.read(), "the picture has no initprm")

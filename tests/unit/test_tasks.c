@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "perf/tasks.h"
 
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "tap.h"
 
 static struct thread *get(struct tasks *t, uint32_t pid, uint32_t tid)
@@ -14,7 +18,7 @@ static struct thread *get(struct tasks *t, uint32_t pid, uint32_t tid)
 
 static const char *comm(struct tasks *t, uint32_t pid, uint32_t tid)
 {
-	return tasks_comm(t, get(t, pid, tid)->comm).ptr;
+	return get(t, pid, tid)->comm;
 }
 
 static struct maps *maps(struct tasks *t, uint32_t pid, uint32_t tid)
@@ -68,6 +72,34 @@ static void test_fork(void)
 	CHECK(maps_find(maps(t, 3, 3), 100) != NULL);
 	CHECK(maps_find(maps(t, 1, 1), 200) == NULL);
 	CHECK_STR(comm(t, 1, 1), "init");
+	tasks_free(t);
+}
+
+static void test_names_do_not_pile_up(void)
+{
+	struct tasks *t = tasks_new();
+	char text[16];
+	size_t before;
+
+	name(t, 1, 1, "init");
+	before = mallinfo2().uordblks;
+	for (unsigned i = 0; i < 100000; i++) {
+		snprintf(text, sizeof text, "n%u", i);
+		name(t, 1, 1, text);
+	}
+	CHECK_STR(comm(t, 1, 1), "n99999");
+	CHECK(mallinfo2().uordblks < before + 4096);
+	tasks_free(t);
+}
+
+static void test_long_names_are_cut(void)
+{
+	struct tasks *t = tasks_new();
+	char text[100] = "";
+
+	memset(text, 'x', sizeof text - 1);
+	name(t, 1, 1, text);
+	CHECK_INT(strlen(comm(t, 1, 1)), TASKS_COMM_BYTES - 1);
 	tasks_free(t);
 }
 
@@ -151,6 +183,8 @@ int main(void)
 {
 	TAP_CASE(test_unknown);
 	TAP_CASE(test_fork);
+	TAP_CASE(test_names_do_not_pile_up);
+	TAP_CASE(test_long_names_are_cut);
 	TAP_CASE(test_exec);
 	TAP_CASE(test_exec_by_thread);
 	TAP_CASE(test_exit);

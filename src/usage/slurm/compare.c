@@ -371,13 +371,38 @@ void sacct_comparison_fini(struct sacct_comparison *c)
 	buf_fini(&c->state);
 }
 
+static size_t digits_of(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/* "123", "123_4" or "123+1", with ".0", ".batch", ".extern" or ".interactive" behind? All else is a
+ * file's name. Source: sacct(1), Slurm 22.05, option --jobs. */
+static bool is_job_id(const char *text)
+{
+	static const char *const steps[] = { "batch", "extern", "interactive" };
+	size_t len = digits_of(text);
+
+	if (!len)
+		return false;
+	text += len;
+	if ((*text == '_' || *text == '+') && digits_of(text + 1))
+		text += 1 + digits_of(text + 1);
+	if (*text == '.' && digits_of(text + 1))
+		text += 1 + digits_of(text + 1);
+	for (size_t i = 0; *text == '.' && i < ARRAY_LEN(steps); i++)
+		if (strcmp(text + 1, steps[i]) == 0)
+			return true;
+	return !*text;
+}
+
 int sacct_compare(const char *job, const char *metrics, struct sacct_comparison *ret, struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input file = { 0 };
 	CLEANUP(ours_fini) struct ours ours = { 0 };
 	CLEANUP(buf_fini) struct buf printed = { 0 };
 	CLEANUP(rows_fini) struct rows steps = { 0 };
-	bool is_job = number_is_digit(job[0]);
+	bool is_job = is_job_id(job);
 	struct method method = { .every_s = -1 };
 	int rc = metrics ? load_ours(&ours, metrics, e) : 0;
 
