@@ -167,18 +167,24 @@ static void offer_to_oom_killer(void)
 	close(fd);
 }
 
-/* What fails is not ours to give up, or not there. */
-static void drop_rights(void)
+static void drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	syscall(SYS_capset, &header, none);
+}
+
+/* What fails is not ours to give up, or not there. */
+static void drop_rights(void)
+{
 	bool is_dropped = geteuid() != 0 ||
 			  (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
 			   setresuid(NOBODY, NOBODY, NOBODY) == 0);
 
 	if (!is_dropped)
 		errno = 0; /* a user namespace without that user */
-	syscall(SYS_capset, &header, none);
+	drop_capabilities();
 }
 
 bool sandbox_has_limits(void)
@@ -199,7 +205,8 @@ bool sandbox_enter(unsigned keep)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	has_filter = install_filter();
-	if (!has_filter && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-		errno = 0;
+	/* In a new user namespace it has all capabilities of that. */
+	if (!has_filter && unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0)
+		drop_capabilities();
 	return has_filter;
 }
