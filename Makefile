@@ -44,9 +44,9 @@ killtest: all
 
 # Counted on from run to run, until 10^8 executions; FUZZ="--minutes 60 TARGET" bounds or chooses.
 fuzz-long: test-packages
-	@[ -f build-fuzz/build.ninja ] || \
-		CC=clang meson setup build-fuzz --native-file build-dev.ini -Dfuzz=true
-	@tools/fuzz_long.py build-fuzz $(FUZZ)
+	@[ -f build-asan/build.ninja ] || \
+		CC=clang CXX=clang++ meson setup build-asan --native-file build-dev.ini -Dfuzz=true
+	@tools/fuzz_long.py build-asan $(FUZZ)
 
 # Each system call of the commands fails once at each call site; FAULTS="--only record" chooses.
 faults: test-packages
@@ -66,4 +66,4 @@ install: all
 	@meson install -C build --no-rebuild
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz compile_commands.json
+	rm -rf build build-asan build-tsan compile_commands.json

@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under ASan, which needs memory of its own. */
+#ifdef __SANITIZE_ADDRESS__
+#define TAP_UNDER_ASAN true
+#elif defined __has_feature
+#define TAP_UNDER_ASAN __has_feature(address_sanitizer)
+#else
+#define TAP_UNDER_ASAN false
+#endif
+
 static struct {
 	int cases, failed_cases;
 	bool is_failed;      /* the running case */

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make check: builds auger four ways and runs every test. Exit status 0: all is well.
-#   build       warnings are errors; all tests
-#   build-asan  ASan and UBSan; all but what cannot run under them (suites oom, preload) and what
-#               measures (suite release)
+# make check: builds auger three ways and runs every test. Exit status 0: all is well.
+#   build       gcc, warnings are errors; all tests
+#   build-asan  clang, ASan and UBSan; all but what cannot run under them (suites oom, preload) and
+#               what measures (suite release); each fuzz target for FUZZ_SECONDS (10 in CI, else 3)
 #   build-tsan  TSan; the tests of suite threads
-#   build-fuzz  clang and libFuzzer; each target for FUZZ_SECONDS (10 in CI, else 3)
 # Most live tests run alone and wait much of their time. So the other builds are compiled and tested
 # beside them, with what the live tests leave of the CPUs (tools/beside.sh). A live test that fails
 # runs once more, alone; when it then passes, it is named as flaky.
@@ -60,22 +59,21 @@ run_tests() {
 	echo "$dir/meson-logs/$name-again.json" >>"$state/logs.$name"
 }
 
-lane_sanitizers() {
-	headline "build-asan: address and undefined behavior sanitizers"
-	configure build-asan --native-file build-dev.ini &&
-		run_tests asan build-asan --no-suite oom --no-suite preload --no-suite release \
-			--timeout-multiplier 5
+lane_memory() {
+	headline "build-asan: clang, address and undefined behavior sanitizers"
+	CC=clang CXX=clang++ configure build-asan --native-file build-dev.ini -Dfuzz=true || return
+	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite release --no-suite fuzz \
+		--timeout-multiplier 5
+	headline "build-asan: each fuzz target for $FUZZ_SECONDS s"
+	run_tests fuzz build-asan --no-rebuild --suite fuzz --num-processes 2
+}
+
+lane_threads() {
 	headline "build-tsan: thread sanitizer"
 	configure build-tsan --native-file build-dev.ini -Db_sanitize=thread &&
 		run_tests tsan build-tsan --suite threads --timeout-multiplier 5
-}
-
-lane_fuzz() {
 	headline "build: each allocation fails in turn"
 	run_tests oom build --no-rebuild --suite oom --timeout-multiplier 3
-	headline "build-fuzz: clang, each fuzz target for $FUZZ_SECONDS s"
-	CC=clang configure build-fuzz --native-file build-dev.ini -Dfuzz=true &&
-		run_tests fuzz build-fuzz --suite fuzz --num-processes 2
 }
 
 start_lane() {
@@ -98,8 +96,8 @@ all_lanes() {
 		broken "build does not compile"
 		return
 	}
-	start_lane sanitizers
-	start_lane fuzz
+	start_lane memory
+	start_lane threads
 	headline "build: all tests"
 	run_tests main build --no-suite oom
 	headline "the tests of the other builds, which run since"

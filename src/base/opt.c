@@ -128,7 +128,7 @@ static struct target find(const struct opt *opts, char *args, const char *name, 
 			  char letter)
 {
 	for (; opts->kind != OPT_KIND_END; opts++) {
-		char *value = args + opts->offset;
+		char *value = args ? args + opts->offset : NULL;
 
 		if (opts->kind == OPT_KIND_INCLUDE) {
 			struct target inner = find(opts->table, value, name, len, letter);

@@ -252,9 +252,8 @@ int lines_next(struct lines *l, struct line_text *ret, struct err *e)
 	int rc = l->packing == PACKING_UNKNOWN ? begin(l, e) : 0;
 
 	while (rc == 0) {
-		const char *start = l->window.data + l->scanned;
 		size_t left = l->window.len - l->scanned, before;
-		const char *end = left ? memchr(start, '\n', left) : NULL;
+		const char *end = left ? memchr(l->window.data + l->scanned, '\n', left) : NULL;
 
 		if (end)
 			return take(l, (size_t)(end - l->window.data), ret);

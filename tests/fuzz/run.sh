@@ -3,7 +3,7 @@
 # run.sh TARGET CORPUS: searches with libFuzzer for FUZZ_SECONDS (default 3), from the corpus.
 #
 # An input that breaks the target is kept beside it, and named. To keep new inputs instead of
-# forgetting them, run the target by hand: `build-fuzz/tests/fuzz/fuzz_X tests/fuzz/corpus/X`.
+# forgetting them, run the target by hand: `build-asan/tests/fuzz/fuzz_X tests/fuzz/corpus/X`.
 set -u
 target=$1
 corpus=$2

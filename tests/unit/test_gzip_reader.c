@@ -20,7 +20,8 @@ static int read_all(struct gzip_reader *u, struct buf *ret, struct err *e)
 
 		CHECK_INT(gzip_reader_position(u), ret->len);
 		buf_put(ret, u->at, take);
-		u->at += take;
+		if (take)
+			u->at += take;
 		rc = gzip_reader_more(u, e);
 	} while (rc > 0);
 	buf_put(ret, u->at, (size_t)(u->end - u->at));

@@ -328,10 +328,10 @@ static void test_no_memory(void)
 	int status = -1;
 	pid_t child;
 
-#ifdef __SANITIZE_ADDRESS__
-	SKIP("the sanitizer itself needs memory");
-	return;
-#endif
+	if (TAP_UNDER_ASAN) {
+		SKIP("the sanitizer itself needs memory");
+		return;
+	}
 	child = fork();
 	if (child == 0)
 		_exit(run_without_memory());
