@@ -10,6 +10,7 @@
 
 #include "base/cursor.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/number.h"
 
 #define PAGE_MASK UINT64_C(0xfff) /* of the smallest page; larger pages are multiples */
@@ -235,11 +236,10 @@ int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct er
 
 int elf_image_open(struct elf_image *ret, const char *path, struct err *e)
 {
-	/* O_NONBLOCK: a FIFO of that name must not stop us; regular files ignore it. */
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close) int fd = file_open_regular(path, 0, e);
 
 	if (fd < 0)
-		return err_errno(e, "%s", path);
+		return fd;
 	return elf_image_open_fd(ret, fd, path, e);
 }
 

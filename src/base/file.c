@@ -164,3 +164,25 @@ int file_write_all(int fd, const void *bytes, size_t len)
 	}
 	return 0;
 }
+
+/* A descriptor of the path itself cannot be replaced between the look and the open. */
+int file_open_regular(const char *path, int flags, struct err *e)
+{
+	const int wanted = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	CLEANUP(fd_close) int at = open(path, O_PATH | O_CLOEXEC | flags);
+	char link[64];
+	struct stat st;
+	int fd;
+
+	if (at < 0 || fstat(at, &st) < 0)
+		return err_errno(e, "%s", path);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, -ELOOP, "%s: %s", path, strerror(ELOOP));
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL, "%s: not a regular file", path);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", at);
+	fd = open(link, wanted);
+	if (fd < 0 && errno == ENOENT) /* no /proc */
+		fd = open(path, wanted | flags);
+	return fd < 0 ? err_errno(e, "%s", path) : fd;
+}

@@ -43,6 +43,13 @@ int file_read_small(const char *path, size_t limit, struct buf *ret, struct err 
  * they are. 0: it cannot be read, or there are none. */
 size_t file_read_start(const char *path, char *text, size_t size);
 
+/*
+ * Opens a regular file to read it. A descriptor, or -errno; -EINVAL: it is another kind of file.
+ * Such a one is never opened, whoever replaces it meanwhile: that can do something to a device.
+ * flags: O_NOFOLLOW or 0.
+ */
+int file_open_regular(const char *path, int flags, struct err *e) MUST_CHECK;
+
 /* All bytes to a descriptor, also over short writes and EINTR. 0 or -errno. */
 int file_write_all(int fd, const void *bytes, size_t len) MUST_CHECK;
 

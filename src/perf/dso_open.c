@@ -8,6 +8,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "perf/dso_internal.h"
 
@@ -84,15 +85,13 @@ static bool is_known(struct dsos *d, struct dso *dso, const struct stat *st)
 	return true;
 }
 
-/* Opens one candidate. To open a device can do something to it. */
+/* Opens one candidate. */
 static bool try_path(struct dsos *d, struct dso *dso, const char *path)
 {
 	struct stat st;
-	int fd;
+	struct err e;
+	int fd = file_open_regular(path, 0, &e);
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &st) < 0 || !take_file(dso, fd, &st, d->opts.proc != NULL)) {

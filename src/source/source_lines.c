@@ -2,7 +2,6 @@
 #include "source/source_lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,34 +29,19 @@ static bool may_read(const struct stat *st, const char *binary)
 	       owner.st_uid == st->st_uid && st->st_mode & S_IRUSR;
 }
 
-static int check(const struct stat *st, const char *path, const char *binary, struct err *e)
-{
-	if (!S_ISREG(st->st_mode))
-		return err_set(e, -EINVAL, "%s: not a regular file", path);
-	if (!may_read(st, binary))
-		return err_set(e, -EACCES, "%s: not readable by the owner of %s", path,
-			       *binary ? binary : "the binary");
-	return 0;
-}
-
 static int read_source(const char *path, const char *binary, struct buf *ret, struct err *e)
 {
-	CLEANUP(fd_close) int fd = -1;
+	CLEANUP(fd_close) int fd = file_open_regular(path, 0, e);
 	struct stat st;
-	int rc;
 
-	/* Before it is opened, which can do something to a device; then again: it may be replaced.
-	 */
-	if (stat(path, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
 		return err_errno(e, "%s", path);
-	rc = check(&st, path, binary, e);
-	if (rc < 0)
-		return rc;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, "%s", path);
-	rc = check(&st, path, binary, e);
-	return rc == 0 ? file_read(fd, path, SOURCE_LINES_MAX, ret, e) : rc;
+	if (!may_read(&st, binary))
+		return err_set(e, -EACCES, "%s: not readable by the owner of %s", path,
+			       *binary ? binary : "the binary");
+	return file_read(fd, path, SOURCE_LINES_MAX, ret, e);
 }
 
 static void put_untabbed(struct buf *out, const char *line, size_t len)

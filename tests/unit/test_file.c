@@ -3,7 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -137,6 +142,62 @@ static void test_read_start(void)
 	unlink("some");
 }
 
+/* What is no regular file is never opened: not even when it takes the place of one meanwhile. */
+static void test_open_regular(void)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd, opened = 0;
+	char events[4096];
+	struct err e = { 0 };
+
+	write_file("some", "text");
+	CHECK(symlink("some", "link") == 0 && mkfifo("fifo", 0600) == 0);
+	CHECK(inotify_add_watch(watch, "fifo", IN_OPEN) >= 0);
+	for (unsigned i = 0; i < 2000; i++) {
+		fd = file_open_regular("fifo", 0, &e);
+		opened += fd != -EINVAL;
+		if (fd >= 0)
+			close(fd);
+	}
+	CHECK_INT(opened, 0);
+	CHECK_STR(e.msg, "fifo: not a regular file");
+	CHECK(read(watch, events, sizeof events) < 0 && errno == EAGAIN);
+	CHECK_INT(file_open_regular("/dev/null", 0, &e), -EINVAL);
+	CHECK_INT(file_open_regular(".", 0, &e), -EINVAL);
+	CHECK_INT(file_open_regular("missing", 0, &e), -ENOENT);
+	CHECK_INT(file_open_regular("link", O_NOFOLLOW, &e), -ELOOP);
+	fd = file_open_regular("link", 0, &e);
+	CHECK(fd >= 0 && read(fd, events, sizeof events) == 4);
+	close(fd);
+	close(watch);
+	CHECK(unlink("some") == 0 && unlink("link") == 0 && unlink("fifo") == 0);
+}
+
+/* Another process exchanges a file and a FIFO as fast as it can. */
+static void test_open_regular_that_is_exchanged(void)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char events[4096];
+	struct err e = { 0 };
+	pid_t child;
+
+	write_file("some", "text");
+	CHECK(mkfifo("fifo", 0600) == 0 && inotify_add_watch(watch, "fifo", IN_OPEN) >= 0);
+	child = fork();
+	while (child == 0)
+		syscall(SYS_renameat2, AT_FDCWD, "some", AT_FDCWD, "fifo", 2 /* RENAME_EXCHANGE */);
+	for (unsigned i = 0; i < 20000; i++) {
+		int fd = file_open_regular("some", 0, &e);
+
+		if (fd >= 0)
+			close(fd);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(read(watch, events, sizeof events) < 0 && errno == EAGAIN);
+	close(watch);
+	CHECK(unlink("some") == 0 && unlink("fifo") == 0);
+}
+
 int main(void)
 {
 	char folder[256];
@@ -148,6 +209,8 @@ int main(void)
 	TAP_CASE(test_load_of_standard_input);
 	TAP_CASE(test_read_small);
 	TAP_CASE(test_read_start);
+	TAP_CASE(test_open_regular);
+	TAP_CASE(test_open_regular_that_is_exchanged);
 	rmdir(folder);
 	return tap_done();
 }

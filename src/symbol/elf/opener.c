@@ -7,21 +7,21 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/file.h"
 
 static opener *chosen = opener_open_here;
 
 int opener_open_here(const char *path, enum opener_kind kind, struct err *e)
 {
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	bool is_own = kind == OPENER_OWN_TEXT;
-	CLEANUP(fd_close) int fd = open(path, is_own ? flags | O_NOFOLLOW : flags);
+	CLEANUP(fd_close) int fd = file_open_regular(path, is_own ? O_NOFOLLOW : 0, e);
 	struct stat st;
 	int ret;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
 		return err_errno(e, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, -EINVAL, "%s: not a regular file", path);
 	if (is_own && st.st_uid != geteuid() && st.st_uid != 0)
 		return err_set(e, -EPERM, "%s: belongs to another user", path);
 	ret = fd;
