@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/compat/compat.h"
+#include "base/log.h"
 #include "syscalls/names.h"
 
 #define FDS_MAX 65536 /* above it, each use reads /proc */
@@ -58,10 +59,28 @@ static struct holder *get(struct syscall_files *f, uint32_t pid)
 	return h;
 }
 
+static bool is_beyond(struct syscall_files *f, size_t len)
+{
+	f->is_full = strtab_count(f->strings) >= SYSCALL_FILE_NAMES_MAX ||
+		     f->name_bytes + len > SYSCALL_FILE_BYTES_MAX;
+	if (f->is_full)
+		log_msg(LOG_WARN, "syscalls",
+			"too many different paths: further ones are shown as " SYSCALL_FILE_OTHERS);
+	return f->is_full;
+}
+
 static uint32_t intern(struct syscall_files *f, const char *text, size_t len)
 {
-	uint32_t id = strtab_intern(f->strings, text, len);
+	uint32_t id = strtab_find(f->strings, text, len);
 
+	if (id != STRTAB_NONE)
+		return id;
+	if (f->is_full || is_beyond(f, len)) {
+		text = SYSCALL_FILE_OTHERS;
+		len = sizeof SYSCALL_FILE_OTHERS - 1;
+	}
+	f->name_bytes += len;
+	id = strtab_intern(f->strings, text, len);
 	f->bad |= id == STRTAB_NONE;
 	return id == STRTAB_NONE ? 0 : id;
 }

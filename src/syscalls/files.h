@@ -19,14 +19,22 @@
 #include "base/strtab.h"
 #include "syscalls/call.h"
 
+/* A program may ask for any number of paths: of so many, and of so many bytes, each has its own
+ * name, further ones are this. */
+#define SYSCALL_FILE_NAMES_MAX (1u << 19)
+#define SYSCALL_FILE_BYTES_MAX (UINT64_C(64) << 20)
+#define SYSCALL_FILE_OTHERS "[others]"
+
 /* All zero is empty but for strings. */
 struct syscall_files {
 	struct strtab *strings; /* holds the names; borrowed */
 	struct rows processes;  /* struct holder of files.c */
 	struct map by_pid;
-	struct buf path; /* scratch */
-	bool skips_proc; /* /proc is not read: events come too late for it */
-	bool bad;        /* memory ran out */
+	struct buf path;     /* scratch */
+	uint64_t name_bytes; /* interned so far */
+	bool is_full;        /* new names are SYSCALL_FILE_OTHERS */
+	bool skips_proc;     /* /proc is not read: events come too late for it */
+	bool bad;            /* memory ran out */
 };
 
 void syscall_files_fini(struct syscall_files *f);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "syscalls/decode.h"
 #include "syscalls/first_exec.h"
 #include "syscalls/names.h"
@@ -166,18 +167,38 @@ static struct syscall_thread *get_thread(struct syscall_sink *f, uint32_t pid, u
 	return t ? t : make_thread(f, pid, tid, 0, f->start_ns);
 }
 
+/* Adds a subject, or gives the one of all that are too many. */
+static uint32_t add_subject(struct syscall_sink *f, const struct syscalls_subject *subject)
+{
+	struct syscalls_subject others = { .fd = -1 };
+
+	if (f->tally->subjects.count < SYSCALL_SUBJECTS_MAX)
+		return syscalls_add_subject(f->tally, subject);
+	if (!f->others) {
+		log_msg(LOG_WARN, "syscalls",
+			"too many rows: further ones are summed as " SYSCALL_FILE_OTHERS);
+		others.name =
+			syscalls_str(f->tally, SYSCALL_FILE_OTHERS, sizeof SYSCALL_FILE_OTHERS - 1);
+		f->others = syscalls_add_subject(f->tally, &others);
+	}
+	return f->others;
+}
+
 /* The subject of a key; adds it when it is new. */
 static uint32_t subject_in(struct syscall_sink *f, struct map *map, uint64_t key,
 			   const struct syscalls_subject *subject)
 {
-	uint32_t *at = map_at(map, key);
+	uint32_t *at;
 
+	if (f->others && map_get(map, key) == MAP_NONE)
+		return f->others;
+	at = map_at(map, key);
 	if (!at) {
 		fail(f);
 		return 0;
 	}
 	if (*at == MAP_NONE)
-		*at = syscalls_add_subject(f->tally, subject);
+		*at = add_subject(f, subject);
 	return *at;
 }
 
@@ -193,9 +214,10 @@ static uint32_t thread_subject(struct syscall_sink *f, struct syscall_thread *t)
 			.fd = -1,
 		};
 
-		t->subject = is_process ? subject_in(f, &f->by_pid, t->pid, &s)
-					: syscalls_add_subject(f->tally, &s);
-		if (t->pid == t->tid) /* another thread may have come first */
+		t->subject =
+			is_process ? subject_in(f, &f->by_pid, t->pid, &s) : add_subject(f, &s);
+		if (t->pid == t->tid &&
+		    t->subject != f->others) /* another thread may have come first */
 			syscalls_subject(f->tally, t->subject)->name = s.name;
 	}
 	return t->subject;
@@ -217,7 +239,8 @@ void syscall_sink_set_comm(struct syscall_sink *f, uint32_t tid, const char *com
 	len = len < SYSCALL_COMM_LEN ? len : SYSCALL_COMM_LEN - 1;
 	memcpy(t->comm, comm, len);
 	t->comm[len] = '\0';
-	if (t->subject && (f->tally->by == SYSCALLS_BY_THREAD || t->pid == t->tid))
+	if (t->subject && t->subject != f->others &&
+	    (f->tally->by == SYSCALLS_BY_THREAD || t->pid == t->tid))
 		syscalls_subject(f->tally, t->subject)->name =
 			syscalls_str(f->tally, t->comm, strlen(t->comm));
 }

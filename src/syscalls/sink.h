@@ -31,7 +31,8 @@ struct syscall_cached_cell {
 	uint32_t cell; /* index + 1; 0: none */
 };
 
-#define SYSCALL_CELL_CACHE 64 /* a power of two */
+#define SYSCALL_SUBJECTS_MAX (1u << 19) /* further ones are summed as one, "[others]" */
+#define SYSCALL_CELL_CACHE 64           /* a power of two */
 
 struct syscall_sink {
 	const struct syscall_opts *opts;
@@ -45,6 +46,7 @@ struct syscall_sink {
 	uint32_t last;        /* index in threads of the last lookup */
 	struct map by_pid;    /* to subjects, of processes */
 	struct map by_object; /* (pid, fd), or the name of a file, to subjects */
+	uint32_t others;      /* the subject of calls beyond SYSCALL_SUBJECTS_MAX; 0: not made */
 	struct map by_nr;     /* to string ids of the calls' names */
 	struct syscall_cached_cell recent[SYSCALL_CELL_CACHE]; /* by number */
 	struct buf args, result;                               /* of the call that is decoded */

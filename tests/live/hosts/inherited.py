@@ -214,6 +214,18 @@ def pager_ends(bench):
     bench.check(text.count(b"\n") == 2, text)
 
 
+def options_end(bench):
+    """Behind the first word that is no option all options are the command's."""
+    os.mkdir(bench.path("tree"))
+    for name, command in RUNNERS.items():
+        run = Run(bench, name, None, "options of the command")
+        begin = command[:command.index("--")]
+        status, text = run.run(bench.tool, *begin, "sh", "-c", 'echo "$@" >>{file}; sleep 0.05', "-n", "5", "-o", "x", "--help", "-v")
+        bench.equal(status, 0, f"{run.label}: {text}")
+        words = (run.state() or "").splitlines()
+        bench.equal(set(words), {"5 -o x --help -v"}, run.label)
+
+
 if __name__ == "__main__":
     live.main([child_signal_ignored, signals_blocked, input_closed, output_closed, errors_closed, all_closed, few_files,
-               few_files_at_first, little_memory, pager_ends])
+               few_files_at_first, little_memory, pager_ends, options_end])
