@@ -133,7 +133,7 @@ static bool install_filter(void)
 static void set_limits(void)
 {
 	static const struct {
-		int resource;
+		enum __rlimit_resource resource;
 		rlim_t limit;
 	} rows[] = {
 		{ RLIMIT_CORE, 0 },
