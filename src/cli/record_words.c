@@ -189,15 +189,16 @@ static void put_remedies(struct buf *out, const struct recording_opts *o, const 
 			 const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
-	uint64_t all = n->complete + n->stitched + n->truncated + n->broken;
+	uint64_t all = n->complete + n->stitched + n->read + n->truncated + n->broken;
 
 	/* less than asked for: the rings have no room for more */
 	if (n->truncated * MANY > all && recording_stack_bytes(c) == o->stack_bytes &&
 	    o->stack_bytes < ATTR_STACK_MAX)
 		buf_printf(out,
-			   "  truncated stacks are mostly larger than the %u bytes that were "
-			   "copied; '-g dwarf,%d' copies more\n",
-			   recording_stack_bytes(c), ATTR_STACK_MAX);
+			   "  %llu stacks end in [truncated]: they are larger than the %u bytes "
+			   "that were copied; --stack-size %d copies more\n",
+			   (unsigned long long)n->truncated, recording_stack_bytes(c),
+			   ATTR_STACK_MAX);
 	if (n->broken * MANY > all)
 		buf_put_str(out, "  broken stacks end in code that has neither unwinding tables "
 				 "nor frame pointers\n");

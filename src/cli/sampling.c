@@ -26,6 +26,8 @@ const struct opt sampling_opts[] = {
 	OPT_STR(0, "cpu", "LIST", struct sampling_args, cpus, "Sample these CPUs only, e.g. 0-3,8"),
 	OPT_STR('g', "stack", "dwarf[,BYTES]|fp|none", struct sampling_args, stack,
 		"Take stacks by unwinding tables from a copy of BYTES, by frame pointers, or not [default dwarf,32768]"),
+	OPT_UINT(0, "stack-size", "BYTES", struct sampling_args, stack_bytes, 8, ATTR_STACK_MAX,
+		 "Copy BYTES of the user stack with each sample, like -g dwarf,BYTES"),
 	OPT_END,
 };
 
@@ -141,6 +143,9 @@ static int check(const struct sampling_args *args, const struct recording_opts *
 		return err_usage(e, "what to record? '-- CMD', -p PID or -a");
 	if (o->is_all && o->pid_count)
 		return err_usage(e, "-a and -p do not go together");
+	if (args->stack_bytes &&
+	    (o->stack != STACK_DWARF || strchr(args->stack ? args->stack : "", ',')))
+		return err_usage(e, "--stack-size goes with -g dwarf");
 	if (args->frequency_hz && args->period)
 		return err_usage(e, "-F and -c do not go together");
 	if (o->is_user_only && o->is_kernel_only)
@@ -174,6 +179,8 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 		rc = take_stack(o, args->stack ? args->stack : "dwarf", e);
 	if (rc == 0)
 		rc = check(args, o, e);
+	if (rc == 0 && args->stack_bytes)
+		o->stack_bytes = (uint32_t)(args->stack_bytes & ~UINT64_C(7));
 	if (rc == 0 && args->cpus)
 		rc = take_cpus(plan, args->cpus, e);
 	if (rc == 0)

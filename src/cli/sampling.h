@@ -11,7 +11,7 @@
 /* Put OPT_INCLUDE(struct args, sampling, sampling_opts) in a command's table. */
 struct sampling_args {
 	struct opt_list events;
-	uint64_t frequency_hz, period; /* 0: not given */
+	uint64_t frequency_hz, period, stack_bytes; /* 0: not given */
 	bool is_all;
 	struct opt_list pids;
 	bool is_user_only, is_kernel_only;

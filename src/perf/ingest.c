@@ -54,6 +54,7 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	in->user = user_stacks_new(in->dsos, in->tables, o->machine);
 	if (!in->user)
 		goto fail;
+	user_stacks_read_by(in->user, o->read_stack);
 	add_types(in, events, event_count);
 	if (o->waits.is_on)
 		offcpu_profile_init(&in->waits, in->profile);

@@ -73,6 +73,9 @@ struct ingest_opts {
 	uint32_t (*leaf)(void *context, const struct record *r);
 	void *leaf_context;
 
+	/* Reads what the copy of a stack lacks, of processes that run. NULL: it stays truncated. */
+	stack_rest_read *read_stack;
+
 	/* Called for a process without a record, to pass its state by ingest_record(). NULL: never.
 	 */
 	void (*fetch)(void *context, uint32_t pid);

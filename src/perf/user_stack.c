@@ -16,6 +16,7 @@ struct user_stacks {
 	struct unwind_tables *tables;
 	uint16_t machine;
 	struct user_stack_counts counts;
+	struct stack_rest rest;
 	struct unwind_walker walker;
 	struct unwind_slot slots[UNWIND_SLOTS];
 	struct unwind_frame frames[USER_STACK_MAX - 1];
@@ -23,8 +24,8 @@ struct user_stacks {
 
 void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 {
-	uint64_t rooted = n->complete + n->stitched, all = rooted + n->truncated + n->broken;
-
+	uint64_t rooted = n->complete + n->stitched + n->read;
+	uint64_t all = rooted + n->truncated + n->broken;
 	uint64_t tenths = all ? rooted * 1000 / all : 0;
 
 	if (!all)
@@ -33,6 +34,8 @@ void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 	buf_printf(out, "stacks: %" PRIu64 ".%" PRIu64 " %% complete", tenths / 10, tenths % 10);
 	if (n->stitched)
 		buf_printf(out, " (%" PRIu64 " with outer frames seen before)", n->stitched);
+	if (n->read)
+		buf_printf(out, " (%" PRIu64 " with outer frames read after the sample)", n->read);
 	if (n->truncated)
 		buf_printf(out, ", %" PRIu64 " truncated", n->truncated);
 	if (n->broken)
@@ -117,7 +120,14 @@ struct user_stacks *user_stacks_new(struct dsos *d, struct unwind_tables *t, uin
 
 void user_stacks_free(struct user_stacks *u)
 {
+	if (u)
+		stack_rest_fini(&u->rest);
 	free(u);
+}
+
+void user_stacks_read_by(struct user_stacks *u, stack_rest_read *read)
+{
+	u->rest.read = read;
 }
 
 /* A register's value among those of the sample; false: it has none. */
@@ -267,17 +277,67 @@ static bool extend(const struct user_stack_owner *owner, struct unwind_stack *st
 	return linked > copied;
 }
 
+/* Frames of the copy from the last of which on the thread's memory must agree. */
+#define SAME_FRAMES STITCH_RUN
+
+/* Stacks of a thread that are extended by what it showed before, until its memory is read again: a
+ * place with two callers is found by that. */
+#define EXTENDED_MAX 32
+
+/* The same place has had two callers: which of them it was cannot be known. */
+static bool is_ambiguous(const struct user_stack_owner *owner, const struct unwind_stack *stack,
+			 uint32_t copied)
+{
+	return owner->stitch && stitch_is_ambiguous(owner->stitch, stack->frames + copied - 1,
+						    stack->count - copied + 1);
+}
+
+/* Walks a truncated stack once more, over the thread's memory behind the copy. false: a table is
+ * not ready. */
+static bool walk_rest(struct user_stacks *u, const struct unwind_regs *regs,
+		      const struct record_sample *s, const struct user_stack_owner *owner,
+		      struct unwind_stack *stack, uint32_t *copied, bool *ret_is_read)
+{
+	uint32_t all;
+	struct record_sample whole = *s;
+	uint64_t sp = regs->r[unwind_arch_of(u->machine)->sp];
+
+	*ret_is_read = false;
+	if (stack->end != UNWIND_TRUNCATED || *copied <= SAME_FRAMES ||
+	    (owner->stitch && owner->stitch->is_branched))
+		return true;
+	whole.stack.bytes = NULL;
+	whole.stack.len = stack_rest_get(&u->rest, owner->pid, sp, s->stack,
+					 stack->frames[*copied - 1 - SAME_FRAMES].sp);
+	if (!whole.stack.len)
+		return true;
+	whole.stack.bytes = u->rest.bytes;
+	if (!walk(u, regs, &whole, owner, stack, &all))
+		return false;
+	stack_rest_count(&u->rest, stack->end == UNWIND_COMPLETE);
+	if (owner->stitch && stack->end == UNWIND_COMPLETE)
+		stitch_stack(owner->stitch, stack);
+	*ret_is_read = stack->end == UNWIND_COMPLETE;
+	if (*ret_is_read && is_ambiguous(owner, stack, *copied)) {
+		owner->stitch->is_branched = true;
+		*ret_is_read = false;
+	}
+	return *ret_is_read || walk(u, regs, s, owner, stack, copied);
+}
+
 /* What stands for the callers that are not known; FRAME_SPACE_USER: there are none. */
 static enum frame_space count_end(struct user_stacks *u, const struct unwind_stack *stack,
-				  const struct user_stack_owner *owner, bool is_extended)
+				  const struct user_stack_owner *owner, bool is_extended,
+				  bool is_read)
 {
 	bool counts = !owner->is_uncounted;
 	const struct vma *v;
 
 	switch (stack->end) {
 	case UNWIND_COMPLETE:
-		u->counts.complete += counts && !is_extended;
-		u->counts.stitched += counts && is_extended;
+		u->counts.complete += counts && !is_extended && !is_read;
+		u->counts.stitched += counts && is_extended && !is_read;
+		u->counts.read += counts && is_read;
 		return FRAME_SPACE_USER;
 	case UNWIND_TRUNCATED:
 	case UNWIND_FULL:
@@ -327,7 +387,7 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 	struct unwind_regs regs;
 	enum frame_space end;
 	uint32_t copied;
-	bool is_extended;
+	bool is_due, is_extended, is_read;
 	size_t n = 0;
 
 	*ret_count = 0;
@@ -339,8 +399,13 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		return false;
 	if (is_stale(owner, &stack))
 		return true;
-	is_extended = extend(owner, &stack, copied);
-	end = count_end(u, &stack, owner, is_extended);
+	is_due = owner->stitch && owner->stitch->extended >= EXTENDED_MAX;
+	is_extended = !is_due && extend(owner, &stack, copied);
+	if (!walk_rest(u, &regs, s, owner, &stack, &copied, &is_read))
+		return false;
+	if (is_due && !is_read)
+		is_extended = extend(owner, &stack, copied);
+	end = count_end(u, &stack, owner, is_extended, is_read);
 	for (; n < stack.count; n++)
 		out[n] = (struct stack_frame){ .address = u->frames[n].pc };
 	if (end != FRAME_SPACE_USER)

@@ -3,7 +3,8 @@
  * user_stack: unwinds the user part of a stack from the registers and the stack copy of a sample.
  *
  * A copy that ends too early is extended where that is certain: by earlier frames of the thread
- * (unwind/stitch.h), else by the kernel's frame-pointer chain (unwind/fp_chain.h).
+ * (unwind/stitch.h), else by its memory after the sample (perf/stack_rest.h), else by the kernel's
+ * frame-pointer chain (unwind/fp_chain.h).
  */
 #ifndef PERF_USER_STACK_H
 #define PERF_USER_STACK_H
@@ -16,6 +17,7 @@
 #include "base/macros.h"
 #include "perf/dso.h"
 #include "perf/record.h"
+#include "perf/stack_rest.h"
 #include "perf/stack_trie.h"
 #include "perf/unwind_tables.h"
 #include "unwind/stitch.h"
@@ -25,7 +27,8 @@
 /* How stacks ended. */
 struct user_stack_counts {
 	uint64_t complete;  /* at the outermost frame, by the copy alone */
-	uint64_t stitched;  /* likewise, with frames from elsewhere: see above */
+	uint64_t stitched;  /* likewise, with earlier frames of the thread, or by frame pointers */
+	uint64_t read;      /* likewise, with frames from the thread's memory after the sample */
 	uint64_t truncated; /* where the copy ends, and what could continue it */
 	uint64_t broken;    /* at a frame without a usable rule */
 };
@@ -39,6 +42,9 @@ struct user_stacks;
 struct user_stacks *user_stacks_new(struct dsos *d, struct unwind_tables *t,
 				    uint16_t machine) MUST_CHECK;
 void user_stacks_free(struct user_stacks *u);
+
+/* How to read what a copy lacks; NULL: not at all. */
+void user_stacks_read_by(struct user_stacks *u, stack_rest_read *read);
 
 /* The registers to ask perf_event_open(2) for; 0: a machine that is not known. */
 uint64_t user_stack_regs(uint16_t machine);

@@ -64,14 +64,11 @@ static bool parse_registers(struct buf *line, uint64_t *ret_sp, uint64_t *ret_pc
 
 size_t initial_waits_read_stack(uint32_t pid, uint64_t sp, unsigned char *to, size_t cap)
 {
-	const uint64_t page = 4096;
 	size_t have = 0;
 
 	while (have < cap) {
-		uint64_t at = sp + have;
-		size_t len = (size_t)(page - at % page);
-		struct iovec local = { to + have, len < cap - have ? len : cap - have };
-		struct iovec remote = { (void *)(uintptr_t)at, local.iov_len };
+		struct iovec local = { to + have, cap - have };
+		struct iovec remote = { (void *)(uintptr_t)(sp + have), cap - have };
 		ssize_t got = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
 
 		if (got <= 0)

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "sample/initial_waits.h"
 #include "sample/recording_internal.h"
 #include "sample/synthesize.h"
 
@@ -37,6 +38,7 @@ static int make_ingest(struct recording *c, struct profile *p, struct err *e)
 		.machine = user_stack_machine(),
 		.waits = c->waits,
 		.leaf = c->opts.leaf,
+		.read_stack = initial_waits_read_stack,
 		.leaf_context = c->opts.tap_context,
 		.fetch = recording_fetch,
 		.context = c,

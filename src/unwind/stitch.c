@@ -47,6 +47,14 @@ static void doubt(struct stitch *s, uint64_t pc)
 	s->doubt_count++;
 }
 
+bool stitch_is_ambiguous(const struct stitch *s, const struct unwind_frame *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (is_doubtful(s, frames[i].pc))
+			return true;
+	return false;
+}
+
 static bool is_same(struct unwind_frame a, struct unwind_frame b)
 {
 	return a.sp == b.sp && a.pc == b.pc;
@@ -96,6 +104,7 @@ static void remember(struct stitch *s, const struct unwind_stack *stack)
 	if (count)
 		memcpy(s->frames, stack->frames + 1, count * sizeof *s->frames);
 	s->count = count;
+	s->extended = 0;
 }
 
 /* The first known frame with an sp of at least this. */
@@ -125,7 +134,7 @@ static bool has_run(const struct stitch *s, const struct unwind_stack *stack, ui
 	for (uint32_t i = 0; i < run; i++)
 		if (!is_same(stack->frames[last - i], s->frames[known - i]))
 			return false;
-	return run > 0 && !is_doubtful(s, stack->frames[last].pc);
+	return run > 0 && !stitch_is_ambiguous(s, s->frames + known, s->count - known);
 }
 
 static void append(const struct stitch *s, struct unwind_stack *stack, uint32_t from)
@@ -142,7 +151,7 @@ static void append(const struct stitch *s, struct unwind_stack *stack, uint32_t 
 
 bool stitch_stack(struct stitch *s, struct unwind_stack *stack)
 {
-	uint32_t known;
+	uint32_t known, extended = s->extended + 1;
 
 	if ((stack->end != UNWIND_COMPLETE && stack->end != UNWIND_TRUNCATED) ||
 	    !has_growing_sp(stack))
@@ -166,5 +175,6 @@ bool stitch_stack(struct stitch *s, struct unwind_stack *stack)
 	append(s, stack, known + 1);
 	if (stack->end == UNWIND_COMPLETE)
 		remember(s, stack);
+	s->extended = extended;
 	return true;
 }

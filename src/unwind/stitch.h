@@ -8,8 +8,8 @@
  *
  * Code that reaches the same depth on several paths, such as a recursion with two call sites,
  * breaks this rule. So the rule learns: if two stacks of a thread agree in a frame and differ in
- * its caller, the pc of that frame is ambiguous from then on. Copies that end at an ambiguous pc
- * stay truncated.
+ * its caller, the pc of that frame is ambiguous from then on. Copies stay truncated when they end
+ * at an ambiguous pc or would get a frame with one.
  */
 #ifndef UNWIND_STITCH_H
 #define UNWIND_STITCH_H
@@ -28,6 +28,8 @@ struct stitch {
 	uint32_t count, cap;
 	uint64_t *doubts; /* [2 * STITCH_DOUBTS] open addressing, 0: free; owned; NULL: none */
 	uint32_t doubt_count;
+	uint32_t extended; /* stacks since the last that came complete */
+	bool is_branched;  /* the user's: outer frames that were found elsewhere were ambiguous */
 };
 
 void stitch_fini(struct stitch *s);
@@ -39,5 +41,8 @@ void stitch_fini(struct stitch *s);
  * known.
  */
 bool stitch_stack(struct stitch *s, struct unwind_stack *stack);
+
+/* Is the pc of one of these frames ambiguous? */
+bool stitch_is_ambiguous(const struct stitch *s, const struct unwind_frame *frames, uint32_t count);
 
 #endif

@@ -249,6 +249,8 @@ static void test_counts_in_words(void)
 		{ { .complete = 4999, .broken = 1 }, "stacks: 99.9 % complete, 1 broken" },
 		{ { .complete = 1, .stitched = 1, .truncated = 1, .broken = 1 },
 		  "stacks: 50.0 % complete (1 with outer frames seen before), 1 truncated, 1 broken" },
+		{ { .complete = 1, .read = 2, .truncated = 1 },
+		  "stacks: 75.0 % complete (2 with outer frames read after the sample), 1 truncated" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
