@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -13,6 +14,7 @@
 #include "model/filter.h"
 #include "model/prune.h"
 #include "model/suggest.h"
+#include "source/spool.h"
 
 static int choose_format(const char *path, const char *from, const struct file_input *in,
 			 const struct format **ret, struct err *e)
@@ -33,6 +35,19 @@ static int choose_format(const char *path, const char *from, const struct file_i
 	return 0;
 }
 
+/* The profile is missing: its recording may have been killed. */
+static void mention_spool(const char *path, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf spool = { 0 };
+
+	buf_printf(&spool, "%s" SPOOL_ENDING, path);
+	if (e->code != -ENOENT || buf_error(&spool) < 0 || access(spool.data, R_OK) < 0)
+		return;
+	err_set(e, -ENOENT, "%s: %s; its recording %s: 'auger report %s' shows it", path,
+		strerror(ENOENT), spool_is_active(spool.data) ? "goes on" : "was interrupted",
+		spool.data);
+}
+
 static int read_into(struct profile *p, const char *path, const char *from, bool *ret_is_foreign,
 		     struct err *e)
 {
@@ -45,8 +60,10 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 		return perfdata_read_folder(p, path, e);
 	}
 	rc = file_load(path, &in, e);
-	if (rc < 0)
+	if (rc < 0) {
+		mention_spool(path, e);
 		return rc;
+	}
 	if (strcmp(path, "-") == 0)
 		path = "standard input";
 	rc = choose_format(path, from, &in, &format, e);

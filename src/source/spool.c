@@ -17,11 +17,11 @@
 #include "base/output/destination.h"
 #include "base/path.h"
 #include "format/pprof/journal.h"
-#include "source/load.h"
 
 #define EVERY_NS NS_PER_S
 #define REPLACE_MIN_BYTES ((uint64_t)256 << 10) /* smaller ones are not replaced */
 #define NAMES_MAX 1000
+#define UNNAMED "auger.pb.gz" /* for standard output */
 
 enum place { PLACE_OUTPUT, PLACE_TMPDIR, PLACE_TMP, PLACES };
 
@@ -107,7 +107,7 @@ static int write_whole(struct file *f, const struct profile *p, struct err *e)
 
 static void put_base(struct buf *out, const char *output, enum place place)
 {
-	const char *name = strcmp(output, "-") == 0 ? DEFAULT_PROFILE : path_base(output);
+	const char *name = strcmp(output, "-") == 0 ? UNNAMED : path_base(output);
 	const char *folder = place == PLACE_TMPDIR ? getenv("TMPDIR") : "/tmp";
 
 	if (place == PLACE_OUTPUT)
