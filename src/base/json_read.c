@@ -240,7 +240,7 @@ static size_t read_digits(struct json *j, struct json_number *n, int step_expone
 		if (n->digits < UINT64_C(1000000000000000000)) {
 			n->digits = 10 * n->digits + (unsigned)(*j->at - '0');
 			n->exponent -= step_exponent;
-		} else if (!step_exponent) {
+		} else if (!step_exponent && n->exponent < MAX_EXPONENT) {
 			n->exponent++;
 		}
 	}

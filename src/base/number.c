@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
 
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "base/log.h"
+
+int64_t number_end(bool is_negative)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		log_msg(LOG_WARN, "number",
+			"values are too large, and stay at %" PRId64
+			": sums and percentages of them are wrong",
+			INT64_MAX);
+	return is_negative ? -INT64_MAX : INT64_MAX;
+}
+
 size_t number_parse(const char *text, size_t len, uint64_t *ret)
 {
 	size_t at = 0;

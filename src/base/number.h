@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* number: parses and prints digits in bounded text, independent of the locale. */
+/*
+ * number: parses and prints digits in bounded text, independent of the locale; sums that stay in
+ * their range.
+ */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
@@ -26,6 +29,17 @@ static inline int number_hex_digit(char c)
  * or their value needs more than 64 bits. */
 size_t number_parse(const char *text, size_t len, uint64_t *ret);
 size_t number_parse_hex(const char *text, size_t len, uint64_t *ret);
+
+/* The end of the range, INT64_MAX or -INT64_MAX, for a number that lies beyond. The first time in a
+ * process a warning says so. */
+int64_t number_end(bool is_negative);
+
+/* Adds to a sum, which stays at the end of its range. */
+static inline void number_add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = number_end(value < 0);
+}
 
 /* Two lower-case digits a byte, and a NUL: out has room for 2 * len + 1. */
 void number_print_hex(char *out, const unsigned char *bytes, size_t len);

@@ -250,17 +250,14 @@ static int push_stack(struct reader *r, const char *line, size_t len, uint32_t *
 	return 0;
 }
 
-static int scale_number(const struct folded_number *n, struct scale scale, int64_t *ret,
-			struct err *e)
+static int64_t scale_number(const struct folded_number *n, struct scale scale)
 {
-	int64_t part = n->micro / (MICRO / scale.factor);
+	int64_t part = n->micro / (MICRO / scale.factor), value;
 
-	if (n->is_huge || __builtin_mul_overflow(n->whole, scale.factor, ret) ||
-	    __builtin_add_overflow(*ret, part, ret))
-		return err_set(e, -EINVAL, "value too large");
-	if (n->is_negative)
-		*ret = -*ret;
-	return 0;
+	if (n->is_huge || __builtin_mul_overflow(n->whole, scale.factor, &value) ||
+	    __builtin_add_overflow(value, part, &value))
+		return number_end(n->is_negative);
+	return n->is_negative ? -value : value;
 }
 
 static int add_line(struct reader *r, const char *line, size_t len, struct err *e)
@@ -268,17 +265,16 @@ static int add_line(struct reader *r, const char *line, size_t len, struct err *
 	struct folded_number numbers[MAX_COLUMNS];
 	int64_t values[MAX_COLUMNS];
 	uint32_t node = 0;
-	int rc = 0;
+	int rc;
 
 	if (is_comment(line, len))
 		return 0;
 	if (cut_numbers(line, &len, r->shape.columns, numbers) < r->shape.columns)
 		return err_set(e, -EINVAL, "no value at the end of the line");
-	for (size_t i = 0; i < r->shape.columns && rc == 0; i++)
-		rc = scale_number(&numbers[i], r->scales[i], &values[i], e);
-	if (rc == 0)
-		rc = len ? push_stack(r, line, len, &node, e)
-			 : push_stack(r, FORMAT_NO_STACK, strlen(FORMAT_NO_STACK), &node, e);
+	for (size_t i = 0; i < r->shape.columns; i++)
+		values[i] = scale_number(&numbers[i], r->scales[i]);
+	rc = len ? push_stack(r, line, len, &node, e)
+		 : push_stack(r, FORMAT_NO_STACK, strlen(FORMAT_NO_STACK), &node, e);
 	if (rc < 0)
 		return rc;
 	profile_add(r->p, node, 0, values);

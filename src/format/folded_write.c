@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/number.h"
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "format/frame.h"
@@ -217,8 +218,7 @@ static int add_sample(struct writer *w, struct sample s, struct err *e)
 		return 0;
 	if (find_comm(w, s.labels, &comm) < 0 || push_stack(w, comm, s.node, &id) < 0)
 		return err_nomem(e);
-	if (__builtin_add_overflow(get_node(w, id)->value, value, &get_node(w, id)->value))
-		return err_set(e, -EOVERFLOW, "a sum leaves its range");
+	number_add(&get_node(w, id)->value, value);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/rows.h"
 #include "base/strtab.h"
@@ -150,8 +151,7 @@ static void put_weights(struct writer *w, const struct stack_sums *sums, int64_t
 		buf_put_str(&w->profiles, is_first ? "" : ",");
 		is_first = false;
 		buf_put_int(&w->profiles, sum[i].value);
-		if (__builtin_add_overflow(*ret_total, sum[i].value, ret_total))
-			*ret_total = INT64_MAX;
+		number_add(ret_total, sum[i].value);
 	}
 }
 

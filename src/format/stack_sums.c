@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/number.h"
+
 void stack_sums_fini(struct stack_sums *s)
 {
 	rows_fini(&s->sums);
@@ -38,8 +40,7 @@ int stack_sums_make(struct stack_sums *s, const struct profile *p, size_t type, 
 		sum = find_sum(s, sample.node);
 		if (!sum)
 			return err_nomem(e);
-		if (__builtin_add_overflow(sum->value, value, &sum->value))
-			return err_set(e, -EOVERFLOW, "a sum leaves its range");
+		number_add(&sum->value, value);
 	}
 	return 0;
 }

@@ -113,7 +113,7 @@ int profile_error(const struct profile *p)
 int profile_check(const struct profile *p, struct err *e)
 {
 	if (p->error == -EOVERFLOW)
-		return err_set(e, -EOVERFLOW, "a sum or a count leaves its range");
+		return err_set(e, -EOVERFLOW, "a count leaves its range");
 	return p->error ? err_nomem(e) : 0;
 }
 

@@ -12,7 +12,7 @@
  * failure: they return id 0, and profile_error() reports it once at the end.
  *
  * Limits: 2^32-2 objects of each kind, 64 sample types, 2^31 lines in all. Values are summed in
- * int64_t; an overflowing sum fails with -EOVERFLOW.
+ * int64_t; an overflowing sum stays at its end, with one warning (base/number.h).
  */
 #ifndef MODEL_PROFILE_H
 #define MODEL_PROFILE_H

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 uint32_t profile_push(struct profile *p, uint32_t parent, uint32_t location)
 {
 	uint32_t id = trie_push(&p->trie, parent, location);
@@ -168,8 +170,7 @@ void profile_add(struct profile *p, uint32_t node, uint32_t labels, const int64_
 		return;
 	sums = (int64_t *)p->values.data + *slot * p->types.count;
 	for (size_t i = 0; i < p->types.count; i++)
-		if (__builtin_add_overflow(sums[i], values[i], &sums[i]))
-			profile_fail(p, -EOVERFLOW);
+		number_add(&sums[i], values[i]);
 }
 
 size_t profile_sample_count(const struct profile *p)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #include "perf/ingest_internal.h"
 
 #define NO_TID UINT32_MAX
@@ -207,7 +209,8 @@ static int commit(struct ingest *in, const struct record *r, size_t count,
 	if (leaf)
 		node = profile_push(in->profile, node, leaf);
 	values[0] = event == 0;
-	values[in->events[event].type] += period > INT64_MAX ? INT64_MAX : (int64_t)period;
+	number_add(&values[in->events[event].type],
+		   period > INT64_MAX ? number_end(false) : (int64_t)period);
 	profile_add(in->profile, node, labels, values);
 	in->counts.samples++;
 	return profile_error(in->profile);

@@ -3,13 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/number.h"
+
 int64_t stacks_add(int64_t a, int64_t b)
 {
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
+	number_add(&a, b);
+	return a;
 }
 
 int stacks_init(struct stacks *s, const struct profile *p, size_t type, struct err *e)

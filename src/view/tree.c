@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #define NO_NODE UINT32_MAX /* out of memory */
 
 static uint32_t add_node(struct tree *t, uint32_t parent, uint32_t frame)
@@ -57,11 +59,8 @@ static uint32_t push_location(struct tree *t, uint32_t node, uint32_t location)
 
 static int64_t add_saturated(int64_t a, int64_t b)
 {
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
+	number_add(&a, b);
+	return a;
 }
 
 /* ret_to[node of the profile]: node of the tree, for the stacks that have a value. */

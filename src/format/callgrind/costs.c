@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* A frame of a stack; inlined functions have their own. */
 struct frame {
 	uint32_t function; /* place in functions */
@@ -110,7 +112,6 @@ static int add_cost(struct callgrind_costs *c, struct callgrind_cost *cost, cons
 		    uint64_t number, struct err *e)
 {
 	size_t types = profile_type_count(c->p);
-	bool is_huge = false;
 
 	if (!cost)
 		return err_nomem(e);
@@ -118,10 +119,9 @@ static int add_cost(struct callgrind_costs *c, struct callgrind_cost *cost, cons
 		return 0; /* recursion */
 	cost->last = number;
 	for (size_t i = 0; i < types; i++)
-		is_huge |= __builtin_add_overflow(cost->values[i], s->values[i], &cost->values[i]);
-	is_huge |= __builtin_add_overflow(
-		cost->calls, c->samples < types ? s->values[c->samples] : 1, &cost->calls);
-	return is_huge ? err_set(e, -EOVERFLOW, "a sum leaves its range") : 0;
+		number_add(&cost->values[i], s->values[i]);
+	number_add(&cost->calls, c->samples < types ? s->values[c->samples] : 1);
+	return 0;
 }
 
 static int add_sample(struct callgrind_costs *c, const struct sample *s, uint64_t number,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/number.h"
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/rows.h"
@@ -262,7 +263,8 @@ static int add_value(struct rows *rows, struct map *places, uint32_t stack, int6
 		*place = (uint32_t)rows->count - 1;
 	}
 	row = (struct row *)rows->data + *place;
-	return __builtin_add_overflow(row->value, value, &row->value) ? -EOVERFLOW : 0;
+	number_add(&row->value, value);
+	return 0;
 }
 
 static int sum_stacks(const struct writer *w, const struct thread *t, struct firefox_tables *tables,
@@ -442,8 +444,6 @@ int firefox_write(const struct profile *p, struct buf *out, struct err *e)
 	put_meta(&w, out);
 	put_libraries(&w, out);
 	rc = put_threads(&w, out);
-	if (rc == -EOVERFLOW)
-		return err_set(e, rc, "a sum leaves its range");
 	buf_put_str(out, "]}\n");
 	return rc < 0 ? err_nomem(e) : 0;
 }

@@ -267,10 +267,9 @@ static int add_record(struct reader *r, uint64_t count, struct err *e)
 	uint32_t node;
 	int rc;
 
-	if (count > INT64_MAX ||
-	    __builtin_mul_overflow((int64_t)count, r->period_us * NS_PER_US, &values[1]))
-		return err_set(e, -EINVAL, "count too large");
-	values[0] = (int64_t)count;
+	values[0] = count > INT64_MAX ? number_end(false) : (int64_t)count;
+	if (__builtin_mul_overflow(values[0], r->period_us * NS_PER_US, &values[1]))
+		values[1] = number_end(false);
 	rc = push_stack(r, &node, e);
 	if (rc < 0)
 		return rc;

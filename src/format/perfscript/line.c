@@ -62,6 +62,13 @@ static int64_t parse_int(struct str t)
 	return is_negative ? -v : v;
 }
 
+static int64_t parse_period(struct str digits)
+{
+	int64_t period = parse_int(digits);
+
+	return period == SCRIPT_NONE ? number_end(false) : period;
+}
+
 static uint64_t parse_hex(struct str digits)
 {
 	uint64_t v = 0;
@@ -368,7 +375,7 @@ static void parse_event(struct str after, struct script_header *h)
 	if (parse_record(after, h))
 		return;
 	if (is_number(word) && (is_event(next) || !next.len)) {
-		h->period = parse_int(word);
+		h->period = parse_period(word);
 		word = next;
 		rest = ahead;
 	}
@@ -400,7 +407,7 @@ static void parse_untimed(struct str line, struct script_header *h)
 		struct str place = ahead;
 
 		if (take_place(&place, &probe)) {
-			h->period = parse_int(word);
+			h->period = parse_period(word);
 			before = ahead;
 		}
 	}

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "format/folded.h"
 #include "format/perfscript/events.h"
@@ -224,8 +225,7 @@ static void read_head(struct reader *r, struct str line)
 	bool is_head = script_parse_header(line.ptr, line.len, &h);
 
 	if (h.is_record) {
-		if (__builtin_add_overflow(r->events.lost, h.lost, &r->events.lost))
-			r->events.lost = INT64_MAX;
+		number_add(&r->events.lost, h.lost);
 		return;
 	}
 	stack = take_stack(r);
