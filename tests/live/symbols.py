@@ -586,7 +586,9 @@ def names_of_libraries(bench):
 
 def own_binary(bench):
     """Of this project's own code, at every address of a program that is not small."""
-    agree(bench, bench.tool, "symbol_dump itself", peer="addr2line")
+    need("llvm-addr2line-14")
+    # As in cxx_by_clang: the compiler is whichever built it.
+    agree(bench, bench.tool, "symbol_dump itself", peer="llvm-addr2line-14")
 
 
 live.main([cxx_inlines, names_with_scopes, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
