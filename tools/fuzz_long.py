@@ -26,7 +26,7 @@ def targets(build):
     """The program and the corpus of each target, by its name."""
     text = subprocess.run(["meson", "introspect", "--tests", build], check=True, stdout=subprocess.PIPE).stdout
     return {test["name"]: (os.path.join(build, test["cmd"][1]), test["cmd"][2]) for test in json.loads(text)
-            if any(suite.endswith("fuzz") for suite in test["suite"])}
+            if any(suite.endswith(("fuzz", "fuzz-peers")) for suite in test["suite"])}
 
 
 class Counts:

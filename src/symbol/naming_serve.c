@@ -15,6 +15,15 @@
 #define SORTED 2048 /* bytes from which on qsort() of glibc looks for the size of memory, once */
 
 static const struct name_channel channel = { .fd = STDIN_FILENO };
+static bool is_channel_broken; /* a message may be there in part: nothing more can be said */
+
+static int send_message(enum name_message type, const void *bytes, size_t len)
+{
+	int rc = name_channel_send(&channel, type, bytes, len, -1);
+
+	is_channel_broken |= rc < 0 && rc != -EMSGSIZE;
+	return rc;
+}
 
 /* The parent is gone: nobody wants what we do. */
 static int no_parent(struct err *e, int rc)
@@ -31,9 +40,11 @@ static int open_by_parent(const char *path, enum opener_kind kind, struct err *e
 	buf_put_str(&message, path);
 	rc = buf_error(&message);
 	if (rc == 0)
-		rc = name_channel_send(&channel, NAME_OPEN, message.data, message.len, -1);
-	if (rc == 0)
+		rc = send_message(NAME_OPEN, message.data, message.len);
+	if (rc == 0) {
 		rc = name_channel_receive(&channel, &message, &fd);
+		is_channel_broken |= rc < 0;
+	}
 	if (rc == NAME_OPENED && fd < 0 && message.len >= sizeof code) {
 		memcpy(&code, message.data, sizeof code);
 		rc = err_set(e, code, "%s", message.data + sizeof code);
@@ -51,9 +62,8 @@ static void log_by_parent(enum log_level level, const char *domain, const char *
 	(void)domain; /* this process has one */
 	buf_put_byte(&message, (unsigned char)level);
 	buf_put_str(&message, text);
-	if (buf_error(&message) == 0 &&
-	    name_channel_send(&channel, NAME_LOG, message.data, message.len, -1) < 0)
-		errno = 0; /* the next answer fails as well */
+	if (buf_error(&message) == 0 && send_message(NAME_LOG, message.data, message.len) < 0)
+		errno = 0; /* it was too long, or the next answer fails as well */
 	buf_fini(&message);
 }
 
@@ -75,6 +85,8 @@ static int answer_one(const struct buf *question)
 		name_answer_write(&none, 0, &answer);
 		rc = buf_error(&answer);
 	}
+	if (is_channel_broken)
+		rc = -EPIPE;
 	if (rc == 0)
 		rc = name_channel_send(&channel, NAME_ANSWER, answer.data, answer.len, -1);
 	free(addresses);
