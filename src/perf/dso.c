@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "perf/dso_internal.h"
@@ -249,16 +250,15 @@ static uint32_t ns_pid(const char *proc, uint32_t pid)
  */
 static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *path)
 {
-	CLEANUP(fd_close)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	struct err e;
+	CLEANUP(fd_close) int fd = file_open_regular(path, O_NOFOLLOW, &e);
 	char folder[128];
 	struct stat st, process;
 
-	dso->is_refused = fd < 0 && errno == ELOOP;
+	dso->is_refused = fd == -ELOOP || fd == -EINVAL;
 	snprintf(folder, sizeof folder, "%s/%u", d->opts.proc, dso->pid);
 	if (fd >= 0 && fstat(fd, &st) == 0 && stat(folder, &process) == 0)
-		dso->is_refused =
-			!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != process.st_uid);
+		dso->is_refused = st.st_uid != 0 && st.st_uid != process.st_uid;
 	else if (!dso->is_refused)
 		return false;
 	if (dso->is_refused)
