@@ -303,7 +303,8 @@ static bool walk_rest(struct user_stacks *u, const struct unwind_regs *regs,
 	uint64_t sp = regs->r[unwind_arch_of(u->machine)->sp];
 
 	*ret_is_read = false;
-	if (stack->end != UNWIND_TRUNCATED || *copied <= SAME_FRAMES ||
+	/* A wait is often read when it is long over. */
+	if (stack->end != UNWIND_TRUNCATED || *copied <= SAME_FRAMES || owner->is_uncounted ||
 	    (owner->stitch && owner->stitch->is_branched))
 		return true;
 	whole.stack.bytes = NULL;

@@ -2,7 +2,6 @@
 /* Attaches to what runs when a recording begins, and synthesizes its records. */
 #include <errno.h>
 
-#include "base/clock.h"
 #include "base/map.h"
 #include "sample/initial_waits.h"
 #include "sample/recording_internal.h"
@@ -137,18 +136,18 @@ int recording_begin_waits(struct recording *c, struct err *e)
 {
 	uint32_t bytes =
 		c->opts.stack == STACK_NONE || c->opts.is_kernel_only ? 0 : INITIAL_STACK_BYTES;
-	uint64_t now = (uint64_t)clock_mono_ns();
+	uint64_t start = (uint64_t)c->start_ns; /* enabling the events may take long */
 	int rc = 0;
 
 	if (c->offcpu_bpf)
-		return offcpu_bpf_begin(c->offcpu_bpf, (uint64_t)c->start_ns, e);
+		return offcpu_bpf_begin(c->offcpu_bpf, start, e);
 	if (!c->waits.is_on)
 		return 0;
-	ingest_begin_waits(c->ingest, now);
+	ingest_begin_waits(c->ingest, start);
 	if (c->opts.is_all)
-		rc = initial_waits_read_all(c->ingest, RECORDING_PROC, now, bytes, e);
+		rc = initial_waits_read_all(c->ingest, RECORDING_PROC, start, bytes, e);
 	for (size_t i = 0; rc == 0 && i < c->opts.pid_count; i++)
-		if (initial_waits_read(c->ingest, RECORDING_PROC, (uint32_t)c->opts.pids[i], now,
+		if (initial_waits_read(c->ingest, RECORDING_PROC, (uint32_t)c->opts.pids[i], start,
 				       bytes) < 0)
 			rc = err_nomem(e);
 	return rc;

@@ -307,7 +307,6 @@ static void write_new(struct spool *s)
 
 	if (s->has_ended)
 		return;
-	profile_info(s->p)->duration_ns = clock_mono_ns() - s->start_ns;
 	rc = file_append(f, s->p, &e);
 	if (rc == 0 && is_gone(f))
 		rc = err_set(&e, -ENOENT, "%s: was removed", f->path);
@@ -337,6 +336,7 @@ void spool_step(struct spool *s)
 {
 	if (clock_mono_ns() < s->next_ns)
 		return;
+	profile_info(s->p)->duration_ns = clock_mono_ns() - s->start_ns;
 	write_new(s);
 	s->next_ns = clock_mono_ns() + EVERY_NS;
 }
