@@ -31,9 +31,10 @@ int _Ux86_64_setcontext(const void *context)
 }
 
 /* What libunwind takes differently where it is wrong: a location that goes back (DW_CFA_set_loc),
- * register 17 (there is none; its CFA), an instruction of AArch64. A function with such a byte is
+ * a register in one that does not exist (DW_CFA_register), register 17 (there is none; its CFA), an
+ * instruction of AArch64. A function with such a byte is
  * left out. */
-static const uint8_t odd[] = { 0x01, 0x11, 0x2c };
+static const uint8_t odd[] = { 0x01, 0x09, 0x11, 0x2c };
 
 #define HEAD 7
 #define CFI UINT64_C(0x10000)  /* where cfi_image.h has the section */
