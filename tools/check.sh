@@ -62,7 +62,7 @@ run_tests() {
 lane_memory() {
 	headline "build-asan: clang, address and undefined behavior sanitizers"
 	CC=clang CXX=clang++ configure build-asan --native-file build-dev.ini -Dfuzz=true || return
-	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite release --no-suite fuzz \
+	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite release --no-suite fuzz --no-suite fuzz-peers \
 		--timeout-multiplier 5
 	headline "build-asan: each fuzz target for $FUZZ_SECONDS s"
 	run_tests fuzz build-asan --no-rebuild --suite fuzz --num-processes 2
