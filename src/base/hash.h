@@ -43,7 +43,7 @@ static inline uint64_t hash_number(uint64_t number)
 {
 	const struct hash_secret *s = hash_secret();
 
-	return hash_mix(number ^ s->words[0], s->words[1]);
+	return hash_mix(hash_mix(number ^ s->words[0], s->words[1]) ^ s->words[2], s->words[3]);
 }
 
 uint64_t hash_bytes(const void *bytes, size_t len);

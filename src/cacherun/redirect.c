@@ -30,8 +30,8 @@ static bool has_variable(const struct buf *env, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *at = env->data; at < env->data + env->len; at += strlen(at) + 1)
-		if (strncmp(at, name, len) == 0 && at[len] == '=')
+	for (size_t at = 0; at < env->len; at += strlen(env->data + at) + 1)
+		if (strncmp(env->data + at, name, len) == 0 && env->data[at + len] == '=')
 			return true;
 	return false;
 }

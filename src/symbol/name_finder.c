@@ -86,7 +86,8 @@ static int spread(const struct finder *d, const struct symbol_answer *from,
 		uint32_t slot = d->slots[i], at = slot == UINT32_MAX ? 0 : from->first[slot];
 		uint32_t end = slot == UINT32_MAX ? 0 : from->first[slot + 1];
 
-		buf_put(&frames, from->frames + at, (end - at) * sizeof *from->frames);
+		if (end > at)
+			buf_put(&frames, from->frames + at, (end - at) * sizeof *from->frames);
 		count += end - at;
 		answer->first[i + 1] = count;
 	}

@@ -457,10 +457,11 @@ static pid_t *find_foreign(const struct proctree *t, pid_t pid)
 static void forget_foreign(struct proctree *t, pid_t pid)
 {
 	pid_t *at = find_foreign(t, pid);
-	const pid_t *end = (pid_t *)t->foreign.data + t->foreign.count;
+	const pid_t *end;
 
 	if (!at)
 		return;
+	end = (pid_t *)t->foreign.data + t->foreign.count;
 	memmove(at, at + 1, (size_t)(end - at - 1) * sizeof *at);
 	t->foreign.count--;
 }

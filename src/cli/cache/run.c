@@ -45,9 +45,8 @@ static void print_choice(const struct cacherun *r)
 		fprintf(stderr, "auger cache: mounted from the view:");
 	for (size_t i = 0; i < binds->count; i++)
 		fprintf(stderr, " %s%s", binds->folders[i], i + 1 == binds->count ? "\n" : "");
-	for (const char *at = r->variables.data; at < r->variables.data + r->variables.len;
-	     at += strlen(at) + 1)
-		fprintf(stderr, "auger cache: %s\n", at);
+	for (size_t at = 0; at < r->variables.len; at += strlen(r->variables.data + at) + 1)
+		fprintf(stderr, "auger cache: %s\n", r->variables.data + at);
 	if (r->changed)
 		fprintf(stderr, "auger cache: runs");
 	for (size_t i = 0; i < r->changed; i++)

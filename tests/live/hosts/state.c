@@ -22,7 +22,7 @@ static void put_signals(FILE *to)
 		fclose(status);
 }
 
-static void put_limit(FILE *to, const char *name, int resource)
+static void put_limit(FILE *to, const char *name, enum __rlimit_resource resource)
 {
 	struct rlimit limit = { 0 };
 
