@@ -176,10 +176,10 @@ static void put_label_sets(struct writer *w)
 static int put_samples(struct writer *w)
 {
 	size_t types = w->j->types, old = w->j->samples, count = profile_sample_count(w->p);
-	int64_t *values = w->j->values;
 
 	if (count > old) {
-		values = reallocarray(values, count, types * sizeof *values);
+		int64_t *values = reallocarray(w->j->values, count, types * sizeof *values);
+
 		if (!values)
 			return -ENOMEM;
 		memset(values + old * types, 0, (count - old) * types * sizeof *values);
