@@ -3,7 +3,8 @@
 # make check: builds auger three ways and runs every test. Exit status 0: all is well.
 #   build       gcc, warnings are errors; all tests
 #   build-asan  clang, ASan and UBSan; all but what cannot run under them (suites oom, preload) and
-#               what measures (suite release); each fuzz target for FUZZ_SECONDS (10 in CI, else 3)
+#               what compares figures (suites peers, release); each fuzz target for FUZZ_SECONDS (10
+#               in CI, else 3)
 #   build-tsan  TSan; the tests of suite threads
 # Most live tests run alone and wait much of their time. So the other builds are compiled and tested
 # beside them, with what the live tests leave of the CPUs (tools/beside.sh). A live test that fails
@@ -62,8 +63,8 @@ run_tests() {
 lane_memory() {
 	headline "build-asan: clang, address and undefined behavior sanitizers"
 	CC=clang CXX=clang++ configure build-asan --native-file build-dev.ini -Dfuzz=true || return
-	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite release --no-suite fuzz --no-suite fuzz-peers \
-		--timeout-multiplier 5
+	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite peers --no-suite release \
+		--no-suite fuzz --no-suite fuzz-peers --timeout-multiplier 5
 	headline "build-asan: each fuzz target for $FUZZ_SECONDS s"
 	run_tests fuzz build-asan --no-rebuild --suite fuzz --num-processes 2
 }
