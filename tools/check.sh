@@ -66,7 +66,7 @@ lane_memory() {
 	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite peers --no-suite release \
 		--no-suite fuzz --no-suite fuzz-peers --timeout-multiplier 5
 	headline "build-asan: each fuzz target for $FUZZ_SECONDS s"
-	run_tests fuzz build-asan --no-rebuild --suite fuzz --num-processes 2
+	run_tests fuzz build-asan --suite fuzz --num-processes 2
 }
 
 lane_threads() {

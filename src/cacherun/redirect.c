@@ -68,8 +68,8 @@ int redirect_map_variables(const struct redirect *w, const struct opt_list *more
 
 int redirect_set_variables(const struct buf *env)
 {
-	for (char *at = env->data; at < env->data + env->len; at += strlen(at) + 1)
-		if (putenv(at) != 0)
+	for (size_t at = 0; at < env->len; at += strlen(env->data + at) + 1)
+		if (putenv(env->data + at) != 0)
 			return errno;
 	return 0;
 }

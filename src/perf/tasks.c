@@ -254,7 +254,8 @@ int tasks_name(struct tasks *t, uint32_t pid, uint32_t tid, const char *name, si
 		return -ENOMEM;
 	th = &t->threads[i];
 	len = len < TASKS_COMM_BYTES ? len : TASKS_COMM_BYTES - 1;
-	memcpy(th->comm, name, len);
+	if (len)
+		memcpy(th->comm, name, len);
 	th->comm[len] = '\0';
 	th->labels = 0;
 	return 0;

@@ -4,10 +4,10 @@
 # turn; of PARTS equal parts of the commands only those of PART, from 0.
 #
 # COMMANDS holds lines of sh with `auger` in them, run in a folder of their own with OOM set to that
-# of COMMANDS; "#" lines are comments. Each run must end by itself: with exit status 1 and "out of
-# memory" on standard error, or as the undisturbed run does when that allocation is not needed (a cache,
-# libc's own); what shows less than usual must say "out of memory". A stride bounds the runs of one
-# command.
+# of COMMANDS, and the command `nothing` found; "#" lines are comments. Each run must end by itself:
+# with exit status 1 and "out of memory" on standard error, or as the undisturbed run does when that
+# allocation is not needed (a cache, libc's own); what shows less than usual must say "out of memory".
+# A stride bounds the runs of one command.
 set -u
 tool=$(realpath "$1") || exit 1
 failing=$(realpath "$2") || exit 1
@@ -18,7 +18,7 @@ most=400 # runs of one command
 OOM=$(cd "$(dirname "$commands")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-export OOM LC_ALL=C TZ=UTC NO_COLOR=1
+export OOM PATH="$(dirname "$failing"):$PATH" LC_ALL=C TZ=UTC NO_COLOR=1
 unset DEBUGINFOD_URLS MALLOC_PERTURB_
 
 # The shell of a command must not fail, only auger.

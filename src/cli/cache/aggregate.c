@@ -142,9 +142,8 @@ static void put_head(const struct aggregation *a, struct emit *out)
 	if (c->damaged_count)
 		emit_head_int(out, "damaged_files", (int64_t)c->damaged_count);
 	emit_head_list(out, "wrote");
-	for (const char *at = a->wrote.data; at < a->wrote.data + a->wrote.len;
-	     at += strlen(at) + 1)
-		emit_head_item(out, at);
+	for (size_t at = 0; at < a->wrote.len; at += strlen(a->wrote.data + at) + 1)
+		emit_head_item(out, a->wrote.data + at);
 	emit_head_list_end(out);
 }
 

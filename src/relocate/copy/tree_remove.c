@@ -30,11 +30,11 @@ int tree_open_parent(const struct copy *c, const char *path, const char **ret_na
 static void drop_entry(struct copy *c, uint32_t row)
 {
 	struct tree_entry *entry = (struct tree_entry *)c->entries.data + row;
-	struct tree_node *n = (struct tree_node *)c->nodes.data + entry->node;
+	struct tree_node *nodes = (struct tree_node *)c->nodes.data;
 
 	entry->is_made = false;
-	if (entry->node != RELOC_NONE && n->entry == row)
-		n->entry = RELOC_NONE; /* its other names become links of a new copy */
+	if (entry->node != RELOC_NONE && nodes[entry->node].entry == row)
+		nodes[entry->node].entry = RELOC_NONE; /* its other names become links of a new copy */
 }
 
 /* A user who is not root may lack write permission in directories of his own. */

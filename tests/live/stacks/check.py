@@ -9,6 +9,7 @@ the outermost frame by legal calls only. A wrong pair fails whatever the share: 
 end early, it may not lie. TAP on stdout, what was wrong on stderr.
 """
 import collections
+import functools
 import os
 import re
 import subprocess
@@ -73,13 +74,18 @@ class Judge:
             return caller in self.out or (self.has_signals and (callee == "__restore_rt" or after in ("handler", None)))
         return callee not in self.own or callee in self.entered or caller.endswith("@plt")
 
+    @functools.cache
+    def verdict(self, caller, callee, after):
+        """Of two neighbours and the frame behind them: "kernel", "legal" or "wrong"."""
+        if KERNEL.search(callee) or KERNEL.search(caller):
+            return "kernel"
+        return "legal" if self.is_legal(short(caller), short(callee), after and short(after)) else "wrong"
+
     def wrong_pair(self, frames):
-        for i in range(len(frames) - 1):
-            if KERNEL.search(frames[i + 1]) or KERNEL.search(frames[i]):
-                return None
-            after = frames[i + 2] if i + 2 < len(frames) else None
-            if not self.is_legal(short(frames[i]), short(frames[i + 1]), after and short(after)):
-                return frames[i], frames[i + 1]
+        for call in zip(frames, frames[1:], [*frames[2:], None]):
+            verdict = self.verdict(*call)
+            if verdict != "legal":
+                return call[:2] if verdict == "wrong" else None
         return None
 
 
