@@ -18,7 +18,8 @@ most=400 # runs of one command
 OOM=$(cd "$(dirname "$commands")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-export OOM PATH="$(dirname "$failing"):$PATH" LC_ALL=C TZ=UTC NO_COLOR=1
+PATH=${failing%/*}:$PATH
+export OOM PATH LC_ALL=C TZ=UTC NO_COLOR=1
 unset DEBUGINFOD_URLS MALLOC_PERTURB_
 
 # The shell of a command must not fail, only auger.

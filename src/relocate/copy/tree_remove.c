@@ -33,8 +33,9 @@ static void drop_entry(struct copy *c, uint32_t row)
 	struct tree_node *nodes = (struct tree_node *)c->nodes.data;
 
 	entry->is_made = false;
+	/* Its other names become links of a new copy. */
 	if (entry->node != RELOC_NONE && nodes[entry->node].entry == row)
-		nodes[entry->node].entry = RELOC_NONE; /* its other names become links of a new copy */
+		nodes[entry->node].entry = RELOC_NONE;
 }
 
 /* A user who is not root may lack write permission in directories of his own. */
