@@ -77,8 +77,9 @@ lane_threads() {
 	run_tests oom build --no-rebuild --suite oom --timeout-multiplier 3
 }
 
+# start_lane NAME NICE
 start_lane() {
-	setsid tools/beside.sh tools/check.sh --lane "$1" >"$state/output.$1" 2>&1 &
+	BESIDE_NICE=$2 setsid tools/beside.sh tools/check.sh --lane "$1" >"$state/output.$1" 2>&1 &
 	lanes="$lanes $!"
 }
 
@@ -97,8 +98,8 @@ all_lanes() {
 		broken "build does not compile"
 		return
 	}
-	start_lane memory
-	start_lane threads
+	start_lane memory 8 # the longer one
+	start_lane threads 15
 	headline "build: all tests"
 	run_tests main build --no-suite oom
 	headline "the tests of the other builds, which run since"
