@@ -63,10 +63,15 @@ run_tests() {
 lane_memory() {
 	headline "build-asan: clang, address and undefined behavior sanitizers"
 	CC=clang CXX=clang++ configure build-asan --native-file build-dev.ini -Dfuzz=true || return
-	run_tests asan build-asan --no-suite oom --no-suite preload --no-suite peers --no-suite release \
-		--no-suite fuzz --no-suite fuzz-peers --timeout-multiplier 5
-	headline "build-asan: each fuzz target for $FUZZ_SECONDS s"
-	run_tests fuzz build-asan --suite fuzz --num-processes 2
+	ninja -C build-asan all meson-test-prereq || {
+		broken "build-asan does not compile"
+		return
+	}
+	headline "build-asan: all tests, and each fuzz target for $FUZZ_SECONDS s"
+	run_tests fuzz build-asan --no-rebuild --suite fuzz --num-processes 2 >"$state/output.fuzz" 2>&1 &
+	run_tests asan build-asan --no-rebuild --no-suite oom --no-suite preload --no-suite peers \
+		--no-suite release --no-suite fuzz --no-suite fuzz-peers --timeout-multiplier 5
+	wait
 }
 
 lane_threads() {
