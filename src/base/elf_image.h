@@ -40,7 +40,7 @@ struct elf_image {
 };
 
 /* A program header. file_size bytes at offset are inside of the image's bytes or not:
- * elf_bytes() tells. */
+ * elf_bytes() reports it. */
 struct elf_segment {
 	uint32_t type; /* PT_LOAD, PT_NOTE, PT_GNU_EH_FRAME, ... */
 	bool is_executable;

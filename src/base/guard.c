@@ -10,7 +10,7 @@
 
 #define GUARDS_MAX 1024 /* a perf.data folder has a file for each CPU */
 
-/* A row is taken by its start; len is set last and cleared first, for the handler looks at no
+/* A row is taken by its start; len is set last and cleared first, for the handler uses no
  * other field of a row without. */
 static struct {
 	_Atomic uintptr_t start; /* 0: free */

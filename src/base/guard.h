@@ -3,7 +3,7 @@
  * guard: mapped files that may shrink while they are read.
  *
  * Reading a page behind a file's end is SIGBUS. In a guarded mapping the page reads as zeros
- * instead, and guard_end() tells that it happened: what was read is to be thrown away. A SIGBUS
+ * instead, and guard_end() reports it: what was read must be discarded. A SIGBUS
  * anywhere else ends the process as before.
  * Source: mmap(2), sigaction(2).
  */

@@ -209,7 +209,7 @@ static int choose(const struct profile *p, size_t type, const char *what, struct
 	return rc == 0 ? line_values_collect(&c->costs, p, type, c->is_chosen, e) : rc;
 }
 
-/* The binary that has the code, as far as addresses tell. */
+/* The binary that has the code, as far as addresses show it. */
 static const char *binary_of(const struct profile *p, const struct choice *c)
 {
 	uint32_t mapping = c->costs.address_count ? c->costs.addresses[0].mapping : 0;

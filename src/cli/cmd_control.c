@@ -67,7 +67,7 @@ static int find_group(const char *name, gid_t *ret, struct err *e)
 }
 
 /*
- * Tells a service manager that all is mounted; one that did not ask is told nothing.
+ * Notifies the service manager that all is mounted, if it set NOTIFY_SOCKET.
  * Source: sd_notify(3).
  */
 static int stay(void *context, struct err *e)
@@ -87,7 +87,7 @@ static int stay(void *context, struct err *e)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || sendto(fd, ready, sizeof ready - 1, 0, (const struct sockaddr *)&to,
 			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
-		err_errno(e, "%s: the service manager cannot be told", path);
+		err_errno(e, "%s: cannot notify the service manager", path);
 	else
 		e->code = 0;
 	if (fd >= 0)

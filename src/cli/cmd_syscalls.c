@@ -37,7 +37,7 @@ static const struct opt opts[] = {
 	OPT_CHOICE(0, "by", "call|thread|process|file|fd|errno", struct args, by, syscalls_by_names,
 		   "Split calls by this, besides their name [default call]"),
 	OPT_FLAG(0, "path", struct args, is_path,
-		 "Show the paths that calls asked for, those not found first"),
+		 "Show the paths of calls, those not found first"),
 	OPT_FLAG(0, "histogram", struct args, is_histogram,
 		 "Show how many calls took how long, by powers of two"),
 	OPT_FLAG(0, "trace", struct args, is_trace,
@@ -75,7 +75,7 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 		return err_usage(e, "--path and --by do not go together");
 	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
 		return err_usage(e,
-				 "--trace tells each call: --by, --path and --histogram sum them");
+				 "--trace prints each call; --by, --path and --histogram sum them");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
 		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
 	if (args->is_filtered && !(t->argv && args->is_path && args->method == SYSCALL_PTRACE))

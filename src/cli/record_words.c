@@ -204,7 +204,7 @@ static void put_remedies(struct buf *out, const struct recording_opts *o, const 
 				 "nor frame pointers\n");
 }
 
-/* What makes the profile less than it looks. */
+/* What is missing from the profile. */
 static void put_caveats(struct buf *out, const struct profile *p, const struct recording_opts *o,
 			const struct recording *c, const struct recording_result *r)
 {

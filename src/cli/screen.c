@@ -110,6 +110,6 @@ int screen_show(const struct screen *s, const struct buf *text, struct err *e)
 		if (done)
 			return 0;
 	}
-	fwrite(text->data, 1, text->len, stdout); /* main asks whether stdout failed */
+	fwrite(text->data, 1, text->len, stdout); /* main checks whether stdout failed */
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collapse: a profile as stackcollapse-perf.pl would have told it.
+ * collapse: a profile as stackcollapse-perf.pl would print it.
  *
  * Frames become names: without the arguments of functions, quotes, and the L before a class
  * of Java, with _[k], _[j] and _[i] behind the kernel's, a JIT's and inlined functions as far

@@ -25,7 +25,7 @@ struct profile_filter {
 	size_t label_count;
 };
 
-/* Does the filter ask for everything? */
+/* Does the filter keep everything? */
 bool profile_filter_is_empty(const struct profile_filter *f);
 
 /* A bad regular expression is -EINVAL. *ret is a new profile, owned by the caller. */

@@ -23,7 +23,7 @@ enum stage_job_mismatch {
 	JOB_IS_NOT_ACCOUNTED, /* Slurm does not know it */
 	JOB_TOO_LONG,         /* reports cover more time than the job had */
 	JOB_MUCH_OUTSIDE,     /* a fifth of its time or more is in no report */
-	JOB_PEAK_MISSED,      /* Slurm looks now and then: it saw less memory than the reports */
+	JOB_PEAK_MISSED,      /* Slurm samples memory at intervals: it saw less than the reports */
 	JOB_MORE_MEMORY,      /* Slurm saw much more memory than the reports */
 };
 

@@ -83,7 +83,7 @@ struct stage_row {
 
 /* A report, and the identity of its record; borrowed. ptr NULL: unknown. */
 struct stage_record {
-	struct str group;   /* what --by asks for */
+	struct str group;   /* the value of --by */
 	struct str name;    /* what the record is about, or where it is */
 	struct str job;     /* of Slurm: "123", or "120_7" of an array */
 	struct str raw_job; /* the number that a task of an array has as well */
@@ -125,7 +125,7 @@ void stages_free(struct stages *s);         /* NULL is allowed */
 int stages_add(struct stages *s, const struct stage_record *r) MUST_CHECK;
 
 /*
- * After the last record: completes the sums. Where no report tells STAGE_SELF_WALL, it is the wall
+ * After the last record: completes the sums. Where no report has STAGE_SELF_WALL, it is the wall
  * time less that of the stages within, and at least 0 (those of other threads take time of their
  * own). 0 or -ENOMEM.
  */

@@ -117,7 +117,7 @@ uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu)
 	return t->labels;
 }
 
-/* labels, and what says where the sample's data lies. 0 when memory ran out, which the profile
+/* labels, and the region of the sample's data address. 0 when memory ran out, which the profile
  * remembers. */
 static uint32_t add_data_labels(struct ingest *in, uint32_t labels, uint32_t region,
 				uint64_t address)

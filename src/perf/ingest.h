@@ -113,7 +113,7 @@ void ingest_free(struct ingest *in);
  */
 int ingest_record(struct ingest *in, const struct record *r, size_t event) MUST_CHECK;
 
-/* Samples that were lost without a record of it; records that tell of processes; a record
+/* Samples that were lost without a record of it; records of processes; a record
  * that could not be decoded. */
 void ingest_count_lost(struct ingest *in, uint64_t count);
 void ingest_count_lost_side(struct ingest *in, uint64_t count);

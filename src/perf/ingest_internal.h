@@ -46,7 +46,7 @@ struct ingest {
 	struct stack_frame frames[INGEST_MAX_CHAIN + USER_STACK_MAX];
 };
 
-/* The index of a thread, after what is known of a process that no record told of; TASKS_NONE:
+/* The index of a thread, after what is known of a process that no record described; TASKS_NONE:
  * out of memory. */
 uint32_t ingest_thread(struct ingest *in, uint32_t pid, uint32_t tid);
 

@@ -172,7 +172,7 @@ uint64_t record_peek_time(const struct record_shape *shape, const unsigned char 
 /*
  * Which event wrote the record. All events of a recording have the id in the same place when
  * they have PERF_SAMPLE_IDENTIFIER; else their sample types must be equal up to
- * PERF_SAMPLE_ID. false: the record tells none.
+ * PERF_SAMPLE_ID. false: the record has none.
  */
 bool record_peek_id(const struct record_shape *shape, const unsigned char *bytes, size_t len,
 		    uint64_t *ret_id);

@@ -18,7 +18,7 @@
 
 #define WRITABLE UINT64_C(1)
 
-/* The mappings of a process: vma.dso is a string id of the profile; vma.offset tells in its lowest
+/* The mappings of a process: vma.dso is a string id of the profile; vma.offset has in its lowest
  * bits, which cutting at pages does not change, whether it is WRITABLE. */
 struct space {
 	struct maps *maps;

@@ -24,7 +24,7 @@ struct job {
 struct table_builder {
 	pthread_t thread;
 	bool has_thread; /* written by the caller's thread only */
-	size_t asked;    /* and not taken; the caller's thread only */
+	size_t pending;  /* and not taken; the caller's thread only */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct fifo todo, done; /* under lock */
@@ -155,7 +155,7 @@ int table_builder_request(struct table_builder *m, uint32_t key, int fd)
 	fifo_put(&m->todo, &job->link);
 	pthread_cond_broadcast(&m->changed);
 	pthread_mutex_unlock(&m->lock);
-	m->asked++;
+	m->pending++;
 	return 0;
 }
 
@@ -163,14 +163,14 @@ bool table_builder_take(struct table_builder *m, uint32_t *ret_key, struct unwin
 {
 	struct job *job;
 
-	if (m->asked == 0)
+	if (m->pending == 0)
 		return false;
 	pthread_mutex_lock(&m->lock);
 	job = take(&m->done);
 	pthread_mutex_unlock(&m->lock);
 	if (!job)
 		return false;
-	m->asked--;
+	m->pending--;
 	*ret_key = job->key;
 	*ret_table = job->table;
 	job->table = NULL;
@@ -180,7 +180,7 @@ bool table_builder_take(struct table_builder *m, uint32_t *ret_key, struct unwin
 
 void table_builder_wait(struct table_builder *m)
 {
-	if (m->asked == 0)
+	if (m->pending == 0)
 		return;
 	pthread_mutex_lock(&m->lock);
 	while (!m->done.first)

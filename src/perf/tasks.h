@@ -48,13 +48,13 @@ struct tasks *tasks_new(void) MUST_CHECK; /* NULL: out of memory */
 void tasks_free(struct tasks *t);
 
 /*
- * The index of a thread, valid until it ends; one that was never heard of is made (with an
+ * The index of a thread, valid until it ends; one that is unknown is made (with an
  * unnamed process of no mappings, then *ret_is_new_process is set). TASKS_NONE: out of
  * memory.
  */
 uint32_t tasks_get(struct tasks *t, uint32_t pid, uint32_t tid, bool *ret_is_new_process);
 
-/* The index of a thread that was heard of; TASKS_NONE. */
+/* The index of a known thread; TASKS_NONE. */
 uint32_t tasks_find(const struct tasks *t, uint32_t tid);
 
 /* Borrowed until the next call that can make a task. */

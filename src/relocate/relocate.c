@@ -408,7 +408,7 @@ static enum relocate_umount query_umount(const char *path)
 }
 
 /*
- * Asks the kernel without unmounting: the first umount2(2) with MNT_EXPIRE only marks a mount that
+ * Tests it without unmounting: the first umount2(2) with MNT_EXPIRE only marks a mount that
  * is not busy. Any use clears that mark, so this function uses OLD before and after.
  */
 static void try_unmount(struct move *m)

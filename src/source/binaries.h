@@ -24,7 +24,7 @@ struct binaries_args {
 
 /*
  * Gives locations their mappings, and names to what can be named. is_foreign: files and kernel
- * of this machine that nobody told of name nothing. -EINVAL, or the errno of a file that
+ * of this machine that were not given name nothing. -EINVAL, or the errno of a file that
  * cannot be read.
  */
 int binaries_name(struct profile *p, const struct binaries_args *args, bool is_foreign,

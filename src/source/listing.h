@@ -17,7 +17,7 @@ struct listing;
 /*
  * Looks for the code around the addresses of costs. function: its name; file: of its source,
  * "": any. What cannot be had (a binary that is gone or another one now, no disassembler) is
- * left out and told by LOG_WARN.
+ * left out and logged by LOG_WARN.
  */
 int listing_new(struct listing **ret, const struct profile *p, const struct line_values *costs,
 		const char *function, const char *file, struct err *e) MUST_CHECK;

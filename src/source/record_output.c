@@ -20,7 +20,7 @@ int record_choose_output(const char *path, struct output *ret, struct err *e)
 
 #define NAMES_MAX 1000
 
-/* The name that an older profile gets; a number tells those of one second apart. */
+/* The name that an older profile gets; a number distinguishes those of one second. */
 static void put_kept_name(struct buf *out, const struct stat *st, unsigned number)
 {
 	static const char ending[] = ".pb.gz";

@@ -18,7 +18,7 @@ struct output {
 
 /*
  * Asked before long work. path: of -o, NULL: standard output. to: of --to, NULL: by the ending
- * of path. fallback: the name of the format when neither tells; a path with an
+ * of path. fallback: the name of the format when neither decides; a path with an
  * unknown ending, or NULL: that is wrong usage, and so is what is no text on a terminal. Fails when
  * the file cannot be written.
  */

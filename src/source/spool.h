@@ -8,7 +8,7 @@
  *
  * It lies beside the output as OUTPUT.spool, but in $TMPDIR or /tmp when the output is no regular
  * file or lies on another machine's file system, whose calls may block. When it cannot be written
- * any more it goes on in the next of these places. Failures are told by LOG_WARN and end nothing.
+ * any more it goes on in the next of these places. Failures are logged by LOG_WARN and end nothing.
  */
 #ifndef SOURCE_SPOOL_H
 #define SOURCE_SPOOL_H

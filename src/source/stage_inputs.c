@@ -55,7 +55,7 @@ static void show_progress(struct reading *r, const struct lines *l)
 				     : -1);
 }
 
-/* Tells of damage, or fails for it. where: "FILE: line N: reason". */
+/* Logs damage, or fails for it. where: "FILE: line N: reason". */
 static int note_damage(struct reading *r, const char *where, struct err *e)
 {
 	if (r->o->is_strict)

@@ -16,13 +16,13 @@ struct stage_input_opts {
 	int (*see)(void *context, const struct stage_record *r);
 	void *context;
 	/* How far a long input is: file from 1, its part in percent, -1: unknown. file 0: nothing
-	 * is to be shown any more, before other messages. NULL: nobody looks. */
+	 * is to be shown any more, before other messages. NULL: none is shown. */
 	void (*progress)(uint64_t file, double percent);
 };
 
 /*
  * paths: [count] files, "-", folders (all .jsonl, .ndjson and .json below them, also with .gz or
- * .zst behind), and patterns as of glob(7) that the shell left alone. Damaged lines are told by
+ * .zst behind), and patterns as of glob(7) that the shell left alone. Damaged lines are logged by
  * LOG_WARN, the first ones each, and passed over. *ret is the caller's. No report at all is
  * -ENODATA.
  */

@@ -25,7 +25,7 @@
 #include "symbol/name_finder.h"
 #include "symbol/sandbox.h"
 
-#define SLICE_MS 100 /* between two looks at the time and at signals */
+#define SLICE_MS 100 /* between two checks of the time and of signals */
 #define MESSAGES_MAX \
 	(1 << 20)       /* for one file; a large program has tens of thousands of .dwo files */
 #define LOGS_MAX 100    /* of them that are shown */
@@ -234,7 +234,7 @@ static int open_file(struct naming *n, const struct name_request *r, const char 
 	int ret;
 
 	if (r->kind != NAME_ELF ? strcmp(path, r->file.path) != 0 : kind != OPENER_ELF)
-		return err_set(e, -EPERM, "%s: is not what was asked for", path);
+		return err_set(e, -EPERM, "%s: is not the requested file", path);
 	fd = opener_open_here(path, r->kind == NAME_ELF ? OPENER_ELF : maps[r->kind], e);
 	if (fd < 0)
 		return fd;

@@ -10,7 +10,7 @@
  * answers and messages are bounded and checked.
  *
  * A file on which it ends, or whose answer makes no sense, has no names: a warning says why, and
- * nobody asks again for it. The next question starts another process. Where no process can be
+ * it is not requested again. The next request starts another process. Where no process can be
  * started, or without naming_isolate(), the files are read here.
  */
 #ifndef SYMBOL_NAMING_H
@@ -36,7 +36,7 @@ struct naming_limits {
 
 extern const struct naming_limits naming_defaults;
 
-/* limits: borrowed, for good; NULL: no process. Before any thread asks. */
+/* limits: borrowed, for good; NULL: no process. Before any thread makes a request. */
 void naming_isolate(const struct naming_limits *limits);
 
 /* All zero: no process is started. For one thread, which must outlive the process. */
@@ -45,7 +45,7 @@ struct naming {
 	int fd;             /* of the channel, while there is a process */
 	bool has_greeted;   /* it has entered its sandbox */
 	bool is_broken;     /* no process can be started here */
-	bool is_cut;        /* a signal that is blocked asks us to end: nothing is named any more */
+	bool is_cut;        /* a blocked signal that ends us is pending: nothing is named any more */
 	int64_t end_ns;     /* of the time for this file */
 	uint64_t memory;    /* bytes it may have now */
 	unsigned log_count; /* messages about this file */

@@ -73,7 +73,7 @@ int background_detach(int ready_fd, struct err *e)
 	int rc = leave(e);
 
 	if (write(ready_fd, "", 1) < 0 && rc == 0)
-		rc = err_errno(e, "cannot tell that it is ready");
+		rc = err_errno(e, "cannot report that it is ready");
 	close(ready_fd);
 	return rc;
 }

@@ -430,7 +430,7 @@ static void take_exit(const struct proctree *t, struct process *p, const struct 
 	p->run_wait_ns = p->ended_wait_ns;
 }
 
-/* Is it known whose the record is? Later its number may be in use again. */
+/* Is the process of the record known? Later its number may be in use again. */
 static bool take_known_exit(struct proctree *t, const struct exit_record *r)
 {
 	struct process *p = find_latest(t, r->pid);

@@ -49,7 +49,7 @@ struct cfi_section {
 struct cfi_fde {
 	uint64_t at;               /* offset in the section */
 	uint64_t start, end;       /* vaddr [start..end), start < end */
-	const struct cfi_cie *cie; /* valid until the section is asked again */
+	const struct cfi_cie *cie; /* valid until the next query of the section */
 	struct cursor program;
 };
 

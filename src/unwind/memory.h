@@ -25,7 +25,7 @@ struct unwind_memory {
 	bool (*read)(struct unwind_memory *m, uint64_t address, uint64_t *ret);
 	unsigned char *window; /* [window_size): what read may fill; the caller's */
 	size_t window_size;
-	pid_t pid; /* whose memory read asks */
+	pid_t pid; /* whose memory is read */
 };
 
 /* A copy of the stack, e.g. of PERF_SAMPLE_STACK_USER; nothing else is there. */

@@ -27,7 +27,7 @@ void unwind_self_free(struct unwind_self *self); /* NULL is allowed */
 const struct unwind_space *unwind_self_space(const struct unwind_self *self);
 
 /* One past the mapping that the calling thread's stack lies in; the same for all the thread's
- * life, so ask once a thread. Reads /proc/self/maps. 0: not known. */
+ * life, so call it once a thread. Reads /proc/self/maps. 0: not known. */
 uint64_t unwind_self_stack_end(void);
 
 /* The registers of the function it stands in; none on other machines than the two. */

@@ -3,7 +3,7 @@
  * emit: a head and rows, written once by a view, as a table, CSV or JSON.
  *
  * The view names each value by its key, in the same order in every row; the emitter decides
- * how it looks:
+ * its form:
  *
  *	table	head as "# key: value" lines, aligned columns, values in words by their unit.
  *		The heading of a column is its key with spaces for '_', '%' for "percent", and

@@ -11,8 +11,8 @@
 /* The rows that each of the two questions is about. */
 struct question {
 	const struct flat *flat;
-	bool *is_called;  /* [row_count]: its callers are asked for */
-	bool *is_calling; /* [row_count]: its callees are asked for */
+	bool *is_called;  /* [row_count]: its callers are shown */
+	bool *is_calling; /* [row_count]: its callees are shown */
 	bool *is_either;  /* [row_count] */
 	size_t count;     /* rows in either */
 };

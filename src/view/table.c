@@ -198,7 +198,7 @@ static bool is_path(const char *text, size_t len)
 }
 
 /* Of a text the start and the end with an ellipsis between, of a path the end alone, of a name
- * what tells most. */
+ * what matters most. */
 static void put_shortened(struct buf *out, const char *text, size_t len, size_t columns,
 			  bool is_name)
 {

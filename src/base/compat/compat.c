@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-#define POLL_MS 20 /* between two looks at a process without pidfd */
+#define POLL_MS 20 /* between two checks of a process without pidfd */
 
 /* Container runtimes whose seccomp profile is older than a call refuse it with EPERM. */
 static bool is_missing(int error)

@@ -25,7 +25,7 @@ static bool is_shared(const struct stat *folder)
 	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* May what lies in this folder be trusted to be what its owner, not somebody else, put there? */
+/* Could only the folder's owner have created what is in it? */
 static bool is_trusted(int folder, const struct stat *st)
 {
 	struct stat parent;

@@ -60,7 +60,7 @@ struct measurement {
 	struct stat_series series, vs;
 	struct job last; /* of series */
 	int status;      /* of the last run of the command that failed */
-	bool is_over;    /* we were told to end, or a program cannot be executed */
+	bool is_over;    /* a signal ended us, or a program cannot be executed */
 };
 
 static int run_once(struct measurement *m, char *const *argv, struct stat_series *s, struct err *e)

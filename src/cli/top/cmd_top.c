@@ -23,7 +23,7 @@ struct args {
 	double delay;   /* seconds */
 	double seconds; /* 0: no limit */
 	bool is_batch;
-	uint64_t count; /* looks; 0: no limit */
+	uint64_t count; /* refreshes; 0: no limit */
 	uint64_t rows;
 	int format; /* enum emit_format */
 };
@@ -50,9 +50,9 @@ struct top {
 	struct profile *all; /* grows */
 	struct top_view view;
 	int64_t next_scan_ns; /* CLOCK_MONOTONIC */
-	uint64_t looks;
+	uint64_t refreshes;
 	bool is_screen;
-	int error; /* of a look; e tells */
+	int error; /* of a refresh; e has the reason */
 	struct err *e;
 };
 
@@ -111,7 +111,7 @@ static int look(struct top *t)
 		rc = top_view_take(&t->view, t->all, t->e);
 	if (rc == 0)
 		rc = show(t);
-	t->looks++;
+	t->refreshes++;
 	return rc;
 }
 
@@ -145,7 +145,7 @@ static bool tick(void *context)
 		return t->error == 0;
 	t->next_scan_ns = now + (int64_t)(t->args->delay * (double)NS_PER_S);
 	t->error = look(t);
-	return t->error == 0 && (!t->args->count || t->looks < t->args->count);
+	return t->error == 0 && (!t->args->count || t->refreshes < t->args->count);
 }
 
 /* The program's output would run over the picture: it goes nowhere while that is shown. */

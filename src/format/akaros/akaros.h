@@ -11,12 +11,12 @@
  *
  * in blocks of one core each; older records {pc, nanoseconds | k, k addresses} in between are
  * read, too. And from then on records "type size bytes" (akaros_records.h). What is damaged is
- * skipped to the next whole sample and told by LOG_WARN.
+ * skipped to the next whole sample and logged by LOG_WARN.
  *
- * The types are samples/count and cpu/nanoseconds. A trace does not tell its period: it is the
+ * The types are samples/count and cpu/nanoseconds. A trace does not have its period: it is the
  * median of the times between samples of one core. Cores that differ keep their own, and the
  * profile has no period then. The core is the label "cpu". Addresses from 2^63 on are in the
- * mapping AKAROS_KERNEL; those of processes are in none unless the trace tells of it. Address 0
+ * mapping AKAROS_KERNEL; those of processes are in none unless the trace has it. Address 0
  * is a frame "[null]".
  *
  * Written is the older form: of each sample as many records as it counts, at even times.

@@ -152,7 +152,7 @@ static int start_ingest(struct perfdata_reader *r, struct err *e)
 		o.has_addresses |=
 			perfdata_env_event(&r->env, i)->shape.sample_type & PERF_SAMPLE_ADDR;
 	if (!events)
-		return err_set(e, -EINVAL, "no event is told of before the first record");
+		return err_set(e, -EINVAL, "no event is described before the first record");
 	r->types = reallocarray(NULL, events, sizeof *r->types);
 	put_names(&r->env, &names);
 	if (!r->types || buf_error(&names) < 0 || start_kernel(r) < 0)

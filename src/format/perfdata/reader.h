@@ -39,7 +39,7 @@ struct perfdata_reader {
 	struct perfdata_chain chain; /* of the sample at hand */
 	uint64_t first_ns, last_ns;  /* times of samples; last_ns 0: none yet */
 	uint64_t lost_in_rings;      /* records */
-	bool has_lost_records;       /* lost samples were told by event */
+	bool has_lost_records;       /* lost samples were counted by event */
 };
 
 int perfdata_reader_init(struct perfdata_reader *r, struct profile *p, const struct file_input *in,

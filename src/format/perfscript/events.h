@@ -46,7 +46,7 @@ void script_events_fini(struct script_events *s);
 int script_events_add(struct script_events *s, struct profile *p, uint32_t node, uint32_t labels,
 		      const struct script_header *head) MUST_CHECK;
 
-/* Tells p its period, duration and default type, and adds the lost samples as "[lost]". */
+/* Sets the period, duration and default type of p, and adds the lost samples as "[lost]". */
 void script_events_finish(const struct script_events *s, struct profile *p);
 
 #endif

@@ -33,13 +33,13 @@ struct script_header {
 	int64_t time_ns; /* of the recording's clock */
 	int64_t period;
 	struct str event; /* with its modifiers, without the ':' at the end */
-	bool is_sure;     /* no other line looks so; else a frame must follow */
+	bool is_sure;     /* no other line has this form; else a frame must follow */
 	bool is_record;   /* a line of --show-*-events, not a sample */
 	int64_t lost;     /* when is_record: samples that were lost */
 	struct str frame; /* behind the event: what may be the only frame */
 };
 
-/* Cheap looks at a line within a stack: */
+/* Cheap tests of a line within a stack: */
 bool script_is_frame(const char *line, size_t len);   /* indented, and starts with hex digits */
 bool script_is_source(const char *line, size_t len);  /* the position of the frame above it */
 bool script_is_inlined(const char *line, size_t len); /* ends with " (inlined)" */

@@ -61,7 +61,7 @@ int copy_pass_run(struct copy *c, const struct reloc_inventory *s, enum copy_kin
 
 /* The final pass in two parts: the first may run during the scan of the frozen job; */
 int copy_final_walk(struct copy *c, struct err *e) MUST_CHECK;
-/* the second needs its result, s. Then NEW equals OLD as far as the job can tell. */
+/* the second needs its result, s. Then NEW equals OLD as far as the job can see. */
 int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
 		   struct err *e) MUST_CHECK;
 

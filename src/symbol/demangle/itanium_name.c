@@ -143,7 +143,7 @@ uint32_t itanium_unqualified(struct itanium *p, uint32_t scope, struct name_fact
 	return name;
 }
 
-/* Tells one of several things of the same name apart; not shown. */
+/* The number of one of several things of the same name; not shown. */
 static void skip_discriminator(struct itanium *p)
 {
 	uint32_t number;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rust: readable names of Rust's two manglings, without the hashes that only tell versions
+ * rust: readable names of Rust's two manglings, without the hashes that only distinguish versions
  * of a library apart.
  *
  * Source: Rust RFC 2603 and "Symbol Mangling" of the rustc book (v0); the legacy mangling is

@@ -321,7 +321,7 @@ bool rust_demangle_v0(const char *name, struct buf *out)
 	v.len = strcspn(v.text, ".$");
 	suffix = v.text + v.len;
 	v0_put_path(&v, true);
-	if (v.at < v.len && !v.bad) { /* the crate that asked for this instance */
+	if (v.at < v.len && !v.bad) { /* the crate that instantiated it */
 		v.is_quiet = true;
 		v0_put_path(&v, false);
 	}

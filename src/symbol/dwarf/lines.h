@@ -22,7 +22,7 @@ struct dwarf_position {
 void dwarf_find_lines(struct dwarf_unit *u, const uint64_t *wanted, size_t count,
 		      struct dwarf_position *ret);
 
-/* The path of a file by its number in this unit, absolute where the compiler told where it
+/* The path of a file by its number in this unit, absolute where the compiler recorded where it
  * ran, "/./" and "/x/../" taken out: an id of strings, or STRTAB_NONE when there is no such
  * file (or no memory, remembered). The same strings must be given in all calls. */
 uint32_t dwarf_file_path(struct dwarf_unit *u, uint64_t file, struct strtab *strings);

@@ -2,7 +2,7 @@
 /*
  * opener: opens the files that names are read from.
  *
- * In the naming process, which can open nothing, its parent is asked for a descriptor instead.
+ * In the naming process, which can open nothing, it requests a descriptor from its parent instead.
  */
 #ifndef SYMBOL_ELF_OPENER_H
 #define SYMBOL_ELF_OPENER_H

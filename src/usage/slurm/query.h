@@ -8,7 +8,7 @@
 #include "base/macros.h"
 
 /* argv ends with NULL. Appends its standard output. -EIO: it failed; the last line of its standard
- * error tells why. */
+ * error has the reason. */
 int slurm_query(char *const *argv, struct buf *out, struct err *e) MUST_CHECK;
 
 #endif

@@ -21,7 +21,7 @@
 struct sacct_job {
 	struct str id;      /* "123", "120_7"; borrowed from the table */
 	struct str state;   /* "COMPLETED", "CANCELLED by 0"; len 0: unknown */
-	int64_t elapsed_ns; /* -1: not told */
+	int64_t elapsed_ns; /* -1: unknown */
 	int64_t max_rss_kb; /* -1: unknown, as of steps that ended before the first sample */
 };
 

@@ -37,7 +37,7 @@ struct flame_opts {
 	bool is_negated;             /* other comes after the profile that is drawn */
 	bool is_absolute;            /* values are compared, not shares of the whole */
 	bool is_wall; /* other is the profile itself, other_type what of type is off the CPU:
-		       * that is what colors tell, nothing is compared */
+		       * colors show that, nothing is compared */
 };
 
 /* Appends the SVG. */

@@ -3,7 +3,7 @@
  * stage_table: reduced stage reports as rows, one a stage (and group).
  *
  * The columns of CSV and JSON are always the same, in nanoseconds and bytes; a table leaves out
- * what nothing was measured of, and what is seldom asked for.
+ * what nothing was measured of, and what is seldom needed.
  */
 #ifndef VIEW_TABLES_STAGE_TABLE_H
 #define VIEW_TABLES_STAGE_TABLE_H

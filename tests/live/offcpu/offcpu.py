@@ -6,6 +6,7 @@ AUGER_TEST_METHOD: of --method."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -289,7 +290,8 @@ def not_permitted(bench):
     if os.getuid() != 0 or paranoid != 2:
         raise Skip("needs root, and kernel.perf_event_paranoid 2")
     nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-    done = record(bench, bench.workload("offcpu"), "500", "sleep", prefix=nobody)
+    reachable = shutil.copy(bench.workload("offcpu"), bench.folder)  # a checkout may be below /root
+    done = record(bench, reachable, "500", "sleep", prefix=nobody)
     bench.check("has no stacks" in done.stderr, done.stderr)
     tid, wall_ns, cpu_ns, _ = told(done.stdout)["sleep"]
     agree(bench, by(bench, "tid", "offcpu").get(tid, 0), wall_ns - cpu_ns, "off the CPU")
