@@ -16,6 +16,7 @@
 #include "cli/relocate_table.h"
 #include "cli/screen.h"
 #include "relocate/inventory/jobs.h"
+#include "relocate/pause.h"
 #include "relocate/relocate.h"
 
 #define PROGRESS_NS (NS_PER_S / 5)
@@ -27,6 +28,7 @@ struct args {
 	const char *pids, *job, *users_of, *from, *to;
 	bool is_only, is_dry, undoes, swaps, is_partial, moves_libs, trusts_append;
 	uint64_t bandwidth; /* MiB a second; 0: no limit */
+	uint64_t max_pause; /* milliseconds */
 	int verify;         /* enum verify */
 	int format;         /* enum emit_format */
 	int color;          /* enum colour_when */
@@ -56,6 +58,8 @@ static const struct opt opts[] = {
 		 "Do not compare append-only files in the pause"),
 	OPT_UINT(0, "bandwidth", "N", struct args, bandwidth, 1, 1 << 20,
 		 "Copy at most N MiB per second before the pause [default: no limit]"),
+	OPT_UINT(0, "max-pause", "MS", struct args, max_pause, 1, 3600000,
+		 "Give up and undo if the job would be frozen for longer [default 1000]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write what was moved as a table, CSV or JSON [default table]"),
 	OPT_COLOUR(struct args, color),
@@ -166,11 +170,14 @@ static int run_dry(const struct args *args, const struct relocation *r, struct e
 {
 	CLEANUP(reloc_inventory_fini) struct reloc_inventory s = { 0 };
 	struct relocate_view v = { .from = r->old_dir->path, .to = args->to, .inventory = &s };
+	int64_t began_ns;
 	int rc;
 
 	if (relocate_scan(r, &s, e) < 0)
 		return e->code;
+	began_ns = clock_mono_ns();
 	rc = copy_check(r->old_dir, r->new_dir, &s, &v.tree_bytes, e);
+	v.expected_ns = pause_typical_ns(&s, clock_mono_ns() - began_ns);
 	if (show(args, &v, e) < 0 || rc < 0)
 		return e->code;
 	return relocate_check(r, &s, e);
@@ -194,7 +201,9 @@ static int move(const struct args *args, struct relocation *r, struct err *e)
 {
 	CLEANUP(reloc_inventory_fini) struct reloc_inventory s = { 0 };
 	CLEANUP(relocate_done_fini) struct relocate_done done = { 0 };
-	struct relocate_view v = { r->old_dir->path, r->new_dir->path, &s, &done, 0 };
+	struct relocate_view v = {
+		.from = r->old_dir->path, .to = r->new_dir->path, .inventory = &s, .done = &done
+	};
 	bool has_progress = isatty(STDERR_FILENO);
 	int64_t last_ns = 0;
 	int rc;
@@ -228,6 +237,7 @@ static int run_between(const struct args *args, struct top_dir *old_dir, struct 
 		.moves_libs = args->moves_libs,
 		.is_checked = args->verify == VERIFY_CHECKSUM,
 		.swaps = args->swaps,
+		.max_pause_ns = (int64_t)args->max_pause * 1000000,
 	};
 
 	if (find_job(args, old_dir, &pids, e) < 0)
@@ -264,7 +274,7 @@ static int undo(const struct args *args, struct err *e)
 
 static int run(int argc, char **argv, struct err *e)
 {
-	struct args args = { 0 };
+	struct args args = { .max_pause = 1000 };
 	int first, rc = cmd_parse(&cmd_relocate, &args, argc, argv, &first, e);
 
 	if (rc < 0)

@@ -10,12 +10,6 @@
 
 #include "base/buf.h"
 
-/* Costs of a pause, rounded up from measurements on a machine with 2 cores. */
-#define STOP_NS INT64_C(1000000) /* freeze and thaw */
-#define THREAD_NS INT64_C(10000) /* each thread */
-#define THING_NS INT64_C(20000)  /* repoint a descriptor or mapping */
-#define COMPARE_BYTES_S (INT64_C(4) << 30)
-
 /* A row of the table. */
 struct line {
 	pid_t pid; /* 0: none */
@@ -232,21 +226,6 @@ static void put_obstacles(struct emit *out, const struct reloc_inventory *s)
 	}
 }
 
-/* Estimates the pause: what is repointed, and what is compared at the speed of memory. */
-static int64_t estimate_ns(const struct reloc_inventory *s)
-{
-	int64_t ns = STOP_NS + s->took_ns;
-
-	for (size_t i = 0; i < s->proc_count; i++)
-		ns += s->procs[i].threads * THREAD_NS;
-	ns += (int64_t)(s->fd_count + s->map_count + s->dir_count + s->watch_count) * THING_NS;
-	for (size_t i = 0; i < s->file_count; i++)
-		if (s->files[i].uses & RELOC_USE_MAPPED_WRITABLE)
-			ns += (int64_t)(s->files[i].size_bytes / (COMPARE_BYTES_S / 1000000)) *
-			      1000;
-	return ns;
-}
-
 static const char *describe_umount(const struct relocate_done *done)
 {
 	static const char *const texts[] = {
@@ -270,10 +249,10 @@ static void put_head(struct emit *out, const struct relocate_view *v)
 	emit_head_int(out, "processes", (int64_t)v->inventory->proc_count);
 	if (!v->done) {
 		emit_head_value(out, "tree_bytes", (int64_t)v->tree_bytes, "bytes");
-		emit_head_value(out, "estimated_pause_ns", estimate_ns(v->inventory),
-				"nanoseconds");
+		emit_head_value(out, "expected_pause_ns", v->expected_ns, "nanoseconds");
 		return;
 	}
+	emit_head_value(out, "expected_pause_ns", v->done->expected_ns, "nanoseconds");
 	emit_head_value(out, "pause_ns", v->done->pause_ns, "nanoseconds");
 	emit_hide(out);
 	emit_head_value(out, "freeze_ns", v->done->freeze_ns, "nanoseconds");

@@ -12,6 +12,7 @@ struct relocate_view {
 	const struct reloc_inventory *inventory;
 	const struct relocate_done *done; /* NULL: --dry-run */
 	uint64_t tree_bytes;              /* size of OLD; only without done */
+	int64_t expected_ns;              /* of the pause; only without done */
 };
 
 void relocate_put(struct emit *out, const struct relocate_view *v);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 #include "inject/freeze.h"
 #include "relocate/copy/copy_thread.h"
 #include "relocate/copy/leftovers.h"
+#include "relocate/pause.h"
 #include "relocate/protect.h"
 #include "relocate/repoint/repoint.h"
 #include "target/proc.h"
@@ -27,6 +29,7 @@
 #define STOP_LIMIT_NS (10 * NS_PER_S) /* to freeze all threads */
 #define MAX_TRIES 20                  /* pauses that ended at a temporary obstacle */
 #define MAX_RETRACKS 3                /* restarts of dirty tracking before a pause */
+#define MAX_SHORTER 5                 /* passes that may bring the pause below its limit */
 #define TRY_AGAIN_NS INT64_C(30000000)
 
 /* A move in progress. */
@@ -39,7 +42,10 @@ struct move {
 	struct copy *copy;
 	struct freeze *freeze;
 	struct repoint *repoint;
+	struct pause_costs costs;
+	int64_t until_ns; /* the end of the pause, as clock_mono_ns(), if it is not committed */
 	bool is_committed;
+	bool is_stuck; /* a thread hangs in storage and uses copy */
 	bool is_quiet; /* no inotify descriptor of inventory had events before the freeze */
 };
 
@@ -183,9 +189,54 @@ static int precopy_pass(struct move *m, enum copy_kind kind, struct copy_pass *r
 static int start_tracking(struct move *m, struct err *e)
 {
 	struct copy_pass pass;
+	int64_t began_ns;
 
 	copy_track_dirty(m->copy, m->inventory);
-	return precopy_pass(m, COPY_PRECOPY, &pass, e) < 0 ? e->code : copy_flush(m->copy, e);
+	if (precopy_pass(m, COPY_PRECOPY, &pass, e) < 0)
+		return e->code;
+	began_ns = clock_mono_ns();
+	if (copy_flush(m->copy, e) < 0)
+		return e->code;
+	m->costs.walk_ns = pass.took_ns;
+	m->costs.flush_ns = clock_mono_ns() - began_ns;
+	m->done.expected_ns = pause_expected_ns(&m->costs, m->inventory);
+	return 0;
+}
+
+static int measure_pause(struct move *m, struct err *e)
+{
+	struct err why = { 0 };
+
+	m->costs = pause_typical_costs;
+	if (pause_measure(m->inventory, &m->costs, &why) == 0)
+		return 0;
+	if (why.code == -EBUSY)
+		return err_set(e, why.code, "%s", why.msg);
+	log_msg(LOG_INFO, "relocate", "the cost of a call is not measured: %s", why.msg);
+	return 0;
+}
+
+/* Repeats the pass while that makes the expected pause shorter, until it is short enough. */
+static int shorten_pause(struct move *m, struct err *e)
+{
+	int64_t limit_ns = m->r->max_pause_ns, before_ns = INT64_MAX;
+
+	for (int i = 0; i < MAX_SHORTER && m->done.expected_ns > limit_ns &&
+			m->done.expected_ns < before_ns - before_ns / 8;
+	     i++) {
+		before_ns = m->done.expected_ns;
+		if (start_tracking(m, e) < 0)
+			return e->code;
+	}
+	if (m->done.expected_ns <= limit_ns)
+		return 0;
+	return err_set(e, -ETIME,
+		       "the pause would take about %" PRId64 " ms, longer than --max-pause %" PRId64
+		       ": copying what the job has changed meanwhile takes %" PRId64
+		       " ms, scanning it %" PRId64 " ms",
+		       m->done.expected_ns / 1000000, limit_ns / 1000000,
+		       (m->costs.walk_ns + m->costs.flush_ns) / 1000000,
+		       m->inventory->took_ns / 1000000);
 }
 
 /* Repeats passes until one finds little or is no shorter than the one before. */
@@ -205,9 +256,9 @@ static int precopy(struct move *m, struct err *e)
 	/* Data that is flushed here is not flushed in the pause. */
 	if (copy_sync(m->copy, e) < 0)
 		return e->code;
-	if (repoint_grow_fd_tables(m->inventory, e) < 0)
+	if (repoint_grow_fd_tables(m->inventory, e) < 0 || measure_pause(m, e) < 0)
 		return e->code;
-	if (start_tracking(m, e) < 0)
+	if (start_tracking(m, e) < 0 || shorten_pause(m, e) < 0)
 		return e->code;
 	m->done.precopy_ns = clock_mono_ns() - began_ns;
 	return is_interrupted(m->r) ? err_set(e, -EINTR, "interrupted") : 0;
@@ -225,29 +276,66 @@ static int repoint_and_verify(struct move *m, struct err *e)
 	return 0;
 }
 
+/* Past the end of the pause? Then it is undone. */
+static int check_pause(const struct move *m, struct err *e)
+{
+	return clock_mono_ns() < m->until_ns ? 0 : err_set(e, -ETIME, "the pause is over");
+}
+
+/* Waits for a thread of the copy until the end of the pause. rc: the result of the work beside it,
+ * whose error is the first. */
+static int join_copy(struct move *m, struct copy_thread *thread, int rc, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (copy_thread_join(thread, m->until_ns, &m->is_stuck, &why) == 0)
+		return rc;
+	return rc < 0 ? rc : err_set(e, why.code, "%s", why.msg);
+}
+
+static int walk(void *self, struct err *e)
+{
+	struct move *m = self;
+
+	return copy_final_walk(m->copy, e);
+}
+
+static int copy_rest(void *self, struct err *e)
+{
+	struct move *m = self;
+
+	if (copy_final_end(m->copy, m->inventory, &m->done.final, e) < 0)
+		return e->code;
+	return copy_finish(m->copy, m->inventory, e);
+}
+
+static int flush(void *self, struct err *e)
+{
+	struct move *m = self;
+
+	return copy_flush(m->copy, e);
+}
+
 /* Copies the rest, repoints and verifies; everything can be undone. The flush runs here, so that
  * failing storage is found while an undo is possible. */
 static int repoint_job(struct move *m, struct err *e)
 {
 	int64_t at_ns = clock_mono_ns();
-	struct copy_thread flush;
-	struct err why = { 0 };
-	int rc;
+	struct copy_thread *beside;
+	int rc = join_copy(m, copy_thread_start(copy_rest, m), 0, e);
 
-	if (copy_final_end(m->copy, m->inventory, &m->done.final, e) < 0 ||
-	    copy_finish(m->copy, m->inventory, e) < 0)
+	if (rc < 0 || check_pause(m, e) < 0)
 		return e->code;
 	m->done.copied_bytes += m->done.final.written_bytes;
 	m->done.copy_ns += clock_mono_ns() - at_ns;
-	copy_thread_start(&flush, copy_flush, m->copy);
+	beside = copy_thread_start(flush, m);
 	rc = repoint_and_verify(m, e);
 	at_ns = clock_mono_ns();
-	if (copy_thread_join(&flush, &why) < 0 && rc == 0)
-		rc = err_set(e, why.code, "%s", why.msg);
+	rc = join_copy(m, beside, rc, e);
 	if (rc == 0)
 		rc = copy_set_late_flags(m->copy, e);
 	m->done.flush_ns = clock_mono_ns() - at_ns;
-	return rc;
+	return rc < 0 ? rc : check_pause(m, e);
 }
 
 static void log_cause(const struct err *why)
@@ -312,18 +400,16 @@ static int scan_outside(struct move *m, struct err *e)
 /* Walks the tree in a second thread during the scan: both take most of the time. */
 static int scan_and_walk(struct move *m, struct err *e)
 {
-	struct err why = { 0 };
-	struct copy_thread walk;
+	struct copy_thread *beside;
 	int64_t at_ns;
 	int rc;
 
 	m->is_quiet = !scan_has_unread_events(m->inventory);
-	copy_thread_start(&walk, copy_final_walk, m->copy);
+	beside = copy_thread_start(walk, m);
 	rc = scan_job(m, true, e);
 	at_ns = clock_mono_ns();
 	m->done.scan_ns = at_ns - freeze_since_ns(m->freeze) - m->done.freeze_ns;
-	if (copy_thread_join(&walk, &why) < 0 && rc == 0)
-		rc = err_set(e, why.code, "%s", why.msg);
+	rc = join_copy(m, beside, rc, e);
 	m->done.copy_ns = clock_mono_ns() - at_ns;
 	return rc;
 }
@@ -338,10 +424,14 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 	    freeze_begin(&m->freeze, m->pids.data, m->pids.count, r->is_only, STOP_LIMIT_NS, e) < 0)
 		return e->code;
 	since_ns = freeze_since_ns(m->freeze);
+	m->until_ns = since_ns + r->max_pause_ns;
+	copy_set_deadline(m->copy, m->until_ns);
 	m->done.freeze_ns = clock_mono_ns() - since_ns;
 	if (scan_and_walk(m, e) < 0) {
 		freeze_thaw(m->freeze);
 		m->freeze = NULL;
+		if (!m->is_stuck)
+			copy_set_deadline(m->copy, 0);
 		return e->code == -EBUSY ? -EAGAIN : e->code;
 	}
 	if (repoint_job(m, e) == 0) {
@@ -357,6 +447,8 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 	}
 	m->done.pause_ns = freeze_thaw(m->freeze) - since_ns;
 	m->freeze = NULL;
+	if (!m->is_stuck)
+		copy_set_deadline(m->copy, 0);
 	return m->is_committed ? 0 : e->code;
 }
 
@@ -503,6 +595,27 @@ int relocate_undo(const struct top_dir *new_dir, struct err *e)
 	return copy_remove_leftovers(new_dir, e);
 }
 
+/* Returns e->code, and for a pause that was too long the remedy. */
+static int undo_copy(struct move *m, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (m->is_stuck)
+		return err_set(e, -ETIME,
+			       "storage does not answer within --max-pause %" PRId64
+			       " ms: the job goes on with OLD; when the storage answers again, "
+			       "'auger relocate --undo --to %s' removes the copy",
+			       m->r->max_pause_ns / 1000000, m->r->new_dir->path);
+	if (copy_undo(m->copy, &why) < 0)
+		log_cause(&why);
+	if (e->code == -ETIME && m->until_ns)
+		return err_set(e, -ETIME,
+			       "the pause would be longer than --max-pause %" PRId64
+			       " ms: the job goes on with OLD",
+			       m->r->max_pause_ns / 1000000);
+	return e->code;
+}
+
 static int move_job(struct move *m, struct err *e)
 {
 	enum leftovers left;
@@ -514,18 +627,16 @@ static int move_job(struct move *m, struct err *e)
 	if (scan_job(m, false, e) < 0 ||
 	    copy_open(&m->copy, m->r->old_dir, m->r->new_dir, m->inventory, &m->r->copy, e) < 0)
 		return e->code;
-	if (precopy(m, e) < 0 || pause_until_moved(m, e) < 0) {
-		struct err why = { 0 };
-
-		if (copy_undo(m->copy, &why) < 0)
-			log_cause(&why);
-		return e->code;
-	}
+	if (precopy(m, e) < 0 || pause_until_moved(m, e) < 0)
+		return undo_copy(m, e);
 	scan_after_move(m);
 	try_unmount(m);
 	flush_after(m);
 	return 0;
 }
+
+/* Used by the thread that hangs, until the process exits. */
+static struct move *abandoned;
 
 void relocate_done_fini(struct relocate_done *d)
 {
@@ -535,12 +646,22 @@ void relocate_done_fini(struct relocate_done *d)
 int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
 		 struct relocate_done *ret, struct err *e)
 {
-	struct move m = { .r = r, .inventory = ret_survey };
-	int rc = move_job(&m, e);
+	struct move *m = calloc(1, sizeof *m);
+	int rc;
 
-	copy_close(m.copy);
-	rows_fini(&m.pids);
-	scan_cache_fini(&m.cache);
-	*ret = m.done;
+	if (!m)
+		return err_nomem(e);
+	m->r = r;
+	m->inventory = ret_survey;
+	rc = move_job(m, e);
+	*ret = m->done;
+	if (m->is_stuck) {
+		abandoned = m;
+		return rc;
+	}
+	copy_close(m->copy);
+	rows_fini(&m->pids);
+	scan_cache_fini(&m->cache);
+	free(m);
 	return rc;
 }

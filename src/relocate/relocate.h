@@ -32,6 +32,7 @@ struct relocation {
 	bool moves_libs; /* libraries on OLD move, too */
 	bool is_checked; /* compare NEW with OLD, read again from its storage, before the pause */
 	bool swaps;      /* unmount OLD and mount NEW at its path */
+	int64_t max_pause_ns;
 };
 
 enum relocate_swap { RELOCATE_NOT_SWAPPED, RELOCATE_UNMOUNTED, RELOCATE_COVERED };
@@ -41,7 +42,8 @@ enum relocate_umount { RELOCATE_NO_MOUNT, RELOCATE_FREE, RELOCATE_BUSY, RELOCATE
 
 /* What a move did. */
 struct relocate_done {
-	int64_t pause_ns; /* from the first stopped thread until all run again */
+	int64_t expected_ns; /* the pause as computed before it */
+	int64_t pause_ns;    /* from the first stopped thread until all run again */
 	int64_t freeze_ns, scan_ns, copy_ns, repoint_ns, flush_ns; /* parts of pause_ns */
 	int64_t precopy_ns;                                        /* copying while the job ran */
 	unsigned passes;        /* over the tree, while the job ran */
@@ -68,7 +70,8 @@ int relocate_undo(const struct top_dir *new_dir, struct err *e) MUST_CHECK;
 
 /* Runs the move. After a killed auger the same move continues with the leftover copy, or finishes.
  * ret_inventory: what was moved, or with -EBUSY the obstacles; the caller frees it in any case. On
- * failure the job and NEW are unchanged. */
+ * failure the job and NEW are unchanged. -ETIME: the pause would be longer than max_pause_ns. If
+ * storage hangs in the pause the copy stays in NEW for relocate_undo(). */
 int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
 		 struct relocate_done *ret, struct err *e) MUST_CHECK;
 

@@ -114,6 +114,25 @@ int proc_numbers(const char *path, struct rows *ret)
 	return rc;
 }
 
+pid_t proc_idle_thread(pid_t pid)
+{
+	CLEANUP(rows_fini) struct rows tids = { 0 };
+	char path[PROC_PATH];
+	const int *all;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	if (proc_numbers(path, &tids) < 0 || tids.count == 0)
+		return 0;
+	all = tids.data;
+	for (size_t i = tids.count; i-- > 0;) {
+		struct proc_stat stat;
+
+		if (proc_stat_read(&stat, all[i]) && stat.state == 'S')
+			return all[i];
+	}
+	return all[tids.count - 1];
+}
+
 int proc_open_threads(const char *proc, uint32_t pid, DIR **ret)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };

@@ -56,6 +56,10 @@ int proc_open_threads(const char *proc, uint32_t pid, DIR **ret) MUST_CHECK;
 bool proc_next(DIR *dir, uint32_t *ret); /* false: no more, or dir is NULL */
 void proc_close(DIR **dir);
 
+/* The youngest sleeping thread, for which the others are least likely to wait, or else the
+ * youngest. 0: the process has ended. */
+pid_t proc_idle_thread(pid_t pid);
+
 /* The first lines of /proc/PID/fdinfo/FD. */
 struct proc_fdinfo {
 	unsigned flags; /* with O_CLOEXEC where it is set */

@@ -739,7 +739,7 @@ os.open("gone", os.O_WRONLY | os.O_CREAT | os.O_APPEND); os.unlink("gone")
         ("mapping", "rw,shared", 0, "data", "moves"),
         ("working", None, None, ".", "moves"),
     ])), json.dumps(rows))
-    check(0 < out["estimated_pause_ns"] < 10**9)
+    check(0 < out["expected_pause_ns"] < 10**9)
 
 
 # A record is its number in 8 bytes; each is in a log before it is in the file. A move must not show in
@@ -1255,6 +1255,52 @@ def test_unsafe(w):
     leave(w)
     write_more(w, p)
     finish(w, p, w.new)
+
+
+def test_hanging(w):
+    """NEW's storage hangs in the pause: the job runs on with OLD, and --undo removes the copy."""
+    p = writer(w)
+    write_more(w, p)
+    before = tree(w.new)
+    r = w.run("--pid", str(p.pid), "--max-pause", "300", env=unsafe("hang", 2))
+    check(r.returncode == 1 and "does not answer within --max-pause 300 ms" in r.stderr and r.stderr.count("\n") == 1, r.stderr)
+    check(state(p.pid)[1] == "0" and links(p.pid)["cwd"] == w.old)
+    write_more(w, p)
+    r = subprocess.run([AUGER, "relocate", "--undo", "--to", w.new], capture_output=True, text=True, check=False)
+    check(r.returncode == 0 and tree(w.new) == before, r.stderr + str(tree(w.new)))
+    moved(w, p)
+    write_more(w, p)
+    finish(w, p, w.new)
+
+
+REWRITER = """
+out = open("large", "r+b", 0)
+block = os.urandom(1 << 20)
+def write():
+    i = 0
+    while not is_over:
+        os.pwrite(out.fileno(), block, (i % 24) << 20)
+        m[0:8] = struct.pack("<Q", i)
+        i += 1
+is_over = False
+m = mmap.mmap(out.fileno(), 0)
+thread = threading.Thread(target=write)
+thread.start()
+"""
+
+
+def test_max_pause(w):
+    """A job that changes too much for a pause of a millisecond goes on with OLD, and is moved in a longer one."""
+    with open(f"{w.old}/large", "wb") as f:
+        f.write(os.urandom(24 * MIB))
+    p = w.job(REWRITER + END)
+    before = tree(w.new)
+    r = w.run("--pid", str(p.pid), "--max-pause", "1")
+    check(r.returncode == 1 and "longer than --max-pause 1" in r.stderr and r.stderr.count("\n") == 1, r.stderr)
+    check(tree(w.new) == before, str(tree(w.new)))
+    check(state(p.pid)[1] == "0" and links(p.pid)["cwd"] == w.old)
+    out = moved(w, p, "--max-pause", "60000")
+    check(out["expected_pause_ns"] > 10**6, out["expected_pause_ns"])
 
 
 def test_progress(w):

@@ -3,6 +3,7 @@
  * unsafe: a preloaded library that simulates failing storage.
  *
  * UNSAFE_CALL=fsync|syncfs, UNSAFE_AT=N: the Nth such call of the program (from 1) fails with EIO.
+ * UNSAFE_CALL=hang: the Nth fsync does not return.
  * UNSAFE_CALL=spoil: the Nth fsync of a file changes its first bytes. UNSAFE_USER=ID, UNSAFE_KIB=N,
  * UNSAFE_FILES=N: quotactl_fd() reports limits of this user, who uses 1 KiB and 1 file, because
  * many kernels have no quotas.
@@ -81,6 +82,8 @@ EXPORT int fsync(int fd)
 {
 	struct stat st;
 
+	while (is_doomed("hang"))
+		sleep(600);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_doomed("spoil"))
 		(void)!pwrite(fd, "spoiled", 7, 0);
 	return is_doomed("fsync") ? -1 : (int)call(SYS_fsync, (long[6]){ fd });

@@ -21,6 +21,15 @@ int64_t tree_ctime_ns(const struct statx *x)
 	return x->stx_ctime.tv_sec * NS_PER_S + x->stx_ctime.tv_nsec;
 }
 
+int tree_check_end(const struct copy *c, struct err *e)
+{
+	if (c->opts.stop && *c->opts.stop)
+		return err_set(e, -EINTR, "interrupted");
+	if (c->until_ns && clock_mono_ns() >= c->until_ns)
+		return err_set(e, -ETIME, "copying takes too long");
+	return 0;
+}
+
 struct tree_entry *tree_entry_at(struct copy *c, const char *path, uint32_t *ret_row)
 {
 	uint32_t row = strtab_intern(c->paths, path, strlen(path));
@@ -326,6 +335,11 @@ int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_
 	return end_pass(c, s, ret, e);
 }
 
+void copy_set_deadline(struct copy *c, int64_t until_ns)
+{
+	c->until_ns = until_ns;
+}
+
 void copy_track_dirty(struct copy *c, const struct reloc_inventory *s)
 {
 	tree_track_dirty(c, s);
@@ -422,7 +436,8 @@ int copy_flush(struct copy *c, struct err *e)
 	size_t count = c->unflushed.count;
 
 	for (size_t i = 0; i < count; i += FLUSH_AT_ONCE)
-		if (flush_some(c, nodes + i, count - i < FLUSH_AT_ONCE ? count - i : FLUSH_AT_ONCE,
+		if (tree_check_end(c, e) < 0 ||
+		    flush_some(c, nodes + i, count - i < FLUSH_AT_ONCE ? count - i : FLUSH_AT_ONCE,
 			       e) < 0)
 			return e->code;
 	c->unflushed.count = 0;

@@ -65,6 +65,10 @@ int copy_final_walk(struct copy *c, struct err *e) MUST_CHECK;
 int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
 		   struct err *e) MUST_CHECK;
 
+/* From until_ns of CLOCK_MONOTONIC on, a pass or flush ends with -ETIME at its next file or block.
+ * 0: no deadline. */
+void copy_set_deadline(struct copy *c, int64_t until_ns);
+
 /* Starts dirty tracking: from the next pass on the kernel reports which parts of the files of s
  * change. Then the final pass need not compare whole files that are open for writing. */
 void copy_track_dirty(struct copy *c, const struct reloc_inventory *s);

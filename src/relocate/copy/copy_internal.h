@@ -79,6 +79,7 @@ struct copy {
 	uint64_t total_bytes; /* of OLD, counted before the first pass */
 	uint64_t paced_bytes; /* read in this pass, for the bandwidth limit */
 	int64_t began_ns;     /* of this pass */
+	int64_t until_ns;     /* CLOCK_MONOTONIC; a pass or flush ends then; 0: no deadline */
 	struct copy_pass did; /* in this pass */
 	bool is_tracking;
 	uint32_t track_pass;          /* the first after tree_track_dirty() */
@@ -89,6 +90,9 @@ struct copy {
 };
 
 int64_t tree_ctime_ns(const struct statx *x);
+
+/* Interrupted, or past the deadline? Then -EINTR or -ETIME, and the reason. */
+int tree_check_end(const struct copy *c, struct err *e) MUST_CHECK;
 
 /* Find or add a row. NULL: out of memory. */
 struct tree_entry *tree_entry_at(struct copy *c, const char *path, uint32_t *ret_row);

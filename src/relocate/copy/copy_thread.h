@@ -2,30 +2,30 @@
 /*
  * copy_thread: runs a part of the copy in a second thread during the pause.
  *
- * The other work of the pause takes as long, and the CPUs of the frozen job are free.
+ * The other work of the pause takes as long, and the CPUs of the frozen job are free. Storage that
+ * hangs blocks this thread only, so the job can be thawed in time.
  */
 #ifndef RELOCATE_COPY_COPY_THREAD_H
 #define RELOCATE_COPY_COPY_THREAD_H
 
-#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/macros.h"
-#include "relocate/copy/copy.h"
 
-struct copy_thread {
-	int (*work)(struct copy *copy, struct err *e);
-	struct copy *copy; /* borrowed; the caller must not use it before the join */
-	struct err e;
-	pthread_t thread;
-	bool is_running; /* false: the join does the work */
-};
+struct copy_thread;
 
-void copy_thread_start(struct copy_thread *b, int (*work)(struct copy *copy, struct err *e),
-		       struct copy *copy);
+/* Runs work(self). NULL: out of memory. */
+struct copy_thread *copy_thread_start(int (*work)(void *self, struct err *e),
+				      void *self) MUST_CHECK;
 
-/* Waits for the thread and returns what the work returned. */
-int copy_thread_join(struct copy_thread *b, struct err *e) MUST_CHECK;
+/*
+ * Waits for the thread, frees b and returns what the work returned; -ENOMEM for NULL. until_ns: of
+ * CLOCK_MONOTONIC. *ret_hangs: then the thread still runs, and uses self until the process exits;
+ * -ETIME.
+ */
+int copy_thread_join(struct copy_thread *b, int64_t until_ns, bool *ret_hangs,
+		     struct err *e) MUST_CHECK;
 
 #endif

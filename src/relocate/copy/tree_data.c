@@ -46,9 +46,7 @@ static int count(struct copy *c, size_t bytes, struct err *e)
 	if (c->opts.progress && c->kind != COPY_FINAL)
 		c->opts.progress(c->opts.progress_self, c->did.read_bytes, c->total_bytes);
 	keep_bandwidth(c);
-	if (c->opts.stop && *c->opts.stop)
-		return err_set(e, -EINTR, "interrupted");
-	return 0;
+	return tree_check_end(c, e);
 }
 
 static ssize_t read_block(int fd, void *block, size_t len, uint64_t pos)

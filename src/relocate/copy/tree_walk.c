@@ -341,7 +341,7 @@ static int copy_entry(struct copy *c, struct at *at, unsigned depth, struct err 
 		return err_nomem(e);
 	refresh_node(node_of(c, at), &at->x);
 	c->did.entries++;
-	if (make_entry(c, at, e) < 0)
+	if (tree_check_end(c, e) < 0 || make_entry(c, at, e) < 0)
 		return e->code;
 	return S_ISDIR(at->x.stx_mode) ? fill_dir(c, at, depth, e) : fill(c, at, e);
 }

@@ -49,26 +49,6 @@ static size_t count_descriptors(const struct reloc_inventory *s, uint32_t proc,
 	return need == SPARE || proc_numbers(path, open_now) < 0 ? 0 : need + open_now->count;
 }
 
-/* The youngest sleeping thread: the others are less likely to wait for it. */
-static pid_t choose_thread(pid_t pid, struct rows *tids)
-{
-	char path[PROC_PATH];
-	const int *all;
-
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	tids->count = 0;
-	if (proc_numbers(path, tids) < 0 || tids->count == 0)
-		return 0;
-	all = tids->data;
-	for (size_t i = tids->count; i-- > 0;) {
-		struct proc_stat stat;
-
-		if (proc_stat_read(&stat, all[i]) && stat.state == 'S')
-			return all[i];
-	}
-	return all[tids->count - 1];
-}
-
 static int grow_fd_table(struct freeze *h, pid_t pid, size_t need, struct err *e)
 {
 	struct remote *r;
@@ -93,7 +73,7 @@ static int grow_process_fd_table(const struct reloc_inventory *s, uint32_t proc,
 
 	if (need <= proc_status_number(pid, "FDSize", 10, need))
 		return 0;
-	tid = choose_thread(pid, &numbers);
+	tid = proc_idle_thread(pid);
 	if (!tid || freeze_begin_thread(&h, pid, tid, STOP_LIMIT_NS, e) < 0)
 		return e->code;
 	(void)!grow_fd_table(h, pid, need, e);
