@@ -66,7 +66,8 @@ struct json_list json_array(struct json *j);
 /* The next member of an object, whose value must then be read or skipped; false: it is over. */
 bool json_member(struct json *j, struct json_list *object, struct json_text *ret_key);
 /* Is the next member's key this one, as it is mostly written? word: the key with its quotes and the
- * colon, [0..len). Then as json_member; else nothing moves, and json_member has the error. Much faster. */
+ * colon, [0..len). Then as json_member; else nothing moves, and json_member has the error. Much
+ * faster. */
 bool json_expect(struct json *j, struct json_list *object, const char *word, size_t len);
 
 /* As json_member, of an array. */

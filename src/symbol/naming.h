@@ -41,13 +41,13 @@ void naming_isolate(const struct naming_limits *limits);
 
 /* All zero: no process is started. For one thread, which must outlive the process. */
 struct naming {
-	pid_t pid;          /* 0: none */
-	int fd;             /* of the channel, while there is a process */
-	bool has_greeted;   /* it has entered its sandbox */
-	bool is_broken;     /* no process can be started here */
-	bool is_cut;        /* a blocked signal that ends us is pending: nothing is named any more */
-	int64_t end_ns;     /* of the time for this file */
-	uint64_t memory;    /* bytes it may have now */
+	pid_t pid;        /* 0: none */
+	int fd;           /* of the channel, while there is a process */
+	bool has_greeted; /* it has entered its sandbox */
+	bool is_broken;   /* no process can be started here */
+	bool is_cut;      /* a blocked signal that ends us is pending: nothing is named any more */
+	int64_t end_ns;   /* of the time for this file */
+	uint64_t memory;  /* bytes it may have now */
 	unsigned log_count; /* messages about this file */
 	struct buf answer;  /* what the last answer points into */
 };

@@ -3,9 +3,9 @@
  * stage_diff: what stages cost after against before, as rows.
  *
  * What is compared is the wall time of a stage in one record, on average, so that sets of
- * different sizes compare. Whether a change is chance is judged by how much the records differ among
- * themselves: z = (after - before) / sqrt(variance / records of both sides), for sides of at least
- * STAGE_DIFF_RECORDS records; from COMPARE_Z on it is called significant.
+ * different sizes compare. Whether a change is chance is judged by how much the records differ
+ * among themselves: z = (after - before) / sqrt(variance / records of both sides), for sides of at
+ * least STAGE_DIFF_RECORDS records; from COMPARE_Z on it is called significant.
  */
 #ifndef VIEW_TABLES_STAGE_DIFF_H
 #define VIEW_TABLES_STAGE_DIFF_H
