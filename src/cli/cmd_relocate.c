@@ -261,7 +261,7 @@ static int run_places(const struct args *args, struct err *e)
 	rc = run_between(args, &old_dir, &new_dir, e);
 	/* It is still empty. */
 	if (rc < 0 && new_dir.was_made && !args->is_dry)
-		(void)rmdir(new_dir.path);
+		(void)top_dir_remove(&new_dir);
 	return rc;
 }
 

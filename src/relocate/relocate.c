@@ -369,13 +369,14 @@ static void close_old(const struct relocation *r)
 static void swap_dirs(struct move *m)
 {
 	const struct relocation *r = m->r;
+	struct err why = { 0 };
 	bool is_gone;
 
 	close_old(r);
-	is_gone = r->old_dir->is_mount_root && umount2(r->old_dir->path, UMOUNT_NOFOLLOW) == 0;
-	if (mount(r->new_dir->path, r->old_dir->path, NULL, MS_BIND, NULL) < 0)
-		log_msg(LOG_WARN, "relocate", "%s cannot be mounted at %s: %s", r->new_dir->path,
-			r->old_dir->path, strerror(errno));
+	is_gone = r->old_dir->is_mount_root && top_dir_unmount(r->old_dir, &why) == 0;
+	if (top_dir_cover(r->old_dir, r->new_dir, &why) < 0)
+		log_msg(LOG_WARN, "relocate", "%s cannot be mounted: %s", r->new_dir->path,
+			why.msg);
 	else
 		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Paths, process lists, /proc and the scan cache of relocate. */
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +111,52 @@ static void test_self(void)
 	CHECK(top_dir_open(&p, "/proc/self/no such place", &e) == -ENOENT);
 }
 
+/* The user who owns a parent of OLD renames it, and plants a link at its place. */
+static bool plant_link(const char *top)
+{
+	return chdir(top) == 0 && rename("home", "home2") == 0 && symlink("victim", "home") == 0;
+}
+
+static bool make_dirs(const char *top)
+{
+	static const char *const dirs[] = { "home", "home/old", "victim", "victim/old", "new" };
+
+	if (chdir(top) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		if (mkdir(dirs[i], 0755) < 0)
+			return false;
+	return mount("none", "home/old", "tmpfs", 0, NULL) == 0 &&
+	       mount("none", "new", "tmpfs", 0, NULL) == 0 && mkdir("new/here", 0755) == 0;
+}
+
+/* Unmounting and covering OLD reach what was opened, whatever its path leads to by then. */
+static void test_swap_link(void)
+{
+	struct top_dir old_dir = { .fd = -1 }, new_dir = { .fd = -1 };
+	char top[] = "/tmp/auger-test-XXXXXX";
+	struct err e = { 0 };
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		SKIP("needs root, and a mount namespace");
+		return;
+	}
+	/* Its file system ends with the namespace, and so does all that is in it. */
+	if (!CHECK(mkdtemp(top) != NULL) || !CHECK(mount("none", top, "tmpfs", 0, NULL) == 0))
+		return;
+	if (CHECK(make_dirs(top)) && CHECK_INT(top_dir_open(&old_dir, "home/old", &e), 0) &&
+	    CHECK_INT(top_dir_open(&new_dir, "new", &e), 0) && CHECK(plant_link(top))) {
+		CHECK_INT(top_dir_unmount(&old_dir, &e), 0);
+		CHECK_INT(top_dir_cover(&old_dir, &new_dir, &e), 0);
+		CHECK(access("home2/old/here", F_OK) == 0);
+		CHECK(access("victim/old/here", F_OK) < 0);
+	}
+	top_dir_close(&old_dir);
+	top_dir_close(&new_dir);
+	CHECK(chdir("/") == 0 && umount2(top, MNT_DETACH) == 0 && rmdir(top) == 0);
+}
+
 /* Echoes each byte. */
 static void answer(int from, int to)
 {
@@ -161,6 +211,7 @@ int main(void)
 	TAP_CASE(test_pids);
 	TAP_CASE(test_fdinfo);
 	TAP_CASE(test_self);
+	TAP_CASE(test_swap_link);
 	TAP_CASE(test_scan_cache);
 	return tap_done();
 }

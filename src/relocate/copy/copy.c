@@ -453,6 +453,8 @@ int copy_set_late_flags(struct copy *c, struct err *e)
 
 int copy_undo(struct copy *c, struct err *e)
 {
+	int rc;
+
 	for (uint32_t i = (uint32_t)c->entries.count; i-- > 0;)
 		if (tree_remove(c, i, e) < 0)
 			return e->code;
@@ -460,9 +462,8 @@ int copy_undo(struct copy *c, struct err *e)
 		return move_journal_remove(c->new_dir, e) < 0
 			       ? e->code
 			       : move_journal_restore_top(&c->journal, c->new_dir, e);
-	if (c->new_dir->was_made && rmdir(c->new_dir->path) < 0)
-		return err_errno(e, "%s", c->new_dir->path);
-	return 0;
+	rc = c->new_dir->was_made ? top_dir_remove(c->new_dir) : 0;
+	return rc < 0 ? err_set(e, rc, "%s: %s", c->new_dir->path, strerror(-rc)) : 0;
 }
 
 int copy_remove_leftovers(const struct top_dir *new_dir, struct err *e)

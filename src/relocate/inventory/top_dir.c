@@ -3,20 +3,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "relocate/inventory/mounts.h"
 
 void top_dir_close(struct top_dir *p)
 {
-	if (p->path && p->fd >= 0)
-		close(p->fd);
+	if (!p->path)
+		return;
+	fd_close(&p->fd);
+	fd_close(&p->parent_fd);
 	free(p->path);
-	p->path = NULL;
-	p->fd = -1;
+	*p = (struct top_dir){ .fd = -1, .parent_fd = -1 };
 }
 
 static int find_mount(struct top_dir *p, struct err *e)
@@ -51,24 +55,96 @@ static int identify_dir(struct top_dir *p, struct err *e)
 	return find_mount(p, e);
 }
 
+/* The path by which the kernel knows the directory, which may be moved at any time. */
+static char *path_of(int fd)
+{
+	char link[32];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	return realpath(link, NULL);
+}
+
+static const char *name_of(const struct top_dir *p)
+{
+	return strrchr(p->path, '/') + 1;
+}
+
+/* A descriptor of what the parent has by the name of p: p itself, or what is below its mount. */
+static int open_by_name(const struct top_dir *p)
+{
+	return openat(p->parent_fd, name_of(p), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int open_parent(struct top_dir *p, struct err *e)
+{
+	CLEANUP(fd_close) int again = -1;
+	struct statx x;
+
+	if (!*name_of(p))
+		return 0;
+	p->parent_fd = openat(p->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	again = p->parent_fd < 0 ? -1 : open_by_name(p);
+	if (again < 0 || statx(again, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x) < 0)
+		return err_errno(e, "%s", p->path);
+	if (x.stx_ino != p->ino || x.stx_mnt_id != p->mnt_id)
+		return err_set(e, -EBUSY, "%s: is being renamed", p->path);
+	return 0;
+}
+
 int top_dir_open(struct top_dir *ret, const char *path, struct err *e)
 {
-	struct top_dir p = { .fd = -1 };
+	struct top_dir p = { .parent_fd = -1 };
 
-	p.path = realpath(path, NULL);
-	if (!p.path)
+	p.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p.fd < 0)
 		return err_errno(e, "%s", path);
-	p.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (p.fd < 0) {
-		err_errno(e, "%s", p.path);
-		free(p.path);
+	p.path = path_of(p.fd);
+	if (!p.path) {
+		err_errno(e, "%s", path);
+		close(p.fd);
 		return e->code;
 	}
-	if (identify_dir(&p, e) < 0) {
+	if (identify_dir(&p, e) < 0 || open_parent(&p, e) < 0) {
 		top_dir_close(&p);
 		return e->code;
 	}
 	*ret = p;
+	return 0;
+}
+
+/* umount2(2) takes a path only: the working directory is the parent meanwhile. */
+int top_dir_unmount(struct top_dir *p, struct err *e)
+{
+	CLEANUP(fd_close) int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rc = 0;
+
+	fd_close(&p->fd);
+	p->fd = -1;
+	if (here < 0 || fchdir(p->parent_fd) < 0)
+		return err_errno(e, "%s", p->path);
+	if (umount2(name_of(p), UMOUNT_NOFOLLOW) < 0)
+		rc = err_errno(e, "%s", p->path);
+	if (fchdir(here) < 0 && rc == 0)
+		rc = err_errno(e, "the working directory");
+	return rc;
+}
+
+int top_dir_remove(const struct top_dir *p)
+{
+	return unlinkat(p->parent_fd, name_of(p), AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+int top_dir_cover(const struct top_dir *p, const struct top_dir *from, struct err *e)
+{
+	CLEANUP(fd_close) int target = open_by_name(p);
+	char source_path[32], target_path[32];
+
+	if (target < 0)
+		return err_errno(e, "%s", p->path);
+	snprintf(source_path, sizeof source_path, "/proc/self/fd/%d", from->fd);
+	snprintf(target_path, sizeof target_path, "/proc/self/fd/%d", target);
+	if (mount(source_path, target_path, NULL, MS_BIND, NULL) < 0)
+		return err_errno(e, "%s", p->path);
 	return 0;
 }
 

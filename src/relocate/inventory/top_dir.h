@@ -17,6 +17,7 @@
 struct top_dir {
 	char *path;            /* absolute, without links and final '/'; owned */
 	int fd;                /* the directory, O_RDONLY|O_DIRECTORY|O_CLOEXEC; owned; -1: none */
+	int parent_fd;         /* the directory that has its name, O_PATH; owned; -1: it is '/' */
 	uint32_t dev_major;    /* of its file system, as in mountinfo */
 	uint32_t dev_minor;    /* (on btrfs not those of stat) */
 	uint32_t st_dev_major; /* as in stat */
@@ -32,6 +33,17 @@ int top_dir_open(struct top_dir *ret, const char *path, struct err *e) MUST_CHEC
 /* Opens NEW, and creates it with mode 0700 if it does not exist. Its parent must exist. */
 int top_dir_open_new(struct top_dir *ret, const char *path, struct err *e) MUST_CHECK;
 void top_dir_close(struct top_dir *p);
+
+/*
+ * Unmounts p, which is a mount point, by its name in its parent. Its own fd is closed. Nothing on
+ * the way to the parent is looked up again, so a link that a user has planted there since leads
+ * nowhere else.
+ */
+int top_dir_unmount(struct top_dir *p, struct err *e) MUST_CHECK;
+/* Removes p, an empty directory, by its name in its parent. 0 or -errno. */
+int top_dir_remove(const struct top_dir *p);
+/* Mounts from on p (a bind mount). */
+int top_dir_cover(const struct top_dir *p, const struct top_dir *from, struct err *e) MUST_CHECK;
 
 /* The rest of path below top without a leading '/', "" for top itself; NULL: path is elsewhere.
  * Borrowed from path. */
