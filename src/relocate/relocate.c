@@ -4,50 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/rows.h"
-#include "inject/freeze.h"
-#include "relocate/copy/copy_thread.h"
 #include "relocate/copy/leftovers.h"
-#include "relocate/pause.h"
-#include "relocate/protect.h"
-#include "relocate/repoint/repoint.h"
+#include "relocate/move.h"
 #include "target/proc.h"
-
-#define SHORT_PASS_NS INT64_C(50000000) /* a shorter pass may as well run in the pause */
-#define SHORT_PASS_BYTES (8 << 20) /* written; comparing as much takes as long in the next pass */
-#define MAX_PASSES 12              /* before the pause */
-#define STOP_LIMIT_NS (10 * NS_PER_S) /* to freeze all threads */
-#define MAX_TRIES 20                  /* pauses that ended at a temporary obstacle */
-#define MAX_RETRACKS 3                /* restarts of dirty tracking before a pause */
-#define MAX_SHORTER 5                 /* passes that may bring the pause below its limit */
-#define TRY_AGAIN_NS INT64_C(30000000)
-
-/* A move in progress. */
-struct move {
-	const struct relocation *r;
-	struct rows pids;                  /* pid_t: the job at the last scan */
-	struct reloc_inventory *inventory; /* the newest */
-	struct scan_cache cache;
-	struct relocate_done done;
-	struct copy *copy;
-	struct freeze *freeze;
-	struct repoint *repoint;
-	struct pause_costs costs;
-	int64_t until_ns; /* the end of the pause, as clock_mono_ns(), if it is not committed */
-	bool is_committed;
-	bool is_stuck; /* a thread hangs in storage and uses copy */
-	bool is_quiet; /* no inotify descriptor of inventory had events before the freeze */
-};
 
 static void fill_scan_opts(const struct relocation *r, struct scan_opts *opts)
 {
@@ -114,34 +80,53 @@ int relocate_check(const struct relocation *r, const struct reloc_inventory *s, 
 /* A process stays in the job even if its parent ends. */
 static int keep_pids(struct move *m, struct err *e)
 {
-	m->pids.count = 0;
+	m->pids.count = m->starts.count = 0;
 	for (size_t i = 0; i < m->inventory->proc_count; i++) {
-		pid_t *row = rows_add(&m->pids, sizeof *row);
+		pid_t *pid = rows_add(&m->pids, sizeof *pid);
+		uint64_t *start = rows_add(&m->starts, sizeof *start);
 
-		if (!row)
+		if (!pid || !start)
 			return err_nomem(e);
-		*row = m->inventory->procs[i].pid;
+		*pid = m->inventory->procs[i].pid;
+		*start = m->inventory->procs[i].start_ticks;
 	}
 	return 0;
 }
 
-/* Drops the processes that have ended. */
-static int prune_pids(struct move *m, struct err *e)
+int move_prune_pids(struct move *m, struct err *e)
 {
+	uint64_t *starts = m->starts.data;
 	pid_t *all = m->pids.data;
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->pids.count; i++) {
 		struct proc_stat stat;
 
-		if (proc_stat_read(&stat, all[i]) && !strchr("ZX", stat.state))
-			all[count++] = all[i];
+		if (!proc_stat_read(&stat, all[i]) || strchr("ZX", stat.state) ||
+		    stat.start_ticks != starts[i])
+			continue;
+		all[count] = all[i];
+		starts[count++] = starts[i];
 	}
-	m->pids.count = count;
+	m->pids.count = m->starts.count = count;
 	return count ? 0 : err_set(e, -ESRCH, "the job has ended");
 }
 
-static int scan_job(struct move *m, bool is_frozen, struct err *e)
+int move_check_pids(const struct move *m, struct err *e)
+{
+	const uint64_t *starts = m->starts.data;
+	const pid_t *all = m->pids.data;
+
+	for (size_t i = 0; i < m->pids.count; i++) {
+		struct proc_stat stat;
+
+		if (proc_stat_read(&stat, all[i]) && stat.start_ticks != starts[i])
+			return err_set(e, -EAGAIN, "process %d is another one by now", (int)all[i]);
+	}
+	return 0;
+}
+
+int move_scan_job(struct move *m, bool is_frozen, struct err *e)
 {
 	struct reloc_inventory s = { 0 };
 	struct scan_opts opts;
@@ -153,7 +138,7 @@ static int scan_job(struct move *m, bool is_frozen, struct err *e)
 		opts.pids = freeze_pids(m->freeze, &opts.pid_count);
 		opts.quiet = m->is_quiet ? m->inventory : NULL;
 	} else if (m->pids.count) {
-		if (prune_pids(m, e) < 0)
+		if (move_prune_pids(m, e) < 0)
 			return e->code;
 		opts.pids = m->pids.data;
 		opts.pid_count = m->pids.count;
@@ -166,196 +151,14 @@ static int scan_job(struct move *m, bool is_frozen, struct err *e)
 	return keep_pids(m, e) < 0 ? e->code : relocate_check(m->r, m->inventory, e);
 }
 
-static bool is_interrupted(const struct relocation *r)
+bool move_is_interrupted(const struct move *m)
 {
-	return r->copy.stop && *r->copy.stop;
+	return m->r->copy.stop && *m->r->copy.stop;
 }
 
-static int precopy_pass(struct move *m, enum copy_kind kind, struct copy_pass *ret, struct err *e)
-{
-	if (scan_job(m, false, e) < 0 || copy_pass_run(m->copy, m->inventory, kind, ret, e) < 0)
-		return e->code;
-	m->done.passes++;
-	m->done.copied_bytes += ret->written_bytes;
-	log_msg(LOG_INFO, "relocate",
-		"pass %u: %" PRIu64 " changed, %" PRIu64 " bytes read, %" PRIu64
-		" written, %.1f ms",
-		m->done.passes, ret->changed, ret->read_bytes, ret->written_bytes,
-		(double)ret->took_ns / 1e6);
-	return 0;
-}
-
-/* Starts dirty tracking, then copies once more what was written before that. */
-static int start_tracking(struct move *m, struct err *e)
-{
-	struct copy_pass pass;
-	int64_t began_ns;
-
-	copy_track_dirty(m->copy, m->inventory);
-	if (precopy_pass(m, COPY_PRECOPY, &pass, e) < 0)
-		return e->code;
-	began_ns = clock_mono_ns();
-	if (copy_flush(m->copy, e) < 0)
-		return e->code;
-	m->costs.walk_ns = pass.took_ns;
-	m->costs.flush_ns = clock_mono_ns() - began_ns;
-	m->done.expected_ns = pause_expected_ns(&m->costs, m->inventory);
-	return 0;
-}
-
-static int measure_pause(struct move *m, struct err *e)
-{
-	struct err why = { 0 };
-
-	m->costs = pause_typical_costs;
-	if (pause_measure(m->inventory, &m->costs, &why) == 0)
-		return 0;
-	if (why.code == -EBUSY)
-		return err_set(e, why.code, "%s", why.msg);
-	log_msg(LOG_INFO, "relocate", "the cost of a call is not measured: %s", why.msg);
-	return 0;
-}
-
-/* Repeats the pass while that makes the expected pause shorter, until it is short enough. */
-static int shorten_pause(struct move *m, struct err *e)
-{
-	int64_t limit_ns = m->r->max_pause_ns, before_ns = INT64_MAX;
-
-	for (int i = 0; i < MAX_SHORTER && m->done.expected_ns > limit_ns &&
-			m->done.expected_ns < before_ns - before_ns / 8;
-	     i++) {
-		before_ns = m->done.expected_ns;
-		if (start_tracking(m, e) < 0)
-			return e->code;
-	}
-	if (m->done.expected_ns <= limit_ns)
-		return 0;
-	return err_set(e, -ETIME,
-		       "the pause would take about %" PRId64 " ms, longer than --max-pause %" PRId64
-		       ": copying what the job has changed meanwhile takes %" PRId64
-		       " ms, scanning it %" PRId64 " ms",
-		       m->done.expected_ns / 1000000, limit_ns / 1000000,
-		       (m->costs.walk_ns + m->costs.flush_ns) / 1000000,
-		       m->inventory->took_ns / 1000000);
-}
-
-/* Repeats passes until one finds little or is no shorter than the one before. */
-static int precopy(struct move *m, struct err *e)
-{
-	struct copy_pass pass = { .took_ns = INT64_MAX / 2 };
-	int64_t began_ns = clock_mono_ns(), before_ns;
-
-	do {
-		before_ns = pass.took_ns;
-		if (precopy_pass(m, COPY_PRECOPY, &pass, e) < 0)
-			return e->code;
-	} while (pass.took_ns > SHORT_PASS_NS && pass.written_bytes > SHORT_PASS_BYTES &&
-		 m->done.passes < MAX_PASSES && pass.took_ns < before_ns - before_ns / 8);
-	if (m->r->is_checked && precopy_pass(m, COPY_VERIFY, &pass, e) < 0)
-		return e->code;
-	/* Data that is flushed here is not flushed in the pause. */
-	if (copy_sync(m->copy, e) < 0)
-		return e->code;
-	if (repoint_grow_fd_tables(m->inventory, e) < 0 || measure_pause(m, e) < 0)
-		return e->code;
-	if (start_tracking(m, e) < 0 || shorten_pause(m, e) < 0)
-		return e->code;
-	m->done.precopy_ns = clock_mono_ns() - began_ns;
-	return is_interrupted(m->r) ? err_set(e, -EINTR, "interrupted") : 0;
-}
-
-static int repoint_and_verify(struct move *m, struct err *e)
-{
-	const struct relocation *r = m->r;
-	int64_t began_ns = clock_mono_ns();
-
-	if (repoint_begin(&m->repoint, m->freeze, m->inventory, r->old_dir, r->new_dir, e) < 0 ||
-	    repoint_verify(m->repoint, e) < 0)
-		return e->code;
-	m->done.repoint_ns = clock_mono_ns() - began_ns;
-	return 0;
-}
-
-/* Past the end of the pause? Then it is undone. */
-static int check_pause(const struct move *m, struct err *e)
-{
-	return clock_mono_ns() < m->until_ns ? 0 : err_set(e, -ETIME, "the pause is over");
-}
-
-/* Waits for a thread of the copy until the end of the pause. rc: the result of the work beside it,
- * whose error is the first. */
-static int join_copy(struct move *m, struct copy_thread *thread, int rc, struct err *e)
-{
-	struct err why = { 0 };
-
-	if (copy_thread_join(thread, m->until_ns, &m->is_stuck, &why) == 0)
-		return rc;
-	return rc < 0 ? rc : err_set(e, why.code, "%s", why.msg);
-}
-
-static int walk(void *self, struct err *e)
-{
-	struct move *m = self;
-
-	return copy_final_walk(m->copy, e);
-}
-
-static int copy_rest(void *self, struct err *e)
-{
-	struct move *m = self;
-
-	if (copy_final_end(m->copy, m->inventory, &m->done.final, e) < 0)
-		return e->code;
-	return copy_finish(m->copy, m->inventory, e);
-}
-
-static int flush(void *self, struct err *e)
-{
-	struct move *m = self;
-
-	return copy_flush(m->copy, e);
-}
-
-/* Copies the rest, repoints and verifies; everything can be undone. The flush runs here, so that
- * failing storage is found while an undo is possible. */
-static int repoint_job(struct move *m, struct err *e)
-{
-	int64_t at_ns = clock_mono_ns();
-	struct copy_thread *beside;
-	int rc = join_copy(m, copy_thread_start(copy_rest, m), 0, e);
-
-	if (rc < 0 || check_pause(m, e) < 0)
-		return e->code;
-	m->done.copied_bytes += m->done.final.written_bytes;
-	m->done.copy_ns += clock_mono_ns() - at_ns;
-	beside = copy_thread_start(flush, m);
-	rc = repoint_and_verify(m, e);
-	at_ns = clock_mono_ns();
-	rc = join_copy(m, beside, rc, e);
-	if (rc == 0)
-		rc = copy_set_late_flags(m->copy, e);
-	m->done.flush_ns = clock_mono_ns() - at_ns;
-	return rc < 0 ? rc : check_pause(m, e);
-}
-
-static void log_cause(const struct err *why)
+void move_log_cause(const struct err *why)
 {
 	log_msg(LOG_WARN, "relocate", "%s", why->msg);
-}
-
-/* From here on the job is on NEW, whatever fails. */
-static void commit(struct move *m)
-{
-	struct err why = { 0 };
-
-	m->is_committed = true;
-	if (repoint_commit(m->repoint, &why) < 0)
-		log_cause(&why);
-	m->repoint = NULL;
-	if (copy_commit(m->copy, &why) < 0)
-		log_cause(&why);
-	if (repoint_drain_inotify(m->inventory, &why) < 0)
-		log_cause(&why);
 }
 
 /* Our own descriptor would keep OLD busy. */
@@ -366,7 +169,7 @@ static void close_old(const struct relocation *r)
 	r->old_dir->fd = -1;
 }
 
-static void swap_dirs(struct move *m)
+void move_swap_dirs(struct move *m)
 {
 	const struct relocation *r = m->r;
 	struct err why = { 0 };
@@ -381,9 +184,7 @@ static void swap_dirs(struct move *m)
 		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
 }
 
-/* Scans processes outside the job before the freeze; the pause rescans only those that have run
- * since. */
-static int scan_outside(struct move *m, struct err *e)
+int move_scan_outside(struct move *m, struct err *e)
 {
 	struct reloc_inventory s = { 0 };
 	struct scan_opts opts;
@@ -396,101 +197,6 @@ static int scan_outside(struct move *m, struct err *e)
 		return e->code;
 	reloc_inventory_fini(&s);
 	return 0;
-}
-
-/* Walks the tree in a second thread during the scan: both take most of the time. */
-static int scan_and_walk(struct move *m, struct err *e)
-{
-	struct copy_thread *beside;
-	int64_t at_ns;
-	int rc;
-
-	m->is_quiet = !scan_has_unread_events(m->inventory);
-	beside = copy_thread_start(walk, m);
-	rc = scan_job(m, true, e);
-	at_ns = clock_mono_ns();
-	m->done.scan_ns = at_ns - freeze_since_ns(m->freeze) - m->done.freeze_ns;
-	rc = join_copy(m, beside, rc, e);
-	m->done.copy_ns = clock_mono_ns() - at_ns;
-	return rc;
-}
-
-/* -EAGAIN: there was a temporary obstacle, and the job runs again. */
-static int freeze_and_repoint(struct move *m, struct err *e)
-{
-	const struct relocation *r = m->r;
-	int64_t since_ns;
-
-	if (prune_pids(m, e) < 0 || scan_outside(m, e) < 0 ||
-	    freeze_begin(&m->freeze, m->pids.data, m->pids.count, r->is_only, STOP_LIMIT_NS, e) < 0)
-		return e->code;
-	since_ns = freeze_since_ns(m->freeze);
-	m->until_ns = since_ns + r->max_pause_ns;
-	copy_set_deadline(m->copy, m->until_ns);
-	m->done.freeze_ns = clock_mono_ns() - since_ns;
-	if (scan_and_walk(m, e) < 0) {
-		freeze_thaw(m->freeze);
-		m->freeze = NULL;
-		if (!m->is_stuck)
-			copy_set_deadline(m->copy, 0);
-		return e->code == -EBUSY ? -EAGAIN : e->code;
-	}
-	if (repoint_job(m, e) == 0) {
-		commit(m);
-		if (r->swaps)
-			swap_dirs(m);
-	} else if (m->repoint) {
-		struct err why = { 0 };
-
-		if (repoint_undo(m->repoint, &why) < 0)
-			log_cause(&why);
-		m->repoint = NULL;
-	}
-	m->done.pause_ns = freeze_thaw(m->freeze) - since_ns;
-	m->freeze = NULL;
-	if (!m->is_stuck)
-		copy_set_deadline(m->copy, 0);
-	return m->is_committed ? 0 : e->code;
-}
-
-/* One pause. It does not begin while stale dirty tracking would make it long. */
-static int pause_job(struct move *m, struct err *e)
-{
-	sigset_t before;
-	int rc;
-
-	for (int i = 0; i < MAX_RETRACKS && copy_tracking_is_stale(m->copy); i++)
-		if (start_tracking(m, e) < 0)
-			return e->code == -EBUSY ? -EAGAIN : e->code;
-	protect_block_signals(&before);
-	rc = freeze_and_repoint(m, e);
-	protect_unblock_signals(&before);
-	return rc;
-}
-
-/* The most descriptors that we open in the pause: for threads, files and mappings. */
-static unsigned count_descriptors(const struct reloc_inventory *s)
-{
-	size_t count = 4096 + s->desc_count + s->fd_count + s->map_count + s->dir_count;
-
-	return count < INT_MAX / 2 ? (unsigned)count : INT_MAX / 2;
-}
-
-/* Retries: a half-read directory, for example, is soon read to its end. */
-static int pause_until_moved(struct move *m, struct err *e)
-{
-	const struct timespec again = { 0, TRY_AGAIN_NS };
-	int rc;
-
-	protect_begin(count_descriptors(m->inventory));
-	for (int tries = 0; (rc = pause_job(m, e)) == -EAGAIN; tries++) {
-		if (tries == MAX_TRIES || is_interrupted(m->r))
-			break;
-		nanosleep(&again, NULL);
-		memset(e, 0, sizeof *e);
-	}
-	protect_end();
-	return rc < 0 ? e->code : 0;
 }
 
 static enum relocate_umount query_umount(const char *path)
@@ -528,7 +234,7 @@ static void scan_after_move(struct move *m)
 	struct err why = { 0 };
 
 	if (m->done.swap != RELOCATE_NOT_SWAPPED || m->r->old_dir->fd < 0 ||
-	    prune_pids(m, &why) < 0)
+	    move_prune_pids(m, &why) < 0)
 		return;
 	fill_scan_opts(m->r, &opts);
 	opts.pids = m->pids.data;
@@ -575,7 +281,7 @@ static int finish_earlier_move(struct move *m, struct err *e)
 		return e->code;
 	m->done.was_moved = true;
 	if (r->swaps)
-		swap_dirs(m);
+		move_swap_dirs(m);
 	try_unmount(m);
 	return 0;
 }
@@ -608,7 +314,7 @@ static int undo_copy(struct move *m, struct err *e)
 			       "'auger relocate --undo --to %s' removes the copy",
 			       m->r->max_pause_ns / 1000000, m->r->new_dir->path);
 	if (copy_undo(m->copy, &why) < 0)
-		log_cause(&why);
+		move_log_cause(&why);
 	if (e->code == -ETIME && m->until_ns)
 		return err_set(e, -ETIME,
 			       "the pause would be longer than --max-pause %" PRId64
@@ -625,10 +331,10 @@ static int move_job(struct move *m, struct err *e)
 		return e->code;
 	if (left == LEFTOVERS_MOVED)
 		return finish_earlier_move(m, e);
-	if (scan_job(m, false, e) < 0 ||
+	if (move_scan_job(m, false, e) < 0 ||
 	    copy_open(&m->copy, m->r->old_dir, m->r->new_dir, m->inventory, &m->r->copy, e) < 0)
 		return e->code;
-	if (precopy(m, e) < 0 || pause_until_moved(m, e) < 0)
+	if (move_precopy(m, e) < 0 || move_frozen(m, e) < 0)
 		return undo_copy(m, e);
 	scan_after_move(m);
 	try_unmount(m);
@@ -662,6 +368,7 @@ int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
 	}
 	copy_close(m->copy);
 	rows_fini(&m->pids);
+	rows_fini(&m->starts);
 	scan_cache_fini(&m->cache);
 	free(m);
 	return rc;
