@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "relocate/copy/leftovers.h"
 #include "relocate/move.h"
+#include "relocate/reopen.h"
 #include "target/proc.h"
 
 static void fill_scan_opts(const struct relocation *r, struct scan_opts *opts)
@@ -33,7 +34,9 @@ int relocate_scan(const struct relocation *r, struct reloc_inventory *ret, struc
 	struct scan_opts opts;
 
 	fill_scan_opts(r, &opts);
-	return scan_take(&opts, ret, e);
+	if (scan_take(&opts, ret, e) < 0)
+		return e->code;
+	return reopen_find(ret, r->old_dir, r->swaps, e);
 }
 
 static int refuse(const struct reloc_obstacle *o, struct err *e)
@@ -148,6 +151,8 @@ int move_scan_job(struct move *m, bool is_frozen, struct err *e)
 		return e->code;
 	reloc_inventory_fini(m->inventory);
 	*m->inventory = s;
+	if (!is_frozen && reopen_find(m->inventory, m->r->old_dir, m->r->swaps, e) < 0)
+		return e->code;
 	return keep_pids(m, e) < 0 ? e->code : relocate_check(m->r, m->inventory, e);
 }
 

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import struct
 import subprocess
@@ -1271,6 +1272,56 @@ def test_hanging(w):
     moved(w, p)
     write_more(w, p)
     finish(w, p, w.new)
+
+
+SQLITE = """
+import sqlite3
+db = sqlite3.connect("base", isolation_level=None, check_same_thread=False)
+db.execute("pragma journal_mode=%s")
+db.execute("create table t (i integer)")
+def write():
+    i = 0
+    while not is_over:
+        db.execute("insert into t values (?)", (i,))
+        os.write(log, struct.pack("<Q", i))
+        i += 1
+        time.sleep(0.001)
+is_over = False
+thread = threading.Thread(target=write)
+thread.start()
+""" + END + """
+is_over = True
+thread.join()
+print("over", flush=True)
+"""
+
+
+def test_sqlite(w):
+    """A writer with a rollback journal is refused, because SQLite checks the inode; with a write-ahead log it
+    moves, and nothing is lost."""
+    p = w.job(SQLITE % "delete")
+    write_more(w, p)
+    for words in ([], ["--swap"]):
+        r = w.run("--pid", str(p.pid), *words)
+        check(r.returncode == 1 and "rollback journal" in r.stderr and is_empty(w.new), r.stderr)
+        write_more(w, p)
+    w.stop_jobs()
+    os.unlink(f"{w.top}/job0.log")
+    os.unlink(f"{w.old}/base")
+    p = w.job(SQLITE % "wal")
+    write_more(w, p)
+    rows = json.loads(w.run("--dry-run", "--pid", str(p.pid), "-f", "json").stdout)["rows"]
+    check([row["state"] for row in rows if "SQLite" in (row["reason"] or "")] == ["note"], str(rows))
+    moved(w, p, "--swap")
+    w.mounts.append(w.old)
+    write_more(w, p)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    check(p.stdout.readline() == "over\n", "the job did not end well")
+    with contextlib.closing(sqlite3.connect(f"{w.new}/base")) as db:
+        count = db.execute("select count(*), max(i) from t").fetchone()
+        check(db.execute("pragma integrity_check").fetchone() == ("ok",), "damaged")
+    check(count == (count[1] + 1, os.path.getsize(f"{w.top}/job0.log") // 8 - 1), str(count))
 
 
 REWRITER = """

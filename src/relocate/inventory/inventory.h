@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/err.h"
+#include "base/macros.h"
+
 #define RELOC_NONE UINT32_MAX /* no such row */
 
 /* A process of the job. */
@@ -179,6 +182,12 @@ struct reloc_inventory {
 };
 
 void reloc_inventory_fini(struct reloc_inventory *s);
+
+/* Adds an obstacle of a process, row proc. Copies what and path, without
+ * control characters; reason and remedy are literals. -ENOMEM. */
+int reloc_inventory_add(struct reloc_inventory *s, enum reloc_obstacle_kind kind, uint32_t proc,
+			const char *what, const char *path, const char *reason, const char *remedy,
+			struct err *e) MUST_CHECK;
 
 /* Is there an obstacle of this kind? */
 bool reloc_inventory_has(const struct reloc_inventory *s, enum reloc_obstacle_kind kind);
