@@ -173,14 +173,14 @@ static int run_dry(const struct args *args, const struct relocation *r, struct e
 	int64_t began_ns;
 	int rc;
 
-	if (relocate_scan(r, &s, e) < 0)
+	if (relocation_scan(r, &s, e) < 0)
 		return e->code;
 	began_ns = clock_mono_ns();
 	rc = copy_check(r->old_dir, r->new_dir, &s, &v.tree_bytes, e);
 	v.expected_ns = pause_typical_ns(&s, clock_mono_ns() - began_ns);
 	if (show(args, &v, e) < 0 || rc < 0)
 		return e->code;
-	return relocate_check(r, &s, e);
+	return relocation_check(r, &s, e);
 }
 
 /* The job is on NEW: a report that fails is not a failed move. */

@@ -12,7 +12,7 @@
 #include "inject/freeze.h"
 #include "relocate/inventory/scan_cache.h"
 #include "relocate/pause.h"
-#include "relocate/relocate.h"
+#include "relocate/relocation.h"
 #include "relocate/repoint/repoint.h"
 
 struct move {
@@ -44,7 +44,9 @@ int move_prune_pids(struct move *m, struct err *e) MUST_CHECK;
 int move_check_pids(const struct move *m, struct err *e) MUST_CHECK;
 bool move_is_interrupted(const struct move *m);
 void move_log_cause(const struct err *why);
+/* Unmounts or covers OLD, and mounts NEW at its path. */
 void move_swap_dirs(struct move *m);
+void move_close_old(const struct relocation *r); /* our own descriptor would keep OLD busy */
 
 /* precopy.c: copies while the job runs, until the rest is short enough for the pause. */
 int move_precopy(struct move *m, struct err *e) MUST_CHECK;

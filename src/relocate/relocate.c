@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -13,196 +12,6 @@
 #include "base/log.h"
 #include "relocate/copy/leftovers.h"
 #include "relocate/move.h"
-#include "relocate/reopen.h"
-#include "target/proc.h"
-
-static void fill_scan_opts(const struct relocation *r, struct scan_opts *opts)
-{
-	*opts = (struct scan_opts){
-		.pids = r->pids,
-		.pid_count = r->pid_count,
-		.old_dir = r->old_dir,
-		.new_dir = r->new_dir,
-		.is_only = r->is_only,
-		.is_found = r->is_found,
-		.moves_libs = r->moves_libs,
-	};
-}
-
-int relocate_scan(const struct relocation *r, struct reloc_inventory *ret, struct err *e)
-{
-	struct scan_opts opts;
-
-	fill_scan_opts(r, &opts);
-	if (scan_take(&opts, ret, e) < 0)
-		return e->code;
-	return reopen_find(ret, r->old_dir, r->swaps, e);
-}
-
-static int refuse(const struct reloc_obstacle *o, struct err *e)
-{
-	char process[96] = "", remedy[256] = "";
-
-	if (o->pid)
-		snprintf(process, sizeof process, "process %d (%s): ", (int)o->pid, o->comm);
-	if (*o->remedy)
-		snprintf(remedy, sizeof remedy, " (%s)", o->remedy);
-	return err_set(e, -EBUSY, "%s%s%s%.200s: %s%s", process, o->what, *o->path ? " " : "",
-		       o->path, o->reason, remedy);
-}
-
-/* A process with mounts of its own does not see ours: by its paths it would still reach OLD. */
-static int check_swap(const struct relocation *r, const struct reloc_inventory *s, struct err *e)
-{
-	for (size_t i = 0; i < s->proc_count; i++)
-		if (s->procs[i].new_path)
-			return err_set(
-				e, -EBUSY,
-				"process %d (%s) has a mount namespace of its own, in which --swap cannot mount %s at the path of OLD (omit --swap)",
-				(int)s->procs[i].pid, s->procs[i].comm, r->new_dir->path);
-	return 0;
-}
-
-int relocate_check(const struct relocation *r, const struct reloc_inventory *s, struct err *e)
-{
-	enum reloc_obstacle_kind least = r->is_partial ? RELOC_BLOCKS : RELOC_STAYS;
-
-	for (size_t i = 0; i < s->obstacle_count; i++)
-		if (s->obstacles[i].kind == RELOC_BLOCKS)
-			return refuse(&s->obstacles[i], e);
-	for (size_t i = 0; i < s->obstacle_count; i++)
-		if (s->obstacles[i].kind >= least)
-			return refuse(&s->obstacles[i], e);
-	if (r->swaps && check_swap(r, s, e) < 0)
-		return e->code;
-	if (!s->fd_count && !s->map_count && !s->dir_count && !s->watch_count)
-		return err_set(e, -ESRCH, "the job uses nothing of %s", r->old_dir->path);
-	return 0;
-}
-
-/* A process stays in the job even if its parent ends. */
-static int keep_pids(struct move *m, struct err *e)
-{
-	m->pids.count = m->starts.count = 0;
-	for (size_t i = 0; i < m->inventory->proc_count; i++) {
-		pid_t *pid = rows_add(&m->pids, sizeof *pid);
-		uint64_t *start = rows_add(&m->starts, sizeof *start);
-
-		if (!pid || !start)
-			return err_nomem(e);
-		*pid = m->inventory->procs[i].pid;
-		*start = m->inventory->procs[i].start_ticks;
-	}
-	return 0;
-}
-
-int move_prune_pids(struct move *m, struct err *e)
-{
-	uint64_t *starts = m->starts.data;
-	pid_t *all = m->pids.data;
-	size_t count = 0;
-
-	for (size_t i = 0; i < m->pids.count; i++) {
-		struct proc_stat stat;
-
-		if (!proc_stat_read(&stat, all[i]) || strchr("ZX", stat.state) ||
-		    stat.start_ticks != starts[i])
-			continue;
-		all[count] = all[i];
-		starts[count++] = starts[i];
-	}
-	m->pids.count = m->starts.count = count;
-	return count ? 0 : err_set(e, -ESRCH, "the job has ended");
-}
-
-int move_check_pids(const struct move *m, struct err *e)
-{
-	const uint64_t *starts = m->starts.data;
-	const pid_t *all = m->pids.data;
-
-	for (size_t i = 0; i < m->pids.count; i++) {
-		struct proc_stat stat;
-
-		if (proc_stat_read(&stat, all[i]) && stat.start_ticks != starts[i])
-			return err_set(e, -EAGAIN, "process %d is another one by now", (int)all[i]);
-	}
-	return 0;
-}
-
-int move_scan_job(struct move *m, bool is_frozen, struct err *e)
-{
-	struct reloc_inventory s = { 0 };
-	struct scan_opts opts;
-
-	fill_scan_opts(m->r, &opts);
-	opts.cache = &m->cache;
-	opts.is_frozen = is_frozen;
-	if (is_frozen) {
-		opts.pids = freeze_pids(m->freeze, &opts.pid_count);
-		opts.quiet = m->is_quiet ? m->inventory : NULL;
-	} else if (m->pids.count) {
-		if (move_prune_pids(m, e) < 0)
-			return e->code;
-		opts.pids = m->pids.data;
-		opts.pid_count = m->pids.count;
-		opts.is_found = true;
-	}
-	if (scan_take(&opts, &s, e) < 0)
-		return e->code;
-	reloc_inventory_fini(m->inventory);
-	*m->inventory = s;
-	if (!is_frozen && reopen_find(m->inventory, m->r->old_dir, m->r->swaps, e) < 0)
-		return e->code;
-	return keep_pids(m, e) < 0 ? e->code : relocate_check(m->r, m->inventory, e);
-}
-
-bool move_is_interrupted(const struct move *m)
-{
-	return m->r->copy.stop && *m->r->copy.stop;
-}
-
-void move_log_cause(const struct err *why)
-{
-	log_msg(LOG_WARN, "relocate", "%s", why->msg);
-}
-
-/* Our own descriptor would keep OLD busy. */
-static void close_old(const struct relocation *r)
-{
-	if (r->old_dir->fd >= 0)
-		close(r->old_dir->fd);
-	r->old_dir->fd = -1;
-}
-
-void move_swap_dirs(struct move *m)
-{
-	const struct relocation *r = m->r;
-	struct err why = { 0 };
-	bool is_gone;
-
-	close_old(r);
-	is_gone = r->old_dir->is_mount_root && top_dir_unmount(r->old_dir, &why) == 0;
-	if (top_dir_cover(r->old_dir, r->new_dir, &why) < 0)
-		log_msg(LOG_WARN, "relocate", "%s cannot be mounted: %s", r->new_dir->path,
-			why.msg);
-	else
-		m->done.swap = is_gone ? RELOCATE_UNMOUNTED : RELOCATE_COVERED;
-}
-
-int move_scan_outside(struct move *m, struct err *e)
-{
-	struct reloc_inventory s = { 0 };
-	struct scan_opts opts;
-
-	fill_scan_opts(m->r, &opts);
-	opts.cache = &m->cache;
-	opts.pid_count = 0;
-	opts.is_frozen = true;
-	if (scan_take(&opts, &s, e) < 0)
-		return e->code;
-	reloc_inventory_fini(&s);
-	return 0;
-}
 
 static enum relocate_umount query_umount(const char *path)
 {
@@ -222,7 +31,7 @@ static void try_unmount(struct move *m)
 
 	if (!old->is_mount_root || m->done.swap != RELOCATE_NOT_SWAPPED)
 		return;
-	close_old(m->r);
+	move_close_old(m->r);
 	for (int i = 0; i < 2; i++) {
 		fd = open(old->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
@@ -235,13 +44,12 @@ static void try_unmount(struct move *m)
 /* With NEW mounted over OLD's path, OLD cannot be scanned. */
 static void scan_after_move(struct move *m)
 {
-	struct scan_opts opts;
+	struct scan_opts opts = relocation_scan_opts(m->r);
 	struct err why = { 0 };
 
 	if (m->done.swap != RELOCATE_NOT_SWAPPED || m->r->old_dir->fd < 0 ||
 	    move_prune_pids(m, &why) < 0)
 		return;
-	fill_scan_opts(m->r, &opts);
 	opts.pids = m->pids.data;
 	opts.pid_count = m->pids.count;
 	opts.is_found = true;
@@ -265,10 +73,10 @@ static void flush_after(const struct move *m)
 static int finish_earlier_move(struct move *m, struct err *e)
 {
 	const struct relocation *r = m->r;
-	struct scan_opts opts;
+	struct scan_opts opts = relocation_scan_opts(r);
 	bool has_any;
 
-	if (relocate_scan(r, m->inventory, e) < 0)
+	if (relocation_scan(r, m->inventory, e) < 0)
 		return e->code;
 	has_any = m->inventory->fd_count || m->inventory->map_count || m->inventory->dir_count ||
 		  m->inventory->watch_count;
@@ -278,7 +86,6 @@ static int finish_earlier_move(struct move *m, struct err *e)
 			e, -EBUSY,
 			"%s has the job of a killed move, and the job uses files of %s again",
 			r->new_dir->path, r->old_dir->path);
-	fill_scan_opts(r, &opts);
 	opts.old_dir = r->new_dir;
 	opts.new_dir = NULL;
 	if (scan_take(&opts, m->inventory, e) < 0 ||
@@ -349,11 +156,6 @@ static int move_job(struct move *m, struct err *e)
 
 /* Used by the thread that hangs, until the process exits. */
 static struct move *abandoned;
-
-void relocate_done_fini(struct relocate_done *d)
-{
-	reloc_inventory_fini(&d->after);
-}
 
 int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
 		 struct relocate_done *ret, struct err *e)
