@@ -705,6 +705,16 @@ def test_new(w):
     check(is_empty(f"{w.top}/small"))
 
 
+def test_mount_options(w):
+    """NEW must not give files rights that OLD's mount denies."""
+    p = w.job(NAMED)
+    for option in ("nosuid", "nodev", "noexec"):
+        sh("mount", "-o", f"remount,{option}", w.old)
+        refused(w, p, message=f"OLD is mounted with {option}, and NEW without it")
+        sh("mount", "-o", f"remount,{option}", w.new)
+    moved(w, p)
+
+
 def test_mounts(w):
     """Mounts below OLD, and other mounts of it."""
     p = w.job(NAMED)

@@ -13,6 +13,36 @@
 
 #define MOUNTINFO_MAX (64 << 20) /* bytes */
 
+static const struct {
+	const char *name;
+	enum mount_option bit;
+} options[] = {
+	{ "nosuid", MOUNT_NOSUID },
+	{ "nodev", MOUNT_NODEV },
+	{ "noexec", MOUNT_NOEXEC },
+};
+
+const char *mount_option_name(unsigned bits)
+{
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (bits & options[i].bit)
+			return options[i].name;
+	return "";
+}
+
+/* text: "rw,nosuid,relatime". */
+static unsigned read_options(char *text)
+{
+	unsigned bits = 0;
+	char *word;
+
+	while ((word = strsep(&text, ",")))
+		for (size_t i = 0; i < ARRAY_LEN(options); i++)
+			if (strcmp(word, options[i].name) == 0)
+				bits |= options[i].bit;
+	return bits;
+}
+
 static void free_mount(struct mount *m)
 {
 	free(m->root);
@@ -54,6 +84,7 @@ static int read_line(struct mounts *all, char *line, struct err *e)
 	    sscanf(words[1], "%" SCNu64, &m.parent) != 1 ||
 	    sscanf(words[2], "%u:%u", &m.dev_major, &m.dev_minor) != 2)
 		return err_set(e, -EINVAL, "mountinfo: a line does not begin with numbers");
+	m.options = read_options(words[5]);
 	read_propagation(&m, &at);
 	type = strsep(&at, " ");
 	quote_undo_octal(words[3]);

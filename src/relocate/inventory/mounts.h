@@ -10,6 +10,9 @@
 #include "base/macros.h"
 #include "base/rows.h"
 
+/* Options that take rights away from what is on the mount: bits. */
+enum mount_option { MOUNT_NOSUID = 1, MOUNT_NODEV = 2, MOUNT_NOEXEC = 4 };
+
 struct mount {
 	uint64_t id, parent;
 	uint32_t dev_major, dev_minor; /* of the superblock */
@@ -18,6 +21,7 @@ struct mount {
 	char *type;                    /* "ext4"; owned */
 	uint64_t peers;                /* propagation: its shared peer group; 0: none */
 	uint64_t master;               /* the peer group it follows; 0: none */
+	unsigned options;              /* enum mount_option */
 };
 
 /* All zero is an empty list. */
@@ -28,6 +32,9 @@ struct mounts {
 /* pid 0: this process. */
 int mounts_read(struct mounts *m, pid_t pid, struct err *e) MUST_CHECK;
 void mounts_fini(struct mounts *m);
+
+/* The name of the lowest bit of options: "nosuid". */
+const char *mount_option_name(unsigned options);
 
 /* NULL: not found. */
 const struct mount *mounts_find(const struct mounts *m, uint64_t id);

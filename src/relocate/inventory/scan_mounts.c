@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "relocate/inventory/scan_internal.h"
@@ -90,6 +91,24 @@ static bool is_root_mount(const struct scan *sc, const struct top_dir *p)
 	       x.stx_mnt_id == p->mnt_id && map_get(&sc->old_mounts, x.stx_mnt_id) == MAP_NONE;
 }
 
+/* On a mount with more rights, files of users would gain what OLD's mount denies: set-id bits,
+ * device nodes, execution. */
+static void check_options(struct scan *sc)
+{
+	const struct mount *old = mounts_find(&sc->mounts, sc->opts->old_dir->mnt_id);
+	const struct mount *new = mounts_find(&sc->mounts, sc->opts->new_dir->mnt_id);
+	unsigned missing = old && new ? old->options & ~new->options : 0;
+	char reason[64], remedy[64];
+
+	if (!missing || geteuid() != 0)
+		return;
+	snprintf(reason, sizeof reason, "OLD is mounted with %s, and NEW without it",
+		 mount_option_name(missing));
+	snprintf(remedy, sizeof remedy, "mount -o remount,%s", mount_option_name(missing));
+	scan_add_obstacle(sc, RELOC_BLOCKS, RELOC_NONE, "NEW", sc->opts->new_dir->path, reason,
+			  remedy);
+}
+
 static void check_new(struct scan *sc)
 {
 	const struct top_dir *old = sc->opts->old_dir, *new = sc->opts->new_dir;
@@ -107,6 +126,7 @@ static void check_new(struct scan *sc)
 	if (fstatvfs(new->fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
 		scan_add_obstacle(sc, RELOC_BLOCKS, RELOC_NONE, "NEW", new->path, "it is read-only",
 				  "mount it read-write");
+	check_options(sc);
 }
 
 /* A mount of OLD's file system that stays when OLD is unmounted here; NULL: none. */
