@@ -26,7 +26,7 @@ static const char *const verifies[] = { "size", "checksum", NULL };
 
 struct args {
 	const char *pids, *job, *users_of, *from, *to;
-	bool is_only, is_dry, undoes, swaps, is_partial, moves_libs, trusts_append;
+	bool enters_manager, is_only, is_dry, undoes, swaps, is_partial, moves_libs, trusts_append;
 	uint64_t bandwidth; /* MiB a second; 0: no limit */
 	uint64_t max_pause; /* milliseconds */
 	int verify;         /* enum verify */
@@ -38,6 +38,8 @@ static const struct opt opts[] = {
 	OPT_STR('p', "pid", "PID,...", struct args, pids,
 		"Move these processes and their descendants"),
 	OPT_STR(0, "job", "ID", struct args, job, "Move the processes of this Slurm job"),
+	OPT_FLAG(0, "enter-slurmstepd", struct args, enters_manager,
+		 "Move Slurm's own process of the job step, too; it has the step's output open"),
 	OPT_STR(0, "all-users-of", "OLD", struct args, users_of, "Move all processes that use OLD"),
 	OPT_STR(0, "from", "OLD", struct args, from,
 		"Move away from this directory [default: that of --all-users-of]"),
@@ -108,6 +110,8 @@ static int check_args(const struct args *args, struct err *e)
 	}
 	if (ways != 1)
 		return err_usage(e, "name the job by one of --pid, --job, --all-users-of");
+	if (args->enters_manager && !args->job)
+		return err_usage(e, "--enter-slurmstepd goes with --job");
 	if (!args->from && !args->users_of)
 		return err_usage(e, "--from OLD is missing");
 	if (!args->to)
@@ -123,7 +127,7 @@ static int find_job(const struct args *args, const struct top_dir *old_dir, stru
 	if (args->pids)
 		return jobs_parse(args->pids, pids, e);
 	if (args->job)
-		return jobs_find_slurm(args->job, pids, e);
+		return jobs_find_slurm(args->job, args->enters_manager, pids, e);
 	if (top_dir_open(&users_of, args->users_of, e) < 0)
 		return e->code;
 	if (strcmp(users_of.path, old_dir->path) != 0)
@@ -237,6 +241,7 @@ static int run_between(const struct args *args, struct top_dir *old_dir, struct 
 		.moves_libs = args->moves_libs,
 		.is_checked = args->verify == VERIFY_CHECKSUM,
 		.swaps = args->swaps,
+		.skips_manager = args->job && !args->enters_manager,
 		.max_pause_ns = (int64_t)args->max_pause * 1000000,
 	};
 

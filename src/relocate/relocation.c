@@ -16,6 +16,7 @@ struct scan_opts relocation_scan_opts(const struct relocation *r)
 		.is_only = r->is_only,
 		.is_found = r->is_found,
 		.moves_libs = r->moves_libs,
+		.skips_manager = r->skips_manager,
 	};
 }
 

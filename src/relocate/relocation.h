@@ -26,6 +26,7 @@ struct relocation {
 	bool moves_libs; /* libraries on OLD move, too */
 	bool is_checked; /* compare NEW with OLD, read again from its storage, before the pause */
 	bool swaps;      /* unmount OLD and mount NEW at its path */
+	bool skips_manager; /* see struct scan_opts */
 	int64_t max_pause_ns;
 };
 

@@ -356,6 +356,57 @@ def check_stat(folder, cluster):
     assert alone["rows"][0]["slurm"] is not None and alone["rows"][0]["ours"] is None, alone
 
 
+OUTPUT_JOB = """#!/bin/sh
+#SBATCH --output={folder}/old/slurm-%j.out
+#SBATCH --chdir={folder}/old
+i=0
+while [ ! -e ../stop ]; do
+	echo "line $i"
+	i=$((i + 1))
+	sleep 0.01
+done
+echo "lines $i"
+"""
+
+
+def move_job(cluster, folder, *options):
+    """A batch job whose output is on OLD: auger moves it while it runs. Returns what auger printed."""
+    for name in ("old", "new"):
+        os.makedirs(os.path.join(folder, name))
+        run("mount", "-t", "tmpfs", "none", os.path.join(folder, name))
+    with open(os.path.join(folder, "output.sbatch"), "w", encoding="ascii") as script:
+        script.write(OUTPUT_JOB.format(folder=folder))
+    job = run("sbatch", "--parsable", "output.sbatch", cwd=folder, env=cluster.env).strip()
+    output = os.path.join(folder, "old", "slurm-%s.out" % job)
+    wait_for("output", lambda: os.path.exists(output) and os.path.getsize(output) > 200)
+    moved = run(AUGER, "relocate", "--job", job, "--from", "old", "--to", "new", "-f", "json", *options, cwd=folder,
+                env=cluster.env)
+    output = os.path.join(folder, "new", "slurm-%s.out" % job)
+    size = os.path.getsize(output)
+    wait_for("more output", lambda: os.path.getsize(output) > size + 200)
+    open(os.path.join(folder, "stop"), "w", encoding="ascii").close()
+    wait_for("the end of job " + job, lambda: not run("squeue", "-h", "-j", job, env=cluster.env))
+    with open(output, encoding="ascii") as file:
+        lines = file.read().splitlines()
+    assert lines[-1] == "lines %d" % (len(lines) - 1), lines[-3:]
+    assert lines[:-1] == ["line %d" % i for i in range(len(lines) - 1)], "lines are missing, or there twice"
+    return json.loads(moved)
+
+
+def check_move(cluster, folder):
+    """A batch job's output moves: without slurmstepd, which is named, and with it."""
+    for number, options in enumerate(([], ["--enter-slurmstepd"])):
+        place = os.path.join(folder, "move%d" % number)
+        try:
+            notes = [row for row in move_job(cluster, place, *options)["rows"]
+                     if row["process"] == "slurmstepd" and row["state"] == "note"]
+            assert bool(notes) == (not options), notes
+            run("umount", os.path.join(place, "old"))  # the step has ended
+        finally:
+            for name in ("old", "new"):
+                subprocess.run(["umount", "-l", os.path.join(place, name)], check=False, stderr=subprocess.DEVNULL)
+
+
 def check_prerequisites():
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
@@ -387,7 +438,8 @@ def run_array(cluster, folder):
     good &= report(4, "lost", check_lost, folder, cluster, job)
     good &= report(5, "live", check_live, folder, cluster)
     good &= report(6, "stat", check_stat, folder, cluster)
-    print("1..6")
+    good &= report(7, "move", check_move, cluster, folder)
+    print("1..7")
     return good
 
 

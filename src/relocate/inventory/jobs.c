@@ -99,7 +99,20 @@ static int run_scontrol(const char *id, struct rows *pids, struct err *e)
 	return rc;
 }
 
-int jobs_find_slurm(const char *id, struct rows *pids, struct err *e)
+static int add_managers(struct rows *pids, struct err *e)
+{
+	for (size_t i = 0, count = pids->count; i < count; i++) {
+		struct proc_stat stat, parent;
+
+		if (proc_stat_read(&stat, ((const pid_t *)pids->data)[i]) &&
+		    proc_stat_read(&parent, stat.parent) &&
+		    strcmp(parent.comm, JOBS_MANAGER) == 0 && add(pids, stat.parent, e) < 0)
+			return e->code;
+	}
+	return 0;
+}
+
+int jobs_find_slurm(const char *id, bool with_manager, struct rows *pids, struct err *e)
 {
 	size_t before = pids->count;
 
@@ -111,7 +124,7 @@ int jobs_find_slurm(const char *id, struct rows *pids, struct err *e)
 		return e->code;
 	if (pids->count == before)
 		return err_set(e, -ESRCH, "job %s has no processes on this host", id);
-	return 0;
+	return with_manager ? add_managers(pids, e) : 0;
 }
 
 int jobs_find_users(const struct top_dir *old_dir, struct rows *pids, struct err *e)

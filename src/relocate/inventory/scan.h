@@ -29,8 +29,10 @@ struct scan_opts {
 	const struct top_dir *new_dir; /* NULL: obstacles of NEW are not searched */
 	bool is_only;                  /* without descendants of pids */
 	bool is_found; /* pids came from a search: one that has ended is skipped, not an obstacle */
-	bool is_frozen;  /* struct freeze stopped the processes */
-	bool moves_libs; /* executable mappings of OLD move; otherwise they are obstacles */
+	bool is_frozen;     /* struct freeze stopped the processes */
+	bool moves_libs;    /* executable mappings of OLD move; otherwise they are obstacles */
+	bool skips_manager; /* files that slurmstepd, a parent of the job, has open move without it
+			     */
 	const struct reloc_inventory *quiet; /* its inotify descriptors had no events before the
 					  freeze; NULL: unknown */
 	struct scan_cache *cache;            /* outsiders that need no new scan; NULL: scan all */

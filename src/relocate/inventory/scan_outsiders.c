@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "relocate/inventory/jobs.h"
 #include "relocate/inventory/scan_internal.h"
 
 #define MAPS_MAX (256 << 20) /* bytes */
@@ -78,6 +79,21 @@ static void set_outsider_view(struct scan *sc, const struct outsider *o)
 		sc->bad = true;
 }
 
+/* The process that Slurm runs for each step, and that has the step's output open, too. Any program
+ * may take its name, but is not a parent of the job. */
+static bool is_manager(const struct scan *sc, const struct outsider *o)
+{
+	const struct reloc_proc *all = sc->procs.data;
+	struct proc_stat stat;
+
+	if (!sc->opts->skips_manager || strcmp(o->stat.comm, JOBS_MANAGER) != 0)
+		return false;
+	for (size_t i = 0; i < sc->procs.count; i++)
+		if (proc_stat_read(&stat, all[i].pid) && stat.parent == o->pid)
+			return true;
+	return false;
+}
+
 static void scan_outsider_link(struct scan *sc, struct outsider *o, const char *path,
 			       const char *what)
 {
@@ -95,6 +111,13 @@ static void scan_outsider_link(struct scan *sc, struct outsider *o, const char *
 		return; /* it has ended */
 	if (is_new_child(sc, o))
 		return;
+	if (is_manager(sc, o)) {
+		scan_add_obstacle_pid(
+			sc, RELOC_NOTE, o->pid, o->stat.comm, what, target.link,
+			"Slurm keeps it open on OLD until the job step ends; what it writes itself goes there",
+			"--enter-slurmstepd moves it, too");
+		return;
+	}
 	file = scan_find_file(sc, &target.x);
 	if (file != STRTAB_NONE && is_shared_content(sc, file)) {
 		keep_file_on_old(sc, file);
