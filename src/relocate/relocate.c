@@ -167,6 +167,8 @@ int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
 		return err_nomem(e);
 	m->r = r;
 	m->inventory = ret_survey;
+	if (r->swaps)
+		top_dir_clone_mount(r->new_dir);
 	rc = move_job(m, e);
 	*ret = m->done;
 	if (m->is_stuck) {

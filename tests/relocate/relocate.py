@@ -1004,6 +1004,28 @@ sys.stdin.readline()
         check(f.read().split() == [str(i) for i in range(count)], "lines are missing")
 
 
+def test_there_and_back(w):
+    """The recipe of docs/relocate.md: to temporary storage, then back to the same path on a new file system."""
+    p = writer(w)
+    write_more(w, p)
+    path = w.old
+    moved(w, p, "--swap")
+    w.mounts.append(path)
+    sh("umount", w.new) # the job's files are on the mount at their old path
+    w.mounts.remove(w.new)
+    write_more(w, p)
+    w.new = f"{w.top}/primary"
+    w.make(w.new)
+    out = moved(w, p, "--swap")
+    check(out["umount"].startswith("OLD is unmounted"), out["umount"])
+    w.mounts.append(path)
+    sh("umount", w.new)
+    w.mounts.remove(w.new)
+    write_more(w, p)
+    check(os.readlink(f"/proc/{p.pid}/cwd") == path)
+    finish(w, p, path)
+
+
 def test_partial(w):
     """With --force-partial things that cannot be moved stay, and the rest moves."""
     p = w.job(NAMED + 's = socket.socket(socket.AF_UNIX); s.bind("sock")')

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compat/compat.h"
 #include "base/fd.h"
 #include "relocate/inventory/mounts.h"
 
@@ -19,8 +20,9 @@ void top_dir_close(struct top_dir *p)
 		return;
 	fd_close(&p->fd);
 	fd_close(&p->parent_fd);
+	fd_close(&p->mount_fd);
 	free(p->path);
-	*p = (struct top_dir){ .fd = -1, .parent_fd = -1 };
+	*p = (struct top_dir){ .fd = -1, .parent_fd = -1, .mount_fd = -1 };
 }
 
 static int find_mount(struct top_dir *p, struct err *e)
@@ -93,7 +95,7 @@ static int open_parent(struct top_dir *p, struct err *e)
 
 int top_dir_open(struct top_dir *ret, const char *path, struct err *e)
 {
-	struct top_dir p = { .parent_fd = -1 };
+	struct top_dir p = { .parent_fd = -1, .mount_fd = -1 };
 
 	p.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p.fd < 0)
@@ -134,6 +136,21 @@ int top_dir_remove(const struct top_dir *p)
 	return unlinkat(p->parent_fd, name_of(p), AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
+void top_dir_clone_mount(struct top_dir *p)
+{
+	int mount = (int)syscall(SYS_open_tree, p->fd, "",
+				 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	int fd = mount < 0 ? -1 : openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0) {
+		fd_close(&mount);
+		return;
+	}
+	close(p->fd);
+	p->fd = fd;
+	p->mount_fd = mount;
+}
+
 int top_dir_cover(const struct top_dir *p, const struct top_dir *from, struct err *e)
 {
 	CLEANUP(fd_close) int target = open_by_name(p);
@@ -141,6 +158,11 @@ int top_dir_cover(const struct top_dir *p, const struct top_dir *from, struct er
 
 	if (target < 0)
 		return err_errno(e, "%s", p->path);
+	if (from->mount_fd >= 0)
+		return syscall(SYS_move_mount, from->mount_fd, "", target, "",
+			       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0
+			       ? err_errno(e, "%s", p->path)
+			       : 0;
 	snprintf(source_path, sizeof source_path, "/proc/self/fd/%d", from->fd);
 	snprintf(target_path, sizeof target_path, "/proc/self/fd/%d", target);
 	if (mount(source_path, target_path, NULL, MS_BIND, NULL) < 0)

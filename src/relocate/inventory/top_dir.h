@@ -18,6 +18,7 @@ struct top_dir {
 	char *path;            /* absolute, without links and final '/'; owned */
 	int fd;                /* the directory, O_RDONLY|O_DIRECTORY|O_CLOEXEC; owned; -1: none */
 	int parent_fd;         /* the directory that has its name, O_PATH; owned; -1: it is '/' */
+	int mount_fd;          /* see top_dir_clone_mount(); owned; -1: none */
 	uint32_t dev_major;    /* of its file system, as in mountinfo */
 	uint32_t dev_minor;    /* (on btrfs not those of stat) */
 	uint32_t st_dev_major; /* as in stat */
@@ -42,7 +43,13 @@ void top_dir_close(struct top_dir *p);
 int top_dir_unmount(struct top_dir *p, struct err *e) MUST_CHECK;
 /* Removes p, an empty directory, by its name in its parent. 0 or -errno. */
 int top_dir_remove(const struct top_dir *p);
-/* Mounts from on p (a bind mount). */
+/*
+ * From now on fd of p is in a second mount of p, which is not attached anywhere. What is opened by
+ * fd does not use the mount that p was reached by, and uses that of top_dir_cover(). Without
+ * Linux 5.2 or the right to mount, p is unchanged.
+ */
+void top_dir_clone_mount(struct top_dir *p);
+/* Mounts from on p: its own mount, or else a bind mount. */
 int top_dir_cover(const struct top_dir *p, const struct top_dir *from, struct err *e) MUST_CHECK;
 
 /* The rest of path below top without a leading '/', "" for top itself; NULL: path is elsewhere.
