@@ -36,6 +36,18 @@ static inline bool str_is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* [from..to) of it. */
+static inline struct str str_part(struct str s, size_t from, size_t to)
+{
+	return (struct str){ s.ptr + from, to - from };
+}
+
+/* Where text begins in it; s.len: nowhere. */
+size_t str_find(struct str s, const char *text);
+
+/* Without the blanks at its start. */
+struct str str_skip_blanks(struct str s);
+
 /* Without the blanks around it. */
 struct str str_trim(struct str s);
 

@@ -14,6 +14,7 @@
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
 #include "format/formats.h"
+#include "format/perfscript/perfscript.h"
 #include "format/perfscript/stackcollapse.h"
 #include "source/load.h"
 #include "source/save.h"
@@ -54,7 +55,7 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "addrs", struct args, addrs,
 		 "Show the addresses of code without a name (folded)"),
 	OPT_FLAG(0, "stackcollapse", struct args, is_collapsed,
-		 "Write exactly what stackcollapse-perf.pl makes of the text of perf script"),
+		 "Write exactly what FlameGraph's stackcollapse program for the input writes"),
 	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_FLAG(0, "op2-compatible", struct args, is_op2,
 		 "Write what Akaros' own converter op2 makes of a trace"),
@@ -200,6 +201,41 @@ static void warn_collapsed(const struct stackcollapse_report *report)
 			INT64_MAX);
 }
 
+static bool has_perfscript_opts(const struct args *args)
+{
+	return args->pid || args->tid || args->kernel || args->jit || args->all || args->addrs ||
+	       args->event;
+}
+
+/* What the program of FlameGraph that is made for another format than perf script's prints. */
+static int convert_by_peer(const struct args *args, const char *path, const struct format *format,
+			   const struct file_input *in, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+
+	if (has_perfscript_opts(args))
+		return err_usage(e,
+				 "--stackcollapse of format %s goes without the options for perf "
+				 "script: --pid, --tid, --kernel, --jit, --all, --addrs, "
+				 "--event-filter",
+				 format->name);
+	if (format->collapse(in->data, in->len, &out, e) < 0)
+		return err_wrap(e, "%s", path);
+	return outfile_replace(args->output ? args->output : "-", out.data, out.len, e);
+}
+
+/* By --from, else by the content; NULL: it may be the text of perf script. */
+static int choose_format(const char *path, const char *from, const struct file_input *in,
+			 const struct format **ret, struct err *e)
+{
+	struct nearest near;
+
+	*ret = from ? format_find(from) : format_detect(path, in->data, in->len);
+	if (from && !*ret)
+		return err_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
+	return 0;
+}
+
 /* The original works on lines; a profile would drop what it keeps, and keep what it drops. */
 static int convert_as_stackcollapse(const struct args *args, const char *path, struct err *e)
 {
@@ -216,15 +252,17 @@ static int convert_as_stackcollapse(const struct args *args, const char *path, s
 	struct stackcollapse_report report;
 	const struct format *format;
 
-	if (args->from || args->to || args->value || has_filter(&args->filter))
-		return err_usage(e,
-				 "--stackcollapse goes without --from, --to, --value and filters");
+	if (args->to || args->value || has_filter(&args->filter))
+		return err_usage(e, "--stackcollapse goes without --to, --value and filters");
 	if (file_load(path, &in, e) < 0)
 		return e->code;
-	format = format_detect(path, in.data, in.len);
+	if (choose_format(path, args->from, &in, &format, e) < 0)
+		return e->code;
 	if (strcmp(path, "-") == 0)
 		path = "standard input";
-	if (format && !format->is_text)
+	if (format && format->collapse)
+		return convert_by_peer(args, path, format, &in, e);
+	if (format && !format->is_text && !perfscript_detect(in.data, in.len))
 		return err_set(
 			e, -EINVAL,
 			"%s: format %s is not the text of perf script, which --stackcollapse "

@@ -33,6 +33,9 @@ struct format {
 	int (*read)(struct profile *p, const unsigned char *data, size_t len, struct err *e);
 	/* The same in less memory, for inputs that may be huge; NULL: read. */
 	int (*read_input)(struct profile *p, const struct file_input *in, struct err *e);
+	/* Appends the lines that FlameGraph's stackcollapse program for the format prints, byte for
+	 * byte. NULL: there is none. */
+	int (*collapse)(const unsigned char *data, size_t len, struct buf *out, struct err *e);
 	/* NULL: cannot be written. Appends to out. */
 	int (*write)(const struct profile *p, struct buf *out, struct err *e);
 };

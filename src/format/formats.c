@@ -14,6 +14,13 @@
 #include "format/perfscript/perfscript.h"
 #include "format/pprof/pprof.h"
 #include "format/speedscope.h"
+#include "format/stacktext/bpftrace.h"
+#include "format/stacktext/counted.h"
+#include "format/stacktext/instruments.h"
+#include "format/stacktext/jstack.h"
+#include "format/stacktext/pmcstat.h"
+#include "format/stacktext/sample.h"
+#include "format/stacktext/threads.h"
 
 /* Text formats come last: their detection is the weakest. */
 /* clang-format off */
@@ -23,6 +30,17 @@ const struct format *const formats[] = {
 	&format_gperftools_symbols,
 	&format_akaros,
 	&format_perfdata,
+	&format_bpftrace,
+	&format_sample,
+	&format_instruments,
+	&format_jstack,
+	&format_gdb,
+	&format_elfutils,
+	&format_faulthandler,
+	&format_pmcstat,
+	&format_dtrace,
+	&format_systemtap,
+	&format_bcc,
 	&format_perfscript,
 	&format_folded,
 	&format_speedscope,

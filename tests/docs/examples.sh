@@ -76,6 +76,7 @@ make_world() {
 	perf record -q -g -o perf.data -- ./solver || cp "$docs/../tests/fuzz/corpus/perfdata/chains" perf.data
 	printf 'JobID|State|Elapsed|MaxRSS\n120_0|COMPLETED|00:00:18|99132K\n' >sacct.txt
 	printf 'main;fill;memset 70\nmain;read_input 30\nmain 5\n' >stacks.folded
+	cp "$docs/../tests/golden/convert/bpftrace.txt" maps.txt
 	printf 'start_thread;work;fill;memset 90\n' >worker.folded
 	for name in before after v1 v2 rank-00 rank-01 rank-02 rank-03; do
 		auger convert stacks.folded -o $name.pb.gz || return 1

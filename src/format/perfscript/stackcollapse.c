@@ -3,52 +3,32 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rows.h"
-#include "base/strtab.h"
+#include "format/collapsed.h"
 #include "format/perfscript/collapse_line.h"
 
 struct collapser {
 	const struct stackcollapse_opts *o;
 	struct stackcollapse_report *report;
-	struct strtab *stacks; /* lines without their number */
-	struct rows sums;      /* int64_t: by string id of stacks */
-	struct rows starts;    /* size_t: where the groups of the stack at hand start in frames */
-	struct buf frames;     /* of the stack at hand, innermost first, each group with its ';' */
-	struct buf comm;       /* of the sample at hand */
-	struct buf line;       /* that is being made */
-	bool has_sample;       /* a sample's head was read */
-	struct str event;      /* the one shown; ptr NULL: the first that comes */
-	int64_t period;        /* of the sample at hand */
+	struct collapsed stacks;
+	struct rows starts; /* size_t: where the groups of the stack at hand start in frames */
+	struct buf frames;  /* of the stack at hand, innermost first, each group with its ';' */
+	struct buf comm;    /* of the sample at hand */
+	struct buf line;    /* that is being made */
+	bool has_sample;    /* a sample's head was read */
+	struct str event;   /* the one shown; ptr NULL: the first that comes */
+	int64_t period;     /* of the sample at hand */
 };
 
 static void collapser_fini(struct collapser *c)
 {
-	strtab_free(c->stacks);
-	rows_fini(&c->sums);
+	collapsed_fini(&c->stacks);
 	rows_fini(&c->starts);
 	buf_fini(&c->frames);
 	buf_fini(&c->comm);
 	buf_fini(&c->line);
-}
-
-static int count_stack(struct collapser *c)
-{
-	uint32_t id = strtab_intern(c->stacks, c->line.data, c->line.len);
-	int64_t *sum;
-
-	if (id == STRTAB_NONE)
-		return -ENOMEM;
-	if (id == c->sums.count && !rows_add(&c->sums, sizeof *sum))
-		return -ENOMEM;
-	sum = (int64_t *)c->sums.data + id;
-	if (__builtin_add_overflow(*sum, c->period, sum)) {
-		*sum = INT64_MAX;
-		c->report->is_saturated = true;
-	}
-	return 0;
 }
 
 static int end_sample(struct collapser *c)
@@ -65,7 +45,9 @@ static int end_sample(struct collapser *c)
 	c->starts.count = 0;
 	buf_clear(&c->frames);
 	c->has_sample = false;
-	return buf_error(&c->line) < 0 ? -ENOMEM : count_stack(c);
+	if (buf_error(&c->line) < 0)
+		return -ENOMEM;
+	return collapsed_add(&c->stacks, (struct str){ c->line.data, c->line.len }, c->period);
 }
 
 static bool is_same(struct str a, struct str b)
@@ -161,49 +143,19 @@ static int read_lines(struct collapser *c, const char *text, size_t len)
 	return rc < 0 ? rc : buf_error(&c->comm);
 }
 
-static int compare_stacks(const void *left, const void *right, void *stacks)
-{
-	struct str a = strtab_get(stacks, *(const uint32_t *)left);
-	struct str b = strtab_get(stacks, *(const uint32_t *)right);
-	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
-
-	return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-static int write_stacks(const struct collapser *c, struct buf *out)
-{
-	size_t count = c->sums.count;
-	uint32_t *order = reallocarray(NULL, count + 1, sizeof *order);
-
-	if (!order)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, count, sizeof *order, compare_stacks, c->stacks);
-	for (size_t i = 0; i < count; i++) {
-		struct str stack = strtab_get(c->stacks, order[i]);
-
-		buf_put(out, stack.ptr, stack.len);
-		buf_put_byte(out, ' ');
-		buf_put_int(out, ((const int64_t *)c->sums.data)[order[i]]);
-		buf_put_byte(out, '\n');
-	}
-	free(order);
-	return buf_error(out);
-}
-
 int stackcollapse(const void *text, size_t len, const struct stackcollapse_opts *o,
 		  struct stackcollapse_report *ret, struct buf *out, struct err *e)
 {
 	CLEANUP(collapser_fini)
-	struct collapser c = { .o = o, .report = ret, .stacks = strtab_new() };
+	struct collapser c = { .o = o, .report = ret };
 	int rc;
 
 	*ret = (struct stackcollapse_report){ 0 };
 	if (o->event && *o->event)
 		ret->event = c.event = (struct str){ o->event, strlen(o->event) };
-	rc = c.stacks ? read_lines(&c, text, len) : -ENOMEM;
+	rc = read_lines(&c, text, len);
 	if (rc == 0)
-		rc = write_stacks(&c, out);
+		rc = collapsed_write(&c.stacks, out);
+	ret->is_saturated |= c.stacks.is_saturated;
 	return rc < 0 ? err_nomem(e) : 0;
 }
