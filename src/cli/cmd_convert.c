@@ -13,6 +13,7 @@
 #include "cli/profile_opts.h"
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
+#include "format/folded.h"
 #include "format/formats.h"
 #include "format/perfscript/perfscript.h"
 #include "format/perfscript/stackcollapse.h"
@@ -236,6 +237,12 @@ static int choose_format(const char *path, const char *from, const struct file_i
 	return 0;
 }
 
+/* May lines of it be text of perf script, of the odd kind that is not recognized? */
+static bool is_perfscript(const struct format *format)
+{
+	return format == &format_perfscript || format == &format_folded;
+}
+
 /* The original works on lines; a profile would drop what it keeps, and keep what it drops. */
 static int convert_as_stackcollapse(const struct args *args, const char *path, struct err *e)
 {
@@ -262,12 +269,11 @@ static int convert_as_stackcollapse(const struct args *args, const char *path, s
 		path = "standard input";
 	if (format && format->collapse)
 		return convert_by_peer(args, path, format, &in, e);
-	if (format && !format->is_text && !perfscript_detect(in.data, in.len))
+	if (format && !is_perfscript(format) && !perfscript_detect(in.data, in.len))
 		return err_set(
 			e, -EINVAL,
-			"%s: format %s is not the text of perf script, which --stackcollapse "
-			"reads; use --to folded --all",
-			path, format->name);
+			"%s: no stackcollapse program reads format %s; use --to folded --all", path,
+			format->name);
 	if (stackcollapse(in.data, in.len, &o, &report, &out, e) < 0)
 		return e->code;
 	if (!out.len && report.unknown_lines)

@@ -16,6 +16,7 @@
 #include "format/speedscope.h"
 #include "format/stacktext/bpftrace.h"
 #include "format/stacktext/counted.h"
+#include "format/stacktext/gotext.h"
 #include "format/stacktext/instruments.h"
 #include "format/stacktext/jstack.h"
 #include "format/stacktext/pmcstat.h"
@@ -33,6 +34,7 @@ const struct format *const formats[] = {
 	&format_bpftrace,
 	&format_sample,
 	&format_instruments,
+	&format_go,
 	&format_jstack,
 	&format_gdb,
 	&format_elfutils,

@@ -111,6 +111,7 @@ static void add_line(struct stacktext *t, bool leaf_first, int64_t value)
 {
 	int rc;
 
+	t->stack_count++;
 	buf_clear(&t->line);
 	for (size_t i = 0; i < t->frames.count; i++) {
 		struct str name = strtab_get(t->names, get_frame(t, leaf_first, i).name);
@@ -128,13 +129,11 @@ static void add_line(struct stacktext *t, bool leaf_first, int64_t value)
 		fail(t, rc);
 }
 
-static void add_sample(struct stacktext *t, bool leaf_first, int64_t value)
+void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *values)
 {
-	int64_t values[PROFILE_MAX_TYPES] = { 0 };
 	uint32_t node = 0;
 
-	if (!t->has_type)
-		stacktext_set_type(t, "samples", "count");
+	t->stack_count++;
 	for (size_t i = 0; i < t->frames.count; i++) {
 		struct stacktext_frame frame = get_frame(t, leaf_first, i);
 		struct str name = strtab_get(t->names, frame.name);
@@ -143,17 +142,21 @@ static void add_sample(struct stacktext *t, bool leaf_first, int64_t value)
 			frame.location = profile_name_location(t->p, name.ptr, name.len);
 		node = profile_push(t->p, node, frame.location);
 	}
-	values[t->type] = value;
 	profile_add(t->p, node, t->labels, values);
 }
 
 void stacktext_add(struct stacktext *t, bool leaf_first, int64_t value)
 {
-	t->stack_count++;
-	if (t->is_exact)
+	int64_t values[PROFILE_MAX_TYPES] = { 0 };
+
+	if (t->is_exact) {
 		add_line(t, leaf_first, value);
-	else
-		add_sample(t, leaf_first, value);
+		return;
+	}
+	if (!t->has_type)
+		stacktext_set_type(t, "samples", "count");
+	values[t->type] = value;
+	stacktext_add_all(t, leaf_first, values);
 }
 
 void stacktext_set_type(struct stacktext *t, const char *type, const char *unit)

@@ -71,6 +71,9 @@ struct str stacktext_top(const struct stacktext *t); /* the last frame's name; d
 /* A value for the frames, which stay. leaf_first: the first is the innermost one. */
 void stacktext_add(struct stacktext *t, bool leaf_first, int64_t value);
 
+/* The same with one for each sample type, [type_count]. Not when is_exact. */
+void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *values);
+
 /* The label set of a thread's name and its number, 0: none. 0 when is_exact. */
 uint32_t stacktext_thread(struct stacktext *t, struct str comm, const char *number_key,
 			  uint64_t number);
