@@ -23,7 +23,7 @@
 
 struct args {
 	const char *output, *from, *to, *value, *event;
-	bool is_list, is_op2;
+	bool is_list, is_op2, is_strict;
 	struct filter_args filter;
 	struct binaries_args places;
 	bool is_collapsed, pid, tid, kernel, jit, all, addrs;
@@ -57,6 +57,8 @@ static const struct opt opts[] = {
 		 "Show the addresses of code without a name (folded)"),
 	OPT_FLAG(0, "stackcollapse", struct args, is_collapsed,
 		 "Write exactly what FlameGraph's stackcollapse program for the input writes"),
+	OPT_FLAG(0, "strict", struct args, is_strict,
+		 "Fail when lines of the input are no part of what its format is"),
 	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_FLAG(0, "op2-compatible", struct args, is_op2,
 		 "Write what Akaros' own converter op2 makes of a trace"),
@@ -202,6 +204,35 @@ static void warn_collapsed(const struct stackcollapse_report *report)
 			INT64_MAX);
 }
 
+static int check_strict(const struct args *args, const char *path, size_t skipped, struct err *e)
+{
+	if (!args->is_strict || !skipped)
+		return 0;
+	return err_set(e, -EINVAL, "%s: lines that are no part of what its format is: %zu",
+		       strcmp(path, "-") == 0 ? "standard input" : path, skipped);
+}
+
+static void free_profile(struct profile **p)
+{
+	profile_free(*p);
+}
+
+/* The same of a text that is not read into a profile otherwise. */
+static int check_strict_text(const struct args *args, const char *path, const struct format *format,
+			     const struct file_input *in, struct err *e)
+{
+	CLEANUP(free_profile) struct profile *p = NULL;
+
+	if (!args->is_strict)
+		return 0;
+	p = profile_new();
+	if (!p)
+		return err_nomem(e);
+	if (format->read(p, in->data, in->len, e) < 0)
+		return err_wrap(e, "%s", path);
+	return check_strict(args, path, profile_get_info(p)->skipped_lines, e);
+}
+
 static bool has_perfscript_opts(const struct args *args)
 {
 	return args->pid || args->tid || args->kernel || args->jit || args->all || args->addrs ||
@@ -220,21 +251,11 @@ static int convert_by_peer(const struct args *args, const char *path, const stru
 				 "script: --pid, --tid, --kernel, --jit, --all, --addrs, "
 				 "--event-filter",
 				 format->name);
+	if (check_strict_text(args, path, format, in, e) < 0)
+		return e->code;
 	if (format->collapse(in->data, in->len, &out, e) < 0)
 		return err_wrap(e, "%s", path);
 	return outfile_replace(args->output ? args->output : "-", out.data, out.len, e);
-}
-
-/* By --from, else by the content; NULL: it may be the text of perf script. */
-static int choose_format(const char *path, const char *from, const struct file_input *in,
-			 const struct format **ret, struct err *e)
-{
-	struct nearest near;
-
-	*ret = from ? format_find(from) : format_detect(path, in->data, in->len);
-	if (from && !*ret)
-		return err_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
-	return 0;
 }
 
 /* May lines of it be text of perf script, of the odd kind that is not recognized? */
@@ -261,9 +282,7 @@ static int convert_as_stackcollapse(const struct args *args, const char *path, s
 
 	if (args->to || args->value || has_filter(&args->filter))
 		return err_usage(e, "--stackcollapse goes without --to, --value and filters");
-	if (file_load(path, &in, e) < 0)
-		return e->code;
-	if (choose_format(path, args->from, &in, &format, e) < 0)
+	if (load_input(path, args->from, &in, &format, e) < 0)
 		return e->code;
 	if (strcmp(path, "-") == 0)
 		path = "standard input";
@@ -278,6 +297,8 @@ static int convert_as_stackcollapse(const struct args *args, const char *path, s
 		return e->code;
 	if (!out.len && report.unknown_lines)
 		return err_set(e, -EINVAL, "%s: no sample in this text of perf script", path);
+	if (check_strict(args, path, report.unknown_lines + report.is_cut, e) < 0)
+		return e->code;
 	warn_collapsed(&report);
 	return outfile_replace(args->output ? args->output : "-", out.data, out.len, e);
 }
@@ -309,7 +330,9 @@ static int run(int argc, char **argv, struct err *e)
 		rc = load_whole_profile(path, args.from, &args.places, &p, e);
 	if (rc < 0)
 		return rc;
-	rc = prepare(&p, &args, e);
+	rc = check_strict(&args, path, profile_get_info(p)->skipped_lines, e);
+	if (rc == 0)
+		rc = prepare(&p, &args, e);
 	if (rc == 0)
 		rc = save_profile(p, &output, e);
 	profile_free(p);

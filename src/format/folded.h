@@ -8,7 +8,7 @@
  * one when some value has decimals. When every line ends in two values (difffolded.pl), they
  * are the types "before" and "after". Frames keep what stands in them: blanks, and the marks
  * _[k], _[j], _[i], _[w]. An empty frame is "[unknown]". Empty lines are skipped, and lines
- * that begin with '#' and have no value.
+ * that begin with '#' and have no value; other lines without a value are, too, but with a warning.
  *
  * What is written is the default sample type; a label "comm" becomes the first frame, inlined
  * functions are frames, code without a name is "[file name]" or "[unknown]". Lines are unique

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/log.h"
 #include "base/number.h"
 #include "base/rows.h"
 #include "base/str.h"
@@ -152,6 +153,9 @@ struct reader {
 	struct rows frames;    /* struct frame: the stack of the line before */
 	const char *before;    /* the line before without its numbers */
 	size_t before_len;
+	size_t taken;   /* lines that are stacks */
+	size_t skipped; /* lines without a value */
+	size_t first_skipped;
 };
 
 static void reader_fini(struct reader *r)
@@ -260,7 +264,7 @@ static int64_t scale_number(const struct folded_number *n, struct scale scale)
 	return n->is_negative ? -value : value;
 }
 
-static int add_line(struct reader *r, const char *line, size_t len, struct err *e)
+static int add_line(struct reader *r, const char *line, size_t len, size_t number, struct err *e)
 {
 	struct folded_number numbers[MAX_COLUMNS];
 	int64_t values[MAX_COLUMNS];
@@ -269,8 +273,12 @@ static int add_line(struct reader *r, const char *line, size_t len, struct err *
 
 	if (is_comment(line, len))
 		return 0;
-	if (cut_numbers(line, &len, r->shape.columns, numbers) < r->shape.columns)
-		return err_set(e, -EINVAL, "no value at the end of the line");
+	if (cut_numbers(line, &len, r->shape.columns, numbers) < r->shape.columns) {
+		if (!r->skipped++)
+			r->first_skipped = number;
+		return 0;
+	}
+	r->taken++;
 	for (size_t i = 0; i < r->shape.columns; i++)
 		values[i] = scale_number(&numbers[i], r->scales[i]);
 	rc = len ? push_stack(r, line, len, &node, e)
@@ -314,6 +322,20 @@ static int check_text(const unsigned char *data, size_t len, struct err *e)
 		       line_number(data, nul));
 }
 
+static int check_skipped(const struct reader *r, struct err *e)
+{
+	profile_info(r->p)->skipped_lines = r->skipped;
+	if (!r->skipped)
+		return 0;
+	if (!r->taken)
+		return err_set(e, -EINVAL, "line %zu: no value at the end of the line",
+			       r->first_skipped);
+	log_msg(LOG_WARN, "folded",
+		"lines without a value at their end are skipped: %zu, the first is line %zu",
+		r->skipped, r->first_skipped);
+	return 0;
+}
+
 int folded_read(struct profile *p, const unsigned char *data, size_t len, struct err *e)
 {
 	struct cursor text = cursor_make(data, len);
@@ -327,11 +349,12 @@ int folded_read(struct profile *p, const unsigned char *data, size_t len, struct
 	r.shape = find_shape(text);
 	add_types(&r);
 	for (size_t number = 1; cursor_line(&text, &line, &line_len); number++) {
-		rc = add_line(&r, line, line_len, e);
+		rc = add_line(&r, line, line_len, number, e);
 		if (rc < 0)
 			return rc == -ENOMEM ? rc : err_wrap(e, "line %zu", number);
 	}
-	return profile_check(p, e);
+	rc = check_skipped(&r, e);
+	return rc < 0 ? rc : profile_check(p, e);
 }
 
 /* What is looked at: some lines, but a very deep stack is a long one. 0: this is no text. */
@@ -373,5 +396,5 @@ bool folded_detect(const unsigned char *data, size_t len)
 		else
 			missed++;
 	}
-	return found > missed; /* the reader reports the invalid line */
+	return found > missed; /* the reader counts the invalid lines */
 }

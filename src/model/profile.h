@@ -94,6 +94,7 @@ struct profile_info {
 	uint32_t drop_frames;          /* string id of a regex, or 0 */
 	uint32_t keep_frames;          /* string id of a regex, or 0 */
 	uint32_t doc_url;              /* string id, or 0 */
+	size_t skipped_lines; /* of the text that was read: what was left out as no part of it */
 	bool has_events; /* all types but the first are events, and none says more than others */
 };
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "format/decode.h"
 #include "format/formats.h"
 #include "format/perfdata/folder.h"
 #include "format/perfdata/perfdata.h"
@@ -15,25 +16,6 @@
 #include "model/prune.h"
 #include "model/suggest.h"
 #include "source/spool.h"
-
-static int choose_format(const char *path, const char *from, const struct file_input *in,
-			 const struct format **ret, struct err *e)
-{
-	const struct format *format =
-		from ? format_find(from) : format_detect(path, in->data, in->len);
-	struct nearest near;
-
-	if (!format && from)
-		return err_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
-	if (!format && !in->len)
-		return err_set(e, -EINVAL, "%s: is empty", path);
-	if (!format)
-		return err_set(e, -EINVAL, "%s: of no known format", path);
-	if (!format->read)
-		return err_set(e, -EINVAL, "%s: format %s cannot be read", path, format->name);
-	*ret = format;
-	return 0;
-}
 
 /* The profile is missing: its recording may have been killed. */
 static void mention_spool(const char *path, struct err *e)
@@ -48,6 +30,42 @@ static void mention_spool(const char *path, struct err *e)
 		spool.data);
 }
 
+int load_input(const char *path, const char *from, struct file_input *ret,
+	       const struct format **ret_format, struct err *e)
+{
+	CLEANUP(file_input_fini) struct file_input in = { 0 };
+	const struct format *format = from ? format_find(from) : NULL;
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	struct nearest near;
+	int rc;
+
+	if (from && !format)
+		return err_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
+	rc = file_load(path, &in, e);
+	if (rc < 0)
+		mention_spool(path, e);
+	else
+		rc = decode_input(&in, name, format, e);
+	if (rc < 0)
+		return rc;
+	*ret_format = format ? format : format_detect(path, in.data, in.len);
+	*ret = in;
+	in = (struct file_input){ 0 }; /* handed over */
+	return 0;
+}
+
+static int check_format(const char *path, const struct format *format, const struct file_input *in,
+			struct err *e)
+{
+	if (!format && !in->len)
+		return err_set(e, -EINVAL, "%s: is empty", path);
+	if (!format)
+		return err_set(e, -EINVAL, "%s: of no known format", path);
+	if (!format->read)
+		return err_set(e, -EINVAL, "%s: format %s cannot be read", path, format->name);
+	return 0;
+}
+
 static int read_into(struct profile *p, const char *path, const char *from, bool *ret_is_foreign,
 		     struct err *e)
 {
@@ -59,14 +77,12 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 		*ret_is_foreign = format_perfdata.is_foreign;
 		return perfdata_read_folder(p, path, e);
 	}
-	rc = file_load(path, &in, e);
-	if (rc < 0) {
-		mention_spool(path, e);
+	rc = load_input(path, from, &in, &format, e);
+	if (rc < 0)
 		return rc;
-	}
 	if (strcmp(path, "-") == 0)
 		path = "standard input";
-	rc = choose_format(path, from, &in, &format, e);
+	rc = check_format(path, format, &in, e);
 	if (rc < 0)
 		return rc;
 	*ret_is_foreign = format->is_foreign;

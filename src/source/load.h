@@ -5,7 +5,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/opt.h"
+#include "format/format.h"
 #include "model/profile.h"
 #include "source/binaries.h"
 
@@ -16,6 +18,12 @@ struct filter_args {
 	const char *focus, *ignore;
 	struct opt_list comm, pid, tid, label; /* label: KEY=REGEX */
 };
+
+/* The bytes of path ("-": standard input), unpacked and in UTF-8 (format/decode.h), and their
+ * format: that of the name from, else (NULL) by content and path; *ret_format NULL: of no known
+ * one. */
+int load_input(const char *path, const char *from, struct file_input *ret,
+	       const struct format **ret_format, struct err *e) MUST_CHECK;
 
 /* Reads path ("-": standard input) in the format named from (NULL: found by content), and
  * gives addresses their names, with the user's --binary and --kallsyms (NULL: none); what it says

@@ -67,7 +67,6 @@ static void test_refused(void)
 	static const struct {
 		const char *in, *message;
 	} rows[] = {
-		{ "a 1\nb\n", "line 2: no value at the end of the line" },
 		{ "\n\na;b c\n", "line 3: no value at the end of the line" },
 		{ "12\n", "line 1: no value at the end of the line" },
 		{ "a;12\n", "line 1: no value at the end of the line" },
@@ -84,6 +83,21 @@ static void test_refused(void)
 		CHECK_STR(e.msg, rows[i].message);
 		profile_free(p);
 	}
+}
+
+/* Lines without a value are left out, and counted. */
+static void test_skips(void)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	struct err e;
+	struct profile *p = read_text("made by hand\na;b 1\nb\na;c 2 x\nc 3\n", &e);
+
+	if (!CHECK(p))
+		return;
+	CHECK_INT(profile_get_info(p)->skipped_lines, 3);
+	CHECK_INT(folded_write(p, &out, &e), 0);
+	CHECK_STR(out.data, "a;b 1\nc 3\n");
+	profile_free(p);
 }
 
 static void test_binary_is_refused(void)
@@ -229,6 +243,7 @@ int main(void)
 {
 	TAP_CASE(test_rewrites);
 	TAP_CASE(test_refused);
+	TAP_CASE(test_skips);
 	TAP_CASE(test_binary_is_refused);
 	TAP_CASE(test_two_values_are_two_types);
 	TAP_CASE(test_neighbours);

@@ -294,6 +294,7 @@ static void warn_skipped(const struct reader *r)
 	size_t bad_count = r->bad_count + r->stacks.bad_count;
 	const char *first = r->first_bad;
 
+	profile_info(r->p)->skipped_lines = bad_count + r->is_cut;
 	if (r->stacks.first_bad && (!first || r->stacks.first_bad < first))
 		first = r->stacks.first_bad;
 	if (bad_count)

@@ -218,6 +218,7 @@ int stacktext_read(const struct stacktext_kind *kind, struct profile *p, const u
 	int rc;
 
 	rc = parse(kind, &t, data, len, e);
+	profile_info(p)->skipped_lines = t.skipped;
 	return rc < 0 ? rc : profile_check(p, e);
 }
 

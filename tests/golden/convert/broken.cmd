@@ -16,8 +16,8 @@ try two.pb.gz
 try empty.pb.gz
 : >empty
 try empty
-printf 'a;b 1\na;c 2\nno number\n' >line
-try line
+printf 'no number\na;b\n' >line.folded
+try line.folded
 head -c 3000 /bin/sh >garbage.folded
 try garbage.folded
 try missing.pb.gz
