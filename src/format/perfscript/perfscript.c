@@ -345,7 +345,8 @@ int perfscript_read(struct profile *p, const unsigned char *data, size_t len, st
 	return perfscript_read_input(p, &(struct file_input){ .data = data, .len = len }, e);
 }
 
-/* Are all lines stacks with a number at their end? Frames end in a symbol or a dso. */
+/* Are all lines stacks with a number at their end? Frames end in a symbol or a dso, and bare
+ * addresses are indented by more than the blank before the number of no stack. */
 static bool is_folded(struct str lines)
 {
 	struct cursor c = cursor_make(lines.ptr, lines.len);
@@ -354,7 +355,8 @@ static bool is_folded(struct str lines)
 	size_t len;
 
 	while (cursor_line(&c, &line, &len))
-		if (!folded_cut_number(line, &len, &number) || !len)
+		if (!folded_cut_number(line, &len, &number) ||
+		    (!len && (*line == '\t' || str_is_blank(line[1]))))
 			return false;
 	return true;
 }
