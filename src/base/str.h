@@ -39,7 +39,8 @@ static inline bool str_is_blank(char c)
 /* [from..to) of it. */
 static inline struct str str_part(struct str s, size_t from, size_t to)
 {
-	return (struct str){ s.ptr + from, to - from };
+	/* there may be no bytes at all */
+	return (struct str){ from ? s.ptr + from : s.ptr, to - from };
 }
 
 /* Where text begins in it; s.len: nowhere. */

@@ -43,6 +43,15 @@ int collapsed_add(struct collapsed *c, struct str stack, int64_t value)
 	return 0;
 }
 
+int collapsed_add_text(struct collapsed *c, struct str stack, const char *number)
+{
+	buf_put(&c->lines, stack.ptr, stack.len);
+	buf_put_byte(&c->lines, ' ');
+	buf_put_str(&c->lines, number);
+	buf_put_byte(&c->lines, '\n');
+	return buf_error(&c->lines);
+}
+
 static int compare_stacks(const void *left, const void *right, void *stacks)
 {
 	struct str a = strtab_get(stacks, *(const uint32_t *)left);

@@ -29,8 +29,9 @@ struct collapsed {
 
 void collapsed_fini(struct collapsed *c);
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM. A number as text is for keeps_order. */
 int collapsed_add(struct collapsed *c, struct str stack, int64_t value) MUST_CHECK;
+int collapsed_add_text(struct collapsed *c, struct str stack, const char *number) MUST_CHECK;
 int collapsed_write(const struct collapsed *c, struct buf *out) MUST_CHECK;
 
 #endif

@@ -15,6 +15,7 @@
 #include "format/pprof/pprof.h"
 #include "format/speedscope.h"
 #include "format/stacktext/bpftrace.h"
+#include "format/stacktext/calltree_csv.h"
 #include "format/stacktext/counted.h"
 #include "format/stacktext/gotext.h"
 #include "format/stacktext/instruments.h"
@@ -34,6 +35,8 @@ const struct format *const formats[] = {
 	&format_bpftrace,
 	&format_sample,
 	&format_instruments,
+	&format_vtune,
+	&format_vsprof,
 	&format_go,
 	&format_jstack,
 	&format_gdb,

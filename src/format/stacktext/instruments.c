@@ -77,9 +77,7 @@ static void parse(struct stacktext *t)
 				stacktext_skip(t);
 			continue;
 		}
-		stacktext_cut(t, row.depth);
-		while (stacktext_depth(t) < row.depth && stacktext_depth(t) < FORMAT_MAX_DEPTH)
-			stacktext_push(t, (struct str){ "", 0 });
+		stacktext_set_depth(t, row.depth);
 		stacktext_push(t, row.symbol);
 		if (t->is_exact)
 			stacktext_add(t, false, (int64_t)rint(row.self_ms));

@@ -38,9 +38,7 @@ static void add_exact(struct stacktext *t, const struct row *row, int64_t *count
 {
 	if (row->depth < stacktext_depth(t))
 		stacktext_add(t, true, *count);
-	stacktext_cut(t, row->depth);
-	while (stacktext_depth(t) < row->depth && stacktext_depth(t) < FORMAT_MAX_DEPTH)
-		stacktext_push(t, (struct str){ "", 0 });
+	stacktext_set_depth(t, row->depth);
 	stacktext_push(t, row->name);
 	*count = row->count;
 }

@@ -107,10 +107,22 @@ static struct stacktext_frame get_frame(const struct stacktext *t, bool leaf_fir
 	return frames[leaf_first ? t->frames.count - 1 - i : i];
 }
 
-static void add_line(struct stacktext *t, bool leaf_first, int64_t value)
+void stacktext_set_depth(struct stacktext *t, size_t depth)
 {
-	int rc;
+	if (depth > FORMAT_MAX_DEPTH)
+		depth = FORMAT_MAX_DEPTH;
+	if (t->frames.count > t->known_depth)
+		t->known_depth = t->frames.count;
+	if (t->is_exact)
+		t->frames.count = depth < t->known_depth ? depth : t->known_depth;
+	stacktext_cut(t, depth);
+	while (t->frames.count < depth && !t->error)
+		stacktext_push(t, (struct str){ "", 0 });
+}
 
+/* Makes the line without its number. */
+static int make_line(struct stacktext *t, bool leaf_first)
+{
 	t->stack_count++;
 	buf_clear(&t->line);
 	for (size_t i = 0; i < t->frames.count; i++) {
@@ -120,13 +132,32 @@ static void add_line(struct stacktext *t, bool leaf_first, int64_t value)
 			buf_put_byte(&t->line, ';');
 		buf_put(&t->line, name.ptr, name.len);
 	}
-	rc = buf_error(&t->line);
-	if (rc == 0)
-		rc = collapsed_add(&t->lines, (struct str){ t->line.data, t->line.len }, value);
+	return buf_error(&t->line);
+}
+
+static void check_line(struct stacktext *t, int rc)
+{
 	if (rc == 0 && t->lines.lines.len > MAX_BYTES)
 		rc = -EFBIG;
 	if (rc < 0)
 		fail(t, rc);
+}
+
+static void add_line(struct stacktext *t, bool leaf_first, int64_t value)
+{
+	int rc = make_line(t, leaf_first);
+
+	if (rc == 0)
+		rc = collapsed_add(&t->lines, (struct str){ t->line.data, t->line.len }, value);
+	check_line(t, rc);
+}
+
+void stacktext_add_text(struct stacktext *t, bool leaf_first, const char *number)
+{
+	int rc = make_line(t, leaf_first);
+	struct str line = { t->line.data, t->line.len };
+
+	check_line(t, rc < 0 ? rc : collapsed_add_text(&t->lines, line, number));
 }
 
 void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *values)

@@ -42,6 +42,7 @@ struct stacktext {
 	struct collapsed lines;
 	struct strtab *names; /* of frames; owned */
 	struct rows frames;   /* struct stacktext_frame: in the order of the text */
+	size_t known_depth;   /* of frames that were set once: the deepest */
 	bool has_type;
 	struct buf line; /* that is being made */
 	size_t stack_count, skipped, first_skipped;
@@ -66,10 +67,17 @@ void stacktext_push_at(struct stacktext *t, struct str name, struct str file, in
 size_t stacktext_depth(const struct stacktext *t);
 void stacktext_cut(struct stacktext *t, size_t depth); /* keeps the first frames */
 
+/* Makes it so deep: cuts, or adds what is missing: empty frames, or when is_exact those that were
+ * there before, as arrays of scripts keep them. At most FORMAT_MAX_DEPTH. */
+void stacktext_set_depth(struct stacktext *t, size_t depth);
+
 struct str stacktext_top(const struct stacktext *t); /* the last frame's name; depth > 0 */
 
 /* A value for the frames, which stay. leaf_first: the first is the innermost one. */
 void stacktext_add(struct stacktext *t, bool leaf_first, int64_t value);
+
+/* The same of a number in the text of a program that keeps_order. When is_exact. */
+void stacktext_add_text(struct stacktext *t, bool leaf_first, const char *number);
 
 /* The same with one for each sample type, [type_count]. Not when is_exact. */
 void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *values);

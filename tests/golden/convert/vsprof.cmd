@@ -1,0 +1,2 @@
+auger convert "$GOLDEN/vsprof.txt" --to folded
+auger convert "$GOLDEN/vsprof.txt" --stackcollapse
