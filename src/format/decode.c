@@ -100,7 +100,9 @@ static int unpack_xz(const struct packing *p, const unsigned char *data, size_t 
 	}
 	if (rc == LZMA_STREAM_END)
 		return 0;
-	if (rc == LZMA_MEM_ERROR || rc == LZMA_MEMLIMIT_ERROR)
+	if (rc == LZMA_MEM_ERROR)
+		return err_nomem(e);
+	if (rc == LZMA_MEMLIMIT_ERROR)
 		return err_set(e, -ENOMEM, "%s: takes more than %llu MiB of memory", p->name,
 			       (unsigned long long)(XZ_MEMORY >> 20));
 	return rc == LZMA_BUF_ERROR ? cut(p, e) : damaged(p, e);

@@ -55,7 +55,7 @@ static bool is_same(struct str a, struct str b)
 	return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
 }
 
-static void begin_sample(struct collapser *c, const struct collapse_head *head)
+static int begin_sample(struct collapser *c, const struct collapse_head *head)
 {
 	bool is_other = false;
 
@@ -65,7 +65,7 @@ static void begin_sample(struct collapser *c, const struct collapse_head *head)
 		is_other = !is_same(head->event, c->event);
 	if (is_other) {
 		c->report->other_events++;
-		return;
+		return 0;
 	}
 	c->period = head->period;
 	c->report->is_saturated |= c->period == INT64_MAX;
@@ -75,13 +75,14 @@ static void begin_sample(struct collapser *c, const struct collapse_head *head)
 		buf_put_byte(&c->comm,
 			     (unsigned char)(head->comm.ptr[i] == ' ' ? '_' : head->comm.ptr[i]));
 	if (!c->o->has_pid && !c->o->has_tid)
-		return;
+		return buf_error(&c->comm);
 	buf_put_byte(&c->comm, '-');
 	buf_put(&c->comm, head->pid.ptr, head->pid.len);
 	if (c->o->has_tid) {
 		buf_put_byte(&c->comm, '/');
 		buf_put(&c->comm, head->tid.ptr, head->tid.len);
 	}
+	return buf_error(&c->comm);
 }
 
 /* A frame with the functions that are inlined in it: "outer->inner". */
@@ -111,9 +112,9 @@ static int read_line(struct collapser *c, struct str line, size_t number)
 		return 0;
 	if (!line.len)
 		return end_sample(c);
-	if (collapse_parse_head(line, &head)) {
-		begin_sample(c, &head);
-	} else if (collapse_parse_frame(line, &frame)) {
+	if (collapse_parse_head(line, &head))
+		return begin_sample(c, &head);
+	if (collapse_parse_frame(line, &frame)) {
 		if (c->has_sample && !(frame.symbol.len && *frame.symbol.ptr == '('))
 			return add_frame(c, &frame);
 	} else if (!c->report->unknown_lines++) {
@@ -140,7 +141,7 @@ static int read_lines(struct collapser *c, const char *text, size_t len)
 		text = stop + (stop < end);
 	}
 	c->report->is_cut = c->has_sample;
-	return rc < 0 ? rc : buf_error(&c->comm);
+	return rc;
 }
 
 int stackcollapse(const void *text, size_t len, const struct stackcollapse_opts *o,

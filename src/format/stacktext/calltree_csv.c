@@ -116,6 +116,10 @@ static void add_exact_row(struct stacktext *t, struct str line, struct buf *row,
 	for (size_t i = 0; i < line.len; i++)
 		if (line.ptr[i] != '"')
 			buf_put_byte(row, (unsigned char)line.ptr[i]);
+	if (buf_error(row) < 0) {
+		stacktext_fail(t);
+		return;
+	}
 	if (!row->len ||
 	    !find_exact_tail((struct str){ row->data, row->len }, &name_end, &module_end, &self)) {
 		stacktext_skip(t);
@@ -126,7 +130,7 @@ static void add_exact_row(struct stacktext *t, struct str line, struct buf *row,
 	buf_put(name, row->data + name_end + 1, module_end - name_end - 1);
 	buf_put_byte(name, '!');
 	buf_put(name, row->data + depth, name_end - depth);
-	if (buf_error(row) < 0 || buf_error(name) < 0) {
+	if (buf_error(name) < 0) {
 		stacktext_fail(t);
 		return;
 	}

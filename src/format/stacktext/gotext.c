@@ -212,8 +212,8 @@ static void set_types(struct reader *r, struct str header)
 		stacktext_set_type(r->t, "goroutine", "count");
 		break;
 	}
-	/* the last is shown, as by pprof */
-	profile_info(r->t->p)->default_type = profile_get_type(r->t->p, r->t->type).type;
+	if (profile_error(r->t->p) == 0) /* the last is shown, as by pprof */
+		profile_info(r->t->p)->default_type = profile_get_type(r->t->p, r->t->type).type;
 }
 
 /* "cycles/second=2400000000", "sampling period=5" */

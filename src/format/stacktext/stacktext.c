@@ -164,6 +164,8 @@ void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *valu
 {
 	uint32_t node = 0;
 
+	if (t->error)
+		return;
 	t->stack_count++;
 	for (size_t i = 0; i < t->frames.count; i++) {
 		struct stacktext_frame frame = get_frame(t, leaf_first, i);
@@ -195,6 +197,10 @@ void stacktext_set_type(struct stacktext *t, const char *type, const char *unit)
 	if (t->is_exact)
 		return;
 	t->type = profile_add_type(t->p, type, unit);
+	if (profile_error(t->p) < 0) {
+		fail(t, -ENOMEM);
+		return;
+	}
 	if (!t->has_type)
 		profile_info(t->p)->default_type = profile_get_type(t->p, t->type).type;
 	t->has_type = true;

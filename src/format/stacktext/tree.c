@@ -31,12 +31,13 @@ static bool push(struct stacktext_tree *tree, struct str name, int64_t total)
 	int64_t *left = rows_add(&tree->left, sizeof *left);
 	size_t depth = stacktext_depth(tree->t);
 
-	if (left)
-		*left = total;
-	else
+	if (!left) {
 		stacktext_fail(tree->t);
+		return false;
+	}
+	*left = total;
 	stacktext_push(tree->t, name);
-	return left && stacktext_depth(tree->t) > depth;
+	return stacktext_depth(tree->t) > depth;
 }
 
 void stacktext_tree_add(struct stacktext_tree *tree, size_t depth, struct str name, int64_t total)
