@@ -26,16 +26,11 @@ struct str str_trim(struct str s)
 
 struct str str_take_word(struct str *rest)
 {
-	struct str word;
+	struct str word = str_skip_blanks(*rest);
+	size_t len = 0;
 
-	while (rest->len && str_is_blank(*rest->ptr)) {
-		rest->ptr++;
-		rest->len--;
-	}
-	word = (struct str){ rest->ptr, 0 };
-	while (word.len < rest->len && !str_is_blank(word.ptr[word.len]))
-		word.len++;
-	rest->ptr += word.len;
-	rest->len -= word.len;
-	return word;
+	while (len < word.len && !str_is_blank(word.ptr[len]))
+		len++;
+	*rest = str_part(word, len, word.len);
+	return str_part(word, 0, len);
 }

@@ -21,6 +21,7 @@
 #include "format/stacktext/instruments.h"
 #include "format/stacktext/jstack.h"
 #include "format/stacktext/pmcstat.h"
+#include "format/stacktext/pprof_raw.h"
 #include "format/stacktext/sample.h"
 #include "format/stacktext/threads.h"
 
@@ -38,6 +39,7 @@ const struct format *const formats[] = {
 	&format_vtune,
 	&format_vsprof,
 	&format_go,
+	&format_pprof_raw,
 	&format_jstack,
 	&format_gdb,
 	&format_elfutils,

@@ -40,6 +40,21 @@ static void test_words(void)
 	CHECK_INT(str_trim((struct str){ "  ", 2 }).len, 0);
 }
 
+static void test_parts(void)
+{
+	struct str s = { "a -> b", 6 }, none = { NULL, 0 };
+
+	CHECK_INT(str_find(s, "->"), 2);
+	CHECK_INT(str_find(s, "a"), 0);
+	CHECK_INT(str_find(s, "=>"), 6);
+	CHECK(str_equals(str_part(s, 2, 4), "->"));
+	CHECK(str_equals(str_skip_blanks(str_part(s, 1, 4)), "->"));
+	CHECK_INT(str_find(none, "a"), 0);
+	CHECK_INT(str_skip_blanks(none).len, 0);
+	CHECK_INT(str_take_word(&none).len, 0);
+	CHECK_INT(str_part(none, 0, 0).len, 0);
+}
+
 static void test_path(void)
 {
 	CHECK_STR(path_base("/bin/ls"), "ls");
@@ -53,6 +68,7 @@ int main(void)
 {
 	TAP_CASE(test_start_and_end);
 	TAP_CASE(test_words);
+	TAP_CASE(test_parts);
 	TAP_CASE(test_path);
 	return tap_done();
 }
