@@ -204,7 +204,9 @@ static bool vtune_detect(const unsigned char *data, size_t len)
 	struct vtune_columns columns;
 	struct str line;
 
-	return cursor_line(&c, &line.ptr, &line.len) && find_vtune(line, &columns);
+	if (!cursor_line(&c, &line.ptr, &line.len))
+		return false;
+	return find_vtune(line, &columns);
 }
 
 /*
@@ -296,8 +298,9 @@ static bool vsprof_detect(const unsigned char *data, size_t len)
 	struct cursor c = stacktext_start(data, len);
 	struct str line;
 
-	return cursor_line(&c, &line.ptr, &line.len) &&
-	       str_starts_with(line, "Level,Function Name,Inclusive Samples,Exclusive Samples,");
+	if (!cursor_line(&c, &line.ptr, &line.len))
+		return false;
+	return str_starts_with(line, "Level,Function Name,Inclusive Samples,Exclusive Samples,");
 }
 
 static const struct stacktext_kind vtune = {

@@ -9,7 +9,9 @@
 #include "base/number.h"
 #include "format/format.h"
 
-#define MAX_BYTES ((size_t)1 << 30) /* of lines: a deep tree makes much of little */
+/* Of lines: a deep tree makes much of little. */
+#define ALWAYS_ALLOWED ((uint64_t)64 << 20)
+#define MAX_RATIO 64 /* more than that for each byte of the text */
 
 static void stacktext_fini(struct stacktext *t)
 {
@@ -59,7 +61,7 @@ static void push(struct stacktext *t, struct str name, uint32_t location)
 	id = strtab_intern(t->names, name.ptr, name.len);
 	frame = id == STRTAB_NONE ? NULL : rows_add(&t->frames, sizeof *frame);
 	if (frame)
-		*frame = (struct stacktext_frame){ id, location };
+		*frame = (struct stacktext_frame){ id, location, 0 };
 	else
 		fail(t, -ENOMEM);
 }
@@ -137,7 +139,7 @@ static int make_line(struct stacktext *t, bool leaf_first)
 
 static void check_line(struct stacktext *t, int rc)
 {
-	if (rc == 0 && t->lines.lines.len > MAX_BYTES)
+	if (rc == 0 && t->lines.lines.len > t->max_lines)
 		rc = -EFBIG;
 	if (rc < 0)
 		fail(t, rc);
@@ -160,22 +162,45 @@ void stacktext_add_text(struct stacktext *t, bool leaf_first, const char *number
 	check_line(t, rc < 0 ? rc : collapsed_add_text(&t->lines, line, number));
 }
 
-void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *values)
+static uint32_t push_frame(struct stacktext *t, uint32_t node, struct stacktext_frame frame)
+{
+	struct str name = strtab_get(t->names, frame.name);
+
+	if (!frame.location)
+		frame.location = profile_name_location(t->p, name.ptr, name.len);
+	return profile_push(t->p, node, frame.location);
+}
+
+/* Frames that stay keep their nodes: a tree's rows share most of them. */
+static uint32_t push_root_first(struct stacktext *t)
+{
+	struct stacktext_frame *frames = t->frames.data;
+	size_t i = t->frames.count;
+	uint32_t node;
+
+	while (i && !frames[i - 1].node)
+		i--;
+	node = i ? frames[i - 1].node : 0;
+	for (; i < t->frames.count; i++)
+		node = frames[i].node = push_frame(t, node, frames[i]);
+	return node;
+}
+
+static uint32_t push_leaf_first(struct stacktext *t)
 {
 	uint32_t node = 0;
 
+	for (size_t i = 0; i < t->frames.count; i++)
+		node = push_frame(t, node, get_frame(t, true, i));
+	return node;
+}
+
+void stacktext_add_all(struct stacktext *t, bool leaf_first, const int64_t *values)
+{
 	if (t->error)
 		return;
 	t->stack_count++;
-	for (size_t i = 0; i < t->frames.count; i++) {
-		struct stacktext_frame frame = get_frame(t, leaf_first, i);
-		struct str name = strtab_get(t->names, frame.name);
-
-		if (!frame.location)
-			frame.location = profile_name_location(t->p, name.ptr, name.len);
-		node = profile_push(t->p, node, frame.location);
-	}
-	profile_add(t->p, node, t->labels, values);
+	profile_add(t->p, leaf_first ? push_leaf_first(t) : push_root_first(t), t->labels, values);
 }
 
 void stacktext_add(struct stacktext *t, bool leaf_first, int64_t value)
@@ -227,6 +252,7 @@ static int parse(const struct stacktext_kind *kind, struct stacktext *t, const u
 		 size_t len, struct err *e)
 {
 	t->text = cursor_make(data, len);
+	t->max_lines = ALWAYS_ALLOWED + (uint64_t)len * MAX_RATIO;
 	t->names = strtab_new();
 	if (!t->names)
 		return err_nomem(e);
@@ -235,7 +261,8 @@ static int parse(const struct stacktext_kind *kind, struct stacktext *t, const u
 		return err_set(e, -EINVAL, "line %zu: a stack of more than %d frames",
 			       t->line_number, FORMAT_MAX_DEPTH);
 	if (t->error == -EFBIG)
-		return err_set(e, -EFBIG, "more than %zu GiB of text", MAX_BYTES >> 30);
+		return err_set(e, -EFBIG, "%zu bytes of text make more than %llu MiB of lines", len,
+			       (unsigned long long)(t->max_lines >> 20));
 	if (t->error)
 		return err_nomem(e);
 	if (!t->stack_count)

@@ -7,7 +7,9 @@
  * for byte, also where a profile has it better (offsets behind names, threads that wait). So the
  * function asks is_exact where the two differ.
  *
- * Failures are remembered; the lines end then.
+ * Failures are remembered; the lines end then. Detection looks at 64 KiB. A profile's stack costs
+ * its frames, of a tree (outermost first) only those that are new. Lines that are made may have 64
+ * times the bytes of the text, and always 64 MiB.
  */
 #ifndef FORMAT_STACKTEXT_STACKTEXT_H
 #define FORMAT_STACKTEXT_STACKTEXT_H
@@ -28,6 +30,7 @@
 struct stacktext_frame {
 	uint32_t name;     /* string id of struct stacktext's names */
 	uint32_t location; /* of the profile; 0: one that is only the name */
+	uint32_t node;     /* of the profile: the frames up to here, outermost first; 0: not yet */
 };
 
 struct stacktext {
@@ -40,6 +43,7 @@ struct stacktext {
 	struct cursor text;
 	size_t line_number; /* of the line at hand, from 1 */
 	struct collapsed lines;
+	uint64_t max_lines;   /* bytes */
 	struct strtab *names; /* of frames; owned */
 	struct rows frames;   /* struct stacktext_frame: in the order of the text */
 	size_t known_depth;   /* of frames that were set once: the deepest */
