@@ -317,7 +317,7 @@ static int run(int argc, char **argv, struct err *e)
 		return list_formats(e);
 	if (argc - first > 1)
 		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
-	path = first < argc ? argv[first] : DEFAULT_PROFILE;
+	path = first < argc ? argv[first] : args.is_collapsed ? "-" : DEFAULT_PROFILE;
 	if (args.is_op2)
 		return convert_as_op2(&args, path, e);
 	if (args.is_collapsed)

@@ -1,5 +1,5 @@
 auger convert "$GOLDEN/shapes.script" --stackcollapse
-cat "$GOLDEN/shapes.script" | auger convert --stackcollapse --all - 2>/dev/null | auger flame - -o - | grep -c '^<svg'
+cat "$GOLDEN/shapes.script" | auger convert --stackcollapse --all 2>/dev/null | auger flame - -o - | grep -c '^<svg'
 auger convert - --stackcollapse --all --tid --addrs <"$GOLDEN/shapes.script" 2>/dev/null
 auger convert "$GOLDEN/shapes.script" --stackcollapse --kernel --pid 2>/dev/null
 auger convert "$GOLDEN/shapes.script" --stackcollapse --event-filter faults --jit -o x.folded 2>/dev/null && cat x.folded
