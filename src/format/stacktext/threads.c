@@ -153,18 +153,29 @@ static void parse_gdb(struct stacktext *t)
 	end_stack(t);
 }
 
-/* Is there a thread's line with a frame "#0" behind it? */
+/* "#0  0x00007f31 in read () from lib": with arguments, and a number of its own. */
+static bool is_gdb_frame(struct str line, const char *number)
+{
+	struct str name;
+
+	return str_starts_with(line, number) && gdb_name(line, &name) &&
+	       name.len + strlen("#0  ") < line.len && str_find(line, " (") < line.len;
+}
+
+/* Is there a thread's line with a frame behind it, or do two frames follow one another? */
 static bool gdb_detect(const unsigned char *data, size_t len)
 {
 	struct cursor c = stacktext_start(data, len);
-	struct str line, name;
-	bool is_thread = false;
+	bool is_thread = false, is_first = false;
+	struct str line;
 
 	while (cursor_line(&c, &line.ptr, &line.len)) {
-		if (is_thread && str_starts_with(line, "#0 "))
-			return gdb_name(line, &name);
+		if ((is_thread && is_gdb_frame(line, "#0 ")) ||
+		    (is_first && is_gdb_frame(line, "#1 ")))
+			return true;
 		is_thread = str_starts_with(line, "Thread ") && str_ends_with(line, "):") &&
 			    str_find(line, " (") < line.len;
+		is_first = is_gdb_frame(line, "#0 ");
 	}
 	return false;
 }

@@ -5,3 +5,4 @@ auger convert - --from systemtap --stackcollapse <"$GOLDEN/gdb.txt"
 auger convert "$GOLDEN/gdb.txt" --from nothing --stackcollapse
 printf 'Thread 1 (LWP 3):\n' | auger convert - --from gdb --to folded
 cat "$GOLDEN/gdb.txt" | auger convert --stackcollapse - | head -n 1
+printf '#0  0x7f31 in read () from /lib/libc.so.6\n#1  main () at demo.c:12\n\n' | auger convert - --to folded
