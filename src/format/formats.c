@@ -22,6 +22,7 @@
 #include "format/stacktext/jstack.h"
 #include "format/stacktext/pmcstat.h"
 #include "format/stacktext/pprof_raw.h"
+#include "format/stacktext/reports.h"
 #include "format/stacktext/sample.h"
 #include "format/stacktext/threads.h"
 
@@ -45,6 +46,9 @@ const struct format *const formats[] = {
 	&format_elfutils,
 	&format_faulthandler,
 	&format_pmcstat,
+	&format_wcp,
+	&format_procstack,
+	&format_ljp,
 	&format_dtrace,
 	&format_systemtap,
 	&format_bcc,

@@ -1,0 +1,2 @@
+auger convert "$GOLDEN/ljp.txt" --to folded
+auger convert "$GOLDEN/ljp.txt" --stackcollapse

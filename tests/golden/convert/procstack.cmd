@@ -1,0 +1,2 @@
+auger convert "$GOLDEN/procstack.txt" --to folded
+auger convert "$GOLDEN/procstack.txt" --stackcollapse

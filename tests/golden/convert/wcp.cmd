@@ -1,0 +1,2 @@
+auger convert "$GOLDEN/wcp.txt" --to folded
+auger convert "$GOLDEN/wcp.txt" --stackcollapse
