@@ -63,7 +63,7 @@ def test_while_it_forgets(bench):
 
 
 def test_while_it_reads(bench):
-    """A worker that waits for storage at the end wakes no further reader, which would be left behind."""
+    """Requests that are parked at the end are answered, and no thread is left behind."""
     os.mkdir(f"{bench.target}/folder")
     for i in range(FILES):
         os.close(os.open(f"{bench.target}/folder/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
@@ -129,7 +129,7 @@ def test_few_files(bench):
 
 
 def test_no_file_is_left(bench):
-    """A command that fails for lack of a descriptor gets a reply, whichever worker reads it."""
+    """A command that fails for lack of a descriptor gets a reply, whichever thread reads it."""
     for i in range(50):
         os.close(os.open(f"{bench.target}/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
     daemon = bench.mount("--exact")

@@ -170,12 +170,69 @@ static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t negativ
 	return c;
 }
 
+/* The calls of the cache, for a thread that may wait. */
+static int wait_lookup(struct cache *c, const char *name, struct node **ret, struct stat *ret_attr,
+		       int64_t *ret_negative_ttl_ns)
+{
+	struct waiter_sync w;
+	int rc;
+
+	waiter_sync_init(&w);
+	do
+		rc = cache_lookup(c, &w.waiter, cache_root(c), name, ret, ret_attr,
+				  ret_negative_ttl_ns);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
+	return rc;
+}
+
+static int wait_list(struct cache *c, size_t from, struct dirlist **ret)
+{
+	struct waiter_sync w;
+	int rc;
+
+	waiter_sync_init(&w);
+	do
+		rc = cache_list(c, &w.waiter, cache_root(c), from, ret);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
+	return rc;
+}
+
+static int wait_read(struct cache *c, struct node *n, uint64_t offset, size_t len,
+		     struct cache_data *ret)
+{
+	struct waiter_sync w;
+	int rc;
+
+	waiter_sync_init(&w);
+	do
+		rc = cache_read(c, &w.waiter, n, offset, len, ret);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
+	return rc;
+}
+
+static int wait_names(struct cache *c, struct dirlist *names, struct node **ret,
+		      struct stat *ret_attr)
+{
+	struct waiter_sync w;
+	int rc;
+
+	waiter_sync_init(&w);
+	do
+		rc = cache_lookup_names(c, &w.waiter, cache_root(c), names, 0, 1, ret, ret_attr);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
+	return rc;
+}
+
 static int look(struct cache *c, const char *name)
 {
 	struct stat attr;
 	struct node *n;
 	int64_t negative_ttl_ns;
-	int rc = cache_lookup(c, cache_root(c), name, &n, &attr, &negative_ttl_ns);
+	int rc = wait_lookup(c, name, &n, &attr, &negative_ttl_ns);
 
 	if (rc == 0)
 		node_unref(n, 1);
@@ -231,7 +288,7 @@ static void test_listing_answers(void)
 
 	for (int i = 0; i < 10; i++)
 		CHECK_INT(look(c, "a"), -ENOENT);
-	if (CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0)) {
+	if (CHECK_INT(wait_list(c, 0, &names), 0)) {
 		CHECK_INT(dirlist_count(names), 1);
 		dirlist_unref(names);
 	}
@@ -252,9 +309,9 @@ static void test_names(void)
 	struct node *n[1];
 	struct stat attr[1];
 
-	CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0);
+	CHECK_INT(wait_list(c, 0, &names), 0);
 	for (int i = 0; i < 3; i++) {
-		cache_lookup_names(c, cache_root(c), names, 0, 1, n, attr);
+		CHECK_INT(wait_names(c, names, n, attr), 0);
 		if (CHECK(n[0]))
 			node_unref(n[0], 1);
 		CHECK_INT(attr[0].st_size, FILE_BYTES);
@@ -269,8 +326,14 @@ static void test_names(void)
 static int xattr(struct cache *c, struct node *n, const char *name)
 {
 	CLEANUP(buf_fini) struct buf value = { 0 };
-	int rc = cache_xattr(c, n, name, &value);
+	struct waiter_sync w;
+	int rc;
 
+	waiter_sync_init(&w);
+	do
+		rc = cache_xattr(c, &w.waiter, n, name, &value);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
 	return rc < 0 ? rc : (int)value.len;
 }
 
@@ -283,7 +346,7 @@ static void test_xattrs(void)
 	struct node *n;
 	int64_t negative_ttl_ns;
 
-	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &negative_ttl_ns), 0);
+	CHECK_INT(wait_lookup(c, "f", &n, &attr, &negative_ttl_ns), 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK_INT(xattr(c, n, "user.b"), -ENODATA);
 		CHECK_INT(xattr(c, n, "system.posix_acl_access"), -EOPNOTSUPP);
@@ -328,14 +391,14 @@ static void test_names_ahead(void)
 	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
 	struct dirlist *names;
 
-	CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0);
+	CHECK_INT(wait_list(c, 0, &names), 0);
 	CHECK_INT(walk(&f, c, 39, -3, 10), 10);
 	CHECK(cache_close(c));
 
 	f.lookups = 0;
 	c = open_cache(&f, 1 << 30, 0, NS_PER_S);
 	dirlist_unref(names);
-	CHECK_INT(cache_list(c, cache_root(c), 0, &names), 0);
+	CHECK_INT(wait_list(c, 0, &names), 0);
 	walk(&f, c, 0, 1, 3);
 	for (int i = 0; i < 5000 && f.lookups < 3 + 16; i++)
 		rest(MS);
@@ -350,7 +413,7 @@ static void test_timeout(void)
 	struct fake f = { .hang_ns = 300 * MS };
 	struct cache *c = open_cache(&f, 1 << 30, 0, 20 * MS);
 
-	CHECK_INT(look(c, "f"), -ETIMEDOUT);
+	CHECK_INT(look(c, "f"), -EIO);
 	CHECK_INT(cache_counts(c)->storage.timeouts, 1);
 	rest(400 * MS); /* the answer is kept when it comes */
 	CHECK_INT(look(c, "f"), 0);
@@ -389,15 +452,15 @@ static void test_read(void)
 	struct node *n;
 	int64_t negative_ttl_ns;
 
-	CHECK_INT(cache_lookup(c, cache_root(c), "f", &n, &attr, &negative_ttl_ns), 0);
+	CHECK_INT(wait_lookup(c, "f", &n, &attr, &negative_ttl_ns), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CHECK_INT(cache_read(c, n, rows[i].offset, rows[i].len, &data), 0);
+		CHECK_INT(wait_read(c, n, rows[i].offset, rows[i].len, &data), 0);
 		check_data(&data, rows[i].offset, rows[i].want);
 		cache_data_fini(&data);
 		CHECK(usage_total(cache_usage(c)) <= 2 * CHUNK_BYTES);
 	}
 	f.is_changed = true;
-	CHECK_INT(cache_read(c, n, 2 * CHUNK_BYTES - 5, 10, &data), -ESTALE);
+	CHECK_INT(wait_read(c, n, 2 * CHUNK_BYTES - 5, 10, &data), -ESTALE);
 	CHECK(cache_counts(c)->stale > 0);
 	node_unref(n, 1);
 	CHECK(cache_close(c));
@@ -430,7 +493,7 @@ static void test_budget_of_top(void)
 	for (size_t from = 0; from <= NAMES; from += NAMES / 20) {
 		struct dirlist *names;
 
-		CHECK_INT(cache_list(c, cache_root(c), from, &names), 0);
+		CHECK_INT(wait_list(c, from, &names), 0);
 		CHECK(dirlist_bytes(names) > 1 << 20);
 		dirlist_unref(names);
 		rest(5 * MS);
@@ -458,12 +521,12 @@ static void *read_large(void *arg)
 	int64_t negative_ttl_ns;
 
 	snprintf(name, sizeof name, "f%d", r->number);
-	r->failed = cache_lookup(r->cache, cache_root(r->cache), name, &n, &attr, &negative_ttl_ns);
+	r->failed = wait_lookup(r->cache, name, &n, &attr, &negative_ttl_ns);
 	for (uint64_t i = 0; !r->failed && i < 8 * FILE_BYTES; i += CHUNK_BYTES / 8) {
 		struct cache_data data;
 		uint64_t used, offset = i % FILE_BYTES;
 
-		r->failed = cache_read(r->cache, n, offset, 1, &data);
+		r->failed = wait_read(r->cache, n, offset, 1, &data);
 		used = usage_total(cache_usage(r->cache));
 		if (used > r->most_used)
 			r->most_used = used;
@@ -510,9 +573,9 @@ static int read_small(struct cache *c, struct fake *f, int from, int to)
 		char name[32];
 
 		snprintf(name, sizeof name, "fs%d", i);
-		if (!CHECK_INT(cache_lookup(c, cache_root(c), name, &n, &st, &negative_ttl_ns), 0))
+		if (!CHECK_INT(wait_lookup(c, name, &n, &st, &negative_ttl_ns), 0))
 			return -1;
-		CHECK_INT(cache_read(c, n, 0, SMALL_BYTES, &data), 0);
+		CHECK_INT(wait_read(c, n, 0, SMALL_BYTES, &data), 0);
 		cache_data_fini(&data);
 		node_unref(n, 1);
 	}

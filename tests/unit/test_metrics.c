@@ -15,7 +15,7 @@ static void one(struct metrics *m, enum metrics_op op, int rc, int64_t waited_ns
 	int64_t ns;
 
 	if (waited_ns)
-		metrics_note_wait(waited_ns);
+		call.wait_ns = waited_ns;
 	metrics_end(m, &call, rc, bytes, &ns);
 	CHECK(ns >= 0);
 }

@@ -202,15 +202,32 @@ static void on_init(void *context)
 	sem_post(&s->initialized);
 }
 
+static bool is_ending(struct serving *s)
+{
+	bool ending;
+
+	pthread_mutex_lock(&s->start_lock);
+	ending = s->is_ending;
+	pthread_mutex_unlock(&s->start_lock);
+	return ending;
+}
+
 /* Makes one storage call. Returns the nanoseconds from the start to its reply; 0: it failed. */
-static int64_t probe_target(const struct serving *s)
+static int64_t probe_target(struct serving *s)
 {
 	struct stat attr;
 	int64_t reply_ns;
-	int rc = cache_attr(s->cache, cache_root(s->cache), &attr);
+	struct waiter_sync w;
+	int rc;
 
+	waiter_sync_init(&w);
+	do
+		rc = cache_attr(s->cache, &w.waiter, cache_root(s->cache), &attr);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
 	if (rc < 0) {
-		log_msg(LOG_WARN, "cache", "%s: %s", s->opts->target, strerror(-rc));
+		if (!is_ending(s))
+			log_msg(LOG_WARN, "cache", "%s: %s", s->opts->target, strerror(-rc));
 		return 0;
 	}
 	reply_ns = clock_mono_ns() - s->start_ns;
@@ -241,16 +258,6 @@ static int remount_root(struct serving *s)
 	s->root = (uint64_t)(uintptr_t)cache_root(s->cache);
 	pthread_mutex_unlock(&s->start_lock);
 	return rc;
-}
-
-static bool is_ending(struct serving *s)
-{
-	bool ending;
-
-	pthread_mutex_lock(&s->start_lock);
-	ending = s->is_ending;
-	pthread_mutex_unlock(&s->start_lock);
-	return ending;
 }
 
 /* At the end, the prefetch may be freed already. */
@@ -329,6 +336,7 @@ static void stop_notifying(void *context)
 	struct serving *s = context;
 
 	stop_starting(s);
+	cache_fail_requests(s->cache);
 	profiling_stop(s->mount.profiling);
 	cache_stop_evictor(s->cache);
 }
@@ -340,16 +348,8 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 				       .inval_entry = inval_entry,
 				       .expire_entry = expire_entry,
 				       .inval_inode = inval_inode,
-				       .context = s,
-				       .hooks = { .will_wait = serve_will_wait,
-						  .is_interrupted = serve_is_interrupted,
-						  .begin_storage = serve_begin_storage,
-						  .end_storage = serve_end_storage,
-						  .waited = metrics_note_wait } };
-	struct serve_opts serving = { .max_threads = o->max_threads,
-				      .timeout_ns = o->cache.timeout_ns,
-				      .end = stop_notifying,
-				      .context = s };
+				       .context = s };
+	struct serve_opts serving = { .threads = o->threads, .end = stop_notifying, .context = s };
 	struct mounted mounted;
 	sigset_t signals;
 	int rc;
@@ -372,7 +372,7 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	if (rc == 0)
 		rc = start_starter(s, e);
 	if (rc == 0)
-		rc = serve_run(s->session, &serving, &signals, &s->hangs, e);
+		rc = serve_run(s->session, &serving, &signals, e);
 	stop_notifying(s);
 	profiling_write(s->mount.profiling, "pre-destroy");
 	if (has_copies(s))

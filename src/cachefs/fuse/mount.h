@@ -14,9 +14,9 @@
 struct mount_opts {
 	const char *target, *view; /* absolute, without symbolic links */
 	struct cache_opts cache;
-	bool is_exact;        /* the kernel caches no attributes, data or negative entries */
-	bool has_others;      /* FUSE's allow_other: any user the target admits may use the view */
-	unsigned max_threads; /* that serve the kernel */
+	bool is_exact;    /* the kernel caches no attributes, data or negative entries */
+	bool has_others;  /* FUSE's allow_other: any user the target admits may use the view */
+	unsigned threads; /* that serve the kernel; 0: a few */
 	struct prefetch_opts prefetch;
 
 	struct profiling_opts profiling;

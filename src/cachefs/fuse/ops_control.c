@@ -2,48 +2,28 @@
 #include "cachefs/fuse/ops_control.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include "cachefs/fuse/serve.h"
-
-/* A request that the profiling thread replies to. */
-struct pending {
-	fuse_req_t req;
-	int fd; /* of serve_dup_fd */
-};
 
 static void reply(void *request, int rc)
 {
-	struct pending *o = request;
+	fuse_req_t req = request;
 
-	serve_set_reply_fd(o->fd);
 	if (rc < 0)
-		fuse_reply_err(o->req, -rc);
+		fuse_reply_err(req, -rc);
 	else
-		fuse_reply_ioctl(o->req, rc, NULL, 0);
-	serve_set_reply_fd(-1);
-	if (o->fd >= 0)
-		close(o->fd);
-	free(o);
+		fuse_reply_ioctl(req, rc, NULL, 0);
 }
 
 static void submit(fuse_req_t req, struct profiling *p, struct node *n, int number)
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
-	struct pending *o = malloc(sizeof *o);
-	struct profiling_command command = { number, reply, o };
-	int rc = o ? node_path(n, &path) : -ENOMEM;
+	struct profiling_command command = { number, reply, req };
+	int rc = node_path(n, &path);
 
-	if (rc == 0)
-		rc = serve_dup_fd(&o->fd);
-	if (rc < 0) {
-		free(o);
+	if (rc < 0)
 		fuse_reply_err(req, -rc);
-		return;
-	}
-	o->req = req;
-	profiling_submit(p, &command, path.data);
+	else
+		profiling_submit(p, &command, path.data);
 }
 
 void ops_control(fuse_req_t req, struct profiling *p, struct node *n, unsigned number)

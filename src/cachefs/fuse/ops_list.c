@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_list: readdir and readdirplus. */
+#include "cachefs/fuse/ops_list.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cachefs/fuse/ops_internal.h"
+#include "cachefs/fuse/request.h"
 
 #define PLUS_ENTRIES 128 /* in one reply of readdirplus */
 #define PLUS_BYTES 160   /* the least of one entry. Source: linux/fuse.h, fuse_direntplus */
@@ -16,19 +17,13 @@ struct stream {
 	size_t size, used;
 };
 
-static uint64_t number_of(const struct ops_mount *m, struct node *n)
-{
-	struct stat attr;
-
-	return cache_attr(m->cache, n, &attr) == 0 ? attr.st_ino : 1;
-}
-
 /* "." and "..": index 0 and 1. */
 static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n, size_t index)
 {
 	return (struct dirlist_entry){ .name = index ? ".." : ".",
 				       .len = index + 1,
-				       .ino = number_of(m, index && n->parent ? n->parent : n),
+				       .ino = cache_number(m->cache,
+							   index && n->parent ? n->parent : n),
 				       .dtype = DT_DIR };
 }
 
@@ -38,32 +33,51 @@ static size_t index_of(off_t offset)
 	return offset > 2 ? (size_t)offset - 2 : 0;
 }
 
+static void run_readdir(struct request *r)
+{
+	const struct ops_mount *m = r->mount;
+	struct node *n = request_node(r);
+	struct dirlist *names = NULL;
+	struct dirlist_entry dots[2];
+	char *bytes;
+	size_t used;
+	int rc = cache_list(m->cache, &r->waiter, n, index_of(r->offset), &names);
+
+	if (rc == CACHE_PARKED)
+		return;
+	bytes = rc == 0 ? malloc(r->size) : NULL;
+	if (rc == 0 && !bytes)
+		rc = -ENOMEM;
+	request_count(r, n, rc, 0);
+	if (rc == 0) {
+		for (size_t i = (size_t)r->offset; i < 2; i++)
+			dots[i] = dot_of(m, n, i);
+		used = dirlist_write(names, dots, (size_t)r->offset, bytes, r->size);
+		fuse_reply_buf(r->req, bytes, used);
+	} else {
+		fuse_reply_err(r->req, -rc);
+	}
+	dirlist_unref(names);
+	free(bytes);
+	request_end(r);
+}
+
+static void list(fuse_req_t req, void (*run)(struct request *r), fuse_ino_t ino, size_t size,
+		 off_t offset)
+{
+	struct request r = request_make(req, run, ino, METRICS_READDIR);
+
+	r.size = size;
+	r.offset = offset;
+	r.waiter.blocks = request_node(&r);
+	run(&r);
+}
+
 void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		 struct fuse_file_info *fi)
 {
-	const struct ops_mount *m = ops_mount_of(req);
-	struct metrics_call call = metrics_begin(METRICS_READDIR);
-	struct node *n = ops_node_of(m, ino);
-	char *bytes = malloc(size);
-	struct dirlist *names;
-	size_t used = 0;
-	int rc = bytes ? cache_list(m->cache, n, index_of(offset), &names) : -ENOMEM;
-
 	(void)fi;
-	if (rc == 0) {
-		struct dirlist_entry dots[2];
-
-		for (size_t i = (size_t)offset; i < 2; i++)
-			dots[i] = dot_of(m, n, i);
-		used = dirlist_write(names, dots, (size_t)offset, bytes, size);
-		dirlist_unref(names);
-	}
-	ops_end_call(m, &call, n, rc, 0);
-	if (rc == 0)
-		fuse_reply_buf(req, bytes, used);
-	else
-		fuse_reply_err(req, -rc);
-	free(bytes);
+	list(req, run_readdir, ino, size, offset);
 }
 
 /* A range of the listing, with attributes. */
@@ -113,50 +127,79 @@ static size_t put_part(const struct ops_mount *m, struct stream *s, const struct
 	return i;
 }
 
-static void reply_part(const struct ops_mount *m, struct stream *s, struct node *n,
-		       struct dirlist *names, size_t from)
+/* Finds the entries from this offset on, as many as can fit. */
+static int find_part(struct request *r, struct node *n, struct dirlist *names, size_t size,
+		     size_t from, struct plus *ret)
 {
-	size_t left, put = 0;
-	struct plus part;
+	size_t count = dirlist_count(names), left;
 
-	for (; from < 2; from++)
-		if (!put_plus(m, s, dot_of(m, n, from), NULL, NULL, from))
-			break;
-	part.from = from < 2 ? dirlist_count(names) : from - 2;
-	left = dirlist_count(names) > part.from ? dirlist_count(names) - part.from : 0;
-	part.count = (s->size - s->used) / PLUS_BYTES;
-	part.count = part.count < PLUS_ENTRIES ? part.count : PLUS_ENTRIES;
-	part.count = part.count < left ? part.count : left;
-	if (part.count) {
-		cache_lookup_names(m->cache, n, names, part.from, part.count, part.nodes,
-				   part.attrs);
-		put = put_part(m, s, names, &part);
-	}
+	ret->from = from < 2 ? count : from - 2;
+	left = count > ret->from ? count - ret->from : 0;
+	ret->count = size / PLUS_BYTES;
+	ret->count = ret->count < PLUS_ENTRIES ? ret->count : PLUS_ENTRIES;
+	ret->count = ret->count < left ? ret->count : left;
+	if (!ret->count)
+		return 0;
+	return cache_lookup_names(r->mount->cache, &r->waiter, n, names, ret->from, ret->count,
+				  ret->nodes, ret->attrs);
+}
+
+static void reply_part(struct request *r, struct stream *s, const struct dirlist *names,
+		       const struct plus *part)
+{
+	size_t put = put_part(r->mount, s, names, part);
+
 	if (fuse_reply_buf(s->req, s->bytes, s->used) != 0)
 		for (size_t i = 0; i < put; i++)
-			if (part.nodes[i])
-				ops_forget(m, (fuse_ino_t)(uintptr_t)part.nodes[i], 1);
-	for (size_t i = put; i < part.count; i++)
-		if (part.nodes[i])
-			node_unref(part.nodes[i], 1);
+			if (part->nodes[i])
+				ops_forget(r->mount, (fuse_ino_t)(uintptr_t)part->nodes[i], 1);
+	for (size_t i = put; i < part->count; i++)
+		if (part->nodes[i])
+			node_unref(part->nodes[i], 1);
+}
+
+/* 0: replied; CACHE_PARKED or -errno. */
+static int serve_part(struct request *r, struct node *n, struct dirlist *names)
+{
+	struct stream s = { .req = r->req, .bytes = malloc(r->size), .size = r->size };
+	size_t from = (size_t)r->offset;
+	struct plus part;
+	int rc = -ENOMEM;
+
+	for (; s.bytes && from < 2; from++)
+		if (!put_plus(r->mount, &s, dot_of(r->mount, n, from), NULL, NULL, from))
+			break;
+	if (s.bytes)
+		rc = find_part(r, n, names, s.size - s.used, from, &part);
+	if (rc == 0) {
+		request_count(r, n, 0, 0);
+		reply_part(r, &s, names, &part);
+	}
+	free(s.bytes);
+	return rc;
+}
+
+static void run_readdirplus(struct request *r)
+{
+	struct node *n = request_node(r);
+	struct dirlist *names = NULL;
+	int rc = cache_list(r->mount->cache, &r->waiter, n, index_of(r->offset), &names);
+
+	if (rc == 0)
+		rc = serve_part(r, n, names);
+	dirlist_unref(names);
+	if (rc == CACHE_PARKED)
+		return;
+	if (rc < 0) {
+		request_count(r, n, rc, 0);
+		fuse_reply_err(r->req, -rc);
+	}
+	request_end(r);
 }
 
 void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		     struct fuse_file_info *fi)
 {
-	const struct ops_mount *m = ops_mount_of(req);
-	struct metrics_call call = metrics_begin(METRICS_READDIR);
-	struct stream s = { .req = req, .bytes = malloc(size), .size = size };
-	struct node *n = ops_node_of(m, ino);
-	struct dirlist *names = NULL;
-	int rc = s.bytes ? cache_list(m->cache, n, index_of(offset), &names) : -ENOMEM;
-
 	(void)fi;
-	ops_end_call(m, &call, n, rc, 0);
-	if (rc == 0)
-		reply_part(m, &s, n, names, (size_t)offset);
-	else
-		fuse_reply_err(req, -rc);
-	dirlist_unref(names);
-	free(s.bytes);
+	list(req, run_readdirplus, ino, size, offset);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve: the worker threads that read and serve the kernel's requests.
+ * serve: the threads that read the kernel's requests, and serve or park them.
  *
- * As few workers read as keep up, at best one, which leaves callers without pauses to companions. A
- * worker that is going to block first wakes another reader.
+ * None of them waits for storage, so a few suffice, and each just reads the next request. Replies
+ * may come from any thread: all use the session's descriptor.
  */
 #ifndef CACHEFS_FUSE_SERVE_H
 #define CACHEFS_FUSE_SERVE_H
@@ -15,12 +15,10 @@
 #include "base/err.h"
 
 struct serve_opts {
-	unsigned max_threads;
-	int64_t timeout_ns; /* of storage */
+	unsigned threads; /* 0: one a CPU, up to 4 */
 
-	/* At the end: stops the threads that send notifications. A notification waits for kernel
-	 * locks that requests hold, so requests are still served, but no longer wait for storage.
-	 */
+	/* At the end, while requests are still served: fails those that wait for storage, and stops
+	 * the threads that send notifications, which wait for kernel locks that requests hold. */
 	void (*end)(void *context);
 	void *context;
 };
@@ -29,30 +27,13 @@ struct serve_opts {
  * thread calls it before the mount and before it creates threads, which inherit the mask. */
 void serve_block_signals(sigset_t *ret);
 
-/*
- * Serves a mounted session until it is unmounted or one of the signals arrives. For the main
- * thread. *ret_hangs: a thread is still in a storage call, and uses its data until the process
- * exits.
- */
+/* Serves a mounted session until it is unmounted or one of the signals arrives. For the main
+ * thread. When it returns, no thread of it is left. */
 int serve_run(struct fuse_session *session, const struct serve_opts *o, const sigset_t *signals,
-	      bool *ret_hangs, struct err *e) MUST_CHECK;
+	      struct err *e) MUST_CHECK;
 
-/* All below: for a worker that serves a request; in other threads they do nothing. */
-
-void serve_set_request(fuse_req_t req); /* the request that it serves */
-void serve_will_wait(void);             /* it is going to block, or to take long */
-bool serve_is_interrupted(void);        /* the caller was killed, or the mount ends */
-/* Around a storage call in the worker itself; see struct inflight_hooks. */
-bool serve_begin_storage(void);
-int serve_end_storage(void);
-pid_t serve_caller(void); /* the thread that made the request; 0: unknown */
-
-/* In the reply to FUSE_INIT. False: the kernel does not offer passthrough. */
+/* In the reply to FUSE_INIT, by the thread that serves it. False: the kernel does not offer
+ * passthrough. */
 bool serve_enable_passthrough(void);
-
-/* Lets another thread reply. *ret: the descriptor that must carry the reply, for that thread to
- * close; -1: any. -EMFILE: out of descriptors. */
-int serve_dup_fd(int *ret) MUST_CHECK;
-void serve_set_reply_fd(int fd); /* in that thread; -1: undo */
 
 #endif

@@ -40,11 +40,6 @@ struct metrics {
 	struct metrics_counts resets[METRICS_OPS]; /* values at the last reset; under lock */
 };
 
-static _Thread_local struct {
-	bool waited;
-	int64_t storage_ns;
-} now;
-
 static void leave(void *block)
 {
 	struct block *b = block;
@@ -109,22 +104,14 @@ static struct block *enter(struct metrics *m)
 
 struct metrics_call metrics_begin(enum metrics_op op)
 {
-	now.waited = false;
-	now.storage_ns = 0;
-	return (struct metrics_call){ op, clock_mono_ns() };
+	return (struct metrics_call){ .op = op, .start_ns = clock_mono_ns() };
 }
 
-void metrics_note_wait(int64_t ns)
-{
-	now.waited = true;
-	now.storage_ns += ns;
-}
-
-static enum request_result result_of(enum metrics_op op, int rc)
+static enum request_result result_of(const struct metrics_call *call, int rc)
 {
 	if (rc < 0)
 		return RESULT_NEGATIVE;
-	switch (op) {
+	switch (call->op) {
 	case METRICS_OPEN:
 	case METRICS_RELEASE:
 	case METRICS_OPENDIR:
@@ -133,7 +120,7 @@ static enum request_result result_of(enum metrics_op op, int rc)
 	case METRICS_IOCTL:
 		return RESULT_NONE;
 	default:
-		return now.waited ? RESULT_MISS : RESULT_HIT;
+		return call->wait_ns ? RESULT_MISS : RESULT_HIT;
 	}
 }
 
@@ -166,7 +153,7 @@ static void add(_Atomic uint64_t *sum, uint64_t value)
 enum request_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,
 				uint64_t bytes, int64_t *ret_ns)
 {
-	enum request_result result = result_of(call->op, rc);
+	enum request_result result = result_of(call, rc);
 	uint64_t ns = (uint64_t)(clock_mono_ns() - call->start_ns);
 	struct block *b = pthread_getspecific(m->key);
 	struct tally *t;
@@ -181,7 +168,7 @@ enum request_result metrics_end(struct metrics *m, const struct metrics_call *ca
 	if (result != RESULT_NONE)
 		add(&t->sums[METRICS_HITS + (int)result], 1);
 	add(&t->sums[METRICS_NS], ns);
-	add(&t->sums[METRICS_STORAGE_NS], (uint64_t)now.storage_ns);
+	add(&t->sums[METRICS_STORAGE_NS], (uint64_t)call->wait_ns);
 	add(&t->sums[METRICS_BYTES], bytes);
 	add(&t->buckets[bucket_of(ns)], 1);
 	if (ns > atomic_load_explicit(&t->max_ns, memory_order_relaxed))

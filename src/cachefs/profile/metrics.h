@@ -61,16 +61,14 @@ struct metrics;
 struct metrics *metrics_new(void) MUST_CHECK; /* NULL: out of memory */
 void metrics_free(struct metrics *m);         /* all counting threads have ended; NULL is allowed */
 
-/* One request, begun and ended by one thread, which serves no other one meanwhile. */
+/* One request. The thread that ends it may be another than the one that began it. */
 struct metrics_call {
 	enum metrics_op op;
 	int64_t start_ns;
+	int64_t wait_ns; /* how long it waited for storage; 0: it was served from memory */
 };
 
 struct metrics_call metrics_begin(enum metrics_op op);
-
-/* Adds time in storage to the thread's request. */
-void metrics_note_wait(int64_t ns);
 
 /* rc: of the request, 0 or -errno. *ret_ns: its latency. */
 enum request_result metrics_end(struct metrics *m, const struct metrics_call *call, int rc,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
-#include "cachefs/store/asker.h"
+#include "cachefs/store/caller.h"
 
 #define GROUPS_MAX 1024
 #define NO_ENTRY 8u /* not a value of rights */
@@ -83,15 +83,20 @@ static int check_modes(const struct stat *attr, unsigned want)
 	return want & ~(in_group(attr->st_gid) ? group : others) ? -EACCES : 0;
 }
 
-static int check_user(struct cache *c, struct node *n, const struct stat *attr, unsigned want)
+static int check_user(struct cache *c, struct waiter *w, struct node *n, const struct stat *attr,
+		      unsigned want)
 {
 	CLEANUP(buf_fini) struct buf list = { 0 };
+	int rc;
 
 	if (attr->st_uid == geteuid())
 		return want & ~(attr->st_mode >> 6 & 7) ? -EACCES : 0;
-	if (attr->st_mode & 070 && cache_xattr(c, n, "system.posix_acl_access", &list) == 0)
+	if (!(attr->st_mode & 070))
+		return check_modes(attr, want);
+	rc = cache_xattr(c, w, n, "system.posix_acl_access", &list);
+	if (rc == 0)
 		return check_list(&list, attr->st_gid, want);
-	return check_modes(attr, want);
+	return rc == CACHE_PARKED ? rc : check_modes(attr, want);
 }
 
 /* Source: capabilities(7). */
@@ -101,21 +106,21 @@ static bool may_override(const struct stat *attr, unsigned want, pid_t thread)
 
 	if (want & X_OK && !is_folder && !(attr->st_mode & 0111))
 		return false;
-	if (asker_can(thread, CAP_DAC_OVERRIDE, attr->st_uid, attr->st_gid))
+	if (caller_has_capability(thread, CAP_DAC_OVERRIDE, attr->st_uid, attr->st_gid))
 		return true;
 	return (want == R_OK || (is_folder && !(want & W_OK))) &&
-	       asker_can(thread, CAP_DAC_READ_SEARCH, attr->st_uid, attr->st_gid);
+	       caller_has_capability(thread, CAP_DAC_READ_SEARCH, attr->st_uid, attr->st_gid);
 }
 
-int access_check(struct cache *c, struct node *n, int wanted, pid_t thread)
+int access_check(struct cache *c, struct waiter *w, struct node *n, int wanted)
 {
 	unsigned want = (unsigned)wanted & 7;
 	bool is_root = geteuid() == 0;
 	struct stat attr;
-	int rc = cache_attr(c, n, &attr);
+	int rc = cache_attr(c, w, n, &attr);
 
-	if (rc < 0 || (is_root && (attr.st_mode & 0111 * want) == 0111 * want))
+	if (rc || (is_root && (attr.st_mode & 0111 * want) == 0111 * want))
 		return rc;
-	rc = check_user(c, n, &attr, want);
-	return rc == -EACCES && is_root && may_override(&attr, want, thread) ? 0 : rc;
+	rc = check_user(c, w, n, &attr, want);
+	return rc == -EACCES && is_root && may_override(&attr, want, w->caller) ? 0 : rc;
 }

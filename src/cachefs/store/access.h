@@ -11,10 +11,10 @@
 #include "cachefs/store/cache.h"
 
 /*
- * wanted: R_OK, W_OK and X_OK of access(2). thread: the caller, a thread of our own user; 0: not
- * known, then it has no capabilities. 0 or -errno. An access list takes precedence over the mode;
- * it is fetched from storage for files of other owners.
+ * wanted: R_OK, W_OK and X_OK of access(2). w->caller is a thread of our own user; 0: not known,
+ * then it has no capabilities. 0, CACHE_PARKED or -errno. An access list takes precedence over the
+ * mode; it is fetched from storage for files of other owners.
  */
-int access_check(struct cache *c, struct node *n, int wanted, pid_t thread) MUST_CHECK;
+int access_check(struct cache *c, struct waiter *w, struct node *n, int wanted) MUST_CHECK;
 
 #endif

@@ -10,37 +10,31 @@
 #include "base/compat/compat.h"
 #include "cachefs/store/cache_internal.h"
 
-#define STOP_NS NS_PER_S           /* how long cache_close waits for storage */
-#define SLOW_NS (NS_PER_S / 10000) /* a slow lookup: longer than storage in memory takes */
-#define MISSES 3                   /* failed lookups in a folder, after which it is listed */
-#define GUESS_ENTRIES 100000       /* the most names of such a listing */
-#define REPLACED_TRIES 3           /* lookups of a file that is being replaced */
-#define AHEAD_CHUNKS 4             /* chunks of read-ahead in a sequential read */
+#define STOP_NS NS_PER_S /* how long cache_close waits for storage */
+#define REPLACED_TRIES 3 /* lookups of a file that is being replaced */
 
 /* The rest of the budget can be evicted when it must. */
 #define PASSTHROUGH_SHARE(budget) ((budget) / 4 * 3)
 
-static void on_completed(void *cache)
-{
-	cache_check_budget(cache);
-}
-
 static void init_requests(struct cache *c, struct storage storage)
 {
+	struct pool *pool = pool_new(c->opts.max_threads, c->opts.timeout_ns);
+
 	c->env = (struct inflight_env){
-		.storage = storage,
-		.counts = &c->counts.storage,
+		.queue = { storage, pool, &c->counts.storage },
 		.nodes = c->nodes,
-		.pool = pool_new(c->opts.max_threads),
-		.timeout_ns = c->opts.timeout_ns,
 		.context = c,
 		.complete = cache_complete,
 		.complete_name = cache_complete_name,
-		.completed = on_completed,
+		.completed = cache_completed,
 	};
+	if (pool)
+		c->env.waiters = waiters_new(pool, &c->counts.storage, c->opts.timeout_ns);
+	if (c->env.waiters)
+		waiters_on_unblock(c->env.waiters, notifier_unblocked, &c->notifier);
 	c->passthroughs = (struct passthroughs){
 		.nodes = c->nodes,
-		.pool = c->env.pool,
+		.pool = pool,
 		.max_bytes = PASSTHROUGH_SHARE(c->opts.budget_bytes),
 		.is_ending = &c->is_ending,
 	};
@@ -60,9 +54,13 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage, o->budget_bytes) : NULL;
 	if (c->chunks && o->passthrough)
 		chunks_enable_backing(c->chunks, o->budget_bytes);
+	notifier_init(&c->notifier, c->nodes, &c->kernel);
 	if (c->chunks)
 		init_requests(c, storage);
-	if (!c->env.pool) {
+	if (!c->env.waiters) {
+		if (c->env.queue.pool)
+			(void)!pool_stop(c->env.queue.pool, STOP_NS);
+		notifier_fini(&c->notifier);
 		chunks_free(c->chunks);
 		nodes_free(c->nodes);
 		free(c);
@@ -77,8 +75,10 @@ int cache_start_evictor(struct cache *c, struct cache_kernel kernel, struct err 
 	int rc;
 
 	c->kernel = kernel;
-	c->env.hooks = kernel.hooks;
 	c->passthroughs.fuse_fd = kernel.fuse_fd;
+	rc = notifier_start(&c->notifier, e);
+	if (rc < 0)
+		return rc;
 	rc = pthread_create(&c->evictor, NULL, cache_evictor, c);
 	if (rc)
 		return err_set(e, -rc, "cannot start a thread: %s", strerror(rc));
@@ -89,6 +89,7 @@ int cache_start_evictor(struct cache *c, struct cache_kernel kernel, struct err 
 void cache_stop_evictor(struct cache *c)
 {
 	c->is_ending = true;
+	notifier_stop(&c->notifier);
 	if (!c->has_evictor)
 		return;
 	pthread_mutex_lock(&c->evictor_lock);
@@ -101,9 +102,11 @@ void cache_stop_evictor(struct cache *c)
 bool cache_close(struct cache *c)
 {
 	c->is_ending = true;
-	if (!pool_stop(c->env.pool, STOP_NS))
+	if (!pool_stop(c->env.queue.pool, STOP_NS))
 		return false;
+	waiters_free(c->env.waiters);
 	cache_stop_evictor(c);
+	notifier_fini(&c->notifier);
 	chunks_free(c->chunks);
 	nodes_free(c->nodes);
 	for (size_t i = 0; i < CACHE_XATTRS; i++)
@@ -112,6 +115,26 @@ bool cache_close(struct cache *c)
 	pthread_cond_destroy(&c->evictor_wake);
 	free(c);
 	return true;
+}
+
+void cache_fail_requests(struct cache *c)
+{
+	waiters_fail(c->env.waiters, -ENOTCONN);
+}
+
+unsigned cache_hanging(struct cache *c)
+{
+	return pool_hanging(c->env.queue.pool);
+}
+
+bool cache_has_waited(struct cache *c, int64_t ns)
+{
+	return waiters_have_waited(c->env.waiters, ns);
+}
+
+void cache_interrupt(struct cache *c, struct waiter *w)
+{
+	waiters_interrupt(c->env.waiters, w);
 }
 
 struct node *cache_root(struct cache *c)
@@ -162,16 +185,31 @@ static int64_t time_left(int64_t until_ns)
 	return until_ns > now ? until_ns - now : 0;
 }
 
-/* Under the lock of n. */
-static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *ret_negative_ttl_ns)
+/* Under the lock of n: parks w at the request for this part of n, joined or started. */
+static int park(struct cache *c, struct waiter *w, struct node *n, enum node_part part,
+		size_t max_entries)
 {
-	bool was_negative;
-	struct inflight *f;
 	int rc = 0;
+	struct inflight *f = inflight_join(&c->env, n, part, max_entries, true, &rc);
+
+	return f ? inflight_park(f, w) : rc;
+}
+
+int cache_get_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
+		   int64_t *ret_negative_ttl_ns)
+{
+	const struct inflight *reply = inflight_reply(w, n, STORAGE_LOOKUP);
+	bool was_negative;
+	int rc;
 
 	*ret_negative_ttl_ns = 0;
 	if (n->is_detached)
 		return -ESTALE;
+	if (reply) {
+		*ret = reply->request.attr;
+		*ret_negative_ttl_ns = reply->rc == -ENOENT ? c->opts.negative_ttl_ns : 0;
+		return reply->rc;
+	}
 	if (is_known(c, n, &was_negative)) {
 		if (n->state == NODE_NEGATIVE) {
 			cache_count_negative(c, n, NEGATIVE_SERVE);
@@ -181,16 +219,9 @@ static int get_attr(struct cache *c, struct node *n, struct stat *ret, int64_t *
 		*ret = n->attr;
 		return 0;
 	}
-	f = inflight_join(&c->env, n, NODE_ATTR, 0, true, &rc);
-	if (!f)
-		return rc;
-	f->was_negative |= was_negative;
-	rc = inflight_wait(f);
-	if (rc == 0)
-		*ret = f->attr;
-	if (rc == -ENOENT)
-		*ret_negative_ttl_ns = c->opts.negative_ttl_ns;
-	inflight_unref(f);
+	rc = park(c, w, n, NODE_ATTR, 0);
+	if (n->inflight[NODE_ATTR])
+		n->inflight[NODE_ATTR]->was_negative |= was_negative;
 	return rc;
 }
 
@@ -203,52 +234,27 @@ static bool is_unlisted(struct node *folder, const char *name, int64_t *ret_nega
 	return *ret_negative_ttl_ns > 0;
 }
 
-/* Counts new names that do not exist. Several of them mean that a process searches a path, and
- * will search the folder again: its listing then answers. A process that polls for one name is not
- * counted, because it expects that name to appear. */
-static void note_miss(struct cache *c, struct node *folder)
-{
-	struct inflight *f;
-	int rc;
-
-	node_lock(c->nodes, folder);
-	if (!folder->listing && !folder->is_unlistable && ++folder->misses >= MISSES) {
-		folder->misses = 0;
-		f = inflight_join(&c->env, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
-		if (f)
-			inflight_unref(f);
-	}
-	node_unlock(c->nodes, folder);
-}
-
 /* -ESTALE: another file has the name, and the next call finds it. */
-static int look_up(struct cache *c, struct node *parent, const char *name, struct node **ret,
-		   struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
+static int look_up(struct cache *c, struct waiter *w, struct node *parent, const char *name,
+		   struct node **ret, struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
 {
 	struct node *n = nodes_get(c->nodes, parent, name);
-	int64_t begin_ns = clock_mono_ns();
-	bool is_new;
 	int rc;
 
 	if (!n)
 		return -ENOMEM;
 	node_lock(c->nodes, n);
-	is_new = n->state == NODE_UNKNOWN && !n->inflight[NODE_ATTR];
-	rc = get_attr(c, n, ret_attr, ret_negative_ttl_ns);
+	rc = cache_get_attr(c, w, n, ret_attr, ret_negative_ttl_ns);
 	node_unlock(c->nodes, n);
-	if (clock_mono_ns() - begin_ns >= SLOW_NS)
-		cache_lookup_ahead(c, parent, name);
-	if (rc == -ENOENT && is_new)
-		note_miss(c, parent);
-	if (rc < 0)
-		node_unref(n, 1);
-	else
+	if (rc == 0)
 		*ret = n;
+	else
+		node_unref(n, 1);
 	return rc;
 }
 
-int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
-		 struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
+int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const char *name,
+		 struct node **ret, struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
 {
 	bool is_absent;
 	int rc, tries = 0;
@@ -262,51 +268,57 @@ int cache_lookup(struct cache *c, struct node *parent, const char *name, struct 
 	if (is_absent)
 		return -ENOENT;
 	do
-		rc = look_up(c, parent, name, ret, ret_attr, ret_negative_ttl_ns);
+		rc = look_up(c, w, parent, name, ret, ret_attr, ret_negative_ttl_ns);
 	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
 	cache_check_budget(c);
 	return rc;
 }
 
-int cache_attr(struct cache *c, struct node *n, struct stat *ret)
+int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret)
 {
 	int64_t negative_ttl_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
-	rc = get_attr(c, n, ret, &negative_ttl_ns);
+	rc = cache_get_attr(c, w, n, ret, &negative_ttl_ns);
 	node_unlock(c->nodes, n);
 	return rc;
 }
 
-/* Under the lock of n. A listing that note_miss requested fails at its limit: then try again. */
-static int get_listing(struct cache *c, struct node *n, struct dirlist **ret)
+uint64_t cache_number(struct cache *c, struct node *n)
 {
-	int rc = -E2BIG;
+	uint64_t number;
 
+	node_lock(c->nodes, n);
+	number = n->attr.st_ino;
+	node_unlock(c->nodes, n);
+	return number ? number : 1;
+}
+
+/* Under the lock of n. A listing that a mere lookup requested fails at its limit: then it is
+ * requested again. */
+static int get_listing(struct cache *c, struct waiter *w, struct node *n, struct dirlist **ret)
+{
+	const struct inflight *reply = inflight_reply(w, n, STORAGE_LIST);
+
+	if (reply && (reply->rc != -E2BIG || reply->request.max_entries == SIZE_MAX)) {
+		if (reply->rc == 0)
+			*ret = dirlist_ref(reply->request.listing);
+		return reply->rc;
+	}
 	if (n->listing && time_left(n->listing_expires_ns) > 0) {
 		*ret = dirlist_ref(n->listing);
 		return 0;
 	}
-	for (int tries = 0; tries < 2 && rc == -E2BIG; tries++) {
-		struct inflight *f = inflight_join(&c->env, n, NODE_LIST, SIZE_MAX, true, &rc);
-
-		if (!f)
-			return rc;
-		rc = inflight_wait(f);
-		if (rc == 0)
-			*ret = dirlist_ref(f->listing);
-		inflight_unref(f);
-	}
-	return rc;
+	return park(c, w, n, NODE_LIST, SIZE_MAX);
 }
 
-int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **ret)
+int cache_list(struct cache *c, struct waiter *w, struct node *n, size_t from, struct dirlist **ret)
 {
 	int rc;
 
 	node_lock(c->nodes, n);
-	rc = get_listing(c, n, ret);
+	rc = get_listing(c, w, n, ret);
 	if (rc == 0)
 		n->listing_read_ns =
 			from < dirlist_count(*ret) ? clock_mono_ns() + LISTING_READ_NS : 0;
@@ -314,209 +326,22 @@ int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **re
 	return rc;
 }
 
-int cache_link(struct cache *c, struct node *n, struct buf *ret)
+int cache_link(struct cache *c, struct waiter *w, struct node *n, struct buf *ret)
 {
-	struct inflight *f;
+	const struct inflight *reply = inflight_reply(w, n, STORAGE_READ_LINK);
 	int rc = 0;
 
+	if (reply && reply->rc < 0)
+		return reply->rc;
 	node_lock(c->nodes, n);
-	if (n->link) {
+	if (reply)
+		buf_put(ret, reply->request.out.data, reply->request.out.len);
+	else if (n->link)
 		buf_put_str(ret, n->link);
-	} else {
-		f = inflight_join(&c->env, n, NODE_LINK, 0, true, &rc);
-		if (f) {
-			rc = inflight_wait(f);
-			if (rc == 0)
-				buf_put(ret, f->out.data, f->out.len);
-			inflight_unref(f);
-		}
-	}
-	node_unlock(c->nodes, n);
-	return rc < 0 ? rc : buf_error(ret);
-}
-
-/*
- * Under the lock of n: the chunk, filled or being filled, with the caller as a reader.
- * *ret_inflight: the request that fills it, with a reference; NULL: it is filled.
- */
-static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, uint64_t index,
-		     bool is_awaited, struct chunk **ret, struct inflight **ret_inflight)
-{
-	struct chunk *chunk = chunks_find(n, index);
-	struct inflight *f;
-
-	if (chunk) {
-		chunk_begin_read(chunk);
-		if (chunk->inflight)
-			chunk->inflight->refs++;
-		*ret_inflight = chunk->inflight;
-		*ret = chunk;
-		return 0;
-	}
-	f = inflight_new(&c->env, n, INFLIGHT_CHUNK);
-	if (!f)
-		return -ENOMEM;
-	chunk = chunks_add(c->chunks, n, index, (uint64_t)attr->st_size);
-	if (!chunk) {
-		inflight_unref(f);
-		return -ENOMEM;
-	}
-	f->chunk = chunk;
-	f->attr = *attr;
-	chunk_begin_read(chunk); /* for the request */
-	chunk->inflight = f;
-	if (inflight_start(f, is_awaited) < 0) {
-		chunk->inflight = NULL;
-		chunk_invalidate(chunk);
-		chunk_end_read(chunk);
-		chunk_end_read(chunk);
-		inflight_unref(f);
-		return -EAGAIN;
-	}
-	*ret = chunk;
-	*ret_inflight = f;
-	return 0;
-}
-
-/* Under the lock of n: requests the next chunks of a sequential read. */
-static void read_ahead(struct cache *c, struct node *n, const struct stat *attr, uint64_t last)
-{
-	uint64_t end = ((uint64_t)attr->st_size + CHUNK_BYTES - 1) / CHUNK_BYTES;
-	bool in_order = last == n->next_chunk || last + 1 == n->next_chunk;
-
-	n->next_chunk = last + 1;
-	if (!in_order || c->opts.budget_bytes < 4 * AHEAD_CHUNKS * CHUNK_BYTES)
-		return;
-	for (uint64_t i = last + 1; i < end && i <= last + AHEAD_CHUNKS; i++) {
-		struct inflight *f = NULL;
-		struct chunk *chunk;
-
-		if (chunks_find(n, i))
-			continue;
-		if (get_chunk(c, n, attr, i, false, &chunk, &f) < 0)
-			return;
-		chunk_end_read(chunk);
-		if (f)
-			inflight_unref(f);
-	}
-}
-
-/* Under the lock of n. All chunks are requested before it waits for any. */
-static int get_chunks(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
-		      size_t len, struct cache_data *data)
-{
-	uint64_t first = offset / CHUNK_BYTES, last = (offset + len - 1) / CHUNK_BYTES;
-	struct inflight *inflight[CACHE_SPANS] = { 0 };
-	int rc = 0;
-
-	for (uint64_t i = first; i <= last && rc == 0; i++) {
-		rc = get_chunk(c, n, attr, i, true, &data->chunks[data->count],
-			       &inflight[data->count]);
-		data->count += rc == 0;
-	}
-	if (rc == 0)
-		read_ahead(c, n, attr, last);
-	for (size_t i = 0; i < data->count; i++) {
-		int one = inflight[i] ? inflight_wait(inflight[i]) : 0;
-
-		if (inflight[i])
-			inflight_unref(inflight[i]);
-		if (rc == 0)
-			rc = one;
-	}
-	return rc;
-}
-
-static void cut_spans(uint64_t offset, size_t len, struct cache_data *data)
-{
-	for (size_t i = 0; i < data->count; i++) {
-		size_t skip = (size_t)(offset % CHUNK_BYTES), n = data->chunks[i]->len - skip;
-
-		if (n > len)
-			n = len;
-		data->at[i] = data->chunks[i]->bytes + skip;
-		data->len[i] = n;
-		offset += n;
-		len -= n;
-	}
-}
-
-static int read_cached(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
-		       size_t len, struct cache_data *ret)
-{
-	int rc;
-
-	node_lock(c->nodes, n);
-	rc = get_chunks(c, n, attr, offset, len, ret);
-	node_unlock(c->nodes, n);
-	if (rc < 0)
-		cache_data_fini(ret);
 	else
-		cut_spans(offset, len, ret);
-	return rc;
-}
-
-/* Evicts data, to fit in these bytes of a file. */
-static void make_room(struct cache *c, const struct stat *attr, uint64_t offset, size_t len)
-{
-	uint64_t begin = offset / CHUNK_BYTES * CHUNK_BYTES, end = offset + len + CHUNK_BYTES;
-	uint64_t room = (end < (uint64_t)attr->st_size ? end : (uint64_t)attr->st_size) - begin;
-
-	room += CACHE_SPANS * CHUNK_EXTRA;
-	if (room < c->opts.budget_bytes)
-		chunks_shrink(c->chunks, c->opts.budget_bytes - room);
-}
-
-/* Under the lock of n: for replies that are not cached. */
-static int fetch(struct inflight *f)
-{
-	int rc = inflight_start(f, true);
-
-	return rc < 0 ? rc : inflight_wait(f);
-}
-
-/* The same for data. While one request for the file is late, further ones fail at once. */
-static int fetch_bytes(struct inflight *f)
-{
-	struct inflight **oldest = &f->node->inflight[NODE_BYTES];
-	int rc;
-
-	if (*oldest && inflight_is_late(*oldest)) {
-		atomic_fetch_add(&f->env->counts->timeouts, 1);
-		return -ETIMEDOUT;
-	}
-	rc = inflight_start(f, true);
-	if (rc < 0)
-		return rc;
-	if (!*oldest)
-		*oldest = f;
-	return inflight_wait(f);
-}
-
-static int read_uncached(struct cache *c, struct node *n, const struct stat *attr, uint64_t offset,
-			 size_t len, struct cache_data *data)
-{
-	struct inflight *f;
-	int rc = -ENOMEM;
-
-	node_lock(c->nodes, n);
-	f = inflight_new(&c->env, n, INFLIGHT_BYTES);
-	if (f) {
-		f->attr = *attr;
-		f->offset = offset;
-		f->len = len;
-		rc = fetch_bytes(f);
-		if (rc == 0) {
-			data->bytes = f->out;
-			f->out = (struct buf){ 0 }; /* handed over */
-			data->at[0] = data->bytes.data;
-			data->len[0] = data->bytes.len;
-			data->count = 1;
-		}
-		inflight_unref(f);
-	}
+		rc = park(c, w, n, NODE_LINK, 0);
 	node_unlock(c->nodes, n);
-	return rc;
+	return rc ? rc : buf_error(ret);
 }
 
 bool cache_is_same(const struct stat *a, const struct stat *b)
@@ -526,92 +351,52 @@ bool cache_is_same(const struct stat *a, const struct stat *b)
 	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
 }
 
-/* While the kernel has another file size than the cache, it would pad or cut the data it gets. So
- * the read fails, also when it is the one that detects the change. */
-static int get_attr_to_read(struct cache *c, struct node *n, struct stat *ret)
+int cache_fetch(struct inflight *f, struct waiter *w)
 {
-	struct stat before;
-	int64_t negative_ttl_ns;
-	int rc;
+	int rc = inflight_start(f, true);
 
-	node_lock(c->nodes, n);
-	before = n->attr;
-	rc = n->is_stale ? -ESTALE : get_attr(c, n, ret, &negative_ttl_ns);
-	if (rc == 0 && before.st_ino && !cache_is_same(&before, ret)) {
-		cache_note_stale(c, n);
-		rc = -ESTALE;
-	}
-	node_unlock(c->nodes, n);
-	return rc == -ENOENT ? -ESTALE : rc;
+	if (rc == 0)
+		return inflight_park(f, w);
+	inflight_unref(f);
+	return rc;
 }
 
-int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len, struct cache_data *ret)
+int cache_seek(struct cache *c, struct waiter *w, struct node *n, uint64_t offset, int whence,
+	       uint64_t *ret)
 {
-	struct stat attr;
-	int rc = get_attr_to_read(c, n, &attr);
-
-	*ret = (struct cache_data){ 0 };
-	if (rc < 0)
-		return rc;
-	if (!S_ISREG(attr.st_mode))
-		return S_ISDIR(attr.st_mode) ? -EISDIR : -EINVAL;
-	if (offset >= (uint64_t)attr.st_size || !len)
-		return 0;
-	if (len > 2 * CHUNK_BYTES)
-		len = 2 * CHUNK_BYTES;
-	if (len > (uint64_t)attr.st_size - offset)
-		len = (size_t)((uint64_t)attr.st_size - offset);
-	if (c->opts.max_file_bytes && (uint64_t)attr.st_size >= c->opts.max_file_bytes)
-		return read_uncached(c, n, &attr, offset, len, ret);
-	rc = read_cached(c, n, &attr, offset, len, ret);
-	if (rc == -ENOMEM) {
-		make_room(c, &attr, offset, len);
-		rc = read_cached(c, n, &attr, offset, len, ret);
-	}
-	return rc == -ENOMEM ? read_uncached(c, n, &attr, offset, len, ret) : rc;
-}
-
-void cache_data_fini(struct cache_data *data)
-{
-	for (size_t i = 0; i < data->count; i++)
-		if (data->chunks[i])
-			chunk_end_read(data->chunks[i]);
-	buf_fini(&data->bytes);
-	*data = (struct cache_data){ 0 };
-}
-
-int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence, uint64_t *ret)
-{
+	const struct inflight *reply = inflight_reply(w, n, STORAGE_SEEK);
 	struct inflight *f;
 	int rc = -ENOMEM;
 
+	if (reply) {
+		*ret = reply->request.number;
+		return reply->rc;
+	}
 	node_lock(c->nodes, n);
-	f = inflight_new(&c->env, n, INFLIGHT_SEEK);
+	f = inflight_new(&c->env, n, STORAGE_SEEK);
 	if (f) {
-		f->offset = offset;
-		f->whence = whence;
-		rc = fetch(f);
-		if (rc == 0)
-			*ret = f->number;
-		inflight_unref(f);
+		f->request.offset = offset;
+		f->request.whence = whence;
+		rc = cache_fetch(f, w);
 	}
 	node_unlock(c->nodes, n);
 	return rc;
 }
 
-int cache_stat_fs(struct cache *c, struct node *n, struct statvfs *ret)
+int cache_stat_fs(struct cache *c, struct waiter *w, struct node *n, struct statvfs *ret)
 {
+	const struct inflight *reply = inflight_reply(w, n, STORAGE_STAT_FS);
 	struct inflight *f;
 	int rc = -ENOMEM;
 
-	node_lock(c->nodes, n);
-	f = inflight_new(&c->env, n, INFLIGHT_STAT_FS);
-	if (f) {
-		rc = fetch(f);
-		if (rc == 0)
-			*ret = f->fs;
-		inflight_unref(f);
+	if (reply) {
+		*ret = reply->request.fs;
+		return reply->rc;
 	}
+	node_lock(c->nodes, n);
+	f = inflight_new(&c->env, n, STORAGE_STAT_FS);
+	if (f)
+		rc = cache_fetch(f, w);
 	node_unlock(c->nodes, n);
 	return rc;
 }

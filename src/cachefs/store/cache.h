@@ -4,9 +4,11 @@
  * for the same thing become one call of storage.
  *
  * The caller must hold a reference on each node that it passes, such as one of the kernel's
- * lookups. Any thread may make any call. Calls return 0 or -errno: the storage's, -ETIMEDOUT after
- * the storage timeout, -EINTR when the caller was killed, -ESTALE when the file changed under the
- * cache, or -ENOMEM.
+ * lookups. Any thread may make any call, and none blocks on storage: calls with a waiter return
+ * CACHE_PARKED when they need storage, and must be made again when the waiter is resumed; until
+ * then the waiter belongs to the cache. Else they return 0 or -errno: the storage's, -EIO after the
+ * storage timeout or while storage hangs, -EINTR when the caller was killed, -ESTALE when the file
+ * changed under the cache, or -ENOMEM.
  */
 #ifndef CACHEFS_STORE_CACHE_H
 #define CACHEFS_STORE_CACHE_H
@@ -16,10 +18,11 @@
 
 #include "base/err.h"
 #include "cachefs/store/chunks.h"
-#include "cachefs/store/inflight.h"
 #include "cachefs/store/node.h"
+#include "cachefs/store/notifier.h"
 #include "cachefs/store/storage.h"
 #include "cachefs/store/usage.h"
+#include "cachefs/store/waiter.h"
 
 #define CACHE_FOREVER INT64_MAX
 
@@ -29,7 +32,7 @@ struct cache_opts {
 	int64_t ttl_ns;          /* how long a reply is valid; CACHE_FOREVER */
 	int64_t negative_ttl_ns; /* of a negative entry in a folder that is not listed */
 	int64_t timeout_ns;      /* of storage */
-	unsigned max_threads;    /* of the pool that calls storage */
+	unsigned max_threads;    /* that call one file system; see pool.h */
 	bool passthrough;        /* files get backing files; see passthrough.h */
 };
 
@@ -40,21 +43,6 @@ struct cache_counts {
 	_Atomic uint64_t negatives[NEGATIVE_EVENTS];
 };
 
-/* Notifications to the kernel, which the cache's own threads send with no lock held. */
-struct cache_kernel {
-	/* Drops all dentries that no process uses. False: we have no permission to. */
-	bool (*drop_unused)(void *context);
-	/* Removes a dentry, as unlink(2) would: a process in that folder loses its place. */
-	void (*inval_entry)(void *context, uint64_t parent, const char *name);
-	/* Makes the kernel look the name up again. */
-	void (*expire_entry)(void *context, uint64_t parent, const char *name);
-	/* Drops data and attributes. */
-	void (*inval_inode)(void *context, uint64_t node);
-	void *context;
-	int fuse_fd;
-	struct inflight_hooks hooks;
-};
-
 struct cache;
 
 int cache_open(struct storage storage, const struct cache_opts *o, struct cache **ret,
@@ -62,10 +50,22 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 /* No request is in flight. False: storage hangs, and the cache stays allocated. */
 bool cache_close(struct cache *c);
 
-/* Starts the thread that keeps usage within the budget and notifies the kernel. After stop, the
- * kernel gets no more notifications. */
+/* Starts the threads that keep usage within the budget and notify the kernel. After stop, the
+ * kernel gets no more notifications; requests must still be served until it returns. */
 int cache_start_evictor(struct cache *c, struct cache_kernel kernel, struct err *e) MUST_CHECK;
 void cache_stop_evictor(struct cache *c);
+
+/*
+ * Ends all waiting for storage, for the end of a view: every parked request is answered with
+ * -ENOTCONN before this returns, and each later request that would wait for storage fails with it
+ * at once. Hits are still served. It takes short locks only, never blocks on storage or the kernel,
+ * and may be called by any thread, with no lock held, more than once.
+ */
+void cache_fail_requests(struct cache *c);
+/* Storage calls that have run for longer than the timeout: threads that nothing can end. */
+unsigned cache_hanging(struct cache *c);
+/* Has a request been parked for that long? */
+bool cache_has_waited(struct cache *c, int64_t ns);
 
 struct node *cache_root(struct cache *c);
 struct nodes *cache_nodes(struct cache *c);
@@ -82,8 +82,8 @@ void cache_count_failed_lookup(struct cache *c, struct node *parent, const char 
 			       enum request_result result);
 /*
  * Invalidates all that is cached, here and in the kernel, while requests go on. keeps_counts: the
- * counts by path stay. A thread that serves the kernel must not call it. -ENOMEM: part of it was
- * invalidated.
+ * counts by path stay. It waits for the notifier, so a thread that serves the kernel must not call
+ * it. -ENOMEM: part of it was invalidated.
  */
 int cache_clear(struct cache *c, bool keeps_counts) MUST_CHECK;
 /* Is usage over the budget? */
@@ -94,29 +94,36 @@ void cache_check_budget(struct cache *c);
 int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n),
 		void *context) MUST_CHECK;
 
+/* A waiter that serves a request of the kernel got a signal; see waiters_interrupt. */
+void cache_interrupt(struct cache *c, struct waiter *w);
+
 /*
  * 0: *ret has one more reference, the caller's, and *ret_attr is valid. -ENOENT: it is valid for
  * *ret_negative_ttl_ns (0: not at all).
  */
-int cache_lookup(struct cache *c, struct node *parent, const char *name, struct node **ret,
-		 struct stat *ret_attr, int64_t *ret_negative_ttl_ns) MUST_CHECK;
+int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const char *name,
+		 struct node **ret, struct stat *ret_attr, int64_t *ret_negative_ttl_ns) MUST_CHECK;
 
 /* May the kernel cache this negative entry, so that cache_clear can still invalidate it? */
 bool cache_may_keep_negative(struct cache *c, struct node *parent, const char *name) MUST_CHECK;
 
-int cache_attr(struct cache *c, struct node *n, struct stat *ret) MUST_CHECK;
+int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret) MUST_CHECK;
+/* Its last known inode number; 1: there is none. */
+uint64_t cache_number(struct cache *c, struct node *n);
 /* *ret has a reference for the caller. from: the index the caller reads from. Until the caller has
  * read it to the end, the listing stays cached for LISTING_READ_NS. */
-int cache_list(struct cache *c, struct node *n, size_t from, struct dirlist **ret) MUST_CHECK;
+int cache_list(struct cache *c, struct waiter *w, struct node *n, size_t from,
+	       struct dirlist **ret) MUST_CHECK;
 /*
  * Looks up names [from, from + count) of n's listing in one request: ret[i], referenced for the
  * caller, and ret_attr[i]. ret[i] is NULL when it takes a request of its own, or the budget is
- * spent.
+ * spent. 0 or CACHE_PARKED.
  */
-void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, size_t from,
-			size_t count, struct node **ret, struct stat *ret_attr);
+int cache_lookup_names(struct cache *c, struct waiter *w, struct node *n, struct dirlist *names,
+		       size_t from, size_t count, struct node **ret,
+		       struct stat *ret_attr) MUST_CHECK;
 
-int cache_link(struct cache *c, struct node *n, struct buf *ret) MUST_CHECK;
+int cache_link(struct cache *c, struct waiter *w, struct node *n, struct buf *ret) MUST_CHECK;
 
 /* Data of a file, in up to CACHE_SPANS spans of chunks. */
 #define CACHE_SPANS 3
@@ -129,14 +136,16 @@ struct cache_data {
 };
 
 /* len: at most 2 * CHUNK_BYTES. It returns less only at the end of the file. */
-int cache_read(struct cache *c, struct node *n, uint64_t offset, size_t len,
+int cache_read(struct cache *c, struct waiter *w, struct node *n, uint64_t offset, size_t len,
 	       struct cache_data *ret) MUST_CHECK;
 void cache_data_fini(struct cache_data *data);
 
 /* name NULL: all names, each followed by a NUL. Only the lack of an attribute is cached. */
-int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret) MUST_CHECK;
-int cache_seek(struct cache *c, struct node *n, uint64_t offset, int whence,
+int cache_xattr(struct cache *c, struct waiter *w, struct node *n, const char *name,
+		struct buf *ret) MUST_CHECK;
+int cache_seek(struct cache *c, struct waiter *w, struct node *n, uint64_t offset, int whence,
 	       uint64_t *ret) MUST_CHECK;
-int cache_stat_fs(struct cache *c, struct node *n, struct statvfs *ret) MUST_CHECK;
+int cache_stat_fs(struct cache *c, struct waiter *w, struct node *n,
+		  struct statvfs *ret) MUST_CHECK;
 
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cache_clear: invalidates a cache while it goes on serving. */
+#include <errno.h>
 #include <malloc.h>
+
+#include <stdint.h>
 
 #include "cachefs/store/cache_internal.h"
 
 #define ROUNDS 2                /* of sweeping: the first one clears the `used` flags */
+#define NOTICES_MAX 4096        /* queued at once */
 #define BYTES_PER_NEGATIVE 4096 /* of the budget, for each negative entry in the root */
 
 /* The kernel drops negative dentries with their folder, but never drops the root. So a bounded
@@ -25,25 +29,35 @@ bool cache_may_keep_negative(struct cache *c, struct node *parent, const char *n
 	return is_kept;
 }
 
-static void drop_negative(struct cache *c, struct node *n)
-{
-	if (!atomic_exchange(&n->is_kept_negative, false))
-		return;
-	atomic_fetch_sub(&c->kept_negatives, 1);
-	c->kernel.inval_entry(c->kernel.context, (uint64_t)(uintptr_t)n->parent, n->name);
-	node_unref(n, 1);
-}
-
 struct clearing {
 	struct cache *cache;
 	bool is_unused_dropped; /* by the kernel: processes use the dentries that are left */
+	int rc;                 /* -ENOMEM: a notice is missing */
 };
+
+static void notify(struct clearing *clearing, enum notice_kind kind, struct node *n,
+		   const char *name)
+{
+	struct notifier *t = &clearing->cache->notifier;
+
+	if (notifier_put(t, kind, n, name) < 0)
+		clearing->rc = -ENOMEM;
+	notifier_wait(t, NOTICES_MAX, INT64_MAX);
+}
+
+static void drop_negative(struct clearing *clearing, struct node *n)
+{
+	if (!atomic_exchange(&n->is_kept_negative, false))
+		return;
+	atomic_fetch_sub(&clearing->cache->kept_negatives, 1);
+	notify(clearing, NOTICE_INVAL_ENTRY, n->parent, n->name);
+	node_unref(n, 1);
+}
 
 static void invalidate(void *context, struct node *n)
 {
-	const struct clearing *clearing = context;
+	struct clearing *clearing = context;
 	struct cache *c = clearing->cache;
-	const struct cache_kernel *k = &c->kernel;
 	bool is_kept = atomic_load(&n->lookups) || !n->parent, was_negative;
 
 	node_lock(c->nodes, n);
@@ -56,11 +70,12 @@ static void invalidate(void *context, struct node *n)
 	node_set_link(c->nodes, n, NULL);
 	node_unlock(c->nodes, n);
 	if (is_kept)
-		k->inval_inode(k->context, (uint64_t)(uintptr_t)n);
+		notify(clearing, NOTICE_INODE, n, "");
 	if (n->parent && (is_kept || was_negative))
-		(clearing->is_unused_dropped ? k->expire_entry : k->inval_entry)(
-			k->context, (uint64_t)(uintptr_t)n->parent, n->name);
-	drop_negative(c, n);
+		notify(clearing,
+		       clearing->is_unused_dropped ? NOTICE_EXPIRE_ENTRY : NOTICE_INVAL_ENTRY,
+		       n->parent, n->name);
+	drop_negative(clearing, n);
 }
 
 int cache_clear(struct cache *c, bool keeps_counts)
@@ -70,9 +85,10 @@ int cache_clear(struct cache *c, bool keeps_counts)
 
 	clearing.is_unused_dropped = c->kernel.drop_unused(c->kernel.context);
 	rc = nodes_visit(c->nodes, invalidate, &clearing);
+	notifier_wait(&c->notifier, 0, INT64_MAX);
 	chunks_shrink(c->chunks, 0);
 	while (rounds < ROUNDS && !(keeps_counts && c->has_path_counts))
 		rounds += nodes_sweep(c->nodes, NULL);
 	malloc_trim(0); /* the heap is fragmented */
-	return rc;
+	return rc < 0 ? rc : clearing.rc;
 }

@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include "cachefs/store/cache.h"
+#include "cachefs/store/inflight.h"
+#include "cachefs/store/notifier.h"
 #include "cachefs/store/passthrough.h"
 
 #define CACHE_XATTRS 16 /* attribute names whose absence is cached, one bit each */
@@ -18,7 +20,8 @@ struct cache {
 	struct nodes *nodes;
 	struct chunks *chunks;
 	struct passthroughs passthroughs;
-	struct cache_kernel kernel;           /* written before start */
+	struct cache_kernel kernel; /* written before start */
+	struct notifier notifier;
 	bool has_path_counts;                 /* written before start */
 	_Atomic uint64_t kept_negatives;      /* entries that cache_may_keep_negative allowed */
 	_Atomic bool is_ending;               /* work that can be skipped is skipped */
@@ -28,8 +31,7 @@ struct cache {
 	pthread_cond_t evictor_wake;
 	pthread_t evictor;
 	bool has_evictor;    /* owned by the thread that starts and stops it */
-	bool is_over_budget; /* this and the next: under evictor_lock */
-	struct node *stale;  /* files that the kernel has yet to invalidate; referenced */
+	bool is_over_budget; /* under evictor_lock */
 	int64_t dropped_ns;  /* when the kernel last dropped unused dentries; the evictor's */
 };
 
@@ -37,21 +39,32 @@ struct cache {
  * next names. No lock is held. */
 void cache_lookup_ahead(struct cache *c, struct node *folder, const char *name);
 
+/* Under the lock of n: cache_attr. -ENOENT: it is valid for *ret_negative_ttl_ns. */
+int cache_get_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
+		   int64_t *ret_negative_ttl_ns) MUST_CHECK;
+
+/* Under the lock of its node: starts a request whose reply is not cached, and parks w at it. */
+int cache_fetch(struct inflight *f, struct waiter *w) MUST_CHECK;
+
 /* Under the lock of n: are its attributes cached and valid? */
 bool cache_is_known(const struct node *n);
 
 /* Are both of the same file in the same state? */
 bool cache_is_same(const struct stat *a, const struct stat *b);
 
-/* The file changed: invalidates n here and, by the evictor, in the kernel. Under the lock of n. */
+/* The file changed: invalidates n here and, by the notifier, in the kernel. Under the lock of n. */
 void cache_note_stale(struct cache *c, struct node *n);
 
 /* Counts an event of a negative entry, in total and for n. Needs no lock. */
 void cache_count_negative(struct cache *c, struct node *n, enum negative_event event);
 
+/* Under the lock of its node: a reply to a request for an extended attribute. */
+void cache_complete_xattr(struct cache *c, struct inflight *f);
+
 /* Callbacks of struct inflight_env. */
 void cache_complete(struct inflight *f);
 void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr);
+void cache_completed(struct inflight *f);
 
 void *cache_evictor(void *cache); /* the evictor's thread function */
 

@@ -49,48 +49,50 @@ static size_t collect(struct cache *c, struct node *folder, const struct dirlist
 	return missing;
 }
 
-/* Under the lock of n: joins the request for n's entries, which may be for other names, or starts
- * one. The caller then collects what is cached. */
-static int fetch(struct cache *c, struct node *n, struct dirlist *names, size_t from, size_t count)
+/* Under the lock of n: parks w at the request for n's entries, which may be for other names, or
+ * starts one. The caller then collects what is cached. */
+static int park(struct cache *c, struct waiter *w, struct node *n, struct dirlist *names,
+		size_t from, size_t count)
 {
 	struct inflight *f = n->inflight[NODE_NAMES];
 	int rc;
 
-	if (f) {
-		f->refs++;
-	} else {
-		f = inflight_new(&c->env, n, INFLIGHT_NAMES);
-		if (!f)
-			return -ENOMEM;
-		f->listing = dirlist_ref(names);
-		f->offset = from;
-		f->len = count;
-		rc = inflight_start(f, true);
-		if (rc < 0) {
-			inflight_unref(f);
-			return rc;
-		}
-		n->inflight[NODE_NAMES] = f;
+	if (f)
+		return inflight_park(inflight_ref(f), w);
+	f = inflight_new(&c->env, n, STORAGE_LOOKUP_NAMES);
+	if (!f)
+		return -ENOMEM;
+	f->request.listing = dirlist_ref(names);
+	f->request.offset = from;
+	f->request.len = count;
+	rc = inflight_start(f, true);
+	if (rc < 0) {
+		inflight_unref(f);
+		return rc;
 	}
-	rc = inflight_wait(f);
-	inflight_unref(f);
-	return rc;
+	n->inflight[NODE_NAMES] = f;
+	return inflight_park(f, w);
 }
 
-void cache_lookup_names(struct cache *c, struct node *n, struct dirlist *names, size_t from,
-			size_t count, struct node **ret, struct stat *ret_attr)
+int cache_lookup_names(struct cache *c, struct waiter *w, struct node *n, struct dirlist *names,
+		       size_t from, size_t count, struct node **ret, struct stat *ret_attr)
 {
+	bool is_asked = inflight_reply(w, n, STORAGE_LOOKUP_NAMES);
 	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		ret[i] = NULL;
-	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr))
-		return;
+	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr) || is_asked)
+		return 0;
 	node_lock(c->nodes, n);
-	rc = fetch(c, n, names, from, count);
+	rc = park(c, w, n, names, from, count);
 	node_unlock(c->nodes, n);
-	if (rc == 0)
-		collect(c, n, names, from, count, ret, ret_attr);
+	if (rc != CACHE_PARKED)
+		return 0; /* without them */
+	for (size_t i = 0; i < count; i++)
+		if (ret[i])
+			node_unref(ret[i], 1);
+	return rc;
 }
 
 /* Under the lock of the folder: sets the range of names to request. False: it is empty. */

@@ -6,6 +6,10 @@
 #include "base/clock.h"
 #include "cachefs/store/cache_internal.h"
 
+#define SLOW_NS (NS_PER_S / 10000) /* a slow lookup: longer than storage in memory takes */
+#define MISSES 3                   /* failed lookups in a folder, after which it is listed */
+#define GUESS_ENTRIES 100000       /* the most names of such a listing */
+
 static struct cache *cache_of(const struct inflight *f)
 {
 	return f->env->context;
@@ -45,6 +49,8 @@ static int store_attr(struct cache *c, struct node *n, int rc, const struct stat
 		if (!cache_is_same(&n->attr, attr))
 			invalidate_contents(c, n);
 		n->attr = *attr;
+		n->device = attr->st_dev;
+		n->is_late = false;
 		n->missing_xattrs = n->unsupported_xattrs = 0;
 		n->state = NODE_PRESENT;
 		n->expires_ns = after(c->opts.ttl_ns);
@@ -64,10 +70,10 @@ static void store_list(struct cache *c, struct inflight *f)
 	struct node *n = f->node;
 
 	if (f->rc < 0) {
-		n->is_unlistable = true;
+		n->is_unlistable |= !f->request.is_skipped;
 		return;
 	}
-	node_set_listing(c->nodes, n, dirlist_ref(f->listing));
+	node_set_listing(c->nodes, n, dirlist_ref(f->request.listing));
 	n->listing_expires_ns = after(c->opts.ttl_ns);
 	n->listing_read_ns = after(LISTING_READ_NS);
 }
@@ -78,26 +84,28 @@ static void store_link(struct cache *c, const struct inflight *f)
 
 	if (f->rc < 0)
 		return;
-	link = strndup(f->out.data ? f->out.data : "", f->out.len);
+	link = strndup(f->request.out.data ? f->request.out.data : "", f->request.out.len);
 	if (link)
 		node_set_link(c->nodes, f->node, link);
 }
 
 static void store_chunk(struct inflight *f)
 {
-	f->chunk->inflight = NULL;
+	struct chunk *chunk = f->chunk;
+
+	chunk->inflight = NULL;
+	chunk->len = f->request.done;
+	if (f->rc == 0 && chunk->len != chunk->cap)
+		f->rc = -ESTALE;
 	if (f->rc < 0)
-		chunk_invalidate(f->chunk);
-	chunk_end_read(f->chunk);
+		chunk_invalidate(chunk);
 }
 
 /* A process that has the file open may have read old data, and the kernel retries a failed read.
  * So only a new open gets the new data. */
 static void detach_changed(struct cache *c, const struct inflight *f)
 {
-	bool is_data = f->kind == INFLIGHT_CHUNK || f->kind == INFLIGHT_BYTES;
-
-	if (is_data && c->opts.ttl_ns == CACHE_FOREVER)
+	if (f->request.kind == STORAGE_READ && c->opts.ttl_ns == CACHE_FOREVER)
 		f->node->is_detached = true;
 }
 
@@ -105,16 +113,29 @@ void cache_complete(struct inflight *f)
 {
 	struct cache *c = cache_of(f);
 
-	if (f->kind == INFLIGHT_ATTR) {
-		f->rc = store_attr(c, f->node, f->rc, &f->attr);
+	switch (f->request.kind) {
+	case STORAGE_LOOKUP:
+		f->rc = store_attr(c, f->node, f->rc, &f->request.attr);
 		if (f->was_negative && f->rc != -ENOENT)
 			cache_count_negative(c, f->node, NEGATIVE_CLEAR);
-	} else if (f->kind == INFLIGHT_LIST) {
+		break;
+	case STORAGE_LIST:
 		store_list(c, f);
-	} else if (f->kind == INFLIGHT_LINK) {
+		break;
+	case STORAGE_READ_LINK:
 		store_link(c, f);
-	} else if (f->kind == INFLIGHT_CHUNK) {
-		store_chunk(f);
+		break;
+	case STORAGE_READ:
+		if (f->chunk)
+			store_chunk(f);
+		break;
+	case STORAGE_XATTR:
+		cache_complete_xattr(c, f);
+		break;
+	case STORAGE_LOOKUP_NAMES:
+	case STORAGE_SEEK:
+	case STORAGE_STAT_FS:
+		break;
 	}
 	if (f->rc == -ESTALE) {
 		detach_changed(c, f);
@@ -125,7 +146,7 @@ void cache_complete(struct inflight *f)
 void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr)
 {
 	struct cache *c = cache_of(f);
-	const char *name = dirlist_name(f->listing, (size_t)f->offset + i);
+	const char *name = dirlist_name(f->request.listing, (size_t)f->request.offset + i);
 	struct node *n = nodes_get(c->nodes, f->node, name);
 
 	if (!n)
@@ -136,4 +157,38 @@ void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr)
 		cache_note_stale(c, n);
 	node_unlock(c->nodes, n);
 	node_unref(n, 1);
+}
+
+/* Counts new names that do not exist. Several of them mean that a process searches a path, and
+ * will search the folder again: its listing then answers. A process that polls for one name is not
+ * counted, because it expects that name to appear. */
+static void note_miss(struct cache *c, struct node *folder)
+{
+	struct inflight *f;
+	int rc;
+
+	node_lock(c->nodes, folder);
+	if (!folder->listing && !folder->is_unlistable && ++folder->misses >= MISSES) {
+		folder->misses = 0;
+		f = inflight_join(&c->env, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
+		if (f)
+			inflight_unref(f);
+	}
+	node_unlock(c->nodes, folder);
+}
+
+/* Before its waiters are resumed: a process that looks up one name after the other then meets these
+ * requests in the same order. */
+void cache_completed(struct inflight *f)
+{
+	struct cache *c = cache_of(f);
+	struct node *folder = f->node->parent;
+
+	if (f->request.kind == STORAGE_LOOKUP && folder && f->awaited.wait_start_ns) {
+		if (f->request.took_ns >= SLOW_NS)
+			cache_lookup_ahead(c, folder, f->node->name);
+		if (f->rc == -ENOENT && !f->was_negative)
+			note_miss(c, folder);
+	}
+	cache_check_budget(c);
 }

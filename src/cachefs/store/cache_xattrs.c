@@ -62,43 +62,47 @@ static bool is_known_missing(struct cache *c, struct node *n, const char *name, 
 	return true;
 }
 
-static void note_missing(struct cache *c, struct node *n, const char *name, int rc, size_t len)
+void cache_complete_xattr(struct cache *c, struct inflight *f)
 {
-	if (rc == -EOPNOTSUPP)
+	const struct storage_request *r = &f->request;
+	const char *name = r->name ? r->name : "";
+	struct node *n = f->node;
+
+	if (!cache_is_known(n) || !cache_is_same(&f->before, &n->attr))
+		return;
+	if (f->rc == -EOPNOTSUPP)
 		n->unsupported_xattrs |= make_bit(c, name);
-	else if (rc == -ENODATA || (rc == 0 && !*name && !len))
+	else if (f->rc == -ENODATA || (f->rc == 0 && !*name && !r->out.len))
 		n->missing_xattrs |= make_bit(c, name);
 }
 
 /* Under the lock of n. */
-static int fetch(struct cache *c, struct node *n, const char *name, struct buf *ret)
+static int fetch(struct cache *c, struct waiter *w, struct node *n, const char *name)
 {
-	const struct stat before = n->attr;
-	struct inflight *f = inflight_new(&c->env, n, INFLIGHT_XATTR);
-	int rc = -ENOMEM;
+	struct inflight *f = inflight_new(&c->env, n, STORAGE_XATTR);
 
 	if (!f)
-		return rc;
-	f->name = name ? strdup(name) : NULL;
-	if (!name || f->name)
-		rc = inflight_start(f, true);
-	if (rc == 0)
-		rc = inflight_wait(f);
-	if (rc == 0)
-		buf_put(ret, f->out.data, f->out.len);
-	if (cache_is_known(n) && cache_is_same(&before, &n->attr))
-		note_missing(c, n, name ? name : "", rc, ret->len);
+		return -ENOMEM;
+	f->request.name = name ? strdup(name) : NULL;
+	if (!name || f->request.name)
+		return cache_fetch(f, w);
 	inflight_unref(f);
-	return rc;
+	return -ENOMEM;
 }
 
-int cache_xattr(struct cache *c, struct node *n, const char *name, struct buf *ret)
+int cache_xattr(struct cache *c, struct waiter *w, struct node *n, const char *name,
+		struct buf *ret)
 {
+	const struct inflight *reply = inflight_reply(w, n, STORAGE_XATTR);
 	int rc;
 
+	if (reply) {
+		buf_put(ret, reply->request.out.data, reply->request.out.len);
+		return reply->rc < 0 ? reply->rc : buf_error(ret);
+	}
 	node_lock(c->nodes, n);
 	if (!is_known_missing(c, n, name ? name : "", &rc))
-		rc = fetch(c, n, name, ret);
+		rc = fetch(c, w, n, name);
 	node_unlock(c->nodes, n);
-	return rc < 0 ? rc : buf_error(ret);
+	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* evictor: the thread that keeps a cache within its budget, and notifies the kernel of changes. */
+/* evictor: the thread that keeps a cache within its budget. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -11,20 +11,14 @@
 #define BEGIN(budget) ((budget) - (budget) / 32) /* used bytes that start eviction */
 #define END(budget) ((budget) - (budget) / 16)   /* and end it */
 #define DROP_NS (NS_PER_S / 10)                  /* at least between two drop_unused */
+#define NOTIFY_NS (NS_PER_S / 10)                /* how long to wait for the notifier */
 
 void cache_note_stale(struct cache *c, struct node *n)
 {
 	n->state = NODE_UNKNOWN;
 	chunks_invalidate(n);
 	atomic_fetch_add(&c->counts.stale, 1);
-	if (n->is_stale)
-		return; /* the notification is pending */
-	n->is_stale = true;
-	pthread_mutex_lock(&c->evictor_lock);
-	n->next_stale = c->stale;
-	c->stale = node_ref(n);
-	pthread_cond_signal(&c->evictor_wake);
-	pthread_mutex_unlock(&c->evictor_lock);
+	notifier_put_stale(&c->notifier, n);
 }
 
 void cache_check_budget(struct cache *c)
@@ -50,12 +44,16 @@ static bool is_over(struct cache *c)
 static void sweep(struct cache *c, int max_rounds, struct evictable_names *names)
 {
 	for (int rounds = 0; rounds < max_rounds && is_over(c) && !c->is_ending;) {
+		int rc = 0;
+
 		rounds += nodes_sweep(c->nodes, names);
-		for (size_t i = 0; names && i < names->count; i++)
-			c->kernel.inval_entry(c->kernel.context, names->list[i].parent,
-					      names->list[i].name);
-		if (names)
-			evictable_names_clear(names);
+		for (size_t i = 0; names && i < names->count && rc == 0; i++)
+			rc = notifier_put(&c->notifier, NOTICE_INVAL_ENTRY, names->list[i].parent,
+					  names->list[i].name);
+		if (!names)
+			continue;
+		evictable_names_clear(names);
+		notifier_wait(&c->notifier, 0, clock_mono_ns() + NOTIFY_NS);
 	}
 }
 
@@ -100,21 +98,6 @@ static void wait_for_work(struct cache *c)
 		c->is_over_budget = true;
 }
 
-static void notify_stale(struct cache *c, struct node *first)
-{
-	for (struct node *n = first, *next; n; n = next) {
-		next = n->next_stale;
-		c->kernel.inval_inode(c->kernel.context, (uint64_t)(uintptr_t)n);
-		if (n->is_detached)
-			c->kernel.expire_entry(c->kernel.context, (uint64_t)(uintptr_t)n->parent,
-					       n->name);
-		node_lock(c->nodes, n);
-		n->is_stale = false;
-		node_unlock(c->nodes, n);
-		node_unref(n, 1);
-	}
-}
-
 void *cache_evictor(void *cache)
 {
 	struct cache *c = cache;
@@ -124,19 +107,13 @@ void *cache_evictor(void *cache)
 	pthread_sigmask(SIG_BLOCK, &all, NULL); /* the main thread handles them */
 	pthread_mutex_lock(&c->evictor_lock);
 	while (!c->is_ending) {
-		struct node *stale = c->stale;
-		bool over = c->is_over_budget;
-
-		if (!stale && !over) {
+		if (!c->is_over_budget) {
 			wait_for_work(c);
 			continue;
 		}
-		c->stale = NULL;
 		c->is_over_budget = false;
 		pthread_mutex_unlock(&c->evictor_lock);
-		notify_stale(c, stale);
-		if (over)
-			shrink(c);
+		shrink(c);
 		pthread_mutex_lock(&c->evictor_lock);
 	}
 	pthread_mutex_unlock(&c->evictor_lock);

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
-#include "base/compat/compat.h"
 #include "base/hash.h"
 
 #define SHARDS 64 /* of the hash table; a power of two */
@@ -21,14 +19,9 @@ struct shard {
 	size_t cap, count;     /* cap: a power of two; under lock */
 };
 
-struct node_guard {
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-};
-
 struct nodes {
 	struct shard shards[SHARDS];
-	struct node_guard guards[LOCKS];
+	pthread_mutex_t locks[LOCKS]; /* of nodes */
 	struct usage *usage;
 	struct node *root;
 	pthread_mutex_t sweep_lock;
@@ -52,9 +45,9 @@ static struct node **bucket_of(struct shard *s, uint32_t hash)
 	return &s->buckets[(hash / SHARDS) & (s->cap - 1)];
 }
 
-static struct node_guard *guard_of(struct nodes *t, const struct node *n)
+static pthread_mutex_t *lock_of(struct nodes *t, const struct node *n)
 {
-	return &t->guards[((uintptr_t)n >> 5 ^ (uintptr_t)n >> 13) & (LOCKS - 1)];
+	return &t->locks[((uintptr_t)n >> 5 ^ (uintptr_t)n >> 13) & (LOCKS - 1)];
 }
 
 static size_t bytes_of(const struct node *n)
@@ -71,6 +64,7 @@ static struct node *new_node(struct nodes *t, struct node *parent, const char *n
 		return NULL;
 	memcpy(n->name, name, len);
 	n->parent = parent;
+	n->device = parent ? atomic_load(&parent->device) : 0;
 	n->refs = 1;
 	n->used = true;
 	usage_add(t->usage, USAGE_METADATA, bytes_of(n));
@@ -131,10 +125,8 @@ struct nodes *nodes_new(struct usage *usage, void (*release)(struct node *n))
 	pthread_mutex_init(&t->sweep_lock, NULL);
 	for (size_t i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&t->shards[i].lock, NULL);
-	for (size_t i = 0; i < LOCKS; i++) {
-		pthread_mutex_init(&t->guards[i].lock, NULL);
-		compat_cond_init(&t->guards[i].wake);
-	}
+	for (size_t i = 0; i < LOCKS; i++)
+		pthread_mutex_init(&t->locks[i], NULL);
 	t->root = new_node(t, NULL, "");
 	for (size_t i = 0; i < SHARDS; i++) {
 		t->shards[i].cap = FIRST_BUCKETS;
@@ -166,10 +158,8 @@ void nodes_free(struct nodes *t)
 		free(s->buckets);
 		pthread_mutex_destroy(&s->lock);
 	}
-	for (size_t i = 0; i < LOCKS; i++) {
-		pthread_mutex_destroy(&t->guards[i].lock);
-		pthread_cond_destroy(&t->guards[i].wake);
-	}
+	for (size_t i = 0; i < LOCKS; i++)
+		pthread_mutex_destroy(&t->locks[i]);
 	if (t->root)
 		free_node(t, t->root);
 	pthread_mutex_destroy(&t->sweep_lock);
@@ -265,30 +255,17 @@ void node_unref(struct node *n, uint64_t count)
 
 void node_lock(struct nodes *t, struct node *n)
 {
-	pthread_mutex_lock(&guard_of(t, n)->lock);
+	pthread_mutex_lock(lock_of(t, n));
 }
 
 void node_unlock(struct nodes *t, struct node *n)
 {
-	pthread_mutex_unlock(&guard_of(t, n)->lock);
+	pthread_mutex_unlock(lock_of(t, n));
 }
 
 bool node_trylock(struct nodes *t, struct node *n)
 {
-	return pthread_mutex_trylock(&guard_of(t, n)->lock) == 0;
-}
-
-void node_wake(struct nodes *t, struct node *n)
-{
-	pthread_cond_broadcast(&guard_of(t, n)->wake);
-}
-
-bool node_wait(struct nodes *t, struct node *n, int64_t until_ns)
-{
-	struct node_guard *g = guard_of(t, n);
-	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
-
-	return pthread_cond_timedwait(&g->wake, &g->lock, &until) != ETIMEDOUT;
+	return pthread_mutex_trylock(lock_of(t, n)) == 0;
 }
 
 int node_path(const struct node *n, struct buf *ret)
@@ -339,8 +316,10 @@ void node_set_link(struct nodes *t, struct node *n, char *link)
 
 void evictable_names_clear(struct evictable_names *names)
 {
-	for (size_t i = 0; i < names->count; i++)
+	for (size_t i = 0; i < names->count; i++) {
 		free(names->list[i].name);
+		node_unref(names->list[i].parent, 1);
+	}
 	names->count = 0;
 }
 
@@ -359,10 +338,9 @@ static void note_evictable(struct nodes *t, struct node *n, struct evictable_nam
 	node_unlock(t, n);
 	if (!is_leaf)
 		return;
-	names->list[names->count].parent = (uint64_t)(uintptr_t)n->parent;
 	names->list[names->count].name = strdup(n->name);
 	if (names->list[names->count].name)
-		names->count++;
+		names->list[names->count++].parent = node_ref(n->parent);
 }
 
 static void drop_details(struct nodes *t, struct node *n)

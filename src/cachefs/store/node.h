@@ -4,7 +4,8 @@
  *
  * A node is pinned while its children, the kernel, a request or a chunk of its data hold a
  * reference. Without references it stays cached until nodes_sweep evicts it. The node's lock
- * guards its state. Nodes share a fixed number of locks, so a thread never takes two.
+ * guards its state, and is never held while storage or the kernel is waited for. Nodes share a
+ * fixed number of locks, so a thread never takes two.
  */
 #ifndef CACHEFS_STORE_NODE_H
 #define CACHEFS_STORE_NODE_H
@@ -51,7 +52,10 @@ struct node {
 	_Atomic bool is_detached;      /* another file has the name; lookups never find this node */
 	_Atomic bool is_kept_negative; /* entry of the root that the kernel may cache as negative;
 					  holds a reference */
-	struct node *next_stale;       /* in the evictor's list of nodes with is_stale */
+	_Atomic bool is_late;          /* storage did not reply in time; the log has it */
+	_Atomic unsigned blocked;      /* parked requests for which the kernel locks its inode */
+	_Atomic uint64_t device;       /* st_dev; not known yet: that of its folder */
+	struct node *next_stale;       /* in the notifier's list of nodes with is_stale */
 	_Atomic(struct path_counts *) counts; /* owned; NULL: none */
 
 	/* All below: under the node's lock. */
@@ -94,9 +98,6 @@ void node_unref(struct node *n, uint64_t count);
 void node_lock(struct nodes *t, struct node *n);
 void node_unlock(struct nodes *t, struct node *n);
 bool node_trylock(struct nodes *t, struct node *n);
-void node_wake(struct nodes *t, struct node *n); /* all threads in node_wait */
-/* Waits for node_wake, under n's lock. False: it is until_ns of CLOCK_MONOTONIC. */
-bool node_wait(struct nodes *t, struct node *n, int64_t until_ns);
 
 /* Appends the path below the root, NUL-terminated. */
 int node_path(const struct node *n, struct buf *ret) MUST_CHECK;
@@ -118,8 +119,8 @@ void node_set_link(struct nodes *t, struct node *n, char *link);
 
 /* An entry that only the kernel references, which the kernel may be told to invalidate. */
 struct evictable_name {
-	uint64_t parent; /* the address of the parent's node; never to be dereferenced */
-	char *name;      /* owned by the list */
+	struct node *parent; /* holds a reference */
+	char *name;          /* owned by the list */
 };
 #define EVICTABLE_NAMES_MAX 256
 struct evictable_names {

@@ -19,6 +19,8 @@ struct backing_map {
 #define BACKING_OPEN _IOW(229, 1, struct backing_map)
 #define BACKING_CLOSE _IOW(229, 2, uint32_t)
 
+#define COLLAPSE_LANE ((dev_t)-1) /* not of a file system */
+
 /* Under the node's lock. */
 struct passthrough {
 	unsigned cached_opens, passthrough_opens; /* one of them is 0 */
@@ -52,10 +54,10 @@ static void start_collapse(struct passthroughs *t, struct backing *backing)
 		return;
 	f = calloc(1, sizeof *f);
 	if (f)
-		*f = (struct collapse){ .job.run = collapse,
+		*f = (struct collapse){ .job = { .run = collapse, .is_local = true },
 					.files = t,
 					.backing = backing_ref(backing) };
-	if (f && pool_submit(t->pool, &f->job, false) == 0)
+	if (f && pool_submit(t->pool, &f->job, COLLAPSE_LANE, false) == 0)
 		return;
 	backing_collapse_end(backing);
 	if (f)

@@ -3,14 +3,19 @@
  * storage: the interface through which a cache reads the tree behind it, such as a local folder
  * or the parent node of an overlay.
  *
+ * A request is submitted, and completed later by another thread, so that no requester waits for
+ * storage. An implementation either has calls that may block, which a bounded pool of threads
+ * makes, or takes requests itself (submit).
+ *
  * Paths are relative to the tree's root: "" is the root, "a/b" a file below it. An implementation
- * never follows a symbolic link in a path. Several threads may call it at once, and a call may
- * block as long as the storage does. All calls return 0 or the storage's -errno.
+ * never follows a symbolic link in a path. Several threads may call it at once. All calls return 0
+ * or the storage's -errno.
  */
 #ifndef CACHEFS_STORE_STORAGE_H
 #define CACHEFS_STORE_STORAGE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -18,6 +23,9 @@
 
 #include "base/buf.h"
 #include "cachefs/store/dirlist.h"
+#include "cachefs/store/pool.h"
+
+struct storage_request;
 
 struct storage_ops {
 	/* st_ino is unique in the whole tree, also where it spans several devices. */
@@ -50,11 +58,29 @@ struct storage_ops {
 	int (*seek)(void *self, const char *path, uint64_t offset, int whence, uint64_t *ret);
 
 	int (*stat_fs)(void *self, const char *path, struct statvfs *ret);
+
+	/*
+	 * NULL: the calls above may block. Else takes the request, sets its reply and rc, and calls
+	 * complete() once, later, from another thread; then the calls above are not used. It must
+	 * not block. -errno: it was not taken.
+	 */
+	int (*submit)(void *self, struct storage_request *r, bool high_priority);
 };
 
 struct storage {
 	const struct storage_ops *ops;
 	void *self;
+};
+
+enum storage_kind {
+	STORAGE_LOOKUP,
+	STORAGE_LOOKUP_NAMES,
+	STORAGE_LIST,
+	STORAGE_READ,
+	STORAGE_READ_LINK,
+	STORAGE_XATTR,
+	STORAGE_SEEK,
+	STORAGE_STAT_FS,
 };
 
 struct storage_counts {
@@ -63,5 +89,52 @@ struct storage_counts {
 	_Atomic uint64_t timeouts;   /* callers that waited longer than the storage timeout */
 	_Atomic uint64_t interrupts; /* callers that were killed while they waited */
 };
+
+/* Where requests go. Written before start. */
+struct storage_queue {
+	struct storage storage;
+	struct pool *pool; /* makes the calls that may block */
+	struct storage_counts *counts;
+};
+
+/* One request and its reply. The requester owns it, except from storage_submit to complete(). */
+struct storage_request {
+	struct job job; /* the pool's */
+	struct storage_queue *queue;
+	void *requester;
+	enum storage_kind kind;
+	struct buf path;         /* NUL-terminated; owned */
+	struct stat attr;        /* LOOKUP: the reply; READ: what the file must still have */
+	struct dirlist *listing; /* LIST: the reply; LOOKUP_NAMES: the names; holds a reference */
+	size_t max_entries;      /* LIST */
+	char *name;              /* XATTR; owned; NULL: all names */
+	uint64_t offset;         /* READ, SEEK; LOOKUP_NAMES: the index of the first name */
+	size_t len;              /* READ; LOOKUP_NAMES: how many */
+	int whence;              /* SEEK */
+	char *into;              /* READ: [len]; borrowed */
+	size_t done;             /* READ: the bytes read; LOOKUP_NAMES: the names looked up */
+	struct stat *attrs;      /* LOOKUP_NAMES: the replies, [done]; owned */
+	int *codes;              /* the same: 0 or -errno; owned */
+	struct buf out;          /* READ_LINK, XATTR: the reply */
+	uint64_t number;         /* SEEK: the reply */
+	struct statvfs fs;       /* STAT_FS: the reply */
+
+	/* Does anybody still wait for the reply? Called right before storage is. */
+	bool (*is_needed)(struct storage_request *r);
+	/* Called once, with the reply. No lock is held. */
+	void (*complete)(struct storage_request *r);
+	int rc;          /* 0, or the storage's -errno */
+	bool is_skipped; /* storage was not called, as it hangs, or nobody waits; rc is -EIO */
+	int64_t took_ns; /* in storage */
+};
+
+/*
+ * device: of the file system that the request concerns; 0: not known. high_priority: a process
+ * waits for it. -errno: it was not taken: -EIO when too many calls to that file system hang,
+ * -EAGAIN when no thread could be started. It never blocks on storage.
+ */
+int storage_submit(struct storage_queue *q, struct storage_request *r, dev_t device,
+		   bool high_priority) MUST_CHECK;
+void storage_request_fini(struct storage_request *r);
 
 #endif

@@ -36,7 +36,6 @@ const struct cache_mount_args cache_mount_defaults = {
 	.target = "/",
 	.negative_ttl_ms = 2000,
 	.timeout_s = 30,
-	.threads = 64,
 };
 
 const struct opt cache_mount_opts[] = {
@@ -57,7 +56,7 @@ const struct opt cache_mount_opts[] = {
 	OPT_FLAG(0, "passthrough", struct cache_mount_args, passthrough,
 		 "Let the kernel read cached files itself, in huge pages (root)"),
 	OPT_UINT(0, "threads", "N", struct cache_mount_args, threads, 1, 1024,
-		 "Serve requests with at most N threads [default 64]"),
+		 "Serve requests with N threads [default: one a CPU, up to 4]"),
 	OPT_FLAG(0, "allow-other", struct cache_mount_args, has_others,
 		 "Admit all users, each with the rights the target grants"),
 	OPT_STR(0, "prefetch", "LIST", struct cache_mount_args, prefetch,
@@ -174,7 +173,7 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 	o->is_exact = args->is_exact;
 	o->has_others = args->has_others;
 	c->passthrough = args->passthrough;
-	o->max_threads = (unsigned)args->threads;
+	o->threads = (unsigned)args->threads;
 	if (args->budget)
 		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
 	if (rc == 0 && c->budget_bytes < SMALLEST_BUDGET)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/store/asker.h"
+#include "cachefs/store/caller.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #define STATUS_MAX 16384 /* with the groups of the user */
 #define BIT(signal) (1ull << ((signal)-1))
 
-/* Those that end no program when it does not handle them. */
+/* Signals whose default action does not end a process. */
 #define HARMLESS                                                                                   \
 	(BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | \
 	 BIT(SIGURG) | BIT(SIGWINCH))
@@ -34,7 +34,7 @@ static bool read_status(pid_t thread, char ret[STATUS_MAX])
 	return file_read_start(path, ret, STATUS_MAX);
 }
 
-bool asker_is_ending(pid_t thread)
+bool caller_is_dying(pid_t thread)
 {
 	char status[STATUS_MAX];
 	uint64_t pending;
@@ -49,7 +49,7 @@ bool asker_is_ending(pid_t thread)
 	return pending & ~HARMLESS;
 }
 
-/* In our own user name space? */
+/* In our own user namespace? */
 static bool is_near(pid_t thread)
 {
 	char path[32];
@@ -60,7 +60,7 @@ static bool is_near(pid_t thread)
 	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
 }
 
-/* map: "uid_map" or "gid_map", which tells of other name spaces than ours what we call it. */
+/* map: "uid_map" or "gid_map". Read from another namespace, its second column has our ids. */
 static bool is_mapped(pid_t thread, const char *map, uint32_t id)
 {
 	char path[32], text[STATUS_MAX];
@@ -78,7 +78,7 @@ static bool is_mapped(pid_t thread, const char *map, uint32_t id)
 	return false;
 }
 
-bool asker_can(pid_t thread, int capability, uid_t owner, gid_t group)
+bool caller_has_capability(pid_t thread, int capability, uid_t owner, gid_t group)
 {
 	char status[STATUS_MAX];
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "cachefs/fuse/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void on_interrupt(fuse_req_t req, void *request)
+{
+	struct request *r = request;
+
+	(void)req;
+	cache_interrupt(r->mount->cache, &r->waiter);
+}
+
+/* libfuse calls on_interrupt at once when the interrupt came first. */
+static struct waiter *keep(struct waiter *w)
+{
+	struct request *r = (struct request *)w, *kept = r;
+	size_t len = r->name ? strlen(r->name) + 1 : 0;
+
+	if (!r->is_kept) {
+		kept = malloc(sizeof *kept + len);
+		if (!kept)
+			return NULL;
+		*kept = *r;
+		kept->is_kept = true;
+		if (len)
+			kept->name = memcpy(kept + 1, r->name, len);
+	}
+	fuse_req_interrupt_func(kept->req, on_interrupt, kept);
+	return &kept->waiter;
+}
+
+/* When fuse_req_interrupt_func returns, on_interrupt does not run. */
+static void resume(struct waiter *w)
+{
+	struct request *r = (struct request *)w;
+
+	fuse_req_interrupt_func(r->req, NULL, NULL);
+	r->run(r);
+}
+
+struct request request_make(fuse_req_t req, void (*run)(struct request *r), fuse_ino_t ino,
+			    enum metrics_op op)
+{
+	return (struct request){
+		.waiter = { .keep = keep, .resume = resume, .caller = fuse_req_ctx(req)->pid },
+		.req = req,
+		.mount = fuse_req_userdata(req),
+		.call = metrics_begin(op),
+		.run = run,
+		.ino = ino,
+	};
+}
+
+struct node *request_node(const struct request *r)
+{
+	return ops_node_of(r->mount, r->ino);
+}
+
+void request_count(struct request *r, struct node *n, int rc, uint64_t bytes)
+{
+	const struct ops_mount *m = r->mount;
+	enum metrics_op op = r->call.op;
+	struct path_counts *counts;
+	enum request_result result;
+	int64_t ns;
+
+	if (prefetch_is_caller(m->prefetch, r->waiter.caller))
+		return;
+	r->call.wait_ns = r->waiter.wait_ns;
+	result = metrics_end(m->metrics, &r->call, rc, bytes, &ns);
+	counts = n ? cache_path_counts(m->cache, n) : NULL;
+	if (!counts)
+		return;
+	if (op == METRICS_GETATTR)
+		path_counts_add(counts, PATH_METADATA, result, ns, 0);
+	else if (op == METRICS_READ)
+		path_counts_add(counts, PATH_DATA, result, ns, bytes);
+	else if (op == METRICS_READDIR)
+		path_counts_add(counts, PATH_TREE, result, ns, 0);
+}
+
+void request_end(struct request *r)
+{
+	waiter_fini(&r->waiter);
+	if (r->is_kept)
+		free(r);
+}
