@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * faulty SOURCE RULES MOUNTPOINT: shows the folder SOURCE, read-only, and fails as the file RULES
- * says while it says so, a line each: "OPERATION WORD ERRNO" for paths that contain WORD, or
- * "hang" for ERRNO (until the line is gone), "slow" (half a second), "short" (of reads: half).
- * Operations: getattr, readlink, readdir, open, read. Nothing is kept by the kernel. Each takes
+ * says while it says so, a line each: "OPERATION WORD ERRNO" for paths that contain WORD. Instead
+ * of ERRNO, such as 116 for ESTALE: "hang" (until the line is gone), "slow" (half a second),
+ * "short" (reads return half), "grow" (getattr reports one more byte each time, and reads return
+ * zeros there). Operations: getattr, readlink, readdir, open, read, getxattr, statfs.
+ *
+ * Up to 400 requests may hang at once. The kernel caches nothing. Each operation takes
  * FAULTY_DELAY_US (environment) longer than it would, and is a line "OPERATION PATH" of the file
  * FAULTY_JOURNAL.
  */
@@ -12,17 +15,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char *source, *rules; /* written before start */
 static long delay_us;              /* written before start */
 static int journal = -1;           /* written before start */
+static _Atomic long grown;         /* bytes that "grow" has added */
 
 static void rest(long us)
 {
@@ -64,6 +71,14 @@ static int fail(const char *operation, const char *path)
 	return -atoi(what);
 }
 
+static bool has_rule(const char *operation, const char *path, const char *rule)
+{
+	char what[16];
+
+	find_rule(operation, path, what);
+	return strcmp(what, rule) == 0;
+}
+
 static void real(const char *path, char ret[4096])
 {
 	snprintf(ret, 4096, "%s%s", source, path);
@@ -78,7 +93,27 @@ static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	real(path, at);
 	if (rc == 0 && lstat(at, st) < 0)
 		rc = -errno;
+	if (rc == 0 && has_rule("getattr", path, "grow"))
+		st->st_size += ++grown;
 	return rc;
+}
+
+static int fs_getxattr(const char *path, const char *name, char *into, size_t size)
+{
+	int rc = fail("getxattr", path);
+	char at[4096];
+	ssize_t n;
+
+	real(path, at);
+	n = rc == 0 ? lgetxattr(at, name, into, size) : 0;
+	return rc < 0 ? rc : n < 0 ? -errno : (int)n;
+}
+
+static int fs_statfs(const char *path, struct statvfs *st)
+{
+	int rc = fail("statfs", path);
+
+	return rc < 0 ? rc : statvfs(source, st) < 0 ? -errno : 0;
 }
 
 static int fs_readlink(const char *path, char *into, size_t size)
@@ -140,13 +175,15 @@ static int fs_read(const char *path, char *into, size_t size, off_t offset,
 		   struct fuse_file_info *fi)
 {
 	int rc = fail("read", path);
-	char what[16];
 	ssize_t n;
 
-	find_rule("read", path, what);
-	if (strcmp(what, "short") == 0 && size > 1)
+	if (has_rule("read", path, "short") && size > 1)
 		size = size / 2;
 	n = rc == 0 ? pread((int)fi->fh, into, size, offset) : -1;
+	if (n == 0 && has_rule("getattr", path, "grow")) {
+		memset(into, 0, size);
+		n = (ssize_t)size;
+	}
 	return rc < 0 ? rc : n < 0 ? -errno : (int)n;
 }
 
@@ -158,7 +195,7 @@ static int fs_release(const char *path, struct fuse_file_info *fi)
 
 static void *fs_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
-	(void)conn;
+	conn->max_background = conn->congestion_threshold = 1000;
 	config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
 	config->use_ino = 1;
 	return NULL;
@@ -167,6 +204,8 @@ static void *fs_init(struct fuse_conn_info *conn, struct fuse_config *config)
 static const struct fuse_operations ops = {
 	.init = fs_init,
 	.getattr = fs_getattr,
+	.getxattr = fs_getxattr,
+	.statfs = fs_statfs,
 	.readlink = fs_readlink,
 	.readdir = fs_readdir,
 	.open = fs_open,
@@ -176,7 +215,7 @@ static const struct fuse_operations ops = {
 
 int main(int argc, char **argv)
 {
-	char foreground[] = "-f", option[] = "-o", mode[] = "ro,fsname=faulty";
+	char foreground[] = "-f", option[] = "-o", mode[] = "ro,fsname=faulty,max_threads=400";
 	char *words[] = { argv[0], foreground, option, mode, argc > 3 ? argv[3] : NULL, NULL };
 
 	if (argc != 4) {
