@@ -150,7 +150,7 @@ static void test_deadline(void)
 	begin(&list[0], c, MANY); /* no further thread calls it */
 	CHECK(list[0].is_over);
 	CHECK_INT(list[0].rc, -EIO);
-	CHECK_INT(f.lookups, 8);
+	CHECK(f.lookups <= 2 * 8); /* those that hang, and at most one more for each */
 	sem_post(&f.released);
 	while (cache_hanging(c))
 		sched_yield();
