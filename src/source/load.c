@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "format/decode.h"
 #include "format/formats.h"
 #include "format/perfdata/folder.h"
@@ -66,6 +67,28 @@ static int check_format(const char *path, const struct format *format, const str
 	return 0;
 }
 
+/* A recording that was killed while it began. */
+static bool is_empty_spool(const struct profile *p, const char *path)
+{
+	return text_ends_with(path, SPOOL_ENDING) && !profile_sample_count(p);
+}
+
+static int read_as(struct profile *p, const struct format *format, const char *path,
+		   const struct file_input *in, struct err *e)
+{
+	int rc;
+
+	log_msg(LOG_INFO, "load", "%s: %zu bytes of format %s", path, in->len, format->name);
+	rc = format->read_input ? format->read_input(p, in, e)
+				: format->read(p, in->data, in->len, e);
+	if (rc < 0)
+		return err_wrap(e, "%s", path);
+	if (is_empty_spool(p, path))
+		log_msg(LOG_WARN, "load", "%s has no samples: its recording %s", path,
+			spool_is_active(path) ? "goes on" : "was interrupted before the first");
+	return 0;
+}
+
 static int read_into(struct profile *p, const char *path, const char *from, bool *ret_is_foreign,
 		     struct err *e)
 {
@@ -82,15 +105,15 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 		return rc;
 	if (strcmp(path, "-") == 0)
 		path = "standard input";
+	if (!in.len && is_empty_spool(p, path))
+		return err_set(e, -ENODATA,
+			       "%s: is empty: its recording was interrupted before it sampled",
+			       path);
 	rc = check_format(path, format, &in, e);
 	if (rc < 0)
 		return rc;
 	*ret_is_foreign = format->is_foreign;
-	log_msg(LOG_INFO, "load", "%s: %zu bytes of format %s", path, in.len, format->name);
-	rc = format->read_input ? format->read_input(p, &in, e)
-				: format->read(p, in.data, in.len, e);
-	if (rc < 0)
-		rc = err_wrap(e, "%s", path);
+	rc = read_as(p, format, path, &in, e);
 	return file_input_check(&in, path, e) < 0 ? e->code : rc;
 }
 
@@ -100,7 +123,7 @@ int load_whole_profile(const char *path, const char *from, const struct binaries
 	const struct binaries_args none = { 0 };
 	struct profile *p = profile_new();
 	int64_t start_ns = clock_mono_ns(), read_ns;
-	bool is_foreign;
+	bool is_foreign = false;
 	int rc;
 
 	if (!p)

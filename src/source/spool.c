@@ -33,6 +33,8 @@ struct file {
 	char path[PATH_MAX];
 	struct destination to;
 	int fd; /* -1: none; locked while we write it */
+	dev_t dev;
+	ino_t ino; /* of fd */
 	struct pprof_journal journal;
 	uint64_t len;   /* bytes, of whole records */
 	uint64_t whole; /* bytes when it was written whole */
@@ -62,18 +64,47 @@ static void file_close(struct file *f)
 	*f = no_file();
 }
 
-static bool is_same_file(int fd, int folder, const char *name)
+/* Stores which file is open. 0 or -errno. */
+static int identify(struct file *f)
 {
-	struct stat ours, there;
+	struct stat st;
 
-	return fstat(fd, &ours) == 0 && fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+	if (fstat(f->fd, &st) < 0)
+		return -errno;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	return 0;
+}
+
+/* Is it what has this name? 0: it is; -ENOENT: it is not; else another errno: not known. */
+static int find_named(const struct file *f, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(f->to.folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return f->dev == st.st_dev && f->ino == st.st_ino ? 0 : -ENOENT;
+}
+
+/* Closes it and takes its name away, and says so when that fails. FUSE would give a file that is
+ * open another name. */
+static void remove_name(struct file *f, const char *name)
+{
+	int rc = find_named(f, name);
+
+	close(f->fd);
+	f->fd = -1;
+	if (rc == 0 && unlinkat(f->to.folder, name, 0) < 0)
+		rc = -errno;
+	if (rc < 0 && rc != -ENOENT)
+		log_msg(LOG_WARN, "record", "%s: a spool is left behind: %s", f->path,
+			strerror(-rc));
 }
 
 static void file_remove(struct file *f)
 {
-	if (f->fd >= 0 && is_same_file(f->fd, f->to.folder, f->to.name))
-		unlinkat(f->to.folder, f->to.name, 0);
+	if (f->fd >= 0)
+		remove_name(f, f->to.name);
 	file_close(f);
 }
 
@@ -147,12 +178,19 @@ static int create(struct file *f, bool is_first, struct err *e)
 	}
 	f->fd = openat(f->to.folder, f->to.name,
 		       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600);
-	rc = f->fd < 0 ? -errno : 0;
-	if (rc == 0)
+	rc = f->fd < 0 ? -errno : identify(f);
+	if (rc == 0) {
 		flock(f->fd, LOCK_EX | LOCK_NB);
-	else
-		destination_close(&f->to);
-	return rc == 0 || rc == -EEXIST ? rc : err_errno(e, "%s", f->path);
+		return 0;
+	}
+	if (f->fd >= 0) {
+		unlinkat(f->to.folder, f->to.name, 0); /* nobody else had the name */
+		close(f->fd);
+		f->fd = -1;
+	}
+	destination_close(&f->to);
+	errno = -rc;
+	return rc == -EEXIST ? rc : err_errno(e, "%s", f->path);
 }
 
 /* Another user may have the name in /tmp. */
@@ -252,12 +290,12 @@ static int open_unnamed(const struct file *f, const char *name)
 		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600);
 }
 
-static int give_name(const struct file *f, int fd, const char *name)
+static int give_name(const struct file *f, const char *name)
 {
 	char link[64];
 
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	if (!is_same_file(fd, f->to.folder, name) &&
+	snprintf(link, sizeof link, "/proc/self/fd/%d", f->fd);
+	if (find_named(f, name) < 0 &&
 	    linkat(AT_FDCWD, link, f->to.folder, name, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
 	return renameat(f->to.folder, name, f->to.folder, f->to.name) < 0 ? -errno : 0;
@@ -279,15 +317,18 @@ static void replace(struct spool *s)
 	if (next.fd < 0)
 		return;
 	flock(next.fd, LOCK_EX | LOCK_NB);
-	if (write_whole(&next, s->p, &e) == 0 && give_name(f, next.fd, name) == 0) {
+	if (identify(&next) < 0) {
+		unlinkat(f->to.folder, name, 0); /* where it has the name, nobody else had it */
+		close(next.fd);
+		return;
+	}
+	if (write_whole(&next, s->p, &e) == 0 && give_name(&next, name) == 0) {
 		close(f->fd);
 		pprof_journal_fini(&f->journal);
 		*f = next;
 		return;
 	}
-	if (is_same_file(next.fd, f->to.folder, name))
-		unlinkat(f->to.folder, name, 0);
-	close(next.fd);
+	remove_name(&next, name);
 	pprof_journal_fini(&next.journal);
 }
 
@@ -296,7 +337,7 @@ static bool is_gone(const struct file *f)
 {
 	struct stat st;
 
-	return fstat(f->fd, &st) < 0 || st.st_nlink == 0;
+	return fstat(f->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 static void write_new(struct spool *s)

@@ -126,6 +126,33 @@ def torn(bench):
     bench.check("the journal is damaged at byte" in done.stderr, done.stderr)
 
 
+def empty(bench):
+    """A spool without samples is a profile without samples, and one without a byte is told: one clear line each."""
+    bench.record("--", "sh", "-c", "kill -9 $PPID", status=-9)
+    bench.equal(os.listdir(bench.folder), ["p.pb.gz.spool"], "files")
+    done = bench.run(bench.tool, "report", "p.pb.gz.spool")
+    line = "p.pb.gz.spool has no samples: its recording was interrupted before the first\n"
+    bench.check(done.stderr.endswith(line) and "command: sh -c 'kill" in done.stdout, done.stderr)
+    bench.run(bench.tool, "record", "--recover", "p.pb.gz.spool")
+    bench.equal(bench.report()["samples"], 0, "samples")
+    with open(bench.path("p.pb.gz.spool"), "wb"):
+        pass
+    for words in (("report", "p.pb.gz.spool"), ("record", "-o", "q.pb.gz", "--recover", "p.pb.gz.spool")):
+        done = bench.run(bench.tool, *words, status=1)
+        bench.equal(done.stderr, f"auger {words[0]}: p.pb.gz.spool: is empty: its recording was interrupted before it "
+                    "sampled\n", "line")
+
+
+def unknown_file(bench):
+    """The spool cannot be looked at when it is to be removed: it is left, and a line says so."""
+    if not shutil.which("strace"):
+        raise Skip("no strace")
+    done = bench.run("strace", "-o", "/dev/null", "-P", "p.pb.gz.spool", "-e", "inject=newfstatat,fstatat64:error=EIO:when=2+",
+                     bench.tool, "record", "-o", "p.pb.gz", "--", "true")
+    bench.check("p.pb.gz.spool: a spool is left behind: Input/output error" in done.stderr, done.stderr)
+    bench.equal(sorted(os.listdir(bench.folder)), ["p.pb.gz", "p.pb.gz.spool"], "files")
+
+
 def full(bench, size="200k"):
     """A full disk: the spool goes on elsewhere, one line says so, and the program is unharmed."""
     if os.geteuid() != 0:
@@ -254,5 +281,5 @@ def while_naming(bench):
 
 
 if __name__ == "__main__":
-    live.main([killed, removed, same, older, torn, full, folder_removed, limited, failing_disk, remote, standard_output,
+    live.main([killed, removed, same, older, torn, empty, unknown_file, full, folder_removed, limited, failing_disk, remote, standard_output,
                while_naming])
