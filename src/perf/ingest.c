@@ -410,6 +410,22 @@ int ingest_record(struct ingest *in, const struct record *r, size_t event)
 	}
 }
 
+int ingest_take_over(struct ingest *in, const struct ingest *from)
+{
+	in->counts = from->counts;
+	in->counts.lost += from->pending.count;
+	in->main_pid = from->main_pid;
+	in->keeps_known = from->keeps_known;
+	for (size_t i = 0; in->keeps_known && i < tasks_slots(from->tasks); i++) {
+		const struct thread *t = tasks_thread(from->tasks, (uint32_t)i);
+
+		if (t->is_used && !t->is_ended && !is_known(in, t->pid, t->tid) &&
+		    ingest_thread(in, t->pid, t->tid) == TASKS_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 void ingest_keep_known(struct ingest *in, bool is_on)
 {
 	in->keeps_known = is_on;

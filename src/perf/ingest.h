@@ -106,6 +106,10 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 			  size_t event_count) MUST_CHECK;
 void ingest_free(struct ingest *in);
 
+/* What in knows of a recording that goes on: counts, and what ingest_keep_known() needs, which is
+ * fetched (opts.fetch, into in). Samples that still wait in from are lost. 0 or -ENOMEM. */
+int ingest_take_over(struct ingest *in, const struct ingest *from) MUST_CHECK;
+
 /*
  * One record, in the order of time. event: which of the events a sample is of. Types that
  * say nothing about stacks are ignored. Fails for lack of memory only; profile_error() too

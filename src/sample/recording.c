@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample/recording.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,25 @@ void recording_free(struct recording *c)
 	runloop_close(&c->loop);
 	cpulist_fini(&c->online);
 	free(c);
+}
+
+int recording_renew(struct recording *c, struct profile *p, struct err *e)
+{
+	struct ingest *old = c->ingest;
+	int rc;
+
+	assert(!c->opts.has_off_cpu);
+	c->ingest = NULL;
+	rc = make_ingest(c, p, e);
+	if (rc == 0 && ingest_take_over(c->ingest, old) < 0)
+		rc = err_nomem(e);
+	if (rc == 0) {
+		ingest_free(old);
+		return 0;
+	}
+	ingest_free(c->ingest);
+	c->ingest = old;
+	return rc;
 }
 
 static int start(struct recording *c, struct err *e)

@@ -94,6 +94,13 @@ int recording_new(const struct recording_opts *o, struct profile *p, struct reco
  * passed on to the command, the second leaves it (runloop.h). */
 int recording_run(struct recording *c, struct recording_result *ret, struct err *e) MUST_CHECK;
 
+/*
+ * Forgets what was sampled, and all that was kept for it (names, mappings, tables, files), and goes
+ * on with p: an empty profile, which then has the sample types and outlives c. For opts.tick only,
+ * and not with has_off_cpu. On failure all is as before.
+ */
+int recording_renew(struct recording *c, struct profile *p, struct err *e) MUST_CHECK;
+
 /* Completes the raw file, after recording_run(). Does nothing without one. */
 int recording_finish_raw(struct recording *c, struct err *e) MUST_CHECK;
 

@@ -38,6 +38,11 @@ int top_view_take(struct top_view *v, const struct profile *p, struct err *e)
 	return 0;
 }
 
+void top_view_renew(struct top_view *v)
+{
+	profile_delta_fini(&v->since);
+}
+
 static bool is_kernel_leaf(const struct frames *f, uint32_t node)
 {
 	size_t count;

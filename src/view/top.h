@@ -47,6 +47,9 @@ void top_view_fini(struct top_view *v);
 /* Takes what p grew by since the last look. */
 int top_view_take(struct top_view *v, const struct profile *p, struct err *e) MUST_CHECK;
 
+/* The next look is at another profile. */
+void top_view_renew(struct top_view *v);
+
 /* Appends the lines: at most so many rows (0: all) and columns (0: no limit). */
 int top_view_put(struct top_view *v, size_t width, size_t lines, struct buf *out,
 		 struct err *e) MUST_CHECK;

@@ -7,9 +7,11 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/sampling.h"
 #include "cli/screen.h"
+#include "cli/top/memory.h"
 #include "cli/top/screen.h"
 #include "sample/recording.h"
 #include "source/save.h"
@@ -47,8 +49,10 @@ static const struct opt opts[] = {
 struct top {
 	const struct args *args;
 	struct recording *cpu;
-	struct profile *all; /* grows */
+	struct profile *all; /* grows to TOP_MEMORY_MAX */
 	struct top_view view;
+	uint64_t memory_max;  /* bytes */
+	bool was_full;        /* said once */
 	int64_t next_scan_ns; /* CLOCK_MONOTONIC */
 	uint64_t refreshes;
 	bool is_screen;
@@ -134,17 +138,52 @@ static bool take_keys(struct top *t)
 	return true;
 }
 
+static void say_full(struct top *t)
+{
+	char text[96];
+
+	snprintf(text, sizeof text, "%llu MiB are full: older samples are forgotten",
+		 (unsigned long long)t->memory_max >> 20);
+	if (t->is_screen)
+		top_view_say(&t->view, text);
+	else if (!t->was_full)
+		log_msg(LOG_WARN, "top", "%s", text);
+	t->was_full = true;
+}
+
+/* Drops older samples, after a refresh with those that were not shown yet. */
+static int begin_anew(struct top *t)
+{
+	struct profile *fresh = profile_new();
+	int rc = fresh ? recording_renew(t->cpu, fresh, t->e) : err_nomem(t->e);
+
+	if (rc < 0) {
+		profile_free(fresh);
+		return rc;
+	}
+	profile_free(t->all);
+	t->all = fresh;
+	top_view_renew(&t->view);
+	top_memory_trim();
+	say_full(t);
+	return 0;
+}
+
 static bool tick(void *context)
 {
 	struct top *t = context;
 	int64_t now = clock_mono_ns();
+	bool is_full;
 
 	if (t->is_screen && !take_keys(t))
 		return false;
-	if (now < t->next_scan_ns || t->error < 0)
+	is_full = top_memory_used() > t->memory_max;
+	if ((now < t->next_scan_ns && !is_full) || t->error < 0)
 		return t->error == 0;
 	t->next_scan_ns = now + (int64_t)(t->args->delay * (double)NS_PER_S);
 	t->error = look(t);
+	if (t->error == 0 && is_full)
+		t->error = begin_anew(t);
 	return t->error == 0 && (!t->args->count || t->refreshes < t->args->count);
 }
 
@@ -225,7 +264,7 @@ static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .delay = 1, .rows = 20 };
 	struct sampling_plan plan = { 0 };
-	struct top top = { .args = &args, .e = e };
+	struct top top = { .args = &args, .memory_max = top_memory_max(), .e = e };
 	int first, rc = cmd_parse(&cmd_top, &args, argc, argv, &first, e);
 
 	if (rc < 0)
