@@ -272,7 +272,7 @@ static __always_inline __u64 take_stack(void *ctx, struct wait_stack *s, struct 
 	h.c = mix(h.c, s->bp);
 	h.c = mix(h.c, user_address(s->di));
 	h.d = mix(h.d, task->mm->exec_vm);
-	if (has_copies && !s->is_32bit) {
+	if (has_copies) {
 		copy_stack(s, task);
 		h.words = (const __u64 *)s->stack;
 		bpf_loop(s->stack_len / WAIT_STACK_BLOCK, hash_block, &h, 0);

@@ -321,6 +321,7 @@ struct code_address dsos_locate(struct dsos *d, const struct vma *v, uint32_t pi
 		return locate_anon(d, dso, address);
 	case DSO_VDSO:
 		return locate_vdso(d, dso, v, address);
+	case DSO_VDSO32:
 	case DSO_OTHER:
 		break;
 	}

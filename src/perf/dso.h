@@ -29,8 +29,9 @@
 enum dso_kind {
 	DSO_FILE,
 	DSO_VDSO,
-	DSO_ANON,  /* memory without a file: code made at run time, by one process */
-	DSO_OTHER, /* e.g. [vsyscall]: shown by name */
+	DSO_VDSO32, /* of 32-bit programs: shown by name, but with an unwinding table */
+	DSO_ANON,   /* memory without a file: code made at run time, by one process */
+	DSO_OTHER,  /* e.g. [vsyscall]: shown by name */
 };
 
 /* A file as a mapping describes it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "perf/ingest.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "perf/ingest_internal.h"
 
 #define NO_TID UINT32_MAX
+#define VDSO32 "[vdso32]" /* other code than that of our own vdso */
 
 static void add_types(struct ingest *in, const struct ingest_event *events, size_t count)
 {
@@ -324,6 +326,11 @@ static int add_map(struct ingest *in, const struct record *r)
 	id.kind = dso_kind_of(id.path, &id.path_len);
 	if (id.kind == DSO_VDSO)
 		v.offset = 0;
+	if (id.kind == DSO_VDSO && in->opts.machine == EM_X86_64 && v.end <= UINT64_C(1) << 32) {
+		id.kind = DSO_VDSO32;
+		id.path = VDSO32;
+		id.path_len = sizeof VDSO32 - 1;
+	}
 	v.dso = dsos_add(in->dsos, &id);
 	if (v.dso == DSO_NONE || ingest_thread(in, m->pid, m->tid) == TASKS_NONE)
 		return -ENOMEM;

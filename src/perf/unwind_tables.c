@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/uio.h>
 
 #include "base/elf_image.h"
 #include "base/log.h"
@@ -103,6 +104,30 @@ static int open_vdso(struct elf_image *ret, const struct vma *v, struct err *e)
 	return elf_image_init(ret, at.bytes, v->end - v->start, e);
 }
 
+#define VDSO32_MAX 65536 /* bytes; it has a page or two */
+
+/* That of a 32-bit program is only in its memory. */
+static int make_of_vdso32(const struct vma *v, uint32_t pid, struct unwind_table **ret,
+			  struct err *e)
+{
+	size_t len = (size_t)(v->end - v->start);
+	unsigned char *bytes = len && len <= VDSO32_MAX ? malloc(len) : NULL;
+	struct iovec local = { bytes, len }, remote = { (void *)(uintptr_t)v->start, len };
+	struct elf_image image;
+	int rc;
+
+	if (!bytes)
+		return err_set(e, -ENOMEM, "no memory for a vdso of %zu bytes", len);
+	if (process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) != (ssize_t)len)
+		rc = err_set(e, -ESRCH, "the vdso of process %u cannot be read", pid);
+	else
+		rc = elf_image_init(&image, bytes, len, e);
+	if (rc == 0)
+		rc = unwind_table_new(&image, NULL, ret, e);
+	free(bytes);
+	return rc;
+}
+
 static int make_of_vdso(const struct vma *v, struct unwind_table **ret, struct err *e)
 {
 	struct elf_image image;
@@ -111,29 +136,39 @@ static int make_of_vdso(const struct vma *v, struct unwind_table **ret, struct e
 	return rc < 0 ? rc : unwind_table_new(&image, NULL, ret, e);
 }
 
-static struct unwind_table *make(const struct vma *v, int fd)
+static struct unwind_table *make(enum dso_kind kind, const struct vma *v, uint32_t pid, int fd)
 {
 	struct unwind_table *table = NULL;
 	struct err e;
-	int rc = fd < 0 ? make_of_vdso(v, &table, &e) : table_builder_make(fd, &table, &e);
+	int rc;
 
+	if (kind == DSO_VDSO32)
+		rc = make_of_vdso32(v, pid, &table, &e);
+	else if (kind == DSO_VDSO)
+		rc = make_of_vdso(v, &table, &e);
+	else
+		rc = table_builder_make(fd, &table, &e);
 	if (rc < 0)
 		log_msg(LOG_INFO, "tables", "no unwinding: %s", e.msg);
 	return rc < 0 ? NULL : table;
 }
 
 /* Requests a table for the first time. */
-static void ask(struct unwind_tables *t, struct entry *entry, const struct vma *v, uint32_t dso,
-		int fd)
+static void ask(struct unwind_tables *t, struct entry *entry, const struct vma *v, uint32_t pid,
+		uint32_t dso, int fd)
 {
 	enum dso_kind kind = dsos_kind(t->dsos, dso);
+	bool is_vdso = kind == DSO_VDSO || kind == DSO_VDSO32;
 
 	if (kind == DSO_FILE && fd >= 0 && t->maker &&
 	    table_builder_request(t->maker, dso, fd) == 0) {
 		entry->state = STATE_WAITING;
 		t->waiting++;
-	} else if (kind == DSO_VDSO ? dsos_is_live(t->dsos) : kind == DSO_FILE && fd >= 0) {
-		put(t, entry, make(v, fd));
+	} else if (is_vdso ? dsos_is_live(t->dsos) : kind == DSO_FILE && fd >= 0) {
+		struct unwind_table *table = make(kind, v, pid, fd);
+
+		if (table || kind != DSO_VDSO32) /* else another process may still run */
+			put(t, entry, table);
 	} else if (kind != DSO_FILE) {
 		put(t, entry, NULL);
 	} /* else another process may lead to it */
@@ -153,7 +188,7 @@ bool unwind_tables_request(struct unwind_tables *t, const struct vma *v, uint32_
 		return true; /* nothing will come: frame pointers must do */
 	t->version += is_new;
 	if (entry->state == STATE_UNKNOWN) {
-		ask(t, entry, v, dso, fd);
+		ask(t, entry, v, pid, dso, fd);
 		is_new = true;
 	}
 	*ret_is_new = is_new && entry->state == STATE_THERE;

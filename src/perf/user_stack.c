@@ -45,6 +45,7 @@ void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 /* perf's numbers of the registers, by DWARF's. Source: asm/perf_regs.h, psABIs. */
 enum { X86_DI = 5, X86_IP = 8, ARM64_PC = 32 };
 
+static const uint8_t i386_perf_number[] = { 0, 2, 3, 1, 7, 6, 4, 5 };
 static const uint8_t x86_perf_number[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23 };
 
 uint16_t user_stack_machine(void)
@@ -63,12 +64,14 @@ static int perf_number(uint16_t machine, unsigned dwarf)
 {
 	if (machine == EM_X86_64)
 		return dwarf < ARRAY_LEN(x86_perf_number) ? x86_perf_number[dwarf] : -1;
+	if (machine == EM_386)
+		return dwarf < ARRAY_LEN(i386_perf_number) ? i386_perf_number[dwarf] : -1;
 	return dwarf < ARM64_PC ? (int)dwarf : -1;
 }
 
 static unsigned perf_ip(uint16_t machine)
 {
-	return machine == EM_X86_64 ? X86_IP : ARM64_PC;
+	return machine == EM_AARCH64 ? ARM64_PC : X86_IP;
 }
 
 /* All that a rule may ask for: they cost nothing beside the copy of the stack. */
@@ -151,19 +154,25 @@ uint64_t user_stack_pointer(uint16_t machine, const struct record_regs *regs)
 	return sp;
 }
 
-/* false: of another machine, or not what a walk needs. */
-static bool take_regs(const struct user_stacks *u, const struct record_regs *from,
-		      struct unwind_regs *ret)
+/* Of the code that a sample is of; EM_NONE: code that no table describes. */
+static uint16_t machine_of(const struct user_stacks *u, const struct record_regs *regs)
 {
-	const struct unwind_arch *arch = unwind_arch_of(u->machine);
+	if (regs->abi == PERF_SAMPLE_REGS_ABI_64)
+		return u->machine;
+	return regs->abi == PERF_SAMPLE_REGS_ABI_32 && u->machine == EM_X86_64 ? EM_386 : EM_NONE;
+}
+
+/* false: of another machine, or not what a walk needs. */
+static bool take_regs(const struct record_regs *from, uint16_t machine, struct unwind_regs *ret)
+{
+	const struct unwind_arch *arch = unwind_arch_of(machine);
 	uint64_t value;
 
-	if (!arch || from->abi != PERF_SAMPLE_REGS_ABI_64 || !from->values.bytes ||
-	    !get_reg(from, perf_ip(u->machine), &ret->ip))
+	if (!arch || !from->values.bytes || !get_reg(from, perf_ip(machine), &ret->ip))
 		return false;
 	ret->known = 0;
 	for (unsigned i = 0; i < UNWIND_REG_COUNT; i++) {
-		int number = perf_number(u->machine, i);
+		int number = perf_number(machine, i);
 
 		if (number >= 0 && get_reg(from, (unsigned)number, &value))
 			unwind_regs_set(ret, i, value);
@@ -172,11 +181,12 @@ static bool take_regs(const struct user_stacks *u, const struct record_regs *fro
 }
 
 /* The mappings as the unwinder wants them, after each change of them or of the tables. */
-static bool renew_view(struct user_stacks *u, struct maps *maps)
+static bool renew_view(struct user_stacks *u, struct maps *maps, uint16_t machine)
 {
 	struct maps_view *view = maps_view(maps);
 	size_t count = maps_count(maps);
 
+	view->space.machine = machine;
 	if (view->made_for == unwind_tables_version(u->tables))
 		return true;
 	if (count > view->cap) {
@@ -200,7 +210,7 @@ static bool renew_view(struct user_stacks *u, struct maps *maps)
 	view->space = (struct unwind_space){
 		.maps = view->maps,
 		.count = (uint32_t)count,
-		.machine = u->machine,
+		.machine = machine,
 		.version = unwind_space_version(),
 	};
 	view->made_for = unwind_tables_version(u->tables);
@@ -234,7 +244,8 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 {
 	struct record_words chain = callchain_user(s->chain);
 	const struct fp_chain links = { chain.bytes, chain.count };
-	const struct unwind_arch *arch = unwind_arch_of(u->machine);
+	uint16_t machine = machine_of(u, &s->user);
+	const struct unwind_arch *arch = unwind_arch_of(machine);
 	struct maps_view *view = maps_view(owner->maps);
 	bool is_new;
 
@@ -246,7 +257,7 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 		stack->count = *ret_copied = 0;
 		stack->end = UNWIND_NO_INFO;
 		is_new = false;
-		if (!renew_view(u, owner->maps))
+		if (!renew_view(u, owner->maps, machine))
 			return true; /* out of memory: seen by the profile, too */
 		unwind_walk(&u->walker, &view->space, regs, &memory, stack);
 		*ret_copied = stack->count;
@@ -300,7 +311,7 @@ static bool walk_rest(struct user_stacks *u, const struct unwind_regs *regs,
 {
 	uint32_t all;
 	struct record_sample whole = *s;
-	uint64_t sp = regs->r[unwind_arch_of(u->machine)->sp];
+	uint64_t sp = regs->r[unwind_arch_of(machine_of(u, &s->user))->sp];
 
 	*ret_is_read = false;
 	/* A wait is often read when it is long over. */
@@ -364,7 +375,7 @@ static bool is_stale(const struct user_stack_owner *owner, const struct unwind_s
 	       !maps_find(owner->maps, stack->count ? stack->frames[0].pc : 0);
 }
 
-/* What has no tables, a 32-bit program's stack: only where it stands is known. */
+/* What has no tables, the stack of a 32-bit program of Arm: only where it stands is known. */
 static size_t put_foreign(struct user_stacks *u, const struct record_sample *s,
 			  const struct user_stack_owner *owner, struct stack_frame *out)
 {
@@ -392,7 +403,7 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 	size_t n = 0;
 
 	*ret_count = 0;
-	if (!take_regs(u, &s->user, &regs)) {
+	if (!take_regs(&s->user, machine_of(u, &s->user), &regs)) {
 		*ret_count = put_foreign(u, s, owner, out);
 		return true;
 	}

@@ -95,7 +95,8 @@ static int read_thread(struct ingest *in, const char *proc, struct record *r, un
 	registers[0] = sp;
 	registers[1] = pc;
 	r->sample = (struct record_sample){ .ip = pc };
-	r->sample.user.abi = PERF_SAMPLE_REGS_ABI_64;
+	/* No stack of a 64-bit program lies below 4 GiB. */
+	r->sample.user.abi = sp >> 32 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
 	r->sample.user.mask = user_stack_least_regs(user_stack_machine());
 	r->sample.user.values =
 		(struct record_words){ (const unsigned char *)registers, ARRAY_LEN(registers) };

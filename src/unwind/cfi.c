@@ -160,9 +160,10 @@ static bool open_stream(const struct elf_image *image, struct cursor *ret_stream
 		*ret_stream = cursor_make(bytes, bytes ? section.size : 0);
 		if (cursor_u32(ret_stream) != ELFCOMPRESS_ZLIB)
 			return false;
-		cursor_skip(ret_stream, 4);
-		*ret_len = cursor_u64(ret_stream);
-		cursor_skip(ret_stream, 8); /* ch_addralign */
+		if (image->is_64)
+			cursor_skip(ret_stream, 4);
+		*ret_len = image->is_64 ? cursor_u64(ret_stream) : cursor_u32(ret_stream);
+		cursor_skip(ret_stream, image->is_64 ? 8 : 4); /* ch_addralign */
 		return !ret_stream->bad;
 	}
 	if (!elf_find_section(image, ".zdebug_frame", &section))
@@ -208,11 +209,17 @@ void cfi_section_close(struct cfi_section *s)
 	s->unpacked = NULL;
 }
 
+/* Do addresses have the machine's size? x32 programs' do not. */
+static bool is_class_of(const struct elf_image *image, const struct unwind_arch *arch)
+{
+	return arch && image->is_64 == (arch->word == 8);
+}
+
 bool cfi_section_open_eh(struct cfi_section *ret, const struct elf_image *image)
 {
 	const struct unwind_arch *arch = unwind_arch_of(image->machine);
 
-	if (!arch || !image->is_64)
+	if (!is_class_of(image, arch))
 		return false;
 	if (!open_section(ret, image, ".eh_frame", arch))
 		return open_by_header(ret, image, arch);
@@ -224,9 +231,8 @@ bool cfi_section_open_debug(struct cfi_section *ret, const struct elf_image *ima
 {
 	const struct unwind_arch *arch = unwind_arch_of(image->machine);
 
-	return arch && image->is_64 &&
-	       (open_section(ret, image, ".debug_frame", arch) ||
-		open_compressed(ret, image, arch));
+	return is_class_of(image, arch) && (open_section(ret, image, ".debug_frame", arch) ||
+					    open_compressed(ret, image, arch));
 }
 
 /* One record of the section. */
@@ -275,19 +281,27 @@ static bool take_record(const struct cfi_section *s, uint64_t *at, struct record
 	return true;
 }
 
+/* The encoding, with the size of what has the machine's. */
+static uint8_t sized(const struct unwind_arch *arch, uint8_t encoding)
+{
+	return (encoding & PE_FORMAT) == PE_ABSPTR && arch->word == 4 ? encoding | PE_UDATA4
+								      : encoding;
+}
+
 /* The letters behind the 'z' of a CIE: what their data says. */
-static bool parse_augmentation(struct cfi_cie *cie, const char *letters, struct cursor data)
+static bool parse_augmentation(const struct unwind_arch *arch, struct cfi_cie *cie,
+			       const char *letters, struct cursor data)
 {
 	for (; *letters; letters++) {
 		uint8_t encoding;
 
 		switch (*letters) {
 		case 'R':
-			cie->encoding = cursor_u8(&data);
+			cie->encoding = sized(arch, cursor_u8(&data));
 			break;
 		case 'P': /* the personality routine; only its size matters here */
 			encoding = cursor_u8(&data);
-			take_pointer(&data, encoding & PE_FORMAT, 0, 0);
+			take_pointer(&data, sized(arch, encoding) & PE_FORMAT, 0, 0);
 			break;
 		case 'L':
 			cursor_u8(&data);
@@ -330,16 +344,17 @@ static void parse_cie(struct cfi_section *s, const struct record *r, struct cfi_
 
 	if (!letters || (version != 1 && version != 3 && version != 4))
 		return;
-	if (version == 4 && (cursor_u8(&c) != 8 || cursor_u8(&c) != 0))
+	if (version == 4 && (cursor_u8(&c) != s->arch->word || cursor_u8(&c) != 0))
 		return; /* address size, segment selector size */
 	cie->code_align = cursor_uleb(&c);
 	cie->data_align = cursor_sleb(&c);
 	ra = version == 1 ? cursor_u8(&c) : cursor_uleb(&c);
 	if (c.bad || ra != s->arch->save[UNWIND_RA])
 		return;
+	cie->encoding = sized(s->arch, PE_ABSPTR);
 	if (*letters == 'z') {
 		cie->has_augmentation_data = true;
-		if (!parse_augmentation(cie, letters + 1, cursor_sub(&c, cursor_uleb(&c))))
+		if (!parse_augmentation(s->arch, cie, letters + 1, cursor_sub(&c, cursor_uleb(&c))))
 			return;
 	} else if (*letters) {
 		return;

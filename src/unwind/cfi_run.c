@@ -71,13 +71,14 @@ static bool parse_breg(struct cursor *c, uint64_t *ret_reg, int64_t *ret_offset)
 	return !c->bad && *ret_reg < UNWIND_REG_COUNT;
 }
 
-/* What the linker writes for a .plt: rsp + 8, and 8 more behind the push of each entry. */
-static bool parse_plt(struct cursor c, uint8_t *ret_from)
+/* What the linker writes for a .plt: sp + a word, and one more behind the push of each entry. */
+static bool parse_plt(const struct unwind_arch *arch, struct cursor c, uint8_t *ret_from)
 {
-	static const uint8_t end[] = { OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS };
+	const uint8_t end[] = { OP_GE, arch->word == 8 ? OP_LIT0 + 3 : OP_LIT0 + 2, OP_SHL,
+				OP_PLUS };
 	const unsigned char *bytes;
 
-	if (cursor_u8(&c) != OP_BREG0 + UNWIND_X86_RA || cursor_u8(&c) != 0 ||
+	if (cursor_u8(&c) != OP_BREG0 + arch->save[UNWIND_RA] || cursor_u8(&c) != 0 ||
 	    cursor_u8(&c) != OP_LIT0 + 15 || cursor_u8(&c) != OP_AND)
 		return false;
 	*ret_from = (uint8_t)(cursor_u8(&c) - OP_LIT0);
@@ -124,7 +125,7 @@ static void set_cfa_expression(struct cfi_run *r, struct cursor c)
 	r->rule.cfa = UNWIND_CFA_UNKNOWN;
 	if (!parse_breg(&c, &reg, &offset))
 		return;
-	if (parse_plt(c, &from)) {
+	if (parse_plt(r->section->arch, c, &from)) {
 		set_cfa(r, UNWIND_CFA_PLT, reg, offset, from);
 		return;
 	}

@@ -2,7 +2,7 @@
 /*
  * rule: the unwinding rule of one frame: where the caller's registers are.
  *
- * Source: DWARF 5, section 6.4; x86-64 psABI 3.7; AArch64 DWARF ABI (AADWARF64) 4.
+ * Source: DWARF 5, section 6.4; x86-64 psABI 3.7; i386 psABI 2.4; AArch64 DWARF ABI (AADWARF64) 4.
  */
 #ifndef UNWIND_RULE_H
 #define UNWIND_RULE_H
@@ -16,6 +16,10 @@ enum {
 	UNWIND_X86_BP = 6,
 	UNWIND_X86_SP = 7,
 	UNWIND_X86_RA = 16,
+	UNWIND_I386_BX = 3,
+	UNWIND_I386_SP = 4,
+	UNWIND_I386_BP = 5,
+	UNWIND_I386_RA = 8,
 	UNWIND_ARM64_FP = 29,
 	UNWIND_ARM64_LR = 30,
 	UNWIND_ARM64_SP = 31,
@@ -32,10 +36,12 @@ enum {
 
 /* What differs between machines. */
 struct unwind_arch {
-	uint16_t machine;           /* EM_X86_64, EM_AARCH64 */
+	uint16_t machine;           /* EM_X86_64, EM_386, EM_AARCH64 */
+	uint8_t word;               /* bytes of an address on the stack */
 	uint8_t sp;                 /* DWARF number */
 	uint8_t save[UNWIND_SAVES]; /* DWARF numbers (columns) of UNWIND_RA, _FP, _AUX */
 	bool is_ra_pushed;          /* by the call; else it is in a register at first */
+	uint32_t callee_saved;      /* bit n: a function leaves register n as it found it */
 	uint64_t address_mask;      /* bits of a return address; the rest is its signature */
 };
 

@@ -145,6 +145,8 @@ static void put_restorers(struct builder *b, uint32_t start, const unsigned char
 	const struct restorer *r = b->arch->machine == EM_X86_64 ? &restorers[0] : &restorers[2];
 	const unsigned char *call = r->code + r->number_len, *from = code, *hit;
 
+	if (b->arch->machine == EM_386)
+		return; /* the vdso has them, and describes them */
 	while ((hit = memmem(from, (size_t)(code + len - from), call, r->call_len))) {
 		const struct restorer *found =
 			find_restorer(r->machine, code, (size_t)(hit - code));
@@ -223,9 +225,12 @@ static uint32_t covered_by(const struct builder *b, size_t i)
 {
 	const struct unwind_rule *last = &b->rules[b->rule_ids[b->row_count - 1]];
 	uint32_t end = b->entries[i].end;
+	/* i386: that of the vdso, which describes it as any other frame */
+	bool is_restorer =
+		last->cfa == UNWIND_CFA_SIGNAL || (last->is_signal && b->arch->machine == EM_386);
 	bool is_followed = i + 1 < b->entry_count && b->entries[i + 1].start <= end;
 
-	return last->cfa == UNWIND_CFA_SIGNAL && !is_followed && end < b->span ? end + 1 : end;
+	return is_restorer && !is_followed && end < b->span ? end + 1 : end;
 }
 
 static void put_functions(struct builder *b)
@@ -444,7 +449,7 @@ int unwind_table_new(const struct elf_image *image, const struct elf_image *debu
 	struct elf_segment interpreter;
 	int rc;
 
-	if (!b.arch || !image->is_64)
+	if (!b.arch || image->is_64 != (b.arch->word == 8))
 		return err_set(e, -ENOTSUP, "code of machine %u, %d bit, cannot be unwound",
 			       image->machine, image->is_64 ? 64 : 32);
 	rc = find_code(&b, e);

@@ -11,8 +11,8 @@
  * A table is read-only once built and needs neither the file nor malloc. It may be used in a
  * signal handler, and shared between processes that run the same file (same build id).
  *
- * Source: DWARF 5, section 6.4; LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr); x86-64 psABI 3.7;
- * AArch64 DWARF ABI (AADWARF64) 4.
+ * Source: DWARF 5, section 6.4; LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr); x86-64 psABI 3.7; i386
+ * psABI; AArch64 DWARF ABI (AADWARF64) 4.
  */
 #ifndef UNWIND_TABLE_H
 #define UNWIND_TABLE_H
@@ -42,7 +42,7 @@ struct unwind_table_size {
  * description is fine: one large gap. Broken descriptions are left out, and become gaps.
  * Memory and time are linear in the size of the sections, of which a compressed one has up to
  * 256 MiB.
- * Fails with -ENOTSUP for another machine than those above and for 32 bit, -ENOEXEC without
+ * Fails with -ENOTSUP for another machine than those above, for 32 bit but i386, -ENOEXEC without
  * an executable segment, -ENOMEM. Uses no malloc: memory comes from mmap.
  */
 int unwind_table_new(const struct elf_image *image, const struct elf_image *debug,

@@ -55,14 +55,6 @@ const struct unwind_rule *walk_look_up(struct walk *w, struct unwind_slot *slot,
 	return rule;
 }
 
-/* Must a function leave this register as it found it? */
-static bool is_callee_saved(const struct walk *w, unsigned number)
-{
-	if (w->arch->machine == EM_X86_64)
-		return number >= 12 || number == UNWIND_X86_BX || number == UNWIND_X86_BP;
-	return number >= 19;
-}
-
 bool walk_get_reg(const struct walk *w, unsigned number, uint64_t *ret)
 {
 	if (number == w->arch->sp) {
@@ -79,7 +71,8 @@ bool walk_get_reg(const struct walk *w, unsigned number, uint64_t *ret)
 	}
 	/* Described assembly that relies on a register which a call may change calls nothing that
 	 * changes it. Others may have been saved and changed, which is not followed. */
-	if ((!w->is_exact && is_callee_saved(w, number)) || !(w->regs->known >> number & 1))
+	if ((!w->is_exact && w->arch->callee_saved >> number & 1) ||
+	    !(w->regs->known >> number & 1))
 		return false;
 	*ret = w->regs->r[number];
 	return true;
@@ -117,7 +110,7 @@ static void enter_exact(struct walk *w, const struct unwind_regs *regs)
  * it (AArch64), or back already (longjmp). */
 static bool is_above(const struct walk *w, uint64_t cfa)
 {
-	return cfa % WALK_WORD == 0 && (cfa > w->sp || (cfa == w->sp && w->is_exact));
+	return cfa % w->arch->word == 0 && (cfa > w->sp || (cfa == w->sp && w->is_exact));
 }
 
 /*
@@ -129,7 +122,7 @@ static inline void take_saved(struct walk *w, uint64_t at, uint32_t flag, uint64
 {
 	if (at - w->sp >= FRAME_MAX)
 		return;
-	if (unwind_memory_word(w->memory, at, value))
+	if (walk_word(w, at, value))
 		w->missing &= ~flag;
 	else
 		w->missing |= flag;
@@ -144,7 +137,7 @@ static inline enum step step_plain(struct walk *w, uint64_t base, const struct u
 
 	if (!is_above(w, cfa))
 		return walk_end(UNWIND_BROKEN, ret_end);
-	if (!unwind_memory_word(w->memory, ra_at, &ra))
+	if (!walk_word(w, ra_at, &ra))
 		return end_unread(w, ra_at, ret_end);
 	if (rule->save[UNWIND_FP] == UNWIND_SAVE_AT_CFA)
 		take_saved(w, cfa + (uint64_t)(int64_t)rule->at[UNWIND_FP], NO_FP, &w->fp);
@@ -176,14 +169,14 @@ static enum step step_signal(struct walk *w, const struct unwind_rule *rule,
 
 	if (w->missing & NO_SP)
 		return walk_end(UNWIND_NO_INFO, ret_end);
-	for (uint32_t i = 0; i < context->count; i++, at += WALK_WORD) {
+	for (uint32_t i = 0; i < context->count; i++, at += w->arch->word) {
 		uint64_t value;
 
-		if (!unwind_memory_word(w->memory, at, &value))
+		if (!walk_word(w, at, &value))
 			return end_unread(w, at, ret_end);
 		unwind_regs_set(&regs, context->numbers[i], value);
 	}
-	if (!unwind_memory_word(w->memory, at, &regs.ip))
+	if (!walk_word(w, at, &regs.ip))
 		return end_unread(w, at, ret_end);
 	w->restored = regs;
 	enter_exact(w, &w->restored);
@@ -200,14 +193,14 @@ static bool find_cfa(struct walk *w, const struct unwind_rule *rule, uint64_t *r
 	if (!walk_get_reg(w, rule->reg, &value))
 		return false;
 	if (rule->cfa == UNWIND_CFA_INDEX)
-		value = value * WALK_WORD + w->sp;
+		value = value * w->arch->word + w->sp;
 	at = value + (uint64_t)(int64_t)rule->offset;
 	*ret = at;
 	if (rule->cfa == UNWIND_CFA_PLT && w->pc % 16 >= (uint64_t)rule->add)
-		*ret += WALK_WORD;
+		*ret += w->arch->word;
 	if (rule->cfa != UNWIND_CFA_DEREF && rule->cfa != UNWIND_CFA_INDEX)
 		return true;
-	if (!unwind_memory_word(w->memory, at, &value)) {
+	if (!walk_word(w, at, &value)) {
 		end_unread(w, at, ret_end);
 		return false;
 	}
@@ -227,11 +220,11 @@ static bool find_saved(struct walk *w, const struct unwind_rule *rule, int which
 	case UNWIND_SAVE_AT_CFA:
 		if (cfa + at - w->sp >= FRAME_MAX) /* taken back already, see take_saved */
 			return walk_get_reg(w, w->arch->save[which], ret);
-		return unwind_memory_word(w->memory, cfa + at, ret);
+		return walk_word(w, cfa + at, ret);
 	case UNWIND_SAVE_AT_SP:
-		return !(w->missing & NO_SP) && unwind_memory_word(w->memory, w->sp + at, ret);
+		return !(w->missing & NO_SP) && walk_word(w, w->sp + at, ret);
 	case UNWIND_SAVE_AT_FP:
-		return !(w->missing & NO_FP) && unwind_memory_word(w->memory, w->fp + at, ret);
+		return !(w->missing & NO_FP) && walk_word(w, w->fp + at, ret);
 	case UNWIND_SAVE_IN_REG:
 		return walk_get_reg(w, (unsigned)at, ret);
 	case UNWIND_SAVE_IS_CFA:
@@ -258,7 +251,7 @@ static enum step step_general(struct walk *w, const struct unwind_rule *rule,
 		return walk_end(UNWIND_BROKEN, ret_end);
 	if (!find_saved(w, rule, UNWIND_RA, cfa, &ra))
 		return rule->save[UNWIND_RA] == UNWIND_SAVE_AT_CFA
-			       ? end_unread(w, cfa - WALK_WORD, ret_end)
+			       ? end_unread(w, cfa - w->arch->word, ret_end)
 			       : walk_end(UNWIND_NO_INFO, ret_end);
 	has_fp = find_saved(w, rule, UNWIND_FP, cfa, &fp);
 	has_aux = find_saved(w, rule, UNWIND_AUX, cfa, &aux);

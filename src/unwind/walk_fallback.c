@@ -31,7 +31,7 @@ static bool is_plausible(struct walk *w, const struct guess *g)
 		return true;
 	if (cfa <= g->sp || cfa - g->sp > AHEAD_MAX)
 		return false;
-	if (!unwind_memory_word(w->memory, cfa + (uint64_t)(int64_t)rule->at[UNWIND_RA], &ra))
+	if (!walk_word(w, cfa + (uint64_t)(int64_t)rule->at[UNWIND_RA], &ra))
 		return true; /* not copied */
 	ra &= w->arch->address_mask;
 	return ra == 0 || walk_find_rule(w, ra - 1);
@@ -49,10 +49,9 @@ static bool by_prologue(struct walk *w, struct guess *ret)
 	uint64_t fp, ra;
 
 	if (!w->is_exact || !w->arch->is_ra_pushed || w->missing & NO_FP ||
-	    !unwind_memory_word(w->memory, w->sp, &fp) || fp != w->fp ||
-	    !unwind_memory_word(w->memory, w->sp + WALK_WORD, &ra))
+	    !walk_word(w, w->sp, &fp) || fp != w->fp || !walk_word(w, w->sp + w->arch->word, &ra))
 		return false;
-	*ret = (struct guess){ .sp = w->sp + 2 * WALK_WORD, .fp = fp };
+	*ret = (struct guess){ .sp = w->sp + 2 * w->arch->word, .fp = fp };
 	set_return(w, ret, ra);
 	return ret->rule != NULL;
 }
@@ -69,9 +68,9 @@ static bool by_call(struct walk *w, struct guess *ret)
 		if (!walk_get_reg(w, w->arch->save[UNWIND_RA], &ra))
 			return false;
 	} else {
-		if (!unwind_memory_word(w->memory, w->sp, &ra))
+		if (!walk_word(w, w->sp, &ra))
 			return false;
-		ret->sp += WALK_WORD;
+		ret->sp += w->arch->word;
 	}
 	set_return(w, ret, ra);
 	return is_plausible(w, ret);
@@ -84,14 +83,13 @@ static bool by_frame(struct walk *w, uint64_t ahead, struct guess *ret, enum unw
 	uint64_t fp, ra;
 
 	*ret_end = UNWIND_NO_INFO;
-	if (w->missing & NO_FP || w->fp % WALK_WORD || w->fp < w->sp || w->fp - w->sp > ahead)
+	if (w->missing & NO_FP || w->fp % w->arch->word || w->fp < w->sp || w->fp - w->sp > ahead)
 		return false;
-	if (!unwind_memory_word(w->memory, w->fp, &fp) ||
-	    !unwind_memory_word(w->memory, w->fp + WALK_WORD, &ra)) {
+	if (!walk_word(w, w->fp, &fp) || !walk_word(w, w->fp + w->arch->word, &ra)) {
 		*ret_end = UNWIND_TRUNCATED;
 		return false;
 	}
-	*ret = (struct guess){ .sp = w->fp + 2 * WALK_WORD, .fp = fp };
+	*ret = (struct guess){ .sp = w->fp + 2 * w->arch->word, .fp = fp };
 	set_return(w, ret, ra);
 	return ret->ra == 0 || ret->rule;
 }
@@ -131,14 +129,14 @@ bool walk_fallback_cfa(struct walk *w, const struct unwind_rule *rule, uint64_t 
 	if (!w->is_exact || rule->cfa != UNWIND_CFA_DEREF || rule->reg != w->arch->sp ||
 	    rule->offset >= 0)
 		return false;
-	for (uint64_t at = w->sp; at < w->sp + SAVED_MAX; at += WALK_WORD) {
+	for (uint64_t at = w->sp; at < w->sp + SAVED_MAX; at += w->arch->word) {
 		struct guess g = { 0 };
 		uint64_t saved, ra;
 
-		if (!unwind_memory_word(w->memory, at, &saved))
+		if (!walk_word(w, at, &saved))
 			return false;
-		if (saved <= at || saved - at > AHEAD_MAX || saved % WALK_WORD ||
-		    !unwind_memory_word(w->memory, saved, &ra))
+		if (saved <= at || saved - at > AHEAD_MAX || saved % w->arch->word ||
+		    !walk_word(w, saved, &ra))
 			continue;
 		g.sp = saved + (uint64_t)rule->add;
 		set_return(w, &g, ra);
@@ -162,7 +160,7 @@ enum step walk_fallback(struct walk *w, const struct unwind_rule *rule, enum unw
 		return walk_end(UNWIND_COMPLETE, ret_end);
 	if (!guess_caller(w, is_gap, map, &g, ret_end))
 		return STEP_END;
-	is_frame = g.sp == w->fp + 2 * WALK_WORD;
+	is_frame = g.sp == w->fp + 2 * w->arch->word;
 	w->stack->guessed++;
 	walk_to_caller(w, g.ra, g.sp);
 	w->fp = g.fp;

@@ -5,7 +5,6 @@
 
 #include "unwind/walk.h"
 
-#define WALK_WORD 8
 #define WALK_HASH UINT64_C(0x9e3779b97f4a7c15)
 
 /* What is not known of the frame. */
@@ -51,6 +50,23 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *w, uint64_t 
 	if (__builtin_expect(slot->pc == pc && slot->version == w->space->version, 1))
 		return slot->rule;
 	return walk_look_up(w, slot, pc);
+}
+
+/* An address on the stack. Always 8 bytes are read: of a copy for 32 bits the last 4 are not used.
+ */
+static inline bool walk_read(const struct unwind_arch *arch, struct unwind_memory *memory,
+			     uint64_t address, uint64_t *ret)
+{
+	if (!unwind_memory_word(memory, address, ret))
+		return false;
+	if (__builtin_expect(arch->word == 4, 0))
+		*ret &= UINT32_MAX;
+	return true;
+}
+
+static inline bool walk_word(struct walk *w, uint64_t address, uint64_t *ret)
+{
+	return walk_read(w->arch, w->memory, address, ret);
 }
 
 /* A register of the frame, as far as it is known. number < UNWIND_REG_COUNT */

@@ -239,6 +239,26 @@ def narrow_program(bench):
     bench.run(bench.tool, "top", "--batch", "--", program, status=5)
 
 
+def narrow_stacks(bench):
+    """Stacks of a program of 32 bits by its tables: without frame pointers, through a signal handler, of waits."""
+    need_root()
+    if os.uname().machine != "x86_64":
+        raise Skip("only x86-64 has i386")
+    program, source = bench.path("narrow"), os.path.join(os.path.dirname(os.path.abspath(__file__)), "narrow_stacks.c")
+    bench.run("gcc", "-m32", "-O2", "-fomit-frame-pointer", "-fno-pie", "-no-pie", "-nostdlib", "-static", "-o", program, source)
+    if bench.run(program, status=None).returncode != 5:
+        raise Skip("the kernel runs no 32-bit programs")
+    for words in ((), ("--off-cpu",), ("--off-cpu", "--method", "perf")):
+        done = bench.record(*words, program, status=5)
+        shares = live.totals(bench.report())
+        bench.check(min(shares.get("_start", 0), shares.get("begin", 0)) > 0.98 and "[broken]" not in shares, f"{words}: {shares}")
+        bench.check(abs(shares.get("[vdso32]", 0) - 0.5) < 0.15 and abs(shares["handler"] - shares["[vdso32]"]) < 0.05, shares)
+        bench.check("stacks: 100.0 % complete" in done.stderr or "stacks: 99" in done.stderr, done.stderr)
+        if words:
+            waits = live.totals(bench.report("--value", "offcpu"))
+            bench.check(waits.get("rest", 0) > 0 and waits.get("_start", 0) > 0.95, f"{words}: {waits}")
+
+
 def setuid_program(bench):
     """Others than root learn nothing of it, and are told so; traced, it would lose its rights."""
     need_root()
@@ -265,4 +285,4 @@ def setuid_program(bench):
 
 if __name__ == "__main__":
     live.main([without_bpf, without_perf, without_all, without_types, paranoid, process_namespace, user_namespace,
-               control_groups, other_library, narrow_program, setuid_program])
+               control_groups, other_library, narrow_program, narrow_stacks, setuid_program])
