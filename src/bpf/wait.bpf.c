@@ -17,7 +17,8 @@ const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Settings. */
 const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu;
-const volatile int own_pid; /* excluded from follows_all */
+const volatile __u64 ring_full; /* bytes */
+const volatile int own_pid;     /* excluded from follows_all */
 
 /* Set by user space before it runs on_task. */
 bool is_end;
@@ -287,7 +288,7 @@ static __always_inline __u64 take_stack(void *ctx, struct wait_stack *s, struct 
 
 static __always_inline bool send(const struct wait_stack *s)
 {
-	bool is_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAIT_RING_FULL;
+	bool is_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_full;
 	__u64 len = has_copies ? s->stack_len : 8ull * s->user_count;
 
 	if (has_copies && s->user_count)

@@ -18,7 +18,8 @@
 #define WAIT_OVERFLOW_MAX 65536 /* entries of the overflow map */
 #define WAIT_FOLLOWED_MAX 65536
 #define WAIT_RING_BYTES (16 << 20)
-#define WAIT_RING_FULL (4 << 20) /* wakes user space */
+#define WAIT_RING_LEAST (256 << 10)
+#define WAIT_RING_FULL 4 /* part of it that wakes user space */
 
 /* When to begin to follow a process. */
 enum wait_follow {

@@ -173,6 +173,18 @@ static bool step_spool(void *spool)
 	return true;
 }
 
+/* What cannot be named for lack of memory is kept by address. */
+static int name(struct profile *p, struct recording *c, struct err *e)
+{
+	int rc = profile_symbolize(p, &(struct symbolize_opts){ .files = recording_files(c) }, e);
+
+	if (rc != -ENOMEM || profile_error(p) < 0)
+		return rc;
+	log_msg(LOG_WARN, "record",
+		"out of memory for names: code is shown by address; 'auger report' names it");
+	return 0;
+}
+
 static int record(const struct recording_opts *o, struct recording *c, struct profile *p,
 		  const struct output *output, bool is_named, struct spool *spool, struct err *e)
 {
@@ -188,8 +200,7 @@ static int record(const struct recording_opts *o, struct recording *c, struct pr
 	if (rc == 0 && spool)
 		spool_complete(spool); /* naming takes long, and we may be killed */
 	if (rc == 0)
-		rc = profile_symbolize(p, &(struct symbolize_opts){ .files = recording_files(c) },
-				       e);
+		rc = name(p, c, e);
 	if (rc == 0)
 		rc = record_save(p, output, is_named, e);
 	if (rc == 0)

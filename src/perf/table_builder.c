@@ -11,6 +11,7 @@
 #include "base/elf_image.h"
 #include "base/fifo.h"
 
+#define STACK_BYTES ((size_t)1 << 20)         /* of the thread: RLIMIT_AS may be tight */
 #define UNWIND_DATA_MAX ((uint64_t)128 << 20) /* bytes read of a file */
 
 /* A file on its way to a table. */
@@ -121,12 +122,16 @@ static void *work(void *context)
 static int start_thread(struct table_builder *m)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 	int rc;
 
 	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_sigmask(SIG_BLOCK, &all, &before); /* the caller's thread handles them */
-	rc = pthread_create(&m->thread, NULL, work, m);
+	rc = pthread_create(&m->thread, &attr, work, m);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	m->has_thread = rc == 0;
 	return rc;
 }

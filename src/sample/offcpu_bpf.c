@@ -18,6 +18,7 @@
 #include "target/proc.h"
 
 #define PROC "/proc"
+#define SUMS_BATCH 4096               /* sums that are read at once */
 #define KEYS_MANY (WAIT_KEYS_MAX / 4) /* read the sums at this many keys */
 #define INITIAL_STACK_BYTES \
 	((size_t)65536) /* read of the stack of a thread that waits at the start */
@@ -36,9 +37,11 @@ struct offcpu_bpf {
 	struct ring_buffer *ring;
 	int sums_fd; /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
-	struct buf queue; /* struct wait_stack, each behind its length */
-	size_t passed;    /* bytes of queue that were passed to ingest */
-	uint64_t lost;    /* stacks and waits, as passed to ingest */
+	struct buf queue;                 /* struct wait_stack, each behind its length */
+	size_t passed;                    /* bytes of queue that were passed to ingest */
+	uint64_t lost;                    /* stacks and waits, as passed to ingest */
+	uint64_t keys[SUMS_BATCH];        /* of the sums that are read */
+	struct wait_sum sums[SUMS_BATCH]; /* at the same places */
 	unsigned char initial_stack[INITIAL_STACK_BYTES];
 	uint64_t chain[WAIT_KERNEL_MAX + WAIT_USER_MAX + 2];
 };
@@ -64,6 +67,17 @@ static void choose(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o)
 	bpf->rodata->has_copies = o->stack == STACK_DWARF && has_user;
 	bpf->rodata->has_cpu = o->has_cpu_label;
 	bpf->rodata->own_pid = getpid();
+}
+
+/* Its pages are mapped twice, one behind the other. */
+static int choose_ring(struct wait_bpf *bpf, uint64_t max)
+{
+	uint32_t bytes = WAIT_RING_BYTES;
+
+	while (2 * (uint64_t)bytes > max && bytes > WAIT_RING_LEAST)
+		bytes /= 2;
+	bpf->rodata->ring_full = bytes / WAIT_RING_FULL;
+	return bpf_map__set_max_entries(bpf->maps.ring, bytes);
 }
 
 static int follow(struct wait_bpf *bpf, pid_t pid, uint32_t how, struct err *e)
@@ -103,7 +117,9 @@ static int load(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, struct er
 	if (!w->bpf)
 		return bpf_explain(-errno, "the off-CPU program", e);
 	choose(w->bpf, o);
-	rc = wait_bpf__load(w->bpf);
+	rc = choose_ring(w->bpf, o->ring_max);
+	if (rc == 0)
+		rc = wait_bpf__load(w->bpf);
 	if (rc == 0)
 		rc = wait_bpf__attach(w->bpf);
 	if (rc < 0)
@@ -273,23 +289,26 @@ static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum)
 	return rc;
 }
 
-/* Passes all sums of a map to ingest. struct wait_overflow_key has the size of a key. */
-static int put_sums(struct ingest *in, int fd, size_t cap)
+/* Passes all sums of a map, which no program uses any more, to ingest. struct wait_overflow_key has
+ * the size of a key. */
+static int put_sums(struct offcpu_bpf *w, struct ingest *in, int fd)
 {
-	uint64_t *keys = calloc(cap, sizeof *keys);
-	struct wait_sum *sums = calloc(cap, sizeof *sums);
-	uint32_t count = (uint32_t)cap;
-	uint64_t next;
-	int rc = keys && sums ? 0 : -ENOMEM;
+	uint64_t at = 0;
+	bool is_first = true, is_last = false;
+	int rc = 0;
 
-	/* -ENOENT: the end of the map. */
-	if (rc == 0 && bpf_map_lookup_batch(fd, NULL, &next, keys, sums, &count, NULL) < 0 &&
-	    errno != ENOENT)
-		count = 0;
-	for (uint32_t i = 0; rc == 0 && i < count; i++)
-		rc = put_sum(in, keys[i], &sums[i]);
-	free(keys);
-	free(sums);
+	while (rc == 0 && !is_last) {
+		uint32_t count = SUMS_BATCH;
+
+		/* -ENOENT: the end of the map. */
+		is_last = bpf_map_lookup_batch(fd, is_first ? NULL : &at, &at, w->keys, w->sums,
+					       &count, NULL) < 0;
+		if (is_last && errno != ENOENT)
+			count = 0;
+		is_first = false;
+		for (uint32_t i = 0; rc == 0 && i < count; i++)
+			rc = put_sum(in, w->keys[i], &w->sums[i]);
+	}
 	return rc;
 }
 
@@ -323,7 +342,7 @@ int offcpu_bpf_poll(struct offcpu_bpf *w, struct ingest *in)
 	w->lost = lost;
 	if (rc < 0 || w->bpf->bss->keys < KEYS_MANY || renew_sums(w, &old) < 0)
 		return 0;
-	rc = put_sums(in, old, WAIT_KEYS_MAX);
+	rc = put_sums(w, in, old);
 	if (old != bpf_map__fd(w->bpf->maps.sums))
 		close(old);
 	return rc;
@@ -352,9 +371,8 @@ int offcpu_bpf_end(struct offcpu_bpf *w, struct ingest *in, uint64_t time_ns)
 	if (rc == 0)
 		rc = offcpu_bpf_put_stacks(w, in, UINT64_MAX);
 	if (rc == 0)
-		rc = put_sums(in, w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums),
-			      WAIT_KEYS_MAX);
+		rc = put_sums(w, in, w->sums_fd >= 0 ? w->sums_fd : bpf_map__fd(w->bpf->maps.sums));
 	if (rc == 0)
-		rc = put_sums(in, bpf_map__fd(w->bpf->maps.overflow), WAIT_OVERFLOW_MAX);
+		rc = put_sums(w, in, bpf_map__fd(w->bpf->maps.overflow));
 	return rc;
 }

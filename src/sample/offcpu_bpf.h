@@ -32,6 +32,8 @@ struct offcpu_bpf_opts {
 	const pid_t *pids; /* [pid_count]; borrowed until offcpu_bpf_new() returns */
 	size_t pid_count;
 	bool is_all; /* except this process */
+
+	uint64_t ring_max; /* bytes of address space for the ring of stacks */
 };
 
 struct offcpu_bpf;

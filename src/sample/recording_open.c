@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What cpu records: events, CPUs, and the rings for it. */
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/privilege.h"
 #include "sample/recording_internal.h"
 #include "sample/synthesize.h"
+#include "target/proc.h"
 
 /* The sample ring of a CPU: a fifth of a second of samples, within these bounds, and all rings
  * together at most the last. */
@@ -14,6 +16,8 @@
 #define RING_MAX_BYTES ((uint64_t)64 << 20)
 #define RINGS_MAX_BYTES ((uint64_t)256 << 20)
 #define RINGS_A_SECOND 5
+#define RINGS_PART \
+	4 /* of the address space that is left: one part for sampling rings, one for BPF's */
 #define PLAIN_SAMPLE_BYTES 1024 /* with a chain, without a copy of the stack */
 #define RAW_SAMPLE_BYTES 256    /* an upper bound: these come in millions a second */
 #define UNKNOWN_HZ 1000         /* by period */
@@ -105,6 +109,18 @@ static bool tap(void *context, const struct record *r, bool is_side)
 	return !c->opts.tap || c->opts.tap(c->opts.tap_context, r, is_side);
 }
 
+/* What RLIMIT_AS leaves; the rest of it is for what is sampled and its names. */
+static uint64_t address_space_left(void)
+{
+	struct rlimit limit;
+	uint64_t used;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	used = proc_status_number(getpid(), "VmSize", 10, 0) * 1024;
+	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
 static int open_sampler(struct recording *c, struct err *e)
 {
 	struct sampler_opts o = {
@@ -115,6 +131,7 @@ static int open_sampler(struct recording *c, struct err *e)
 		.has_duplicates = c->opts.pid_count && !c->opts.is_raw_only,
 		.ring_bytes = ring_bytes(c),
 		.side_bytes = SIDE_BYTES,
+		.rings_max = address_space_left() / RINGS_PART,
 		.raw = c->raw,
 		.switches = c->switches.count ? &c->switches : NULL,
 		.switch_bytes = switch_bytes(c),
@@ -195,6 +212,7 @@ static int open_offcpu_bpf(struct recording *c, struct err *e)
 		.pids = c->opts.pids,
 		.pid_count = c->opts.pid_count,
 		.is_all = c->opts.is_all,
+		.ring_max = address_space_left() / RINGS_PART,
 	};
 	int rc = offcpu_bpf_new(&o, &c->offcpu_bpf, e);
 

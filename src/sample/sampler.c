@@ -122,8 +122,14 @@ static int open_rings(struct sampler *s, struct err *e)
 	uint64_t rate = rate_of(s);
 	size_t wanted = s->opts.ring_bytes;
 	const char *remedy = "";
-	int rc = open_all_rings(s, e);
+	int rc;
 
+	while (s->opts.rings_max && s->opts.ring_bytes * s->cpu_count > s->opts.rings_max &&
+	       s->opts.ring_bytes > MIN_RING_BYTES) {
+		s->opts.ring_bytes /= 2;
+		remedy = "'ulimit -v'";
+	}
+	rc = open_all_rings(s, e);
 	while ((rc == -ENOBUFS || rc == -ENOMEM) && s->opts.ring_bytes > MIN_RING_BYTES) {
 		remedy = rc == -ENOBUFS ? "'ulimit -l' or kernel.perf_event_mlock_kb"
 					: "'ulimit -v'";

@@ -36,6 +36,7 @@ struct sampler_opts {
 	bool has_duplicates; /* of threads created while it attaches; needs attr.has_identifier */
 	size_t ring_bytes;   /* of each sampling ring; a power of two */
 	size_t side_bytes;   /* of each side-band ring; a power of two */
+	uint64_t rings_max;  /* bytes of all sampling rings, which shrink to it; 0: no limit */
 
 	const struct offcpu_perf
 		*switches; /* context switches; NULL: none; borrowed until sampler_new() returns */

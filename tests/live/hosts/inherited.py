@@ -188,8 +188,23 @@ def few_files_at_first(bench):
 
 def little_memory(bench):
     try_all(bench, limited(resource.RLIMIT_AS, 300 * MIB), "300 MiB")
-    try_all(bench, limited(resource.RLIMIT_AS, 64 * MIB), "64 MiB", may_fail=RUNNERS)
+    try_all(bench, limited(resource.RLIMIT_AS, 64 * MIB), "64 MiB", may_fail=set(RUNNERS) - {"record", "record --off-cpu"})
     try_all(bench, limited(resource.RLIMIT_AS, 24 * MIB), "24 MiB", may_fail={**RUNNERS, **READERS})
+
+
+def memory_for_samples(bench):
+    """Less and less memory: what is sampled is kept as long as there is some, without names if need be."""
+    kept = 0
+    for mib in (48, 40, 36, 32, 30, 28):
+        run = Run(bench, "record --off-cpu", limited(resource.RLIMIT_AS, mib * MIB), f"{mib} MiB")
+        status, text = run.run(bench.tool, *RUNNERS["record --off-cpu"])
+        if status == 7:
+            kept += 1
+            report = bench.report(output=run.fields["out"])
+            bench.check(report["samples"] > 20, f"{run.label}: {report['samples']} samples: {text}")
+        else:
+            one_line(run, "record", status, text)
+    bench.check(kept >= 3, f"{kept} were kept")
 
 
 def pager_ends(bench):
@@ -228,4 +243,4 @@ def options_end(bench):
 
 if __name__ == "__main__":
     live.main([child_signal_ignored, signals_blocked, input_closed, output_closed, errors_closed, all_closed, few_files,
-               few_files_at_first, little_memory, pager_ends, options_end])
+               few_files_at_first, little_memory, memory_for_samples, pager_ends, options_end])
