@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -56,9 +57,19 @@ static bool is_locked(void)
 	return file_read_start(LOCKDOWN, text, sizeof text) && strstr(text, "[confidentiality]");
 }
 
+/* Before what the programs need: rings, iterators over tasks, tp_btf. ret: its release. */
+static bool is_old(struct utsname *ret)
+{
+	unsigned major, minor;
+
+	return uname(ret) == 0 && sscanf(ret->release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 5 || (major == 5 && minor < 11));
+}
+
 int bpf_explain(int rc, const char *what, struct err *e)
 {
 	bool is_refused = rc == -EPERM || rc == -EACCES;
+	struct utsname host;
 	char reason[128];
 
 	if (rc == -ENOMEM)
@@ -82,6 +93,9 @@ int bpf_explain(int rc, const char *what, struct err *e)
 			       "%s cannot be loaded (" LOCKDOWN " is at confidentiality); needs a "
 			       "kernel that is started without lockdown=confidentiality",
 			       what);
+	if (is_old(&host))
+		return err_set(e, rc, "%s cannot be loaded by Linux %s; needs Linux 5.11", what,
+			       host.release);
 	if (access(TYPES, R_OK) < 0)
 		return err_set(e, rc,
 			       "%s cannot be relocated for this kernel without " TYPES

@@ -144,6 +144,24 @@ def without_types(bench):
     host.doctor(BPF="; a kernel with CONFIG_DEBUG_INFO_BTF")
 
 
+def old_kernel(bench):
+    """Linux 5.4: no newer system calls, perf_event_open of 4.18, bpf of 5.4. What it refuses is not used, or replaced."""
+    need_root()
+    calls = os.path.join(bench.workloads, "..", "unit", "old_kernel")
+    host = Host(bench, calls, "ENOSYS", bench.workload("hosts/old_perf"))
+    if subprocess.run([*host.prefix, "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no seccomp filter may pass calls to a process")
+    host.expect("record")
+    host.expect("off-cpu", "perf events, not BPF: .* cannot be loaded by Linux 5.4.0; needs Linux 5.11")
+    host.expect("stat")
+    host.expect("syscalls", "by (perf|ptrace) .*bpf: .*needs Linux 5.11")  # ptrace: no tracefs is mounted
+    host.expect("top")
+    host.doctor(BPF="cannot be loaded by Linux 5.4.0; Linux 5.11")
+    for words in (("-e", "page-faults", "-c", "1"), ("-g", "fp"), ("-a", "-d", "0.3"), ("--raw", bench.path("perf.data"))):
+        done, lines = host.run("record", "-o", bench.path("r.pb.gz"), *words, *(() if "-a" in words else ("--", *host.program)))
+        bench.check(done.returncode == 0 and not lines, f"{words}: {done.returncode}: {done.stderr}")
+
+
 def paranoid(bench):
     """perf_event_paranoid is 3, as Debian's kernel has it, no tracefs, and no rights."""
     need_root()
@@ -284,5 +302,5 @@ def setuid_program(bench):
 
 
 if __name__ == "__main__":
-    live.main([without_bpf, without_perf, without_all, without_types, paranoid, process_namespace, user_namespace,
+    live.main([without_bpf, without_perf, without_all, without_types, old_kernel, paranoid, process_namespace, user_namespace,
                control_groups, other_library, narrow_program, narrow_stacks, setuid_program])
