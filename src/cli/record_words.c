@@ -189,7 +189,7 @@ static void put_remedies(struct buf *out, const struct recording_opts *o, const 
 			 const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
-	uint64_t all = n->complete + n->stitched + n->read + n->truncated + n->broken;
+	uint64_t all = n->complete + n->linked + n->joined + n->truncated + n->broken;
 
 	/* less than asked for: the rings have no room for more */
 	if (n->truncated * MANY > all && recording_stack_bytes(c) == o->stack_bytes &&

@@ -59,6 +59,8 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	if (!in->user)
 		goto fail;
 	user_stacks_read_by(in->user, o->read_stack);
+	in->joins.profile = in->profile;
+	in->joins.read_min = o->read_stack ? JOINS_READ_MIN : 0;
 	add_types(in, events, event_count);
 	if (o->waits.is_on)
 		offcpu_profile_init(&in->waits, in->profile);
@@ -74,6 +76,7 @@ void ingest_free(struct ingest *in)
 	if (!in)
 		return;
 	pending_fini(&in->pending);
+	joins_fini(&in->joins);
 	regions_free(in->regions);
 	map_fini(&in->data_labels);
 	offcpu_profile_fini(&in->waits);
@@ -184,8 +187,10 @@ bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack
 	while (kernel < n && in->frames[kernel].space != FRAME_SPACE_USER)
 		kernel++;
 	owner->in_kernel = kernel > 0;
-	if (!user_stacks_walk(in->user, s, owner, in->frames + kernel, &user))
+	if (!user_stacks_walk(in->user, s, owner, in->frames + kernel, &user, &in->join))
 		return false;
+	if (in->join.copied)
+		in->join.copied += kernel;
 	if (in->opts.max_frames && n >= in->opts.max_frames)
 		in->counts.cut++;
 	if (n + user == 0 && s->ip)
@@ -213,8 +218,11 @@ static int commit(struct ingest *in, const struct record *r, size_t count,
 	values[0] = event == 0;
 	number_add(&values[in->events[event].type],
 		   period > INT64_MAX ? number_end(false) : (int64_t)period);
-	profile_add(in->profile, node, labels, values);
 	in->counts.samples++;
+	if (in->join.copied > first)
+		return joins_add(&in->joins, node, in->join.copied - first + (leaf != 0), labels,
+				 values, in->join.is_read);
+	profile_add(in->profile, node, labels, values);
 	return profile_error(in->profile);
 }
 
@@ -248,13 +256,30 @@ static bool is_known(struct ingest *in, uint32_t pid, uint32_t tid)
 	return index != TASKS_NONE && tasks_thread(in->tasks, index)->pid == pid;
 }
 
+/* What the thread's stacks have shown with two callers. */
+static int take_doubts(struct ingest *in, const struct thread *t,
+		       const struct user_stack_owner *owner)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && t->stitch.doubts && i < STITCH_DOUBT_SLOTS; i++) {
+		uint64_t pc = t->stitch.doubts[i];
+		uint32_t location =
+			pc ? stack_trie_locate(in->trie, pc, owner->maps, owner->pid) : 0;
+
+		if (location)
+			rc = joins_doubt(&in->joins, location);
+	}
+	return rc;
+}
+
 static int add_sample(struct ingest *in, const struct record *r, size_t event)
 {
 	/* A thread that is exiting has no id; it counts as the first thread of its process. */
 	uint32_t tid = r->tid == NO_TID ? r->pid : r->tid, index;
 	struct user_stack_owner owner = { .pid = r->pid };
 	struct thread *t;
-	uint32_t labels, leaf;
+	uint32_t labels, leaf, doubts;
 	size_t count;
 
 	if (in->keeps_known && !is_known(in, r->pid, tid)) {
@@ -279,8 +304,12 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	owner.stitch = &t->stitch;
 	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
 	leaf = in->opts.leaf ? in->opts.leaf(in->opts.leaf_context, r) : 0;
-	if (ingest_collect(in, r, &owner, &count))
+	doubts = t->stitch.doubt_count;
+	if (ingest_collect(in, r, &owner, &count)) {
+		if (t->stitch.doubt_count != doubts && take_doubts(in, t, &owner) < 0)
+			return -ENOMEM;
 		return commit(in, r, count, &owner, labels, event, leaf);
+	}
 	if (!pending_put(&in->pending, &(struct pending_sample){ .record = *r,
 								 .maps = owner.maps,
 								 .pid = owner.pid,
@@ -470,18 +499,22 @@ const char *ingest_worst(const struct ingest *in, size_t n, uint64_t *ret_count)
 
 int ingest_poll(struct ingest *in)
 {
-	return unwind_tables_collect(in->tables, false) ? ingest_retry(in, false) : 0;
+	int rc = unwind_tables_collect(in->tables, false) ? ingest_retry(in, false) : 0;
+
+	return rc < 0 ? rc : joins_settle(&in->joins);
 }
 
 int ingest_finish(struct ingest *in)
 {
 	static const char name[] = "[lost]";
-	int rc = ingest_retry(in, true);
+	int rc = ingest_retry(in, true) < 0 ? -ENOMEM : joins_settle(&in->joins);
 	int64_t values[PROFILE_MAX_TYPES] = { (int64_t)in->counts.lost };
 	uint32_t node;
 
 	in->counts.unknown = stack_trie_unknown(in->trie);
 	in->counts.user = *user_stacks_counts(in->user);
+	in->counts.user.joined = in->joins.joined;
+	in->counts.user.truncated += in->joins.truncated;
 	if (rc == 0)
 		offcpu_sums_finish(&in->sums, &in->waits);
 	in->counts.waits = in->waits.counts;

@@ -5,6 +5,7 @@
 
 #include "perf/callchain.h"
 #include "perf/ingest.h"
+#include "perf/joins.h"
 #include "perf/offcpu_profile.h"
 #include "perf/offcpu_sums.h"
 #include "perf/pending.h"
@@ -24,6 +25,7 @@ struct ingest {
 	struct stack_trie *trie;
 	struct unwind_tables *tables;
 	struct user_stacks *user;
+	struct joins joins;
 	struct pending pending;
 	struct offcpu_profile waits;
 	struct regions *regions;  /* NULL: addresses are of no interest */
@@ -43,6 +45,7 @@ struct ingest {
 	} keys;
 	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
 	bool has_main;     /* that program's file is known */
+	struct user_stack_join join; /* of frames, the kernel's part is in copied */
 	struct stack_frame frames[INGEST_MAX_CHAIN + USER_STACK_MAX];
 };
 

@@ -44,6 +44,21 @@ static uint32_t node_of(struct ingest *in, size_t count, const struct user_stack
 	return stack_trie_node(in->trie, in->frames + from, count - from, owner->maps, owner->pid);
 }
 
+/* The same without joined frames that are not trusted at this time; *count is then less. */
+static uint32_t trusted_node(struct ingest *in, size_t *count, const struct user_stack_owner *owner)
+{
+	uint32_t node = node_of(in, *count, owner);
+	size_t copied = in->join.copied;
+
+	for (size_t i = 0; in->opts.waits.is_user_only && copied && i < in->join.copied; i++)
+		copied -= in->frames[i].space == FRAME_SPACE_KERNEL;
+	if (!copied || joins_trusts(&in->joins, node, copied))
+		return node;
+	*count = in->join.copied;
+	in->frames[(*count)++] = (struct stack_frame){ .space = FRAME_SPACE_TRUNCATED };
+	return node_of(in, *count, owner);
+}
+
 int ingest_commit_wait(struct ingest *in, const struct pending_sample *s, size_t count,
 		       const struct user_stack_owner *owner)
 {
@@ -123,8 +138,8 @@ static int take_stack(struct ingest *in, const struct record *r, uint32_t index)
 
 	if (ingest_collect(in, r, &owner, &count)) {
 		t->offcpu.pending = NULL;
+		t->offcpu.node = trusted_node(in, &count, &owner);
 		t->offcpu.is_cut = is_cut(in->frames, count);
-		t->offcpu.node = node_of(in, count, &owner);
 		return profile_error(in->profile);
 	}
 	sample.labels = ingest_labels(in, t, r->cpu);

@@ -58,7 +58,6 @@ static uint32_t add_location(struct stack_trie *s, struct code_address place)
 	return profile_name_location(s->profile, name.ptr, name.len);
 }
 
-/* What is shown of a frame that is no address of ours. */
 static const char *const space_names[] = {
 	[FRAME_SPACE_USER] = "[unknown]",          [FRAME_SPACE_GUEST] = "[guest]",
 	[FRAME_SPACE_HYPERVISOR] = "[hypervisor]", [FRAME_SPACE_TRUNCATED] = "[truncated]",
@@ -152,6 +151,18 @@ uint32_t stack_trie_node(struct stack_trie *s, const struct stack_frame *frames,
 	for (size_t i = count; i > 0; i--)
 		node = push(s, node, &frames[i - 1], maps, pid, &is_new);
 	return node;
+}
+
+uint32_t stack_trie_locate(struct stack_trie *s, uint64_t address, struct maps *maps, uint32_t pid)
+{
+	const struct stack_frame f = { address, FRAME_SPACE_USER };
+
+	return find_location(s, &f, maps_version(maps), maps, pid);
+}
+
+const char *stack_trie_space_name(enum frame_space space)
+{
+	return space_names[space];
 }
 
 uint64_t stack_trie_unknown(const struct stack_trie *s)

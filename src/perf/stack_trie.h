@@ -40,6 +40,12 @@ void stack_trie_free(struct stack_trie *s);
 uint32_t stack_trie_node(struct stack_trie *s, const struct stack_frame *frames, size_t count,
 			 struct maps *maps, uint32_t pid);
 
+/* The location of a user's frame; 0: in no mapping. */
+uint32_t stack_trie_locate(struct stack_trie *s, uint64_t address, struct maps *maps, uint32_t pid);
+
+/* What is shown of a frame that is no address of ours. */
+const char *stack_trie_space_name(enum frame_space space);
+
 uint64_t stack_trie_unknown(const struct stack_trie *s); /* user frames in no mapping so far */
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "perf/callchain.h"
+#include "perf/joins.h"
 #include "unwind/fp_chain.h"
 #include "unwind/stitch.h"
 #include "unwind/walk.h"
@@ -24,7 +25,7 @@ struct user_stacks {
 
 void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 {
-	uint64_t rooted = n->complete + n->stitched + n->read;
+	uint64_t rooted = n->complete + n->linked + n->joined;
 	uint64_t all = rooted + n->truncated + n->broken;
 	uint64_t tenths = all ? rooted * 1000 / all : 0;
 
@@ -32,10 +33,10 @@ void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
 		return;
 	/* rounded down: 100.0 is all */
 	buf_printf(out, "stacks: %" PRIu64 ".%" PRIu64 " %% complete", tenths / 10, tenths % 10);
-	if (n->stitched)
-		buf_printf(out, " (%" PRIu64 " with outer frames seen before)", n->stitched);
-	if (n->read)
-		buf_printf(out, " (%" PRIu64 " with outer frames read after the sample)", n->read);
+	if (n->linked)
+		buf_printf(out, " (%" PRIu64 " with outer frames by frame pointers)", n->linked);
+	if (n->joined)
+		buf_printf(out, " (%" PRIu64 " with outer frames of another moment)", n->joined);
 	if (n->truncated)
 		buf_printf(out, ", %" PRIu64 " truncated", n->truncated);
 	if (n->broken)
@@ -270,29 +271,39 @@ static bool walk(struct user_stacks *u, const struct unwind_regs *regs,
 	return true;
 }
 
+/* What is behind the copy. */
+enum rest {
+	REST_NONE,
+	REST_LINKED,  /* by the frame-pointer chain */
+	REST_EARLIER, /* of the thread's earlier stacks */
+	REST_READ,    /* from its memory */
+};
+
 /* What goes on behind the copy: best what the thread showed before, which reaches the end of
  * the stack, else the frame-pointer chain. */
-static bool extend(const struct user_stack_owner *owner, struct unwind_stack *stack,
-		   uint32_t copied)
+static enum rest extend(const struct user_stack_owner *owner, struct unwind_stack *stack,
+			uint32_t copied)
 {
 	uint32_t linked = stack->count;
 	enum unwind_end end = stack->end;
 
+	if (linked > copied && end == UNWIND_COMPLETE)
+		return REST_LINKED; /* at the time of the sample: certain */
 	stack->count = copied;
 	if (linked > copied)
 		stack->end = UNWIND_TRUNCATED;
 	if (owner->stitch && stitch_stack(owner->stitch, stack))
-		return true;
+		return REST_EARLIER;
 	stack->count = linked;
 	stack->end = end;
-	return linked > copied;
+	return linked > copied ? REST_LINKED : REST_NONE;
 }
 
 /* Frames of the copy from the last of which on the thread's memory must agree. */
 #define SAME_FRAMES STITCH_RUN
 
 /* Stacks of a thread that are extended by what it showed before, until its memory is read again: a
- * place with two callers is found by that. */
+ * place with two callers is found by that. At first it is read each time (joins.h). */
 #define EXTENDED_MAX 32
 
 /* The same place has had two callers: which of them it was cannot be known. */
@@ -339,21 +350,19 @@ static bool walk_rest(struct user_stacks *u, const struct unwind_regs *regs,
 
 /* What stands for the callers that are not known; FRAME_SPACE_USER: there are none. */
 static enum frame_space count_end(struct user_stacks *u, const struct unwind_stack *stack,
-				  const struct user_stack_owner *owner, bool is_extended,
-				  bool is_read)
+				  const struct user_stack_owner *owner, enum rest rest)
 {
 	bool counts = !owner->is_uncounted;
 	const struct vma *v;
 
 	switch (stack->end) {
 	case UNWIND_COMPLETE:
-		u->counts.complete += counts && !is_extended && !is_read;
-		u->counts.stitched += counts && is_extended && !is_read;
-		u->counts.read += counts && is_read;
+		u->counts.complete += counts && rest == REST_NONE;
+		u->counts.linked += counts && rest == REST_LINKED;
 		return FRAME_SPACE_USER;
 	case UNWIND_TRUNCATED:
 	case UNWIND_FULL:
-		u->counts.truncated += counts;
+		u->counts.truncated += counts && rest < REST_EARLIER;
 		return FRAME_SPACE_TRUNCATED;
 	case UNWIND_NO_INFO:
 	case UNWIND_BROKEN:
@@ -391,18 +400,46 @@ static size_t put_foreign(struct user_stacks *u, const struct record_sample *s,
 	return n;
 }
 
+/* Is the thread's memory to be read, although its earlier stacks may be enough? */
+static bool is_due(const struct user_stacks *u, const struct user_stack_owner *owner)
+{
+	return owner->stitch && u->rest.read &&
+	       (owner->stitch->extended >= EXTENDED_MAX ||
+		owner->stitch->readings < JOINS_READ_MIN);
+}
+
+/* false: a table is not ready. */
+static bool find_rest(struct user_stacks *u, const struct unwind_regs *regs,
+		      const struct record_sample *s, const struct user_stack_owner *owner,
+		      struct unwind_stack *stack, uint32_t *copied, enum rest *ret)
+{
+	bool is_read, reads_first = is_due(u, owner);
+
+	*ret = reads_first ? REST_NONE : extend(owner, stack, *copied);
+	if (!walk_rest(u, regs, s, owner, stack, copied, &is_read))
+		return false;
+	if (reads_first && !is_read)
+		*ret = extend(owner, stack, *copied);
+	if (is_read)
+		*ret = REST_READ;
+	if (is_read && owner->stitch && owner->stitch->readings < JOINS_READ_MIN)
+		owner->stitch->readings++;
+	return true;
+}
+
 bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		      const struct user_stack_owner *owner, struct stack_frame *out,
-		      size_t *ret_count)
+		      size_t *ret_count, struct user_stack_join *ret_join)
 {
 	struct unwind_stack stack = { .frames = u->frames, .cap = ARRAY_LEN(u->frames) };
 	struct unwind_regs regs;
 	enum frame_space end;
+	enum rest rest;
 	uint32_t copied;
-	bool is_due, is_extended, is_read;
 	size_t n = 0;
 
 	*ret_count = 0;
+	*ret_join = (struct user_stack_join){ 0 };
 	if (!take_regs(&s->user, machine_of(u, &s->user), &regs)) {
 		*ret_count = put_foreign(u, s, owner, out);
 		return true;
@@ -411,18 +448,16 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		return false;
 	if (is_stale(owner, &stack))
 		return true;
-	is_due = owner->stitch && owner->stitch->extended >= EXTENDED_MAX;
-	is_extended = !is_due && extend(owner, &stack, copied);
-	if (!walk_rest(u, &regs, s, owner, &stack, &copied, &is_read))
+	if (!find_rest(u, &regs, s, owner, &stack, &copied, &rest))
 		return false;
-	if (is_due && !is_read)
-		is_extended = extend(owner, &stack, copied);
-	end = count_end(u, &stack, owner, is_extended, is_read);
+	end = count_end(u, &stack, owner, rest);
 	for (; n < stack.count; n++)
 		out[n] = (struct stack_frame){ .address = u->frames[n].pc };
 	if (end != FRAME_SPACE_USER)
 		out[n++] = (struct stack_frame){ .space = end };
 	*ret_count = n;
+	if (rest >= REST_EARLIER)
+		*ret_join = (struct user_stack_join){ copied, rest == REST_READ && owner->stitch };
 	return true;
 }
 

@@ -4,7 +4,8 @@
  *
  * A copy that ends too early is extended where that is certain: by earlier frames of the thread
  * (unwind/stitch.h), else by its memory after the sample (perf/stack_rest.h), else by the kernel's
- * frame-pointer chain (unwind/fp_chain.h).
+ * frame-pointer chain (unwind/fp_chain.h). The first two are of another moment: joins.h decides
+ * whether they are shown.
  */
 #ifndef PERF_USER_STACK_H
 #define PERF_USER_STACK_H
@@ -26,9 +27,9 @@
 
 /* How stacks ended. */
 struct user_stack_counts {
-	uint64_t complete;  /* at the outermost frame, by the copy alone */
-	uint64_t stitched;  /* likewise, with earlier frames of the thread, or by frame pointers */
-	uint64_t read;      /* likewise, with frames from the thread's memory after the sample */
+	uint64_t complete; /* at the outermost frame, by the copy alone */
+	uint64_t linked;   /* likewise, with frames of the kernel's frame-pointer chain */
+	uint64_t joined; /* likewise, with frames of another moment (joins.h); ingest counts them */
 	uint64_t truncated; /* where the copy ends, and what could continue it */
 	uint64_t broken;    /* at a frame without a usable rule */
 };
@@ -68,14 +69,22 @@ struct user_stack_owner {
 	bool cannot_wait;      /* for tables: use those that are ready */
 };
 
+/* Which of the frames are certain. */
+struct user_stack_join {
+	size_t copied; /* [0..copied) are of the copy, what is behind them was joined; 0: nothing
+			  was */
+	bool is_read;  /* ... from the thread's memory, and compared with its earlier stacks */
+};
+
 /*
  * Writes the frames of a sample, leaf first, to out[0..USER_STACK_MAX), and their number; 0: none.
  * An incomplete stack ends with a marker frame. false: a table is not ready, and nothing was done.
  */
 bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		      const struct user_stack_owner *owner, struct stack_frame *out,
-		      size_t *ret_count);
+		      size_t *ret_count, struct user_stack_join *ret_join);
 
+/* Without joined ones. */
 const struct user_stack_counts *user_stacks_counts(const struct user_stacks *u);
 
 #endif

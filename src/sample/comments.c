@@ -133,7 +133,7 @@ bool recording_has_stacks(const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
 
-	return n->complete + n->stitched + n->read + n->truncated + n->broken > 0;
+	return n->complete + n->linked + n->joined + n->truncated + n->broken > 0;
 }
 
 static void put_host(struct buf *out, const struct recording *c)

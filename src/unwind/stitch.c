@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_SLOTS (2 * STITCH_DOUBTS)
-
 void stitch_fini(struct stitch *s)
 {
 	free(s->frames);
@@ -16,10 +14,10 @@ void stitch_fini(struct stitch *s)
 /* Where pc is among the doubts, or would be. */
 static uint64_t *doubt_slot(const struct stitch *s, uint64_t pc)
 {
-	uint64_t slot = (pc * UINT64_C(0x9e3779b97f4a7c15) >> 32) % DOUBT_SLOTS;
+	uint64_t slot = (pc * UINT64_C(0x9e3779b97f4a7c15) >> 32) % STITCH_DOUBT_SLOTS;
 
 	while (s->doubts[slot] && s->doubts[slot] != pc)
-		slot = (slot + 1) % DOUBT_SLOTS;
+		slot = (slot + 1) % STITCH_DOUBT_SLOTS;
 	return &s->doubts[slot];
 }
 
@@ -37,7 +35,7 @@ static void doubt(struct stitch *s, uint64_t pc)
 	if (is_doubtful(s, pc))
 		return;
 	if (!s->doubts)
-		s->doubts = calloc(DOUBT_SLOTS, sizeof *s->doubts);
+		s->doubts = calloc(STITCH_DOUBT_SLOTS, sizeof *s->doubts);
 	if (!s->doubts) {
 		s->doubt_count = STITCH_DOUBTS; /* cannot be remembered: doubt everything */
 		return;

@@ -21,14 +21,16 @@
 
 #define STITCH_RUN 4      /* frames at the end of a copy that must agree, if it has as many */
 #define STITCH_DOUBTS 256 /* pcs that prove nothing; with more, a thread is not stitched */
+#define STITCH_DOUBT_SLOTS (2 * STITCH_DOUBTS)
 
 /* What is known of one thread. All zero is a thread that nothing is known of. */
 struct stitch {
 	struct unwind_frame *frames; /* [count] callers, innermost first, sp growing; owned */
 	uint32_t count, cap;
-	uint64_t *doubts; /* [2 * STITCH_DOUBTS] open addressing, 0: free; owned; NULL: none */
+	uint64_t *doubts; /* [STITCH_DOUBT_SLOTS] open addressing, 0: free; owned; NULL: none */
 	uint32_t doubt_count;
 	uint32_t extended; /* stacks since the last that came complete */
+	uint32_t readings; /* the user's: of outer frames elsewhere */
 	bool is_branched;  /* the user's: outer frames that were found elsewhere were ambiguous */
 };
 

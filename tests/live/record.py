@@ -867,11 +867,22 @@ def deep_stacks(bench):
 
 
 def two_callers(bench):
-    """A deep place with two callers: which one it was is not guessed, but for the first samples."""
-    done = bench.record(bench.workload("deep"), "2000", "300")
-    shares = totals(bench.report())
-    bench.check(shares.get("[truncated]", 0) > 0.5, f"{done.stderr}")
-    bench.check(shares.get("left", 0) + shares.get("right", 0) < 0.4, f"{shares.get('left')} {shares.get('right')}")
+    """A deep place with two callers in turns: which one it was is not guessed, also not for the first samples."""
+    for turn_us, share, may_join in (("300", "2", False), ("3000", "2", False), ("1000", "10", False), ("1000", "0", True)):
+        done = bench.record(bench.workload("alternate"), turn_us, "800", share)
+        text = bench.run(bench.tool, "convert", "--to", "folded", "--value", "samples", "p.pb.gz", "-o", "-").stdout
+        wrong = joined = deep = 0
+        for line in text.splitlines():
+            stack, value = line.rsplit(" ", 1)
+            names = {frame.split(" ")[0] for frame in stack.split(";")}
+            leaf = names & {"red_leaf", "blue_leaf"}
+            callers = names & {"red", "blue"}
+            deep += int(value) * bool(leaf)
+            joined += int(value) * bool(leaf and callers)
+            wrong += int(value) * bool(leaf and callers and not leaf & {name + "_leaf" for name in callers})
+        label = f"{turn_us} us, 1 of {share}: {wrong} wrong and {joined} joined of {deep}: {done.stderr}"
+        bench.check(deep > 300 and wrong == 0, label)
+        bench.check(joined > 0.9 * deep if may_join else "[truncated]" in text, label)
 
 
 if __name__ == "__main__":

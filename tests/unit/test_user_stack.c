@@ -210,7 +210,7 @@ static void test_cut(void)
 	CHECK_INT(ingest_finish(b.ingest), 0);
 	CHECK_INT(ingest_counts(b.ingest)->user.truncated, 1);
 	CHECK_INT(ingest_counts(b.ingest)->user.complete, 1);
-	CHECK_INT(ingest_counts(b.ingest)->user.stitched, 1);
+	CHECK_INT(ingest_counts(b.ingest)->user.joined, 1);
 	CHECK_INT(profile_sample_count(b.profile), 2); /* the same stack */
 	free(c.bytes);
 	bench_free(&b);
@@ -247,10 +247,10 @@ static void test_counts_in_words(void)
 		{ { 0 }, "" },
 		{ { .complete = 3 }, "stacks: 100.0 % complete" },
 		{ { .complete = 4999, .broken = 1 }, "stacks: 99.9 % complete, 1 broken" },
-		{ { .complete = 1, .stitched = 1, .truncated = 1, .broken = 1 },
-		  "stacks: 50.0 % complete (1 with outer frames seen before), 1 truncated, 1 broken" },
-		{ { .complete = 1, .read = 2, .truncated = 1 },
-		  "stacks: 75.0 % complete (2 with outer frames read after the sample), 1 truncated" },
+		{ { .complete = 1, .linked = 1, .truncated = 1, .broken = 1 },
+		  "stacks: 50.0 % complete (1 with outer frames by frame pointers), 1 truncated, 1 broken" },
+		{ { .complete = 1, .joined = 2, .truncated = 1 },
+		  "stacks: 75.0 % complete (2 with outer frames of another moment), 1 truncated" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
