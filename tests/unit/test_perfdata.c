@@ -495,7 +495,7 @@ static void test_errors(void)
 		{ "2ELIFREP", 8,
 		  "byte 0: recorded on a big-endian machine; 'perf script' there makes a text that "
 		  "can be read" },
-		{ "PERFILE2\x10\0\0\0\0\0\0", 16, "no event is told of before the first record" },
+		{ "PERFILE2\x10\0\0\0\0\0\0", 16, "no event is described before the first record" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
