@@ -11,13 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under ASan, which needs memory of its own. */
+/* Under ASan or TSan, which need memory and mappings of their own. */
 #ifdef __SANITIZE_ADDRESS__
 #define TAP_UNDER_ASAN true
 #elif defined __has_feature
 #define TAP_UNDER_ASAN __has_feature(address_sanitizer)
 #else
 #define TAP_UNDER_ASAN false
+#endif
+#ifdef __SANITIZE_THREAD__
+#define TAP_UNDER_TSAN true
+#elif defined __has_feature
+#define TAP_UNDER_TSAN __has_feature(thread_sanitizer)
+#else
+#define TAP_UNDER_TSAN false
 #endif
 
 static struct {

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""budget.py AUGER: eviction and reset free what is unused, and keep what a process uses."""
+"""budget.py AUGER FAULTY: eviction and reset free what is unused, and keep what a process uses and what programs start with."""
 import os
 import subprocess
 import sys
 import time
 
+from storage_calls import Counted
 from views import main, run
+
+FAULTY = sys.argv[2]
 
 MIB = 1 << 20
 FOLDERS = 4000  # with a file in each: 2.8 MiB
@@ -116,6 +119,70 @@ def test_absent(bench):
     assert run("reset", bench.view).returncode == 0
     assert os.path.exists(f"{bench.view}/folder/new")
     os.close(place)
+
+
+class Program:
+    """What a program reads when it starts: small modules and some libraries, 20 MiB."""
+
+    def __init__(self, target, view, name):
+        self.target, self.folder, self.name = target, f"{view}/{name}", name
+        os.mkdir(f"{target.source}/{name}")
+        self.names = [f"module{i}" for i in range(300)] + [f"library{i}" for i in range(4)]
+        for i, name in enumerate(self.names):
+            with open(f"{target.source}/{self.name}/{name}", "wb") as f:
+                f.write(os.urandom(4 * MIB if name.startswith("library") else 5000 + 100 * i))
+
+    def start(self):
+        """Reads it all; the kernel has none of it in memory. Returns how many files storage was read for."""
+        self.target.calls()
+        for name in self.names:
+            fd = os.open(f"{self.folder}/{name}", os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            while os.read(fd, MIB):
+                pass
+            os.close(fd)
+        return len({path for operation, path in self.target.calls() if operation == "read" and path.startswith(f"/{self.name}/")})
+
+
+def scan(bench, target, count):
+    """Reads files once, that nobody read before: 4 MiB each."""
+    for i in range(count):
+        name = f"scan{scan.files + i}"
+        with open(f"{target.source}/{name}", "wb") as f:
+            f.write(os.urandom(MIB) * 4)
+        with open(f"{bench.view}/{name}", "rb") as f:
+            assert len(f.read()) == 4 * MIB
+    scan.files += count
+
+
+scan.files = 0
+
+
+def test_scan(bench):
+    """A program's files stay while files that nobody reads twice take three times the budget: storage is not read at all for
+    its next start (all 304 files hit; none with a queue that prefers new data)."""
+    with Counted(bench, FAULTY) as target:
+        bench.mount("--budget", "48M")
+        program = Program(target, bench.view, "first")
+        assert program.start() == len(program.names)
+        scan(bench, target, 36)
+        assert program.start() == 0
+        bench.end()
+
+
+def test_scan_before(bench):
+    """The same when the budget was full before the program came: it stays from its second start on."""
+    with Counted(bench, FAULTY) as target:
+        bench.mount("--budget", "48M")
+        scan(bench, target, 18)
+        program = Program(target, bench.view, "later")
+        starts = [program.start() for _ in range(4)]
+        assert starts[-1] == 0, starts
+        scan(bench, target, 36)
+        after = program.start()
+        print(f"# files read from storage, each of 4 starts: {starts}; after a scan: {after} of {len(program.names)}")
+        assert after <= len(program.names) // 10, after
+        bench.end()
 
 
 sys.exit(main(globals()))

@@ -7,6 +7,7 @@ import errno
 import mmap
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -187,6 +188,27 @@ def test_many_at_once(bench):
     assert not wrong, wrong
     reset(bench)
     assert data_bytes(bench) == 0
+
+
+def memfds(daemon):
+    fds = f"/proc/{daemon.pid}/fd"
+    return sum("memfd:auger-cache" in str(views.outcome(os.readlink, f"{fds}/{fd}")) for fd in os.listdir(fds))
+
+
+def test_few_descriptors(bench):
+    """Of 40 cached files, those that were used last are passed through; all can be read."""
+    names = [f"f{i}" for i in range(40)]
+    fill(bench, **{name: MIB for name in names})
+    daemon = bench.mount("--passthrough", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    for name in names:
+        check(bench, name)
+        assert memfds(daemon) <= 16, memfds(daemon)
+    check_passed(bench, daemon, names[-16])
+    for name in names[16:]:  # from the oldest on: only the last ones have descriptors
+        check(bench, name)
+    check_passed(bench, daemon, names[-1])
+    check(bench, names[0])
+    assert memfds(daemon) <= 16, memfds(daemon)
 
 
 def test_killed(bench):

@@ -89,7 +89,7 @@ static int fake_list(void *self, const char *path, size_t max_entries, struct di
 }
 
 static int fake_read(void *self, const char *path, const struct stat *same, uint64_t offset,
-		     void *into, size_t len, size_t *ret_len)
+		     void *into, size_t len, struct storage_read *ret)
 {
 	struct fake *f = self;
 
@@ -102,7 +102,7 @@ static int fake_read(void *self, const char *path, const struct stat *same, uint
 		len = (size_t)(FILE_BYTES - offset);
 	for (size_t i = 0; i < len; i++)
 		((char *)into)[i] = (char)((offset + i) % 251);
-	*ret_len = len;
+	*ret = (struct storage_read){ .len = len };
 	return 0;
 }
 

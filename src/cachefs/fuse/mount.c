@@ -23,8 +23,8 @@
 #include "cachefs/fuse/ops.h"
 #include "cachefs/fuse/remount.h"
 #include "cachefs/fuse/serve.h"
+#include "cachefs/memory/memory.h"
 #include "cachefs/store/local.h"
-#include "cachefs/store/memory.h"
 
 #define FOREVER_S 1e9 /* a timeout that never expires: 30 years */
 #define STARTER_S 1   /* how long to wait for the starter at the end */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cache_data: the data of files. */
 #include <errno.h>
+#include <string.h>
 
 #include "cachefs/store/cache_internal.h"
 
@@ -186,7 +187,9 @@ static int take_bytes(struct inflight *reply, struct cache_data *ret)
 	ret->bytes = reply->request.out;
 	reply->request.out = (struct buf){ 0 }; /* handed over */
 	ret->at[0] = ret->bytes.data;
-	ret->len[0] = reply->request.done;
+	ret->len[0] = reply->request.read.len;
+	if (reply->request.read.is_hole)
+		memset(ret->bytes.data, 0, ret->len[0]);
 	ret->count = 1;
 	return 0;
 }

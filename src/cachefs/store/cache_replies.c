@@ -94,7 +94,6 @@ static void store_chunk(struct inflight *f)
 	struct chunk *chunk = f->chunk;
 
 	chunk->inflight = NULL;
-	chunk->len = f->request.done;
 	if (f->rc == 0 && chunk->len != chunk->cap)
 		f->rc = -ESTALE;
 	if (f->rc < 0)

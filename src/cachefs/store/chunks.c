@@ -1,47 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/store/chunks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
-#include "cachefs/store/backing.h"
+#include "base/macros.h"
+#include "cachefs/memory/backing.h"
+#include "cachefs/memory/blocks.h"
+#include "cachefs/store/chunks_internal.h"
 
-#define MAP_FROM (64 * 1024) /* chunks of this size use mmap(2): munmap frees them at once */
-#define SMALL_SHARE 8        /* the small queue may have 1/8 of all bytes */
-#define GHOSTS 8192
-#define STEPS 64 /* of eviction under the queues' lock before others get it */
+static_assert(BOOKKEEPING <= 256, "as in CHUNK_EXTRA");
+
+#define BACKING_FDS 4096
 #define AGAIN 32 /* a read after so many new chunks is a reuse, not the same sequential read */
 
-/* The chunks of one file: a table that grows, open addressing by index. */
-struct content {
-	struct chunk **slots;    /* [cap]; NULL: free */
-	size_t count, cap;       /* cap: a power of two */
-	struct backing *backing; /* has their bytes; NULL: each has its own memory */
-};
+/* A part of the descriptors that the process may have. */
+static unsigned max_backing_fds(void)
+{
+	struct rlimit limit;
 
-struct queue {
-	struct chunk *hand; /* the oldest; NULL: no chunk */
-	size_t count;
-	uint64_t bytes;
-};
-
-/* A chunk that was evicted from the small queue. If it is read again soon, it goes to main. */
-struct ghost {
-	uint32_t key;  /* of its file and index */
-	uint32_t made; /* the value of chunks.made at its eviction */
-};
-
-struct chunks {
-	pthread_mutex_t lock;
-	struct queue small, main;    /* under lock */
-	struct ghost ghosts[GHOSTS]; /* [key % GHOSTS]; under lock */
-	_Atomic uint32_t made;
-	struct nodes *nodes;
-	struct usage *usage;
-	uint64_t limit;       /* of usage */
-	uint64_t max_backing; /* bytes of a backing file; written before start */
-};
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 > BACKING_FDS)
+		return BACKING_FDS;
+	return limit.rlim_cur < 8 ? 1 : (unsigned)limit.rlim_cur / 4;
+}
 
 struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t limit)
 {
@@ -53,7 +37,14 @@ struct chunks *chunks_new(struct nodes *nodes, struct usage *usage, uint64_t lim
 	c->nodes = nodes;
 	c->usage = usage;
 	c->limit = limit;
-	return c;
+	c->backings = backings_new(max_backing_fds());
+	c->slabs = slabs_new(limit);
+	/* cppcheck-suppress invalidFunctionArg ; -1 is the descriptor of no file */
+	c->zeros = mmap(NULL, CHUNK_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->backings && c->slabs && c->zeros != MAP_FAILED)
+		return c;
+	chunks_free(c);
+	return NULL;
 }
 
 void chunks_enable_backing(struct chunks *c, uint64_t max_bytes)
@@ -61,30 +52,17 @@ void chunks_enable_backing(struct chunks *c, uint64_t max_bytes)
 	c->max_backing = max_bytes;
 }
 
-static size_t bytes_of(const struct chunk *chunk)
+static void free_bytes(struct chunk *chunk)
 {
-	return sizeof *chunk + chunk->cap + 2 * sizeof(struct chunk *);
+	if (chunk->piece.bytes)
+		slabs_give(chunk->chunks->slabs, chunk->piece, chunk->cap);
+	chunk->piece = (struct slab_piece){ 0 };
 }
 
-static char *new_bytes(size_t cap)
+void chunk_free(struct chunk *chunk)
 {
-	void *room;
-
-	if (cap < MAP_FROM)
-		return malloc(cap ? cap : 1);
-	/* cppcheck-suppress invalidFunctionArg ; -1 is the descriptor of no file */
-	room = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return room == MAP_FAILED ? NULL : room;
-}
-
-static void free_chunk(struct chunk *chunk)
-{
-	if (chunk->backing)
-		backing_unref(chunk->backing);
-	else if (chunk->cap < MAP_FROM)
-		free(chunk->bytes);
-	else if (chunk->bytes)
-		munmap(chunk->bytes, chunk->cap);
+	free_bytes(chunk);
+	backing_unref(chunk->backing);
 	free(chunk);
 }
 
@@ -102,109 +80,78 @@ struct chunk *chunks_find(const struct node *n, uint64_t index)
 	return n->content ? n->content->slots[slot_of(n->content, index)] : NULL;
 }
 
+static void free_slots(struct content *content)
+{
+	if (content->slots != content->first)
+		free(content->slots);
+}
+
 static void free_content(struct node *n)
 {
 	backing_unref(n->content->backing);
-	free(n->content->slots);
+	free_slots(n->content);
 	free(n->content);
 	n->content = NULL;
 }
 
-/* Makes room for one more chunk; at most half of the slots are taken. */
-static bool make_slot(struct node *n)
+static bool grow(struct content *content)
 {
-	struct content *content = n->content, grown = { 0 };
+	struct content grown = { .cap = 2 * content->cap };
 
-	if (content && 2 * (content->count + 1) <= content->cap)
-		return true;
-	if (!content)
-		content = calloc(1, sizeof *content);
-	if (!content)
+	grown.slots = calloc(grown.cap, sizeof(struct chunk *));
+	if (!grown.slots)
 		return false;
-	grown.cap = content->cap ? 2 * content->cap : 2;
-	grown.count = content->count;
-	grown.backing = content->backing;
-	grown.slots = calloc(grown.cap, sizeof *grown.slots);
-	if (!grown.slots) {
-		if (!n->content)
-			free(content);
-		return false;
-	}
 	for (size_t i = 0; i < content->cap; i++)
 		if (content->slots[i])
 			grown.slots[slot_of(&grown, content->slots[i]->index)] = content->slots[i];
-	free(content->slots);
-	*content = grown;
-	n->content = content;
+	free_slots(content);
+	content->slots = grown.slots;
+	content->cap = grown.cap;
 	return true;
 }
 
-/* Under lock, this and the next. Behind the hand, which reaches it last. */
-static void enqueue(struct queue *q, struct chunk *chunk)
+/* Makes room for one more chunk; at most half of the slots are taken. False: out of memory. */
+static bool make_slot(struct node *n)
 {
-	if (!q->hand) {
-		chunk->before = chunk->after = chunk;
-		q->hand = chunk;
-	} else {
-		chunk->after = q->hand;
-		chunk->before = q->hand->before;
-		chunk->before->after = chunk;
-		chunk->after->before = chunk;
-	}
-	q->count++;
-	q->bytes += bytes_of(chunk);
+	if (n->content)
+		return 2 * (n->content->count + 1) <= n->content->cap || grow(n->content);
+	n->content = calloc(1, sizeof *n->content);
+	if (!n->content)
+		return false;
+	n->content->slots = n->content->first;
+	n->content->cap = ARRAY_LEN(n->content->first);
+	return true;
 }
 
-static void dequeue(struct queue *q, struct chunk *chunk)
+/* Does a file of this size get a backing file? Then each chunk takes whole pages. */
+static bool gets_backing(const struct chunks *c, uint64_t size)
 {
-	if (q->hand == chunk)
-		q->hand = chunk->after == chunk ? NULL : chunk->after;
-	chunk->before->after = chunk->after;
-	chunk->after->before = chunk->before;
-	q->count--;
-	q->bytes -= bytes_of(chunk);
+	return size >= CHUNK_BYTES && size <= c->max_backing;
 }
 
-static uint32_t key_of(const struct chunk *chunk)
+static size_t whole_pages(const struct chunks *c, size_t len)
 {
-	uint64_t h = (uint64_t)(uintptr_t)chunk->node * 0x9e3779b97f4a7c15u;
+	size_t page = slabs_page_bytes(c->slabs);
 
-	h = (h ^ chunk->index) * 0x9e3779b97f4a7c15u;
-	return (uint32_t)(h >> 32);
-}
-
-/* Was it evicted from small so recently that a cache twice as large would still have it? */
-static bool has_ghost(const struct chunks *c, const struct chunk *chunk)
-{
-	uint32_t key = key_of(chunk);
-	const struct ghost *g = &c->ghosts[key % GHOSTS];
-
-	return g->key == key && c->made - g->made <= c->main.count + c->small.count;
-}
-
-static void enter(struct chunks *c, struct chunk *chunk)
-{
-	pthread_mutex_lock(&c->lock);
-	chunk->in_main = has_ghost(c, chunk);
-	enqueue(chunk->in_main ? &c->main : &c->small, chunk);
-	pthread_mutex_unlock(&c->lock);
+	return (len + page - 1) & ~(page - 1);
 }
 
 /* Under the lock of n, which has a free slot. False: out of memory. */
-static bool allocate(const struct chunks *c, const struct node *n, struct chunk *chunk,
-		     uint64_t size)
+static bool allocate(struct chunks *c, const struct node *n, struct chunk *chunk, uint64_t size)
 {
 	struct content *content = n->content;
 
-	if (!content->count && size >= CHUNK_BYTES && size <= c->max_backing)
-		content->backing = backing_new(size);
+	if (!content->count && gets_backing(c, size))
+		content->backing = backing_new(c->backings, size);
 	if (content->backing && backing_size(content->backing) == size) {
 		chunk->backing = backing_ref(content->backing);
 		chunk->bytes = backing_at(chunk->backing, chunk->index * CHUNK_BYTES);
-	} else {
-		chunk->bytes = new_bytes(chunk->cap);
+		return true;
 	}
-	return chunk->bytes;
+	if (!slabs_take(c->slabs, chunk->cap, &chunk->piece))
+		return false;
+	chunk->bytes = chunk->piece.bytes;
+	return true;
 }
 
 struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint64_t size)
@@ -214,33 +161,35 @@ struct chunk *chunks_add(struct chunks *c, struct node *n, uint64_t index, uint6
 
 	if (!chunk)
 		return NULL;
+	chunk->chunks = c;
 	chunk->index = index;
 	chunk->cap = (size_t)(left < CHUNK_BYTES ? left : CHUNK_BYTES);
-	if (!usage_try_add(c->usage, USAGE_DATA, bytes_of(chunk), c->limit)) {
+	chunk->data_bytes = gets_backing(c, size) ? whole_pages(c, chunk->cap)
+						  : slabs_round(c->slabs, chunk->cap);
+	if (!usage_try_add(c->usage, USAGE_DATA, chunk_usage(chunk), c->limit)) {
 		free(chunk);
 		return NULL;
 	}
 	if (!make_slot(n) || !allocate(c, n, chunk, size)) {
 		if (n->content && !n->content->count)
 			free_content(n);
-		usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
-		free_chunk(chunk);
+		usage_remove(c->usage, USAGE_DATA, chunk_usage(chunk));
+		chunk_free(chunk);
 		return NULL;
 	}
 	chunk->node = node_ref(n);
 	chunk->readers = 1;
 	chunk->born = atomic_fetch_add(&c->made, 1);
-	chunk->made = &c->made;
 	n->content->slots[slot_of(n->content, index)] = chunk;
 	n->content->count++;
-	enter(c, chunk);
+	chunks_enqueue(c, chunk);
 	return chunk;
 }
 
 void chunk_begin_read(struct chunk *chunk)
 {
 	atomic_fetch_add(&chunk->readers, 1);
-	if (atomic_load_explicit(chunk->made, memory_order_relaxed) - chunk->born > AGAIN)
+	if (atomic_load_explicit(&chunk->chunks->made, memory_order_relaxed) - chunk->born > AGAIN)
 		atomic_store_explicit(&chunk->used, true, memory_order_relaxed);
 }
 
@@ -259,9 +208,69 @@ void chunk_end_read(struct chunk *chunk)
 	atomic_fetch_sub(&chunk->readers, 1);
 }
 
+/* How many bytes from the beginning of a page on are whole pages of zeros, or zeros up to the end.
+ */
+static size_t zeros_at(const struct chunk *chunk, size_t begin)
+{
+	size_t page = slabs_page_bytes(chunk->chunks->slabs), end = begin;
+
+	while (end < chunk->len) {
+		size_t n = chunk->len - end < page ? chunk->len - end : page;
+
+		if (memcmp(chunk->bytes + end, chunk->chunks->zeros, n) != 0)
+			break;
+		end += n;
+	}
+	return end - begin;
+}
+
+static void forget(const struct chunk *chunk, size_t begin, size_t len)
+{
+	if (chunk->backing)
+		backing_punch(chunk->backing, chunk->index * CHUNK_BYTES + begin, len);
+	else
+		blocks_forget(chunk->bytes + begin, len);
+}
+
+/* Gives long runs of zeros back; the pages of small pieces have parts of others. Returns the bytes.
+ */
+static size_t forget_zeros(const struct chunk *chunk)
+{
+	size_t page = slabs_page_bytes(chunk->chunks->slabs), sum = 0;
+
+	for (size_t begin = 0, len; begin < chunk->len; begin += len ? len : page) {
+		len = zeros_at(chunk, begin);
+		if (len > SLAB_LARGE) {
+			len = whole_pages(chunk->chunks, len);
+			forget(chunk, begin, len);
+			sum += len;
+		}
+	}
+	return sum;
+}
+
+void chunk_filled(struct chunk *chunk, size_t len, bool is_hole)
+{
+	struct chunks *c = chunk->chunks;
+	size_t freed;
+
+	chunk->len = len;
+	if (is_hole || zeros_at(chunk, 0) == len) {
+		freed = chunk->data_bytes;
+		if (chunk->backing)
+			forget(chunk, 0, freed);
+		free_bytes(chunk);
+		chunk->bytes = c->zeros;
+	} else {
+		freed = forget_zeros(chunk);
+	}
+	if (freed)
+		chunks_reduce(c, chunk, freed);
+}
+
 /* Under the node's lock: frees its slot, and moves up the chunks that it had displaced. False: it
  * has no slot. */
-static bool remove_from_content(struct chunk *chunk)
+bool chunk_remove(struct chunk *chunk)
 {
 	struct content *content = chunk->node->content;
 	size_t at;
@@ -285,90 +294,16 @@ static bool remove_from_content(struct chunk *chunk)
 	return true;
 }
 
-/* The same; frees its part of the backing file, before a new chunk uses that part. */
-static void remove_and_punch(struct chunk *chunk)
+void chunk_remove_and_punch(struct chunk *chunk)
 {
-	if (remove_from_content(chunk) && chunk->backing)
-		backing_punch(chunk->backing, chunk->index * CHUNK_BYTES, chunk->cap);
-}
-
-/* Under the queues' lock. False: it has readers, or its node is locked. */
-static bool evict(struct chunks *c, struct queue *q, struct chunk *chunk)
-{
-	struct node *n = chunk->node;
-	uint32_t key = key_of(chunk);
-
-	if (atomic_load(&chunk->readers) || !node_trylock(c->nodes, n))
-		return false;
-	if (atomic_load(&chunk->readers)) {
-		node_unlock(c->nodes, n);
-		return false;
-	}
-	remove_and_punch(chunk);
-	node_unlock(c->nodes, n);
-	dequeue(q, chunk);
-	if (!chunk->in_main)
-		c->ghosts[key % GHOSTS] = (struct ghost){ key, c->made };
-	usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
-	free_chunk(chunk);
-	node_unref(n, 1);
-	return true;
-}
-
-/* One step of the hand: evicts its chunk, or moves it on. */
-static void advance(struct chunks *c)
-{
-	bool is_small = c->small.hand && (!c->main.hand || c->small.bytes * SMALL_SHARE >
-								   c->small.bytes + c->main.bytes);
-	struct queue *q = is_small ? &c->small : &c->main;
-	struct chunk *chunk = q->hand;
-
-	if (!atomic_exchange_explicit(&chunk->used, false, memory_order_relaxed)) {
-		if (!evict(c, q, chunk))
-			q->hand = chunk->after;
-	} else if (is_small) {
-		dequeue(q, chunk);
-		chunk->in_main = true;
-		enqueue(&c->main, chunk);
-	} else {
-		q->hand = chunk->after;
-	}
-}
-
-/* False: the limit is met, or nothing can be evicted. */
-static bool shrink_some(struct chunks *c, uint64_t limit, size_t *tries)
-{
-	bool goes_on = true;
-
-	pthread_mutex_lock(&c->lock);
-	for (int i = 0; i < STEPS && goes_on; i++) {
-		goes_on =
-			(c->small.hand || c->main.hand) && *tries && usage_total(c->usage) > limit;
-		if (goes_on) {
-			advance(c);
-			--*tries;
-		}
-	}
-	pthread_mutex_unlock(&c->lock);
-	return goes_on;
-}
-
-void chunks_shrink(struct chunks *c, uint64_t limit)
-{
-	size_t tries;
-
-	if (usage_total(c->usage) <= limit)
-		return;
-	pthread_mutex_lock(&c->lock);
-	tries = 3 * (c->small.count + c->main.count);
-	pthread_mutex_unlock(&c->lock);
-	while (shrink_some(c, limit, &tries))
-		;
+	if (chunk_remove(chunk) && chunk->backing)
+		backing_punch(chunk->backing, chunk->index * CHUNK_BYTES,
+			      whole_pages(chunk->chunks, chunk->cap));
 }
 
 void chunk_invalidate(struct chunk *chunk)
 {
-	remove_and_punch(chunk);
+	chunk_remove_and_punch(chunk);
 	atomic_store(&chunk->used, false);
 }
 
@@ -380,10 +315,13 @@ bool chunks_pin(const struct node *n, struct chunks_pinned *ret)
 
 	if (!size || content->count != (size + CHUNK_BYTES - 1) / CHUNK_BYTES)
 		return false;
-	for (size_t i = 0; i < content->cap; i++)
-		if (content->slots[i] &&
-		    (content->slots[i]->inflight || content->slots[i]->backing != content->backing))
+	for (size_t i = 0; i < content->cap; i++) {
+		const struct chunk *chunk = content->slots[i];
+
+		if (chunk && (chunk->inflight || chunk->backing != content->backing ||
+			      chunk->data_bytes < chunk->cap))
 			return false;
+	}
 	pinned.list = calloc(content->count, sizeof(struct chunk *));
 	if (!pinned.list)
 		return false;
@@ -419,25 +357,15 @@ void chunks_invalidate(struct node *n)
 	free_content(n);
 }
 
-static void free_queue(struct chunks *c, struct queue *q)
-{
-	while (q->hand) {
-		struct chunk *chunk = q->hand;
-
-		remove_from_content(chunk);
-		dequeue(q, chunk);
-		node_unref(chunk->node, 1);
-		usage_remove(c->usage, USAGE_DATA, bytes_of(chunk));
-		free_chunk(chunk);
-	}
-}
-
 void chunks_free(struct chunks *c)
 {
 	if (!c)
 		return;
-	free_queue(c, &c->small);
-	free_queue(c, &c->main);
+	chunks_free_all(c);
+	slabs_free(c->slabs);
+	if (c->zeros && c->zeros != MAP_FAILED)
+		munmap(c->zeros, CHUNK_BYTES);
+	backings_free(c->backings);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

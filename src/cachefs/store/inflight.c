@@ -83,6 +83,8 @@ static void on_complete(struct storage_request *r)
 	for (size_t i = 0; r->kind == STORAGE_LOOKUP_NAMES && r->rc == 0 && i < r->done; i++)
 		if (r->codes[i] == 0)
 			env->complete_name(f, i, &r->attrs[i]);
+	if (f->chunk && r->rc == 0)
+		chunk_filled(f->chunk, r->read.len, r->read.is_hole);
 	node_lock(env->nodes, f->node);
 	if (inflight_is_late(f) && !r->is_skipped)
 		failure = "replied after the timeout";

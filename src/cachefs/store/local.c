@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compat/compat.h"
 #include "base/fd.h"
+#include "cachefs/store/open_files.h"
 
 /* lookup_names runs ahead of requests, so it must stay cheap: a call may take NAMES_NS, and NAME_NS
  * more for each name. Measured: fstatat(2) of a cached inode takes 1.6 us, a tenth of NAME_NS.
@@ -22,7 +24,8 @@
 #define NAMES_NS (3 * NS_PER_S / 10000)
 #define NAME_NS (NS_PER_S / 50000)
 #define PAUSE_NS (NS_PER_S / 10)
-#define XATTR_TRIES 8 /* a value may grow between the call for its size and the read */
+#define OPEN_FILES 512 /* that are being read, kept open at most */
+#define XATTR_TRIES 8  /* a value may grow between the call for its size and the read */
 
 struct local {
 	int root;                      /* O_PATH */
@@ -30,6 +33,7 @@ struct local {
 	char *hidden;                  /* path below root; NULL: none */
 	dev_t hidden_device;           /* 0: none */
 	_Atomic int64_t slow_until_ns; /* no lookup_names before; CLOCK_MONOTONIC */
+	struct open_files *files;      /* that are being read */
 };
 
 /* A descriptor, or -errno. flags: of open(2). It follows no links. */
@@ -181,38 +185,43 @@ static int list(void *self, const char *path, size_t max_entries, struct dirlist
 	return 0;
 }
 
-static bool is_same(const struct local *l, const struct stat *now, const struct stat *then)
+static struct stat with_number(const struct local *l, const struct stat *st)
 {
-	return number_of(l, now->st_dev, now->st_ino) == then->st_ino &&
-	       now->st_dev == then->st_dev && now->st_size == then->st_size &&
-	       now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+	struct stat ret = *st;
+
+	ret.st_ino = number_of(l, st->st_dev, st->st_ino);
+	return ret;
+}
+
+static bool is_same(const struct stat *now, const struct stat *then)
+{
+	return now->st_ino == then->st_ino && now->st_dev == then->st_dev &&
+	       now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
 	       now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
-/* 0: the file is still the one that was looked up. */
-static int check_same(const struct local *l, int fd, const struct stat *same)
+static int open_to_read(void *self, const char *path)
 {
-	struct stat now;
-
-	if (fstat(fd, &now) < 0)
-		return -errno;
-	return is_same(l, &now, same) ? 0 : -ESTALE;
+	return open_path(self, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-static int read_chunk(void *self, const char *path, const struct stat *same, uint64_t offset,
-		      void *into, size_t len, size_t *ret_len)
+/* Of a file with fewer blocks than its size needs. Others may have unwritten parts, but a lookup of
+ * them is a request to most parallel file systems. */
+static bool is_hole(int fd, const struct stat *st, uint64_t offset, size_t len)
 {
-	const struct local *l = self;
-	CLEANUP(fd_close) int fd = open_path(l, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	size_t done = 0;
-	int rc;
+	off_t data;
 
-	if (fd == -ENOENT)
-		return -ESTALE;
-	if (fd < 0)
-		return fd;
-	rc = check_same(l, fd, same);
-	while (rc == 0 && done < len) {
+	if (st->st_blocks >= (st->st_size + 511) / 512)
+		return false;
+	data = lseek(fd, (off_t)offset, SEEK_DATA);
+	return data < 0 ? errno == ENXIO : (uint64_t)data >= offset + len;
+}
+
+static int read_bytes(int fd, uint64_t offset, void *into, size_t len, size_t *ret_len)
+{
+	size_t done = 0;
+
+	while (done < len) {
 		ssize_t n = pread(fd, (char *)into + done, len - done, (off_t)(offset + done));
 
 		if (n < 0 && errno == EINTR)
@@ -223,12 +232,54 @@ static int read_chunk(void *self, const char *path, const struct stat *same, uin
 			break;
 		done += (size_t)n;
 	}
-	if (rc == 0)
-		rc = check_same(l, fd, same); /* it may have changed during the read */
-	if (rc < 0)
-		return rc;
 	*ret_len = done;
 	return 0;
+}
+
+static int read_open(const struct local *l, const struct open_file *file, const struct stat *same,
+		     uint64_t offset, void *into, size_t len, struct storage_read *ret)
+{
+	uint64_t left = (uint64_t)same->st_size > offset ? (uint64_t)same->st_size - offset : 0;
+	int rc = 0;
+
+	ret->before = with_number(l, &file->attr);
+	if (!is_same(&ret->before, same))
+		return -ESTALE;
+	ret->len = left < len ? (size_t)left : len;
+	ret->is_hole = is_hole(file->fd, &ret->before, offset, ret->len);
+	if (!ret->is_hole)
+		rc = read_bytes(file->fd, offset, into, len, &ret->len);
+	if (rc == 0 && fstat(file->fd, &ret->after) < 0)
+		rc = -errno;
+	if (rc < 0)
+		return rc;
+	ret->after = with_number(l, &ret->after);
+	return is_same(&ret->after, same) ? 0 : -ESTALE; /* did it change during the read? */
+}
+
+/* A descriptor of an earlier read may be stale: then the file is opened again, once. */
+static int read_chunk(void *self, const char *path, const struct stat *same, uint64_t offset,
+		      void *into, size_t len, struct storage_read *ret)
+{
+	struct local *l = self;
+
+	for (int tries = 0;; tries++) {
+		struct open_file file;
+		struct storage_read got;
+		int rc = open_files_get(l->files, path, &file);
+
+		if (rc < 0)
+			return rc == -ENOENT ? -ESTALE : rc;
+		rc = read_open(l, &file, same, offset, into, len, &got);
+		if (rc == 0) {
+			open_files_put(l->files, &file, got.len);
+			*ret = got;
+			return 0;
+		}
+		open_files_drop(l->files, &file);
+		if (file.is_new || tries || (rc != -ESTALE && rc != -EIO))
+			return rc;
+	}
 }
 
 static int read_link(void *self, const char *path, struct buf *ret)
@@ -288,16 +339,22 @@ static int xattr(void *self, const char *path, const char *name, struct buf *ret
 
 static int seek(void *self, const char *path, uint64_t offset, int whence, uint64_t *ret)
 {
-	CLEANUP(fd_close) int fd = open_path(self, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct local *l = self;
+	struct open_file file;
+	int rc = open_files_get(l->files, path, &file);
 	off_t at;
 
-	if (fd < 0)
-		return fd;
-	at = lseek(fd, (off_t)offset, whence);
-	if (at < 0)
-		return -errno;
-	*ret = (uint64_t)at;
-	return 0;
+	if (rc < 0)
+		return rc;
+	at = lseek(file.fd, (off_t)offset, whence);
+	rc = at < 0 ? -errno : 0;
+	if (rc < 0 && rc != -ENXIO)
+		open_files_drop(l->files, &file);
+	else
+		open_files_put(l->files, &file, 0);
+	if (rc == 0)
+		*ret = (uint64_t)at;
+	return rc;
 }
 
 static int stat_fs(void *self, const char *path, struct statvfs *ret)
@@ -307,6 +364,16 @@ static int stat_fs(void *self, const char *path, struct statvfs *ret)
 	if (fd < 0)
 		return fd;
 	return fstatvfs(fd, ret) < 0 ? -errno : 0;
+}
+
+/* A part of what the process may have. */
+static unsigned max_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 > OPEN_FILES)
+		return OPEN_FILES;
+	return (unsigned)limit.rlim_cur / 4;
 }
 
 int local_open(const char *target, const char *hidden, struct local **ret, struct err *e)
@@ -322,6 +389,11 @@ int local_open(const char *target, const char *hidden, struct local **ret, struc
 		goto fail;
 	}
 	l->device = st.st_dev;
+	l->files = open_files_new(open_to_read, l, max_open_files());
+	if (!l->files) {
+		err_nomem(e);
+		goto fail;
+	}
 	l->hidden = hidden ? strdup(hidden) : NULL;
 	if (hidden && !l->hidden) {
 		err_nomem(e);
@@ -339,6 +411,7 @@ void local_close(struct local *l)
 {
 	if (!l)
 		return;
+	open_files_free(l->files);
 	fd_close(&l->root);
 	free(l->hidden);
 	free(l);

@@ -5,6 +5,10 @@
  * On the folder's own device, a file keeps its st_ino. On devices mounted below it, st_ino is a
  * hash of device and inode, so that numbers stay unique. No call follows a symbolic link, even one
  * that another process puts in the path meanwhile.
+ *
+ * A file that is being read stays open between reads (see open_files.h). Each read compares the
+ * attributes of the descriptor with those of the lookup. A file that was renamed or replaced since
+ * it was opened is opened again.
  */
 #ifndef CACHEFS_STORE_LOCAL_H
 #define CACHEFS_STORE_LOCAL_H

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/fd.h"
 #include "base/log.h"
-#include "cachefs/store/backing.h"
+#include "cachefs/memory/backing.h"
 #include "cachefs/store/chunks.h"
 
 /* Since Linux 6.9. Source: linux/fuse.h */
@@ -72,24 +73,28 @@ static void unpin(struct passthroughs *t, struct passthrough *p)
 	p->backing_id = 0;
 }
 
-/* Registers the backing file with the kernel if all data of n is cached. */
+/* Registers the backing file with the kernel if all data of n is cached, and the backing file has a
+ * descriptor. */
 static void register_backing(struct passthroughs *t, struct node *n, struct passthrough *p)
 {
 	struct backing_map map = { 0 };
 	uint64_t size;
+	int rc;
 
 	if (!chunks_pin(n, &p->pinned))
 		return;
 	size = backing_size(p->pinned.backing);
-	map.fd = backing_fd(p->pinned.backing);
-	if (atomic_fetch_add(&t->bytes, size) + size <= t->max_bytes)
+	map.fd = backing_dup(p->pinned.backing);
+	if (atomic_fetch_add(&t->bytes, size) + size <= t->max_bytes && map.fd >= 0)
 		p->backing_id = ioctl(t->fuse_fd, BACKING_OPEN, &map);
+	rc = errno;
+	fd_close(&map.fd);
 	if (p->backing_id > 0) {
 		start_collapse(t, p->pinned.backing);
 		return;
 	}
 	if (p->backing_id < 0 && !atomic_exchange(&t->has_failed, true))
-		log_msg(LOG_WARN, "cache", "no file is passed through: %s", strerror(errno));
+		log_msg(LOG_WARN, "cache", "no file is passed through: %s", strerror(rc));
 	unpin(t, p);
 }
 

@@ -29,7 +29,7 @@ static int call_storage(const struct storage *s, struct storage_request *r)
 		return s->ops->list(s->self, path, r->max_entries, &r->listing);
 	case STORAGE_READ:
 		return s->ops->read_chunk(s->self, path, &r->attr, r->offset, r->into, r->len,
-					  &r->done);
+					  &r->read);
 	case STORAGE_READ_LINK:
 		return s->ops->read_link(s->self, path, &r->out);
 	case STORAGE_XATTR:

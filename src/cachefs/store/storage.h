@@ -27,6 +27,15 @@
 
 struct storage_request;
 
+/* What read_chunk read. */
+struct storage_read {
+	size_t len;   /* bytes; less than requested only at the end of the file */
+	bool is_hole; /* all of them are zeros of a hole: nothing was written to memory */
+	/* The file's attributes before and after it was read, through the same descriptor; st_ino
+	 * as of lookup. */
+	struct stat before, after;
+};
+
 struct storage_ops {
 	/* st_ino is unique in the whole tree, also where it spans several devices. */
 	int (*lookup)(void *self, const char *path, struct stat *ret);
@@ -43,11 +52,11 @@ struct storage_ops {
 	int (*list)(void *self, const char *path, size_t max_entries, struct dirlist **ret);
 
 	/*
-	 * Fills into[0..len) from offset, and less only at the end of the file. same: the
-	 * attributes that lookup returned; -ESTALE when the file was replaced or changed since.
+	 * Reads into[0..len) from offset. same: the attributes that lookup returned; -ESTALE when
+	 * the file was replaced or changed since.
 	 */
 	int (*read_chunk)(void *self, const char *path, const struct stat *same, uint64_t offset,
-			  void *into, size_t len, size_t *ret_len);
+			  void *into, size_t len, struct storage_read *ret);
 
 	int (*read_link)(void *self, const char *path, struct buf *ret);
 
@@ -103,21 +112,22 @@ struct storage_request {
 	struct storage_queue *queue;
 	void *requester;
 	enum storage_kind kind;
-	struct buf path;         /* NUL-terminated; owned */
-	struct stat attr;        /* LOOKUP: the reply; READ: what the file must still have */
-	struct dirlist *listing; /* LIST: the reply; LOOKUP_NAMES: the names; holds a reference */
-	size_t max_entries;      /* LIST */
-	char *name;              /* XATTR; owned; NULL: all names */
-	uint64_t offset;         /* READ, SEEK; LOOKUP_NAMES: the index of the first name */
-	size_t len;              /* READ; LOOKUP_NAMES: how many */
-	int whence;              /* SEEK */
-	char *into;              /* READ: [len]; borrowed */
-	size_t done;             /* READ: the bytes read; LOOKUP_NAMES: the names looked up */
-	struct stat *attrs;      /* LOOKUP_NAMES: the replies, [done]; owned */
-	int *codes;              /* the same: 0 or -errno; owned */
-	struct buf out;          /* READ_LINK, XATTR: the reply */
-	uint64_t number;         /* SEEK: the reply */
-	struct statvfs fs;       /* STAT_FS: the reply */
+	struct buf path;          /* NUL-terminated; owned */
+	struct stat attr;         /* LOOKUP: the reply; READ: what the file must still have */
+	struct dirlist *listing;  /* LIST: the reply; LOOKUP_NAMES: the names; holds a reference */
+	size_t max_entries;       /* LIST */
+	char *name;               /* XATTR; owned; NULL: all names */
+	uint64_t offset;          /* READ, SEEK; LOOKUP_NAMES: the index of the first name */
+	size_t len;               /* READ; LOOKUP_NAMES: how many */
+	int whence;               /* SEEK */
+	char *into;               /* READ: [len]; borrowed */
+	struct storage_read read; /* READ: the reply */
+	size_t done;              /* LOOKUP_NAMES: the names looked up */
+	struct stat *attrs;       /* LOOKUP_NAMES: the replies, [done]; owned */
+	int *codes;               /* the same: 0 or -errno; owned */
+	struct buf out;           /* READ_LINK, XATTR: the reply */
+	uint64_t number;          /* SEEK: the reply */
+	struct statvfs fs;        /* STAT_FS: the reply */
 
 	/* Does anybody still wait for the reply? Called right before storage is. */
 	bool (*is_needed)(struct storage_request *r);

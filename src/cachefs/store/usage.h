@@ -32,6 +32,12 @@ static inline void usage_remove(struct usage *u, enum usage_table table, size_t 
 	atomic_fetch_sub_explicit(&u->entries[table], 1, memory_order_relaxed);
 }
 
+/* An entry takes these bytes less than before. */
+static inline void usage_reduce(struct usage *u, enum usage_table table, size_t bytes)
+{
+	atomic_fetch_sub_explicit(&u->bytes[table], bytes, memory_order_relaxed);
+}
+
 static inline uint64_t usage_total(struct usage *u)
 {
 	uint64_t total = 0;

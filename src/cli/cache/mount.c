@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/privilege.h"
 #include "cachefs/fuse/mount.h"
-#include "cachefs/store/memory.h"
+#include "cachefs/memory/memory.h"
 #include "cacherun/prefetch_list.h"
 #include "cli/cache/copper.h"
 #include "cli/cache/mount.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/store/memory.h"
+#include "cachefs/memory/memory.h"
 
 #include <malloc.h>
 #include <stdlib.h>

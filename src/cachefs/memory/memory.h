@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memory: the memory limits of this process. */
-#ifndef CACHEFS_STORE_MEMORY_H
-#define CACHEFS_STORE_MEMORY_H
+#ifndef CACHEFS_MEMORY_MEMORY_H
+#define CACHEFS_MEMORY_MEMORY_H
 
 #include <stdint.h>
 
