@@ -3,11 +3,13 @@
  * cache_ops KIND SECONDS THREADS ROOT...: how often a second one operation is done on the files
  * that cache_tree.py laid out below each ROOT. The roots take turns of 20 ms. Prints a line for
  * each turn, with a number for each root: operations a second of all threads; of read and map,
- * bytes.
+ * bytes. Of map_cold and read_cold, the kernel has no page of the file, except below the first
+ * ROOT; the time in which it drops them does not count.
  */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ struct code_address {
 	const char *root;
 	char paths[FILES][256];
 	int big_fd, folder_fd;
+	bool is_first; /* of the roots */
 	uint64_t turn; /* operations from its beginning, of all threads */
 };
 
@@ -157,6 +160,34 @@ static uint64_t op_map(const struct code_address *p, uint64_t i, char *room)
 	return BIG_BYTES;
 }
 
+static _Thread_local double paused_s; /* of the turn: what does not count */
+
+static void drop_pages(const struct code_address *p)
+{
+	double begin = now_s();
+
+	if (!p->is_first)
+		posix_fadvise(p->big_fd, 0, 0, POSIX_FADV_DONTNEED);
+	paused_s += now_s() - begin;
+}
+
+static uint64_t op_map_cold(const struct code_address *p, uint64_t i, char *room)
+{
+	drop_pages(p);
+	return op_map(p, i, room);
+}
+
+static uint64_t op_read_cold(const struct code_address *p, uint64_t i, char *room)
+{
+	uint64_t sum = 0;
+
+	(void)i;
+	drop_pages(p);
+	for (uint64_t at = 0; at < BIG_BYTES >> 20; at++)
+		sum += op_read(p, at, room);
+	return sum;
+}
+
 static uint64_t op_small(const struct code_address *p, uint64_t i, char *room)
 {
 	char path[300];
@@ -187,6 +218,8 @@ static const struct kind {
 	{ "pread", op_pread, 16384, NULL },
 	{ "map", op_map, 2, NULL },
 	{ "map_large", op_map, 2, "large" },
+	{ "map_cold", op_map_cold, 2, NULL },
+	{ "read_cold", op_read_cold, 2, NULL },
 	{ "small", op_small, SMALL_FILES, NULL },
 };
 
@@ -206,6 +239,7 @@ static void *work(void *arg)
 	char *room = malloc(1 << 20);
 	uint64_t bytes = 0;
 
+	paused_s = 0;
 	if (!room)
 		die("malloc");
 	while (now < begin + TURN_S) {
@@ -215,7 +249,7 @@ static void *work(void *arg)
 			bytes += t->kind->run(t->place, t->first + t->done++, room);
 		now = now_s();
 	}
-	t->rate = (double)bytes / (now - begin);
+	t->rate = (double)bytes / (now - begin - paused_s);
 	free(room);
 	return NULL;
 }
@@ -279,6 +313,7 @@ int main(int argc, char **argv)
 		fputs("cache_ops KIND SECONDS THREADS ROOT...\n", stderr);
 		return 2;
 	}
+	places->is_first = true;
 	for (unsigned i = 0; i < roots; i++)
 		prepare(&places[i], argv[i + 4], kind);
 	end = now_s() + atof(argv[2]);
