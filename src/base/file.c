@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/guard.h"
 
-#define READ_BYTES ((size_t)64 * 1024)
+#define READ_BYTES ((size_t)32 * 1024)
 #define DEVICE_BYTES ((size_t)1 << 20) /* that a device may have: /dev/zero has no end */
 
 int file_read(int fd, const char *name, size_t limit, struct buf *out, struct err *e)

@@ -7,7 +7,9 @@
 
 #include "base/hash.h"
 
-#define CHUNK_BYTES (64 * 1024)
+/* A chunk is twice as large as the one before it: most tables hold little. */
+#define CHUNK_FIRST ((size_t)1024)
+#define CHUNK_BYTES ((size_t)64 * 1024)
 
 struct entry {
 	const char *ptr; /* in a chunk */
@@ -95,13 +97,22 @@ static int grow_slots(struct strtab *t)
 	return 0;
 }
 
+static size_t chunk_cap(const struct chunk *last, size_t len)
+{
+	size_t cap = last ? 2 * last->cap : CHUNK_FIRST;
+
+	if (cap > CHUNK_BYTES)
+		cap = CHUNK_BYTES;
+	return cap < len ? len : cap;
+}
+
 /* A chunk with room for len bytes. One large string gets a chunk of its own behind the newest,
  * which goes on being filled. */
 static struct chunk *chunk_for(struct strtab *t, size_t len)
 {
 	bool is_large = len > CHUNK_BYTES / 4;
-	size_t cap = is_large ? len : CHUNK_BYTES;
 	struct chunk *chunk = t->chunks, **at;
+	size_t cap = is_large ? len : chunk_cap(chunk, len);
 
 	if (chunk && chunk->cap - chunk->used >= len)
 		return chunk;

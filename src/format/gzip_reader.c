@@ -7,7 +7,7 @@
 
 #define GZIP_MAGIC "\x1f\x8b\x08"
 #define GZIP_ONLY (MAX_WBITS + 16) /* inflateInit2: no zlib header, no guessing */
-#define STEP_BYTES ((size_t)256 * 1024)
+#define STEP_BYTES ((size_t)32 * 1024)
 #define KEPT_BYTES ((size_t)32 << 20) /* more is unpacked again rather than kept */
 #define MAX_UNPACKED ((uint64_t)4 << 30)
 #define ALWAYS_ALLOWED ((uint64_t)256 << 20)

@@ -6,6 +6,7 @@
 #define GZIP_ONLY (MAX_WBITS + 16)
 #define MEMORY_LEVEL 8 /* zlib's default */
 #define STAGED_BYTES ((size_t)64 * 1024)
+#define STEP_BYTES ((size_t)32 * 1024)
 #define OS_UNKNOWN 255 /* RFC 1952 */
 #define LEVEL 1
 
@@ -37,15 +38,15 @@ static size_t give_input(struct gzip_writer *pk, size_t from)
 
 static int deflate_step(struct gzip_writer *pk, int flush)
 {
-	unsigned char *room = buf_reserve(pk->out, STAGED_BYTES);
+	unsigned char *room = buf_reserve(pk->out, STEP_BYTES);
 	int rc;
 
 	if (!room)
 		return Z_MEM_ERROR;
 	pk->zlib.next_out = room;
-	pk->zlib.avail_out = (uInt)STAGED_BYTES;
+	pk->zlib.avail_out = (uInt)STEP_BYTES;
 	rc = deflate(&pk->zlib, flush);
-	buf_grew(pk->out, STAGED_BYTES - pk->zlib.avail_out);
+	buf_grew(pk->out, STEP_BYTES - pk->zlib.avail_out);
 	return rc;
 }
 

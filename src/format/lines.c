@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "format/gzip_reader.h"
 
-#define READ_BYTES ((size_t)256 << 10)
+#define READ_BYTES ((size_t)32 << 10)
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 #define GZIP_ONLY (MAX_WBITS + 16) /* inflateInit2: no zlib header, no guessing */
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "symbol/elf/opener.h"
 
-#define STEP ((size_t)256 * 1024)
+#define STEP ((size_t)32 * 1024)
 
 int text_load(const char *path, const struct text_rules *rules, struct buf *ret, struct err *e)
 {
