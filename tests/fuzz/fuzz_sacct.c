@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text taken for what sacct prints: jobs have names of the text, each once, and numbers that
- * are either there or -1; they join reports whatever they say. */
+ * are either there or -1; they join reports whatever they say. So of the steps of a job. */
 #include <string.h>
 
 #include "base/buf.h"
 #include "fuzz.h"
 #include "model/stage_jobs.h"
 #include "usage/slurm/sacct.h"
+#include "usage/slurm/sacct_steps.h"
 
 static void join(const struct sacct *s)
 {
@@ -27,9 +28,22 @@ static void join(const struct sacct *s)
 	stage_jobs_free(jobs);
 }
 
+static void check_steps(const struct buf *text, const struct rows *steps)
+{
+	const struct sacct_step *all = steps->data;
+
+	for (size_t i = 0; i < steps->count; i++) {
+		FUZZ_CHECK(all[i].id.len && all[i].id.ptr >= text->data);
+		FUZZ_CHECK(all[i].id.ptr + all[i].id.len <= text->data + text->len);
+		for (size_t k = 0; k < SACCT_FIELDS; k++)
+			FUZZ_CHECK(all[i].values[k] >= -1);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf text = { 0 };
+	struct rows steps = { 0 };
 	struct sacct *s;
 	struct err e;
 
@@ -38,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		join(s);
 		sacct_free(s);
 	}
+	if (sacct_steps_read(text.data, size, &steps, &e) == 0)
+		check_steps(&text, &steps);
+	rows_fini(&steps);
 	buf_fini(&text);
 	return 0;
 }

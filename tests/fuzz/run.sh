@@ -10,7 +10,7 @@ corpus=$2
 found=$(mktemp -d) || exit 1
 trap 'rm -rf "$found"' EXIT
 
-"$target" -max_total_time="${FUZZ_SECONDS:-3}" -timeout=10 -rss_limit_mb=2048 -close_fd_mask=1 \
+"$(dirname "$0")/fuzzer.sh" "$target" -max_total_time="${FUZZ_SECONDS:-3}" -timeout=10 \
 	-print_final_stats=1 -artifact_prefix="$target-" "$found" "$corpus" >"$found.log" 2>&1
 status=$?
 runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$found.log")

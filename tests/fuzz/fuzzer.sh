@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# fuzzer.sh TARGET ARG...: a target with libFuzzer, as `make check` and `make fuzz-long` run it: with its
+# words, dict/NAME, where there are some (a peer of NAME has the same).
+program=$1
+shift
+name=${program##*/fuzz_}
+words=$(dirname "$0")/dict/${name%_peer}
+[ ! -f "$words" ] || set -- "-dict=$words" "$@"
+# Of what inputs allocate and free little is kept back: what they touch stays in the caches.
+ASAN_OPTIONS=quarantine_size_mb=4:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=-1
+export ASAN_OPTIONS
+exec "$program" -rss_limit_mb=2048 -close_fd_mask=1 -reload=0 "$@"
