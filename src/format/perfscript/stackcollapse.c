@@ -40,7 +40,8 @@ static int end_sample(struct collapser *c)
 		return 0;
 	buf_clear(&c->line);
 	buf_put(&c->line, c->comm.data, c->comm.len);
-	for (size_t i = c->starts.count; i-- > 0; end = starts[i])
+	/* all frames may be without a text */
+	for (size_t i = c->frames.len ? c->starts.count : 0; i-- > 0; end = starts[i])
 		buf_put(&c->line, c->frames.data + starts[i], end - starts[i]);
 	c->starts.count = 0;
 	buf_clear(&c->frames);
