@@ -64,6 +64,7 @@ static void test_cxx_operators(void)
 		{ "_ZN1AltIiEEbT_", "bool A::operator< <int>(int)" },
 		{ "_ZN1AcvPKcEv", "A::operator char const*()" },
 		{ "_ZN3FoocvT_IiEEv", "Foo::operator int<int>()" },
+		{ "_ZN1AcvRSaIiEEv", "A::operator std::allocator<int>&()" },
 		{ "_ZN1XIfEcvT_IiEEv", "X<float>::operator int<int>()" },
 		{ "_ZN1XIfEcvT_Ev", "X<float>::operator float()" },
 		{ "_Zli2_sPKcm", "operator\"\" _s(char const*, unsigned long)" },
@@ -84,6 +85,8 @@ static void test_cxx_types(void)
 		{ "_Z1fPFviE", "f(void (*)(int))" },
 		{ "_Z1fPFPFvcEiE", "f(void (*(*)(int))(char))" },
 		{ "_Z3fooIiEPFvT_ES0_", "void (*foo<int>(int))(int)" },
+		{ "_ZNK1A1fIiEEPA5_KiT_", "int const (*A::f<int>(int) const) [5]" },
+		{ "_ZNR1A1fIiEERFviEv", "void (&A::f<int>() &)(int)" },
 		{ "_Z1fM1AKFviE", "f(void (A::*)(int) const)" },
 		{ "_Z1fM1Ai", "f(int A::*)" },
 		{ "_Z1fPDoFvvE", "f(void (*)() noexcept)" },
@@ -120,6 +123,8 @@ static void test_cxx_arguments(void)
 		{ "_Z1fIiEDTplfp_fp_ET_", "decltype ({parm#1}+{parm#1}) f<int>(int)" },
 		{ "_Z1fIiEDTcmcvv_Ecl1gfp_EET_",
 		  "decltype (((void)()),(g({parm#1}))) f<int>(int)" },
+		{ "_Z1fIiEDTcvSaIT_Efp_ES1_",
+		  "decltype ((std::allocator<int>){parm#1}) f<int>(std::allocator<int>)" },
 		{ "_Z1fIXgtLi1ELi2EEEvv", "void f<((1)>(2))>()" },
 		{ "_Z1fIXquLb1ELi1ELi2EEEvv", "void f<(true)?(1) : (2)>()" },
 		{ "_Z1fIiEvNSt9enable_ifIXsr7is_sameIT_iE5valueEvE4typeE",
@@ -128,6 +133,7 @@ static void test_cxx_arguments(void)
 		  "S2_EEE4typeES2_S2_",
 		  "std::enable_if<std::is_signed<int>::value, llvm::Optional<int> >::type "
 		  "llvm::checkedAdd<int>(int, int)" },
+		{ "_ZN1AIXsr3std9is_signedIiEE5valueEEC1Ev", "A<std::is_signed<int>::value>::A()" },
 	};
 
 	check(rows, ARRAY_LEN(rows));

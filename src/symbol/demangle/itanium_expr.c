@@ -263,7 +263,7 @@ static uint32_t conversion(struct itanium *p)
 	bool may_take = p->may_take_arguments;
 	uint32_t type, value;
 
-	p->may_take_arguments = false;
+	p->may_take_arguments = true;
 	type = itanium_type(p);
 	p->may_take_arguments = may_take;
 	if (itanium_take(p, '_'))

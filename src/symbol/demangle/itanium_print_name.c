@@ -86,7 +86,7 @@ static uint32_t name_qualifiers(const struct printer *w, uint32_t id)
 	return 0;
 }
 
-/* RETURN NAME(PARAMETERS) QUALIFIERS */
+/* RETURN NAME(PARAMETERS) QUALIFIERS, within the brackets of a return type that has some */
 static void put_encoding(struct printer *w, const struct node *n)
 {
 	const struct node *function = print_get(w, n->right);
@@ -99,9 +99,9 @@ static void put_encoding(struct printer *w, const struct node *n)
 		print_return_type(w, function->left);
 	print_node(w, n->left);
 	print_parameters(w, function);
+	print_qualifiers(w, function->number | name_qualifiers(w, n->left));
 	if (function->left)
 		print_right(w, function->left);
-	print_qualifiers(w, function->number | name_qualifiers(w, n->left));
 	w->arguments = outer;
 	w->is_lambda = is_outer;
 }

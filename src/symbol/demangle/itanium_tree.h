@@ -120,7 +120,7 @@ struct itanium {
 	unsigned depth;
 	unsigned lambda_depth;   /* > 0: in the parameters of a lambda */
 	bool may_forward;        /* parameters may be used before their arguments are known */
-	bool may_take_arguments; /* a type may be followed by its template arguments */
+	bool may_take_arguments; /* T_ as a type may be followed by its template arguments */
 	bool has_levels;         /* sr is followed by names up to E, as clang writes them */
 	bool bad;                /* no mangled name, or too deep, or out of memory */
 };

@@ -287,9 +287,10 @@ static uint32_t param_type(struct itanium *p)
 	return with_arguments(p, itanium_remember(p, id));
 }
 
+/* Of a number, not of a class: "C1Ev" is a constructor, behind a name that was read wrongly. */
 static uint32_t complex_type(struct itanium *p, const char *text)
 {
-	uint32_t inner = itanium_type(p);
+	uint32_t inner = number_is_digit(itanium_peek(p)) ? itanium_fail(p) : itanium_type(p);
 
 	return itanium_add(p, (struct node){ .kind = NODE_SUFFIXED,
 					     .left = inner,
@@ -393,7 +394,7 @@ uint32_t itanium_type(struct itanium *p)
 	}
 	if (itanium_peek(p) == 'S' && itanium_peek_at(p, 1) != 't') {
 		id = itanium_substitution(p);
-		if (itanium_peek(p) == 'I' && p->may_take_arguments)
+		if (itanium_peek(p) == 'I')
 			id = itanium_remember(p, with_arguments(p, id));
 	} else {
 		id = builtin(p);
