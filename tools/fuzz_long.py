@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""fuzz_long.py [--minutes N] [--total N] [--each N] [--table] BUILD [TARGET...]: runs the fuzz targets
-of BUILD (configured with -Dfuzz=true) in slices of time, until all of them together had --total
-executions [1e8] and each had --each [1e6], or for --minutes.
+"""fuzz_long.py [--minutes N] [--total N] [--each N] [--save] BUILD [TARGET...]: runs the fuzz targets of
+BUILD (configured with -Dfuzz=true) in slices of time, until all of them together had --total executions
+[1e8] and each had --each [1e6], or for --minutes.
 
-Executions are counted on from run to run in BUILD/fuzz-long/counts.json, and the inputs that reach
-new code are kept in BUILD/fuzz-long/TARGET/corpus. A finding is kept in BUILD/fuzz-long/TARGET/found;
-its target rests until the next run. --table prints the counts as Markdown and runs nothing. Exit
-status: 1 with a finding, else 0."""
+Executions are counted on from run to run, by the commit that was run: those of BUILD in
+BUILD/fuzz-long/counts.json, those of all machines in tests/fuzz/counts.json. --save moves the former to
+the latter, also while another process counts, renews the table of docs/quality.md, and runs nothing.
+Inputs that reach new code are kept in BUILD/fuzz-long/TARGET/corpus. A finding is kept in
+BUILD/fuzz-long/TARGET/found; its target rests until the next run. Exit status: 1 with a finding, else 0."""
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -19,7 +23,11 @@ import time
 
 SLICE = 60  # seconds of one target at a time
 HERE = os.path.dirname(os.path.realpath(__file__))
-FUZZ = os.path.join(HERE, "..", "tests", "fuzz")
+ROOT = os.path.dirname(HERE)
+FUZZ = os.path.join(ROOT, "tests", "fuzz")
+SAVED = os.path.join(FUZZ, "counts.json")
+DOCUMENT = os.path.join(ROOT, "docs", "quality.md")
+NUMBERS = ("executions", "seconds", "cpu_executions", "cpu_seconds", "findings")
 
 
 def targets(build):
@@ -29,30 +37,94 @@ def targets(build):
             if any(suite.endswith(("fuzz", "fuzz-peers")) for suite in test["suite"])}
 
 
+def sources_commit():
+    """Of the sources that are run: the last commit that main has, with a + for changes since."""
+    def git(*words):
+        return subprocess.run(["git", "-C", ROOT, *words], check=False, stdout=subprocess.PIPE)
+
+    base = git("merge-base", "HEAD", "main")
+    commit = base.stdout.decode().strip() if base.returncode == 0 else "HEAD"
+    short = git("rev-parse", "--short=9", commit).stdout.decode().strip()
+    return short + ("+" if git("diff", "--quiet", commit, "--", "src").returncode else "")
+
+
+def load(path):
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def store(path, value):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1, sort_keys=True)
+        file.write("\n")
+    os.replace(path + ".new", path)
+
+
+def add(counts, commit, name, more):
+    count = counts.setdefault(commit, {}).setdefault(name, dict.fromkeys(NUMBERS, 0))
+    for key in more:
+        count[key] += more[key]
+
+
 class Counts:
-    """Executions, seconds and findings of each target, in a file."""
+    """NUMBERS by commit and target. Those with "cpu" are of runs whose CPU time is known."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "counts.json")
-        self.all = {}
-        if os.path.exists(self.path):
-            with open(self.path, encoding="utf-8") as file:
-                self.all = json.load(file)
 
-    def of(self, name):
-        return self.all.setdefault(name, {"executions": 0, "seconds": 0, "findings": 0})
+    @contextlib.contextmanager
+    def locked(self):
+        with open(self.path + ".lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
-    def add(self, name, executions, seconds, findings):
-        count = self.of(name)
-        count["executions"] += executions
-        count["seconds"] += seconds
-        count["findings"] += findings
-        with open(self.path + ".new", "w", encoding="utf-8") as file:
-            json.dump(self.all, file, indent=1, sort_keys=True)
-        os.replace(self.path + ".new", self.path)
+    def add(self, commit, name, more):
+        with self.locked():
+            here = load(self.path)
+            add(here, commit, name, more)
+            store(self.path, here)
 
-    def total(self):
-        return sum(count["executions"] for count in self.all.values())
+    def save(self):
+        with self.locked():
+            saved = load(SAVED)
+            for commit, of_targets in load(self.path).items():
+                for name, count in of_targets.items():
+                    add(saved, commit, name, count)
+            store(SAVED, saved)
+            store(self.path, {})
+
+    def sums(self):
+        """By target, of all commits, and of "all"."""
+        sums = {}
+        with self.locked():
+            for counts in load(SAVED), load(self.path):
+                for of_targets in counts.values():
+                    for name, count in of_targets.items():
+                        add(sums, "", name, count)
+                        add(sums, "", "all", count)
+        return sums.get("", {})
+
+
+def show_number(number):
+    return f"{number:,.0f}"
+
+
+def put_table(sums):
+    """Into the document, where there is one already."""
+    lines = ["| target | executions | hours | a CPU second | findings |", "|---|--:|--:|--:|--:|"]
+    for name in sorted(sums, key=lambda name: (name == "all", name)):
+        count = sums[name]
+        speed = show_number(count["cpu_executions"] / count["cpu_seconds"]) if count["cpu_seconds"] else "–"
+        lines.append(f"| {name} | {show_number(count['executions'])} | {count['seconds'] / 3600:.2f} | {speed} | "
+                     f"{count['findings']} |")
+    with open(DOCUMENT, encoding="utf-8") as file:
+        text = file.read()
+    text = re.sub(r"\| target \| executions .*?\n\n", lambda match: "\n".join(lines) + "\n\n", text, count=1,
+                  flags=re.DOTALL)
+    with open(DOCUMENT, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def run_slice(folder, name, program, corpus, seconds):
@@ -60,11 +132,8 @@ def run_slice(folder, name, program, corpus, seconds):
     kept, found = (os.path.join(folder, name, kind) for kind in ("corpus", "found"))
     os.makedirs(kept, exist_ok=True)
     os.makedirs(found, exist_ok=True)
-    command = [program, f"-max_total_time={seconds}", "-timeout=60", "-rss_limit_mb=2048", "-close_fd_mask=1",
-               "-reload=0", "-print_final_stats=1", f"-artifact_prefix={found}/"]
-    words = os.path.join(FUZZ, "dict", name)
-    if os.path.exists(words):
-        command.append("-dict=" + words)
+    command = [os.path.join(FUZZ, "fuzzer.sh"), program, f"-max_total_time={seconds}", "-timeout=60",
+               "-print_final_stats=1", f"-artifact_prefix={found}/"]
     fuzzer = subprocess.Popen([*command, kept, corpus], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE)
     try:
@@ -78,23 +147,9 @@ def run_slice(folder, name, program, corpus, seconds):
     return executions, "" if fuzzer.returncode == 0 else text[-4000:]
 
 
-def show_table(counts):
-    print("| target | executions | hours | a second |\n|---|--:|--:|--:|")
-    for name in sorted(counts.all):
-        count = counts.all[name]
-        print(f"| {name} | {count['executions']:,} | {count['seconds'] / 3600:.2f} | "
-              f"{count['executions'] / max(count['seconds'], 1):,.0f} |")
-    hours = sum(count["seconds"] for count in counts.all.values()) / 3600
-    print(f"| all | {counts.total():,} | {hours:.2f} | |")
-
-
-def choose(counts, names, each):
-    """Those below their number come first, then those that ran least."""
-    return min(names, key=lambda name: (counts.of(name)["executions"] >= each, counts.of(name)["seconds"]))
-
-
-def is_done(counts, names, args):
-    return counts.total() >= args.total and all(counts.of(name)["executions"] >= args.each for name in names)
+def cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def campaign(args, folder, counts):
@@ -102,18 +157,26 @@ def campaign(args, folder, counts):
     names = [name for name in programs if not args.targets or name in args.targets]
     subprocess.run(["ninja", "-C", args.build, *(os.path.relpath(programs[name][0], args.build) for name in names)],
                    check=True, stdout=subprocess.DEVNULL)
+    commit = sources_commit()
     resting = set()
     until = time.monotonic() + 60 * args.minutes
-    while len(resting) < len(names) and not is_done(counts, names, args):
+    while len(resting) < len(names):
+        sums = counts.sums()
+        none = dict.fromkeys(NUMBERS, 0)
+        lacking = {name for name in names if sums.get(name, none)["executions"] < args.each}
         left = until - time.monotonic()
-        if left < 1:
+        if left < 1 or not lacking and sums["all"]["executions"] >= args.total:
             break
-        name = choose(counts, [name for name in names if name not in resting], args.each)
-        began = time.monotonic()
+        # those below their number come first, then those that ran least
+        name = min((name for name in names if name not in resting),
+                   key=lambda name: (name not in lacking, sums.get(name, none)["seconds"]))
+        began, cpu_began = time.monotonic(), cpu_seconds()
         executions, finding = run_slice(folder, name, *programs[name], int(min(left, SLICE)))
-        counts.add(name, executions, round(time.monotonic() - began), bool(finding))
-        print(f"{name}: {executions:,}; {counts.of(name)['executions']:,} in all, {counts.total():,} of all targets",
-              flush=True)
+        counts.add(commit, name, {"executions": executions, "cpu_executions": executions,
+                                  "seconds": round(time.monotonic() - began),
+                                  "cpu_seconds": round(cpu_seconds() - cpu_began), "findings": int(bool(finding))})
+        print(f"{name}: {executions:,}; {counts.sums()[name]['executions']:,} in all, "
+              f"{counts.sums()['all']['executions']:,} of all targets", flush=True)
         if finding:
             print(f"{name}: a finding, kept in {folder}/{name}/found:\n{finding}", flush=True)
             resting.add(name)
@@ -125,15 +188,16 @@ def main():
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--total", type=float, default=1e8)
     parser.add_argument("--each", type=float, default=1e6)
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--save", action="store_true")
     parser.add_argument("build")
     parser.add_argument("targets", nargs="*")
     args = parser.parse_args()
     folder = os.path.realpath(os.path.join(args.build, "fuzz-long"))
     os.makedirs(folder, exist_ok=True)
     counts = Counts(folder)
-    if args.table:
-        show_table(counts)
+    if args.save:
+        counts.save()
+        put_table(counts.sums())
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
