@@ -7,6 +7,9 @@ shift
 name=${program##*/fuzz_}
 words=$(dirname "$0")/dict/${name%_peer}
 [ ! -f "$words" ] || set -- "-dict=$words" "$@"
+case $name in # seeds are real files; what is new in a text does not need as much
+circle | folded | perfscript | stackcollapse | view) set -- -max_len=1000 "$@" ;;
+esac
 # Of what inputs allocate and free little is kept back: what they touch stays in the caches.
 ASAN_OPTIONS=quarantine_size_mb=4:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=-1
 export ASAN_OPTIONS
