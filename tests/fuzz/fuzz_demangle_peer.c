@@ -33,13 +33,10 @@ static const struct {
 	/* a name */
 	{ 'Z', { "_Z%E", "_Z%E", "_Z%E", "_R%p", "_RNv%p%c", "_RINv%p%c%gE" } },
 	/* C++: an encoding, what it is made for, a name with its scopes, the scopes */
-	{ 'E', { "%i%P",       "N%q%S%iE%P",     "N%q%S%iI%AEE%R%P",
-		 "%iI%AE%R%P", "N%S%kE%P",       "N%q%S%oE%P",
-		 "N%q%SE%P",   "Z%EE%i",         "Z%EENKUl%sE_clE%P",
-		 "TV%C",       "TI%C",           "TS%C",
-		 "GV%N",       "Thn8_%E",        "%N",
-		 "St%i%P",     "N%S%iI%AEC2E%P", "L%i%P",
-		 "%o%P",       "N%S%iB3abiE%P" } },
+	{ 'E',
+	  { "%i%P", "N%q%S%iE%P", "N%q%S%iI%AEE%R%P", "%iI%AE%R%P", "N%S%kE%P", "N%q%S%oE%P",
+	    "Z%EE%i", "Z%EENKUl%sE_clE%P", "TV%C", "TI%C", "TS%C", "GV%N", "Thn8_%E", "%N",
+	    "St%i%P", "N%S%iI%AEC2E%P", "L%i%P", "%o%P", "N%S%iB3abiE%P" } },
 	{ 'N', { "%i", "N%S%iE", "St%i", "Z%EE%i", "Z%EE%i_0" } },
 	{ 'S', { "%i", "%i%S", "St%i", "%iI%AE", "12_GLOBAL__N_1%i", "Sa%i", "%i%iI%AE" } },
 	{ 's', { "v", "i", "RKSs", "T_", "iPKc" } },
