@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
-
+#include "base/pages.h"
 #include "perf/ingest_internal.h"
 
 #define NO_TID UINT32_MAX
@@ -44,7 +44,8 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	in->profile = o->dsos.profile;
 	in->tasks = tasks_new();
 	in->dsos = dsos_new(&o->dsos);
-	if (!in->tasks || !in->dsos)
+	in->frames = pages_new(INGEST_MAX_FRAMES * sizeof *in->frames);
+	if (!in->tasks || !in->dsos || !in->frames)
 		goto fail;
 	in->trie = stack_trie_new(in->profile, in->dsos);
 	in->tables = unwind_tables_new(in->dsos, o->dsos.proc != NULL);
@@ -86,6 +87,7 @@ void ingest_free(struct ingest *in)
 	stack_trie_free(in->trie);
 	dsos_free(in->dsos);
 	tasks_free(in->tasks);
+	pages_free(in->frames, INGEST_MAX_FRAMES * sizeof *in->frames);
 	free(in);
 }
 

@@ -15,6 +15,7 @@
 #include "perf/unwind_tables.h"
 
 #define INGEST_MAX_CHAIN (RECORD_MAX_BYTES / 8) /* addresses that fit in a record */
+#define INGEST_MAX_FRAMES (INGEST_MAX_CHAIN + USER_STACK_MAX)
 #define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait; more do not */
 
 struct ingest {
@@ -46,7 +47,7 @@ struct ingest {
 	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
 	bool has_main;     /* that program's file is known */
 	struct user_stack_join join; /* of frames, the kernel's part is in copied */
-	struct stack_frame frames[INGEST_MAX_CHAIN + USER_STACK_MAX];
+	struct stack_frame *frames;  /* [INGEST_MAX_FRAMES]: of a sample; owned, by pages_new() */
 };
 
 /* The index of a thread, after what is known of a process that no record described; TASKS_NONE:

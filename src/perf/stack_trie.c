@@ -2,8 +2,9 @@
 #include "perf/stack_trie.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/pages.h"
 
 /* Both stay in the second-level cache. */
 #define EDGE_BITS 13    /* of 24 bytes */
@@ -33,7 +34,7 @@ struct stack_trie {
 
 struct stack_trie *stack_trie_new(struct profile *p, struct dsos *d)
 {
-	struct stack_trie *s = calloc(1, sizeof *s);
+	struct stack_trie *s = pages_new(sizeof *s);
 
 	if (!s)
 		return NULL;
@@ -44,7 +45,7 @@ struct stack_trie *stack_trie_new(struct profile *p, struct dsos *d)
 
 void stack_trie_free(struct stack_trie *s)
 {
-	free(s);
+	pages_free(s, sizeof *s);
 }
 
 static uint32_t add_location(struct stack_trie *s, struct code_address place)

@@ -6,11 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "perf/callchain.h"
 #include "perf/joins.h"
 #include "unwind/fp_chain.h"
 #include "unwind/stitch.h"
 #include "unwind/walk.h"
+
+/* What walks use. */
+struct room {
+	struct unwind_slot slots[UNWIND_SLOTS];
+	struct unwind_frame frames[USER_STACK_MAX - 1];
+};
 
 struct user_stacks {
 	struct dsos *dsos;
@@ -19,8 +26,7 @@ struct user_stacks {
 	struct user_stack_counts counts;
 	struct stack_rest rest;
 	struct unwind_walker walker;
-	struct unwind_slot slots[UNWIND_SLOTS];
-	struct unwind_frame frames[USER_STACK_MAX - 1];
+	struct room *room; /* owned, by pages_new() */
 };
 
 void user_stack_put_counts(struct buf *out, const struct user_stack_counts *n)
@@ -118,14 +124,21 @@ struct user_stacks *user_stacks_new(struct dsos *d, struct unwind_tables *t, uin
 	u->dsos = d;
 	u->tables = t;
 	u->machine = machine;
-	unwind_walker_init(&u->walker, u->slots, UNWIND_SLOTS);
+	u->room = pages_new(sizeof *u->room);
+	if (!u->room) {
+		free(u);
+		return NULL;
+	}
+	unwind_walker_init(&u->walker, u->room->slots, UNWIND_SLOTS);
 	return u;
 }
 
 void user_stacks_free(struct user_stacks *u)
 {
-	if (u)
-		stack_rest_fini(&u->rest);
+	if (!u)
+		return;
+	stack_rest_fini(&u->rest);
+	pages_free(u->room, sizeof *u->room);
 	free(u);
 }
 
@@ -431,7 +444,8 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		      const struct user_stack_owner *owner, struct stack_frame *out,
 		      size_t *ret_count, struct user_stack_join *ret_join)
 {
-	struct unwind_stack stack = { .frames = u->frames, .cap = ARRAY_LEN(u->frames) };
+	struct unwind_stack stack = { .frames = u->room->frames,
+				      .cap = ARRAY_LEN(u->room->frames) };
 	struct unwind_regs regs;
 	enum frame_space end;
 	enum rest rest;
@@ -452,7 +466,7 @@ bool user_stacks_walk(struct user_stacks *u, const struct record_sample *s,
 		return false;
 	end = count_end(u, &stack, owner, rest);
 	for (; n < stack.count; n++)
-		out[n] = (struct stack_frame){ .address = u->frames[n].pc };
+		out[n] = (struct stack_frame){ .address = stack.frames[n].pc };
 	if (end != FRAME_SPACE_USER)
 		out[n++] = (struct stack_frame){ .space = end };
 	*ret_count = n;
