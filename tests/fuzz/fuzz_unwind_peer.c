@@ -196,8 +196,24 @@ static int no_name(unw_addr_space_t space, unw_word_t ip, char *name, size_t len
 	return -UNW_ENOINFO;
 }
 
-/* The caller by libunwind. false: none. */
-static bool step_theirs(struct world *w, unw_word_t *ret_ip, unw_word_t *ret_sp)
+/* The caller, in the registers that a walk follows. */
+struct caller {
+	uint64_t ip, sp;
+	uint64_t bp; /* of ours: 0: not known */
+};
+
+static bool get_reg(unw_cursor_t *cursor, int number, uint64_t *ret)
+{
+	unw_word_t value;
+
+	if (unw_get_reg(cursor, number, &value) != 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
+/* By libunwind. false: none. */
+static bool step_theirs(struct world *w, struct caller *ret)
 {
 	static unw_accessors_t calls = { find_info,     put_info, find_list, read_memory,
 					 read_register, no_fpreg, no_resume, no_name };
@@ -211,12 +227,13 @@ static bool step_theirs(struct world *w, unw_word_t *ret_ip, unw_word_t *ret_sp)
 	unw_set_caching_policy(space, UNW_CACHE_NONE);
 	if (unw_init_remote(&cursor, space, w) != 0 || _Ux86_64_dwarf_step(&cursor) <= 0)
 		return false;
-	return unw_get_reg(&cursor, UNW_REG_IP, ret_ip) == 0 && *ret_ip &&
-	       unw_get_reg(&cursor, UNW_REG_SP, ret_sp) == 0;
+	if (!get_reg(&cursor, UNW_X86_64_RBP, &ret->bp))
+		ret->bp = 0;
+	return get_reg(&cursor, UNW_REG_IP, &ret->ip) && ret->ip &&
+	       get_reg(&cursor, UNW_REG_SP, &ret->sp);
 }
 
-static bool step_ours(const struct world *w, const struct unwind_table *table,
-		      struct unwind_frame *ret)
+static bool step_ours(const struct world *w, const struct unwind_table *table, struct caller *ret)
 {
 	const struct unwind_map map = { CODE, CODE + UINT32_MAX / 2, 0, table };
 	const struct unwind_space space = { &map, 1, EM_X86_64, unwind_space_version() };
@@ -232,7 +249,7 @@ static bool step_ours(const struct world *w, const struct unwind_table *table,
 	unwind_regs_set(&regs, UNWIND_X86_BX, w->bx);
 	unwind_walker_init(&walker, slots, 16);
 	unwind_walk(&walker, &space, &regs, &memory, &stack);
-	*ret = frames[1];
+	*ret = (struct caller){ frames[1].pc + 1, frames[1].sp, stack.fp };
 	return stack.count == 2 && stack.guessed == 0;
 }
 
@@ -240,14 +257,14 @@ static void compare(struct world *w)
 {
 	struct cfi_image made = cfi_image_make(EM_X86_64, false, w->cfi, w->cfi_len);
 	struct unwind_table *table;
-	struct unwind_frame frame;
-	unw_word_t ip, sp;
+	struct caller ours, theirs;
 	struct err e;
 
 	FUZZ_CHECK(unwind_table_new(&made.image, NULL, &table, &e) == 0);
-	if (step_ours(w, table, &frame) && step_theirs(w, &ip, &sp)) {
-		FUZZ_CHECK(frame.pc == ip - 1);
-		FUZZ_CHECK(frame.sp == sp);
+	if (step_ours(w, table, &ours) && step_theirs(w, &theirs)) {
+		FUZZ_CHECK(ours.ip == theirs.ip && ours.sp == theirs.sp);
+		if (ours.bp && theirs.bp)
+			FUZZ_CHECK(ours.bp == theirs.bp);
 	}
 	unwind_table_free(table);
 	cfi_image_fini(&made);
