@@ -133,6 +133,8 @@ static void test_cxx_arguments(void)
 		  "S2_EEE4typeES2_S2_",
 		  "std::enable_if<std::is_signed<int>::value, llvm::Optional<int> >::type "
 		  "llvm::checkedAdd<int>(int, int)" },
+		{ "_ZN1AIXclsr3std9is_signedIiEE5valuefp_EEE1fEv",
+		  "A<std::is_signed<int>::value({parm#1})>::f()" },
 		{ "_ZN1AIXsr3std9is_signedIiEE5valueEEC1Ev", "A<std::is_signed<int>::value>::A()" },
 	};
 

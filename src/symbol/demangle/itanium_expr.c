@@ -200,20 +200,32 @@ static uint32_t levels(struct itanium *p, uint32_t scope)
 	return scope;
 }
 
+/* Is this the end of clang's levels rather than of what a name without them is in? What is behind a
+ * class is seldom a template, and "sr3std9is_signedIiEE5value" is common. */
+static bool is_end_of_levels(struct itanium *p, uint32_t part)
+{
+	return itanium_node(p, part)->kind == NODE_TEMPLATE && itanium_peek(p) == 'E' &&
+	       number_is_digit(itanium_peek_at(p, 1));
+}
+
 /* sr TYPE NAME | srN TYPE NAME... E NAME | NAME; clang also: sr NAME... E NAME */
 uint32_t itanium_unresolved(struct itanium *p)
 {
 	uint32_t scope, part;
+	bool is_source_name;
 
 	if (!itanium_take_text(p, "sr"))
 		return simple_name(p);
+	is_source_name = number_is_digit(itanium_peek(p));
 	if (p->has_levels && itanium_take(p, 'N'))
 		scope = levels(p, itanium_type(p));
-	else if (p->has_levels && number_is_digit(itanium_peek(p)))
+	else if (p->has_levels && is_source_name)
 		scope = levels(p, 0);
 	else
 		scope = itanium_type(p);
 	part = simple_name(p);
+	if (!p->has_levels && is_source_name && is_end_of_levels(p, part))
+		return itanium_fail(p);
 	return itanium_add_pair(p, NODE_SCOPED, scope, part);
 }
 
