@@ -37,11 +37,26 @@ static struct seen read_all(const char *path)
 	return seen;
 }
 
+/* A zstd frame that says to need much memory for its window, or for all of its text at once.
+ * Source: RFC 8878, 3.1.1.1. */
+static bool is_large_frame(const uint8_t *data, size_t size)
+{
+	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+	if (size < 6 || memcmp(data, magic, sizeof magic) != 0)
+		return false;
+	return data[4] & 0x20 ? data[4] >> 6 > 1 : data[5] >> 3 > 7; /* above 64 KiB, 128 KiB */
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *path = fuzz_file(data, size < MOST ? size : MOST);
-	struct seen first = read_all(path), second = read_all(path);
+	struct seen first, second;
 
+	if (is_large_frame(data, size))
+		return 0;
+	first = read_all(path);
+	second = read_all(path);
 	FUZZ_CHECK(first.rc == second.rc && first.lines == second.lines);
 	FUZZ_CHECK(first.bytes == second.bytes && first.hash == second.hash);
 	return 0;

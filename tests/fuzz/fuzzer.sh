@@ -7,8 +7,8 @@ shift
 name=${program##*/fuzz_}
 words=$(dirname "$0")/dict/${name%_peer}
 [ ! -f "$words" ] || set -- "-dict=$words" "$@"
-case $name in # seeds are real files; what is new in a text does not need as much
-circle | folded | perfscript | stackcollapse | view) set -- -max_len=1000 "$@" ;;
+case $name in # seeds are real files; what is new does not need as much
+circle | folded | perfscript | pprof | stackcollapse | view) set -- -max_len=1000 "$@" ;;
 esac
 # Of what inputs allocate and free little is kept back, so what they touch stays in the caches. A finding is
 # run again for the whole stack of an allocation. Entropic's bookkeeping costs a third of the time.
