@@ -44,7 +44,7 @@ int folded_write(const struct profile *p, struct buf *out, struct err *e) MUST_C
 struct folded_number {
 	bool is_negative;
 	bool is_huge;      /* whole leaves int64_t */
-	int64_t whole;     /* [0..] */
+	int64_t whole;     /* not above 0 when negative */
 	uint32_t micro;    /* millionths behind the point; further digits are dropped */
 	uint32_t decimals; /* digits behind the point, without zeros at the end; at most 6 */
 };

@@ -38,9 +38,12 @@ static void parse_number(const char *at, const char *end, struct folded_number *
 	*ret = (struct folded_number){ .is_negative = *at == '-' };
 	if (ret->is_negative)
 		at++;
-	for (; at < end && *at != '.'; at++)
+	for (; at < end && *at != '.'; at++) {
+		int digit = ret->is_negative ? '0' - *at : *at - '0';
+
 		ret->is_huge |= __builtin_mul_overflow(ret->whole, 10, &ret->whole) ||
-				__builtin_add_overflow(ret->whole, *at - '0', &ret->whole);
+				__builtin_add_overflow(ret->whole, digit, &ret->whole);
+	}
 	if (at < end)
 		parse_fraction(at + 1, end, ret);
 }
@@ -259,9 +262,9 @@ static int64_t scale_number(const struct folded_number *n, struct scale scale)
 	int64_t part = n->micro / (MICRO / scale.factor), value;
 
 	if (n->is_huge || __builtin_mul_overflow(n->whole, scale.factor, &value) ||
-	    __builtin_add_overflow(value, part, &value))
+	    __builtin_add_overflow(value, n->is_negative ? -part : part, &value))
 		return number_end(n->is_negative);
-	return n->is_negative ? -value : value;
+	return value;
 }
 
 static int add_line(struct reader *r, const char *line, size_t len, size_t number, struct err *e)

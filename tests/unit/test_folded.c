@@ -37,6 +37,7 @@ static void test_rewrites(void)
 		{ " 5\n", "[no stack] 5\n" },
 		{ "a -3\n", NULL },
 		{ "a 9223372036854775807\n", NULL },
+		{ "a -9223372036854775808\n", NULL },
 		{ "a 1\na -1\nb 1\n", "b 1\n" }, /* a sum of 0 is no line */
 		{ "b 1\na;x 1\na b;x 1\na 1\n", "a 1\na b;x 1\na;x 1\nb 1\n" }, /* byte order */
 		{ "a 1.5\n", "a 1500\n" },
