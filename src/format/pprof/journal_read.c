@@ -24,11 +24,15 @@ struct reader {
 
 bool pprof_journal_open(const struct proto_field *f, struct cursor *ret_body)
 {
-	struct cursor c = f->bytes;
-	uint32_t crc = cursor_u32(&c);
+	struct cursor c;
+	uint32_t crc;
 
+	if (f->type != PROTO_BYTES)
+		return false;
+	c = f->bytes;
+	crc = cursor_u32(&c);
 	*ret_body = c;
-	return f->type == PROTO_BYTES && !c.bad && crc32_z(0, c.at, cursor_left(&c)) == crc;
+	return !c.bad && crc32_z(0, c.at, cursor_left(&c)) == crc;
 }
 
 void pprof_journal_ids_fini(struct pprof_journal_ids *ids)
