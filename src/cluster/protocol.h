@@ -38,6 +38,10 @@
 #define PROTOCOL_MAX_RETRY_NS INT64_C(30000000000)
 #define PROTOCOL_IDLE_NS INT64_C(30000000000) /* keep-alive to the nodes above us */
 
+/* What the simulator found best: docs/benchmarks.md. Trees: as many as children, not above size. */
+#define PROTOCOL_FANOUT 4
+#define PROTOCOL_TREES 4
+
 /* Bounds. A node has at most (children + adopted) * WINDOW_CHUNKS chunks on their way out. */
 #define PROTOCOL_WINDOW 64       /* requests that one peer may have here */
 #define PROTOCOL_WINDOW_CHUNKS 8 /* those for chunks */

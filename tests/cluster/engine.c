@@ -17,7 +17,7 @@
 #define PFS_NS (1 * MS)
 #define PFS_META_NS 10000 /* 100,000 operations a second */
 #define TCP_TIMEOUT_NS (3400 * MS)
-#define LIMIT_NS (300 * SECOND)
+#define LIMIT_NS (1000 * SECOND)
 
 uint64_t sim_random(struct sim *s, uint64_t below)
 {
@@ -200,7 +200,7 @@ static const struct wire_message *unpack(struct sim *s, struct packet *p)
 	return &p->m;
 }
 
-static void fail_later(struct sim *s, const struct node *n, uint32_t peer, int64_t at)
+void sim_fail_later(struct sim *s, const struct node *n, uint32_t peer, int64_t at)
 {
 	push(s, (struct event){ .at = at,
 				.kind = EVENT_FAILED,
@@ -247,7 +247,7 @@ static void send_message(void *self, uint32_t rank, const struct wire_message *m
 	}
 	if (s->partition_until > s->now && n->side != to->side) {
 		if (s->partition_until - s->now > TCP_TIMEOUT_NS) {
-			fail_later(s, n, rank, s->now + TCP_TIMEOUT_NS);
+			sim_fail_later(s, n, rank, s->now + TCP_TIMEOUT_NS);
 			return;
 		}
 		arrives += s->partition_until - s->now;
@@ -276,21 +276,23 @@ static void read_storage(void *self, uint64_t id, const struct wire_key *key)
 			   .number = id,
 			   .packet = packet_new(s) };
 	int64_t *free_at = key->op == WIRE_CHUNK ? &s->pfs_data_free : &s->pfs_meta_free;
-	int64_t takes = key->op == WIRE_CHUNK ? (int64_t)s->config.chunk_bytes * 1000 / PFS_RATE
-					      : PFS_META_NS;
+	int64_t slow, takes = key->op == WIRE_CHUNK
+				      ? (int64_t)s->config.chunk_bytes * 1000 / PFS_RATE
+				      : PFS_META_NS;
 
+	slow = (int64_t)sim_random(s, (uint64_t)s->config.slow_storage_ns);
 	e.packet->m.key = *key;
 	e.packet->m.key.path = lasting_path(s, key->path);
 	e.packet->m.age_ns = s->now; /* the start */
 	e.packet->m.error = 0;
-	e.at = s->now + PFS_NS;
+	e.at = s->now + PFS_NS + slow;
 	if (is_broken(s, n)) {
 		e.packet->m.error = EIO;
 		if (n->storage_hangs)
 			e.at += 60 * SECOND;
 	} else {
 		*free_at = (*free_at > s->now ? *free_at : s->now) + takes;
-		e.at = *free_at + PFS_NS;
+		e.at = *free_at + PFS_NS + slow;
 		s->reads[world_key_index(s, key)]++;
 	}
 	push(s, e);
@@ -313,10 +315,10 @@ static void storage_done(struct sim *s, struct node *n, const struct event *e)
 		protocol_storage_done(n->protocol, node_clock(s, n), e->number, &a);
 }
 
-/* --- faults --- */
+/* --- events --- */
 
 /* The daemon runs; after the delay its program does. */
-static void start(struct sim *s, struct node *n, int64_t delay)
+static void node_start(struct sim *s, struct node *n, int64_t delay)
 {
 	struct protocol_config config = { .rank = n->rank,
 					  .size = s->config.nodes,
@@ -337,40 +339,6 @@ static void start(struct sim *s, struct node *n, int64_t delay)
 	sim_at(s, s->now + delay, EVENT_PROGRAM, n->rank, 0);
 }
 
-static void kill_node(struct sim *s, struct node *n, bool is_silent)
-{
-	if (!n->protocol)
-		return;
-	protocol_free(n->protocol);
-	n->protocol = NULL;
-	n->epoch = sim_random(s, UINT64_MAX);
-	n->is_crashed = is_silent;
-	if (n->done_ns == FOREVER)
-		s->unfinished--;
-	n->done_ns = 0;
-	for (size_t i = 0; i < n->contact_count && !is_silent; i++) {
-		const struct node *c = s->nodes + n->contacts[i];
-
-		if (c->protocol)
-			fail_later(s, c, n->rank, s->now + (1 + (int64_t)sim_random(s, 30)) * MS);
-	}
-	n->contact_count = 0;
-	n->stopped_until = -1;
-	if (!s->config.returns || sim_random(s, 3) == 0)
-		return;
-	n->done_ns = FOREVER;
-	s->unfinished++;
-	app_clear(s, n);
-	sim_at(s, s->now + (200 + (int64_t)sim_random(s, 5000)) * MS, EVENT_START, n->rank, 0);
-}
-
-static void split(struct sim *s, int64_t duration)
-{
-	for (uint32_t i = 0; i < s->config.nodes; i++)
-		s->nodes[i].side = (uint32_t)sim_random(s, 2);
-	s->partition_until = s->now + duration;
-}
-
 /* A message for a node that is gone. */
 static void refuse(struct sim *s, const struct event *e)
 {
@@ -378,10 +346,8 @@ static void refuse(struct sim *s, const struct event *e)
 
 	if (e->kind == EVENT_MESSAGE && from->protocol && from->epoch == e->packet->sender_epoch &&
 	    !s->nodes[e->node].is_crashed)
-		fail_later(s, from, e->node, s->now + HOP_NS);
+		sim_fail_later(s, from, e->node, s->now + HOP_NS);
 }
-
-/* --- events --- */
 
 static void node_event(struct sim *s, struct node *n, const struct event *e)
 {
@@ -429,14 +395,14 @@ static void event(struct sim *s, struct event *e)
 	struct node *n = s->nodes + e->node;
 
 	if (e->kind == EVENT_PARTITION) {
-		split(s, (int64_t)e->number);
-	} else if (e->kind == EVENT_KILL) {
-		kill_node(s, n, e->number);
+		fault_split(s, (int64_t)e->number);
+	} else if (e->kind == EVENT_KILL || e->kind == EVENT_CRASH) {
+		fault_kill(s, n, e->kind == EVENT_CRASH);
 	} else if (e->kind == EVENT_STOP) {
 		n->stopped_until = s->now + (int64_t)e->number;
 	} else if (e->kind == EVENT_START) {
 		if (!n->protocol && n->done_ns == FOREVER) {
-			start(s, n, (int64_t)e->number);
+			node_start(s, n, (int64_t)e->number);
 		}
 	} else if (!n->protocol || e->epoch != n->epoch) {
 		refuse(s, e);
@@ -450,38 +416,6 @@ static void event(struct sim *s, struct event *e)
 		node_event(s, n, e);
 	}
 	packet_free(s, e->packet);
-}
-
-static uint32_t any_node(struct sim *s)
-{
-	return (uint32_t)sim_random(s, s->config.nodes);
-}
-
-static void schedule_faults(struct sim *s)
-{
-	const struct sim_config *c = &s->config;
-	uint64_t span = (uint64_t)c->fault_ns;
-
-	for (uint32_t i = 0; i < c->kills + c->crashes; i++)
-		sim_at(s, (int64_t)sim_random(s, span), EVENT_KILL, any_node(s), i >= c->kills);
-	for (uint32_t i = 0; i < c->stops; i++)
-		sim_at(s, (int64_t)sim_random(s, span), EVENT_STOP, any_node(s),
-		       sim_random(s, 8 * SECOND));
-	for (uint32_t i = 0; i < c->partitions; i++)
-		sim_at(s, (int64_t)sim_random(s, span), EVENT_PARTITION, 0,
-		       sim_random(s, 8 * SECOND));
-	for (uint32_t i = 0; i < c->broken_storage; i++) {
-		struct node *n = s->nodes + any_node(s);
-
-		n->storage_broken_from = (int64_t)sim_random(s, span);
-		n->storage_broken_until =
-			n->storage_broken_from + (int64_t)sim_random(s, 20 * SECOND);
-		n->storage_hangs = sim_random(s, 2);
-	}
-	if (c->storage_outage) {
-		s->outage_from = (int64_t)sim_random(s, span);
-		s->outage_until = s->outage_from + (int64_t)sim_random(s, 6 * SECOND);
-	}
 }
 
 static void make_nodes(struct sim *s)
@@ -583,7 +517,7 @@ void sim_run(const struct sim_config *config, struct sim_result *ret)
 	if (!s.reads)
 		abort();
 	make_nodes(&s);
-	schedule_faults(&s);
+	faults_schedule(&s);
 	while (s.unfinished && s.result.is_ok && s.heap_count) {
 		struct event e = pop(&s);
 

@@ -6,8 +6,8 @@
  * Everything follows from the seed. All times are ns of the simulated clock; each node's own clock
  * differs from it by an offset. Costs are those that were measured: docs/benchmarks.md names them.
  *
- * world.c: files and storage. engine.c: time, network, faults. app.c: the cache and the program of
- * a node. simulate.c: the command.
+ * world.c: files and storage. engine.c: time, network, storage's costs. faults.c: what goes wrong.
+ * app.c: the cache and the program of a node. simulate.c: the tests. tables.c: large clusters.
  */
 #ifndef TESTS_CLUSTER_SIM_H
 #define TESTS_CLUSTER_SIM_H
@@ -51,6 +51,7 @@ struct sim_config {
 	uint32_t broken_storage; /* nodes whose storage fails or hangs */
 	bool storage_outage;     /* it fails everywhere for a while */
 	uint32_t slow_links_pct;
+	int64_t slow_storage_ns;    /* a read takes up to this longer */
 	uint32_t changes;           /* files that change */
 	bool keeps_nothing_passing; /* caches hold only what their node requested */
 };
@@ -129,9 +130,9 @@ enum event_kind {
 	EVENT_STORAGE,
 	EVENT_PROGRAM,
 	EVENT_KILL,
+	EVENT_CRASH,
 	EVENT_STOP,
 	EVENT_PARTITION,
-	EVENT_HEAL,
 };
 
 struct packet {
@@ -195,6 +196,14 @@ void sim_at(struct sim *s, int64_t at, enum event_kind kind, uint32_t node, uint
 void sim_fail(struct sim *s, const char *fmt, ...) PRINTF(2, 3);
 int64_t node_clock(const struct sim *s, const struct node *n);
 extern const struct protocol_ops sim_ops; /* app.c and engine.c */
+
+/* The connection of the node to the peer breaks. */
+void sim_fail_later(struct sim *s, const struct node *n, uint32_t peer, int64_t at);
+
+/* faults.c */
+void faults_schedule(struct sim *s);
+void fault_kill(struct sim *s, struct node *n, bool is_silent);
+void fault_split(struct sim *s, int64_t duration); /* a partition */
 
 /* world.c */
 void world_make(struct sim *s);

@@ -31,13 +31,13 @@ struct sim_config sim_bulk(uint32_t nodes, uint32_t fanout, uint32_t trees)
 				    .timeout_ns = 30 * SECOND };
 }
 
-/* A program starts: 20 folders are listed, and then 400 files of 64 KiB read one after another. */
+/* A program starts: 10 folders are listed, and then 100 files of 64 KiB read one after another. */
 static struct sim_config start_config(uint32_t nodes)
 {
-	struct sim_config c = sim_bulk(nodes, 4, 4);
+	struct sim_config c = sim_bulk(nodes, PROTOCOL_FANOUT, PROTOCOL_TREES);
 
-	c.folders = 20;
-	c.files = 20;
+	c.folders = 10;
+	c.files = 10;
 	c.chunks = 1;
 	c.chunk_bytes = 64 << 10;
 	c.reads_listings = true;
@@ -106,7 +106,7 @@ static void print_bulk(void)
 	     "stall, s | every node reads storage, s | Copper's tree, s |");
 	puts("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		struct sim_config c = sim_bulk(sizes[i], 4, 4);
+		struct sim_config c = sim_bulk(sizes[i], PROTOCOL_FANOUT, PROTOCOL_TREES);
 		struct sim_result r = run(c), killed = run_killed(c), direct;
 
 		c.is_direct = true;
@@ -135,7 +135,7 @@ static void print_start(void)
 		printf("| %u | %.2f | %.2f | %.0f | %.2f | %.2f | %.2f | %.2f |\n", sizes[i],
 		       r.reads_mean, seconds(r.all_done_ns), r.messages, killed.reads_mean,
 		       seconds(killed.all_done_ns), seconds(direct.all_done_ns),
-		       copper_seconds(sizes[i], 400, 65536));
+		       copper_seconds(sizes[i], 100, 65536));
 		fflush(stdout);
 	}
 }
@@ -149,7 +149,7 @@ static void print_fanouts(void)
 	     "bytes sent, most/mean | longest stall, s | 5 % slow links, s |");
 	puts("|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct sim_config c = sim_bulk(10000, rows[i][0], rows[i][1]);
+		struct sim_config c = sim_bulk(1000, rows[i][0], rows[i][1]);
 		struct cluster_tree t = cluster_tree_make(c.nodes, c.fanout, 1, 0);
 		struct sim_result r = run(c), killed = run_killed(c), slow;
 

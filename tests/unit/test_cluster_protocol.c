@@ -365,6 +365,7 @@ static void test_bounds(void)
 static void test_failing_storage_goes_down_the_line(void)
 {
 	struct node n;
+	uint64_t id;
 
 	/* The root tells the others at once, and asks them for itself. */
 	open_node(&n, 0, 7);
@@ -377,7 +378,12 @@ static void test_failing_storage_goes_down_the_line(void)
 	reply(&n, START, 1, last(&n)->id, WIRE_FAILED, EIO);
 	CHECK(is_last(&n, WIRE_REQUEST, 2) && last(&n)->from_storage);
 	CHECK_INT(n.answer_count, 0);
-	reply(&n, START, 2, last(&n)->id, WIRE_FAILED, EIO);
+	/* While it waits for one below, those below do not wait for it. */
+	id = last(&n)->id;
+	ask(&n, START, 3, 12, getattr);
+	CHECK(is_last(&n, WIRE_REPLY, 3) && last(&n)->verdict == WIRE_FAILED);
+	CHECK_INT(last(&n)->failed.count, 2);
+	reply(&n, START, 2, id, WIRE_FAILED, EIO);
 	CHECK_INT(n.answers[0], -EIO);
 	CHECK_INT(n.kept, 0);
 	close_node(&n);

@@ -13,18 +13,22 @@
 	}
 #define STR(text) (struct str) TEXT(text)
 
-static const struct file_attr attr = {
-	.identity = { .fs = 1, .ino = UINT64_MAX, .ctime_ns = -1, .size = 3 },
-	.mode = 0100644,
-	.links = 2,
-	.uid = 1000,
-	.gid = 100,
-	.rdev = 5,
-	.blocks = 8,
-	.block_size = 4096,
-	.mtime_ns = INT64_MIN,
-	.atime_ns = INT64_MAX,
-};
+/* clang-format off */
+#define ATTR { \
+	.identity = { .fs = 1, .ino = UINT64_MAX, .ctime_ns = -1, .size = 3 }, \
+	.mode = 0100644, \
+	.links = 2, \
+	.uid = 1000, \
+	.gid = 100, \
+	.rdev = 5, \
+	.blocks = 8, \
+	.block_size = 4096, \
+	.mtime_ns = INT64_MIN, \
+	.atime_ns = INT64_MAX, \
+}
+/* clang-format on */
+
+static const struct file_attr attr = ATTR;
 
 static const struct wire_message messages[] = {
 	{ .type = WIRE_HELLO, .nonce_a = { 1, 2, 3 } },
@@ -41,7 +45,7 @@ static const struct wire_message messages[] = {
 		   .path = TEXT("usr/lib/a b.so"),
 		   .identity = { 1, 2, 3, 4 } } },
 	{ .type = WIRE_REPLY, .id = 1, .error = ENOENT, .age_ns = 5, .held_ns = 6 },
-	{ .type = WIRE_REPLY, .id = 1, .has_attr = true, .attr = attr },
+	{ .type = WIRE_REPLY, .id = 1, .has_attr = true, .attr = ATTR },
 	{ .type = WIRE_REPLY, .id = 2, .body = { .bytes = "data", .len = 4 } },
 	{ .type = WIRE_REPLY,
 	  .id = 2,
