@@ -351,6 +351,9 @@ void app_answer(void *self, uint64_t cookie, const struct wire_key *key,
 	waited = s->now - p->start_ns;
 	if (n->stopped_until < p->start_ns && waited > s->result.longest_ns)
 		s->result.longest_ns = waited;
+	if (n->stopped_until < p->start_ns && waited > s->config.timeout_ns + SECOND &&
+	    !s->config.is_direct)
+		sim_fail(s, "rank %u waited %" PRId64 " s", n->rank, waited / SECOND);
 	p->is_used = false;
 	n->pending_count--;
 	got(s, n, p, a);

@@ -416,14 +416,16 @@ static void test_hanging_storage(void)
 	CHECK_INT(n.kept, 0);
 	CHECK(protocol_deadline(n.protocol) == INT64_MAX);
 	close_node(&n);
-	/* A parent that lives but never answers: half of the time, then storage itself. */
-	open_node(&n, 1, 2);
+	/* Peers that live but never answer: at half of the time storage is read beside them. */
+	open_node(&n, 5, 7);
 	CHECK_INT(request(&n, START, getattr, SECOND), 0);
 	for (int64_t at = START; at < START + 11 * SECOND; at += 100 * MS) {
-		protocol_heard(n.protocol, at, 0);
+		for (uint32_t rank = 0; rank < 5; rank++)
+			protocol_heard(n.protocol, at, rank);
 		pass(&n, at, at);
 	}
 	CHECK_INT(n.read_count, 1);
+	CHECK_INT(n.answer_count, 0);
 	stored(&n, START + 11 * SECOND, 0);
 	CHECK_INT(n.answers[0], 0);
 	close_node(&n);
