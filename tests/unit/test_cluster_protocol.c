@@ -404,6 +404,40 @@ static void test_failing_storage_goes_down_the_line(void)
 	close_node(&n);
 }
 
+/* Its own storage fails, and there is nobody to say whether all do. */
+static void test_alone_without_storage(void)
+{
+	struct node n;
+
+	open_node(&n, 1, 2);
+	protocol_receive(n.protocol, START, 0, 9, &(struct wire_message){ .type = WIRE_GOODBYE });
+	CHECK_INT(request(&n, START, getattr, SECOND), 0);
+	stored(&n, START, -EIO);
+	CHECK_INT(n.answer_count, 0);
+	pass(&n, START, START + PROTOCOL_BEAT_NS + 100 * MS);
+	CHECK_INT(n.read_count, 2);
+	stored(&n, START + SECOND, 0);
+	CHECK_INT(n.answer_count, 1);
+	CHECK_INT(n.answers[0], 0);
+	close_node(&n);
+}
+
+static void test_versions_are_apart(void)
+{
+	struct wire_key before = chunk(0), after = chunk(0);
+	struct node n;
+
+	before.identity.ctime_ns = 1;
+	after.identity.ctime_ns = 2;
+	open_node(&n, 0, 7);
+	CHECK_INT(request(&n, START, before, SECOND), 0);
+	CHECK_INT(request(&n, START, before, SECOND), 0);
+	CHECK_INT(n.read_count, 1);
+	CHECK_INT(request(&n, START, after, SECOND), 0);
+	CHECK_INT(n.read_count, 2);
+	close_node(&n);
+}
+
 static void test_hanging_storage(void)
 {
 	struct node n;
@@ -538,6 +572,8 @@ int main(void)
 	TAP_CASE(test_busy_peers_get_a_rest);
 	TAP_CASE(test_bounds);
 	TAP_CASE(test_failing_storage_goes_down_the_line);
+	TAP_CASE(test_alone_without_storage);
+	TAP_CASE(test_versions_are_apart);
 	TAP_CASE(test_hanging_storage);
 	TAP_CASE(test_errors_about_the_file_are_answers);
 	TAP_CASE(test_circles_are_refused);
