@@ -51,10 +51,17 @@ struct fetch *fetches_find(const struct fetches *f, const struct wire_key *key, 
 struct fetch *fetches_by_id(const struct fetches *f, uint64_t id)
 {
 	size_t slot = (uint32_t)id;
+	struct fetch *fetch = slot < f->slots ? f->all[slot] : NULL;
 
-	if (slot >= f->slots || f->all[slot]->id != id || f->all[slot]->state == FETCH_FREE)
+	if (!fetch || fetch->state == FETCH_FREE || (fetch->id != id && fetch->message_id != id))
 		return NULL;
-	return f->all[slot];
+	return fetch;
+}
+
+void fetches_renew(struct fetches *f, struct fetch *fetch)
+{
+	fetch->message_id = (uint64_t)++f->generation << 32 | (uint32_t)fetch->id;
+	fetch->first_sent_ns = 0;
 }
 
 static struct fetch *take_slot(struct fetches *f)
@@ -111,6 +118,7 @@ struct fetch *fetches_add(struct fetches *f, const struct wire_key *key, uint64_
 		return NULL;
 	}
 	fetch->key.path.ptr = path.data ? path.data : "";
+	fetches_renew(f, fetch);
 	fetch->next_in_bucket = *bucket;
 	*bucket = fetch;
 	f->count++;

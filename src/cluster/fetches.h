@@ -45,7 +45,8 @@ struct fetch {
 	struct wire_key key; /* path borrowed from below */
 	struct buf path;     /* keeps its memory for the next fetch */
 	uint64_t path_hash;
-	uint64_t id;
+	uint64_t id;         /* for our own read of storage */
+	uint64_t message_id; /* for requests to peers; renewed before a peer may get another one */
 	struct fetch *next_in_bucket, *next_in_queue, *next_free;
 	struct waiter *waiters;
 	enum fetch_state state;
@@ -56,7 +57,7 @@ struct fetch {
 	uint8_t direct;   /* requests to nodes below us to read their storage, as ours failed */
 	bool is_repeated; /* it began again: an answer was too old, or all nodes failed */
 	int error;        /* the last failure, a positive errno; 0: none */
-	int64_t first_sent_ns; /* the first request of this fetch; 0: none yet */
+	int64_t first_sent_ns; /* the first request with this message_id; 0: none yet */
 	int64_t sent_ns;       /* the request that is at rank */
 	int64_t hop_ns;        /* deadline of rank, or the end of the rest */
 	int64_t reading_ns;    /* since when we read storage */
@@ -80,7 +81,9 @@ void fetches_fini(struct fetches *f);
 
 /* NULL: there is none. hash: of key->path. */
 struct fetch *fetches_find(const struct fetches *f, const struct wire_key *key, uint64_t hash);
-struct fetch *fetches_by_id(const struct fetches *f, uint64_t id);
+struct fetch *fetches_by_id(const struct fetches *f, uint64_t id); /* one of both ids */
+/* A new message_id: replies to earlier requests are not accepted any more. */
+void fetches_renew(struct fetches *f, struct fetch *fetch);
 
 /* A new fetch without waiters. NULL: as many as may be, or out of memory. */
 struct fetch *fetches_add(struct fetches *f, const struct wire_key *key, uint64_t hash);

@@ -205,18 +205,17 @@ static void receive_reply(struct protocol *p, int64_t now, struct peer *peer,
 {
 	struct fetch *f = fetches_by_id(&p->fetches, m->id);
 	struct protocol_answer a;
-	bool is_current, is_first;
+	bool is_current;
 
 	if (!f) {
 		p->counts.late_replies++;
 		return;
 	}
 	is_current = f->state == FETCH_SENT && f->rank == peer->rank;
-	is_first = is_current && !f->is_repeated; /* the peer got only one request */
 	if (m->verdict == WIRE_ANSWERED && wire_is_answer(m->error)) {
 		a = (struct protocol_answer){
 			.rc = -m->error,
-			.read_ns = time_read(now, is_first ? f->sent_ns : f->first_sent_ns, m),
+			.read_ns = time_read(now, is_current ? f->sent_ns : f->first_sent_ns, m),
 			.has_attr = m->has_attr,
 			.attr = m->attr,
 			.body = m->body,

@@ -38,7 +38,7 @@ static void send_request(struct protocol *p, int64_t now, struct fetch *f, struc
 {
 	struct wire_message m = {
 		.type = WIRE_REQUEST,
-		.id = f->id,
+		.id = f->message_id,
 		.wants_alive = is_doubtful(peer, now),
 		.from_storage = f->direct > 0,
 		.key = f->key,
@@ -213,6 +213,8 @@ static bool send_directly(struct protocol *p, int64_t now, struct fetch *f)
 	struct cluster_tree tree = protocol_tree(p, f->path_hash, f->key.chunk);
 	uint32_t position = cluster_tree_position(&tree, p->config.rank);
 
+	if (!f->direct)
+		fetches_renew(&p->fetches, f); /* one of them may have got a request before */
 	while (f->direct < MAX_DIRECT && f->direct + 1u < p->config.size) {
 		uint32_t next = (uint32_t)((position + (uint64_t)++f->direct) % p->config.size);
 		struct peer *peer = usable_peer(p, now, cluster_tree_rank(&tree, next));
@@ -326,6 +328,7 @@ static bool is_new_enough(const struct fetch *f, const struct waiter *w, int64_t
 void fetch_repeat(struct protocol *p, int64_t now, struct fetch *f, bool is_straight)
 {
 	fetch_release(p, now, f);
+	fetches_renew(&p->fetches, f);
 	f->is_repeated = true;
 	f->failed.count = 0;
 	f->direct = 0;

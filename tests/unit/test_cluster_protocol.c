@@ -195,19 +195,29 @@ static void test_age_is_continued(void)
 
 static void test_old_answers_are_fetched_again(void)
 {
-	struct wire_message m = { .type = WIRE_REPLY, .age_ns = 2 * SECOND };
+	struct wire_message old = { .type = WIRE_REPLY, .age_ns = 2 * SECOND };
+	struct wire_message good = { .type = WIRE_REPLY, .age_ns = 900 * MS };
 	struct node n;
 
 	open_node(&n, 5, 7);
 	CHECK_INT(request(&n, START, getattr, SECOND), 0);
-	m.id = last(&n)->id;
-	protocol_receive(n.protocol, START, 2, 9, &m);
+	old.id = last(&n)->id;
+	protocol_receive(n.protocol, START, 2, 9, &old);
 	CHECK(is_last(&n, WIRE_REQUEST, 2) && last(&n)->max_age_ns == SECOND / 2);
-	protocol_receive(n.protocol, START, 2, 9, &m);
+	protocol_receive(n.protocol, START, 2, 9, &old); /* to the first request: not counted */
+	CHECK_INT(n.read_count, 0);
+	old.id = last(&n)->id;
+	protocol_receive(n.protocol, START + 500 * MS, 2, 9, &old);
 	CHECK_INT(n.answer_count, 0);
 	CHECK_INT(n.read_count, 1); /* from storage */
-	stored(&n, START + MS, -ENOENT);
-	CHECK_INT(n.answers[0], -ENOENT);
+	/* That fails. How old the next answer is does not depend on how long all this took. */
+	stored(&n, START + 500 * MS, -EIO);
+	CHECK(is_last(&n, WIRE_REQUEST, 6) && last(&n)->from_storage);
+	good.id = last(&n)->id;
+	protocol_receive(n.protocol, START + 500 * MS, 6, 9, &good);
+	CHECK_INT(n.answer_count, 1);
+	CHECK_INT(n.answers[0], 0);
+	CHECK_INT(START + 500 * MS - n.read_ns, 900 * MS);
 	close_node(&n);
 }
 
