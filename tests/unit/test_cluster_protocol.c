@@ -316,6 +316,18 @@ static void test_signs_of_life_keep_a_peer(void)
 	CHECK_INT(n.sent_count, 4);
 	CHECK(is_last(&n, WIRE_ALIVE, 1));
 	close_node(&n);
+	/* Also the one whose reply is long on its way. */
+	open_node(&n, 0, 7);
+	n.holds = true;
+	n.held.body = (struct wire_body){ .bytes = "x", .len = 1 };
+	ask(&n, START, 1, 11, chunk(0));
+	pass(&n, START, START + 2 * SECOND);
+	CHECK_INT(n.sent_count, 5);
+	protocol_sent(n.protocol, START + 2 * SECOND, 1);
+	pass(&n, START + 2 * SECOND, START + 4 * SECOND);
+	CHECK_INT(n.sent_count, 5);
+	CHECK(protocol_deadline(n.protocol) == INT64_MAX);
+	close_node(&n);
 }
 
 static void test_busy_peers_get_a_rest(void)
@@ -468,6 +480,7 @@ static void test_hanging_storage(void)
 			protocol_heard(n.protocol, at, rank);
 		pass(&n, at, at);
 	}
+	CHECK_INT(n.sent_count, 3); /* after a quarter, the next one */
 	CHECK_INT(n.read_count, 1);
 	CHECK_INT(n.answer_count, 0);
 	stored(&n, START + 11 * SECOND, 0);
