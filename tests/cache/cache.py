@@ -369,10 +369,12 @@ def test_in_use(bench):
 
 
 def test_killed(bench):
-    """A view whose daemon died can be unmounted, also while a process uses it."""
+    """A view whose daemon and guardian died can be unmounted, also while a process uses it."""
     fill(bench.target)
     daemon = bench.mount()
     fd = os.open(f"{bench.view}/a/size5", os.O_RDONLY)
+    os.kill(views.guardian_of(daemon.pid), signal.SIGKILL)
+    daemon.stderr.readline()
     daemon.kill()
     daemon.wait()
     assert outcome(os.statvfs, bench.view) == errno.ENOTCONN
@@ -393,14 +395,15 @@ def test_copies(bench):
 
 
 def test_terminated(bench):
-    """SIGTERM unmounts, also a view in use."""
+    """SIGTERM unmounts, also a view in use, and names the processes that lose it."""
     fill(bench.target)
     daemon = bench.mount()
     fd = os.open(f"{bench.view}/a/size5", os.O_RDONLY)
     daemon.send_signal(signal.SIGTERM)
     assert daemon.wait(20) == 0
+    assert daemon.stderr.read() == f"auger: {bench.view}: unmounted while in use by python3 ({os.getpid()})\n"
     assert os.listdir(bench.view) == []
     outcome(os.close, fd)
 
 
-sys.exit(views.main(globals(), may_speak=("test_killed",)))
+sys.exit(views.main(globals()))

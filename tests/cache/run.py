@@ -57,7 +57,7 @@ class Bench:
 
     def daemon(self):
         with open("/proc/self/mountinfo", encoding="utf-8") as f:
-            return int(re.search(rf" {re.escape(self.tmp)}/.* auger:(\d+) ", f.read())[1])
+            return int(re.search(rf" {re.escape(self.tmp)}/.* auger:(\d+):", f.read())[1])
 
     def check_gone(self):
         assert not self.mounts(), self.mounts()
@@ -215,6 +215,35 @@ def test_killed(bench):
         os.close(pid_fd)
         os.kill(child, signal.SIGKILL)
     assert not bench.mounts(), bench.mounts()
+
+
+def test_killed_at_once(bench):
+    """auger is killed before its daemon can ask for a signal then: the daemon ends itself."""
+    if not shutil.which("strace") or subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], check=False).returncode:
+        return
+    delay = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=prctl", "-e", "inject=prctl:delay_enter=300000"]
+    traced = subprocess.Popen([*delay, AUGER, "cache", "run", "--target", bench.target, "--", "true"], env=bench.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def child_of(pid):
+        try:
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+                return int(f.read().split()[0])
+        except (OSError, IndexError):
+            return 0
+
+    try:
+        auger = daemon = 0
+        while traced.poll() is None and not daemon:
+            auger = child_of(traced.pid)
+            daemon = child_of(auger) if auger else 0
+        os.kill(auger, signal.SIGKILL)
+        traced.wait(60)  # for all that it traces
+        assert not bench.mounts(), bench.mounts()
+    finally:
+        for view in bench.mounts():
+            subprocess.run([AUGER, "cache", "umount", view], check=False)
+        traced.wait(60)
 
 
 def check_left(bench, *options):

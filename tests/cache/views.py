@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 AUGER = os.path.abspath(sys.argv[1])
 
@@ -12,6 +13,32 @@ AUGER = os.path.abspath(sys.argv[1])
 def run(*words, **more):
     return subprocess.run([AUGER, "cache", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=60, **more)
+
+
+def daemon_of(view):
+    """The process that serves the view."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        return next(int(line.split(" auger:")[1].split(":")[0]) for line in f if f" {view} " in line)
+
+
+def guardian_of(daemon):
+    """The process that ends the view if the daemon is killed. It may just have been forked, and have its parent's name."""
+    until = time.monotonic() + 20
+    while True:
+        with open(f"/proc/{daemon}/task/{daemon}/children", encoding="ascii") as f:
+            found = [int(p) for p in f.read().split() if comm(p) == "auger-guardian"]
+        if found:
+            return found[0]
+        assert time.monotonic() < until, "no guardian"
+        time.sleep(0.01)
+
+
+def comm(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
 
 
 def outcome(call, *args):

@@ -18,16 +18,23 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
+#include "cachefs/fuse/claim.h"
+#include "cachefs/fuse/connection.h"
+#include "cachefs/fuse/guardian.h"
+#include "cachefs/fuse/leave.h"
 #include "cachefs/fuse/mounted.h"
 #include "cachefs/fuse/ops.h"
 #include "cachefs/fuse/remount.h"
 #include "cachefs/fuse/serve.h"
+#include "cachefs/fuse/unmount.h"
 #include "cachefs/memory/memory.h"
 #include "cachefs/store/local.h"
 
-#define FOREVER_S 1e9 /* a timeout that never expires: 30 years */
-#define STARTER_S 1   /* how long to wait for the starter at the end */
+#define FOREVER_S 1e9                  /* a timeout that never expires: 30 years */
+#define HANGING_NS (NS_PER_S * 9 / 10) /* a request that waits for longer hangs, at the end */
+#define STARTER_S 1                    /* how long to wait for the starter at the end */
 
 struct serving {
 	struct fuse_session *session;
@@ -37,6 +44,11 @@ struct serving {
 	const struct mount_opts *opts;
 	int64_t start_ns;
 	bool hangs; /* threads are still in storage calls */
+
+	struct guardian guardian;
+	struct leave leave;
+	sigset_t signals;
+	int claim; /* see claim.h; -1: the folder has no locks */
 
 	pthread_t starter;
 	bool has_starter;
@@ -102,13 +114,13 @@ static const char *below(const char *target, const char *view)
 static int new_session(struct serving *s, const struct mount_opts *o, struct err *e)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	char *options = NULL, source[32];
+	char *options = NULL, name[MOUNTED_SOURCE_MAX], source[sizeof name + 8];
 	int rc = fuse_opt_add_arg(&args, "auger");
 
-	/* "cache umount" finds the process to wait for in the mount's source. */
-	snprintf(source, sizeof source, "fsname=" MOUNTED_SOURCE "%d", (int)getpid());
+	mounted_source(o->target, name);
+	snprintf(source, sizeof source, "fsname=%s", name);
 	rc |= fuse_opt_add_opt(&options, "ro,nosuid,nodev,subtype=auger,max_read=1048576");
-	rc |= fuse_opt_add_opt(&options, source);
+	rc |= fuse_opt_add_opt_escaped(&options, source);
 	if (!s->mount.checks_access)
 		rc |= fuse_opt_add_opt(&options, "default_permissions");
 	if (o->has_others)
@@ -123,31 +135,6 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 }
 
 static_assert(OPS_MAX_READ == 1048576, "equal to max_read in new_session");
-
-/* Is it unmounted here, and still mounted in another namespace? Then libfuse would unmount whatever
- * is mounted on the view by then. */
-static bool has_copies(const struct serving *s)
-{
-	struct pollfd fuse = { .fd = fuse_session_fd(s->session) };
-	struct mounted mounted;
-	struct err e = { 0 };
-
-	return poll(&fuse, 1, 0) == 0 &&
-	       !(mounted_find(s->opts->view, &mounted, &e) && mounted.daemon == getpid());
-}
-
-/* Closes the connection: pending requests fail with ENOTCONN. A pipe without a reader polls like
- * /dev/fuse after an unmount, so libfuse does not unmount anything. */
-static void end_connection(const struct serving *s)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	close(ends[0]);
-	dup3(ends[1], fuse_session_fd(s->session), O_CLOEXEC);
-	close(ends[1]);
-}
 
 /* The kernel caps read-ahead at 128 KiB, whatever max_readahead says. Only root can raise the cap.
  * Source: Documentation/ABI/testing/sysfs-class-bdi of Linux. */
@@ -191,13 +178,12 @@ static int mount_session(struct fuse_session *session, const char *view, struct 
 		       *libfuse_message ? libfuse_message : "fusermount3 failed");
 }
 
-/* After FUSE_INIT. The log lines here and below are Copper's, about its provider and the parent
- * node in its overlay. */
+/* After FUSE_INIT. */
 static void on_init(void *context)
 {
 	struct serving *s = context;
 
-	log_msg(LOG_INFO, "cache", "provider registration completed after %lld us",
+	log_msg(LOG_INFO, "cache", "mounted after %lld us",
 		(long long)(clock_mono_ns() - s->start_ns) / 1000);
 	sem_post(&s->initialized);
 }
@@ -231,11 +217,16 @@ static int64_t probe_target(struct serving *s)
 		return 0;
 	}
 	reply_ns = clock_mono_ns() - s->start_ns;
-	log_msg(LOG_INFO, "cache",
-		"first successful parent rpc_lstat completed after %lld us since provider startup; "
-		"path=%s",
+	log_msg(LOG_INFO, "cache", "first reply of storage after %lld us; path=%s",
 		(long long)reply_ns / 1000, s->opts->target);
 	return reply_ns;
+}
+
+/* The starter's; without it, the main thread's. */
+static void close_claim(struct serving *s)
+{
+	fd_close(&s->claim);
+	s->claim = -1;
 }
 
 /* For a view with access lists, if we may mount; see remount.h. */
@@ -251,10 +242,12 @@ static int remount_root(struct serving *s)
 	if (tree < 0)
 		return 0;
 	pthread_mutex_lock(&s->start_lock);
+	claim_lock(s->claim);
 	if (s->is_ending)
 		close(tree);
 	else
 		rc = remount_move(tree, s->opts->view, &s->start_error);
+	claim_unlock(s->claim);
 	s->root = (uint64_t)(uintptr_t)cache_root(s->cache);
 	pthread_mutex_unlock(&s->start_lock);
 	return rc;
@@ -281,8 +274,11 @@ static void *start(void *arg)
 		return NULL;
 	reply_ns = probe_target(s);
 	s->start_rc = remount_root(s);
+	close_claim(s);
 	if (s->start_rc < 0 || is_ending(s))
 		return NULL;
+	log_msg(LOG_INFO, "cache", "view ready after %lld us",
+		(long long)(clock_mono_ns() - s->start_ns) / 1000);
 	s->opts->ready(s->opts->context, reply_ns);
 	start_prefetch(s);
 	return NULL;
@@ -330,15 +326,85 @@ static int join_starter(struct serving *s, int rc, struct err *e)
 	return s->start_rc;
 }
 
-/* Stops the threads that send notifications to the kernel. */
+/* The view has ended. Stops the threads that send notifications to the kernel. */
 static void stop_notifying(void *context)
 {
 	struct serving *s = context;
 
+	prctl(PR_SET_NAME, MOUNTED_COMM_ENDING);
 	stop_starting(s);
 	cache_fail_requests(s->cache);
 	profiling_stop(s->mount.profiling);
 	cache_stop_evictor(s->cache);
+}
+
+/* While requests are served. False: the view goes on. */
+static bool ends(void *context, int signal)
+{
+	struct serving *s = context;
+	bool hangs = cache_has_waited(s->cache, HANGING_NS);
+
+	if (signal == SIGCHLD) {
+		if (guardian_is_lost(&s->guardian))
+			log_msg(LOG_WARN, "cache",
+				"%s: its guardian has ended; if the daemon is killed, the view stays",
+				s->opts->view);
+		return false;
+	}
+	if (signal == UNMOUNT_IF_HANGING && !hangs)
+		return false;
+	guardian_ending(&s->guardian);
+	stop_starting(s);
+	prefetch_cancel(s->mount.prefetch);
+	if (hangs)
+		leave_log_users(&s->leave, "storage hangs; unmounted");
+	else if (!leave_unused(&s->leave, &s->signals))
+		leave_log_users(&s->leave, "unmounted");
+	cache_fail_requests(s->cache);
+	leave_forced(&s->leave);
+	return true;
+}
+
+/* What the end of the view must know. */
+static void note_mount(struct serving *s)
+{
+	struct mounted mounted;
+	struct err e = { 0 };
+
+	s->leave.view = s->opts->view;
+	s->leave.fuse_fd = fuse_session_fd(s->session);
+	fcntl(s->leave.fuse_fd, F_SETFD, FD_CLOEXEC);
+	if (!mounted_find(s->opts->view, &mounted, &e))
+		return;
+	s->leave.device = mounted.device;
+	s->leave.connection = connection_open(mounted.device);
+	guardian_mounted(&s->guardian, mounted.device);
+	local_hide_device(s->local, mounted.device);
+	raise_read_ahead(mounted.device);
+}
+
+static int mount_view(struct serving *s, struct err *e)
+{
+	const struct mount_opts *o = s->opts;
+	int rc = claim_take(o->view, o->target, &s->claim, e);
+
+	if (rc < 0)
+		return rc;
+	serve_block_signals(&s->signals);
+	rc = mount_session(s->session, o->view, e);
+	claim_unlock(s->claim);
+	if (rc == 0)
+		note_mount(s);
+	return rc;
+}
+
+/* Nobody serves any more. */
+static void end_view(struct serving *s)
+{
+	leave_forced(&s->leave);
+	leave_connection(&s->leave);
+	fuse_session_unmount(s->session);
+	guardian_stop(&s->guardian);
 }
 
 /* From mount to unmount. */
@@ -349,19 +415,13 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 				       .expire_entry = expire_entry,
 				       .inval_inode = inval_inode,
 				       .context = s };
-	struct serve_opts serving = { .threads = o->threads, .end = stop_notifying, .context = s };
-	struct mounted mounted;
-	sigset_t signals;
-	int rc;
+	struct serve_opts serving = {
+		.threads = o->threads, .ends = ends, .end = stop_notifying, .context = s
+	};
+	int rc = mount_view(s, e);
 
-	serve_block_signals(&signals);
-	rc = mount_session(s->session, o->view, e);
 	if (rc < 0)
 		return rc;
-	if (mounted_find(o->view, &mounted, e)) {
-		local_hide_device(s->local, mounted.device);
-		raise_read_ahead(mounted.device);
-	}
 	kernel.fuse_fd = fuse_session_fd(s->session);
 	rc = cache_start_evictor(s->cache, kernel, e);
 	if (rc == 0 && o->prefetch.count)
@@ -372,12 +432,10 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	if (rc == 0)
 		rc = start_starter(s, e);
 	if (rc == 0)
-		rc = serve_run(s->session, &serving, &signals, e);
+		rc = serve_run(s->session, &serving, &s->signals, e);
 	stop_notifying(s);
+	end_view(s);
 	profiling_write(s->mount.profiling, "pre-destroy");
-	if (has_copies(s))
-		end_connection(s);
-	fuse_session_unmount(s->session);
 	rc = join_starter(s, rc, e);
 	prefetch_stop(s->mount.prefetch);
 	profiling_write(s->mount.profiling, NULL);
@@ -451,6 +509,17 @@ static bool run_cached(struct serving *s, const struct mount_opts *o, int *ret_r
 	return true;
 }
 
+/* Without one, the view works as well. */
+static void start_guardian(struct serving *s)
+{
+	struct err e = { 0 };
+
+	if (guardian_start(&s->guardian, s->opts->view, &e) < 0)
+		log_msg(LOG_WARN, "cache",
+			"%s: no guardian (%s); if the daemon is killed, the view stays",
+			s->opts->view, e.msg);
+}
+
 int mount_run(const struct mount_opts *o, struct err *e)
 {
 	struct serving *s = calloc(1, sizeof *s);
@@ -465,7 +534,9 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	sem_init(&s->initialized, 0, 0);
 	pthread_mutex_init(&s->start_lock, NULL);
 	s->start_ns = clock_mono_ns();
+	s->claim = s->leave.connection = -1;
 	prctl(PR_SET_NAME, MOUNTED_COMM);
+	start_guardian(s);
 	memory_limit_arenas();
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
 	if (rc == 0) {
@@ -479,6 +550,9 @@ int mount_run(const struct mount_opts *o, struct err *e)
 		abandoned = s;
 		return rc;
 	}
+	guardian_stop(&s->guardian);
+	close_claim(s);
+	fd_close(&s->leave.connection);
 	profiling_close(s->mount.profiling);
 	metrics_free(s->mount.metrics);
 	local_close(s->local);

@@ -17,12 +17,14 @@
 #define NAMED 5 /* further ones are only counted */
 #define MAPS_MAX (64 << 20)
 
-/* AT_STATX_DONT_SYNC sends no request to a server that may hang. Source: statx(2). */
+/* AT_STATX_DONT_SYNC sends no request to a server that may hang, and to root, too, the kernel tells
+ * the device of another user's mount if nothing else is asked for. Source: statx(2);
+ * fuse_update_attributes in fs/fuse/dir.c of Linux. */
 static bool is_on_device(dev_t device, const char *link)
 {
 	struct statx st;
 
-	return statx(AT_FDCWD, link, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) == 0 &&
+	return statx(AT_FDCWD, link, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &st) == 0 &&
 	       st.stx_dev_major == major(device) && st.stx_dev_minor == minor(device);
 }
 

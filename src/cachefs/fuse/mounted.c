@@ -2,241 +2,201 @@
 #include "cachefs/fuse/mounted.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/compat/compat.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/quote.h"
-#include "cachefs/fuse/mount_users.h"
 
-#define WRITE_MS 600000 /* for a daemon to write its files, with an fsync(2) each */
-#define EXIT_MS 500     /* for a daemon to exit after the kernel has closed its connection */
-#define BUSY_MS 2000    /* for processes that are exiting, whose files the kernel closes late */
 #define MOUNTS_MAX (16 << 20)
+#define PF_EXITING 4
 
-extern char **environ;
+/* A line of mountinfo. Source: proc(5). */
+struct line {
+	uint64_t id, parent;
+	unsigned major, minor;
+	char *point; /* the folder it is mounted on */
+	char *type;  /* the file system's, followed by source and options */
+};
 
-/* Is this line of mountinfo one of our mounts at view? */
-static bool is_ours(char *line, const char *view, struct mounted *ret)
+/* Cuts the line up. False: not a line of mountinfo. */
+static bool parse_line(char *text, struct line *ret)
 {
-	static const char fs_type[] = " - fuse.auger ";
-	unsigned major_nr, minor_nr;
-	char *type = strstr(line, fs_type), *path, *owner;
+	static const char separator[] = " - ";
+	unsigned long long id, parent;
 	int at = 0;
 
-	if (!type)
+	ret->type = strstr(text, separator);
+	if (!ret->type ||
+	    sscanf(text, "%llu %llu %u:%u %*s %n", &id, &parent, &ret->major, &ret->minor, &at) <
+		    4 ||
+	    !at)
 		return false;
-	if (sscanf(line, "%*u %*u %u:%u %*s %n", &major_nr, &minor_nr, &at) < 2 || !at)
-		return false;
-	path = line + at;
-	path[strcspn(path, " ")] = '\0';
-	quote_undo_octal(path);
-	if (strcmp(path, view) != 0)
-		return false;
-	ret->device = makedev(major_nr, minor_nr);
-	type += strlen(fs_type);
-	ret->daemon = strncmp(type, MOUNTED_SOURCE, strlen(MOUNTED_SOURCE)) == 0
-			      ? atoi(type + strlen(MOUNTED_SOURCE))
-			      : 0;
-	owner = strstr(type, ",user_id=");
+	ret->id = id;
+	ret->parent = parent;
+	ret->type += strlen(separator);
+	ret->point = text + at;
+	ret->point[strcspn(ret->point, " ")] = '\0';
+	quote_undo_octal(ret->point);
+	return true;
+}
+
+static bool is_ours(const struct line *line)
+{
+	static const char type[] = "fuse.auger ";
+
+	return strncmp(line->type, type, strlen(type)) == 0;
+}
+
+static void read_source(char *source, struct mounted *ret)
+{
+	char *end;
+
+	ret->daemon = 0;
+	*ret->target = '\0';
+	quote_undo_octal(source);
+	if (strncmp(source, MOUNTED_SOURCE, strlen(MOUNTED_SOURCE)) != 0)
+		return;
+	ret->daemon = (pid_t)strtol(source + strlen(MOUNTED_SOURCE), &end, 10);
+	if (*end == ':')
+		snprintf(ret->target, sizeof ret->target, "%s", end + 1);
+}
+
+static void read_mount(const struct line *line, struct mounted *ret)
+{
+	char *source = strchr(line->type, ' ') + 1;
+	char *options = source + strcspn(source, " ");
+	const char *owner = strstr(options, ",user_id=");
+
+	if (*options)
+		*options++ = '\0';
+	ret->id = line->id;
+	ret->device = makedev(line->major, line->minor);
 	ret->owner = owner ? (uid_t)strtoul(owner + strlen(",user_id="), NULL, 10) : 0;
+	read_source(source, ret);
+}
+
+/* Of mounts on one folder, the topmost is mounted on the others, and later in the text. */
+bool mounted_find_in(char *mountinfo, const char *view, struct mounted *ret)
+{
+	struct line line, top = { .type = NULL };
+
+	for (char *text = mountinfo, *next; text && *text; text = next) {
+		next = strchr(text, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!parse_line(text, &line) || strcmp(line.point, view) != 0)
+			continue;
+		if (!top.type || top.parent != line.id)
+			top = line;
+	}
+	if (!top.type || !is_ours(&top))
+		return false;
+	read_mount(&top, ret);
 	return true;
 }
 
 bool mounted_find(const char *view, struct mounted *ret, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	bool found = false;
 
-	if (file_read_small("/proc/self/mountinfo", MOUNTS_MAX, &text, e) < 0)
+	return file_read_small("/proc/self/mountinfo", MOUNTS_MAX, &text, e) == 0 &&
+	       mounted_find_in(text.data, view, ret);
+}
+
+void mounted_source(const char *target, char ret[MOUNTED_SOURCE_MAX])
+{
+	int len = snprintf(ret, MOUNTED_SOURCE_MAX, MOUNTED_SOURCE "%d:%s", (int)getpid(), target);
+
+	if (len >= MOUNTED_SOURCE_MAX)
+		snprintf(ret, MOUNTED_SOURCE_MAX, MOUNTED_SOURCE "%d", (int)getpid());
+}
+
+/* Is it a daemon of ours, run by the owner of the mount? */
+static bool is_daemon(pid_t pid, uid_t owner)
+{
+	char path[64], text[1024];
+	const char *uids;
+	unsigned effective;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	if (!file_read_start(path, text, sizeof text) ||
+	    strncmp(text, "Name:\t" MOUNTED_COMM "\n", strlen("Name:\t" MOUNTED_COMM "\n")) != 0)
 		return false;
-	for (char *line = text.data, *next; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		found |= is_ours(line, view, ret);
-	}
-	return found;
+	uids = strstr(text, "\nUid:");
+	return uids && sscanf(uids, "\nUid: %*u %u", &effective) == 1 && effective == owner;
 }
 
-/* For users who may not call umount(2). fusermount3 prints its reason itself. */
-static int run_fusermount(const char *view, bool is_lazy, bool is_quiet, struct err *e)
+int mounted_open_daemon(const struct mounted *m)
 {
-	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z", quiet[] = "-q",
-	     none[] = "-u";
-	char *path = strdup(view);
-	char *const argv[] = { program, option, is_lazy ? lazy : none, is_quiet ? quiet : none,
-			       path,    NULL };
-	int rc = path ? 0 : ENOMEM, status = 0;
-	struct mounted left;
-	pid_t pid;
+	int fd = m->daemon > 0 ? compat_pidfd_open(m->daemon) : -1;
 
-	if (rc == 0)
-		rc = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
-	free(path);
-	if (rc)
-		return err_set(e, -rc, "fusermount3: %s", strerror(rc));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_errno(e, "fusermount3");
-	if (!status || !mounted_find(view, &left, e))
-		return 0; /* or another process has just unmounted it */
-	return err_set(e, -EBUSY, "%s: fusermount3 could not unmount it", view);
-}
-
-/* A pidfd of the daemon; -1: it has exited, or pid is not one of our daemons. */
-static int open_daemon(pid_t pid)
-{
-	char path[64], name[32];
-	int fd = pid > 0 ? compat_pidfd_open(pid) : -1;
-
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	if (fd >= 0 &&
-	    (!file_read_start(path, name, sizeof name) || strcmp(name, MOUNTED_COMM "\n") != 0)) {
+	if (fd >= 0 && !is_daemon(m->daemon, m->owner)) {
 		close(fd);
-		return -1; /* a pid of another namespace, or reused */
+		return -1; /* a pid of another namespace, reused, or forged */
 	}
 	return fd;
 }
 
-static int unmount(const char *view, bool is_lazy, bool is_quiet, struct err *e)
+/* Source: proc(5), /proc/PID/stat; linux/sched.h, PF_EXITING. */
+bool mounted_is_exiting(pid_t daemon)
 {
-	if (umount2(view, UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0)
-		return 0;
-	if (errno == EPERM)
-		return run_fusermount(view, is_lazy, is_quiet, e);
-	if (errno == EBUSY)
-		return err_set(e, -EBUSY, "%s: in use; --lazy unmounts it anyway", view);
-	if (errno == EINVAL || errno == ENOENT)
-		return 0; /* another process has just unmounted it */
-	return err_errno(e, "%s", view);
+	char path[64], text[512], state;
+	const char *end;
+	unsigned flags;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)daemon);
+	end = file_read_start(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+	return end && sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) == 2 &&
+	       (state == 'Z' || flags & PF_EXITING);
 }
 
-struct ending {
-	const char *view;
+bool mounted_is_ending(pid_t daemon)
+{
+	char path[64], name[32];
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)daemon);
+	return file_read_start(path, name, sizeof name) &&
+	       strcmp(name, MOUNTED_COMM_ENDING "\n") == 0;
+}
+
+/* The folder that path is in, and the rest of path; false: that is none of its names. */
+static bool split(const char *path, char folder[PATH_MAX], const char **ret_name, size_t *ret_len)
+{
+	size_t len = strlen(path), from;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	for (from = len; from && path[from - 1] != '/'; from--)
+		;
+	*ret_name = path + from;
+	*ret_len = len - from;
+	if (!*ret_len || strncmp(*ret_name, ".", *ret_len) == 0 ||
+	    strncmp(*ret_name, "..", *ret_len) == 0 || from >= PATH_MAX)
+		return false;
+	snprintf(folder, PATH_MAX, "%.*s", from ? (int)from : 1, from ? path : ".");
+	return true;
+}
+
+int mounted_resolve(const char *path, char ret[PATH_MAX], struct err *e)
+{
+	char folder[PATH_MAX], real[PATH_MAX], view[PATH_MAX];
+	struct err none = { 0 };
 	struct mounted mounted;
-	int daemon; /* its pidfd; -1: none */
-};
+	const char *name;
+	size_t len;
 
-/* Lets the daemon unmount the view, and finish its files. */
-static int terminate(const struct ending *o, struct err *e)
-{
-	if (o->daemon < 0 || compat_pidfd_kill(o->daemon, o->mounted.daemon, SIGTERM) < 0)
-		return unmount(o->view, true, false, e);
-	return 0;
-}
-
-static void find_users(const struct ending *o, struct mount_users *ret)
-{
-	mount_users_find(o->mounted.device, o->mounted.daemon, ret);
-}
-
-/* The view is busy. Its users may be exiting, and the kernel closes some files late. If the daemon
- * is the only user, it is prefetching, and is terminated. */
-static int unmount_busy(const struct ending *o, enum unmount_mode mode, struct err *e)
-{
-	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
-	int64_t until_ns = clock_mono_ns() + BUSY_MS * (NS_PER_S / 1000);
-	struct mount_users u;
-	int rc;
-
-	find_users(o, &u);
-	if (u.count == 1 && u.has_server) {
-		mount_users_fini(&u);
-		return terminate(o, e);
+	if (split(path, folder, &name, &len) && realpath(folder, real) &&
+	    snprintf(view, sizeof view, "%s%s%.*s", real, strcmp(real, "/") == 0 ? "" : "/",
+		     (int)len, name) < PATH_MAX &&
+	    mounted_find(view, &mounted, &none)) {
+		memcpy(ret, view, sizeof view);
+		return 0;
 	}
-	while ((rc = unmount(o->view, false, true, e)) == -EBUSY && clock_mono_ns() < until_ns)
-		nanosleep(&pause, NULL);
-	mount_users_fini(&u);
-	if (rc != -EBUSY)
-		return rc;
-	find_users(o, &u);
-	if (mode == UNMOUNT_ALWAYS) {
-		log_msg(LOG_WARN, "cache", "%s: in use by %s; it is unmounted anyway", o->view,
-			u.count ? u.names.data : "a process");
-		rc = terminate(o, e);
-	} else if (u.count) {
-		rc = err_set(e, -EBUSY, "%s: in use by %s; --lazy unmounts it anyway", o->view,
-			     u.names.data);
-	} else {
-		rc = unmount(o->view, false, false, e);
-	}
-	mount_users_fini(&u);
-	return rc;
-}
-
-static bool has_ended(const struct ending *o, int ms)
-{
-	struct pollfd daemon = { .fd = o->daemon, .events = POLLIN };
-
-	return o->daemon < 0 || poll(&daemon, 1, ms) != 0;
-}
-
-/* The view is unmounted here, and the daemon runs on: other namespaces have copies of the mount.
- * Unused copies do not keep the daemon. */
-static void end_copies(const struct ending *o, enum unmount_mode mode)
-{
-	struct mount_users u;
-	struct err e = { 0 };
-
-	find_users(o, &u);
-	if (u.count > u.has_server && mode != UNMOUNT_ALWAYS) {
-		log_msg(LOG_WARN, "cache",
-			"%s: unmounted here; in use by %s in another namespace, and still served",
-			o->view, u.names.data);
-		mount_users_fini(&u);
-		return;
-	}
-	if (u.count > u.has_server)
-		log_msg(LOG_WARN, "cache", "%s: in use by %s; it is unmounted anyway", o->view,
-			u.names.data);
-	mount_users_fini(&u);
-	if (terminate(o, &e) == 0 && !has_ended(o, WRITE_MS))
-		log_msg(LOG_WARN, "cache", "%s: unmounted, but its daemon %d has not exited",
-			o->view, (int)o->mounted.daemon);
-}
-
-/* Does every call on the view fail, because its daemon died? */
-static bool is_dead(const char *view)
-{
-	struct statfs fs; /* the kernel caches the attributes that stat(2) returns */
-
-	return statfs(view, &fs) < 0 && errno == ENOTCONN;
-}
-
-int mounted_unmount(const char *view, enum unmount_mode mode, struct err *e)
-{
-	struct ending o = { .view = view };
-	bool is_lazy;
-	int rc;
-
-	if (!mounted_find(view, &o.mounted, e))
-		return err_set(e, -EINVAL, "%s: no cache is mounted there", view);
-	if (geteuid() != 0 && o.mounted.owner != getuid())
-		return err_set(e, -EPERM, "%s: another user's cache", view);
-	o.daemon = open_daemon(o.mounted.daemon);
-	is_lazy = mode == UNMOUNT_LAZY || (has_ended(&o, 0) && is_dead(view));
-	rc = unmount(view, is_lazy, true, e);
-	if (rc == -EBUSY && !is_lazy)
-		rc = unmount_busy(&o, mode, e);
-	if (rc == 0 && !is_lazy && !has_ended(&o, EXIT_MS))
-		end_copies(&o, mode);
-	if (o.daemon >= 0)
-		close(o.daemon);
-	return rc;
+	return realpath(path, ret) ? 0 : err_errno(e, "%s", path);
 }

@@ -26,8 +26,11 @@ int remount_move(int tree, const char *view, struct err *e)
 {
 	int rc = 0;
 
-	if (umount2(view, UMOUNT_NOFOLLOW | MNT_DETACH) < 0 ||
-	    syscall(SYS_move_mount, tree, "", AT_FDCWD, view, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (umount2(view, UMOUNT_NOFOLLOW | MNT_DETACH) < 0)
+		rc = errno == EINVAL
+			     ? err_set(e, -ECANCELED, "%s: unmounted before it was ready", view)
+			     : err_errno(e, "%s", view);
+	else if (syscall(SYS_move_mount, tree, "", AT_FDCWD, view, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		rc = err_errno(e, "%s", view);
 	close(tree);
 	return rc;

@@ -42,6 +42,8 @@ static ssize_t read_request(int fd, void *into, size_t len, void *userdata)
 	ssize_t n = read(fd, into, len);
 
 	(void)userdata;
+	if (n < 0 && errno == ECONNABORTED)
+		errno = ENODEV; /* of an abort by fusectl libfuse would print a message */
 	if (n < (ssize_t)sizeof header)
 		return n;
 	memcpy(&header, into, sizeof header);
@@ -139,13 +141,13 @@ static void end_threads(struct server *s)
 /* True: a signal ended it. */
 static bool wait_for_end(struct server *s, const struct serve_opts *o, const sigset_t *signals)
 {
-	int got = 0;
+	bool by_signal = false;
+	int got;
 
-	while (!fuse_session_exited(s->session) && (got == 0 || got == SIGUSR1))
-		if (sigwait(signals, &got) != 0)
-			break;
+	while (!by_signal && !fuse_session_exited(s->session) && sigwait(signals, &got) == 0)
+		by_signal = got != SIGUSR1 && o->ends(o->context, got);
 	o->end(o->context);
-	return got && got != SIGUSR1;
+	return by_signal;
 }
 
 static unsigned default_threads(void)

@@ -17,14 +17,18 @@
 struct serve_opts {
 	unsigned threads; /* 0: one a CPU, up to 4 */
 
+	/* A signal arrived; requests are served meanwhile. False: serve on. */
+	bool (*ends)(void *context, int signal);
+
 	/* At the end, while requests are still served: fails those that wait for storage, and stops
 	 * the threads that send notifications, which wait for kernel locks that requests hold. */
 	void (*end)(void *context);
 	void *context;
 };
 
-/* Blocks the signals that unmount: SIGTERM, SIGINT, and SIGHUP unless it is ignored. The main
- * thread calls it before the mount and before it creates threads, which inherit the mask. */
+/* Blocks the signals that unmount: SIGTERM, SIGINT, and SIGHUP unless it is ignored; and
+ * UNMOUNT_IF_HANGING and SIGCHLD. The main thread calls it before the mount and before it creates
+ * threads, which inherit the mask. */
 void serve_block_signals(sigset_t *ret);
 
 /* Serves a mounted session until it is unmounted or one of the signals arrives. For the main

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "cachefs/fuse/unmount.h"
+
 static void wake_up(int signal)
 {
 	(void)signal;
@@ -19,6 +21,8 @@ void serve_block_signals(sigset_t *ret)
 	sigaddset(ret, SIGTERM);
 	sigaddset(ret, SIGINT);
 	sigaddset(ret, SIGUSR1);
+	sigaddset(ret, SIGCHLD);
+	sigaddset(ret, UNMOUNT_IF_HANGING);
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaddset(ret, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, ret, NULL);

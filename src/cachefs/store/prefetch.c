@@ -248,6 +248,12 @@ bool prefetch_is_caller(const struct prefetch *p, pid_t thread)
 	return false;
 }
 
+void prefetch_cancel(struct prefetch *p)
+{
+	if (p)
+		p->closing = true;
+}
+
 void prefetch_stop(struct prefetch *p)
 {
 	if (!p)

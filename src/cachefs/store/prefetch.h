@@ -47,6 +47,9 @@ void prefetch_begin(struct prefetch *p);
 /* Is it a prefetch thread? The profile leaves its requests out. NULL is allowed. */
 bool prefetch_is_caller(const struct prefetch *p, pid_t thread);
 
+/* Reads no further path, so that the view gets out of use. NULL is allowed. */
+void prefetch_cancel(struct prefetch *p);
+
 /* Call it after the view is unmounted. NULL is allowed. */
 void prefetch_stop(struct prefetch *p);
 

@@ -13,7 +13,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/privilege.h"
+#include "cachefs/fuse/claim.h"
 #include "cachefs/fuse/mount.h"
+#include "cachefs/fuse/mounted.h"
 #include "cachefs/memory/memory.h"
 #include "cacherun/prefetch_list.h"
 #include "cli/cache/copper.h"
@@ -96,13 +98,31 @@ static int parse_size(const char *option, const char *text, uint64_t *ret, struc
 	return 0;
 }
 
-static int resolve_folder(const char *path, char *ret, struct err *e)
+static int check_folder(const char *path, struct err *e)
 {
 	struct stat st;
 
-	if (!realpath(path, ret) || stat(ret, &st) < 0)
+	if (stat(path, &st) < 0)
 		return err_errno(e, "%s", path);
 	return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "%s: not a directory", path);
+}
+
+/* A view that is mounted already is found without a request to it, which may hang. -EALREADY,
+ * -EBUSY: see claim.h. */
+static int resolve(const char *target, const char *view, char ret_target[PATH_MAX],
+		   char ret_view[PATH_MAX], struct err *e)
+{
+	int rc = 0;
+
+	if (!realpath(target, ret_target))
+		rc = err_errno(e, "%s", target);
+	if (rc == 0)
+		rc = check_folder(ret_target, e);
+	if (rc == 0)
+		rc = mounted_resolve(view, ret_view, e);
+	if (rc == 0)
+		rc = claim_check(ret_view, ret_target, e);
+	return rc < 0 ? rc : check_folder(ret_view, e);
 }
 
 /* The context of ready(). */
@@ -188,6 +208,15 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 	return rc;
 }
 
+/* For the daemon: SIGTERM when the process that forked it dies, which it may have done already. */
+static int end_with(pid_t starter, struct err *e)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	return getppid() == starter
+		       ? 0
+		       : err_set(e, -ECANCELED, "the process that started it has died");
+}
+
 int cache_mount(const struct cache_mount_args *args, const char *path, bool is_foreground,
 		bool ends_with_us, bool *ret_is_daemon, struct err *e)
 {
@@ -195,6 +224,7 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
 	struct mount_opts o = { target, view, .ready = ready, .context = &l };
 	CLEANUP(prefetch_list_fini) struct prefetch_list list = { 0 };
+	pid_t starter = getpid();
 	int rc = fill_opts(args, &o, e);
 
 	if (rc == 0 && args->prefetch)
@@ -206,16 +236,14 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	if (rc == 0)
 		rc = check_passthrough(&o, e);
 	if (rc == 0)
-		rc = resolve_folder(args->target, target, e);
-	if (rc == 0)
-		rc = resolve_folder(path, view, e);
+		rc = resolve(args->target, path, target, view, e);
 	*ret_is_daemon = is_foreground;
 	if (rc == 0 && !is_foreground) {
 		rc = background_fork(&l.ready_fd, e);
 		*ret_is_daemon = l.ready_fd >= 0;
 	}
-	if (*ret_is_daemon && ends_with_us)
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (rc == 0 && *ret_is_daemon && ends_with_us)
+		rc = end_with(starter, e);
 	return rc == 0 && *ret_is_daemon ? cache_profile_serve(&args->profile, &o, e) : rc;
 }
 
@@ -234,7 +262,11 @@ static int run(int argc, char **argv, struct err *e)
 	view = line.argc > first ? line.argv[first] : line.view;
 	if (!view || line.argc > first + 1)
 		return err_usage(e, "name one folder, the view");
-	return cache_mount(&args.mount, view, args.is_foreground, false, &is_daemon, e);
+	rc = cache_mount(&args.mount, view, args.is_foreground, false, &is_daemon, e);
+	if (rc != -EALREADY)
+		return rc;
+	fprintf(stderr, "auger cache: %s\n", e->msg);
+	return 0;
 }
 
 const struct cmd cmd_cache_mount = {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cachefs/fuse/mounted.h"
+#include "cachefs/fuse/unmount.h"
 #include "cachefs/profile/control.h"
 #include "cacherun/cacherun.h"
 #include "cli/cache/mount.h"
@@ -73,7 +73,7 @@ static void end_view(const char *view, pid_t daemon)
 {
 	struct err e = { 0 };
 
-	if (mounted_unmount(view, UNMOUNT_ALWAYS, &e) < 0)
+	if (unmount_view(view, UNMOUNT_ALWAYS, &e) < 0)
 		fprintf(stderr, "auger cache: %s\n", e.msg);
 	while (daemon > 0 && waitpid(daemon, NULL, WNOHANG) < 0 && errno == EINTR)
 		;
