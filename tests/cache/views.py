@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Shared by tests of views: folders, mounts that end with the test, and the loop over tests."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,12 @@ AUGER = os.path.abspath(sys.argv[1])
 def run(*words, **more):
     return subprocess.run([AUGER, "cache", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=60, **more)
+
+
+def is_sanitized():
+    """Sanitizers keep what was freed."""
+    with open(AUGER, "rb") as f:
+        return re.search(rb"__[at]san_init", f.read()) is not None
 
 
 def outcome(call, *args):

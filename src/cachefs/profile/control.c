@@ -22,19 +22,18 @@ static int send_ioctl(const char *view, unsigned long number, void *ret, struct 
 	return rc;
 }
 
-int control_command(const char *view, int number, struct err *e)
-{
-	int rc = send_ioctl(view, (unsigned long)number, NULL, e);
-
-	if (rc > 0)
-		return err_set(e, -EIO,
-			       "%s: the files could not be written; the cache's log has the "
-			       "reason, or the view has no --job-dir",
-			       view);
-	return rc;
-}
-
 int control_stats(const char *view, struct control_stats *ret, struct err *e)
 {
 	return send_ioctl(view, CONTROL_STATS, ret, e);
+}
+
+int control_command(const char *view, int number, struct err *e)
+{
+	struct control_stats stats;
+	int rc = send_ioctl(view, (unsigned long)number, NULL, e);
+
+	if (rc <= 0)
+		return rc;
+	rc = control_stats(view, &stats, e);
+	return rc < 0 ? rc : err_set(e, -EIO, "%s: %s", view, stats.reason);
 }

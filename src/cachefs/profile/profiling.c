@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/profile/profiling.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compat/compat.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cachefs/profile/profile_stacks.h"
 #include "cachefs/profile/profile_summary.h"
 #include "cachefs/profile/profile_tables.h"
 #include "cachefs/profile/profiling_internal.h"
 #include "view/markdown.h"
+
+#define PROFILE_NAME "profile.pb.gz"
+#define PRE_DESTROY "pre-destroy" /* the tag of the copies before the unmount */
 
 int profiling_open(const struct profiling_opts *o, const struct profile_config *config,
 		   struct cache *c, struct metrics *m, struct profiling **ret, struct err *e)
@@ -50,6 +51,14 @@ void profiling_close(struct profiling *p)
 	free(p);
 }
 
+void profiling_note_failure(struct profiling *p, const struct err *e)
+{
+	log_msg(LOG_WARN, "cache", "%s", e->msg);
+	pthread_mutex_lock(&p->lock);
+	strcpy(p->reason, e->msg);
+	pthread_mutex_unlock(&p->lock);
+}
+
 int profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,
 		       const char *base, struct buf *text, struct err *e)
 {
@@ -71,7 +80,7 @@ struct writing {
 
 static void note_lost(struct writing *w, const struct err *e)
 {
-	log_msg(LOG_WARN, "cache", "%s", e->msg);
+	profiling_note_failure(w->p, e);
 	buf_put_str(&w->lost, "- ");
 	markdown_put_code(&w->lost, e->msg, strlen(e->msg));
 	buf_put_byte(&w->lost, '\n');
@@ -91,28 +100,22 @@ static void put_file(struct writing *w, enum job_folder folder, const char *base
 
 static void put_summary(struct writing *w)
 {
-	put_file(w, JOB_PROFILING, "profiling_summary.md", profile_put_summary(w->f, &w->text));
+	put_file(w, JOB_PROFILING, JOB_SUMMARY_NAME, profile_put_summary(w->f, &w->text));
 }
 
 /* Appends to the summary: on a full disk its last block mostly has room, when there is none for
  * another file. */
 static void append_lost(struct writing *w)
 {
-	char path[JOB_PATH_MAX];
 	struct err e = { 0 };
-	int fd;
 
-	if (job_files_path(&w->p->opts.files, JOB_PROFILING, w->f->tag, "profiling_summary.md",
-			   path, &e) < 0)
-		return;
-	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (fd < 0)
-		return;
 	buf_put_str(&w->text, "\n## Not Written\n\nThese files are missing, or old.\n\n");
 	buf_put(&w->text, w->lost.data, w->lost.len);
-	if (buf_error(&w->text) < 0 || file_write_all(fd, w->text.data, w->text.len) < 0)
-		log_msg(LOG_WARN, "cache", "%s: cannot append the list of missing files", path);
-	close(fd);
+	if (buf_error(&w->text) < 0)
+		return;
+	if (job_files_append(&w->p->opts.files, JOB_PROFILING, w->f->tag, JOB_SUMMARY_NAME,
+			     w->text.data, w->text.len, &e) < 0)
+		log_msg(LOG_WARN, "cache", "the list of missing files: %s", e.msg);
 }
 
 static void put_totals(struct writing *w)
@@ -144,17 +147,15 @@ static void put_paths(struct writing *w)
 
 static int put_stacks(struct profiling *p, const struct profile_facts *f, struct err *e)
 {
-	char path[JOB_PATH_MAX];
+	CLEANUP(buf_fini) struct buf bytes = { 0 };
 	struct profile *stacks;
-	int rc = job_files_path(&p->opts.files, JOB_PROFILING, f->tag, "profile.pb.gz", path, e);
+	int rc = profile_make_stacks(f, &stacks, e);
 
-	if (rc == 0)
-		rc = profile_make_stacks(f, &stacks, e);
 	if (rc < 0)
 		return rc;
-	rc = p->opts.write_profile(stacks, path, e);
+	rc = p->opts.encode_profile(stacks, &bytes, e);
 	profile_free(stacks);
-	return rc;
+	return rc < 0 ? rc : profiling_put_file(p, JOB_PROFILING, f->tag, PROFILE_NAME, &bytes, e);
 }
 
 void profiling_add_step(struct profiling *p)
@@ -173,6 +174,13 @@ void profiling_add_step(struct profiling *p)
 	pthread_mutex_unlock(&p->write_lock);
 }
 
+/* The copies in case that the unmount hangs. */
+static void remove_copies(const struct profiling *p)
+{
+	job_files_remove(&p->opts.files, JOB_PROFILING, PRE_DESTROY, JOB_SUMMARY_NAME);
+	job_files_remove(&p->opts.files, JOB_PROFILING, PRE_DESTROY, PROFILE_NAME);
+}
+
 /* False: a file could not be written. The log and the summary, written first, have the reason. */
 static bool put_all(struct profiling *p, const struct profile_facts *f)
 {
@@ -181,8 +189,9 @@ static bool put_all(struct profiling *p, const struct profile_facts *f)
 	bool is_good;
 
 	put_summary(&w);
-	put_totals(&w);
-	if (p->config.mode == PROFILE_PATHS)
+	if (p->opts.files.has_all)
+		put_totals(&w);
+	if (p->opts.files.has_all && p->config.mode == PROFILE_PATHS)
 		put_paths(&w);
 	if (p->config.mode >= PROFILE_TOP && put_stacks(p, f, &e) < 0)
 		note_lost(&w, &e);
@@ -205,18 +214,20 @@ bool profiling_write(struct profiling *p, const char *tag)
 	profiling_add_step(p);
 	if (profile_facts_read(&p->config, p->cache, p->metrics, p->config.mode >= PROFILE_TOP, &f,
 			       &e) < 0) {
-		log_msg(LOG_WARN, "cache", "%s", e.msg);
+		profiling_note_failure(p, &e);
 		return false;
 	}
 	f->tag = tag;
 	pthread_mutex_lock(&p->write_lock);
 	is_good = put_all(p, f);
+	if (is_good && !tag && !p->opts.files.has_all)
+		remove_copies(p);
 	pthread_mutex_unlock(&p->write_lock);
 	profile_facts_free(f);
 	return is_good;
 }
 
-void profiling_stats(const struct profiling *p, struct control_stats *ret)
+void profiling_stats(struct profiling *p, struct control_stats *ret)
 {
 	const struct usage *usage = cache_usage(p->cache);
 	const struct job_files *f = &p->opts.files;
@@ -229,4 +240,7 @@ void profiling_stats(const struct profiling *p, struct control_stats *ret)
 	if (f->job && strlen(f->job) < sizeof ret->job)
 		strcpy(ret->job, f->job);
 	strcpy(ret->rank, f->rank);
+	pthread_mutex_lock(&p->lock);
+	strcpy(ret->reason, p->reason);
+	pthread_mutex_unlock(&p->lock);
 }

@@ -126,6 +126,21 @@ static void ready(void *context, int64_t reply_ns)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
+/* Copper's scripts make JOB/metrics/.spec_ioctl_file, and open it in the view for writing. Where
+ * the kernel sends a request for each open anyway, a view that is not mounted read-only costs
+ * nothing; elsewhere it must be meant for them. */
+static bool serves_copper(const struct cache_mount_args *args, const struct mount_opts *o)
+{
+	const char *job = o->profiling.files.job;
+	char metrics[PATH_MAX + 16];
+
+	if (o->has_others || !job)
+		return false;
+	snprintf(metrics, sizeof metrics, "%s/metrics", job);
+	return o->is_exact || args->is_copper || args->profile.has_copper_files ||
+	       access(metrics, F_OK) == 0;
+}
+
 /* Call it last: some options imply others. */
 static int check_passthrough(const struct mount_opts *o, struct err *e)
 {
@@ -203,6 +218,7 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	o.prefetch.count = list.count;
 	if (rc == 0)
 		rc = cache_profile_fill(&args->profile, &o, job, e);
+	o.is_writable = rc == 0 && serves_copper(args, &o);
 	if (rc == 0)
 		rc = check_passthrough(&o, e);
 	if (rc == 0)
@@ -231,6 +247,7 @@ static int run(int argc, char **argv, struct err *e)
 		rc = cmd_parse(&cmd_cache_mount, &args, line.argc, line.argv, &first, e);
 	if (rc < 0)
 		return rc;
+	args.mount.is_copper = line.is_copper;
 	view = line.argc > first ? line.argv[first] : line.view;
 	if (!view || line.argc > first + 1)
 		return err_usage(e, "name one folder, the view");
