@@ -58,7 +58,7 @@ def run_job(base):
     for i in range(2):
         view = f"{base}/view{i}"
         os.mkdir(view)
-        auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/job", "--profile-paths", "--profile-top", "5", view)
+        auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/job", "--profile-paths", "--profile-top", "5", "--copper-files", view)
         try:
             use(view, 1 + 3 * i)
         finally:
@@ -142,6 +142,38 @@ def check_incomplete(base):
     check(done.returncode == 1 and "no script: " in done.stderr and not os.path.exists(f"{base}/no.sh"), "and make no script")
 
 
+def read_all(folder):
+    """The rows of the files in a folder. The file with a name like a row is left out: Copper's tables cannot have its name."""
+    texts = {}
+    for name in os.listdir(folder):
+        with open(f"{folder}/{name}", encoding="utf-8", newline="") as f:
+            texts[name] = [row for row in (csv.reader(f) if name.endswith(".csv") else f) if "/other/x" not in str(row)]
+    return texts
+
+
+def check_two_files(base):
+    """What is made of all of Copper's files is made of two files a rank as well, to the last digit."""
+    job = f"{base}/job"
+    folders = [f"{job}/profiling/cluster", f"{job}/paths_dir"]
+    before = [read_all(folder) for folder in folders]
+    shutil.rmtree(f"{job}/tables")
+    shutil.rmtree(f"{job}/profiling/pre-destroy")
+    for name in os.listdir(f"{job}/profiling/final"):
+        if not name.endswith(("-profile.pb.gz", "-profiling_summary.md")):
+            os.unlink(f"{job}/profiling/final/{name}")
+    check(len(os.listdir(f"{job}/profiling/final")) == 4, "two files of each of two ranks")
+    auger("aggregate", "-n", "0", job)
+    auger("paths", job)
+    after = [read_all(folder) for folder in folders]
+    for was, now in zip(before, after):
+        for name in sorted(was):
+            if name == "paths_summary.md":  # names the folder that was read
+                continue
+            if was[name] != now[name]:
+                print([pair for pair in zip(was[name], now[name]) if pair[0] != pair[1]][:5], file=sys.stderr)
+            check(was[name] == now[name], f"two files: {name}")
+
+
 def check_full(words, folder):
     """When one file cannot be written, none is: the old files stay, and no temporary file is left."""
     def there():
@@ -175,6 +207,7 @@ def main():
         check_lists(base)
         check_full(["aggregate", "-n", "0", f"{base}/job"], f"{base}/job/profiling/cluster")
         check_full(["paths", f"{base}/job"], f"{base}/job/paths_dir")
+        check_two_files(base)
         check_incomplete(base)
     finally:
         shutil.rmtree(base)

@@ -196,26 +196,36 @@ def test_files(bench):
     events = ["data_table_cache_event.output", "md_table_cache_event.output", "md_ttl_cache_event.output",
               "tree_table_cache_event.output"]
     top = sorted(totals + ["profile.pb.gz", "profiling_top_paths.csv"])
+    few, two, full = ["profiling_summary.md"], ["profile.pb.gz", "profiling_summary.md"], sorted(top + ["profiling_paths.csv"])
     for options, mode, want, tables in (
-            (["--profile"], "aggregate-only", totals, []), (["--profile-top", "2"], "top-path", top, []),
-            (["--profile-paths", "--kernel-cache"], "full-path",
+            (["--profile"], "aggregate-only", few, []), (["--profile-top", "2"], "top-path", two, []),
+            (["--profile-paths", "--kernel-cache"], "full-path", two, []),
+            (["--profile", "--copper-files"], "aggregate-only", totals, []),
+            (["--profile-paths", "--kernel-cache", "--copper-files"], "full-path",
              sorted(totals + ["profile.pb.gz", "profiling_paths.csv"]), events),
-            ([*FULL], "full-path", sorted(top + ["profiling_paths.csv"]), events), ([], None, [], [])):
+            (["-P"], "aggregate-only", totals, []), (["-N", "2"], "top-path", top, []),
+            (["-P", "-N", "5", "-A", "-I", "3600"], "full-path", full, events),
+            ([*FULL], "full-path", full, events), ([], None, [], [])):
+        is_copper = want not in (few, two, [])
         bench.mount(*options)
         os.stat(f"{bench.view}/sub/c")
         code_of(os.stat, f"{bench.view}/sub/none")
         bench.umount()
-        assert bench.files("profiling/final") == want, (options, bench.files("profiling/final"))
-        assert bench.files("tables/final") == tables, (options, bench.files("tables/final"))
-        assert os.path.isdir(f"{bench.job}/logs") and os.path.isdir(f"{bench.job}/profiling/cluster")
-        if want:
+        made = {os.path.relpath(path, bench.job) for path, _, _ in os.walk(bench.job)}
+        if is_copper:
+            assert bench.files("tables/final") == tables, (options, bench.files("tables/final"))
+            assert {"logs", "profiling/cluster"} <= made, made
             assert bench.files("profiling/pre-destroy") == ["pre-destroy-" + name for name in want]
+            assert "- Snapshot tag: `pre-destroy`\n" in bench.read("profiling/pre-destroy", "profiling_summary.md")
+        else:
+            assert made == ({".", "profiling", "profiling/final"} if want else {".", "logs"}), (options, made)
+        if want:
+            assert bench.files("profiling/final") == want, (options, bench.files("profiling/final"))
             text = bench.read("profiling/final", "profiling_summary.md")
             assert [line for line in text.splitlines() if line in HEADINGS] == HEADINGS, text
             assert f"- Profiling mode: `{mode}`\n" in text and "Snapshot tag" not in text, text
-            assert ("- Kernel caching: `off" in text) == (options == [*FULL]), text
-            assert ("\n## Path Class Heuristics\n" in text and "\n## Pruning Guidance\n" in text) == bool(want != totals)
-            assert "- Snapshot tag: `pre-destroy`\n" in bench.read("profiling/pre-destroy", "profiling_summary.md")
+            assert ("- Kernel caching: `off" in text) == (want == full), text
+            assert ("\n## Path Class Heuristics\n" in text and "\n## Pruning Guidance\n" in text) == (want not in (few, totals))
         for row in bench.rows("profiling/final", "profiling_top_paths.csv", TOP) if "_top" in str(want) else []:
             assert row["path"].startswith(bench.target) and row["category"] in ("metadata", "metadata_ttl"), row
         shutil.rmtree(bench.job)
@@ -234,6 +244,10 @@ def test_log(bench):
     bench.mount("-log_level", "0")
     bench.umount()
     assert bench.files("logs") == ["output.log"] and bench.read("logs", "output.log") == ""
+    shutil.rmtree(bench.job)
+    bench.mount("--profile", "--log-level", "1", "--log-to", "stdout")
+    bench.umount()
+    assert os.listdir(bench.job) == ["profiling"], os.listdir(bench.job)
 
 
 def start_contained(bench, view):
@@ -265,8 +279,8 @@ def test_same_rank(bench):
         with open(f"{bench.job}/logs/{name}-output.log", encoding="utf-8") as f:
             text = f.read()
             assert f"names of its files begin with: {name}-\n" in text and f"view: {view}\n" in text, text
-    found = os.listdir(f"{bench.job}/profiling/final") + os.listdir(f"{bench.job}/tables/final")
-    assert {re.match(r"(.*-1)-", one)[1] for one in found} == set(names), found
+    found = os.listdir(f"{bench.job}/profiling/final")
+    assert len(found) == 6 and {re.match(r"(.*-1)-", one)[1] for one in found} == set(names), found
     cluster = json.loads(auger("cache", "aggregate", "-f", "json", bench.job).stdout)
     assert cluster["ranks"] == 3, cluster
 
@@ -552,7 +566,7 @@ def test_prefetch(bench):
                 out.write(f.read())
     for source in ("asked.pb.gz", "list"):
         shutil.rmtree(bench.job)
-        words = prefetched(bench, "--prefetch", f"{bench.dir}/{source}", "--profile-paths")
+        words = prefetched(bench, "--prefetch", f"{bench.dir}/{source}", "--profile-paths", "--copper-files")
         assert re.search(r" (\d+) of \1 paths in .*; 3 do not exist, 0 could not be read", words), (source, words)
         ask(bench)
         bench.umount()

@@ -144,7 +144,7 @@ def make_pythons(bench):
 
 def check_python(bench, words, package, *options):
     """Its library and imports are read through the view."""
-    done = bench.run("--job-dir", bench.job, "--profile-paths", "--kernel-cache", *options, "--", *words, target="/",
+    done = bench.run("--job-dir", bench.job, "--profile-paths", "--kernel-cache", "--copper-files", *options, "--", *words, target="/",
                      PATH=f"{bench.target}/bin:/usr/bin:/bin", **({"PYTHONPATH": ""} if package else {}))
     paths, library = bench.looked_up(), re.sub(r"^.*/view/", "/", done.stdout.strip())
     assert done.returncode == 0 and (package or f"{bench.target}/lib/answer.py") in paths, (words, done, paths)
@@ -163,7 +163,7 @@ def test_pythons(bench):
 
 
 def test_job(bench):
-    done = bench.run("--job-dir", bench.job, "--profile-paths", "--", "where")
+    done = bench.run("--job-dir", bench.job, "--profile-paths", "--copper-files", "--", "where")
     assert done.returncode == 0 and f"the profile is in {bench.job}/profiling/final" in done.stderr, done
     with open(glob.glob(f"{bench.job}/tables/final/*-md_table_cache_event.output")[0], encoding="utf-8") as f:
         assert f"\n{bench.target}/bin/where {{\n" in f.read()

@@ -517,7 +517,9 @@ def case_bounds():
                 holder.stdin.close()
         with open(f"/proc/{m.daemon.pid}/status", encoding="ascii") as f:
             rss = next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
-        check(rss < 256 << 10, f"memory: {rss} KiB")
+        with open(AUGER, "rb") as f:
+            is_sanitized = b"__asan_init" in f.read()  # keeps what was freed
+        check(rss < 256 << 10 or is_sanitized, f"memory: {rss} KiB")
         made = sum(subprocess.run(["mkdir", m.file(f"s/{i}")], user=65534, group=65534, extra_groups=[],
                                   stderr=subprocess.DEVNULL, check=False).returncode == 0 for i in range(40))
         equal(made, 24, "sessions of others")

@@ -85,7 +85,7 @@ int cache_profile_fill(const struct cache_profile_args *args, struct mount_opts 
 		.top_paths = args->top_paths,
 		.interval_ns = (int64_t)args->interval_s * NS_PER_S,
 		.encode_profile = pprof_write,
-		.files = { .has_all = true,
+		.files = { .has_all = args->has_copper_files,
 			   .has_log = has_log || args->has_copper_files || mode == PROFILE_OFF },
 	};
 	if (!args->job)
