@@ -10,6 +10,8 @@
 struct pending {
 	fuse_req_t req;
 	struct fsuser user;
+	struct control_slowest slowest;
+	bool is_slowest; /* slowest is the reply */
 };
 
 static void reply(void *request, int rc)
@@ -19,7 +21,8 @@ static void reply(void *request, int rc)
 	if (rc < 0)
 		fuse_reply_err(o->req, -rc);
 	else
-		fuse_reply_ioctl(o->req, rc, NULL, 0);
+		fuse_reply_ioctl(o->req, rc, o->is_slowest ? &o->slowest : NULL,
+				 o->is_slowest ? sizeof o->slowest : 0);
 	free(o);
 }
 
@@ -52,8 +55,10 @@ static void submit(fuse_req_t req, struct profiling *p, struct node *n, unsigned
 		return;
 	}
 	o->req = req;
+	o->is_slowest = number == CONTROL_SLOWEST;
 	read_user(req, &o->user);
 	command.user = &o->user;
+	command.slowest = o->is_slowest ? &o->slowest : NULL;
 	profiling_submit(p, &command, path.data);
 }
 
@@ -62,7 +67,8 @@ void ops_control(fuse_req_t req, struct profiling *p, struct node *n, unsigned n
 	struct control_stats stats;
 	uid_t user = fuse_req_ctx(req)->uid;
 
-	if (number != CONTROL_STATS && !profiling_has_command((int)number)) {
+	if (number != CONTROL_STATS && number != CONTROL_SLOWEST &&
+	    !profiling_has_command((int)number)) {
 		fuse_reply_err(req, ENOTTY);
 	} else if (user != getuid() && user != 0) {
 		fuse_reply_err(req, EPERM);

@@ -227,12 +227,41 @@ bool profiling_write(struct profiling *p, const char *tag)
 	return is_good;
 }
 
+static void add_requests(struct profiling *p, struct control_stats *ret)
+{
+	for (int op = 0; op < METRICS_OPS; op++) {
+		uint64_t sums[METRICS_SUMS];
+
+		metrics_read_sums(p->metrics, (enum metrics_op)op, sums);
+		ret->requests += sums[METRICS_CALLS];
+		ret->hits += sums[METRICS_HITS];
+		ret->misses += sums[METRICS_MISSES];
+		ret->failed += sums[METRICS_NEGATIVES];
+		ret->bytes += sums[METRICS_BYTES];
+		ret->latency_ns += sums[METRICS_NS];
+		ret->wait_ns += sums[METRICS_STORAGE_NS];
+	}
+}
+
+static void add_storage(const struct cache_counts *c, struct control_stats *ret)
+{
+	ret->storage_requests = atomic_load(&c->storage.calls);
+	ret->storage_failures = atomic_load(&c->storage.failures);
+	ret->storage_timeouts = atomic_load(&c->storage.timeouts);
+	ret->storage_interrupts = atomic_load(&c->storage.interrupts);
+	ret->stale = atomic_load(&c->stale);
+}
+
 void profiling_stats(struct profiling *p, struct control_stats *ret)
 {
 	const struct usage *usage = cache_usage(p->cache);
 	const struct job_files *f = &p->opts.files;
 
-	*ret = (struct control_stats){ .budget_bytes = p->config.budget_bytes, .pid = getpid() };
+	*ret = (struct control_stats){ .budget_bytes = p->config.budget_bytes,
+				       .pid = getpid(),
+				       .start_ns = p->config.start_wall_ns };
+	add_requests(p, ret);
+	add_storage(cache_counts(p->cache), ret);
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		ret->used_bytes[i] = atomic_load(&usage->bytes[i]);
 		ret->entries[i] = atomic_load(&usage->entries[i]);

@@ -52,10 +52,12 @@ bool profiling_write(struct profiling *p, const char *tag);
 struct profiling_command {
 	int number;
 	const struct fsuser *user; /* whose rights it has to write files; borrowed until done() */
+	struct control_slowest
+		*slowest; /* of CONTROL_SLOWEST: receives them; borrowed until done() */
 	void (*done)(void *request, int rc);
 	void *request;
 };
-bool profiling_has_command(int number); /* is there such a command? */
+bool profiling_has_command(int number); /* is it one of Copper's? */
 /* path: of the file of the ioctl, as a storage's; copied. */
 void profiling_submit(struct profiling *p, const struct profiling_command *command,
 		      const char *path);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cachefs/profile/profile_tables.h"
 #include "cachefs/profile/profiling_internal.h"
+#include "cachefs/profile/slowest.h"
 
 enum command_kind {
 	COMMAND_DUMP,        /* what: enum table_dump */
@@ -226,10 +227,13 @@ static int write_out(struct profiling *p, enum command_kind kind, int what, cons
 	return rc;
 }
 
-static int execute(struct profiling *p, int number, const char *path)
+static int execute(struct profiling *p, int number, const char *path,
+		   struct control_slowest *slowest)
 {
 	int i = find(number);
 
+	if (slowest)
+		return slowest_read(p->cache, p->config.target, slowest);
 	atomic_fetch_add(&p->command_counts[i], 1);
 	log_msg(LOG_INFO, "cache", "ioctl %d", number);
 	switch (table[i].kind) {
@@ -265,7 +269,7 @@ static int execute_as(struct profiling *p, const struct queued *w)
 	fsuser_read(&own);
 	if (fsuser_enter(w->command.user, &e) < 0)
 		return fail(p, &e);
-	rc = execute(p, w->command.number, w->path);
+	rc = execute(p, w->command.number, w->path, w->command.slowest);
 	if (!fsuser_leave(&own))
 		log_msg(LOG_WARN, "cache", "cannot return to the rights of user %u",
 			(unsigned)own.uid);
