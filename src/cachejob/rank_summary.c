@@ -61,9 +61,13 @@ static const char *find_name(enum rank_file kind, char *cell)
 		cell[len - 1] = '\0';
 		return cell + 1;
 	}
-	for (size_t i = 0; i < PROFILE_METRICS; i++)
-		if (strcmp(profile_metrics[i].description, cell) == 0)
-			return profile_metrics[i].name;
+	for (size_t i = 0; i < PROFILE_METRICS; i++) {
+		const struct profile_metric *m = &profile_metrics[i];
+
+		if (strncmp(m->description, cell, len) == 0 &&
+		    (len == profile_metric_len(m, true) || len == profile_metric_len(m, false)))
+			return m->name;
+	}
 	return NULL;
 }
 

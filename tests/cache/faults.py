@@ -93,7 +93,7 @@ def test_errors_pass(bench):
 def test_errors_are_told(bench):
     """Failures are counted, and the log has their paths."""
     with Target(bench) as t:
-        bench.mount("--profile", "--job-dir", f"{bench.dir}/job", "--log-level", "5", "--log-to", "file")
+        bench.mount("--profile", "--copper-files", "--job-dir", f"{bench.dir}/job", "--log-level", "5", "--log-to", "file")
         t.rule(f"read file1 {errno.EIO}", f"readdir sub {errno.EACCES}")
         assert outcome(read, f"{bench.view}/file1") == errno.EIO
         assert outcome(os.listdir, f"{bench.view}/sub") == errno.EACCES
@@ -353,7 +353,7 @@ def test_hangs_for_many(bench):
     with Target(bench) as t:
         for i, options in enumerate(((), ("--max-file", "1"))):
             job = f"{bench.dir}/job{i}"
-            bench.mount("--storage-timeout", str(seconds), "--profile", "--job-dir", job, *options)
+            bench.mount("--storage-timeout", str(seconds), "--profile", "--copper-files", "--job-dir", job, *options)
             for call, name, rule in ((read, f"file{i}", f"read file{i} hang"), (os.stat, "stuck/file4", "getattr stuck/ hang")):
                 t.rule(rule)
                 got = []

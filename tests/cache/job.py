@@ -16,8 +16,8 @@ AUGER = sys.argv[1]
 FILES = ["env/pyvenv.cfg", "env/bin/tool", "env/lib/python3.12/os.py", "env/lib/python3.12/unused.py",
          "env/lib/python3.12/site-packages/numpy/__init__.py", "env/lib/python3.12/site-packages/numpy/new\nline",
          "env/lib/python3.12/site-packages/torch/__init__.py", "env/lib/python3.12/site-packages/torch/x y.so",
-         "other/data"]
-USED = [FILES[0], FILES[2], FILES[4], FILES[5]]
+         "other/data", os.fsdecode(b"env/lib/no\xffutf-8")]
+USED = [FILES[0], FILES[2], FILES[4], FILES[5], FILES[-1]]
 MISSING = ["env/lib/python312.zip", "env/lib/libno.so", "env/lib/python3.12/site-packages/numpy/no.py"]
 BLOCK = "other/x {\ncache hits: 5,\ncache misses: 1,\nneg: 0\n}\n/y" # looks like a row of a table
 count = 0
@@ -39,7 +39,7 @@ def auger(*words):
 
 
 def read_csv(path):
-    with open(path, encoding="utf-8", newline="") as text:
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as text:
         return list(csv.DictReader(text))
 
 
@@ -89,7 +89,8 @@ def check_sums(job):
 def check_paths(base):
     rows = {(row["category"], row["path"]): row
             for row in read_csv(f"{base}/job/profiling/cluster/cluster-profiling_top_paths.csv")}
-    check(all(int(rows["data", f"{base}/target/{name}"]["ranks"]) == 2 for name in USED), "both ranks read the files")
+    shown = [name.replace("\udcff", "\\xff") for name in USED]
+    check(all(int(rows["data", f"{base}/target/{name}"]["ranks"]) == 2 for name in shown), "both ranks read the files")
     block = rows.get(("data", f"{base}/target/{BLOCK}".replace(" {\n", " {\\n")), {"ranks": "none"})
     check(block["ranks"] == "2", "also a file with a name like a row")
     check(all(row["events_not_listed"] == "0" for row in rows.values()), "tables of events are complete")
@@ -100,7 +101,7 @@ def check_paths(base):
 
 
 def check_summary(job):
-    with open(f"{job}/profiling/cluster/cluster-profiling_summary.md", encoding="utf-8") as text:
+    with open(f"{job}/profiling/cluster/cluster-profiling_summary.md", encoding="utf-8", errors="surrogateescape") as text:
         summary = text.read()
     check("- Profiling mode: `full-path`\n- Kernel caching: `off" in summary, "it tells how it was counted")
     headings = [line[3:] for line in summary.split("\n") if line.startswith("## ")]
@@ -113,7 +114,7 @@ def check_lists(base):
     auger("paths", f"{base}/job", "--prune-script", f"{base}/prune.sh")
 
     def names(file):
-        with open(f"{base}/job/paths_dir/{file}", encoding="utf-8") as lines:
+        with open(f"{base}/job/paths_dir/{file}", encoding="utf-8", errors="surrogateescape") as lines:
             return {os.path.relpath(line, f"{base}/target") for line in lines.read().split("\n")[:-1]}
 
     env = [name for name in FILES if name.startswith("env/")]
@@ -146,7 +147,7 @@ def read_all(folder):
     """The rows of the files in a folder. The file with a name like a row is left out: Copper's tables cannot have its name."""
     texts = {}
     for name in os.listdir(folder):
-        with open(f"{folder}/{name}", encoding="utf-8", newline="") as f:
+        with open(f"{folder}/{name}", encoding="utf-8", errors="surrogateescape", newline="") as f:
             texts[name] = [row for row in (csv.reader(f) if name.endswith(".csv") else f) if "/other/x" not in str(row)]
     return texts
 
@@ -197,7 +198,7 @@ def main():
     try:
         for name in FILES + [BLOCK]:
             os.makedirs(os.path.dirname(f"{base}/target/{name}"), exist_ok=True)
-            with open(f"{base}/target/{name}", "w", encoding="utf-8") as out:
+            with open(f"{base}/target/{name}", "w", encoding="utf-8", errors="surrogateescape") as out:
                 out.write(name * 100)
         run_job(base)
         auger("aggregate", "-n", "0", f"{base}/job")

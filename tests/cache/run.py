@@ -101,7 +101,7 @@ def test_variables(bench):
     assert ends_well(done.stderr) and len(done.stderr.splitlines()) < 12, done
     bench.check_gone()
     done = bench.run("-v", "--", "where")
-    assert FIVE_LINES.search(done.stderr) and "Profiling Summary" in done.stderr and "| `getattr` |" in done.stderr, done
+    assert FIVE_LINES.search(done.stderr) and "# Cache Profiling Summary" in done.stderr and "| `getattr` |" in done.stderr, done
     done = bench.run("--variables-only", "--", "where")
     assert done.stdout.endswith("/view/bin/where\n"), done
     done = bench.run("--variables-only", "--", f"{bench.target}/bin/where")

@@ -27,12 +27,13 @@ static void put_head(const struct profile_facts *f, struct buf *out)
 	const struct profile_config *a = f->config;
 
 	buf_printf(out,
-		   "# Copper Profiling Summary\n\n"
+		   "# %s Profiling Summary\n\n"
 		   "- Profiling mode: `%s`\n"
 		   "- Metadata ENOENT TTL (ms): `%lld`\n"
 		   "- Top-path limit: `%llu`\n"
 		   "- Full path outputs enabled: `%s`\n",
-		   profile_mode_names[a->mode], (long long)a->negative_ttl_ms,
+		   a->is_copper ? "Copper" : "Cache", profile_mode_names[a->mode],
+		   (long long)a->negative_ttl_ms,
 		   (unsigned long long)a->top_paths, a->mode == PROFILE_PATHS ? "yes" : "no");
 	buf_printf(out, "- Kernel caching: `%s`\n\n",
 		   a->is_exact ? "off: every call was counted"
@@ -70,11 +71,13 @@ static void put_metrics(const struct profile_facts *f, size_t from, size_t to, s
 	buf_put_str(out, "| Metric | Value |\n|---|---:|\n");
 	for (size_t i = from; i < to; i++) {
 		const struct profile_metric *m = &profile_metrics[i];
+		int len = (int)profile_metric_len(m, f->config->is_copper);
 
 		if (m->unit == PROFILE_SECONDS)
-			buf_printf(out, "| %s | %.6f |\n", m->description, seconds_of(values[i]));
+			buf_printf(out, "| %.*s | %.6f |\n", len, m->description,
+				   seconds_of(values[i]));
 		else
-			buf_printf(out, "| %s | %llu |\n", m->description,
+			buf_printf(out, "| %.*s | %llu |\n", len, m->description,
 				   (unsigned long long)values[i]);
 	}
 }

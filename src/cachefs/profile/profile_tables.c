@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/quote.h"
+#include "base/str.h"
 
 static double us_of(uint64_t ns)
 {
@@ -72,6 +73,14 @@ const struct profile_metric profile_metrics[PROFILE_METRICS] = {
 	{ "cache_remaining_bytes", "Cache: bytes remaining", PROFILE_BYTES },
 	{ "paths_no_more_known", "Paths evicted to stay within the budget", PROFILE_COUNT },
 };
+
+size_t profile_metric_len(const struct profile_metric *m, bool is_copper)
+{
+	static const char end[] = " by Copper";
+	size_t len = strlen(m->description), end_len = sizeof end - 1;
+
+	return !is_copper && text_ends_with(m->description, end) ? len - end_len : len;
+}
 
 void profile_metric_values(const struct profile_facts *f, uint64_t ret[PROFILE_METRICS])
 {

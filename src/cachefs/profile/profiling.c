@@ -28,6 +28,7 @@ int profiling_open(const struct profiling_opts *o, const struct profile_config *
 	p->config = *config;
 	p->config.mode = o->mode;
 	p->config.top_paths = o->top_paths;
+	p->config.is_copper = o->files.has_all;
 	p->config.start_ns = clock_mono_ns();
 	p->config.start_wall_ns = clock_wall_ns();
 	p->cache = c;
