@@ -377,6 +377,18 @@ static bool was_reset(const struct rank *rank)
 	return false;
 }
 
+/* A rank creates its summary when it begins. */
+static int note_unfinished(struct reading *r)
+{
+	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
+	struct err reason = { 0 };
+
+	if (!rank->sources[RANK_SUMMARY])
+		return 0;
+	err_set(&reason, -EINVAL, "%s: the rank runs, or was killed", rank->name);
+	return note_damage(r, &reason);
+}
+
 static int read_rank(struct reading *r, enum cluster_paths what)
 {
 	int rc;
@@ -392,6 +404,8 @@ static int read_rank(struct reading *r, enum cluster_paths what)
 					   was_reset(jobdir_rank(r->cluster->job, r->rank));
 		if (rc == 0)
 			rc = read_settings(r);
+	} else if (rc == 0 && what == CLUSTER_ALL_PATHS) {
+		rc = note_unfinished(r);
 	}
 	return rc;
 }

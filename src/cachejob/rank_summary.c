@@ -122,8 +122,6 @@ int rank_summary_parse(enum rank_file kind, char *text, size_t len, struct rows 
 	size_t number = 0, head = 0; /* head: lines of the table so far, of its two */
 
 	assert(l->values);
-	if (!len)
-		return err_set(e, -EINVAL, "empty: the rank runs, or was killed");
 	for (char *line = text, *next; line < text + len; line = next) {
 		char *end = memchr(line, '\n', (size_t)(text + len - line));
 		int rc = 0;

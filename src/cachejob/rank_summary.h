@@ -18,7 +18,8 @@
 /*
  * kind: RANK_METRICS, RANK_OPERATIONS or RANK_LATENCY. text: [0..len) followed by a NUL; it is
  * overwritten, and rows borrow from it. Appends struct rank_row to ret; none, where the summary has
- * no such table. -EINVAL: "line N: reason"; -ENOMEM.
+ * no such table: that of a rank that runs, or was killed, is empty. -EINVAL: "line N: reason";
+ * -ENOMEM.
  */
 int rank_summary_parse(enum rank_file kind, char *text, size_t len, struct rows *ret,
 		       struct err *e) MUST_CHECK;

@@ -262,7 +262,16 @@ def test_read_write(bench):
             assert refused(os.open, f"{bench.view}/job/metrics/.spec_ioctl_file", os.O_RDWR) == errno.EROFS
         check_changes(bench, options)
         bench.end()
-    shutil.rmtree(f"{bench.job}/metrics")
+    os.rename(f"{bench.job}/metrics", f"{bench.target}/metrics")
+    bench.daemons.append((subprocess.Popen([AUGER, "cache", "mount", "--foreground", "-t", bench.target, bench.view],
+                                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True), bench.view))
+    assert "ready after" in bench.daemons[-1][0].stderr.readline()
+    before = os.listdir(f"{bench.target}/metrics")
+    assert bench.command(300, "metrics/.spec_ioctl_file", os.O_RDWR) == 1  # there is no job's folder
+    assert os.listdir(f"{bench.target}/metrics") == before
+    check_changes(bench, "metrics in the target")
+    bench.end()
+    shutil.rmtree(f"{bench.target}/metrics")
     bench.mount()
     check_changes(bench, "no metrics")
 

@@ -15,6 +15,8 @@
 #include "base/output/destination.h"
 #include "base/output/outfile.h"
 
+#define MAX_RANKS 10000 /* of one host name and process id */
+
 static const char *const folders[] = { "logs", "profiling", "tables" }; /* by job_folder */
 
 /* An open folder of the job, and a name in it. */
@@ -158,11 +160,11 @@ static int claim_rank(struct job_files *f, struct err *e)
 {
 	int rc = -EEXIST;
 
-	for (unsigned nth = 1; rc == -EEXIST; nth++) {
+	for (unsigned nth = 1; rc == -EEXIST && nth <= MAX_RANKS; nth++) {
 		name_rank(f, nth);
 		rc = try_claim(f, e);
 	}
-	return rc;
+	return rc == -EEXIST ? err_set(e, rc, "%s: all names of this rank are taken", f->job) : rc;
 }
 
 /* The folder that the user named: links on the way are followed by the rule of destination.h. */

@@ -126,19 +126,27 @@ static void ready(void *context, int64_t reply_ns)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
+static bool exists(const char *folder, const char *name)
+{
+	char path[PATH_MAX + 32];
+
+	return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+	       access(path, F_OK) == 0;
+}
+
 /* Copper's scripts make JOB/metrics/.spec_ioctl_file, and open it in the view for writing. Where
  * the kernel sends a request for each open anyway, a view that is not mounted read-only costs
  * nothing; elsewhere it must be meant for them. */
 static bool serves_copper(const struct cache_mount_args *args, const struct mount_opts *o)
 {
 	const char *job = o->profiling.files.job;
-	char metrics[PATH_MAX + 16];
 
-	if (o->has_others || !job)
+	if (o->has_others)
 		return false;
-	snprintf(metrics, sizeof metrics, "%s/metrics", job);
-	return o->is_exact || args->is_copper || args->profile.has_copper_files ||
-	       access(metrics, F_OK) == 0;
+	if (exists(args->target, "metrics/.spec_ioctl_file"))
+		return true;
+	return job && (o->is_exact || args->is_copper || args->profile.has_copper_files ||
+		       exists(job, "metrics"));
 }
 
 /* Call it last: some options imply others. */
