@@ -12,6 +12,7 @@
 #include "base/compat/compat.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/fsuser.h"
 #include "base/output/destination.h"
 #include "base/output/outfile.h"
 
@@ -122,37 +123,32 @@ static bool exists(const struct job_files *f, enum job_folder folder, const char
 	return fd >= 0;
 }
 
-/* Creates the file that claims f->rank: the log or the summary, where the other does not exist. -1:
- * the name is taken. */
+/* Creates the file that claims f->rank: the log or the summary, where the other does not exist.
+ * -EEXIST: the name is taken. */
 static int try_claim(struct job_files *f, struct err *e)
 {
-	enum job_folder folder = f->has_log ? JOB_LOGS : JOB_PROFILING;
+	const char *ours = f->has_log ? JOB_LOG_NAME : JOB_SUMMARY_NAME;
+	const char *other = f->has_log ? JOB_SUMMARY_NAME : JOB_LOG_NAME;
 	struct place p;
-	int rc = open_place(f, folder, NULL, f->has_log ? JOB_LOG_NAME : JOB_SUMMARY_NAME, &p, e);
-	int fd, why;
-	bool is_taken;
+	int fd, rc = open_place(f, f->has_log ? JOB_LOGS : JOB_PROFILING, NULL, ours, &p, e);
 
 	if (rc < 0)
 		return rc;
 	fd = openat(p.folder, p.name,
 		    O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 		    0666);
-	why = errno;
-	is_taken = fd < 0 ? why == EEXIST
-			  : exists(f, f->has_log ? JOB_PROFILING : JOB_LOGS,
-				   f->has_log ? JOB_SUMMARY_NAME : JOB_LOG_NAME);
-	if (fd < 0 && !is_taken) {
-		errno = why;
-		rc = err_errno(e, "%s", p.path);
-	}
-	if (fd >= 0 && is_taken)
+	if (fd < 0) {
+		rc = errno == EEXIST ? -EEXIST : err_errno(e, "%s", p.path);
+	} else if (exists(f, f->has_log ? JOB_PROFILING : JOB_LOGS, other)) {
 		unlinkat(p.folder, p.name, 0);
+		rc = -EEXIST;
+	}
 	close(p.folder);
-	if (fd >= 0 && (is_taken || !f->has_log))
-		close(fd);
-	else if (fd >= 0)
+	if (rc == 0 && f->has_log)
 		f->log = fd;
-	return is_taken ? -EEXIST : rc;
+	else
+		fd_close(&fd);
+	return rc;
 }
 
 /* By creating a file, because locks do not work across containers and nodes everywhere. */
@@ -258,6 +254,7 @@ int job_files_append(const struct job_files *f, enum job_folder folder, const ch
 		     const char *base, const void *bytes, size_t len, struct err *e)
 {
 	struct place p;
+	struct stat st;
 	int fd, rc = open_place(f, folder, tag, base, &p, e);
 
 	if (rc < 0)
@@ -265,12 +262,16 @@ int job_files_append(const struct job_files *f, enum job_folder folder, const ch
 	fd = openat(p.folder, p.name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		rc = err_errno(e, "%s", p.path);
+	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+		 st.st_uid != fsuser_uid())
+		rc = err_set(e, -EEXIST, "%s: is not our file any more", p.path);
+	else
+		rc = file_write_all(fd, bytes, len);
+	if (rc < 0 && !e->code)
+		err_set(e, rc, "%s: %s", p.path, strerror(-rc));
 	close(p.folder);
-	if (fd < 0)
-		return rc;
-	rc = file_write_all(fd, bytes, len);
-	close(fd);
-	return rc < 0 ? err_set(e, rc, "%s: %s", p.path, strerror(-rc)) : 0;
+	fd_close(&fd);
+	return rc;
 }
 
 void job_files_remove(const struct job_files *f, enum job_folder folder, const char *tag,
