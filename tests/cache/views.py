@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Shared by tests of views: folders, mounts that end with the test, and the loop over tests."""
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,11 @@ AUGER = os.path.abspath(sys.argv[1])
 def run(*words, **more):
     return subprocess.run([AUGER, "cache", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=60, **more)
+
+
+def usage(view):
+    """The memory of each table, as `auger cache stats` reports it."""
+    return {row["table"]: row for row in json.loads(run("stats", "-f", "json", view).stdout)["rows"]}
 
 
 def is_sanitized():
