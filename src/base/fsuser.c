@@ -6,8 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NO_ID ((unsigned)-1) /* an id that is never valid: the call changes nothing, and returns \
-			      */
+#define NO_ID                                                                              \
+	((unsigned)-1) /* an id that is never valid: the call changes nothing, and returns \
+			*/
 
 uid_t fsuser_uid(void)
 {

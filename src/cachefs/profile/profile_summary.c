@@ -33,8 +33,8 @@ static void put_head(const struct profile_facts *f, struct buf *out)
 		   "- Top-path limit: `%llu`\n"
 		   "- Full path outputs enabled: `%s`\n",
 		   a->is_copper ? "Copper" : "Cache", profile_mode_names[a->mode],
-		   (long long)a->negative_ttl_ms,
-		   (unsigned long long)a->top_paths, a->mode == PROFILE_PATHS ? "yes" : "no");
+		   (long long)a->negative_ttl_ms, (unsigned long long)a->top_paths,
+		   a->mode == PROFILE_PATHS ? "yes" : "no");
 	buf_printf(out, "- Kernel caching: `%s`\n\n",
 		   a->is_exact ? "off: every call was counted"
 			       : "on: calls that the kernel answered itself were not counted");

@@ -32,7 +32,8 @@ struct profile_metric {
 #define PROFILE_COPPER_METRICS 11 /* the first ones */
 #define PROFILE_METRICS 22
 extern const struct profile_metric profile_metrics[PROFILE_METRICS];
-/* The bytes of the description: without " by Copper" at its end, where its wording is not wanted. */
+/* The bytes of the description: without " by Copper" at its end, where its wording is not wanted.
+ */
 size_t profile_metric_len(const struct profile_metric *m, bool is_copper);
 /* ret: nanoseconds of PROFILE_SECONDS. */
 void profile_metric_values(const struct profile_facts *f, uint64_t ret[PROFILE_METRICS]);
