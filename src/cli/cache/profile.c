@@ -33,7 +33,7 @@ const struct opt cache_profile_opts[] = {
 	OPT_FLAG(0, "kernel-cache", struct cache_profile_args, keeps_kernel,
 		 "Keep the kernel's caching on, also with --profile-paths"),
 	OPT_FLAG(0, "copper-files", struct cache_profile_args, has_copper_files,
-		 "Write all tables of Copper (cu_fuse), not just a summary and a profile"),
+		 "Write all files of Copper (cu_fuse), not just two"),
 	OPT_UINT(0, "profile-interval", "SECONDS", struct cache_profile_args, interval_s, 0,
 		 1000000000,
 		 "Write the profile every SECONDS, too; 0: only at the unmount [default 0]"),
