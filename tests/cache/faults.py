@@ -6,6 +6,7 @@ The errno is the target's, nothing wrong is kept, and no request waits longer th
 """
 import errno
 import glob
+import json
 import os
 import signal
 import subprocess
@@ -68,6 +69,10 @@ def wait_for(condition):
 def read(path):
     with open(path, "rb") as f:
         return f.read()
+
+
+def stats_of(view):
+    return json.loads(views.run("stats", "-f", "json", view).stdout)
 
 
 def test_errors_pass(bench):
@@ -159,10 +164,13 @@ def test_hangs(bench):
         for thread in threads:
             thread.join(SOON_S)
         assert all(row[2] in (errno.ETIMEDOUT, errno.EIO) for row in waiting), [str(row[2])[:50] for row in waiting]
+        assert stats_of(bench.view)["storage_hanging"] >= 1 and stats_of(bench.view)["storage_timeouts"] >= 3
+        assert "# storage hanging: " in views.run("stats", bench.view).stdout
         t.rule("")
         wait_for(lambda: outcome(os.listdir, f"{bench.view}/sub") == ["inner"])
         wait_for(lambda: outcome(read, f"{bench.view}/stuck/file4") == b"4" * 1000)
         wait_for(lambda: outcome(read, f"{bench.view}/file5") == b"5" * 1000)
+        wait_for(lambda: stats_of(bench.view)["storage_hanging"] == 0)
 
 
 def daemon_stat(daemon):

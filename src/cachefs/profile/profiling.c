@@ -263,6 +263,7 @@ void profiling_stats(struct profiling *p, struct control_stats *ret)
 				       .start_ns = p->config.start_wall_ns };
 	add_requests(p, ret);
 	add_storage(cache_counts(p->cache), ret);
+	ret->hanging = cache_hanging(p->cache);
 	for (int i = 0; i < USAGE_TABLES; i++) {
 		ret->used_bytes[i] = atomic_load(&usage->bytes[i]);
 		ret->entries[i] = atomic_load(&usage->entries[i]);
