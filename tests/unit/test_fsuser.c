@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/fsuser.h"
+#include "base/output/fsuser.h"
 
 #include <errno.h>
 #include <fcntl.h>

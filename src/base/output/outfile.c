@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/fsuser.h"
+#include "base/output/fsuser.h"
 
 #define MAX_TRIES 100 /* names of temporary files that others may have taken */
 #define SUFFIX_CHARS 6

@@ -12,8 +12,8 @@
 #include "base/compat/compat.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/fsuser.h"
 #include "base/output/destination.h"
+#include "base/output/fsuser.h"
 #include "base/output/outfile.h"
 
 #define MAX_RANKS 10000 /* of one host name and process id */

@@ -14,7 +14,7 @@
 #ifndef CACHEFS_PROFILE_PROFILING_H
 #define CACHEFS_PROFILE_PROFILING_H
 
-#include "base/fsuser.h"
+#include "base/output/fsuser.h"
 #include "cachefs/profile/control.h"
 #include "cachefs/profile/job_files.h"
 #include "cachefs/profile/metrics.h"

@@ -7,8 +7,8 @@
  * capabilities over files, and returning to it restores them.
  * Source: setfsuid(2), capabilities(7).
  */
-#ifndef BASE_FSUSER_H
-#define BASE_FSUSER_H
+#ifndef BASE_OUTPUT_FSUSER_H
+#define BASE_OUTPUT_FSUSER_H
 
 #include <stdbool.h>
 #include <stddef.h>
