@@ -6,6 +6,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "cachejob/rank_profile.h"
+#include "cachejob/rank_summary.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 #define MAX_LOGGED 5 /* damaged files */
@@ -19,7 +21,10 @@ struct reading {
 	enum rank_source source;         /* the worst source of this rank's files */
 	bool has_file;
 	struct buf path, text;
-	struct rows rows; /* struct rank_row */
+	struct rows rows;            /* struct rank_row */
+	struct rank_profile *paths;  /* the last one that was read; NULL: none */
+	uint32_t paths_rank;         /* whose it is, */
+	enum rank_source paths_from; /* and from where */
 	struct err *e;
 };
 
@@ -27,6 +32,9 @@ static int note_damage(struct reading *r, const struct err *reason)
 {
 	struct cluster *c = r->cluster;
 
+	/* A file that has several tables is named once. */
+	if (strtab_find(c->damaged, reason->msg, strlen(reason->msg)) != STRTAB_NONE)
+		return 0;
 	if (c->damaged_count++ < MAX_LOGGED)
 		log_msg(LOG_WARN, "cache", "%s: left out", reason->msg);
 	if (c->damaged_count <= CLUSTER_DAMAGED_MAX &&
@@ -198,23 +206,71 @@ static int add_rows(struct reading *r, enum rank_file kind)
 	}
 }
 
-/* 0: r->rows has its rows; -EINVAL: the file is damaged, and noted; or another -errno. */
-static int parse(struct reading *r, enum rank_file kind, enum rank_source source)
+static int copy_rows(struct rows *to, const struct rows *from, struct err *e)
+{
+	const struct rank_row *all = from->data;
+
+	for (size_t i = 0; i < from->count; i++) {
+		struct rank_row *row = rows_add(to, sizeof *row);
+
+		if (!row)
+			return err_nomem(e);
+		*row = all[i];
+	}
+	return 0;
+}
+
+/* A profile has several tables, and is read once. */
+static int parse_profile(struct reading *r, enum rank_file kind, enum rank_source source,
+			 struct err *e)
+{
+	int rc = 0;
+
+	if (!r->paths || r->paths_rank != r->rank || r->paths_from != source) {
+		rank_profile_free(r->paths);
+		r->paths = NULL;
+		rc = file_read_small(r->path.data, MAX_FILE_BYTES, &r->text, e);
+		if (rc == 0)
+			rc = rank_profile_read(r->text.data, r->text.len, &r->paths, e);
+	}
+	if (rc < 0)
+		return rc;
+	r->paths_rank = r->rank;
+	r->paths_from = source;
+	return copy_rows(&r->rows, rank_profile_rows(r->paths, kind), e);
+}
+
+static int parse_file(struct reading *r, enum rank_file file, enum rank_file kind,
+		      enum rank_source source, struct err *e)
+{
+	int rc;
+
+	if (file == RANK_PROFILE)
+		return parse_profile(r, kind, source, e);
+	rc = file_read_small(r->path.data, MAX_FILE_BYTES, &r->text, e);
+	if (rc < 0)
+		return rc;
+	return file == RANK_SUMMARY
+		       ? rank_summary_parse(kind, r->text.data, r->text.len, &r->rows, e)
+		       : rank_file_parse(kind, r->text.data, r->text.len, &r->rows, e);
+}
+
+/* The rows of this kind, from a file that has them. 0: r->rows has them; -EINVAL: the file is
+ * damaged, and noted; or another -errno. */
+static int parse(struct reading *r, enum rank_file file, enum rank_file kind,
+		 enum rank_source source)
 {
 	struct err reason = { 0 };
 	int rc;
 
-	jobdir_path(r->cluster->job, r->rank, kind, source, &r->path);
+	jobdir_path(r->cluster->job, r->rank, file, source, &r->path);
 	if (buf_error(&r->path) < 0)
 		return err_nomem(r->e);
 	buf_clear(&r->text);
 	r->rows.count = 0;
-	rc = file_read_small(r->path.data, MAX_FILE_BYTES, &r->text, &reason);
-	if (rc == 0) {
-		rc = rank_file_parse(kind, r->text.data, r->text.len, &r->rows, &reason);
-		if (rc == -EINVAL)
-			err_wrap(&reason, "%s", r->path.data);
-	}
+	rc = parse_file(r, file, kind, source, &reason);
+	if (rc == -EINVAL)
+		err_wrap(&reason, "%s", r->path.data);
 	if (rc == -ENOMEM)
 		return err_nomem(r->e);
 	if (rc < 0)
@@ -232,18 +288,39 @@ static void count_file(struct reading *r, enum rank_file kind, enum rank_source 
 		r->cluster->complete_ranks++;
 }
 
-/* Reads the file from the best source that has it undamaged. */
+static bool is_table(enum rank_file kind)
+{
+	return kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS;
+}
+
+/* The file that has the rows of this kind: its own, else one of ours. RANK_FILES: none. */
+static enum rank_file find_file(const struct rank *rank, enum rank_file kind,
+				enum rank_source source)
+{
+	enum rank_file ours = RANK_FILES;
+
+	if (is_table(kind) || kind == RANK_COSTS)
+		ours = RANK_PROFILE;
+	else if (kind != RANK_TOP_PATHS)
+		ours = RANK_SUMMARY;
+	if (rank->sources[kind] & 1u << source)
+		return kind;
+	return ours < RANK_FILES && rank->sources[ours] & 1u << source ? ours : RANK_FILES;
+}
+
+/* Reads the rows from the best source that has them undamaged. */
 static int read_kind(struct reading *r, enum rank_file kind)
 {
 	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
 
 	for (int source = 0; source < RANK_SOURCES; source++) {
+		enum rank_file file = find_file(rank, kind, (enum rank_source)source);
 		int rc;
 
-		if (!(rank->sources[kind] & 1u << source))
+		if (file == RANK_FILES)
 			continue;
-		rc = parse(r, kind, (enum rank_source)source);
-		if (rc == -EINVAL)
+		rc = parse(r, file, kind, (enum rank_source)source);
+		if (rc == -EINVAL || (rc == 0 && file == RANK_SUMMARY && !r->rows.count))
 			continue;
 		if (rc < 0)
 			return rc;
@@ -255,11 +332,6 @@ static int read_kind(struct reading *r, enum rank_file kind)
 		return rc;
 	}
 	return 0;
-}
-
-static bool is_table(enum rank_file kind)
-{
-	return kind >= RANK_METADATA_EVENTS && kind <= RANK_TTL_EVENTS;
 }
 
 /* The metrics come last, for ranks that have tables. */
@@ -305,6 +377,18 @@ static bool was_reset(const struct rank *rank)
 	return false;
 }
 
+/* A rank creates its summary when it begins. */
+static int note_unfinished(struct reading *r)
+{
+	const struct rank *rank = jobdir_rank(r->cluster->job, r->rank);
+	struct err reason = { 0 };
+
+	if (!rank->sources[RANK_SUMMARY])
+		return 0;
+	err_set(&reason, -EINVAL, "%s: the rank runs, or was killed", rank->name);
+	return note_damage(r, &reason);
+}
+
 static int read_rank(struct reading *r, enum cluster_paths what)
 {
 	int rc;
@@ -320,6 +404,8 @@ static int read_rank(struct reading *r, enum cluster_paths what)
 					   was_reset(jobdir_rank(r->cluster->job, r->rank));
 		if (rc == 0)
 			rc = read_settings(r);
+	} else if (rc == 0 && what == CLUSTER_ALL_PATHS) {
+		rc = note_unfinished(r);
 	}
 	return rc;
 }
@@ -339,6 +425,7 @@ static int read_ranks(struct cluster *c, const struct cluster_opts *o, struct er
 	buf_fini(&r.path);
 	buf_fini(&r.text);
 	rows_fini(&r.rows);
+	rank_profile_free(r.paths);
 	if (c->damaged_count > MAX_LOGGED)
 		log_msg(LOG_WARN, "cache", "%zu more files left out",
 			c->damaged_count - MAX_LOGGED);
@@ -364,9 +451,9 @@ int cluster_read(struct cluster *c, const struct jobdir *job, const struct clust
 	if (rc == 0 && !c->rank_count && c->damaged_count)
 		rc = err_set(e, -ENODATA, "all %zu profiling files are damaged", c->damaged_count);
 	else if (rc == 0 && !c->rank_count && o->what == CLUSTER_ALL_PATHS)
-		rc = err_set(e, -ENODATA, "no profiling files except summaries");
+		rc = err_set(e, -ENODATA, "no profiling files with numbers");
 	else if (rc == 0 && !c->rank_count)
-		rc = err_set(e, -ENODATA, "no tables of events: %s", "--profile-paths writes them");
+		rc = err_set(e, -ENODATA, "no list of paths: %s", "--profile-paths writes it");
 	if (rc < 0)
 		cluster_fini(c);
 	return rc;

@@ -35,6 +35,7 @@ static const struct {
 	[RANK_LATENCY] = { "profiling", "profiling_latency.csv" },
 	[RANK_COSTS] = { "profiling", "profiling_paths.csv" },
 	[RANK_SUMMARY] = { "profiling", "profiling_summary.md" },
+	[RANK_PROFILE] = { "profiling", "profile.pb.gz" },
 };
 
 /* Removes "-tail" from the end of a name of *len bytes. */
@@ -179,8 +180,7 @@ int jobdir_open(const char *path, struct jobdir **ret, struct err *e)
 	rc = j->names ? scan_all(j, e) : err_nomem(e);
 	if (rc == 0 && !j->ranks.count)
 		rc = err_set(e, -ENODATA, "%s: no profiling files of a rank in it or in its %s",
-			     path,
-			     "profiling and tables folders (HOST-PID-profiling_aggregate.csv)");
+			     path, "profiling and tables folders (HOST-PID-profiling_summary.md)");
 	if (rc < 0) {
 		jobdir_close(j);
 		return rc;

@@ -4,7 +4,9 @@
  *
  * A rank is one cache that ran, "HOST-PID", where HOST may be any name. A rank that ended has files
  * in profiling/final and tables/final. For other ranks, the last snapshot counts, or the files of
- * its last reset. If those folders have no files, files in the job's folder itself count as final.
+ * its last reset. Each file of Copper is optional: a rank of ours has its numbers in its summary,
+ * and its paths in its profile. If those folders have no files, files in the job's folder itself
+ * count as final.
  *
  * Source: the file names of Copper and of cachefs/profile, which are the same.
  */
@@ -30,7 +32,8 @@ enum rank_file {
 	RANK_TOP_PATHS, /* profiling_top_paths.csv */
 	RANK_LATENCY,   /* profiling_latency.csv; not Copper's */
 	RANK_COSTS,     /* profiling_paths.csv; not Copper's */
-	RANK_SUMMARY,   /* profiling_summary.md; see settings */
+	RANK_SUMMARY,   /* profiling_summary.md: settings, and the first two and RANK_LATENCY */
+	RANK_PROFILE,   /* profile.pb.gz: the tables of events and RANK_COSTS; not Copper's */
 	RANK_FILES,
 };
 

@@ -82,8 +82,8 @@ struct rank_row {
 	struct decimal values[RANK_MAX_VALUES];
 };
 
-/* kind: not RANK_SUMMARY. text: [0..len) followed by a NUL; it is overwritten, and rows borrow from
- * it. Appends struct rank_row to ret. -EINVAL: "line N: reason"; -ENOMEM. */
+/* kind: before RANK_SUMMARY. text: [0..len) followed by a NUL; it is overwritten, and rows borrow
+ * from it. Appends struct rank_row to ret. -EINVAL: "line N: reason"; -ENOMEM. */
 int rank_file_parse(enum rank_file kind, char *text, size_t len, struct rows *ret,
 		    struct err *e) MUST_CHECK;
 

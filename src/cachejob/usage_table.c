@@ -15,7 +15,6 @@
 #include "base/str.h"
 
 #define DEPTH_MAX 32
-#define COLUMNS 7
 #define MAX_TOLD 5
 
 static const char *const table_names[USAGE_TABLES] = { "data", "tree", "metadata" };
@@ -192,92 +191,82 @@ static void put_human(struct buf *out, uint64_t bytes)
 	buf_printf(out, "%.2f %s", value, units[unit]);
 }
 
-/* One row: table, files, bytes, human, entries, budget, remaining; "" is absent. */
-struct usage_row {
-	char cells[COLUMNS][32];
+/* A row of the table. */
+struct usage_sums {
+	const char *name;
+	uint64_t files, bytes, entries;
+	bool is_combined;
 };
 
-static void set(char *cell, bool is_there, uint64_t value)
+static void sum_rows(const struct usage_totals *t, struct usage_sums rows[USAGE_TABLES + 1])
 {
-	if (is_there)
-		snprintf(cell, 32, "%llu", (unsigned long long)value);
-}
+	struct usage_sums *sum = &rows[USAGE_TABLES];
 
-static void set_human(char *cell, uint64_t bytes)
-{
-	CLEANUP(buf_fini) struct buf text = { 0 };
-
-	put_human(&text, bytes);
-	snprintf(cell, 32, "%s", text.data ? text.data : "");
-}
-
-/* USAGE_TABLES rows and the combined one. */
-static void make_rows(const struct usage_totals *t, struct usage_row rows[USAGE_TABLES + 1])
-{
-	uint64_t bytes = 0, entries = 0;
-
-	memset(rows, 0, (USAGE_TABLES + 1) * sizeof *rows);
-	for (int i = 0; i <= USAGE_TABLES; i++) {
-		struct usage_row *row = &rows[i];
-		bool is_sum = i == USAGE_TABLES;
-		uint64_t row_bytes = is_sum ? bytes : t->used_bytes[i];
-
-		snprintf(row->cells[0], 32, "%s", is_sum ? "combined" : table_names[i]);
-		set(row->cells[1], !is_sum && t->files[i], is_sum ? 0 : t->files[i]);
-		set(row->cells[2], true, row_bytes);
-		set_human(row->cells[3], row_bytes);
-		set(row->cells[4], true, is_sum ? entries : t->entries[i]);
-		set(row->cells[5], is_sum && t->caches, t->budget_bytes);
-		set(row->cells[6], is_sum && t->caches, t->remaining_bytes);
-		if (!is_sum) {
-			bytes += t->used_bytes[i];
-			entries += t->entries[i];
-		}
+	*sum = (struct usage_sums){ .name = "combined", .is_combined = true };
+	for (int i = 0; i < USAGE_TABLES; i++) {
+		rows[i] = (struct usage_sums){ .name = table_names[i],
+					       .files = t->files[i],
+					       .bytes = t->used_bytes[i],
+					       .entries = t->entries[i] };
+		sum->bytes += t->used_bytes[i];
+		sum->entries += t->entries[i];
 	}
 }
 
-static const char *shown(const char *cell)
+static void put_row(const struct usage_totals *t, const struct usage_sums *row, bool has_files,
+		    struct emit *out)
 {
-	return *cell ? cell : "-";
+	emit_text(out, "table", row->name);
+	if (has_files && row->is_combined)
+		emit_none(out, "files_found");
+	else if (has_files)
+		emit_int(out, "files_found", (int64_t)row->files);
+	emit_int(out, "entries", (int64_t)row->entries);
+	emit_value(out, "used_bytes", (int64_t)row->bytes, "bytes");
+	if (row->is_combined && t->caches) {
+		emit_value(out, "budget_bytes", (int64_t)t->budget_bytes, "bytes");
+		emit_value(out, "remaining_bytes", (int64_t)t->remaining_bytes, "bytes");
+	} else {
+		emit_none(out, "budget_bytes");
+		emit_none(out, "remaining_bytes");
+	}
 }
 
-void usage_table_put(const struct usage_totals *t, struct buf *out)
+void usage_table_put(const struct usage_totals *t, struct emit *out)
 {
-	static const char *const heads[COLUMNS] = { "Table",          "Files Found", "Used Bytes",
-						    "Used Human",     "Entries",     "Budget Bytes",
-						    "Remaining Bytes" };
-	struct usage_row rows[USAGE_TABLES + 1];
-	int widths[COLUMNS];
+	bool has_files = t->files[USAGE_DATA] || t->files[USAGE_TREE] || t->files[USAGE_METADATA];
+	struct usage_sums rows[USAGE_TABLES + 1];
 
-	make_rows(t, rows);
-	for (int k = 0; k < COLUMNS; k++) {
-		widths[k] = (int)strlen(heads[k]);
-		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-			if ((int)strlen(shown(rows[i].cells[k])) > widths[k])
-				widths[k] = (int)strlen(rows[i].cells[k]);
-		buf_printf(out, k ? "| %*s " : "| %-*s ", widths[k], heads[k]);
-	}
-	buf_put_str(out, "|\n");
-	for (int k = 0; k < COLUMNS; k++)
-		buf_printf(out, k ? "| %.*s: " : "| %.*s ", widths[k] - (k > 0),
-			   "--------------------------------");
-	buf_put_str(out, "|\n");
+	sum_rows(t, rows);
+	emit_columns(out);
+	put_row(t, &(struct usage_sums){ .name = "" }, has_files, out);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		for (int k = 0; k < COLUMNS; k++)
-			buf_printf(out, k ? "| %*s " : "| %-*s ", widths[k],
-				   shown(rows[i].cells[k]));
-		buf_put_str(out, "|\n");
+		emit_row(out);
+		put_row(t, &rows[i], has_files, out);
 	}
 }
 
 void usage_table_put_csv(const struct usage_totals *t, struct buf *out)
 {
-	struct usage_row rows[USAGE_TABLES + 1];
+	struct usage_sums rows[USAGE_TABLES + 1];
 
-	make_rows(t, rows);
+	sum_rows(t, rows);
 	buf_put_str(out, "table,files_found,used_bytes,used_human,entries,budget_bytes,"
 			 "remaining_bytes\n");
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		for (int k = 0; k < COLUMNS; k++)
-			buf_printf(out, "%s%c", rows[i].cells[k], k + 1 < COLUMNS ? ',' : '\n');
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		buf_printf(out, "%s,", rows[i].name);
+		if (rows[i].files)
+			buf_put_uint(out, rows[i].files);
+		buf_put_byte(out, ',');
+		buf_put_uint(out, rows[i].bytes);
+		buf_put_byte(out, ',');
+		put_human(out, rows[i].bytes);
+		buf_put_byte(out, ',');
+		buf_put_uint(out, rows[i].entries);
+		if (rows[i].is_combined && t->caches)
+			buf_printf(out, ",%llu,%llu\n", (unsigned long long)t->budget_bytes,
+				   (unsigned long long)t->remaining_bytes);
+		else
+			buf_put_str(out, ",,\n");
+	}
 }

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cachefs/profile/control.h"
+#include "view/emit.h"
 
 struct usage_totals {
 	uint64_t files[USAGE_TABLES]; /* that were read; 0: a mounted cache */
@@ -26,8 +27,8 @@ void usage_table_of(const struct control_stats *stats, struct usage_totals *ret)
  * unreadable files, and logs them by LOG_WARN. -ENODATA: none is left. */
 int usage_table_read(const char *dir, struct usage_totals *ret, struct err *e) MUST_CHECK;
 
-/* A Markdown table with aligned columns, and CSV. */
-void usage_table_put(const struct usage_totals *t, struct buf *out);
+/* The rows of a table, after the caller's head; and CSV with Copper's columns before ours. */
+void usage_table_put(const struct usage_totals *t, struct emit *out);
 void usage_table_put_csv(const struct usage_totals *t, struct buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cacherun/program.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,19 @@ bool program_find(const char *name, char ret[PATH_MAX])
 		if (!*at)
 			return false;
 	}
+}
+
+int program_check(const char *name, struct err *e)
+{
+	char path[PATH_MAX];
+	int error = ENOENT;
+
+	if (program_find(name, path))
+		return 0;
+	if (strchr(name, '/') && access(name, F_OK) == 0)
+		error = EACCES;
+	return err_set(e, -error, "%s: %s", name,
+		       strchr(name, '/') ? strerror(error) : "command not found");
 }
 
 bool program_is_script(const char *path, struct script *ret)

@@ -6,18 +6,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct handle *handles_add(struct handles *h, struct node_id p)
+static size_t count_handles(const struct handles *h, uid_t user)
 {
-	struct handle *handle = calloc(1, sizeof *handle);
+	size_t count = 0;
 
+	for (const struct handle *o = h->list; o; o = o->next)
+		count += o->user == user;
+	return count;
+}
+
+int handles_check_bytes(const struct handles *h, uid_t user, uint64_t more)
+{
+	for (const struct handle *o = h->list; o; o = o->next) {
+		if (o->user != user)
+			continue;
+		more += o->text.cap;
+		more += o->stream ? SESSION_STREAM_BYTES : 0;
+		more += o->snapshot ? HANDLES_SNAPSHOT_BYTES : 0;
+	}
+	return more > HANDLES_MAX_BYTES ? -EMFILE : 0;
+}
+
+int handles_add(struct handles *h, struct node_id p, uid_t user, struct handle **ret)
+{
+	struct handle *handle;
+
+	if (count_handles(h, user) >= HANDLES_MAX)
+		return -EMFILE;
+	handle = calloc(1, sizeof *handle);
 	if (!handle)
-		return NULL;
+		return -ENOMEM;
 	handle->id = p;
+	handle->user = user;
 	handle->core = p.node == NODE_CPU_KPOPROFILE ? command_core_index(&h->state->known, p.core)
 						     : QUEUE_ALL;
 	handle->next = h->list;
 	h->list = handle;
-	return handle;
+	*ret = handle;
+	return 0;
 }
 
 static void free_handle(struct handles *h, struct handle *handle)

@@ -13,9 +13,15 @@
 #include "ctlfs/nodes.h"
 #include "ctlfs/snapshot.h"
 
+/* What the open files of one user may take; more is -EMFILE. */
+#define HANDLES_MAX 1024
+#define HANDLES_MAX_BYTES ((uint64_t)128 << 20)
+#define HANDLES_SNAPSHOT_BYTES ((uint64_t)32 << 20) /* how much one counts while it is made */
+
 struct handle {
 	struct handle *next;
 	struct node_id id;
+	uid_t user;
 	size_t core;     /* index, of queues; QUEUE_ALL */
 	bool is_reader;  /* is the one reader of a queue */
 	struct buf text; /* what reads return, from at */
@@ -48,7 +54,10 @@ struct handles {
 /* Frees all handles; blocked requests fail with ENODEV. */
 void handles_fini(struct handles *h);
 
-struct handle *handles_add(struct handles *h, struct node_id p); /* NULL: out of memory */
+/* 0, -EMFILE, or -ENOMEM. */
+int handles_add(struct handles *h, struct node_id p, uid_t user, struct handle **ret) MUST_CHECK;
+/* May the user have so many bytes more? 0 or -EMFILE. */
+int handles_check_bytes(const struct handles *h, uid_t user, uint64_t more) MUST_CHECK;
 void handles_remove(struct handles *h, struct handle *handle);
 bool handles_has_reader(const struct handles *h, struct node_id p, size_t core); /* by a reader */
 void handles_drop_session(struct handles *h, const struct session *s); /* it will be freed */

@@ -2,7 +2,8 @@
 /*
  * processes: the mapped files of sampled processes, including ended ones.
  *
- * Processes that end without a sample are removed.
+ * Processes that end without a sample are removed. The text is bounded, for each user and in all;
+ * further lines are dropped.
  */
 #ifndef CTLFS_PROCESSES_H
 #define CTLFS_PROCESSES_H
@@ -20,6 +21,7 @@ struct processes {
 	struct map by_pid; /* index of list */
 	struct rows list;  /* struct process */
 	struct rows free;  /* uint32_t: indices to reuse */
+	struct rows users; /* struct process_user: the text of each user's processes is bounded */
 	size_t bytes;      /* of all text */
 };
 

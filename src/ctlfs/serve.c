@@ -247,8 +247,13 @@ static int prepare(struct server *v, struct handle *h, struct session *s, fuse_r
 	case SOURCE_TEXT:
 		session_poll(s);
 		rc = node_put_text(&v->state, s, h->id, &h->text, e);
-		return rc == 0 && buf_error(&h->text) < 0 ? -ENOMEM : rc;
+		if (rc == 0 && buf_error(&h->text) < 0)
+			rc = -ENOMEM;
+		return rc < 0 ? rc : handles_check_bytes(&v->handles, h->user, 0);
 	case SOURCE_SNAPSHOT:
+		rc = handles_check_bytes(&v->handles, h->user, HANDLES_SNAPSHOT_BYTES);
+		if (rc < 0)
+			return rc;
 		session_poll_all(s);
 		rc = snapshot_start(info->snapshot, s, v->opts->name, v->done_fd, &h->snapshot, e);
 		if (rc < 0)
@@ -261,6 +266,9 @@ static int prepare(struct server *v, struct handle *h, struct session *s, fuse_r
 		return 0;
 	case SOURCE_STREAM:
 		fi->nonseekable = 1;
+		rc = handles_check_bytes(&v->handles, h->user, SESSION_STREAM_BYTES);
+		if (rc < 0)
+			return rc;
 		h->stream = session_open_stream(s, fuse_req_ctx(req)->pid);
 		return h->stream ? 0 : -ENOMEM;
 	default:
@@ -296,13 +304,10 @@ static void serve_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct err e = { 0 };
 	int rc = find(v, ino, &p, &s) ? check_open(v, p, fi->flags) : -ENOENT;
 
+	if (rc == 0)
+		rc = handles_add(&v->handles, p, fuse_req_ctx(req)->uid, &h);
 	if (rc < 0) {
 		fuse_reply_err(req, -rc);
-		return;
-	}
-	h = handles_add(&v->handles, p);
-	if (!h) {
-		fuse_reply_err(req, ENOMEM);
 		return;
 	}
 	fi->fh = (uint64_t)(uintptr_t)h;
@@ -437,7 +442,13 @@ static bool is_session_name(const char *name)
 	return true;
 }
 
-static int make_session(struct server *v, const char *name, struct session **ret)
+/* The last sessions are kept for the owner of the mount. */
+static size_t session_limit(uid_t user)
+{
+	return user == getuid() ? SERVE_MAX_SESSIONS : SERVE_MAX_SESSIONS - SERVE_OWNER_SESSIONS;
+}
+
+static int make_session(struct server *v, const char *name, uid_t user, struct session **ret)
 {
 	struct ctlfs_state *w = &v->state;
 	struct err e;
@@ -447,7 +458,7 @@ static int make_session(struct server *v, const char *name, struct session **ret
 		return -EINVAL;
 	if (find_session_by_name(w, name, strlen(name)))
 		return -EEXIST;
-	if (v->session_count >= SERVE_MAX_SESSIONS)
+	if (v->session_count >= session_limit(user))
 		return -ENOSPC;
 	rc = session_new(v->next_session, name, v->opts->event, &w->known, &w->journal, ret, &e);
 	if (rc < 0) {
@@ -472,7 +483,7 @@ static void serve_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mod
 	if (!node_id_from_ino(parent, &dir) || dir.node != NODE_SESSIONS)
 		rc = -EPERM;
 	else
-		rc = make_session(v, name, &s);
+		rc = make_session(v, name, fuse_req_ctx(req)->uid, &s);
 	if (rc < 0)
 		fuse_reply_err(req, -rc);
 	else

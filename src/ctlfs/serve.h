@@ -11,6 +11,7 @@
 #include "ctlfs/opts.h"
 
 #define SERVE_MAX_SESSIONS 32
+#define SERVE_OWNER_SESSIONS 8 /* of these, for the owner of the mount alone */
 
 struct server {
 	const struct ctlfs_opts *opts; /* borrowed */

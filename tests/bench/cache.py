@@ -8,6 +8,7 @@ cold walk; an import that is cold, warm and prefetched, with the messages that t
 DELAY_US (environment, default 500) for each answer; memory when idle, of data, and for each path that is known. The plain
 folder is looked at through a mount of its own, by paths as long as those of the view."""
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -59,8 +60,8 @@ class View:
 
     def data(self):
         """Bytes of files in the process's memory, and of what belongs to them."""
-        rows = subprocess.run([AUGER, "cache", "stats", self.view], capture_output=True, text=True, check=True).stdout
-        return next(int(row.split("|")[3]) for row in rows.splitlines() if row.startswith("| data "))
+        done = subprocess.run([AUGER, "cache", "stats", "-f", "json", self.view], capture_output=True, text=True, check=True)
+        return next(row["used_bytes"] for row in json.loads(done.stdout)["rows"] if row["table"] == "data")
 
     def memory(self):
         with open(f"/proc/{self.daemon.pid}/status", encoding="ascii") as f:

@@ -7,7 +7,7 @@ import sys
 import time
 
 from storage_calls import Counted
-from views import main, run
+from views import main, run, usage
 
 FAULTY = sys.argv[2]
 
@@ -44,8 +44,7 @@ def look_at_all(view):
 
 
 def used(view):
-    row = run("stats", view).stdout.splitlines()[-1].split("|")
-    return int(row[3])
+    return usage(view)["combined"]["used_bytes"]
 
 
 def can_tell_used():

@@ -6,6 +6,7 @@ The errno is the target's, nothing wrong is kept, and no request waits longer th
 """
 import errno
 import glob
+import json
 import os
 import signal
 import subprocess
@@ -70,6 +71,10 @@ def read(path):
         return f.read()
 
 
+def stats_of(view):
+    return json.loads(views.run("stats", "-f", "json", view).stdout)
+
+
 def test_errors_pass(bench):
     """Each error of each operation, and correct replies after it."""
     with Target(bench) as t:
@@ -93,7 +98,7 @@ def test_errors_pass(bench):
 def test_errors_are_told(bench):
     """Failures are counted, and the log has their paths."""
     with Target(bench) as t:
-        bench.mount("--profile", "--job-dir", f"{bench.dir}/job", "--log-level", "5", "--log-to", "file")
+        bench.mount("--profile", "--copper-files", "--job-dir", f"{bench.dir}/job", "--log-level", "5", "--log-to", "file")
         t.rule(f"read file1 {errno.EIO}", f"readdir sub {errno.EACCES}")
         assert outcome(read, f"{bench.view}/file1") == errno.EIO
         assert outcome(os.listdir, f"{bench.view}/sub") == errno.EACCES
@@ -159,10 +164,13 @@ def test_hangs(bench):
         for thread in threads:
             thread.join(SOON_S)
         assert all(row[2] in (errno.ETIMEDOUT, errno.EIO) for row in waiting), [str(row[2])[:50] for row in waiting]
+        assert stats_of(bench.view)["storage_hanging"] >= 1 and stats_of(bench.view)["storage_timeouts"] >= 3
+        assert "# storage hanging: " in views.run("stats", bench.view).stdout
         t.rule("")
         wait_for(lambda: outcome(os.listdir, f"{bench.view}/sub") == ["inner"])
         wait_for(lambda: outcome(read, f"{bench.view}/stuck/file4") == b"4" * 1000)
         wait_for(lambda: outcome(read, f"{bench.view}/file5") == b"5" * 1000)
+        wait_for(lambda: stats_of(bench.view)["storage_hanging"] == 0)
 
 
 def daemon_stat(daemon):
@@ -353,7 +361,7 @@ def test_hangs_for_many(bench):
     with Target(bench) as t:
         for i, options in enumerate(((), ("--max-file", "1"))):
             job = f"{bench.dir}/job{i}"
-            bench.mount("--storage-timeout", str(seconds), "--profile", "--job-dir", job, *options)
+            bench.mount("--storage-timeout", str(seconds), "--profile", "--copper-files", "--job-dir", job, *options)
             for call, name, rule in ((read, f"file{i}", f"read file{i} hang"), (os.stat, "stuck/file4", "getattr stuck/ hang")):
                 t.rule(rule)
                 got = []

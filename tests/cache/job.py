@@ -16,8 +16,8 @@ AUGER = sys.argv[1]
 FILES = ["env/pyvenv.cfg", "env/bin/tool", "env/lib/python3.12/os.py", "env/lib/python3.12/unused.py",
          "env/lib/python3.12/site-packages/numpy/__init__.py", "env/lib/python3.12/site-packages/numpy/new\nline",
          "env/lib/python3.12/site-packages/torch/__init__.py", "env/lib/python3.12/site-packages/torch/x y.so",
-         "other/data"]
-USED = [FILES[0], FILES[2], FILES[4], FILES[5]]
+         "other/data", os.fsdecode(b"env/lib/no\xffutf-8")]
+USED = [FILES[0], FILES[2], FILES[4], FILES[5], FILES[-1]]
 MISSING = ["env/lib/python312.zip", "env/lib/libno.so", "env/lib/python3.12/site-packages/numpy/no.py"]
 BLOCK = "other/x {\ncache hits: 5,\ncache misses: 1,\nneg: 0\n}\n/y" # looks like a row of a table
 count = 0
@@ -39,7 +39,7 @@ def auger(*words):
 
 
 def read_csv(path):
-    with open(path, encoding="utf-8", newline="") as text:
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as text:
         return list(csv.DictReader(text))
 
 
@@ -58,7 +58,7 @@ def run_job(base):
     for i in range(2):
         view = f"{base}/view{i}"
         os.mkdir(view)
-        auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/job", "--profile-paths", "--profile-top", "5", view)
+        auger("mount", "-t", f"{base}/target", "--job-dir", f"{base}/job", "--profile-paths", "--profile-top", "5", "--copper-files", view)
         try:
             use(view, 1 + 3 * i)
         finally:
@@ -89,7 +89,8 @@ def check_sums(job):
 def check_paths(base):
     rows = {(row["category"], row["path"]): row
             for row in read_csv(f"{base}/job/profiling/cluster/cluster-profiling_top_paths.csv")}
-    check(all(int(rows["data", f"{base}/target/{name}"]["ranks"]) == 2 for name in USED), "both ranks read the files")
+    shown = [name.replace("\udcff", "\\xff") for name in USED]
+    check(all(int(rows["data", f"{base}/target/{name}"]["ranks"]) == 2 for name in shown), "both ranks read the files")
     block = rows.get(("data", f"{base}/target/{BLOCK}".replace(" {\n", " {\\n")), {"ranks": "none"})
     check(block["ranks"] == "2", "also a file with a name like a row")
     check(all(row["events_not_listed"] == "0" for row in rows.values()), "tables of events are complete")
@@ -100,7 +101,7 @@ def check_paths(base):
 
 
 def check_summary(job):
-    with open(f"{job}/profiling/cluster/cluster-profiling_summary.md", encoding="utf-8") as text:
+    with open(f"{job}/profiling/cluster/cluster-profiling_summary.md", encoding="utf-8", errors="surrogateescape") as text:
         summary = text.read()
     check("- Profiling mode: `full-path`\n- Kernel caching: `off" in summary, "it tells how it was counted")
     headings = [line[3:] for line in summary.split("\n") if line.startswith("## ")]
@@ -113,7 +114,7 @@ def check_lists(base):
     auger("paths", f"{base}/job", "--prune-script", f"{base}/prune.sh")
 
     def names(file):
-        with open(f"{base}/job/paths_dir/{file}", encoding="utf-8") as lines:
+        with open(f"{base}/job/paths_dir/{file}", encoding="utf-8", errors="surrogateescape") as lines:
             return {os.path.relpath(line, f"{base}/target") for line in lines.read().split("\n")[:-1]}
 
     env = [name for name in FILES if name.startswith("env/")]
@@ -142,6 +143,38 @@ def check_incomplete(base):
     check(done.returncode == 1 and "no script: " in done.stderr and not os.path.exists(f"{base}/no.sh"), "and make no script")
 
 
+def read_all(folder):
+    """The rows of the files in a folder. The file with a name like a row is left out: Copper's tables cannot have its name."""
+    texts = {}
+    for name in os.listdir(folder):
+        with open(f"{folder}/{name}", encoding="utf-8", errors="surrogateescape", newline="") as f:
+            texts[name] = [row for row in (csv.reader(f) if name.endswith(".csv") else f) if "/other/x" not in str(row)]
+    return texts
+
+
+def check_two_files(base):
+    """What is made of all of Copper's files is made of two files a rank as well, to the last digit."""
+    job = f"{base}/job"
+    folders = [f"{job}/profiling/cluster", f"{job}/paths_dir"]
+    before = [read_all(folder) for folder in folders]
+    shutil.rmtree(f"{job}/tables")
+    shutil.rmtree(f"{job}/profiling/pre-destroy")
+    for name in os.listdir(f"{job}/profiling/final"):
+        if not name.endswith(("-profile.pb.gz", "-profiling_summary.md")):
+            os.unlink(f"{job}/profiling/final/{name}")
+    check(len(os.listdir(f"{job}/profiling/final")) == 4, "two files of each of two ranks")
+    auger("aggregate", "-n", "0", job)
+    auger("paths", job)
+    after = [read_all(folder) for folder in folders]
+    for was, now in zip(before, after):
+        for name in sorted(was):
+            if name == "paths_summary.md":  # names the folder that was read
+                continue
+            if was[name] != now[name]:
+                print([pair for pair in zip(was[name], now[name]) if pair[0] != pair[1]][:5], file=sys.stderr)
+            check(was[name] == now[name], f"two files: {name}")
+
+
 def check_full(words, folder):
     """When one file cannot be written, none is: the old files stay, and no temporary file is left."""
     def there():
@@ -165,7 +198,7 @@ def main():
     try:
         for name in FILES + [BLOCK]:
             os.makedirs(os.path.dirname(f"{base}/target/{name}"), exist_ok=True)
-            with open(f"{base}/target/{name}", "w", encoding="utf-8") as out:
+            with open(f"{base}/target/{name}", "w", encoding="utf-8", errors="surrogateescape") as out:
                 out.write(name * 100)
         run_job(base)
         auger("aggregate", "-n", "0", f"{base}/job")
@@ -175,6 +208,7 @@ def main():
         check_lists(base)
         check_full(["aggregate", "-n", "0", f"{base}/job"], f"{base}/job/profiling/cluster")
         check_full(["paths", f"{base}/job"], f"{base}/job/paths_dir")
+        check_two_files(base)
         check_incomplete(base)
     finally:
         shutil.rmtree(base)

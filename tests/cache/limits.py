@@ -10,7 +10,7 @@ import signal
 import sys
 
 from storage_calls import Counted
-from views import main, outcome, run
+from views import main, outcome, run, usage
 
 FAULTY = sys.argv[2]
 MIB = 1 << 20
@@ -76,9 +76,7 @@ def test_addresses(bench):
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         found = pool.map(lambda name: read(bench, name) == contents[name], contents)
     assert all(found)
-    stats = run("stats", bench.view).stdout
-    combined, = (line for line in stats.splitlines() if line.startswith("| combined |"))
-    assert f" {40 * MIB} " in combined, stats
+    assert usage(bench.view)["combined"]["budget_bytes"] == 40 * MIB, usage(bench.view)
 
 
 def size_of(pid):
@@ -121,8 +119,7 @@ def memory_of(pid):
 
 
 def data_bytes(bench):
-    table = run("stats", bench.view).stdout
-    return int(next(line for line in table.splitlines() if line.startswith("| data")).split("|")[3])
+    return usage(bench.view)["data"]["used_bytes"]
 
 
 def test_memory(bench):

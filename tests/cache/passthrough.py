@@ -75,8 +75,7 @@ def check_passed(bench, daemon, name):
 
 
 def data_bytes(bench):
-    table = views.run("stats", bench.view).stdout
-    return int(next(line for line in table.splitlines() if line.startswith("| data")).split("|")[3])
+    return views.usage(bench.view)["data"]["used_bytes"]
 
 
 def reset(bench):

@@ -69,6 +69,19 @@ class Bench:
         shutil.rmtree(self.dir)
 
 
+FIVE_LINES = re.compile(r"""auger cache: [\d,]+ requests? to storage; [\d,]+ of [\d,]+ requests? answered from memory
+auger cache: .+ read; .+ waiting for storage(?:, which is as fast as the cache)?
+auger cache: slowest: (?:\S+ \S+ in [\d,]+ requests?: /.*|-)
+auger cache:          (?:\S+ \S+ in [\d,]+ requests?: /.*|-)
+auger cache: (?:--job-dir DIR keeps the profile; -v prints it|the profile is in /.*)
+$""")
+
+
+def ends_well(words):
+    """The last five lines, and no Markdown before them."""
+    return FIVE_LINES.search(words) and "##" not in words
+
+
 def has_mounts():
     """May the command have a mount namespace? As root, or with user namespaces."""
     return subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 or \
@@ -85,8 +98,10 @@ def test_variables(bench):
     assert view.startswith(bench.tmp) and view.endswith("/view") and value == "42" and more == f"{view}/lib", done
     assert f"auger cache: PYTHONPATH={view}/lib:/elsewhere\n" in done.stderr, done
     assert f"auger cache: PATH={view}/bin:{os.environ['PATH']}\n" in done.stderr, done
-    assert "# Copper Profiling Summary" in done.stderr and "| `getattr` |" in done.stderr, done
+    assert ends_well(done.stderr) and len(done.stderr.splitlines()) < 12, done
     bench.check_gone()
+    done = bench.run("-v", "--", "where")
+    assert FIVE_LINES.search(done.stderr) and "# Cache Profiling Summary" in done.stderr and "| `getattr` |" in done.stderr, done
     done = bench.run("--variables-only", "--", "where")
     assert done.stdout.endswith("/view/bin/where\n"), done
     done = bench.run("--variables-only", "--", f"{bench.target}/bin/where")
@@ -144,7 +159,7 @@ def make_pythons(bench):
 
 def check_python(bench, words, package, *options):
     """Its library and imports are read through the view."""
-    done = bench.run("--job-dir", bench.job, "--profile-paths", "--kernel-cache", *options, "--", *words, target="/",
+    done = bench.run("--job-dir", bench.job, "--profile-paths", "--kernel-cache", "--copper-files", *options, "--", *words, target="/",
                      PATH=f"{bench.target}/bin:/usr/bin:/bin", **({"PYTHONPATH": ""} if package else {}))
     paths, library = bench.looked_up(), re.sub(r"^.*/view/", "/", done.stdout.strip())
     assert done.returncode == 0 and (package or f"{bench.target}/lib/answer.py") in paths, (words, done, paths)
@@ -163,7 +178,7 @@ def test_pythons(bench):
 
 
 def test_job(bench):
-    done = bench.run("--job-dir", bench.job, "--profile-paths", "--", "where")
+    done = bench.run("--job-dir", bench.job, "--profile-paths", "--copper-files", "--", "where")
     assert done.returncode == 0 and f"the profile is in {bench.job}/profiling/final" in done.stderr, done
     with open(glob.glob(f"{bench.job}/tables/final/*-md_table_cache_event.output")[0], encoding="utf-8") as f:
         assert f"\n{bench.target}/bin/where {{\n" in f.read()
@@ -171,10 +186,16 @@ def test_job(bench):
 
 
 def test_wrong(bench):
-    done = bench.run("--", "no-such-program")
-    assert done.returncode == 127 and "no-such-program" in done.stderr, done
-    done = bench.run("--", f"{bench.target}/lib/answer.py")
-    assert done.returncode == 126, done
+    for command, status, reason in (("no-such-program", 127, "command not found"), ("/nowhere/x", 127, "No such file or directory"),
+                                    (f"{bench.target}/lib/answer.py", 126, "Permission denied"), ("/usr", 126, "Permission denied")):
+        done = bench.run("--job-dir", bench.job, "--", command)
+        assert (done.returncode, done.stderr) == (status, f"auger cache run: {command}: {reason}\n"), done
+        assert not os.path.exists(bench.job)
+    with open(f"{bench.target}/bin/bad", "w", encoding="ascii") as f:
+        f.write("#!/no/such/interpreter\n")
+    os.chmod(f"{bench.target}/bin/bad", 0o755)
+    done = bench.run("--", "bad")
+    assert done.returncode == 127 and "requests" not in done.stderr, done
     assert bench.run("--").returncode == 2
     assert bench.run("--budget", "1", "--", "true").returncode == 2
     done = subprocess.run([AUGER, "cache", "run", "--target", "/nowhere", "true"], env=bench.env, capture_output=True,
@@ -190,7 +211,7 @@ def test_signals(bench):
             assert job.stdout.readline() == "VALUE = 42\n"
             job.send_signal(number)
             words = job.communicate(timeout=60)[1]
-            assert job.returncode == 128 + number and "Profiling Summary" in words, (job.returncode, words)
+            assert job.returncode == 128 + number and ends_well(words), (job.returncode, words)
         bench.check_gone()
 
 
@@ -250,7 +271,7 @@ def check_left(bench, *options):
     done = bench.run("--env", "MORE", *options, "--", "/bin/sh", "-c",
                      "cd \"$MORE\" && { sleep 100 >/dev/null 2>&1 & echo $!; }")
     try:
-        assert done.returncode == 0 and "Profiling Summary" in done.stderr, done
+        assert done.returncode == 0 and ends_well(done.stderr), done
         assert f"in use by sleep ({done.stdout.strip()}); it is unmounted anyway" in done.stderr, done
     finally:
         os.kill(int(done.stdout), signal.SIGKILL)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Shared by tests of views: folders, mounts that end with the test, and the loop over tests."""
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +41,17 @@ def comm(pid):
             return f.read().strip()
     except OSError:
         return ""
+
+
+def usage(view):
+    """The memory of each table, as `auger cache stats` reports it."""
+    return {row["table"]: row for row in json.loads(run("stats", "-f", "json", view).stdout)["rows"]}
+
+
+def is_sanitized():
+    """Sanitizers keep what was freed."""
+    with open(AUGER, "rb") as f:
+        return re.search(rb"__[at]san_init", f.read()) is not None
 
 
 def outcome(call, *args):

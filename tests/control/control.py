@@ -481,8 +481,57 @@ def case_rights():
     check("CAP_PERFMON" in done.stderr, "which one: " + done.stderr)
 
 
+HOLD = """import os, resource, sys
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+held, refused = [], set()
+for i in range(int(sys.argv[2])):
+    try: held.append(os.open(sys.argv[1], os.O_RDONLY))
+    except OSError as e: refused.add(e.errno)
+print(len(held), *refused, flush=True)
+sys.stdin.read()"""
+
+
+def held_open(path, count, user):
+    """A process that holds path open as often as it can, of count times; how often, and the errnos of the others."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, path, str(count)], user=user, group=65534, extra_groups=[],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    opened, *refused = map(int, holder.stdout.readline().split())
+    return holder, opened, refused
+
+
+def case_bounds():
+    """10,000 opens of another user stop at a bound of that user. The owner is served, and what is closed counts no more."""
+    with Mount(AUGER, "--group", "65534") as m:
+        equal(m.write("optimer all on\nopstart\n"), 0, "collecting")
+        for name, most in (("stream", 8), ("status", 1024), ("maps", 1024)):
+            holder, opened, refused = held_open(m.file(name), 10000 if name == "stream" else 1100, 65534)
+            with holder:
+                check(0 < opened <= most, f"{name}: {opened} opens")
+                equal(refused, [errno.EMFILE], f"{name}: the others")
+                own, own_opened, _ = held_open(m.file("stream"), 4, 0)
+                with own:
+                    equal(own_opened, 4, f"{name}: the owner opens streams")
+                    check("tracing on" in m.text("status"), f"{name}: the owner reads")
+                    own.stdin.close()
+                holder.stdin.close()
+        with open(f"/proc/{m.daemon.pid}/status", encoding="ascii") as f:
+            rss = next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
+        with open(AUGER, "rb") as f:
+            is_sanitized = b"__asan_init" in f.read()  # keeps what was freed
+        check(rss < 256 << 10 or is_sanitized, f"memory: {rss} KiB")
+        made = sum(subprocess.run(["mkdir", m.file(f"s/{i}")], user=65534, group=65534, extra_groups=[],
+                                  stderr=subprocess.DEVNULL, check=False).returncode == 0 for i in range(40))
+        equal(made, 24, "sessions of others")
+        os.mkdir(m.file("s/own"))
+        holder, opened, _ = held_open(m.file("stream"), 4, 65534)
+        with holder:
+            equal(opened, 4, "after all is closed")
+            holder.stdin.close()
+
+
 def main():
-    alone = [case_unmount, case_background, case_rights]
+    alone = [case_unmount, case_background, case_rights, case_bounds]
     print(f"1..{len(CASES) + len(alone)}")
     with Mount(AUGER) as m:
         results = [(function, (m,)) for function in CASES]

@@ -2,8 +2,8 @@
 /*
  * Any text taken for a file of a rank; the first byte tells which kind, '0' for the first. What is
  * accepted has paths and counts as ranks have them, and is written back and read as the same; its
- * paths all have a class. A text that is taken for rules of classes, or for the head of a summary,
- * does no harm either.
+ * paths all have a class. It is also taken for a summary and for a profile. A text that is taken
+ * for rules of classes, or for the head of a summary, does no harm either.
  */
 #include <string.h>
 
@@ -12,6 +12,8 @@
 #include "cachefs/profile/classes.h"
 #include "cachejob/cluster_sums.h"
 #include "cachejob/rank_file.h"
+#include "cachejob/rank_profile.h"
+#include "cachejob/rank_summary.h"
 #include "cachejob/settings.h"
 #include "fuzz.h"
 
@@ -139,6 +141,38 @@ static void check_settings(const char *text, size_t len)
 	settings_fini(&settings);
 }
 
+/* A summary's tables, and the paths of a profile. */
+static void check_ours(const char *text, size_t len, const struct classes *classes)
+{
+	static const enum rank_file kinds[] = { RANK_METRICS, RANK_OPERATIONS, RANK_LATENCY };
+	struct rank_profile *profile;
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		CLEANUP(buf_fini) struct buf copy = { 0 };
+		CLEANUP(rows_fini) struct rows rows = { 0 };
+
+		buf_put(&copy, text, len);
+		FUZZ_CHECK(buf_error(&copy) == 0);
+		if (rank_summary_parse(kinds[i], copy.data, copy.len, &rows, &e) < 0)
+			continue;
+		for (size_t k = 0; k < rows.count; k++)
+			check_row((const struct rank_row *)rows.data + k, false, classes);
+	}
+	if (rank_profile_read(text, len, &profile, &e) < 0)
+		return;
+	for (int kind = RANK_METADATA_EVENTS; kind <= RANK_COSTS; kind++) {
+		const struct rows *rows;
+
+		if (!is_events((enum rank_file)kind) && kind != RANK_COSTS)
+			continue;
+		rows = rank_profile_rows(profile, (enum rank_file)kind);
+		for (size_t k = 0; k < rows->count; k++)
+			check_row((const struct rank_row *)rows->data + k, true, classes);
+	}
+	rank_profile_free(profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
@@ -155,6 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (classes_new(text.data, text.len, &classes, &e) == 0)
 		classes_free(classes);
 	check_settings(text.data, text.len);
+	FUZZ_CHECK(classes_new(NULL, 0, &classes, &e) == 0);
+	if (text.len)
+		check_ours(text.data, text.len, classes);
+	classes_free(classes);
 	if (rank_file_parse(kind, text.data, text.len, &rows, &e) == 0)
 		check_accepted(kind, &rows);
 	return 0;

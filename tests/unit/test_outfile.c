@@ -402,6 +402,51 @@ static void test_open_files_are_appended_to(void)
 	unlink("log");
 }
 
+static int replace_at(const char *name)
+{
+	struct err e = { 0 };
+	int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rc = outfile_replace_at(folder, name, name, "text", 4, &e);
+
+	CHECK(rc == 0 || e.msg[0]);
+	close(folder);
+	return rc;
+}
+
+/* In a folder where others may write: only a regular file of ours is replaced, nothing is opened.
+ */
+static void test_replace_at(void)
+{
+	char name[NAME_MAX + 2];
+
+	CHECK_INT(replace_at("out"), 0);
+	write_file("out", "old text");
+	CHECK_INT(replace_at("out"), 0);
+	check_content("out", "text");
+	CHECK_INT(symlink("out", "link"), 0);
+	CHECK_INT(symlink("none", "dangling"), 0);
+	CHECK_INT(mkfifo("fifo", 0600), 0);
+	CHECK_INT(mkdir("folder", 0700), 0);
+	for (const char *const *at =
+		     (const char *const[]){ "link", "dangling", "fifo", "folder", NULL };
+	     *at; at++)
+		CHECK_INT(replace_at(*at), -EEXIST);
+	if (geteuid() == 0) {
+		CHECK_INT(chown("out", NOBODY, NOBODY), 0);
+		CHECK_INT(replace_at("out"), -EEXIST);
+	}
+	check_content("out", "text");
+	memset(name, 'n', sizeof name);
+	name[NAME_MAX + 1] = '\0';
+	CHECK_INT(replace_at(name), -ENAMETOOLONG);
+	CHECK_INT(count_files(), 5);
+	for (const char *const *at =
+		     (const char *const[]){ "link", "dangling", "fifo", "out", NULL };
+	     *at; at++)
+		unlink(*at);
+	rmdir("folder");
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/auger-test-outfile.XXXXXX";
@@ -422,6 +467,7 @@ int main(void)
 	TAP_CASE(test_temporary_is_private);
 	TAP_CASE(test_paths);
 	TAP_CASE(test_open_files_are_appended_to);
+	TAP_CASE(test_replace_at);
 	rmdir(folder);
 	return tap_done();
 }

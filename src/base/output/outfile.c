@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/output/fsuser.h"
 
 #define MAX_TRIES 100 /* names of temporary files that others may have taken */
 #define SUFFIX_CHARS 6
@@ -213,6 +214,13 @@ void outfile_discard(struct outfile *f)
 	destination_close(&f->to);
 }
 
+static int write_begun(struct outfile *f, const void *bytes, size_t len, struct err *e)
+{
+	int rc = file_write_all(f->fd, bytes, len);
+
+	return rc < 0 ? fail(f, rc, e) : outfile_sync(f, e);
+}
+
 int outfile_write(const char *path, const void *bytes, size_t len, struct outfile *ret,
 		  struct err *e)
 {
@@ -230,10 +238,7 @@ int outfile_write(const char *path, const void *bytes, size_t len, struct outfil
 		return fd < 0 ? fd : write_to(fd, true, path, bytes, len, e);
 	}
 	rc = begin_at(ret, e);
-	if (rc < 0)
-		return rc;
-	rc = file_write_all(ret->fd, bytes, len);
-	return rc < 0 ? fail(ret, rc, e) : outfile_sync(ret, e);
+	return rc < 0 ? rc : write_begun(ret, bytes, len, e);
 }
 
 static int put(const char *path, bool is_new, const void *bytes, size_t len, struct err *e)
@@ -252,6 +257,37 @@ int outfile_replace(const char *path, const void *bytes, size_t len, struct err 
 int outfile_create(const char *path, const void *bytes, size_t len, struct err *e)
 {
 	return put(path, true, bytes, len, e);
+}
+
+static int check_ours(const struct stat *st, const char *path, struct err *e)
+{
+	if (S_ISLNK(st->st_mode))
+		return err_set(e, -EEXIST, "%s: is a symbolic link", path);
+	if (!S_ISREG(st->st_mode))
+		return err_set(e, -EEXIST, "%s: is not a regular file", path);
+	return st->st_uid == fsuser_uid()
+		       ? 0
+		       : err_set(e, -EEXIST, "%s: belongs to another user", path);
+}
+
+int outfile_replace_at(int folder, const char *name, const char *path, const void *bytes,
+		       size_t len, struct err *e)
+{
+	struct outfile f = { .fd = -1, .to.folder = -1 };
+	int rc = strlen(name) > NAME_MAX ? err_set(e, -ENAMETOOLONG, "%s: name too long", path) : 0;
+
+	f.to.is_there = fstatat(folder, name, &f.to.st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (rc == 0 && f.to.is_there)
+		rc = check_ours(&f.to.st, path, e);
+	if (rc < 0)
+		return rc;
+	snprintf(f.path, sizeof f.path, "%s", path);
+	snprintf(f.to.name, sizeof f.to.name, "%s", name);
+	f.to.folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	rc = f.to.folder < 0 ? err_errno(e, "%s", path) : begin_at(&f, e);
+	if (rc == 0)
+		rc = write_begun(&f, bytes, len, e);
+	return rc < 0 ? rc : outfile_commit(&f, false, e);
 }
 
 int outfile_check(const char *path, struct err *e)

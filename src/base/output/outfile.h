@@ -26,6 +26,14 @@ int outfile_replace(const char *path, const void *bytes, size_t len, struct err 
 /* As outfile_replace, but a regular file that is there stays, and it is -EEXIST. */
 int outfile_create(const char *path, const void *bytes, size_t len, struct err *e) MUST_CHECK;
 
+/*
+ * As outfile_replace for a name in a folder that is open, where others may write. What is there
+ * must be a regular file of this thread's user (fsuser.h): a link, a FIFO, a device and another
+ * user's file are -EEXIST, and nothing is opened. folder stays the caller's. path: for messages.
+ */
+int outfile_replace_at(int folder, const char *name, const char *path, const void *bytes,
+		       size_t len, struct err *e) MUST_CHECK;
+
 /* Can path be replaced? Asked before long work, so that a wrong path fails at once. */
 int outfile_check(const char *path, struct err *e) MUST_CHECK;
 

@@ -119,7 +119,8 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 
 	mounted_source(o->target, name);
 	snprintf(source, sizeof source, "fsname=%s", name);
-	rc |= fuse_opt_add_opt(&options, "ro,nosuid,nodev,subtype=auger,max_read=1048576");
+	rc |= fuse_opt_add_opt(&options, "nosuid,nodev,subtype=auger,max_read=1048576");
+	rc |= o->is_writable ? 0 : fuse_opt_add_opt(&options, "ro");
 	rc |= fuse_opt_add_opt_escaped(&options, source);
 	if (!s->mount.checks_access)
 		rc |= fuse_opt_add_opt(&options, "default_permissions");
@@ -469,12 +470,13 @@ static int open_profiling(struct serving *s, const struct mount_opts *o, struct 
 static struct ops_mount ops_of(const struct mount_opts *o)
 {
 	double timeout_s = seconds_of(o->cache.ttl_ns);
-	bool checks_access = o->is_exact && !o->has_others;
+	bool checks_access = (o->is_exact || o->is_writable) && !o->has_others;
 
 	return (struct ops_mount){
 		.attr_timeout_s = o->is_exact ? 0 : timeout_s,
 		.entry_timeout_s = o->is_exact && !checks_access ? 0 : timeout_s,
 		.is_exact = o->is_exact,
+		.is_writable = o->is_writable,
 		.checks_access = checks_access,
 		.checks_search = checks_access && geteuid() == 0,
 		.owns_root = !checks_access && geteuid() != 0,

@@ -15,6 +15,7 @@ struct mount_opts {
 	const char *target, *view; /* absolute, without symbolic links */
 	struct cache_opts cache;
 	bool is_exact;    /* the kernel caches no attributes, data or negative entries */
+	bool is_writable; /* for Copper's scripts, see ops_changes.h; not with has_others */
 	bool has_others;  /* FUSE's allow_other: any user the target admits may use the view */
 	unsigned threads; /* that serve the kernel; 0: a few */
 	struct prefetch_opts prefetch;

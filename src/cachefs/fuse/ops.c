@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cachefs/fuse/ops_changes.h"
 #include "cachefs/fuse/ops_control.h"
 #include "cachefs/fuse/ops_list.h"
 #include "cachefs/fuse/request.h"
@@ -246,8 +247,13 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 
 static void run_access(struct request *r)
 {
-	int rc = check_access(r, r->number);
+	struct stat attr;
+	int rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr);
 
+	if (rc == 0)
+		rc = ops_check_access(request_node(r), &attr, r->number);
+	if (rc == 0)
+		rc = check_access(r, r->number);
 	if (rc == CACHE_PARKED)
 		return;
 	request_count(r, NULL, rc, 0);
@@ -291,14 +297,18 @@ static void run_open(struct request *r)
 {
 	const struct ops_mount *m = r->mount;
 	bool passthrough = m->passthrough && r->call.op == METRICS_OPEN;
-	int rc = m->is_exact || passthrough ? 0 : -ENOSYS;
+	bool is_writable = m->is_writable && r->call.op == METRICS_OPEN;
+	int rc = m->is_exact || passthrough || is_writable ? 0 : -ENOSYS;
 
+	if (rc == 0 && r->call.op == METRICS_OPEN)
+		rc = ops_check_open(request_node(r), r->fi.flags);
 	if (rc == 0 && m->checks_access)
 		rc = check_access(r, r->fi.flags & FMODE_EXEC ? X_OK : R_OK);
 	if (rc == CACHE_PARKED)
 		return;
 	request_count(r, NULL, rc == -ENOSYS ? 0 : rc, 0);
 	r->fi.direct_io = m->is_exact;
+	r->fi.keep_cache = !m->is_exact;
 	r->fi.fh = prefetch_is_caller(m->prefetch, r->waiter.caller) ? BY_PREFETCH : 0;
 	if (rc < 0)
 		fuse_reply_err(r->req, -rc);
@@ -508,7 +518,6 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	run_statfs(&r);
 }
 
-/* Without writes: the mount is read-only, so the kernel replies EROFS itself. */
 const struct fuse_lowlevel_ops ops_table = {
 	.init = op_init,
 	.lookup = op_lookup,
@@ -529,4 +538,5 @@ const struct fuse_lowlevel_ops ops_table = {
 	.lseek = op_lseek,
 	.statfs = op_statfs,
 	.ioctl = op_ioctl,
+	OPS_REFUSE_CHANGES,
 };

@@ -26,6 +26,7 @@ struct ops_mount {
 	bool checks_search;     /* and of folders, where storage admits us but not every caller */
 	bool owns_root;         /* the root's owner is reported as our user */
 	bool is_immutable;      /* replies never expire */
+	bool is_writable;       /* not mounted read-only: we refuse changes; see ops_changes.h */
 	_Atomic pid_t
 		root_mover; /* the thread for which each name in the root is the root; 0: none */
 	_Atomic bool passthrough; /* written before the first open */

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#define FAST_REQUESTS 100 /* fewer show nothing */
+#define FAST_NS 100000
+
 static int send_ioctl(const char *view, unsigned long number, void *ret, struct err *e)
 {
 	int fd = open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
@@ -22,19 +25,29 @@ static int send_ioctl(const char *view, unsigned long number, void *ret, struct 
 	return rc;
 }
 
-int control_command(const char *view, int number, struct err *e)
-{
-	int rc = send_ioctl(view, (unsigned long)number, NULL, e);
-
-	if (rc > 0)
-		return err_set(e, -EIO,
-			       "%s: the files could not be written; the cache's log has the "
-			       "reason, or the view has no --job-dir",
-			       view);
-	return rc;
-}
-
 int control_stats(const char *view, struct control_stats *ret, struct err *e)
 {
 	return send_ioctl(view, CONTROL_STATS, ret, e);
+}
+
+int control_slowest(const char *view, struct control_slowest *ret, struct err *e)
+{
+	return send_ioctl(view, CONTROL_SLOWEST, ret, e);
+}
+
+bool control_is_storage_fast(const struct control_stats *s)
+{
+	return s->misses >= FAST_REQUESTS &&
+	       s->wait_ns < s->misses * FAST_NS + s->used_bytes[USAGE_DATA];
+}
+
+int control_command(const char *view, int number, struct err *e)
+{
+	struct control_stats stats;
+	int rc = send_ioctl(view, (unsigned long)number, NULL, e);
+
+	if (rc <= 0)
+		return rc;
+	rc = control_stats(view, &stats, e);
+	return rc < 0 ? rc : err_set(e, -EIO, "%s: %s", view, stats.reason);
 }

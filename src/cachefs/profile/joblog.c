@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cachefs/profile/joblog.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,28 +10,18 @@
 
 static struct {
 	enum joblog_level level; /* all three: written by joblog_open */
-	int fd;                  /* of the file, if has_file */
+	int fd;                  /* of the file, if has_file; borrowed */
 	bool has_file, to_stdout;
 } state;
 
-int joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout,
-		struct err *e)
+void joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout)
 {
-	char path[JOB_PATH_MAX];
-	int rc;
-
 	state.level = level;
 	state.to_stdout = to_stdout;
-	if (!files)
-		return 0;
-	rc = job_files_path(files, JOB_LOGS, NULL, JOB_LOG_NAME, path, e);
-	if (rc < 0)
-		return rc;
-	state.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (state.fd < 0)
-		return err_errno(e, "%s", path);
-	state.has_file = true;
-	return 0;
+	if (files) {
+		state.fd = files->log;
+		state.has_file = true;
+	}
 }
 
 /* One write a line, so that lines of threads do not mix. A line that cannot be written is lost. */

@@ -25,10 +25,9 @@ enum joblog_level {
 	JOBLOG_DEBUG,
 };
 
-/* Writes lines up to this level to the rank's log in JOB/logs (files NULL: not), and to standard
- * output. Call it in the daemon, before there are threads. */
-int joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout,
-		struct err *e) MUST_CHECK;
+/* Writes lines up to this level to the rank's log, which files has open (NULL: not), and to
+ * standard output. Call it in the daemon, before there are threads. */
+void joblog_open(const struct job_files *files, enum joblog_level level, bool to_stdout);
 
 /* Writes a line if the log has this level. Any thread may call it. */
 void joblog_put(enum joblog_level level, const char *domain, const char *text);

@@ -27,7 +27,8 @@ struct profile_config {
 	uint64_t top_paths; /* rows of each list of top paths; 0: no lists */
 	int64_t negative_ttl_ms;
 	uint64_t budget_bytes;
-	bool is_exact; /* the kernel caches nothing, so every call was counted */
+	bool is_exact;  /* the kernel caches nothing, so every call was counted */
+	bool is_copper; /* Copper's files are written, with its wording */
 	int64_t start_ns, start_wall_ns;
 };
 

@@ -4,12 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum type {
 	TYPE_CALLS,
 	TYPE_BYTES,
 	TYPE_TIME,
+	TYPE_NEGATIVE,
 	TYPES,
 };
+
+const char *const profile_stacks_operations[PATH_CLASSES] = { "getattr", "read", "readdir" };
+const char *const profile_stacks_results[PATH_RESULTS] = { "hit", "miss", "negative" };
+const char *const profile_stacks_events[NEGATIVE_EVENTS] = { "store", "serve", "expire", "clear" };
 
 /* Pushes the component path[at..len) of the folder path[0..at), as a function of a source file. The
  * root is its own folder. */
@@ -43,21 +50,53 @@ static uint32_t push_path(struct profile *p, const char *path)
 	return node;
 }
 
-static uint32_t add_labels(struct profile *p, int class, int result)
+/* A sample type's strings are UTF-8, a path's bytes need not be: then a label has them, as digits.
+ */
+static uint32_t put_bytes(struct profile *p, const char *path)
 {
-	static const char *const operations[] = { "getattr", "read", "readdir" };
-	static const char *const results[] = { "hit", "miss", "negative" };
-	struct label labels[] = {
-		{ .key = profile_str(p, "operation"), .str = profile_str(p, operations[class]) },
-		{ .key = profile_str(p, "result"), .str = profile_str(p, results[result]) },
-	};
+	CLEANUP(buf_fini) struct buf digits = { 0 };
+	size_t len = strlen(path);
 
-	return profile_add_labels(p, labels, ARRAY_LEN(labels));
+	if (utf8_clean_len(path, len) == len)
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		buf_printf(&digits, "%02x", (unsigned char)path[i]);
+	if (buf_error(&digits) < 0) {
+		profile_fail_nomem(p);
+		return 0;
+	}
+	return profile_str_n(p, digits.data, digits.len);
 }
 
-static void add_counts(struct profile *p, const char *path, const struct path_counts *c)
+/* The stack of a path, and what its samples have in common. */
+struct path_stack {
+	uint32_t node;
+	uint32_t bytes; /* string id of put_bytes(); 0: none */
+	bool is_evicted;
+};
+
+static uint32_t add_labels(struct profile *p, const struct path_stack *s, const char *operation,
+			   const char *result)
 {
-	uint32_t node = push_path(p, path);
+	struct label labels[4] = {
+		{ .key = profile_str(p, "operation"), .str = profile_str(p, operation) },
+		{ .key = profile_str(p, "result"), .str = profile_str(p, result) },
+	};
+	size_t count = 2;
+
+	if (s->bytes)
+		labels[count++] = (struct label){ .key = profile_str(p, PROFILE_STACKS_BYTES),
+						  .str = s->bytes };
+	if (s->is_evicted)
+		labels[count++] = (struct label){ .key = profile_str(p, PROFILE_STACKS_EVICTED),
+						  .str = profile_str(p, "yes") };
+	return profile_add_labels(p, labels, count);
+}
+
+static void add_counts(struct profile *p, const char *path, const struct path_counts *c,
+		       bool is_evicted)
+{
+	const struct path_stack s = { push_path(p, path), put_bytes(p, path), is_evicted };
 
 	for (int class = 0; class < PATH_CLASSES; class ++) {
 		for (int result = 0; result < PATH_RESULTS; result++) {
@@ -68,8 +107,20 @@ static void add_counts(struct profile *p, const char *path, const struct path_co
 			};
 
 			if (values[TYPE_CALLS])
-				profile_add(p, node, add_labels(p, class, result), values);
+				profile_add(p, s.node,
+					    add_labels(p, &s, profile_stacks_operations[class],
+						       profile_stacks_results[result]),
+					    values);
 		}
+	}
+	for (int event = 0; event < NEGATIVE_EVENTS; event++) {
+		const int64_t values[TYPES] = { [TYPE_NEGATIVE] = (int64_t)c->negatives[event] };
+
+		if (values[TYPE_NEGATIVE])
+			profile_add(p, s.node,
+				    add_labels(p, &s, PROFILE_STACKS_NEGATIVE,
+					       profile_stacks_events[event]),
+				    values);
 	}
 }
 
@@ -78,14 +129,14 @@ static void add_row(struct profile *p, const char *path, const struct path_row *
 	CLEANUP(buf_fini) struct buf others = { 0 };
 
 	if (!row->is_evicted) {
-		add_counts(p, path, &row->counts);
+		add_counts(p, path, &row->counts, false);
 		return;
 	}
 	buf_printf(&others, "%s/[others]", strcmp(path, "/") == 0 ? "" : path);
 	if (buf_error(&others) < 0)
 		profile_fail_nomem(p);
 	else
-		add_counts(p, others.data, &row->counts);
+		add_counts(p, others.data, &row->counts, true);
 }
 
 static void describe(const struct profile_facts *f, struct profile *p)
@@ -115,6 +166,7 @@ int profile_make_stacks(const struct profile_facts *f, struct profile **ret, str
 	profile_add_type(p, "calls", "count");
 	profile_add_type(p, "bytes", "bytes");
 	profile_add_type(p, "time", "nanoseconds");
+	profile_add_type(p, "negative_entries", "count");
 	describe(f, p);
 	for (size_t i = 0; i < f->paths.rows.count; i++) {
 		const struct path_row *row = path_list_get(&f->paths, i);

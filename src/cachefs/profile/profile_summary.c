@@ -27,13 +27,14 @@ static void put_head(const struct profile_facts *f, struct buf *out)
 	const struct profile_config *a = f->config;
 
 	buf_printf(out,
-		   "# Copper Profiling Summary\n\n"
+		   "# %s Profiling Summary\n\n"
 		   "- Profiling mode: `%s`\n"
 		   "- Metadata ENOENT TTL (ms): `%lld`\n"
 		   "- Top-path limit: `%llu`\n"
 		   "- Full path outputs enabled: `%s`\n",
-		   profile_mode_names[a->mode], (long long)a->negative_ttl_ms,
-		   (unsigned long long)a->top_paths, a->mode == PROFILE_PATHS ? "yes" : "no");
+		   a->is_copper ? "Copper" : "Cache", profile_mode_names[a->mode],
+		   (long long)a->negative_ttl_ms, (unsigned long long)a->top_paths,
+		   a->mode == PROFILE_PATHS ? "yes" : "no");
 	buf_printf(out, "- Kernel caching: `%s`\n\n",
 		   a->is_exact ? "off: every call was counted"
 			       : "on: calls that the kernel answered itself were not counted");
@@ -64,17 +65,20 @@ static void put_operations(const struct profile_facts *f, struct buf *out)
 
 static void put_metrics(const struct profile_facts *f, size_t from, size_t to, struct buf *out)
 {
-	struct profile_metric metrics[PROFILE_METRICS];
+	uint64_t values[PROFILE_METRICS];
 
-	profile_metrics(f, metrics);
+	profile_metric_values(f, values);
 	buf_put_str(out, "| Metric | Value |\n|---|---:|\n");
 	for (size_t i = from; i < to; i++) {
-		if (metrics[i].unit == PROFILE_SECONDS)
-			buf_printf(out, "| %s | %.6f |\n", metrics[i].description,
-				   seconds_of(metrics[i].value));
+		const struct profile_metric *m = &profile_metrics[i];
+		int len = (int)profile_metric_len(m, f->config->is_copper);
+
+		if (m->unit == PROFILE_SECONDS)
+			buf_printf(out, "| %.*s | %.6f |\n", len, m->description,
+				   seconds_of(values[i]));
 		else
-			buf_printf(out, "| %s | %llu |\n", metrics[i].description,
-				   (unsigned long long)metrics[i].value);
+			buf_printf(out, "| %.*s | %llu |\n", len, m->description,
+				   (unsigned long long)values[i]);
 	}
 }
 
@@ -93,7 +97,7 @@ static void put_percentiles(const struct profile_facts *f, struct buf *out)
 
 		if (!c->sums[METRICS_CALLS])
 			continue;
-		buf_printf(out, "| `%s` | %.1f | %.1f | %.1f | %.1f | %.6f | %llu |\n",
+		buf_printf(out, "| `%s` | %.3f | %.3f | %.3f | %.3f | %.6f | %llu |\n",
 			   metrics_op_names[op], us_of((uint64_t)metrics_quantile(c, 0.5)),
 			   us_of((uint64_t)metrics_quantile(c, 0.9)),
 			   us_of((uint64_t)metrics_quantile(c, 0.99)), us_of(c->max_ns),

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/quote.h"
+#include "base/str.h"
 
 static double us_of(uint64_t ns)
 {
@@ -43,69 +44,87 @@ void profile_put_operations(const struct profile_facts *f, struct buf *out)
 	}
 }
 
-void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PROFILE_METRICS])
+const struct profile_metric profile_metrics[PROFILE_METRICS] = {
+	{ "total_counted_fuse_operations", "Total counted FUSE operations", PROFILE_COUNT },
+	{ "total_cache_hits", "Total cache hits", PROFILE_COUNT },
+	{ "total_cache_misses", "Total cache misses", PROFILE_COUNT },
+	{ "total_negative_results", "Total negative results", PROFILE_COUNT },
+	{ "estimated_cache_served_operations_saved_by_copper",
+	  "Estimated cache-served operations saved by Copper", PROFILE_COUNT },
+	{ "metadata_enoent_ttl_stores", "Metadata ENOENT TTL stores", PROFILE_COUNT },
+	{ "metadata_enoent_ttl_serves", "Metadata ENOENT TTL serves", PROFILE_COUNT },
+	{ "metadata_enoent_ttl_expires", "Metadata ENOENT TTL expires", PROFILE_COUNT },
+	{ "metadata_enoent_ttl_clears_on_success_or_non_enoent",
+	  "Metadata ENOENT TTL clears on success/non-ENOENT", PROFILE_COUNT },
+	{ "estimated_repeated_metadata_lookups_avoided_by_ttl",
+	  "Estimated repeated metadata lookups avoided by TTL", PROFILE_COUNT },
+	{ "total_measured_latency_seconds", "Total measured latency across counted operations (s)",
+	  PROFILE_SECONDS },
+	{ "total_storage_wait_seconds", "Part of it spent waiting for storage (s)",
+	  PROFILE_SECONDS },
+	{ "total_bytes_read", "Total bytes read", PROFILE_BYTES },
+	{ "storage_requests", "Requests to storage", PROFILE_COUNT },
+	{ "storage_failures", "Requests to storage that failed", PROFILE_COUNT },
+	{ "storage_timeouts", "Callers that timed out waiting for storage", PROFILE_COUNT },
+	{ "storage_waits_given_up", "Callers that were killed while they waited", PROFILE_COUNT },
+	{ "stale_files", "Files that changed under the cache", PROFILE_COUNT },
+	{ "cache_used_bytes", "Cache: bytes used", PROFILE_BYTES },
+	{ "cache_budget_bytes", "Cache: budget in bytes", PROFILE_BYTES },
+	{ "cache_remaining_bytes", "Cache: bytes remaining", PROFILE_BYTES },
+	{ "paths_no_more_known", "Paths evicted to stay within the budget", PROFILE_COUNT },
+};
+
+size_t profile_metric_len(const struct profile_metric *m, bool is_copper)
 {
-	const struct profile_metric list[PROFILE_METRICS] = {
-		{ "total_counted_fuse_operations", "Total counted FUSE operations", PROFILE_COUNT,
-		  f->sums[METRICS_CALLS] },
-		{ "total_cache_hits", "Total cache hits", PROFILE_COUNT, f->sums[METRICS_HITS] },
-		{ "total_cache_misses", "Total cache misses", PROFILE_COUNT,
-		  f->sums[METRICS_MISSES] },
-		{ "total_negative_results", "Total negative results", PROFILE_COUNT,
-		  f->sums[METRICS_NEGATIVES] },
-		{ "estimated_cache_served_operations_saved_by_copper",
-		  "Estimated cache-served operations saved by Copper", PROFILE_COUNT,
-		  f->sums[METRICS_HITS] },
-		{ "metadata_enoent_ttl_stores", "Metadata ENOENT TTL stores", PROFILE_COUNT,
-		  f->negatives[NEGATIVE_STORE] },
-		{ "metadata_enoent_ttl_serves", "Metadata ENOENT TTL serves", PROFILE_COUNT,
-		  f->negatives[NEGATIVE_SERVE] },
-		{ "metadata_enoent_ttl_expires", "Metadata ENOENT TTL expires", PROFILE_COUNT,
-		  f->negatives[NEGATIVE_EXPIRE] },
-		{ "metadata_enoent_ttl_clears_on_success_or_non_enoent",
-		  "Metadata ENOENT TTL clears on success/non-ENOENT", PROFILE_COUNT,
-		  f->negatives[NEGATIVE_CLEAR] },
-		{ "estimated_repeated_metadata_lookups_avoided_by_ttl",
-		  "Estimated repeated metadata lookups avoided by TTL", PROFILE_COUNT,
-		  f->negatives[NEGATIVE_SERVE] },
-		{ "total_measured_latency_seconds",
-		  "Total measured latency across counted operations (s)", PROFILE_SECONDS,
-		  f->sums[METRICS_NS] },
-		{ "total_storage_wait_seconds", "Part of it spent waiting for storage (s)",
-		  PROFILE_SECONDS, f->sums[METRICS_STORAGE_NS] },
-		{ "total_bytes_read", "Total bytes read", PROFILE_BYTES, f->sums[METRICS_BYTES] },
-		{ "storage_requests", "Requests to storage", PROFILE_COUNT, f->storage_calls },
-		{ "storage_failures", "Requests to storage that failed", PROFILE_COUNT,
-		  f->failures },
-		{ "storage_timeouts", "Callers that timed out waiting for storage", PROFILE_COUNT,
-		  f->timeouts },
-		{ "storage_waits_given_up", "Callers that were killed while they waited",
-		  PROFILE_COUNT, f->interrupts },
-		{ "stale_files", "Files that changed under the cache", PROFILE_COUNT, f->stale },
-		{ "cache_used_bytes", "Cache: bytes used", PROFILE_BYTES, profile_facts_used(f) },
-		{ "cache_budget_bytes", "Cache: budget in bytes", PROFILE_BYTES,
-		  f->config->budget_bytes },
-		{ "cache_remaining_bytes", "Cache: bytes remaining", PROFILE_BYTES,
-		  profile_facts_remaining(f) },
-		{ "paths_no_more_known", "Paths evicted to stay within the budget", PROFILE_COUNT,
-		  f->paths.evicted_paths },
+	static const char end[] = " by Copper";
+	size_t len = strlen(m->description), end_len = sizeof end - 1;
+
+	return !is_copper && text_ends_with(m->description, end) ? len - end_len : len;
+}
+
+void profile_metric_values(const struct profile_facts *f, uint64_t ret[PROFILE_METRICS])
+{
+	const uint64_t values[PROFILE_METRICS] = {
+		f->sums[METRICS_CALLS],
+		f->sums[METRICS_HITS],
+		f->sums[METRICS_MISSES],
+		f->sums[METRICS_NEGATIVES],
+		f->sums[METRICS_HITS],
+		f->negatives[NEGATIVE_STORE],
+		f->negatives[NEGATIVE_SERVE],
+		f->negatives[NEGATIVE_EXPIRE],
+		f->negatives[NEGATIVE_CLEAR],
+		f->negatives[NEGATIVE_SERVE],
+		f->sums[METRICS_NS],
+		f->sums[METRICS_STORAGE_NS],
+		f->sums[METRICS_BYTES],
+		f->storage_calls,
+		f->failures,
+		f->timeouts,
+		f->interrupts,
+		f->stale,
+		profile_facts_used(f),
+		f->config->budget_bytes,
+		profile_facts_remaining(f),
+		f->paths.evicted_paths,
 	};
 
-	memcpy(ret, list, sizeof list);
+	memcpy(ret, values, sizeof values);
 }
 
 void profile_put_aggregate(const struct profile_facts *f, struct buf *out)
 {
-	struct profile_metric metrics[PROFILE_METRICS];
+	uint64_t values[PROFILE_METRICS];
 
-	profile_metrics(f, metrics);
+	profile_metric_values(f, values);
 	buf_put_str(out, "metric,value\n");
 	for (size_t i = 0; i < PROFILE_METRICS; i++) {
-		if (metrics[i].unit == PROFILE_SECONDS)
-			buf_printf(out, "%s,%.6f\n", metrics[i].name, seconds_of(metrics[i].value));
+		const struct profile_metric *m = &profile_metrics[i];
+
+		if (m->unit == PROFILE_SECONDS)
+			buf_printf(out, "%s,%.6f\n", m->name, seconds_of(values[i]));
 		else
-			buf_printf(out, "%s,%llu\n", metrics[i].name,
-				   (unsigned long long)metrics[i].value);
+			buf_printf(out, "%s,%llu\n", m->name, (unsigned long long)values[i]);
 	}
 }
 

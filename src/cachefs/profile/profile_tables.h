@@ -28,11 +28,15 @@ struct profile_metric {
 	const char *name;
 	const char *description; /* for the summary */
 	enum profile_unit unit;
-	uint64_t value; /* nanoseconds of PROFILE_SECONDS */
 };
 #define PROFILE_COPPER_METRICS 11 /* the first ones */
 #define PROFILE_METRICS 22
-void profile_metrics(const struct profile_facts *f, struct profile_metric ret[PROFILE_METRICS]);
+extern const struct profile_metric profile_metrics[PROFILE_METRICS];
+/* The bytes of the description: without " by Copper" at its end, where its wording is not wanted.
+ */
+size_t profile_metric_len(const struct profile_metric *m, bool is_copper);
+/* ret: nanoseconds of PROFILE_SECONDS. */
+void profile_metric_values(const struct profile_facts *f, uint64_t ret[PROFILE_METRICS]);
 
 /* Sorts the rows with events of a class, most events first; PATH_CLASSES: events of negative
  * entries. The caller frees *ret. -ENOMEM. */

@@ -14,6 +14,7 @@
 #ifndef CACHEFS_PROFILE_PROFILING_H
 #define CACHEFS_PROFILE_PROFILING_H
 
+#include "base/output/fsuser.h"
 #include "cachefs/profile/control.h"
 #include "cachefs/profile/job_files.h"
 #include "cachefs/profile/metrics.h"
@@ -26,8 +27,8 @@ struct profiling_opts {
 	enum profile_mode mode;
 	uint64_t top_paths;
 	int64_t interval_ns; /* of runtime-snapshot; 0: none */
-	/* Writes a profile into a file, as format/pprof does. */
-	int (*write_profile)(const struct profile *p, const char *path, struct err *e);
+	/* The bytes of a profile file, as format/pprof makes them. */
+	int (*encode_profile)(const struct profile *p, struct buf *out, struct err *e);
 };
 
 struct profiling;
@@ -50,14 +51,17 @@ bool profiling_write(struct profiling *p, const char *tag);
 /* A command of a request. Any thread calls done() once: rc is 0, 1 or a negative errno. */
 struct profiling_command {
 	int number;
+	const struct fsuser *user; /* whose rights it has to write files; borrowed until done() */
+	struct control_slowest
+		*slowest; /* of CONTROL_SLOWEST: receives them; borrowed until done() */
 	void (*done)(void *request, int rc);
 	void *request;
 };
-bool profiling_has_command(int number); /* is there such a command? */
+bool profiling_has_command(int number); /* is it one of Copper's? */
 /* path: of the file of the ioctl, as a storage's; copied. */
 void profiling_submit(struct profiling *p, const struct profiling_command *command,
 		      const char *path);
 
-void profiling_stats(const struct profiling *p, struct control_stats *ret);
+void profiling_stats(struct profiling *p, struct control_stats *ret);
 
 #endif

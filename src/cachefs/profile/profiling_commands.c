@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/output/outfile.h"
 #include "cachefs/profile/profile_tables.h"
 #include "cachefs/profile/profiling_internal.h"
+#include "cachefs/profile/slowest.h"
 
 enum command_kind {
 	COMMAND_DUMP,        /* what: enum table_dump */
@@ -77,23 +77,24 @@ bool profiling_has_command(int number)
 	return find(number) >= 0;
 }
 
-/* Writes a text into the folder of the ioctl's file, in the target. 0 or 1. */
+/* 1: the result of a command that fails. */
+static int fail(struct profiling *p, const struct err *e)
+{
+	profiling_note_failure(p, e);
+	return 1;
+}
+
+/* Writes a text where job_files_put_beside does. 0 or 1. */
 static int put_at_file(struct profiling *p, const char *path, const char *base, struct buf *text)
 {
-	char file[JOB_PATH_MAX];
 	struct err e = { 0 };
-	int rc = 0;
+	int rc;
 
 	buf_put_byte(text, '\n');
-	if (buf_error(text) < 0)
-		rc = err_nomem(&e);
-	if (rc == 0)
-		rc = job_files_beside(&p->opts.files, p->config.target, path, base, file, &e);
-	if (rc == 0)
-		rc = outfile_replace(file, text->data, text->len, &e);
-	if (rc < 0)
-		log_msg(LOG_WARN, "cache", "%s", e.msg);
-	return rc < 0;
+	rc = buf_error(text) < 0 ? err_nomem(&e)
+				 : job_files_put_beside(&p->opts.files, p->config.target, path,
+							base, text->data, text->len, &e);
+	return rc < 0 ? fail(p, &e) : 0;
 }
 
 static int put_dump(struct profiling *p, const struct profile_facts *f, enum table_dump dump,
@@ -102,7 +103,7 @@ static int put_dump(struct profiling *p, const struct profile_facts *f, enum tab
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	if (table_dump_put(dump, f, p->cache, &text) < 0)
-		return 1;
+		return -ENOMEM;
 	return put_at_file(p, path, table_dump_names[dump], &text);
 }
 
@@ -133,20 +134,23 @@ static bool put_table(struct profiling *p, const char *base, struct buf *text)
 
 	if (profiling_put_file(p, JOB_TABLES, NULL, base, text, &e) == 0)
 		return true;
-	log_msg(LOG_WARN, "cache", "%s", e.msg);
+	fail(p, &e);
 	return false;
 }
 
 /* Writes all dumps into the job's folder. */
 static bool put_dumps(struct profiling *p, const struct profile_facts *f)
 {
+	static const struct err nomem = { -ENOMEM, "out of memory" };
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
 	for (int dump = 0; dump < TABLE_DUMPS; dump++) {
 		if (dump == DUMP_TTL_EVENTS && p->config.mode == PROFILE_OFF)
 			continue;
-		if (table_dump_put((enum table_dump)dump, f, p->cache, &text) < 0)
+		if (table_dump_put((enum table_dump)dump, f, p->cache, &text) < 0) {
+			fail(p, &nomem);
 			return false;
+		}
 		buf_put_byte(&text, '\n');
 		if (!put_table(p, table_dump_names[dump], &text))
 			return false;
@@ -207,8 +211,10 @@ static int write_out(struct profiling *p, enum command_kind kind, int what, cons
 	struct err e = { 0 };
 	int rc;
 
-	if (kind == COMMAND_SNAPSHOT && !p->opts.files.job)
-		return 1;
+	if (!p->opts.files.job) {
+		err_set(&e, -ENOENT, "the view has no --job-dir");
+		return fail(p, &e);
+	}
 	rc = profile_facts_read(&p->config, p->cache, p->metrics, p->config.mode >= PROFILE_TOP, &f,
 				&e);
 	if (rc < 0)
@@ -221,10 +227,13 @@ static int write_out(struct profiling *p, enum command_kind kind, int what, cons
 	return rc;
 }
 
-static int execute(struct profiling *p, int number, const char *path)
+static int execute(struct profiling *p, int number, const char *path,
+		   struct control_slowest *slowest)
 {
 	int i = find(number);
 
+	if (slowest)
+		return slowest_read(p->cache, p->config.target, slowest);
 	atomic_fetch_add(&p->command_counts[i], 1);
 	log_msg(LOG_INFO, "cache", "ioctl %d", number);
 	switch (table[i].kind) {
@@ -248,6 +257,23 @@ static int execute(struct profiling *p, int number, const char *path)
 		return 0;
 	}
 	return -ENOTTY;
+}
+
+/* With the rights of the user who asks. */
+static int execute_as(struct profiling *p, const struct queued *w)
+{
+	struct err e = { 0 };
+	struct fsuser own;
+	int rc;
+
+	fsuser_read(&own);
+	if (fsuser_enter(w->command.user, &e) < 0)
+		return fail(p, &e);
+	rc = execute(p, w->command.number, w->path, w->command.slowest);
+	if (!fsuser_leave(&own))
+		log_msg(LOG_WARN, "cache", "cannot return to the rights of user %u",
+			(unsigned)own.uid);
+	return rc;
 }
 
 void profiling_submit(struct profiling *p, const struct profiling_command *command,
@@ -335,7 +361,7 @@ static void *work(void *profiling)
 		is_over = p->closing && !w;
 		pthread_mutex_unlock(&p->lock);
 		if (w) {
-			w->command.done(w->command.request, execute(p, w->command.number, w->path));
+			w->command.done(w->command.request, execute_as(p, w));
 			free(w);
 		} else if (!is_over) {
 			keep_plan(p, &plan, &last_files_ns);

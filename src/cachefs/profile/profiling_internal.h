@@ -25,9 +25,13 @@ struct profiling {
 	pthread_cond_t wake;
 	struct fifo commands; /* this and closing: under lock */
 	bool closing;
+	char reason[CONTROL_REASON_MAX]; /* why the last command failed; "": none did; under lock */
 	pthread_t thread;
 	bool has_thread; /* its owner's */
 };
+
+/* Logs why a file is missing, and keeps it for control_stats. */
+void profiling_note_failure(struct profiling *p, const struct err *e);
 
 /* Writes one text file of the job, and clears text. */
 int profiling_put_file(struct profiling *p, enum job_folder folder, const char *tag,

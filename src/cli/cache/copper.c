@@ -33,6 +33,10 @@ static const struct word {
 	{ "-profile_top_n", WORD_SAME, "--profile-top" },
 	{ "-profile_paths_full", WORD_FLAG, "--profile-paths" },
 	{ "-profile_snapshot_interval_s", WORD_SAME, "--profile-interval" },
+	{ "-P", WORD_FLAG, "--profile" }, /* this and the next three: of its launchers */
+	{ "-N", WORD_SAME, "--profile-top" },
+	{ "-A", WORD_FLAG, "--profile-paths" },
+	{ "-I", WORD_SAME, "--profile-interval" },
 	{ "-s", WORD_FLAG, "--threads=1" },
 	{ "-d", WORD_FLAG, "--foreground" },
 	{ "-f", WORD_FLAG, "--foreground" },
@@ -58,6 +62,18 @@ static const struct word *find(const char *text)
 static void put(struct copper *c, const char *word)
 {
 	c->argv[c->argc++] = strdup(word);
+}
+
+/* Their profile is a set of files. */
+static bool has_files(const struct word *word)
+{
+	return strncmp(word->ours, "--profile", strlen("--profile")) == 0;
+}
+
+/* -s, -d, -f, -o and --plus are libfuse's. */
+static bool is_of_copper(const struct word *word)
+{
+	return has_files(word) || (word->theirs[1] != '-' && word->theirs[2]);
 }
 
 /* All others are ignored: most, such as ro and default_permissions, are always on. */
@@ -95,7 +111,7 @@ int copper_translate(int argc, char **argv, struct copper *ret, struct err *e)
 	size_t room = 1;
 
 	for (int i = 0; i < argc; i++)
-		room += strlen(argv[i]) + 1; /* -o may become several words */
+		room += strlen(argv[i]) + 2; /* a word may become several */
 	ret->argv = calloc(room, sizeof *ret->argv);
 	if (!ret->argv)
 		return err_nomem(e);
@@ -109,6 +125,9 @@ int copper_translate(int argc, char **argv, struct copper *ret, struct err *e)
 			put_mount_options(ret, argv[i] + 2);
 			continue;
 		}
+		if (word && has_files(word))
+			put(ret, "--copper-files");
+		ret->is_copper |= word && is_of_copper(word);
 		if (!word || word->kind == WORD_FLAG || word->kind == WORD_SAME)
 			put(ret, word ? word->ours : argv[i]);
 		if (!word || word->kind == WORD_FLAG || word->kind == WORD_DROP)

@@ -3,12 +3,15 @@
 #ifndef CLI_CACHE_COPPER_H
 #define CLI_CACHE_COPPER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct copper {
 	int argc;
 	char **argv;      /* [argc], followed by NULL; owned, with its strings */
 	const char *view; /* the value of -vpath; NULL: none */
+	bool is_copper;   /* a word of theirs came that is not also libfuse's */
 };
 
 /* Other words stay as they are. Wrong usage: a value is missing. */

@@ -146,6 +146,29 @@ static void ready(void *context, int64_t reply_ns)
 		log_msg(LOG_WARN, "cache", "%s", e.msg);
 }
 
+static bool exists(const char *folder, const char *name)
+{
+	char path[PATH_MAX + 32];
+
+	return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+	       access(path, F_OK) == 0;
+}
+
+/* Copper's scripts make JOB/metrics/.spec_ioctl_file, and open it in the view for writing. Where
+ * the kernel sends a request for each open anyway, a view that is not mounted read-only costs
+ * nothing; elsewhere it must be meant for them. */
+static bool serves_copper(const struct cache_mount_args *args, const struct mount_opts *o)
+{
+	const char *job = o->profiling.files.job;
+
+	if (o->has_others)
+		return false;
+	if (exists(args->target, "metrics/.spec_ioctl_file"))
+		return true;
+	return job && (o->is_exact || args->is_copper || args->profile.has_copper_files ||
+		       exists(job, "metrics"));
+}
+
 /* Call it last: some options imply others. */
 static int check_passthrough(const struct mount_opts *o, struct err *e)
 {
@@ -233,6 +256,7 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	o.prefetch.count = list.count;
 	if (rc == 0)
 		rc = cache_profile_fill(&args->profile, &o, job, e);
+	o.is_writable = rc == 0 && serves_copper(args, &o);
 	if (rc == 0)
 		rc = check_passthrough(&o, e);
 	if (rc == 0)
@@ -259,6 +283,7 @@ static int run(int argc, char **argv, struct err *e)
 		rc = cmd_parse(&cmd_cache_mount, &args, line.argc, line.argv, &first, e);
 	if (rc < 0)
 		return rc;
+	args.mount.is_copper = line.is_copper;
 	view = line.argc > first ? line.argv[first] : line.view;
 	if (!view || line.argc > first + 1)
 		return err_usage(e, "name one folder, the view");

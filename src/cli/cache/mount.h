@@ -13,6 +13,7 @@ struct cache_mount_args {
 	uint64_t negative_ttl_ms, timeout_s, threads;
 	double revalidate_s;
 	bool is_exact, has_others, passthrough;
+	bool is_copper; /* an option of Copper's cu_fuse was given */
 	struct cache_profile_args profile;
 };
 

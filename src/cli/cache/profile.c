@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/output/outfile.h"
 #include "cachefs/profile/joblog.h"
 #include "cli/cmd.h"
 #include "format/pprof/pprof.h"
@@ -33,6 +32,8 @@ const struct opt cache_profile_opts[] = {
 		 "Add all paths to the profile; implies --exact"),
 	OPT_FLAG(0, "kernel-cache", struct cache_profile_args, keeps_kernel,
 		 "Keep the kernel's caching on, also with --profile-paths"),
+	OPT_FLAG(0, "copper-files", struct cache_profile_args, has_copper_files,
+		 "Write all files of Copper (cu_fuse), not just two"),
 	OPT_UINT(0, "profile-interval", "SECONDS", struct cache_profile_args, interval_s, 0,
 		 1000000000,
 		 "Write the profile every SECONDS, too; 0: only at the unmount [default 0]"),
@@ -43,14 +44,6 @@ const struct opt cache_profile_opts[] = {
 		   log_tos, "Write the log there [default file_and_stdout]"),
 	OPT_END,
 };
-
-static int write_profile(const struct profile *p, const char *path, struct err *e)
-{
-	CLEANUP(buf_fini) struct buf bytes = { 0 };
-	int rc = pprof_write(p, &bytes, e);
-
-	return rc < 0 ? rc : outfile_replace(path, bytes.data, bytes.len, e);
-}
 
 static enum profile_mode mode_of(const struct cache_profile_args *args)
 {
@@ -91,7 +84,9 @@ int cache_profile_fill(const struct cache_profile_args *args, struct mount_opts 
 		.mode = mode,
 		.top_paths = args->top_paths,
 		.interval_ns = (int64_t)args->interval_s * NS_PER_S,
-		.write_profile = write_profile,
+		.encode_profile = pprof_write,
+		.files = { .has_all = args->has_copper_files,
+			   .has_log = has_log || args->has_copper_files || mode == PROFILE_OFF },
 	};
 	if (!args->job)
 		return 0;
@@ -132,33 +127,27 @@ static void log_start(const struct cache_profile_args *args, const struct mount_
 		args->has_paths ? "enabled" : "disabled");
 }
 
-static int open_log(const struct cache_profile_args *args, const struct mount_opts *o,
-		    struct err *e)
+static void open_log(const struct cache_profile_args *args, const struct mount_opts *o)
 {
 	const struct job_files *files = &o->profiling.files;
 	bool has_file = args->log_to != LOG_TO_STDOUT, to_stdout = args->log_to != LOG_TO_FILE;
-	int rc;
 
 	if (!args->log_level)
-		return 0;
-	rc = joblog_open(has_file ? files : NULL, (enum joblog_level)args->log_level, to_stdout, e);
-	if (rc < 0)
-		return rc;
+		return;
+	joblog_open(has_file ? files : NULL, (enum joblog_level)args->log_level, to_stdout);
 	log_open(log_to_job, args->log_level == JOBLOG_DEBUG ? "*=debug" : "*=info");
 	log_start(args, o);
-	return 0;
 }
 
 int cache_profile_serve(const struct cache_profile_args *args, const struct mount_opts *o,
 			struct err *e)
 {
 	struct mount_opts opts = *o;
-	int rc = job_files_open(&opts.profiling.files, o->profiling.files.job, e);
+	int rc = job_files_open(&opts.profiling.files, e);
 
-	if (rc == 0)
-		rc = open_log(args, &opts, e);
 	if (rc < 0)
 		return rc;
+	open_log(args, &opts);
 	rc = mount_run(&opts, e);
 	if (rc < 0)
 		joblog_put(JOBLOG_ERROR, "cache", e->msg);

@@ -12,7 +12,7 @@
 
 struct cache_profile_args {
 	const char *job;
-	bool has_metrics, has_paths, keeps_kernel;
+	bool has_metrics, has_paths, keeps_kernel, has_copper_files;
 	uint64_t top_paths, interval_s, log_level;
 	int log_to;
 };

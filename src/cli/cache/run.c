@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "cachefs/fuse/unmount.h"
 #include "cachefs/profile/control.h"
 #include "cacherun/cacherun.h"
 #include "cli/cache/mount.h"
+#include "cli/cache/run_report.h"
 #include "cli/cmd.h"
 
 #define TOP_PATHS 10 /* of the profile, unless an option says otherwise */
@@ -54,7 +54,7 @@ static void print_choice(const struct cacherun *r)
 }
 
 /* The exit status of the command, or an error. */
-static int run_command(const struct cacherun_opts *o, char **argv, struct err *e)
+static int run_command(const struct cacherun_opts *o, char **argv, bool *ret_has_run, struct err *e)
 {
 	CLEANUP(cacherun_fini) struct cacherun r = { .argv = NULL };
 	int status, exec_error = 0, rc = cacherun_prepare(&r, o, argv, e);
@@ -64,7 +64,8 @@ static int run_command(const struct cacherun_opts *o, char **argv, struct err *e
 	print_choice(&r);
 	rc = cacherun_command(&r, &status, &exec_error, e);
 	if (exec_error)
-		return cmd_exec_failed("cache", e);
+		return cmd_exec_failed("cache run", e);
+	*ret_has_run = rc >= 0;
 	return rc < 0 ? rc : status;
 }
 
@@ -79,40 +80,22 @@ static void end_view(const char *view, pid_t daemon)
 		;
 }
 
-static void print_summary(const struct cacherun_folders *p, const char *rank)
-{
-	char path[PATH_MAX + JOB_RANK_MAX + 64];
-	struct file_input in = { 0 };
-	struct err e = { 0 };
-
-	snprintf(path, sizeof path, "%s/profiling/final/%s-profiling_summary.md", p->job, rank);
-	if (access(path, F_OK) < 0) {
-		fprintf(stderr, "auger cache: no summary was written\n");
-		return;
-	}
-	if (file_load(path, &in, &e) == 0)
-		fprintf(stderr, "\n%.*s", (int)in.len, (const char *)in.data);
-	else
-		fprintf(stderr, "auger cache: %s\n", e.msg);
-	file_input_fini(&in);
-	if (p->has_job)
-		fprintf(stderr, "\nauger cache: the profile is in %s/profiling/final\n", p->job);
-	else
-		fprintf(stderr, "\nauger cache: --job-dir DIR keeps the profile\n");
-}
-
 /* The view is mounted. */
 static int run_mounted(const struct cacherun_opts *o, const struct cacherun_folders *p, char **argv,
 		       struct err *e)
 {
 	struct control_stats stats = { .pid = 0 };
+	struct run_report report = { .stats = stats };
+	bool has_run = false;
 	int rc = control_stats(p->view, &stats, e);
 
 	if (rc == 0)
-		rc = run_command(o, argv, e);
+		rc = run_command(o, argv, &has_run, e);
+	if (has_run)
+		run_report_read(p->view, &report);
 	end_view(p->view, (pid_t)stats.pid);
-	if (rc >= 0)
-		print_summary(p, stats.rank);
+	if (has_run)
+		run_report_print(&report, p, stats.rank);
 	return rc;
 }
 
@@ -130,6 +113,8 @@ static int run(int argc, char **argv, struct err *e)
 		return rc;
 	if (first == argc)
 		return err_usage(e, "name a command behind --");
+	if (program_check(argv[first], e) < 0)
+		return cmd_exec_failed("cache run", e);
 	if (!profile->has_metrics && !profile->has_paths && !profile->top_paths)
 		profile->top_paths = TOP_PATHS;
 	rc = cacherun_folders_make(&p, profile->job, e);
@@ -152,7 +137,7 @@ static int run(int argc, char **argv, struct err *e)
 const struct cmd cmd_cache_run = {
 	.name = "cache run",
 	.operands = "-- CMD [ARG...]",
-	.summary = "run a command with its files served from memory, and print the profile",
+	.summary = "run a command with its files served from memory, and report what they cost",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,
