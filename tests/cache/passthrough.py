@@ -245,6 +245,7 @@ def test_end_while_open(bench):
     with opened(bench, "large") as fd:
         daemon.terminate()
         daemon.wait(60)
+        assert "unmounted while in use by" in daemon.stderr.read()
         assert content(fd) == wanted(bench, "large")
 
 
