@@ -45,6 +45,7 @@ static int fake_lookup(void *self, const char *path, struct stat *ret)
 		return -ENOENT;
 	*ret = (struct stat){ .st_ino = 2,
 			      .st_mode = S_IFREG | 0644,
+			      .st_ctim.tv_sec = f->is_changed,
 			      .st_size = path[1] == 's' ? SMALL_BYTES : FILE_BYTES };
 	return 0;
 }

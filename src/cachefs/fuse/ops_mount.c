@@ -12,6 +12,7 @@ void ops_forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count)
 
 	if (n == cache_root(m->cache))
 		return;
-	atomic_fetch_sub(&n->lookups, count);
+	if (atomic_fetch_sub(&n->lookups, count) == count && n->is_detached)
+		cache_drop_version(m->cache, n);
 	node_unref(n, count);
 }

@@ -203,6 +203,10 @@ int cache_get_attr(struct cache *c, struct waiter *w, struct node *n, struct sta
 	int rc;
 
 	*ret_negative_ttl_ns = 0;
+	if (cache_keeps_version(n)) {
+		*ret = n->attr;
+		return 0;
+	}
 	if (n->is_detached)
 		return -ESTALE;
 	if (reply) {
@@ -245,6 +249,8 @@ static int look_up(struct cache *c, struct waiter *w, struct node *parent, const
 		return -ENOMEM;
 	node_lock(c->nodes, n);
 	rc = cache_get_attr(c, w, n, ret_attr, ret_negative_ttl_ns);
+	if (rc == 0 && n->is_detached)
+		rc = -ESTALE;
 	node_unlock(c->nodes, n);
 	if (rc == 0)
 		*ret = n;
@@ -272,6 +278,11 @@ int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const c
 	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
 	cache_check_budget(c);
 	return rc;
+}
+
+int cache_fetch_attr(struct cache *c, struct waiter *w, struct node *n)
+{
+	return park(c, w, n, NODE_ATTR, 0);
 }
 
 int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret)
@@ -347,13 +358,24 @@ int cache_link(struct cache *c, struct waiter *w, struct node *n, struct buf *re
 bool cache_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec &&
 	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
+}
+
+bool cache_keeps_version(const struct node *n)
+{
+	return n->is_detached && S_ISREG(n->attr.st_mode);
+}
+
+/* Would the request be for another file, or another version of it? */
+static bool is_of_other(const struct inflight *f)
+{
+	return cache_keeps_version(f->node) && f->request.kind != STORAGE_STAT_FS;
 }
 
 int cache_fetch(struct inflight *f, struct waiter *w)
 {
-	int rc = inflight_start(f, true);
+	int rc = is_of_other(f) ? -ESTALE : inflight_start(f, true);
 
 	if (rc == 0)
 		return inflight_park(f, w);

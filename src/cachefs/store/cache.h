@@ -123,6 +123,9 @@ int cache_lookup_names(struct cache *c, struct waiter *w, struct node *n, struct
 		       size_t from, size_t count, struct node **ret,
 		       struct stat *ret_attr) MUST_CHECK;
 
+/* The kernel has forgotten n, which is detached: drops its data. */
+void cache_drop_version(struct cache *c, struct node *n);
+
 int cache_link(struct cache *c, struct waiter *w, struct node *n, struct buf *ret) MUST_CHECK;
 
 /* Data of a file, in up to CACHE_SPANS spans of chunks. */

@@ -24,6 +24,8 @@ static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, u
 		*ret = chunk;
 		return 0;
 	}
+	if (n->is_detached)
+		return -ESTALE;
 	f = inflight_new(&c->env, n, STORAGE_READ);
 	if (!f)
 		return -ENOMEM;
@@ -122,7 +124,8 @@ static int get_chunks(struct cache *c, const struct waiter *w, struct node *n,
 static void cut_spans(uint64_t offset, size_t len, struct cache_data *data)
 {
 	for (size_t i = 0; i < data->count; i++) {
-		size_t skip = (size_t)(offset % CHUNK_BYTES), n = data->chunks[i]->len - skip;
+		size_t skip = (size_t)(offset % CHUNK_BYTES), end = data->chunks[i]->len;
+		size_t n = end > skip ? end - skip : 0;
 
 		if (n > len)
 			n = len;
@@ -168,7 +171,9 @@ static void make_room(struct cache *c, const struct stat *attr, uint64_t offset,
 static int fetch_bytes(struct inflight *f, struct waiter *w)
 {
 	struct inflight **oldest = &f->node->inflight[NODE_BYTES];
-	int rc = *oldest && inflight_is_late(*oldest) ? -EIO : inflight_start(f, true);
+	int rc = *oldest && inflight_is_late(*oldest) ? -EIO
+		 : f->node->is_detached               ? -ESTALE
+						      : inflight_start(f, true);
 
 	if (rc < 0) {
 		inflight_unref(f);
@@ -216,26 +221,33 @@ static int read_uncached(struct cache *c, struct waiter *w, struct node *n, cons
 	return rc;
 }
 
-/* While the kernel has another file size than the cache, it would pad or cut the data it gets. So
- * the read fails, also when it is the one that detects the change. */
+/* Is what storage told w last that the file is not what was looked up? */
+static bool has_found_change(const struct waiter *w, const struct node *n)
+{
+	const struct inflight *last = inflight_last_reply(w);
+
+	return last && last->node == n && last->request.kind == STORAGE_READ && last->rc == -ESTALE;
+}
+
+/* Of a changed file until the kernel knows that, and of one that changes all the time: -ESTALE. */
 static int get_attr_to_read(struct cache *c, struct waiter *w, struct node *n, struct stat *ret)
 {
-	const struct inflight *reply = inflight_reply(w, n, STORAGE_LOOKUP);
 	int64_t negative_ttl_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
-	rc = n->is_stale ? -ESTALE : cache_get_attr(c, w, n, ret, &negative_ttl_ns);
-	if (rc == 0 && reply && reply->before.st_ino && !cache_is_same(&reply->before, ret)) {
-		cache_note_stale(c, n);
+	if (n->is_stale && !cache_keeps_version(n))
 		rc = -ESTALE;
-	}
+	else if (has_found_change(w, n) && !n->is_detached)
+		rc = w->count < WAITER_REPLIES ? cache_fetch_attr(c, w, n) : -ESTALE;
+	else
+		rc = cache_get_attr(c, w, n, ret, &negative_ttl_ns);
 	node_unlock(c->nodes, n);
 	return rc == -ENOENT ? -ESTALE : rc;
 }
 
-int cache_read(struct cache *c, struct waiter *w, struct node *n, uint64_t offset, size_t len,
-	       struct cache_data *ret)
+static int read_data(struct cache *c, struct waiter *w, struct node *n, uint64_t offset, size_t len,
+		     struct cache_data *ret)
 {
 	struct inflight *reply = inflight_reply(w, n, STORAGE_READ);
 	struct stat attr;
@@ -244,7 +256,7 @@ int cache_read(struct cache *c, struct waiter *w, struct node *n, uint64_t offse
 	*ret = (struct cache_data){ 0 };
 	if (rc)
 		return rc;
-	if (reply)
+	if (reply && (reply->rc != -ESTALE || cache_is_same(&reply->request.attr, &attr)))
 		return take_bytes(reply, ret);
 	if (!S_ISREG(attr.st_mode))
 		return S_ISDIR(attr.st_mode) ? -EISDIR : -EINVAL;
@@ -262,6 +274,23 @@ int cache_read(struct cache *c, struct waiter *w, struct node *n, uint64_t offse
 		rc = read_cached(c, w, n, &attr, offset, len, ret);
 	}
 	return rc == -ENOMEM ? read_uncached(c, w, n, &attr, offset, len) : rc;
+}
+
+int cache_read(struct cache *c, struct waiter *w, struct node *n, uint64_t offset, size_t len,
+	       struct cache_data *ret)
+{
+	int rc = read_data(c, w, n, offset, len, ret);
+
+	if (rc == 0 && !atomic_load_explicit(&n->is_read, memory_order_relaxed))
+		atomic_store_explicit(&n->is_read, true, memory_order_relaxed);
+	return rc;
+}
+
+void cache_drop_version(struct cache *c, struct node *n)
+{
+	node_lock(c->nodes, n);
+	chunks_invalidate(n);
+	node_unlock(c->nodes, n);
 }
 
 void cache_data_fini(struct cache_data *data)

@@ -49,10 +49,19 @@ int cache_fetch(struct inflight *f, struct waiter *w) MUST_CHECK;
 /* Under the lock of n: are its attributes cached and valid? */
 bool cache_is_known(const struct node *n);
 
-/* Are both of the same file in the same state? */
+/* The same, without the cached ones: starts or joins a request. CACHE_PARKED or -errno. */
+int cache_fetch_attr(struct cache *c, struct waiter *w, struct node *n) MUST_CHECK;
+
+/* Are both of the same version of the same file: device, inode, ctime and size? Its mtime is no
+ * part of that, because a program can set it back. */
 bool cache_is_same(const struct stat *a, const struct stat *b);
 
-/* The file changed: invalidates n here and, by the notifier, in the kernel. Under the lock of n. */
+/* Under the lock of n: is it an old version of a file? Processes that have it open read what is
+ * cached of it, and get ESTALE for the rest. */
+bool cache_keeps_version(const struct node *n);
+
+/* The file changed: invalidates n here and, by the notifier, in the kernel; of an old version only
+ * its entry in the kernel. Under the lock of n. */
 void cache_note_stale(struct cache *c, struct node *n);
 
 /* Counts an event of a negative entry, in total and for n. Needs no lock. */

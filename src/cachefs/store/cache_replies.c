@@ -29,25 +29,63 @@ static void invalidate_contents(struct cache *c, struct node *n)
 	n->misses = 0;
 }
 
-/* A process that has the old file open must not read data of the new one. */
-static bool is_replaced(struct node *n, const struct stat *now)
+static bool is_same_file(const struct stat *then, const struct stat *now)
 {
-	return atomic_load(&n->lookups) && n->attr.st_ino &&
-	       (n->attr.st_ino != now->st_ino || n->attr.st_dev != now->st_dev ||
-		(n->attr.st_mode & S_IFMT) != (now->st_mode & S_IFMT));
+	return then->st_ino == now->st_ino && then->st_dev == now->st_dev &&
+	       (then->st_mode & S_IFMT) == (now->st_mode & S_IFMT);
 }
 
-/* Under the lock of n. Returns rc, or -ESTALE when another file has the name. */
+/* A process that reads a file can follow it when it grows. Else, where the kernel keeps its size
+ * for good, the first process that reads it would get the new data, cut to the old size. */
+static bool is_followed(const struct cache *c, const struct node *n, const struct stat *now)
+{
+	return now->st_size > n->attr.st_size && (n->is_read || c->opts.ttl_ns != CACHE_FOREVER);
+}
+
+/* Must the kernel use a new node for what has the name now? A process that has a file open must not
+ * read data of another file, or of another version of it. */
+static bool is_other(const struct cache *c, struct node *n, int rc, const struct stat *now)
+{
+	const struct stat *then = &n->attr;
+
+	if (!atomic_load(&n->lookups) || !then->st_ino)
+		return false;
+	if (rc < 0)
+		return rc == -ENOENT && S_ISREG(then->st_mode);
+	if (!is_same_file(then, now))
+		return true;
+	return S_ISREG(then->st_mode) && !cache_is_same(then, now) && !is_followed(c, n, now);
+}
+
+/* Is n followed, while the kernel keeps the old size until it gets a notice? */
+static bool has_grown(const struct cache *c, const struct node *n, const struct stat *now)
+{
+	return c->opts.ttl_ns == CACHE_FOREVER && n->is_read && n->attr.st_ino &&
+	       now->st_size > n->attr.st_size;
+}
+
+/* What is cached of n is not what has the name now. */
+static void drop_changed(struct cache *c, struct node *n)
+{
+	if (S_ISREG(n->attr.st_mode) && n->attr.st_ino)
+		atomic_fetch_add(&c->counts.stale, 1);
+	if (!cache_keeps_version(n))
+		invalidate_contents(c, n);
+}
+
+/* Under the lock of n. Returns rc, or -ESTALE when another file, or version, has the name. */
 static int store_attr(struct cache *c, struct node *n, int rc, const struct stat *attr)
 {
-	if (rc == 0 && is_replaced(n, attr)) {
-		invalidate_contents(c, n);
+	if (is_other(c, n, rc, attr)) {
 		n->is_detached = true;
+		drop_changed(c, n);
 		return -ESTALE;
 	}
 	if (rc == 0) {
 		if (!cache_is_same(&n->attr, attr))
-			invalidate_contents(c, n);
+			drop_changed(c, n);
+		if (has_grown(c, n, attr))
+			(void)!notifier_put(&c->notifier, NOTICE_INODE, n, "");
 		n->attr = *attr;
 		n->device = attr->st_dev;
 		n->is_late = false;
@@ -100,12 +138,14 @@ static void store_chunk(struct inflight *f)
 		chunk_invalidate(chunk);
 }
 
-/* A process that has the file open may have read old data, and the kernel retries a failed read.
- * So only a new open gets the new data. */
-static void detach_changed(struct cache *c, const struct inflight *f)
+/* The file is not what was looked up: the next lookup tells whether it only grew. */
+static void expire_changed(const struct inflight *f)
 {
-	if (f->request.kind == STORAGE_READ && c->opts.ttl_ns == CACHE_FOREVER)
-		f->node->is_detached = true;
+	struct node *n = f->node;
+
+	if (n->state == NODE_PRESENT && !n->is_detached &&
+	    cache_is_same(&f->request.attr, &n->attr))
+		n->state = NODE_UNKNOWN;
 }
 
 void cache_complete(struct inflight *f)
@@ -127,7 +167,9 @@ void cache_complete(struct inflight *f)
 	case STORAGE_READ:
 		if (f->chunk)
 			store_chunk(f);
-		break;
+		if (f->rc == -ESTALE)
+			expire_changed(f);
+		return;
 	case STORAGE_XATTR:
 		cache_complete_xattr(c, f);
 		break;
@@ -136,10 +178,8 @@ void cache_complete(struct inflight *f)
 	case STORAGE_STAT_FS:
 		break;
 	}
-	if (f->rc == -ESTALE) {
-		detach_changed(c, f);
+	if (f->rc == -ESTALE)
 		cache_note_stale(c, f->node);
-	}
 }
 
 void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr)

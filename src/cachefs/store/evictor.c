@@ -16,8 +16,8 @@
 void cache_note_stale(struct cache *c, struct node *n)
 {
 	n->state = NODE_UNKNOWN;
-	chunks_invalidate(n);
-	atomic_fetch_add(&c->counts.stale, 1);
+	if (!cache_keeps_version(n))
+		chunks_invalidate(n);
 	notifier_put_stale(&c->notifier, n);
 }
 

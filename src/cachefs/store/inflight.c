@@ -170,6 +170,11 @@ bool inflight_is_late(const struct inflight *f)
 	return waiters_are_late(f->env->waiters, &f->awaited);
 }
 
+struct inflight *inflight_last_reply(const struct waiter *w)
+{
+	return w->count ? (struct inflight *)w->replies[(w->count - 1) % WAITER_REPLIES] : NULL;
+}
+
 /* index: of a chunk; ignored for data that is not cached. */
 static struct inflight *find_reply(const struct waiter *w, const struct node *n,
 				   enum storage_kind kind, bool is_chunk, uint64_t index)

@@ -64,6 +64,8 @@ struct inflight *inflight_join(struct inflight_env *env, struct node *n, enum no
 int inflight_park(struct inflight *f, struct waiter *w) MUST_CHECK;
 bool inflight_is_late(const struct inflight *f) MUST_CHECK; /* is the timeout over? */
 
+/* The latest reply that w waited for; borrowed from w. NULL: none. */
+struct inflight *inflight_last_reply(const struct waiter *w) MUST_CHECK;
 /* The latest reply that w waited for, of this kind and node; borrowed from w. NULL: none. */
 struct inflight *inflight_reply(const struct waiter *w, const struct node *n,
 				enum storage_kind kind) MUST_CHECK;

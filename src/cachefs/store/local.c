@@ -196,8 +196,8 @@ static struct stat with_number(const struct local *l, const struct stat *st)
 static bool is_same(const struct stat *now, const struct stat *then)
 {
 	return now->st_ino == then->st_ino && now->st_dev == then->st_dev &&
-	       now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
-	       now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+	       now->st_size == then->st_size && now->st_ctim.tv_sec == then->st_ctim.tv_sec &&
+	       now->st_ctim.tv_nsec == then->st_ctim.tv_nsec;
 }
 
 static int open_to_read(void *self, const char *path)

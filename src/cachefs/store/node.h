@@ -43,15 +43,17 @@ struct content;
 struct passthrough;
 
 struct node {
-	struct node *next;             /* in its bucket; under the shard's lock */
-	struct node *parent;           /* holds a reference; NULL: this is the root */
-	_Atomic uint64_t refs;         /* raised from 0 only under the shard's lock */
-	_Atomic uint64_t lookups;      /* the kernel's part of refs */
-	_Atomic bool used;             /* since the last round of nodes_sweep */
-	uint32_t hash;                 /* of parent and name */
-	_Atomic bool is_detached;      /* another file has the name; lookups never find this node */
+	struct node *next;        /* in its bucket; under the shard's lock */
+	struct node *parent;      /* holds a reference; NULL: this is the root */
+	_Atomic uint64_t refs;    /* raised from 0 only under the shard's lock */
+	_Atomic uint64_t lookups; /* the kernel's part of refs */
+	_Atomic bool used;        /* since the last round of nodes_sweep */
+	uint32_t hash;            /* of parent and name */
+	_Atomic bool is_detached; /* another file, or another version of it, has the name; lookups
+				     never find this node */
 	_Atomic bool is_kept_negative; /* entry of the root that the kernel may cache as negative;
 					  holds a reference */
+	_Atomic bool is_read;          /* a process has read data of it */
 	_Atomic bool is_late;          /* storage did not reply in time; the log has it */
 	_Atomic unsigned blocked;      /* parked requests for which the kernel locks its inode */
 	_Atomic uint64_t device;       /* st_dev; not known yet: that of its folder */

@@ -61,8 +61,13 @@ static uint64_t id_of(const struct node *n)
 static void send_stale(struct notifier *t, struct node *n)
 {
 	const struct cache_kernel *k = t->kernel;
+	bool keeps_data;
 
-	k->inval_inode(k->context, id_of(n));
+	node_lock(t->nodes, n);
+	keeps_data = n->is_detached && S_ISREG(n->attr.st_mode);
+	node_unlock(t->nodes, n);
+	if (!keeps_data)
+		k->inval_inode(k->context, id_of(n));
 	if (n->is_detached)
 		k->expire_entry(k->context, id_of(n->parent), n->name);
 	node_lock(t->nodes, n);

@@ -68,7 +68,8 @@ int notifier_put(struct notifier *t, enum notice_kind kind, struct node *n,
 void notifier_wait(struct notifier *t, uint64_t left, int64_t until_ns);
 
 /* Under the lock of n: queues it, a file that changed, unless it is queued (is_stale). Once the
- * kernel has dropped its data, is_stale is cleared. Where n is detached, its entry expires, too. */
+ * kernel has dropped its data, is_stale is cleared. Where n is detached, its entry expires, too,
+ * and the kernel keeps the data of a file: they are of the old version. */
 void notifier_put_stale(struct notifier *t, struct node *n);
 
 /* A request was answered: node.blocked of some node is 0 again. Any lock may be held. */

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""versions.py AUGER FAULTY: files and folders that change under a view.
+
+A process never reads bytes of two versions of a file; a file that is appended to is followed; with --revalidate nothing
+that is shown is older than that; what a listing does not have is asked for where that can help.
+"""
+import contextlib
+import ctypes
+import errno
+import os
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+import views
+from views import outcome
+
+FAULTY = os.path.abspath(sys.argv[2])
+CHUNK = 1 << 20
+SOON_S = 15
+
+
+def wait_for(condition):
+    end = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.02)
+
+
+def read(path):
+    with open(path, "rb", buffering=0) as f:
+        return f.readall()
+
+
+def write(path, data, mode="wb"):
+    with open(path, mode) as f:
+        f.write(data)
+
+
+def rewrite_back(path, data):
+    """Writes other bytes of the same number in place, and sets the times back."""
+    before = os.stat(path)
+    write(path, data, "r+b")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def settle(path):
+    """Waits until a change of the file gets another ctime."""
+    mark = os.path.dirname(path) + "/.mark"
+    while True:
+        write(mark, b"")
+        if os.stat(mark).st_ctime_ns > os.stat(path).st_ctime_ns:
+            os.unlink(mark)
+            return
+
+
+def test_set_back(bench):
+    """A rewrite with the same size and mtime: an open file returns old bytes or ESTALE, a new open all new ones."""
+    old, new = b"o" * 3 * CHUNK, b"n" * 3 * CHUNK
+    path, seen = f"{bench.target}/file", f"{bench.view}/file"
+    for options in (("--budget", "2M"), ("--max-file", "1"), ("--budget", "2M", "--exact"), ("--budget", "2M", "--revalidate", "0.1")):
+        write(path, old)
+        settle(path)
+        bench.mount(*options)
+        with open(seen, "rb", buffering=0) as f:
+            assert os.pread(f.fileno(), 4096, 0) == old[:4096]
+            rewrite_back(path, new)
+            time.sleep(0.2 if "--revalidate" in options else 0)
+            for at in (2 * CHUNK, 0, CHUNK):
+                got = outcome(os.pread, f.fileno(), CHUNK, at)
+                assert got == errno.ESTALE or set(got) == {ord("o")}, (options, at, str(got)[:20])
+            wait_for(lambda: outcome(read, seen) == new)
+            assert outcome(os.pread, f.fileno(), 4096, 2 * CHUNK) == errno.ESTALE, options
+        bench.end()
+
+
+def test_old_version_stays(bench):
+    """What is cached of the old version goes on to be read by those who have it open, also after it is replaced or removed."""
+    path, seen = f"{bench.target}/file", f"{bench.view}/file"
+    changes = (lambda: rewrite_back(path, b"n" * 9999), lambda: write(path, b"short"), lambda: os.unlink(path),
+               lambda: (write(path + "2", b"n" * 20000), os.rename(path + "2", path)), lambda: os.chmod(path, 0o600))
+    for options in ((), ("--exact",)):
+        for i, change in enumerate(changes):
+            write(path, b"o" * 9999)
+            settle(path)
+            bench.mount("--revalidate", "0.1", *options)
+            with open(seen, "rb", buffering=0) as f:
+                assert f.read() == b"o" * 9999
+                ino = os.fstat(f.fileno()).st_ino
+                change()
+                want = outcome(read, path)
+                wait_for(lambda: outcome(read, seen) == want)
+                assert os.pread(f.fileno(), 20000, 0) == b"o" * 9999, (options, i)
+                st = os.fstat(f.fileno())
+                assert (st.st_size, st.st_ino) == (9999, ino), (options, i, st)
+            wait_for(lambda: outcome(lambda: os.stat(seen).st_mode) == outcome(lambda: os.stat(path).st_mode))
+            bench.end()
+
+
+def test_followed(bench):
+    """tail -f: an open file that is appended to is read on, without ESTALE, by one process and by several."""
+    path, seen = f"{bench.target}/log", f"{bench.view}/log"
+    for options in (("--revalidate", "0.1"), ("--revalidate", "0.1", "--exact"), ("--revalidate", "0.1", "--max-file", "1"),
+                    ("--revalidate", "0.1", "--budget", "1M")):
+        write(path, b"begin\n")
+        bench.mount(*options)
+        wrong = []
+
+        def follow():
+            got, end = b"", time.monotonic() + SOON_S
+            with open(seen, "rb", buffering=0) as f:
+                while not got.endswith(b"end\n") and time.monotonic() < end:
+                    try:
+                        got += f.read()
+                    except OSError as e:
+                        wrong.append(e)
+                        return
+                    time.sleep(0.01)
+            if got != read(path):
+                wrong.append((len(got), len(read(path))))
+
+        threads = [threading.Thread(target=follow) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for i in range(15):
+            write(path, b"%d;" % i * (1 if i % 3 else 50000), "ab")
+            time.sleep(0.03)
+        write(path, b"end\n", "ab")
+        for thread in threads:
+            thread.join()
+        assert not wrong, (options, wrong)
+        bench.end()
+
+
+def test_grown_unseen(bench):
+    """A file that grew is read by those who have it open also where replies never expire."""
+    path = f"{bench.target}/log"
+    write(path, b"1" * 2 * CHUNK)
+    bench.mount("--budget", "1M")
+    with open(f"{bench.view}/log", "rb", buffering=0) as f:
+        assert os.pread(f.fileno(), 10, 0) == b"1" * 10
+        settle(path)
+        write(path, b"2" * CHUNK, "ab")
+        assert os.pread(f.fileno(), CHUNK, CHUNK) == b"1" * CHUNK
+        wait_for(lambda: len(read(f"{bench.view}/log")) == 3 * CHUNK)
+        assert os.pread(f.fileno(), 5, 3 * CHUNK - 5) == b"22222"
+
+
+def test_rewritten_larger(bench):
+    """A file that was only looked at: its readers get all of what it has become, not as much as its old size."""
+    write(f"{bench.target}/file", b"o" * 1000)
+    bench.mount()
+    assert os.stat(f"{bench.view}/file").st_size == 1000
+    settle(f"{bench.target}/file")
+    write(f"{bench.target}/file", b"n" * 5000)
+    assert outcome(read, f"{bench.view}/file") in (errno.ESTALE, errno.EIO, b"n" * 5000)
+    wait_for(lambda: outcome(read, f"{bench.view}/file") == b"n" * 5000)
+
+
+sys.exit(views.main(globals()))
