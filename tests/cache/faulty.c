@@ -4,7 +4,8 @@
  * says while it says so, a line each: "OPERATION WORD ERRNO" for paths that contain WORD. Instead
  * of ERRNO, such as 116 for ESTALE: "hang" (until the line is gone), "slow" (half a second),
  * "short" (reads return half), "grow" (getattr reports one more byte each time, and reads return
- * zeros there). Operations: getattr, readlink, readdir, open, read, getxattr, statfs.
+ * zeros there), "coarse" (getattr reports ctime in seconds), "hide" (readdir leaves out what
+ * contains WORD). Operations: getattr, readlink, readdir, open, read, getxattr, statfs.
  *
  * Up to 400 requests may hang at once. The kernel caches nothing. Each operation takes
  * FAULTY_DELAY_US (environment) longer than it would, and is a line "OPERATION PATH" of the file
@@ -95,6 +96,8 @@ static int fs_getattr(const char *path, struct stat *st, struct fuse_file_info *
 		rc = -errno;
 	if (rc == 0 && has_rule("getattr", path, "grow"))
 		st->st_size += ++grown;
+	if (rc == 0 && has_rule("getattr", path, "coarse"))
+		st->st_ctim.tv_nsec = 0;
 	return rc;
 }
 
@@ -150,7 +153,8 @@ static int fs_readdir(const char *path, void *into, fuse_fill_dir_t fill, off_t 
 		struct stat st = { .st_ino = entry->d_ino,
 				   .st_mode = (mode_t)DTTOIF(entry->d_type) };
 
-		fill(into, entry->d_name, &st, 0, 0);
+		if (!has_rule("readdir", entry->d_name, "hide"))
+			fill(into, entry->d_name, &st, 0, 0);
 	}
 	closedir(dir);
 	return 0;

@@ -57,6 +57,33 @@ def settle(path):
             return
 
 
+@contextlib.contextmanager
+def target(bench):
+    """The target as a file system of its own: its folder, rule(text), and calls() since the last call."""
+    source, rules, journal = (f"{bench.dir}/{name}" for name in ("source", "rules", "journal"))
+    os.mkdir(source)
+    write(rules, b"")
+
+    def rule(text):
+        write(rules + ".new", text.encode() + b"\n")
+        os.rename(rules + ".new", rules)
+
+    def calls():
+        with open(journal, "r+", encoding="utf-8") as f:
+            lines = f.read().splitlines()
+            f.truncate(0)
+        return lines
+
+    # It ends with its mount.
+    with subprocess.Popen([FAULTY, source, rules, bench.target], env={**os.environ, "FAULTY_JOURNAL": journal}):
+        try:
+            wait_for(lambda: os.path.ismount(bench.target))
+            yield source, rule, calls
+        finally:
+            bench.end()
+            subprocess.run(["umount", "-l", bench.target], check=False)
+
+
 def test_set_back(bench):
     """A rewrite with the same size and mtime: an open file returns old bytes or ESTALE, a new open all new ones."""
     old, new = b"o" * 3 * CHUNK, b"n" * 3 * CHUNK
@@ -98,6 +125,39 @@ def test_old_version_stays(bench):
                 assert (st.st_size, st.st_ino) == (9999, ino), (options, i, st)
             wait_for(lambda: outcome(lambda: os.stat(seen).st_mode) == outcome(lambda: os.stat(path).st_mode))
             bench.end()
+
+
+def test_same_tick(bench):
+    """A file that is rewritten within the tick of the clock in which it was read: after two seconds it is read again."""
+    with target(bench) as (source, rule, _):
+        rule("getattr file coarse")
+        bench.mount("--budget", "20M")
+        while time.time() % 1 > 0.3:
+            time.sleep(0.05)
+        opened = []
+        for i in range(4):
+            write(f"{source}/file{i}", b"o" * 2 * CHUNK)
+            opened.append(open(f"{bench.view}/file{i}", "rb", buffering=0))  # pylint: disable=consider-using-with
+            assert os.pread(opened[i].fileno(), 4096, 0) == b"o" * 4096
+            write(f"{source}/file{i}", b"n" * 2 * CHUNK, "r+b")
+        time.sleep(2.7)
+        for i, f in enumerate(opened):
+            got = outcome(os.pread, f.fileno(), 4096, CHUNK if i % 2 else 0)
+            assert got == errno.ESTALE, (i, got if isinstance(got, int) else got[:5])
+            wait_for(lambda i=i: outcome(read, f"{bench.view}/file{i}") == b"n" * 2 * CHUNK)
+            f.close()
+
+
+def test_early_reads_go_on(bench):
+    """A file that is read right after it was written, and is left alone, is read again once, without an error."""
+    path, seen = f"{bench.target}/file", f"{bench.view}/file"
+    write(path, os.urandom(3 * CHUNK))
+    bench.mount()
+    with open(seen, "rb", buffering=0) as f:
+        assert f.read() == read(path)
+        time.sleep(2.7)
+        for _ in range(3):
+            assert os.pread(f.fileno(), 3 * CHUNK, 0) == read(path)
 
 
 def test_followed(bench):

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cachefs/store/cache_internal.h"
+#include "cachefs/store/recheck.h"
 
+#define RECHECKS 8     /* parts that are read again at once */
 #define AHEAD_CHUNKS 4 /* chunks of read-ahead in a sequential read */
 
 /*
@@ -221,6 +224,61 @@ static int read_uncached(struct cache *c, struct waiter *w, struct node *n, cons
 	return rc;
 }
 
+/* Under the lock of n: the request that reads the part again, with a reference. NULL: *ret_rc. */
+static struct inflight *start_recheck(struct cache *c, struct node *n, struct recheck_part *part,
+				      int *ret_rc)
+{
+	struct inflight *f = part->inflight ? inflight_ref(part->inflight)
+					    : inflight_new(&c->env, n, STORAGE_READ);
+
+	*ret_rc = -ENOMEM;
+	if (!f || part->inflight)
+		return f;
+	f->is_recheck = true;
+	f->request.attr = n->attr;
+	f->request.offset = part->offset;
+	f->request.len = part->len;
+	f->request.into = buf_reserve(&f->request.out, part->len);
+	if (f->request.into)
+		*ret_rc = inflight_start(f, true);
+	if (*ret_rc < 0) {
+		inflight_unref(f);
+		return NULL;
+	}
+	part->inflight = f;
+	return f;
+}
+
+/* Reads provisional data again, where it is time for that. 0: none is left. */
+static int recheck_data(struct cache *c, struct waiter *w, struct node *n)
+{
+	const struct inflight *last = inflight_last_reply(w);
+	struct inflight *first = NULL;
+	struct recheck_part *part;
+	int64_t now_ns = clock_mono_ns();
+	size_t i = 0;
+	int rc = last && last->is_recheck && last->rc < 0 ? last->rc : 0;
+
+	for (int started = 0; rc == 0 && started < RECHECKS; started++) {
+		struct inflight *f;
+
+		part = recheck_next(n, now_ns, &i);
+		if (!part)
+			break;
+		f = start_recheck(c, n, part, &rc);
+		if (f && !first)
+			first = f;
+		else if (f)
+			inflight_unref(f);
+		rc = f ? 0 : rc;
+	}
+	if (first && rc == 0)
+		return inflight_park(first, w);
+	if (first)
+		inflight_unref(first);
+	return rc;
+}
+
 /* Is what storage told w last that the file is not what was looked up? */
 static bool has_found_change(const struct waiter *w, const struct node *n)
 {
@@ -242,6 +300,8 @@ static int get_attr_to_read(struct cache *c, struct waiter *w, struct node *n, s
 		rc = w->count < WAITER_REPLIES ? cache_fetch_attr(c, w, n) : -ESTALE;
 	else
 		rc = cache_get_attr(c, w, n, ret, &negative_ttl_ns);
+	if (rc == 0 && n->recheck && !n->is_detached)
+		rc = recheck_data(c, w, n);
 	node_unlock(c->nodes, n);
 	return rc == -ENOENT ? -ESTALE : rc;
 }

@@ -5,9 +5,11 @@
 
 #include "base/clock.h"
 #include "cachefs/store/cache_internal.h"
+#include "cachefs/store/recheck.h"
 
 #define SLOW_NS (NS_PER_S / 10000) /* a slow lookup: longer than storage in memory takes */
 #define MISSES 3                   /* failed lookups in a folder, after which it is listed */
+#define NOTICE_NS (NS_PER_S / 4)   /* one notice for all provisional data of so long */
 #define GUESS_ENTRIES 100000       /* the most names of such a listing */
 
 static struct cache *cache_of(const struct inflight *f)
@@ -23,6 +25,7 @@ static int64_t after(int64_t duration_ns)
 static void invalidate_contents(struct cache *c, struct node *n)
 {
 	chunks_invalidate(n);
+	recheck_clear(n);
 	node_set_listing(c->nodes, n, NULL);
 	node_set_link(c->nodes, n, NULL);
 	n->is_unlistable = false;
@@ -73,6 +76,29 @@ static void drop_changed(struct cache *c, struct node *n)
 		invalidate_contents(c, n);
 }
 
+/* Drops what is cached of n where it changed. Of a file that only grew, the last bytes that were
+ * cached must still be there; that is checked before more of it is read. */
+static void store_version(struct cache *c, struct node *n, const struct stat *attr)
+{
+	uint64_t size = (uint64_t)n->attr.st_size, index = size ? (size - 1) / CHUNK_BYTES : 0;
+	const struct chunk *last = NULL;
+	uint64_t hash = 0;
+	size_t len = 0;
+
+	if (cache_is_same(&n->attr, attr))
+		return;
+	if (S_ISREG(attr->st_mode) && is_same_file(&n->attr, attr) &&
+	    attr->st_size > n->attr.st_size)
+		last = chunks_find(n, index);
+	if (last && !last->inflight) {
+		len = last->len;
+		hash = recheck_hash(last->bytes, len);
+	}
+	drop_changed(c, n);
+	if (len && recheck_add(n, index * CHUNK_BYTES, len, hash, 0) < 0)
+		n->is_read = false; /* out of memory: it is not followed any more */
+}
+
 /* Under the lock of n. Returns rc, or -ESTALE when another file, or version, has the name. */
 static int store_attr(struct cache *c, struct node *n, int rc, const struct stat *attr)
 {
@@ -82,8 +108,7 @@ static int store_attr(struct cache *c, struct node *n, int rc, const struct stat
 		return -ESTALE;
 	}
 	if (rc == 0) {
-		if (!cache_is_same(&n->attr, attr))
-			drop_changed(c, n);
+		store_version(c, n, attr);
 		if (has_grown(c, n, attr))
 			(void)!notifier_put(&c->notifier, NOTICE_INODE, n, "");
 		n->attr = *attr;
@@ -127,6 +152,47 @@ static void store_link(struct cache *c, const struct inflight *f)
 		node_set_link(c->nodes, f->node, link);
 }
 
+/* The data was read again. When it differs, all that was served may be of another version. */
+static void complete_recheck(struct cache *c, struct inflight *f)
+{
+	struct node *n = f->node;
+	struct recheck_part *part = recheck_of(n, f);
+
+	if (!part)
+		return;
+	part->inflight = NULL;
+	if (f->rc < 0)
+		return;
+	if (f->hash == part->hash) {
+		recheck_remove(n, part);
+		return;
+	}
+	f->rc = -ESTALE;
+	atomic_fetch_add(&c->counts.stale, 1);
+	invalidate_contents(c, n);
+	n->state = NODE_UNKNOWN;
+	n->is_detached = atomic_load(&n->lookups) > 0;
+	(void)!notifier_put(&c->notifier, NOTICE_INODE, n, "");
+	if (n->is_detached)
+		notifier_put_stale(&c->notifier, n);
+}
+
+/* Data is provisional: also the kernel drops it once it can be checked. */
+static int note_early(struct cache *c, struct inflight *f)
+{
+	int64_t ready_ns = clock_mono_ns() + RECHECK_NS;
+	struct node *n = f->node;
+	int rc;
+
+	if (n->is_detached)
+		return 0;
+	rc = recheck_add(n, f->request.offset, f->request.read.len, f->hash, ready_ns);
+	if (rc < 0 || ready_ns <= n->recheck_notice_ns)
+		return rc;
+	n->recheck_notice_ns = ready_ns + NOTICE_NS;
+	return notifier_put_later(&c->notifier, n, n->recheck_notice_ns);
+}
+
 static void store_chunk(struct inflight *f)
 {
 	struct chunk *chunk = f->chunk;
@@ -148,6 +214,18 @@ static void expire_changed(const struct inflight *f)
 		n->state = NODE_UNKNOWN;
 }
 
+static void complete_read(struct cache *c, struct inflight *f)
+{
+	if (f->is_recheck)
+		complete_recheck(c, f);
+	if (f->is_early && f->rc == 0)
+		f->rc = note_early(c, f);
+	if (f->chunk)
+		store_chunk(f);
+	if (f->rc == -ESTALE)
+		expire_changed(f);
+}
+
 void cache_complete(struct inflight *f)
 {
 	struct cache *c = cache_of(f);
@@ -165,10 +243,7 @@ void cache_complete(struct inflight *f)
 		store_link(c, f);
 		break;
 	case STORAGE_READ:
-		if (f->chunk)
-			store_chunk(f);
-		if (f->rc == -ESTALE)
-			expire_changed(f);
+		complete_read(c, f);
 		return;
 	case STORAGE_XATTR:
 		cache_complete_xattr(c, f);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "cachefs/store/recheck.h"
 
 static void free_inflight(struct awaited *a)
 {
@@ -69,6 +71,18 @@ static void complete(struct inflight *f)
 	f->awaited.is_skipped = f->request.is_skipped;
 }
 
+/* Of data that will be, or has been, read once more. */
+static void hash_data(struct inflight *f)
+{
+	const struct storage_request *r = &f->request;
+
+	if (r->kind != STORAGE_READ || r->rc < 0)
+		return;
+	f->is_early = !f->is_recheck && recheck_is_early(&r->attr, clock_wall_ns() - r->took_ns);
+	if (f->is_early || f->is_recheck)
+		f->hash = recheck_hash(r->read.is_hole ? NULL : r->into, r->read.len);
+}
+
 static void on_complete(struct storage_request *r)
 {
 	struct inflight *f = r->requester;
@@ -83,6 +97,7 @@ static void on_complete(struct storage_request *r)
 	for (size_t i = 0; r->kind == STORAGE_LOOKUP_NAMES && r->rc == 0 && i < r->done; i++)
 		if (r->codes[i] == 0)
 			env->complete_name(f, i, &r->attrs[i]);
+	hash_data(f);
 	if (f->chunk && r->rc == 0)
 		chunk_filled(f->chunk, r->read.len, r->read.is_hole);
 	node_lock(env->nodes, f->node);
@@ -182,8 +197,8 @@ static struct inflight *find_reply(const struct waiter *w, const struct node *n,
 	for (unsigned i = w->count; i > 0 && i + WAITER_REPLIES > w->count; i--) {
 		struct inflight *f = (struct inflight *)w->replies[(i - 1) % WAITER_REPLIES];
 
-		if (f->node == n && f->request.kind == kind && !f->chunk == !is_chunk &&
-		    (!is_chunk || f->chunk->index == index))
+		if (f->node == n && f->request.kind == kind && !f->is_recheck &&
+		    !f->chunk == !is_chunk && (!is_chunk || f->chunk->index == index))
 			return f;
 	}
 	return NULL;

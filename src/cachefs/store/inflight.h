@@ -38,6 +38,9 @@ struct inflight {
 	struct chunk *chunk; /* READ into a chunk: it has us as a reader; NULL: uncached data */
 	struct stat before;  /* the node's attributes when it started */
 	int rc;              /* when it is done: 0 or -errno */
+	bool is_recheck;     /* READ: of data that was read before; see recheck.h */
+	bool is_early;       /* READ, when it is done: the data is provisional */
+	uint64_t hash;       /* when it is one of both: of the data */
 	bool was_negative;   /* LOOKUP: there was a negative entry, or an expired one. Under the
 				node's lock */
 };

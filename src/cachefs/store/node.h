@@ -41,6 +41,7 @@ enum node_part {
 struct inflight;
 struct content;
 struct passthrough;
+struct recheck;
 
 struct node {
 	struct node *next;        /* in its bucket; under the shard's lock */
@@ -78,6 +79,8 @@ struct node {
 	char *link;                      /* target of the symbolic link; owned; NULL: not cached */
 	uint64_t next_chunk;             /* the next chunk of a sequential read */
 	struct content *content;         /* data; owned by chunks.c; NULL: none */
+	struct recheck *recheck;         /* data to be read again; owned; NULL: none */
+	int64_t recheck_notice_ns;       /* when the kernel is told to drop such data */
 	struct passthrough *passthrough; /* its opens; owned by passthrough.c; NULL: none */
 	char name[];                     /* NUL-terminated; "" for the root */
 };

@@ -14,6 +14,7 @@ struct notice {
 	struct notice *next;
 	enum notice_kind kind;
 	struct node *node; /* holds a reference */
+	int64_t due_ns;    /* not before; CLOCK_MONOTONIC; 0: now */
 	char name[];       /* of an entry; "" else */
 };
 
@@ -40,10 +41,15 @@ static struct node *take_stale(struct notifier *t)
 /* Under lock. The same. */
 static struct notice *take_notice(struct notifier *t)
 {
+	int64_t now_ns = clock_mono_ns();
+
+	t->due_ns = INT64_MAX;
 	for (struct notice **at = &t->first; *at; at = &(*at)->next) {
 		struct notice *one = *at;
 
-		if (one->node->blocked)
+		if (one->due_ns > now_ns && one->due_ns < t->due_ns)
+			t->due_ns = one->due_ns;
+		if (one->due_ns > now_ns || one->node->blocked)
 			continue;
 		*at = one->next;
 		if (!one->next)
@@ -89,6 +95,18 @@ static void send_notice(const struct notifier *t, struct notice *one)
 	free_notice(one);
 }
 
+/* Under lock: until there may be something to send. */
+static void wait_for_notice(struct notifier *t)
+{
+	struct timespec until = { .tv_sec = t->due_ns / NS_PER_S, .tv_nsec = t->due_ns % NS_PER_S };
+
+	if (t->due_ns == INT64_MAX)
+		pthread_cond_wait(&t->wake, &t->lock);
+	else
+		(void)!pthread_cond_timedwait(&t->wake, &t->lock, &until);
+	t->waits = false;
+}
+
 static void *run(void *arg)
 {
 	struct notifier *t = arg;
@@ -100,23 +118,24 @@ static void *run(void *arg)
 	while (!t->is_ending) {
 		struct node *stale = take_stale(t);
 		struct notice *one = stale ? NULL : take_notice(t);
+		bool is_counted;
 
 		if (!stale && !one && !t->waits && (t->stale || t->first)) {
 			t->waits = true; /* a request may have been answered before: look again */
 			continue;
 		}
 		if (!stale && !one) {
-			pthread_cond_wait(&t->wake, &t->lock);
-			t->waits = false;
+			wait_for_notice(t);
 			continue;
 		}
+		is_counted = one && !one->due_ns;
 		pthread_mutex_unlock(&t->lock);
 		if (stale)
 			send_stale(t, stale);
 		else
 			send_notice(t, one);
 		pthread_mutex_lock(&t->lock);
-		t->queued -= one != NULL;
+		t->queued -= is_counted;
 		pthread_cond_broadcast(&t->sent);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -127,7 +146,7 @@ void notifier_init(struct notifier *t, struct nodes *nodes, const struct cache_k
 {
 	*t = (struct notifier){ .nodes = nodes, .kernel = kernel, .last = &t->first };
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->wake, NULL);
+	compat_cond_init(&t->wake);
 	compat_cond_init(&t->sent);
 }
 
@@ -169,7 +188,8 @@ void notifier_fini(struct notifier *t)
 	pthread_cond_destroy(&t->sent);
 }
 
-int notifier_put(struct notifier *t, enum notice_kind kind, struct node *n, const char *name)
+static int put(struct notifier *t, enum notice_kind kind, struct node *n, const char *name,
+	       int64_t due_ns)
 {
 	size_t len = strlen(name) + 1;
 	struct notice *one = calloc(1, sizeof *one + len);
@@ -177,15 +197,26 @@ int notifier_put(struct notifier *t, enum notice_kind kind, struct node *n, cons
 	if (!one)
 		return -ENOMEM;
 	one->kind = kind;
+	one->due_ns = due_ns;
 	one->node = node_ref(n);
 	memcpy(one->name, name, len);
 	pthread_mutex_lock(&t->lock);
 	*t->last = one;
 	t->last = &one->next;
-	t->queued++;
+	t->queued += !due_ns;
 	pthread_cond_signal(&t->wake);
 	pthread_mutex_unlock(&t->lock);
 	return 0;
+}
+
+int notifier_put(struct notifier *t, enum notice_kind kind, struct node *n, const char *name)
+{
+	return put(t, kind, n, name, 0);
+}
+
+int notifier_put_later(struct notifier *t, struct node *n, int64_t due_ns)
+{
+	return put(t, NOTICE_INODE, n, "", due_ns);
 }
 
 void notifier_wait(struct notifier *t, uint64_t left, int64_t until_ns)

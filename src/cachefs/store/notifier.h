@@ -44,7 +44,8 @@ struct notifier {
 	pthread_cond_t wake, sent;
 	struct node *stale; /* files that changed; referenced; this and below: under lock */
 	struct notice *first, **last; /* the queue */
-	uint64_t queued;              /* notices that are not sent yet */
+	uint64_t queued;              /* notices that are not sent yet, without those of later */
+	int64_t due_ns;               /* of the first one of later; INT64_MAX: none */
 	bool is_running, is_ending;
 };
 
@@ -63,6 +64,8 @@ void notifier_fini(struct notifier *t); /* stopped */
 /* Queues a notification for n, or the entry name of folder n. -ENOMEM. */
 int notifier_put(struct notifier *t, enum notice_kind kind, struct node *n,
 		 const char *name) MUST_CHECK;
+/* NOTICE_INODE, at due_ns of CLOCK_MONOTONIC; nobody waits for it. -ENOMEM. */
+int notifier_put_later(struct notifier *t, struct node *n, int64_t due_ns) MUST_CHECK;
 /* Waits until at most `left` notices are queued, until_ns of CLOCK_MONOTONIC, or until the notifier
  * stops. No lock is held. */
 void notifier_wait(struct notifier *t, uint64_t left, int64_t until_ns);

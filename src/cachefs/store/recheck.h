@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recheck: data that may be of two states of its file, although the file's identity is the same.
+ *
+ * A file's ctime has the granularity of a clock tick, or of a second on some servers: a file that
+ * is read right after it changed may change again and keep its identity. So data that was read
+ * within RECHECK_NS of the ctime is provisional: a hash of it is kept, and RECHECK_NS after the
+ * read it is read once more before anything of the file is served. When it differs, it was another
+ * version. The same is done for the end of a file that grew: it may have been rewritten.
+ *
+ * Source: git, Documentation/technical/racy-git.txt. All calls but two: under the lock of n.
+ */
+#ifndef CACHEFS_STORE_RECHECK_H
+#define CACHEFS_STORE_RECHECK_H
+
+#include "cachefs/store/node.h"
+
+#define RECHECK_NS (2 * NS_PER_S)
+
+struct inflight;
+
+/* Both need no lock. bytes NULL: zeros. */
+uint64_t recheck_hash(const char *bytes, size_t len);
+/* Was data of a file with this ctime, read from read_ns (CLOCK_REALTIME) on, read too early? */
+bool recheck_is_early(const struct stat *attr, int64_t read_ns);
+
+/* These bytes of n are to be read again, at ready_ns (CLOCK_MONOTONIC) or later. -ENOMEM. */
+int recheck_add(struct node *n, uint64_t offset, size_t len, uint64_t hash,
+		int64_t ready_ns) MUST_CHECK;
+void recheck_clear(struct node *n);
+
+struct recheck_part {
+	uint64_t offset, hash;
+	size_t len;
+	int64_t ready_ns;
+	struct inflight *inflight; /* reads it again; NULL: none */
+};
+/* The first part from index *i on that is ready; *i is behind it. NULL: none. */
+struct recheck_part *recheck_next(const struct node *n, int64_t now_ns, size_t *i);
+/* The part that f has read again. NULL: it is forgotten. */
+struct recheck_part *recheck_of(const struct node *n, const struct inflight *f);
+void recheck_remove(struct node *n, struct recheck_part *part); /* it is as it was */
+
+#endif
