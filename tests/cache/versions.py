@@ -5,17 +5,14 @@
 A process never reads bytes of two versions of a file; a file that is appended to is followed; with --revalidate nothing
 that is shown is older than that; what a listing does not have is asked for where that can help.
 """
-import contextlib
-import ctypes
 import errno
 import os
-import struct
-import subprocess
 import sys
 import threading
 import time
 
 import views
+from storage_calls import Counted
 from views import outcome
 
 FAULTY = os.path.abspath(sys.argv[2])
@@ -55,33 +52,6 @@ def settle(path):
         if os.stat(mark).st_ctime_ns > os.stat(path).st_ctime_ns:
             os.unlink(mark)
             return
-
-
-@contextlib.contextmanager
-def target(bench):
-    """The target as a file system of its own: its folder, rule(text), and calls() since the last call."""
-    source, rules, journal = (f"{bench.dir}/{name}" for name in ("source", "rules", "journal"))
-    os.mkdir(source)
-    write(rules, b"")
-
-    def rule(text):
-        write(rules + ".new", text.encode() + b"\n")
-        os.rename(rules + ".new", rules)
-
-    def calls():
-        with open(journal, "r+", encoding="utf-8") as f:
-            lines = f.read().splitlines()
-            f.truncate(0)
-        return lines
-
-    # It ends with its mount.
-    with subprocess.Popen([FAULTY, source, rules, bench.target], env={**os.environ, "FAULTY_JOURNAL": journal}):
-        try:
-            wait_for(lambda: os.path.ismount(bench.target))
-            yield source, rule, calls
-        finally:
-            bench.end()
-            subprocess.run(["umount", "-l", bench.target], check=False)
 
 
 def test_set_back(bench):
@@ -129,23 +99,24 @@ def test_old_version_stays(bench):
 
 def test_same_tick(bench):
     """A file that is rewritten within the tick of the clock in which it was read: after two seconds it is read again."""
-    with target(bench) as (source, rule, _):
-        rule("getattr file coarse")
+    with Counted(bench, FAULTY) as target:
+        target.rule("getattr file coarse")
         bench.mount("--budget", "20M")
         while time.time() % 1 > 0.3:
             time.sleep(0.05)
         opened = []
         for i in range(4):
-            write(f"{source}/file{i}", b"o" * 2 * CHUNK)
+            write(f"{target.source}/file{i}", b"o" * 2 * CHUNK)
             opened.append(open(f"{bench.view}/file{i}", "rb", buffering=0))  # pylint: disable=consider-using-with
             assert os.pread(opened[i].fileno(), 4096, 0) == b"o" * 4096
-            write(f"{source}/file{i}", b"n" * 2 * CHUNK, "r+b")
+            write(f"{target.source}/file{i}", b"n" * 2 * CHUNK, "r+b")
         time.sleep(2.7)
         for i, f in enumerate(opened):
             got = outcome(os.pread, f.fileno(), 4096, CHUNK if i % 2 else 0)
             assert got == errno.ESTALE, (i, got if isinstance(got, int) else got[:5])
             wait_for(lambda i=i: outcome(read, f"{bench.view}/file{i}") == b"n" * 2 * CHUNK)
             f.close()
+        bench.end()
 
 
 def test_early_reads_go_on(bench):
@@ -180,7 +151,9 @@ def test_followed(bench):
                         return
                     time.sleep(0.01)
             if got != read(path):
-                wrong.append((len(got), len(read(path))))
+                want = read(path)
+                at = next((i for i, (g, w) in enumerate(zip(got, want)) if g != w), -1)
+                wrong.append((len(got), len(want), at, got[at:at + 20], want[at:at + 20]))
 
         threads = [threading.Thread(target=follow) for _ in range(3)]
         for thread in threads:
@@ -193,6 +166,21 @@ def test_followed(bench):
             thread.join()
         assert not wrong, (options, wrong)
         bench.end()
+
+
+def test_rewritten_longer(bench):
+    """With --revalidate, what is opened after a rewrite is all new, also where the file is longer now."""
+    path, seen = f"{bench.target}/file", f"{bench.view}/file"
+    bench.mount("--revalidate", "0.2")
+    write(path, b"first")
+    with open(seen, "rb", buffering=0) as old:
+        assert old.read() == b"first"
+        for i in range(1, 4):
+            new = b"%d" % i * (5000 * i)
+            write(path, new)
+            time.sleep(0.25)
+            assert read(seen) == new
+        assert outcome(os.pread, old.fileno(), 9, 0) in (b"first", errno.ESTALE)
 
 
 def test_grown_unseen(bench):
@@ -218,6 +206,74 @@ def test_rewritten_larger(bench):
     write(f"{bench.target}/file", b"n" * 5000)
     assert outcome(read, f"{bench.view}/file") in (errno.ESTALE, errno.EIO, b"n" * 5000)
     wait_for(lambda: outcome(read, f"{bench.view}/file") == b"n" * 5000)
+
+
+def test_never_older(bench):
+    """With --revalidate S, nothing that is seen was replaced more than S ago: data, size and names."""
+    os.mkdir(f"{bench.target}/sub")
+    for limit, options in ((1, ()), (1, ("--exact",)), (0.3, ())):
+        replaced, over, wrong = [], threading.Event(), []
+        bench.mount("--revalidate", str(limit), "--enoent-ttl", "5000", *options)
+
+        def change(replaced=replaced, over=over):
+            i = 0
+            while not over.is_set():
+                write(f"{bench.target}/new", b"x" * (100000 + i))
+                os.rename(f"{bench.target}/new", f"{bench.target}/file")
+                write(f"{bench.target}/sub/{i}", b"")
+                if i:
+                    os.unlink(f"{bench.target}/sub/{i - 1}")
+                replaced.append(time.monotonic())  # version i - 1 is gone
+                i += 1
+                time.sleep(0.05)
+
+        def look(see, limit=limit, replaced=replaced, over=over, wrong=wrong):
+            while not over.is_set():
+                begin, i = time.monotonic(), outcome(see)
+                if i in (errno.ESTALE, errno.ENOENT):
+                    continue
+                if i + 1 < len(replaced) and replaced[i + 1] < begin - limit:
+                    wrong.append((see.__name__, i, begin - replaced[i + 1]))
+                time.sleep(0.003)
+
+        def data():
+            return len(read(f"{bench.view}/file")) - 100000
+
+        def size():
+            return os.stat(f"{bench.view}/file").st_size - 100000
+
+        def names():
+            return max(map(int, os.listdir(f"{bench.view}/sub")))
+
+        threads = [threading.Thread(target=change), *(threading.Thread(target=look, args=(see,))
+                                                      for see in (data, size, names))]
+        for thread in threads:
+            thread.start()
+        time.sleep(3)
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert len(replaced) > 5 and not wrong, (limit, options, len(wrong), wrong[:5])
+        for name in os.listdir(f"{bench.target}/sub"):
+            os.unlink(f"{bench.target}/sub/{name}")
+        bench.end()
+
+
+def test_missing_is_not_older(bench):
+    """Also with a longer --enoent-ttl, and where the storage's reply took its time."""
+    with Counted(bench, FAULTY) as target:
+        bench.mount("--revalidate", "1", "--enoent-ttl", "60000")
+        assert outcome(os.stat, f"{bench.view}/later") == errno.ENOENT
+        target.rule("getattr file slow")
+        write(f"{target.source}/later", b"1")
+        write(f"{target.source}/file", b"1")
+        begin = time.monotonic()
+        assert os.stat(f"{bench.view}/file").st_size == 1  # half a second
+        write(f"{target.source}/file", b"22")
+        time.sleep(max(0, begin + 1.01 - time.monotonic()))
+        assert os.stat(f"{bench.view}/file").st_size == 2
+        assert os.stat(f"{bench.view}/later").st_size == 1
+        bench.end()
 
 
 sys.exit(views.main(globals()))

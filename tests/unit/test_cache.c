@@ -218,11 +218,13 @@ static int wait_names(struct cache *c, struct dirlist *names, struct node **ret,
 		      struct stat *ret_attr)
 {
 	struct waiter_sync w;
+	int64_t ttl_ns;
 	int rc;
 
 	waiter_sync_init(&w);
 	do
-		rc = cache_lookup_names(c, &w.waiter, cache_root(c), names, 0, 1, ret, ret_attr);
+		rc = cache_lookup_names(c, &w.waiter, cache_root(c), names, 0, 1, ret, ret_attr,
+					&ttl_ns);
 	while (waiter_sync_wait(&w, rc));
 	waiter_sync_fini(&w);
 	return rc;

@@ -203,13 +203,13 @@ static bool is_ending(struct serving *s)
 static int64_t probe_target(struct serving *s)
 {
 	struct stat attr;
-	int64_t reply_ns;
+	int64_t reply_ns, ttl_ns;
 	struct waiter_sync w;
 	int rc;
 
 	waiter_sync_init(&w);
 	do
-		rc = cache_attr(s->cache, &w.waiter, cache_root(s->cache), &attr);
+		rc = cache_attr(s->cache, &w.waiter, cache_root(s->cache), &attr, &ttl_ns);
 	while (waiter_sync_wait(&w, rc));
 	waiter_sync_fini(&w);
 	if (rc < 0) {

@@ -87,27 +87,21 @@ static void count_lookup(struct request *r, struct node *n, int rc)
 	cache_count_failed_lookup(m->cache, request_node(r), r->name, ns, result);
 }
 
-static double seconds_of(const struct ops_mount *m, int64_t ns)
-{
-	if (m->is_exact || ns <= 0)
-		return 0;
-	return ns == CACHE_FOREVER ? m->attr_timeout_s : (double)ns / (double)NS_PER_S;
-}
-
 static int check_access(struct request *r, int wanted)
 {
 	return access_check(r->mount->cache, &r->waiter, request_node(r), wanted);
 }
 
 /* Where not all users may search the folder, the kernel must not cache its dentries. */
-static int check_search(struct request *r, double *entry_timeout_s)
+static int check_search(struct request *r, double *max_timeout_s)
 {
 	struct stat attr;
-	int rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr);
+	int64_t ttl_ns;
+	int rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr, &ttl_ns);
 
 	if (rc || (attr.st_mode & 0111) == 0111)
 		return rc;
-	*entry_timeout_s = 0;
+	*max_timeout_s = 0;
 	return check_access(r, X_OK);
 }
 
@@ -116,12 +110,13 @@ static void run_lookup_of_root(struct request *r)
 {
 	const struct ops_mount *m = r->mount;
 	struct node *root = cache_root(m->cache);
-	struct fuse_entry_param entry = { .ino = (fuse_ino_t)(uintptr_t)root,
-					  .attr_timeout = m->attr_timeout_s };
-	int rc = cache_attr(m->cache, &r->waiter, root, &entry.attr);
+	struct fuse_entry_param entry = { .ino = (fuse_ino_t)(uintptr_t)root };
+	int64_t ttl_ns;
+	int rc = cache_attr(m->cache, &r->waiter, root, &entry.attr, &ttl_ns);
 
 	if (rc == CACHE_PARKED)
 		return;
+	entry.attr_timeout = ops_timeout(m->attr_timeout_s, ttl_ns);
 	if (rc < 0)
 		fuse_reply_err(r->req, -rc);
 	else
@@ -140,21 +135,21 @@ static void reply_entry(struct request *r, struct node *n, struct fuse_entry_par
 static void run_lookup(struct request *r)
 {
 	const struct ops_mount *m = r->mount;
-	struct fuse_entry_param entry = { .attr_timeout = m->attr_timeout_s,
-					  .entry_timeout = m->entry_timeout_s };
+	struct fuse_entry_param entry = { .ino = 0 };
 	struct node *parent = request_node(r), *n = NULL;
-	int64_t negative_ttl_ns = 0;
-	int rc = m->checks_search ? check_search(r, &entry.entry_timeout) : 0;
+	double max_timeout_s = m->entry_timeout_s;
+	int64_t ttl_ns = 0;
+	int rc = m->checks_search ? check_search(r, &max_timeout_s) : 0;
 
 	if (rc == 0)
-		rc = cache_lookup(m->cache, &r->waiter, parent, r->name, &n, &entry.attr,
-				  &negative_ttl_ns);
+		rc = cache_lookup(m->cache, &r->waiter, parent, r->name, &n, &entry.attr, &ttl_ns);
 	if (rc == CACHE_PARKED)
 		return;
 	count_lookup(r, n, rc);
-	if (rc == -ENOENT && seconds_of(m, negative_ttl_ns) > 0 &&
+	entry.attr_timeout = ops_timeout(m->attr_timeout_s, ttl_ns);
+	entry.entry_timeout = ops_timeout(rc < 0 ? m->attr_timeout_s : max_timeout_s, ttl_ns);
+	if (rc == -ENOENT && entry.entry_timeout > 0 &&
 	    cache_may_keep_negative(m->cache, parent, r->name)) {
-		entry.entry_timeout = seconds_of(m, negative_ttl_ns);
 		fuse_reply_entry(r->req, &entry); /* ino 0: a negative dentry */
 	} else if (rc < 0) {
 		fuse_reply_err(r->req, -rc);
@@ -200,7 +195,8 @@ static void run_getattr(struct request *r)
 {
 	const struct ops_mount *m = r->mount;
 	struct stat attr;
-	int rc = cache_attr(m->cache, &r->waiter, request_node(r), &attr);
+	int64_t ttl_ns;
+	int rc = cache_attr(m->cache, &r->waiter, request_node(r), &attr, &ttl_ns);
 
 	if (rc == CACHE_PARKED)
 		return;
@@ -210,7 +206,7 @@ static void run_getattr(struct request *r)
 	if (rc < 0)
 		fuse_reply_err(r->req, rc == -ENOENT ? ESTALE : -rc);
 	else
-		fuse_reply_attr(r->req, &attr, m->attr_timeout_s);
+		fuse_reply_attr(r->req, &attr, ops_timeout(m->attr_timeout_s, ttl_ns));
 	request_end(r);
 }
 
@@ -248,7 +244,8 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 static void run_access(struct request *r)
 {
 	struct stat attr;
-	int rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr);
+	int64_t ttl_ns;
+	int rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr, &ttl_ns);
 
 	if (rc == 0)
 		rc = ops_check_access(request_node(r), &attr, r->number);

@@ -84,14 +84,17 @@ void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 struct plus {
 	struct node *nodes[PLUS_ENTRIES]; /* NULL: attributes are not cached */
 	struct stat attrs[PLUS_ENTRIES];
+	int64_t ttls_ns[PLUS_ENTRIES];
 	size_t from, count;
 };
 
 static bool put_plus(const struct ops_mount *m, struct stream *s, struct dirlist_entry entry,
-		     struct node *n, const struct stat *attr, size_t index)
+		     struct node *n, const struct stat *attr, int64_t ttl_ns, size_t index)
 {
-	struct fuse_entry_param param = { .attr_timeout = m->attr_timeout_s,
-					  .entry_timeout = m->entry_timeout_s };
+	struct fuse_entry_param param = {
+		.attr_timeout = ops_timeout(m->attr_timeout_s, ttl_ns),
+		.entry_timeout = ops_timeout(m->entry_timeout_s, ttl_ns),
+	};
 	size_t room = s->size - s->used, len;
 
 	if (n) {
@@ -119,7 +122,7 @@ static size_t put_part(const struct ops_mount *m, struct stream *s, const struct
 		size_t at = part->from + i;
 
 		if (!put_plus(m, s, dirlist_get(names, at), part->nodes[i], &part->attrs[i],
-			      at + 2))
+			      part->ttls_ns[i], at + 2))
 			break;
 		if (part->nodes[i])
 			atomic_fetch_add(&part->nodes[i]->lookups, 1);
@@ -141,7 +144,7 @@ static int find_part(struct request *r, struct node *n, struct dirlist *names, s
 	if (!ret->count)
 		return 0;
 	return cache_lookup_names(r->mount->cache, &r->waiter, n, names, ret->from, ret->count,
-				  ret->nodes, ret->attrs);
+				  ret->nodes, ret->attrs, ret->ttls_ns);
 }
 
 static void reply_part(struct request *r, struct stream *s, const struct dirlist *names,
@@ -167,7 +170,7 @@ static int serve_part(struct request *r, struct node *n, struct dirlist *names)
 	int rc = -ENOMEM;
 
 	for (; s.bytes && from < 2; from++)
-		if (!put_plus(r->mount, &s, dot_of(r->mount, n, from), NULL, NULL, from))
+		if (!put_plus(r->mount, &s, dot_of(r->mount, n, from), NULL, NULL, 0, from))
 			break;
 	if (s.bytes)
 		rc = find_part(r, n, names, s.size - s.used, from, &part);

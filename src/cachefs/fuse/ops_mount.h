@@ -36,6 +36,9 @@ struct ops_mount {
 
 struct node *ops_node_of(const struct ops_mount *m, fuse_ino_t ino);
 
+/* Seconds that the kernel may keep a reply which is valid for another ttl_ns; at most max_s. */
+double ops_timeout(double max_s, int64_t ttl_ns);
+
 /* FUSE_FORGET: the kernel drops count lookups. */
 void ops_forget(const struct ops_mount *m, fuse_ino_t ino, uint64_t count);
 

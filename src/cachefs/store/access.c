@@ -117,7 +117,8 @@ int access_check(struct cache *c, struct waiter *w, struct node *n, int wanted)
 	unsigned want = (unsigned)wanted & 7;
 	bool is_root = geteuid() == 0;
 	struct stat attr;
-	int rc = cache_attr(c, w, n, &attr);
+	int64_t ttl_ns;
+	int rc = cache_attr(c, w, n, &attr, &ttl_ns);
 
 	if (rc || (is_root && (attr.st_mode & 0111 * want) == 0111 * want))
 		return rc;

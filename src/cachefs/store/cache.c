@@ -48,6 +48,8 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 	if (!c)
 		return err_nomem(e);
 	c->opts = *o;
+	if (c->opts.negative_ttl_ns > o->ttl_ns)
+		c->opts.negative_ttl_ns = o->ttl_ns;
 	pthread_mutex_init(&c->evictor_lock, NULL);
 	compat_cond_init(&c->evictor_wake);
 	c->nodes = nodes_new(&c->usage, passthrough_release);
@@ -176,7 +178,7 @@ static bool is_known(struct cache *c, struct node *n, bool *ret_was_absent)
 	return false;
 }
 
-static int64_t time_left(int64_t until_ns)
+int64_t cache_time_left(int64_t until_ns)
 {
 	int64_t now = clock_mono_ns();
 
@@ -196,31 +198,34 @@ static int park(struct cache *c, struct waiter *w, struct node *n, enum node_par
 }
 
 int cache_get_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
-		   int64_t *ret_negative_ttl_ns)
+		   int64_t *ret_ttl_ns)
 {
 	const struct inflight *reply = inflight_reply(w, n, STORAGE_LOOKUP);
 	bool was_negative;
 	int rc;
 
-	*ret_negative_ttl_ns = 0;
+	*ret_ttl_ns = 0;
 	if (cache_keeps_version(n)) {
 		*ret = n->attr;
+		*ret_ttl_ns = c->opts.ttl_ns;
 		return 0;
 	}
 	if (n->is_detached)
 		return -ESTALE;
-	if (reply) {
-		*ret = reply->request.attr;
-		*ret_negative_ttl_ns = reply->rc == -ENOENT ? c->opts.negative_ttl_ns : 0;
+	if (reply && reply->rc < 0) {
+		*ret_ttl_ns = n->state == NODE_NEGATIVE ? cache_time_left(n->expires_ns) : 0;
 		return reply->rc;
 	}
 	if (is_known(c, n, &was_negative)) {
-		if (n->state == NODE_NEGATIVE) {
-			cache_count_negative(c, n, NEGATIVE_SERVE);
-			*ret_negative_ttl_ns = time_left(n->expires_ns);
-			return -ENOENT;
-		}
+		*ret_ttl_ns = cache_time_left(n->expires_ns);
 		*ret = n->attr;
+		if (n->state == NODE_PRESENT)
+			return 0;
+		cache_count_negative(c, n, NEGATIVE_SERVE);
+		return -ENOENT;
+	}
+	if (reply) {
+		*ret = reply->request.attr;
 		return 0;
 	}
 	rc = park(c, w, n, NODE_ATTR, 0);
@@ -229,18 +234,26 @@ int cache_get_attr(struct cache *c, struct waiter *w, struct node *n, struct sta
 	return rc;
 }
 
+void cache_show_size(const struct node *n, struct stat *attr, int64_t *ttl_ns)
+{
+	if (!n->is_growing || n->is_detached)
+		return;
+	attr->st_size = n->shown_size;
+	*ttl_ns = 0;
+}
+
 /* Under the lock of the folder: does its listing prove that there is no such name? */
-static bool is_unlisted(struct node *folder, const char *name, int64_t *ret_negative_ttl_ns)
+static bool is_unlisted(struct node *folder, const char *name, int64_t *ret_ttl_ns)
 {
 	if (!folder->listing || dirlist_has(folder->listing, name))
 		return false;
-	*ret_negative_ttl_ns = time_left(folder->listing_expires_ns);
-	return *ret_negative_ttl_ns > 0;
+	*ret_ttl_ns = cache_time_left(folder->listing_expires_ns);
+	return *ret_ttl_ns > 0;
 }
 
 /* -ESTALE: another file has the name, and the next call finds it. */
 static int look_up(struct cache *c, struct waiter *w, struct node *parent, const char *name,
-		   struct node **ret, struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
+		   struct node **ret, struct stat *ret_attr, int64_t *ret_ttl_ns)
 {
 	struct node *n = nodes_get(c->nodes, parent, name);
 	int rc;
@@ -248,7 +261,10 @@ static int look_up(struct cache *c, struct waiter *w, struct node *parent, const
 	if (!n)
 		return -ENOMEM;
 	node_lock(c->nodes, n);
-	rc = cache_get_attr(c, w, n, ret_attr, ret_negative_ttl_ns);
+	rc = cache_get_attr(c, w, n, ret_attr, ret_ttl_ns);
+	cache_show_size(n, ret_attr, ret_ttl_ns);
+	if (rc == 0 && n->recheck && cache_recheck(c, w, n, 0) == CACHE_PARKED)
+		rc = CACHE_PARKED;
 	if (rc == 0 && n->is_detached)
 		rc = -ESTALE;
 	node_unlock(c->nodes, n);
@@ -260,21 +276,21 @@ static int look_up(struct cache *c, struct waiter *w, struct node *parent, const
 }
 
 int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const char *name,
-		 struct node **ret, struct stat *ret_attr, int64_t *ret_negative_ttl_ns)
+		 struct node **ret, struct stat *ret_attr, int64_t *ret_ttl_ns)
 {
 	bool is_absent;
 	int rc, tries = 0;
 
-	*ret_negative_ttl_ns = 0;
+	*ret_ttl_ns = 0;
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
 	node_lock(c->nodes, parent);
-	is_absent = is_unlisted(parent, name, ret_negative_ttl_ns);
+	is_absent = is_unlisted(parent, name, ret_ttl_ns);
 	node_unlock(c->nodes, parent);
 	if (is_absent)
 		return -ENOENT;
 	do
-		rc = look_up(c, w, parent, name, ret, ret_attr, ret_negative_ttl_ns);
+		rc = look_up(c, w, parent, name, ret, ret_attr, ret_ttl_ns);
 	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
 	cache_check_budget(c);
 	return rc;
@@ -285,13 +301,14 @@ int cache_fetch_attr(struct cache *c, struct waiter *w, struct node *n)
 	return park(c, w, n, NODE_ATTR, 0);
 }
 
-int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret)
+int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
+	       int64_t *ret_ttl_ns)
 {
-	int64_t negative_ttl_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
-	rc = cache_get_attr(c, w, n, ret, &negative_ttl_ns);
+	rc = cache_get_attr(c, w, n, ret, ret_ttl_ns);
+	cache_show_size(n, ret, ret_ttl_ns);
 	node_unlock(c->nodes, n);
 	return rc;
 }
@@ -317,7 +334,7 @@ static int get_listing(struct cache *c, struct waiter *w, struct node *n, struct
 			*ret = dirlist_ref(reply->request.listing);
 		return reply->rc;
 	}
-	if (n->listing && time_left(n->listing_expires_ns) > 0) {
+	if (n->listing && cache_time_left(n->listing_expires_ns) > 0) {
 		*ret = dirlist_ref(n->listing);
 		return 0;
 	}

@@ -29,8 +29,8 @@
 struct cache_opts {
 	uint64_t budget_bytes;   /* of all tables together */
 	uint64_t max_file_bytes; /* data of files of this size and above is not cached; 0: all is */
-	int64_t ttl_ns;          /* how long a reply is valid; CACHE_FOREVER */
-	int64_t negative_ttl_ns; /* of a negative entry in a folder that is not listed */
+	int64_t ttl_ns;          /* how long a reply is valid, since its request; CACHE_FOREVER */
+	int64_t negative_ttl_ns; /* the same of a negative entry in a folder that is not listed */
 	int64_t timeout_ns;      /* of storage */
 	unsigned max_threads;    /* that call one file system; see pool.h */
 	bool passthrough;        /* files get backing files; see passthrough.h */
@@ -98,16 +98,18 @@ int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n),
 void cache_interrupt(struct cache *c, struct waiter *w);
 
 /*
- * 0: *ret has one more reference, the caller's, and *ret_attr is valid. -ENOENT: it is valid for
- * *ret_negative_ttl_ns (0: not at all).
+ * 0: *ret has one more reference, the caller's, and *ret_attr is valid. 0 or -ENOENT: the reply may
+ * be kept for *ret_ttl_ns: the rest of its time since storage was asked (0: not at all).
  */
 int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const char *name,
-		 struct node **ret, struct stat *ret_attr, int64_t *ret_negative_ttl_ns) MUST_CHECK;
+		 struct node **ret, struct stat *ret_attr, int64_t *ret_ttl_ns) MUST_CHECK;
 
 /* May the kernel cache this negative entry, so that cache_clear can still invalidate it? */
 bool cache_may_keep_negative(struct cache *c, struct node *parent, const char *name) MUST_CHECK;
 
-int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret) MUST_CHECK;
+/* *ret_ttl_ns: as above. */
+int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
+	       int64_t *ret_ttl_ns) MUST_CHECK;
 /* Its last known inode number; 1: there is none. */
 uint64_t cache_number(struct cache *c, struct node *n);
 /* *ret has a reference for the caller. from: the index the caller reads from. Until the caller has
@@ -116,12 +118,12 @@ int cache_list(struct cache *c, struct waiter *w, struct node *n, size_t from,
 	       struct dirlist **ret) MUST_CHECK;
 /*
  * Looks up names [from, from + count) of n's listing in one request: ret[i], referenced for the
- * caller, and ret_attr[i]. ret[i] is NULL when it takes a request of its own, or the budget is
- * spent. 0 or CACHE_PARKED.
+ * caller, ret_attr[i] and ret_ttl_ns[i]. ret[i] is NULL when it takes a request of its own, or the
+ * budget is spent. 0 or CACHE_PARKED.
  */
 int cache_lookup_names(struct cache *c, struct waiter *w, struct node *n, struct dirlist *names,
-		       size_t from, size_t count, struct node **ret,
-		       struct stat *ret_attr) MUST_CHECK;
+		       size_t from, size_t count, struct node **ret, struct stat *ret_attr,
+		       int64_t *ret_ttl_ns) MUST_CHECK;
 
 /* The kernel has forgotten n, which is detached: drops its data. */
 void cache_drop_version(struct cache *c, struct node *n);

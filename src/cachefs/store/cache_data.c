@@ -7,7 +7,7 @@
 #include "cachefs/store/cache_internal.h"
 #include "cachefs/store/recheck.h"
 
-#define RECHECKS 8     /* parts that are read again at once */
+#define RECHECKS 4     /* parts that are read again at once */
 #define AHEAD_CHUNKS 4 /* chunks of read-ahead in a sequential read */
 
 /*
@@ -238,7 +238,7 @@ static struct inflight *start_recheck(struct cache *c, struct node *n, struct re
 	f->request.attr = n->attr;
 	f->request.offset = part->offset;
 	f->request.len = part->len;
-	f->request.into = buf_reserve(&f->request.out, part->len);
+	f->request.into = recheck_make_room(part->len);
 	if (f->request.into)
 		*ret_rc = inflight_start(f, true);
 	if (*ret_rc < 0) {
@@ -249,15 +249,13 @@ static struct inflight *start_recheck(struct cache *c, struct node *n, struct re
 	return f;
 }
 
-/* Reads provisional data again, where it is time for that. 0: none is left. */
-static int recheck_data(struct cache *c, struct waiter *w, struct node *n)
+int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now_ns)
 {
 	const struct inflight *last = inflight_last_reply(w);
 	struct inflight *first = NULL;
 	struct recheck_part *part;
-	int64_t now_ns = clock_mono_ns();
 	size_t i = 0;
-	int rc = last && last->is_recheck && last->rc < 0 ? last->rc : 0;
+	int rc = last && last->node == n && last->is_recheck && last->rc < 0 ? last->rc : 0;
 
 	for (int started = 0; rc == 0 && started < RECHECKS; started++) {
 		struct inflight *f;
@@ -290,7 +288,7 @@ static bool has_found_change(const struct waiter *w, const struct node *n)
 /* Of a changed file until the kernel knows that, and of one that changes all the time: -ESTALE. */
 static int get_attr_to_read(struct cache *c, struct waiter *w, struct node *n, struct stat *ret)
 {
-	int64_t negative_ttl_ns;
+	int64_t ttl_ns;
 	int rc;
 
 	node_lock(c->nodes, n);
@@ -299,9 +297,9 @@ static int get_attr_to_read(struct cache *c, struct waiter *w, struct node *n, s
 	else if (has_found_change(w, n) && !n->is_detached)
 		rc = w->count < WAITER_REPLIES ? cache_fetch_attr(c, w, n) : -ESTALE;
 	else
-		rc = cache_get_attr(c, w, n, ret, &negative_ttl_ns);
+		rc = cache_get_attr(c, w, n, ret, &ttl_ns);
 	if (rc == 0 && n->recheck && !n->is_detached)
-		rc = recheck_data(c, w, n);
+		rc = cache_recheck(c, w, n, clock_mono_ns());
 	node_unlock(c->nodes, n);
 	return rc == -ENOENT ? -ESTALE : rc;
 }

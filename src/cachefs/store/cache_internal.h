@@ -39,9 +39,12 @@ struct cache {
  * next names. No lock is held. */
 void cache_lookup_ahead(struct cache *c, struct node *folder, const char *name);
 
-/* Under the lock of n: cache_attr. -ENOENT: it is valid for *ret_negative_ttl_ns. */
+/* CACHE_FOREVER, or the rest until then. */
+int64_t cache_time_left(int64_t until_ns);
+
+/* Under the lock of n: cache_attr. */
 int cache_get_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
-		   int64_t *ret_negative_ttl_ns) MUST_CHECK;
+		   int64_t *ret_ttl_ns) MUST_CHECK;
 
 /* Under the lock of its node: starts a request whose reply is not cached, and parks w at it. */
 int cache_fetch(struct inflight *f, struct waiter *w) MUST_CHECK;
@@ -49,8 +52,16 @@ int cache_fetch(struct inflight *f, struct waiter *w) MUST_CHECK;
 /* Under the lock of n: are its attributes cached and valid? */
 bool cache_is_known(const struct node *n);
 
-/* The same, without the cached ones: starts or joins a request. CACHE_PARKED or -errno. */
+/* Under the lock of n: in attributes of n for the kernel, the size of a file that grows. */
+void cache_show_size(const struct node *n, struct stat *attr, int64_t *ttl_ns);
+
+/* The same as cache_get_attr, without the cached ones: starts or joins a request. CACHE_PARKED or
+ * -errno. */
 int cache_fetch_attr(struct cache *c, struct waiter *w, struct node *n) MUST_CHECK;
+
+/* Under the lock of n: reads its data again that is ready for that at now_ns; 0: the end of a file
+ * that grew. See recheck.h. 0: none is left; CACHE_PARKED; -ESTALE: it was another version. */
+int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now_ns) MUST_CHECK;
 
 /* Are both of the same version of the same file: device, inode, ctime and size? Its mtime is no
  * part of that, because a program can set it back. */

@@ -16,7 +16,7 @@ bool cache_is_known(const struct node *n)
 
 /* The node, referenced, and *ret_attr; NULL: its attributes are not cached. */
 static struct node *get_known(struct cache *c, struct node *folder, const char *name,
-			      struct stat *ret_attr)
+			      struct stat *ret_attr, int64_t *ret_ttl_ns)
 {
 	struct node *n = nodes_get(c->nodes, folder, name);
 	bool is_known;
@@ -28,6 +28,8 @@ static struct node *get_known(struct cache *c, struct node *folder, const char *
 	if (n->state == NODE_PRESENT && !is_known)
 		n->state = NODE_UNKNOWN; /* expired: accept a new reply */
 	*ret_attr = n->attr;
+	*ret_ttl_ns = cache_time_left(n->expires_ns);
+	cache_show_size(n, ret_attr, ret_ttl_ns);
 	node_unlock(c->nodes, n);
 	if (is_known)
 		return n;
@@ -37,13 +39,15 @@ static struct node *get_known(struct cache *c, struct node *folder, const char *
 
 /* Returns how many are not cached. */
 static size_t collect(struct cache *c, struct node *folder, const struct dirlist *names,
-		      size_t from, size_t count, struct node **ret, struct stat *ret_attr)
+		      size_t from, size_t count, struct node **ret, struct stat *ret_attr,
+		      int64_t *ret_ttl_ns)
 {
 	size_t missing = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!ret[i])
-			ret[i] = get_known(c, folder, dirlist_name(names, from + i), &ret_attr[i]);
+			ret[i] = get_known(c, folder, dirlist_name(names, from + i), &ret_attr[i],
+					   &ret_ttl_ns[i]);
 		missing += !ret[i];
 	}
 	return missing;
@@ -75,14 +79,16 @@ static int park(struct cache *c, struct waiter *w, struct node *n, struct dirlis
 }
 
 int cache_lookup_names(struct cache *c, struct waiter *w, struct node *n, struct dirlist *names,
-		       size_t from, size_t count, struct node **ret, struct stat *ret_attr)
+		       size_t from, size_t count, struct node **ret, struct stat *ret_attr,
+		       int64_t *ret_ttl_ns)
 {
 	bool is_asked = inflight_reply(w, n, STORAGE_LOOKUP_NAMES);
 	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		ret[i] = NULL;
-	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr) || is_asked)
+	if (cache_is_full(c) || !collect(c, n, names, from, count, ret, ret_attr, ret_ttl_ns) ||
+	    is_asked)
 		return 0;
 	node_lock(c->nodes, n);
 	rc = park(c, w, n, names, from, count);

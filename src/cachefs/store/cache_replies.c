@@ -17,9 +17,11 @@ static struct cache *cache_of(const struct inflight *f)
 	return f->env->context;
 }
 
-static int64_t after(int64_t duration_ns)
+/* Of a reply that has just arrived: what it says was true at its request at the earliest. */
+static int64_t expiry_of(const struct inflight *f, int64_t ttl_ns)
 {
-	return duration_ns == CACHE_FOREVER ? CACHE_FOREVER : clock_mono_ns() + duration_ns;
+	return ttl_ns == CACHE_FOREVER ? CACHE_FOREVER
+				       : clock_mono_ns() - f->request.took_ns + ttl_ns;
 }
 
 static void invalidate_contents(struct cache *c, struct node *n)
@@ -60,13 +62,6 @@ static bool is_other(const struct cache *c, struct node *n, int rc, const struct
 	return S_ISREG(then->st_mode) && !cache_is_same(then, now) && !is_followed(c, n, now);
 }
 
-/* Is n followed, while the kernel keeps the old size until it gets a notice? */
-static bool has_grown(const struct cache *c, const struct node *n, const struct stat *now)
-{
-	return c->opts.ttl_ns == CACHE_FOREVER && n->is_read && n->attr.st_ino &&
-	       now->st_size > n->attr.st_size;
-}
-
 /* What is cached of n is not what has the name now. */
 static void drop_changed(struct cache *c, struct node *n)
 {
@@ -74,6 +69,19 @@ static void drop_changed(struct cache *c, struct node *n)
 		atomic_fetch_add(&c->counts.stale, 1);
 	if (!cache_keeps_version(n))
 		invalidate_contents(c, n);
+}
+
+/* The kernel has zeros behind the old end, in the last page. It must drop them before it gets the
+ * new size, or another process reads them meanwhile. Without memory for a notice, it gets it at
+ * once. */
+static void note_grown(struct cache *c, struct node *n)
+{
+	if (notifier_put(&c->notifier, NOTICE_GROWN, n, "") < 0)
+		return;
+	if (!n->is_growing)
+		n->shown_size = n->attr.st_size;
+	n->is_growing = true;
+	n->growths++;
 }
 
 /* Drops what is cached of n where it changed. Of a file that only grew, the last bytes that were
@@ -84,11 +92,15 @@ static void store_version(struct cache *c, struct node *n, const struct stat *at
 	const struct chunk *last = NULL;
 	uint64_t hash = 0;
 	size_t len = 0;
+	bool has_grown;
 
 	if (cache_is_same(&n->attr, attr))
 		return;
-	if (S_ISREG(attr->st_mode) && is_same_file(&n->attr, attr) &&
-	    attr->st_size > n->attr.st_size)
+	has_grown = S_ISREG(attr->st_mode) && is_same_file(&n->attr, attr) &&
+		    attr->st_size > n->attr.st_size;
+	if (has_grown && atomic_load(&n->lookups))
+		note_grown(c, n);
+	if (has_grown)
 		last = chunks_find(n, index);
 	if (last && !last->inflight) {
 		len = last->len;
@@ -100,7 +112,8 @@ static void store_version(struct cache *c, struct node *n, const struct stat *at
 }
 
 /* Under the lock of n. Returns rc, or -ESTALE when another file, or version, has the name. */
-static int store_attr(struct cache *c, struct node *n, int rc, const struct stat *attr)
+static int store_attr(struct cache *c, struct node *n, const struct inflight *f, int rc,
+		      const struct stat *attr)
 {
 	if (is_other(c, n, rc, attr)) {
 		n->is_detached = true;
@@ -109,18 +122,16 @@ static int store_attr(struct cache *c, struct node *n, int rc, const struct stat
 	}
 	if (rc == 0) {
 		store_version(c, n, attr);
-		if (has_grown(c, n, attr))
-			(void)!notifier_put(&c->notifier, NOTICE_INODE, n, "");
 		n->attr = *attr;
 		n->device = attr->st_dev;
 		n->is_late = false;
 		n->missing_xattrs = n->unsupported_xattrs = 0;
 		n->state = NODE_PRESENT;
-		n->expires_ns = after(c->opts.ttl_ns);
+		n->expires_ns = expiry_of(f, c->opts.ttl_ns);
 	} else if (rc == -ENOENT) {
 		invalidate_contents(c, n);
 		n->state = NODE_NEGATIVE;
-		n->expires_ns = after(c->opts.negative_ttl_ns);
+		n->expires_ns = expiry_of(f, c->opts.negative_ttl_ns);
 		cache_count_negative(c, n, NEGATIVE_STORE);
 	} else {
 		n->state = NODE_UNKNOWN;
@@ -137,8 +148,8 @@ static void store_list(struct cache *c, struct inflight *f)
 		return;
 	}
 	node_set_listing(c->nodes, n, dirlist_ref(f->request.listing));
-	n->listing_expires_ns = after(c->opts.ttl_ns);
-	n->listing_read_ns = after(LISTING_READ_NS);
+	n->listing_expires_ns = expiry_of(f, c->opts.ttl_ns);
+	n->listing_read_ns = clock_mono_ns() + LISTING_READ_NS;
 }
 
 static void store_link(struct cache *c, const struct inflight *f)
@@ -232,7 +243,7 @@ void cache_complete(struct inflight *f)
 
 	switch (f->request.kind) {
 	case STORAGE_LOOKUP:
-		f->rc = store_attr(c, f->node, f->rc, &f->request.attr);
+		f->rc = store_attr(c, f->node, f, f->rc, &f->request.attr);
 		if (f->was_negative && f->rc != -ENOENT)
 			cache_count_negative(c, f->node, NEGATIVE_CLEAR);
 		break;
@@ -267,7 +278,7 @@ void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr)
 		return;
 	node_lock(c->nodes, n);
 	if (n->state == NODE_UNKNOWN && !n->inflight[NODE_ATTR] && !n->is_detached &&
-	    store_attr(c, n, 0, attr) == -ESTALE)
+	    store_attr(c, n, f, 0, attr) == -ESTALE)
 		cache_note_stale(c, n);
 	node_unlock(c->nodes, n);
 	node_unref(n, 1);

@@ -15,6 +15,8 @@ static void free_inflight(struct awaited *a)
 
 	if (f->chunk)
 		chunk_end_read(f->chunk);
+	if (f->is_recheck)
+		recheck_free_room(&f->request.into, f->request.len);
 	node_unref(f->node, 1);
 	storage_request_fini(&f->request);
 	free(f);
@@ -81,6 +83,8 @@ static void hash_data(struct inflight *f)
 	f->is_early = !f->is_recheck && recheck_is_early(&r->attr, clock_wall_ns() - r->took_ns);
 	if (f->is_early || f->is_recheck)
 		f->hash = recheck_hash(r->read.is_hole ? NULL : r->into, r->read.len);
+	if (f->is_recheck)
+		recheck_free_room(&f->request.into, f->request.len);
 }
 
 static void on_complete(struct storage_request *r)

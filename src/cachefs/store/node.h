@@ -63,7 +63,10 @@ struct node {
 
 	/* All below: under the node's lock. */
 	enum node_state state;
-	bool is_stale;      /* the kernel has yet to invalidate its data and attributes */
+	bool is_stale;    /* the kernel has yet to invalidate its data and attributes */
+	bool is_growing;  /* until the kernel has dropped its data, it is told of shown_size */
+	uint32_t growths; /* how often that began */
+	off_t shown_size;
 	bool is_unlistable; /* listing it failed: do not try again for a mere lookup */
 	uint8_t misses;     /* lookups in this folder that returned ENOENT */
 	uint8_t in_order;   /* slow lookups of names that follow each other in the listing */

@@ -82,11 +82,28 @@ static void send_stale(struct notifier *t, struct node *n)
 	node_unref(n, 1);
 }
 
+/* A file that grew once more meanwhile has another notice. */
+static void send_grown(const struct notifier *t, struct node *n)
+{
+	const struct cache_kernel *k = t->kernel;
+	uint32_t growths;
+
+	node_lock(t->nodes, n);
+	growths = n->growths;
+	node_unlock(t->nodes, n);
+	k->inval_inode(k->context, id_of(n));
+	node_lock(t->nodes, n);
+	n->is_growing = n->growths != growths;
+	node_unlock(t->nodes, n);
+}
+
 static void send_notice(const struct notifier *t, struct notice *one)
 {
 	const struct cache_kernel *k = t->kernel;
 
-	if (one->kind == NOTICE_INODE)
+	if (one->kind == NOTICE_GROWN)
+		send_grown(t, one->node);
+	else if (one->kind == NOTICE_INODE)
 		k->inval_inode(k->context, id_of(one->node));
 	else if (one->kind == NOTICE_INVAL_ENTRY)
 		k->inval_entry(k->context, id_of(one->node), one->name);

@@ -51,6 +51,7 @@ struct notifier {
 
 enum notice_kind {
 	NOTICE_INODE,        /* drops data and attributes of the node */
+	NOTICE_GROWN,        /* the same, of a file that grew; then node.is_growing is cleared */
 	NOTICE_INVAL_ENTRY,  /* removes a dentry of the node, as unlink(2) would */
 	NOTICE_EXPIRE_ENTRY, /* the kernel looks the name up again */
 };

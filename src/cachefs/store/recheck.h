@@ -8,7 +8,7 @@
  * read it is read once more before anything of the file is served. When it differs, it was another
  * version. The same is done for the end of a file that grew: it may have been rewritten.
  *
- * Source: git, Documentation/technical/racy-git.txt. All calls but two: under the lock of n.
+ * Source: git, Documentation/technical/racy-git.txt. All calls but four: under the lock of n.
  */
 #ifndef CACHEFS_STORE_RECHECK_H
 #define CACHEFS_STORE_RECHECK_H
@@ -19,7 +19,11 @@
 
 struct inflight;
 
-/* Both need no lock. bytes NULL: zeros. */
+/* The first four need no lock. Memory to read into, which the system has back at once. */
+char *recheck_make_room(size_t len);             /* NULL: out of memory */
+void recheck_free_room(char **room, size_t len); /* *room: may be NULL, and becomes it */
+
+/* bytes NULL: zeros. */
 uint64_t recheck_hash(const char *bytes, size_t len);
 /* Was data of a file with this ctime, read from read_ns (CLOCK_REALTIME) on, read too early? */
 bool recheck_is_early(const struct stat *attr, int64_t read_ns);
