@@ -5,8 +5,12 @@
 A process never reads bytes of two versions of a file; a file that is appended to is followed; with --revalidate nothing
 that is shown is older than that; what a listing does not have is asked for where that can help.
 """
+import contextlib
+import ctypes
 import errno
 import os
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -230,7 +234,7 @@ def test_never_older(bench):
         def look(see, limit=limit, replaced=replaced, over=over, wrong=wrong):
             while not over.is_set():
                 begin, i = time.monotonic(), outcome(see)
-                if i in (errno.ESTALE, errno.ENOENT):
+                if i in (errno.ESTALE, errno.ENOENT) or isinstance(i, str):  # of a listing without names
                     continue
                 if i + 1 < len(replaced) and replaced[i + 1] < begin - limit:
                     wrong.append((see.__name__, i, begin - replaced[i + 1]))
@@ -274,6 +278,97 @@ def test_missing_is_not_older(bench):
         assert os.stat(f"{bench.view}/file").st_size == 2
         assert os.stat(f"{bench.view}/later").st_size == 1
         bench.end()
+
+
+class Dirent(ctypes.Structure):
+    _fields_ = [("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("len", ctypes.c_uint16), ("type", ctypes.c_uint8),
+                ("name", ctypes.c_char * 256)]
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.opendir.restype, LIBC.opendir.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
+LIBC.readdir.restype, LIBC.readdir.argtypes = ctypes.POINTER(Dirent), [ctypes.c_void_p]
+LIBC.telldir.restype, LIBC.telldir.argtypes = ctypes.c_long, [ctypes.c_void_p]
+LIBC.seekdir.restype, LIBC.seekdir.argtypes = None, [ctypes.c_void_p, ctypes.c_long]
+LIBC.rewinddir.restype, LIBC.rewinddir.argtypes = None, [ctypes.c_void_p]
+LIBC.closedir.argtypes = [ctypes.c_void_p]
+
+
+def next_entry(stream):
+    entry = LIBC.readdir(stream)
+    return (entry.contents.name, entry.contents.ino) if entry else None
+
+
+def all_entries(path):
+    stream = LIBC.opendir(path.encode())
+    found = dict(iter(lambda: next_entry(stream), None))
+    LIBC.closedir(stream)
+    return found
+
+
+def test_dots(bench):
+    """The numbers of "." and "..", as the target has them."""
+    os.makedirs(f"{bench.target}/a/b/c")
+    for options in ((), ("--exact",), ("--revalidate", "1")):
+        bench.mount(*options)
+        for folder in ("/a/b/c", "/a/b", "/a", ""):
+            want, got = all_entries(bench.target + folder), all_entries(bench.view + folder)
+            assert got == want, (options, folder, got, want)
+        bench.end()
+
+
+def test_seeks(bench):
+    """telldir(3) and seekdir(3) while entries come and go, and the listing is read again: none is skipped or shown twice."""
+    count = 3000
+    for options in (("--revalidate", "0.1"), ("--revalidate", "0.1", "--exact")):
+        os.makedirs(f"{bench.target}/many")
+        for i in range(count):
+            write(f"{bench.target}/many/m{i:04}", b"")
+        bench.mount(*options)
+        stream = LIBC.opendir(f"{bench.view}/many".encode())
+        seen, places = [], []
+        while True:
+            places.append(LIBC.telldir(stream))
+            entry = next_entry(stream)
+            if not entry:
+                break
+            seen.append(entry[0])
+            if len(seen) % 1000 == 10:
+                for i in range(40):
+                    write(f"{bench.target}/many/a{len(seen)}-{i}", b"")
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(f"{bench.target}/many/m{i * 7 + len(seen) % 7:04}")
+                time.sleep(0.15)
+                os.listdir(f"{bench.view}/many")
+        assert len(set(seen)) == len(seen) >= count, (len(seen), len(set(seen)))
+        left = {name.encode() for name in os.listdir(f"{bench.target}/many") if name.startswith("m")}
+        assert left <= set(seen), sorted(left - set(seen))[:5]
+        for i in (2000, 17, 2999, 1, 0, 1500):
+            LIBC.seekdir(stream, places[i])
+            assert next_entry(stream)[0] == seen[i], (options, i)
+        LIBC.rewinddir(stream)
+        time.sleep(0.15)
+        again = [name for name, _ in iter(lambda: next_entry(stream), None)]
+        assert sorted(again)[2:] == sorted(os.fsencode(name) for name in os.listdir(f"{bench.target}/many"))
+        LIBC.closedir(stream)
+        bench.end()
+        shutil.rmtree(f"{bench.target}/many")
+
+
+def test_trusted(bench):
+    """Attributes that a process cannot read are not listed to it."""
+    path, seen = f"{bench.target}/file", f"{bench.view}/file"
+    write(path, b"")
+    os.chmod(bench.dir, 0o755)
+    os.chmod(path, 0o644)
+    os.setxattr(path, "trusted.secret", b"1")
+    os.setxattr(path, "user.open", b"1")
+    bench.mount("--allow-other")
+    code = "import os, sys; print(sorted(os.listxattr(sys.argv[1])))"
+    for more in ({}, {"user": 65534, "group": 65534, "extra_groups": []}):
+        want, got = (subprocess.run(["/usr/bin/python3", "-c", code, p], check=True, capture_output=True, text=True, **more).stdout
+                     for p in (path, seen))
+        assert got == want, (more, got, want)
 
 
 sys.exit(views.main(globals()))

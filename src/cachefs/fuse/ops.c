@@ -2,6 +2,8 @@
 #include "cachefs/fuse/ops.h"
 
 #include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "cachefs/fuse/request.h"
 #include "cachefs/fuse/serve.h"
 #include "cachefs/store/access.h"
+#include "cachefs/store/caller.h"
 #include "cachefs/store/passthrough.h"
 
 #define FMODE_EXEC 040 /* in the flags of an open by execve(2). Source: linux/fs.h */
@@ -23,8 +26,7 @@
 #define MAX_BACKGROUND 4096
 
 /* Flags in the handle of an open file. */
-#define BY_PREFETCH 1 /* its release is not counted */
-#define HAS_OPEN 2    /* its release needs passthrough_close */
+#define HAS_OPEN 2 /* its release needs passthrough_close */
 #define IS_PASSTHROUGH 4
 
 /* struct fuse_open_out since Linux 6.9, which libfuse 3.14 does not know. Source: linux/fuse.h. */
@@ -58,7 +60,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* Measured: to splice 1 MiB from a memfd takes twice as long as to copy it; 128 KiB takes
 	 * as long. */
 	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
-	want(conn, FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact);
+	want(conn, FUSE_CAP_NO_OPEN_SUPPORT, !m->is_exact);
+	want(conn, FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact && m->is_immutable);
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_immutable && !m->is_exact);
 	/* Before a read, the kernel then requests attributes that were invalidated. */
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
@@ -288,14 +291,25 @@ static void reply_passthrough(struct request *r, struct node *n, uint64_t handle
 	node_unref(n, 1);
 }
 
+static void reply_open_folder(struct request *r)
+{
+	if (ops_open_folder(&r->fi) < 0)
+		fuse_reply_err(r->req, ENOMEM);
+	else if (fuse_reply_open(r->req, &r->fi) != 0)
+		ops_close_folder(&r->fi); /* the caller was killed */
+}
+
 /* Of files and folders. Except in exact mode, ENOSYS makes the kernel send no further opens: they
- * have no state, and pages stay cached. */
+ * have no state, and pages stay cached. An open folder has, where its listing may change. */
 static void run_open(struct request *r)
 {
 	const struct ops_mount *m = r->mount;
 	bool passthrough = m->passthrough && r->call.op == METRICS_OPEN;
 	bool is_writable = m->is_writable && r->call.op == METRICS_OPEN;
-	int rc = m->is_exact || passthrough || is_writable ? 0 : -ENOSYS;
+	bool is_folder = r->call.op == METRICS_OPENDIR;
+	bool has_state =
+		m->is_exact || passthrough || is_writable || (is_folder && !m->is_immutable);
+	int rc = has_state ? 0 : -ENOSYS;
 
 	if (rc == 0 && r->call.op == METRICS_OPEN)
 		rc = ops_check_open(request_node(r), r->fi.flags);
@@ -306,9 +320,11 @@ static void run_open(struct request *r)
 	request_count(r, NULL, rc == -ENOSYS ? 0 : rc, 0);
 	r->fi.direct_io = m->is_exact;
 	r->fi.keep_cache = !m->is_exact;
-	r->fi.fh = prefetch_is_caller(m->prefetch, r->waiter.caller) ? BY_PREFETCH : 0;
+	r->fi.fh = prefetch_is_caller(m->prefetch, r->waiter.caller) ? OPS_BY_PREFETCH : 0;
 	if (rc < 0)
 		fuse_reply_err(r->req, -rc);
+	else if (is_folder)
+		reply_open_folder(r);
 	else if (passthrough)
 		reply_passthrough(r, request_node(r), r->fi.fh);
 	else
@@ -347,7 +363,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (fi->fh & HAS_OPEN)
 		passthrough_close(cache_passthroughs(m->cache), ops_node_of(m, ino),
 				  fi->fh & IS_PASSTHROUGH);
-	if (!(fi->fh & BY_PREFETCH))
+	if (!(fi->fh & OPS_BY_PREFETCH))
 		count(req, METRICS_RELEASE);
 	fuse_reply_err(req, 0);
 }
@@ -355,8 +371,9 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	if (!(fi->fh & BY_PREFETCH))
+	if (!(fi->fh & OPS_BY_PREFETCH))
 		count(req, METRICS_RELEASEDIR);
+	ops_close_folder(fi);
 	fuse_reply_err(req, 0);
 }
 
@@ -414,6 +431,30 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	run_read(&r);
 }
 
+/* Takes names out of a list that the caller could not read: those are listed to nobody else. A
+ * capability in a user namespace does not count; -1 is mapped in none. Source: xattr(7) */
+static void hide_trusted(const struct request *r, struct buf *names)
+{
+	size_t kept = 0;
+	bool may_see = true, is_known = false;
+
+	for (size_t at = 0, len; at < names->len; at += len) {
+		const char *name = names->data + at;
+
+		len = strlen(name) + 1;
+		if (strncmp(name, "trusted.", 8) == 0 && !is_known) {
+			may_see = caller_has_capability(r->waiter.caller, CAP_SYS_ADMIN, (uid_t)-1,
+							(gid_t)-1);
+			is_known = true;
+		}
+		if (strncmp(name, "trusted.", 8) == 0 && !may_see)
+			continue;
+		memmove(names->data + kept, name, len);
+		kept += len;
+	}
+	names->len = kept;
+}
+
 static void run_xattr(struct request *r)
 {
 	CLEANUP(buf_fini) struct buf value = { 0 };
@@ -421,6 +462,8 @@ static void run_xattr(struct request *r)
 
 	if (rc == CACHE_PARKED)
 		return;
+	if (rc == 0 && !r->name && value.len)
+		hide_trusted(r, &value);
 	request_count(r, NULL, rc, 0);
 	if (rc < 0)
 		fuse_reply_err(r->req, -rc);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "cachefs/fuse/request.h"
@@ -17,20 +18,76 @@ struct stream {
 	size_t size, used;
 };
 
-/* "." and "..": index 0 and 1. */
-static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n, size_t index)
+struct open_folder {
+	pthread_mutex_t lock;
+	struct dirlist *names; /* holds a reference; NULL: it was not read yet; under lock */
+};
+
+int ops_open_folder(struct fuse_file_info *fi)
 {
-	return (struct dirlist_entry){ .name = index ? ".." : ".",
-				       .len = index + 1,
-				       .ino = cache_number(m->cache,
-							   index && n->parent ? n->parent : n),
-				       .dtype = DT_DIR };
+	struct open_folder *folder = calloc(1, sizeof *folder);
+
+	if (!folder)
+		return -ENOMEM;
+	pthread_mutex_init(&folder->lock, NULL);
+	fi->fh |= (uint64_t)(uintptr_t)folder;
+	return 0;
 }
 
-/* The listing's index of an offset, which also counts "." and "..". */
-static size_t index_of(off_t offset)
+static struct open_folder *folder_of(const struct fuse_file_info *fi)
 {
-	return offset > 2 ? (size_t)offset - 2 : 0;
+	return (struct open_folder *)(uintptr_t)(fi->fh & ~(uint64_t)OPS_BY_PREFETCH);
+}
+
+void ops_close_folder(const struct fuse_file_info *fi)
+{
+	struct open_folder *folder = folder_of(fi);
+
+	if (!folder)
+		return;
+	dirlist_unref(folder->names);
+	pthread_mutex_destroy(&folder->lock);
+	free(folder);
+}
+
+/* The listing to read from: a new one at the start of the folder. As cache_list. */
+static int get_names(struct request *r, struct node *n, struct dirlist **ret)
+{
+	struct open_folder *folder = folder_of(&r->fi);
+	size_t from = r->offset > 2 ? (size_t)r->offset - 2 : 0; /* without "." and ".." */
+	int rc;
+
+	*ret = NULL;
+	if (folder && r->offset) {
+		pthread_mutex_lock(&folder->lock);
+		*ret = folder->names ? dirlist_ref(folder->names) : NULL;
+		pthread_mutex_unlock(&folder->lock);
+		if (*ret)
+			return 0;
+	}
+	rc = cache_list(r->mount->cache, &r->waiter, n, from, ret);
+	if (rc || !folder)
+		return rc;
+	pthread_mutex_lock(&folder->lock);
+	dirlist_unref(folder->names);
+	folder->names = dirlist_ref(*ret);
+	pthread_mutex_unlock(&folder->lock);
+	return 0;
+}
+
+/* "." and "..": index 0 and 1. */
+static struct dirlist_entry dot_of(const struct ops_mount *m, struct node *n,
+				   const struct dirlist *names, size_t index)
+{
+	struct node *of = index ? n->parent : n;
+	uint64_t number = of ? cache_number(m->cache, of) : 0;
+
+	if (!number)
+		number = dirlist_dot(names, index);
+	return (struct dirlist_entry){ .name = index ? ".." : ".",
+				       .len = index + 1,
+				       .ino = number ? number : 1,
+				       .dtype = DT_DIR };
 }
 
 static void run_readdir(struct request *r)
@@ -41,7 +98,7 @@ static void run_readdir(struct request *r)
 	struct dirlist_entry dots[2];
 	char *bytes;
 	size_t used;
-	int rc = cache_list(m->cache, &r->waiter, n, index_of(r->offset), &names);
+	int rc = get_names(r, n, &names);
 
 	if (rc == CACHE_PARKED)
 		return;
@@ -51,7 +108,7 @@ static void run_readdir(struct request *r)
 	request_count(r, n, rc, 0);
 	if (rc == 0) {
 		for (size_t i = (size_t)r->offset; i < 2; i++)
-			dots[i] = dot_of(m, n, i);
+			dots[i] = dot_of(m, n, names, i);
 		used = dirlist_write(names, dots, (size_t)r->offset, bytes, r->size);
 		fuse_reply_buf(r->req, bytes, used);
 	} else {
@@ -63,12 +120,13 @@ static void run_readdir(struct request *r)
 }
 
 static void list(fuse_req_t req, void (*run)(struct request *r), fuse_ino_t ino, size_t size,
-		 off_t offset)
+		 off_t offset, const struct fuse_file_info *fi)
 {
 	struct request r = request_make(req, run, ino, METRICS_READDIR);
 
 	r.size = size;
 	r.offset = offset;
+	r.fi = *fi;
 	r.waiter.blocks = request_node(&r);
 	run(&r);
 }
@@ -76,8 +134,7 @@ static void list(fuse_req_t req, void (*run)(struct request *r), fuse_ino_t ino,
 void ops_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		 struct fuse_file_info *fi)
 {
-	(void)fi;
-	list(req, run_readdir, ino, size, offset);
+	list(req, run_readdir, ino, size, offset, fi);
 }
 
 /* A range of the listing, with attributes. */
@@ -170,7 +227,7 @@ static int serve_part(struct request *r, struct node *n, struct dirlist *names)
 	int rc = -ENOMEM;
 
 	for (; s.bytes && from < 2; from++)
-		if (!put_plus(r->mount, &s, dot_of(r->mount, n, from), NULL, NULL, 0, from))
+		if (!put_plus(r->mount, &s, dot_of(r->mount, n, names, from), NULL, NULL, 0, from))
 			break;
 	if (s.bytes)
 		rc = find_part(r, n, names, s.size - s.used, from, &part);
@@ -186,7 +243,7 @@ static void run_readdirplus(struct request *r)
 {
 	struct node *n = request_node(r);
 	struct dirlist *names = NULL;
-	int rc = cache_list(r->mount->cache, &r->waiter, n, index_of(r->offset), &names);
+	int rc = get_names(r, n, &names);
 
 	if (rc == 0)
 		rc = serve_part(r, n, names);
@@ -203,6 +260,5 @@ static void run_readdirplus(struct request *r)
 void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		     struct fuse_file_info *fi)
 {
-	(void)fi;
-	list(req, run_readdirplus, ino, size, offset);
+	list(req, run_readdirplus, ino, size, offset, fi);
 }

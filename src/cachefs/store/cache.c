@@ -320,7 +320,7 @@ uint64_t cache_number(struct cache *c, struct node *n)
 	node_lock(c->nodes, n);
 	number = n->attr.st_ino;
 	node_unlock(c->nodes, n);
-	return number ? number : 1;
+	return number;
 }
 
 /* Under the lock of n. A listing that a mere lookup requested fails at its limit: then it is

@@ -110,7 +110,7 @@ bool cache_may_keep_negative(struct cache *c, struct node *parent, const char *n
 /* *ret_ttl_ns: as above. */
 int cache_attr(struct cache *c, struct waiter *w, struct node *n, struct stat *ret,
 	       int64_t *ret_ttl_ns) MUST_CHECK;
-/* Its last known inode number; 1: there is none. */
+/* Its last known inode number; 0: there is none. */
 uint64_t cache_number(struct cache *c, struct node *n);
 /* *ret has a reference for the caller. from: the index the caller reads from. Until the caller has
  * read it to the end, the listing stays cached for LISTING_READ_NS. */

@@ -22,6 +22,7 @@ struct dirlist {
 	struct stored *entries; /* [count] of [cap] */
 	size_t count, cap;
 	struct buf text; /* the names, a NUL behind each */
+	uint64_t dots[2];
 };
 
 struct dirlist *dirlist_new(void)
@@ -75,6 +76,16 @@ int dirlist_add(struct dirlist *l, const char *name, uint64_t ino, unsigned char
 		.ino = ino, .name = (uint32_t)start, .len = (uint16_t)len, .dtype = dtype
 	};
 	return 0;
+}
+
+void dirlist_set_dot(struct dirlist *l, size_t index, uint64_t ino)
+{
+	l->dots[index] = ino;
+}
+
+uint64_t dirlist_dot(const struct dirlist *l, size_t index)
+{
+	return l->dots[index];
 }
 
 static int by_name(const void *a, const void *b, void *text)

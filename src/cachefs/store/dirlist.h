@@ -28,6 +28,9 @@ void dirlist_unref(struct dirlist *l); /* NULL is allowed */
 
 /* 0, -ENOMEM, or -EOVERFLOW: a name of 64 KiB or more, or names of 4 GiB or more. */
 int dirlist_add(struct dirlist *l, const char *name, uint64_t ino, unsigned char dtype) MUST_CHECK;
+/* The inode numbers of "." (index 0) and ".."; 0: not known. */
+void dirlist_set_dot(struct dirlist *l, size_t index, uint64_t ino);
+uint64_t dirlist_dot(const struct dirlist *l, size_t index);
 void dirlist_seal(struct dirlist *l);
 
 size_t dirlist_count(const struct dirlist *l);

@@ -146,8 +146,11 @@ static int add_entries(const struct local *l, const char *path, DIR *dir, size_t
 		entry = readdir(dir);
 		if (!entry)
 			return -errno;
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    hides(l, path, entry->d_name))
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+			dirlist_set_dot(out, strlen(entry->d_name) - 1, entry->d_ino);
+			continue;
+		}
+		if (hides(l, path, entry->d_name))
 			continue;
 		if (dirlist_count(out) == max_entries)
 			return -E2BIG;
