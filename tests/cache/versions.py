@@ -371,4 +371,23 @@ def test_trusted(bench):
         assert got == want, (more, got, want)
 
 
+def test_unlisted(bench):
+    """Names that a folder has but does not list: storage is asked for each of them, once."""
+    with Counted(bench, FAULTY) as target:
+        os.makedirs(f"{target.source}/.snapshot/day")
+        write(f"{target.source}/unlisted", b"1")
+        write(f"{target.source}/file", b"2")
+        target.rule("readdir snapshot hide\nreaddir unlisted hide")
+        bench.mount("--enoent-ttl", "0", "--exact")
+        assert os.listdir(bench.view) == ["file"]
+        assert os.listdir(f"{bench.view}/.snapshot") == ["day"] and read(f"{bench.view}/unlisted") == b"1"
+        target.calls()
+        for _ in range(5):
+            for name in (".none", "none", "other"):
+                assert outcome(os.stat, f"{bench.view}/{name}") == errno.ENOENT
+        calls = target.calls()
+        assert all(calls["getattr", f"/{name}"] == 1 for name in (".none", "none", "other")), calls
+        bench.end()
+
+
 sys.exit(views.main(globals()))

@@ -299,6 +299,9 @@ static void test_listing_answers(void)
 	CHECK_INT(look(c, "b"), -ENOENT);
 	CHECK_INT(f.lookups, 0);
 	CHECK_INT(f.lists, 1);
+	CHECK_INT(look(c, ".b"), -ENOENT); /* may be there without being listed */
+	CHECK_INT(look(c, ".b"), -ENOENT);
+	CHECK_INT(f.lookups, 1);
 	CHECK_INT(look(c, "f"), 0);
 	CHECK(cache_close(c));
 }

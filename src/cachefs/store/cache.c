@@ -242,18 +242,27 @@ void cache_show_size(const struct node *n, struct stat *attr, int64_t *ttl_ns)
 	*ttl_ns = 0;
 }
 
-/* Under the lock of the folder: does its listing prove that there is no such name? */
-static bool is_unlisted(struct node *folder, const char *name, int64_t *ret_ttl_ns)
+/* Under the lock of the folder: does its listing prove that there is no such name? Else storage is
+ * asked, and where it has no such name either, that is true until *ret_unlisted_until_ns. */
+static bool is_unlisted(struct node *folder, const char *name, int64_t *ret_ttl_ns,
+			int64_t *ret_unlisted_until_ns)
 {
+	bool lacks;
+
+	*ret_unlisted_until_ns = 0;
 	if (!folder->listing || dirlist_has(folder->listing, name))
 		return false;
 	*ret_ttl_ns = cache_time_left(folder->listing_expires_ns);
-	return *ret_ttl_ns > 0;
+	lacks = *ret_ttl_ns > 0 && dirlist_lacks(folder->listing, name);
+	if (*ret_ttl_ns > 0)
+		*ret_unlisted_until_ns = folder->listing_expires_ns;
+	return lacks;
 }
 
 /* -ESTALE: another file has the name, and the next call finds it. */
 static int look_up(struct cache *c, struct waiter *w, struct node *parent, const char *name,
-		   struct node **ret, struct stat *ret_attr, int64_t *ret_ttl_ns)
+		   int64_t unlisted_until_ns, struct node **ret, struct stat *ret_attr,
+		   int64_t *ret_ttl_ns)
 {
 	struct node *n = nodes_get(c->nodes, parent, name);
 	int rc;
@@ -263,6 +272,10 @@ static int look_up(struct cache *c, struct waiter *w, struct node *parent, const
 	node_lock(c->nodes, n);
 	rc = cache_get_attr(c, w, n, ret_attr, ret_ttl_ns);
 	cache_show_size(n, ret_attr, ret_ttl_ns);
+	if (rc == -ENOENT && n->state == NODE_NEGATIVE && unlisted_until_ns > n->expires_ns) {
+		n->expires_ns = unlisted_until_ns;
+		*ret_ttl_ns = cache_time_left(unlisted_until_ns);
+	}
 	if (rc == 0 && n->recheck && cache_recheck(c, w, n, 0) == CACHE_PARKED)
 		rc = CACHE_PARKED;
 	if (rc == 0 && n->is_detached)
@@ -278,6 +291,7 @@ static int look_up(struct cache *c, struct waiter *w, struct node *parent, const
 int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const char *name,
 		 struct node **ret, struct stat *ret_attr, int64_t *ret_ttl_ns)
 {
+	int64_t unlisted_until_ns;
 	bool is_absent;
 	int rc, tries = 0;
 
@@ -285,12 +299,12 @@ int cache_lookup(struct cache *c, struct waiter *w, struct node *parent, const c
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
 	node_lock(c->nodes, parent);
-	is_absent = is_unlisted(parent, name, ret_ttl_ns);
+	is_absent = is_unlisted(parent, name, ret_ttl_ns, &unlisted_until_ns);
 	node_unlock(c->nodes, parent);
 	if (is_absent)
 		return -ENOENT;
 	do
-		rc = look_up(c, w, parent, name, ret, ret_attr, ret_ttl_ns);
+		rc = look_up(c, w, parent, name, unlisted_until_ns, ret, ret_attr, ret_ttl_ns);
 	while (rc == -ESTALE && tries++ < REPLACED_TRIES);
 	cache_check_budget(c);
 	return rc;

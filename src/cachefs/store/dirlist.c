@@ -23,6 +23,7 @@ struct dirlist {
 	size_t count, cap;
 	struct buf text; /* the names, a NUL behind each */
 	uint64_t dots[2];
+	enum dirlist_unlisted unlisted;
 };
 
 struct dirlist *dirlist_new(void)
@@ -179,6 +180,16 @@ ptrdiff_t dirlist_find(const struct dirlist *l, const char *name)
 bool dirlist_has(const struct dirlist *l, const char *name)
 {
 	return dirlist_find(l, name) >= 0;
+}
+
+bool dirlist_lacks(const struct dirlist *l, const char *name)
+{
+	return l->unlisted == UNLISTED_DOT && name[0] != '.' && !dirlist_has(l, name);
+}
+
+void dirlist_set_unlisted(struct dirlist *l, enum dirlist_unlisted unlisted)
+{
+	l->unlisted = unlisted;
 }
 
 size_t dirlist_bytes(const struct dirlist *l)

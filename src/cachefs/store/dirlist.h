@@ -31,6 +31,12 @@ int dirlist_add(struct dirlist *l, const char *name, uint64_t ino, unsigned char
 /* The inode numbers of "." (index 0) and ".."; 0: not known. */
 void dirlist_set_dot(struct dirlist *l, size_t index, uint64_t ino);
 uint64_t dirlist_dot(const struct dirlist *l, size_t index);
+/* Names that the folder has although they are not listed. */
+enum dirlist_unlisted {
+	UNLISTED_DOT, /* that begin with '.', such as .snapshot */
+	UNLISTED_ANY,
+};
+void dirlist_set_unlisted(struct dirlist *l, enum dirlist_unlisted unlisted);
 void dirlist_seal(struct dirlist *l);
 
 size_t dirlist_count(const struct dirlist *l);
@@ -44,6 +50,8 @@ const char *dirlist_name(const struct dirlist *l, size_t i);
 size_t dirlist_write(const struct dirlist *l, const struct dirlist_entry dots[2], size_t from,
 		     char *bytes, size_t size);
 bool dirlist_has(const struct dirlist *l, const char *name); /* l is sealed */
+/* Does l tell that there is no such name? */
+bool dirlist_lacks(const struct dirlist *l, const char *name);
 /* The index of the name, or -1. l is sealed. */
 ptrdiff_t dirlist_find(const struct dirlist *l, const char *name);
 size_t dirlist_bytes(const struct dirlist *l); /* of memory */

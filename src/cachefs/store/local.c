@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@
 #define NAME_NS (NS_PER_S / 50000)
 #define PAUSE_NS (NS_PER_S / 10)
 #define OPEN_FILES 512 /* that are being read, kept open at most */
+#define DEVICES 64     /* whose file system's type is remembered */
 #define XATTR_TRIES 8  /* a value may grow between the call for its size and the read */
 
 struct local {
@@ -34,6 +37,12 @@ struct local {
 	dev_t hidden_device;           /* 0: none */
 	_Atomic int64_t slow_until_ns; /* no lookup_names before; CLOCK_MONOTONIC */
 	struct open_files *files;      /* that are being read */
+	pthread_mutex_t devices_lock;
+	struct {
+		dev_t device;
+		enum dirlist_unlisted unlisted;
+	} devices[DEVICES];     /* [devices_count % DEVICES] is the next; under devices_lock */
+	unsigned devices_count; /* under devices_lock */
 };
 
 /* A descriptor, or -errno. flags: of open(2). It follows no links. */
@@ -131,13 +140,57 @@ static int lookup_names(void *self, const char *path, const struct dirlist *name
 	return 0;
 }
 
-static int add_entries(const struct local *l, const char *path, DIR *dir, size_t max_entries,
+/* File systems whose listings have all names, but for some that begin with a dot. Others make names
+ * when they are looked up (autofs, /proc, some of FUSE), or are not known. Source: statfs(2),
+ * linux/magic.h, and the sources of Lustre, GPFS, BeeGFS, XFS and ZFS for theirs. */
+static bool lists_all(long type)
+{
+	static const long types[] = {
+		0xef53 /* ext4 */,         0x58465342 /* xfs */,       0x9123683e /* btrfs */,
+		0x01021994 /* tmpfs */,    0x6969 /* nfs */,           0x0bd00bd0 /* lustre */,
+		0x47504653 /* gpfs */,     0x19830326 /* beegfs */,    0x2fc12fc1 /* zfs */,
+		0x73717368 /* squashfs */, 0x794c7630 /* overlayfs */, 0xe0f5e1e2 /* erofs */,
+		0xf2f52010 /* f2fs */,     0x858458f6 /* ramfs */,     0x9660 /* iso9660 */,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (type == types[i])
+			return true;
+	return false;
+}
+
+/* Asks once for each device: statfs(2) is a request to every server of some file systems. */
+static enum dirlist_unlisted unlisted_on(struct local *l, int fd, dev_t device)
+{
+	enum dirlist_unlisted unlisted = UNLISTED_ANY;
+	struct statfs fs;
+	bool is_found = false;
+
+	pthread_mutex_lock(&l->devices_lock);
+	for (unsigned i = 0; i < l->devices_count && i < DEVICES && !is_found; i++) {
+		is_found = l->devices[i].device == device;
+		if (is_found)
+			unlisted = l->devices[i].unlisted;
+	}
+	pthread_mutex_unlock(&l->devices_lock);
+	if (is_found || fstatfs(fd, &fs) < 0)
+		return unlisted;
+	unlisted = lists_all((long)fs.f_type) ? UNLISTED_DOT : UNLISTED_ANY;
+	pthread_mutex_lock(&l->devices_lock);
+	l->devices[l->devices_count % DEVICES].device = device;
+	l->devices[l->devices_count++ % DEVICES].unlisted = unlisted;
+	pthread_mutex_unlock(&l->devices_lock);
+	return unlisted;
+}
+
+static int add_entries(struct local *l, const char *path, DIR *dir, size_t max_entries,
 		       struct dirlist *out)
 {
 	struct stat st;
 
 	if (fstat(dirfd(dir), &st) < 0)
 		return -errno;
+	dirlist_set_unlisted(out, unlisted_on(l, dirfd(dir), st.st_dev));
 	for (;;) {
 		const struct dirent *entry;
 		int rc;
@@ -163,7 +216,7 @@ static int add_entries(const struct local *l, const char *path, DIR *dir, size_t
 
 static int list(void *self, const char *path, size_t max_entries, struct dirlist **ret)
 {
-	const struct local *l = self;
+	struct local *l = self;
 	int fd = open_path(l, path, O_RDONLY | O_DIRECTORY), rc;
 	struct dirlist *out;
 	DIR *dir;
@@ -386,6 +439,7 @@ int local_open(const char *target, const char *hidden, struct local **ret, struc
 
 	if (!l)
 		return err_nomem(e);
+	pthread_mutex_init(&l->devices_lock, NULL);
 	l->root = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l->root < 0 || fstat(l->root, &st) < 0) {
 		err_errno(e, "%s", target);
@@ -415,6 +469,7 @@ void local_close(struct local *l)
 	if (!l)
 		return;
 	open_files_free(l->files);
+	pthread_mutex_destroy(&l->devices_lock);
 	fd_close(&l->root);
 	free(l->hidden);
 	free(l);
