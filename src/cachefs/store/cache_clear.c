@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "cachefs/memory/recheck.h"
 #include "cachefs/store/cache_internal.h"
-#include "cachefs/store/recheck.h"
 
 #define ROUNDS 2                /* of sweeping: the first one clears the `used` flags */
 #define NOTICES_MAX 4096        /* queued at once */
@@ -67,7 +67,7 @@ static void invalidate(void *context, struct node *n)
 	n->is_unlistable = false;
 	n->misses = 0;
 	chunks_invalidate(n);
-	recheck_clear(n);
+	recheck_clear(&n->recheck);
 	node_set_listing(c->nodes, n, NULL);
 	node_set_link(c->nodes, n, NULL);
 	node_unlock(c->nodes, n);

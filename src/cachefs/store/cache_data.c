@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cachefs/memory/recheck.h"
 #include "cachefs/store/cache_internal.h"
-#include "cachefs/store/recheck.h"
 
 #define RECHECKS 4     /* parts that are read again at once */
 #define AHEAD_CHUNKS 4 /* chunks of read-ahead in a sequential read */
@@ -228,11 +228,11 @@ static int read_uncached(struct cache *c, struct waiter *w, struct node *n, cons
 static struct inflight *start_recheck(struct cache *c, struct node *n, struct recheck_part *part,
 				      int *ret_rc)
 {
-	struct inflight *f = part->inflight ? inflight_ref(part->inflight)
-					    : inflight_new(&c->env, n, STORAGE_READ);
+	struct inflight *f =
+		part->reader ? inflight_ref(part->reader) : inflight_new(&c->env, n, STORAGE_READ);
 
 	*ret_rc = -ENOMEM;
-	if (!f || part->inflight)
+	if (!f || part->reader)
 		return f;
 	f->is_recheck = true;
 	f->request.attr = n->attr;
@@ -245,7 +245,7 @@ static struct inflight *start_recheck(struct cache *c, struct node *n, struct re
 		inflight_unref(f);
 		return NULL;
 	}
-	part->inflight = f;
+	part->reader = f;
 	return f;
 }
 
@@ -260,7 +260,7 @@ int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now
 	for (int started = 0; rc == 0 && started < RECHECKS; started++) {
 		struct inflight *f;
 
-		part = recheck_next(n, now_ns, &i);
+		part = recheck_next(n->recheck, now_ns, &i);
 		if (!part)
 			break;
 		f = start_recheck(c, n, part, &rc);

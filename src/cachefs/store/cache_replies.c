@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cachefs/memory/recheck.h"
 #include "cachefs/store/cache_internal.h"
-#include "cachefs/store/recheck.h"
 
 #define SLOW_NS (NS_PER_S / 10000) /* a slow lookup: longer than storage in memory takes */
 #define MISSES 3                   /* failed lookups in a folder, after which it is listed */
@@ -27,7 +27,7 @@ static int64_t expiry_of(const struct inflight *f, int64_t ttl_ns)
 static void invalidate_contents(struct cache *c, struct node *n)
 {
 	chunks_invalidate(n);
-	recheck_clear(n);
+	recheck_clear(&n->recheck);
 	node_set_listing(c->nodes, n, NULL);
 	node_set_link(c->nodes, n, NULL);
 	n->is_unlistable = false;
@@ -107,7 +107,7 @@ static void store_version(struct cache *c, struct node *n, const struct stat *at
 		hash = recheck_hash(last->bytes, len);
 	}
 	drop_changed(c, n);
-	if (len && recheck_add(n, index * CHUNK_BYTES, len, hash, 0) < 0)
+	if (len && recheck_add(&n->recheck, index * CHUNK_BYTES, len, hash, 0) < 0)
 		n->is_read = false; /* out of memory: it is not followed any more */
 }
 
@@ -167,15 +167,15 @@ static void store_link(struct cache *c, const struct inflight *f)
 static void complete_recheck(struct cache *c, struct inflight *f)
 {
 	struct node *n = f->node;
-	struct recheck_part *part = recheck_of(n, f);
+	struct recheck_part *part = recheck_of(n->recheck, f);
 
 	if (!part)
 		return;
-	part->inflight = NULL;
+	part->reader = NULL;
 	if (f->rc < 0)
 		return;
 	if (f->hash == part->hash) {
-		recheck_remove(n, part);
+		recheck_remove(&n->recheck, part);
 		return;
 	}
 	f->rc = -ESTALE;
@@ -197,7 +197,7 @@ static int note_early(struct cache *c, struct inflight *f)
 
 	if (n->is_detached)
 		return 0;
-	rc = recheck_add(n, f->request.offset, f->request.read.len, f->hash, ready_ns);
+	rc = recheck_add(&n->recheck, f->request.offset, f->request.read.len, f->hash, ready_ns);
 	if (rc < 0 || ready_ns <= n->recheck_notice_ns)
 		return rc;
 	n->recheck_notice_ns = ready_ns + NOTICE_NS;

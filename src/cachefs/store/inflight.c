@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cachefs/store/recheck.h"
+#include "cachefs/memory/recheck.h"
 
 static void free_inflight(struct awaited *a)
 {

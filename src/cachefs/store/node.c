@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "cachefs/store/recheck.h"
+#include "cachefs/memory/recheck.h"
 
 #define SHARDS 64 /* of the hash table; a power of two */
 #define LOCKS 256 /* that nodes share; a power of two */
@@ -108,7 +108,7 @@ static void free_node(struct nodes *t, struct node *n)
 	node_set_listing(t, n, NULL);
 	node_set_link(t, n, NULL);
 	merge_counts_into_parent(t, n);
-	recheck_clear(n);
+	recheck_clear(&n->recheck);
 	t->release(n);
 	usage_remove(t->usage, USAGE_METADATA, bytes_of(n));
 	if (n->parent)

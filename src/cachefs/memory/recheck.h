@@ -8,18 +8,24 @@
  * read it is read once more before anything of the file is served. When it differs, it was another
  * version. The same is done for the end of a file that grew: it may have been rewritten.
  *
- * Source: git, Documentation/technical/racy-git.txt. All calls but four: under the lock of n.
+ * Source: git, Documentation/technical/racy-git.txt. A caller locks what it passes.
  */
-#ifndef CACHEFS_STORE_RECHECK_H
-#define CACHEFS_STORE_RECHECK_H
+#ifndef CACHEFS_MEMORY_RECHECK_H
+#define CACHEFS_MEMORY_RECHECK_H
 
-#include "cachefs/store/node.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/macros.h"
 
 #define RECHECK_NS (2 * NS_PER_S)
 
-struct inflight;
+struct recheck; /* of one file; NULL: nothing is to be read again */
 
-/* The first four need no lock. Memory to read into, which the system has back at once. */
+/* Memory to read into, which the system has back at once. */
 char *recheck_make_room(size_t len);             /* NULL: out of memory */
 void recheck_free_room(char **room, size_t len); /* *room: may be NULL, and becomes it */
 
@@ -28,21 +34,21 @@ uint64_t recheck_hash(const char *bytes, size_t len);
 /* Was data of a file with this ctime, read from read_ns (CLOCK_REALTIME) on, read too early? */
 bool recheck_is_early(const struct stat *attr, int64_t read_ns);
 
-/* These bytes of n are to be read again, at ready_ns (CLOCK_MONOTONIC) or later. -ENOMEM. */
-int recheck_add(struct node *n, uint64_t offset, size_t len, uint64_t hash,
+/* These bytes are to be read again, at ready_ns (CLOCK_MONOTONIC) or later. -ENOMEM. */
+int recheck_add(struct recheck **to, uint64_t offset, size_t len, uint64_t hash,
 		int64_t ready_ns) MUST_CHECK;
-void recheck_clear(struct node *n);
+void recheck_clear(struct recheck **at);
 
 struct recheck_part {
 	uint64_t offset, hash;
 	size_t len;
 	int64_t ready_ns;
-	struct inflight *inflight; /* reads it again; NULL: none */
+	void *reader; /* of the caller: reads it again; NULL: none */
 };
 /* The first part from index *i on that is ready; *i is behind it. NULL: none. */
-struct recheck_part *recheck_next(const struct node *n, int64_t now_ns, size_t *i);
-/* The part that f has read again. NULL: it is forgotten. */
-struct recheck_part *recheck_of(const struct node *n, const struct inflight *f);
-void recheck_remove(struct node *n, struct recheck_part *part); /* it is as it was */
+struct recheck_part *recheck_next(const struct recheck *r, int64_t now_ns, size_t *i);
+/* The part with this reader, who has read it again. NULL: it is forgotten. */
+struct recheck_part *recheck_of(const struct recheck *r, const void *reader);
+void recheck_remove(struct recheck **at, struct recheck_part *part); /* it is as it was */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cachefs/store/recheck.h"
+#include "cachefs/memory/recheck.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,12 +50,12 @@ bool recheck_is_early(const struct stat *attr, int64_t read_ns)
 	return changed_ns + RECHECK_NS > read_ns;
 }
 
-int recheck_add(struct node *n, uint64_t offset, size_t len, uint64_t hash, int64_t ready_ns)
+int recheck_add(struct recheck **to, uint64_t offset, size_t len, uint64_t hash, int64_t ready_ns)
 {
-	struct recheck *r = n->recheck;
+	struct recheck *r = *to;
 
 	if (!r)
-		r = n->recheck = calloc(1, sizeof *r);
+		r = *to = calloc(1, sizeof *r);
 	if (!r)
 		return -ENOMEM;
 	for (size_t i = r->count; i > 0 && i + SEARCHED > r->count; i--)
@@ -79,18 +79,16 @@ int recheck_add(struct node *n, uint64_t offset, size_t len, uint64_t hash, int6
 	return 0;
 }
 
-void recheck_clear(struct node *n)
+void recheck_clear(struct recheck **at)
 {
-	if (n->recheck)
-		free(n->recheck->parts);
-	free(n->recheck);
-	n->recheck = NULL;
+	if (*at)
+		free((*at)->parts);
+	free(*at);
+	*at = NULL;
 }
 
-struct recheck_part *recheck_next(const struct node *n, int64_t now_ns, size_t *i)
+struct recheck_part *recheck_next(const struct recheck *r, int64_t now_ns, size_t *i)
 {
-	const struct recheck *r = n->recheck;
-
 	while (r && *i < r->count) {
 		struct recheck_part *part = &r->parts[(*i)++];
 
@@ -100,21 +98,19 @@ struct recheck_part *recheck_next(const struct node *n, int64_t now_ns, size_t *
 	return NULL;
 }
 
-struct recheck_part *recheck_of(const struct node *n, const struct inflight *f)
+struct recheck_part *recheck_of(const struct recheck *r, const void *reader)
 {
-	const struct recheck *r = n->recheck;
-
 	for (size_t i = 0; r && i < r->count; i++)
-		if (r->parts[i].inflight == f)
+		if (r->parts[i].reader == reader)
 			return &r->parts[i];
 	return NULL;
 }
 
-void recheck_remove(struct node *n, struct recheck_part *part)
+void recheck_remove(struct recheck **at, struct recheck_part *part)
 {
-	struct recheck *r = n->recheck;
+	struct recheck *r = *at;
 
 	*part = r->parts[--r->count];
 	if (!r->count)
-		recheck_clear(n);
+		recheck_clear(at);
 }
