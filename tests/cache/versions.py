@@ -135,6 +135,21 @@ def test_early_reads_go_on(bench):
             assert os.pread(f.fileno(), 3 * CHUNK, 0) == read(path)
 
 
+def test_early_while_it_hangs(bench):
+    """What should be read again is served as it is while storage does not reply."""
+    with Counted(bench, FAULTY) as target:
+        write(f"{target.source}/file", b"o" * CHUNK)
+        bench.mount("--exact", "--storage-timeout", "1")
+        with open(f"{bench.view}/file", "rb", buffering=0) as f:
+            assert os.pread(f.fileno(), CHUNK, 0) == b"o" * CHUNK
+            time.sleep(2.1)
+            target.rule("read file hang")
+            assert os.pread(f.fileno(), CHUNK, 0) == b"o" * CHUNK
+            assert os.pread(f.fileno(), CHUNK, 0) == b"o" * CHUNK
+            target.rule("read none hang")
+        bench.end()
+
+
 def test_followed(bench):
     """tail -f: an open file that is appended to is read on, without ESTALE, by one process and by several."""
     path, seen = f"{bench.target}/log", f"{bench.view}/log"

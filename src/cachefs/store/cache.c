@@ -180,10 +180,11 @@ static bool is_known(struct cache *c, struct node *n, bool *ret_was_absent)
 
 int64_t cache_time_left(int64_t until_ns)
 {
-	int64_t now = clock_mono_ns();
+	int64_t now;
 
 	if (until_ns == CACHE_FOREVER)
 		return CACHE_FOREVER;
+	now = clock_mono_ns();
 	return until_ns > now ? until_ns - now : 0;
 }
 

@@ -271,10 +271,10 @@ int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now
 		rc = f ? 0 : rc;
 	}
 	if (first && rc == 0)
-		return inflight_park(first, w);
-	if (first)
+		rc = inflight_park(first, w);
+	else if (first)
 		inflight_unref(first);
-	return rc;
+	return rc == CACHE_PARKED || rc == -ESTALE || rc == -EINTR || rc == -ENOTCONN ? rc : 0;
 }
 
 /* Is what storage told w last that the file is not what was looked up? */

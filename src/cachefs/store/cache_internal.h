@@ -60,7 +60,8 @@ void cache_show_size(const struct node *n, struct stat *attr, int64_t *ttl_ns);
 int cache_fetch_attr(struct cache *c, struct waiter *w, struct node *n) MUST_CHECK;
 
 /* Under the lock of n: reads its data again that is ready for that at now_ns; 0: the end of a file
- * that grew. See recheck.h. 0: none is left; CACHE_PARKED; -ESTALE: it was another version. */
+ * that grew. See recheck.h. 0: none is left, or storage does not reply: what is cached is served
+ * then; CACHE_PARKED; -ESTALE: it was another version. */
 int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now_ns) MUST_CHECK;
 
 /* Are both of the same version of the same file: device, inode, ctime and size? Its mtime is no

@@ -173,6 +173,9 @@ static void complete_recheck(struct cache *c, struct inflight *f)
 		return;
 	part->reader = NULL;
 	if (f->rc < 0)
+		part->ready_ns =
+			clock_mono_ns() + RECHECK_NS; /* what is cached is served until then */
+	if (f->rc < 0)
 		return;
 	if (f->hash == part->hash) {
 		recheck_remove(&n->recheck, part);
