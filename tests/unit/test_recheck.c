@@ -10,17 +10,17 @@
 
 static void test_hash(void)
 {
-	char *room = recheck_make_room(ROOM);
+	char *room = calloc(1, ROOM);
 
+	if (!CHECK(room))
+		return;
 	CHECK(recheck_hash(room, ROOM) == recheck_hash(NULL, ROOM)); /* a hole */
 	CHECK(recheck_hash(room, 4097) == recheck_hash(NULL, 4097));
 	CHECK(recheck_hash(room, 4096) != recheck_hash(NULL, 4097));
 	room[ROOM - 1] = 1;
 	CHECK(recheck_hash(room, ROOM) != recheck_hash(NULL, ROOM));
 	CHECK(recheck_hash(room, ROOM - 1) == recheck_hash(NULL, ROOM - 1));
-	recheck_free_room(&room, ROOM);
-	CHECK(!room);
-	recheck_free_room(&room, ROOM);
+	free(room);
 }
 
 static void test_early(void)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 
@@ -15,20 +14,6 @@ struct recheck {
 	struct recheck_part *parts; /* [count] of [cap]; owned */
 	size_t count, cap;
 };
-
-char *recheck_make_room(size_t len)
-{
-	char *room = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return room == MAP_FAILED ? NULL : room;
-}
-
-void recheck_free_room(char **room, size_t len)
-{
-	if (*room)
-		munmap(*room, len);
-	*room = NULL;
-}
 
 uint64_t recheck_hash(const char *bytes, size_t len)
 {

@@ -25,10 +25,6 @@
 
 struct recheck; /* of one file; NULL: nothing is to be read again */
 
-/* Memory to read into, which the system has back at once. */
-char *recheck_make_room(size_t len);             /* NULL: out of memory */
-void recheck_free_room(char **room, size_t len); /* *room: may be NULL, and becomes it */
-
 /* bytes NULL: zeros. */
 uint64_t recheck_hash(const char *bytes, size_t len);
 /* Was data of a file with this ctime, read from read_ns (CLOCK_REALTIME) on, read too early? */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/pages.h"
 #include "cachefs/memory/recheck.h"
 #include "cachefs/store/cache_internal.h"
 
@@ -238,7 +239,7 @@ static struct inflight *start_recheck(struct cache *c, struct node *n, struct re
 	f->request.attr = n->attr;
 	f->request.offset = part->offset;
 	f->request.len = part->len;
-	f->request.into = recheck_make_room(part->len);
+	f->request.into = pages_new(part->len);
 	if (f->request.into)
 		*ret_rc = inflight_start(f, true);
 	if (*ret_rc < 0) {

@@ -198,7 +198,7 @@ static int note_early(struct cache *c, struct inflight *f)
 	struct node *n = f->node;
 	int rc;
 
-	if (n->is_detached)
+	if (n->is_detached || !f->request.read.len)
 		return 0;
 	rc = recheck_add(&n->recheck, f->request.offset, f->request.read.len, f->hash, ready_ns);
 	if (rc < 0 || ready_ns <= n->recheck_notice_ns)

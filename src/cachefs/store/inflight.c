@@ -7,7 +7,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "cachefs/memory/recheck.h"
+
+/* Data that is read again is only compared. */
+static void free_room(struct inflight *f)
+{
+	if (!f->is_recheck)
+		return;
+	pages_free(f->request.into, f->request.len);
+	f->request.into = NULL;
+}
 
 static void free_inflight(struct awaited *a)
 {
@@ -15,8 +25,7 @@ static void free_inflight(struct awaited *a)
 
 	if (f->chunk)
 		chunk_end_read(f->chunk);
-	if (f->is_recheck)
-		recheck_free_room(&f->request.into, f->request.len);
+	free_room(f);
 	node_unref(f->node, 1);
 	storage_request_fini(&f->request);
 	free(f);
@@ -83,8 +92,7 @@ static void hash_data(struct inflight *f)
 	f->is_early = !f->is_recheck && recheck_is_early(&r->attr, clock_wall_ns() - r->took_ns);
 	if (f->is_early || f->is_recheck)
 		f->hash = recheck_hash(r->read.is_hole ? NULL : r->into, r->read.len);
-	if (f->is_recheck)
-		recheck_free_room(&f->request.into, f->request.len);
+	free_room(f);
 }
 
 static void on_complete(struct storage_request *r)
