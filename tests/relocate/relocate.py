@@ -792,8 +792,10 @@ def write_more(w, p, name="job0"):
     """Waits until the job reports that it has written more."""
     log = f"{w.top}/{name}.log"
     size = os.path.getsize(log)
+    until = time.monotonic() + 60
     while os.path.getsize(log) < size + 8 * 200:
         check(p.poll() is None, f"the job ended: {p.poll()}")
+        check(time.monotonic() < until, "the job does not write any more")
         time.sleep(0.01)
 
 
