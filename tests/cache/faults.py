@@ -160,11 +160,12 @@ def test_hangs(bench):
         for thread in threads:
             thread.start()
         for i in range(6, 20):
-            assert read(f"{bench.view}/file{i}") == b"%d" % i * 1000
+            assert outcome(read, f"{bench.view}/file{i}") == b"%d" % i * 1000, (i, str(outcome(read, f"{bench.view}/file{i}"))[:50])
         for thread in threads:
             thread.join(SOON_S)
         assert all(row[2] in (errno.ETIMEDOUT, errno.EIO) for row in waiting), [str(row[2])[:50] for row in waiting]
-        assert stats_of(bench.view)["storage_hanging"] >= 1 and stats_of(bench.view)["storage_timeouts"] >= 3
+        stats = stats_of(bench.view)
+        assert stats["storage_hanging"] >= 1 and stats["storage_timeouts"] >= 3, stats
         assert "# storage hanging: " in views.run("stats", bench.view).stdout
         t.rule("")
         wait_for(lambda: outcome(os.listdir, f"{bench.view}/sub") == ["inner"])
