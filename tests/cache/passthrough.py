@@ -11,6 +11,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 import threading
 
 import views
@@ -24,6 +25,13 @@ def fill(bench, **sizes):
     for name, size in sizes.items():
         with open(f"{bench.target}/{name}", "wb") as f:
             f.write(os.urandom(size))
+
+
+def fill_old(bench, **sizes):
+    """Files that are old enough: data that was read within two seconds of a change is read again later, by the daemon."""
+    fill(bench, **sizes)
+    newest = max(os.stat(f"{bench.target}/{name}").st_ctime for name in sizes)
+    time.sleep(max(0, newest + 2.1 - time.time()))
 
 
 def wanted(bench, name):
@@ -65,13 +73,24 @@ def stopped(daemon):
         os.kill(daemon.pid, signal.SIGCONT)
 
 
-def check_passed(bench, daemon, name):
-    """Reads with the daemon stopped, in a process that can be killed if that hangs."""
+def read_stopped(bench, daemon, name):
+    """What a process reads while the daemon is stopped; None: it waits for the daemon. It can be killed then."""
     with opened(bench, name) as fd, stopped(daemon):
         code = f"import passthrough; import sys; sys.stdout.buffer.write(passthrough.content({fd}))"
-        done = subprocess.run([sys.executable, "-c", code, views.AUGER], pass_fds=[fd], cwd=os.path.dirname(__file__), timeout=30,
-                              capture_output=True, check=True)
-        assert done.stdout == wanted(bench, name), name
+        try:
+            return subprocess.run([sys.executable, "-c", code, views.AUGER], pass_fds=[fd], cwd=os.path.dirname(__file__), timeout=8,
+                                  capture_output=True, check=True).stdout
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def check_passed(bench, daemon, name):
+    """A process reads with the daemon stopped. The kernel reports closes later, so an open may come before the last close of those
+    that are not passed."""
+    got = [read_stopped(bench, daemon, name)]
+    while got[-1] is None and len(got) < 4:
+        got.append(read_stopped(bench, daemon, name))
+    assert got[-1] == wanted(bench, name), (name, len(got))
 
 
 def data_bytes(bench):
@@ -84,7 +103,7 @@ def reset(bench):
 
 
 def test_without_us(bench):
-    fill(bench, large=LARGE, whole=2 * MIB, least=MIB)
+    fill_old(bench, large=LARGE, whole=2 * MIB, least=MIB)
     daemon = bench.mount("--passthrough")
     for name in ("large", "whole", "least"):
         check(bench, name)
@@ -107,7 +126,7 @@ def test_small_files_and_folders(bench):
 
 def test_who_came_first_decides(bench):
     """A file opened before it was cached: all its opens send requests until the last close."""
-    fill(bench, large=LARGE)
+    fill_old(bench, large=LARGE)
     daemon = bench.mount("--passthrough")
     with opened(bench, "large") as first:
         check(bench, "large")
@@ -142,7 +161,7 @@ def test_larger_than_budget(bench):
 
 def test_reset(bench):
     """After a reset, open files can be read; nothing is left after the last close."""
-    fill(bench, large=LARGE)
+    fill_old(bench, large=LARGE)
     daemon = bench.mount("--passthrough")
     check(bench, "large")
     with opened(bench, "large") as fd:
@@ -197,7 +216,7 @@ def memfds(daemon):
 def test_few_descriptors(bench):
     """Of 40 cached files, those that were used last are passed through; all can be read."""
     names = [f"f{i}" for i in range(40)]
-    fill(bench, **{name: MIB for name in names})
+    fill_old(bench, **{name: MIB for name in names})
     daemon = bench.mount("--passthrough", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
     for name in names:
         check(bench, name)

@@ -118,7 +118,9 @@ def torn(bench):
     for part in range(1, 9):
         with open(bench.path("cut"), "wb") as file:
             file.write(whole[:len(whole) * part // 8])
-        counts.append(samples_in(bench, "cut"))
+        done = bench.run(bench.tool, "report", "cut", status=None)  # its first record may be torn
+        is_none = done.returncode == 1 and done.stderr.endswith("profile is cut off\n")
+        counts.append(0 if is_none else samples_in(bench, "cut"))
     bench.check(counts == sorted(counts) and counts[-1] == most, counts)
     with open(bench.path("cut"), "wb") as file:
         file.write(whole[:-20] + b"12345" + whole[-15:])
