@@ -130,6 +130,7 @@ class Program:
         for i, name in enumerate(self.names):
             with open(f"{target.source}/{self.name}/{name}", "wb") as f:
                 f.write(os.urandom(4 * MIB if name.startswith("library") else 5000 + 100 * i))
+        time.sleep(2.1)  # what is read within two seconds of a change is read once more
 
     def start(self):
         """Reads it all; the kernel has none of it in memory. Returns how many files storage was read for."""

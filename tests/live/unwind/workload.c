@@ -231,9 +231,10 @@ static void test_recursion_200(void)
 	run_scene("recursion 200", run_recursion_200, COPIED, 99);
 }
 
+/* All or two of three stacks are complete, by where the kernel has put the stack. */
 static void test_recursion_10000(void)
 {
-	run_scene("recursion 10000", run_recursion_10000, COPIED_DEEP, 90);
+	run_scene("recursion 10000", run_recursion_10000, COPIED_DEEP, 60);
 }
 
 static const char *library_path;
