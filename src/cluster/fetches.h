@@ -90,7 +90,7 @@ struct fetch *fetches_add(struct fetches *f, const struct wire_key *key, uint64_
 void fetches_remove(struct fetches *f, struct fetch *fetch); /* it has no waiters */
 
 /* NULL: out of memory. A peer waits once for a fetch: its second request replaces the first,
- * *ret_is_new tells. */
+ * *ret_is_new shows it. */
 struct waiter *fetches_join(struct fetches *f, struct fetch *fetch, uint32_t rank, uint64_t id,
 			    bool *ret_is_new);
 /* Takes the waiter out of the list at *link, and frees it. */

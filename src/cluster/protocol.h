@@ -147,7 +147,7 @@ void protocol_storage_done(struct protocol *p, int64_t now_ns, uint64_t id,
 int64_t protocol_deadline(const struct protocol *p);
 void protocol_tick(struct protocol *p, int64_t now_ns);
 
-/* This node ends: peers are told. */
+/* This node ends: notifies its peers. */
 void protocol_goodbye(struct protocol *p, int64_t now_ns);
 
 const struct protocol_counts *protocol_counts(const struct protocol *p);

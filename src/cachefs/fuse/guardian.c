@@ -98,7 +98,7 @@ static int isolate(int messages)
 	return 0;
 }
 
-/* SIGUSR1 tells that the main thread of the daemon has ended. All signals are blocked. */
+/* SIGUSR1 arrives when the main thread of the daemon has ended. All signals are blocked. */
 static int receive_deaths(void)
 {
 	sigset_t deaths;
@@ -176,7 +176,7 @@ static void send_message(const struct guardian *g, uint64_t device)
 	struct message m = { device };
 
 	if (g->pid && write(g->fd, &m, sizeof m) < 0)
-		return; /* EPIPE: it was killed, and SIGCHLD tells */
+		return; /* EPIPE: it was killed, and SIGCHLD arrives */
 }
 
 void guardian_mounted(struct guardian *g, dev_t device)

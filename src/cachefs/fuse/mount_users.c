@@ -17,8 +17,8 @@
 #define NAMED 5 /* further ones are only counted */
 #define MAPS_MAX (64 << 20)
 
-/* AT_STATX_DONT_SYNC sends no request to a server that may hang, and to root, too, the kernel tells
- * the device of another user's mount if nothing else is asked for. Source: statx(2);
+/* AT_STATX_DONT_SYNC sends no request to a server that may hang, and the kernel shows root, too,
+ * the device of another user's mount if nothing else is requested. Source: statx(2);
  * fuse_update_attributes in fs/fuse/dir.c of Linux. */
 static bool is_on_device(dev_t device, const char *link)
 {

@@ -259,7 +259,7 @@ static int execute(struct profiling *p, int number, const char *path,
 	return -ENOTTY;
 }
 
-/* With the rights of the user who asks. */
+/* With the rights of the requester. */
 static int execute_as(struct profiling *p, const struct queued *w)
 {
 	struct err e = { 0 };

@@ -278,7 +278,7 @@ int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now
 	return rc == CACHE_PARKED || rc == -ESTALE || rc == -EINTR || rc == -ENOTCONN ? rc : 0;
 }
 
-/* Is what storage told w last that the file is not what was looked up? */
+/* Was the last reply to w that the file is not the one that was looked up? */
 static bool has_found_change(const struct waiter *w, const struct node *n)
 {
 	const struct inflight *last = inflight_last_reply(w);

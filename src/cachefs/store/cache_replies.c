@@ -218,7 +218,7 @@ static void store_chunk(struct inflight *f)
 		chunk_invalidate(chunk);
 }
 
-/* The file is not what was looked up: the next lookup tells whether it only grew. */
+/* The file is not the one that was looked up: the next lookup shows whether it only grew. */
 static void expire_changed(const struct inflight *f)
 {
 	struct node *n = f->node;

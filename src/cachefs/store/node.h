@@ -64,7 +64,7 @@ struct node {
 	/* All below: under the node's lock. */
 	enum node_state state;
 	bool is_stale;    /* the kernel has yet to invalidate its data and attributes */
-	bool is_growing;  /* until the kernel has dropped its data, it is told of shown_size */
+	bool is_growing;  /* until the kernel has dropped its data, it gets shown_size */
 	uint32_t growths; /* how often that began */
 	off_t shown_size;
 	bool is_unlistable; /* listing it failed: do not try again for a mere lookup */
@@ -83,7 +83,7 @@ struct node {
 	uint64_t next_chunk;             /* the next chunk of a sequential read */
 	struct content *content;         /* data; owned by chunks.c; NULL: none */
 	struct recheck *recheck;         /* data to be read again; owned; NULL: none */
-	int64_t recheck_notice_ns;       /* when the kernel is told to drop such data */
+	int64_t recheck_notice_ns;       /* when the kernel must drop such data */
 	struct passthrough *passthrough; /* its opens; owned by passthrough.c; NULL: none */
 	char name[];                     /* NUL-terminated; "" for the root */
 };
@@ -125,7 +125,7 @@ void node_set_listing(struct nodes *t, struct node *n, struct dirlist *listing);
 void node_set_link(struct nodes *t, struct node *n, char *link);
 #define LISTING_READ_NS NS_PER_S /* the longest pause between two parts of one readdir */
 
-/* An entry that only the kernel references, which the kernel may be told to invalidate. */
+/* An entry that only the kernel references, which the kernel may invalidate. */
 struct evictable_name {
 	struct node *parent; /* holds a reference */
 	char *name;          /* owned by the list */

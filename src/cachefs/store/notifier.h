@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notifier: the thread that tells the kernel what to invalidate.
+ * notifier: the thread that sends invalidations to the kernel.
  *
  * A notification takes the lock of an inode, or of pages, which the kernel also holds while a
  * LOOKUP, READDIR or READ waits for its reply. So it holds no lock of ours, no request waits for

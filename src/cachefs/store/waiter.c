@@ -222,7 +222,7 @@ void waiters_resume(struct waiters *t, struct waiter *chain)
 	log_late(late);
 }
 
-/* Waiters that waited in vain. */
+/* Waiters that got no reply. */
 static void resume_failed(struct waiters *t, struct waiter *chain)
 {
 	struct late *late = NULL;

@@ -50,28 +50,6 @@ static size_t find_column(const struct cells *names, const char *start, const ch
  * VTune
  */
 
-/* Digits with a point at the start of s: how many bytes; 0: none. */
-static size_t parse_decimal(struct str s, double *ret)
-{
-	double value = 0, scale = 1;
-	size_t at = 0, end = 0;
-	bool has_point = false;
-
-	for (; at < s.len; at++) {
-		if (s.ptr[at] == '.' && !has_point) {
-			has_point = true;
-			continue;
-		}
-		if (!number_is_digit(s.ptr[at]))
-			break;
-		value = value * 10 + (s.ptr[at] - '0');
-		scale *= has_point ? 10 : 1;
-		end = at + 1;
-	}
-	*ret = value / scale;
-	return end;
-}
-
 /* ",12.5%,0.250" at the start of s */
 static bool is_exact_tail(struct str s, double *ret_self)
 {
@@ -81,11 +59,11 @@ static bool is_exact_tail(struct str s, double *ret_self)
 	if (!str_starts_with(s, ","))
 		return false;
 	s = str_part(s, 1, s.len);
-	len = parse_decimal(s, &unused);
+	len = stacktext_decimal(s, &unused);
 	if (!len || !str_starts_with(str_part(s, len, s.len), "%,"))
 		return false;
 	s = str_part(s, len + 2, s.len);
-	return parse_decimal(s, ret_self) > 0;
+	return stacktext_decimal(s, ret_self) > 0;
 }
 
 /* A row as stackcollapse-vtune.pl takes it, quotes left out: the function ends before the comma at
@@ -185,7 +163,7 @@ static void parse_vtune(struct stacktext *t)
 
 		split(line, &cells);
 		if (columns.stack >= cells.count || columns.self >= cells.count ||
-		    !parse_decimal(cells.list[columns.self], &self)) {
+		    !stacktext_decimal(cells.list[columns.self], &self)) {
 			if (line.len)
 				stacktext_skip(t);
 			continue;

@@ -3,10 +3,7 @@
 
 #include <math.h>
 
-#include "base/number.h"
 #include "format/stacktext/stacktext.h"
-
-#define MAX_DIGITS 15 /* of a time: so many are exact in a double */
 
 /* Time is digits with a point, a blank, and its unit: "1.20 s". */
 static bool parse_time(struct str s, double *ret_ms)
@@ -15,25 +12,13 @@ static bool parse_time(struct str s, double *ret_ms)
 		const char *name;
 		double ms;
 	} units[] = { { " min", 60e3 }, { " s", 1e3 }, { " ms", 1 } };
-	double value = 0, scale = 1;
-	size_t at = 0, digits = 0;
-	bool has_point = false;
+	double value;
+	size_t end = stacktext_decimal(s, &value);
 
-	for (; at < s.len && digits <= MAX_DIGITS; at++) {
-		if (s.ptr[at] == '.' && !has_point) {
-			has_point = true;
+	for (size_t i = 0; end && i < ARRAY_LEN(units); i++) {
+		if (!str_equals(str_part(s, end, s.len), units[i].name))
 			continue;
-		}
-		if (!number_is_digit(s.ptr[at]))
-			break;
-		value = value * 10 + (s.ptr[at] - '0');
-		scale *= has_point ? 10 : 1;
-		digits++;
-	}
-	for (size_t i = 0; digits && i < ARRAY_LEN(units); i++) {
-		if (!str_equals(str_part(s, at, s.len), units[i].name))
-			continue;
-		*ret_ms = value / scale * units[i].ms;
+		*ret_ms = value * units[i].ms;
 		return true;
 	}
 	return false;

@@ -12,6 +12,7 @@
 /* Of lines: a deep tree makes much of little. */
 #define ALWAYS_ALLOWED ((uint64_t)64 << 20)
 #define MAX_RATIO 64 /* more than that for each byte of the text */
+#define EXACT 1e15   /* so many fractions of one are exact in a double */
 
 static void stacktext_fini(struct stacktext *t)
 {
@@ -326,4 +327,27 @@ struct cursor stacktext_start(const unsigned char *data, size_t len)
 	if (look && memchr(data, 0, look))
 		look = 0;
 	return cursor_make(data, look);
+}
+
+size_t stacktext_decimal(struct str s, double *ret)
+{
+	double value = 0, scale = 1;
+	size_t at = 0, end = 0;
+	bool has_point = false;
+
+	for (; at < s.len; at++) {
+		if (s.ptr[at] == '.' && !has_point) {
+			has_point = true;
+			continue;
+		}
+		if (!number_is_digit(s.ptr[at]))
+			break;
+		end = at + 1;
+		if (scale >= EXACT)
+			continue;
+		value = value * 10 + (s.ptr[at] - '0');
+		scale *= has_point ? 10 : 1;
+	}
+	*ret = value / scale;
+	return end;
 }

@@ -111,6 +111,10 @@ int stacktext_collapse(const struct stacktext_kind *kind, const unsigned char *d
 /* A line of nothing but digits with blanks before. A number beyond int64_t is its end. */
 bool stacktext_number(struct str s, int64_t *ret);
 
+/* A decimal number at the start of s: digits, perhaps with a point and more digits. Returns how
+ * many bytes it takes; 0: none. */
+size_t stacktext_decimal(struct str s, double *ret);
+
 /* The first lines of data, at most 64 KiB, for detection. Empty when there is a NUL. */
 struct cursor stacktext_start(const unsigned char *data, size_t len);
 
