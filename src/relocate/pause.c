@@ -64,7 +64,9 @@ int pause_measure(const struct reloc_inventory *s, struct pause_costs *ret, stru
 	if (freeze_begin_thread(&h, pid, tid, STOP_LIMIT_NS, e) < 0)
 		return e->code;
 	frozen_ns = clock_mono_ns() - began_ns;
-	rc = measure_calls(h, pid, &costs, e);
+	rc = proc_is(pid, s->procs[0].start_ticks)
+		     ? measure_calls(h, pid, &costs, e)
+		     : err_set(e, -ESRCH, "process %d has ended", (int)pid);
 	began_ns = clock_mono_ns();
 	costs.thread_ns = frozen_ns + freeze_thaw(h) - began_ns;
 	if (rc == 0)

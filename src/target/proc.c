@@ -114,6 +114,13 @@ int proc_numbers(const char *path, struct rows *ret)
 	return rc;
 }
 
+bool proc_is(pid_t pid, uint64_t start_ticks)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, pid) && stat.start_ticks == start_ticks;
+}
+
 pid_t proc_idle_thread(pid_t pid)
 {
 	CLEANUP(rows_fini) struct rows tids = { 0 };

@@ -56,6 +56,9 @@ int proc_open_threads(const char *proc, uint32_t pid, DIR **ret) MUST_CHECK;
 bool proc_next(DIR *dir, uint32_t *ret); /* false: no more, or dir is NULL */
 void proc_close(DIR **dir);
 
+/* Is it still the process that started then? Its number may be another one's. */
+bool proc_is(pid_t pid, uint64_t start_ticks);
+
 /* The youngest sleeping thread, for which the others are least likely to wait, or else the
  * youngest. 0: the process has ended. */
 pid_t proc_idle_thread(pid_t pid);

@@ -76,7 +76,8 @@ static int grow_process_fd_table(const struct reloc_inventory *s, uint32_t proc,
 	tid = proc_idle_thread(pid);
 	if (!tid || freeze_begin_thread(&h, pid, tid, STOP_LIMIT_NS, e) < 0)
 		return e->code;
-	(void)!grow_fd_table(h, pid, need, e);
+	if (proc_is(pid, s->procs[proc].start_ticks))
+		(void)!grow_fd_table(h, pid, need, e);
 	freeze_thaw(h);
 	return e->code;
 }
