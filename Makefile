@@ -2,7 +2,7 @@
 # The front door; Meson does the building. `make demo` and `make check` need nothing installed:
 # they fetch the Debian packages of packages/*.txt that are missing.
 .POSIX:
-.PHONY: all packages test-packages demo test check check-floor fuzz-long faults killtest lint bench install clean
+.PHONY: all packages test-packages demo test check check-floor dist-portable fuzz-long faults killtest soak lint bench install clean
 
 all: build/build.ninja
 	@ninja -C build
@@ -19,8 +19,10 @@ build/build.ninja:
 packages:
 	@tools/install_packages.sh build
 
+# Where they cannot be installed, tests that need them are skipped.
 test-packages:
-	@tools/install_packages.sh build demo test
+	@tools/install_packages.sh build demo test || \
+		[ -z "$$(tools/install_packages.sh --missing build)" ]
 
 demo:
 	@tools/install_packages.sh build demo
@@ -35,12 +37,24 @@ test: build/build.ninja
 check: test-packages
 	@tools/check.sh
 
+dist-portable:
+	@tools/dist/portable.sh
+
 check-floor:
 	@tools/floor/check.sh
 
-# SIGKILL at 200 random moments of every recorder and writer: about half an hour.
+# SIGKILL at 200 random moments of every recorder and writer, and of relocate: about half an hour.
 killtest: all
 	@tests/killtest/killtest.py build/src/cli/auger 200
+	@ninja -C build tests/relocate/relocate_job
+	@RELOCATE_KILLS=200 tests/relocate/cases.py build/src/cli/auger build/tests/relocate 'all and ends at random'
+
+# The cache under the thread sanitizer: three runs, each of SOAK operations or seconds.
+SOAK = 100000000 600
+soak: test-packages
+	@[ -f build-tsan/build.ninja ] || meson setup build-tsan --native-file build-dev.ini -Db_sanitize=thread
+	@ninja -C build-tsan src/cli/auger
+	@tests/cache/soak.py build-tsan/src/cli/auger $(SOAK)
 
 # Counted on from run to run, until 10^8 executions; FUZZ="--minutes 60 TARGET" bounds or chooses.
 fuzz-long: test-packages

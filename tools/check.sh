@@ -4,15 +4,15 @@
 #   build       gcc, warnings are errors; all tests
 #   build-asan  clang, ASan and UBSan; all but what cannot run under them (suites oom, preload) and
 #               what compares figures (suites peers, release); each fuzz target for FUZZ_SECONDS (10
-#               in CI, else 3)
+#               in CI, else 1)
 #   build-tsan  TSan; the tests of suite threads
 # Most live tests run alone and wait much of their time. So the other builds are compiled and tested
 # beside them, with what the live tests leave of the CPUs (tools/beside.sh). A live test that fails
-# runs once more, alone; when it then passes, it is named as flaky.
+# runs once more when all else has ended; when it then passes, it is named as flaky.
 # Leaves "PASSED FAILED SKIPPED" in build/check.totals, and names in build/check.{failed,flaky}.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-: "${FUZZ_SECONDS:=$([ "${CI:-}" = true ] && echo 10 || echo 3)}"
+: "${FUZZ_SECONDS:=$([ "${CI:-}" = true ] && echo 10 || echo 1)}"
 export FUZZ_SECONDS
 began=$(date +%s)
 
@@ -42,7 +42,7 @@ run_tests() {
 	dir=$2
 	shift 2
 	log=$dir/meson-logs/$name${beside:+-beside.sh}.json
-	rm -f "$log" "$dir/meson-logs/$name-again.json"
+	rm -f "$log"
 	meson test -C "$dir" --print-errorlogs --logbase "$name" \
 		${beside:+--wrapper "$beside"} "$@"
 	[ -f "$log" ] || {
@@ -50,14 +50,21 @@ run_tests() {
 		return 1
 	}
 	echo "$log" >>"$state/logs.$name"
-	again=$(tools/count_tests.py --failed-live "$log")
-	[ -n "$again" ] || return 0
-	# shellcheck disable=SC2086 # words
-	printf 'check: once more: %s\n' $again
-	# shellcheck disable=SC2086 # words
-	meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 --logbase "$name-again" \
-		--timeout-multiplier 3 $again
-	echo "$dir/meson-logs/$name-again.json" >>"$state/logs.$name"
+	tools/count_tests.py --failed-live "$log" | sed "s|^|$dir |" >>"$state/again"
+}
+
+# The live tests that failed run once more, alone: nothing else runs by now.
+run_again() {
+	for dir in build build-asan build-tsan; do
+		again=$(sed -n "s/^$dir //p" "$state/again")
+		[ -n "$again" ] || continue
+		# shellcheck disable=SC2086 # words
+		printf 'check: %s, once more: %s\n' "$dir" $again
+		# shellcheck disable=SC2086 # words
+		meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 --logbase again \
+			--timeout-multiplier 5 $again
+		echo "$dir/meson-logs/again.json" >>"$state/logs.again"
+	done
 }
 
 lane_memory() {
@@ -75,11 +82,11 @@ lane_memory() {
 }
 
 lane_threads() {
-	headline "build-tsan: thread sanitizer"
+	headline "build: each allocation fails in turn; build-tsan: thread sanitizer"
+	run_tests oom build --no-rebuild --suite oom --timeout-multiplier 3 >"$state/output.oom" 2>&1 &
 	configure build-tsan --native-file build-dev.ini -Db_sanitize=thread &&
 		run_tests tsan build-tsan --suite threads --timeout-multiplier 5
-	headline "build: each allocation fails in turn"
-	run_tests oom build --no-rebuild --suite oom --timeout-multiplier 3
+	wait
 }
 
 # start_lane NAME NICE
@@ -104,17 +111,19 @@ all_lanes() {
 		return
 	}
 	start_lane memory 8 # the longer one
-	start_lane threads 15
+	start_lane threads 10
 	headline "build: all tests"
 	run_tests main build --no-suite oom
 	headline "the tests of the other builds, which run since"
 	# shellcheck disable=SC2086 # words
 	wait $lanes
 	cat "$state"/output.*
+	run_again
 }
 
 finish() {
-	cat "$state"/logs.* >"$state/all" 2>/dev/null
+	mv "$state/logs.again" "$state/last" 2>/dev/null
+	cat "$state"/logs.* "$state/last" >"$state/all" 2>/dev/null
 	# shellcheck disable=SC2046 # words
 	set -- $(xargs tools/count_tests.py <"$state/all")
 	[ $(($1 + $2)) -gt 0 ] || broken "no test ran"
@@ -141,6 +150,7 @@ fi
 rm -f build/check.totals build/check.failed build/check.flaky
 state=$(mktemp -d) || exit 1
 : >"$state/broken"
+: >"$state/again"
 run=$(tools/leftovers.py begin) || exit 1
 export state TMPDIR="$run/tmp" AUGER_TEST_RUN="$run" began
 lanes=

@@ -9,4 +9,4 @@ cd "$(dirname "$0")/.." || exit 1
 	git grep -lIE '^#!.*\b(ba|da)?sh\b' | while read -r file; do
 		head -n 1 "$file" | grep -qE '^#!.*\b(ba|da)?sh\b' && echo "$file"
 	done
-} | xargs -r shellcheck -f gcc -e SC2016,SC2317 >&2
+} | xargs -r shellcheck -x -f gcc -e SC2016,SC2317 >&2

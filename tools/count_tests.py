@@ -4,8 +4,8 @@
 
 --totals prints "PASSED FAILED SKIPPED": TAP cases where a test has them, else test programs. A
 program that fails in none of its cases (a crash, a timeout, a wrong plan) is one more failure.
---failed prints a line for each test that failed, --failed-live the names of those that look at the
-machine (suites live and control). Of a test that ran twice in one build the later run counts. A
+--failed prints each test that failed and what it said last, --failed-live the names of those that look at the
+machine (see LIVE). Of a test that ran twice in one build the later run counts. A
 test is flaky when only the earlier one failed: --flaky prints what that said, and at the end "N
 flaky: NAME, ..."."""
 import json
@@ -14,8 +14,8 @@ import sys
 
 CASE = re.compile(r"(not )?ok\b(.*)")
 DIRECTIVE = re.compile(r"#\s*(skip|todo)", re.IGNORECASE)
-LIVE = {"live", "control"}
-WORDS = 40  # lines of a flaky run that are printed
+LIVE = {"live", "control", "slurm", "browser", "peers", "docs"}  # suites
+WORDS = 40  # lines of a failed run that are printed
 
 
 def count_cases(text):
@@ -74,13 +74,17 @@ def is_live(name):
     return not LIVE.isdisjoint(name.split(" / ")[0].split(":")[-1].split("+"))
 
 
+def print_run(title, run):
+    print(f"{title}: {failed_cases(run)}")
+    for line in run.get("stderr", "").splitlines()[-WORDS:]:
+        print(f"    {line}")
+
+
 def print_flaky(runs):
     flaky = {key: several[0] for key, several in runs.items()
              if is_failed(several[0]) and not is_failed(several[-1])}
     for (build, name), run in flaky.items():
-        print(f"flaky: {build}: {name}: {failed_cases(run)}")
-        for line in run.get("stderr", "").splitlines()[-WORDS:]:
-            print(f"    {line}")
+        print_run(f"flaky: {build}: {name}", run)
     if flaky:
         names = ", ".join(f"{short(name)} ({build})" for build, name in flaky)
         print(f"{len(flaky)} flaky: {names}")
@@ -96,7 +100,7 @@ def main():
         print(*(sum(column) for column in zip((0, 0, 0), *map(count_test, last.values()))))
     elif what == "--failed":
         for build, name in failed:
-            print(f"{build}: {name}: {failed_cases(last[build, name])}")
+            print_run(f"{build}: {name}", last[build, name])
     elif what == "--failed-live":
         print(*(short(name) for _, name in failed if is_live(name)), sep="\n", end="\n" if failed else "")
     elif what == "--flaky":

@@ -4,10 +4,8 @@
 one name follow each other."""
 import sys
 
-
-def rows(data):
-    for at in range(0, len(data), 20):
-        yield '\t' + ', '.join(str(byte) for byte in data[at:at + 20]) + ','
+sys.dont_write_bytecode = True
+import embed_rows  # noqa: E402
 
 
 def main():
@@ -19,12 +17,7 @@ def main():
         if any(byte > 127 for byte in data):
             sys.exit(f'{path}: not ASCII')
         texts[name] = texts.get(name, b'') + data
-    with open(sys.argv[1], 'w', encoding='ascii') as out:
-        out.write('/* Made by tools/embed.py. */\n#include <stddef.h>\n')
-        for name, data in texts.items():
-            out.write(f'\nextern const char {name}[];\nextern const size_t {name}_len;\n')
-            out.write(f'const char {name}[] = {{\n' + '\n'.join(rows(data)) + '\n\t0\n};\n')
-            out.write(f'const size_t {name}_len = sizeof {name} - 1;\n')
+    embed_rows.write(sys.argv[1], texts)
 
 
 main()

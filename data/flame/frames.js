@@ -12,14 +12,14 @@
 // numbers of one; no digits are 0: how many levels to go up from the frame before to reach the parent
 // (0: the frame before is the parent), the distance from the end of the sibling before (or
 // the start of the parent), and the width; the last two in the unit of the value, halved
-// data-halvings times. A frame with a fourth number is too narrow to be in #frames: the number is
+// data-halvings times. A frame with a fourth number is too narrow for a name in #frames: the number is
 // that of its entry in #names; a fifth is what the other profile has of it (data-other). The
-// frames with three numbers are those of #frames, in its order. An entry of #names is the class of
+// frames with three numbers are the groups of #frames, in its order. An entry of #names is the class of
 // its shade, two characters, then lines as in a <title>: name, origin; an empty line ends it.
 // The data- attributes of #data: row, height of a row; top and bottom, heights above and below
 // the frames; pad, left and right of them; inset, of a label; cell, width of a character; least,
 // width of the narrowest frame (all in pixels); levels; unit and other, words; roof, the greatest height of all rows;
-// icicle, 1 when the root is on top.
+// icicle, 1 when the root is on top; left, 1 when frames are left out.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const XHTML = 'http://www.w3.org/1999/xhtml';
@@ -39,11 +39,12 @@ const inset = given('inset'), least = given('least'), roof = given('roof');
 
 // The frames, by their number.
 const numbers = data.textContent.split(';'), count = numbers.length;
-const groups = Array.from(frames.children); // of the wide ones
+const groups = Array.from(frames.querySelectorAll('g')); // of those with a name
 const entries = part('names').textContent.split('\n\n');
 const group = new Int32Array(count); // index of groups; -1: none
 const entry = new Int32Array(count), other = new Float64Array(count); // where there is no group
 const start = new Float64Array(count), width = new Float64Array(count);
+const inside = new Float64Array(count); // the width of its callees
 const parent = new Int32Array(count), depth = new Int32Array(count);
 const end = new Int32Array(count); // one past the last frame of the subtree
 const hits = new Uint8Array(count);
@@ -89,6 +90,7 @@ function decode() {
 		entry[i] = narrow[0] || 0;
 		other[i] = narrow[1] || 0;
 		if (i > 0) {
+			inside[above] += width[i];
 			start[i] += next[above];
 			depth[i] = depth[above] + 1;
 			next[above] = start[i] + width[i];
@@ -108,12 +110,21 @@ const shadeOf = (i) => group[i] < 0 ? entries[entry[i]].slice(0, 2) :
 const grouped = (value) => (value * 2 ** given('halvings')).toLocaleString('en-US') + ' ' +
 	data.dataset.unit;
 
-// Name, origin, figures; a line each.
+
+function share(part, whole) {
+	const percent = 100 * part / whole;
+
+	return (percent < 1 ? percent.toPrecision(2) : percent.toFixed(2)) + ' %';
+}
+
+// Name, origin, numbers; a line each.
 function words(i) {
 	if (group[i] >= 0)
 		return groups[group[i]].firstElementChild.textContent;
-	return entries[entry[i]].slice(2) + '\ntotal ' + grouped(width[i]) + ' \u00b7 ' +
-		(100 * width[i] / width[0]).toPrecision(2) + ' %' +
+	const self = width[i] - inside[i];
+
+	return entries[entry[i]].slice(2) + '\ntotal ' + grouped(width[i]) + ' \u00b7 ' + share(width[i], width[0]) +
+		(given('left') ? '' : '\nself ' + (self ? grouped(self) + ' \u00b7 ' + share(self, width[0]) : '0')) +
 		(data.dataset.other ? '\n' + data.dataset.other + ' ' + grouped(other[i]) : '');
 }
 
@@ -122,7 +133,7 @@ function nameOf(i) {
 	const at = group[i] < 0 ? count + entry[i] : i;
 
 	if (!names.has(at))
-		names.set(at, words(i).split('\n', 1)[0]);
+		names.set(at, (group[i] < 0 ? entries[entry[i]].slice(2) : words(i)).split('\n', 1)[0]);
 	return names.get(at);
 }
 

@@ -76,8 +76,9 @@ function begin() {
 	show(isAlone ? fromHash() : state);
 	describe(-1);
 	listen();
-	if (isAlone && !state.icicle && !state.zoom)
-		window.scrollTo(0, pageHeight()); // the root is below
+	// The root is below. Chromium's --screenshot of a page that is scrolled is blank (Chromium 156).
+	if (isAlone && !state.icicle && !state.zoom && !/Headless/.test(navigator.userAgent))
+		window.scrollTo(0, pageHeight());
 }
 
 try {

@@ -51,7 +51,8 @@ function showMatched() {
 	matched.removeAttribute('title');
 	if (!state.search || !width[zoom])
 		return;
-	matched.textContent = percent(matchedWidth(zoom) / width[zoom]);
+	// What is left out of the picture may match, too.
+	matched.textContent = (given('left') ? 'at least ' : '') + percent(matchedWidth(zoom) / width[zoom]);
 	matched.setAttribute('title', 'matched: ' + matched.textContent + ' of ' + (zoom ?
 		'the zoomed frame, ' + percent(matchedWidth(0) / width[0]) + ' of all' : 'all'));
 }

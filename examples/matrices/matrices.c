@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrices: a molecular-modelling start-up reduced to its memory behaviour.
+ * matrices: a molecular-modeling start-up reduced to its memory behavior.
  *
  * Two dozen three-dimensional matrices of doubles, 8 MB each, get their first values. Every
  * first touch of a page is a page fault, so that half of the time is the kernel's: on top of

@@ -9,7 +9,7 @@
             strings = extract(data)
         with prof.stage("classify"):
             result = classify(name, strings)
-    print(prof.report())
+    print(prof)
 
 Stages nest to dotted labels (outer.inner) and are summed by label. Threads, asyncio tasks and other
 code with a contextvars context of its own nest on their own; a report sums over them. See

@@ -6,6 +6,7 @@ import inspect
 import json
 
 from auger import _stages, workers
+from auger.table import text_of
 
 _LEVELS = {
     None: _stages.AUTO,
@@ -63,6 +64,12 @@ class StageProfiler(_stages.Profiler):
         text = self.json()
         return self._last if text is None else json.loads(text)
 
+    def table(self):
+        """The rows so far as a table, as 'auger stages' prints them; print() of the profiler shows it."""
+        return text_of(self.report())
+
+    __str__ = table
+
     def close(self):
         """Ends the profiling: later stages measure nothing. May be called again."""
         if self.is_on:
@@ -92,6 +99,10 @@ class NullProfiler(_stages.Null):
     def report(self):
         """An empty dict."""
         return {}
+
+    def table(self):
+        """An empty text."""
+        return ""
 
     def json(self):
         """None."""

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define NS_PER_S INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
 
 int64_t clock_mono_ns(void); /* CLOCK_MONOTONIC: for durations, and perf's timestamps */
 int64_t clock_wall_ns(void); /* CLOCK_REALTIME: since 1970 */

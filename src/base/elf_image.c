@@ -103,7 +103,7 @@ static bool is_table_inside(const struct elf_image *image, uint64_t offset, uint
 	       elf_bytes(image, offset, (uint64_t)count * expected_size) != NULL;
 }
 
-/* A broken table is one that is not there: half of the file may still be of use. */
+/* A broken table counts as absent: the rest of the file may still be of use. */
 static void check_tables(struct elf_image *image, uint32_t phentsize, uint32_t shentsize)
 {
 	size_t ph = image->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
@@ -206,21 +206,41 @@ static int open_reader(struct elf_reader **ret, int fd, size_t len, const char *
 	return 0;
 }
 
+/* The size of a regular file. FUSE refuses fstat(2) to other users than the one who mounted it,
+ * also with a descriptor that can be read: the naming process is another user. */
+static int find_size(int fd, const char *name, uint64_t *ret, struct err *e)
+{
+	struct stat st = { 0 };
+	off_t end = 0;
+
+	if (fstat(fd, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return err_set(e, -EINVAL, "%s: not a regular file", name);
+		end = st.st_size;
+	} else if (errno == EACCES) {
+		end = lseek(fd, 0, SEEK_END);
+	} else {
+		end = -1;
+	}
+	if (end < 0)
+		return err_errno(e, "%s", name);
+	*ret = (uint64_t)end;
+	return 0;
+}
+
 int elf_image_open_fd(struct elf_image *ret, int fd, const char *name, struct err *e)
 {
 	struct elf_reader *reader = NULL;
-	struct stat st;
-	int rc;
+	uint64_t size = 0;
+	int rc = find_size(fd, name, &size, e);
 
-	if (fstat(fd, &st) < 0)
-		return err_errno(e, "%s", name);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, -EINVAL, "%s: not a regular file", name);
-	if (st.st_size == 0)
+	if (rc < 0)
+		return rc;
+	if (size == 0)
 		return err_set(e, -ENOEXEC, "%s: not an ELF file", name);
-	if ((uint64_t)st.st_size > FILE_MAX)
+	if (size > FILE_MAX)
 		return err_set(e, -EFBIG, "%s: %s", name, strerror(EFBIG));
-	rc = open_reader(&reader, fd, (size_t)st.st_size, name, e);
+	rc = open_reader(&reader, fd, (size_t)size, name, e);
 	if (rc < 0)
 		return rc;
 	rc = init(ret, reader, reader->bytes, reader->len, e);
@@ -371,7 +391,7 @@ bool elf_text_segment(const struct elf_image *image, struct elf_segment *ret)
 	return found;
 }
 
-/* Does at lie in [start..start+size)? 2 = yes, 1 = only in its pages, 0 = no. */
+/* Is at in [start..start+size)? 2 = yes, 1 = only in its pages, 0 = no. */
 static int position(uint64_t at, uint64_t start, uint64_t size)
 {
 	uint64_t front = start & PAGE_MASK;

@@ -6,8 +6,8 @@
  * against the bytes before it is followed, and data outside is treated as absent. A file is never
  * mapped, because its owner may shrink or change it at any moment: blocks are read when they
  * are first asked for and stay as they were read; 1 GiB of a file at most. 32 and 64 bit,
- * little-endian. Also fits the vdso as it lies in memory, whose file and memory layout are the
- * same. An image of a file is for one thread at a time.
+ * little-endian. It also reads the vdso in memory, which is laid out as a file would be. An image
+ * of a file is for one thread at a time.
  *
  * Source: elf(5); System V ABI, chapters 4 and 5; gABI on SHF_COMPRESSED.
  */
@@ -101,7 +101,7 @@ bool elf_offset_of_vaddr(const struct elf_image *image, uint64_t vaddr, uint64_t
 
 /*
  * What to subtract from an address in memory to have the file's vaddr, for the mapping
- * [start..start+len) of the file from offset on (modulo 2^64). false: no PT_LOAD lies in it.
+ * [start..start+len) of the file from offset on (modulo 2^64). false: it has no PT_LOAD.
  */
 bool elf_load_bias(const struct elf_image *image, uint64_t start, uint64_t len, uint64_t offset,
 		   uint64_t *ret_bias);

@@ -36,9 +36,8 @@ int err_nomem(struct err *e);
 /* Puts "context: " before the message. Returns e->code. */
 int err_wrap(struct err *e, const char *fmt, ...) PRINTF(2, 3);
 
-/* Words from outside (names of files, option values) may hold newlines and terminal escapes:
- * the bytes of
- * each control character (utf8_is_control), and each byte that is no UTF-8, become '?'. */
+/* Words from outside (names of files, option values) may hold newlines and terminal escapes. The
+ * bytes of each control character (utf8_is_control), and each byte that is no UTF-8, become '?'. */
 void err_clean(char *text);
 
 #endif

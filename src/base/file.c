@@ -166,15 +166,14 @@ int file_write_all(int fd, const void *bytes, size_t len)
 }
 
 /* A descriptor of the path itself cannot be replaced between the look and the open. */
-int file_open_regular(const char *path, int flags, struct err *e)
+int file_open_regular_at(int at, const char *path, int flags, struct err *e)
 {
 	const int wanted = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	CLEANUP(fd_close) int at = open(path, O_PATH | O_CLOEXEC | flags);
 	char link[64];
 	struct stat st;
 	int fd;
 
-	if (at < 0 || fstat(at, &st) < 0)
+	if (fstat(at, &st) < 0)
 		return err_errno(e, "%s", path);
 	if (S_ISLNK(st.st_mode))
 		return err_set(e, -ELOOP, "%s: %s", path, strerror(ELOOP));
@@ -185,4 +184,11 @@ int file_open_regular(const char *path, int flags, struct err *e)
 	if (fd < 0 && errno == ENOENT) /* no /proc */
 		fd = open(path, wanted | flags);
 	return fd < 0 ? err_errno(e, "%s", path) : fd;
+}
+
+int file_open_regular(const char *path, int flags, struct err *e)
+{
+	CLEANUP(fd_close) int at = open(path, O_PATH | O_CLOEXEC | flags);
+
+	return at < 0 ? err_errno(e, "%s", path) : file_open_regular_at(at, path, flags, e);
 }

@@ -50,6 +50,9 @@ size_t file_read_start(const char *path, char *text, size_t size);
  */
 int file_open_regular(const char *path, int flags, struct err *e) MUST_CHECK;
 
+/* The same, of the file that at was opened on with O_PATH, at that path. */
+int file_open_regular_at(int at, const char *path, int flags, struct err *e) MUST_CHECK;
+
 /* All bytes to a descriptor, also over short writes and EINTR. 0 or -errno. */
 int file_write_all(int fd, const void *bytes, size_t len) MUST_CHECK;
 

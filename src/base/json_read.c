@@ -507,3 +507,13 @@ bool json_scale(struct json_number n, int scale, int64_t *ret)
 	*ret = n.is_negative ? -(int64_t)value : (int64_t)value;
 	return true;
 }
+
+struct json_number json_number_or_skip(struct json *j)
+{
+	char first = json_peek(j);
+
+	if (first == '-' || number_is_digit(first))
+		return json_number(j);
+	json_skip(j);
+	return (struct json_number){ .is_none = true };
+}

@@ -78,6 +78,8 @@ struct json_number json_number(struct json *j); /* or null */
 bool json_bool(struct json *j);
 /* A value of any kind; a string, number or literal as text. */
 struct json_text json_skip(struct json *j);
+/* A value that should be a number; another one is skipped, and is_none. */
+struct json_number json_number_or_skip(struct json *j);
 
 /* Nothing but blanks may follow. True when all was well. */
 bool json_end(struct json *j);

@@ -30,8 +30,8 @@ static inline int number_hex_digit(char c)
 size_t number_parse(const char *text, size_t len, uint64_t *ret);
 size_t number_parse_hex(const char *text, size_t len, uint64_t *ret);
 
-/* The end of the range, INT64_MAX or -INT64_MAX, for a number that lies beyond. The first time in a
- * process a warning says so. */
+/* The end of the range, INT64_MAX or -INT64_MAX, for a number beyond it. A warning is logged the
+ * first time in a process. */
 int64_t number_end(bool is_negative);
 
 /* Adds to a sum, which stays at the end of its range. */

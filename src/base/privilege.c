@@ -60,7 +60,7 @@ const char *privilege_root(void)
 	return privilege_is_in_user_namespace() ? "root outside of this user namespace" : "root";
 }
 
-/* Does it reach the kernel? */
+/* Does the call reach the kernel (no seccomp filter refuses it)? */
 static bool reaches(long call)
 {
 	switch (call) {

@@ -135,13 +135,13 @@ size_t utf8_fit(const char *text, size_t len, size_t columns)
 	return at;
 }
 
-/* C0, C1, line and paragraph separators, and the characters that turn the direction of
- * what follows (Unicode Technical Report 36, 2.10). */
+/* C0, C1, spaces without width, line and paragraph separators, and the characters that turn the
+ * direction of what follows (Unicode Technical Report 36, 2.10). */
 bool utf8_is_control(int32_t character)
 {
 	static const struct range controls[] = {
-		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x200e, 0x200f },
-		{ 0x2028, 0x202e }, { 0x2066, 0x2069 }, { 0xfeff, 0xfeff },
+		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x200b, 0x200b }, { 0x200e, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2060, 0x2060 }, { 0x2066, 0x2069 }, { 0xfeff, 0xfeff },
 	};
 
 	return is_in(controls, ARRAY_LEN(controls), character);

@@ -67,6 +67,10 @@ struct pt_regs {
 };
 #endif
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* CPU time, ns */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid;  /* of the thread */
@@ -77,6 +81,7 @@ struct task_struct {
 	unsigned int __state;
 	int on_cpu;
 	unsigned in_iowait : 1;
+	struct sched_entity se;
 	struct mm_struct *mm; /* NULL: a thread of the kernel */
 	char comm[16];
 #ifdef __TARGET_ARCH_x86

@@ -8,15 +8,22 @@
  * that may be addresses of code (return addresses) or of the stack (saved registers), and their
  * places; the length of the copy; the frame-pointer chain beyond it; and the mappings. Other words
  * are skipped, because counters and lengths differ each time. Words that only look like addresses
- * make more keys, but no wrong ones.
+ * make more keys, but no wrong ones. Python frames, which lie elsewhere, are a part of the key,
+ * too; they are sent before the stack.
+ *
+ * A kernel may leave out switches: in a Firecracker VM (6.18.44), those away from one thread never
+ * reach the tracepoint, so that the thread that runs next is not seen to return. Its CPU time gives
+ * the moment all the same.
  */
 #include "bpf/wait.h"
 #include "bpf/kernel.h"
+#include "bpf/mix.h"
+#include "bpf/python_walk.h"
 
 const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Settings. */
-const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu;
+const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu, has_python;
 const volatile __u64 ring_full; /* bytes */
 const volatile int own_pid;     /* excluded from follows_all */
 
@@ -29,10 +36,12 @@ __u64 keys; /* added since user space set it to 0 */
 
 /* The state of a followed thread. */
 struct thread {
-	__u64 left_ns;  /* begin of its wait; 0: none */
-	__u64 woken_ns; /* 0: not yet */
-	__u64 key;      /* 0: the map was full */
-	__u64 life;     /* a unique id from exec to exec; 0: followed from its next exec */
+	__u64 left_ns;     /* begin of its wait; 0: none */
+	__u64 woken_ns;    /* 0: not yet */
+	__u64 key;         /* 0: the map was full */
+	__u64 life;        /* a unique id from exec to exec; 0: followed from its next exec */
+	__u64 seen_ns;     /* its last switch or exec that was seen; 0: none */
+	__u64 seen_cpu_ns; /* its CPU time then */
 	__u8 state, kind;
 };
 
@@ -92,14 +101,6 @@ struct hash {
 	__u64 a, b, c, d;
 	const __u64 *words;
 };
-
-#define MIX 0x9e3779b97f4a7c15ull
-
-static __always_inline __u64 mix(__u64 h, __u64 word)
-{
-	h = (h ^ word) * MIX;
-	return h ^ h >> 32;
-}
 
 /* The word if it may be an address of user space, 2^16..2^47; else 0. Branch-free, because a branch
  * would often be mispredicted. */
@@ -362,6 +363,23 @@ static __always_inline void add_up(struct thread *t, struct task_struct *task, _
 	t->left_ns = 0;
 }
 
+/* Its CPU time is exact at a switch, and while it does not run. */
+static __always_inline void see(struct thread *t, struct task_struct *task, __u64 time_ns)
+{
+	t->seen_ns = time_ns;
+	t->seen_cpu_ns = task->se.sum_exec_runtime;
+}
+
+/* How long it ran since it was seen, at most until time_ns. */
+static __always_inline __u64 ran_until(const struct thread *t, struct task_struct *task,
+				       __u64 time_ns)
+{
+	__u64 ran_ns = task->se.sum_exec_runtime - t->seen_cpu_ns;
+	__u64 most_ns = time_ns - t->seen_ns;
+
+	return ran_ns < most_ns ? ran_ns : most_ns;
+}
+
 static __always_inline void begin(struct thread *t, __u64 time_ns, enum wait_kind kind,
 				  enum wait_state state)
 {
@@ -371,28 +389,62 @@ static __always_inline void begin(struct thread *t, __u64 time_ns, enum wait_kin
 	t->state = (__u8)state;
 }
 
+/* The word that a thread which sleeps may wait for: the first argument of futex(2). */
+static __always_inline __u64 futex_of(const struct wait_stack *s, const struct thread *t)
+{
+	return s->has_registers && t->state == WAIT_SLEEPING ? s->di : 0;
+}
+
 static __always_inline void leave(void *ctx, struct thread *t, struct task_struct *task,
 				  __u64 time_ns, enum wait_state state)
 {
 	int first = 0;
 	struct wait_stack *s = bpf_map_lookup_elem(&scratch, &first);
+	struct python_scratch *python = NULL;
+	struct python_walk w = { 0 };
+	__u32 cpu = bpf_get_smp_processor_id();
 	struct wait_sum *sum;
 
+	if (t->left_ns && t->seen_ns) /* its return was not reported */
+		add_up(t, task, time_ns - ran_until(t, task, time_ns));
+	see(t, task, time_ns);
 	t->left_ns = 0;
 	if (!s || state == WAIT_DEAD)
 		return;
 	begin(t, time_ns, WAIT_LEFT, state);
 	set_whose(s, task, t);
-	t->key = s->key = take_stack(ctx, s, task, t);
+	t->key = take_stack(ctx, s, task, t);
+	if (has_python) {
+		python = bpf_map_lookup_elem(&python_scratches, &cpu);
+		if (python && walk_python(python, &w, task, futex_of(s, t)))
+			t->key = mix(mix(t->key, w.hash), w.lock);
+		else
+			python = NULL;
+	}
+	s->key = t->key;
 	sum = sum_of(t, task);
 	if (!sum) {
 		t->key = 0;
 		__sync_fetch_and_add(&lost_stacks, 1);
 	} else if (!sum->is_sent) {
+		if (python)
+			send_stack(python, &w, time_ns);
 		sum->is_sent = send(s);
 		if (!sum->is_sent)
 			__sync_fetch_and_add(&lost_stacks, 1);
 	}
+}
+
+/* Ends the wait of a thread that runs again. */
+static __always_inline void come_back(struct thread *t, struct task_struct *task, __u64 time_ns)
+{
+	if (!t->left_ns && t->seen_ns) { /* nor was it reported to leave: its stack is lost */
+		begin(t, t->seen_ns + ran_until(t, task, time_ns), WAIT_LEFT, WAIT_UNKNOWN);
+		t->key = plain_key(t);
+	}
+	if (t->left_ns)
+		add_up(t, task, time_ns);
+	see(t, task, time_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -407,8 +459,8 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 		leave(ctx, t, prev, time_ns, state_of(is_preempted, state, prev));
 	}
 	t = bpf_task_storage_get(&threads, next, NULL, 0);
-	if (t && t->left_ns)
-		add_up(t, next, time_ns ? time_ns : bpf_ktime_get_ns());
+	if (t && t->life)
+		come_back(t, next, time_ns ? time_ns : bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -459,6 +511,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	t->life = __sync_fetch_and_add(&lives, 1) + 1;
 	begin(t, bpf_ktime_get_ns(), WAIT_NEW, WAIT_RUNNABLE);
+	see(t, child, t->left_ns);
 	send_other(ctx, 0, t, child);
 	return 0;
 }
@@ -471,6 +524,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	if (t) {
 		t->life = __sync_fetch_and_add(&lives, 1) + 1;
 		t->left_ns = 0;
+		see(t, task, bpf_ktime_get_ns());
 	}
 	return 0;
 }
@@ -495,15 +549,17 @@ static __always_inline void add_running_thread(void *ctx, struct task_struct *ta
 	if (task->on_cpu)
 		return;
 	begin(t, now_ns, WAIT_INITIAL, state_of(false, task->__state, task));
+	see(t, task, now_ns);
 	send_other(ctx, 1, t, task);
 	if (task->on_cpu) /* it ran meanwhile: the begin of the wait is unknown */
-		t->left_ns = 0;
+		t->left_ns = t->seen_ns = 0;
 }
 
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	__u64 now = now_ns;
 	struct thread *t;
 
 	if (!task)
@@ -513,7 +569,10 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	t = bpf_task_storage_get(&threads, task, NULL, 0);
-	if (t && t->left_ns)
-		add_up(t, task, now_ns);
+	if (!t || !t->left_ns)
+		return 0;
+	if (t->seen_ns && t->seen_ns < now_ns) /* it may run, unreported */
+		now = now_ns - ran_until(t, task, now_ns);
+	add_up(t, task, now);
 	return 0;
 }

@@ -9,8 +9,8 @@
 #include "cachejob/rank_profile.h"
 #include "cachejob/rank_summary.h"
 
-#define MAX_FILE_BYTES ((size_t)1 << 30)
-#define MAX_LOGGED 5 /* damaged files */
+#define MAX_FILE_BYTES ((size_t)1 << 30) /* of a rank's file */
+#define MAX_LOGGED 5                     /* damaged files */
 
 /* The state of reading one rank. */
 struct reading {

@@ -5,6 +5,7 @@
 
 #include "cachefs/profile/guidance.h"
 #include "cachejob/coverage.h"
+#include "cachejob/node_sums.h"
 #include "view/markdown.h"
 
 static void put_code(struct buf *out, const char *text)
@@ -242,6 +243,30 @@ static void put_slow_paths(struct buf *out, const struct cluster_view *v)
 	}
 }
 
+/* What a file costs a job: its bytes, times the nodes that read them. */
+static void put_big_paths(struct buf *out, const struct cluster_view *v)
+{
+	const struct cluster *c = v->cluster;
+
+	if (!c->ranks[RANK_COSTS])
+		return;
+	buf_put_str(out, "\n## Files With Most Bytes on All Nodes\n\n"
+			 "| Path | Bytes | Ranks | Bytes a Rank |\n|---|---:|---:|---:|\n");
+	for (size_t i = 0; i < c->path_rows.count && i < v->top; i++) {
+		const struct cluster_path *p = cluster_path(c, v->big_paths[i]);
+		struct str path = cluster_path_text(c, p);
+
+		if (decimal_is_zero(p->bytes) || !p->events.ranks)
+			break;
+		buf_put_str(out, "| ");
+		markdown_put_code(out, path.ptr, path.len);
+		buf_put_str(out, " | ");
+		decimal_put(out, p->bytes);
+		buf_printf(out, " | %zu | %.0f |\n", p->events.ranks,
+			   decimal_real(p->bytes) / (double)p->events.ranks);
+	}
+}
+
 static void put_sums(struct buf *out, const struct cluster_view *v, const struct rows *rows)
 {
 	const struct path_sum *sums = rows->data;
@@ -302,16 +327,18 @@ static void put_damaged(struct buf *out, const struct cluster *c)
 }
 
 void cluster_summary_put(struct buf *out, const struct cluster_view *v, const struct rows *coverage,
-			 const char *job)
+			 const struct nodes_list *nodes, const char *job)
 {
 	put_head(out, v->cluster, job);
 	put_metrics(out, v);
 	put_operations(out, v);
 	put_latencies(out, v);
 	put_ranges(out, v);
+	node_sums_put(nodes, out);
 	if (v->cluster->path_rows.count) {
 		put_top_paths(out, v);
 		put_slow_paths(out, v);
+		put_big_paths(out, v);
 		put_classes(out, v);
 	}
 	coverage_put_summary(out, v->cluster, coverage);

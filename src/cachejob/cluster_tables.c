@@ -35,6 +35,16 @@ static int compare_latencies(const void *left, const void *right, void *cluster)
 	return order ? order : compare_paths(left, right, cluster);
 }
 
+static int compare_bytes(const void *left, const void *right, void *cluster)
+{
+	const struct cluster *c = cluster;
+	const struct cluster_path *a = cluster_path(c, *(const uint32_t *)left),
+				  *b = cluster_path(c, *(const uint32_t *)right);
+	int order = decimal_compare(b->bytes, a->bytes);
+
+	return order ? order : compare_paths(left, right, cluster);
+}
+
 static uint32_t *sort_paths(const struct cluster *c,
 			    int (*compare)(const void *, const void *, void *))
 {
@@ -58,7 +68,8 @@ int cluster_view_init(struct cluster_view *v, const struct cluster *c,
 	*v = (struct cluster_view){ c, classes, sums, .top = top };
 	v->paths = sort_paths(c, compare_paths);
 	v->slow_paths = sort_paths(c, compare_latencies);
-	if (v->paths && v->slow_paths)
+	v->big_paths = sort_paths(c, compare_bytes);
+	if (v->paths && v->slow_paths && v->big_paths)
 		return 0;
 	cluster_view_fini(v);
 	return err_nomem(e);
@@ -68,6 +79,7 @@ void cluster_view_fini(struct cluster_view *v)
 {
 	free(v->paths);
 	free(v->slow_paths);
+	free(v->big_paths);
 }
 
 const struct cluster_path *cluster_view_next_path(const struct cluster_view *v, size_t *at)

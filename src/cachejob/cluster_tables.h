@@ -23,6 +23,7 @@ struct cluster_view {
 	const struct path_sums *sums;
 	uint32_t *paths;      /* indices by category and most events; owned */
 	uint32_t *slow_paths; /* indices by most time; owned */
+	uint32_t *big_paths;  /* indices by most bytes; owned */
 	size_t top;           /* how many paths of a category are shown */
 };
 

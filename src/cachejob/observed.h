@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observed: from a job's record: did each path exist, and was it a folder?
+ * observed: reports from a job's record whether each path existed, and was a folder.
  *
- * It looks nothing up: the file system may have changed since, or be another one.
+ * It reads no file system, which may have changed since, or be another one.
  */
 #ifndef CACHEJOB_OBSERVED_H
 #define CACHEJOB_OBSERVED_H

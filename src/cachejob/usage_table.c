@@ -14,8 +14,8 @@
 #include "base/number.h"
 #include "base/str.h"
 
-#define DEPTH_MAX 32
-#define MAX_TOLD 5
+#define DEPTH_MAX 32 /* of folders */
+#define MAX_NAMED 5  /* of the files that are left out */
 
 static const char *const table_names[USAGE_TABLES] = { "data", "tree", "metadata" };
 
@@ -122,7 +122,7 @@ static int leave_out(struct usage_totals *t, const struct err *reason, struct er
 {
 	if (reason->code == -ENOMEM)
 		return err_nomem(e);
-	if (t->left_out++ < MAX_TOLD)
+	if (t->left_out++ < MAX_NAMED)
 		log_msg(LOG_WARN, "cache", "%s: left out", reason->msg);
 	return 0;
 }
@@ -169,8 +169,8 @@ int usage_table_read(const char *dir, struct usage_totals *ret, struct err *e)
 
 	*ret = (struct usage_totals){ 0 };
 	rc = read_folder(dir, 0, ret, e);
-	if (ret->left_out > MAX_TOLD)
-		log_msg(LOG_WARN, "cache", "%zu more left out", ret->left_out - MAX_TOLD);
+	if (ret->left_out > MAX_NAMED)
+		log_msg(LOG_WARN, "cache", "%zu more left out", ret->left_out - MAX_NAMED);
 	if (rc == 0 && !ret->files[USAGE_DATA] && !ret->files[USAGE_TREE] &&
 	    !ret->files[USAGE_METADATA])
 		rc = err_set(e, -ENODATA,

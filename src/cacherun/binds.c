@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cacherun/program.h"
+#include "target/program.h"
 
 #define SCRIPTS_MAX 4 /* whose program is a script: as the kernel. Source: execve(2) */
 

@@ -121,21 +121,8 @@ static int enter(void *context)
 int cacherun_command(struct cacherun *r, int *ret_status, int *ret_exec_error, struct err *e)
 {
 	const struct launch_opts command = { .argv = r->argv, .prepare = enter, .context = r };
-	struct runloop loop;
-	int rc = runloop_open(&loop, e);
 
-	loop.second_signal = RUNLOOP_KILL;
-	if (rc == 0)
-		rc = runloop_prepare(&loop, &command, e);
-	if (rc == 0)
-		rc = runloop_start(&loop, e);
-	while (rc == 0 && runloop_step(&loop, RUNLOOP_FOREVER))
-		;
-	runloop_reap(&loop, 0);
-	*ret_status = runloop_status(&loop);
-	*ret_exec_error = runloop_exec_error(&loop);
-	runloop_close(&loop);
-	return rc;
+	return runloop_run(&command, RUNLOOP_KILL, ret_status, ret_exec_error, e);
 }
 
 void cacherun_fini(struct cacherun *r)

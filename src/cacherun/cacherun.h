@@ -17,8 +17,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
-#include "cacherun/program.h"
 #include "cacherun/redirect.h"
+#include "target/program.h"
 
 /* The folders of one run. */
 struct cacherun_folders {

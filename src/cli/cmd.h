@@ -48,18 +48,21 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 extern const struct cmd cmd_annotate;
 extern const struct cmd cmd_cache;
 extern const struct cmd cmd_cache_aggregate;
+extern const struct cmd cmd_cache_launch;
 extern const struct cmd cmd_cache_mount;
 extern const struct cmd cmd_cache_paths;
 extern const struct cmd cmd_cache_reset;
 extern const struct cmd cmd_cache_run;
 extern const struct cmd cmd_cache_snapshot;
 extern const struct cmd cmd_cache_stats;
+extern const struct cmd cmd_cache_stop;
 extern const struct cmd cmd_cache_umount;
 extern const struct cmd cmd_control;
 extern const struct cmd cmd_convert;
 extern const struct cmd cmd_diff;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_flame;
+extern const struct cmd cmd_heap;
 extern const struct cmd cmd_merge;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_relocate;
@@ -68,5 +71,6 @@ extern const struct cmd cmd_stages;
 extern const struct cmd cmd_stat;
 extern const struct cmd cmd_syscalls;
 extern const struct cmd cmd_top;
+extern const struct cmd cmd_view;
 
 #endif

@@ -22,24 +22,26 @@
 struct args {
 	struct filter_args filter;
 	struct binaries_args places;
-	const char *value, *from;
+	const char *value, *from, *memory;
 	bool is_all;
 	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int color;  /* enum color_when */
 };
 
 static const struct opt opts[] = {
 	OPT_FLAG(0, "all", struct args, is_all,
-		 "Show the instructions of all lines [default: of those that cost something]"),
+		 "Show all lines and instructions [default: the hot ones, and 3 beside]"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_STR(0, "value", "TYPE", struct args, value,
 		"Show this sample type [default: the one that the profile names]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
 		"Read PROFILE as this format [default: by its content]"),
+	OPT_STR(0, "memory", "FILE", struct args, memory,
+		"Show what each line of a script allocates, too: of FILE, a profile of auger heap"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
@@ -244,12 +246,55 @@ static void put_head(struct emit *out, const struct profile *p, const char *path
 	emit_head_value(out, "of", whole, unit);
 }
 
+/* What the lines of a script cost by what ran, and what they allocate. */
+struct script {
+	struct script_lines parts, memory;
+	bool is_one, has_memory;
+	const char *memory_unit; /* owned by heap */
+	struct profile *heap;
+};
+
+static void script_fini(struct script *s)
+{
+	script_lines_fini(&s->parts);
+	script_lines_fini(&s->memory);
+	profile_free(s->heap);
+}
+
+static int load_memory(const struct args *args, const char *file, struct script *ret, struct err *e)
+{
+	size_t type;
+	int rc = load_profile(args->memory, NULL, &args->places, &ret->heap, e);
+
+	if (rc == 0)
+		rc = choose_type(ret->heap, NULL, &type, e);
+	if (rc < 0)
+		return rc;
+	ret->has_memory = true;
+	ret->memory_unit = report_unit(ret->heap, type);
+	return script_lines_collect(&ret->memory, ret->heap, type,
+				    profile_find_str(ret->heap, file), e);
+}
+
+static int load_script(const struct args *args, const struct profile *p, size_t type,
+		       const struct choice *c, struct script *ret, struct err *e)
+{
+	int rc = script_lines_collect(&ret->parts, p, type, c->file, e);
+
+	ret->is_one = ret->parts.rows.count;
+	if (rc == 0 && args->memory && !ret->is_one)
+		return err_set(e, -EINVAL, "--memory is of scripts: '%s' is none",
+			       profile_text(p, c->file));
+	return rc == 0 && args->memory ? load_memory(args, profile_text(p, c->file), ret, e) : rc;
+}
+
 static int put(const struct args *args, const struct profile *p, const char *path, size_t type,
 	       const struct choice *c, struct buf *text, struct err *e)
 {
 	CLEANUP(source_lines_fini) struct source_lines source = { 0 };
+	CLEANUP(script_fini) struct script script = { 0 };
 	const char *file = profile_text(p, c->file);
-	struct screen screen = screen_get((enum colour_when)args->color);
+	struct screen screen = screen_get((enum color_when)args->color);
 	struct listing *listing = NULL;
 	struct annotation a = {
 		.profile = p,
@@ -258,17 +303,22 @@ static int put(const struct args *args, const struct profile *p, const char *pat
 		.costs = &c->costs,
 		.file = c->file,
 		.start_line = c->function ? profile_get_function(p, c->function)->start_line : 0,
-		.has_all_insns = args->is_all,
+		.is_short = !args->is_all && args->format == EMIT_TABLE,
 	};
 	CLEANUP(emit_fini) struct emit out = { 0 };
 	int rc = load_source(&source, p, c, e);
 
+	if (rc == 0)
+		rc = load_script(args, p, type, c, &script, e);
 	if (rc == 0 && c->function)
 		rc = listing_new(&listing, p, &c->costs, function_name(p, c->function), file, e);
 	if (rc < 0)
 		return rc;
 	if (listing)
 		a.insns = listing_insns(listing, &a.insn_count);
+	a.parts = script.is_one ? &script.parts : NULL;
+	a.memory = script.has_memory ? &script.memory : NULL;
+	a.memory_unit = script.memory_unit;
 	a.source = source.lines;
 	a.source_count = source.count;
 	emit_begin(&out,
@@ -290,7 +340,7 @@ static int annotate(const struct args *args, const char *what, const char *path,
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	CLEANUP(choice_fini) struct choice choice = { 0 };
-	struct screen screen = screen_get((enum colour_when)args->color);
+	struct screen screen = screen_get((enum color_when)args->color);
 	size_t type;
 	int rc = load_profile(path, args->from, &args->places, p, e);
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
+#include "cli/graph_picture.h"
 #include "cli/profile_opts.h"
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
@@ -26,7 +27,7 @@ struct args {
 	bool is_list, is_op2, is_strict;
 	struct filter_args filter;
 	struct binaries_args places;
-	bool is_collapsed, pid, tid, kernel, jit, all, addrs;
+	bool is_collapsed, pid, tid, kernel, jit, all, addrs, srcline;
 };
 
 static const struct opt opts[] = {
@@ -57,8 +58,10 @@ static const struct opt opts[] = {
 		 "Show the addresses of code without a name (folded)"),
 	OPT_FLAG(0, "stackcollapse", struct args, is_collapsed,
 		 "Write exactly what FlameGraph's stackcollapse program for the input writes"),
+	OPT_FLAG(0, "srcline", struct args, srcline,
+		 "Show the source lines of perf script -F +srcline (with --stackcollapse)"),
 	OPT_FLAG(0, "strict", struct args, is_strict,
-		 "Fail when lines of the input are no part of what its format is"),
+		 "Fail at lines that are not of the input's format"),
 	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_FLAG(0, "op2-compatible", struct args, is_op2,
 		 "Write what Akaros' own converter op2 makes of a trace"),
@@ -81,13 +84,17 @@ static void put_row(struct emit *out, const struct format *format, struct buf *s
 	emit_text(out, "write", format->write ? "yes" : "-");
 	emit_optional(out, "endings", suffixes->data ? suffixes->data : "");
 	emit_text(out, "what it is", format->summary);
+	emit_hide(out);
+	emit_text(out, "recognized by", format->mark);
+	emit_hide(out);
+	emit_text(out, "left out", format->lost);
 }
 
 static int list_formats(struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, suffixes = { 0 };
 	CLEANUP(emit_fini) struct emit out;
-	const struct emit_opts o = { .format = EMIT_TABLE };
+	const struct emit_opts o = { .format = EMIT_TABLE, .is_verbose = cmd_is_verbose() };
 
 	emit_begin(&out, &o, &text);
 	emit_columns(&out);
@@ -208,7 +215,7 @@ static int check_strict(const struct args *args, const char *path, size_t skippe
 {
 	if (!args->is_strict || !skipped)
 		return 0;
-	return err_set(e, -EINVAL, "%s: lines that are no part of what its format is: %zu",
+	return err_set(e, -EINVAL, "%s: lines that are not of its format: %zu",
 		       strcmp(path, "-") == 0 ? "standard input" : path, skipped);
 }
 
@@ -236,7 +243,7 @@ static int check_strict_text(const struct args *args, const char *path, const st
 static bool has_perfscript_opts(const struct args *args)
 {
 	return args->pid || args->tid || args->kernel || args->jit || args->all || args->addrs ||
-	       args->event;
+	       args->srcline || args->event;
 }
 
 /* What the program of FlameGraph that is made for another format than perf script's prints. */
@@ -249,7 +256,7 @@ static int convert_by_peer(const struct args *args, const char *path, const stru
 		return err_usage(e,
 				 "--stackcollapse of format %s goes without the options for perf "
 				 "script: --pid, --tid, --kernel, --jit, --all, --addrs, "
-				 "--event-filter",
+				 "--srcline, --event-filter",
 				 format->name);
 	if (check_strict_text(args, path, format, in, e) < 0)
 		return e->code;
@@ -275,6 +282,7 @@ static int convert_as_stackcollapse(const struct args *args, const char *path, s
 		.marks_kernel = args->kernel || args->all,
 		.marks_jit = args->jit || args->all,
 		.has_addresses = args->addrs,
+		.has_sources = args->srcline,
 		.event = args->event,
 	};
 	struct stackcollapse_report report;
@@ -308,7 +316,7 @@ static int run(int argc, char **argv, struct err *e)
 	struct args args = { 0 };
 	struct output output;
 	struct profile *p;
-	const char *path;
+	const char *path, *kind;
 	int first, rc = cmd_parse(&cmd_convert, &args, argc, argv, &first, e);
 
 	if (rc < 0)
@@ -322,19 +330,27 @@ static int run(int argc, char **argv, struct err *e)
 		return convert_as_op2(&args, path, e);
 	if (args.is_collapsed)
 		return convert_as_stackcollapse(&args, path, e);
-	rc = choose_output(args.output, args.to, NULL, &output, e);
+	if (args.srcline)
+		return err_usage(e, "--srcline goes with --stackcollapse");
+	kind = args.to && strcmp(args.to, "dot") != 0 ? NULL : graph_picture_kind(args.output);
+	rc = choose_output(args.output, kind ? "dot" : args.to, NULL, &output, e);
+	if (rc == 0 && kind)
+		rc = graph_picture_check(e);
 	if (rc == 0 && is_tidied(&args) && output.format != format_find("folded"))
 		rc = err_usage(
 			e, "--pid, --tid, --kernel, --jit, --all and --addrs are for --to folded");
 	if (rc == 0)
 		rc = load_whole_profile(path, args.from, &args.places, &p, e);
+	if (rc == -ENOENT && first == argc)
+		return err_set(e, rc, "no %s here; 'auger record' writes it", path);
 	if (rc < 0)
 		return rc;
 	rc = check_strict(&args, path, profile_get_info(p)->skipped_lines, e);
 	if (rc == 0)
 		rc = prepare(&p, &args, e);
 	if (rc == 0)
-		rc = save_profile(p, &output, e);
+		rc = kind ? graph_picture_save(p, kind, output.path, e)
+			  : save_profile(p, &output, e);
 	profile_free(p);
 	return rc;
 }
@@ -343,7 +359,7 @@ const struct cmd cmd_convert = {
 	.name = "convert",
 	.operands = "[FILE]",
 	.summary = "write a profile in another format",
-	.verbose = "Also print what is read and written",
+	.verbose = "Also print what is read and written; with --list, how formats are recognized",
 	.opts = opts,
 	.run = run,
 };

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -25,7 +26,7 @@ struct args {
 	uint64_t rows;
 	int order;  /* enum compare_order */
 	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int color;  /* enum color_when */
 };
 
 static const char *const orders[] = { "change", "before", "after", "name", NULL };
@@ -49,122 +50,157 @@ static const struct opt opts[] = {
 		   "Sort rows by this, the largest first [default change]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
-/* One of the two profiles. */
-struct side {
+struct run {
 	const char *path;
 	struct profile *profile;   /* filtered */
 	struct report_facts facts; /* of the whole profile */
+	size_t type;               /* the sample type that is compared */
 	double amount;             /* what its values are divided by */
 };
 
-static int64_t total_of(const struct profile *p, size_t type)
-{
-	return report_facts(p, type).total;
-}
+struct side {
+	struct run runs[DIFF_MAX_RUNS]; /* [count] */
+	size_t count;
+};
 
-/* "N:M": how much work each of the two did. */
+/* "N:M": how much work each run of the two sides did. */
 static void read_amounts(const char *text, struct side *sides)
 {
-	double before, after;
+	double amounts[2];
 	char rest;
 
-	if (sscanf(text, "%lf:%lf%c", &before, &after, &rest) == 2 && before > 0 && after > 0) {
-		sides[0].amount = before;
-		sides[1].amount = after;
-	}
+	if (sscanf(text, "%lf:%lf%c", &amounts[0], &amounts[1], &rest) != 2 ||
+	    !(amounts[0] > 0 && amounts[1] > 0))
+		return;
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++)
+			sides[side].runs[i].amount = amounts[side];
 }
 
-/* Before the filter: how much of what --normalize names this side has. */
-static int measure(struct side *s, const char *normalize, struct err *e)
+/* Before the filter: how much of what --normalize names this run has. */
+static int measure(struct run *r, const char *normalize, struct err *e)
 {
-	int type = profile_find_type(s->profile, normalize);
+	int type = profile_find_type(r->profile, normalize);
 
 	if (strcmp(normalize, "duration") == 0)
-		s->amount = (double)profile_get_info(s->profile)->duration_ns;
+		r->amount = (double)profile_get_info(r->profile)->duration_ns;
 	else if (type >= 0)
-		s->amount = (double)total_of(s->profile, (size_t)type);
+		r->amount = (double)report_facts(r->profile, (size_t)type).total;
 	else
-		return err_usage(e, "--normalize: %s has no sample type '%s'", s->path, normalize);
+		return err_usage(e, "--normalize: %s has no sample type '%s'", r->path, normalize);
 	return 0;
 }
 
-static int open_side(struct side *s, const struct args *a, size_t *ret_type, struct err *e)
+static int open_run(struct run *r, const struct args *a, struct err *e)
 {
-	int rc = load_profile(s->path, a->from, &a->places, &s->profile, e);
+	bool is_total = a->normalize && strcmp(a->normalize, "total") == 0;
+	int rc = load_profile(r->path, a->from, &a->places, &r->profile, e);
 
 	if (rc == 0)
-		rc = choose_type(s->profile, a->value, ret_type, e);
+		rc = choose_type(r->profile, a->value, &r->type, e);
 	if (rc < 0)
 		return rc;
-	if (!profile_type_count(s->profile))
-		return err_set(e, -EINVAL, "%s: has no values to compare", s->path);
-	if (a->normalize && strcmp(a->normalize, "total") != 0 && s->amount == 0) {
-		rc = measure(s, a->normalize, e);
+	if (!profile_type_count(r->profile))
+		return err_set(e, -EINVAL, "%s: has no values to compare", r->path);
+	if (a->normalize && !is_total && r->amount == 0) {
+		rc = measure(r, a->normalize, e);
 		if (rc < 0)
 			return rc;
 	}
-	s->facts = report_facts(s->profile, *ret_type);
-	rc = apply_filter(&s->profile, &a->filter, e);
+	r->facts = report_facts(r->profile, r->type);
+	rc = apply_filter(&r->profile, &a->filter, e);
 	if (rc == 0 && !a->has_kernel_frames)
-		rc = profile_charge_waits(&s->profile, WAIT_LEAF_NAMED, e);
+		rc = profile_charge_waits(&r->profile, WAIT_LEAF_NAMED, e);
 	return rc;
 }
 
-static int find_factor(struct side *sides, const struct profile *diff, const char *normalize,
-		       double *ret, struct err *e)
+/* The total of a run in the diff, where nothing names it otherwise. */
+static void measure_totals(struct side *sides, const struct profile *diff)
 {
-	*ret = 1;
-	if (!normalize)
-		return 0;
-	if (strcmp(normalize, "total") == 0) {
-		sides[0].amount = (double)total_of(diff, DIFF_BEFORE);
-		sides[1].amount = (double)total_of(diff, DIFF_AFTER);
-	}
-	*ret = sides[1].amount / sides[0].amount;
-	if (!isfinite(*ret) || *ret <= 0)
-		return err_set(e, -EINVAL, "--normalize %s: from %g to %g cannot be compared",
-			       normalize, sides[0].amount, sides[1].amount);
+	for (size_t side = 0, run = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++, run++)
+			sides[side].runs[i].amount =
+				(double)report_facts(diff, profile_diff_run_type(diff, run)).total;
+}
+
+static double mean_amount(const struct side *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		sum += s->runs[i].amount;
+	return sum / (double)s->count;
+}
+
+/* By how much the values of each run are multiplied, so that all have the mean amount of those
+ * after. */
+static int find_factors(struct side *sides, const struct profile *diff, const char *normalize,
+			struct compare_side *to, struct err *e)
+{
+	double amount;
+
+	if (normalize && strcmp(normalize, "total") == 0)
+		measure_totals(sides, diff);
+	amount = mean_amount(&sides[1]);
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++) {
+			double factor = normalize ? amount / sides[side].runs[i].amount : 1;
+
+			if (!isfinite(factor) || factor <= 0)
+				return err_set(e, -EINVAL,
+					       "--normalize %s: from %g to %g cannot be compared",
+					       normalize, sides[side].runs[i].amount, amount);
+			to[side].factors[i] = factor;
+		}
 	return 0;
 }
 
 static int show(const struct profile *diff, const struct compare_opts *o, const struct args *a,
 		struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->color);
-	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_color, cmd_is_verbose() };
-	CLEANUP(emit_fini) struct emit out;
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 	int rc;
 
-	emit_begin(&out, &emit_opts, &text);
-	rc = compare_put(&out, diff, o, e);
-	if (rc < 0)
-		return rc;
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+	screen_rows_begin(&rows, a->format, a->color);
+	rc = compare_put(&rows.out, diff, o, e);
+	return rc < 0 ? rc : screen_rows_end(&rows, e);
 }
 
-static struct compare_side describe_side(const struct side *s)
+/* names: gets those of all runs. */
+static struct compare_side describe_side(const struct side *s, struct buf *names)
 {
-	return (struct compare_side){
-		.file = strcmp(s->path, "-") == 0 ? "standard input" : s->path,
-		.facts = s->facts,
-		.duration_ns = profile_get_info(s->profile)->duration_ns,
-	};
+	struct compare_side ret = { .facts = s->runs[0].facts,
+				    .runs = s->count,
+				    .profile = s->runs[0].profile,
+				    .profile_type = s->runs[0].type };
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct run *r = &s->runs[i];
+
+		buf_printf(names, "%s%s", i ? ", " : "",
+			   strcmp(r->path, "-") == 0 ? "standard input" : r->path);
+		ret.duration_ns += profile_get_info(r->profile)->duration_ns;
+		if (i && r->facts.samples >= 0)
+			ret.facts.samples += r->facts.samples;
+		if (i)
+			ret.facts.lost += r->facts.lost;
+	}
+	ret.file = names->data;
+	return ret;
 }
 
 static int compare(struct side *sides, const struct profile *diff, const struct args *a,
 		   const struct grouping *g, const char *type, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf filter = { 0 };
+	CLEANUP(buf_fini) struct buf filter = { 0 }, before = { 0 }, after = { 0 };
+	struct compare_side described[] = { describe_side(&sides[0], &before),
+					    describe_side(&sides[1], &after) };
 	bool is_all = a->format != EMIT_TABLE;
 	struct compare_opts o = {
-		.before = describe_side(&sides[0]),
-		.after = describe_side(&sides[1]),
 		.type = type,
 		.normalized = a->normalize,
 		.has_totals = a->has_totals,
@@ -175,67 +211,144 @@ static int compare(struct side *sides, const struct profile *diff, const struct 
 			 : is_all                  ? 0
 						   : DEFAULT_ROWS,
 	};
-	int rc = find_factor(sides, diff, a->normalize, &o.factor, e);
+	int rc = find_factors(sides, diff, a->normalize, described, e);
 
 	if (rc < 0)
 		return rc;
+	o.before = described[0];
+	o.after = described[1];
 	describe_filter(&a->filter, &filter);
-	if (buf_error(&filter) < 0)
+	if (buf_error(&filter) < 0 || buf_error(&before) < 0 || buf_error(&after) < 0)
 		return err_nomem(e);
 	o.filter = filter.data;
 	return show(diff, &o, a, e);
 }
 
+static int open_all(struct side *sides, const struct args *a, struct value_type *ret, struct err *e)
+{
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++) {
+			int rc = open_run(&sides[side].runs[i], a, e);
+
+			if (rc < 0)
+				return rc;
+			if (side == 0 && i == 0)
+				*ret = profile_get_type(sides[0].runs[0].profile,
+							sides[0].runs[0].type);
+		}
+	return 0;
+}
+
 static int load_and_compare(struct side *sides, const struct args *a, const struct grouping *g,
 			    struct err *e)
 {
+	const struct profile *runs[2][DIFF_MAX_RUNS], *first;
 	struct profile *diff;
 	struct value_type type;
-	const char *name;
-	size_t types[2];
-	int rc = open_side(&sides[0], a, &types[0], e);
+	int rc = open_all(sides, a, &type, e);
 
-	if (rc == 0)
-		rc = open_side(&sides[1], a, &types[1], e);
 	if (rc < 0)
 		return rc;
-	type = profile_get_type(sides[0].profile, types[0]);
-	name = profile_text(sides[0].profile, type.type);
-	rc = profile_diff(sides[0].profile, sides[1].profile, name,
-			  profile_text(sides[0].profile, type.unit), &diff, e);
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++)
+			runs[side][i] = sides[side].runs[i].profile;
+	first = runs[0][0];
+	rc = profile_diff_runs(&(struct diff_side){ runs[0], sides[0].count },
+			       &(struct diff_side){ runs[1], sides[1].count },
+			       profile_text(first, type.type), profile_text(first, type.unit),
+			       &diff, e);
 	if (rc < 0)
 		return rc;
-	rc = compare(sides, diff, a, g, name, e);
+	if (g->label)
+		warn_absent_label(diff, g->label);
+	rc = compare(sides, diff, a, g, profile_text(first, type.type), e);
 	profile_free(diff);
 	return rc;
 }
 
-static int run(int argc, char **argv, struct err *e)
+static int add_runs(struct side *s, char **paths, size_t count, struct err *e)
+{
+	if (count > DIFF_MAX_RUNS)
+		return err_usage(e, "at most %d profiles a side", DIFF_MAX_RUNS);
+	for (size_t i = 0; i < count; i++)
+		s->runs[s->count++].path = paths[i];
+	return 0;
+}
+
+/* "--" separates the sides, where files stand before it. */
+static int find_sides(struct side *sides, char **files, int count, char **others, int other_count,
+		      struct err *e)
+{
+	int rc;
+
+	if (!count) {
+		files = others;
+		count = other_count;
+		other_count = 0;
+	}
+	if (!other_count && count != 2)
+		return err_usage(e,
+				 "needs two files, the profile before and the one after; several "
+				 "runs: BEFORE... -- AFTER...");
+	if (!other_count) {
+		others = &files[--count];
+		other_count = 1;
+	}
+	rc = add_runs(&sides[0], files, (size_t)count, e);
+	return rc < 0 ? rc : add_runs(&sides[1], others, (size_t)other_count, e);
+}
+
+static void sides_free(struct side *sides)
+{
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++)
+			profile_free(sides[side].runs[i].profile);
+	free(sides);
+}
+
+/* Options may stand among the files of both sides. */
+static int parse(struct args *args, struct side *sides, int argc, char **argv, struct err *e)
+{
+	int end = 1, first, other = 1, rc;
+
+	while (end < argc && strcmp(argv[end], "--") != 0)
+		end++;
+	rc = cmd_parse(&cmd_diff, args, end, argv, &first, e);
+	if (rc == 0 && end < argc)
+		rc = cmd_parse(&cmd_diff, args, argc - end, argv + end, &other, e);
+	return rc ? rc
+		  : find_sides(sides, argv + first, end - first, argv + end + other,
+			       end < argc ? argc - end - other : 0, e);
+}
+
+static int run_with(struct side *sides, int argc, char **argv, struct err *e)
 {
 	struct args args = { .by = "function", .rows = ROWS_NOT_GIVEN };
 	struct grouping grouping = { FRAME_BY_FUNCTION, NULL };
-	struct side sides[2] = { { 0 } };
-	int first, rc = cmd_parse(&cmd_diff, &args, argc, argv, &first, e);
+	int rc = parse(&args, sides, argc, argv, e);
 
 	if (rc == 0)
 		rc = grouping_parse(args.by, &grouping, e);
-	if (rc < 0)
+	if (rc)
 		return rc;
-	if (argc - first != 2)
-		return err_usage(e, "needs two files: the profile before and the one after");
 	if (args.normalize)
 		read_amounts(args.normalize, sides);
-	sides[0].path = argv[first];
-	sides[1].path = argv[first + 1];
-	rc = load_and_compare(sides, &args, &grouping, e);
-	profile_free(sides[0].profile);
-	profile_free(sides[1].profile);
+	return load_and_compare(sides, &args, &grouping, e);
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct side *sides = calloc(2, sizeof *sides);
+	int rc = sides ? run_with(sides, argc, argv, e) : err_nomem(e);
+
+	if (sides)
+		sides_free(sides);
 	return rc;
 }
 
 const struct cmd cmd_diff = {
 	.name = "diff",
-	.operands = "BEFORE AFTER",
+	.operands = "BEFORE AFTER | BEFORE... -- AFTER...",
 	.summary = "compare two profiles: what costs more, what less, and what is chance",
 	.verbose = "Also show source file and line, and print what is read",
 	.opts = opts,

@@ -2,26 +2,28 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
+#include "cli/picture.h"
 #include "cli/profile_opts.h"
-#include "format/formats.h"
+#include "model/label_roots.h"
 #include "model/wait_frames.h"
 #include "model/wall.h"
 #include "source/load.h"
 #include "view/flame/flame.h"
 
+#define DEFAULT_PICTURE "flame.svg"
 #define DEFAULT_WIDTH 1200
 #define MIN_WIDTH 320
 #define MAX_WIDTH 20000
 
 struct args {
-	const char *output; /* NULL: standard output, unless that is a terminal */
+	const char *output; /* NULL: DEFAULT_PICTURE, or standard output when that is no terminal */
 	const char *title, *value, *from;
+	const char *by; /* key of a label, or "thread"; NULL: one root for all */
 	uint64_t width;
 	double min_percent;
 	int colors;    /* enum flame_colors */
@@ -36,10 +38,12 @@ static const char *const normalizations[] = { "none", "total", NULL };
 
 static const struct opt opts[] = {
 	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write the picture to FILE [default: standard output]"),
+		"Write the picture to FILE [default flame.svg; standard output if redirected]"),
 	OPT_STR(0, "title", "TEXT", struct args, title, "Set the title [default Flame graph]"),
 	OPT_CHOICE(0, "colors", "module|name|hot|plain", struct args, colors, flame_colors_names,
 		   "Color by kind of code, by name, or alike [default module]"),
+	OPT_STR(0, "by", "LABEL", struct args, by,
+		"Draw a root for each thread, comm, pid, rank or value of another label"),
 	OPT_FLAG(0, "icicle", struct args, is_icicle, "Draw the root on top"),
 	OPT_FLAG(0, "reverse", struct args, is_reversed,
 		 "Merge stacks from their leaves: callers on callees"),
@@ -96,11 +100,17 @@ static void inputs_fini(struct inputs *in)
 	profile_free(in->profiles[1]);
 }
 
-/* Folded stacks with two values are a difference by themselves. */
-static bool has_two_values(const struct profile *p)
+/* Replaces *p by a profile with a root for each value of the label. */
+static int add_roots(struct profile **p, const char *by, const char *name, struct err *e)
 {
-	return profile_type_count(p) == 2 && profile_find_type(p, "before") == 0 &&
-	       profile_find_type(p, "after") == 1;
+	struct profile *rooted;
+	int rc = profile_label_roots(*p, by, &rooted, e);
+
+	if (rc < 0)
+		return err_wrap(e, "%s", name);
+	profile_free(*p);
+	*p = rooted;
+	return 0;
 }
 
 static int load_one(struct inputs *in, size_t i, const struct args *args, struct err *e)
@@ -116,7 +126,7 @@ static int load_one(struct inputs *in, size_t i, const struct args *args, struct
 		rc = apply_filter(&in->profiles[i], &args->filter, e);
 	if (rc == 0 && !args->has_kernel_frames)
 		rc = profile_charge_waits(&in->profiles[i], WAIT_LEAF_REASON, e);
-	return rc;
+	return rc == 0 && args->by ? add_roots(&in->profiles[i], args->by, name, e) : rc;
 }
 
 /* The wall clock instead of the times that are its parts. */
@@ -165,7 +175,7 @@ static int load(struct inputs *in, const struct args *args, struct err *e)
 		return make_wall(in, e);
 	if (rc < 0)
 		return rc;
-	in->is_diff = in->paths[1] || (has_two_values(in->profiles[0]) && !args->value);
+	in->is_diff = in->paths[1] || (picture_has_two_values(in->profiles[0]) && !args->value);
 	if (!in->paths[1] && in->is_diff) {
 		in->types[0] = 0;
 		in->types[1] = 1;
@@ -244,28 +254,6 @@ static int draw(const struct inputs *in, const struct args *args, const char *ou
 	return rc;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat of_a, of_b;
-
-	return strcmp(b, "-") != 0 && stat(a, &of_a) == 0 && stat(b, &of_b) == 0 &&
-	       S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
-/* A profile that is drawn over by mistake is gone. */
-static int check_output(const struct inputs *in, const char *output, struct err *e)
-{
-	if (strcmp(output, "-") == 0)
-		return 0;
-	if (format_for_output(output))
-		return err_usage(e, "-o %s: the ending is of a profile, and this is an SVG picture",
-				 output);
-	for (size_t i = 0; i < ARRAY_LEN(in->paths); i++)
-		if (in->paths[i] && is_same_file(output, in->paths[i]))
-			return err_usage(e, "-o %s: is the profile itself", output);
-	return outfile_check(output, e);
-}
-
 static int check_usage(const struct args *args, int operands, struct err *e)
 {
 	if (!args->is_diff && operands > 1)
@@ -274,8 +262,6 @@ static int check_usage(const struct args *args, int operands, struct err *e)
 		return err_usage(e, "--diff: two files, before and after");
 	if (args->is_wall && (args->is_diff || args->is_negated || args->normalize || args->value))
 		return err_usage(e, "--wall goes with neither --diff nor --value");
-	if (!args->output && isatty(STDOUT_FILENO))
-		return err_usage(e, "a picture is nothing for a terminal: name a file with -o");
 	return 0;
 }
 
@@ -292,10 +278,12 @@ static int run(int argc, char **argv, struct err *e)
 		return rc;
 	in.paths[0] = first < argc ? argv[first] : DEFAULT_PROFILE;
 	in.paths[1] = argc - first == 2 ? argv[first + 1] : NULL;
-	output = args.output ? args.output : "-";
-	rc = check_output(&in, output, e);
+	output = args.output ? args.output : isatty(STDOUT_FILENO) ? DEFAULT_PICTURE : "-";
+	rc = picture_check_output(output, "an SVG picture", in.paths, ARRAY_LEN(in.paths), e);
 	if (rc == 0)
 		rc = load(&in, &args, e);
+	if (rc == -ENOENT && first == argc)
+		return err_set(e, rc, "no %s here; 'auger record' writes it", DEFAULT_PROFILE);
 	return rc < 0 ? rc : draw(&in, &args, output, e);
 }
 

@@ -27,7 +27,7 @@
 struct args {
 	struct sampling_args sampling;
 	double seconds; /* NO_LIMIT: not given */
-	bool has_off_cpu;
+	bool has_off_cpu, has_gil, has_page;
 	int waits; /* enum offcpu_method */
 	struct opt_list labels;
 	const char *output, *raw, *recover;
@@ -44,6 +44,8 @@ static const struct opt opts[] = {
 		 "Stop after SECONDS (with -a and -p) [default: at Ctrl-C]"),
 	OPT_FLAG(0, "off-cpu", struct args, has_off_cpu,
 		 "Record time off the CPU, too, by stack and reason"),
+	OPT_FLAG(0, "gil", struct args, has_gil,
+		 "Record as --off-cpu does, and label what holds Python's GIL or waits for it"),
 	OPT_LIST(0, "label", "cpu|address", struct args, labels,
 		 "Label samples with the CPU, or page faults with their addresses; again for more"),
 	OPT_CHOICE(
@@ -51,10 +53,12 @@ static const struct opt opts[] = {
 		"Record time off the CPU by BPF in the kernel, or by perf switch by switch [default auto]"),
 	OPT_STR('o', "output", "FILE", struct args, output,
 		"Write the profile to FILE [default " DEFAULT_PROFILE "; an older one is renamed]"),
+	OPT_FLAG(0, "view", struct args, has_page,
+		 "Also write the page of 'auger view', named as the profile: auger.html"),
 	OPT_STR(0, "raw", "FILE", struct args, raw,
 		"Keep the kernel's records, too, as a perf.data file"),
 	OPT_STR(0, "recover", "SPOOL", struct args, recover,
-		"Record nothing: make the profile of a recording that was killed, from its spool"),
+		"Make the profile of a killed recording from its spool, and record nothing"),
 	OPT_END,
 };
 
@@ -72,6 +76,28 @@ static int take_labels(struct recording_opts *o, const struct opt_list *labels, 
 	return 0;
 }
 
+static int take_waits(struct recording_opts *o, const struct args *args, struct err *e)
+{
+	bool has_off_cpu = args->has_off_cpu || args->has_gil;
+
+	if (has_off_cpu && o->cpus)
+		return err_usage(e, "--off-cpu and --cpu do not go together: threads move");
+	if (args->waits != OFFCPU_METHOD_BEST && !has_off_cpu)
+		return err_usage(e, "--method goes with --off-cpu");
+	if (args->waits == OFFCPU_METHOD_BPF && args->raw)
+		return err_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
+				    "records of the kernel");
+	if (args->has_gil && (args->raw || args->waits == OFFCPU_METHOD_PERF))
+		return err_usage(e,
+				 "--gil goes with neither --raw nor --method perf: it needs BPF");
+	if (args->has_gil && o->python != PYTHON_AUTO)
+		return err_usage(e, "--gil and --python do not go together");
+	o->has_off_cpu = has_off_cpu;
+	o->has_gil = args->has_gil;
+	o->offcpu_method = (enum offcpu_method)args->waits;
+	return 0;
+}
+
 static int make_plan(struct sampling_plan *plan, const struct args *args, char **operands,
 		     struct err *e)
 {
@@ -84,17 +110,12 @@ static int make_plan(struct sampling_plan *plan, const struct args *args, char *
 	if (plan->opts.argv && args->seconds > 0)
 		return err_usage(e,
 				 "-d does not go with a command; 'timeout SECONDS CMD' ends one");
-	if (args->has_off_cpu && plan->opts.cpus)
-		return err_usage(e, "--off-cpu and --cpu do not go together: threads move");
-	if (args->waits != OFFCPU_METHOD_BEST && !args->has_off_cpu)
-		return err_usage(e, "--method goes with --off-cpu");
-	if (args->waits == OFFCPU_METHOD_BPF && args->raw)
-		return err_usage(e, "--method bpf and --raw do not go together: BPF leaves no "
-				    "records of the kernel");
+	rc = take_waits(&plan->opts, args, e);
+	if (rc < 0)
+		return rc;
 	if (args->raw && strcmp(args->raw, args->output ? args->output : DEFAULT_PROFILE) == 0)
 		return err_usage(e, "--raw and --output are the same file");
-	plan->opts.has_off_cpu = args->has_off_cpu;
-	plan->opts.offcpu_method = (enum offcpu_method)args->waits;
+	plan->opts.has_times = true;
 	plan->opts.raw = args->raw;
 	plan->opts.owns_stdout = args->output && strcmp(args->output, "-") == 0;
 	if (args->seconds > 0)
@@ -109,12 +130,19 @@ struct snapshots {
 	pid_t writer; /* of the last one; 0: none */
 };
 
+/* Bytes of a path without the endings of its name. */
+static size_t stem_of(const char *path)
+{
+	const char *dot = strchr(path_base(path), '.');
+
+	return dot ? (size_t)(dot - path) : strlen(path);
+}
+
 /* "run.pb.gz": "run.snapshot.pb.gz". */
 static int name_snapshot(const char *output, struct buf *ret)
 {
 	const char *path = strcmp(output, "-") == 0 ? DEFAULT_PROFILE : output;
-	const char *dot = strchr(path_base(path), '.');
-	size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+	size_t stem = stem_of(path);
 
 	buf_put(ret, path, stem);
 	buf_put_str(ret, ".snapshot");
@@ -331,6 +359,24 @@ static void outlive_closed_pipes(void)
 		sigaction(SIGPIPE, &action, NULL);
 }
 
+/* The page of the profile that was written: run.html of run.pb.gz. */
+static int write_page(const char *output, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf page = { 0 }, profile = { 0 };
+	char view[] = "view", to[] = "-o", *argv[] = { view, to, NULL, NULL, NULL };
+
+	buf_put_str(&profile, output ? output : DEFAULT_PROFILE);
+	if (buf_error(&profile) < 0)
+		return err_nomem(e);
+	buf_put(&page, profile.data, stem_of(profile.data));
+	buf_put_str(&page, ".html");
+	if (buf_error(&page) < 0)
+		return err_nomem(e);
+	argv[2] = page.data;
+	argv[3] = profile.data;
+	return cmd_view.run((int)ARRAY_LEN(argv) - 1, argv, e);
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .seconds = NO_LIMIT };
@@ -339,13 +385,22 @@ static int run(int argc, char **argv, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if (args.has_page && args.output && strcmp(args.output, "-") == 0)
+		return err_usage(e, "--view: name a file with -o");
 	outlive_closed_pipes();
-	if (args.recover)
-		return recover(&args, argv + first, e);
-	rc = make_plan(&plan, &args, argv + first, e);
-	if (rc == 0)
-		rc = run_plan(&plan, args.output, e);
-	sampling_plan_fini(&plan);
+	if (args.recover) {
+		rc = recover(&args, argv + first, e);
+	} else {
+		rc = make_plan(&plan, &args, argv + first, e);
+		if (rc == 0)
+			rc = run_plan(&plan, args.output, e);
+		sampling_plan_fini(&plan);
+	}
+	if (rc >= 0 && args.has_page) {
+		int failure = write_page(args.output, e);
+
+		return failure < 0 ? failure : rc;
+	}
 	return rc;
 }
 

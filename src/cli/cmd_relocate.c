@@ -1,37 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/relocate_table.h"
 #include "cli/screen.h"
+#include "relocate/connections.h"
+#include "relocate/copy/open_soon.h"
 #include "relocate/inventory/jobs.h"
 #include "relocate/pause.h"
 #include "relocate/relocate.h"
+#include "target/proc.h"
 
-#define PROGRESS_NS (NS_PER_S / 5)
+#define PROGRESS_NS (NS_PER_S / 5) /* five times a second are read easily */
 
 enum verify { VERIFY_SIZE, VERIFY_CHECKSUM };
 static const char *const verifies[] = { "size", "checksum", NULL };
 
 struct args {
 	const char *pids, *job, *users_of, *from, *to;
-	bool enters_manager, is_only, is_dry, undoes, swaps, is_partial, moves_libs, trusts_append;
+	bool enters_manager, is_only, is_dry, undoes, swaps, is_partial, moves_libs, trusts_append,
+		is_dead;
 	uint64_t bandwidth; /* MiB a second; 0: no limit */
 	uint64_t max_pause; /* milliseconds */
 	int verify;         /* enum verify */
 	int format;         /* enum emit_format */
-	int color;          /* enum colour_when */
+	int color;          /* enum color_when */
 };
 
 static const struct opt opts[] = {
@@ -50,7 +57,9 @@ static const struct opt opts[] = {
 		 "List what would move and what blocks it, without moving"),
 	OPT_FLAG(0, "undo", struct args, undoes, "Remove what a killed auger relocate left in NEW"),
 	OPT_FLAG(0, "swap", struct args, swaps,
-		 "Then unmount or cover OLD, and mount NEW at its path"),
+		 "Unmount or cover OLD in the pause, too, and mount NEW at its path"),
+	OPT_FLAG(0, "old-is-dead", struct args, is_dead,
+		 "Move what is in memory, without reading OLD, whose storage hangs"),
 	OPT_FLAG(0, "force-partial", struct args, is_partial,
 		 "Move the rest if something must stay on OLD"),
 	OPT_FLAG(0, "move-libs", struct args, moves_libs, "Move libraries on OLD, too"),
@@ -64,7 +73,7 @@ static const struct opt opts[] = {
 		 "Give up and undo if the job would be frozen for longer [default 1000]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write what was moved as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
@@ -110,6 +119,8 @@ static int check_args(const struct args *args, struct err *e)
 	}
 	if (ways != 1)
 		return err_usage(e, "name the job by one of --pid, --job, --all-users-of");
+	if (args->is_dead && (args->verify == VERIFY_CHECKSUM || args->trusts_append))
+		return err_usage(e, "--old-is-dead cannot compare with OLD");
 	if (args->enters_manager && !args->job)
 		return err_usage(e, "--enter-slurmstepd goes with --job");
 	if (!args->from && !args->users_of)
@@ -128,7 +139,7 @@ static int find_job(const struct args *args, const struct top_dir *old_dir, stru
 		return jobs_parse(args->pids, pids, e);
 	if (args->job)
 		return jobs_find_slurm(args->job, args->enters_manager, pids, e);
-	if (top_dir_open(&users_of, args->users_of, e) < 0)
+	if (top_dir_open_soon(&users_of, args->users_of, args->is_dead, e) < 0)
 		return e->code;
 	if (strcmp(users_of.path, old_dir->path) != 0)
 		return err_set(e, -EINVAL, "--all-users-of and --from name different directories");
@@ -159,15 +170,11 @@ static int open_new(const struct args *args, struct top_dir *ret, struct err *e)
 
 static int show(const struct args *args, const struct relocate_view *v, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	CLEANUP(emit_fini) struct emit out;
-	struct screen screen = screen_get((enum colour_when)args->color);
-	const struct emit_opts o = { (enum emit_format)args->format, screen.width, screen.has_color,
-				     cmd_is_verbose() };
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 
-	emit_begin(&out, &o, &text);
-	relocate_put(&out, v);
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+	screen_rows_begin(&rows, args->format, args->color);
+	relocate_put(&rows.out, v);
+	return screen_rows_end(&rows, e);
 }
 
 static int run_dry(const struct args *args, const struct relocation *r, struct err *e)
@@ -180,9 +187,9 @@ static int run_dry(const struct args *args, const struct relocation *r, struct e
 	if (relocation_scan(r, &s, e) < 0)
 		return e->code;
 	began_ns = clock_mono_ns();
-	rc = copy_check(r->old_dir, r->new_dir, &s, &v.tree_bytes, e);
+	rc = r->is_dead ? 0 : copy_check(r->old_dir, r->new_dir, &s, &v.tree_bytes, e);
 	v.expected_ns = pause_typical_ns(&s, clock_mono_ns() - began_ns);
-	if (show(args, &v, e) < 0 || rc < 0)
+	if (connections_find(&s, &v.connections, e) < 0 || show(args, &v, e) < 0 || rc < 0)
 		return e->code;
 	return relocation_check(r, &s, e);
 }
@@ -238,6 +245,7 @@ static int run_between(const struct args *args, struct top_dir *old_dir, struct 
 		.is_only = args->is_only,
 		.is_found = !args->pids,
 		.is_partial = args->is_partial,
+		.is_dead = args->is_dead,
 		.moves_libs = args->moves_libs,
 		.is_checked = args->verify == VERIFY_CHECKSUM,
 		.swaps = args->swaps,
@@ -260,7 +268,8 @@ static int run_places(const struct args *args, struct err *e)
 	CLEANUP(top_dir_close) struct top_dir new_dir = { .fd = -1 };
 	int rc;
 
-	if (top_dir_open(&old_dir, args->from ? args->from : args->users_of, e) < 0 ||
+	if (top_dir_open_soon(&old_dir, args->from ? args->from : args->users_of, args->is_dead,
+			      e) < 0 ||
 	    open_new(args, &new_dir, e) < 0)
 		return e->code;
 	rc = run_between(args, &old_dir, &new_dir, e);
@@ -268,6 +277,79 @@ static int run_places(const struct args *args, struct err *e)
 	if (rc < 0 && new_dir.was_made && !args->is_dry)
 		(void)top_dir_remove(&new_dir);
 	return rc;
+}
+
+/* What the child of run_apart() reports. */
+struct outcome {
+	int rc;
+	struct err e;
+};
+
+struct outcome_report {
+	struct outcome outcome;
+	int to;
+	pid_t leader;
+};
+
+/* Once the first thread has ended, it traces nothing of the job any more. Then ending the process
+ * closes files, and storage may keep it. */
+static void *end_process(void *self)
+{
+	const struct outcome_report *r = self;
+	const struct timespec tick = { .tv_nsec = 1000000 };
+	struct proc_stat stat;
+
+	while (proc_stat_read(&stat, r->leader) && !strchr("ZX", stat.state))
+		nanosleep(&tick, NULL);
+	(void)!write(r->to, &r->outcome, sizeof r->outcome);
+	close(r->to);
+	_exit(0);
+}
+
+/* Ends the child. Without its descriptors nobody waits for it. */
+static _Noreturn void report_outcome(int to, int rc, const struct err *e)
+{
+	static struct outcome_report report; /* outlives this thread */
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pthread_t thread;
+
+	report = (struct outcome_report){ { rc, *e }, to, getpid() };
+	(void)!fflush(stdout);
+	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		(void)!dup2(null, fd);
+	if (pthread_create(&thread, NULL, end_process, &report) != 0) {
+		(void)!write(to, &report.outcome, sizeof report.outcome);
+		_exit(0);
+	}
+	for (;;)
+		syscall(SYS_exit, 0); /* of this thread alone */
+}
+
+/* Runs in a child: a thread in a call that storage does not answer would keep this process from
+ * ending. */
+static int run_apart(const struct args *args, struct err *e)
+{
+	struct outcome o = { 0 };
+	int ends[2];
+	pid_t child;
+	ssize_t got;
+
+	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+		return err_errno(e, "fork");
+	if (child == 0) {
+		close(ends[0]);
+		o.rc = run_places(args, &o.e);
+		report_outcome(ends[1], o.rc, &o.e);
+	}
+	close(ends[1]);
+	do
+		got = read(ends[0], &o, sizeof o);
+	while (got < 0 && errno == EINTR);
+	close(ends[0]);
+	if (got != sizeof o)
+		return err_set(e, -EIO, "the process that moved the job has ended");
+	*e = o.e;
+	return o.rc;
 }
 
 static int undo(const struct args *args, struct err *e)
@@ -290,7 +372,9 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	catch_signals();
-	return args.undoes ? undo(&args, e) : run_places(&args, e);
+	if (args.undoes)
+		return undo(&args, e);
+	return args.is_dead ? run_apart(&args, e) : run_places(&args, e);
 }
 
 const struct cmd cmd_relocate = {

@@ -7,6 +7,7 @@
 #include "cli/grouping.h"
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
+#include "model/script_frames.h"
 #include "model/wait_frames.h"
 #include "source/load.h"
 #include "view/emit.h"
@@ -25,11 +26,13 @@ struct args {
 	bool is_tree, has_kernel_frames, addrs;
 	double min_percent;
 	uint64_t rows;
-	int order;  /* enum flat_order */
-	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int order;    /* enum flat_order */
+	int format;   /* enum emit_format */
+	int color;    /* enum color_when */
+	int language; /* index of languages */
 };
 
+static const char *const languages[] = { "all", "python", NULL };
 static const char *const orders[] = { "self", "total", "name", NULL };
 
 static const struct opt opts[] = {
@@ -43,6 +46,8 @@ static const struct opt opts[] = {
 	OPT_STR(0, "callees", "FUNC", struct args, callees, "Show what FUNC calls"),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
+	OPT_CHOICE(0, "lang", "all|python", struct args, language, languages,
+		   "Show only the functions of this language, with what they called [default all]"),
 	OPT_INCLUDE(struct args, places, places_opts),
 	OPT_FLAG(0, "addrs", struct args, addrs, "Show the addresses of code without a name"),
 	OPT_STR(0, "value", "TYPE", struct args, value,
@@ -50,12 +55,12 @@ static const struct opt opts[] = {
 	OPT_STR(0, "from", "FORMAT", struct args, from,
 		"Read FILE as this format [default: by its content]"),
 	OPT_UINT('n', "rows", "N", struct args, rows, 0, UINT64_MAX - 1,
-		 "Show N rows, 0 for all [default 40; all of a tree, CSV and JSON]"),
+		 "Show N rows, 0 for all [default 40; all of CSV and JSON]"),
 	OPT_CHOICE(0, "sort", "self|total|name", struct args, order, orders,
 		   "Sort rows by this [default self; total in a tree]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
@@ -96,8 +101,8 @@ static int put_report(struct emit *out, const struct profile *p, const struct ar
 static struct report_opts make_opts(const struct args *a, const char *path,
 				    const struct buf *filter)
 {
-	bool is_all = a->is_tree || a->format != EMIT_TABLE;
-	uint64_t rows = a->rows != ROWS_NOT_GIVEN ? a->rows : is_all ? 0 : DEFAULT_ROWS;
+	uint64_t default_rows = a->format == EMIT_TABLE ? DEFAULT_ROWS : 0;
+	uint64_t rows = a->rows != ROWS_NOT_GIVEN ? a->rows : default_rows;
 	enum flat_order order = a->is_tree ? FLAT_BY_TOTAL : FLAT_BY_SELF;
 
 	return (struct report_opts){
@@ -111,18 +116,12 @@ static struct report_opts make_opts(const struct args *a, const char *path,
 static int show(const struct profile *p, const struct args *a, const struct grouping *g,
 		const struct report_opts *o, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->color);
-	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_color, cmd_is_verbose() };
-	CLEANUP(emit_fini) struct emit out;
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 	int rc;
 
-	emit_begin(&out, &emit_opts, &text);
-	rc = put_report(&out, p, a, g, o, e);
-	if (rc < 0)
-		return rc;
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+	screen_rows_begin(&rows, a->format, a->color);
+	rc = put_report(&rows.out, p, a, g, o, e);
+	return rc < 0 ? rc : screen_rows_end(&rows, e);
 }
 
 static int report(struct profile **p, const char *path, const struct args *a,
@@ -143,9 +142,13 @@ static int report(struct profile **p, const char *path, const struct args *a,
 	if (!profile_type_count(*p))
 		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
 	o.facts = report_facts(*p, o.type);
+	if (g->label)
+		warn_absent_label(*p, g->label);
 	rc = apply_filter(p, &a->filter, e);
 	if (rc == 0 && !a->has_kernel_frames)
 		rc = profile_charge_waits(p, is_list ? WAIT_LEAF_NAMED : WAIT_LEAF_REASON, e);
+	if (rc == 0 && a->language)
+		rc = profile_keep_scripts(p, e);
 	return rc < 0 ? rc : show(*p, a, g, &o, e);
 }
 

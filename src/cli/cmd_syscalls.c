@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
@@ -25,15 +26,25 @@ struct args {
 	int method;     /* enum syscall_method */
 	int format;     /* enum emit_format */
 	uint64_t limit;
-	const char *output, *stacks;
+	const char *output, *stacks, *longer;
+	struct opt_list names;
+	bool is_failed;
+	struct syscall_selection selection; /* of the three */
 };
 
 static const struct opt opts[] = {
 	OPT_LIST('p', "pid", "PID,...", struct args, pids,
-		 "Watch these running processes, and what they start; again for more"),
-	OPT_FLAG('a', "all", struct args, is_all, "Watch all processes of the machine"),
+		 "Trace these running processes, and what they start; again for more"),
+	OPT_FLAG('a', "all", struct args, is_all, "Trace all processes of the machine"),
 	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
 		 "Stop after SECONDS (with -a and -p) [default: at Ctrl-C]"),
+	OPT_LIST(
+		'e', "event", "NAME,...", struct args, names,
+		"Report only these calls, or of a class: %file, %desc, %network, %process, %memory, "
+		"%signal, %ipc; !NAME,...: all others"),
+	OPT_FLAG(0, "failed", struct args, is_failed, "Report only calls that failed"),
+	OPT_STR(0, "longer", "TIME", struct args, longer,
+		"Report only calls that took longer, such as 10ms or 50us"),
 	OPT_CHOICE(0, "by", "call|thread|process|file|fd|errno", struct args, by, syscalls_by_names,
 		   "Split calls by this, besides their name [default call]"),
 	OPT_FLAG(0, "path", struct args, is_path, "Show the paths of calls, those not found first"),
@@ -77,6 +88,10 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 				 "--trace prints each call; --by, --path and --histogram sum them");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
 		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
+	if (args->stacks && (args->is_failed || args->longer))
+		return err_usage(e,
+				 "--stacks has calls as they begin; --failed and --longer are of "
+				 "their ends");
 	if (args->is_filtered && !(t->argv && args->is_path && args->method == SYSCALL_PTRACE))
 		return err_usage(e, "--seccomp goes with --method ptrace, --path and a command");
 	if (args->is_path && args->is_histogram)
@@ -111,7 +126,7 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 		const struct syscall_result *r, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get(COLOUR_AUTO);
+	struct screen screen = screen_get(COLOR_AUTO);
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
 				     .is_verbose = cmd_is_verbose(),
 				     .width = t->argv || args->output ? 0 : screen.width };
@@ -204,6 +219,7 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	CLEANUP(trace_close) struct trace trace = { .fd = -1 };
 	struct syscall_result result = { 0 };
 	struct syscall_opts o = {
+		.selection = &args->selection,
 		.method = (enum syscall_method)args->method,
 		.argv = t->argv,
 		.pids = t->pids,
@@ -269,6 +285,41 @@ static int observe_target(const struct args *args, struct target *t, struct err 
 	return rc;
 }
 
+/* Whole numbers of ns, us, ms or s. */
+static int parse_duration(const char *text, int64_t *ret)
+{
+	static const struct {
+		const char *unit;
+		int64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", NS_PER_S } };
+	uint64_t number;
+	size_t len = number_parse(text, strlen(text), &number);
+
+	for (size_t i = 0; i < ARRAY_LEN(units) && len; i++) {
+		if (strcmp(text + len, units[i].unit) != 0)
+			continue;
+		*ret = (int64_t)number;
+		return number > INT32_MAX || !number                    ? -EINVAL
+		       : __builtin_mul_overflow(*ret, units[i].ns, ret) ? -EINVAL
+									: 0;
+	}
+	return -EINVAL;
+}
+
+static int select_calls(struct args *args, struct err *e)
+{
+	struct err reason;
+
+	args->selection.is_failed = args->is_failed;
+	if (args->longer && parse_duration(args->longer, &args->selection.longer_ns) < 0)
+		return err_usage(e, "--longer: '%s' is no time, such as 10ms or 50us",
+				 args->longer);
+	for (size_t i = 0; i < args->names.count; i++)
+		if (syscall_select(&args->selection, args->names.items[i], &reason) < 0)
+			return err_usage(e, "-e: %s", reason.msg);
+	return 0;
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	static const uint64_t unset = UINT64_MAX;
@@ -281,7 +332,9 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.limit == unset)
 		args.limit = args.is_path && args.format == EMIT_TABLE ? 50 : 0;
 	t.argv = first < argc ? argv + first : NULL;
-	rc = pids_parse(&args.pids, t.pids, &t.pid_count, e);
+	rc = select_calls(&args, e);
+	if (rc == 0)
+		rc = pids_parse(&args.pids, t.pids, &t.pid_count, e);
 	if (rc == 0)
 		rc = check(&args, &t, e);
 	if (rc == 0 && args.output && strcmp(args.output, "-") != 0)

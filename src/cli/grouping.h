@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grouping: what --by says: frames to group, or a label. */
+/* grouping: parses --by: frames to group by, or a label. */
 #ifndef CLI_GROUPING_H
 #define CLI_GROUPING_H
 

@@ -25,8 +25,8 @@ static const struct group {
 	const char *task;
 	const struct cmd *cmds[8]; /* ends with NULL */
 } groups[] = {
-	{ "Record", { &cmd_record, &cmd_stat, &cmd_syscalls, CONTROL &cmd_doctor } },
-	{ "Look", { &cmd_report, &cmd_annotate, &cmd_flame, &cmd_top } },
+	{ "Record", { &cmd_record, &cmd_stat, &cmd_heap, &cmd_syscalls, CONTROL &cmd_doctor } },
+	{ "Look", { &cmd_report, &cmd_annotate, &cmd_flame, &cmd_view, &cmd_top } },
 	{ "Compare and convert", { &cmd_diff, &cmd_merge, &cmd_convert } },
 	{ "Whole job", { &cmd_stages, &cmd_cache } },
 	{ "Act", { &cmd_relocate } },
@@ -119,14 +119,15 @@ static int unknown_command(const char *name)
 {
 	struct nearest near = nearest_start(name, strlen(name));
 	const char *hint;
+	struct err e;
 
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++)
 		for (const struct cmd *const *cmd = groups[i].cmds; *cmd; cmd++)
 			nearest_add(&near, (*cmd)->name);
 	nearest_add_list(&near, own_words);
 	hint = nearest_text(&near, "");
-	fprintf(stderr, "auger: unknown command '%s'%s\n", name,
-		*hint ? hint : "; 'auger help' lists them");
+	err_usage(&e, "unknown command '%s'%s", name, *hint ? hint : "; 'auger help' lists them");
+	fprintf(stderr, "auger: %s\n", e.msg);
 	return 2;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pids: what --pid says, given once or often: lists of process ids. */
+/* pids: parses --pid, given once or more often: lists of process ids. */
 #ifndef CLI_PIDS_H
 #define CLI_PIDS_H
 

@@ -13,18 +13,17 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
+#include "cli/top_functions.h"
 #include "model/merge.h"
 #include "model/units.h"
 #include "model/wait_frames.h"
 #include "sample/attr.h"
 #include "sample/comments.h"
 #include "source/load.h"
-#include "view/flat.h"
-#include "view/shorten.h"
+#include "view/stacks.h"
 
 #define HOTTEST 5 /* functions in the summary */
 #define HOTTEST_VERBOSE 25
-#define NAME_COLUMNS 60            /* that a function takes there at most */
 #define MANY 20                    /* one in so many stacks is not complete: 5 % */
 #define UNSEEN_PERCENT 5.0         /* of the CPU time: said when so much was not sampled */
 #define WAITING_SHARE 0.8          /* of the duration: with less CPU time it is said to wait */
@@ -235,47 +234,10 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct r
 	put_waiting(out, p, o, c, r);
 }
 
-static void put_function(struct buf *out, const char *name)
-{
-	CLEANUP(buf_fini) struct buf visible = { 0 };
-
-	utf8_put_visible(&visible, name, strlen(name));
-	if (buf_error(&visible) < 0)
-		out->bad = true;
-	else if (utf8_text_width(visible.data, visible.len) <= NAME_COLUMNS)
-		buf_put(out, visible.data, visible.len);
-	else if (!shorten_name(out, visible.data, visible.len, NAME_COLUMNS, ".."))
-		buf_put(out, visible.data, utf8_fit(visible.data, visible.len, NAME_COLUMNS));
-}
-
 static int put_hottest(struct buf *out, const struct profile *p, size_t type, struct err *e)
 {
-	struct flat flat;
-	uint32_t *rows = NULL;
-	size_t count = 0, most = cmd_is_verbose() ? HOTTEST_VERBOSE : HOTTEST;
-	int rc = flat_init(&flat, p, FRAME_BY_FUNCTION, type, -1, e);
-
-	if (rc < 0)
-		return rc;
-	rc = flat_sorted(&flat, FLAT_BY_SELF, &rows, &count, e);
-	for (size_t i = 0; i < count && i < most; i++) {
-		const struct flat_row *row = &flat.rows[rows[i]];
-		const char *name = flat_name(&flat, rows[i]), *module = flat_module(&flat, rows[i]);
-
-		if (row->self == 0)
-			break;
-		buf_printf(out, "  %5.1f %%  ",
-			   100 * (double)row->self / (double)flat.rows[FLAT_ROOT].total);
-		put_function(out, name);
-		if (module[0]) {
-			buf_put_str(out, "  ");
-			utf8_put_visible(out, module, strlen(module));
-		}
-		buf_put_byte(out, '\n');
-	}
-	free(rows);
-	flat_fini(&flat);
-	return rc;
+	return top_functions_put(out, p, type, cmd_is_verbose() ? HOTTEST_VERBOSE : HOTTEST, false,
+				 e);
 }
 
 /* The functions that waited longest, each with its reason. */
@@ -343,6 +305,11 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 	if (recording_has_stacks(r)) {
 		buf_put_str(&out, "  ");
 		recording_put_stacks(&out, c, r);
+		buf_put_byte(&out, '\n');
+	}
+	if (recording_has_python(r)) {
+		buf_put_str(&out, "  ");
+		recording_put_python(&out, r);
 		buf_put_byte(&out, '\n');
 	}
 	if (r->counts.waits.waits) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_words: what a recording says of itself to the user. */
+/* record_words: prints how a recording was made, and what it found. */
 #ifndef CLI_RECORD_WORDS_H
 #define CLI_RECORD_WORDS_H
 

@@ -196,13 +196,17 @@ static void put_note(struct emit *out, const struct reloc_inventory *s, size_t f
 {
 	const struct reloc_obstacle *o = &s->obstacles[first];
 	CLEANUP(buf_fini) struct buf pids = { 0 };
+	pid_t last = 0;
 
 	for (size_t i = 0; i < first; i++)
 		if (is_same_note(&s->obstacles[i], o))
 			return;
-	for (size_t i = first; o->pid && i < s->obstacle_count; i++)
-		if (is_same_note(&s->obstacles[i], o))
-			buf_printf(&pids, "%s%d", pids.len ? "," : "", (int)s->obstacles[i].pid);
+	for (size_t i = first; o->pid && i < s->obstacle_count; i++) {
+		if (s->obstacles[i].pid == last || !is_same_note(&s->obstacles[i], o))
+			continue;
+		last = s->obstacles[i].pid;
+		buf_printf(&pids, "%s%d", pids.len ? "," : "", (int)last);
+	}
 	emit_note(out, "%s: %s%s%s: %s%s%s", states[o->kind], pids.len ? pids.data : "",
 		  pids.len ? " " : "", o->what, o->reason, *o->remedy ? "; " : "", o->remedy);
 }
@@ -233,6 +237,7 @@ static const char *describe_umount(const struct relocate_done *done)
 		[RELOCATE_FREE] = "umount OLD would succeed now",
 		[RELOCATE_BUSY] = "umount OLD would fail now",
 		[RELOCATE_UNTRIED] = "only root can test whether umount OLD would succeed now",
+		[RELOCATE_HANGS] = "OLD's storage is not asked whether umount would succeed",
 	};
 
 	if (done->swap == RELOCATE_UNMOUNTED)
@@ -250,6 +255,7 @@ static void put_head(struct emit *out, const struct relocate_view *v)
 	if (!v->done) {
 		emit_head_value(out, "tree_bytes", (int64_t)v->tree_bytes, "bytes");
 		emit_head_value(out, "expected_pause_ns", v->expected_ns, "nanoseconds");
+		emit_head_int(out, "connections", (int64_t)v->connections);
 		return;
 	}
 	emit_head_value(out, "expected_pause_ns", v->done->expected_ns, "nanoseconds");
@@ -267,6 +273,8 @@ static void put_head(struct emit *out, const struct relocate_view *v)
 	emit_head_value(out, "precopy_ns", v->done->precopy_ns, "nanoseconds");
 	emit_head_int(out, "passes", v->done->passes);
 	emit_head_value(out, "copied_bytes", (int64_t)v->done->copied_bytes, "bytes");
+	emit_hide(out);
+	emit_head_int(out, "visited_in_pause", (int64_t)v->done->final.entries);
 	emit_head_value(out, "copied_in_pause_bytes", (int64_t)v->done->final.written_bytes,
 			"bytes");
 	emit_head_str(out, "umount", describe_umount(v->done));
@@ -285,5 +293,6 @@ void relocate_put(struct emit *out, const struct relocate_view *v)
 	put_watches(out, v->inventory, state);
 	if (v->done && v->done->was_moved)
 		emit_note(out, "a killed auger had moved the job; this run finished the move");
-	put_obstacles(out, v->done ? &v->done->after : v->inventory);
+	put_obstacles(out, v->done && v->done->umount != RELOCATE_HANGS ? &v->done->after
+									: v->inventory);
 }

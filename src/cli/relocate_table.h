@@ -13,6 +13,7 @@ struct relocate_view {
 	const struct relocate_done *done; /* NULL: --dry-run */
 	uint64_t tree_bytes;              /* size of OLD; only without done */
 	int64_t expected_ns;              /* of the pause; only without done */
+	size_t connections;               /* TCP, of the job; only without done */
 };
 
 void relocate_put(struct emit *out, const struct relocate_view *v);

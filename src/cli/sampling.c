@@ -10,6 +10,9 @@
 #define DEFAULT_HZ 999
 #define DEFAULT_STACK_BYTES 32768 /* 99.6 % of a C++ compiler's stacks; 16384: 98.4 */
 
+static const char *const python_modes
+	[] = { [PYTHON_AUTO] = "auto", [PYTHON_READ] = "read", [PYTHON_OFF] = "off", NULL };
+
 const struct opt sampling_opts[] = {
 	OPT_LIST(
 		'e', "event", "EVENT", struct sampling_args, events,
@@ -28,6 +31,11 @@ const struct opt sampling_opts[] = {
 		"Take stacks by unwinding tables from a copy of BYTES, by frame pointers, or not [default dwarf,32768]"),
 	OPT_UINT(0, "stack-size", "BYTES", struct sampling_args, stack_bytes, 8, ATTR_STACK_MAX,
 		 "Copy BYTES of the user stack with each sample, like -g dwarf,BYTES"),
+	OPT_CHOICE(
+		0, "python", "auto|read|off", struct sampling_args, python, python_modes,
+		"Name Python functions: by BPF at each sample, or by reading the program's memory [default auto: by BPF where that is permitted]"),
+	OPT_FLAG(0, "native", struct sampling_args, has_native,
+		 "Show the Python interpreter's own functions, too"),
 	OPT_END,
 };
 
@@ -171,6 +179,8 @@ int sampling_plan(struct sampling_plan *plan, const struct sampling_args *args, 
 	o->is_all = args->is_all;
 	o->is_user_only = args->is_user_only;
 	o->is_kernel_only = args->is_kernel_only;
+	o->python = (enum python_mode)args->python;
+	o->has_native = args->has_native;
 	o->period = args->period;
 	o->frequency_hz = args->frequency_hz ? args->frequency_hz : DEFAULT_HZ;
 	plan->opts.pids = plan->pids;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling: the options that say what is sampled of whom, for all commands that sample. */
+/* sampling: the options for events and processes, for all commands that sample. */
 #ifndef CLI_SAMPLING_H
 #define CLI_SAMPLING_H
 
@@ -16,6 +16,8 @@ struct sampling_args {
 	struct opt_list pids;
 	bool is_user_only, is_kernel_only;
 	const char *cpus, *stack;
+	int python; /* enum python_mode */
+	bool has_native;
 };
 extern const struct opt sampling_opts[];
 

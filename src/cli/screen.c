@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/cmd.h"
 
-const char *const colour_whens[] = { "auto", "always", "never", NULL };
+const char *const color_whens[] = { "auto", "always", "never", NULL };
 
-static bool wants_colour(void)
+static bool wants_color(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -21,10 +22,10 @@ static bool wants_colour(void)
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
-struct screen screen_get(enum colour_when when)
+struct screen screen_get(enum color_when when)
 {
-	struct screen s = { .has_color = when == COLOUR_ALWAYS ||
-					 (when == COLOUR_AUTO && wants_colour()) };
+	struct screen s = { .has_color =
+				    when == COLOR_ALWAYS || (when == COLOR_AUTO && wants_color()) };
 	struct winsize size;
 
 	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
@@ -112,4 +113,26 @@ int screen_show(const struct screen *s, const struct buf *text, struct err *e)
 	}
 	fwrite(text->data, 1, text->len, stdout); /* main checks whether stdout failed */
 	return 0;
+}
+
+void screen_rows_begin(struct screen_rows *r, int format, int color)
+{
+	struct emit_opts o = { .format = (enum emit_format)format, .is_verbose = cmd_is_verbose() };
+
+	r->screen = screen_get((enum color_when)color);
+	r->text = (struct buf){ 0 };
+	o.width = r->screen.width;
+	o.has_color = r->screen.has_color;
+	emit_begin(&r->out, &o, &r->text);
+}
+
+int screen_rows_end(struct screen_rows *r, struct err *e)
+{
+	return emit_end(&r->out) < 0 ? err_nomem(e) : screen_show(&r->screen, &r->text, e);
+}
+
+void screen_rows_fini(struct screen_rows *r)
+{
+	emit_fini(&r->out);
+	buf_fini(&r->text);
 }

@@ -2,7 +2,7 @@
 /*
  * screen: standard output as people see it: its size, colors, a pager for long texts.
  *
- * Colours and the pager are for terminals only. Source of the rule on NO_COLOR: no-color.org.
+ * Colors and the pager are for terminals only. Source of the rule on NO_COLOR: no-color.org.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -12,12 +12,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "view/emit.h"
 
-enum colour_when { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
-extern const char *const colour_whens[]; /* "auto", "always", "never", NULL: for OPT_CHOICE */
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+extern const char *const color_whens[]; /* "auto", "always", "never", NULL: for OPT_CHOICE */
 
-#define OPT_COLOUR(type, member)                                                \
-	OPT_CHOICE(0, "color", "auto|always|never", type, member, colour_whens, \
+#define OPT_COLOR(type, member)                                                \
+	OPT_CHOICE(0, "color", "auto|always|never", type, member, color_whens, \
 		   "Use colors [default auto: on a terminal, unless NO_COLOR is set]")
 
 struct screen {
@@ -26,10 +27,23 @@ struct screen {
 	bool has_color;
 };
 
-struct screen screen_get(enum colour_when when);
+struct screen screen_get(enum color_when when);
 
 /* Writes the text to standard output. On a terminal a text of more lines than it has goes
  * through $PAGER (default less; "" or "cat": none). */
 int screen_show(const struct screen *s, const struct buf *text, struct err *e) MUST_CHECK;
+
+/* Rows on their way to standard output; views put them into out. */
+struct screen_rows {
+	struct screen screen;
+	struct buf text;
+	struct emit out; /* writes to text: r must stay where it is */
+};
+
+/* format: an enum emit_format, color: an enum color_when, as options hold them. */
+void screen_rows_begin(struct screen_rows *r, int format, int color);
+/* Shows them. */
+int screen_rows_end(struct screen_rows *r, struct err *e) MUST_CHECK;
+void screen_rows_fini(struct screen_rows *r);
 
 #endif

@@ -22,9 +22,11 @@
 #include "base/err.h"
 #include "cluster/wire.h"
 
-#define ENVELOPE_VERSION 1
+#define ENVELOPE_VERSION 2
 #define ENVELOPE_MAC 32
 #define ENVELOPE_HEAD 36
+#define ENVELOPE_SENDER 12   /* where it is */
+#define ENVELOPE_SEQUENCE 28 /* the same */
 #define ENVELOPE_MAX_PAYLOAD (WIRE_MAX_BODY + (8u << 10))
 
 struct envelope {
@@ -35,15 +37,18 @@ struct envelope {
 	size_t len;                /* bytes of the whole envelope */
 };
 
-/* HMAC-SHA-256 or the like under one key. */
+/* A MAC under one key: mac.h. */
 struct envelope_mac {
 	void (*sign)(void *self, const void *bytes, size_t len, unsigned char ret[ENVELOPE_MAC]);
 	void *self;
 };
 
-/* Appends an envelope; is_handshake and len are not used. */
+/* Appends an envelope; is_handshake and len are not used. mac NULL: envelope_seal() follows. */
 void envelope_put(struct buf *b, const struct envelope *f, const struct wire_message *m,
 		  const struct envelope_mac *mac);
+
+/* Sets the sequence number and the MAC of a whole envelope. */
+void envelope_seal(void *bytes, size_t len, uint64_t sequence, const struct envelope_mac *mac);
 
 /*
  * Reads the head of what may be a part of a stream. 1: *ret is set, and the envelope has ret->len

@@ -296,6 +296,7 @@ void protocol_receive(struct protocol *p, int64_t now, uint32_t rank, uint64_t e
 	case WIRE_HELLO:
 	case WIRE_CHALLENGE:
 	case WIRE_PROOF:
+	case WIRE_TAKEN:
 		break; /* the transport's */
 	}
 }

@@ -28,7 +28,7 @@
 #include "base/macros.h"
 #include "cluster/wire.h"
 
-/* Times of the protocol, in ns. tests/cluster/simulate says what they lead to. */
+/* Times of the protocol, in ns. tests/cluster/simulate prints what they lead to. */
 #define PROTOCOL_TICK_NS INT64_C(100000000)    /* between ticks while something is in fetch */
 #define PROTOCOL_BEAT_NS INT64_C(500000000)    /* sign of life to a peer that waits for us */
 #define PROTOCOL_SILENT_NS INT64_C(1600000000) /* without a sign a peer is suspected */

@@ -122,7 +122,10 @@ void wire_put_message(struct buf *b, const struct wire_message *m)
 	buf_put_byte(b, (unsigned char)m->type);
 	switch (m->type) {
 	case WIRE_HELLO:
+		assert(m->endpoint.len <= WIRE_MAX_ENDPOINT);
 		buf_put(b, m->nonce_a, sizeof m->nonce_a);
+		buf_put_byte(b, (unsigned char)m->endpoint.len);
+		buf_put(b, m->endpoint.ptr, m->endpoint.len);
 		break;
 	case WIRE_CHALLENGE:
 	case WIRE_PROOF:
@@ -139,6 +142,9 @@ void wire_put_message(struct buf *b, const struct wire_message *m)
 		buf_put_byte(b, m->wants_alive ? FLAG_WANTS_ALIVE : 0);
 		break;
 	case WIRE_GOODBYE:
+		break;
+	case WIRE_TAKEN:
+		buf_put_u64(b, m->id);
 		break;
 	}
 }
@@ -256,6 +262,8 @@ int wire_read_message(const void *bytes, size_t len, struct wire_message *ret, s
 	switch (m.type) {
 	case WIRE_HELLO:
 		read_nonce(&c, m.nonce_a);
+		m.endpoint = read_text(&c, bounded(&c, cursor_u8(&c), WIRE_MAX_ENDPOINT + 1));
+		c.bad = c.bad || has_nul(m.endpoint);
 		break;
 	case WIRE_CHALLENGE:
 	case WIRE_PROOF:
@@ -272,6 +280,9 @@ int wire_read_message(const void *bytes, size_t len, struct wire_message *ret, s
 		m.wants_alive = bounded(&c, cursor_u8(&c), FLAG_WANTS_ALIVE + 1);
 		break;
 	case WIRE_GOODBYE:
+		break;
+	case WIRE_TAKEN:
+		m.id = cursor_u64(&c);
 		break;
 	default:
 		return err_set(e, -EPROTO, "message of unknown type %d", (int)m.type);

@@ -69,14 +69,18 @@ struct wire_body {
 };
 
 enum wire_type {
-	WIRE_HELLO = 1, /* nonce_a; under the job's secret */
+	WIRE_HELLO = 1, /* nonce_a, endpoint; under the job's secret */
 	WIRE_CHALLENGE, /* nonce_a and nonce_b; the same */
 	WIRE_PROOF,     /* nonce_a and nonce_b; the same */
 	WIRE_REQUEST,
 	WIRE_REPLY,
 	WIRE_ALIVE,
 	WIRE_GOODBYE,
+	WIRE_TAKEN, /* the remote body of the REPLY with this id was read; transports use it alone
+		     */
 };
+
+#define WIRE_MAX_ENDPOINT 159
 
 #define WIRE_MAX_RANKS 3 /* nodes whose storage is tried before giving up */
 
@@ -95,7 +99,8 @@ enum wire_verdict {
 struct wire_message {
 	enum wire_type type;
 	unsigned char nonce_a[WIRE_NONCE], nonce_b[WIRE_NONCE];
-	uint64_t id;      /* REQUEST: the requester's number; REPLY: the same */
+	struct str endpoint; /* HELLO: where an answer is to be sent; "": by the same connection */
+	uint64_t id;         /* REQUEST: the requester's number; REPLY, TAKEN: the same */
 	bool wants_alive; /* REQUEST, ALIVE: an ALIVE is expected at once, unless a reply is sent */
 	bool from_storage; /* REQUEST: read storage there, do not request it from others */
 
@@ -131,7 +136,7 @@ bool file_identity_equals(const struct file_identity *a, const struct file_ident
 
 void wire_ranks_add(struct wire_ranks *r, uint32_t rank); /* nothing happens when it is full */
 
-/* Is it what storage says about the file, and not that storage does not work? Such errors are
+/* Is it storage's answer about the file, and not a failure of storage? Such errors are
  * answers for all nodes; others let the next node try. */
 bool wire_is_answer(int error);
 

@@ -20,17 +20,21 @@ void doctor_ring_memory(struct doctor_finding *f);
 void doctor_kernel_symbols(struct doctor_finding *f);
 
 void doctor_debug_symbols(struct doctor_finding *f);
+void doctor_disassembler(struct doctor_finding *f);
 void doctor_accounting(struct doctor_finding *f);
 void doctor_process_exits(struct doctor_finding *f);
 void doctor_pressure(struct doctor_finding *f);
 void doctor_cgroups(struct doctor_finding *f);
 void doctor_open_files(struct doctor_finding *f);
 void doctor_ptrace(struct doctor_finding *f);
+void doctor_heap(struct doctor_finding *f);
 void doctor_bpf(struct doctor_finding *f);
+void doctor_python(struct doctor_finding *f);
 void doctor_fuse(struct doctor_finding *f);
 
 void doctor_relocate(struct doctor_finding *f);
 
+void doctor_overlay(struct doctor_finding *f);
 void doctor_slurm(struct doctor_finding *f);
 
 #endif

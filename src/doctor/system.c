@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks of the rest of the kernel, and of debug files. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,8 +22,11 @@
 #include "base/privilege.h"
 #include "doctor/checks.h"
 #include "sample/bpf.h"
+#include "sample/python/walker.h"
+#include "symbol/elf/disasm.h"
 #include "target/cgroup.h"
 #include "target/exit_events.h"
+#include "target/preload.h"
 
 #define MANY_FILES 4096 /* a thread recorded on many CPUs needs two a CPU */
 
@@ -70,6 +74,23 @@ void doctor_debug_symbols(struct doctor_finding *f)
 			"%s is stripped, and %s does not exist", path,
 			debug[0] ? debug : "a debug file");
 	elf_image_close(&image);
+}
+
+void doctor_disassembler(struct doctor_finding *f)
+{
+	static const unsigned char nop[] = { 0x90 };
+	CLEANUP(insns_fini) struct insns insns = { 0 };
+	struct err e;
+	int rc = disassemble(&insns, EM_X86_64, nop, sizeof nop, 0, &e);
+
+	if (rc == -ENOMEM)
+		f->bad = true;
+	else if (rc < 0)
+		doctor_report(f, DOCTOR_FAILS,
+			      "'apt-get install libcapstone4'; to build, also libcapstone-dev",
+			      "%s", e.msg);
+	else
+		doctor_report(f, DOCTOR_WORKS, "", "capstone decodes x86-64 and aarch64");
 }
 
 void doctor_accounting(struct doctor_finding *f)
@@ -238,6 +259,18 @@ void doctor_ptrace(struct doctor_finding *f)
 		rc == 255 ? "no answer" : strerror(rc));
 }
 
+void doctor_heap(struct doctor_finding *f)
+{
+	char path[PATH_MAX];
+
+	if (preload_find("libauger-heap.so", path))
+		doctor_report(f, DOCTOR_WORKS, "", "%s", path);
+	else
+		doctor_report(f, DOCTOR_FAILS,
+			      "'meson install', or a prefix without blanks and colons",
+			      "libauger-heap.so is not where it can be preloaded from");
+}
+
 void doctor_bpf(struct doctor_finding *f)
 {
 	struct err e;
@@ -249,6 +282,25 @@ void doctor_bpf(struct doctor_finding *f)
 		doctor_report_failure(f, &e);
 	else
 		doctor_report(f, DOCTOR_WORKS, "", "programs load and attach to the scheduler");
+}
+
+void doctor_python(struct doctor_finding *f)
+{
+	struct walker *w = NULL;
+	struct err e;
+	int rc = walker_new(NULL, &w, &e);
+
+	if (rc == 0)
+		rc = walker_start(w, NULL, &e);
+	walker_free(w);
+	if (rc == -ENOMEM) {
+		f->bad = true;
+	} else if (rc < 0) {
+		doctor_report_failure(f, &e);
+		f->state = DOCTOR_PARTLY; /* its frames are read from memory */
+	} else {
+		doctor_report(f, DOCTOR_WORKS, "", "frames are read at each sample, by BPF");
+	}
 }
 
 /* Mounts in a mount namespace of its own. 0 or errno. */

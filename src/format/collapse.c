@@ -58,10 +58,8 @@ static bool is_kernel(const char *path)
 
 static bool is_jit(const char *path)
 {
-	const char *base = path_base(path);
-
-	return (text_starts_with(base, "perf-") && text_ends_with(base, ".map")) ||
-	       text_starts_with(base, "jitted-");
+	return path_is_perf_map(path) || path_is_jitdump(path) ||
+	       text_starts_with(path_base(path), "jitted-");
 }
 
 /* The length without words that stand behind a list of arguments. */

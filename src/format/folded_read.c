@@ -303,7 +303,7 @@ static void add_types(struct reader *r)
 	}
 }
 
-/* The number of the line that at lies in. */
+/* The number of the line that has at. */
 static size_t line_number(const unsigned char *data, const unsigned char *at)
 {
 	size_t number = 1;

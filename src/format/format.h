@@ -22,6 +22,8 @@
 struct format {
 	const char *name;            /* "pprof"; the value of --from and --to */
 	const char *summary;         /* lower case, no full stop */
+	const char *mark;            /* by what its content is recognized; the same style */
+	const char *lost;            /* what a profile of it lacks; "-": nothing */
 	const char *const *suffixes; /* file name endings, ".pb.gz"; ends with NULL */
 	bool is_text;                /* fit for a terminal */
 	bool is_foreign; /* of another machine: this one's kernel and files name nothing in it */

@@ -7,9 +7,13 @@
 #include "base/str.h"
 #include "format/akaros/akaros.h"
 #include "format/callgrind/callgrind.h"
+#include "format/dot/dot.h"
 #include "format/firefox/firefox.h"
 #include "format/folded.h"
 #include "format/gperftools/gperftools.h"
+#include "format/json/cpuprofile.h"
+#include "format/json/heapprofile.h"
+#include "format/json/trace_events.h"
 #include "format/perfdata/perfdata.h"
 #include "format/perfscript/perfscript.h"
 #include "format/pprof/pprof.h"
@@ -20,6 +24,7 @@
 #include "format/stacktext/gotext.h"
 #include "format/stacktext/instruments.h"
 #include "format/stacktext/jstack.h"
+#include "format/stacktext/legacy.h"
 #include "format/stacktext/pmcstat.h"
 #include "format/stacktext/pprof_raw.h"
 #include "format/stacktext/reports.h"
@@ -30,10 +35,15 @@
 /* clang-format off */
 const struct format *const formats[] = {
 	&format_pprof,
+	&format_pprof_text,
 	&format_gperftools,
 	&format_gperftools_symbols,
 	&format_akaros,
 	&format_perfdata,
+	&format_cpuprofile,
+	&format_heapprofile,
+	&format_trace,
+	&format_callgrind,
 	&format_bpftrace,
 	&format_sample,
 	&format_instruments,
@@ -53,10 +63,10 @@ const struct format *const formats[] = {
 	&format_systemtap,
 	&format_bcc,
 	&format_perfscript,
-	&format_folded,
 	&format_speedscope,
 	&format_firefox,
-	&format_callgrind,
+	&format_dot,
+	&format_folded,
 	NULL,
 };
 /* clang-format on */

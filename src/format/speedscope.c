@@ -10,6 +10,7 @@
 #include "base/rows.h"
 #include "base/strtab.h"
 #include "format/frame.h"
+#include "format/json/speedscope_read.h"
 #include "format/stack_sums.h"
 
 struct writer {
@@ -230,8 +231,12 @@ static const char *const suffixes[] = { ".speedscope.json", ".speedscope", NULL 
 
 const struct format format_speedscope = {
 	.name = "speedscope",
-	.summary = "JSON for speedscope.app",
+	.summary = "JSON of speedscope.app: py-spy, rbspy and others write it, too",
+	.mark = "speedscope.app/file-format-schema",
+	.lost = "times of samples",
 	.suffixes = suffixes,
 	.is_text = true,
+	.detect = speedscope_detect,
+	.read = speedscope_read,
 	.write = speedscope_write,
 };

@@ -13,11 +13,13 @@
 #define KEY_SLOTS 256 /* a power of two, several times the keys */
 #define KEY_BYTES 32  /* of the longest, with quotes, colon and NUL */
 #define ROW_KEYS 64   /* that are looked for in the order of the row before */
+#define NAMES_MAX 16  /* of members that are proposed as keys */
+#define NAME_BYTES 24
 
-/* What is said of a record besides its rows. */
+/* The members of a record besides its rows. */
 enum fact {
-	FACT_GROUP,
-	FACT_INPUT,
+	FACT_GROUP, /* and the following: of the keys */
+	FACT_INPUT = FACT_GROUP + STAGE_KEYS_MAX,
 	FACT_HOST,
 	FACT_RANK,
 	FACT_JOB,
@@ -87,7 +89,12 @@ struct facts {
 };
 
 struct stage_reader {
-	struct json_text key; /* of the group; ptr NULL: none */
+	struct json_text keys[STAGE_KEYS_MAX]; /* [key_count]: of the group */
+	size_t key_count;
+	unsigned found_keys; /* bits: a record had them */
+	const char *file;
+	char names[NAMES_MAX][NAME_BYTES]; /* [name_count] members, while a key is not found */
+	size_t name_count;
 	struct known_keys of_rows, of_facts;
 	const struct known_key *order[ROW_KEYS]; /* of the row before; NULL: not known */
 	struct rows rows;                        /* struct stage_row */
@@ -134,13 +141,25 @@ static const struct known_key *find_key(const struct known_keys *k, const struct
 	return NULL;
 }
 
-struct stage_reader *stage_reader_new(const char *key)
+static void split_keys(struct stage_reader *r, const char *keys)
+{
+	for (const char *at = keys; at && r->key_count < STAGE_KEYS_MAX;) {
+		size_t len = strcspn(at, ",");
+
+		if (r->key_count + 1 == STAGE_KEYS_MAX)
+			len = strlen(at);
+		r->keys[r->key_count++] = (struct json_text){ .ptr = at, .len = len };
+		at = at[len] ? at + len + 1 : NULL;
+	}
+}
+
+struct stage_reader *stage_reader_new(const char *keys)
 {
 	struct stage_reader *r = calloc(1, sizeof *r);
 
 	if (!r)
 		return NULL;
-	r->key = (struct json_text){ .ptr = key, .len = key ? strlen(key) : 0 };
+	split_keys(r, keys);
 	add_key(&r->of_rows, "stage", MEANS_STAGE, 0);
 	for (int i = 0; i < STAGE_METRICS; i++)
 		add_metric(r, stage_metrics[i].key, (enum stage_metric)i);
@@ -149,6 +168,11 @@ struct stage_reader *stage_reader_new(const char *key)
 	for (size_t i = 0; i < ARRAY_LEN(fact_keys); i++)
 		add_key(&r->of_facts, fact_keys[i].key, (int)fact_keys[i].fact, 0);
 	return r;
+}
+
+void stage_reader_set_file(struct stage_reader *r, const char *path)
+{
+	r->file = path;
 }
 
 void stage_reader_free(struct stage_reader *r)
@@ -179,7 +203,7 @@ static struct str plain_text(struct stage_reader *r, struct json_text text)
 
 /* Rows. */
 
-/* Others that are below zero are those of a damaged report, and would make sums too small. */
+/* Others below zero are of a damaged report, and would make sums too small. */
 static bool may_be_negative(int metric)
 {
 	return metric == STAGE_SELF_WALL || metric == STAGE_WAIT || metric == STAGE_PY_DELTA ||
@@ -254,8 +278,30 @@ static int read_rows(struct stage_reader *r, struct json *j)
 
 /* Facts. */
 
-static void note_fact(const struct stage_reader *r, struct facts *facts,
-		      const struct json_text *key, struct json_text value)
+static bool has_all_keys(const struct stage_reader *r)
+{
+	return r->found_keys == (1u << r->key_count) - 1;
+}
+
+static void note_name(struct stage_reader *r, const struct json_text *key)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	char name[NAME_BYTES];
+
+	if (!key->len || key->len >= sizeof name || r->name_count == NAMES_MAX)
+		return;
+	snprintf(name, sizeof name, "%.*s", (int)key->len, key->ptr);
+	if (name[strspn(name, plain)])
+		return;
+	for (size_t i = 0; i < r->name_count; i++)
+		if (strcmp(r->names[i], name) == 0)
+			return;
+	memcpy(r->names[r->name_count++], name, sizeof name);
+}
+
+static void note_fact(struct stage_reader *r, struct facts *facts, const struct json_text *key,
+		      struct json_text value)
 {
 	const struct known_key *known;
 	bool is_null = value.len == 4 && value.ptr && memcmp(value.ptr, "null", 4) == 0;
@@ -266,8 +312,11 @@ static void note_fact(const struct stage_reader *r, struct facts *facts,
 	known = find_key(&r->of_facts, key);
 	if (known)
 		facts->list[known->meaning] = value;
-	if (r->key.len == key->len && memcmp(r->key.ptr, key->ptr, key->len) == 0)
-		facts->list[FACT_GROUP] = value;
+	if (!has_all_keys(r) && (!known || known->meaning < FACT_START))
+		note_name(r, key);
+	for (size_t i = 0; i < r->key_count; i++)
+		if (r->keys[i].len == key->len && memcmp(r->keys[i].ptr, key->ptr, key->len) == 0)
+			facts->list[FACT_GROUP + i] = value;
 }
 
 /* An object in the head of a report. */
@@ -357,7 +406,7 @@ static int read_line(struct stage_reader *r, struct json *j)
 
 static const struct json_text *pick(const struct stage_reader *r, enum fact fact)
 {
-	bool is_outer = fact == FACT_GROUP || fact == FACT_INPUT;
+	bool is_outer = fact <= FACT_INPUT;
 	const struct json_text *first = is_outer ? &r->outer.list[fact] : &r->inner.list[fact];
 	const struct json_text *second = is_outer ? &r->inner.list[fact] : &r->outer.list[fact];
 
@@ -395,19 +444,59 @@ static struct str make_job(struct stage_reader *r)
 	return (struct str){ r->text.data + start, r->text.len - start };
 }
 
+static struct str pick_key(struct stage_reader *r, size_t index)
+{
+	const struct json_text *key = &r->keys[index];
+
+	if (json_equals(key, "file") && r->file)
+		return (struct str){ r->file, strlen(r->file) };
+	if (json_equals(key, "host"))
+		return pick_text(r, FACT_HOST);
+	if (json_equals(key, "rank"))
+		return pick_text(r, FACT_RANK);
+	if (json_equals(key, "job"))
+		return make_job(r);
+	return pick_text(r, (enum fact)(FACT_GROUP + index));
+}
+
+/* A part that a record lacks is "-", unless it is the only one. */
 static struct str pick_group(struct stage_reader *r)
 {
-	struct str none = { "", 0 };
+	struct str parts[STAGE_KEYS_MAX] = { { "", 0 } };
+	size_t start;
 
-	if (!r->key.ptr)
-		return none;
-	if (json_equals(&r->key, "host"))
-		return pick_text(r, FACT_HOST);
-	if (json_equals(&r->key, "rank"))
-		return pick_text(r, FACT_RANK);
-	if (json_equals(&r->key, "job"))
-		return make_job(r);
-	return pick_text(r, FACT_GROUP);
+	for (size_t i = 0; i < r->key_count; i++) {
+		parts[i] = pick_key(r, i);
+		if (parts[i].ptr)
+			r->found_keys |= 1u << i;
+	}
+	if (r->key_count < 2)
+		return parts[0];
+	start = r->text.len;
+	for (size_t i = 0; i < r->key_count; i++) {
+		if (i)
+			buf_put_byte(&r->text, ',');
+		buf_put(&r->text, parts[i].ptr ? parts[i].ptr : "-",
+			parts[i].ptr ? parts[i].len : 1);
+	}
+	return (struct str){ r->text.data + start, r->text.len - start };
+}
+
+int stage_reader_check_keys(const struct stage_reader *r, struct err *e)
+{
+	size_t missing = 0, len;
+
+	if (has_all_keys(r))
+		return 0;
+	while (r->found_keys >> missing & 1)
+		missing++;
+	err_set(e, -EINVAL, "no record has '%.*s'; there are file, job", (int)r->keys[missing].len,
+		r->keys[missing].ptr);
+	for (size_t i = 0; i < r->name_count; i++) {
+		len = strlen(e->msg);
+		snprintf(e->msg + len, sizeof e->msg - len, ", %s", r->names[i]);
+	}
+	return e->code;
 }
 
 /* Columns of a profiler that did not look at Python's memory are zero, but not measured. */
@@ -443,13 +532,16 @@ int stage_reader_read(struct stage_reader *r, const char *line, size_t len,
 		      struct stage_record *ret, struct err *e)
 {
 	struct json j = json_begin(line, len);
+	size_t group;
 
 	r->rows.count = 0;
 	r->has_report = false;
 	r->outer = r->inner = (struct facts){ 0 };
 	buf_clear(&r->text);
-	/* escapes are longer than what they stand for; a job's name is made of two */
-	if (!buf_reserve(&r->text, 3 * len + 2) || read_line(r, &j) < 0)
+	/* escapes are longer than what they stand for; a job's name is made of two, and may be a
+	 * part of the group, as may be the file */
+	group = r->key_count * (2 * len + 2 + (r->file ? strlen(r->file) : 0));
+	if (!buf_reserve(&r->text, 3 * len + 2 + group) || read_line(r, &j) < 0)
 		return err_nomem(e);
 	if (!json_end(&j))
 		return err_set(e, -EINVAL, "column %zu: %s", (size_t)(j.at - j.start) + 1, j.wrong);

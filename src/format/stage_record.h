@@ -25,9 +25,14 @@
 
 struct stage_reader;
 
-/* key: member whose value is the group: "host", "rank", "input" or any other; borrowed; NULL:
- * all is one group. NULL: out of memory. */
-struct stage_reader *stage_reader_new(const char *key) MUST_CHECK;
+#define STAGE_KEYS_MAX 4
+
+/* keys: members whose values, with commas between, are the group: "host", "rank", "input" or any
+ * other, and "file", such as "host,input", at most STAGE_KEYS_MAX; borrowed; NULL: all is one
+ * group. NULL: out of memory. */
+struct stage_reader *stage_reader_new(const char *keys) MUST_CHECK;
+void stage_reader_set_file(struct stage_reader *r,
+			   const char *path);   /* of what follows; borrowed */
 void stage_reader_free(struct stage_reader *r); /* NULL is allowed */
 
 /*
@@ -37,5 +42,8 @@ void stage_reader_free(struct stage_reader *r); /* NULL is allowed */
  */
 int stage_reader_read(struct stage_reader *r, const char *line, size_t len,
 		      struct stage_record *ret, struct err *e) MUST_CHECK;
+
+/* -EINVAL, with the members that there are, when no record had one of the keys. */
+int stage_reader_check_keys(const struct stage_reader *r, struct err *e) MUST_CHECK;
 
 #endif

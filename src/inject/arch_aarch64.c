@@ -15,6 +15,11 @@
 
 #include "base/macros.h"
 
+/* Missing in older libc headers. */
+#ifndef NT_ARM_SVE
+#define NT_ARM_SVE 0x405
+#endif
+
 /* The layout of arch_regs.word. */
 struct stop_regs {
 	struct user_regs_struct user;
@@ -34,9 +39,10 @@ static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_con
 /* The data words after the code. No register is free for the last jump. So the thread returns by
  * rt_sigreturn, with a frame that no signal has pushed. */
 struct words {
-	uint64_t pid, tid, signal, pad;
+	uint64_t pid, tid, signal;
+	int64_t policy;
 	struct {
-		unsigned char info[128]; /* siginfo_t */
+		unsigned char info[128]; /* siginfo_t; its 0 is the struct sched_param, too */
 		struct {
 			uint64_t flags, link;
 			uint64_t stack[3];
@@ -66,9 +72,10 @@ extern const unsigned char auger_trampoline[];
 extern const uint64_t auger_trampoline_lists_at, auger_trampoline_words_at;
 
 /*
- * The first instruction makes the single call; label 1 begins the loop over calls. x19 is the
- * control block, x20 the call, x21 the address of the next call's address. Calls preserve all
- * registers but x0. Only rt_sigreturn needs the stack pointer.
+ * The first instruction makes the single call; x20 is 0 if that is a clone(2), which returns 0 to
+ * the new thread. Label 1 begins the loop over calls. x19 is the control block, x20 the call, x21
+ * the address of the next call's address. Calls preserve all registers but x0. Only rt_sigreturn
+ * needs the stack pointer.
  */
 __asm__(".pushsection .rodata\n"
 	".macro auger_stop\n"
@@ -84,8 +91,12 @@ __asm__(".pushsection .rodata\n"
 	"auger_trampoline:\n"
 	"	svc #0\n"
 	"	mov x19, x0\n"
+	"	orr x6, x0, x20\n"
+	"	cbz x6, 6f\n"
 	"	auger_stop\n"
 	"	b 9f\n"
+	"6:	mov x8, #93\n" /* exit: a new thread */
+	"	svc #0\n"
 	"1:	ldr x6, [x19]\n"
 	"	ldr x6, [x6]\n"
 	"	add x21, x19, x6, lsl #3\n"
@@ -126,7 +137,13 @@ __asm__(".pushsection .rodata\n"
 	"	ldr x6, [x19]\n"
 	"	str x0, [x6]\n"
 	"	b 1b\n"
-	"9:	adr x0, 11f+32\n"
+	"9:	ldr x1, 11f+24\n"
+	"	tbnz x1, #63, 10f\n"
+	"	mov x0, #0\n"
+	"	adr x2, 11f+32\n"
+	"	mov x8, #119\n" /* sched_setscheduler */
+	"	svc #0\n"
+	"10:	adr x0, 11f+32\n"
 	"	mov sp, x0\n"
 	"	mov x8, #139\n" /* rt_sigreturn */
 	"	svc #0\n"
@@ -136,6 +153,11 @@ __asm__(".pushsection .rodata\n"
 	"auger_trampoline_words_at:	.quad 11b - auger_trampoline\n"
 	".purgem auger_stop\n"
 	".popsection\n");
+
+size_t arch_function_state_bytes(void)
+{
+	return 0; /* its trampoline has no ARCH_FUNCTION */
+}
 
 size_t arch_trampoline_bytes(void)
 {
@@ -159,6 +181,18 @@ static int put_set(pid_t tid, int set, void *bytes, size_t len)
 	struct iovec v = { bytes, len };
 
 	return ptrace(PTRACE_SETREGSET, tid, (void *)(uintptr_t)set, &v) ? -errno : 0;
+}
+
+/* Has it vectors of which NT_PRFPREG has only the first 128 bits? None that waits in a call has.
+ * Linux Documentation/arch/arm64/sve.rst: struct user_sve_header. */
+static bool has_wide_vectors(pid_t tid)
+{
+	struct {
+		uint32_t size, max_size;
+		uint16_t length, max_length, flags, reserved;
+	} head = { 0 };
+
+	return get_set(tid, NT_ARM_SVE, &head, sizeof head) == 0 && (head.flags & 1);
 }
 
 /* True: the kernel has set pc back to a call that it restarts. */
@@ -197,6 +231,8 @@ int arch_read(pid_t tid, struct arch_regs *ret)
 	if (rc < 0)
 		return rc;
 	n->call = (uint64_t)(int64_t)call;
+	if (call < 0 && has_wide_vectors(tid))
+		return -ENOTSUP;
 	/* The kernel does the same, but forgets it when the thread runs from another pc in between.
 	 */
 	if (has_restart_block(call) && is_at_call(tid, n->user.pc))
@@ -234,6 +270,17 @@ uint64_t arch_ip(const struct arch_regs *regs)
 	return stop_regs(&copy)->user.pc;
 }
 
+bool arch_get(const struct arch_regs *regs, unsigned number, uint64_t *ret)
+{
+	struct arch_regs copy = *regs;
+	const struct user_regs_struct *user = &stop_regs(&copy)->user;
+
+	if (number > 31)
+		return false;
+	*ret = number == 31 ? user->sp : user->regs[number];
+	return true;
+}
+
 void arch_set_ip(struct arch_regs *regs, uint64_t ip)
 {
 	stop_regs(regs)->user.pc = ip;
@@ -258,7 +305,8 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 	const struct stop_regs *n = stop_regs(&copy);
 	struct words w = { .pid = (uint64_t)resume->pid,
 			   .tid = (uint64_t)resume->tid,
-			   .signal = (uint64_t)resume->signal };
+			   .signal = (uint64_t)resume->signal,
+			   .policy = resume->policy };
 
 	w.frame.user.mask = resume->mask;
 	memcpy(w.frame.user.context.regs, n->user.regs, sizeof w.frame.user.context.regs);
@@ -281,7 +329,14 @@ void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const ui
 
 	memcpy(n->user.regs, arg, 6 * sizeof *arg);
 	n->user.regs[8] = (uint64_t)nr;
+	n->user.regs[20] = 1;
 	arch_set_ip(regs, address);
+}
+
+void arch_enter_clone(struct arch_regs *regs, uint64_t address)
+{
+	arch_enter_once(regs, address, SYS_clone, (uint64_t[6]){ ARCH_CLONE_FLAGS });
+	stop_regs(regs)->user.regs[20] = 0;
 }
 
 int64_t arch_once_result(const struct arch_regs *regs)

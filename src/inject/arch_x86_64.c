@@ -2,6 +2,7 @@
 #include "inject/arch.h"
 
 #include <assert.h>
+#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -26,6 +27,8 @@ static_assert(offsetof(struct arch_control, at) == 8 && offsetof(struct arch_con
 struct words {
 	uint64_t mask, pid, tid, signal, flags, sp, ip;
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+	int64_t policy;
+	uint64_t priority; /* 0: struct sched_param */
 };
 
 extern const unsigned char auger_trampoline[];
@@ -33,10 +36,11 @@ extern const unsigned char auger_trampoline[];
 extern const uint64_t auger_trampoline_lists_at, auger_trampoline_words_at, auger_trampoline_bytes;
 
 /*
- * The first instruction makes the single call; label 1 begins the loop over calls. rbx is the
- * control block, rbp the call, r12 the address of the next call's address. Calls preserve all
- * registers but rax, rcx, r11. The code never uses the stack: popf reads the flags from the data
- * words, while signals are blocked.
+ * The first instruction makes the single call; rbp is 0 if that is a clone(2), which returns 0 to
+ * the new thread. Label 1 begins the loop over calls. rbx is the control block, rbp the call, r12
+ * the address of the next call's address. Calls preserve all registers but rax, rcx, r11. The code
+ * never uses the stack: popf reads the flags from the data words, while signals are blocked.
+ * Label 7 calls a function on a stack of our own.
  */
 __asm__(".pushsection .rodata\n"
 	".macro auger_stop\n"
@@ -54,8 +58,13 @@ __asm__(".pushsection .rodata\n"
 	"auger_trampoline:\n"
 	"	syscall\n"
 	"	mov %rax, %r12\n"
+	"	or %rbp, %rax\n"
+	"	jz 6f\n"
 	"	auger_stop\n"
 	"	jmp 9f\n"
+	"6:	mov $60, %eax\n" /* exit: a new thread */
+	"	xor %edi, %edi\n"
+	"	syscall\n"
 	"1:	mov 0(%rbx), %rax\n"
 	"	mov (%rax), %rax\n"
 	"	lea 8(%rbx,%rax,8), %r12\n"
@@ -66,6 +75,8 @@ __asm__(".pushsection .rodata\n"
 	"	mov 8(%rbp), %rdi\n"
 	"	cmp $-2, %rax\n"
 	"	je 5f\n"
+	"	cmp $-4, %rax\n"
+	"	je 7f\n"
 	"	mov 56(%rbp), %rcx\n"
 	"	test %rcx, %rcx\n"
 	"	jz 2f\n"
@@ -100,7 +111,30 @@ __asm__(".pushsection .rodata\n"
 	"	mov 0(%rbx), %rax\n"
 	"	mov %rdi, (%rax)\n"
 	"	jmp 1b\n"
-	"9:	lea 11f+32(%rip), %rsp\n"
+	"7:	lea 88(%rbp), %rcx\n"
+	"	mov %rcx, (%r12)\n"
+	"	mov 40(%rbp), %rsp\n"
+	"	cld\n"
+	"	mov $-1, %eax\n"
+	"	mov $-1, %edx\n"
+	"	xsave64 (%rsp)\n"
+	"	mov 16(%rbp), %rdi\n"
+	"	mov 24(%rbp), %rsi\n"
+	"	mov 32(%rbp), %rdx\n"
+	"	call *8(%rbp)\n"
+	"	mov %rax, 80(%rbp)\n"
+	"	mov $-1, %eax\n"
+	"	mov $-1, %edx\n"
+	"	xrstor64 (%rsp)\n"
+	"	jmp 1b\n"
+	"9:	mov 11f+176(%rip), %rsi\n"
+	"	test %rsi, %rsi\n"
+	"	js 10f\n"
+	"	xor %edi, %edi\n"
+	"	lea 11f+184(%rip), %rdx\n"
+	"	mov $144, %eax\n" /* sched_setscheduler */
+	"	syscall\n"
+	"10:	lea 11f+32(%rip), %rsp\n"
 	"	popfq\n"
 	"	mov 11f+40(%rip), %rsp\n"
 	"	mov $2, %edi\n" /* SIG_SETMASK */
@@ -126,7 +160,7 @@ __asm__(".pushsection .rodata\n"
 	"	mov 11f+168(%rip), %rdi\n"
 	"	jmp *11f+48(%rip)\n"
 	".balign 16\n"
-	"11:	.skip 176\n"
+	"11:	.skip 192\n"
 	"12:\n"
 	"auger_trampoline_lists_at:	.quad 1b - auger_trampoline\n"
 	"auger_trampoline_words_at:	.quad 11b - auger_trampoline\n"
@@ -134,9 +168,20 @@ __asm__(".pushsection .rodata\n"
 	".purgem auger_stop\n"
 	".popsection\n");
 
-static_assert(sizeof(struct words) == 176 && offsetof(struct words, ip) == 48 &&
-		      offsetof(struct words, rax) == 136,
+static_assert(sizeof(struct words) == 192 && offsetof(struct words, ip) == 48 &&
+		      offsetof(struct words, rax) == 136 && offsetof(struct words, policy) == 176,
 	      "the code of the trampoline uses these offsets");
+
+/* Source: Intel SDM 1, 13.2: CPUID leaf 0DH has the size for what the kernel has enabled. */
+size_t arch_function_state_bytes(void)
+{
+	unsigned a, bytes, c, d;
+
+	if (!__get_cpuid(1, &a, &bytes, &c, &d) || !(c & bit_OSXSAVE) ||
+	    !__get_cpuid_count(0xd, 0, &a, &bytes, &c, &d))
+		return 0;
+	return bytes;
+}
 
 size_t arch_trampoline_bytes(void)
 {
@@ -182,6 +227,20 @@ uint64_t arch_ip(const struct arch_regs *regs)
 	struct arch_regs copy = *regs;
 
 	return user_regs(&copy)->rip;
+}
+
+bool arch_get(const struct arch_regs *regs, unsigned number, uint64_t *ret)
+{
+	struct arch_regs copy = *regs;
+	const struct user_regs_struct *r = user_regs(&copy);
+	const unsigned long long values[] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+					      r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+					      r->r12, r->r13, r->r14, r->r15 };
+
+	if (number >= ARRAY_LEN(values))
+		return false;
+	*ret = values[number];
+	return true;
 }
 
 void arch_set_ip(struct arch_regs *regs, uint64_t ip)
@@ -266,6 +325,7 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 		.rdx = r->rdx,
 		.rsi = r->rsi,
 		.rdi = r->rdi,
+		.policy = resume->policy,
 	};
 
 	memcpy(trampoline, auger_trampoline, arch_trampoline_bytes());
@@ -283,7 +343,14 @@ void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const ui
 	r->r10 = arg[3];
 	r->r8 = arg[4];
 	r->r9 = arg[5];
+	r->rbp = 1;
 	arch_set_ip(regs, address);
+}
+
+void arch_enter_clone(struct arch_regs *regs, uint64_t address)
+{
+	arch_enter_once(regs, address, SYS_clone, (uint64_t[6]){ ARCH_CLONE_FLAGS });
+	user_regs(regs)->rbp = 0;
 }
 
 int64_t arch_once_result(const struct arch_regs *regs)

@@ -18,14 +18,14 @@
 #include "inject/freeze_internal.h"
 #include "target/proc.h"
 
-#define NS_PER_MS INT64_C(1000000)
-/* A thread that needs longer waits for a stopped one (vfork) or for storage: the round is given up.
- */
+/* A thread that needs longer waits for a stopped one (vfork), for storage, or for a CPU: the round
+ * is given up. For a CPU, the next round is twice as long. */
 #define ROUND_NS (100 * NS_PER_MS)
+#define MAX_ROUND_NS (800 * NS_PER_MS)
 #define MAX_LISTS 2048           /* descriptors for lists of children */
 #define TICK_NS 50000            /* between polls of the threads that have not stopped */
 #define MAX_PASSES 4             /* of seizing, while the job runs */
-#define PAUSE_NS (5 * NS_PER_MS) /* between rounds, so that the job makes progress */
+#define PAUSE_NS (5 * NS_PER_MS) /* at least, between rounds, so that the job makes progress */
 
 struct freeze {
 	struct rows threads; /* struct tracee; sorted by process once all are frozen */
@@ -33,8 +33,11 @@ struct freeze {
 	struct rows numbers; /* int; scratch */
 	struct rows lists;   /* int: open lists of children; -1: not open */
 	struct map known;    /* tid: row of threads */
+	struct rows hung;    /* struct freeze_hung */
 	bool is_only;
+	bool leaves_hung;
 	int64_t since_ns; /* this round; CLOCK_MONOTONIC */
+	int64_t round_ns; /* how long it may take */
 	struct sched_param priority;
 	int policy;
 };
@@ -56,12 +59,18 @@ const pid_t *freeze_pids(const struct freeze *h, size_t *ret_count)
 	return h->pids.data;
 }
 
+const struct freeze_hung *freeze_hung(const struct freeze *h, size_t *ret_count)
+{
+	*ret_count = h->hung.count;
+	return h->hung.data;
+}
+
 int64_t freeze_since_ns(const struct freeze *h)
 {
 	return h->since_ns;
 }
 
-/* Nothing should preempt us while the job is frozen. Without the right to it the pause only gets
+/* Nothing should preempt us while the job is frozen. Without that privilege the pause only gets
  * longer. */
 static void raise_priority(struct freeze *h)
 {
@@ -241,7 +250,7 @@ static struct tracee *find_running(const struct freeze *h)
 		struct tracee *t = thread_at(h, i);
 
 		tracee_poll(t);
-		if (t->state == TRACEE_SEIZED)
+		if (t->state == TRACEE_SEIZED && !t->hangs)
 			return t;
 	}
 	return NULL;
@@ -280,17 +289,68 @@ static void detach_stopped(struct freeze *h)
 		(void)!map_put(&h->known, (uint64_t)thread_at(h, i)->tid, (uint32_t)i);
 }
 
-static int report_running(const struct tracee *t, struct err *e)
+/* Has one of the threads that were late stopped, or ended? */
+static bool has_late_stopped(const struct freeze *h)
 {
-	char path[PROC_PATH], wchan[64] = "";
+	bool is_any = false;
+
+	for (size_t i = 0; i < h->threads.count; i++) {
+		tracee_poll(thread_at(h, i));
+		is_any |= thread_at(h, i)->state != TRACEE_SEIZED;
+	}
+	return is_any;
+}
+
+/* Lets the job run until a thread that was late has stopped: a round before that would find it
+ * where it was, in vfork(2) for example, whose child needs time to run where the CPUs are busy. */
+static void wait_late(const struct freeze *h, int64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	do
+		nanosleep(&pause, NULL);
+	while (!has_late_stopped(h) && clock_mono_ns() < until_ns);
+}
+
+static void read_wchan(pid_t tid, char *ret, size_t size)
+{
+	char path[PROC_PATH];
+
+	snprintf(path, sizeof path, "/proc/%d/wchan", (int)tid);
+	if (!file_read_start(path, ret, size) || !*ret)
+		snprintf(ret, size, "?");
+}
+
+/* Is it a thread that storage keeps, and may be left out? */
+static bool leave_hung(struct freeze *h, struct tracee *t)
+{
+	struct proc_stat s = { .state = '?' };
+	struct freeze_hung *row;
+
+	if (!h->leaves_hung || !proc_stat_read(&s, t->tid) || s.state != 'D')
+		return false;
+	row = rows_add(&h->hung, sizeof *row);
+	if (!row)
+		return false;
+	row->pid = t->pid;
+	row->tid = t->tid;
+	read_wchan(t->tid, row->wchan, sizeof row->wchan);
+	t->hangs = true;
+	return true;
+}
+
+static int report_running(struct freeze *h, const struct tracee *t, struct err *e)
+{
+	char wchan[64];
 	struct proc_stat s = { .state = '?' };
 
 	proc_stat_read(&s, t->tid);
-	snprintf(path, sizeof path, "/proc/%d/wchan", (int)t->tid);
-	file_read_start(path, wchan, sizeof wchan);
+	read_wchan(t->tid, wchan, sizeof wchan);
+	if (s.state == 'R' && h->round_ns < MAX_ROUND_NS)
+		h->round_ns *= 2;
 	return err_set(e, -EBUSY,
 		       "process %d (%s) does not stop: thread %d is in state %c, waiting in %s",
-		       (int)t->pid, s.comm, (int)t->tid, s.state, wchan[0] ? wchan : "?");
+		       (int)t->pid, s.comm, (int)t->tid, s.state, wchan);
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -352,13 +412,15 @@ static int try_round(struct freeze *h, struct err *e)
 	if (seize_running(h, e) < 0)
 		return e->code;
 	h->since_ns = clock_mono_ns();
-	until_ns = h->since_ns + ROUND_NS;
+	until_ns = h->since_ns + h->round_ns;
 	for (size_t i = 0; i < h->threads.count; i++)
 		tracee_interrupt(thread_at(h, i));
 	do {
-		late = wait_stopped(h, until_ns);
+		do
+			late = wait_stopped(h, until_ns);
+		while (late && leave_hung(h, late));
 		if (late) {
-			report_running(late, e);
+			report_running(h, late, e);
 			detach_stopped(h);
 			close_lists(h);
 			return -EAGAIN;
@@ -370,10 +432,9 @@ static int try_round(struct freeze *h, struct err *e)
 	return 0;
 }
 
-int freeze_begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
-		 int64_t limit_ns, struct err *e)
+static int begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
+		 bool leaves_hung, int64_t limit_ns, struct err *e)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	int64_t until_ns = clock_mono_ns() + limit_ns;
 	struct freeze *h = calloc(1, sizeof *h);
 	int rc = 0;
@@ -381,13 +442,15 @@ int freeze_begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_o
 	if (!h)
 		return err_nomem(e);
 	h->is_only = is_only;
+	h->leaves_hung = leaves_hung;
+	h->round_ns = ROUND_NS;
 	raise_priority(h);
 	for (size_t i = 0; i < count && rc == 0; i++)
 		rc = add_pid(h, pids[i], e);
 	while (rc == 0 && (rc = try_round(h, e)) == -EAGAIN) {
 		if (clock_mono_ns() >= until_ns)
 			break;
-		nanosleep(&pause, NULL);
+		wait_late(h, until_ns);
 		rc = 0;
 	}
 	if (rc == 0) {
@@ -404,6 +467,18 @@ int freeze_begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_o
 	return 0;
 }
 
+int freeze_begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
+		 int64_t limit_ns, struct err *e)
+{
+	return begin(ret, pids, count, is_only, false, limit_ns, e);
+}
+
+int freeze_begin_around_hung(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
+			     int64_t limit_ns, struct err *e)
+{
+	return begin(ret, pids, count, is_only, true, limit_ns, e);
+}
+
 static int stop_one(struct freeze *h, pid_t pid, pid_t tid, int64_t limit_ns, struct err *e)
 {
 	struct tracee t, *late;
@@ -416,7 +491,7 @@ static int stop_one(struct freeze *h, pid_t pid, pid_t tid, int64_t limit_ns, st
 	h->since_ns = clock_mono_ns();
 	late = wait_stopped(h, h->since_ns + limit_ns);
 	if (late)
-		return report_running(late, e);
+		return report_running(h, late, e);
 	collect_stopped(h);
 	return h->threads.count ? 0 : err_set(e, -ESRCH, "thread %d has ended", (int)tid);
 }
@@ -451,6 +526,7 @@ int64_t freeze_thaw(struct freeze *h)
 	rows_fini(&h->pids);
 	rows_fini(&h->numbers);
 	rows_fini(&h->lists);
+	rows_fini(&h->hung);
 	free(h);
 	return at_ns;
 }

@@ -29,6 +29,20 @@ struct freeze;
 int freeze_begin(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
 		 int64_t limit_ns, struct err *e) MUST_CHECK;
 
+/* A thread that hangs in a call. */
+struct freeze_hung {
+	pid_t pid, tid;
+	char wchan[48]; /* where; "?": unknown */
+};
+
+/* The same, but leaves out threads that do not stop because storage keeps them in a call (state D):
+ * they cannot run before that returns, and then they stop. They stay seized until this process
+ * ends, so the job cannot be frozen again. */
+int freeze_begin_around_hung(struct freeze **ret, const pid_t *pids, size_t count, bool is_only,
+			     int64_t limit_ns, struct err *e) MUST_CHECK;
+/* The threads that were left out; borrowed. */
+const struct freeze_hung *freeze_hung(const struct freeze *h, size_t *ret_count);
+
 /* Freezes one thread while the others of pid run on. */
 int freeze_begin_thread(struct freeze **ret, pid_t pid, pid_t tid, int64_t limit_ns,
 			struct err *e) MUST_CHECK;

@@ -112,6 +112,11 @@ void remote_add_undo(struct remote *r, const struct remote_call *call)
 	add_call(r, &r->undo, call);
 }
 
+void remote_add_undo_of(struct remote *r, int member, const struct remote_call *call)
+{
+	add_call(r, member ? &remote_member_at(r, (size_t)member)->undo : &r->undo, call);
+}
+
 int64_t remote_result(const struct remote *r, size_t step)
 {
 	return ((const int64_t *)r->results.data)[step];
@@ -203,15 +208,23 @@ void call_list_wait(struct call_list *l, uint64_t at)
 							.may_fail = true });
 }
 
+void call_list_wait_briefly(struct call_list *l, uint64_t at)
+{
+	for (int i = 0; i < 3; i++)
+		call_list_add(l, &(struct remote_call){
+					 .nr = SYS_futex,
+					 .arg = { at, FUTEX_WAIT_PRIVATE, 0, l->r->timeout },
+					 .may_fail = true });
+}
+
 void call_list_resume(struct call_list *l, const struct remote_member *m)
 {
 	const struct remote *r = l->r;
 
-	if (m == remote_member_at(r, 0) && r->priority)
-		call_list_add(l,
-			      &(struct remote_call){ .nr = SYS_sched_setscheduler,
-						     .arg = { 0, (uint64_t)r->policy, r->priority },
-						     .may_fail = true });
+	if (m->is_spare) {
+		call_list_add(l, &(struct remote_call){ .nr = SYS_exit });
+		return;
+	}
 	if (m == remote_member_at(r, 0))
 		call_list_wake(l, r->done);
 	else
@@ -238,13 +251,31 @@ int call_list_write(struct call_list *l, struct err *e)
 	return rc;
 }
 
+/* The first thread undoes what lost threads did, and all of it while they have no lists. */
+static void add_undo_of_spares(struct call_list *l)
+{
+	const struct remote *r = l->r;
+
+	for (size_t i = r->members.count - r->spares; i < r->members.count; i++) {
+		const struct remote_member *m = remote_member_at(r, i);
+
+		if (m->is_lost)
+			call_list_add_reversed(l, &m->apply_undo, m->applied);
+		if (!r->spares_undo)
+			call_list_add_reversed(l, &m->undo, m->undo.count);
+	}
+}
+
 int remote_write_rollback(struct remote *r, struct remote_member *m, struct err *e)
 {
 	struct call_list l = call_list_begin(r);
 	uint64_t stop;
 
-	call_list_add_reversed(&l, &m->apply_undo, m->applied);
+	if (!m->is_lost)
+		call_list_add_reversed(&l, &m->apply_undo, m->applied);
+	call_list_add_reversed(&l, &m->undo, m->undo.count);
 	if (m == remote_member_at(r, 0)) {
+		add_undo_of_spares(&l);
 		call_list_add_reversed(&l, &r->undo, r->undo.count);
 		call_list_add_all(&l, &r->rollback_end);
 	}

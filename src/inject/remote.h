@@ -21,6 +21,7 @@
 #ifndef INJECT_REMOTE_H
 #define INJECT_REMOTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -46,10 +47,22 @@ struct remote_call {
 };
 
 /* Prepares a process of h for remote calls. call_limit: calls in all lists of all rounds; each
- * round writes the rollback list again. data_bytes: of what the calls point to. -ENOTSUP: 32-bit
- * code, or a seccomp filter that cannot be suspended. */
+ * round writes the rollback list again. data_bytes: of what the calls point to. spares: threads to
+ * add to the process; see remote_spare(). -ENOTSUP: 32-bit code, or a seccomp filter that cannot be
+ * suspended. */
 int remote_open(struct remote **ret, struct freeze *h, pid_t pid, size_t call_limit,
-		size_t data_bytes, struct err *e) MUST_CHECK;
+		size_t data_bytes, size_t spares, struct err *e) MUST_CHECK;
+
+/*
+ * The number of a member for calls that storage may keep for ever, number i of them: close(2) and
+ * dup3(2) first change the descriptor, then write out what was written. It is a thread that was
+ * added for this and can be lost: the process does not wait for it. 0: none was added.
+ */
+int remote_spare(const struct remote *r, size_t i);
+/* Adds a call that takes back a step, made by a member. */
+void remote_add_undo_of(struct remote *r, int member, const struct remote_call *call);
+/* Are spare threads still in a call? */
+bool remote_has_lost(const struct remote *r);
 
 /* Removes everything that remote_open() added, keeps what the calls did, and frees r. NULL is
  * allowed. */
@@ -72,10 +85,18 @@ uint64_t remote_result_at(const struct remote *r, size_t step);
 /* Adds a call that takes back a step of this round. */
 void remote_add_undo(struct remote *r, const struct remote_call *call);
 
-/* Runs the steps of this round and begins the next round. The first failure ends it. */
+/* Runs the steps of this round, if there are any, and begins the next round. The first failure ends
+ * it. */
 int remote_run_steps(struct remote *r, struct err *e) MUST_CHECK;
 /* The result of a step of the round that ran last. */
 int64_t remote_result(const struct remote *r, size_t step);
+
+/* Calls a function of the process with three arguments, in its first thread, which must not be
+ * where the function cannot be entered again; the other threads may run. Its signals are blocked
+ * meanwhile, and its registers come back, even when this process has died. No round may be begun.
+ * -ENOTSUP: not on this processor. Waits as long as it takes. */
+int remote_call_function(struct remote *r, uint64_t address, const uint64_t arg[3],
+			 uint64_t *ret_result, struct err *e) MUST_CHECK;
 
 /* The number of a thread with apply and finish lists of its own; thread 0 makes all other calls.
  * Below 0: -errno. */

@@ -22,6 +22,9 @@ struct remote_member {
 	struct rows finish; /* struct remote_call */
 	uint64_t apply_at;  /* address of its apply list */
 	size_t applied;     /* calls of apply that were made */
+	struct rows undo;   /* struct remote_call; of a spare thread, as undo of struct remote */
+	bool is_spare;      /* we added it to the process */
+	bool is_lost;       /* storage keeps it in a call; it ends when that returns */
 	/* Addresses of the call after the stop of apply, of finish, of rollback. */
 	uint64_t apply_stop, finish_stop, rollback_stop;
 };
@@ -38,16 +41,18 @@ struct remote {
 	uint64_t trampolines, controls; /* addresses in region; one of each for each thread */
 	uint64_t calls, calls_end;      /* unused memory for lists */
 	uint64_t data, data_end;        /* unused memory for what calls point to */
+	uint64_t stack;                 /* mapped, for functions; 0: none */
 	uint64_t done;            /* address of the futex word for which the other threads wait */
 	struct rows steps;        /* struct remote_call; of this round */
 	struct rows results;      /* int64_t; of the last round */
 	struct rows undo;         /* struct remote_call; of all rounds */
 	struct rows rollback_end; /* struct remote_call */
 	uint64_t flag;            /* address of the commit flag; 0: each thread has its own */
-	int policy;               /* scheduling policy of the first thread */
-	uint64_t priority; /* address of the sched_param that restores it; 0: its priority stays */
-	bool is_running;   /* the first thread is in the lists */
-	bool bad;          /* out of memory or space */
+	size_t spares;            /* the last members: threads that we added */
+	uint64_t timeout;         /* address of a timespec: how long to wait for a spare thread */
+	bool spares_undo;         /* they have rollback lists of their own */
+	bool is_running;          /* the first thread is in the lists */
+	bool bad;                 /* out of memory or space */
 };
 
 /* Bytes from one trampoline to the next. */
@@ -57,6 +62,9 @@ struct remote_member *remote_member_at(const struct remote *r, size_t i);
 /* e: the memory of the process cannot be read or written. Returns rc. */
 int remote_memory_error(const struct remote *r, int rc, struct err *e);
 int remote_write_word(struct remote *r, uint64_t at, uint64_t value, struct err *e) MUST_CHECK;
+
+/* Bytes of r->stack, and what is saved above it. */
+size_t remote_stack_bytes(void);
 
 /* A call list while it is built. */
 struct call_list {
@@ -76,16 +84,20 @@ void call_list_stop(struct call_list *l, const struct remote_member *m);
  * it. */
 void call_list_wake(struct call_list *l, uint64_t at);
 void call_list_wait(struct call_list *l, uint64_t at);
-/* Ends the list: the first thread wakes the others, which wait for it; each resumes its program. */
+/* The same, for three times r->timeout at most. */
+void call_list_wait_briefly(struct call_list *l, uint64_t at);
+/* Ends the list: the first thread wakes the others, which wait for it; each resumes its program, a
+ * spare thread ends. */
 void call_list_resume(struct call_list *l, const struct remote_member *m);
 /* Writes the list into the process and frees l. */
 int call_list_write(struct call_list *l, struct err *e) MUST_CHECK;
 
-/* remote_priority.c: real-time priority of the first thread while it makes our calls. Its lists end
- * with a call that restores its own priority, even when this process has died. */
-void remote_plan_priority(struct remote *r);
-void remote_raise_priority(const struct remote *r);
-void remote_restore_priority(const struct remote *r);
+/* remote_spare.c. Adds up to count spare threads. */
+int remote_make_spares(struct remote *r, size_t count, struct err *e) MUST_CHECK;
+/* Runs a spare thread up to its next stop. If storage keeps it, it is lost: 0. */
+int remote_run_spare(struct remote *r, struct remote_member *m, struct err *e) MUST_CHECK;
+/* Ends them. False: some are lost, and still use the memory of the trampolines. */
+bool remote_end_spares(struct remote *r);
 
 /* Writes the rollback list of m again and makes it the valid one. */
 int remote_write_rollback(struct remote *r, struct remote_member *m, struct err *e) MUST_CHECK;

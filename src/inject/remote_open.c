@@ -7,13 +7,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "inject/remote_internal.h"
 #include "target/proc.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE proc_page_bytes()
 /* Calls that each thread's lists need in addition to the requested ones. */
 #define OWN_CALLS 16
 
@@ -138,6 +139,19 @@ static int write_wait(struct remote *r, uint64_t *ret_at, struct err *e)
 	return call_list_write(&l, e);
 }
 
+/* The same for a spare thread, which also ends if the first thread never enters its lists. */
+static int write_spare_wait(struct remote *r, uint64_t *ret_at, struct err *e)
+{
+	const struct timespec timeout = { .tv_sec = 1 };
+	struct call_list l = call_list_begin(r);
+
+	*ret_at = l.at;
+	r->timeout = remote_put(r, &timeout, sizeof timeout);
+	call_list_wait_briefly(&l, r->done);
+	call_list_add(&l, &(struct remote_call){ .nr = SYS_exit });
+	return call_list_write(&l, e);
+}
+
 static void init_member(struct remote *r, size_t i, uint64_t wait_at, unsigned char *trampoline,
 			struct arch_control *control)
 {
@@ -158,12 +172,16 @@ static int init_members(struct remote *r, struct err *e)
 	size_t count = r->members.count, step = remote_trampoline_bytes();
 	unsigned char *trampolines = calloc(count, step);
 	struct arch_control *controls = calloc(count, sizeof *controls);
-	uint64_t wait_at = 0;
+	uint64_t wait_at = 0, spare_wait_at = 0;
 	int rc = trampolines && controls ? write_wait(r, &wait_at, e) : err_nomem(e);
 
+	if (rc == 0 && r->spares)
+		rc = write_spare_wait(r, &spare_wait_at, e);
 	if (rc == 0) {
 		for (size_t i = 0; i < count; i++)
-			init_member(r, i, wait_at, trampolines + i * step, &controls[i]);
+			init_member(r, i,
+				    remote_member_at(r, i)->is_spare ? spare_wait_at : wait_at,
+				    trampolines + i * step, &controls[i]);
 		rc = remote_write(r, r->trampolines, trampolines, count * step);
 		if (rc == 0)
 			rc = remote_write(r, r->controls, controls, count * sizeof *controls);
@@ -245,7 +263,20 @@ static int take_threads(struct remote *r, size_t *ret_count, struct err *e)
 	return 0;
 }
 
-static int open_all(struct remote *r, size_t call_limit, size_t data_bytes, struct err *e)
+/* A spare thread that runs waits in its lists from now on. */
+static int enter_spares(struct remote *r, struct err *e)
+{
+	for (size_t i = r->members.count - r->spares; i < r->members.count; i++) {
+		struct remote_member *m = remote_member_at(r, i);
+
+		if (remote_thread_enter_lists(&m->w, m->w.trampoline, m->control, e) < 0)
+			return e->code;
+	}
+	return 0;
+}
+
+static int open_all(struct remote *r, size_t call_limit, size_t data_bytes, size_t spares,
+		    struct err *e)
 {
 	char path[PROC_PATH];
 	size_t threads;
@@ -254,13 +285,15 @@ static int open_all(struct remote *r, size_t call_limit, size_t data_bytes, stru
 	r->memory = open(path, O_RDWR | O_CLOEXEC);
 	if (r->memory < 0)
 		return err_errno(e, "%s", path);
-	if (take_threads(r, &threads, e) < 0 || find_bootstrap(r, e) < 0 ||
-	    write_bootstrap(r, &remote_member_at(r, 0)->w, e) < 0 ||
-	    map_region(r, threads, call_limit, data_bytes, e) < 0)
+	if (take_threads(r, &threads, e) < 0 || find_bootstrap(r, e) < 0)
 		return e->code;
-	if (init_members(r, e) < 0)
+	remote_plan_priority(&remote_member_at(r, 0)->w);
+	if (write_bootstrap(r, &remote_member_at(r, 0)->w, e) < 0 ||
+	    map_region(r, threads + spares, call_limit, data_bytes, e) < 0 ||
+	    remote_make_spares(r, spares, e) < 0)
 		return e->code;
-	remote_plan_priority(r);
+	if (init_members(r, e) < 0 || enter_spares(r, e) < 0)
+		return e->code;
 	return 0;
 }
 
@@ -270,7 +303,7 @@ uint64_t remote_page(const struct remote *r)
 }
 
 int remote_open(struct remote **ret, struct freeze *h, pid_t pid, size_t call_limit,
-		size_t data_bytes, struct err *e)
+		size_t data_bytes, size_t spares, struct err *e)
 {
 	struct remote *r = calloc(1, sizeof *r);
 
@@ -279,7 +312,7 @@ int remote_open(struct remote **ret, struct freeze *h, pid_t pid, size_t call_li
 	r->freeze = h;
 	r->pid = pid;
 	r->memory = -1;
-	if (open_all(r, call_limit, data_bytes, e) < 0) {
+	if (open_all(r, call_limit, data_bytes, spares, e) < 0) {
 		remote_close(r);
 		return e->code;
 	}
@@ -293,6 +326,10 @@ static void unmap_region(struct remote *r)
 	struct err ignored;
 	uint64_t zero;
 
+	if (r->stack)
+		(void)!call_bootstrap(r, "munmap", SYS_munmap,
+				      (uint64_t[]){ r->stack, remote_stack_bytes(), 0, 0, 0, 0 },
+				      &zero, &ignored);
 	if (r->region)
 		(void)!call_bootstrap(r, "munmap", SYS_munmap,
 				      (uint64_t[]){ r->region, r->region_bytes, 0, 0, 0, 0 }, &zero,
@@ -303,11 +340,11 @@ void remote_close(struct remote *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 1; i < r->members.count; i++)
+	for (size_t i = 1; i + r->spares < r->members.count; i++)
 		remote_thread_restore(&remote_member_at(r, i)->w);
 	if (r->members.count) {
-		remote_restore_priority(r);
-		unmap_region(r);
+		if (remote_end_spares(r))
+			unmap_region(r);
 		remote_thread_restore(&remote_member_at(r, 0)->w);
 	}
 	if (r->overwritten)
@@ -318,6 +355,7 @@ void remote_close(struct remote *r)
 		rows_fini(&m->apply);
 		rows_fini(&m->apply_undo);
 		rows_fini(&m->finish);
+		rows_fini(&m->undo);
 	}
 	if (r->memory >= 0)
 		close(r->memory);

@@ -55,17 +55,16 @@ static int run_caller(struct remote *r, struct err *e)
 {
 	struct remote_member *m = remote_member_at(r, 0);
 
-	if (!r->is_running) {
-		if (remote_thread_enter_lists(&m->w, m->w.trampoline, m->control, e) < 0)
-			return e->code;
-		remote_raise_priority(r);
-	}
+	if (!r->is_running && remote_thread_enter_lists(&m->w, m->w.trampoline, m->control, e) < 0)
+		return e->code;
 	r->is_running = true;
 	return remote_thread_run(&m->w, e);
 }
 
 static int run_member(struct remote *r, struct remote_member *m, struct err *e)
 {
+	if (m->is_spare)
+		return remote_run_spare(r, m, e);
 	return m == remote_member_at(r, 0) ? run_caller(r, e) : remote_thread_run(&m->w, e);
 }
 
@@ -93,6 +92,8 @@ int remote_run_steps(struct remote *r, struct err *e)
 	uint64_t at;
 	int rc;
 
+	if (!r->steps.count)
+		return 0;
 	if (write_steps(r, &at, e) < 0 || remote_write_rollback(r, m, e) < 0 ||
 	    remote_write_word(r, m->control + AT(REMOTE_STEPS), at, e) < 0 ||
 	    clear_failed(r, m, e) < 0 ||
@@ -119,6 +120,17 @@ int remote_find_member(struct remote *r, pid_t tid, struct err *e)
 	return err_set(e, -ESRCH, "thread %d is not frozen", (int)tid);
 }
 
+/* Waits until m has made the calls of its apply list. */
+static void add_wait_for(struct call_list *l, const struct remote_member *m)
+{
+	uint64_t at = m->control + offsetof(struct arch_control, is_applied);
+
+	if (m->apply.count && m->is_spare)
+		call_list_wait_briefly(l, at);
+	else if (m->apply.count)
+		call_list_wait(l, at);
+}
+
 static int write_apply(struct remote *r, struct remote_member *m, struct err *e)
 {
 	struct call_list l = call_list_begin(r);
@@ -130,9 +142,7 @@ static int write_apply(struct remote *r, struct remote_member *m, struct err *e)
 	call_list_stop(&l, m);
 	m->apply_stop = call_list_here(&l);
 	for (size_t i = 1; m == remote_member_at(r, 0) && i < r->members.count; i++)
-		if (remote_member_at(r, i)->apply.count)
-			call_list_wait(&l, remote_member_at(r, i)->control +
-						   offsetof(struct arch_control, is_applied));
+		add_wait_for(&l, remote_member_at(r, i));
 	call_list_add_all(&l, &m->finish);
 	call_list_stop(&l, m);
 	m->finish_stop = call_list_here(&l);
@@ -146,12 +156,13 @@ static bool has_work(const struct remote *r, size_t member)
 {
 	const struct remote_member *m = remote_member_at(r, member);
 
-	return member == 0 || m->apply.count || m->finish.count;
+	return member == 0 || m->apply.count || m->finish.count || m->undo.count;
 }
 
 int remote_arm(struct remote *r, uint64_t flag, struct err *e)
 {
 	r->flag = flag;
+	r->spares_undo = true;
 	for (size_t i = 0; i < r->members.count; i++) {
 		struct remote_member *m = remote_member_at(r, i);
 
@@ -189,6 +200,8 @@ static int run_list(struct remote *r, struct remote_member *m, int list, uint64_
 			return e->code;
 		if (run_member(r, m, first) < 0)
 			return e->code;
+		if (m->is_lost)
+			break;
 		if (read_control(r, m, &control, first) < 0)
 			return e->code;
 		if (control.failed) {
@@ -198,6 +211,17 @@ static int run_list(struct remote *r, struct remote_member *m, int list, uint64_
 		}
 	}
 	return first == e ? 0 : e->code;
+}
+
+/* The call that keeps the thread has done its work; those after it were not made. */
+static int count_applied(struct remote *r, struct remote_member *m, uint64_t next, struct err *e)
+{
+	m->applied = (next - m->apply_at) / sizeof(struct arch_call);
+	if (m->applied < m->apply.count)
+		return err_set(e, -ETIME, "process %d: %s: storage does not answer", (int)r->pid,
+			       name_of(&m->apply, m->applied));
+	m->applied = m->apply.count;
+	return 0;
 }
 
 /* Runs the apply list up to the first failure. */
@@ -211,6 +235,8 @@ static int run_apply(struct remote *r, struct remote_member *m, struct err *e)
 		return e->code;
 	if (read_control(r, m, &control, e) < 0)
 		return e->code;
+	if (m->is_lost)
+		return count_applied(r, m, control.at[REMOTE_APPLY], e);
 	if (!control.failed) {
 		m->applied = m->apply.count;
 		return 0;
@@ -238,7 +264,8 @@ int remote_run_finish(struct remote *r, struct err *e)
 	for (size_t i = r->members.count; i-- > 0;) {
 		struct remote_member *m = remote_member_at(r, i);
 
-		if (has_work(r, i) && run_list(r, m, REMOTE_APPLY, m->finish_stop, first) < 0)
+		if (has_work(r, i) && !m->is_lost &&
+		    run_list(r, m, REMOTE_APPLY, m->finish_stop, first) < 0)
 			first = &later;
 	}
 	return first == e ? 0 : e->code;
@@ -247,6 +274,7 @@ int remote_run_finish(struct remote *r, struct err *e)
 /* Where no call of apply was made, the rollback list of the last round is complete. */
 int remote_prepare_rollback(struct remote *r, struct err *e)
 {
+	r->spares_undo = true;
 	for (size_t i = 0; i < r->members.count; i++) {
 		struct remote_member *m = remote_member_at(r, i);
 
@@ -272,7 +300,7 @@ int remote_run_rollback(struct remote *r, struct err *e)
 		return e->code;
 	for (size_t i = r->members.count; i-- > 0;) {
 		m = remote_member_at(r, i);
-		if ((i == 0 || m->applied) &&
+		if ((i == 0 || m->applied || m->undo.count) && !m->is_lost &&
 		    run_list(r, m, REMOTE_ROLLBACK, m->rollback_stop, first) < 0)
 			first = &later;
 	}

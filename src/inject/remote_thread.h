@@ -51,9 +51,29 @@ int remote_thread_enter_lists(struct remote_thread *w, uint64_t address, uint64_
 /* Runs until the trampoline stops. -ESRCH: the thread was killed. -EFAULT: the trampoline crashed.
  */
 int remote_thread_run(struct remote_thread *w, struct err *e) MUST_CHECK;
+/* The same, but -ETIME when it has not stopped by until_ns (CLOCK_MONOTONIC): it runs on. */
+int remote_thread_run_until(struct remote_thread *w, int64_t until_ns, struct err *e) MUST_CHECK;
+
+/* Waits for that again. */
+int remote_thread_await(struct remote_thread *w, int64_t until_ns, struct err *e) MUST_CHECK;
+
+/* Adds a thread to the process of w, by the trampoline at address. It is stopped and has no program
+ * to return to: remote_thread_end() ends it. */
+int remote_thread_clone(struct remote_thread *w, uint64_t address, struct remote_thread *ret,
+			struct err *e) MUST_CHECK;
+/* 0, or -ETIME: it has not ended by until_ns. */
+int remote_thread_end(struct remote_thread *w, int64_t until_ns) MUST_CHECK;
 
 /* Restores signal mask and registers. */
 void remote_thread_restore(struct remote_thread *w);
+
+/* remote_priority.c: real-time priority of the thread from now until remote_thread_restore(), while
+ * it is in a trampoline. That must have been filled after this: it restores the thread's own
+ * priority, even when this process has died. */
+void remote_plan_priority(struct remote_thread *w);
+/* For remote_thread.c: the registers lead into the trampoline. */
+void remote_raise_priority(const struct remote_thread *w);
+void remote_restore_priority(const struct remote_thread *w);
 
 /* A signal that pid ignores even without a tracer; it stops the trampolines of its threads. */
 int remote_thread_choose_signal(pid_t pid);

@@ -29,6 +29,7 @@ struct tracee {
 	int children;          /* its open list of children in /proc; -1: none. Borrowed */
 	bool is_filtered;      /* its seccomp filter could not be suspended */
 	bool needs_no_restart; /* the registers already restart its call */
+	bool hangs; /* storage keeps it in a call (state D): it stops when that returns */
 };
 
 /* Seizes tid, which runs on. -ESRCH: it has ended. -EPERM: e has the reason. */

@@ -2,11 +2,14 @@
 #include "model/diff.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/merge.h"
 
-#define MAX_TYPES (DIFF_AFTER_SAMPLES + 1)
+#define MAX_TYPES (DIFF_AFTER_SAMPLES + 1 + 2 * DIFF_MAX_RUNS)
+
+static const char samples_before[] = "before_samples";
 
 /* Index of this type and unit, or -1. */
 static int find_type(const struct profile *p, const char *type, const char *unit)
@@ -33,26 +36,29 @@ static int find_samples(const struct profile *p, const char *type)
 	return find_type(p, "samples", "count");
 }
 
-/* Where a side's values come from and go to. */
-struct side {
+/* Where a run's values come from and go to. */
+struct run {
 	const struct profile *src;
 	int type, samples; /* indices in src; samples -1: it counts none */
 	enum diff_type to, samples_to;
+	size_t own; /* its own sample type; 0: none */
 };
 
-static int copy_side(struct profile *dst, const struct side *side, bool has_samples, struct err *e)
+static int copy_run(struct profile *dst, const struct run *run, bool has_samples, struct err *e)
 {
-	struct profile_copier *c = profile_copier_new(dst, side->src, NULL, 0);
+	struct profile_copier *c = profile_copier_new(dst, run->src, NULL, 0);
 
 	if (!c)
 		return err_nomem(e);
-	for (size_t i = 0; i < profile_sample_count(side->src); i++) {
-		struct sample s = profile_get_sample(side->src, i);
+	for (size_t i = 0; i < profile_sample_count(run->src); i++) {
+		struct sample s = profile_get_sample(run->src, i);
 		int64_t values[MAX_TYPES] = { 0 };
 
-		values[side->to] = s.values[side->type];
+		values[run->to] = s.values[run->type];
+		if (run->own)
+			values[run->own] = s.values[run->type];
 		if (has_samples)
-			values[side->samples_to] = s.values[side->samples];
+			values[run->samples_to] = s.values[run->samples];
 		profile_add(dst, profile_copy_node(c, s.node), profile_copy_labels(c, s.labels),
 			    values);
 	}
@@ -60,42 +66,71 @@ static int copy_side(struct profile *dst, const struct side *side, bool has_samp
 	return profile_check(dst, e);
 }
 
-static int copy_sides(struct profile *dst, const struct side *sides, const char *unit,
-		      struct err *e)
+static int find_runs(const struct diff_side *sides, const char *type, const char *unit,
+		     struct run *runs, struct err *e)
 {
-	bool has_samples = sides[0].samples >= 0 && sides[1].samples >= 0;
-	int rc;
+	size_t count = 0;
 
+	for (size_t side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].count; i++) {
+			const struct profile *src = sides[side].runs[i];
+
+			runs[count] = (struct run){
+				src,
+				find_type(src, type, unit),
+				find_samples(src, type),
+				side ? DIFF_AFTER : DIFF_BEFORE,
+				side ? DIFF_AFTER_SAMPLES : DIFF_BEFORE_SAMPLES,
+				0,
+			};
+			if (runs[count++].type < 0)
+				return err_set(e, -EINVAL,
+					       "the %s profile has no sample type %s/%s",
+					       side ? "second" : "first", type, unit);
+		}
+	return 0;
+}
+
+static int copy_runs(struct profile *dst, struct run *runs, size_t count, const char *unit,
+		     struct err *e)
+{
+	bool has_samples = true;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		has_samples &= runs[i].samples >= 0;
 	profile_add_type(dst, "before", unit);
 	profile_add_type(dst, "after", unit);
 	if (has_samples) {
-		profile_add_type(dst, "before_samples", "count");
+		profile_add_type(dst, samples_before, "count");
 		profile_add_type(dst, "after_samples", "count");
 	}
-	rc = copy_side(dst, &sides[0], has_samples, e);
-	return rc < 0 ? rc : copy_side(dst, &sides[1], has_samples, e);
+	for (size_t i = 0; i < count && count > 2; i++) {
+		char name[24];
+
+		snprintf(name, sizeof name, "run_%zu", i);
+		runs[i].own = profile_type_count(dst);
+		profile_add_type(dst, name, unit);
+	}
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = copy_run(dst, &runs[i], has_samples, e);
+	return rc;
 }
 
-int profile_diff(const struct profile *before, const struct profile *after, const char *type,
-		 const char *unit, struct profile **ret, struct err *e)
+int profile_diff_runs(const struct diff_side *before, const struct diff_side *after,
+		      const char *type, const char *unit, struct profile **ret, struct err *e)
 {
-	const struct side sides[] = {
-		{ before, find_type(before, type, unit), find_samples(before, type), DIFF_BEFORE,
-		  DIFF_BEFORE_SAMPLES },
-		{ after, find_type(after, type, unit), find_samples(after, type), DIFF_AFTER,
-		  DIFF_AFTER_SAMPLES },
-	};
+	const struct diff_side sides[] = { *before, *after };
+	struct run runs[2 * DIFF_MAX_RUNS];
 	struct profile *diff;
-	int rc;
+	int rc = find_runs(sides, type, unit, runs, e);
 
-	for (size_t i = 0; i < ARRAY_LEN(sides); i++)
-		if (sides[i].type < 0)
-			return err_set(e, -EINVAL, "the %s profile has no sample type %s/%s",
-				       i ? "second" : "first", type, unit);
+	if (rc < 0)
+		return rc;
 	diff = profile_new();
 	if (!diff)
 		return err_nomem(e);
-	rc = copy_sides(diff, sides, unit, e);
+	rc = copy_runs(diff, runs, before->count + after->count, unit, e);
 	if (rc < 0) {
 		profile_free(diff);
 		return rc;
@@ -104,7 +139,21 @@ int profile_diff(const struct profile *before, const struct profile *after, cons
 	return 0;
 }
 
+int profile_diff(const struct profile *before, const struct profile *after, const char *type,
+		 const char *unit, struct profile **ret, struct err *e)
+{
+	return profile_diff_runs(&(struct diff_side){ &before, 1 },
+				 &(struct diff_side){ &after, 1 }, type, unit, ret, e);
+}
+
+size_t profile_diff_run_type(const struct profile *diff, size_t run)
+{
+	int first = profile_find_type(diff, "run_0");
+
+	return first < 0 ? run : (size_t)first + run;
+}
+
 bool profile_diff_has_samples(const struct profile *diff)
 {
-	return profile_type_count(diff) > DIFF_BEFORE_SAMPLES;
+	return profile_find_type(diff, samples_before) >= 0;
 }

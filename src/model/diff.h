@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* diff: combines one sample type of two profiles into one profile, for views that compare them. */
+/* diff: combines one sample type of two profiles, or of several runs a side, into one profile, for
+ * views that compare them. */
 #ifndef MODEL_DIFF_H
 #define MODEL_DIFF_H
 
@@ -23,6 +24,25 @@ enum diff_type {
  */
 int profile_diff(const struct profile *before, const struct profile *after, const char *type,
 		 const char *unit, struct profile **ret, struct err *e) MUST_CHECK;
+
+#define DIFF_MAX_RUNS 24 /* a side */
+
+/* The runs of a side. */
+struct diff_side {
+	const struct profile *const *runs; /* [count] */
+	size_t count;
+};
+
+/*
+ * The same of several runs: the sums of each side, then, if there are more than two runs, a sample
+ * type for each: those before, those after.
+ */
+int profile_diff_runs(const struct diff_side *before, const struct diff_side *after,
+		      const char *type, const char *unit, struct profile **ret,
+		      struct err *e) MUST_CHECK;
+
+/* The sample type of a run, counted from 0 over both sides; of two runs that of its side. */
+size_t profile_diff_run_type(const struct profile *diff, size_t run);
 
 /* Has a difference counts of samples? */
 bool profile_diff_has_samples(const struct profile *diff);

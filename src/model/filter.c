@@ -196,6 +196,7 @@ static int copy_wanted(const struct filter *f, struct profile *dst, struct err *
 			profile_add(dst, profile_copy_node(c, s.node),
 				    profile_copy_labels(c, s.labels), s.values);
 	}
+	profile_copy_times(c, NULL, 0);
 	profile_copier_free(c);
 	return profile_check(dst, e);
 }

@@ -205,6 +205,43 @@ uint32_t profile_copy_labels(struct profile_copier *c, uint32_t id)
 	return *to;
 }
 
+/* A timed value of src as one of dst; false: its sample was not copied. */
+static bool find_copied(const struct profile_copier *c, struct timed_value *v)
+{
+	v->node = c->nodes.to[v->node];
+	v->labels = c->label_sets.to[v->labels];
+	return v->node != UNKNOWN && v->labels != UNKNOWN &&
+	       profile_find_sample(c->dst, v->node, v->labels) != MAP_NONE;
+}
+
+void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_t type)
+{
+	const struct sample_times *from = profile_get_times(c->src);
+	struct sample_times *to = profile_times(c->dst);
+
+	to->start_ns = from->start_ns;
+	to->bucket_ns = from->bucket_ns;
+	to->is_thinned = from->is_thinned;
+	for (size_t i = 0; i < from->entries.count; i++) {
+		struct timed_value v = *sample_times_at(from, i), *row;
+		uint32_t sample = targets && v.type == type
+					  ? profile_find_sample(c->src, v.node, v.labels)
+					  : MAP_NONE;
+
+		if (sample != MAP_NONE)
+			v.node = targets[sample];
+		if (!find_copied(c, &v))
+			continue;
+		row = rows_add(&to->entries, sizeof *row);
+		if (!row) {
+			profile_fail_nomem(c->dst);
+			return;
+		}
+		*row = v;
+	}
+	sample_times_settle(to);
+}
+
 static uint32_t move_str(struct profile *dst, const struct profile *src, uint32_t id)
 {
 	struct str text = profile_get_str(src, id);

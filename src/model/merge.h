@@ -26,6 +26,13 @@ uint32_t profile_copy_location(struct profile_copier *c, uint32_t id);
 uint32_t profile_copy_node(struct profile_copier *c, uint32_t id);
 uint32_t profile_copy_labels(struct profile_copier *c, uint32_t id);
 
+/*
+ * The times of those samples of src that were copied. targets: [sample count of src]: the nodes of
+ * src that the values of this type were copied to; NULL: all were copied to those of their samples.
+ * Failure is that of dst.
+ */
+void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_t type);
+
 /* The sample types, the period, the default type and the comments of src, to an empty dst. */
 void profile_copy_head(struct profile *dst, const struct profile *src);
 

@@ -92,6 +92,7 @@ void profile_free(struct profile *p)
 	strtab_free(p->label_keys);
 	trie_fini(&p->trie);
 	map_fini(&p->sample_keys);
+	sample_times_fini(&p->times);
 	free(p->types.data);
 	free(p->comments.data);
 	free(p->mappings.data);

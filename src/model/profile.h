@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "base/strtab.h"
+#include "model/sample_times.h"
 #include "model/trie.h"
 
 #define PROFILE_MAX_TYPES 64
@@ -34,7 +35,7 @@ struct value_type {
 };
 
 /*
- * A file (or region) that code lies in. For ELF files that auger recorded, addresses are
+ * A file (or region) that has code. For ELF files that auger recorded, addresses are
  * the file's own virtual addresses, start/limit/offset those of its executable segment: the
  * same function of the same file has one address in all processes.
  */
@@ -95,7 +96,7 @@ struct profile_info {
 	uint32_t keep_frames;          /* string id of a regex, or 0 */
 	uint32_t doc_url;              /* string id, or 0 */
 	size_t skipped_lines; /* of the text that was read: what was left out as no part of it */
-	bool has_events; /* all types but the first are events, and none says more than others */
+	bool has_events;      /* all types but the first are events, and none is preferred */
 };
 
 struct profile;
@@ -173,10 +174,18 @@ uint32_t profile_add_labels(struct profile *p, const struct label *labels, size_
 size_t profile_label_set_count(const struct profile *p);
 /* Sorted by the text of key, then str, num, unit; borrowed for good. */
 const struct label *profile_get_labels(const struct profile *p, uint32_t id, size_t *ret_count);
+/* The first label with this key; NULL: the set has none. */
+const struct label *profile_find_label(const struct profile *p, uint32_t id, const char *key);
 
 /* values: [type_count], added to the sample of this node and these labels. */
 void profile_add(struct profile *p, uint32_t node, uint32_t labels, const int64_t *values);
 size_t profile_sample_count(const struct profile *p);                /* distinct (node, labels) */
 struct sample profile_get_sample(const struct profile *p, size_t i); /* in order of first add */
+/* The index of the sample with this node and these labels; MAP_NONE (base/map.h): there is none. */
+uint32_t profile_find_sample(const struct profile *p, uint32_t node, uint32_t labels);
+
+/* When the values were taken; empty when that is not known. Open for writing. */
+struct sample_times *profile_times(struct profile *p);
+const struct sample_times *profile_get_times(const struct profile *p);
 
 #endif

@@ -33,6 +33,7 @@ struct profile {
 	struct strtab *mapping_keys, *function_keys, *location_keys, *label_keys; /* key to id */
 	struct trie trie;
 	struct map sample_keys; /* (node, labels) to sample */
+	struct sample_times times;
 	struct rows types, comments, mappings, functions, locations, lines, label_sets, labels,
 		samples, values;
 };

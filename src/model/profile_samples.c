@@ -139,6 +139,17 @@ const struct label *profile_get_labels(const struct profile *p, uint32_t id, siz
 	return set->count ? (const struct label *)p->labels.data + set->first : NULL;
 }
 
+const struct label *profile_find_label(const struct profile *p, uint32_t id, const char *key)
+{
+	size_t count;
+	const struct label *labels = profile_get_labels(p, id, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(profile_text(p, labels[i].key), key) == 0)
+			return &labels[i];
+	return NULL;
+}
+
 static uint32_t add_sample(struct profile *p, uint32_t node, uint32_t labels)
 {
 	struct sample_row *row = profile_add_rows(p, &p->samples, sizeof(struct sample_row), 1);
@@ -187,4 +198,19 @@ struct sample profile_get_sample(const struct profile *p, size_t i)
 		.labels = row->labels,
 		.values = (const int64_t *)p->values.data + i * p->types.count,
 	};
+}
+
+uint32_t profile_find_sample(const struct profile *p, uint32_t node, uint32_t labels)
+{
+	return map_get(&p->sample_keys, map_pair(node, labels));
+}
+
+struct sample_times *profile_times(struct profile *p)
+{
+	return &p->times;
+}
+
+const struct sample_times *profile_get_times(const struct profile *p)
+{
+	return &p->times;
 }

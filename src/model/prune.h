@@ -16,7 +16,8 @@
 #include "base/macros.h"
 #include "model/profile.h"
 
-/* Replaces *p, if it says so. -EINVAL: a regular expression is not understood; *p is as before. */
+/* Replaces *p, if it has such expressions. -EINVAL: a regular expression is not understood; *p is
+ * as before. */
 int profile_prune(struct profile **p, struct err *e) MUST_CHECK;
 
 #endif

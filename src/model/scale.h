@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a copy, the mean over the copies that ran at once, unless it says more. */
+/* Values of a copy: the mean over the copies that ran at once, unless noted. */
 enum scale_metric {
 	SCALE_WALL,
 	SCALE_WALL_MOST, /* of the slowest copy */

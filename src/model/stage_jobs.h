@@ -49,7 +49,7 @@ void stage_jobs_free(struct stage_jobs *j);
 /* A report; without a job it only counts. 0 or -ENOMEM. */
 int stage_jobs_add(struct stage_jobs *j, const struct stage_record *r) MUST_CHECK;
 
-/* What Slurm says. Jobs without a report are kept when others of their array have one. 0 or
+/* Slurm's accounting. Jobs without a report are kept when others of their array have one. 0 or
  * -ENOMEM. */
 int stage_jobs_account(struct stage_jobs *j, struct str id, struct str state, int64_t elapsed_ns,
 		       int64_t max_rss_kb) MUST_CHECK;

@@ -13,12 +13,13 @@
 #include "base/macros.h"
 
 #define STAT_MAX_METRICS 80
+#define STAT_MAX_COMMANDS 5 /* that are compared */
 
 /* One of one run. Runs have the same metrics in the same order. */
 struct stat_metric {
 	const char *group, *name, *unit; /* literals */
 	bool has_value;
-	bool is_idle; /* says nothing here: only in verbose tables */
+	bool is_verbose; /* only in verbose tables */
 	int64_t value;
 	char detail[96]; /* its source, what it stands for, or why there is none; of one run */
 };
@@ -26,10 +27,11 @@ struct stat_metric {
 /* All runs of a command. All zero is none. */
 struct stat_series {
 	const char *command;
+	const char *verdict; /* what the numbers say, for tables; NULL: none */
 	struct stat_metric last[STAT_MAX_METRICS]; /* [metric_count] of the last run */
 	size_t metric_count;
-	struct stat_metric *runs; /* [run_count][metric_count]; owned */
-	size_t run_count;
+	struct stat_metric *runs;       /* [run_count][metric_count]; owned */
+	size_t run_count, failed_count; /* failed: with a status other than 0 */
 };
 
 int stat_series_add(struct stat_series *s, const struct stat_metric *metrics, size_t count,
@@ -45,6 +47,26 @@ struct stat_summary {
 /* metric: [0..metric_count). 0 or -ENOMEM. */
 int stat_summarize(const struct stat_series *s, size_t metric, struct stat_summary *ret,
 		   struct err *e) MUST_CHECK;
+
+/* How far the runs of a series are apart. An outlier is further from the median than 3.5 times the
+ * (scaled) median distance. Source: Iglewicz and Hoaglin, How to Detect and Handle Outliers. */
+struct stat_spread {
+	double mean, sigma; /* sigma: sample standard deviation; 0 of one run */
+	int64_t least, most;
+	size_t count, outliers;
+	bool is_first_outlier; /* the first run is one */
+};
+
+/* Of the metric of this name; all zero when a run lacks it. 0 or -ENOMEM. */
+int stat_spread(const struct stat_series *s, const char *name, struct stat_spread *ret,
+		struct err *e) MUST_CHECK;
+
+/* mean of b / mean of a, with its 95 % confidence interval (Welch's, of the logarithms). */
+struct stat_ratio {
+	bool has_value, has_interval; /* an interval needs two runs of each */
+	double value, least, most;
+};
+struct stat_ratio stat_ratio(const struct stat_spread *a, const struct stat_spread *b);
 
 /* Of one process, or of several: then the peak is that of the largest, the rest are sums. */
 struct stat_usage {

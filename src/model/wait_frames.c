@@ -352,13 +352,9 @@ static uint32_t skip_scheduler(const struct wait *w)
 
 static const char *state_of(const struct profile *p, uint32_t labels)
 {
-	size_t count;
-	const struct label *l = profile_get_labels(p, labels, &count);
+	const struct label *state = profile_find_label(p, labels, "state");
 
-	for (size_t i = 0; i < count; i++)
-		if (l[i].str && strcmp(profile_text(p, l[i].key), "state") == 0)
-			return profile_text(p, l[i].str);
-	return "";
+	return state && state->str ? profile_text(p, state->str) : "";
 }
 
 /* The node that a wait is charged to. */
@@ -408,6 +404,7 @@ static int copy(struct profile *dst, const struct profile *src, const uint32_t *
 		if (has_more)
 			profile_add(dst, profile_copy_node(c, s.node), labels, on);
 	}
+	profile_copy_times(c, targets, off);
 	profile_copier_free(c);
 	return profile_check(dst, e);
 }

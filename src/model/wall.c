@@ -23,13 +23,9 @@ static int find_on(const struct profile *p, int off)
 
 static const char *state_of(const struct profile *p, uint32_t labels)
 {
-	size_t count;
-	const struct label *l = profile_get_labels(p, labels, &count);
+	const struct label *state = profile_find_label(p, labels, "state");
 
-	for (size_t i = 0; i < count; i++)
-		if (l[i].str && strcmp(profile_text(p, l[i].key), "state") == 0)
-			return profile_text(p, l[i].str);
-	return "off the CPU";
+	return state && state->str ? profile_text(p, state->str) : "off the CPU";
 }
 
 /* Is the innermost frame of this name? */

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "base/path.h"
+#include "base/storage/storage_open.h"
 #include "perf/dso_internal.h"
 #include "perf/kernel.h"
 
@@ -55,6 +56,7 @@ void dsos_free(struct dsos *d)
 	buf_fini(&d->file_names);
 	map_fini(&d->by_file);
 	map_fini(&d->parents);
+	map_fini(&d->jitdumps);
 	strtab_free(d->keys);
 	free(d);
 }
@@ -150,6 +152,10 @@ uint32_t dsos_add(struct dsos *d, const struct dso_id *id)
 		return DSO_NONE;
 	if (i == d->count && append(d, id, strtab_get(d->keys, i)) < 0)
 		return DSO_NONE;
+	/* Runtimes map their jitdump as code, so that recorders learn of it. */
+	if (id->kind == DSO_FILE && path_is_jitdump(d->list[i].path.ptr) &&
+	    map_put(&d->jitdumps, id->pid, i) < 0)
+		return DSO_NONE;
 	return i;
 }
 
@@ -244,28 +250,34 @@ static uint32_t ns_pid(const char *proc, uint32_t pid)
 }
 
 /*
- * Code made at run time is named by a perf map, if its process writes one. Through its root,
- * while it lives: a process in a container writes into another /tmp, under another id. Anybody can
- * write a file of that name, so it must belong to the process' user, who owns /proc/PID, or root.
+ * Code made at run time is named by a perf map or a jitdump, if its process writes one. Through its
+ * root, while it lives: a process in a container writes into another /tmp, under another id.
+ * Anybody can write a file of that name, so it must belong to the process' user, who owns
+ * /proc/PID, or root. name: as the process sees it.
  */
-static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *path)
+static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *name)
 {
-	struct err e;
-	CLEANUP(fd_close) int fd = file_open_regular(path, O_NOFOLLOW, &e);
-	char folder[128];
+	CLEANUP(buf_fini) struct buf path = { 0 };
+	CLEANUP(fd_close) int fd = -1;
 	struct stat st, process;
+	struct err e;
 
+	buf_printf(&path, "%s/%u/root%s", d->opts.proc, dso->pid, name);
+	if (buf_error(&path) < 0)
+		return false;
+	fd = storage_open_regular(path.data, O_NOFOLLOW, &e);
 	dso->is_refused = fd == -ELOOP || fd == -EINVAL;
-	snprintf(folder, sizeof folder, "%s/%u", d->opts.proc, dso->pid);
-	if (fd >= 0 && fstat(fd, &st) == 0 && stat(folder, &process) == 0)
+	buf_clear(&path);
+	buf_printf(&path, "%s/%u", d->opts.proc, dso->pid);
+	if (fd >= 0 && fstat(fd, &st) == 0 && stat(path.data, &process) == 0)
 		dso->is_refused = st.st_uid != 0 && st.st_uid != process.st_uid;
 	else if (!dso->is_refused)
 		return false;
 	if (dso->is_refused)
 		log_msg(LOG_WARN, "dso",
-			"/tmp/perf-%u.map names no code of process %u: it is no regular file of "
-			"the process' user or root",
-			dso->ns_pid, dso->pid);
+			"%s names no code of process %u: it is no regular file of the process' "
+			"user or root",
+			name, dso->pid);
 	if (dso->is_refused || d->fd_count >= d->opts.fd_limit)
 		return false;
 	dso->fd = fd;
@@ -273,25 +285,36 @@ static bool open_perf_map(const struct dsos *d, struct dso *dso, const char *pat
 	return true;
 }
 
+/* The mapping for the code, which is called as what names it. */
+static void set_anon(struct dsos *d, struct dso *dso, uint32_t jitdump)
+{
+	struct segment *s = &dso->segments[0];
+	char map[64];
+	struct str name;
+
+	dso->has_jitdump = jitdump != MAP_NONE;
+	dso->is_refused = false;
+	snprintf(map, sizeof map, "/tmp/perf-%u.map",
+		 d->opts.proc ? ns_pid(d->opts.proc, dso->pid) : dso->pid);
+	name = dso->has_jitdump ? d->list[jitdump].path : (struct str){ map, strlen(map) };
+	*s = (struct segment){ .len = UINT64_MAX };
+	dso->segment_count = 1;
+	s->mapping = add_mapping(d, s, name, "");
+}
+
 static struct code_address locate_anon(struct dsos *d, struct dso *dso, uint64_t address)
 {
-	const char *proc = d->opts.proc;
+	uint32_t jitdump = map_get(&d->jitdumps, dso->pid);
 	struct segment *s = &dso->segments[0];
-	char path[128];
 
-	if (!s->mapping) {
-		dso->ns_pid = proc ? ns_pid(proc, dso->pid) : dso->pid;
-		snprintf(path, sizeof path, "/tmp/perf-%u.map", dso->ns_pid);
-		*s = (struct segment){ .len = UINT64_MAX };
-		dso->segment_count = 1;
-		s->mapping = add_mapping(d, s, (struct str){ path, strlen(path) }, "");
-	}
-	/* The file may come later than the code. */
-	if (proc && dso->fd < 0 && !dso->is_refused) {
-		snprintf(path, sizeof path, "%s/%u/root/tmp/perf-%u.map", proc, dso->pid,
-			 dso->ns_pid);
-		d->fd_count += open_perf_map(d, dso, path);
-	}
+	/* Either file may come later than the code, then it names what is sampled from then on. */
+	if (!s->mapping || (jitdump != MAP_NONE && !dso->has_jitdump && dso->fd < 0))
+		set_anon(d, dso, jitdump);
+	if (d->opts.proc && dso->fd < 0 && !dso->is_refused)
+		d->fd_count += open_perf_map(
+			d, dso,
+			profile_text(d->opts.profile,
+				     profile_get_mapping(d->opts.profile, s->mapping)->path));
 	return (struct code_address){ .mapping = s->mapping, .address = address };
 }
 

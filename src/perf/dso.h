@@ -69,15 +69,15 @@ uint32_t dsos_add(struct dsos *d, const struct dso_id *id);
 /* Sets the parent of a process; files of an ended process are opened through it. 0 or -ENOMEM. */
 int dsos_set_parent(struct dsos *d, uint32_t pid, uint32_t parent) MUST_CHECK;
 
-/* Opens what is not open. address lies in v, a mapping of process pid. */
+/* Opens what is not open. address is in v, a mapping of process pid. */
 struct code_address dsos_locate(struct dsos *d, const struct vma *v, uint32_t pid,
 				uint64_t address);
 
 /* An address of the kernel. */
 struct code_address dsos_locate_kernel(struct dsos *d, uint64_t address);
 
-/* The file that v, a mapping of process pid, lies in: its descriptor, opened if it is not yet;
- * borrowed. -1: it cannot be had. */
+/* The descriptor of the file of v, a mapping of process pid, opened if it is not yet; borrowed.
+ * -1: it cannot be opened. */
 int dsos_open(struct dsos *d, const struct vma *v, uint32_t pid);
 
 /* The representative id of a file that has several ids. */

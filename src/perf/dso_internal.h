@@ -30,8 +30,8 @@ struct dso {
 	bool has_mapped_build_id;        /* by the mapping: the file must have it */
 	uint64_t ino;                    /* 0: unknown */
 	uint32_t pid;                    /* DSO_ANON: whose code */
-	uint32_t ns_pid;                 /* DSO_ANON: the same, as the process sees it */
 	bool is_refused;                 /* DSO_ANON: its perf map belongs to another user */
+	bool has_jitdump;                /* DSO_ANON: it is named by that, not by a perf map */
 	struct segment segments[DSO_SEGMENTS_MAX];
 	size_t segment_count;
 };
@@ -45,6 +45,7 @@ struct dsos {
 	uint32_t kernel;       /* mapping id, 0: not made yet */
 	struct map by_file;    /* of open files: number to the id of the first dso */
 	struct map parents;    /* process id to that of its parent */
+	struct map jitdumps;   /* process id to the dso of the jitdump that it writes */
 	struct buf file_names; /* texts of files */
 	const char **files;    /* [mapping count]; owned */
 };
@@ -52,8 +53,8 @@ struct dsos {
 /* path: [0..len) */
 bool dso_path_starts(const char *path, size_t len, const char *prefix);
 
-/* The dso that v, a mapping of process pid, lies in, or the one that stands for it. A file is
- * opened if it is not yet and it can be. */
+/* The dso of v, a mapping of process pid, or the one that stands for it. A file is opened if it is
+ * not yet and it can be. */
 struct dso *dsos_get_open(struct dsos *d, const struct vma *v, uint32_t pid);
 
 #endif

@@ -8,8 +8,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
+#include "base/storage/storage_open.h"
 #include "perf/dso_internal.h"
 
 #define ANCESTORS 4                      /* processes whose root is looked at, the process first */
@@ -90,7 +90,7 @@ static bool try_path(struct dsos *d, struct dso *dso, const char *path)
 {
 	struct stat st;
 	struct err e;
-	int fd = file_open_regular(path, 0, &e);
+	int fd = storage_open_regular(path, 0, &e);
 
 	if (fd < 0)
 		return false;

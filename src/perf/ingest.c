@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/number.h"
 #include "base/pages.h"
 #include "perf/ingest_internal.h"
+#include "unwind/trampoline.h"
 
 #define NO_TID UINT32_MAX
 #define VDSO32 "[vdso32]" /* other code than that of our own vdso */
@@ -31,6 +33,7 @@ static void add_types(struct ingest *in, const struct ingest_event *events, size
 	in->keys.cpu = profile_str(p, "cpu");
 	in->keys.data = profile_str(p, "data");
 	in->keys.address = profile_str(p, "address");
+	in->keys.lock = profile_str(p, "gil");
 }
 
 struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event *events,
@@ -65,6 +68,7 @@ struct ingest *ingest_new(const struct ingest_opts *o, const struct ingest_event
 	add_types(in, events, event_count);
 	if (o->waits.is_on)
 		offcpu_profile_init(&in->waits, in->profile);
+	in->waits.has_times = o->has_times;
 	return in;
 
 fail:
@@ -80,6 +84,7 @@ void ingest_free(struct ingest *in)
 	joins_fini(&in->joins);
 	regions_free(in->regions);
 	map_fini(&in->data_labels);
+	map_fini(&in->lock_labels);
 	offcpu_profile_fini(&in->waits);
 	offcpu_sums_fini(&in->sums);
 	user_stacks_free(in->user);
@@ -87,6 +92,9 @@ void ingest_free(struct ingest *in)
 	stack_trie_free(in->trie);
 	dsos_free(in->dsos);
 	tasks_free(in->tasks);
+	rows_fini(&in->kinds);
+	rows_fini(&in->items);
+	rows_fini(&in->merged);
 	pages_free(in->frames, INGEST_MAX_FRAMES * sizeof *in->frames);
 	free(in);
 }
@@ -201,26 +209,42 @@ bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack
 	return true;
 }
 
+static int add_time(struct ingest *in, uint64_t time_ns, uint32_t node, uint32_t labels,
+		    size_t type, int64_t value)
+{
+	const struct timed_value timed = { .node = node,
+					   .labels = labels,
+					   .type = (uint16_t)type,
+					   .is_joined = in->join.copied > 0,
+					   .value = value };
+
+	return in->opts.has_times ? sample_times_add(profile_times(in->profile), time_ns, &timed)
+				  : 0;
+}
+
 /* in->frames: [0..count) */
 static int commit(struct ingest *in, const struct record *r, size_t count,
 		  const struct user_stack_owner *owner, uint32_t labels, size_t event,
-		  uint32_t leaf)
+		  uint32_t leaf, const struct interp_stack *interp, uint32_t *root)
 {
 	int64_t values[PROFILE_MAX_TYPES] = { 0 };
 	uint64_t period = r->sample.period ? r->sample.period : in->events[event].period;
-	uint32_t node;
+	uint32_t node = in->opts.interp ? ingest_interp_merge(in, owner, interp, root, &count) : 0;
 	size_t first = 0;
 
 	while (leaf && first < count && in->frames[first].space != FRAME_SPACE_USER)
 		first++;
-	node = stack_trie_node(in->trie, in->frames + first, count - first, owner->maps,
-			       owner->pid);
+	node = stack_trie_extend(in->trie, node, in->frames + first, count - first, owner->maps,
+				 owner->pid);
 	if (leaf)
 		node = profile_push(in->profile, node, leaf);
 	values[0] = event == 0;
 	number_add(&values[in->events[event].type],
 		   period > INT64_MAX ? number_end(false) : (int64_t)period);
 	in->counts.samples++;
+	if (add_time(in, r->time, node, labels, in->events[event].type,
+		     values[in->events[event].type]) < 0)
+		return -ENOMEM;
 	if (in->join.copied > first)
 		return joins_add(&in->joins, node, in->join.copied - first + (leaf != 0), labels,
 				 values, in->join.is_read);
@@ -242,7 +266,7 @@ int ingest_retry(struct ingest *in, bool is_end)
 		if (ingest_collect(in, &s->record, &owner, &count)) {
 			rc = s->is_wait ? ingest_commit_wait(in, s, count, &owner)
 					: commit(in, &s->record, count, &owner, s->labels, s->event,
-						 s->leaf);
+						 s->leaf, &s->interp, NULL);
 			pending_drop(&in->pending);
 		} else if (!is_end || !unwind_tables_collect(in->tables, true)) {
 			break;
@@ -280,6 +304,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	/* A thread that is exiting has no id; it counts as the first thread of its process. */
 	uint32_t tid = r->tid == NO_TID ? r->pid : r->tid, index;
 	struct user_stack_owner owner = { .pid = r->pid };
+	struct interp_stack interp = { 0 };
 	struct thread *t;
 	uint32_t labels, leaf, doubts;
 	size_t count;
@@ -292,7 +317,7 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (index == TASKS_NONE)
 		return -ENOMEM;
 	t = tasks_thread(in->tasks, index);
-	/* Of the first event only; if every event is a sample, it says nothing about the rest. */
+	/* Of the first event only; if every event is a sample, it does not show the rest. */
 	if (event == 0 && r->sample.period != 1) {
 		t->is_seen = true;
 		in->counts.rated++;
@@ -302,6 +327,13 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	labels = ingest_labels(in, t, r->cpu);
 	if (in->regions && r->sample.addr)
 		labels = data_labels(in, r, labels);
+	if (in->opts.interp) {
+		const struct interp_source *source = in->opts.interp;
+
+		ingest_interp_show(in, t->process);
+		source->frames(source->context, r->pid, tid, r->time, &interp);
+		labels = ingest_interp_labels(in, labels, interp.lock);
+	}
 	owner.maps = tasks_process(in->tasks, t->process)->maps;
 	owner.stitch = &t->stitch;
 	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
@@ -310,14 +342,15 @@ static int add_sample(struct ingest *in, const struct record *r, size_t event)
 	if (ingest_collect(in, r, &owner, &count)) {
 		if (t->stitch.doubt_count != doubts && take_doubts(in, t, &owner) < 0)
 			return -ENOMEM;
-		return commit(in, r, count, &owner, labels, event, leaf);
+		return commit(in, r, count, &owner, labels, event, leaf, &interp, &t->root);
 	}
 	if (!pending_put(&in->pending, &(struct pending_sample){ .record = *r,
 								 .maps = owner.maps,
 								 .pid = owner.pid,
 								 .labels = labels,
 								 .event = event,
-								 .leaf = leaf }))
+								 .leaf = leaf,
+								 .interp = interp }))
 		return -ENOMEM;
 	return 0;
 }
@@ -329,6 +362,17 @@ static void put_main_first(struct ingest *in, const struct vma *v)
 	if (!in->has_main)
 		dsos_locate(in->dsos, v, in->main_pid, v->start);
 	in->has_main = true;
+}
+
+/* The rule of code that a process makes while it runs; NULL: none is known. */
+static const struct unwind_rule *trampoline_rule(uint32_t pid, uint64_t start)
+{
+	unsigned char bytes[UNWIND_TRAMPOLINE_BYTES];
+	struct iovec local = { bytes, sizeof bytes };
+	struct iovec remote = { (void *)(uintptr_t)start, sizeof bytes };
+	ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	return n > 0 ? unwind_trampoline_rule(bytes, (size_t)n) : NULL;
 }
 
 static int add_map(struct ingest *in, const struct record *r)
@@ -365,8 +409,12 @@ static int add_map(struct ingest *in, const struct record *r)
 	v.dso = dsos_add(in->dsos, &id);
 	if (v.dso == DSO_NONE || ingest_thread(in, m->pid, m->tid) == TASKS_NONE)
 		return -ENOMEM;
+	if (id.kind == DSO_ANON && dsos_is_live(in->dsos) && in->opts.machine == EM_X86_64)
+		v.rule = trampoline_rule(m->pid, m->start);
 	if (id.kind == DSO_FILE && m->pid == in->main_pid)
 		put_main_first(in, &v);
+	if (id.kind == DSO_FILE && in->opts.interp)
+		ingest_interp_map(in, m->pid, &v);
 	return tasks_map(in->tasks, m->pid, m->tid, &v);
 }
 
@@ -382,6 +430,8 @@ static int add_comm(struct ingest *in, const struct record *r)
 		in->main_pid = c->pid;
 	if (rc == 0 && r->misc & PERF_RECORD_MISC_COMM_EXEC)
 		rc = tasks_exec(in->tasks, c->pid, c->tid);
+	if (r->misc & PERF_RECORD_MISC_COMM_EXEC && in->opts.interp)
+		in->opts.interp->leave(in->opts.interp->context, c->pid);
 	if (rc == 0 && r->misc & PERF_RECORD_MISC_COMM_EXEC && in->regions)
 		rc = regions_exec(in->regions, c->pid);
 	return rc;
@@ -413,6 +463,8 @@ static void add_exit(struct ingest *in, const struct record *r)
 		in->counts.ended++;
 		in->counts.unseen += !tasks_thread(in->tasks, index)->is_seen;
 	}
+	if (in->opts.interp && r->task.tid == r->task.pid)
+		in->opts.interp->leave(in->opts.interp->context, r->task.pid);
 	tasks_exit(in->tasks, r->task.tid);
 }
 
@@ -506,6 +558,21 @@ int ingest_poll(struct ingest *in)
 	return rc < 0 ? rc : joins_settle(&in->joins);
 }
 
+/* Times of joined stacks go where their samples are. */
+static void settle_times(struct ingest *in)
+{
+	struct sample_times *t = profile_times(in->profile);
+
+	for (size_t i = 0; i < t->entries.count; i++) {
+		struct timed_value *v = sample_times_at(t, i);
+
+		if (v->is_joined)
+			v->node = joins_node(&in->joins, v->node, v->labels);
+		v->is_joined = false;
+	}
+	sample_times_settle(t);
+}
+
 int ingest_finish(struct ingest *in)
 {
 	static const char name[] = "[lost]";
@@ -516,9 +583,12 @@ int ingest_finish(struct ingest *in)
 	in->counts.unknown = stack_trie_unknown(in->trie);
 	in->counts.user = *user_stacks_counts(in->user);
 	in->counts.user.joined = in->joins.joined;
+	in->counts.user.complete += in->completed;
+	in->counts.user.truncated -= in->completed_truncated;
 	in->counts.user.truncated += in->joins.truncated;
 	if (rc == 0)
 		offcpu_sums_finish(&in->sums, &in->waits);
+	settle_times(in);
 	in->counts.waits = in->waits.counts;
 	if (rc < 0 || in->counts.lost == 0)
 		return rc;

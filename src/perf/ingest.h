@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/macros.h"
+#include "interp/interp.h"
 #include "model/profile.h"
 #include "perf/dso.h"
 #include "perf/offcpu_profile.h"
@@ -64,6 +65,7 @@ struct ingest_opts {
 	bool has_cpu_label;
 	bool has_addresses;     /* samples have a data address: label data */
 	bool has_address_label; /* and the address itself: label address */
+	bool has_times;         /* the profile gets the times of samples, too */
 	unsigned max_frames;    /* chains of so many frames are cut; 0: unknown */
 	uint16_t machine;       /* EM_X86_64, ...: of samples with a copy of the user's stack */
 	struct ingest_offcpu waits;
@@ -73,6 +75,9 @@ struct ingest_opts {
 	uint32_t (*leaf)(void *context, const struct record *r);
 	void *leaf_context;
 
+	/* Frames of an interpreter; NULL: none. Borrowed. */
+	const struct interp_source *interp;
+
 	/* Reads what the copy of a stack lacks, of processes that run. NULL: it stays truncated. */
 	stack_rest_read *read_stack;
 
@@ -80,6 +85,13 @@ struct ingest_opts {
 	 */
 	void (*fetch)(void *context, uint32_t pid);
 	void *context;
+};
+
+/* Samples in evaluation loops of an interpreter. */
+struct ingest_interp_counts {
+	uint64_t merged; /* with the frames of the language, of these */
+	uint64_t misfit; /* some whose native frames fit them only as a whole */
+	uint64_t native; /* without: shown by the interpreter's own frames */
 };
 
 struct ingest_counts {
@@ -92,6 +104,7 @@ struct ingest_counts {
 	uint64_t bad;                  /* records that could not be decoded */
 	struct user_stack_counts user; /* samples with a copy of the user's stack */
 	struct offcpu_counts waits;
+	struct ingest_interp_counts interp;
 	uint64_t rated;      /* samples of the first event that stand for more than one */
 	uint64_t ended;      /* threads */
 	uint64_t unseen;     /* of them without one of these */

@@ -3,6 +3,7 @@
 #ifndef PERF_INGEST_INTERNAL_H
 #define PERF_INGEST_INTERNAL_H
 
+#include "base/rows.h"
 #include "perf/callchain.h"
 #include "perf/ingest.h"
 #include "perf/joins.h"
@@ -30,6 +31,7 @@ struct ingest {
 	struct pending pending;
 	struct offcpu_profile waits;
 	struct regions *regions;  /* NULL: addresses are of no interest */
+	struct map lock_labels;   /* label set and enum interp_lock: label set */
 	struct map data_labels;   /* labels of a thread and name of a region: label set */
 	struct offcpu_sums sums;  /* of opts.waits.is_summed */
 	uint64_t waits_begin_ns;  /* 0: unknown */
@@ -42,12 +44,14 @@ struct ingest {
 	} events[PROFILE_MAX_TYPES];
 	size_t event_count;
 	struct {
-		uint32_t pid, tid, comm, cpu, data, address; /* string ids of label keys */
+		uint32_t pid, tid, comm, cpu, data, address, lock; /* string ids of label keys */
 	} keys;
 	uint32_t main_pid; /* process of the program that was executed first, 0: none yet */
 	bool has_main;     /* that program's file is known */
 	struct user_stack_join join; /* of frames, the kernel's part is in copied */
 	struct stack_frame *frames;  /* [INGEST_MAX_FRAMES]: of a sample; owned, by pages_new() */
+	struct rows kinds, items, merged;        /* of ingest_interp_merge() */
+	uint64_t completed, completed_truncated; /* stacks with an interpreter's outer frames; */
 };
 
 /* The index of a thread, after what is known of a process that no record described; TASKS_NONE:
@@ -61,6 +65,20 @@ uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu);
  * sample brings no stack to walk. false: has to wait. */
 bool ingest_collect(struct ingest *in, const struct record *r, struct user_stack_owner *owner,
 		    size_t *ret_count) MUST_CHECK;
+
+/* The interpreter's frames of a sample in place of its own, in in->frames: [0..*count). The certain
+ * ones only: joined ones are left out. Returns the node that they extend: 0, or what is known of
+ * the outer frames of a stack that is cut. root: of the thread; NULL: not known. */
+uint32_t ingest_interp_merge(struct ingest *in, const struct user_stack_owner *owner,
+			     const struct interp_stack *s, uint32_t *root, size_t *count);
+
+/* labels, and what the thread has of the interpreter's lock, when that is wanted. 0 when memory ran
+ * out, which the profile remembers. */
+uint32_t ingest_interp_labels(struct ingest *in, uint32_t labels, enum interp_lock lock);
+
+/* Shows the mappings of a sample's process to the interpreter's source, when it may want them. */
+void ingest_interp_show(struct ingest *in, uint32_t process);
+void ingest_interp_map(struct ingest *in, uint32_t pid, const struct vma *v);
 
 /* Samples that waited, as long as the first one does not have to any more. is_end: all. */
 int ingest_retry(struct ingest *in, bool is_end) MUST_CHECK;

@@ -59,23 +59,42 @@ static uint32_t trusted_node(struct ingest *in, size_t *count, const struct user
 	return node_of(in, *count, owner);
 }
 
+/* The node of a stack with the frames of an interpreter. */
+static uint32_t merged_node(struct ingest *in, size_t count, const struct user_stack_owner *owner,
+			    const struct interp_stack *interp, uint32_t *root, bool *ret_is_cut)
+{
+	uint32_t node = 0;
+	size_t from = 0;
+
+	*ret_is_cut = is_cut(in->frames, count);
+	if (in->opts.interp)
+		node = ingest_interp_merge(in, owner, interp, root, &count);
+	*ret_is_cut &= !node || !root || node != *root;
+	while (in->opts.waits.is_user_only && from < count &&
+	       in->frames[from].space == FRAME_SPACE_KERNEL)
+		from++;
+	return stack_trie_extend(in->trie, node, in->frames + from, count - from, owner->maps,
+				 owner->pid);
+}
+
 int ingest_commit_wait(struct ingest *in, const struct pending_sample *s, size_t count,
 		       const struct user_stack_owner *owner)
 {
 	struct thread *t = tasks_thread(in->tasks, s->thread);
-	uint32_t node = node_of(in, count, owner);
+	bool is_stack_cut;
+	uint32_t node = merged_node(in, count, owner, &s->interp, NULL, &is_stack_cut);
 	struct offcpu_wait wait = s->wait;
 
 	if (s->is_summed) {
 		in->sums.sums[s->sum].node = node;
-		in->sums.sums[s->sum].is_cut = is_cut(in->frames, count);
+		in->sums.sums[s->sum].is_cut = is_stack_cut;
 	} else if (s->is_over) {
-		wait.before.is_cut = is_cut(in->frames, count);
+		wait.before.is_cut = is_stack_cut;
 		offcpu_profile_add(&in->waits, &wait, 1, node, s->labels);
 	} else if (t->is_used && t->serial == s->thread_serial && t->offcpu.pending == s) {
 		t->offcpu.pending = NULL;
 		t->offcpu.node = node;
-		t->offcpu.is_cut = is_cut(in->frames, count);
+		t->offcpu.is_cut = is_stack_cut;
 	}
 	return profile_error(in->profile);
 }
@@ -291,6 +310,7 @@ int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
 	struct offcpu_sum *sum = offcpu_sums_get(&in->sums, key);
 	uint32_t index = ingest_thread(in, r->pid, r->tid);
 	struct thread *t;
+	bool is_stack_cut;
 	size_t count;
 
 	if (!sum || index == TASKS_NONE)
@@ -302,9 +322,17 @@ int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
 	owner.cannot_wait = in->pending.bytes > INGEST_PENDING_BYTES;
 	sum->signals = (uint8_t)signal;
 	sum->labels = ingest_labels(in, t, r->cpu);
+	if (in->opts.interp) {
+		ingest_interp_show(in, t->process);
+		in->opts.interp->frames(in->opts.interp->context, r->pid, r->tid, r->time,
+					&sample.interp);
+		sum->labels = ingest_interp_labels(in, sum->labels, sample.interp.lock);
+	}
 	if (ingest_collect(in, r, &owner, &count)) {
-		sum->is_cut = is_cut(in->frames, count);
-		sum->node = count ? node_of(in, count, &owner) : 0;
+		sum->node = count ? merged_node(in, count, &owner, &sample.interp, &t->root,
+						&is_stack_cut)
+				  : 0;
+		sum->is_cut = count && is_stack_cut;
 		return profile_error(in->profile);
 	}
 	sample.maps = owner.maps;

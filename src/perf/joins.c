@@ -154,6 +154,13 @@ int joins_add(struct joins *j, uint32_t node, size_t copied, uint32_t labels, co
 	return profile_error(j->profile);
 }
 
+uint32_t joins_node(struct joins *j, uint32_t node, uint32_t labels)
+{
+	uint32_t index = map_get(&j->by_sample, map_pair(node, labels));
+
+	return index == MAP_NONE ? node : counted_node(j, joined_at(j, index));
+}
+
 int joins_doubt(struct joins *j, uint32_t location)
 {
 	uint32_t *doubt = map_at(&j->doubts, location);

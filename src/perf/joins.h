@@ -53,6 +53,9 @@ int joins_doubt(struct joins *j, uint32_t location) MUST_CHECK;
 /* Is a stack trusted at this time? For samples that are not added here. */
 bool joins_trusts(const struct joins *j, uint32_t node, size_t copied);
 
+/* The node that a stack which was added counts for at this time. */
+uint32_t joins_node(struct joins *j, uint32_t node, uint32_t labels);
+
 /* Moves the samples whose trust has changed. 0 or -ENOMEM. */
 int joins_settle(struct joins *j) MUST_CHECK;
 

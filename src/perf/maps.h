@@ -20,6 +20,8 @@ struct vma {
 	uint64_t start, end; /* addresses in the process, [start..end) */
 	uint64_t offset;     /* in the file, of start */
 	uint32_t dso;        /* id, of dso.h */
+	const struct unwind_rule
+		*rule; /* of all of its code, which are trampolines; NULL: none; static */
 };
 
 struct maps;
@@ -50,7 +52,7 @@ struct maps_view {
 	struct unwind_space space;
 	struct unwind_map *maps; /* [cap]; owned */
 	size_t cap;
-	uint64_t made_for; /* what the owner says; 0 after each change of the mappings */
+	uint64_t made_for; /* a number of the owner's; 0 after each change of the mappings */
 };
 
 struct maps_view *maps_view(struct maps *m);

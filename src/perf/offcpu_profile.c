@@ -5,7 +5,7 @@
 
 #define LABELS_MAX 8 /* of a thread, its state and its span */
 
-/* What of a wait lies outside of the recording. */
+/* Which part of a wait is outside of the recording. */
 enum span { WHOLE, BEGAN_BEFORE = 1, UNFINISHED = 2 };
 
 static const char *const spans[] = { "", "began before", "unfinished", "began before, unfinished" };
@@ -71,8 +71,9 @@ static const char *name_of(const struct offcpu_wait *wait)
 }
 
 static void add_part(struct offcpu_profile *w, uint32_t node, uint32_t labels,
-		     enum offcpu_state state, unsigned span, uint64_t ns)
+		     enum offcpu_state state, unsigned span, uint64_t ns, uint64_t end_ns)
 {
+	struct timed_value timed = { .node = node, .type = (uint16_t)w->type };
 	int64_t values[PROFILE_MAX_TYPES] = { 0 };
 
 	if (ns == 0)
@@ -81,7 +82,12 @@ static void add_part(struct offcpu_profile *w, uint32_t node, uint32_t labels,
 		ns = INT64_MAX;
 	values[w->type] = (int64_t)ns;
 	w->counts.ns[state] += ns;
-	profile_add(w->profile, node, get_labels(w, labels, state, span), values);
+	timed.labels = get_labels(w, labels, state, span);
+	timed.value = (int64_t)ns;
+	profile_add(w->profile, node, timed.labels, values);
+	if (w->has_times && end_ns &&
+	    sample_times_add(profile_times(w->profile), end_ns, &timed) < 0)
+		profile_fail_nomem(w->profile);
 }
 
 void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait, uint64_t count,
@@ -90,6 +96,8 @@ void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait
 	unsigned span = (offcpu_began_before(wait) ? BEGAN_BEFORE : WHOLE) |
 			(wait->is_unfinished ? UNFINISHED : WHOLE);
 	const char *name = name_of(wait);
+	uint64_t began = wait->before.left_ns;
+	uint64_t woken = began ? began + wait->waited_ns : 0;
 
 	w->counts.waits += count;
 	w->counts.lost += wait->is_lost ? count : 0;
@@ -99,6 +107,8 @@ void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait
 	if (node == 0)
 		node = profile_push(w->profile, 0,
 				    profile_name_location(w->profile, name, strlen(name)));
-	add_part(w, node, labels, (enum offcpu_state)wait->before.state, span, wait->waited_ns);
-	add_part(w, node, labels, OFFCPU_RUNNABLE, span, wait->runnable_ns);
+	add_part(w, node, labels, (enum offcpu_state)wait->before.state, span, wait->waited_ns,
+		 woken);
+	add_part(w, node, labels, OFFCPU_RUNNABLE, span, wait->runnable_ns,
+		 woken ? woken + wait->runnable_ns : 0);
 }

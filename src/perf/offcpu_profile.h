@@ -34,6 +34,7 @@ struct offcpu_profile {
 	size_t type;            /* index of the sample type */
 	uint32_t key, span_key; /* string ids of "state" and "wait" */
 	struct map labels;      /* of (label set, state and span): with both */
+	bool has_times; /* waits are added to the profile's times, too, if these are known */
 	struct offcpu_counts counts;
 };
 

@@ -8,7 +8,7 @@ struct pending_node {
 	struct fifo_link link;
 	struct pending_sample sample;
 	size_t bytes;         /* of the whole node */
-	unsigned char copy[]; /* chain, registers, stack */
+	unsigned char copy[]; /* an interpreter's frames, chain, registers, stack */
 };
 
 void pending_fini(struct pending *p)
@@ -32,7 +32,8 @@ struct pending_sample *pending_put(struct pending *p, const struct pending_sampl
 {
 	const struct record_sample *from = &s->record.sample;
 	size_t chain = 8 * from->chain.count, regs = 8 * from->user.values.count;
-	size_t bytes = sizeof(struct pending_node) + chain + regs + from->stack.len;
+	size_t interp = s->interp.count * sizeof *s->interp.frames;
+	size_t bytes = sizeof(struct pending_node) + interp + chain + regs + from->stack.len;
 	struct pending_node *node = malloc(bytes);
 	struct record_sample *to;
 	unsigned char *at;
@@ -43,6 +44,8 @@ struct pending_sample *pending_put(struct pending *p, const struct pending_sampl
 	node->bytes = bytes;
 	at = node->copy;
 	to = &node->sample.record.sample;
+	node->sample.interp.frames =
+		(const void *)keep(&at, (const void *)s->interp.frames, interp);
 	to->chain.bytes = keep(&at, from->chain.bytes, chain);
 	to->user.values.bytes = keep(&at, from->user.values.bytes, regs);
 	to->stack.bytes = keep(&at, from->stack.bytes, from->stack.len);

@@ -13,6 +13,7 @@
 
 #include "base/fifo.h"
 #include "base/macros.h"
+#include "interp/interp.h"
 #include "perf/maps.h"
 #include "perf/offcpu.h"
 #include "perf/record.h"
@@ -26,12 +27,13 @@ struct pending_sample {
 	uint32_t thread_serial; /* still the same thread if this is */
 	uint32_t labels;        /* label-set id */
 	size_t event;
-	uint32_t leaf;           /* location; 0: none */
-	bool is_wait;            /* of a thread that left its CPU, */
-	bool is_over;            /* and came back: */
-	struct offcpu_wait wait; /* its time; or */
-	bool is_summed;          /* its time is in offcpu_sums.h, */
-	size_t sum;              /* there */
+	uint32_t leaf;              /* location; 0: none */
+	struct interp_stack interp; /* an interpreter's frames */
+	bool is_wait;               /* of a thread that left its CPU, */
+	bool is_over;               /* and came back: */
+	struct offcpu_wait wait;    /* its time; or */
+	bool is_summed;             /* its time is in offcpu_sums.h, */
+	size_t sum;                 /* there */
 };
 
 /* All zero is empty. */

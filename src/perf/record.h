@@ -159,7 +159,7 @@ static inline uint64_t record_word(struct record_words w, size_t i)
  * record is there, or its length is less than a header. */
 size_t record_len(const unsigned char *bytes, size_t len);
 uint32_t record_type(const unsigned char *bytes); /* [RECORD_HEADER_BYTES] */
-/* What the header says the length is. */
+/* The length in the header. */
 uint16_t record_claim(const unsigned char *bytes); /* [RECORD_HEADER_BYTES] */
 
 /* bytes: one whole record. -EINVAL when it is shorter than what it must hold. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_rest: reads the part of a stack that lies behind its copy from the thread's memory.
+ * stack_rest: reads the part of a stack behind its copy from the thread's memory.
  *
  * The memory is read after the sample, so frames may have returned meanwhile. It counts only when
  * it still has what the end of the copy has, byte for byte: return addresses, saved registers and

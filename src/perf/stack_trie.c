@@ -62,7 +62,7 @@ static uint32_t add_location(struct stack_trie *s, struct code_address place)
 static const char *const space_names[] = {
 	[FRAME_SPACE_USER] = "[unknown]",          [FRAME_SPACE_GUEST] = "[guest]",
 	[FRAME_SPACE_HYPERVISOR] = "[hypervisor]", [FRAME_SPACE_TRUNCATED] = "[truncated]",
-	[FRAME_SPACE_BROKEN] = "[broken]",
+	[FRAME_SPACE_BROKEN] = "[broken]",         [FRAME_SPACE_INTERP] = "[interpreted]",
 };
 
 /* v: the mapping of a user's frame, NULL: none. */
@@ -71,6 +71,8 @@ static uint32_t locate(struct stack_trie *s, const struct stack_frame *f, const 
 {
 	const char *name = space_names[f->space];
 
+	if (f->space == FRAME_SPACE_INTERP)
+		return (uint32_t)f->address;
 	if (f->space == FRAME_SPACE_KERNEL)
 		return add_location(s, dsos_locate_kernel(s->dsos, f->address));
 	if (v)
@@ -146,7 +148,12 @@ static uint32_t push(struct stack_trie *s, uint32_t parent, const struct stack_f
 uint32_t stack_trie_node(struct stack_trie *s, const struct stack_frame *frames, size_t count,
 			 struct maps *maps, uint32_t pid)
 {
-	uint32_t node = 0;
+	return stack_trie_extend(s, 0, frames, count, maps, pid);
+}
+
+uint32_t stack_trie_extend(struct stack_trie *s, uint32_t node, const struct stack_frame *frames,
+			   size_t count, struct maps *maps, uint32_t pid)
+{
 	bool is_new = false;
 
 	for (size_t i = count; i > 0; i--)

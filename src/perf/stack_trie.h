@@ -23,6 +23,7 @@ enum frame_space {
 	FRAME_SPACE_HYPERVISOR,
 	FRAME_SPACE_TRUNCATED, /* no frame: the stack copy ends before the caller */
 	FRAME_SPACE_BROKEN,    /* no frame: the caller of the one before is unknown */
+	FRAME_SPACE_INTERP,    /* an interpreter's: the address is a location of the profile */
 };
 
 struct stack_frame {
@@ -39,6 +40,10 @@ void stack_trie_free(struct stack_trie *s);
 /* The node of frames [0..count), leaf first, of a process with these maps. */
 uint32_t stack_trie_node(struct stack_trie *s, const struct stack_frame *frames, size_t count,
 			 struct maps *maps, uint32_t pid);
+
+/* The same of a stack whose outer frames have a node. */
+uint32_t stack_trie_extend(struct stack_trie *s, uint32_t node, const struct stack_frame *frames,
+			   size_t count, struct maps *maps, uint32_t pid);
 
 /* The location of a user's frame; 0: in no mapping. */
 uint32_t stack_trie_locate(struct stack_trie *s, uint64_t address, struct maps *maps, uint32_t pid);

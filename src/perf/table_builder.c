@@ -10,6 +10,7 @@
 
 #include "base/elf_image.h"
 #include "base/fifo.h"
+#include "base/storage/storage_open.h"
 
 #define STACK_BYTES ((size_t)1 << 20)         /* of the thread: RLIMIT_AS may be tight */
 #define UNWIND_DATA_MAX ((uint64_t)128 << 20) /* bytes read of a file */
@@ -89,11 +90,28 @@ int table_builder_make(int fd, struct unwind_table **ret, struct err *e)
 	return rc;
 }
 
+/* In a forked process: what a table is made of, so that it is in the kernel's memory. */
+static void read_tables(int fd)
+{
+	static const char *const names[] = { ".eh_frame_hdr", ".eh_frame", ".debug_frame" };
+	struct elf_section section;
+	struct elf_image image;
+	struct err e;
+
+	if (elf_image_open_fd(&image, fd, "mapped file", &e) < 0)
+		return;
+	elf_image_limit(&image, UNWIND_DATA_MAX);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (elf_find_section(&image, names[i], &section))
+			elf_section_bytes(&image, &section);
+}
+
 static void make(struct job *job)
 {
 	struct err e;
 
-	if (table_builder_make(job->fd, &job->table, &e) < 0)
+	if (!storage_replies(job->fd, read_tables) ||
+	    table_builder_make(job->fd, &job->table, &e) < 0)
 		job->table = NULL;
 }
 

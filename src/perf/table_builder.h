@@ -27,8 +27,8 @@ void table_builder_free(struct table_builder *m);         /* waits for the table
  * (then the caller builds it). */
 int table_builder_request(struct table_builder *m, uint32_t key, int fd) MUST_CHECK;
 
-/* A finished table, NULL when the file has none; the caller's from now on. false: nothing is
- * finished. */
+/* A finished table, NULL when the file has none or its storage does not reply; the caller's from
+ * now on. false: nothing is finished. */
 bool table_builder_take(struct table_builder *m, uint32_t *ret_key,
 			struct unwind_table **ret_table);
 

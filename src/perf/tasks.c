@@ -289,6 +289,7 @@ int tasks_exec(struct tasks *t, uint32_t pid, uint32_t tid)
 	p = &t->processes[t->threads[i].process];
 	maps_unref(p->maps);
 	p->maps = fresh;
+	p->shown = t->threads[i].root = 0;
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct process {
 	uint32_t pid;
 	uint32_t threads;  /* that it has; 0: a free slot */
 	struct maps *maps; /* its reference */
+	uint32_t shown;    /* for the owner's use: 0 in a new one, and after an exec */
 };
 
 struct thread {
@@ -38,6 +39,7 @@ struct thread {
 	uint32_t serial;             /* separates the users of one slot */
 	bool is_used, is_ended;
 	bool is_seen;         /* for the owner's use */
+	uint32_t root;        /* for the owner's use: 0 in a new one, and after an exec */
 	struct stitch stitch; /* what is known of its stack; forgotten by exec */
 	struct offcpu offcpu; /* for the owner's use */
 };

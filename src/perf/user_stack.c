@@ -219,6 +219,7 @@ static bool renew_view(struct user_stacks *u, struct maps *maps, uint16_t machin
 			.end = v->end,
 			.table = unwind_tables_get(u->tables, v),
 			.bias = dsos_bias(u->dsos, v),
+			.rule = v->rule,
 		};
 	}
 	view->space = (struct unwind_space){

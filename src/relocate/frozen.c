@@ -49,13 +49,18 @@ static int walk(void *self, struct err *e)
 {
 	struct move *m = self;
 
-	return copy_final_walk(m->copy, e);
+	return m->r->is_dead ? 0 : copy_final_walk(m->copy, e);
 }
 
 static int copy_rest(void *self, struct err *e)
 {
 	struct move *m = self;
 
+	if (m->r->is_dead) {
+		if (copy_cached(m->copy, m->inventory, &m->done.final, e) < 0)
+			return e->code;
+		return copy_finish_cached(m->copy, m->inventory, e);
+	}
 	if (copy_final_end(m->copy, m->inventory, &m->done.final, e) < 0)
 		return e->code;
 	return copy_finish(m->copy, m->inventory, e);
@@ -65,7 +70,7 @@ static int flush(void *self, struct err *e)
 {
 	struct move *m = self;
 
-	return copy_flush(m->copy, e);
+	return m->r->is_dead ? 0 : copy_flush(m->copy, e);
 }
 
 /* Copies the rest, repoints and verifies; everything can be undone. The flush runs here, so that
@@ -90,6 +95,12 @@ static int repoint_job(struct move *m, struct err *e)
 	return rc < 0 ? rc : check_pause(m, e);
 }
 
+static void free_repoint(struct move *m)
+{
+	repoint_free(m->repoint);
+	m->repoint = NULL;
+}
+
 /* From here on the job is on NEW, whatever fails. */
 static void commit(struct move *m)
 {
@@ -98,7 +109,11 @@ static void commit(struct move *m)
 	m->is_committed = true;
 	if (repoint_commit(m->repoint, &why) < 0)
 		move_log_cause(&why);
-	m->repoint = NULL;
+	if (m->r->swaps) /* its descriptors would keep OLD busy */
+		free_repoint(m);
+	/* The journal knows of the move until the directories are swapped, too. */
+	if (m->r->swaps)
+		move_swap_dirs(m);
 	if (copy_commit(m->copy, &why) < 0)
 		move_log_cause(&why);
 	if (repoint_drain_inotify(m->inventory, &why) < 0)
@@ -114,12 +129,35 @@ static int scan_and_walk(struct move *m, struct err *e)
 
 	m->is_quiet = !scan_has_unread_events(m->inventory);
 	beside = copy_thread_start(walk, m);
-	rc = move_scan_job(m, true, e);
+	rc = m->r->is_dead ? move_scan_dead(m, true, m->until_ns, e) : move_scan_job(m, true, e);
 	at_ns = clock_mono_ns();
 	m->done.scan_ns = at_ns - freeze_since_ns(m->freeze) - m->done.freeze_ns;
-	rc = join_copy(m, beside, rc, e);
+	if (!m->is_stuck)
+		rc = join_copy(m, beside, rc, e);
 	m->done.copy_ns = clock_mono_ns() - at_ns;
 	return rc;
+}
+
+static int freeze(struct move *m, struct err *e)
+{
+	const struct relocation *r = m->r;
+	const struct freeze_hung *hung;
+	size_t count;
+
+	if (!r->is_dead)
+		return freeze_begin(&m->freeze, m->pids.data, m->pids.count, r->is_only,
+				    STOP_LIMIT_NS, e);
+	if (freeze_begin_around_hung(&m->freeze, m->pids.data, m->pids.count, r->is_only,
+				     STOP_LIMIT_NS, e) < 0)
+		return e->code;
+	hung = freeze_hung(m->freeze, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct freeze_hung *row = rows_add(&m->hung, sizeof *row);
+
+		if (row)
+			*row = hung[i];
+	}
+	return 0;
 }
 
 /* -EAGAIN: there was a temporary obstacle, and the job runs again. */
@@ -128,8 +166,8 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 	const struct relocation *r = m->r;
 	int64_t since_ns;
 
-	if (move_scan_outside(m, e) < 0 || move_prune_pids(m, e) < 0 ||
-	    freeze_begin(&m->freeze, m->pids.data, m->pids.count, r->is_only, STOP_LIMIT_NS, e) < 0)
+	if ((!r->is_dead && move_scan_outside(m, e) < 0) || move_prune_pids(m, e) < 0 ||
+	    freeze(m, e) < 0)
 		return e->code;
 	since_ns = freeze_since_ns(m->freeze);
 	m->until_ns = since_ns + r->max_pause_ns;
@@ -140,12 +178,10 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 		m->freeze = NULL;
 		if (!m->is_stuck)
 			copy_set_deadline(m->copy, 0);
-		return e->code == -EBUSY ? -EAGAIN : e->code;
+		return e->code == -EBUSY && !r->is_dead ? -EAGAIN : e->code;
 	}
 	if (repoint_job(m, e) == 0) {
 		commit(m);
-		if (r->swaps)
-			move_swap_dirs(m);
 	} else if (m->repoint) {
 		struct err why = { 0 };
 
@@ -154,7 +190,10 @@ static int freeze_and_repoint(struct move *m, struct err *e)
 		m->repoint = NULL;
 	}
 	m->done.pause_ns = freeze_thaw(m->freeze) - since_ns;
+	free_repoint(m);
 	m->freeze = NULL;
+	if (m->is_committed)
+		copy_end_watch(m->copy);
 	if (!m->is_stuck)
 		copy_set_deadline(m->copy, 0);
 	return m->is_committed ? 0 : e->code;

@@ -2,10 +2,12 @@
 #include "relocate/move.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "relocate/copy/copy_thread.h"
 #include "relocate/reopen.h"
 #include "target/proc.h"
 
@@ -79,9 +81,43 @@ int move_scan_job(struct move *m, bool is_frozen, struct err *e)
 		return e->code;
 	reloc_inventory_fini(m->inventory);
 	*m->inventory = s;
-	if (!is_frozen && reopen_find(m->inventory, m->r->old_dir, m->r->swaps, e) < 0)
+	if (!is_frozen && !m->r->is_dead &&
+	    reopen_find(m->inventory, m->r->old_dir, m->r->swaps, e) < 0)
 		return e->code;
 	return keep_pids(m, e) < 0 ? e->code : relocation_check(m->r, m->inventory, e);
+}
+
+static int scan_running(void *self, struct err *e)
+{
+	return move_scan_job(self, false, e);
+}
+
+static int scan_frozen(void *self, struct err *e)
+{
+	return move_scan_job(self, true, e);
+}
+
+int move_scan_dead(struct move *m, bool is_frozen, int64_t until_ns, struct err *e)
+{
+	struct copy_thread *thread = copy_thread_start(is_frozen ? scan_frozen : scan_running, m);
+
+	if (copy_thread_join(thread, until_ns, &m->is_stuck, e) < 0)
+		return e->code;
+	for (size_t i = 0; i < m->hung.count; i++) {
+		const struct freeze_hung *t = (const struct freeze_hung *)m->hung.data + i;
+		uint32_t proc = 0;
+		char what[96];
+
+		while (proc < m->inventory->proc_count && m->inventory->procs[proc].pid != t->pid)
+			proc++;
+		if (proc == m->inventory->proc_count)
+			continue;
+		snprintf(what, sizeof what, "thread %d (in %s)", (int)t->tid, t->wchan);
+		if (reloc_inventory_add(m->inventory, RELOC_NOTE, proc, what, "",
+					"it hangs in a call on OLD, which ends there", "", e) < 0)
+			return e->code;
+	}
+	return 0;
 }
 
 bool move_is_interrupted(const struct move *m)
@@ -108,7 +144,7 @@ void move_swap_dirs(struct move *m)
 	bool is_gone;
 
 	move_close_old(r);
-	is_gone = r->old_dir->is_mount_root && top_dir_unmount(r->old_dir, &why) == 0;
+	is_gone = r->old_dir->is_mount_root && top_dir_unmount(r->old_dir, r->is_dead, &why) == 0;
 	if (top_dir_cover(r->old_dir, r->new_dir, &why) < 0)
 		log_msg(LOG_WARN, "relocate", "%s cannot be mounted: %s", r->new_dir->path,
 			why.msg);

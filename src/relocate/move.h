@@ -28,12 +28,16 @@ struct move {
 	struct pause_costs costs;
 	int64_t until_ns; /* the end of the pause, as clock_mono_ns(), if it is not committed */
 	bool is_committed;
-	bool is_stuck; /* a thread hangs in storage and uses copy */
-	bool is_quiet; /* no inotify descriptor of inventory had events before the freeze */
+	bool is_stuck;    /* a thread hangs in storage and uses copy */
+	struct rows hung; /* struct freeze_hung: threads that were left out of the freeze */
+	bool is_quiet;    /* no inotify descriptor of inventory had events before the freeze */
 };
 
 /* Scans the job, notes its processes, and checks that it can be moved. -EBUSY: it cannot. */
 int move_scan_job(struct move *m, bool is_frozen, struct err *e) MUST_CHECK;
+/* With an OLD that hangs: the same in a thread, until until_ns (CLOCK_MONOTONIC). If that hangs, m
+ * is_stuck. */
+int move_scan_dead(struct move *m, bool is_frozen, int64_t until_ns, struct err *e) MUST_CHECK;
 /* Scans processes outside the job before the freeze; the pause rescans only those that have run
  * since. */
 int move_scan_outside(struct move *m, struct err *e) MUST_CHECK;

@@ -21,7 +21,7 @@
 #define CALLS_PER_WATCH 16
 
 const struct pause_costs pause_typical_costs = {
-	.thread_ns = 10000,
+	.thread_ns = 50000,
 	.process_ns = 200000,
 	.call_ns = 5000,
 };
@@ -33,7 +33,7 @@ static int measure_calls(struct freeze *h, pid_t pid, struct pause_costs *ret, s
 	struct remote *r;
 	int rc;
 
-	if (remote_open(&r, h, pid, CALLS, 4096, e) < 0)
+	if (remote_open(&r, h, pid, CALLS, 4096, 0, e) < 0)
 		return e->code;
 	for (int i = 0; i < CALLS; i++)
 		remote_add_step(r, &(struct remote_call){ .nr = SYS_dup3,
@@ -68,7 +68,7 @@ int pause_measure(const struct reloc_inventory *s, struct pause_costs *ret, stru
 		     ? measure_calls(h, pid, &costs, e)
 		     : err_set(e, -ESRCH, "process %d has ended", (int)pid);
 	began_ns = clock_mono_ns();
-	costs.thread_ns = frozen_ns + freeze_thaw(h) - began_ns;
+	costs.freeze_ns = frozen_ns + freeze_thaw(h) - began_ns;
 	if (rc == 0)
 		*ret = costs;
 	return rc;
@@ -87,7 +87,7 @@ int64_t pause_expected_ns(const struct pause_costs *c, const struct reloc_invent
 		threads += s->procs[i].threads;
 	calls = (int64_t)(s->fd_count * CALLS_PER_FD + s->map_count * CALLS_PER_MAP +
 			  s->dir_count * CALLS_PER_DIR + s->watch_count * CALLS_PER_WATCH);
-	return threads * c->thread_ns + longer(s->took_ns, c->walk_ns) +
+	return c->freeze_ns + threads * c->thread_ns + longer(s->cost_ns, c->walk_ns) +
 	       longer((int64_t)s->proc_count * c->process_ns + calls * c->call_ns, c->flush_ns);
 }
 

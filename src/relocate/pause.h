@@ -16,7 +16,8 @@
 
 /* All in nanoseconds. */
 struct pause_costs {
-	int64_t thread_ns;  /* to freeze and thaw a thread */
+	int64_t freeze_ns;  /* to freeze and thaw the first thread: on busy CPUs it waits for one */
+	int64_t thread_ns;  /* each thread beside it */
 	int64_t process_ns; /* to prepare a process for calls */
 	int64_t call_ns;    /* a system call in a process */
 	int64_t walk_ns;    /* the last pass over the trees, with what it copied */

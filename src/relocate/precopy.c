@@ -39,7 +39,7 @@ int move_track(struct move *m, struct err *e)
 	began_ns = clock_mono_ns();
 	if (copy_flush(m->copy, e) < 0)
 		return e->code;
-	m->costs.walk_ns = pass.took_ns;
+	m->costs.walk_ns = copy_is_watched(m->copy) ? pass.fill_ns : pass.took_ns;
 	m->costs.flush_ns = clock_mono_ns() - began_ns;
 	m->done.expected_ns = pause_expected_ns(&m->costs, m->inventory);
 	return 0;
@@ -78,7 +78,7 @@ static int shorten_pause(struct move *m, struct err *e)
 		       " ms, scanning it %" PRId64 " ms",
 		       m->done.expected_ns / 1000000, limit_ns / 1000000,
 		       (m->costs.walk_ns + m->costs.flush_ns) / 1000000,
-		       m->inventory->took_ns / 1000000);
+		       m->inventory->cost_ns / 1000000);
 }
 
 /* Repeats passes until one finds little or is no shorter than the one before. */

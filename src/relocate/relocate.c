@@ -9,9 +9,12 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "relocate/copy/leftovers.h"
 #include "relocate/move.h"
+
+#define DEAD_SCAN_NS (30 * NS_PER_S)
 
 static enum relocate_umount query_umount(const char *path)
 {
@@ -29,7 +32,7 @@ static void try_unmount(struct move *m)
 	const struct top_dir *old = m->r->old_dir;
 	int fd;
 
-	if (!old->is_mount_root || m->done.swap != RELOCATE_NOT_SWAPPED)
+	if (!old->is_mount_root || m->done.swap != RELOCATE_NOT_SWAPPED || m->r->is_dead)
 		return;
 	move_close_old(m->r);
 	for (int i = 0; i < 2; i++) {
@@ -47,7 +50,7 @@ static void scan_after_move(struct move *m)
 	struct scan_opts opts = relocation_scan_opts(m->r);
 	struct err why = { 0 };
 
-	if (m->done.swap != RELOCATE_NOT_SWAPPED || m->r->old_dir->fd < 0 ||
+	if (m->done.swap != RELOCATE_NOT_SWAPPED || m->r->old_dir->fd < 0 || m->r->is_dead ||
 	    move_prune_pids(m, &why) < 0)
 		return;
 	opts.pids = m->pids.data;
@@ -98,6 +101,28 @@ static int finish_earlier_move(struct move *m, struct err *e)
 	return 0;
 }
 
+/* The same where the killed auger had begun to swap the directories: OLD's path leads to what was
+ * below its mount, or to NEW. */
+static int finish_swap(struct move *m, struct err *e)
+{
+	const struct relocation *r = m->r;
+	struct scan_opts opts = relocation_scan_opts(r);
+
+	opts.old_dir = r->new_dir;
+	opts.new_dir = NULL;
+	if (scan_take(&opts, m->inventory, e) < 0 || leftovers_finish_move(NULL, r->new_dir, e) < 0)
+		return e->code;
+	m->done.was_moved = true;
+	if (r->old_dir->ino == r->new_dir->ino && r->old_dir->dev_major == r->new_dir->dev_major &&
+	    r->old_dir->dev_minor == r->new_dir->dev_minor)
+		m->done.swap = RELOCATE_COVERED;
+	else if (r->swaps) {
+		r->old_dir->is_mount_root = false; /* what is mounted there is not OLD */
+		move_swap_dirs(m);
+	}
+	return 0;
+}
+
 int relocate_undo(const struct top_dir *new_dir, struct err *e)
 {
 	enum leftovers left;
@@ -135,14 +160,46 @@ static int undo_copy(struct move *m, struct err *e)
 	return e->code;
 }
 
+/* OLD hangs: what is in memory is copied once before the pause, to learn what cannot be read. */
+static int precopy_cached(struct move *m, struct err *e)
+{
+	struct copy_pass pass;
+
+	m->costs = pause_typical_costs;
+	if (copy_cached(m->copy, m->inventory, &pass, e) < 0)
+		return e->code;
+	m->costs.walk_ns = m->done.precopy_ns = pass.took_ns;
+	m->done.expected_ns = pause_expected_ns(&m->costs, m->inventory);
+	m->done.passes = 1;
+	m->done.copied_bytes = pass.written_bytes;
+	return 0;
+}
+
+static int move_from_dead(struct move *m, struct err *e)
+{
+	if (move_scan_dead(m, false, clock_mono_ns() + DEAD_SCAN_NS, e) < 0)
+		return e->code;
+	if (copy_open_cached(&m->copy, m->r->old_dir, m->r->new_dir, &m->r->copy, e) < 0)
+		return e->code;
+	if (precopy_cached(m, e) < 0 || move_frozen(m, e) < 0)
+		return undo_copy(m, e);
+	m->done.umount = RELOCATE_HANGS;
+	flush_after(m);
+	return 0;
+}
+
 static int move_job(struct move *m, struct err *e)
 {
 	enum leftovers left;
 
+	if (m->r->is_dead)
+		return move_from_dead(m, e);
 	if (leftovers_find(m->r->old_dir, m->r->new_dir, &left, e) < 0)
 		return e->code;
 	if (left == LEFTOVERS_MOVED)
 		return finish_earlier_move(m, e);
+	if (left == LEFTOVERS_SWAPPED)
+		return finish_swap(m, e);
 	if (move_scan_job(m, false, e) < 0 ||
 	    copy_open(&m->copy, m->r->old_dir, m->r->new_dir, m->inventory, &m->r->copy, e) < 0)
 		return e->code;
@@ -178,6 +235,7 @@ int relocate_run(const struct relocation *r, struct reloc_inventory *ret_survey,
 	copy_close(m->copy);
 	rows_fini(&m->pids);
 	rows_fini(&m->starts);
+	rows_fini(&m->hung);
 	scan_cache_fini(&m->cache);
 	free(m);
 	return rc;

@@ -26,14 +26,21 @@ struct relocation {
 	bool moves_libs; /* libraries on OLD move, too */
 	bool is_checked; /* compare NEW with OLD, read again from its storage, before the pause */
 	bool swaps;      /* unmount OLD and mount NEW at its path */
+	bool is_dead;    /* OLD's storage hangs: only what is in memory moves */
 	bool skips_manager; /* see struct scan_opts */
 	int64_t max_pause_ns;
 };
 
 enum relocate_swap { RELOCATE_NOT_SWAPPED, RELOCATE_UNMOUNTED, RELOCATE_COVERED };
 
-/* Would umount OLD succeed now? Only root can try. */
-enum relocate_umount { RELOCATE_NO_MOUNT, RELOCATE_FREE, RELOCATE_BUSY, RELOCATE_UNTRIED };
+/* Would umount OLD succeed now? Only root can try, and nobody when its storage hangs. */
+enum relocate_umount {
+	RELOCATE_NO_MOUNT,
+	RELOCATE_FREE,
+	RELOCATE_BUSY,
+	RELOCATE_UNTRIED,
+	RELOCATE_HANGS
+};
 
 /* What a move did. */
 struct relocate_done {

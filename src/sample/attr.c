@@ -86,6 +86,10 @@ struct perf_event_attr attr_sampling(const struct event *event, const struct att
 	if (o->has_identifier)
 		attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
 	take_rate(&attr, event, o);
+	if (o->wakes_each) {
+		attr.watermark = 0;
+		attr.wakeup_events = 1;
+	}
 	if (o->is_raw_only)
 		attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
 	if (o->has_raw && !(attr.sample_type & PERF_SAMPLE_REGS_USER)) {

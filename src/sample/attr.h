@@ -37,6 +37,7 @@ struct attr_opts {
 	bool is_raw_only;       /* raw data, ABI and time only, without an identifier */
 	bool has_idle;          /* samples of idle CPUs, too */
 	bool has_address;   /* samples have data addresses; side-band events have all mappings */
+	bool wakes_each;    /* each sample wakes the reader up */
 	bool has_data_maps; /* side-band events have data mappings: perf unwinds with them */
 };
 

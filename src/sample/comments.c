@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "interp/python_layout.h"
 #include "model/units.h"
 
 #define WORST 3 /* files with broken stacks */
@@ -129,6 +130,51 @@ void recording_put_waits(struct buf *out, const struct recording_result *r)
 		buf_printf(out, "; LOST records: %llu", (unsigned long long)r->counts.lost_waits);
 }
 
+/* Pythons whose frames are not known. */
+static void put_refused(struct buf *out, const struct python_counts *n)
+{
+	if (n->is_free_threaded)
+		buf_put_str(out, "; builds of Python without the GIL are shown by their own code");
+	else if (n->is_refused)
+		buf_printf(
+			out,
+			"; of Python, 3.%d to 3.%d are known: others are shown by their own code",
+			PYTHON_MINOR_MIN, PYTHON_MINOR_MAX);
+}
+
+bool recording_has_python(const struct recording_result *r)
+{
+	return r->python.is_seen && (r->counts.interp.merged || r->counts.interp.native ||
+				     r->python.is_refused || r->python.is_free_threaded);
+}
+
+/* "python: 99.8 % of 1,234 samples have its frames, by BPF; ..." */
+void recording_put_python(struct buf *out, const struct recording_result *r)
+{
+	const struct ingest_interp_counts *n = &r->counts.interp;
+	const struct python_counts *p = &r->python;
+	uint64_t all = n->merged + n->native;
+
+	buf_put_str(out, "python: ");
+	if (all)
+		buf_printf(out, "%.1f %% of ",
+			   (double)(n->merged * 1000 / all) / 10); /* rounded down: 100 is all */
+	units_put_grouped(out, all);
+	buf_put_str(out, all == 1 ? " sample in it has" : " samples in it have");
+	buf_put_str(out, " its functions");
+	if (p->method != PYTHON_METHOD_NONE)
+		buf_put_str(out,
+			    p->method == PYTHON_METHOD_BPF ? ", by BPF" : ", read from memory");
+	if (n->misfit)
+		buf_printf(out, "; in %llu the order of native ones is open",
+			   (unsigned long long)n->misfit);
+	if (p->lost)
+		buf_printf(out, "; LOST: %llu", (unsigned long long)p->lost);
+	if (p->method == PYTHON_METHOD_READ && p->reason[0])
+		buf_printf(out, " (no BPF: %s)", p->reason);
+	put_refused(out, p);
+}
+
 bool recording_has_stacks(const struct recording_result *r)
 {
 	const struct user_stack_counts *n = &r->counts.user;
@@ -188,6 +234,9 @@ void recording_put_result(struct profile *p, const struct recording_opts *o,
 	add_comment(p, &out);
 	if (o->has_off_cpu)
 		recording_put_waits(&out, r);
+	add_comment(p, &out);
+	if (recording_has_python(r))
+		recording_put_python(&out, r);
 	add_comment(p, &out);
 	if (r->target_ns) {
 		buf_put_str(&out, "CPU time of the command: ");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* comments: what a recording says of itself in the profile. */
+/* comments: describes in the profile how it was recorded. */
 #ifndef SAMPLE_COMMENTS_H
 #define SAMPLE_COMMENTS_H
 
@@ -20,5 +20,8 @@ bool recording_has_stacks(const struct recording_result *r);
 void recording_put_stacks(struct buf *out, const struct recording *c,
 			  const struct recording_result *r);
 void recording_put_waits(struct buf *out, const struct recording_result *r);
+/* How many samples in Python's code have its frames. */
+bool recording_has_python(const struct recording_result *r);
+void recording_put_python(struct buf *out, const struct recording_result *r);
 
 #endif

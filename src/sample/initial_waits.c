@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "perf/user_stack.h"
 #include "target/proc.h"
+#include "target/runloop.h"
 
 #define LINE_MAX_BYTES 1024 /* of the files that are read */
 
@@ -95,7 +96,7 @@ static int read_thread(struct ingest *in, const char *proc, struct record *r, un
 	registers[0] = sp;
 	registers[1] = pc;
 	r->sample = (struct record_sample){ .ip = pc };
-	/* No stack of a 64-bit program lies below 4 GiB. */
+	/* No stack of a 64-bit program is below 4 GiB. */
 	r->sample.user.abi = sp >> 32 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
 	r->sample.user.mask = user_stack_least_regs(user_stack_machine());
 	r->sample.user.values =
@@ -135,7 +136,7 @@ int initial_waits_read_all(struct ingest *in, const char *proc, uint64_t time_ns
 
 	if (!dir)
 		return err_errno(e, "%s", proc);
-	while (proc_next(dir, &pid))
+	while (!runloop_is_asked_to_end() && proc_next(dir, &pid))
 		if (initial_waits_read(in, proc, pid, time_ns, stack_bytes) < 0)
 			return err_nomem(e);
 	return 0;

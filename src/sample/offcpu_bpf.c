@@ -35,7 +35,8 @@ _Static_assert(sizeof(struct wait_sum) == 56, "as the kernel has it");
 struct offcpu_bpf {
 	struct wait_bpf *bpf;
 	struct ring_buffer *ring;
-	int sums_fd; /* the current map of sums; owned; -1: the first, owned by bpf */
+	struct python *python; /* borrowed; NULL: none */
+	int sums_fd;           /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
 	struct buf queue;                 /* struct wait_stack, each behind its length */
 	size_t passed;                    /* bytes of queue that were passed to ingest */
@@ -67,6 +68,23 @@ static void choose(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o)
 	bpf->rodata->has_copies = o->stack == STACK_DWARF && has_user;
 	bpf->rodata->has_cpu = o->has_cpu_label;
 	bpf->rodata->own_pid = getpid();
+}
+
+/* What walks Python frames; without it, its maps are not made. */
+static int choose_python(struct wait_bpf *bpf, bool has_python)
+{
+	struct bpf_map *maps[] = { bpf->maps.python_processes, bpf->maps.python_files,
+				   bpf->maps.python_seen,      bpf->maps.python_strangers,
+				   bpf->maps.python_ring,      bpf->maps.python_scratches };
+	int rc = has_python ? libbpf_num_possible_cpus() : 0;
+
+	bpf->rodata->has_python = has_python;
+	bpf->rodata->python_ring_full = PYTHON_RING_BYTES / 4;
+	if (rc > 0)
+		rc = bpf_map__set_max_entries(bpf->maps.python_scratches, (uint32_t)rc);
+	for (size_t i = 0; rc == 0 && !has_python && i < ARRAY_LEN(maps); i++)
+		rc = bpf_map__set_autocreate(maps[i], false);
+	return rc;
 }
 
 /* Its pages are mapped twice, one behind the other. */
@@ -107,19 +125,32 @@ static int check_numbers(struct err *e)
 	return 0;
 }
 
+static int load_program(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, bool has_python)
+{
+	int rc;
+
+	wait_bpf__destroy(w->bpf);
+	w->bpf = wait_bpf__open();
+	if (!w->bpf)
+		return -errno;
+	choose(w->bpf, o);
+	rc = choose_ring(w->bpf, o->ring_max);
+	if (rc == 0)
+		rc = choose_python(w->bpf, has_python);
+	return rc == 0 ? wait_bpf__load(w->bpf) : rc;
+}
+
 static int load(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, struct err *e)
 {
 	static const char *const schedule[] = { "__schedule", NULL };
 	int rc;
 
 	bpf_begin();
-	w->bpf = wait_bpf__open();
+	rc = load_program(w, o, o->has_python);
+	if (rc < 0 && o->has_python)
+		rc = load_program(w, o, false);
 	if (!w->bpf)
-		return bpf_explain(-errno, "the off-CPU program", e);
-	choose(w->bpf, o);
-	rc = choose_ring(w->bpf, o->ring_max);
-	if (rc == 0)
-		rc = wait_bpf__load(w->bpf);
+		return bpf_explain(rc, "the off-CPU program", e);
 	if (rc == 0)
 		rc = wait_bpf__attach(w->bpf);
 	if (rc < 0)
@@ -161,6 +192,23 @@ void offcpu_bpf_free(struct offcpu_bpf *w)
 		close(w->sums_fd);
 	buf_fini(&w->queue);
 	free(w);
+}
+
+bool offcpu_bpf_maps(const struct offcpu_bpf *w, struct walker_maps *ret)
+{
+	if (!w->bpf->rodata->has_python)
+		return false;
+	*ret = (struct walker_maps){ .processes = bpf_map__fd(w->bpf->maps.python_processes),
+				     .files = bpf_map__fd(w->bpf->maps.python_files),
+				     .seen = bpf_map__fd(w->bpf->maps.python_seen),
+				     .strangers = bpf_map__fd(w->bpf->maps.python_strangers),
+				     .ring = bpf_map__fd(w->bpf->maps.python_ring) };
+	return true;
+}
+
+void offcpu_bpf_use_python(struct offcpu_bpf *w, struct python *python)
+{
+	w->python = python;
 }
 
 int offcpu_bpf_fd(const struct offcpu_bpf *w)
@@ -238,6 +286,9 @@ static int put_stack(struct offcpu_bpf *w, struct ingest *in, const struct wait_
 	r.sample.ip = s->has_registers ? s->ip : 0;
 	r.sample.chain = (struct record_words){ (const unsigned char *)w->chain, make_chain(w, s) };
 	r.sample.stack = (struct record_bytes){ s->stack, s->stack_len };
+	if (s->kind == WAIT_INITIAL && w->python &&
+	    python_read_waiting(w->python, s->pid, s->tid, s->time_ns) < 0)
+		return -ENOMEM;
 	if (s->kind == WAIT_INITIAL && s->has_registers && w->bpf->rodata->has_copies) {
 		r.sample.stack.bytes = w->initial_stack;
 		r.sample.stack.len = initial_waits_read_stack(s->pid, s->sp, w->initial_stack,
@@ -368,6 +419,8 @@ int offcpu_bpf_end(struct offcpu_bpf *w, struct ingest *in, uint64_t time_ns)
 	w->bpf->bss->is_end = true;
 	visit_threads(w);
 	rc = offcpu_bpf_poll(w, in);
+	if (rc == 0 && w->python) /* after the stacks that the frames are sent before */
+		rc = python_poll(w->python);
 	if (rc == 0)
 		rc = offcpu_bpf_put_stacks(w, in, UINT64_MAX);
 	if (rc == 0)

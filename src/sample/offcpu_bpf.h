@@ -21,11 +21,14 @@
 #include "base/macros.h"
 #include "perf/ingest.h"
 #include "sample/attr.h"
+#include "sample/python/python.h"
+#include "sample/python/walker.h"
 
 struct offcpu_bpf_opts {
 	enum stack_mode stack;
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label;
+	bool has_python; /* stacks get Python frames, where the kernel loads the program for it */
 
 	/* What to record: one of the three, with later children and threads. */
 	pid_t command;     /* from its next exec; 0: none */
@@ -42,6 +45,12 @@ struct offcpu_bpf;
 int offcpu_bpf_new(const struct offcpu_bpf_opts *o, struct offcpu_bpf **ret,
 		   struct err *e) MUST_CHECK;
 void offcpu_bpf_free(struct offcpu_bpf *w);
+
+/* The maps of its program that walks Python frames; false: it does not. */
+bool offcpu_bpf_maps(const struct offcpu_bpf *w, struct walker_maps *ret);
+
+/* What reads these frames; borrowed. NULL: nothing does. */
+void offcpu_bpf_use_python(struct offcpu_bpf *w, struct python *python);
 
 /* Becomes readable each time the ring fills up (EPOLLET). */
 int offcpu_bpf_fd(const struct offcpu_bpf *w);

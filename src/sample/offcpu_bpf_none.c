@@ -20,6 +20,19 @@ void offcpu_bpf_free(struct offcpu_bpf *w)
 	(void)w;
 }
 
+bool offcpu_bpf_maps(const struct offcpu_bpf *w, struct walker_maps *ret)
+{
+	(void)w;
+	(void)ret;
+	return false;
+}
+
+void offcpu_bpf_use_python(struct offcpu_bpf *w, struct python *python)
+{
+	(void)w;
+	(void)python;
+}
+
 int offcpu_bpf_fd(const struct offcpu_bpf *w)
 {
 	(void)w;

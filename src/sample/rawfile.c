@@ -17,7 +17,7 @@
 
 #define MAGIC "PERFILE2"
 #define HEADER_BYTES 104
-#define FLUSH_BYTES ((size_t)1 << 20)
+#define FLUSH_BYTES ((size_t)1 << 20) /* written at once */
 #define STRING_ALIGN 64
 #define TYPE_FINISHED_ROUND 68
 
@@ -171,6 +171,8 @@ void rawfile_put_synthesized(struct rawfile *r, const struct record *record, siz
 		buf_put_u32(&r->buf, record->comm.pid);
 		buf_put_u32(&r->buf, record->comm.tid);
 		put_text(&r->buf, &record->comm.name);
+	} else if (record->type == PERF_RECORD_LOST_SAMPLES) {
+		buf_put_u64(&r->buf, record->lost.count);
 	} else {
 		put_mmap(&r->buf, record->type, &record->mmap);
 	}

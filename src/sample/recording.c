@@ -16,6 +16,9 @@
  * files of an ended process cannot be opened. */
 #define TICK_NS INT64_C(100000000)
 #define CHURN_TICK_NS INT64_C(20000000)
+#define ASKING_TICK_NS INT64_C(2000000)
+#define YOUNG_TICK_NS INT64_C(5000000) /* while a command is younger than */
+#define YOUNG_NS INT64_C(300000000)
 #define RECORDING_NICE (-20) /* nice value while recording, so that rings do not overflow */
 
 static size_t file_limit(void)
@@ -36,15 +39,19 @@ static int make_ingest(struct recording *c, struct profile *p, struct err *e)
 		.has_cpu_label = c->opts.has_cpu_label,
 		.has_addresses = recording_has_addresses(c),
 		.has_address_label = c->opts.has_address_label,
+		.has_times = c->opts.has_times,
 		.machine = user_stack_machine(),
 		.waits = c->waits,
 		.leaf = c->opts.leaf,
 		.read_stack = initial_waits_read_stack,
 		.leaf_context = c->opts.tap_context,
+		.interp = c->python ? python_source(c->python) : NULL,
 		.fetch = recording_fetch,
 		.context = c,
 	};
 
+	if (c->python)
+		python_use(c->python, p);
 	if (c->opts.stack == STACK_FP)
 		o.max_frames = (unsigned)attr_sysctl("perf_event_max_stack", 127);
 	for (size_t i = 0; i < c->opts.event_count; i++)
@@ -112,6 +119,7 @@ void recording_free(struct recording *c)
 	if (!c)
 		return;
 	sampler_free(c->sampler);
+	python_free(c->python);
 	offcpu_bpf_free(c->offcpu_bpf);
 	rawfile_free(c->raw);
 	ingest_free(c->ingest);
@@ -144,6 +152,8 @@ static int start(struct recording *c, struct err *e)
 	bool has_running = c->opts.is_all || c->opts.pid_count;
 	int rc = recording_synthesize(c, e);
 
+	if (c->python)
+		python_begin(c->python);
 	c->start_ns = clock_mono_ns(); /* after the synthesized records, which take a while */
 	c->start_wall_ns = clock_wall_ns();
 	if (rc == 0 && has_running)
@@ -159,24 +169,40 @@ static int64_t time_of(const struct rusage *u)
 	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
-/* Drains the rings; off-CPU stacks first, while the address spaces are as old as they are. */
+/* Drains the rings; off-CPU stacks first, while the address spaces still fit them. */
 static int drain(struct recording *c)
 {
 	int rc = c->offcpu_bpf ? offcpu_bpf_poll(c->offcpu_bpf, c->ingest) : 0;
+	uint64_t end_ns = 0;
 
-	return rc == 0 ? sampler_drain(c->sampler, c->ingest, false) : rc;
+	if (rc == 0)
+		rc = sampler_drain(c->sampler, c->ingest, false, &end_ns);
+	if (rc == 0 && c->offcpu_bpf)
+		rc = offcpu_bpf_put_stacks(c->offcpu_bpf, c->ingest, end_ns);
+	return rc == 0 && c->python ? python_forget(c->python, end_ns) : rc;
 }
 
 /* The same at the end of the recording. */
 static int drain_rest(struct recording *c, int64_t end_ns)
 {
 	int rc = c->offcpu_bpf ? offcpu_bpf_poll(c->offcpu_bpf, c->ingest) : 0;
+	uint64_t drained_ns;
 
 	if (rc == 0)
-		rc = sampler_drain(c->sampler, c->ingest, true);
+		rc = sampler_drain(c->sampler, c->ingest, true, &drained_ns);
 	if (rc == 0 && c->offcpu_bpf)
 		rc = offcpu_bpf_end(c->offcpu_bpf, c->ingest, (uint64_t)end_ns);
 	return rc;
+}
+
+/* Searches mapped files for CPython; samples before it is found have no Python frames. */
+static int64_t tick_of(const struct recording *c)
+{
+	if (c->python && python_is_asking(c->python))
+		return ASKING_TICK_NS;
+	if (c->python && c->opts.argv && clock_mono_ns() - c->start_ns < YOUNG_NS)
+		return YOUNG_TICK_NS;
+	return sampler_saw_churn(c->sampler) ? CHURN_TICK_NS : TICK_NS;
 }
 
 /* Reads the rings until the recording ends. When the profile cannot grow, it still waits for the
@@ -187,8 +213,7 @@ static int record(struct recording *c, struct recording_result *r)
 	int rc = 0;
 
 	while (!is_over) {
-		is_over = !runloop_step(&c->loop,
-					sampler_saw_churn(c->sampler) ? CHURN_TICK_NS : TICK_NS);
+		is_over = !runloop_step(&c->loop, tick_of(c));
 		if (rc == 0)
 			rc = drain(c);
 		if (!c->opts.is_all && !c->raw &&
@@ -244,6 +269,8 @@ int recording_run(struct recording *c, struct recording_result *ret, struct err 
 		rc = ingest_finish(c->ingest);
 	runloop_close(&c->loop);
 	r.counts = *ingest_counts(c->ingest);
+	if (c->python)
+		r.python = python_counts(c->python);
 	if (getrusage(RUSAGE_SELF, &own) == 0)
 		r.own_ns = time_of(&own);
 	*ret = r;

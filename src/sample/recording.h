@@ -20,6 +20,7 @@
 #include "perf/ingest.h"
 #include "sample/attr.h"
 #include "sample/events.h"
+#include "sample/python/python.h"
 #include "target/cpulist.h"
 
 #define RECORDING_EVENTS_MAX 16
@@ -29,6 +30,13 @@ enum offcpu_method {
 	OFFCPU_METHOD_BEST, /* by BPF; without BPF by perf, and LOG_WARN has the reason */
 	OFFCPU_METHOD_BPF,  /* summed in the kernel (waiting.h) */
 	OFFCPU_METHOD_PERF, /* a record of each switch (switches.h) */
+};
+
+/* Frames of Python. */
+enum python_mode {
+	PYTHON_AUTO, /* by BPF at the moment of the sample; else as PYTHON_READ */
+	PYTHON_READ, /* read from the process' memory, a little later */
+	PYTHON_OFF,
 };
 
 struct recording;
@@ -42,6 +50,7 @@ struct recording_opts {
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label, has_address_label;
+	bool has_times;   /* the profile gets the times of samples, too */
 	bool has_off_cpu; /* records off-CPU time, too: the sample type offcpu/nanoseconds */
 	enum offcpu_method offcpu_method; /* of has_off_cpu */
 	const struct cpulist *cpus;       /* only these; NULL: all that run; borrowed */
@@ -52,6 +61,10 @@ struct recording_opts {
 	size_t pid_count;
 	bool is_all;
 	bool owns_stdout; /* the command's standard output goes to standard error */
+
+	enum python_mode python;
+	bool has_gil;    /* of Python: the label "gil"; with has_off_cpu */
+	bool has_native; /* of Python: shows the interpreter's own frames, too */
 
 	int64_t duration_ns; /* ends it; 0: no limit */
 	const char *raw;     /* path of a perf.data file for all records; NULL: none */
@@ -81,6 +94,7 @@ struct recording_result {
 	int64_t target_ns; /* CPU time of the command and its children; 0: unknown */
 	int64_t own_ns;    /* CPU time of this process */
 	struct ingest_counts counts;
+	struct python_counts python;
 };
 
 /*

@@ -83,9 +83,18 @@ static int put_record(void *context, const struct record *r)
 	return ingest_record(c->ingest, r, 0);
 }
 
+/* With a command a signal need not be the end. */
+static bool is_asked_to_end(void *context)
+{
+	const struct recording *c = context;
+
+	return !c->opts.argv && runloop_is_asked_to_end();
+}
+
 static struct synthesize_sink sink_of(struct recording *c)
 {
 	return (struct synthesize_sink){ .put = put_record,
+					 .is_over = is_asked_to_end,
 					 .context = c,
 					 .wants_data = c->raw,
 					 .wants_all = recording_has_addresses(c) };

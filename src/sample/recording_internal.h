@@ -20,7 +20,8 @@ struct recording {
 	struct offcpu_perf switches;
 	struct ingest_offcpu waits;
 	struct offcpu_bpf
-		*offcpu_bpf; /* NULL: off-CPU time comes from switches, or is not recorded */
+		*offcpu_bpf;   /* NULL: off-CPU time comes from switches, or is not recorded */
+	struct python *python; /* NULL: no Python frames */
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct runloop loop;

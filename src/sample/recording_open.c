@@ -93,6 +93,7 @@ static struct attr_opts attr_opts_of(const struct recording *c)
 		.has_raw = o->tap,
 		.is_raw_only = o->is_raw_only,
 		.has_address = recording_has_addresses(c),
+		.wakes_each = c->python && python_wants_wakeups(c->python),
 		.has_data_maps = o->raw && o->stack == STACK_DWARF,
 	};
 }
@@ -121,6 +122,39 @@ static uint64_t address_space_left(void)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+static bool wants_python(const struct recording_opts *o)
+{
+	return o->python != PYTHON_OFF && o->stack != STACK_NONE && !o->is_kernel_only &&
+	       !o->is_raw_only && !o->tap;
+}
+
+/* Stacks of the user's code get Python frames. */
+static int open_python(struct recording *c, struct err *e)
+{
+	const struct recording_opts *o = &c->opts;
+	struct walker_maps maps;
+	struct python_opts opts = { .keeps_native = o->has_native,
+				    .has_locks = o->has_gil,
+				    .has_no_bpf = o->python == PYTHON_READ };
+	int rc;
+
+	if (!wants_python(o))
+		return 0;
+	if (c->offcpu_bpf && offcpu_bpf_maps(c->offcpu_bpf, &maps))
+		opts.shared = &maps;
+	rc = python_new(&opts, &c->python, e);
+	if (rc == 0 && o->argv)
+		python_expect_command(c->python, o->argv);
+	if (rc == 0 && o->has_gil && (!opts.shared || python_program(c->python) < 0))
+		log_msg(LOG_WARN, "python",
+			"no label 'gil' without BPF; 'auger doctor' has the reason");
+	if (rc == 0 && c->offcpu_bpf)
+		offcpu_bpf_use_python(c->offcpu_bpf, c->python);
+	for (size_t i = 0; rc == 0 && i < o->pid_count; i++)
+		python_expect_process(c->python, o->pids[i]);
+	return rc;
+}
+
 static int open_sampler(struct recording *c, struct err *e)
 {
 	struct sampler_opts o = {
@@ -132,6 +166,7 @@ static int open_sampler(struct recording *c, struct err *e)
 		.ring_bytes = ring_bytes(c),
 		.side_bytes = SIDE_BYTES,
 		.rings_max = address_space_left() / RINGS_PART,
+		.python = c->python,
 		.raw = c->raw,
 		.switches = c->switches.count ? &c->switches : NULL,
 		.switch_bytes = switch_bytes(c),
@@ -208,6 +243,7 @@ static int open_offcpu_bpf(struct recording *c, struct err *e)
 		.is_user_only = c->opts.is_user_only,
 		.is_kernel_only = c->opts.is_kernel_only,
 		.has_cpu_label = c->opts.has_cpu_label,
+		.has_python = wants_python(&c->opts) && c->opts.python != PYTHON_READ,
 		.command = c->opts.is_all || c->opts.pid_count ? 0 : runloop_pid(&c->loop),
 		.pids = c->opts.pids,
 		.pid_count = c->opts.pid_count,
@@ -281,6 +317,8 @@ int recording_open_events(struct recording *c, struct err *e)
 	if (c->opts.event_count == 0)
 		choose_default(c);
 	rc = open_offcpu(c, e);
+	if (rc == 0)
+		rc = open_python(c, e);
 	if (rc == 0)
 		rc = open_sampler(c, e);
 	if (rc == 0)

@@ -268,6 +268,7 @@ static int attach_sampling(struct sampler *s, size_t event, pid_t tid, size_t cp
 
 	if (fd < 0)
 		return fd;
+	sampler_walk_python(s, fd);
 	if (sampler_keep_fd(&s->fds, &s->fd_count, &s->fd_cap, fd) < 0) {
 		close(fd);
 		return err_nomem(e);
@@ -472,23 +473,29 @@ static bool is_duplicate(struct sampler *s, uint32_t source, const struct record
 			       source * EVENTS_MAX + (number < EVENTS_MAX ? number : 0));
 }
 
+bool sampler_decode(const struct sampler *s, uint32_t source, const unsigned char *bytes,
+		    size_t len, struct record *ret, size_t *ret_event)
+{
+	struct record_shape shape = *find_event(s, source, bytes, len, ret_event);
+	struct err e;
+
+	if (ring_kind_of(s, source) == RING_SAMPLES && *ret_event < s->opts.event_count)
+		shape.sample_type = s->attrs[*ret_event].sample_type;
+	return record_decode(ret, &shape, bytes, len, &e) == 0;
+}
+
 static int hand_on(struct sampler *s, uint32_t source, struct ingest *in,
 		   const unsigned char *bytes, size_t len)
 {
 	struct record r;
-	struct err e;
 	size_t event;
-	int rc;
-	struct record_shape shape = *find_event(s, source, bytes, len, &event);
+	bool is_good = sampler_decode(s, source, bytes, len, &r, &event);
 
-	if (ring_kind_of(s, source) == RING_SAMPLES && event < s->opts.event_count)
-		shape.sample_type = s->attrs[event].sample_type;
-	rc = record_decode(&r, &shape, bytes, len, &e);
-	if (rc == 0 && is_duplicate(s, source, &r))
+	if (is_good && is_duplicate(s, source, &r))
 		return 0;
 	if (s->opts.raw)
 		rawfile_put(s->opts.raw, bytes, len);
-	if (rc < 0) {
+	if (!is_good) {
 		ingest_count_bad(in);
 		return 0;
 	}
@@ -550,15 +557,22 @@ static void count_rest(struct sampler *s, struct ingest *in)
 	}
 	if (lost > s->lost)
 		ingest_count_lost(in, lost - s->lost);
+	if (lost && s->opts.raw)
+		rawfile_put_synthesized(s->opts.raw,
+					&(struct record){ .type = PERF_RECORD_LOST_SAMPLES,
+							  .lost = { .count = lost } },
+					sampler_id_bytes(s));
 }
 
-int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
+int sampler_drain(struct sampler *s, struct ingest *in, bool is_end, uint64_t *ret_end_ns)
 {
 	/* Read before the rings: records not yet in them are newer. */
 	uint64_t horizon = (uint64_t)(clock_mono_ns() - SAMPLER_LAG_NS);
 	struct order_entry first;
 	int rc = gather(s);
 
+	if (rc == 0) /* after gather(): each sample's frames come before it */
+		rc = sampler_poll_python(s);
 	s->saw_churn = false;
 
 	while (rc == 0 && order_first(&s->order, &first) && (is_end || first.time <= horizon))
@@ -571,5 +585,6 @@ int sampler_drain(struct sampler *s, struct ingest *in, bool is_end)
 		count_rest(s, in);
 	if (s->opts.raw)
 		rawfile_end_round(s->opts.raw);
+	*ret_end_ns = is_end ? UINT64_MAX : horizon;
 	return rc < 0 ? rc : ingest_poll(in);
 }

@@ -23,6 +23,7 @@
 #include "perf/ingest.h"
 #include "sample/attr.h"
 #include "sample/offcpu_perf.h"
+#include "sample/python/python.h"
 #include "sample/rawfile.h"
 #include "target/cpulist.h"
 
@@ -45,7 +46,8 @@ struct sampler_opts {
 	 * side-band record. */
 	bool (*tap)(void *context, const struct record *r, bool is_side);
 	void *tap_context;
-	struct rawfile *raw; /* also gets all records; NULL: none; borrowed */
+	struct python *python; /* gets each sample's Python frames; NULL: none; borrowed */
+	struct rawfile *raw;   /* also gets all records; NULL: none; borrowed */
 };
 
 struct sampler;
@@ -83,9 +85,10 @@ int sampler_set_period(struct sampler *s, uint64_t period, struct err *e) MUST_C
 size_t sampler_fd_count(const struct sampler *s);
 int sampler_fd(const struct sampler *s, size_t i);
 
-/* Delivers all records that are old enough; with is_end all records, and adds losses without a
- * record. -ENOMEM or the failure of the profile. */
-int sampler_drain(struct sampler *s, struct ingest *in, bool is_end) MUST_CHECK;
+/* Delivers all records before *ret_end_ns, which are old enough; with is_end all records, and adds
+ * losses without a record. -ENOMEM or the failure of the profile. */
+int sampler_drain(struct sampler *s, struct ingest *in, bool is_end,
+		  uint64_t *ret_end_ns) MUST_CHECK;
 
 /* Completes the raw file with the list of events. */
 int sampler_finish_raw(struct sampler *s, char *const *argv, struct err *e) MUST_CHECK;

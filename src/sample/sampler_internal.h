@@ -14,6 +14,7 @@ struct sampler_ring {
 	struct ring ring;
 	int fd;
 	uint64_t released; /* ring.tail at the last release */
+	uint64_t scanned;  /* up to here, samples' Python frames were read */
 };
 
 /* The rings of a CPU. Side-band records come first at equal times. */
@@ -47,6 +48,16 @@ int sampler_keep_fd(int **fds, size_t *count, size_t *cap, int fd) MUST_CHECK;
 /* Opens an event of a thread (-1: of all) on one CPU, which writes to the ring of source. */
 int sampler_open_event(struct perf_event_attr *attr, const char *name, pid_t tid, uint32_t cpu,
 		       const struct sampler_ring *source, struct err *e) MUST_CHECK;
+
+/* A sampling event walks Python frames; tracepoints, whose programs are others, do not. */
+void sampler_walk_python(const struct sampler *s, int fd);
+
+/* Reads what is known of the Python frames of the samples that are in the rings. -ENOMEM. */
+int sampler_poll_python(struct sampler *s) MUST_CHECK;
+
+/* A record of the ring with this index; false: it is bad. */
+bool sampler_decode(const struct sampler *s, uint32_t source, const unsigned char *bytes,
+		    size_t len, struct record *ret, size_t *ret_event);
 
 /* Stores the id of an event that shares its ring with others. */
 int sampler_remember_id(struct sampler *s, int fd, size_t number, const char *name,

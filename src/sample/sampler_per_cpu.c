@@ -24,6 +24,7 @@ static int attach_per_cpu(struct sampler *s, size_t event, size_t cpu, struct er
 				source, e);
 	if (fd < 0)
 		return fd;
+	sampler_walk_python(s, fd);
 	if (sampler_keep_fd(&s->per_cpu_fds, &s->per_cpu_count, &s->per_cpu_cap, fd) < 0) {
 		close(fd);
 		return err_nomem(e);

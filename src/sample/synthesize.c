@@ -14,6 +14,7 @@
 
 #define MAPS_MAX (UINT64_C(256) << 20) /* bytes of /proc/PID/maps */
 #define COMM_MAX 256                   /* bytes of /proc/PID/comm */
+#define ASK_LINES 256                  /* of maps between two questions whether it is over */
 
 static int tell_ingest(void *context, const struct record *r)
 {
@@ -23,6 +24,11 @@ static int tell_ingest(void *context, const struct record *r)
 struct synthesize_sink synthesize_to_ingest(struct ingest *in)
 {
 	return (struct synthesize_sink){ .put = tell_ingest, .context = in };
+}
+
+static bool is_over(const struct synthesize_sink *to)
+{
+	return to->is_over && to->is_over(to->context);
 }
 
 static int put_comm(const struct synthesize_sink *to, const char *proc, uint32_t pid, uint32_t tid)
@@ -48,7 +54,7 @@ static int put_threads(const struct synthesize_sink *to, const char *proc, uint3
 	int rc = proc_open_threads(proc, pid, &dir);
 	uint32_t tid;
 
-	while (rc == 0 && proc_next(dir, &tid))
+	while (rc == 0 && !is_over(to) && proc_next(dir, &tid))
 		rc = put_comm(to, proc, pid, tid);
 	return rc;
 }
@@ -93,6 +99,7 @@ static int put_maps(const struct synthesize_sink *to, const char *proc, uint32_t
 {
 	CLEANUP(buf_fini) struct buf path = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
+	unsigned lines = 0;
 	struct err e;
 	int rc = 0;
 
@@ -105,7 +112,7 @@ static int put_maps(const struct synthesize_sink *to, const char *proc, uint32_t
 		struct record r = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER };
 
 		end = strchr(line, '\n');
-		if (!end)
+		if (!end || (lines++ % ASK_LINES == 0 && is_over(to)))
 			break;
 		*end = '\0';
 		if (!parse_line(line, &r.mmap))
@@ -136,7 +143,7 @@ int synthesize_all(const struct synthesize_sink *to, const char *proc, struct er
 
 	if (!dir)
 		return err_errno(e, "%s", proc);
-	while (proc_next(dir, &pid))
+	while (!is_over(to) && proc_next(dir, &pid))
 		if (synthesize_process(to, proc, pid) < 0)
 			return err_nomem(e);
 	return 0;

@@ -18,6 +18,7 @@
 /* The receiver, one record at a time. */
 struct synthesize_sink {
 	int (*put)(void *context, const struct record *r); /* 0 or -ENOMEM */
+	bool (*is_over)(void *context); /* the rest is not wanted; asked often. NULL: all is */
 	void *context;
 	bool wants_data; /* data mappings of files, too */
 	bool wants_all;  /* and anonymous mappings */

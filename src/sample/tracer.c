@@ -291,7 +291,9 @@ bool tracer_is_armed(const struct tracer *t)
 
 int tracer_drain(struct tracer *t)
 {
-	return sampler_drain(t->sampler, t->ingest, false);
+	uint64_t end_ns;
+
+	return sampler_drain(t->sampler, t->ingest, false, &end_ns);
 }
 
 int tracer_drain_all(struct tracer *t)

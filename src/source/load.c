@@ -145,7 +145,7 @@ int load_whole_profile(const char *path, const char *from, const struct binaries
 	return 0;
 }
 
-/* What the profile says that is of no interest. */
+/* Frames that the profile itself wants left out (pprof's drop_frames). */
 static int leave_out(struct profile *p, struct profile **ret, struct err *e)
 {
 	struct err reason = { 0 };
@@ -278,6 +278,21 @@ int apply_filter(struct profile **p, const struct filter_args *args, struct err 
 	}
 	buf_fini(&labels.keys);
 	return rc;
+}
+
+void warn_absent_label(const struct profile *p, const char *key)
+{
+	CLEANUP(buf_fini) struct buf words = { 0 };
+
+	if (strcmp(key, "thread") == 0)
+		key = "tid";
+	for (size_t i = 0; i < profile_sample_count(p); i++)
+		if (profile_find_label(p, profile_get_sample(p, i).labels, key))
+			return;
+	if (!profile_sample_count(p))
+		return;
+	suggest_labels(p, key, &words);
+	log_msg(LOG_WARN, "filter", "%s", buf_error(&words) < 0 ? "out of memory" : words.data);
 }
 
 static void describe(struct buf *out, const char *option, const char *value)

@@ -26,8 +26,8 @@ int load_input(const char *path, const char *from, struct file_input *ret,
 	       const struct format **ret_format, struct err *e) MUST_CHECK;
 
 /* Reads path ("-": standard input) in the format named from (NULL: found by content), and
- * gives addresses their names, with the user's --binary and --kallsyms (NULL: none); what it says
- * that is of no interest (pprof's drop_frames) is left out. *ret is the caller's. */
+ * gives addresses their names, with the user's --binary and --kallsyms (NULL: none); frames
+ * that it wants left out (pprof's drop_frames) are. *ret is the caller's. */
 int load_profile(const char *path, const char *from, const struct binaries_args *places,
 		 struct profile **ret, struct err *e) MUST_CHECK;
 
@@ -40,6 +40,10 @@ int apply_filter(struct profile **p, const struct filter_args *f, struct err *e)
 
 /* Appends the filter as the user gave it, for the head of a report; nothing when there is none. */
 void describe_filter(const struct filter_args *f, struct buf *out);
+
+/* Warns when no sample has the label key ("thread": tid) of --by, with the labels that there are.
+ */
+void warn_absent_label(const struct profile *p, const char *key);
 
 /* The index of --value TYPE, or the default when name is NULL. Unknown: usage error that
  * lists the types. */

@@ -10,6 +10,10 @@
 #include "base/cursor.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/output/fsuser.h"
+
+#define NO_GROUP 65534 /* that of the binary may be its folder's */
 
 void source_lines_fini(struct source_lines *s)
 {
@@ -19,29 +23,42 @@ void source_lines_fini(struct source_lines *s)
 }
 
 /* What root owns is named by binaries that anybody's profile can name. */
-static bool may_read(const struct stat *st, const char *binary)
+static bool is_binary_of_other(const char *binary, uid_t *ret)
 {
 	struct stat owner;
 
-	if (geteuid() != 0 || st->st_mode & S_IROTH)
-		return true;
-	return stat(binary, &owner) == 0 && S_ISREG(owner.st_mode) && owner.st_uid != 0 &&
-	       owner.st_uid == st->st_uid && st->st_mode & S_IRUSR;
+	if (geteuid() != 0 || stat(binary, &owner) < 0 || !S_ISREG(owner.st_mode))
+		return false;
+	*ret = owner.st_uid;
+	return owner.st_uid != 0;
+}
+
+static int open_source(const char *path, const char *binary, struct err *e)
+{
+	struct fsuser own, owner = { .gid = NO_GROUP };
+	struct stat st;
+	int fd;
+
+	fsuser_read(&own);
+	if (is_binary_of_other(binary, &owner.uid) && fsuser_enter(&owner, e) == 0) {
+		fd = file_open_regular(path, 0, e);
+		if (!fsuser_leave(&own) && fd >= 0)
+			log_msg(LOG_WARN, "source", "cannot take our own rights again");
+		return fd;
+	}
+	fd = file_open_regular(path, 0, e);
+	if (fd < 0 || geteuid() != 0 || (fstat(fd, &st) == 0 && st.st_mode & S_IROTH))
+		return fd;
+	close(fd);
+	return err_set(e, -EACCES, "%s: not readable by the owner of %s", path,
+		       *binary ? binary : "the binary");
 }
 
 static int read_source(const char *path, const char *binary, struct buf *ret, struct err *e)
 {
-	CLEANUP(fd_close) int fd = file_open_regular(path, 0, e);
-	struct stat st;
+	CLEANUP(fd_close) int fd = open_source(path, binary, e);
 
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return err_errno(e, "%s", path);
-	if (!may_read(&st, binary))
-		return err_set(e, -EACCES, "%s: not readable by the owner of %s", path,
-			       *binary ? binary : "the binary");
-	return file_read(fd, path, SOURCE_LINES_MAX, ret, e);
+	return fd < 0 ? fd : file_read(fd, path, SOURCE_LINES_MAX, ret, e);
 }
 
 static void put_untabbed(struct buf *out, const char *line, size_t len)

@@ -3,8 +3,9 @@
  * source_lines: the lines of a source file that a profile names.
  *
  * A profile can come from anybody and name any path, so only regular files of at most
- * SOURCE_LINES_MAX bytes are read. Root reads a file only if everybody may read it, or if it
- * belongs to the user who owns the sampled binary.
+ * SOURCE_LINES_MAX bytes are read. Root opens the file with the rights of the user who owns the
+ * sampled binary, also over its folders; when that is root, or unknown, everybody has to be allowed
+ * to read the file.
  */
 #ifndef SOURCE_SOURCE_LINES_H
 #define SOURCE_SOURCE_LINES_H

@@ -86,7 +86,7 @@ static int find_named(const struct file *f, const char *name)
 	return f->dev == st.st_dev && f->ino == st.st_ino ? 0 : -ENOENT;
 }
 
-/* Closes it and takes its name away, and says so when that fails. FUSE would give a file that is
+/* Closes it and removes its name; warns when that fails. FUSE would give a file that is
  * open another name. */
 static void remove_name(struct file *f, const char *name)
 {

@@ -6,8 +6,8 @@
  * it gets what is new. When it has twice the size of the profile it is replaced by one without
  * repetitions, so it grows with distinct stacks, not with time. Only its owner may read it.
  *
- * It lies beside the output as OUTPUT.spool, but in $TMPDIR or /tmp when the output is no regular
- * file or lies on another machine's file system, whose calls may block. When it cannot be written
+ * It is beside the output as OUTPUT.spool, but in $TMPDIR or /tmp when the output is no regular
+ * file or is on another machine's file system, whose calls may block. When it cannot be written
  * any more it goes on in the next of these places. Failures are logged by LOG_WARN and end nothing.
  */
 #ifndef SOURCE_SPOOL_H
@@ -33,7 +33,7 @@ void spool_step(struct spool *s);
  * beside the output. */
 void spool_complete(struct spool *s);
 
-/* Removes the file, or keeps it and says where. NULL is allowed. */
+/* Removes the file, or keeps it and logs its name. NULL is allowed. */
 void spool_free(struct spool *s, bool is_kept);
 
 /* Is this spool still written to? */

@@ -87,8 +87,6 @@ static int add_record(struct reading *r, const struct line_text *line, struct st
 			return err_nomem(e);
 		record->name = (struct str){ r->name.data, r->name.len };
 	}
-	if (r->o->by && strcmp(r->o->by, "file") == 0)
-		record->group = (struct str){ r->path, strlen(r->path) };
 	rc = stages_add(r->stages, record);
 	if (rc == 0 && r->o->see)
 		rc = r->o->see(r->o->context, record);
@@ -107,6 +105,7 @@ static int read_record(struct reading *r, const struct line_text *line, struct e
 	struct err reason;
 	int rc;
 
+	stage_reader_set_file(r->reader, r->path);
 	rc = stage_reader_read(r->reader, line->text, line->len, &record, &reason);
 	if (rc == -EINVAL)
 		return note_bad_line(r, line->number, reason.msg, e);
@@ -342,6 +341,8 @@ static int read_all(struct reading *r, char *const *paths, size_t count, struct 
 		return err_set(e, -ENODATA, "no stage reports in %llu file%s",
 			       (unsigned long long)r->inputs->files,
 			       r->inputs->files == 1 ? "" : "s");
+	if (stage_reader_check_keys(r->reader, e) < 0)
+		return e->code;
 	return stages_end(r->stages) < 0 ? err_nomem(e) : 0;
 }
 

@@ -9,7 +9,7 @@
 #include "model/stages.h"
 
 struct stage_input_opts {
-	const char *by;     /* member of records to group by; NULL: none */
+	const char *by;     /* members of records to group by, see stage_record.h; NULL: none */
 	bool is_strict;     /* a damaged line is a failure */
 	const char *folder; /* left out of the names of files in it; NULL: none */
 	/* Called for each report, besides reducing it; NULL: nothing. 0 or -ENOMEM. */

@@ -119,7 +119,7 @@ static int write_now(struct auger_profiler *p, const char *pattern, enum trigger
 				     : append(p, path.data, &data, trigger == EARLY);
 }
 
-/* A thread that is cancelled meanwhile would leave locks and half of a file. */
+/* A thread that is canceled here would leave locks and half of a file. */
 static int write_to(struct auger_profiler *p, const char *pattern, enum trigger trigger)
 {
 	int status, before;

@@ -18,7 +18,7 @@
 
 enum name_kind {
 	NAME_ELF,
-	NAME_PERF_MAP,
+	NAME_PERF_MAP,     /* or a jitdump */
 	NAME_OWN_PERF_MAP, /* must belong to this user or root */
 	NAME_KINDS,
 };

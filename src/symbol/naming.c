@@ -25,7 +25,9 @@
 #include "symbol/name_finder.h"
 #include "symbol/sandbox.h"
 
-#define SLICE_MS 100 /* between two checks of the time and of signals */
+#define SLICE_MS 100    /* between two checks of the time and of signals */
+#define BLOCKED_MS 5000 /* that storage may take for a read */
+#define KILLED_MS 2000  /* that a killed process may take to end */
 #define MESSAGES_MAX \
 	(1 << 20)       /* for one file; a large program has tens of thousands of .dwo files */
 #define LOGS_MAX 100    /* of them that are shown */
@@ -82,18 +84,30 @@ static bool is_asked_to_end(void)
 	return false;
 }
 
+/* It reads files, and waits for nothing else but us. */
+static bool is_blocked(struct naming *n)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(n->pid, &clock) == 0 &&
+	       replies_is_blocked(&n->progress, n->pid, clock, BLOCKED_MS);
+}
+
 static int wait_slices(void *context, short events)
 {
 	struct naming *n = context;
 	struct pollfd wanted = { n->fd, events, 0 };
 	int rc;
 
+	n->progress = (struct replies_progress){ 0 };
 	do {
 		n->is_cut = is_asked_to_end();
 		if (n->is_cut)
 			return -ECANCELED;
 		if (clock_mono_ns() > n->end_ns)
 			return -ETIMEDOUT;
+		if (n->has_greeted && is_blocked(n))
+			return -EHOSTDOWN;
 		rc = poll(&wanted, 1, SLICE_MS);
 	} while (rc == 0 || (rc < 0 && errno == EINTR));
 	return rc < 0 ? -errno : 0;
@@ -160,16 +174,14 @@ static int start(struct naming *n)
 /* Ends the process; its status, or -1: unknown. */
 static int stop(struct naming *n)
 {
-	int status = -1, flags;
+	int status = -1;
+	bool is_killed;
 
 	close(n->fd);
 	/* It has another user, so a container may refuse that: then it ends by its limits. */
-	flags = kill(n->pid, SIGKILL) < 0 && errno == EPERM ? WNOHANG : 0;
-	while (waitpid(n->pid, &status, flags) < 0)
-		if (errno != EINTR) {
-			status = -1;
-			break;
-		}
+	is_killed = kill(n->pid, SIGKILL) == 0 || errno != EPERM;
+	if (replies_wait_end(n->pid, &status, is_killed ? KILLED_MS : 0) <= 0)
+		status = -1;
 	n->pid = 0;
 	return status;
 }
@@ -333,6 +345,8 @@ static void put_reason(int rc, int status, struct buf *out)
 {
 	if (rc == -ETIMEDOUT)
 		buf_printf(out, "no answer within %u s", state.limits->wall_s);
+	else if (rc == -EHOSTDOWN)
+		buf_put_str(out, "its storage does not reply");
 	else if (rc == -EPROTO)
 		buf_put_str(out, "its answer makes no sense");
 	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)

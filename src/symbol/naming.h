@@ -9,9 +9,9 @@
  * follows the rules of opener_open_here() and, for binaries, begins as an ELF file does. Its
  * answers and messages are bounded and checked.
  *
- * A file on which it ends, or whose answer makes no sense, has no names: a warning says why, and
- * it is not requested again. The next request starts another process. Where no process can be
- * started, or without naming_isolate(), the files are read here.
+ * A file on which it ends or is blocked, or whose answer makes no sense, has no names: a warning
+ * has the reason, and it is not requested again. The next request starts another process. Where no
+ * process can be started, or without naming_isolate(), the files are read here.
  */
 #ifndef SYMBOL_NAMING_H
 #define SYMBOL_NAMING_H
@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
+#include "base/storage/replies.h"
 #include "symbol/name_records.h"
 
 #define NAMING_VERB "naming-process"
@@ -47,9 +48,10 @@ struct naming {
 	bool is_broken;   /* no process can be started here */
 	bool is_cut;      /* a blocked signal that ends us is pending: nothing is named any more */
 	int64_t end_ns;   /* of the time for this file */
-	uint64_t memory;  /* bytes it may have now */
-	unsigned log_count; /* messages about this file */
-	struct buf answer;  /* what the last answer points into */
+	struct replies_progress progress; /* of the process, while its message is awaited */
+	uint64_t memory;                  /* bytes it may have now */
+	unsigned log_count;               /* messages about this file */
+	struct buf answer;                /* what the last answer points into */
 };
 
 /* name: of the file, for messages. 0: *ret is the caller's to end, its text lives until the next

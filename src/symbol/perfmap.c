@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/fd.h"
+#include "symbol/elf/opener.h"
+#include "symbol/jitdump.h"
 #include "symbol/lookup/rangemap.h"
 #include "symbol/text.h"
 
@@ -25,14 +28,13 @@ static void read_lines(struct buf *text, struct rangemap *map, struct buf *names
 	}
 }
 
-int perfmap_find(const char *path, bool is_own, const uint64_t *wanted, size_t count,
-		 struct buf *text, const char **ret, struct err *e)
+static int find_in_text(int fd, const char *path, const uint64_t *wanted, size_t count,
+			struct buf *text, const char **ret, struct err *e)
 {
-	const struct text_rules rules = { .limit = PERFMAP_MAX_BYTES, .is_own = is_own };
 	struct rangemap map = rangemap_make(wanted, count);
 	uint32_t *which = calloc(count + 1, sizeof *which);
 	struct buf names = { 0 };
-	int rc = which ? text_load(path, &rules, text, e) : err_nomem(e);
+	int rc = which ? text_read(fd, path, PERFMAP_MAX_BYTES, text, e) : err_nomem(e);
 
 	if (rc >= 0)
 		read_lines(text, &map, &names);
@@ -47,4 +49,17 @@ int perfmap_find(const char *path, bool is_own, const uint64_t *wanted, size_t c
 	buf_fini(&names);
 	free(which);
 	return rc;
+}
+
+int perfmap_find(const char *path, bool is_own, const uint64_t *wanted, size_t count,
+		 struct buf *text, const char **ret, struct err *e)
+{
+	CLEANUP(fd_close)
+	int fd = opener_open(path, is_own ? OPENER_OWN_TEXT : OPENER_TEXT, e);
+
+	if (fd < 0)
+		return fd;
+	if (jitdump_detect(fd))
+		return jitdump_find(fd, path, wanted, count, text, ret, e);
+	return find_in_text(fd, path, wanted, count, text, ret, e);
 }

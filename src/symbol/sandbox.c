@@ -62,6 +62,7 @@ static const struct call calls[] = {
 	{ SYS_close, { { 0 } } },
 	{ SYS_fstat, { { 0 } } },
 	{ SYS_newfstatat, { { 3, UINT32_MAX, AT_EMPTY_PATH } } }, /* fstat() of glibc */
+	{ SYS_lseek, { { 2, UINT32_MAX, SEEK_END } } },
 	{ SYS_fcntl, { { 1, UINT32_MAX, F_DUPFD_CLOEXEC } } },
 	{ SYS_mmap, { { 2, PROT_EXEC, 0 }, { 3, MAP_ANONYMOUS, MAP_ANONYMOUS } } },
 	{ SYS_mprotect, { { 2, PROT_EXEC, 0 } } },

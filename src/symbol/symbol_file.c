@@ -315,7 +315,7 @@ static uint32_t name_by_start(struct symbol_file *f, uint64_t address)
 	return id;
 }
 
-/* What the function at address is called: by a symbol that says how long it is, else as DWARF
+/* What the function at address is called: by a symbol with a size, else as DWARF
  * has it, else by what is nearest. */
 static uint32_t function_name(struct symbol_file *f, uint64_t address, const struct symbol *symbol,
 			      uint32_t dwarf_name)

@@ -26,18 +26,6 @@ const char *job_file(const struct job *j, uint32_t id)
 	return j->o->files && j->o->files[id] ? j->o->files[id] : job_path(j, id);
 }
 
-/* "/tmp/perf-123.map" */
-static bool is_perf_map(const char *path)
-{
-	const char *name = path_base(path);
-	size_t digits;
-
-	if (strncmp(name, "perf-", 5) != 0)
-		return false;
-	digits = strspn(name + 5, "0123456789");
-	return digits && strcmp(name + 5 + digits, ".map") == 0;
-}
-
 /* Of the names in brackets all but these are the kernel's: itself, "[ext4]", "[bpf]".
  * "[kernel]" is that of another machine. */
 static bool is_kernel(const char *path)
@@ -55,7 +43,7 @@ static enum source_kind kind_of(const char *path)
 {
 	if (strcmp(path, "[vdso]") == 0)
 		return SOURCE_VDSO;
-	if (is_perf_map(path))
+	if (path_is_perf_map(path) || path_is_jitdump(path))
 		return SOURCE_PERF_MAP;
 	if (is_kernel(path))
 		return SOURCE_KERNEL;
@@ -201,10 +189,11 @@ size_t job_index(const struct job *j, size_t i, const struct target *target)
 
 int job_report_reason(const struct job *j, const char *path)
 {
-	/* A file that is not there is common: profiles travel. */
-	enum log_level level =
-		j->e->code == -ENOENT || j->e->code == -ENOEXEC || j->e->code == -EINVAL ? LOG_INFO
-											 : LOG_WARN;
+	/* A file that is not there is common: profiles travel. Of storage that does not reply the
+	 * user knows (storage_open.h). */
+	bool is_known = j->e->code == -ENOENT || j->e->code == -ENOEXEC || j->e->code == -EINVAL ||
+			j->e->code == -ETIMEDOUT;
+	enum log_level level = is_known ? LOG_INFO : LOG_WARN;
 
 	if (j->e->code == -ENOMEM)
 		return -ENOMEM;

@@ -5,9 +5,9 @@
  * Each location with an address and without lines gets function, source file, line and inlined
  * frames. Names come from symbol_file for ELF files, from /proc/kallsyms for the kernel (code of a
  * module moves to a mapping "[module]"), and from the file itself for mappings called
- * /tmp/perf-PID.map. Every distinct address is looked up once. Unnamed addresses stay without
- * lines; a missing file is no failure. A file with another build id than the recorded one is not
- * used, and a warning says so.
+ * /tmp/perf-PID.map or jit-PID.dump. Every distinct address is looked up once. Unnamed addresses
+ * stay without lines; a missing file is no failure. A file with another build id than the recorded
+ * one is not used, and a warning is logged.
  *
  * A mapping that has functions already is skipped: it was symbolized when it was recorded.
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "symbol/jitdump.h"
 #include "symbol/perfmap.h"
 
 /* The functions of one answer as the profile knows them. */
@@ -89,9 +90,9 @@ int job_ask(struct job *j, struct name_request *r, const struct target *targets,
 		err_set(j->e, answer.code, "%s", answer.reason);
 	if (rc == 0 && answer.is_cut)
 		log_msg(LOG_WARN, "symbol",
-			"%s: only its first %zu MiB are read; code that is named behind them has "
-			"no name",
-			r->file.name, PERFMAP_MAX_BYTES >> 20);
+			"%s: only its first %zu MiB or %u records are read; code that is named "
+			"behind them has no name",
+			r->file.name, PERFMAP_MAX_BYTES >> 20, JITDUMP_MAX_RECORDS);
 	name_answer_fini(&answer);
 	free(addresses);
 	return rc < 0 ? rc : 0;

@@ -26,7 +26,7 @@ static const char *map_path(const struct job *j, const struct source *source, st
 {
 	const char *path = job_file(j, source->mapping), *name = job_path(j, source->mapping);
 
-	if (path != name || !j->o->perf_map_dir)
+	if (path != name || !j->o->perf_map_dir || !path_is_perf_map(name))
 		return path;
 	buf_printf(moved, "%s/%s", j->o->perf_map_dir, path_base(path));
 	return buf_error(moved) < 0 ? NULL : moved->data;

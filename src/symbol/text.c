@@ -12,14 +12,9 @@
 
 #define STEP ((size_t)32 * 1024)
 
-int text_load(const char *path, const struct text_rules *rules, struct buf *ret, struct err *e)
+int text_read(int fd, const char *path, size_t limit, struct buf *ret, struct err *e)
 {
-	CLEANUP(fd_close)
-	int fd = opener_open(path, rules->is_own ? OPENER_OWN_TEXT : OPENER_TEXT, e);
-
-	if (fd < 0)
-		return fd;
-	while (ret->len <= rules->limit) {
+	while (ret->len <= limit) {
 		char *room = buf_reserve(ret, STEP);
 		ssize_t n;
 
@@ -34,9 +29,17 @@ int text_load(const char *path, const struct text_rules *rules, struct buf *ret,
 			return 0;
 		buf_grew(ret, (size_t)n);
 	}
-	ret->len = rules->limit;
+	ret->len = limit;
 	buf_grew(ret, 0); /* the NUL */
 	return 1;
+}
+
+int text_load(const char *path, const struct text_rules *rules, struct buf *ret, struct err *e)
+{
+	CLEANUP(fd_close)
+	int fd = opener_open(path, rules->is_own ? OPENER_OWN_TEXT : OPENER_TEXT, e);
+
+	return fd < 0 ? fd : text_read(fd, path, rules->limit, ret, e);
 }
 
 char *text_line(struct buf *text, size_t *at)

@@ -20,6 +20,9 @@ struct text_rules {
 int text_load(const char *path, const struct text_rules *rules, struct buf *ret,
 	      struct err *e) MUST_CHECK;
 
+/* The same of an open file; path is for messages. */
+int text_read(int fd, const char *path, size_t limit, struct buf *ret, struct err *e) MUST_CHECK;
+
 /* The next line, which is made to end with NUL; *at is 0 at first. NULL: no more. */
 char *text_line(struct buf *text, size_t *at);
 

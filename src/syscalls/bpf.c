@@ -55,6 +55,8 @@ struct bpf_tracer {
 
 static enum calls_mode mode_of(const struct syscall_opts *o)
 {
+	if (o->selection && o->selection->longer_ns)
+		return CALLS_EVENTS; /* sums do not have single calls */
 	switch (o->tally->by) {
 	case SYSCALLS_BY_THREAD:
 	case SYSCALLS_BY_PROCESS:

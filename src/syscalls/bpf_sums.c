@@ -35,10 +35,10 @@ static void add_cell(struct taker *t, uint32_t subject, uint32_t nr, int32_t err
 			     .min_ns = (int64_t)from->min_ns,
 			     .max_ns = (int64_t)from->max_ns };
 
-	if (from->count == 0)
-		return;
 	if (syscall_is_sigreturn(nr))
 		error = 0;
+	if (from->count == 0 || !syscall_is_shown(t->sink->opts, nr, error, -1))
+		return;
 	to = syscalls_cell(t->tally, subject, syscall_sink_call_name(t->sink, nr), error);
 	for (size_t i = 0; i < CALLS_SLOTS; i++)
 		if (from->slots[i] && latency_add_slot(&l, i, from->slots[i]) < 0)

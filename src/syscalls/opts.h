@@ -10,6 +10,7 @@
 
 #include "model/profile.h"
 #include "model/syscalls.h"
+#include "syscalls/select.h"
 
 enum syscall_method { SYSCALL_AUTO, SYSCALL_BPF, SYSCALL_PERF, SYSCALL_PTRACE };
 extern const char *const syscall_methods[]; /* "auto", "bpf", ..., NULL: for OPT_CHOICE */
@@ -27,6 +28,7 @@ struct syscall_opts {
 
 	int64_t duration_ns; /* ends it; 0: no limit */
 
+	const struct syscall_selection *selection; /* NULL: all calls */
 	struct syscalls *tally; /* gets the sums, grouped by tally->by; borrowed */
 	/* Called for each call when it ends. NULL: calls are only summed. */
 	void (*on_call)(void *context, const struct syscall_decoded *t);

@@ -246,6 +246,11 @@ static bool take_sample(struct perf_tracer *l, const struct record *r)
 	return type == l->events[0].config;
 }
 
+static bool is_in_profile(struct perf_tracer *l, const struct record *r)
+{
+	return l->opts->stacks && syscall_is_shown(l->opts, number_of(r), 0, -1);
+}
+
 /* For recording_opts.tap: entries go on to the profile when stacks are recorded. */
 static bool take(void *context, const struct record *r, bool is_side)
 {
@@ -262,7 +267,7 @@ static bool take(void *context, const struct record *r, bool is_side)
 		take_comm(l, r);
 		break;
 	case PERF_RECORD_SAMPLE:
-		return take_sample(l, r) && l->opts->stacks;
+		return take_sample(l, r) && is_in_profile(l, r);
 	default:
 		return true;
 	}

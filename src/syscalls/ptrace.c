@@ -29,11 +29,12 @@
 #include "syscalls/names.h"
 #include "syscalls/sink.h"
 #include "syscalls/stacks.h"
+#include "syscalls/ticker.h"
 #include "target/proc.h"
 #include "target/runloop.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
-#define TICK_NS INT64_C(100000000) /* between checks of signals and the time */
+#define STOP_NS (3 * NS_PER_S) /* without a stop of a thread that is to stop */
 
 struct tracee {
 	uint32_t pid, tid;
@@ -57,6 +58,7 @@ struct tracer {
 	pid_t command; /* 0: none, or ended */
 	bool has_filter;
 	bool is_leaving; /* threads are detached at their next stop */
+	int64_t news_ns; /* when the last one stopped or ended, or leaving began */
 	bool wants_args;
 	bool has_warned; /* of a setuid program */
 };
@@ -136,7 +138,7 @@ static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *
 	memcpy(tracee->call.args, args, sizeof tracee->call.args);
 	if (tracee->is_followed)
 		fetch_all(t, tracee, true);
-	if (tracee->is_followed && t->stacks)
+	if (tracee->is_followed && t->stacks && syscall_is_shown(t->opts, (uint32_t)nr, 0, -1))
 		syscall_stacks_begin(t->stacks, &tracee->call,
 				     syscalls_text(t->opts->tally,
 						   syscall_sink_call_name(t->sink, (uint32_t)nr)));
@@ -377,6 +379,7 @@ static void leave(struct tracer *t)
 	if (t->is_leaving)
 		return;
 	t->is_leaving = true;
+	t->news_ns = clock_mono_ns();
 	for (size_t i = 0; i < t->tracees.count; i++) {
 		struct tracee *tracee = all[i];
 
@@ -389,38 +392,15 @@ static void leave(struct tracer *t)
 	}
 }
 
-/* A timer whose signal interrupts wait(2), so that the signals of the run loop and the time are
- * checked. It is not SIGALRM, which ends the recording (runloop.h). Raw system calls: glibc before
- * 2.34 has timer_create(2) in librt. */
-#define TICK_SIGNAL SIGVTALRM
-
-struct ticker {
-	struct sigaction old;
-	int timer; /* -1: none: signals and the time are checked at stops only */
-};
-
-static void interrupt_wait(int number)
+/* Do threads that are to stop wait for storage that does not reply? Our end detaches them; under
+ * the filter they must not run then. */
+static bool is_stuck(struct tracer *t)
 {
-	(void)number;
-}
-
-static void start_ticker(struct ticker *k)
-{
-	const struct sigaction action = { .sa_handler = interrupt_wait };
-	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = TICK_SIGNAL };
-	const struct itimerspec every = { { 0, TICK_NS }, { 0, TICK_NS } };
-
-	k->timer = -1;
-	sigaction(TICK_SIGNAL, &action, &k->old);
-	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &k->timer) == 0)
-		syscall(SYS_timer_settime, k->timer, 0, &every, NULL);
-}
-
-static void stop_ticker(const struct ticker *k)
-{
-	if (k->timer >= 0)
-		syscall(SYS_timer_delete, k->timer);
-	sigaction(TICK_SIGNAL, &k->old, NULL);
+	if (!t->is_leaving || t->has_filter || clock_mono_ns() - t->news_ns < STOP_NS)
+		return false;
+	if (t->command)
+		t->loop.commands[0].is_left = true;
+	return true;
 }
 
 static void trace(struct tracer *t)
@@ -434,13 +414,15 @@ static void trace(struct tracer *t)
 
 		if (tid > 0)
 			take_news(t, tid, status);
-		else if (errno == ECHILD)
+		else if (errno == ECHILD || is_stuck(t))
 			break;
+		if (tid > 0)
+			t->news_ns = clock_mono_ns();
 		if ((had_command && !t->command) || (t->sink->tally->bad && !had_command))
 			leave(t);
 		if (clock_mono_ns() < next_ns)
 			continue;
-		next_ns = clock_mono_ns() + TICK_NS / 2;
+		next_ns = clock_mono_ns() + SYSCALL_TICK_NS / 2;
 		let_orphans_go_on(t);
 		if (!runloop_step(&t->loop, 0))
 			leave(t);
@@ -545,19 +527,19 @@ static int start_command(struct tracer *t, struct err *e)
 static int run_all(struct tracer *t, struct err *e)
 {
 	int64_t duration = t->opts->duration_ns;
-	struct ticker ticker;
+	struct syscall_ticker ticker;
 	int rc = runloop_open(&t->loop, e);
 
 	if (rc == 0 && t->opts->argv)
 		rc = start_command(t, e);
 	for (size_t i = 0; rc == 0 && i < t->opts->pid_count; i++)
 		rc = seize_process(t, t->opts->pids[i], e);
-	start_ticker(&ticker);
+	syscall_ticker_start(&ticker);
 	if (rc < 0)
 		leave(t);
 	t->loop.end_ns = duration ? clock_mono_ns() + duration : 0;
 	trace(t);
-	stop_ticker(&ticker);
+	syscall_ticker_stop(&ticker);
 	if (rc < 0 || !t->opts->argv)
 		return rc;
 	rc = launch_exec_result(&t->loop.commands[0], e);

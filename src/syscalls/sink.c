@@ -21,10 +21,17 @@ bool syscall_wants_paths(const struct syscall_opts *o)
 	return o->on_call || o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE;
 }
 
+bool syscall_is_shown(const struct syscall_opts *o, uint32_t nr, int32_t error, int64_t ns)
+{
+	return !o->selection || syscall_is_selected(o->selection, nr, error, ns);
+}
+
 bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr)
 {
 	const char *signature = syscall_signature(nr);
 
+	if (o->selection && !syscall_is_selected_name(o->selection, nr))
+		return syscall_wants_paths(o) && (syscall_has_path(nr) || syscall_changes_fds(nr));
 	if (o->on_call)
 		return true;
 	switch (o->tally->by) {
@@ -432,18 +439,23 @@ void syscall_sink_call(struct syscall_sink *f, const struct syscall *c)
 {
 	enum syscalls_by by = f->tally->by;
 	struct syscall_thread *t = get_thread(f, c->pid, c->tid);
+	int64_t ns = c->has_start && c->has_end ? c->end_ns - c->start_ns : -1;
 	bool has_subject = true;
 	uint32_t subject = 0;
 
 	if (!t)
 		return;
+	if (!syscall_is_shown(f->opts, c->nr, syscall_error(c), ns)) {
+		if (f->has_files)
+			syscall_files_apply(&f->files, c);
+		return;
+	}
 	if (by == SYSCALLS_BY_THREAD || by == SYSCALLS_BY_PROCESS)
 		subject = thread_subject(f, t);
 	else if (by == SYSCALLS_BY_FILE || by == SYSCALLS_BY_FD || by == SYSCALLS_BY_PATH)
 		has_subject = object_of(f, c, &subject);
 	if (has_subject)
-		syscalls_add_to(f->tally, cell_of(f, subject, c),
-				c->has_start && c->has_end ? c->end_ns - c->start_ns : -1);
+		syscalls_add_to(f->tally, cell_of(f, subject, c), ns);
 	if (f->opts->on_call)
 		report_call(f, t, c);
 	else if (f->has_files)

@@ -14,8 +14,7 @@
 #include "syscalls/files.h"
 #include "syscalls/opts.h"
 
-#define SYSCALL_COMM_LEN \
-	16 /* bytes of a thread's name, with the NUL; as in the kernel; as in the kernel */
+#define SYSCALL_COMM_LEN 16 /* bytes of a thread's name, with the NUL; as in the kernel */
 
 struct syscall_thread {
 	uint32_t pid, tid;
@@ -56,6 +55,9 @@ struct syscall_sink {
 /* Must the method read memory of calls: paths only, or all of it? */
 bool syscall_wants_paths(const struct syscall_opts *o);
 bool syscall_wants_memory(const struct syscall_opts *o);
+
+/* Is this call one that the user wants to see? error, ns: see select.h. */
+bool syscall_is_shown(const struct syscall_opts *o, uint32_t nr, int32_t error, int64_t ns);
 
 /* Must calls with this number be reported? The result does not depend on others. */
 bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr);

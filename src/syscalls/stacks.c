@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "sample/python/python.h"
 #include "sample/synthesize.h"
 #include "symbol/symbolize.h"
 #include "syscalls/backends.h"
@@ -24,6 +25,7 @@
 struct syscall_stacks {
 	struct profile *profile;
 	struct ingest *ingest;
+	struct python *python;
 	struct synthesize_sink listener;
 	uint32_t leaf; /* location of the call that is being added */
 	bool bad;      /* memory ran out */
@@ -46,6 +48,29 @@ static void fetch(void *context, uint32_t pid)
 	s->bad |= synthesize_process(&s->listener, PROC, pid) < 0;
 }
 
+/* Python functions of threads that are stopped. */
+static int open_python(struct python **ret, struct err *e)
+{
+	return python_new(&(struct python_opts){ .has_stopped_threads = true }, ret, e);
+}
+
+bool syscall_stacks_is_python(char *const *argv, const pid_t *pids, size_t pid_count)
+{
+	struct python *python;
+	struct err ignored;
+	bool is_python;
+
+	if (open_python(&python, &ignored) < 0)
+		return false;
+	if (argv)
+		python_expect_command(python, argv);
+	for (size_t i = 0; i < pid_count; i++)
+		python_expect_process(python, pids[i]);
+	is_python = python_is_expected(python);
+	python_free(python);
+	return is_python;
+}
+
 int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct err *e)
 {
 	static const struct ingest_event event = { "calls", "count", 1 };
@@ -59,12 +84,17 @@ int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct er
 		.context = s,
 	};
 
-	if (!s)
+	if (!s || open_python(&s->python, e) < 0) {
+		free(s);
 		return err_nomem(e);
+	}
+	python_use(s->python, p);
+	python_begin(s->python);
+	o.interp = python_source(s->python);
 	s->profile = p;
 	s->ingest = ingest_new(&o, &event, 1);
 	if (!s->ingest) {
-		free(s);
+		syscall_stacks_free(s);
 		return err_nomem(e);
 	}
 	s->listener = synthesize_to_ingest(s->ingest);
@@ -77,6 +107,7 @@ void syscall_stacks_free(struct syscall_stacks *s)
 	if (!s)
 		return;
 	ingest_free(s->ingest);
+	python_free(s->python);
 	free(s);
 }
 
@@ -179,8 +210,9 @@ void syscall_stacks_begin(struct syscall_stacks *s, const struct syscall *c, con
 	if (!read_thread(s, c->tid, &r.sample))
 		return;
 	s->leaf = profile_name_location(s->profile, name, strlen(name));
+	s->bad |= python_settle(s->python) < 0;
 	report_call(s, &r);
-	s->bad |= ingest_poll(s->ingest) < 0;
+	s->bad |= ingest_poll(s->ingest) < 0 || python_forget(s->python, UINT64_MAX) < 0;
 }
 
 void syscall_stacks_end(struct syscall_stacks *s, const struct syscall *c)

@@ -3,12 +3,16 @@
  * stacks: adds calls to a profile by user stack, for threads that ptrace(2) has stopped in them.
  *
  * perf/ingest unwinds the stacks: it gets the records that the kernel's sampling would write. The
- * only failure is lack of memory; syscall_stacks_finish() returns it.
+ * only failure is lack of memory; syscall_stacks_finish() returns it. Python functions are read
+ * from the memory of the stopped thread, and are exact.
  */
 #ifndef SYSCALLS_STACKS_H
 #define SYSCALLS_STACKS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/macros.h"
@@ -20,6 +24,9 @@ struct syscall_stacks;
 /* Adds the sample types to the profile, which must be empty and outlive it. */
 int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct err *e) MUST_CHECK;
 void syscall_stacks_free(struct syscall_stacks *s);
+
+/* Is the command, or one of the running processes, a Python program? Its file is looked at. */
+bool syscall_stacks_is_python(char *const *argv, const pid_t *pids, size_t pid_count);
 
 /* Report processes and threads; /proc is read for those that were not reported. */
 void syscall_stacks_fork(struct syscall_stacks *s, uint32_t pid, uint32_t tid, uint32_t ppid,

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "syscalls/backends.h"
+#include "syscalls/stacks.h"
 
 const char *const syscall_methods[] = { "auto", "bpf", "perf", "ptrace", NULL };
 
@@ -29,12 +30,16 @@ static int choose(const struct syscall_opts *o, const struct syscall_backend **r
 		  struct syscall_result *result, struct err *e)
 {
 	struct err reason = { 0 };
+	bool is_python = o->stacks && o->method == SYSCALL_AUTO &&
+			 syscall_stacks_is_python(o->argv, o->pids, o->pid_count);
 	int rc = -ENOTSUP;
 
 	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
 		if (o->method != SYSCALL_AUTO && o->method != backends[i]->method)
 			continue;
-		rc = backends[i]->open(o, ret_self, &reason);
+		rc = is_python && backends[i]->method == SYSCALL_PERF
+			     ? err_set(&reason, -ENOTSUP, "its stacks have no Python functions")
+			     : backends[i]->open(o, ret_self, &reason);
 		if (rc == 0) {
 			*ret = backends[i];
 			result->method = backends[i]->method;

@@ -3,13 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/compat/compat.h"
+#include "base/storage/replies.h"
 #include "target/inherited.h"
+
+#define EXEC_POLL_MS 100 /* between two looks for signals, while a program is executed */
+#define EXEC_POLLS 5     /* a signal of the terminal is for the child, too, which may report it */
+#define KILLED_MS 500    /* that a killed child may take to end */
 
 /* What the child sends: that it is about to exec, or the errno of what failed. */
 struct report {
@@ -136,7 +142,47 @@ int launch_go(struct launch *l, struct err *e)
 	return 0;
 }
 
-/* 0, or an errno: of the exec, or of what failed before it. */
+static void fill_ends(sigset_t *ret)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	sigemptyset(ret);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		sigaddset(ret, ends[i]);
+}
+
+/* Does a signal that the caller has blocked ask us to end? */
+static bool is_asked_to_end(const sigset_t *ends)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && sigandset(&pending, &pending, ends) == 0 &&
+	       !sigisemptyset(&pending);
+}
+
+/* Waits for the next report, or the end of the pipe. Storage that does not reply can keep the child
+ * in its exec for ever: then a signal that asks us to end does so, and is taken. */
+static bool wait_report(const struct launch *l)
+{
+	struct pollfd pipe_end = { .fd = l->failure_fd, .events = POLLIN };
+	const struct timespec now = { 0 };
+	unsigned asked = 0;
+	sigset_t ends;
+
+	fill_ends(&ends);
+	if (l->is_left)
+		return poll(&pipe_end, 1, 0) > 0;
+	while (poll(&pipe_end, 1, EXEC_POLL_MS) <= 0) {
+		if (!is_asked_to_end(&ends) || ++asked < EXEC_POLLS)
+			continue;
+		while (sigtimedwait(&ends, NULL, &now) > 0)
+			;
+		return false;
+	}
+	return true;
+}
+
+/* 0, or an errno: of the exec, or of what failed before it; negative: it cannot be read. */
 static int read_reports(struct launch *l)
 {
 	struct report report = { 0 };
@@ -145,6 +191,8 @@ static int read_reports(struct launch *l)
 
 	/* The exec that succeeds closes the pipe. */
 	do {
+		if (!wait_report(l))
+			return EINTR;
 		n = read(l->failure_fd, &report, sizeof report);
 		if (n != (ssize_t)sizeof report)
 			continue;
@@ -152,7 +200,7 @@ static int read_reports(struct launch *l)
 		l->peak_kbytes = report.peak_kbytes;
 	} while ((n < 0 && errno == EINTR) || (n > 0 && !report.error));
 	if (n < 0)
-		return errno;
+		return -errno;
 	return n > 0 ? report.error : has_come ? 0 : ECHILD;
 }
 
@@ -163,9 +211,16 @@ int launch_exec_result(struct launch *l, struct err *e)
 	close_fd(&l->failure_fd);
 	if (!error)
 		return 0;
+	if (error < 0)
+		return err_set(e, error, "%s: whether it was executed is not known: %s", l->name,
+			       strerror(-error));
 	if (error == ECHILD)
 		return err_set(e, -error, "%s: ended before it was executed", l->name);
 	l->exec_error = error;
+	if (error == EINTR) {
+		kill(l->pid, SIGKILL);
+		return err_set(e, -error, "%s: a signal came before it was executed", l->name);
+	}
 	if (!l->name[0])
 		return err_set(e, -error, "'': command not found");
 	if (error == ENOENT && !strchr(l->name, '/'))
@@ -182,6 +237,19 @@ void launch_wait(struct launch *l)
 	launch_take_status(l, status);
 }
 
+/* A child that was not executed has ended, or was killed: what storage keeps is left. */
+static void wait_failed(struct launch *l)
+{
+	int status = 0;
+
+	if (l->exec_error == EINTR && replies_wait_end(l->pid, &status, KILLED_MS) <= 0)
+		launch_take_status(l, SIGKILL);
+	else if (l->exec_error == EINTR)
+		launch_take_status(l, status);
+	else
+		launch_wait(l);
+}
+
 int launch_start(struct launch *l, struct err *e)
 {
 	int rc = launch_go(l, e);
@@ -190,7 +258,7 @@ int launch_start(struct launch *l, struct err *e)
 		return rc;
 	rc = launch_exec_result(l, e);
 	if (rc < 0)
-		launch_wait(l);
+		wait_failed(l);
 	return rc;
 }
 

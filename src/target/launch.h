@@ -24,6 +24,7 @@ struct launch {
 	int go_fd;           /* writing starts the child; 0: it is started */
 	int failure_fd;      /* the child writes the errno of a failed exec; 0: read */
 	int pid_fd;          /* readable when the child ended; -1: it has none; 0: closed */
+	bool is_left;        /* set by the caller: a pending exec is no longer waited for */
 	bool has_ended;      /* its status is available, or taken */
 	int exec_error;      /* errno of a failed exec; 0: none */
 	int status;          /* exit status, 128+N for signal N */
@@ -45,7 +46,8 @@ int launch_prepare(struct launch *l, const struct launch_opts *o, const sigset_t
 		   struct err *e) MUST_CHECK;
 
 /* Starts it. A failed exec returns its errno (-ENOENT, -EACCES, ...), also in exec_error; then the
- * child is reaped. */
+ * child is reaped. -EINTR: SIGINT, SIGTERM, SIGHUP or SIGQUIT, which the caller has blocked, came
+ * and storage keeps the child in its exec: it is killed. */
 int launch_start(struct launch *l, struct err *e) MUST_CHECK;
 
 /* The two halves of launch_start(), for a tracer that must handle stops of the child in between:

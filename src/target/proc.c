@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,17 @@ uint64_t proc_status_number(pid_t pid, const char *key, int base, uint64_t fallb
 	return value ? strtoull(value, NULL, base) : fallback;
 }
 
+int64_t proc_queued_ns(void)
+{
+	char text[128];
+	int64_t queued_ns;
+
+	if (!file_read_start("/proc/thread-self/schedstat", text, sizeof text) ||
+	    sscanf(text, "%*u %" SCNd64, &queued_ns) != 1)
+		return 0;
+	return queued_ns;
+}
+
 pid_t proc_inner_pid(pid_t tid)
 {
 	char path[PROC_PATH], text[8192], *at = text, *line, *inner;
@@ -70,6 +82,11 @@ pid_t proc_inner_pid(pid_t tid)
 	line = proc_line(&at, "NSpid:\t");
 	inner = line ? strrchr(line, '\t') : NULL;
 	return inner ? (pid_t)strtol(inner, NULL, 10) : 0;
+}
+
+uint64_t proc_page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 bool proc_has_kernel_pids(void)
@@ -270,9 +287,12 @@ int proc_dup_fd(pid_t pid, int number)
 bool proc_is_set_id(pid_t pid)
 {
 	char path[64];
-	struct stat st;
+	struct statx x;
 
+	/* The kernel knows it since the exec; storage is not asked, and may not reply. */
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	return stat(path, &st) == 0 && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-					(st.st_mode & S_ISGID && st.st_gid != getegid()));
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MODE | STATX_UID | STATX_GID, &x) ==
+		       0 &&
+	       ((x.stx_mode & S_ISUID && x.stx_uid != geteuid()) ||
+		(x.stx_mode & S_ISGID && x.stx_gid != getegid()));
 }

@@ -56,6 +56,10 @@ int proc_open_threads(const char *proc, uint32_t pid, DIR **ret) MUST_CHECK;
 bool proc_next(DIR *dir, uint32_t *ret); /* false: no more, or dir is NULL */
 void proc_close(DIR **dir);
 
+/* How long the calling thread has waited for a CPU, in ns; 0: this kernel does not count it.
+ * Source: sched-stats of the kernel, /proc/PID/schedstat. */
+int64_t proc_queued_ns(void);
+
 /* Is it still the process that started then? Its number may be another one's. */
 bool proc_is(pid_t pid, uint64_t start_ticks);
 
@@ -103,6 +107,9 @@ int64_t proc_io_read(const char *process, struct proc_io *ret);
 
 /* Does a process run a file with set-id bits of another user or group than ours? */
 bool proc_is_set_id(pid_t pid);
+
+/* Of a page: the unit of mappings and of pagemap. */
+uint64_t proc_page_bytes(void);
 
 /* The next line of text that begins with word, behind it; *at moves behind the line. NULL: none.
  * Ends the line with a NUL. */

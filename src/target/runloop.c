@@ -312,6 +312,19 @@ bool runloop_step(struct runloop *r, int64_t timeout_ns)
 	return !have_all_ended(r) && !(r->end_ns && clock_mono_ns() >= r->end_ns);
 }
 
+bool runloop_is_asked_to_end(void)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++)
+		if (policies[i].action != ACTION_SNAPSHOT &&
+		    sigismember(&pending, policies[i].number) == 1)
+			return true;
+	return false;
+}
+
 bool runloop_reap(struct runloop *r, size_t command)
 {
 	return command < r->command_count && launch_reap(&r->commands[command]);
@@ -322,4 +335,25 @@ int runloop_status(const struct runloop *r)
 	if (r->is_cut && runloop_is_running(r))
 		return 128 + r->signal;
 	return r->command_count ? r->commands[0].status : 0;
+}
+
+int runloop_run(const struct launch_opts *o, enum runloop_second second_signal, int *ret_status,
+		int *ret_exec_error, struct err *e)
+{
+	struct runloop r;
+	int rc = runloop_open(&r, e);
+
+	r.second_signal = second_signal;
+	if (rc == 0)
+		rc = runloop_prepare(&r, o, e);
+	if (rc == 0)
+		rc = runloop_start(&r, e);
+	while (rc == 0 && runloop_step(&r, RUNLOOP_FOREVER))
+		;
+	runloop_reap(&r, 0);
+	*ret_status = runloop_status(&r);
+	if (ret_exec_error)
+		*ret_exec_error = runloop_exec_error(&r);
+	runloop_close(&r);
+	return rc;
 }

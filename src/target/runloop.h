@@ -94,6 +94,10 @@ int runloop_add_fd(struct runloop *r, int fd, enum runloop_fd kind, struct err *
  * is up to date; its status is taken by runloop_reap(). */
 bool runloop_step(struct runloop *r, int64_t timeout_ns);
 
+/* Has a signal come that ends the loop, or is passed on, and that no step has taken yet? For what
+ * takes long before the first step. */
+bool runloop_is_asked_to_end(void);
+
 /* Does any command run? */
 bool runloop_is_running(const struct runloop *r);
 
@@ -102,6 +106,11 @@ bool runloop_reap(struct runloop *r, size_t command);
 
 /* For our own exit: 128+N when signal N made us leave the command, else the status of the first. */
 int runloop_status(const struct runloop *r);
+
+/* Runs a command to its end, from runloop_open() to runloop_close(). *ret_status: as of
+ * runloop_status(); *ret_exec_error: as of runloop_exec_error(), NULL: not wanted. */
+int runloop_run(const struct launch_opts *o, enum runloop_second second_signal, int *ret_status,
+		int *ret_exec_error, struct err *e) MUST_CHECK;
 
 /* To all commands that run. */
 void runloop_signal(const struct runloop *r, int number);

@@ -288,7 +288,7 @@ static uint8_t sized(const struct unwind_arch *arch, uint8_t encoding)
 								      : encoding;
 }
 
-/* The letters behind the 'z' of a CIE: what their data says. */
+/* The data of the letters behind the 'z' of a CIE. */
 static bool parse_augmentation(const struct unwind_arch *arch, struct cfi_cie *cie,
 			       const char *letters, struct cursor data)
 {

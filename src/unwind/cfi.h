@@ -85,4 +85,7 @@ void cfi_run_init(struct cfi_run *r, const struct cfi_section *s, const struct c
 /* The next row: from *ret_pc on holds the rule. Addresses grow. false: no more. */
 bool cfi_run_row(struct cfi_run *r, uint64_t *ret_pc, struct unwind_rule *ret_rule);
 
+/* Runs the program of an FDE up to an address in it: the rule that holds there. */
+struct unwind_rule cfi_run_at(struct cfi_run *r, uint64_t pc);
+
 #endif

@@ -465,12 +465,9 @@ void cfi_run_init(struct cfi_run *r, const struct cfi_section *s, const struct c
 	r->is_broken = false;
 }
 
-bool cfi_run_row(struct cfi_run *r, uint64_t *ret_pc, struct unwind_rule *ret_rule)
+/* To the end of a row: false, and the program ends with it. */
+static bool run_row(struct cfi_run *r)
 {
-	uint64_t pc = r->pc;
-
-	if (r->is_done)
-		return false;
 	while (cursor_left(&r->code) && !r->is_broken) {
 		uint8_t op = cursor_u8(&r->code);
 		uint64_t delta = take_advance(r, op);
@@ -481,13 +478,24 @@ bool cfi_run_row(struct cfi_run *r, uint64_t *ret_pc, struct unwind_rule *ret_ru
 		if (delta == UINT64_MAX || delta == 0 || r->is_broken)
 			continue;
 		r->pc += delta;
-		r->is_done = r->pc >= r->end;
-		*ret_pc = pc;
-		*ret_rule = finished_rule(r);
-		return true;
+		return r->pc < r->end;
 	}
-	r->is_done = true;
-	*ret_pc = pc;
+	return false;
+}
+
+bool cfi_run_row(struct cfi_run *r, uint64_t *ret_pc, struct unwind_rule *ret_rule)
+{
+	if (r->is_done)
+		return false;
+	*ret_pc = r->pc;
+	r->is_done = !run_row(r);
 	*ret_rule = finished_rule(r);
 	return true;
+}
+
+struct unwind_rule cfi_run_at(struct cfi_run *r, uint64_t pc)
+{
+	while (run_row(r) && r->pc <= pc)
+		;
+	return finished_rule(r);
 }

@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/number.h"
 
 #define LINE_MAX_BYTES 4608 /* a path of PATH_MAX and the numbers before it */
 #define MAPS_AT_FIRST 64
+#define PATH_USUAL 128 /* bytes; the mean is less */
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -24,23 +26,27 @@
 
 /* A file that code is mapped from. */
 struct code_file {
-	uint64_t device, inode; /* inode 0: the vdso */
-	struct unwind_table *table;
-	bool is_owned; /* else it moved to a newer struct unwind_self */
+	uint64_t device, inode;       /* inode 0: the vdso */
+	struct unwind_lookup *lookup; /* NULL: it has a table */
+	struct unwind_table *table;   /* NULL, too: frame pointers only */
+	bool is_owned;                /* else it moved to a newer struct unwind_self */
 };
 
 struct unwind_self {
 	struct unwind_space space;
-	struct unwind_map *maps; /* [cap], space.count in use */
-	struct code_file *files; /* [cap] */
+	struct unwind_map *maps;        /* [cap], space.count in use */
+	struct unwind_self_code *codes; /* [cap], of maps */
+	struct code_file *files;        /* [cap] */
+	char *text;                     /* [cap * PATH_USUAL], text_len in use: paths */
 	uint32_t file_count, cap;
+	size_t text_len;
 	size_t bytes; /* of this mapping */
 };
 
 /* A line of /proc/self/maps. Source: proc(5). */
 struct line {
 	uint64_t start, end, offset, device, inode;
-	bool is_executable;
+	bool is_executable, is_writable;
 	const char *path; /* "" when there is none */
 };
 
@@ -106,6 +112,7 @@ static bool next_line(struct lines *l, struct line *ret)
 	ret->start = take_number(&at, 16);
 	ret->end = take_number(&at, 16);
 	ret->is_executable = strlen(at) > 4 && at[2] == 'x';
+	ret->is_writable = strlen(at) > 4 && at[1] == 'w';
 	at += strlen(at) > 4 ? 5 : 0;
 	ret->offset = take_number(&at, 16);
 	ret->device = take_number(&at, 16) << 32;
@@ -123,25 +130,37 @@ static int open_maps(struct lines *l)
 	return l->fd < 0 ? -errno : 0;
 }
 
-uint64_t unwind_self_stack_end(void)
+/* The mapping that address lies in; all zero: none. */
+static struct line find_line(uint64_t address)
 {
-	uint64_t here = (uintptr_t)__builtin_frame_address(0), end = 0;
+	struct line line, found = { 0 };
 	struct lines lines;
-	struct line line;
 
 	if (open_maps(&lines) < 0)
-		return 0;
-	while (!end && next_line(&lines, &line))
-		if (here - line.start < line.end - line.start)
-			end = line.end;
+		return found;
+	while (!found.end && next_line(&lines, &line))
+		if (address - line.start < line.end - line.start)
+			found = line;
 	close(lines.fd);
-	return end;
+	found.path = NULL; /* it was in lines */
+	return found;
+}
+
+uint64_t unwind_self_stack_end(void)
+{
+	return find_line((uintptr_t)__builtin_frame_address(0)).end;
+}
+
+bool unwind_self_is_writable(uint64_t address)
+{
+	return find_line(address).is_writable;
 }
 
 static struct unwind_self *new_self(uint32_t cap)
 {
 	size_t bytes = sizeof(struct unwind_self) +
-		       cap * (sizeof(struct unwind_map) + sizeof(struct code_file));
+		       cap * (sizeof(struct unwind_map) + sizeof(struct unwind_self_code) +
+			      sizeof(struct code_file) + PATH_USUAL);
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	/* cppcheck-suppress invalidFunctionArg */
 	struct unwind_self *self = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -149,7 +168,9 @@ static struct unwind_self *new_self(uint32_t cap)
 	if (self == MAP_FAILED)
 		return NULL;
 	self->maps = (void *)(self + 1);
-	self->files = (void *)(self->maps + cap);
+	self->codes = (void *)(self->maps + cap);
+	self->files = (void *)(self->codes + cap);
+	self->text = (void *)(self->files + cap);
 	self->cap = cap;
 	self->bytes = bytes;
 	self->space.maps = self->maps;
@@ -163,8 +184,10 @@ void unwind_self_free(struct unwind_self *self)
 	if (!self)
 		return;
 	for (uint32_t i = 0; i < self->file_count; i++)
-		if (self->files[i].is_owned)
+		if (self->files[i].is_owned) {
 			unwind_table_free(self->files[i].table);
+			unwind_lookup_free(self->files[i].lookup);
+		}
 	munmap(self, self->bytes);
 }
 
@@ -173,23 +196,38 @@ const struct unwind_space *unwind_self_space(const struct unwind_self *self)
 	return &self->space;
 }
 
-/* The file of a line, which may have been replaced under its path since. */
-static int open_code(const struct line *line, struct elf_image *ret, struct err *e)
+const struct unwind_self_code *unwind_self_code(const struct unwind_self *self, uint32_t index)
 {
+	return &self->codes[index];
+}
+
+/* The file of a line, which may have been replaced under its path since. *ret_fd: -1: none. */
+static int open_code(const struct line *line, struct elf_image *ret, int *ret_fd, struct err *e)
+{
+	const char *name = line->path;
 	char path[64];
 	struct stat st;
-	int rc;
+	int fd, rc;
 
+	*ret_fd = -1;
 	if (strcmp(line->path, "[vdso]") == 0)
 		return elf_image_init(ret, (const void *)(uintptr_t)line->start,
 				      line->end - line->start, e);
 	if (line->path[0] != '/')
 		return -ENOENT;
-	if (stat(line->path, &st) == 0 && st.st_ino == line->inode)
-		return elf_image_open(ret, line->path, e);
-	snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", (unsigned long)line->start,
-		 (unsigned long)line->end);
-	rc = elf_image_open(ret, path, e);
+	if (stat(line->path, &st) < 0 || st.st_ino != line->inode) {
+		snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx",
+			 (unsigned long)line->start, (unsigned long)line->end);
+		name = path;
+	}
+	fd = file_open_regular(name, 0, e);
+	if (fd < 0)
+		return fd;
+	rc = elf_image_open_fd(ret, fd, name, e);
+	if (rc < 0)
+		close(fd);
+	else
+		*ret_fd = fd;
 	return rc;
 }
 
@@ -201,40 +239,108 @@ static struct code_file *find_file(struct unwind_self *self, const struct line *
 	return NULL;
 }
 
-/* The table of an opened file: known already, of the older self, or a new one. NULL: none. */
-static const struct unwind_table *get_table(struct unwind_self *self, struct unwind_self *old,
-					    const struct line *line, const struct elf_image *image)
+static bool make_rules(struct code_file *file, const struct elf_image *image, int fd)
 {
-	struct code_file *file = find_file(self, line), *older = find_file(old, line);
-	struct unwind_table *table;
 	struct err ignored;
 
-	if (file)
-		return file->table;
-	if (older && older->is_owned) {
-		table = older->table;
-		older->is_owned = false;
-	} else if (unwind_table_new(image, NULL, &table, &ignored) < 0) {
-		return NULL;
-	}
-	self->files[self->file_count++] = (struct code_file){
-		.device = line->device, .inode = line->inode, .table = table, .is_owned = true
-	};
-	return table;
+	if (fd >= 0 && unwind_lookup_new(image, fd, &file->lookup) == 0)
+		return true;
+	file->lookup = NULL;
+	return unwind_table_new(image, NULL, &file->table, &ignored) == 0;
 }
 
-static void add_map(struct unwind_self *self, struct unwind_self *old, const struct line *line)
+/* The file with its rules: known already, of the older self, or new. image NULL: no new one.
+ * NULL: none. */
+static const struct code_file *get_file(struct unwind_self *self, struct unwind_self *old,
+					const struct line *line, const struct elf_image *image,
+					int fd)
 {
-	struct unwind_map *map = &self->maps[self->space.count++];
+	struct code_file *file = find_file(self, line), *older = find_file(old, line);
+	struct code_file made = { .device = line->device, .inode = line->inode, .is_owned = true };
+
+	if (file)
+		return file;
+	if (older && older->is_owned) {
+		made.lookup = older->lookup;
+		made.table = older->table;
+		older->is_owned = false;
+	} else if (!image || !make_rules(&made, image, fd)) {
+		return NULL;
+	}
+	self->files[self->file_count] = made;
+	return &self->files[self->file_count++];
+}
+
+static void take_rules(struct unwind_map *map, const struct code_file *file)
+{
+	map->table = file ? file->table : NULL;
+	map->lookup = file ? file->lookup : NULL;
+}
+
+/* The same mapping of the same file as before: its file need not be opened. */
+static bool copy_map(struct unwind_self *self, struct unwind_self *old, const struct line *line,
+		     struct unwind_map *map, struct unwind_self_code *code)
+{
+	for (uint32_t i = 0; old && i < old->space.count; i++) {
+		const struct unwind_self_code *known = &old->codes[i];
+
+		if (old->maps[i].start != line->start || old->maps[i].end != line->end ||
+		    known->offset != line->offset || known->inode != line->inode ||
+		    known->device != line->device || strcmp(known->path, line->path) != 0)
+			continue;
+		if (known->has_bias)
+			take_rules(map, get_file(self, old, line, NULL, -1));
+		map->bias = old->maps[i].bias;
+		code->has_bias = known->has_bias;
+		code->build_id_len = known->build_id_len;
+		memcpy(code->build_id, known->build_id, sizeof code->build_id);
+		return true;
+	}
+	return false;
+}
+
+static void take_build_id(const struct elf_image *image, struct unwind_self_code *code)
+{
+	char hex[ELF_BUILD_ID_HEX];
+
+	if (!elf_build_id(image, hex))
+		return;
+	for (const char *at = hex; at[0] && at[1]; at += 2)
+		code->build_id[code->build_id_len++] =
+			(unsigned char)(number_hex_digit(at[0]) << 4 | number_hex_digit(at[1]));
+}
+
+/* false: there is no room for its path. */
+static bool add_map(struct unwind_self *self, struct unwind_self *old, const struct line *line)
+{
+	struct unwind_map *map = &self->maps[self->space.count];
+	struct unwind_self_code *code = &self->codes[self->space.count];
+	size_t len = strlen(line->path) + 1;
 	struct elf_image image;
 	struct err ignored;
+	int fd;
 
+	if (len > self->cap * (size_t)PATH_USUAL - self->text_len)
+		return false;
+	self->space.count++;
 	*map = (struct unwind_map){ .start = line->start, .end = line->end };
-	if (open_code(line, &image, &ignored) < 0)
-		return;
-	if (elf_load_bias(&image, line->start, line->end - line->start, line->offset, &map->bias))
-		map->table = get_table(self, old, line, &image);
+	*code = (struct unwind_self_code){ .offset = line->offset,
+					   .device = line->device,
+					   .inode = line->inode,
+					   .path = self->text + self->text_len };
+	memcpy(self->text + self->text_len, line->path, len);
+	self->text_len += len;
+	if (copy_map(self, old, line, map, code) || open_code(line, &image, &fd, &ignored) < 0)
+		return true;
+	code->has_bias = elf_load_bias(&image, line->start, line->end - line->start, line->offset,
+				       &map->bias);
+	if (code->has_bias)
+		take_rules(map, get_file(self, old, line, &image, fd));
+	take_build_id(&image, code);
 	elf_image_close(&image);
+	if (fd >= 0)
+		close(fd);
+	return true;
 }
 
 /* -EAGAIN: there are more mappings than room for them. */
@@ -249,10 +355,8 @@ static int fill(struct unwind_self *self, struct unwind_self *old)
 	while (rc == 0 && next_line(&lines, &line)) {
 		if (!line.is_executable)
 			continue;
-		if (self->space.count == self->cap)
+		if (self->space.count == self->cap || !add_map(self, old, &line))
 			rc = -EAGAIN;
-		else
-			add_map(self, old, &line);
 	}
 	if (lines.is_broken)
 		rc = -EIO;
@@ -265,7 +369,8 @@ static void give_back(struct unwind_self *self, struct unwind_self *old)
 {
 	for (uint32_t i = 0; old && i < old->file_count; i++)
 		for (uint32_t k = 0; k < self->file_count; k++)
-			if (self->files[k].table == old->files[i].table) {
+			if (self->files[k].table == old->files[i].table &&
+			    self->files[k].lookup == old->files[i].lookup) {
 				self->files[k].is_owned = false;
 				old->files[i].is_owned = true;
 			}

@@ -32,7 +32,7 @@ struct unwind_table {
 	size_t bytes; /* of this mapping */
 };
 
-/* What an FDE says of, and where it is. */
+/* The code that an FDE describes, and where the FDE is. */
 struct entry {
 	uint32_t start, end; /* offsets from base */
 	uint32_t at;         /* offset in its section */
@@ -92,7 +92,7 @@ static uint16_t intern_rule(struct builder *b, const struct unwind_rule *rule)
 	return RULE_UNKNOWN;
 }
 
-/* From offset pc on holds the rule, whatever rows said of that before. */
+/* The rule holds from offset pc on, in place of earlier rows. */
 static void put_row(struct builder *b, uint32_t pc, uint16_t rule_id)
 {
 	while (b->row_count && b->pcs[b->row_count - 1] >= pc)

@@ -51,6 +51,10 @@ const struct unwind_rule *walk_look_up(struct walk *w, struct unwind_slot *slot,
 		return NULL;
 	if (map->table)
 		rule = unwind_table_find(map->table, pc - map->bias);
+	else if (map->lookup)
+		rule = unwind_lookup_find(map->lookup, pc - map->bias);
+	else if (map->rule)
+		rule = map->rule;
 	*slot = (struct unwind_slot){ .pc = pc, .version = w->space->version, .rule = rule };
 	return rule;
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unwind/lookup.h"
 #include "unwind/memory.h"
 #include "unwind/table.h"
 
@@ -21,7 +22,9 @@
 struct unwind_map {
 	uint64_t start, end;              /* [start..end) */
 	uint64_t bias;                    /* address - bias is the table's vaddr: elf_load_bias() */
-	const struct unwind_table *table; /* borrowed; NULL: frame pointers only */
+	const struct unwind_table *table; /* borrowed; NULL: by lookup */
+	struct unwind_lookup *lookup;     /* likewise; NULL, too: rule, or frame pointers only */
+	const struct unwind_rule *rule;   /* of all of its code; NULL: none */
 };
 
 /* All code of a process at a time. Read-only while walks use it. */
@@ -60,7 +63,7 @@ struct unwind_frame {
 	uint64_t pc, sp;
 };
 
-/* Why a walk ended; what is said of a frame is said of the last one. */
+/* Why a walk ended; "the frame" is the last one. */
 enum unwind_end {
 	UNWIND_COMPLETE,  /* it is the outermost: described so, or called from address 0 */
 	UNWIND_TRUNCATED, /* the memory that has its return address is not there */

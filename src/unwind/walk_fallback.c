@@ -12,7 +12,7 @@ struct guess {
 };
 
 /*
- * There must be described code before the return address, and what its rule says of its own
+ * There must be described code before the return address, and what its rule states about its own
  * caller must be code too: words that were left on the stack by earlier calls seldom go that
  * far.
  */
@@ -119,7 +119,7 @@ static bool guess_caller(struct walk *w, bool is_gap, const struct unwind_map *m
 		return by_frame(w, AHEAD_MAX, ret, ret_end);
 	if (by_prologue(w, ret))
 		return true;
-	if (!map || (map->table && unwind_table_describes_any(map->table)))
+	if (!map || map->lookup || (map->table && unwind_table_describes_any(map->table)))
 		return guess_in_gap(w, ret, ret_end);
 	return by_frame(w, AHEAD_MAX, ret, ret_end) || by_call(w, ret);
 }
@@ -156,7 +156,8 @@ enum step walk_fallback(struct walk *w, const struct unwind_rule *rule, enum unw
 	struct guess g;
 
 	/* as the psABIs define the start of a thread */
-	if (!w->is_exact && is_gap && map && map->table && !(w->missing & NO_FP) && w->fp == 0)
+	if (!w->is_exact && is_gap && map && (map->table || map->lookup) && !(w->missing & NO_FP) &&
+	    w->fp == 0)
 		return walk_end(UNWIND_COMPLETE, ret_end);
 	if (!guess_caller(w, is_gap, map, &g, ret_end))
 		return STEP_END;

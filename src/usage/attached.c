@@ -13,8 +13,8 @@
 #include "target/proc.h"
 #include "target/runloop.h"
 
-#define SCAN_MIN_NS INT64_C(20000000)
-#define SCAN_SHARE 100 /* a scan takes at most this part of the time between two */
+#define SCAN_MIN_NS INT64_C(20000000) /* between scans of /proc; longer where a scan takes long */
+#define SCAN_SHARE 100                /* a scan takes at most this part of the time between two */
 
 struct run {
 	const struct attached_opts *opts;

@@ -45,6 +45,7 @@ static void add_io(struct stat_list *l, const struct attached *w)
 	const struct proc_io *io = &w->io;
 
 	l->group = "I/O";
+	l->is_verbose = true;
 	stat_note(stat_add(l, "rchar", "bytes", io->has_value, io->read_chars), "%s",
 		  io->has_value ? "by read(2) and the like, also from caches and pipes"
 				: "/proc/PID/io cannot be read");
@@ -52,6 +53,7 @@ static void add_io(struct stat_list *l, const struct attached *w)
 		  "by write(2) and the like");
 	stat_add(l, "read calls", "count", io->has_value, io->read_calls);
 	stat_add(l, "write calls", "count", io->has_value, io->write_calls);
+	l->is_verbose = false;
 	stat_note(stat_add(l, "read_bytes", "bytes", io->has_value, io->read_bytes),
 		  "from storage");
 	stat_note(stat_add(l, "write_bytes", "bytes", io->has_value, io->write_bytes),
@@ -98,7 +100,9 @@ size_t attached_metrics(const struct attached *w, bool is_machine,
 		add_io(&l, w);
 	}
 	stat_add_counters(&l, &w->counters);
+	l.is_verbose = !is_machine;
 	stat_add_pressure(&l, &w->pressure);
+	l.is_verbose = false;
 	if (!is_machine)
 		stat_add_cgroup(&l, &w->cgroup);
 	return l.count;

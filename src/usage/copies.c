@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "target/proctree.h"
 
-#define SCAN_NS INT64_C(20000000)
-#define SCAN_SHARE 50 /* a scan takes at most this part of the time between two */
+#define SCAN_NS INT64_C(20000000) /* between scans of /proc; longer where a scan takes long */
+#define SCAN_SHARE 50             /* a scan takes at most this part of the time between two */
 
 static int64_t cpu_ns(void)
 {

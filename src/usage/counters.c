@@ -145,7 +145,7 @@ void counters_check_time(struct counters *c, int64_t cpu_ns)
 void counters_close(struct counters *c)
 {
 	for (size_t i = 0; i < COUNTERS; i++) {
-		if (c->all[i].fd >= 0)
+		if (c->all[i].name && c->all[i].fd >= 0)
 			close(c->all[i].fd);
 		c->all[i].fd = -1;
 	}

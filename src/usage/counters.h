@@ -48,6 +48,6 @@ void counters_read(struct counters *c);
  * counters that were on for clearly less than the CPU time used, with -ESTALE. */
 void counters_check_time(struct counters *c, int64_t cpu_ns);
 
-void counters_close(struct counters *c);
+void counters_close(struct counters *c); /* all zero is allowed */
 
 #endif

@@ -14,7 +14,7 @@ static int64_t ns_of(struct timeval t)
 	return (int64_t)t.tv_sec * NS_PER_S + (int64_t)t.tv_usec * 1000;
 }
 
-/* CPU time of the job that no process has which was seen. */
+/* CPU time of the job that belongs to no process that was seen. */
 static int64_t unsampled_ns(const struct job *j)
 {
 	const struct process *all = j->tree.processes.data;
@@ -43,6 +43,7 @@ static void add_end(struct stat_list *l, const struct job *j)
 static void add_time(struct stat_list *l, const struct job *j)
 {
 	int64_t user = ns_of(j->usage.ru_utime), system = ns_of(j->usage.ru_stime);
+	struct stat_metric *f;
 
 	l->group = "time";
 	stat_note(stat_add(l, "elapsed", "nanoseconds", true, j->elapsed_ns),
@@ -53,7 +54,9 @@ static void add_time(struct stat_list *l, const struct job *j)
 		stat_add(l, "CPU", "percent", j->elapsed_ns > 0,
 			 (int64_t)(100.0 * (double)(user + system) / (double)(j->elapsed_ns + 1))),
 		"time -v: Percent of CPU this job got");
-	stat_note(stat_add(l, "unseen CPU time", "nanoseconds", true, unsampled_ns(j)),
+	f = stat_add(l, "unseen CPU time", "nanoseconds", true, unsampled_ns(j));
+	f->is_verbose = true;
+	stat_note(f, "%s",
 		  j->has_all_ends ? "of processes since their last tick or switch, not attributed"
 				  : "of processes too short to be scanned, or since the last scan");
 	stat_note(stat_add(l, "run-queue wait", "nanoseconds", j->run_wait_ns >= 0, j->run_wait_ns),
@@ -113,9 +116,11 @@ static void add_memory(struct stat_list *l, const struct job *j)
 
 	l->group = "memory";
 	add_maximum(l, j);
-	stat_note(stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j)),
-		  "sums of %lld scans, one in %.1f ms; shared pages count in each",
+	f = stat_add(l, "peak RSS of the tree", "bytes", peak_rss(j) > 0, peak_rss(j));
+	f->is_verbose = j->tree.peak_count <= 1;
+	stat_note(f, "sums of %lld scans, one in %.1f ms; shared pages count in each",
 		  (long long)j->tree.scans, (double)j->scan_ns / 1e6);
+	l->is_verbose = true;
 	stat_note(
 		stat_add(l, "peak anonymous memory", "bytes", j->tree.peak_anon_bytes > 0,
 			 j->tree.peak_anon_bytes),
@@ -125,12 +130,13 @@ static void add_memory(struct stat_list *l, const struct job *j)
 	stat_note(stat_add(l, "peak of processes", "count", true,
 			   j->tree.peak_count > 1 ? j->tree.peak_count : 1),
 		  "at the same time, in these scans");
+	l->is_verbose = false;
 	stat_note(stat_add(l, "major faults", "count", true, u->ru_majflt),
 		  "time -v: Major (requiring I/O) page faults");
 	stat_note(stat_add(l, "minor faults", "count", true, u->ru_minflt),
 		  "time -v: Minor (reclaiming a frame) page faults");
 	f = stat_add(l, "page size", "bytes", true, sysconf(_SC_PAGESIZE));
-	f->is_idle = true;
+	f->is_verbose = true;
 	stat_note(f, "time -v: Page size");
 }
 
@@ -148,6 +154,7 @@ static void add_io(struct stat_list *l, const struct job *j)
 	bool has = j->io.has_value;
 
 	l->group = "I/O";
+	l->is_verbose = true;
 	stat_note(stat_add(l, "file system inputs", "count", true, j->usage.ru_inblock),
 		  "time -v: File system inputs; blocks of 512 bytes");
 	stat_note(stat_add(l, "file system outputs", "count", true, j->usage.ru_oublock),
@@ -160,6 +167,7 @@ static void add_io(struct stat_list *l, const struct job *j)
 		  "syscr of /proc/PID/io");
 	stat_note(stat_add(l, "write calls", "count", has, j->io.write_calls),
 		  "syscw of /proc/PID/io");
+	l->is_verbose = false;
 	stat_note(stat_add(l, "read_bytes", "bytes", has, j->io.read_bytes), "from storage");
 	stat_note(stat_add(l, "write_bytes", "bytes", has, j->io.write_bytes),
 		  "made dirty, for storage");
@@ -177,7 +185,7 @@ static void add_orphans(struct stat_list *l, const struct job *j)
 	f = stat_add(l, "CPU time of all", "nanoseconds", true,
 		     ns_of(j->usage.ru_utime) + ns_of(j->usage.ru_stime) +
 			     ns_of(j->orphans.ru_utime) + ns_of(j->orphans.ru_stime));
-	f->is_idle = !j->orphan_count;
+	f->is_verbose = !j->orphan_count;
 	stat_note(f, "user, system, and that of orphans");
 	stat_add(l, "maximum RSS of orphans", "kbytes", true, j->orphans.ru_maxrss);
 	stat_note(stat_add(l, "left running", "count", true, j->left_count),
@@ -229,11 +237,11 @@ static void add_idle(struct stat_list *l, const struct job *j)
 	};
 
 	l->group = "not kept by Linux";
+	l->is_verbose = true;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct stat_metric *f =
 			stat_add(l, rows[i].name, rows[i].unit, true, rows[i].value);
 
-		f->is_idle = true;
 		stat_note(f, "time -v: %s; always 0 on Linux", rows[i].label);
 	}
 }
@@ -248,11 +256,41 @@ size_t job_metrics(const struct job *j, struct stat_metric ret[STAT_MAX_METRICS]
 	add_io(&l, j);
 	add_orphans(&l, j);
 	stat_add_counters(&l, &j->counters);
+	l.is_verbose = true;
 	stat_add_pressure(&l, &j->pressure);
+	l.is_verbose = false;
 	stat_add_cgroup(&l, &j->cgroup);
 	add_slurm(&l, j);
 	add_idle(&l, j);
 	return l.count;
+}
+
+static void put_share(struct buf *to, double share, const char *words)
+{
+	if (share >= 0.01)
+		buf_printf(to, ", %.0f %% %s", 100 * share, words);
+}
+
+void job_verdict(const struct job *j, struct buf *to)
+{
+	double elapsed = (double)(j->elapsed_ns > 0 ? j->elapsed_ns : 1);
+	double user = (double)ns_of(j->usage.ru_utime) / elapsed;
+	double kernel = (double)ns_of(j->usage.ru_stime) / elapsed;
+	double ready = j->run_wait_ns > 0 ? (double)j->run_wait_ns / elapsed : 0;
+
+	if (user + kernel + ready > 1.1) { /* several threads or processes at once */
+		buf_printf(to, "%.2f CPUs were busy on average", user + kernel);
+		put_share(to, kernel / (user + kernel), "of it in the kernel");
+		if (ready > 0.05)
+			buf_printf(to, "; %.2f threads were ready without a CPU", ready);
+		return;
+	}
+	if (ready > 1 - user - kernel)
+		ready = 1 - user - kernel;
+	buf_printf(to, "%.0f %% of the time in user code", 100 * user);
+	put_share(to, kernel, "in the kernel");
+	put_share(to, ready, "ready without a CPU");
+	put_share(to, 1 - user - kernel - ready, "waiting");
 }
 
 /* The command was forked before it was started: no process is older than the job. */

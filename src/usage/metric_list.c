@@ -17,6 +17,7 @@ struct stat_metric *stat_add(struct stat_list *l, const char *name, const char *
 				   .name = name,
 				   .unit = unit,
 				   .has_value = has_value,
+				   .is_verbose = l->is_verbose,
 				   .value = has_value ? value : 0 };
 	return f;
 }
@@ -107,7 +108,7 @@ void stat_add_counters(struct stat_list *l, const struct counters *all)
 		struct stat_metric *f = stat_add(l, c->name, c->unit, !c->error, c->value);
 
 		tell_counter(f, all, c);
-		f->is_idle = c > cycles && !has_all;
+		f->is_verbose = c <= cycles || !has_all;
 		if (c == cycles && !has_all)
 			stat_note(f, "%s: no cycles, instructions, caches, branches",
 				  is_missing(c) ? "this machine has no such counters"
@@ -163,7 +164,6 @@ static void add_group_pressure(struct stat_list *l, const struct pressure *p)
 		struct stat_metric *f =
 			stat_add(l, rows[i].name, "nanoseconds", p->has_value, rows[i].value);
 
-		f->is_idle = !p->has_value;
 		stat_note(f, "%s", p->has_value ? rows[i].detail : "not in this group");
 	}
 }
@@ -171,17 +171,22 @@ static void add_group_pressure(struct stat_list *l, const struct pressure *p)
 void stat_add_cgroup(struct stat_list *l, const struct cgroup_usage *c)
 {
 	l->group = "control group";
+	l->is_verbose = true;
 	add_limit(l, "cgroup memory peak", "bytes", &c->memory_peak,
 		  "since the group was made; with caches and kernel memory");
 	add_limit(l, "cgroup memory limit", "bytes", &c->memory_limit, "of it or one above");
+	l->is_verbose = false;
 	add_limit(l, "cgroup limit hits", "count", &c->limit_hits,
 		  "memory; in the time of this job");
 	add_limit(l, "cgroup OOM kills", "count", &c->oom_kills, "of its processes; in this time");
+	l->is_verbose = true;
 	add_limit(l, "cgroup CPU quota", "nanoseconds", &c->cpu_quota_ns,
 		  "a period; the scarcest of it and those above");
 	add_limit(l, "cgroup CPU period", "nanoseconds", &c->cpu_period_ns, "");
-	l->all[l->count - 1].is_idle = c->cpu_quota_ns.is_unlimited || !c->cpu_quota_ns.has_value;
+	l->is_verbose = false;
 	add_limit(l, "cgroup throttled", "count", &c->throttled_count, "periods of this job");
 	add_limit(l, "cgroup throttled time", "nanoseconds", &c->throttled_ns, "of this job");
+	l->is_verbose = true;
 	add_group_pressure(l, &c->pressure);
+	l->is_verbose = false;
 }

@@ -17,6 +17,7 @@ struct stat_list {
 	struct stat_metric *all; /* [count], of STAT_MAX_METRICS; borrowed */
 	size_t count;
 	const char *group; /* of the next one; a literal */
+	bool is_verbose;   /* so is the next one */
 };
 
 /* name, unit: literals. The new metric. */

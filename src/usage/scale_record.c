@@ -11,7 +11,7 @@
 #include "usage/scale_runs.h"
 
 #define HZ 999
-#define STACK_BYTES 16384
+#define STACK_BYTES 16384  /* half of record's default: N copies are sampled at once */
 #define FAULT_SAMPLES 4096 /* of a copy: a part of many faults is enough */
 
 /* Copies that start when sampling has begun. */
@@ -41,7 +41,7 @@ static uint64_t fault_period(const struct scale_step *step)
 	return (uint64_t)(f[SCALE_MINOR] + f[SCALE_MAJOR]) / FAULT_SAMPLES + 1;
 }
 
-/* What record says of itself. The command was not started by the recording. */
+/* Describes the recording, which did not start the command. */
 static void put_head(struct profile *p, const struct recording_opts *o, char *const *argv,
 		     const struct recording *c)
 {

@@ -11,53 +11,24 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "target/preload.h"
 #include "target/runloop.h"
 
 #define COUNTER "libauger-count.so"
 
 const char *const stage_levels[] = { "full", "time", NULL };
 
-/* Beside the binary in the build tree; else where libraries are installed, seen from bin. */
-static bool find_counter(char *ret, size_t cap)
-{
-	static const char *const places[] = { "preload", AUGER_LIBDIR, "lib" };
-	char self[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-	char *slash;
-
-	if (len < 0)
-		return false;
-	self[len] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		bool is_absolute = places[i][0] == '/';
-
-		if ((size_t)snprintf(ret, cap, "%s%s%s/" COUNTER, is_absolute ? "" : self,
-				     is_absolute ? "" : "/../", places[i]) < cap &&
-		    access(ret, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Before what is preloaded already. Python's own allocator would hide its objects from it. */
+/* Python's own allocator would hide its objects from it. */
 static int preload_counter(struct err *e)
 {
-	CLEANUP(buf_fini) struct buf value = { 0 };
-	const char *before = getenv("LD_PRELOAD");
 	char path[PATH_MAX];
 
-	if (!find_counter(path, sizeof path) || strpbrk(path, " :")) {
+	if (!preload_find(COUNTER, path)) {
 		log_msg(LOG_WARN, "stages",
 			"the heap is not counted: " COUNTER " is not installed");
 		return 0;
 	}
-	buf_printf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "");
-	if (buf_error(&value) < 0 || setenv("LD_PRELOAD", value.data, 1) < 0 ||
-	    setenv("PYTHONMALLOC", "malloc", 0) < 0)
+	if (preload_set(path) < 0 || setenv("PYTHONMALLOC", "malloc", 0) < 0)
 		return err_nomem(e);
 	return 0;
 }
@@ -100,20 +71,8 @@ static int make_folder(const char *wanted, struct stage_run *r, struct err *e)
 static int run_command(const struct stage_run_opts *o, struct stage_run *r, struct err *e)
 {
 	const struct launch_opts command = { .argv = o->argv, .owns_stdout = o->owns_stdout };
-	struct runloop loop;
-	int rc = runloop_open(&loop, e);
 
-	loop.second_signal = RUNLOOP_PASS_ON;
-	if (rc == 0)
-		rc = runloop_prepare(&loop, &command, e);
-	if (rc == 0)
-		rc = runloop_start(&loop, e);
-	while (rc == 0 && runloop_step(&loop, RUNLOOP_FOREVER))
-		;
-	runloop_reap(&loop, 0);
-	r->status = runloop_status(&loop);
-	runloop_close(&loop);
-	return rc;
+	return runloop_run(&command, RUNLOOP_PASS_ON, &r->status, NULL, e);
 }
 
 int stage_run(const struct stage_run_opts *o, struct stage_run *ret, struct err *e)

@@ -2,17 +2,25 @@
 #include "view/annotate.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "view/report.h"
+
+#define HOT_SHARE 0.005 /* of the function's total, as in a tree */
+#define BESIDE 3        /* rows before and behind a hot one, as grep -C3 */
 
 struct writer {
 	struct emit *out;
 	const struct annotation *a;
 	const char *unit;
 	int64_t hottest; /* largest self of an instruction */
+	double least;    /* total of what is hot */
+	size_t hot_at;   /* of the costs: the first hot line that is not too far before */
+	size_t lines_left_out, insns_left_out;
 };
 
 static int compare_insns(const void *left, const void *right)
@@ -51,12 +59,37 @@ static void put_costs(struct writer *w, int64_t self, int64_t total)
 	emit_percent(w->out, "total_percent", total, w->a->whole);
 }
 
+/* The columns of a script; has_line: the row is one of its lines. */
+static void put_parts(struct writer *w, bool has_line, int64_t line)
+{
+	const struct annotation *a = w->a;
+
+	if (a->parts && has_line) {
+		struct script_line of = script_lines_find(a->parts, line);
+
+		emit_value(w->out, "native", of.native, w->unit);
+		emit_value(w->out, "copy", of.copy, w->unit);
+	} else if (a->parts) {
+		emit_none(w->out, "native");
+		emit_none(w->out, "copy");
+	}
+	if (a->memory && has_line) {
+		struct script_line of = script_lines_find(a->memory, line);
+
+		number_add(&of.own, of.native);
+		emit_value(w->out, "memory", of.own, a->memory_unit);
+	} else if (a->memory) {
+		emit_none(w->out, "memory");
+	}
+}
+
 static void put_line(struct writer *w, int64_t line, const struct line_value *cost)
 {
 	size_t index = (size_t)line - 1;
 	bool has_text = line > 0 && index < w->a->source_count;
 
 	put_costs(w, cost ? cost->self : 0, cost ? cost->total : 0);
+	put_parts(w, line > 0, line);
 	if (line)
 		emit_int(w->out, "line", line);
 	else
@@ -68,6 +101,55 @@ static void put_line(struct writer *w, int64_t line, const struct line_value *co
 		emit_text(w->out, "text", line ? "" : "(code of no known line)");
 	emit_hide(w->out);
 	emit_none(w->out, "inlined");
+}
+
+static bool is_hot(const struct writer *w, int64_t total)
+{
+	return total && fabs((double)total) >= w->least;
+}
+
+/* Does a line beside it, or itself, allocate memory? */
+static bool is_beside_memory(const struct annotation *a, int64_t line)
+{
+	for (int64_t l = line - BESIDE; a->memory && l <= line + BESIDE; l++) {
+		struct script_line of = script_lines_find(a->memory, l);
+
+		if (of.own || of.native)
+			return true;
+	}
+	return false;
+}
+
+/* Lines come in order. Line 0 is beside none. */
+static bool is_line_shown(struct writer *w, int64_t line)
+{
+	const struct line_values *costs = w->a->costs;
+	int64_t beside = line ? BESIDE : 0;
+
+	if (!w->a->is_short || (line && line == w->a->start_line) || is_beside_memory(w->a, line))
+		return true;
+	for (; w->hot_at < costs->line_count; w->hot_at++) {
+		const struct line_value *cost = &costs->lines[w->hot_at];
+
+		if (cost->file == w->a->file && is_hot(w, cost->total) && (cost->line || !line) &&
+		    cost->line >= line - beside)
+			return cost->line <= line + beside;
+	}
+	return false;
+}
+
+/* Of the instructions of its line. */
+static bool is_insn_shown(const struct writer *w, size_t at)
+{
+	const struct code_line *insns = w->a->insns;
+	size_t i = at > BESIDE ? at - BESIDE : 0;
+
+	if (!w->a->is_short)
+		return true;
+	for (; i < w->a->insn_count && i <= at + BESIDE; i++)
+		if (insns[i].line == insns[at].line && is_hot(w, cost_of(w->a, &insns[i]).total))
+			return true;
+	return false;
 }
 
 static void put_insn(struct writer *w, const struct code_line *insn)
@@ -84,6 +166,7 @@ static void put_insn(struct writer *w, const struct code_line *insn)
 		w->out->to->bad = true;
 	emit_row(w->out);
 	put_costs(w, cost.self, cost.total);
+	put_parts(w, false, 0);
 	emit_none(w->out, "line");
 	emit_color(w->out, TABLE_FAINT);
 	emit_text(w->out, "address", address);
@@ -137,14 +220,19 @@ static void put_line_and_code(struct writer *w, int64_t line, size_t *at)
 	const struct annotation *a = w->a;
 	const struct line_value *cost = line_values_find(a->costs, a->file, line);
 	bool has_code = *at < a->insn_count && a->insns[*at].line == line;
+	bool is_shown = is_line_shown(w, line);
 
-	if (line || cost || has_code) {
+	if ((line || cost || has_code) && is_shown) {
 		emit_row(w->out);
 		put_line(w, line, cost);
+	} else if (line) {
+		w->lines_left_out++;
 	}
 	for (; *at < a->insn_count && a->insns[*at].line == line; ++*at)
-		if (cost || a->has_all_insns || !line)
+		if (is_shown && is_insn_shown(w, *at))
 			put_insn(w, &a->insns[*at]);
+		else
+			w->insns_left_out++;
 }
 
 /* The line to show behind this one: the next of the source within the function, else the next
@@ -175,11 +263,15 @@ int annotate_put(struct emit *out, struct annotation *a, struct err *e)
 	if (a->insn_count)
 		qsort(a->insns, a->insn_count, sizeof *a->insns, compare_insns);
 	w.hottest = find_hottest(a);
+	w.least = fabs((double)a->costs->total) * HOT_SHARE;
 	find_range(a, &first, &last);
 	emit_columns(out);
 	put_line(&w, 0, NULL);
 	put_line_and_code(&w, 0, &at);
 	for (int64_t line = first; line < INT64_MAX; line = next_line(a, line, last, at))
 		put_line_and_code(&w, line, &at);
+	if (w.lines_left_out || w.insns_left_out)
+		emit_note(out, "lines left out: %zu, instructions: %zu; --all shows them",
+			  w.lines_left_out, w.insns_left_out);
 	return out->to->bad ? err_nomem(e) : 0;
 }

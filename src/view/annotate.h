@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* annotate: the values of a function line by line, with the instructions of each line beneath. */
+/* annotate: the values of a function line by line, with the instructions of each line beneath.
+ *
+ * Hot is what has at least half a percent of the function's total. */
 #ifndef VIEW_ANNOTATE_H
 #define VIEW_ANNOTATE_H
 
@@ -10,6 +12,7 @@
 #include "base/err.h"
 #include "model/line_values.h"
 #include "view/emit.h"
+#include "view/script_lines.h"
 
 struct annotation {
 	const struct profile *profile;
@@ -22,10 +25,14 @@ struct annotation {
 	int64_t start_line;              /* where the function is declared, 0: unknown */
 	struct code_line *insns;         /* [insn_count]; put in order here */
 	size_t insn_count;
-	bool has_all_insns; /* also those of lines that cost nothing */
+	bool is_short; /* only hot lines and instructions, and those beside them */
+
+	/* Of a script: columns native and copy, and memory; NULL: none. */
+	const struct script_lines *parts, *memory;
+	const char *memory_unit;
 };
 
-/* Rows only; the head is the caller's. 0 or -ENOMEM. */
+/* Rows, and how many are left out; the head is the caller's. 0 or -ENOMEM. */
 int annotate_put(struct emit *out, struct annotation *a, struct err *e) MUST_CHECK;
 
 #endif

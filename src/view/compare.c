@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "view/clumps.h"
 #include "view/flat.h"
 #include "view/groups.h"
-
-#define SIDES 4 /* values and samples, before and after: enum diff_type */
+#include "view/run_change.h"
 
 struct change {
 	uint32_t id;           /* row of the flat, or group */
-	int64_t before, after; /* before: with the factor */
+	int64_t before, after; /* with the factors; means of a run */
 	double z;
 };
 
@@ -19,13 +19,15 @@ struct comparison {
 	const struct compare_opts *opts;
 	const struct profile *diff;
 	struct emit *out;
-	struct flat flat;      /* when rows are frames */
-	struct groups groups;  /* when they are labels */
-	int64_t *sides[SIDES]; /* [id_count]; NULL: not known */
+	struct flat flat;                  /* when rows are frames */
+	struct groups groups;              /* when they are labels */
+	int64_t *sides[PROFILE_MAX_TYPES]; /* [id_count], by type: enum diff_type, runs */
 	size_t id_count;
 	struct change *changes; /* [change_count] */
 	size_t change_count;
-	int64_t before, after; /* totals; before: with the factor */
+	int64_t before, after; /* totals, as those of a change */
+	double *clumps[2];     /* [id_count], of the only run of a side: see clumps.h; NULL: none */
+	bool has_runs;         /* several on a side */
 	bool has_z;
 };
 
@@ -100,7 +102,7 @@ static int read_sides(struct comparison *c, struct err *e)
 	return 0;
 }
 
-static int64_t total_of(const struct comparison *c, enum diff_type type)
+static int64_t total_of(const struct comparison *c, size_t type)
 {
 	int64_t total = 0;
 
@@ -118,31 +120,164 @@ static double sample_ratio(const struct comparison *c)
 	if (profile_diff_has_samples(c->diff))
 		samples = (double)total_of(c, DIFF_AFTER_SAMPLES) /
 			  (double)total_of(c, DIFF_BEFORE_SAMPLES);
-	ratio = c->opts->factor * values * samples;
+	ratio = c->opts->before.factors[0] * values * samples;
 	return isfinite(ratio) && ratio > 0 ? ratio : 0;
+}
+
+/* The runs of a side, in the order of their sample types from first on. */
+struct side_runs {
+	const struct compare_side *side;
+	size_t first;
+};
+
+static struct run_values values_of(const struct comparison *c, const struct side_runs *s,
+				   int64_t (*get)(const struct comparison *, size_t, uint32_t),
+				   uint32_t id, double *values)
+{
+	for (size_t i = 0; i < s->side->runs; i++)
+		values[i] = (double)get(c, profile_diff_run_type(c->diff, s->first + i), id) *
+			    s->side->factors[i];
+	return (struct run_values){ .values = values, .count = s->side->runs };
+}
+
+static int64_t value_at(const struct comparison *c, size_t type, uint32_t id)
+{
+	return c->sides[type][id];
+}
+
+static int64_t total_at(const struct comparison *c, size_t type, uint32_t id)
+{
+	(void)id;
+	return total_of(c, type);
+}
+
+static double samples_at(const struct comparison *c, enum diff_type type, uint32_t id)
+{
+	return profile_diff_has_samples(c->diff) ? (double)c->sides[type][id] : 0;
+}
+
+/* False: nothing is there. */
+static bool measure_runs(const struct comparison *c, uint32_t id, struct change *ret)
+{
+	const struct side_runs before = { &c->opts->before, 0 };
+	const struct side_runs after = { &c->opts->after, before.side->runs };
+	double before_values[DIFF_MAX_RUNS], after_values[DIFF_MAX_RUNS];
+	struct run_values b = values_of(c, &before, value_at, id, before_values);
+	struct run_values a = values_of(c, &after, value_at, id, after_values);
+
+	b.samples = samples_at(c, DIFF_BEFORE_SAMPLES, id);
+	a.samples = samples_at(c, DIFF_AFTER_SAMPLES, id);
+	*ret = (struct change){ id, llround(run_mean(&b)), llround(run_mean(&a)),
+				run_change_z(&b, &a) };
+	return ret->before || ret->after;
+}
+
+/* From the rows of a side's profile to those of the diff. */
+static int take_clumps(struct comparison *c, const struct flat *f, const double *of_rows,
+		       double **ret, struct err *e)
+{
+	*ret = calloc(c->id_count + 1, sizeof **ret);
+	if (!*ret)
+		return err_nomem(e);
+	for (uint32_t i = FLAT_ROOT + 1; i < f->row_count; i++) {
+		uint32_t frame = frames_find(&c->flat.frames, &f->frames, f->rows[i].frame);
+
+		if (frame != STRTAB_NONE)
+			(*ret)[c->flat.row_of[frame]] = of_rows[i];
+	}
+	return 0;
+}
+
+static int measure_clumps(struct comparison *c, int side, struct err *e)
+{
+	const struct compare_side *s = side ? &c->opts->after : &c->opts->before;
+	size_t values = side ? DIFF_AFTER : DIFF_BEFORE;
+	size_t samples = side ? DIFF_AFTER_SAMPLES : DIFF_BEFORE_SAMPLES;
+	double per_sample = (double)total_of(c, values) / (double)total_of(c, samples);
+	double *of_rows = NULL;
+	struct flat f;
+	int rc;
+
+	if (!s->profile || !profile_get_times(s->profile)->entries.count)
+		return 0;
+	rc = flat_init(&f, s->profile, c->opts->by, s->profile_type, -1, e);
+	if (rc < 0)
+		return rc;
+	rc = clumps_measure(&f, s->profile_type, per_sample, c->opts->has_totals, &of_rows, e);
+	if (rc == 0 && of_rows)
+		rc = take_clumps(c, &f, of_rows, &c->clumps[side], e);
+	free(of_rows);
+	flat_fini(&f);
+	return rc;
+}
+
+/* The variance of a row's samples on both sides, in multiples of Poisson's. */
+static double clumps_of(const struct comparison *c, uint32_t id)
+{
+	double variance = 0, samples = 0;
+
+	for (size_t side = 0; side < 2; side++) {
+		double of_side =
+			(double)c->sides[side ? DIFF_AFTER_SAMPLES : DIFF_BEFORE_SAMPLES][id];
+		double times = c->clumps[side] ? c->clumps[side][id] : 1;
+
+		samples += of_side;
+		variance += of_side * (times > 1 ? times : 1);
+	}
+	return samples > 0 ? variance / samples : 1;
+}
+
+static bool measure_two(const struct comparison *c, uint32_t id, double ratio, struct change *ret)
+{
+	int64_t before = c->sides[DIFF_BEFORE][id], after = c->sides[DIFF_AFTER][id];
+
+	*ret = (struct change){ id, scale(before, c->opts->before.factors[0]), after, 0 };
+	if (c->has_z)
+		ret->z = compare_z(c->sides[DIFF_BEFORE_SAMPLES][id],
+				   c->sides[DIFF_AFTER_SAMPLES][id], ratio) /
+			 sqrt(clumps_of(c, id));
+	return before || after;
+}
+
+static void find_totals(struct comparison *c)
+{
+	const struct side_runs before = { &c->opts->before, 0 };
+	const struct side_runs after = { &c->opts->after, before.side->runs };
+	double values[DIFF_MAX_RUNS];
+	struct run_values v;
+
+	if (!c->has_runs) {
+		c->before = scale(total_of(c, DIFF_BEFORE), c->opts->before.factors[0]);
+		c->after = total_of(c, DIFF_AFTER);
+		return;
+	}
+	v = values_of(c, &before, total_at, 0, values);
+	c->before = llround(run_mean(&v));
+	v = values_of(c, &after, total_at, 0, values);
+	c->after = llround(run_mean(&v));
 }
 
 static int find_changes(struct comparison *c, struct err *e)
 {
 	double ratio = sample_ratio(c);
+	int rc = 0;
 
-	c->has_z = ratio > 0;
-	c->before = scale(total_of(c, DIFF_BEFORE), c->opts->factor);
-	c->after = total_of(c, DIFF_AFTER);
+	c->has_runs = c->opts->before.runs + c->opts->after.runs > 2;
+	c->has_z = c->has_runs || ratio > 0;
+	find_totals(c);
+	for (int side = 0; side < 2 && c->has_z && !c->has_runs && !c->opts->label && rc == 0;
+	     side++)
+		rc = measure_clumps(c, side, e);
+	if (rc < 0)
+		return rc;
 	c->changes = calloc(c->id_count + 1, sizeof *c->changes);
 	if (!c->changes)
 		return err_nomem(e);
 	for (uint32_t i = 0; i < c->id_count; i++) {
-		int64_t before = c->sides[DIFF_BEFORE][i], after = c->sides[DIFF_AFTER][i];
 		struct change *change = &c->changes[c->change_count];
 
-		if (!before && !after)
-			continue;
-		*change = (struct change){ i, scale(before, c->opts->factor), after, 0 };
-		if (c->has_z)
-			change->z = compare_z(c->sides[DIFF_BEFORE_SAMPLES][i],
-					      c->sides[DIFF_AFTER_SAMPLES][i], ratio);
-		c->change_count++;
+		c->change_count +=
+			c->has_runs ? measure_runs(c, i, change) : measure_two(c, i, ratio, change);
 	}
 	return 0;
 }
@@ -237,6 +372,8 @@ static void put_row(struct comparison *c, const struct change *change)
 static void put_side(struct emit *out, const struct compare_side *s, const char *const *keys)
 {
 	emit_head_str(out, keys[0], s->file);
+	if (s->runs > 1)
+		emit_head_int(out, keys[4], (int64_t)s->runs);
 	if (s->duration_ns)
 		emit_head_value(out, keys[1], s->duration_ns, "nanoseconds");
 	if (s->facts.samples >= 0) {
@@ -250,9 +387,9 @@ static void put_side(struct emit *out, const struct compare_side *s, const char 
 static void put_head(struct comparison *c)
 {
 	static const char *const before[] = { "before", "before_duration_ns", "before_samples",
-					      "before_lost" };
+					      "before_lost", "before_runs" };
 	static const char *const after[] = { "after", "after_duration_ns", "after_samples",
-					     "after_lost" };
+					     "after_lost", "after_runs" };
 	const struct compare_opts *o = c->opts;
 	const char *unit = report_unit(c->diff, DIFF_AFTER);
 
@@ -265,7 +402,8 @@ static void put_head(struct comparison *c)
 		emit_head_str(c->out, "filter", o->filter);
 	if (o->normalized) {
 		emit_head_str(c->out, "normalized_by", o->normalized);
-		emit_head_real(c->out, "before_factor", o->factor);
+		if (!c->has_runs)
+			emit_head_real(c->out, "before_factor", o->before.factors[0]);
 	}
 	emit_head_value(c->out, "before_total", c->before, unit);
 	emit_head_value(c->out, "after_total", c->after, unit);
@@ -284,16 +422,24 @@ static void put_rows(struct comparison *c)
 	}
 	if (shown < c->change_count)
 		emit_note(c->out, "%zu more rows; -n 0 shows all", c->change_count - shown);
-	if (has_marks)
-		emit_note(c->out, "*: hardly by chance (z is %.0f or more)", COMPARE_Z);
+	if (has_marks && c->has_runs)
+		emit_note(c->out, "*: beyond what the runs of a side differ by (z is %.0f or more)",
+			  COMPARE_Z);
+	else if (has_marks)
+		emit_note(c->out,
+			  "*: hardly by chance within these two runs (z is %.0f or more); how runs "
+			  "differ: auger diff BEFORE... -- AFTER...",
+			  COMPARE_Z);
 }
 
 static void comparison_fini(struct comparison *c)
 {
 	flat_fini(&c->flat);
 	groups_fini(&c->groups);
-	for (size_t i = 0; i < SIDES; i++)
+	for (size_t i = 0; i < PROFILE_MAX_TYPES; i++)
 		free(c->sides[i]);
+	free(c->clumps[0]);
+	free(c->clumps[1]);
 	free(c->changes);
 }
 

@@ -18,19 +18,17 @@ static bool is_library(const char *name)
 	return strcmp(name, "[vdso]") == 0 || (so && (so[3] == '\0' || so[3] == '.'));
 }
 
-static bool is_perf_map(const char *path)
+static bool is_jit(const char *path)
 {
-	return text_starts_with(path_base(path), "perf-") && strlen(path) > 4 &&
-	       strcmp(path + strlen(path) - 4, ".map") == 0;
+	return path_is_perf_map(path) || path_is_jitdump(path);
 }
 
 static enum frame_kind kind_of(const char *path)
 {
 	if (!*path)
 		return FRAME_NAME;
-	if (is_perf_map(path) || text_starts_with(path, "[anon") ||
-	    text_starts_with(path, "//anon") || text_starts_with(path, "[heap]") ||
-	    text_starts_with(path, "[stack]"))
+	if (is_jit(path) || text_starts_with(path, "[anon") || text_starts_with(path, "//anon") ||
+	    text_starts_with(path, "[heap]") || text_starts_with(path, "[stack]"))
 		return FRAME_JIT;
 	if (is_library(path_base(path)))
 		return FRAME_LIBRARY;
@@ -39,7 +37,7 @@ static enum frame_kind kind_of(const char *path)
 
 static const char *module_of(const char *path)
 {
-	return is_perf_map(path) ? "[jit]" : path_base(path);
+	return is_jit(path) ? "[jit]" : path_base(path);
 }
 
 static uint32_t intern_text(struct frames *f, const char *text, size_t len, bool *bad)
@@ -88,7 +86,7 @@ static void put_address(const char *module, uint64_t address, struct buf *out)
 	buf_printf(out, " <%" PRIx64 ">]", address);
 }
 
-/* The name to show, as enum frame_by says. */
+/* The name to show, by enum frame_by. */
 static void put_name(const struct frames *f, const struct location *l, const struct frame *frame,
 		     struct buf *out)
 {

@@ -21,18 +21,14 @@ static void set_keys(struct groups *g, const char *key)
 /* Without a copy of a label's padding, because groups are interned by their bytes. */
 static void find_label(const struct profile *p, uint32_t set, const char *key, struct label *ret)
 {
-	size_t count;
-	const struct label *labels = profile_get_labels(p, set, &count);
+	const struct label *label = profile_find_label(p, set, key);
 
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(profile_text(p, labels[i].key), key) == 0) {
-			ret->key = labels[i].key;
-			ret->str = labels[i].str;
-			ret->num = labels[i].num;
-			ret->unit = labels[i].unit;
-			return;
-		}
-	}
+	if (!label)
+		return;
+	ret->key = label->key;
+	ret->str = label->str;
+	ret->num = label->num;
+	ret->unit = label->unit;
 }
 
 static int append(struct groups *g, const struct group *group)

@@ -29,6 +29,7 @@ struct printer {
 	const char *unit;
 	double min_percent; /* of the total */
 	double least;       /* the same; totals nearer to 0 are left out */
+	bool *is_chosen;    /* [node_count]: of the largest totals; NULL: all are */
 	enum flat_order order;
 	struct buf prefix;
 	struct pending *pending; /* [pending_count]: a stack */
@@ -37,7 +38,39 @@ struct printer {
 
 static bool is_shown(const struct printer *t, uint32_t node)
 {
+	if (t->is_chosen && !t->is_chosen[node])
+		return false;
 	return node == 0 || fabs((double)t->tree.nodes[node].total) >= t->least;
+}
+
+/* The largest totals first; callers before those they call, which have larger numbers. */
+static int compare_total(const void *left, const void *right, void *nodes)
+{
+	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+	double a = fabs((double)((struct tree_node *)nodes)[x].total);
+	double b = fabs((double)((struct tree_node *)nodes)[y].total);
+
+	return a != b ? (a < b) - (a > b) : (x > y) - (x < y);
+}
+
+/* A tree of so many nodes, not the first ones of a larger tree. */
+static int choose(struct printer *t, size_t limit)
+{
+	uint32_t *order = calloc(t->tree.node_count, sizeof *order);
+
+	t->is_chosen = calloc(t->tree.node_count, sizeof *t->is_chosen);
+	if (!order || !t->is_chosen) {
+		free(order);
+		return -1;
+	}
+	for (uint32_t i = 0; i < t->tree.node_count; i++)
+		order[i] = i;
+	qsort_r(order, t->tree.node_count, sizeof *order, compare_total, t->tree.nodes);
+	for (size_t i = 0; i < limit; i++)
+		t->is_chosen[order[i]] = true;
+	t->is_chosen[0] = true;
+	free(order);
+	return 0;
 }
 
 /* What is to be shown first comes last: the stack is taken from its end. */
@@ -201,19 +234,20 @@ static void put_notes(struct printer *t, size_t kept, size_t shown)
 
 static int put_rows(struct printer *t, size_t limit)
 {
-	size_t shown = 0, frames = 0, kept = 0;
+	size_t frames = 0, kept = 0;
 
 	for (uint32_t i = 0; i < t->tree.node_count; i++)
 		kept += is_shown(t, i);
+	if (limit && limit < t->tree.node_count && choose(t, limit) < 0)
+		return -1;
 	if (push(t, &(struct pending){ 0 }) < 0)
 		return -1;
-	while (t->pending_count && !(limit && shown == limit)) {
+	while (t->pending_count) {
 		struct pending next = t->pending[--t->pending_count];
 		struct run run = find_run(t, next.node);
 
 		emit_row(t->out);
 		put_pending(t, &next, &run);
-		shown++;
 		frames += run.count;
 		if (buf_error(&t->prefix) < 0 || push_children(t, run.last) < 0)
 			return -1;
@@ -242,6 +276,7 @@ int report_tree(struct emit *out, const struct profile *p, const struct report_o
 		rc = err_nomem(e);
 	buf_fini(&printer.prefix);
 	free(printer.pending);
+	free(printer.is_chosen);
 	tree_fini(&printer.tree);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include "base/number.h"
 
 #define NO_NODE UINT32_MAX /* out of memory */
+#define ALL_TYPES SIZE_MAX /* in place of a sample type: stacks without values, too */
 
 static uint32_t add_node(struct tree *t, uint32_t parent, uint32_t frame)
 {
@@ -71,7 +72,7 @@ static int map_stacks(struct tree *t, size_t type, uint32_t *ret_to)
 
 	memset(ret_to, 0, count * sizeof *ret_to);
 	for (size_t i = 0; i < profile_sample_count(p); i++)
-		if (profile_get_sample(p, i).values[type])
+		if (type == ALL_TYPES || profile_get_sample(p, i).values[type])
 			ret_to[profile_get_sample(p, i).node] = 1;
 	for (uint32_t i = (uint32_t)count; --i > 0;)
 		if (ret_to[i])
@@ -233,6 +234,45 @@ int tree_build(struct tree *ret, const struct profile *p, const struct tree_opts
 	return 0;
 
 fail:
+	tree_fini(ret);
+	return err_nomem(e);
+}
+
+/* The node of samples without a stack; 0: there are none. */
+static uint32_t push_unknown(struct tree *t)
+{
+	const struct profile *p = t->frames.profile;
+
+	for (size_t i = 0; i < profile_sample_count(p); i++)
+		if (profile_get_sample(p, i).node == 0)
+			return push_location(t, 0, 0);
+	return 0;
+}
+
+int tree_build_whole(struct tree *ret, const struct profile *p, enum frame_by by,
+		     uint32_t **ret_of_stacks, struct err *e)
+{
+	uint32_t *to = reallocarray(NULL, profile_node_count(p), sizeof *to);
+	int rc;
+
+	*ret = (struct tree){ 0 };
+	if (!to)
+		return err_nomem(e);
+	rc = frames_init(&ret->frames, p, by, e);
+	if (rc < 0) {
+		free(to);
+		return rc;
+	}
+	if (add_node(ret, 0, 0) == NO_NODE || map_stacks(ret, ALL_TYPES, to) < 0)
+		goto fail;
+	to[0] = push_unknown(ret);
+	if (to[0] == NO_NODE)
+		goto fail;
+	*ret_of_stacks = to;
+	return 0;
+
+fail:
+	free(to);
 	tree_fini(ret);
 	return err_nomem(e);
 }

@@ -96,6 +96,13 @@ struct tree {
 /* Sums saturate at the ends of int64_t. */
 int tree_build(struct tree *ret, const struct profile *p, const struct tree_opts *o,
 	       struct err *e) MUST_CHECK;
+/*
+ * The tree of all stacks, whatever their values are: no node has self, total, or links to children.
+ * Samples without a stack have the frame "[unknown]". (*ret_of_stacks)[node of p]: its node, 0 for
+ * stacks without samples; the caller's to free.
+ */
+int tree_build_whole(struct tree *ret, const struct profile *p, enum frame_by by,
+		     uint32_t **ret_of_stacks, struct err *e) MUST_CHECK;
 void tree_fini(struct tree *t);
 
 const struct frame *tree_frame(const struct tree *t, uint32_t node);

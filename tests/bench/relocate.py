@@ -8,7 +8,8 @@ pause is the longest time between two records of the job (one every 0.3 ms), fro
 it. So waiting for a CPU or a busy file system counts, too. For comparison it prints the same during a plain
 `cp -a`, and during 2 s without a command. Each value is the median of RUNS runs (environment, default 3), with
 the worst. The total time is that of the whole command, beside that of `cp -a`. GDB=0 omits the recipe.
-ROW: a row's number, from 1; none: all rows."""
+ROW: a row's number, from 1; none: all rows. The last two are a tree of 100,000 files, and a job of 200 processes
+with 50 files each: of these it prints the reported pause, and how often it was within the target."""
 import json
 import os
 import shutil
@@ -28,7 +29,25 @@ INSIDE = "AUGER_BENCH_RELOCATE"
 # files, MiB, threads, how; target of the pause in ms with --trust-append
 ROWS = [(1, 1, 1, "append", 20), (1, 100, 1, "append", 20), (1, 1024, 1, "append", 20), (100, 100, 1, "append", 20),
         (1, 100, 256, "append", 20), (1, 1024, 256, "append", 20), (100, 1024, 256, "append", 20), (1, 1024, 1, "map", 250)]
-PARTS = ("freeze", "scan", "copy", "repoint", "flush""stop", "look", "copy", "shift", "flush")
+PARTS = ("freeze", "scan", "copy", "repoint", "flush")
+NAMES, TREE_TARGET = 100000, 50
+PROCESSES, FILES_EACH, CROWD_TARGET = 200, 50, 200
+CROWD = f"""
+import os, sys
+told, tell = os.pipe()
+for n in range({PROCESSES}):
+    if os.fork() == 0:
+        for i in range({FILES_EACH}): os.write(os.open(f"{{n}}-{{i}}", os.O_RDWR | os.O_CREAT | os.O_APPEND), b"first")
+        os.write(tell, b".")
+        sys.stdin.read()
+        os._exit(0)
+for n in range({PROCESSES}): os.read(told, 1)
+print("ready", flush=True)
+sys.stdin.read()
+while True:
+    try: os.wait()
+    except ChildProcessError: break
+"""
 
 
 def sh(*words):
@@ -36,19 +55,24 @@ def sh(*words):
 
 
 class Job:
-    """Two file systems, and the program that writes to the first."""
+    """Two file systems, and the program that writes to the first, which has names other files."""
 
-    def __init__(self, top, files, mib, threads, how):
+    def __init__(self, top, files, mib, threads, how, names=0, words=None):
         self.old, self.new = f"{top}/old", f"{top}/new"
         for path in (self.old, self.new):
             if not os.path.exists(path + ".img"):
                 with open(path + ".img", "wb") as f:
-                    f.truncate((mib * 5 // 4 + 64) << 20)
-            # Keeps memory that exists already: allocating it takes seconds.# Memory that is there already: to get it from the machine takes seconds.
-            sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", path + ".img")
+                    f.truncate((mib * 5 // 4 + 64 + names // 1000) << 20)
+            # Keeps memory that exists already: allocating it takes seconds.
+            sh("mkfs.ext4", "-q", "-F", "-N", str(20000 + names), "-E", "lazy_itable_init=1,nodiscard", path + ".img")
             os.makedirs(path, exist_ok=True)
             sh("mount", "-o", "loop", path + ".img", path)
-        self.p = subprocess.Popen([STEADY, str(files), str(mib), str(threads), how], cwd=self.old, text=True,
+        for i in range(names):
+            if i % 1000 == 0:
+                os.mkdir(f"{self.old}/names{i // 1000}")
+            with open(f"{self.old}/names{i // 1000}/{i}", "wb"):
+                pass
+        self.p = subprocess.Popen(words or [STEADY, str(files), str(mib), str(threads), how], cwd=self.old, text=True,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.p.stdout.readline()
         self.files, self.fds = files, range(3, 3 + files)
@@ -88,7 +112,7 @@ def by_gdb(job):
 
 
 def measure(top, row, move):
-    """Medians in ms: the pause, the worst pause, the total time, and the reported pause with its parts.""""""In ms: the pause, its worst, the whole time, and the pause as it was reported, with its parts. Medians but for the worst."""
+    """Medians in ms: the pause, the worst pause, the total time, and the reported pause with its parts."""
     pauses, totals, reported = [], [], []
     for _ in range(RUNS):
         job = Job(top, *row)
@@ -131,6 +155,21 @@ def measure_row(top, row, target):
         os.unlink(f"{top}/{path}")
 
 
+def measure_reported(top, what, target, **job_words):
+    pauses = []
+    for _ in range(RUNS):
+        job = Job(top, 1, 1, 1, "append", **job_words)
+        out = by_auger(job)
+        pauses.append(out["pause_ns"] / 1e6)
+        job.end()
+        parts = ", ".join(f"{name} {out[name + '_ns'] / 1e6:.1f}" for name in PARTS)
+    print("%s: pause %.1f ms (%.1f), %d of %d within %d ms; the last: %s" % (
+        what, statistics.median(pauses), max(pauses), sum(ms <= target for ms in pauses), RUNS, target, parts), flush=True)
+    bench.row("pause, " + what, statistics.median(pauses), "ms", most=target)
+    for path in ("old.img", "new.img"):
+        os.unlink(f"{top}/{path}")
+
+
 def main():
     if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
         print("needs root and mkfs.ext4")
@@ -146,6 +185,10 @@ def main():
         for number, (*row, target) in enumerate(ROWS, 1):
             if not WANTED or number in WANTED:
                 measure_row(top, row, target)
+        if not WANTED or len(ROWS) + 1 in WANTED:
+            measure_reported(top, f"{NAMES} files", TREE_TARGET, names=NAMES)
+        if not WANTED or len(ROWS) + 2 in WANTED:
+            measure_reported(top, f"{PROCESSES} processes of {FILES_EACH} files", CROWD_TARGET, words=[sys.executable, "-c", CROWD])
     finally:
         sh("umount", "-l", top)
         os.rmdir(top)

@@ -63,7 +63,7 @@ class Page:
         self.begin()
 
     def begin(self, width=1240, height=800):
-        """As a new browser: nothing is open, light colours, scripts run."""
+        """As a new browser: nothing is open, light colors, scripts run."""
         self.call('Page.navigate', url='about:blank')
         self.resize(width, height)
         self.set_dark(False)
@@ -172,6 +172,14 @@ class Page:
         if 'exceptionDetails' in result:
             raise Failed(expression + ': ' + result['exceptionDetails']['exception']['description'])
         return result['result'].get('value')
+
+    def wait(self, condition):
+        """Waits until a JavaScript expression is true."""
+        until = time.monotonic() + TIMEOUT_S
+        while not self.eval(f'Boolean({condition})'):
+            if time.monotonic() > until:
+                raise Failed(condition + ': never')
+            time.sleep(0.02)
 
     def settle(self):
         """Waits until what was asked for is painted."""

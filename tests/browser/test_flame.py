@@ -3,14 +3,12 @@
 """test_flame.py AUGER: flame graphs in a real browser. Prints TAP."""
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
 import xml.etree.ElementTree as xml
 
-import browser
+import cases
+from cases import HOSTILE, check, near
 
 AUGER = os.path.realpath(sys.argv[1])
 WIDTH, HEIGHT = 1240, 800
@@ -28,26 +26,8 @@ main;std::map<int, std::vector<char>>::find(int const&)_[i] 10
 other;multiply 5
 '''
 
-HOSTILE = [
-    '</script><script>window.bad = 1</script>',
-    ']]><script>window.bad = 1</script>',
-    '"><img src=x onerror=alert(1)>',
-    "' onload='alert(1)",
-    '&lt<b>&#60b&amp',
-    '${alert(1)}`+alert(1)+`',
-    'javascript:alert(1)',
-    '\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd',
-    '\u4e2d\u6587\u540d\u79f0 \U0001f525',
-    'a' + 'b' * 3000,
-]
-# What cannot be in a picture is shown as text: bytes, and what stands there.
-SHOWN = [
-    (b'bell\x07esc\x1b[31m', 'bell\\x07esc\\x1b[31m'),
-    (b'bad\xff\xc3utf8', 'bad\\xff\\xc3utf8'),
-    ('turn\u202earound'.encode(), 'turn\\u202earound'),
-    ('no\uffffchar'.encode(), 'no\\uffffchar'),
-    (b'L' + b'o' * (1 << 20) + b'ng', 'L' + 'o' * 4095 + '..'),
-]
+# Text in a picture is cut.
+SHOWN = cases.SHOWN + [(b'L' + b'o' * (1 << 20) + b'ng', 'L' + 'o' * 4095 + '..')]
 
 LABELS = '''Array.from(document.querySelectorAll('#labels text'), (t) => ({ text: t.textContent,
     x: t.getBoundingClientRect().left, right: t.getBoundingClientRect().right,
@@ -63,16 +43,6 @@ def make(folder, name, text, *options):
     subprocess.run([AUGER, 'flame', '-', '-o', path, *options], input=data, check=True,
                    stderr=subprocess.DEVNULL)
     return path
-
-
-def check(got, want):
-    if got != want:
-        raise AssertionError(f'got {got!r}, want {want!r}')
-
-
-def near(got, want, within=1.0):
-    if got is None or abs(got - want) > within:
-        raise AssertionError(f'got {got!r}, want about {want!r}')
 
 
 def label(page, text):
@@ -370,10 +340,35 @@ def test_narrow_frames_of_a_difference(folder, page):
     check('before 1 ' in text_of(page, '#detail'), True)
 
 
+def test_frames_without_room_for_a_name(folder, page):
+    """They are a path in the file, and have name and numbers where the script runs."""
+    text = ''.join(f'main;work;step{i};leaf{i} 10\nmain;work;step{i} 5\n' for i in range(100))
+    path = make(folder, 'a', text)
+    check(os.path.getsize(path) < 60000, True)
+    with open(path, encoding='utf-8') as file:
+        check(file.read().count('<title>step'), 0)
+    page.open(path)
+    page.mouse('mouseMoved', 600, label(page, 'work')['y'] - 12)
+    page.settle()
+    check(text_of(page, '#tip b').startswith('step'), True)
+    check(text_of(page, '#tip div').split('\n'), ['total 15 samples \u00b7 1.00 %', 'self 5 samples \u00b7 0.33 %', '1.00 % of work'])
+    page.set_script(False)
+    page.open(path)
+    check(page.eval("document.querySelectorAll('#frames > path').length") > 0, True)
+
+
 def test_min_percent_leaves_out(folder, page):
     text = 'main;wide 1000000\n' + ''.join(f'main;n{i} 1\n' for i in range(50))
     page.open(make(folder, 'a', text, '--min-percent', '0.1'))
     check(text_of(page, '#foot .minor'), '3 frames; left out: 50 too narrow')
+    check(matched(page, 'n1'), 'at least 0.00 %')
+
+
+def test_screenshot_of_a_high_picture(folder, page):
+    """It is not scrolled away from where browsers without a screen take their picture."""
+    path = make(folder, 'a', ';'.join(f'f{i}' for i in range(200)) + ' 1\n')
+    page.open(path)
+    check(page.eval('window.scrollY'), 0)
 
 
 def test_without_script(folder, page):
@@ -431,37 +426,4 @@ def test_options(folder, page):
     check(label(page, 'compute'), None)
 
 
-def run(case, page):
-    folder = tempfile.mkdtemp(prefix='auger-flame-')
-    try:
-        page.begin(WIDTH, HEIGHT)
-        case(folder, page)
-        check(page.problems, [])
-        return True
-    except Exception:  # any failure fails the case, the others go on
-        traceback.print_exc()
-        return False
-    finally:
-        shutil.rmtree(folder)
-
-
-def main():
-    cases = [(name, case) for name, case in globals().items() if name.startswith('test_')]
-    chosen = [(name, case) for name, case in cases if not sys.argv[2:] or name in sys.argv[2:]]
-    if not browser.find():
-        print('1..0 # SKIP no Chromium on this machine')
-        return
-    page = browser.Page()
-    failed = 0
-    try:
-        for number, (name, case) in enumerate(chosen, 1):
-            ok = run(case, page)
-            failed += not ok
-            print(f"{'ok' if ok else 'not ok'} {number} - {name}", flush=True)
-    finally:
-        page.close()
-    print(f'1..{len(chosen)}')
-    sys.exit(failed > 0)
-
-
-main()
+cases.main(globals(), (WIDTH, HEIGHT))

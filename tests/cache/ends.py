@@ -67,7 +67,7 @@ def test_while_it_reads(bench):
     os.mkdir(f"{bench.target}/folder")
     for i in range(FILES):
         os.close(os.open(f"{bench.target}/folder/{i}", os.O_WRONLY | os.O_CREAT, 0o644))
-    for _ in range(30):
+    for _ in range(10):
         daemon = bench.mount("--exact", "--revalidate", "0.001")
         ask = [subprocess.Popen([sys.executable, "-c", ASK, bench.view, str(FILES)], stdout=subprocess.PIPE)
                for _ in range(4)]

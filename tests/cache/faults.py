@@ -264,7 +264,8 @@ def test_hundreds_hang(bench):
         subprocess.run(["umount", bench.view], check=True)
         reader.join(SOON_S)
         lines = [line for line in log if "no reply in time" in line]
-        assert len(lines) == len(set(lines)) == many, (len(lines), len(set(lines)))
+        # One a path; on a slow machine also the last one may be late when storage works again.
+        assert len(lines) == len(set(lines)) and many <= len(lines) <= many + 1, (len(lines), len(set(lines)))
 
 
 def test_readers_hang(bench):

@@ -106,6 +106,7 @@ def check_summary(job):
     check("- Profiling mode: `full-path`\n- Kernel caching: `off" in summary, "it tells how it was counted")
     headings = [line[3:] for line in summary.split("\n") if line.startswith("## ")]
     check(headings == ["Aggregate Metrics", "Operation Totals", "Latency Percentiles", "Ranges Across Ranks", "Top Paths", "Paths With Most Time",
+                       "Files With Most Bytes on All Nodes",
                        "Path Class Heuristics", "Python Packages", "Pruning Guidance", "Path Coverage Analysis"],
           "and all there is")
 

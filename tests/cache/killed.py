@@ -18,7 +18,7 @@ import views
 from views import guardian_of, outcome
 
 FAULTY = sys.argv[2]
-SOON_S = 20  # for what takes a moment, on a machine that has other things to do
+SOON_S = 60  # for what takes a moment, on a machine that has other things to do
 ENDS_S = 2  # for the end of a view, of a machine that has not; it is reported, and SOON_S is checked
 READERS = 20
 # The daemon leaves threads that hang behind: leak checkers would wait for them, or report them.
@@ -96,7 +96,7 @@ class Readers:
                         for i in range(count)]
         for thread in self.threads:
             thread.start()
-        wait_for(lambda: waits_in_fuse() >= count)
+        wait_for(lambda: waits_in_fuse() >= count and has_open(bench.view) >= count)
 
     def join(self):
         for thread in self.threads:
@@ -111,6 +111,17 @@ def waits_in_fuse():
         try:
             with open(f"/proc/self/task/{tid}/wchan", encoding="ascii") as f:
                 count += f.read() in ("request_wait_answer", "folio_wait_bit_common", "__fuse_simple_request", "fuse_read_folio")
+        except OSError:
+            pass
+    return count
+
+
+def has_open(view):
+    """How many files of the view this process has open."""
+    count = 0
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            count += os.readlink(f"/proc/self/fd/{fd}").startswith(f"{view}/")
         except OSError:
             pass
     return count
@@ -307,6 +318,12 @@ def test_umount_while_readers_wait(bench):
         assert daemon.wait(SOON_S) == 0
 
 
+def waits_for_storage(daemon):
+    """Does a thread of the daemon wait for the target, which is a FUSE file system itself?"""
+    tasks = f"/proc/{daemon}/task"
+    return any("request_wait_answer" in open(f"{tasks}/{t}/wchan", encoding="ascii").read() for t in os.listdir(tasks))
+
+
 def test_umount_without_users(bench):
     """The readers were killed; the threads that read for them are still there."""
     with Target(bench) as t:
@@ -314,6 +331,7 @@ def test_umount_without_users(bench):
         t.rule("getattr file hang")
         reader = subprocess.Popen(["stat", f"{bench.view}/file1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for(lambda: "request_wait_answer" in open(f"/proc/{reader.pid}/wchan", encoding="ascii").read())
+        wait_for(lambda: waits_for_storage(daemon.pid))
         reader.kill()
         assert reader.wait(SOON_S) == -signal.SIGKILL
         done = views.run("umount", bench.view)

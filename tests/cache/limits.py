@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+import time
 
 from storage_calls import Counted
 from views import main, outcome, run, usage
@@ -114,8 +115,10 @@ def test_none_to_begin_with(bench):
 
 
 def memory_of(pid):
-    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
-        return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    """Without pages of files: how many of the program's own the kernel maps at a fault is chance."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        lines = dict(line.split(":", 1) for line in f)
+    return sum(int(lines[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem"))
 
 
 def data_bytes(bench):
@@ -155,7 +158,8 @@ def check_sparse(bench, daemon, size, places):
     for at in sorted({*range(0, size, MIB), *places, *(at + 4096 for at in places), size - 100}):
         assert os.pread(view, 4096, at) == os.pread(target, 4096, at), at
     assert data_bytes(bench) < 4 * MIB, data_bytes(bench)
-    assert memory_of(daemon.pid) < before + 6 * MIB, (before, memory_of(daemon.pid))
+    # A thread that waits for storage has room for what it reads, 1 MiB; a busy machine has more of them.
+    assert memory_of(daemon.pid) < before + 32 * MIB, (before, memory_of(daemon.pid))
     for at in (0, *places, places[-1] + 4096, size - 1, size, size + 1):
         for whence in (os.SEEK_DATA, os.SEEK_HOLE):
             assert outcome(os.lseek, view, at, whence) == outcome(os.lseek, target, at, whence), (at, whence)
@@ -190,6 +194,8 @@ def test_opens(bench):
         for i in range(SMALL):
             with open(f"{target.source}/{i}", "wb") as f:
                 f.write(b"small")
+        while time.time() < os.stat(f"{target.source}/{SMALL - 1}").st_ctime + 3:
+            time.sleep(0.1) # what is read within two seconds of a change is read again
         daemon = bench.mount()
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             assert len({hash(data) for data in pool.map(lambda _: read(bench, "large"), range(4))}) == 1

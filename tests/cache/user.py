@@ -29,7 +29,7 @@ except OSError as e: print(e.errno)"""
 TRY = """import os, sys
 for name in sys.argv[2:]:
     path = f"{sys.argv[1]}/{name}"
-    try: print(name, os.access(path, os.R_OK), os.listdir(path) if os.path.isdir(path) else open(path).read())
+    try: print(name, os.access(path, os.R_OK), sorted(os.listdir(path)) if os.path.isdir(path) else open(path).read())
     except OSError as e: print(name, os.access(path, os.R_OK), e.errno)"""
 # What may be done with each path; a number is the errno. A user's view cannot read a file that may only be run.
 RIGHTS = """import os, subprocess, sys
@@ -105,8 +105,12 @@ class Bench:
     def look(self, name, user=USER):
         return self.call("/usr/bin/python3", "-c", LOOK, f"{self.view}/{name}", user=user).stdout.strip()
 
+    @staticmethod
+    def set_list(path, kind, entries):
+        os.setxattr(path, f"system.posix_acl_{kind}", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+
     def set_lists(self):
-        """Sets access lists, if the target's file system has any."""
+        """Sets access lists, if the target's file system has any. The folder's default lists are of the files made in it."""
         for name, entries in LISTS.items():
             path = f"{self.target}/{name}"
             if name == "folder":
@@ -115,11 +119,14 @@ class Bench:
                 with open(path, "w", encoding="ascii") as f:
                     f.write(name)
             try:
-                os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) +
-                            b"".join(struct.pack("<HHI", *entry) for entry in entries))
+                self.set_list(path, "access", entries)
             except OSError as e:
                 assert e.errno == errno.ENOTSUP, e
                 return False
+        for name, mode in (("inherited", 0o644), ("inherited masked", 0o600)):
+            self.set_list(f"{self.target}/folder", "default", LISTS["let in"])
+            with open(f"{self.target}/folder/{name}", "w", encoding="ascii", opener=lambda p, f, mode=mode: os.open(p, f, mode)) as f:
+                f.write(name)
         return True
 
     def requested(self):
@@ -252,7 +259,7 @@ def test_rights(bench):
     for user, prefix in callers:
         want = bench.call(*prefix, "/usr/bin/python3", "-c", RIGHTS, bench.target, *names, user=user).stdout.splitlines()
         assert len(want) == len(names)
-        for options in ((), ("--exact",)):
+        for options in ((), ("--exact",), ("--rights", "storage")):
             os.chown(bench.view, user, user)
             bench.mount(*options, user=user)
             bench.call("/usr/bin/python3", "-c", RIGHTS, bench.view, *names, user=user)
@@ -266,13 +273,17 @@ def test_access_lists(bench):
     """In the user's own view, and in one of all users: as in the target."""
     if not bench.set_lists():
         return
-    tried = [bench.call("/usr/bin/python3", "-c", TRY, bench.target, *LISTS).stdout]
-    for user, *options in ((USER,), (USER, "--exact"), (0, "--allow-other"), (0, "--allow-other", "--exact")):
+    names = (*LISTS, "folder/inherited", "folder/inherited masked")
+    tried = [bench.call("/usr/bin/python3", "-c", TRY, bench.target, *names).stdout]
+    storage = ("--rights", "storage")
+    for user, *options in ((USER,), (USER, "--exact"), (USER, *storage), (0, "--allow-other"), (0, "--allow-other", "--exact"),
+                           (0, "--allow-other", *storage)):
         os.chown(bench.view, user, user)
         bench.mount(*options, user=user)
-        tried.append(bench.call("/usr/bin/python3", "-c", TRY, bench.view, *LISTS).stdout)
+        tried.append(bench.call("/usr/bin/python3", "-c", TRY, bench.view, *names).stdout)
         assert bench.call(bench.auger, "cache", "umount", bench.view, user=user).returncode == 0
-    assert "let in True let in\n" in tried[0] and tried[1:] == tried[:1] * 4, tried
+    assert "let in True let in\n" in tried[0] and "inherited True inherited\n" in tried[0] and "masked False 13\n" in tried[0], tried
+    assert tried[1:] == tried[:1] * 6, tried
 
 
 def test_walks(bench):

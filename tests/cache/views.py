@@ -133,6 +133,7 @@ def run_tests(tests, make_bench, after=lambda bench, name: None):
             bad += 1
             print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
             print(f"not ok {i + 1} - {name}", flush=True)
+            print(bench.end() or "", end="", file=sys.stderr)  # what the daemons have printed
         finally:
             bench.close()
     print(f"1..{len(tests)}")

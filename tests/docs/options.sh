@@ -7,13 +7,14 @@ tool=$1
 docs=$2
 
 # Long names that the page explains: lines that begin with an option in bold. "All options of
-# *PAGE*(1) except *--NAME*" stands for those of another page.
+# *PAGE*(1) except *--NAME*, *--NAME*" stands for those of another page.
 explained() {
 	{
 		grep -E '^\*-' "$1" | grep -oE -e '--[a-z][a-z0-9-]*'
-		sed -n 's/^All options of \*\([a-z-]*\)\*(1) except \*\(--[a-z-]*\)\*.*/\1 \2/p' "$1" |
+		sed -n 's/^All options of \*\([a-z-]*\)\*(1) except \(\*--.*\)/\1 \2/p' "$1" |
 			while read -r other but; do
-				grep -E '^\*-' "$docs/$other.1.scd" | grep -oE -e '--[a-z][a-z0-9-]*' | grep -vxe "$but"
+				echo "$but" | grep -oE -e '--[a-z][a-z0-9-]*' >"$excepted"
+				grep -E '^\*-' "$docs/$other.1.scd" | grep -oE -e '--[a-z][a-z0-9-]*' | grep -vxF -f "$excepted"
 			done
 	} | sort -u
 }
@@ -55,9 +56,11 @@ complaints() {
 		echo "$page: missing"
 		return
 	fi
+	grep -qF "($name.1.scd)" "$docs/README.md" || echo "$docs/README.md: does not list $name.1"
 	grep -q "'$name\.1'" "$docs/meson.build" || echo "$docs/meson.build: does not build $name.1"
 	if [ $# -eq 1 ]; then
 		grep -q "^\*$1\*" "$docs/auger.1.scd" || echo "$docs/auger.1.scd: does not list $1"
+		grep -qF "*$name*(1)" "$docs/auger.1.scd" || echo "$docs/auger.1.scd: SEE ALSO lacks $name"
 	else
 		grep -q "^\*auger $*\*" "$docs/auger-$1.1.scd" || echo "$docs/auger-$1.1.scd: does not list $2"
 	fi
@@ -69,7 +72,8 @@ complaints() {
 }
 
 table=$(mktemp) || exit 1
-trap 'rm -f "$table"' EXIT
+excepted=$(mktemp) || exit 1
+trap 'rm -f "$table" "$excepted"' EXIT
 count=0
 bad=0
 # check COMMAND [VERB]

@@ -68,6 +68,12 @@ def look_at_profile(world, path):
     return "main has most" if 2 * spun > answer["total"] else "main has little"
 
 
+def look_at_heap(world, path):
+    """Is it a profile of blocks?"""
+    done = subprocess.run([world.tool, "report", "-f", "json", path], capture_output=True, check=False)
+    return json.loads(done.stdout)["type"] if done.returncode == 0 else "unreadable"
+
+
 def look_at_stat(_, path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -115,6 +121,9 @@ COMMANDS = [
             look=look_at_calls),
     Command("syscalls-ptrace", "syscalls", "--method", "ptrace", "-o", "out", "--", "{spin}", result="out",
             look=look_at_calls, only_threads=True),
+    Command("heap", "heap", "-o", "out.pb.gz", "--", "true", result="out.pb.gz", look=look_at_heap,
+            only_threads=True),
+    Command("heap-show", "heap", "--show", "heap.1.0", "-o", "out.pb.gz", result="out.pb.gz", needs=["heap.1.0"]),
     Command("cache", "cache", "mount", "--foreground", "--target", "target", "view", needs=["demo.pb.gz"],
             never=["writev"]),  # libfuse's, to the kernel, which takes a reply or has no use for it
 ]
@@ -166,6 +175,10 @@ class World:
         shutil.rmtree(self.cwd, ignore_errors=True)
         os.mkdir(self.cwd)
         for name in command.needs:
+            if name == "heap.1.0":
+                subprocess.run([os.path.join(TESTS, "golden/heap/make_heap.py"), os.path.join(self.cwd, name)],
+                               check=True)
+                continue
             shutil.copyfile(os.path.join(TESTS, FIXTURES[name]), os.path.join(self.cwd, name))
         if command.name == "cache":
             for name in ("view", "target"):

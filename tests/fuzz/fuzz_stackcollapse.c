@@ -13,7 +13,14 @@
 #include "format/perfscript/stackcollapse.h"
 #include "fuzz.h"
 
-enum { HAS_PID = 1, HAS_TID = 2, MARKS_KERNEL = 4, MARKS_JIT = 8, HAS_ADDRESSES = 16 };
+enum {
+	HAS_PID = 1,
+	HAS_TID = 2,
+	MARKS_KERNEL = 4,
+	MARKS_JIT = 8,
+	HAS_ADDRESSES = 16,
+	HAS_SOURCES = 32
+};
 
 /* A line: a stack without a line end, a blank, a number. */
 static size_t stack_len(const char *line, size_t len)
@@ -56,6 +63,7 @@ static void collapse_text(const uint8_t *data, size_t size, unsigned choice)
 		.marks_kernel = choice & MARKS_KERNEL,
 		.marks_jit = choice & MARKS_JIT,
 		.has_addresses = choice & HAS_ADDRESSES,
+		.has_sources = choice & HAS_SOURCES,
 	};
 	struct stackcollapse_report report;
 	struct err e;

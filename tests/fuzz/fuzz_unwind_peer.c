@@ -235,7 +235,7 @@ static bool step_theirs(struct world *w, struct caller *ret)
 
 static bool step_ours(const struct world *w, const struct unwind_table *table, struct caller *ret)
 {
-	const struct unwind_map map = { CODE, CODE + UINT32_MAX / 2, 0, table };
+	const struct unwind_map map = { CODE, CODE + UINT32_MAX / 2, 0, table, NULL, NULL };
 	const struct unwind_space space = { &map, 1, EM_X86_64, unwind_space_version() };
 	struct unwind_memory memory = unwind_memory_copy(STACK, w->stack, w->stack_len);
 	struct unwind_frame frames[2];

@@ -62,8 +62,8 @@ static void check_walks(const struct unwind_table *table, uint16_t machine, cons
 {
 	static struct unwind_frame first[FRAMES_MAX], second[FRAMES_MAX];
 	const struct unwind_map maps[] = {
-		{ CODE, CODE + UINT32_MAX, CODE, table },
-		{ JIT, JIT + 0x10000, 0, NULL },
+		{ CODE, CODE + UINT32_MAX, CODE, table, NULL, NULL },
+		{ JIT, JIT + 0x10000, 0, NULL, NULL, NULL },
 	};
 	const struct unwind_space space = { maps, 2, machine, unwind_space_version() };
 	const struct unwind_arch *arch = unwind_arch_of(machine);

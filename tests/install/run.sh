@@ -82,6 +82,12 @@ builds_static() {
 		grep -q '"stages":\[{' "$root/static.json"
 }
 
+# What is preloaded is in a folder of its own, and found from where the program was moved to.
+has_preloaded() {
+	"$auger" heap -o "$root/heap.pb.gz" -- true 2>"$root/heap" && [ -s "$root/heap.pb.gz" ] &&
+		[ -e "$root/tree$(PKG_CONFIG_PATH=$(libdir)/pkgconfig pkg-config --variable=count auger)" ]
+}
+
 check "meson install" meson install -C "$build" --no-rebuild --destdir "$root/tree"
 auger=$(find "$root/tree" -path '*/bin/auger')
 check "auger --version" "$auger" --version
@@ -92,6 +98,7 @@ if [ -e "$build/python/auger/_stages.abi3.so" ]; then
 	check "python package" has_package
 fi
 if ! grep -q -- -fsanitize "$build/build.ninja"; then
+	check "libraries that are preloaded" has_preloaded
 	check "a C program by pkg-config" builds cc pipeline.c auger
 	check "a C++ program by pkg-config" builds c++ threads.cpp auger
 	check "a program that is static" builds_static

@@ -4,7 +4,7 @@
 
 Whenever it comes: a program that has begun runs to its end, and none is left that has not; the output
 is what it was before, or whole; no temporary file is left but the spool of a recording, and each spool
-gives a profile. Prints TAP, and what happened as a "#" line for docs/quality.md.
+gives a profile, as the folder of heap files that is left does. Prints TAP, and what happened as a "#" line for docs/quality.md.
 """
 
 import os
@@ -27,12 +27,14 @@ RECORDERS = {
     "syscalls_perf": (("syscalls", "--method", "perf", "-o", "out", *COMMAND), "out"),
     "syscalls_ptrace": (("syscalls", "--method", "ptrace", "-o", "out", *COMMAND), "out"),
     "syscalls_path": (("syscalls", "--method", "ptrace", "--path", "-o", "out", *COMMAND), "out"),
+    "heap": (("heap", "-o", "out.pb.gz", *COMMAND), "out.pb.gz"),
     "stages_run": (("stages", "run", "--reports", "reports", *COMMAND), None),
 }
 WRITERS = {
     "flame": (("flame", "in.folded", "-o", "out.svg"), "out.svg"),
     "convert": (("convert", "in.folded", "-o", "out.pb.gz"), "out.pb.gz"),
     "merge": (("merge", "in.folded", "in.folded", "-o", "out.pb.gz"), "out.pb.gz"),
+    "view": (("view", "in.folded", "-o", "out.html"), "out.html"),
 }
 OLD = b"what was there before\n"
 PATIENCE_S = 120
@@ -115,6 +117,21 @@ def check_spool(folder, name):
     return None
 
 
+def check_heap_folder(folder, name, result):
+    """Heap files that are left are of the program, and each is shown."""
+    files = os.listdir(folder.file(name))
+    if any(not file.startswith("heap.") for file in files):
+        result.reasons.append(f"{name} has {files}")
+    if not files:
+        return  # the program had not begun
+    result.spools += 1
+    done = folder.run("heap", "--show", name, "-o", "recovered.pb.gz")
+    if done.returncode != 0:
+        result.reasons.append(f"{name}: {done.stderr}")
+    else:
+        os.unlink(folder.file("recovered.pb.gz"))
+
+
 class Result:
     """What happened at all moments of one recorder or writer."""
 
@@ -139,6 +156,13 @@ def check_output(folder, output, whole, result):
             result.reasons.append(done.stderr)
     elif whole is None and not got.endswith(b"\n"):
         result.reasons.append(f"{output} is cut: {got[-60:]!r}")
+
+
+def is_complete(folder, name, whole):
+    """The kernel can give a file a new name or replace a name, not both: between these, a complete output has a name of its own."""
+    if whole is not None:
+        return folder.read(name) == whole
+    return name.startswith("out.pb.gz.") and folder.run("report", name).returncode == 0
 
 
 def one_moment(tool, args, output, delay, is_late, whole, stacks, result):
@@ -170,6 +194,10 @@ def one_moment(tool, args, output, delay, is_late, whole, stacks, result):
             reason = check_spool(folder, name)
             if reason:
                 result.reasons.append(reason)
+        for name in [name for name in left if name.startswith("tmp/auger-heap.")]:
+            left.remove(name)
+            check_heap_folder(folder, name, result)
+        left -= {name for name in left if output and name.startswith(f"{output}.") and is_complete(folder, name, whole)}
         if left:
             result.reasons.append(f"left after {delay:.4f} s: {sorted(left)}")
     finally:

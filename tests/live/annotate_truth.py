@@ -3,6 +3,7 @@
 """annotate and top on the bundled example, whose hot line is known. usage: annotate_truth.py AUGER MATRICES"""
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -50,6 +51,15 @@ with tempfile.TemporaryDirectory() as folder:
         check(sum(r["self"] for r in insns) == fill["self"], "the instructions add up to the function", shown.stdout)
     hottest = max(lines, key=lambda r: r["total"])
     check("matrices[m][i] = value" in hottest["text"], "the store of the inner loop is the hottest line", hottest)
+    whole = sum(r["self"] for r in lines)
+    hot = {r["line"] for r in lines if r["line"] and r["total"] > 0.01 * whole}
+    beside = {line + k for line in hot for k in range(-3, 4)} & {r["line"] for r in lines}
+    table, all_rows = run("annotate", "fill", profile).stdout, run("annotate", "fill", profile, "--all").stdout
+    told = {int(n) for n in re.findall(r"% +(\d+)  -  ", table)}
+    check(beside <= told <= {r["line"] for r in lines if r["line"]}, "a table has the hot lines, and three beside", table)
+    left_out = re.search(r"^# lines left out: (\d+), instructions: (\d+); --all shows them$", table, re.M)
+    check(left_out and len(all_rows.splitlines()) - len(table.splitlines()) ==
+          int(left_out.group(1)) + int(left_out.group(2)) - 1 > 0, "the others are counted", table)
     by_file = run("annotate", f"matrices.c:{hottest['line']}", profile, "-f", "json")
     check(any(r["line"] == hottest["line"] for r in json.loads(by_file.stdout or '{"rows": []}')["rows"]),
           "FILE:LINE shows the line", by_file.stderr)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit MS: works MS milliseconds in code that it makes at run time, and names it in a perf map.
- * Prints "made_up_function NANOSECONDS".
+ * jit MS [FOLDER]: works MS milliseconds in code that it makes at run time, and names it in a perf
+ * map, or in FOLDER in a jitdump, as the specification has it. Prints "made_up_function
+ * NANOSECONDS".
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,6 +30,47 @@ static NOINLINE int64_t call_made(made *function, int64_t ns)
 	return cpu_ns() - start;
 }
 
+static bool write_perf_map(const void *at)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(path, "w");
+	if (!f)
+		return false;
+	fprintf(f, "%lx %zx made_up_function\n", (unsigned long)at, sizeof code);
+	return fclose(f) == 0;
+}
+
+/* Maps a page of it as code: so recorders learn of the file. */
+static bool write_jitdump(const void *at, const char *folder)
+{
+	static const char name[] = "made_up_function";
+	const uint64_t start = (uintptr_t)at;
+	const uint32_t header[10] = { 0x4a695444, 1, sizeof header };
+	const uint32_t load[4] = { 0, sizeof load + 8 + 32 + sizeof name + sizeof code };
+	const uint32_t ids[2] = { (uint32_t)getpid(), (uint32_t)getpid() };
+	const uint64_t where[4] = { start, start, sizeof code, 1 };
+	char path[4096];
+	FILE *f;
+	bool is_mapped;
+
+	snprintf(path, sizeof path, "%s/jit-%d.dump", folder, (int)getpid());
+	f = fopen(path, "w+");
+	if (!f)
+		return false;
+	is_mapped =
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) != MAP_FAILED;
+	fwrite(header, sizeof header, 1, f);
+	fwrite(load, sizeof load, 1, f);
+	fwrite(ids, sizeof ids, 1, f);
+	fwrite(where, sizeof where, 1, f);
+	fwrite(name, sizeof name, 1, f);
+	fwrite(code, sizeof code, 1, f);
+	return fclose(f) == 0 && is_mapped;
+}
+
 int main(int argc, char **argv)
 {
 	int64_t ns = (argc > 1 ? atol(argv[1]) : 200) * INT64_C(1000000);
@@ -35,20 +79,14 @@ int main(int argc, char **argv)
 		made *function;
 	} at = { .bytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			       0) };
-	char path[64];
-	FILE *f;
 
 	if (at.bytes == MAP_FAILED)
 		return 1;
 	memcpy(at.bytes, code, sizeof code);
 	if (mprotect(at.bytes, 4096, PROT_READ | PROT_EXEC) != 0)
 		return 1;
-	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
-	f = fopen(path, "w");
-	if (!f)
+	if (!(argc > 2 ? write_jitdump(at.bytes, argv[2]) : write_perf_map(at.bytes)))
 		return 1;
-	fprintf(f, "%lx %zx made_up_function\n", (unsigned long)at.bytes, sizeof code);
-	fclose(f);
 	printf("made_up_function %lld\n", (long long)call_made(at.function, ns));
 	return 0;
 }

@@ -82,7 +82,7 @@ def kill(_, pid):
 
 
 def record_python(bench):
-    return [bench.tool, "record", "-o", "p.pb.gz", "/usr/bin/python3", "-c", LOOP]
+    return [bench.tool, "record", "--python", "off", "-o", "p.pb.gz", "/usr/bin/python3", "-c", LOOP]
 
 
 def by_module(report):
@@ -120,7 +120,7 @@ def killed_while_recording(bench):
 
 def one_binary_killed(bench):
     """All other files are named, in a bounded time."""
-    bench.record("--raw", "raw.data", "/usr/bin/python3", "-c", LOOP)
+    bench.record("--python", "off", "--raw", "raw.data", "/usr/bin/python3", "-c", LOOP)
     everything = by_module(bench.report(output="raw.data"))
 
     def once(auger, pid):

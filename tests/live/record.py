@@ -396,7 +396,7 @@ def failures(bench):
     bench.equal(done.stderr.count("\n"), 1, done.stderr)
     done = bench.record("touch", "was-run", status=1, output="/no/such/folder/x")
     bench.check(not os.path.exists(bench.path("was-run")), "run although it cannot be written")
-    done = bench.record("true", status=1, output="/dev/full")
+    done = bench.record("true", status=1, output="/dev/full", prefix=("env", f"TMPDIR={bench.folder}"))
     bench.check("/dev/full" in done.stderr, done.stderr)
 
 
@@ -596,6 +596,14 @@ def run_time_code(bench):
     bench.check(totals(report).get("call_made", 0) > 0.8, "its caller")
 
 
+def jitdump(bench):
+    """Code is named by a jitdump, which lies where the program likes; afterwards by what perf recorded, too."""
+    done = bench.record(bench.workload("jit"), "300", bench.folder)
+    told = truth(done.stdout)
+    got = totals(bench.report()).get("made_up_function", 0)
+    bench.check(told["made_up_function"] > 0 and got > 0.8, f"made_up_function {got}")
+
+
 def foreign_perf_map(bench):
     """A perf map that belongs to another user names nothing; the reason is told once."""
     if os.geteuid() != 0:
@@ -625,7 +633,7 @@ def complete_percent(bench):
 
 def python(bench):
     script = "def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(30)\n"
-    bench.record("/usr/bin/python3", "-c", script)
+    bench.record("--python", "off", "/usr/bin/python3", "-c", script)
     bench.check(complete_percent(bench) >= 99, f"{complete_percent(bench)} % complete")
     names = totals(bench.report())
     bench.check(names.get("_PyEval_EvalFrameDefault", 0) > 0.5, "the interpreter's loop")
@@ -637,7 +645,7 @@ def compiler(bench):
         for i in range(300):
             f.write(f"double f{i}(double x) {{ for (int i = 0; i < {i}; i++) x += sin(x) / i;"
                     f" return x; }}\n")
-    bench.record("gcc", "-O2", "-c", "a.c")
+    bench.record("env", "CCACHE_DISABLE=1", "gcc", "-O2", "-c", "a.c")  # ccache would run no cc1
     bench.check(complete_percent(bench) >= 98, f"{complete_percent(bench)} % complete")
     comms = totals(bench.report("--by", "comm"), "comm")
     bench.check(comms.get("cc1", 0) > 0.5, f"{comms}")
@@ -676,7 +684,7 @@ def stripped_static(bench):
 
 
 def perf_totals(bench, path="perf.data"):
-    """In how many stacks perf has each function."""
+    """In how many stacks perf has each function; "cut": that do not begin at _start, as perf at times finds no way out of the vdso."""
     done = bench.run("perf", "script", "-i", path, "-F", "ip,sym", "--no-inline")
     counts = {}
     stack = []
@@ -688,6 +696,7 @@ def perf_totals(bench, path="perf.data"):
             for name in set(stack):
                 counts[name] = counts.get(name, 0) + 1
             counts["samples"] = counts.get("samples", 0) + 1
+            counts["cut"] = counts.get("cut", 0) + (stack[-1] != "_start")
             stack = []
     return counts
 
@@ -761,9 +770,9 @@ def same_in_raw(bench):
     bench.equal(theirs["samples"], report["samples"], "samples")
     ours = totals(report)
     for name in FUNCTIONS:
-        got = theirs.get(name, 0) / theirs["samples"]
-        bench.check(abs(got - ours.get(name, 0)) < 0.02,
-                    f"{name}: perf has {got:.3f}, the profile {ours.get(name, 0):.3f}")
+        got, cut = theirs.get(name, 0) / theirs["samples"], theirs["cut"] / theirs["samples"]
+        bench.check(got - 0.02 < ours.get(name, 0) < got + cut + 0.02,
+                    f"{name}: perf has {got:.3f} (and {cut:.3f} cut), the profile {ours.get(name, 0):.3f}")
 
 
 def waits(bench):
@@ -862,13 +871,13 @@ def deep_stacks(bench):
     for program in ("deep", "deep_fp"):
         done = bench.record(bench.workload(program), "2000", "125", "--same")
         shares = shares_of_depth(bench, "down", "p.pb.gz")
-        bench.check(shares.get(2001, 0) > 0.9, f"{program}: {sorted(shares.items())[:9]} {done.stderr}")
+        bench.check(shares.get(2001, 0) > 0.75, f"{program}: {sorted(shares.items())[:9]} {done.stderr}")
         bench.check("[truncated]" not in totals(bench.report()) or "truncated" in done.stderr, done.stderr)
 
 
 def two_callers(bench):
     """A deep place with two callers in turns: which one it was is not guessed, also not for the first samples."""
-    for turn_us, share, may_join in (("300", "2", False), ("3000", "2", False), ("1000", "10", False), ("1000", "0", True)):
+    for turn_us, share, may_join in (("300", "2", False), ("3000", "2", False), ("1000", "4", False), ("1000", "0", True)):
         done = bench.record(bench.workload("alternate"), turn_us, "800", share)
         text = bench.run(bench.tool, "convert", "--to", "folded", "--value", "samples", "p.pb.gz", "-o", "-").stdout
         wrong = joined = deep = 0
@@ -892,6 +901,6 @@ if __name__ == "__main__":
         attach_for_a_time, whole_machine, statuses, wrong_usage, failures, nothing_overwritten,
         to_standard_output, words_unread, interrupted, interrupted_twice, snapshots, file_too_large,
         unprivileged, deleted_file,
-        replaced_file, run_time_code, foreign_perf_map, python, compiler, stripped, stripped_static, same_as_perf,
+        replaced_file, run_time_code, jitdump, foreign_perf_map, python, compiler, stripped, stripped_static, same_as_perf,
         raw_records, beside_perf, waits, single_samples, made_meanwhile, deep_stacks, two_callers,
     ])

@@ -266,6 +266,42 @@ def repeated(bench):
     bench.check(figures["elapsed"]["ratio"] > 1.5, figures["elapsed"])
 
 
+def prepared(bench):
+    """What is run before each run, and first: neither is measured; what it writes is there."""
+    done = bench.run(bench.tool, "stat", "-r", "2", "--warmup", "1", "--prepare", "echo p >>ran", "--vs", "echo b >>ran",
+                     "--vs", "echo 'c|`' >>ran", "--export-markdown", "t.md", "-f", "json", "-o", "t.json", "--", "sh",
+                     "-c", "echo a >>ran")
+    with open(bench.path("ran"), encoding="ascii") as file:
+        bench.equal(file.read().split(), 3 * ["p", "a", "p", "b", "p", "c|`"], "order")
+    with open(bench.path("t.json"), encoding="utf-8") as file:
+        rows = json.load(file)["commands"]["rows"]
+    bench.equal([row["command"] for row in rows], ["sh -c echo a >>ran", "echo b >>ran", "echo 'c|`' >>ran"], done.stderr)
+    bench.check(all(row["least_ns"] <= row["mean_ns"] <= row["most_ns"] for row in rows), rows)
+    with open(bench.path("t.md"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    bench.equal(lines[0], "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |", "head")
+    bench.check(lines[2].startswith("| `sh -c echo a >>ran` | "), lines[2])
+    bench.check(lines[4].startswith("| `` echo 'c\\|`' >>ran `` | "), lines[4])
+    done = bench.run(bench.tool, "stat", "--prepare", "exit 3", "--", "touch", "made", status=1)
+    bench.equal((done.stderr, os.path.exists(bench.path("made"))),
+                ("auger stat: 'exit 3' prepares a run, and ended with status 3\n", False), "a preparation that fails")
+
+
+def gnu_time(bench):
+    """What scripts parse of time(1): the same texts, but for the values."""
+    if not os.path.exists(TIME):
+        raise Skip("no /usr/bin/time")
+    letters = "|".join(f"%{letter}" for letter in "CDEFIKMOPRSUWXZcekprstwx%q")
+    for command in (("sh", "-c", "sleep 0.1; exit 3"), ("sh", "-c", "kill -9 $$"), ("true",)):
+        for theirs, ours in ((("-f", f"a\\tb{letters}\\q\\\\\\n!"), f"a\\tb{letters}\\q\\\\\\n!"), (("-v",), "verbose")):
+            want = bench.run(TIME, *theirs, *command, status=None)
+            got = bench.run(bench.tool, "stat", "--format-gnu", ours, "--", *command, status=want.returncode)
+            plain = [re.sub(r"[0-9]+", "N", re.sub(r"(?<![|\w])\?%", "N%", done.stderr)) for done in (got, want)]
+            bench.equal(*plain, f"{command} by {theirs[0]}")
+    seconds = bench.run(bench.tool, "stat", "--format-gnu", "%e", "--", "sleep", "0.1").stderr
+    bench.check(re.fullmatch(r"\d+\.\d\d\n", seconds) and float(seconds) >= 0.1, seconds)
+
+
 class Groups:
     """Control groups of version 1 (memory; CPU, one in another) and 2, in which a command can be run."""
 
@@ -478,6 +514,16 @@ def machine(bench):
     bench.check(figures["switches"] > 0, figures)
 
 
+def short(bench):
+    """A table fits half a screen: what the time went to first, no metric that is 0."""
+    done = bench.run(bench.tool, "stat", "--", *python("import time; time.sleep(0.05)"))
+    lines = done.stderr.splitlines()
+    bench.check(len(lines) <= 16 and lines[1].startswith("# ") and "% of the time" in lines[1], done.stderr)
+    bench.check("elapsed" in done.stderr and "unseen" not in done.stderr and " 0  " not in done.stderr, done.stderr)
+    done = bench.run(bench.tool, "stat", "-v", "--", "true")
+    bench.check("unseen CPU time" in done.stderr and "page size" in done.stderr, done.stderr)
+
+
 if __name__ == "__main__":
-    live.main([as_time_does, bytes_told, unprivileged, processes, short_lived, small, alone, unseen, orphans, counters,
-               repeated, groups, formats, ended, watched, attached_ends, machine, machine_brief])
+    live.main([short, as_time_does, bytes_told, unprivileged, processes, short_lived, small, alone, unseen, orphans,
+               counters, repeated, prepared, gnu_time, groups, formats, ended, watched, attached_ends, machine, machine_brief])

@@ -108,6 +108,31 @@ contains
 end program
 """
 
+RUST = r"""
+use std::collections::BTreeMap;
+mod shop {
+    pub struct Basket<T> { pub items: Vec<T> }
+    impl<T: Copy + std::ops::Add<Output = T> + Default> Basket<T> {
+        #[inline(always)]
+        pub fn total(&self) -> T { self.items.iter().fold(T::default(), |a, &b| twice(a + b)) }
+    }
+    #[inline(always)]
+    fn twice<T: Copy + std::ops::Add<Output = T>>(x: T) -> T { let f = |y: T| y + y; f(x) }
+}
+#[inline(never)]
+fn count(words: &BTreeMap<String, u32>) -> usize { words.iter().filter(|(k, v)| !k.is_empty() && **v > 0).count() }
+fn main() {
+    let mut words = BTreeMap::new();
+    let mut basket = shop::Basket { items: Vec::new() };
+    for (i, word) in std::env::args().enumerate() {
+        *words.entry(word).or_insert(0) += 1;
+        basket.items.push(i as u64);
+    }
+    basket.items.sort_unstable_by(|a, b| b.cmp(a));
+    println!("{} {}", basket.total(), count(&words));
+}
+"""
+
 LOCAL = r"""
 #include <algorithm>
 #include <cstdio>
@@ -409,6 +434,17 @@ def fortran_contained(bench):
     bench.check(any("inner" in frames[-1][0] for frames in got.values()), "no contained procedure")
 
 
+def rust_programs(bench):
+    """At every address of its own code and of what is inlined there from the standard library."""
+    need("rustc")
+    with open(bench.path("shop.rs"), "w", encoding="utf-8") as file:
+        file.write(RUST)
+    for level in "1", "3", "s":
+        name = f"rust{level}"
+        bench.run("rustc", "--edition=2021", "-g", "-C", f"opt-level={level}", "shop.rs", "-o", name)
+        agree(bench, name, name)
+
+
 def compressed_sections(bench):
     compile_to(bench, "whole", CXX, "-O2", "-g")
     addresses = every_address(bench, "whole")
@@ -591,7 +627,7 @@ def own_binary(bench):
     agree(bench, bench.tool, "symbol_dump itself", peer="llvm-addr2line-14")
 
 
-live.main([cxx_inlines, names_with_scopes, cxx_by_clang, c_program, link_time_optimised, fortran_contained, compressed_sections, split_units,
+live.main([cxx_inlines, names_with_scopes, cxx_by_clang, c_program, link_time_optimised, fortran_contained, rust_programs, compressed_sections, split_units,
            separate_files, without_build_id, shared_debug_data, mini_debug_info, stripped_by_starts, plt_stubs,
            chosen_functions, go_table, go_versions,
            names_of_libraries, own_binary])

@@ -53,10 +53,10 @@ check_top() {
 	fi
 }
 
-# Peers skip auger's extensions (src/format/pprof/fields.h): field 1001 behind the rest.
+# Peers skip auger's extensions (src/format/pprof/fields.h): field 1099 behind the rest.
 check_extension() {
 	gzip -dc "$1" >extended.pb
-	printf '\312\076\003abc' >>extended.pb
+	printf '\332\104\003abc' >>extended.pb
 	if has go; then
 		raw "$1" >before && gzip -nc extended.pb >extended.pb.gz && raw extended.pb.gz >after &&
 			diff before after >&2
@@ -87,6 +87,16 @@ else
 fi
 check_top "$corpus/pprof/go_cpu.pb.gz" cpu nanoseconds go_cpu.pb.gz
 check_top "$corpus/pprof/go_heap.pb.gz" alloc_space B go_heap.pb.gz
+# Legacy text: what pprof reads of it is what it reads of auger's copy. Names that only auger reads are in the other files.
+for name in contention count growth heap_v2 java_contention java_heap; do
+	"$auger" convert "$corpus/pprof-text/$name" -o legacy.pb.gz 2>/dev/null
+	if has go; then
+		raw "$corpus/pprof-text/$name" >before && raw legacy.pb.gz >after && diff before after >&2
+		result "legacy $name: go tool pprof -raw" $?
+	else
+		skip "legacy $name: go tool pprof -raw" "go is not installed"
+	fi
+done
 check_extension folded.pb.gz
 check_top folded.pb.gz samples count "folded stacks"
 finish

@@ -483,6 +483,23 @@ def wrapped():
         assert off.wrap("f", coroutine) is coroutine
 
 
+def tables():
+    """The text names each stage, the longest first; one call has no mean; control characters are escaped."""
+    with profiler() as prof:
+        with prof.stage("long"):
+            time.sleep(0.02)
+        for _ in range(3):
+            with prof.stage("short\x1b[31m"):
+                pass
+        text = str(prof)
+        head, names, first, second = text.splitlines()
+        assert head.startswith("# total wall: ") and prof.table().splitlines()[1].split() == names.split(), text
+        assert names.split()[:3] == ["wall", "share", "calls"] and "mean" in names, text
+        assert first.endswith("  long") and first.split()[3:5] == ["1", "-"], text
+        assert second.endswith("  short\\x1b[31m") and second.split()[3] == "3", text
+    assert NullProfiler().table() == "" and "off" in StageProfiler(level="off").table()
+
+
 def off():
     for prof in (NullProfiler(), NullProfiler(trace_python_memory=False), StageProfiler(level="off")):
         with prof.stage("a") as one, prof.stage("b") as two:
@@ -609,4 +626,4 @@ if __name__ == "__main__":
     tap.run(nested, recursion, kept_stage, exceptions, peaks, peaks_across_threads, threads,
             shared_stage, pool_inherits, tasks, many_tasks, cancelled_task, generators, outlived,
             closed_elsewhere, open_stages, misuse, after_close, many_profilers, names,
-            wrapped, off, levels, environment, reset_and_set, forked, workers, no_leaks, many_names)
+            wrapped, tables, off, levels, environment, reset_and_set, forked, workers, no_leaks, many_names)

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -203,7 +204,7 @@ def state_of(pid):
 
 
 def relocation(pid, old, new):
-    return [AUGER, "relocate", "--pid", str(pid), "--from", old, "--to", new]
+    return [AUGER, "relocate", "--pid", str(pid), "--from", old, "--to", new, "--max-pause", "60000"]
 
 
 def move(job, storage, *more):
@@ -231,6 +232,16 @@ def libm():
         return next(line.split()[-1] for line in f if "/libm" in line)
 
 
+def limits_of(pid):
+    """Signals, tracer, open files. A thread blocks all signals while it makes another: then they are read again."""
+    for _ in range(50):
+        got = run("sh", "-c", f"grep -hE '^(Sig|Tracer|Max open)' /proc/{pid}/status /proc/{pid}/limits")
+        if "SigBlk:\tffffffff" not in got:
+            break
+        time.sleep(0.01)
+    return got
+
+
 def run_case(case, storage):
     if case == "library":
         shutil.copy(libm(), storage.old + "/libm.so")
@@ -245,7 +256,7 @@ def run_case(case, storage):
             while state_of(job.pid) != "T":
                 time.sleep(0.01)
         fds = len(os.listdir(f"/proc/{job.pid}/fd"))
-        before = run("sh", "-c", f"grep -hE '^(Sig|Tracer|Max open)' /proc/{job.pid}/status /proc/{job.pid}/limits")
+        before = limits_of(job.pid)
         told = move(job, storage, *OPTIONS.get(case, []))
         if case == "stopped":
             if state_of(job.pid) != "T":
@@ -259,7 +270,7 @@ def run_case(case, storage):
         if case not in OPENERS and \
                 len(os.listdir(f"/proc/{job.pid}/fd")) != fds:
             raise Failed("not as many descriptors as before")
-        after = run("sh", "-c", f"grep -hE '^(Sig|Tracer|Max open)' /proc/{job.pid}/status /proc/{job.pid}/limits")
+        after = limits_of(job.pid)
         changing = "" if case in PROGRAMS else "Blk|Cgt|"  # shells block and catch signals at times
         masks = re.compile(rf"^Sig(?:{changing}Ign).*|^Tracer.*|^Max open.*", re.M)
         if masks.findall(before) != masks.findall(after):
@@ -314,6 +325,11 @@ def run_refused(case, storage):
 KILL_CASES = "family threads map-private lock-posix cwd-thread watch".split()
 # Calls after the first ptrace(), and a number of points among the calls that repoint the job.
 PAUSE_POINTS, REPOINT_POINTS = [1, 400], 10
+SWAP_POINTS = 12
+RANDOM_CASES = "append family threads map-shared deleted lock-posix cwd-thread map-private fifo dup".split()
+KILLS = int(os.environ.get("RELOCATE_KILLS", "10"))
+SEED = int(os.environ.get("RELOCATE_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
+RANDOM = random.Random(SEED)
 # At the start of the copy: it writes the journal, closes NEW to others, scans all processes again.
 COPY_POINTS = [1, 2, 6, 7, 1000]
 
@@ -344,7 +360,7 @@ def has_priority(pid):
     found = False
     for tid in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(ProcessLookupError):
-            found |= os.sched_getscheduler(int(tid)) != os.SCHED_OTHER
+            found |= os.sched_getscheduler(int(tid)) in (os.SCHED_FIFO, os.SCHED_RR)
     return found
 
 
@@ -426,6 +442,137 @@ def run_killed_early(case, storage):
             raise Failed(f"killed at {at} of the copy: on NEW")
 
 
+def is_on(pid, dev):
+    """Does the job or a child have something open on the file system?"""
+    for p in [pid] + run("sh", "-c", f"cat /proc/{pid}/task/*/children").split():
+        links = [f"/proc/{p}/fd/{fd}" for fd in os.listdir(f"/proc/{p}/fd")]
+        links += [f"/proc/{p}/task/{t}/cwd" for t in os.listdir(f"/proc/{p}/task")]
+        for link in links:
+            with contextlib.suppress(OSError):
+                if os.stat(link).st_dev == dev:
+                    return True
+        with open(f"/proc/{p}/maps") as f:
+            if any(line.split()[3] == f"{os.major(dev):02x}:{os.minor(dev):02x}" for line in f):
+                return True
+    return False
+
+
+class Pair:
+    """OLD, a file system of its own, and NEW, a directory of another one."""
+
+    def __init__(self, storage, number):
+        self.old, self.new = f"{storage.top}/old{number}", f"{storage.top}/new/{number}"
+        os.mkdir(self.old)
+        os.makedirs(self.new)
+        run("mount", "-t", "tmpfs", "none", self.old)
+        self.old_dev, self.new_dev = os.stat(self.old).st_dev, os.stat(self.new).st_dev
+        self.before = top_of(self.new)
+
+    def command(self, pid, swaps):
+        return relocation(pid, self.old, self.new) + ["--swap"] * swaps
+
+    def is_swapped(self):
+        return os.stat(self.old).st_dev == self.new_dev
+
+    def close(self):
+        while subprocess.run(["umount", "-l", self.old], stderr=subprocess.DEVNULL).returncode == 0:
+            pass
+        shutil.rmtree(self.new)
+        os.rmdir(self.old)
+
+
+def settle(job, pair, swaps, random_bit):
+    """The job is on one side, or gets there by itself. Then the leftovers are removed, or the move is finished. Is it on NEW?"""
+    until = time.monotonic() + 30
+    while (on_old := is_on(job.pid, pair.old_dev)) == (on_new := is_on(job.pid, pair.new_dev)) or has_priority(job.pid):
+        if time.monotonic() > until:
+            raise Failed(f"half here, half there: {on_old} {on_new}")
+        time.sleep(0.01)
+    if ".auger-relocate" in os.listdir(pair.new):
+        if on_new or random_bit:
+            run(*pair.command(job.pid, swaps))
+            on_new = True
+        else:
+            run(AUGER, "relocate", "--undo", "--to", pair.new)
+    if not on_new and top_of(pair.new) != pair.before:
+        raise Failed(f"NEW is {top_of(pair.new)}, not {pair.before}")
+    if is_on(job.pid, pair.old_dev if on_new else pair.new_dev):
+        raise Failed("not moved as a whole")
+    if on_new and (pair.is_swapped() != swaps or [name for name in os.listdir(pair.new) if name.startswith(".auger")]):
+        raise Failed(f"swapped: {pair.is_swapped()}, left: {os.listdir(pair.new)}")
+    return on_new
+
+
+def stop_once(case, storage, number, swaps, stop):
+    """Runs the move, which stop(command) ends; the job then must be whole and on one side. Is it on NEW?"""
+    pair = Pair(storage, number)
+    job = Job(case, pair.old)
+    try:
+        code = stop(pair.command(job.pid, swaps))
+        time.sleep(0.01)
+        for pid in [str(job.pid)] + run("sh", "-c", f"cat /proc/{job.pid}/task/*/children").split():
+            with open(f"/proc/{pid}/status") as f:
+                if "TracerPid:\t0\n" not in f.read() or state_of(pid) not in "RSD":
+                    raise Failed(f"process {pid} is {state_of(pid)}")
+        is_moved = settle(job, pair, swaps, number % 2)
+        if code in (0, 1, -signal.SIGINT, -signal.SIGTERM) and is_moved != (code == 0):
+            raise Failed(f"exit status {code}, and the job is on {'NEW' if is_moved else 'OLD'}")
+        job.finish()
+        check(job, pair.new if is_moved else pair.old)
+        return is_moved
+    finally:
+        job.kill()
+        pair.close()
+
+
+def stop_randomly(number, limit, number_of):
+    """A signal after a random time; every fourth time standard input is closed."""
+    signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
+
+    def stop(command):
+        closes = number % 4 == 3
+        p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             preexec_fn=(lambda: os.close(0)) if closes else None)
+        time.sleep(RANDOM.uniform(0, limit))
+        p.send_signal(signals[number % 5])
+        code = p.wait(60)
+        if code not in (0, 1, -signals[number % 5]):  # by SIGINT and SIGTERM only before it has handlers
+            raise Failed(f"auger ended with {code}")
+        number_of[code] = number_of.get(code, 0) + 1
+        return code
+    return stop
+
+
+def run_random(case, storage):
+    """Ends auger at random moments: no job dies, and nothing that one wrote is lost."""
+    took, number_of, on_new = [], {}, 0
+
+    def not_at_all(command):
+        began = time.monotonic()
+        code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+        took.append(time.monotonic() - began)
+        return code
+
+    stop_once("append", storage, 0, False, not_at_all)
+    for i in range(1, KILLS + 1):
+        of = RANDOM_CASES[i % len(RANDOM_CASES)]
+        try:
+            on_new += bool(stop_once(of, storage, i, i % 3 == 0, stop_randomly(i, took[0], number_of)))
+        except (Failed, OSError, subprocess.SubprocessError) as why:
+            raise Failed(f"round {i} of seed {SEED}, {of}: {why}") from why
+    print(f"# ended {KILLS} times (exit status: times {number_of}); {on_new} times the job is on NEW now; seed {SEED}")
+
+
+def run_killed_in_swap(case, storage):
+    """Kills auger before each of its calls from the first umount(2) on: the same command finishes the swap."""
+    sides = []
+    for at in range(1, SWAP_POINTS + 1):
+        sides.append(stop_once(case, storage, 1000 + at, True, lambda command, at=at: subprocess.run(
+            [FOLDER + "/killer", "swap", str(at)] + command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode))
+    if not all(sides):
+        raise Failed(f"not on NEW after the swap had begun: {sides}")
+
+
 def main():
     number = failed = 0
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
@@ -438,7 +585,8 @@ def main():
             [(case + " and back", run_back) for case in BACK_CASES] + \
             [("hard-limit and refusal", run_refused)] + \
             [("many-files and early death", run_killed_early)] + \
-            [(case + " and death", run_killed) for case in KILL_CASES]
+            [(case + " and death", run_killed) for case in KILL_CASES] + \
+            [("append and death in swap", run_killed_in_swap), ("all and ends at random", run_random)]
     with tempfile.TemporaryDirectory(prefix="relocate-") as top:
         for name, body in tests:
             if ONLY and name not in ONLY:

@@ -81,7 +81,7 @@ bool visit(pid_t pid, int64_t *ret_pause_ns)
 		fprintf(stderr, "%s\n", e.msg);
 		return false;
 	}
-	ok = remote_open(&r, h, pid, 1000, 65536, &e) == 0 && call_getpid(r, 20, &e) &&
+	ok = remote_open(&r, h, pid, 1000, 65536, 0, &e) == 0 && call_getpid(r, 20, &e) &&
 	     call_getpid(r, 1, &e) && remote_run_rollback(r, &e) == 0;
 	remote_close(r);
 	*ret_pause_ns = clock_mono_ns() - freeze_since_ns(h);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killer: copy|pause|repoint N COMMAND [ARGUMENT...]
+ * killer: copy|pause|repoint|swap N COMMAND [ARGUMENT...]
  *
  * Runs the command and kills it before its Nth system call. It counts from the first linkat()
- * (copy: creates the journal), the first ptrace() (pause), or the first memfd_create() (repoint). N
- * 0: runs to the end and prints the number of calls up to the last ptrace().
+ * (copy: creates the journal), the first ptrace() (pause), the first memfd_create() (repoint), or
+ * the first umount2() (swap). N 0: runs to the end and prints the number of calls up to the last
+ * ptrace().
  */
 #include <elf.h>
 #include <errno.h>
@@ -57,6 +58,8 @@ static long first_call(const char *phase)
 {
 	if (strcmp(phase, "copy") == 0)
 		return SYS_linkat;
+	if (strcmp(phase, "swap") == 0)
+		return SYS_umount2;
 	return strcmp(phase, "pause") == 0 ? SYS_ptrace : SYS_memfd_create;
 }
 

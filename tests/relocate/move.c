@@ -69,6 +69,8 @@ static int repoint_all(struct freeze *h, const struct reloc_inventory *s,
 	}
 	if (goes_back ? repoint_undo(sh, e) < 0 : repoint_commit(sh, e) < 0)
 		return e->code;
+	if (!goes_back)
+		repoint_free(sh);
 	unlink_hidden(s, to->fd);
 	printf("%zu descriptors, %zu descriptions, %zu mappings, %zu directories in %.2f ms\n",
 	       s->fd_count, s->desc_count, s->map_count, s->dir_count,

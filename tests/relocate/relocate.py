@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 AUGER, UNSAFE = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -208,7 +209,8 @@ def refused(w, p, *words, message, before=None, **more):
     check(r.returncode == 1, f"exit status {r.returncode}: {r.stderr}")
     check(r.stdout == "" or "--dry-run" in words, r.stdout)
     check(message in r.stderr and r.stderr.count("\n") == 1, f"no {message!r} in {r.stderr!r}")
-    check(links(p.pid) == before, "the job has other things open")
+    after = links(p.pid)
+    check(after == before, "the job has other things open: " + str([(k, v, after.get(k)) for k, v in before.items() if after.get(k) != v]))
     check(state(p.pid)[:2] in (("S", "0"), ("R", "0"), ("D", "0")), str(state(p.pid)))
     if "new" not in more:
         after = os.stat(w.new)
@@ -295,7 +297,7 @@ def test_program(w):
     nap = subprocess.Popen([f"{w.old}/nap", "1000"])
     w.jobs.append(p := w.job(NAMED))
     try:
-        while not os.readlink(f"/proc/{nap.pid}/exe").endswith("nap"):
+        while not os.readlink(f"/proc/{nap.pid}/exe").endswith("nap") or state(nap.pid)[0] != "S":
             time.sleep(0.01)
         refused(w, nap, message="program")
     finally:
@@ -361,6 +363,28 @@ def test_threads(w):
     for words in (["--pid", str(p.pid)], ["--all-users-of", w.old]):
         r = w.run(*words)
         check(r.returncode == 1 and f"process {p.pid} " in r.stderr and "first thread has ended" in r.stderr, r.stderr)
+
+
+def test_reused_pid(w):
+    """The job ends just before the pause, and another process gets its PID, also with a directory of OLD: it is not touched."""
+    p = w.job(NAMED)
+    ended = threading.Thread(target=p.wait)
+    ended.start()
+    try:
+        r = w.run("--pid", str(p.pid), env=unsafe() | {"UNSAFE_REUSE": str(p.pid), "UNSAFE_FOLDER": w.old})
+        ended.join(60)
+        check(r.returncode == 1 and "the job has ended" in r.stderr and r.stderr.count("\n") == 1, r.stderr)
+        check(p.returncode == -9 and is_empty(w.new), f"{p.returncode} {os.listdir(w.new)}")
+        if not os.path.exists(f"/proc/{p.pid}"):
+            return # PIDs cannot be chosen here
+        with open(f"/proc/{p.pid}/cmdline", "rb") as f:
+            check(f.read() == b"sleep\x00600\x00", "the PID was not reused")
+        check(links(p.pid)["cwd"] == w.old and state(p.pid)[1] == "0", str(state(p.pid)))
+        check(os.sched_getscheduler(p.pid) == os.SCHED_OTHER, "it has another priority")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(p.pid, 9)
+        ended.join(60)
 
 
 def test_slurm(w):
@@ -753,6 +777,19 @@ os.open("gone", os.O_WRONLY | os.O_CREAT | os.O_APPEND); os.unlink("gone")
     check(0 < out["expected_pause_ns"] < 10**9)
 
 
+def test_connections(w):
+    """--dry-run lists TCP connections, each once; a socket that only listens is none."""
+    p = w.job(NAMED + """
+s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); a = s.accept()[0]
+if os.fork() == 0: time.sleep(1000)
+""")
+    r = w.run("--dry-run", "--pid", str(p.pid), "-f", "json")
+    check(r.returncode == 0, r.stderr)
+    out = json.loads(r.stdout)
+    rows = [row["path"].split(" - ") for row in out["rows"] if row["what"] == "TCP connection" and row["state"] == "note"]
+    check(out["connections"] == 2 and len(rows) == 2 and rows[0] == rows[1][::-1], str(rows))
+
+
 # A record is its number in 8 bytes; each is in a log before it is in the file. A move must not show in
 # the file: every record once, in order, whichever process wrote it.
 WRITER = """
@@ -833,7 +870,7 @@ def moved(w, p, *words, **more):
     for fd, info in before.items():
         check(info.split()[3] == after[fd][1].split()[3], f"descriptor {fd} has other flags")
     check(state(p.pid)[1] == "0" and state(p.pid)[0] in "SRD")
-    check(os.sched_getscheduler(p.pid) == os.SCHED_OTHER, "it goes before others")
+    check(os.sched_getscheduler(p.pid) not in (os.SCHED_FIFO, os.SCHED_RR), "it goes before others")
     return json.loads(r.stdout)
 
 
@@ -1127,6 +1164,72 @@ def test_churn(w):
     check(old[1] == new[1], f"other hard links: {[x for x in old[1] if x not in new[1]]} {[x for x in new[1] if x not in old[1]]}")
 
 
+# As CHURN, but until the working directory is on NEW; then it prints what it did last, which may have been half done.
+WATCHED = """
+import random, shutil
+def folder():
+    used.append(f"d{random.randrange(20)}")
+    return used[-1]
+def name(): return f"{folder()}/f{random.randrange(30)}"
+def write(path, k):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f: f.write(str(k) * random.randrange(3000))
+def churn():
+    dev = os.stat(".").st_dev
+    for k in range(10**9):
+        if os.stat(".").st_dev != dev: break
+        used.clear()
+        try:
+            random.choice([
+                lambda: write(name(), k), lambda: write(name(), k), lambda: write(name() + "/deep", k), lambda: os.rename(name(), name()),
+                lambda: os.rename(folder(), folder()), lambda: os.unlink(name()), lambda: os.mkfifo(folder() + f"/p{k % 30}"), lambda: os.symlink(str(k), name()),
+                lambda: os.link(name(), name()), lambda: os.chmod(name(), random.choice([0o600, 0o755])), lambda: os.mkdir(name()),
+                lambda: os.setxattr(name(), "user.k", str(k).encode()), lambda: os.truncate(name(), random.randrange(5000)),
+                lambda: os.chmod(folder(), random.choice([0o700, 0o755])), lambda: k % 9 or shutil.rmtree(folder()),
+            ])()
+        except OSError: pass
+used = []
+thread = threading.Thread(target=churn, daemon=True)
+thread.start()
+print("ready", flush=True)
+sys.stdin.readline()
+thread.join()
+print(" ".join(used), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_watched(w):
+    """The pause visits only names that have changed, while names of all kinds come and go until it begins."""
+    for i in range(3000):
+        if i % 100 == 0:
+            os.mkdir(f"{w.old}/s{i // 100}")
+        with open(f"{w.old}/s{i // 100}/{i}", "w", encoding="ascii") as f:
+            f.write(str(i))
+    for i in range(4):
+        new = f"{w.new}/{i}"
+        os.mkdir(new)
+        p = w.job(WATCHED + "#" + END)
+        r = w.run("--pid", str(p.pid), "-f", "json", "--max-pause", "60000", new=new)
+        check(r.returncode == 0, r.stderr)
+        visited = json.loads(r.stdout)["visited_in_pause"]
+        check(0 < visited < 2500, f"{visited} names were visited in the pause")
+        p.stdin.write("\n")
+        p.stdin.flush()
+        last = p.stdout.readline().split()
+        check(p.poll() is None, "the job has ended")
+        trees = tree(w.old), tree(new)
+        halves = {name for _, groups in trees for group in groups if any(n.split("/")[0] in last for n in group) for name in group}
+        old, found = ({name: entry for name, entry in names.items() if name not in halves and name.split("/")[0] not in last + ["."]}
+                      for names, _ in trees)
+        # What was half done last may have added a name to, or taken one from, a group of hard links.
+        bad = [n for n in old.keys() | found.keys() if old.get(n) != found.get(n) and
+               not (old.get(n) and found.get(n) and len(old[n]) > 6 and old[n][:6] + old[n][7:] == found[n][:6] + found[n][7:])]
+        check(not bad, "\n".join(f"{n}: {old.get(n)} {found.get(n)}" for n in bad))
+        p.kill()
+        p.wait()
+
+
 def names_in_order(folder, count):
     """Names in the order of the directory: ext4 sorts by a hash that differs between file systems."""
     names = [f"name{i}" for i in range(count)]
@@ -1311,6 +1414,7 @@ def test_hanging(w):
 SQLITE = """
 import sqlite3
 db = sqlite3.connect("base", isolation_level=None, check_same_thread=False)
+db.execute("pragma locking_mode=%s")
 db.execute("pragma journal_mode=%s")
 db.execute("create table t (i integer)")
 def write():
@@ -1333,16 +1437,26 @@ print("over", flush=True)
 def test_sqlite(w):
     """A writer with a rollback journal is refused, because SQLite checks the inode; with a write-ahead log it
     moves, and nothing is lost."""
-    p = w.job(SQLITE % "delete")
-    write_more(w, p)
-    for words in ([], ["--swap"]):
-        r = w.run("--pid", str(p.pid), *words)
-        check(r.returncode == 1 and "rollback journal" in r.stderr and is_empty(w.new), r.stderr)
+    for locking in ("exclusive", "normal"):
+        p = w.job(SQLITE % (locking, "delete"))
         write_more(w, p)
-    w.stop_jobs()
-    os.unlink(f"{w.top}/job0.log")
-    os.unlink(f"{w.old}/base")
-    p = w.job(SQLITE % "wal")
+        for words in ([], ["--swap"]):
+            r = w.run("--pid", str(p.pid), *words)
+            check(r.returncode == 1 and "rollback journal" in r.stderr and is_empty(w.new), r.stderr)
+            write_more(w, p)
+        w.stop_jobs()
+        os.unlink(f"{w.top}/job0.log")
+        os.unlink(f"{w.old}/base")
+    move_sqlite(w, "normal")
+
+
+def test_sqlite_exclusive(w):
+    """A write-ahead log and a lock that is never released."""
+    move_sqlite(w, "exclusive")
+
+
+def move_sqlite(w, locking):
+    p = w.job(SQLITE % (locking, "wal"))
     write_more(w, p)
     rows = json.loads(w.run("--dry-run", "--pid", str(p.pid), "-f", "json").stdout)["rows"]
     check([row["state"] for row in rows if "SQLite" in (row["reason"] or "")] == ["note"], str(rows))
@@ -1356,6 +1470,144 @@ def test_sqlite(w):
         count = db.execute("select count(*), max(i) from t").fetchone()
         check(db.execute("pragma integrity_check").fetchone() == ("ok",), "damaged")
     check(count == (count[1] + 1, os.path.getsize(f"{w.top}/job0.log") // 8 - 1), str(count))
+
+
+# Two processes that write to one database, each under the lock in memory that they share, and read what is there.
+LMDB = """
+import lmdb
+child = os.fork()
+if child == 0: libc.prctl(1, 9)
+is_over = []
+if child == 0: signal.signal(signal.SIGTERM, lambda *_: is_over.append(1))
+def run(n):
+    i = 0
+    with lmdb.open("base", map_size=16 << 20, sync=False) as env:
+        while not is_over:
+            key = struct.pack(">QQ", n, i)
+            with env.begin(write=True) as t:
+                assert t.put(key, key * 10, overwrite=False)
+            os.write(log, key)
+            with env.begin() as t:
+                assert t.get(key) == key * 10 and t.stat()["entries"] > i
+            i += 1
+            time.sleep(0.0005)
+if child == 0:
+    run(1)
+    os._exit(0)
+thread = threading.Thread(target=run, args=(0,))
+thread.start()
+""" + END + """
+is_over.append(1)
+thread.join()
+os.kill(child, signal.SIGTERM)
+print(os.waitpid(child, 0)[1], flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_lmdb(w):
+    """LMDB: a mapped database, with a lock in shared memory of two processes; no transaction is lost."""
+    try:
+        import lmdb
+    except ImportError:
+        return
+    p = w.job(LMDB)
+    write_more(w, p)
+    moved(w, p, "--swap")
+    w.mounts.append(w.old)
+    write_more(w, p)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    line = p.stdout.readline()
+    check(line == "0\n", f"the jobs did not end well: {line!r}")
+    with open(f"{w.top}/job0.log", "rb") as f:
+        told = f.read()
+    with lmdb.open(f"{w.new}/base", readonly=True) as env, env.begin() as t:
+        found = dict(t.cursor())
+    check({told[at:at + 16] for at in range(0, len(told), 16)} == found.keys(), f"{len(told) // 16} transactions, {len(found)} found")
+    check(all(value == key * 10 for key, value in found.items()), "the database is not what was written")
+
+
+# Four processes that append to one log, each through a description of its own; a database as LMDB has it: mapped for
+# reading, written by pwrite; a memfd; a module that is imported by OLD's path after the move.
+JOBS = """
+import json, sys
+sys.path.insert(0, os.getcwd())
+open("early.py", "w").write("x = 1")
+open("late.py", "w").write("import early; x = early.x + 1")
+import early
+sys.dont_write_bytecode = True
+children = []
+for n in range(4):
+    if os.fork() == 0:
+        libc.prctl(1, 9)
+        out = os.open("many.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        signal.signal(signal.SIGTERM, lambda *_: is_over.append(1))
+        is_over, i = [], 0
+        while not is_over:
+            os.write(out, b"%d %d\\n" % (n, i))
+            i += 1
+            time.sleep(0.0005)
+        os.write(log, b"%d %d\\n" % (n, i))
+        os._exit(0)
+base = os.open("data.mdb", os.O_RDWR | os.O_CREAT)
+os.pwrite(base, bytes(65536), 0)
+view = mmap.mmap(base, 65536, prot=mmap.PROT_READ)
+bad = []
+def transact():
+    i = 0
+    while not is_ended:
+        i += 1
+        os.pwrite(base, struct.pack("<Q", i), i % 16 * 4096)
+        if struct.unpack_from("<Q", view, i % 16 * 4096)[0] != i: bad.append(i)
+        time.sleep(0.0005)
+    children.append(i)
+is_ended = []
+thread = threading.Thread(target=transact)
+thread.start()
+anonymous = os.memfd_create("mine")
+os.write(anonymous, b"memory")
+while os.stat("many.log").st_size < 100: time.sleep(0.01)
+""" + END + """
+import late
+is_ended.append(1)
+thread.join()
+print(json.dumps([late.x, late.__file__, bad, children[-1], os.pread(anonymous, 10, 0).decode()]), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_jobs(w):
+    """What people run: logs of several processes, databases, imports by path. Nothing is lost, and paths lead to NEW."""
+    p = w.job(JOBS)
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
+        children = [int(word) for word in f.read().split()]
+    check(len(children) == 4, str(children))
+    moved(w, p, "--swap")
+    w.mounts.append(w.old)
+    size = os.path.getsize(f"{w.new}/many.log")
+    until = time.monotonic() + 30
+    while os.path.getsize(f"{w.new}/many.log") < size + 500:
+        check(time.monotonic() < until, "the children do not write any more")
+        time.sleep(0.01)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    value, path, bad, count, anonymous = json.loads(p.stdout.readline())
+    check((value, path, bad, anonymous) == (2, f"{w.old}/late.py", [], "memory"), f"{value} {path} {bad} {anonymous}")
+    with open(f"{w.new}/data.mdb", "rb") as f:
+        check(struct.unpack_from("<Q", f.read(), count % 16 * 4096)[0] == count, "the database is not what was written")
+    for child in children:
+        os.kill(child, 15)
+    counts = {}
+    while len(counts) < 4:
+        check(time.monotonic() < until, "a child does not end")
+        time.sleep(0.01)
+        with open(f"{w.top}/job0.log", encoding="ascii") as f:
+            counts = dict(map(int, line.split()) for line in f if line.endswith("\n"))
+    with open(f"{w.new}/many.log", encoding="ascii") as f:
+        lines = [tuple(map(int, line.split())) for line in f]
+    for n in range(4):
+        check([i for k, i in lines if k == n] == list(range(counts[n])), f"lines of {n} are lost, doubled or not in order")
 
 
 REWRITER = """

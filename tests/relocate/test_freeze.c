@@ -165,7 +165,7 @@ static void test_signal_in_pause(void)
 	if (!CHECK_INT(freeze_begin(&h, &pid, 1, false, LIMIT_NS, &e), 0))
 		return;
 	kill(pid, SIGALRM);
-	CHECK_INT(remote_open(&r, h, pid, 1000, 65536, &e), 0);
+	CHECK_INT(remote_open(&r, h, pid, 1000, 65536, 0, &e), 0);
 	CHECK(call_getpid(r, 3, &e));
 	CHECK_INT(remote_run_rollback(r, &e), 0);
 	remote_close(r);
@@ -186,33 +186,37 @@ static struct remote_call write_letter(struct remote *r, char letter)
 }
 
 /* The calls write s for a step, g for apply, f for finish, u for the undo of the step, U for the
- * undo of apply. */
-static bool visit_and_die(pid_t pid, enum death death)
+ * undo of apply. With spares a thread that is added makes all but the step. */
+static bool visit_and_die(pid_t pid, enum death death, size_t spares)
 {
 	struct freeze *h = NULL;
 	struct remote *r = NULL;
 	struct err e = { 0 };
 	struct remote_call call, undo;
 	uint64_t commit_flag, word = REMOTE_ROLLBACK;
+	int member;
 
 	if (freeze_begin(&h, &pid, 1, false, LIMIT_NS, &e) < 0 ||
-	    remote_open(&r, h, pid, 1000, 65536, &e) < 0)
+	    remote_open(&r, h, pid, 1000, 65536, spares, &e) < 0)
+		return false;
+	member = remote_spare(r, 1);
+	if ((member != 0) != (spares != 0))
 		return false;
 	if (death == DEATH_OPEN)
 		return true;
 	call = write_letter(r, 's');
 	undo = write_letter(r, 'u');
 	remote_add_step(r, &call);
-	remote_add_undo(r, &undo);
+	remote_add_undo_of(r, member, &undo);
 	if (remote_run_steps(r, &e) < 0)
 		return false;
 	if (death == DEATH_STEPS)
 		return true;
 	call = write_letter(r, 'g');
 	undo = write_letter(r, 'U');
-	remote_add_apply(r, 0, &call, &undo);
+	remote_add_apply(r, member, &call, &undo);
 	call = write_letter(r, 'f');
-	remote_add_finish(r, 0, &call);
+	remote_add_finish(r, member, &call);
 	commit_flag = remote_put(r, &word, sizeof word);
 	if (remote_arm(r, commit_flag, &e) < 0)
 		return false;
@@ -232,21 +236,32 @@ static bool visit_and_die(pid_t pid, enum death death)
 	       remote_write(r, commit_flag, &word, sizeof word) == 0;
 }
 
-static void test_death_of_the_visitor(void)
+static size_t count_threads(pid_t pid)
+{
+	CLEANUP(rows_fini) struct rows tids = { 0 };
+	char path[PROC_PATH];
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	return proc_numbers(path, &tids) < 0 ? 0 : tids.count;
+}
+
+static void check_deaths(size_t spares)
 {
 	static const char *const wants[DEATHS] = { "", "su", "su", "sgf", "sgf", "sgUu" };
+	size_t threads;
 	pid_t pid;
 
 	if (pipe2(letters, O_NONBLOCK) < 0)
 		return;
 	pid = start(many_threads);
+	threads = count_threads(pid);
 	for (enum death death = 0; death < DEATHS; death++) {
 		char got[16] = "";
 		int status;
 		pid_t visitor = fork();
 
 		if (visitor == 0) {
-			if (!visit_and_die(pid, death))
+			if (!visit_and_die(pid, death, spares))
 				_exit(1);
 			kill(getpid(), SIGKILL);
 		}
@@ -259,7 +274,71 @@ static void test_death_of_the_visitor(void)
 				continue;
 		}
 		CHECK_STR(got, wants[death]);
+		for (int i = 0; i < 30000 && count_threads(pid) != threads; i++)
+			nap_ms(1);
+		CHECK_INT(count_threads(pid), threads);
 	}
+	CHECK_INT(finish(pid), 0);
+	close(letters[0]);
+	close(letters[1]);
+}
+
+static void test_death_of_the_visitor(void)
+{
+	check_deaths(0);
+	check_deaths(2);
+}
+
+/* Makes a thread that was added wait in write(2), and loses it. */
+static bool visit_and_lose(pid_t pid)
+{
+	struct freeze *h = NULL;
+	struct remote *r = NULL;
+	struct err e = { 0 };
+	struct remote_call call;
+	uint64_t commit_flag, word = REMOTE_APPLY;
+	bool ok;
+
+	if (freeze_begin(&h, &pid, 1, false, LIMIT_NS, &e) < 0 ||
+	    remote_open(&r, h, pid, 1000, 65536, 1, &e) < 0)
+		return false;
+	call = write_letter(r, 'g');
+	remote_add_apply(r, remote_spare(r, 0), &call, NULL);
+	commit_flag = remote_put(r, &word, sizeof word);
+	ok = remote_arm(r, commit_flag, &e) == 0 && remote_run_apply(r, &e) == 0 &&
+	     remote_has_lost(r) && remote_run_finish(r, &e) == 0;
+	remote_close(r);
+	freeze_thaw(h);
+	return ok;
+}
+
+/* A thread that was added waits because a pipe is full: the others go on, and it ends later. */
+static void test_lost_thread(void)
+{
+	char bytes[4096] = { 0 };
+	pid_t pid, visitor;
+	size_t threads;
+	int status;
+
+	if (pipe2(letters, O_NONBLOCK) < 0)
+		return;
+	while (write(letters[1], bytes, sizeof bytes) > 0)
+		;
+	(void)!fcntl(letters[1], F_SETFL, 0);
+	pid = start(many_threads);
+	threads = count_threads(pid);
+	visitor = fork();
+	if (visitor == 0)
+		_exit(visit_and_lose(pid) ? 0 : 1);
+	waitpid(visitor, &status, 0);
+	CHECK_INT(status, 0);
+	CHECK(goes_on());
+	CHECK_INT(count_threads(pid), threads + 1);
+	for (int i = 0; i < 30000 && count_threads(pid) != threads; i++) {
+		(void)!read(letters[0], bytes, sizeof bytes);
+		nap_ms(1);
+	}
+	CHECK_INT(count_threads(pid), threads);
 	CHECK_INT(finish(pid), 0);
 	close(letters[0]);
 	close(letters[1]);
@@ -305,6 +384,7 @@ int main(void)
 	TAP_CASE(test_seccomp);
 	TAP_CASE(test_signal_in_pause);
 	TAP_CASE(test_death_of_the_visitor);
+	TAP_CASE(test_lost_thread);
 	TAP_CASE(test_refusals);
 	return tap_done();
 }

@@ -36,7 +36,7 @@ def test_repeated():
     first, second = [("p:live / x", BAD), ("p:unit / y", BAD)], [("p:live / x", GOOD)]
     assert count("--failed-live", first) == "x\n"
     assert count("--totals", first, second) == "1 1 2\n"
-    assert count("--failed", first, second) == "BUILD: p:unit / y: not ok 1 - a\n"
+    assert count("--failed", first, second) == "BUILD: p:unit / y: not ok 1 - a\n    got 1, want 2\n"
 
 
 def test_flaky():

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "tap.h"
@@ -19,7 +20,7 @@
 /* A storage that counts: "f*" are files of FILE_BYTES, "fs*" of SMALL_BYTES, and it takes as long
  * as told. */
 struct fake {
-	_Atomic int lookups, lists, reads, bundles, xattrs;
+	_Atomic int lookups, lists, reads, bundles, xattrs, asked;
 	_Atomic int64_t hang_ns;
 	_Atomic bool is_changed;
 	int names; /* "f000" and so on in each folder; 0: just "f" */
@@ -43,7 +44,7 @@ static int fake_lookup(void *self, const char *path, struct stat *ret)
 		return 0;
 	if (path[0] != 'f')
 		return -ENOENT;
-	*ret = (struct stat){ .st_ino = 2,
+	*ret = (struct stat){ .st_ino = path[1] == 's' ? 3 + strtoul(path + 2, NULL, 10) : 2,
 			      .st_mode = S_IFREG | 0644,
 			      .st_ctim.tv_sec = f->is_changed,
 			      .st_size = path[1] == 's' ? SMALL_BYTES : FILE_BYTES };
@@ -122,12 +123,24 @@ static int fake_xattr(void *self, const char *path, const char *name, struct buf
 	return buf_error(ret);
 }
 
+/* Files may be read and nothing else. */
+static int fake_access(void *self, const char *path, const struct stat *same, int wanted)
+{
+	struct fake *f = self;
+
+	(void)path;
+	(void)same;
+	atomic_fetch_add(&f->asked, 1);
+	return wanted == R_OK ? 0 : -EACCES;
+}
+
 static const struct storage_ops fake_ops = {
 	.lookup = fake_lookup,
 	.lookup_names = fake_lookup_names,
 	.list = fake_list,
 	.read_chunk = fake_read,
 	.xattr = fake_xattr,
+	.access = fake_access,
 };
 
 static void nobody(void *context, uint64_t node)
@@ -153,6 +166,7 @@ static struct cache *open_cache(struct fake *f, uint64_t budget, int64_t negativ
 				int64_t timeout_ns)
 {
 	struct cache_opts o = { .budget_bytes = budget,
+				.asks_rights = true,
 				.ttl_ns = CACHE_FOREVER,
 				.negative_ttl_ns = negative_ttl_ns,
 				.timeout_ns = timeout_ns,
@@ -262,6 +276,50 @@ static void test_single_flight(void)
 		CHECK_INT((intptr_t)rc, 0);
 	}
 	CHECK_INT(f.lookups, 1);
+	CHECK(cache_close(c));
+}
+
+static int may(struct cache *c, struct node *n, struct credentials *who, int wanted)
+{
+	struct waiter_sync w;
+	int rc;
+
+	waiter_sync_init(&w);
+	w.waiter.who = credentials_ref(who);
+	do
+		rc = cache_may(c, &w.waiter, n, wanted);
+	while (waiter_sync_wait(&w, rc));
+	waiter_sync_fini(&w);
+	return rc;
+}
+
+/* Storage is asked once for each user and right. Both are our user: another's name needs root. */
+static void test_rights(void)
+{
+	static const gid_t groups[] = { 1 };
+	struct fake f = { 0 };
+	struct cache *c = open_cache(&f, 1 << 30, 0, NS_PER_S);
+	struct credentials *a = credentials_new(geteuid(), 0, NULL, 0);
+	struct credentials *b = credentials_new(geteuid(), 0, groups, 1);
+	struct stat attr;
+	struct node *n;
+	int64_t ttl_ns;
+
+	if (CHECK(a && b) && CHECK_INT(wait_lookup(c, "f", &n, &attr, &ttl_ns), 0)) {
+		for (int i = 0; i < 3; i++) {
+			CHECK_INT(may(c, n, a, R_OK), 0);
+			CHECK_INT(may(c, n, a, X_OK), -EACCES);
+			CHECK_INT(may(c, n, b, R_OK), 0);
+			CHECK_INT(may(c, n, NULL, R_OK), -EACCES);
+		}
+		CHECK_INT(f.asked, 3);
+		CHECK_INT(cache_clear(c, false), 0);
+		CHECK_INT(may(c, n, a, R_OK), 0);
+		CHECK_INT(f.asked, 4);
+		node_unref(n, 1);
+	}
+	credentials_unref(a);
+	credentials_unref(b);
 	CHECK(cache_close(c));
 }
 
@@ -617,6 +675,7 @@ static void test_hot(void)
 int main(void)
 {
 	TAP_CASE(test_single_flight);
+	TAP_CASE(test_rights);
 	TAP_CASE(test_absent);
 	TAP_CASE(test_listing_answers);
 	TAP_CASE(test_names);

@@ -63,6 +63,8 @@ static const struct wire_message messages[] = {
 	{ .type = WIRE_ALIVE },
 	{ .type = WIRE_ALIVE, .wants_alive = true },
 	{ .type = WIRE_GOODBYE },
+	{ .type = WIRE_TAKEN, .id = 5 },
+	{ .type = WIRE_HELLO, .nonce_a = { 1, 2, 3 }, .endpoint = TEXT("tcp:10.0.0.1:7") },
 };
 
 /* Each message comes back, and no shorter or longer piece of it is one. */
@@ -210,7 +212,7 @@ static void test_envelopes(void)
 	CHECK_INT(envelope_open(b.data, b.len - 1, &secret, &f, &m, &e), -EPROTO);
 	b.data[4] = 9;
 	CHECK_INT(envelope_open(b.data, b.len, &secret, &f, &m, &e), -EPROTONOSUPPORT);
-	CHECK_STR(e.msg, "rank 3 speaks version 9 of the overlay's protocol, this node 1: all "
+	CHECK_STR(e.msg, "rank 3 speaks version 9 of the overlay's protocol, this node 2: all "
 			 "nodes need the same auger");
 	CHECK_INT(envelope_peek("GET / HTTP/1.1", 14, &f, &e), -EPROTO);
 }

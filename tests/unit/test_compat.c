@@ -25,6 +25,7 @@ enum {
 #endif
 #ifdef SYS_quotactl_fd
 	BOTH(SYS_close_range),
+	BOTH(SYS_faccessat2),
 	BOTH(SYS_epoll_pwait2),
 	BOTH(SYS_quotactl_fd),
 	BOTH(MADV_POPULATE_READ),
@@ -62,6 +63,7 @@ enum {
 #undef SYS_pidfd_open
 #undef SYS_close_range
 #undef SYS_openat2
+#undef SYS_faccessat2
 #undef SYS_pidfd_getfd
 #undef SYS_epoll_pwait2
 #undef SYS_quotactl_fd
@@ -90,6 +92,7 @@ enum {
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,6 +121,7 @@ static void test_constants(void)
 #endif
 #ifdef HAS_NEWER
 	SAME(SYS_close_range);
+	SAME(SYS_faccessat2);
 	SAME(SYS_epoll_pwait2);
 	SAME(SYS_quotactl_fd);
 	SAME(MADV_POPULATE_READ);
@@ -316,8 +320,54 @@ static void check_pidfd(void)
 	close(fd); /* nobody reads: the thread ends */
 }
 
+/* Of the file-system calls of that user: the path itself is looked up as root. */
+static int access_code(uid_t user, const char *path, int wanted)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), error;
+	struct stat st;
+
+	if (!CHECK(fd >= 0) || !CHECK_INT(fstat(fd, &st), 0))
+		return -1;
+	setfsgid(user);
+	setfsuid(user);
+	error = compat_access(fd, &st, wanted) < 0 ? errno : 0;
+	setfsuid(0);
+	setfsgid(0);
+	close(fd);
+	return error;
+}
+
+static void check_access(void)
+{
+	if (geteuid() != 0)
+		return;
+	umask(022);
+	CHECK_INT(mkdir("searched", 0711), 0);
+	CHECK_INT(mkdir("read", 0744), 0);
+	close(open("closed", O_CREAT | O_CLOEXEC, 0700));
+	close(open("run", O_CREAT | O_CLOEXEC, 0755));
+	close(open("plain", O_CREAT | O_CLOEXEC, 0644));
+	CHECK_INT(access_code(1, "searched", X_OK), 0);
+	CHECK_INT(access_code(1, "searched", R_OK), EACCES);
+	CHECK_INT(access_code(1, "read", R_OK), 0);
+	CHECK_INT(access_code(1, "read", R_OK | X_OK), EACCES);
+	CHECK_INT(access_code(1, "closed", R_OK), EACCES);
+	CHECK_INT(access_code(1, "closed", X_OK), EACCES);
+	CHECK_INT(access_code(1, "run", R_OK | X_OK), 0);
+	CHECK_INT(access_code(1, "plain", R_OK), 0);
+	CHECK_INT(access_code(1, "plain", X_OK), EACCES);
+	CHECK_INT(access_code(1, "plain", W_OK), EACCES);
+	CHECK_INT(access_code(0, "closed", R_OK), 0);
+	unlink("closed");
+	unlink("run");
+	unlink("plain");
+	rmdir("searched");
+	rmdir("read");
+}
+
 static void check_all(void)
 {
+	check_access();
 	check_close_range();
 	check_openat2();
 	check_long_path();

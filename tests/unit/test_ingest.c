@@ -286,6 +286,26 @@ static void test_kinds(void)
 	bench_free(&b);
 }
 
+/* Code made at run time is called as the file that names it: a jitdump, once its process maps one.
+ */
+static void test_jitdump(void)
+{
+	CLEANUP(buf_fini) struct buf got = { 0 };
+	struct bench b = bench_new(NULL);
+	const uint64_t at = 0x5000010, next = 0x5000020;
+
+	map(&b, 4, 0x5000000, 0, "//anon");
+	map(&b, 6, 0x5000000, 0, "//anon");
+	sample(&b, 4, 4, 0, &at, 1);
+	CHECK_STR(stack_text(b.profile, 0, &got), "perf-4.map+5000010");
+	map(&b, 4, 0x9000000, 0, "/srv/jit-4.dump");
+	sample(&b, 4, 4, 0, &next, 1);
+	CHECK_STR(stack_text(b.profile, 1, &got), "jit-4.dump+5000020");
+	sample(&b, 6, 6, 0, &at, 1);
+	CHECK_STR(stack_text(b.profile, 2, &got), "perf-6.map+5000010");
+	bench_free(&b);
+}
+
 /* The end of a broken chain of frame pointers is cut; a chain that is nothing else is not. */
 static void test_garbage(void)
 {
@@ -352,6 +372,7 @@ int main(void)
 	TAP_CASE(test_events);
 	TAP_CASE(test_processes);
 	TAP_CASE(test_kinds);
+	TAP_CASE(test_jitdump);
 	TAP_CASE(test_garbage);
 	TAP_CASE(test_lost);
 	TAP_CASE(test_fetch);

@@ -15,7 +15,7 @@ struct bench {
 	struct ingest *ingest;
 };
 
-static struct bench bench_with(bool is_summed)
+static struct bench bench_with(bool is_summed, const struct interp_source *interp)
 {
 	static const struct ingest_event events[] = { { "cpu", "nanoseconds", 1000 } };
 	struct bench b = { .profile = profile_new() };
@@ -34,6 +34,7 @@ static struct bench bench_with(bool is_summed)
 			   .woken_at = 4,
 			   .sleeps = { { SLEEP_AT - 16, SLEEP_AT + 16 } },
 			   .sleep_count = 1 },
+		.interp = interp,
 	};
 
 	b.ingest = ingest_new(&opts, events, 1);
@@ -42,7 +43,7 @@ static struct bench bench_with(bool is_summed)
 
 static struct bench bench_new(void)
 {
-	return bench_with(false);
+	return bench_with(false, NULL);
 }
 
 static void feed(struct bench *b, const struct record *r, size_t event)
@@ -240,7 +241,7 @@ static void sum(struct bench *b, uint64_t key, uint32_t tid, enum offcpu_state s
 static void test_sums(void)
 {
 	CLEANUP(buf_fini) struct buf got = { 0 };
-	struct bench b = bench_with(true);
+	struct bench b = bench_with(true, NULL);
 	const struct offcpu_wait rest = { .before = { .state = OFFCPU_SLEEPING },
 					  .waited_ns = 8,
 					  .is_unfinished = true };
@@ -274,6 +275,59 @@ static void test_sums(void)
 	bench_free(&b);
 }
 
+static void ignore_map(void *context, const struct interp_mapping *m)
+{
+	(void)context;
+	(void)m;
+}
+
+/* A thread that waits for the lock, in a function; its location is the context. */
+static bool frames_of(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		      struct interp_stack *ret)
+{
+	static struct interp_frame frame = { .is_entry = true };
+
+	(void)pid;
+	(void)tid;
+	frame.location = *(const uint32_t *)context;
+	*ret = (struct interp_stack){ &frame, 1, INTERP_LOCK_AWAITED };
+	return time_ns == 100;
+}
+
+/* The stack of a wait has an interpreter's frames, and what its thread has of the lock. */
+static void test_interp(void)
+{
+	uint32_t location;
+	const struct interp_source source = { .context = &location,
+					      .version = 2,
+					      .has_locks = true,
+					      .map = ignore_map,
+					      .frames = frames_of };
+	struct bench b = bench_with(true, &source);
+	uint64_t at = OTHER_AT;
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_KERNEL,
+			    .pid = 5,
+			    .tid = 5,
+			    .time = 100 };
+	struct stack_node leaf;
+
+	location = profile_name_location(b.profile, "waiting", 7);
+	r.sample.chain = (struct record_words){ (const unsigned char *)&at, 1 };
+	CHECK_INT(ingest_wait_stack(b.ingest, &r, 77, OFFCPU_EACH), 0);
+	sum(&b, 77, 5, OFFCPU_SLEEPING, 30, 0);
+	ingest_end_waits(b.ingest, 400);
+	CHECK_INT(ingest_finish(b.ingest), 0);
+	if (CHECK_INT(profile_sample_count(b.profile), 1)) {
+		leaf = profile_get_node(b.profile, profile_get_sample(b.profile, 0).node);
+		CHECK_INT(profile_get_node(b.profile, leaf.parent).location, location);
+		CHECK_STR(label_of(b.profile, 0, "gil"), "waits");
+		CHECK_STR(label_of(b.profile, 0, "state"), "sleeping");
+	}
+	CHECK_INT(ingest_counts(b.ingest)->interp.merged, 0); /* it is no sample */
+	bench_free(&b);
+}
+
 int main(void)
 {
 	TAP_CASE(test_states);
@@ -282,5 +336,6 @@ int main(void)
 	TAP_CASE(test_lives);
 	TAP_CASE(test_foreign_numbers);
 	TAP_CASE(test_sums);
+	TAP_CASE(test_interp);
 	return tap_done();
 }

@@ -7,7 +7,7 @@ static uint64_t versions;
 
 static void add(struct maps **m, uint64_t start, uint64_t end, uint64_t offset, uint32_t dso)
 {
-	struct vma v = { start, end, offset, dso };
+	struct vma v = { .start = start, .end = end, .offset = offset, .dso = dso };
 
 	CHECK_INT(maps_add(m, &v), 0);
 }

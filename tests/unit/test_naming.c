@@ -177,21 +177,23 @@ static const char *ask(struct naming *n, const char *file)
 
 static void test_hostile(void)
 {
-	static const struct naming_limits strict = { 1, 100, (uint64_t)256 << 20 };
+	static const struct naming_limits brief = { 1, 100, (uint64_t)256 << 20 };
 	static const struct naming_limits hasty = { 100, 1, (uint64_t)256 << 20 };
+	static const struct naming_limits small = { 100, 100, (uint64_t)256 << 20 };
 	static const struct {
 		const char *file, *name, *line;
+		const struct naming_limits *limits;
 	} rows[] = {
-		{ "first", "first", "" },
-		{ "crash", NULL, "killed by signal 6" },
-		{ "second", "second", "" },
-		{ "leave", NULL, "the process that names them ended" },
-		{ "few", NULL, "its answer makes no sense" },
-		{ "noise", NULL, "its answer makes no sense" },
-		{ "loop", NULL, "more than 1 s of CPU time" },
-		{ "hang", NULL, "no answer within 1 s" },
-		{ "eat", NULL, "out of memory" },
-		{ "third", "third", "" },
+		{ "first", "first", "", &small },
+		{ "crash", NULL, "killed by signal 6", &small },
+		{ "second", "second", "", &small },
+		{ "leave", NULL, "the process that names them ended", &small },
+		{ "few", NULL, "its answer makes no sense", &small },
+		{ "noise", NULL, "its answer makes no sense", &small },
+		{ "loop", NULL, "more than 1 s of CPU time", &brief },
+		{ "hang", NULL, "no answer within 1 s", &hasty },
+		{ "eat", NULL, "out of memory", &small },
+		{ "third", "third", "", &small },
 	};
 	struct naming n = { 0 };
 
@@ -199,7 +201,7 @@ static void test_hostile(void)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char want[256] = "";
 
-		naming_isolate(strcmp(rows[i].file, "hang") == 0 ? &hasty : &strict);
+		naming_isolate(rows[i].limits);
 		if (rows[i].line[0])
 			snprintf(want, sizeof want,
 				 "%s: naming its functions failed (%s); they are shown by address",

@@ -202,7 +202,7 @@ static void test_accepted(void)
 		{ FIELD(4, "\x08\x02\x22\x00"), 1 },         /* line without a function */
 		{ FIELD(5, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 1 }, /* large id */
 		{ FIELD(99, "unknown"), 1 },
-		{ FIELD(PROFILE_TIME_LINE, "an extension"), 1 },
+		{ FIELD(PROFILE_RANK_STATISTICS, "an extension"), 1 },
 		{ FIELD(PROFILE_JOURNAL, "of no spool, for it is not first"), 1 },
 		{ FIELD(2, "\x0a\x02\x09\x01\x12\x01\x05\xa3\x01\x08\x01\xa4\x01"), 1 }, /* group */
 		{ FIELD(2, "\x0a\x02\x09\x01\x12\x01\x05\xa5\x01\x01\x01\x01\x01"), 1 },

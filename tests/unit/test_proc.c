@@ -55,9 +55,18 @@ static void test_stat(void)
 	CHECK(!proc_stat_read(&s, -1));
 }
 
+/* It grows, if the kernel counts it. */
+static void test_queued(void)
+{
+	int64_t before_ns = proc_queued_ns();
+
+	CHECK(before_ns >= 0 && proc_queued_ns() >= before_ns);
+}
+
 int main(void)
 {
 	TAP_CASE(test_map);
+	TAP_CASE(test_queued);
 	TAP_CASE(test_no_map);
 	TAP_CASE(test_threads);
 	TAP_CASE(test_stat);

@@ -147,7 +147,7 @@ static void test_swap_link(void)
 		return;
 	if (CHECK(make_dirs(top)) && CHECK_INT(top_dir_open(&old_dir, "home/old", &e), 0) &&
 	    CHECK_INT(top_dir_open(&new_dir, "new", &e), 0) && CHECK(plant_link(top))) {
-		CHECK_INT(top_dir_unmount(&old_dir, &e), 0);
+		CHECK_INT(top_dir_unmount(&old_dir, false, &e), 0);
 		CHECK_INT(top_dir_cover(&old_dir, &new_dir, &e), 0);
 		CHECK(access("home2/old/here", F_OK) == 0);
 		CHECK(access("victim/old/here", F_OK) < 0);

@@ -228,6 +228,23 @@ static void test_pids(void)
 	runloop_close(&r);
 }
 
+static void test_is_asked_to_end(void)
+{
+	struct err e = { 0 };
+	struct runloop r;
+
+	CHECK_INT(runloop_open(&r, &e), 0);
+	CHECK(!runloop_is_asked_to_end());
+	kill(getpid(), SIGUSR1); /* a snapshot */
+	CHECK(!runloop_is_asked_to_end());
+	kill(getpid(), SIGTERM);
+	CHECK(runloop_is_asked_to_end());
+	CHECK(!runloop_step(&r, RUNLOOP_FOREVER));
+	CHECK(!runloop_is_asked_to_end());
+	CHECK(r.wants_snapshot);
+	runloop_close(&r);
+}
+
 int main(void)
 {
 	TAP_CASE(test_status);
@@ -238,6 +255,7 @@ int main(void)
 	TAP_CASE(test_ignored_child_signal);
 	TAP_CASE(test_signals_without_command);
 	TAP_CASE(test_second_signal);
+	TAP_CASE(test_is_asked_to_end);
 	TAP_CASE(test_time);
 	TAP_CASE(test_pids);
 	return tap_done();

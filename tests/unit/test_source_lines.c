@@ -97,6 +97,7 @@ static void test_as_root(void)
 	}
 	if (!make_place(&p, "int a;\n"))
 		return;
+	CHECK_INT(chmod(p.folder, 0755), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CHECK_INT(chown(p.code, rows[i].code, 0), 0);
 		CHECK_INT(chmod(p.code, rows[i].mode), 0);
@@ -105,6 +106,15 @@ static void test_as_root(void)
 	}
 	CHECK_INT(chmod(p.code, 0600), 0);
 	CHECK_INT(load(p.code, "[vdso]"), -EACCES);
+	CHECK_INT(chown(p.binary, 4242, 0), 0); /* a folder that its owner may not search */
+	CHECK_INT(chmod(p.code, 0644), 0);
+	CHECK_INT(load(p.code, "/bin/true"), 0);
+	CHECK_INT(chmod(p.folder, 0711), 0);
+	CHECK_INT(load(p.code, p.binary), 0);
+	CHECK_INT(chmod(p.folder, 0700), 0);
+	CHECK_INT(load(p.code, p.binary), -EACCES);
+	CHECK_INT(geteuid(), 0);
+	CHECK_INT(load(p.code, "/bin/true"), 0);
 }
 
 int main(void)

@@ -97,6 +97,61 @@ static void test_tell(void)
 	profile_free(p);
 }
 
+/* How many records are put before it is over. */
+struct few {
+	int records, most;
+};
+
+static int put_one(void *context, const struct record *r)
+{
+	struct few *f = context;
+
+	(void)r;
+	f->records++;
+	return 0;
+}
+
+static bool is_enough(void *context)
+{
+	const struct few *f = context;
+
+	return f->records >= f->most;
+}
+
+/* Ends between processes, threads and mappings. */
+static void test_over(void)
+{
+	static const struct {
+		uint32_t pid;
+		int most, got;
+	} rows[] = { { 20, 0, 0 },
+		     { 20, 1, 1 },
+		     { 20, 300, 1 + 512 },
+		     { 20, 9999, 1 + 1000 },
+		     { 21, 2, 2 } };
+	CLEANUP(buf_fini) struct buf maps = { 0 };
+
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&maps, "%x000-%x000 r-xp 00000000 08:01 77 /usr/bin/x\n", 4096 + i,
+			   4097 + i);
+	if (!CHECK(buf_error(&maps) == 0))
+		return;
+	write_file("20/task/20/comm", "many\n");
+	write_file("20/maps", maps.data);
+	write_file("21/task/21/comm", "one\n");
+	write_file("21/task/22/comm", "two\n");
+	write_file("21/task/23/comm", "three\n");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct few f = { .most = rows[i].most };
+		const struct synthesize_sink to = { .put = put_one,
+						    .is_over = is_enough,
+						    .context = &f };
+
+		CHECK_INT(synthesize_process(&to, root, rows[i].pid), 0);
+		CHECK_INT(f.records, rows[i].got);
+	}
+}
+
 static void test_kernel_start(void)
 {
 	char path[300];
@@ -134,6 +189,7 @@ int main(void)
 {
 	make_root();
 	TAP_CASE(test_tell);
+	TAP_CASE(test_over);
 	TAP_CASE(test_kernel_start);
 	TAP_CASE(test_find_code);
 	remove_root();

@@ -33,7 +33,7 @@ static void name(struct tasks *t, uint32_t pid, uint32_t tid, const char *text)
 
 static void map(struct tasks *t, uint32_t pid, uint64_t start)
 {
-	struct vma v = { start, start + 10, 0, 1 };
+	struct vma v = { .start = start, .end = start + 10, .dso = 1 };
 
 	CHECK_INT(tasks_map(t, pid, pid, &v), 0);
 }

@@ -53,7 +53,7 @@ static bool load(const char *name, struct recording *ret)
 static struct unwind_stack walk(const struct recording *r, const struct unwind_table *table,
 				uint64_t len, struct unwind_frame *frames, uint32_t cap)
 {
-	const struct unwind_map map = { 0x400000, 0x500000, 0, table };
+	const struct unwind_map map = { 0x400000, 0x500000, 0, table, NULL, NULL };
 	const struct unwind_space space = { &map, 1, EM_AARCH64, unwind_space_version() };
 	struct unwind_memory memory = unwind_memory_copy(r->stack_start, r->stack.at, len);
 	struct unwind_stack stack = { .frames = frames, .cap = cap };

@@ -63,7 +63,7 @@ static void continue_text(const uint64_t *copy, const uint64_t *chain, size_t co
 {
 	static const char *const ends[] = { "complete", "truncated", "no info", "broken", "full" };
 	struct unwind_table *table = make_table();
-	struct unwind_map map = { CODE, CODE + CODE_LEN, CODE - CODE_VADDR, table };
+	struct unwind_map map = { CODE, CODE + CODE_LEN, CODE - CODE_VADDR, table, NULL, NULL };
 	struct unwind_space space = { &map, 1, EM_X86_64, unwind_space_version() };
 	struct unwind_slot slots[64] = { 0 };
 	struct unwind_walker walker;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "unwind/trampoline.h"
 #include "unwind/walk.h"
 
 #include <stdarg.h>
@@ -100,8 +101,10 @@ static void scene_init(struct scene *s, uint16_t machine)
 	if (!CHECK_INT(unwind_table_new(&image, NULL, &s->table, &e), 0))
 		return;
 	s->machine = machine;
-	s->maps[0] = (struct unwind_map){ CODE, CODE + CODE_LEN, CODE - CODE_VADDR, s->table };
-	s->maps[1] = (struct unwind_map){ JIT, JIT + 0x1000, 0, NULL };
+	s->maps[0] = (struct unwind_map){
+		.start = CODE, .end = CODE + CODE_LEN, .bias = CODE - CODE_VADDR, .table = s->table
+	};
+	s->maps[1] = (struct unwind_map){ .start = JIT, .end = JIT + 0x1000 };
 	s->space = (struct unwind_space){ s->maps, 2, machine, unwind_space_version() };
 	unwind_walker_init(&s->walker, s->slots, ARRAY_LEN(s->slots));
 }
@@ -341,6 +344,30 @@ static void test_frame_pointers(void)
 	scene_fini(&s);
 }
 
+/* Code of one template, by what it begins with. */
+static void test_trampolines(void)
+{
+	static const char word[] = "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3";
+	static const char frame[] = "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\xff\xd1\x5d\xc3";
+	struct scene s;
+
+	scene_init(&s, EM_X86_64);
+	s.maps[1].rule = unwind_trampoline_rule((const unsigned char *)word, sizeof word - 1);
+	stand_at(&s, CALL(PLAIN), NO);
+	PUSH(&s, NO, (uint64_t)JIT + 6, NO, CALL(START));
+	check_walk(&s, "c110 j5 cf complete");
+	s.maps[1].rule = unwind_trampoline_rule((const unsigned char *)frame, sizeof frame - 1);
+	s.space.version = unwind_space_version();
+	stand_at(&s, CALL(PLAIN), NO);
+	PUSH(&s, NO, (uint64_t)JIT + 10, /* 2: */ at_word(4), CALL(FRAME), /* 4: */ NO,
+	     CALL(START));
+	check_walk(&s, "c110 j9 c18f cf complete");
+	CHECK(!unwind_trampoline_rule((const unsigned char *)word, sizeof word - 2));
+	CHECK(!unwind_trampoline_rule((const unsigned char *)word + 1, sizeof word - 2));
+	CHECK(!unwind_trampoline_rule((const unsigned char *)word, 0));
+	scene_fini(&s);
+}
+
 /* Assembly that nobody described. */
 static void test_leaf_in_gap(void)
 {
@@ -544,6 +571,7 @@ int main(void)
 	TAP_CASE(test_below_sp);
 	TAP_CASE(test_ends);
 	TAP_CASE(test_frame_pointers);
+	TAP_CASE(test_trampolines);
 	TAP_CASE(test_leaf_in_gap);
 	TAP_CASE(test_signal);
 	TAP_CASE(test_signal_loop_ends);

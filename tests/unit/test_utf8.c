@@ -77,6 +77,7 @@ static void test_escapes(void)
 		{ BYTES("a\0b"), "a\\x00b", "a\\x00b", "\"a\\u0000b\"" },
 		{ BYTES("\xff\xfe"), "\\xff\\xfe", "\\xff\\xfe", "\"\\\\xff\\\\xfe\"" },
 		{ BYTES("\xe2\x80\xaegnp"), "\\u202egnp", "\\u202egnp", "\"\\u202egnp\"" },
+		{ BYTES("\xe2\x80\x8bgnp"), "\\u200bgnp", "\\u200bgnp", "\"\\u200bgnp\"" },
 		{ BYTES("\xc2\x9bm"), "\\u009bm", "\\u009bm", "\"\\u009bm\"" },
 		{ BYTES("gr\xc3\xbcn"), "gr\xc3\xbcn", "gr\xc3\xbcn", "\"gr\xc3\xbcn\"" },
 	};

@@ -147,6 +147,38 @@ int compat_openat2(int dir, const char *path, const struct open_how *how)
 	return (int)fd;
 }
 
+/* A folder is searched for ".", in the second part of the path. */
+static int access_by_calls(int fd, const struct stat *attr, int wanted)
+{
+	bool is_folder = S_ISDIR(attr->st_mode);
+	bool is_file = S_ISREG(attr->st_mode) && (!(wanted & X_OK) || attr->st_mode & 0111);
+	char path[32];
+	struct stat st;
+	int opened;
+
+	if (wanted & W_OK || (!is_folder && !is_file)) {
+		errno = EACCES;
+		return -1;
+	}
+	if (is_folder && wanted & X_OK && fstatat(fd, "./.", &st, 0) < 0)
+		return -1;
+	if (is_folder && !(wanted & R_OK))
+		return 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	opened = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (opened < 0)
+		return -1;
+	close(opened);
+	return 0;
+}
+
+int compat_access(int fd, const struct stat *attr, int wanted)
+{
+	long rc = syscall(SYS_faccessat2, fd, "", wanted, AT_EACCESS | AT_EMPTY_PATH);
+
+	return rc < 0 && is_missing(errno) ? access_by_calls(fd, attr, wanted) : (int)rc;
+}
+
 /* A process that a thread polls, and the end of a pipe that it closes. */
 struct watched_process {
 	pid_t pid;

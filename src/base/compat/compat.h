@@ -55,6 +55,15 @@ void compat_close_range(unsigned first, unsigned last);
 int compat_openat2(int dir, const char *path, const struct open_how *how) MUST_CHECK;
 
 /*
+ * faccessat2 (Linux 5.8) of an O_PATH descriptor with AT_EACCESS: may this thread's file-system
+ * user read, write or run it, or search it (wanted: of access(2))? 0, or -1 and errno. Where the
+ * kernel has no such call, it is opened for reading, or the folder is searched: then what cannot be
+ * read cannot be run, and nothing may be written (EACCES).
+ */
+struct stat;
+int compat_access(int fd, const struct stat *attr, int wanted) MUST_CHECK;
+
+/*
  * pidfd_open (Linux 5.3): a descriptor that is readable, or at its end, when the process has ended;
  * -1 and errno. Where the kernel has no such call it is a pipe, whose other end a thread closes at
  * most 20 ms after the process became a zombie.
@@ -105,6 +114,9 @@ uint32_t compat_syscall_number(pid_t tid);
 #ifndef SYS_openat2 /* Linux 5.6 */
 #define SYS_openat2 437
 #endif
+#ifndef SYS_faccessat2 /* Linux 5.8 */
+#define SYS_faccessat2 439
+#endif
 #ifndef SYS_pidfd_getfd /* Linux 5.6 */
 #define SYS_pidfd_getfd 438
 #endif
@@ -147,6 +159,10 @@ uint32_t compat_syscall_number(pid_t tid);
 #define MOUNT_ATTR_NOSUID 0x00000002
 #define MOUNT_ATTR_NODEV 0x00000004
 #define MOUNT_ATTR_NOEXEC 0x00000008
+#endif
+
+#ifndef RESOLVE_CACHED /* Linux 5.12. Source: linux/openat2.h */
+#define RESOLVE_CACHED 0x20
 #endif
 
 /* Source: asm-generic/mman-common.h */

@@ -88,7 +88,7 @@ static int follow(struct walk *w, struct err *e)
 	return *w->rest == '/' ? enter(w, NULL, 0, e) : 0;
 }
 
-/* The name of a folder whatever it is in: "", "." and "..". */
+/* "", "." and ".." are folders wherever they are. */
 static bool is_folder_name(const char *name)
 {
 	return !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;

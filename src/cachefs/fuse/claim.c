@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "cachefs/fuse/mounted.h"
 #include "cachefs/fuse/unmount.h"
@@ -54,27 +56,41 @@ static int64_t deadline_ns(void)
 	return clock_mono_ns() + CLAIM_MS * (NS_PER_S / 1000);
 }
 
-/* The process that holds the lock may mount meanwhile, on top of the folder that we have open. */
+/* Is it the folder at that path, too? Another process may have mounted a view there, of which fd is
+ * the root, and have moved it since (remount.h). No request is sent to a file system; without an
+ * answer it is. */
+static bool is_at(int fd, const char *path)
+{
+	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+	struct statx a, b;
+
+	return statx(fd, "", AT_EMPTY_PATH | flags, STATX_INO, &a) < 0 ||
+	       statx(AT_FDCWD, path, flags, STATX_INO, &b) < 0 ||
+	       (a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major &&
+		a.stx_dev_minor == b.stx_dev_minor);
+}
+
+/* The process that holds the lock mounts; the next one to get it checks for a mount again. */
 int claim_take(const char *view, const char *target, int *ret_lock, struct err *e)
 {
 	int64_t until_ns = deadline_ns();
-	int fd, rc = claim_check(view, target, e);
+	int rc = claim_check(view, target, e);
 
-	if (rc < 0)
-		return rc;
-	fd = open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (rc == 0 && fd >= 0 && try_lock(fd) < 0) {
+	*ret_lock = rc < 0 ? -1 : open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (rc == 0 && *ret_lock >= 0 && (try_lock(*ret_lock) < 0 || !is_at(*ret_lock, view))) {
+		fd_close(ret_lock);
 		pause_until_retry();
-		rc = claim_check(view, target, e);
-		if (rc == 0 && clock_mono_ns() > until_ns)
-			rc = err_set(e, -EBUSY, "%s: another process is mounting there", view);
+		rc = clock_mono_ns() > until_ns
+			     ? err_set(e, -EBUSY, "%s: another process is mounting there", view)
+			     : claim_check(view, target, e);
+		*ret_lock = rc < 0 ? -1 : open(view, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (rc == 0)
 		rc = claim_check(view, target, e);
-	if (rc == 0)
-		*ret_lock = fd;
-	else if (fd >= 0)
-		close(fd);
+	if (rc < 0) {
+		fd_close(ret_lock);
+		*ret_lock = -1;
+	}
 	return rc;
 }
 

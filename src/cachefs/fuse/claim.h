@@ -7,7 +7,7 @@
 #include "base/macros.h"
 
 /* view, target: absolute. Ends a view there whose daemon has died. 0: no view is mounted there;
- * -EALREADY: one of ours, of the same target; -EBUSY: another one. e says which process serves
+ * -EALREADY: one of ours, of the same target; -EBUSY: another one. e names the process that serves
  * what. */
 int claim_check(const char *view, const char *target, struct err *e) MUST_CHECK;
 

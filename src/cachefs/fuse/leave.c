@@ -14,8 +14,7 @@
 #include "cachefs/fuse/mounted.h"
 #include "cachefs/fuse/unmount.h"
 
-#define NS_PER_MS (NS_PER_S / 1000)
-#define PAUSE_MS 50
+#define PAUSE_MS 50 /* between two searches for users, which read all of /proc */
 
 /* After the last unmount the kernel closes the connection. */
 static bool is_connected(const struct leave *l)

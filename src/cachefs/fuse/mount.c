@@ -24,7 +24,9 @@
 #include "cachefs/fuse/connection.h"
 #include "cachefs/fuse/guardian.h"
 #include "cachefs/fuse/leave.h"
+#include "cachefs/fuse/mount_rules.h"
 #include "cachefs/fuse/mounted.h"
+#include "cachefs/fuse/node_file.h"
 #include "cachefs/fuse/ops.h"
 #include "cachefs/fuse/remount.h"
 #include "cachefs/fuse/serve.h"
@@ -32,13 +34,14 @@
 #include "cachefs/memory/memory.h"
 #include "cachefs/store/local.h"
 
-#define FOREVER_S 1e9                  /* a timeout that never expires: 30 years */
 #define HANGING_NS (NS_PER_S * 9 / 10) /* a request that waits for longer hangs, at the end */
 #define STARTER_S 1                    /* how long to wait for the starter at the end */
 
 struct serving {
 	struct fuse_session *session;
 	struct local *local;
+	struct overlay *overlay;     /* NULL: none */
+	struct node_file *node_file; /* NULL: none */
 	struct cache *cache;
 	struct ops_mount mount;
 	const struct mount_opts *opts;
@@ -137,7 +140,7 @@ static int new_session(struct serving *s, const struct mount_opts *o, struct err
 
 static_assert(OPS_MAX_READ == 1048576, "equal to max_read in new_session");
 
-/* The kernel caps read-ahead at 128 KiB, whatever max_readahead says. Only root can raise the cap.
+/* The kernel caps read-ahead at 128 KiB, whatever max_readahead is. Only root can raise the cap.
  * Source: Documentation/ABI/testing/sysfs-class-bdi of Linux. */
 static void raise_read_ahead(dev_t device)
 {
@@ -254,12 +257,29 @@ static int remount_root(struct serving *s)
 	return rc;
 }
 
+static void start_node_file(struct serving *s)
+{
+	const struct node_file_opts o = {
+		.overlay = s->overlay,
+		.profiling = s->mount.profiling,
+		.files = &s->opts->profiling.files,
+		.target = s->opts->target,
+		.view = s->opts->view,
+		.launch = s->opts->launch,
+	};
+
+	if (o.overlay && o.files->job)
+		s->node_file = node_file_start(&o);
+}
+
 /* At the end, the prefetch may be freed already. */
-static void start_prefetch(struct serving *s)
+static void start_late(struct serving *s)
 {
 	pthread_mutex_lock(&s->start_lock);
-	if (!s->is_ending)
+	if (!s->is_ending) {
+		start_node_file(s);
 		prefetch_begin(s->mount.prefetch);
+	}
 	pthread_mutex_unlock(&s->start_lock);
 }
 
@@ -281,7 +301,7 @@ static void *start(void *arg)
 	log_msg(LOG_INFO, "cache", "view ready after %lld us",
 		(long long)(clock_mono_ns() - s->start_ns) / 1000);
 	s->opts->ready(s->opts->context, reply_ns);
-	start_prefetch(s);
+	start_late(s);
 	return NULL;
 }
 
@@ -336,6 +356,9 @@ static void stop_notifying(void *context)
 	stop_starting(s);
 	cache_fail_requests(s->cache);
 	profiling_stop(s->mount.profiling);
+	node_file_stop(s->node_file);
+	s->node_file = NULL;
+	overlay_leave(s->overlay);
 	cache_stop_evictor(s->cache);
 }
 
@@ -361,6 +384,7 @@ static bool ends(void *context, int signal)
 		leave_log_users(&s->leave, "storage hangs; unmounted");
 	else if (!leave_unused(&s->leave, &s->signals))
 		leave_log_users(&s->leave, "unmounted");
+	prctl(PR_SET_NAME, MOUNTED_COMM_ENDING); /* for an umount that then succeeds */
 	cache_fail_requests(s->cache);
 	leave_forced(&s->leave);
 	return true;
@@ -443,11 +467,6 @@ static int serve(struct serving *s, const struct mount_opts *o, struct err *e)
 	return rc;
 }
 
-static double seconds_of(int64_t ns)
-{
-	return ns == CACHE_FOREVER ? FOREVER_S : (double)ns / (double)NS_PER_S;
-}
-
 static int open_profiling(struct serving *s, const struct mount_opts *o, struct err *e)
 {
 	const struct profile_config config = {
@@ -462,28 +481,11 @@ static int open_profiling(struct serving *s, const struct mount_opts *o, struct 
 			      &s->mount.profiling, e);
 }
 
-/*
- * To check access, the kernel needs the attributes of all folders in a path. Where it caches none,
- * it requests them at each step. So in exact mode we check access instead: then the kernel can
- * cache dentries, and a system call is one request instead of two for each part of the path.
- */
-static struct ops_mount ops_of(const struct mount_opts *o)
+static void set_operations(struct serving *s)
 {
-	double timeout_s = seconds_of(o->cache.ttl_ns);
-	bool checks_access = (o->is_exact || o->is_writable) && !o->has_others;
-
-	return (struct ops_mount){
-		.attr_timeout_s = o->is_exact ? 0 : timeout_s,
-		.entry_timeout_s = o->is_exact && !checks_access ? 0 : timeout_s,
-		.is_exact = o->is_exact,
-		.is_writable = o->is_writable,
-		.checks_access = checks_access,
-		.checks_search = checks_access && geteuid() == 0,
-		.owns_root = !checks_access && geteuid() != 0,
-		.is_immutable = o->cache.ttl_ns == CACHE_FOREVER,
-		.passthrough = o->cache.passthrough,
-		.on_init = on_init,
-	};
+	s->mount = mount_rules(s->opts, mount_rules_ask_storage(s->opts, s->local));
+	s->mount.on_init = on_init;
+	s->mount.context = s;
 }
 
 /* Referenced by the threads that hang, until the process exits. */
@@ -492,18 +494,26 @@ static struct serving *abandoned;
 /* False: storage hangs, and its threads still use *s. */
 static bool run_cached(struct serving *s, const struct mount_opts *o, int *ret_rc, struct err *e)
 {
-	int rc = cache_open(local_storage(s->local), &o->cache, &s->cache, e);
+	struct storage storage = s->overlay ? overlay_storage(s->overlay) : local_storage(s->local);
+	struct cache_opts opts = o->cache;
+	int rc;
 
+	opts.asks_rights = s->mount.asks_rights;
+	rc = cache_open(storage, &opts, &s->cache, e);
 	*ret_rc = rc;
 	if (rc < 0)
 		return true;
 	s->mount.cache = s->cache;
-	rc = open_profiling(s, o, e);
+	if (s->overlay)
+		rc = overlay_join(s->overlay, s->cache, e);
+	if (rc == 0)
+		rc = open_profiling(s, o, e);
 	if (rc == 0)
 		rc = new_session(s, o, e);
 	if (rc == 0)
 		rc = serve(s, o, e);
 	*ret_rc = rc;
+	overlay_leave(s->overlay);
 	if (s->hangs || !cache_close(s->cache))
 		return false;
 	if (s->session)
@@ -529,8 +539,6 @@ int mount_run(const struct mount_opts *o, struct err *e)
 
 	if (!s)
 		return err_nomem(e);
-	s->mount = ops_of(o);
-	s->mount.context = s;
 	s->opts = o;
 	s->root = FUSE_ROOT_ID;
 	sem_init(&s->initialized, 0, 0);
@@ -541,6 +549,10 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	start_guardian(s);
 	memory_limit_arenas();
 	rc = local_open(o->target, below(o->target, o->view), &s->local, e);
+	if (rc == 0)
+		set_operations(s);
+	if (rc == 0 && o->overlay)
+		rc = overlay_open(o->overlay, s->local, &s->overlay, e);
 	if (rc == 0) {
 		s->mount.metrics = metrics_new();
 		if (!s->mount.metrics)
@@ -557,6 +569,7 @@ int mount_run(const struct mount_opts *o, struct err *e)
 	fd_close(&s->leave.connection);
 	profiling_close(s->mount.profiling);
 	metrics_free(s->mount.metrics);
+	overlay_close(s->overlay);
 	local_close(s->local);
 	pthread_mutex_destroy(&s->start_lock);
 	sem_destroy(&s->initialized);

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/quote.h"
 
-#define MOUNTS_MAX (16 << 20)
+#define MOUNTS_MAX (16 << 20) /* of mountinfo: some 100,000 mounts */
 #define PF_EXITING 4
 
 /* A line of mountinfo. Source: proc(5). */
@@ -107,6 +107,29 @@ bool mounted_find(const char *view, struct mounted *ret, struct err *e)
 
 	return file_read_small("/proc/self/mountinfo", MOUNTS_MAX, &text, e) == 0 &&
 	       mounted_find_in(text.data, view, ret);
+}
+
+int mounted_list(struct buf *ret, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	int rc = file_read_small("/proc/self/mountinfo", MOUNTS_MAX, &text, e);
+
+	for (char *at = text.data, *next; rc == 0 && at && *at; at = next) {
+		struct mounted mount;
+		struct line line;
+
+		next = strchr(at, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!parse_line(at, &line) || !is_ours(&line))
+			continue;
+		read_mount(&line, &mount);
+		if (geteuid() == 0 || mount.owner == geteuid())
+			buf_put(ret, line.point, strlen(line.point) + 1);
+		if (!next)
+			break;
+	}
+	return rc < 0 || buf_error(ret) == 0 ? rc : err_nomem(e);
 }
 
 void mounted_source(const char *target, char ret[MOUNTED_SOURCE_MAX])

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/macros.h"
 
@@ -25,9 +26,9 @@
 struct mounted {
 	uint64_t id; /* of the mount, in mountinfo */
 	dev_t device;
-	pid_t daemon;          /* as the source says; 0: unknown */
+	pid_t daemon;          /* from the mount's source; 0: unknown */
 	uid_t owner;           /* the user who mounted it */
-	char target[PATH_MAX]; /* as the source says; "": unknown, or its path is too long */
+	char target[PATH_MAX]; /* from the mount's source; "": unknown, or its path is too long */
 };
 
 /* Writes the source of a mount by this process. */
@@ -38,6 +39,9 @@ bool mounted_find(const char *view, struct mounted *ret, struct err *e) MUST_CHE
 
 /* The same, from the text of proc(5), /proc/PID/mountinfo, which it changes. */
 bool mounted_find_in(char *mountinfo, const char *view, struct mounted *ret) MUST_CHECK;
+
+/* Appends the paths of all views that this user may unmount, a NUL behind each. */
+int mounted_list(struct buf *ret, struct err *e) MUST_CHECK;
 
 /* A pidfd of the daemon; -1: it has exited, or the process is not this mount's daemon. */
 int mounted_open_daemon(const struct mounted *m) MUST_CHECK;

@@ -12,32 +12,16 @@
 #include "cachefs/fuse/ops_changes.h"
 #include "cachefs/fuse/ops_control.h"
 #include "cachefs/fuse/ops_list.h"
+#include "cachefs/fuse/ops_open.h"
 #include "cachefs/fuse/request.h"
 #include "cachefs/fuse/serve.h"
+#include "cachefs/rights/caller.h"
 #include "cachefs/store/access.h"
-#include "cachefs/store/caller.h"
-#include "cachefs/store/passthrough.h"
-
-#define FMODE_EXEC 040 /* in the flags of an open by execve(2). Source: linux/fs.h */
 
 /* At the kernel's default of 12, so many requests that hang hold up all others. Measured: 20
  * readers hang, and a cached file takes 6.7 s; with 1,000 it takes 9 ms. The kernel lowers the
  * values of unprivileged mounts. Source: Documentation/filesystems/fuse of Linux. */
 #define MAX_BACKGROUND 4096
-
-/* Flags in the handle of an open file. */
-#define HAS_OPEN 2 /* its release needs passthrough_close */
-#define IS_PASSTHROUGH 4
-
-/* struct fuse_open_out since Linux 6.9, which libfuse 3.14 does not know. Source: linux/fuse.h. */
-struct open_reply {
-	uint64_t handle;
-	uint32_t flags;
-	int32_t backing;
-};
-#define OPEN_KEEP_CACHE (1u << 1)
-#define OPEN_NOFLUSH (1u << 5)
-#define OPEN_PASSTHROUGH (1u << 7)
 
 static void want(struct fuse_conn_info *conn, unsigned caps, bool wanted)
 {
@@ -60,8 +44,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	/* Measured: to splice 1 MiB from a memfd takes twice as long as to copy it; 128 KiB takes
 	 * as long. */
 	want(conn, FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
-	want(conn, FUSE_CAP_NO_OPEN_SUPPORT, !m->is_exact);
-	want(conn, FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact && m->is_immutable);
+	want(conn, FUSE_CAP_NO_OPEN_SUPPORT, !m->is_exact && !m->asks_rights);
+	want(conn, FUSE_CAP_NO_OPENDIR_SUPPORT, !m->is_exact && m->is_immutable && !m->asks_rights);
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, m->is_immutable && !m->is_exact);
 	/* Before a read, the kernel then requests attributes that were invalidated. */
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
@@ -95,13 +79,17 @@ static int check_access(struct request *r, int wanted)
 	return access_check(r->mount->cache, &r->waiter, request_node(r), wanted);
 }
 
-/* Where not all users may search the folder, the kernel must not cache its dentries. */
+/* Where not all users may search the folder, the kernel must not cache its dentries, also those of
+ * names that do not exist. Where storage is asked, entry_timeout_s says so of all folders. */
 static int check_search(struct request *r, double *max_timeout_s)
 {
 	struct stat attr;
 	int64_t ttl_ns;
-	int rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr, &ttl_ns);
+	int rc;
 
+	if (r->mount->asks_rights)
+		return check_access(r, X_OK);
+	rc = cache_attr(r->mount->cache, &r->waiter, request_node(r), &attr, &ttl_ns);
 	if (rc || (attr.st_mode & 0111) == 0111)
 		return rc;
 	*max_timeout_s = 0;
@@ -150,7 +138,9 @@ static void run_lookup(struct request *r)
 		return;
 	count_lookup(r, n, rc);
 	entry.attr_timeout = ops_timeout(m->attr_timeout_s, ttl_ns);
-	entry.entry_timeout = ops_timeout(rc < 0 ? m->attr_timeout_s : max_timeout_s, ttl_ns);
+	if (rc < 0 && max_timeout_s > 0)
+		max_timeout_s = m->attr_timeout_s;
+	entry.entry_timeout = ops_timeout(max_timeout_s, ttl_ns);
 	if (rc == -ENOENT && entry.entry_timeout > 0 &&
 	    cache_may_keep_negative(m->cache, parent, r->name)) {
 		fuse_reply_entry(r->req, &entry); /* ino 0: a negative dentry */
@@ -171,6 +161,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (root_mover && root_mover == r.waiter.caller)
 		r.run = run_lookup_of_root;
 	r.waiter.blocks = request_node(&r);
+	request_note_caller(&r);
 	r.run(&r);
 }
 
@@ -218,6 +209,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct request r = request_make(req, run_getattr, ino, METRICS_GETATTR);
 
 	(void)fi;
+	request_note_caller(&r);
 	run_getattr(&r);
 }
 
@@ -241,6 +233,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	struct request r = request_make(req, run_readlink, ino, METRICS_READLINK);
 
 	r.waiter.blocks = request_node(&r);
+	request_note_caller(&r);
 	run_readlink(&r);
 }
 
@@ -266,115 +259,8 @@ static void op_access(fuse_req_t req, fuse_ino_t ino, int wanted)
 	struct request r = request_make(req, run_access, ino, METRICS_ACCESS);
 
 	r.number = wanted;
+	request_note_caller(&r);
 	run_access(&r);
-}
-
-static void reply_passthrough(struct request *r, struct node *n, uint64_t handle)
-{
-	struct passthroughs *files = cache_passthroughs(r->mount->cache);
-	int backing = passthrough_open(files, n);
-	struct open_reply reply = { .handle = handle | HAS_OPEN,
-				    .flags = OPEN_KEEP_CACHE | OPEN_NOFLUSH };
-
-	if (backing < 0) {
-		fuse_reply_err(r->req, -backing);
-		return;
-	}
-	if (backing > 0) {
-		reply.handle |= IS_PASSTHROUGH;
-		reply.flags = OPEN_PASSTHROUGH | OPEN_NOFLUSH;
-		reply.backing = backing;
-	}
-	node_ref(n);
-	if (fuse_reply_buf(r->req, (const char *)&reply, sizeof reply) != 0)
-		passthrough_close(files, n, backing > 0); /* the caller was killed */
-	node_unref(n, 1);
-}
-
-static void reply_open_folder(struct request *r)
-{
-	if (ops_open_folder(&r->fi) < 0)
-		fuse_reply_err(r->req, ENOMEM);
-	else if (fuse_reply_open(r->req, &r->fi) != 0)
-		ops_close_folder(&r->fi); /* the caller was killed */
-}
-
-/* Of files and folders. Except in exact mode, ENOSYS makes the kernel send no further opens: they
- * have no state, and pages stay cached. An open folder has, where its listing may change. */
-static void run_open(struct request *r)
-{
-	const struct ops_mount *m = r->mount;
-	bool passthrough = m->passthrough && r->call.op == METRICS_OPEN;
-	bool is_writable = m->is_writable && r->call.op == METRICS_OPEN;
-	bool is_folder = r->call.op == METRICS_OPENDIR;
-	bool has_state =
-		m->is_exact || passthrough || is_writable || (is_folder && !m->is_immutable);
-	int rc = has_state ? 0 : -ENOSYS;
-
-	if (rc == 0 && r->call.op == METRICS_OPEN)
-		rc = ops_check_open(request_node(r), r->fi.flags);
-	if (rc == 0 && m->checks_access)
-		rc = check_access(r, r->fi.flags & FMODE_EXEC ? X_OK : R_OK);
-	if (rc == CACHE_PARKED)
-		return;
-	request_count(r, NULL, rc == -ENOSYS ? 0 : rc, 0);
-	r->fi.direct_io = m->is_exact;
-	r->fi.keep_cache = !m->is_exact;
-	r->fi.fh = prefetch_is_caller(m->prefetch, r->waiter.caller) ? OPS_BY_PREFETCH : 0;
-	if (rc < 0)
-		fuse_reply_err(r->req, -rc);
-	else if (is_folder)
-		reply_open_folder(r);
-	else if (passthrough)
-		reply_passthrough(r, request_node(r), r->fi.fh);
-	else
-		fuse_reply_open(r->req, &r->fi);
-	request_end(r);
-}
-
-static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct request r = request_make(req, run_open, ino, METRICS_OPEN);
-
-	r.fi = *fi;
-	run_open(&r);
-}
-
-static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct request r = request_make(req, run_open, ino, METRICS_OPENDIR);
-
-	r.fi = *fi;
-	run_open(&r);
-}
-
-/* Counts an operation that is served at once. */
-static void count(fuse_req_t req, enum metrics_op op)
-{
-	struct request r = request_make(req, NULL, FUSE_ROOT_ID, op);
-
-	request_count(&r, NULL, 0, 0);
-}
-
-static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	const struct ops_mount *m = mount_of(req);
-
-	if (fi->fh & HAS_OPEN)
-		passthrough_close(cache_passthroughs(m->cache), ops_node_of(m, ino),
-				  fi->fh & IS_PASSTHROUGH);
-	if (!(fi->fh & OPS_BY_PREFETCH))
-		count(req, METRICS_RELEASE);
-	fuse_reply_err(req, 0);
-}
-
-static void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	(void)ino;
-	if (!(fi->fh & OPS_BY_PREFETCH))
-		count(req, METRICS_RELEASEDIR);
-	ops_close_folder(fi);
-	fuse_reply_err(req, 0);
 }
 
 static uint64_t bytes_of(const struct cache_data *data)
@@ -424,7 +310,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 {
 	struct request r = request_make(req, run_read, ino, METRICS_READ);
 
-	(void)fi;
+	r.waiter.who = credentials_ref(ops_opener_of(fi));
 	r.size = size;
 	r.offset = offset;
 	r.waiter.blocks = request_node(&r);
@@ -455,11 +341,22 @@ static void hide_trusted(const struct request *r, struct buf *names)
 	names->len = kept;
 }
 
+/* Attributes of users can be read by who can read the file. The kernel checks that where it checks
+ * all. Source: xattr(7) */
+static int check_xattr(struct request *r)
+{
+	if (!r->mount->asks_rights || !r->name || strncmp(r->name, "user.", 5) != 0)
+		return 0;
+	return check_access(r, R_OK);
+}
+
 static void run_xattr(struct request *r)
 {
 	CLEANUP(buf_fini) struct buf value = { 0 };
-	int rc = cache_xattr(r->mount->cache, &r->waiter, request_node(r), r->name, &value);
+	int rc = check_xattr(r);
 
+	if (rc == 0)
+		rc = cache_xattr(r->mount->cache, &r->waiter, request_node(r), r->name, &value);
 	if (rc == CACHE_PARKED)
 		return;
 	if (rc == 0 && !r->name && value.len)
@@ -482,6 +379,7 @@ static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t
 
 	r.name = name;
 	r.size = size;
+	request_note_caller(&r);
 	run_xattr(&r);
 }
 
@@ -490,6 +388,7 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	struct request r = request_make(req, run_xattr, ino, METRICS_LISTXATTR);
 
 	r.size = size;
+	request_note_caller(&r);
 	run_xattr(&r);
 }
 
@@ -514,7 +413,7 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
 {
 	struct request r = request_make(req, run_lseek, ino, METRICS_LSEEK);
 
-	(void)fi;
+	r.waiter.who = credentials_ref(ops_opener_of(fi));
 	r.offset = offset;
 	r.number = whence;
 	run_lseek(&r);
@@ -532,7 +431,7 @@ static void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned number, void *arg,
 	(void)in;
 	(void)in_size;
 	(void)out_size;
-	count(req, METRICS_IOCTL);
+	request_count_at_once(req, METRICS_IOCTL);
 	ops_control(req, m->profiling, ops_node_of(m, ino), number);
 }
 
@@ -565,14 +464,14 @@ const struct fuse_lowlevel_ops ops_table = {
 	.forget_multi = op_forget_multi,
 	.getattr = op_getattr,
 	.readlink = op_readlink,
-	.open = op_open,
-	.opendir = op_opendir,
+	.open = ops_open,
+	.opendir = ops_opendir,
 	.access = op_access,
 	.read = op_read,
-	.release = op_release,
+	.release = ops_release,
 	.readdir = ops_readdir,
 	.readdirplus = ops_readdirplus,
-	.releasedir = op_releasedir,
+	.releasedir = ops_releasedir,
 	.getxattr = op_getxattr,
 	.listxattr = op_listxattr,
 	.lseek = op_lseek,

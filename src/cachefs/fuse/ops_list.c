@@ -19,16 +19,18 @@ struct stream {
 };
 
 struct open_folder {
+	struct credentials *who; /* holds a reference; NULL: storage is asked in our name */
 	pthread_mutex_t lock;
 	struct dirlist *names; /* holds a reference; NULL: it was not read yet; under lock */
 };
 
-int ops_open_folder(struct fuse_file_info *fi)
+int ops_open_folder(struct fuse_file_info *fi, struct credentials *who)
 {
 	struct open_folder *folder = calloc(1, sizeof *folder);
 
 	if (!folder)
 		return -ENOMEM;
+	folder->who = credentials_ref(who);
 	pthread_mutex_init(&folder->lock, NULL);
 	fi->fh |= (uint64_t)(uintptr_t)folder;
 	return 0;
@@ -46,6 +48,7 @@ void ops_close_folder(const struct fuse_file_info *fi)
 	if (!folder)
 		return;
 	dirlist_unref(folder->names);
+	credentials_unref(folder->who);
 	pthread_mutex_destroy(&folder->lock);
 	free(folder);
 }
@@ -128,6 +131,7 @@ static void list(fuse_req_t req, void (*run)(struct request *r), fuse_ino_t ino,
 	r.offset = offset;
 	r.fi = *fi;
 	r.waiter.blocks = request_node(&r);
+	r.waiter.who = folder_of(fi) ? credentials_ref(folder_of(fi)->who) : NULL;
 	run(&r);
 }
 

@@ -24,6 +24,7 @@ struct ops_mount {
 	bool is_exact;          /* the kernel sends a request for every call */
 	bool checks_access;     /* instead of the kernel */
 	bool checks_search;     /* and of folders, where storage admits us but not every caller */
+	bool asks_rights;       /* all of that is asked of storage, in the caller's name */
 	bool owns_root;         /* the root's owner is reported as our user */
 	bool is_immutable;      /* replies never expire */
 	bool is_writable;       /* not mounted read-only: we refuse changes; see ops_changes.h */

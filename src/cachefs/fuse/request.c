@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void on_interrupt(fuse_req_t req, void *request)
 {
@@ -31,12 +32,33 @@ static struct waiter *keep(struct waiter *w)
 	return &kept->waiter;
 }
 
-/* When fuse_req_interrupt_func returns, on_interrupt does not run. */
+static struct credentials *read_caller(fuse_req_t req)
+{
+	const struct fuse_ctx *caller = fuse_req_ctx(req);
+	gid_t groups[FSUSER_GROUPS];
+	int count = caller->pid ? fuse_req_getgroups(req, FSUSER_GROUPS, groups) : -1;
+
+	if (count < 0)
+		return NULL;
+	return credentials_new(caller->uid, caller->gid, groups, (size_t)count);
+}
+
+void request_note_caller(struct request *r)
+{
+	if (r->mount->asks_rights && !r->waiter.who)
+		r->waiter.who = read_caller(r->req);
+}
+
+/* When fuse_req_interrupt_func returns, on_interrupt does not run. What storage refused to us, it
+ * may grant to the caller, if we can take its credentials. */
 static void resume(struct waiter *w)
 {
 	struct request *r = (struct request *)w;
 
 	fuse_req_interrupt_func(r->req, NULL, NULL);
+	if (geteuid() == 0 && fuse_req_ctx(r->req)->uid != 0 &&
+	    cache_was_refused(r->mount->cache, w))
+		w->who = read_caller(r->req);
 	r->run(r);
 }
 
@@ -79,6 +101,13 @@ void request_count(struct request *r, struct node *n, int rc, uint64_t bytes)
 		path_counts_add(counts, PATH_DATA, result, ns, bytes);
 	else if (op == METRICS_READDIR)
 		path_counts_add(counts, PATH_TREE, result, ns, 0);
+}
+
+void request_count_at_once(fuse_req_t req, enum metrics_op op)
+{
+	struct request r = request_make(req, NULL, FUSE_ROOT_ID, op);
+
+	request_count(&r, NULL, 0, 0);
 }
 
 void request_end(struct request *r)

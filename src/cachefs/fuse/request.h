@@ -34,8 +34,14 @@ struct request request_make(fuse_req_t req, void (*run)(struct request *r), fuse
 			    enum metrics_op op);
 struct node *request_node(const struct request *r);
 
+/* Sets waiter.who where storage may have to be asked in the caller's name. It reads /proc; of a
+ * process in another PID namespace, or with too many groups, waiter.who stays NULL. */
+void request_note_caller(struct request *r);
+
 /* Counts it, before its reply. n: the node to count it for; NULL: none. */
 void request_count(struct request *r, struct node *n, int rc, uint64_t bytes);
+/* Counts an operation that is served at once. */
+void request_count_at_once(fuse_req_t req, enum metrics_op op);
 /* After its reply. */
 void request_end(struct request *r);
 

@@ -14,8 +14,8 @@
 
 #include "cachefs/fuse/init_reply.h"
 
-#define THREADS_MAX 4 /* by default */
-#define STACK_BYTES (256 * 1024)
+#define THREADS_MAX 4            /* by default */
+#define STACK_BYTES (256 * 1024) /* a path and buffers */
 
 struct server;
 

@@ -25,7 +25,6 @@
 #include "cachefs/fuse/mount_users.h"
 #include "cachefs/fuse/mounted.h"
 
-#define NS_PER_MS (NS_PER_S / 1000)
 #define WRITE_MS 600000 /* for a daemon to write its files, with an fsync(2) each */
 #define SILENT_MS 10000 /* of these, without a message */
 #define EXIT_MS 500     /* for a daemon to exit after the kernel has closed its connection */
@@ -165,6 +164,7 @@ static int terminate(struct ending *o, struct err *e)
 
 static void find_users(const struct ending *o, struct mount_users *ret)
 {
+	mount_users_fini(ret);
 	mount_users_find(o->mounted.device, o->mounted.daemon, ret);
 }
 
@@ -173,8 +173,8 @@ static const char *names_of(const struct mount_users *u)
 	return u->count ? u->names.data : "a process";
 }
 
-/* While the view is in use. */
-static int retry(struct ending *o, int64_t start_ns, struct err *e)
+/* While the view is in use. users: of the beginning; of later, if there were none. */
+static int retry(struct ending *o, int64_t start_ns, struct mount_users *users, struct err *e)
 {
 	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
 	bool has_asked = false;
@@ -185,19 +185,24 @@ static int retry(struct ending *o, int64_t start_ns, struct err *e)
 
 		if (ms >= BUSY_MS)
 			break;
-		if (o->daemon >= 0 && !has_asked && ms >= HANG_MS)
+		if (o->daemon >= 0 && !has_asked && ms >= HANG_MS) {
+			if (users->count == users->has_server)
+				find_users(o, users);
 			has_asked = compat_pidfd_kill(o->daemon, o->mounted.daemon,
 						      UNMOUNT_IF_HANGING) == 0;
+		}
 		nanosleep(&pause, NULL);
 	}
-	o->is_terminated = has_asked && rc == WAS_GONE;
+	/* The daemon answers its users before it detaches the view, so that we may unmount it. */
+	o->is_terminated =
+		has_asked && (rc == WAS_GONE || (rc == 0 && mounted_is_ending(o->mounted.daemon)));
 	return rc == WAS_GONE ? 0 : rc;
 }
 
 /* Users were still there after a while. */
 static int unmount_used(struct ending *o, enum unmount_mode mode, struct err *e)
 {
-	struct mount_users u;
+	struct mount_users u = { 0 };
 	int rc;
 
 	find_users(o, &u);
@@ -220,14 +225,14 @@ static int unmount_used(struct ending *o, enum unmount_mode mode, struct err *e)
 static int unmount_busy(struct ending *o, enum unmount_mode mode, struct err *e)
 {
 	int64_t start_ns = clock_mono_ns();
-	struct mount_users u;
+	struct mount_users u = { 0 };
 	int rc;
 
 	find_users(o, &u);
 	if (u.count == 1 && u.has_server)
 		rc = terminate(o, e);
 	else
-		rc = retry(o, start_ns, e);
+		rc = retry(o, start_ns, &u, e);
 	if (rc == 0 && o->is_terminated && u.count > u.has_server)
 		log_msg(LOG_WARN, "cache", "%s: storage hangs; it is unmounted while in use by %s",
 			o->view, names_of(&u));
@@ -272,7 +277,7 @@ static void wait_for_daemon(const struct ending *o)
  * device number to another mount. */
 static void end_copies(struct ending *o, enum unmount_mode mode)
 {
-	struct mount_users u;
+	struct mount_users u = { 0 };
 	struct err e = { 0 };
 
 	if (mounted_is_ending(o->mounted.daemon) || mounted_is_exiting(o->mounted.daemon)) {

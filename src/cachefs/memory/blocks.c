@@ -131,7 +131,7 @@ void blocks_give(struct blocks *b, struct block *block)
 		b->spare = r;
 }
 
-void blocks_forget(char *bytes, size_t len)
+void blocks_discard(char *bytes, size_t len)
 {
 	madvise(bytes, len, MADV_DONTNEED);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "cachefs/memory/server_clocks.h"
 
 #define BLOCK 4096
 #define PARTS_MAX 65536 /* of a file; further ones are not checked */
@@ -30,9 +31,7 @@ uint64_t recheck_hash(const char *bytes, size_t len)
 
 bool recheck_is_early(const struct stat *attr, int64_t read_ns)
 {
-	int64_t changed_ns = (int64_t)attr->st_ctim.tv_sec * NS_PER_S + attr->st_ctim.tv_nsec;
-
-	return changed_ns + RECHECK_NS > read_ns;
+	return server_ctime(attr) + RECHECK_NS > read_ns;
 }
 
 int recheck_add(struct recheck **to, uint64_t offset, size_t len, uint64_t hash, int64_t ready_ns)

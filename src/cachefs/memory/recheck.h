@@ -6,7 +6,15 @@
  * is read right after it changed may change again and keep its identity. So data that was read
  * within RECHECK_NS of the ctime is provisional: a hash of it is kept, and RECHECK_NS after the
  * read it is read once more before anything of the file is served. When it differs, it was another
- * version. The same is done for the end of a file that grew: it may have been rewritten.
+ * version. The same is done for the end of a file that grew, or, where that is not cached,
+ * for the bytes that were read last: it may have been rewritten, or be a new file with the inode
+ * number of a removed one.
+ *
+ * The next request for the file checks it, and nobody else. The kernel serves the pages that it has
+ * without a request: the notifier drops them a quarter of a second after the data is ready to be
+ * read again. So after RECHECK_NS and that, no read gets the old bytes, as soon as the notifier's
+ * thread got a CPU and the kernel's locks of these pages: no time is guaranteed on a loaded
+ * machine. While storage does not reply, what is cached is served on.
  *
  * Source: git, Documentation/technical/racy-git.txt. A caller locks what it passes.
  */
@@ -27,7 +35,8 @@ struct recheck; /* of one file; NULL: nothing is to be read again */
 
 /* bytes NULL: zeros. */
 uint64_t recheck_hash(const char *bytes, size_t len);
-/* Was data of a file with this ctime, read from read_ns (CLOCK_REALTIME) on, read too early? */
+/* Was data of a file with this ctime, read from read_ns on, read too early? By the server's clock:
+ * see server_clocks.h. */
 bool recheck_is_early(const struct stat *attr, int64_t read_ns);
 
 /* These bytes are to be read again, at ready_ns (CLOCK_MONOTONIC) or later. -ENOMEM. */

@@ -175,7 +175,7 @@ static bool has_taken(const struct slab *slab, size_t begin, size_t end)
 }
 
 /* Slot i was taken until now: gives back the pages that no other slot has a part of. */
-static void forget_slot(const struct slabs *s, const struct slab *slab, size_t i)
+static void discard_slot(const struct slabs *s, const struct slab *slab, size_t i)
 {
 	size_t slot = slot_bytes(slab->class), page = s->page_bytes;
 	size_t begin = i * slot / page * page, end = ((i + 1) * slot + page - 1) / page * page;
@@ -185,7 +185,7 @@ static void forget_slot(const struct slabs *s, const struct slab *slab, size_t i
 	if (end > begin && has_taken(slab, (i + 1) * slot, end))
 		end -= page;
 	if (end > begin)
-		blocks_forget(block_bytes(slab->block) + begin, end - begin);
+		blocks_discard(block_bytes(slab->block) + begin, end - begin);
 }
 
 static void give_slot(struct slabs *s, struct slab *slab, const char *bytes)
@@ -193,7 +193,7 @@ static void give_slot(struct slabs *s, struct slab *slab, const char *bytes)
 	size_t i = (size_t)(bytes - block_bytes(slab->block)) / slot_bytes(slab->class);
 
 	slab->taken[i / WORD_BITS] &= ~(UINT64_C(1) << i % WORD_BITS);
-	forget_slot(s, slab, i);
+	discard_slot(s, slab, i);
 	if (slab->used-- == slab->slots)
 		enlist(s, slab);
 	if (slab->used)
@@ -224,7 +224,7 @@ bool slabs_take(struct slabs *s, size_t len, struct slab_piece *ret)
 void slabs_give(struct slabs *s, struct slab_piece piece, size_t len)
 {
 	if (len > SLAB_LARGE) /* no other thread has a part of its pages */
-		blocks_forget(piece.bytes, slabs_round(s, len));
+		blocks_discard(piece.bytes, slabs_round(s, len));
 	pthread_mutex_lock(&s->lock);
 	if (len > SLAB_LARGE)
 		blocks_give(&s->blocks, piece.owner);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
-#include "cachefs/store/caller.h"
+#include "cachefs/rights/caller.h"
 
 #define GROUPS_MAX 1024
 #define NO_ENTRY 8u /* not a value of rights */
@@ -112,7 +112,7 @@ static bool may_override(const struct stat *attr, unsigned want, pid_t thread)
 	       caller_has_capability(thread, CAP_DAC_READ_SEARCH, attr->st_uid, attr->st_gid);
 }
 
-int access_check(struct cache *c, struct waiter *w, struct node *n, int wanted)
+static int check_here(struct cache *c, struct waiter *w, struct node *n, int wanted)
 {
 	unsigned want = (unsigned)wanted & 7;
 	bool is_root = geteuid() == 0;
@@ -124,4 +124,22 @@ int access_check(struct cache *c, struct waiter *w, struct node *n, int wanted)
 		return rc;
 	rc = check_user(c, w, n, &attr, want);
 	return rc == -EACCES && is_root && may_override(&attr, want, w->caller) ? 0 : rc;
+}
+
+/* -1 is mapped in no user namespace: only then has the caller our capabilities over all files. */
+static bool is_unlimited(const struct waiter *w)
+{
+	return caller_has_capability(w->caller, CAP_DAC_OVERRIDE, (uid_t)-1, (gid_t)-1);
+}
+
+int access_check(struct cache *c, struct waiter *w, struct node *n, int wanted)
+{
+	int rc;
+
+	if (!cache_asks_rights(c))
+		return check_here(c, w, n, wanted);
+	rc = cache_may(c, w, n, wanted);
+	if (rc || geteuid() != 0 || !credentials_are_ours(w->who) || is_unlimited(w))
+		return rc;
+	return check_here(c, w, n, wanted);
 }

@@ -23,6 +23,7 @@ static void init_requests(struct cache *c, struct storage storage)
 	c->env = (struct inflight_env){
 		.queue = { storage, pool, &c->counts.storage },
 		.nodes = c->nodes,
+		.clocks = &c->clocks,
 		.context = c,
 		.complete = cache_complete,
 		.complete_name = cache_complete_name,
@@ -51,18 +52,21 @@ int cache_open(struct storage storage, const struct cache_opts *o, struct cache 
 	if (c->opts.negative_ttl_ns > o->ttl_ns)
 		c->opts.negative_ttl_ns = o->ttl_ns;
 	pthread_mutex_init(&c->evictor_lock, NULL);
+	pthread_mutex_init(&c->clocks.lock, NULL);
 	compat_cond_init(&c->evictor_wake);
 	c->nodes = nodes_new(&c->usage, passthrough_release);
 	c->chunks = c->nodes ? chunks_new(c->nodes, &c->usage, o->budget_bytes) : NULL;
 	if (c->chunks && o->passthrough)
 		chunks_enable_backing(c->chunks, o->budget_bytes);
 	notifier_init(&c->notifier, c->nodes, &c->kernel);
-	if (c->chunks)
+	c->answers = o->asks_rights ? answers_new() : NULL;
+	if (c->chunks && (c->answers || !o->asks_rights))
 		init_requests(c, storage);
 	if (!c->env.waiters) {
 		if (c->env.queue.pool)
 			(void)!pool_stop(c->env.queue.pool, STOP_NS);
 		notifier_fini(&c->notifier);
+		answers_free(c->answers);
 		chunks_free(c->chunks);
 		nodes_free(c->nodes);
 		free(c);
@@ -109,10 +113,12 @@ bool cache_close(struct cache *c)
 	waiters_free(c->env.waiters);
 	cache_stop_evictor(c);
 	notifier_fini(&c->notifier);
+	answers_free(c->answers);
 	chunks_free(c->chunks);
 	nodes_free(c->nodes);
 	for (size_t i = 0; i < CACHE_XATTRS; i++)
 		free(c->xattrs[i]);
+	pthread_mutex_destroy(&c->clocks.lock);
 	pthread_mutex_destroy(&c->evictor_lock);
 	pthread_cond_destroy(&c->evictor_wake);
 	free(c);
@@ -193,7 +199,7 @@ static int park(struct cache *c, struct waiter *w, struct node *n, enum node_par
 		size_t max_entries)
 {
 	int rc = 0;
-	struct inflight *f = inflight_join(&c->env, n, part, max_entries, true, &rc);
+	struct inflight *f = inflight_join(&c->env, n, part, max_entries, w, &rc);
 
 	return f ? inflight_park(f, w) : rc;
 }
@@ -407,7 +413,7 @@ static bool is_of_other(const struct inflight *f)
 
 int cache_fetch(struct inflight *f, struct waiter *w)
 {
-	int rc = is_of_other(f) ? -ESTALE : inflight_start(f, true);
+	int rc = is_of_other(f) ? -ESTALE : inflight_start(f, w);
 
 	if (rc == 0)
 		return inflight_park(f, w);
@@ -453,4 +459,46 @@ int cache_stat_fs(struct cache *c, struct waiter *w, struct node *n, struct stat
 		rc = cache_fetch(f, w);
 	node_unlock(c->nodes, n);
 	return rc;
+}
+
+void cache_enable_path_counts(struct cache *c)
+{
+	nodes_enable_counts(c->nodes);
+	c->has_path_counts = true;
+}
+
+struct path_counts *cache_path_counts(struct cache *c, struct node *n)
+{
+	return node_counts(c->nodes, n);
+}
+
+void cache_count_failed_lookup(struct cache *c, struct node *parent, const char *name, int64_t ns,
+			       enum request_result result)
+{
+	struct path_counts *counts;
+	struct node *n;
+
+	if (!c->has_path_counts || strnlen(name, NAME_MAX + 1) > NAME_MAX)
+		return;
+	n = nodes_get(c->nodes, parent, name);
+	if (!n)
+		return;
+	counts = node_counts(c->nodes, n);
+	if (counts)
+		path_counts_add(counts, PATH_METADATA, result, ns, 0);
+	node_unref(n, 1);
+}
+
+void cache_count_negative(struct cache *c, struct node *n, enum negative_event event)
+{
+	struct path_counts *counts = node_counts(c->nodes, n);
+
+	atomic_fetch_add(&c->counts.negatives[event], 1);
+	if (counts)
+		atomic_fetch_add_explicit(&counts->negatives[event], 1, memory_order_relaxed);
+}
+
+int cache_visit(struct cache *c, void (*visit)(void *context, struct node *n), void *context)
+{
+	return nodes_visit(c->nodes, visit, context);
 }

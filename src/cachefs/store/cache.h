@@ -34,6 +34,7 @@ struct cache_opts {
 	int64_t timeout_ns;      /* of storage */
 	unsigned max_threads;    /* that call one file system; see pool.h */
 	bool passthrough;        /* files get backing files; see passthrough.h */
+	bool asks_rights;        /* storage decides what a user may do; see cache_may */
 };
 
 /* Events since the start. */
@@ -152,5 +153,21 @@ int cache_seek(struct cache *c, struct waiter *w, struct node *n, uint64_t offse
 	       uint64_t *ret) MUST_CHECK;
 int cache_stat_fs(struct cache *c, struct waiter *w, struct node *n,
 		  struct statvfs *ret) MUST_CHECK;
+
+bool cache_asks_rights(const struct cache *c);
+/*
+ * May w->who do that with n (R_OK, W_OK and X_OK of access(2))? -EACCES: no, or it is not known who
+ * asks. Only with asks_rights. Storage is asked in that name once for each of n's versions, and the
+ * answer is valid as long as other replies are.
+ */
+int cache_may(struct cache *c, struct waiter *w, struct node *n, int wanted) MUST_CHECK;
+
+/*
+ * Was the last request of w, in our name, refused to us as to anybody: because the modes of the
+ * file, or of a folder above it, grant others nothing? Then the caller may set w->who, and make the
+ * call again: those modes also keep from others what storage replies. Where modes do not explain
+ * it, a reply to one user must not be cached for all.
+ */
+bool cache_was_refused(struct cache *c, const struct waiter *w) MUST_CHECK;
 
 #endif

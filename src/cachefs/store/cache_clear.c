@@ -86,6 +86,7 @@ int cache_clear(struct cache *c, bool keeps_counts)
 	int rc, rounds = 0;
 
 	clearing.is_unused_dropped = c->kernel.drop_unused(c->kernel.context);
+	answers_clear(c->answers);
 	rc = nodes_visit(c->nodes, invalidate, &clearing);
 	notifier_wait(&c->notifier, 0, INT64_MAX);
 	chunks_shrink(c->chunks, 0);

@@ -13,10 +13,12 @@
 
 /*
  * Under the lock of n: the chunk, filled or being filled, with the caller as a reader.
- * *ret_inflight: the request that fills it, with a reference; NULL: it is filled.
+ * w: as of inflight_start. *ret_inflight: the request that fills it, with a reference; NULL: it is
+ * filled.
  */
-static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, uint64_t index,
-		     bool is_awaited, struct chunk **ret, struct inflight **ret_inflight)
+static int get_chunk(struct cache *c, const struct waiter *w, struct node *n,
+		     const struct stat *attr, uint64_t index, struct chunk **ret,
+		     struct inflight **ret_inflight)
 {
 	struct chunk *chunk = chunks_find(n, index);
 	struct inflight *f;
@@ -45,7 +47,7 @@ static int get_chunk(struct cache *c, struct node *n, const struct stat *attr, u
 	f->request.len = chunk->cap;
 	chunk_begin_read(chunk); /* for the request */
 	chunk->inflight = f;
-	rc = inflight_start(f, is_awaited);
+	rc = inflight_start(f, w);
 	if (rc < 0) {
 		chunk->inflight = NULL;
 		chunk_invalidate(chunk);
@@ -73,7 +75,7 @@ static void read_ahead(struct cache *c, struct node *n, const struct stat *attr,
 
 		if (chunks_find(n, i))
 			continue;
-		if (get_chunk(c, n, attr, i, false, &chunk, &f) < 0)
+		if (get_chunk(c, NULL, n, attr, i, &chunk, &f) < 0)
 			return;
 		chunk_end_read(chunk);
 		if (f)
@@ -111,7 +113,7 @@ static int get_chunks(struct cache *c, const struct waiter *w, struct node *n,
 		} else if (reply) {
 			rc = reply->rc;
 		} else {
-			rc = get_chunk(c, n, attr, i, true, &data->chunks[data->count], &f);
+			rc = get_chunk(c, w, n, attr, i, &data->chunks[data->count], &f);
 		}
 		has_waited |= reply != NULL;
 		data->count += rc == 0;
@@ -177,7 +179,7 @@ static int fetch_bytes(struct inflight *f, struct waiter *w)
 	struct inflight **oldest = &f->node->inflight[NODE_BYTES];
 	int rc = *oldest && inflight_is_late(*oldest) ? -EIO
 		 : f->node->is_detached               ? -ESTALE
-						      : inflight_start(f, true);
+						      : inflight_start(f, w);
 
 	if (rc < 0) {
 		inflight_unref(f);
@@ -226,8 +228,8 @@ static int read_uncached(struct cache *c, struct waiter *w, struct node *n, cons
 }
 
 /* Under the lock of n: the request that reads the part again, with a reference. NULL: *ret_rc. */
-static struct inflight *start_recheck(struct cache *c, struct node *n, struct recheck_part *part,
-				      int *ret_rc)
+static struct inflight *start_recheck(struct cache *c, const struct waiter *w, struct node *n,
+				      struct recheck_part *part, int *ret_rc)
 {
 	struct inflight *f =
 		part->reader ? inflight_ref(part->reader) : inflight_new(&c->env, n, STORAGE_READ);
@@ -235,13 +237,13 @@ static struct inflight *start_recheck(struct cache *c, struct node *n, struct re
 	*ret_rc = -ENOMEM;
 	if (!f || part->reader)
 		return f;
-	f->is_recheck = true;
+	f->is_recheck = f->request.is_fresh = true;
 	f->request.attr = n->attr;
 	f->request.offset = part->offset;
 	f->request.len = part->len;
 	f->request.into = pages_new(part->len);
 	if (f->request.into)
-		*ret_rc = inflight_start(f, true);
+		*ret_rc = inflight_start(f, w);
 	if (*ret_rc < 0) {
 		inflight_unref(f);
 		return NULL;
@@ -264,7 +266,7 @@ int cache_recheck(struct cache *c, struct waiter *w, struct node *n, int64_t now
 		part = recheck_next(n->recheck, now_ns, &i);
 		if (!part)
 			break;
-		f = start_recheck(c, n, part, &rc);
+		f = start_recheck(c, w, n, part, &rc);
 		if (f && !first)
 			first = f;
 		else if (f)
@@ -286,7 +288,20 @@ static bool has_found_change(const struct waiter *w, const struct node *n)
 	return last && last->node == n && last->request.kind == STORAGE_READ && last->rc == -ESTALE;
 }
 
-/* Of a changed file until the kernel knows that, and of one that changes all the time: -ESTALE. */
+/* The last reply has found a change. May the next one be of the version that is looked up? Not when
+ * all replies of w found changes, and the file did not grow meanwhile. */
+static bool may_catch_up(const struct waiter *w)
+{
+	const struct inflight *oldest;
+
+	if (w->count < WAITER_REPLIES)
+		return true;
+	oldest = (const struct inflight *)w->replies[w->count % WAITER_REPLIES];
+	return inflight_last_reply(w)->request.attr.st_size > oldest->request.attr.st_size;
+}
+
+/* Of a changed file until the kernel knows that, and of one that is rewritten all the time:
+ * -ESTALE. */
 static int get_attr_to_read(struct cache *c, struct waiter *w, struct node *n, struct stat *ret)
 {
 	int64_t ttl_ns;
@@ -296,7 +311,7 @@ static int get_attr_to_read(struct cache *c, struct waiter *w, struct node *n, s
 	if (n->is_stale && !cache_keeps_version(n))
 		rc = -ESTALE;
 	else if (has_found_change(w, n) && !n->is_detached)
-		rc = w->count < WAITER_REPLIES ? cache_fetch_attr(c, w, n) : -ESTALE;
+		rc = may_catch_up(w) ? cache_fetch_attr(c, w, n) : -ESTALE;
 	else
 		rc = cache_get_attr(c, w, n, ret, &ttl_ns);
 	if (rc == 0 && n->recheck && !n->is_detached)

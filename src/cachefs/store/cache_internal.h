@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "cachefs/memory/server_clocks.h"
+#include "cachefs/rights/answers.h"
 #include "cachefs/store/cache.h"
 #include "cachefs/store/inflight.h"
 #include "cachefs/store/notifier.h"
@@ -19,7 +21,9 @@ struct cache {
 	struct cache_counts counts;
 	struct nodes *nodes;
 	struct chunks *chunks;
+	struct server_clocks clocks;
 	struct passthroughs passthroughs;
+	struct answers *answers;    /* NULL: without asks_rights */
 	struct cache_kernel kernel; /* written before start */
 	struct notifier notifier;
 	bool has_path_counts;                 /* written before start */
@@ -81,6 +85,16 @@ void cache_count_negative(struct cache *c, struct node *n, enum negative_event e
 
 /* Under the lock of its node: a reply to a request for an extended attribute. */
 void cache_complete_xattr(struct cache *c, struct inflight *f);
+
+/* The same of what a user may do. */
+void cache_complete_rights(struct cache *c, struct inflight *f);
+
+/* Under the lock of n: what storage said of its attributes, at read_ns or later. Returns rc, or
+ * -ESTALE when another file, or version, has the name. */
+int cache_store_attr(struct cache *c, struct node *n, int64_t read_ns, int rc,
+		     const struct stat *attr) MUST_CHECK;
+/* The same of its listing. */
+void cache_store_list(struct cache *c, struct node *n, int64_t read_ns, struct dirlist *listing);
 
 /* Callbacks of struct inflight_env. */
 void cache_complete(struct inflight *f);

@@ -69,7 +69,7 @@ static int park(struct cache *c, struct waiter *w, struct node *n, struct dirlis
 	f->request.listing = dirlist_ref(names);
 	f->request.offset = from;
 	f->request.len = count;
-	rc = inflight_start(f, true);
+	rc = inflight_start(f, w);
 	if (rc < 0) {
 		inflight_unref(f);
 		return rc;
@@ -134,7 +134,7 @@ static void fetch_ahead(struct cache *c, struct node *folder, const char *name)
 		return;
 	node_lock(c->nodes, n);
 	if (n->state == NODE_UNKNOWN && !n->is_detached)
-		f = inflight_join(&c->env, n, NODE_ATTR, 0, false, &rc);
+		f = inflight_join(&c->env, n, NODE_ATTR, 0, NULL, &rc);
 	if (f)
 		inflight_unref(f);
 	node_unlock(c->nodes, n);

@@ -17,11 +17,16 @@ static struct cache *cache_of(const struct inflight *f)
 	return f->env->context;
 }
 
-/* Of a reply that has just arrived: what it says was true at its request at the earliest. */
-static int64_t expiry_of(const struct inflight *f, int64_t ttl_ns)
+/* Of a reply that has just arrived: what it says was true when storage was read, at the earliest.
+ */
+static int64_t time_read(const struct inflight *f)
 {
-	return ttl_ns == CACHE_FOREVER ? CACHE_FOREVER
-				       : clock_mono_ns() - f->request.took_ns + ttl_ns;
+	return clock_mono_ns() - inflight_age(f);
+}
+
+static int64_t expiry_of(int64_t read_ns, int64_t ttl_ns)
+{
+	return ttl_ns == CACHE_FOREVER ? CACHE_FOREVER : read_ns + ttl_ns;
 }
 
 static void invalidate_contents(struct cache *c, struct node *n)
@@ -84,37 +89,48 @@ static void note_grown(struct cache *c, struct node *n)
 	n->growths++;
 }
 
-/* Drops what is cached of n where it changed. Of a file that only grew, the last bytes that were
- * cached must still be there; that is checked before more of it is read. */
-static void store_version(struct cache *c, struct node *n, const struct stat *attr)
+/* What must be as it was in a file that only grew: the end of it, or what was read last. */
+static struct witness find_witness(const struct node *n)
 {
 	uint64_t size = (uint64_t)n->attr.st_size, index = size ? (size - 1) / CHUNK_BYTES : 0;
-	const struct chunk *last = NULL;
-	uint64_t hash = 0;
-	size_t len = 0;
+	const struct chunk *last = chunks_find(n, index);
+
+	if (!last || last->inflight)
+		return n->witness;
+	return (struct witness){
+		.offset = index * CHUNK_BYTES,
+		.len = last->len,
+		.hash = recheck_hash(last->bytes, last->len),
+	};
+}
+
+/* Drops what is cached of n where it changed. Of a file that only grew, bytes that were read must
+ * still be there; that is checked before more of it is read. */
+static void store_version(struct cache *c, struct node *n, const struct stat *attr)
+{
+	struct witness w = { .len = 0 };
 	bool has_grown;
 
-	if (cache_is_same(&n->attr, attr))
+	/* The listing of a folder may pass through to another node before its attributes do. */
+	if (cache_is_same(&n->attr, attr) || (!n->attr.st_ino && S_ISDIR(attr->st_mode)))
 		return;
 	has_grown = S_ISREG(attr->st_mode) && is_same_file(&n->attr, attr) &&
 		    attr->st_size > n->attr.st_size;
 	if (has_grown && atomic_load(&n->lookups))
 		note_grown(c, n);
 	if (has_grown)
-		last = chunks_find(n, index);
-	if (last && !last->inflight) {
-		len = last->len;
-		hash = recheck_hash(last->bytes, len);
-	}
+		w = find_witness(n);
+	n->witness = w;
 	drop_changed(c, n);
-	if (len && recheck_add(&n->recheck, index * CHUNK_BYTES, len, hash, 0) < 0)
+	if (w.len && recheck_add(&n->recheck, w.offset, w.len, w.hash, 0) < 0)
 		n->is_read = false; /* out of memory: it is not followed any more */
 }
 
-/* Under the lock of n. Returns rc, or -ESTALE when another file, or version, has the name. */
-static int store_attr(struct cache *c, struct node *n, const struct inflight *f, int rc,
-		      const struct stat *attr)
+int cache_store_attr(struct cache *c, struct node *n, int64_t read_ns, int rc,
+		     const struct stat *attr)
 {
+	n->read_ns = read_ns;
+	n->is_changed = false;
 	if (is_other(c, n, rc, attr)) {
 		n->is_detached = true;
 		drop_changed(c, n);
@@ -127,16 +143,23 @@ static int store_attr(struct cache *c, struct node *n, const struct inflight *f,
 		n->is_late = false;
 		n->missing_xattrs = n->unsupported_xattrs = 0;
 		n->state = NODE_PRESENT;
-		n->expires_ns = expiry_of(f, c->opts.ttl_ns);
+		n->expires_ns = expiry_of(read_ns, c->opts.ttl_ns);
 	} else if (rc == -ENOENT) {
 		invalidate_contents(c, n);
 		n->state = NODE_NEGATIVE;
-		n->expires_ns = expiry_of(f, c->opts.negative_ttl_ns);
+		n->expires_ns = expiry_of(read_ns, c->opts.negative_ttl_ns);
 		cache_count_negative(c, n, NEGATIVE_STORE);
 	} else {
 		n->state = NODE_UNKNOWN;
 	}
 	return rc;
+}
+
+void cache_store_list(struct cache *c, struct node *n, int64_t read_ns, struct dirlist *listing)
+{
+	node_set_listing(c->nodes, n, dirlist_ref(listing));
+	n->listing_from_ns = read_ns;
+	n->listing_expires_ns = expiry_of(read_ns, c->opts.ttl_ns);
 }
 
 static void store_list(struct cache *c, struct inflight *f)
@@ -147,8 +170,7 @@ static void store_list(struct cache *c, struct inflight *f)
 		n->is_unlistable |= !f->request.is_skipped;
 		return;
 	}
-	node_set_listing(c->nodes, n, dirlist_ref(f->request.listing));
-	n->listing_expires_ns = expiry_of(f, c->opts.ttl_ns);
+	cache_store_list(c, n, time_read(f), f->request.listing);
 	n->listing_read_ns = clock_mono_ns() + LISTING_READ_NS;
 }
 
@@ -184,6 +206,7 @@ static void complete_recheck(struct cache *c, struct inflight *f)
 	f->rc = -ESTALE;
 	atomic_fetch_add(&c->counts.stale, 1);
 	invalidate_contents(c, n);
+	n->witness = (struct witness){ .len = 0 };
 	n->state = NODE_UNKNOWN;
 	n->is_detached = atomic_load(&n->lookups) > 0;
 	(void)!notifier_put(&c->notifier, NOTICE_INODE, n, "");
@@ -224,8 +247,10 @@ static void expire_changed(const struct inflight *f)
 	struct node *n = f->node;
 
 	if (n->state == NODE_PRESENT && !n->is_detached &&
-	    cache_is_same(&f->request.attr, &n->attr))
+	    cache_is_same(&f->request.attr, &n->attr)) {
 		n->state = NODE_UNKNOWN;
+		n->is_changed = true;
+	}
 }
 
 static void complete_read(struct cache *c, struct inflight *f)
@@ -236,6 +261,9 @@ static void complete_read(struct cache *c, struct inflight *f)
 		f->rc = note_early(c, f);
 	if (f->chunk)
 		store_chunk(f);
+	if (f->rc == 0 && f->witness.len && !f->is_recheck &&
+	    cache_is_same(&f->request.attr, &f->node->attr))
+		f->node->witness = f->witness;
 	if (f->rc == -ESTALE)
 		expire_changed(f);
 }
@@ -246,7 +274,7 @@ void cache_complete(struct inflight *f)
 
 	switch (f->request.kind) {
 	case STORAGE_LOOKUP:
-		f->rc = store_attr(c, f->node, f, f->rc, &f->request.attr);
+		f->rc = cache_store_attr(c, f->node, time_read(f), f->rc, &f->request.attr);
 		if (f->was_negative && f->rc != -ENOENT)
 			cache_count_negative(c, f->node, NEGATIVE_CLEAR);
 		break;
@@ -261,6 +289,9 @@ void cache_complete(struct inflight *f)
 		return;
 	case STORAGE_XATTR:
 		cache_complete_xattr(c, f);
+		break;
+	case STORAGE_ACCESS:
+		cache_complete_rights(c, f);
 		break;
 	case STORAGE_LOOKUP_NAMES:
 	case STORAGE_SEEK:
@@ -281,7 +312,7 @@ void cache_complete_name(struct inflight *f, size_t i, const struct stat *attr)
 		return;
 	node_lock(c->nodes, n);
 	if (n->state == NODE_UNKNOWN && !n->inflight[NODE_ATTR] && !n->is_detached &&
-	    store_attr(c, n, f, 0, attr) == -ESTALE)
+	    !n->is_changed && cache_store_attr(c, n, time_read(f), 0, attr) == -ESTALE)
 		cache_note_stale(c, n);
 	node_unlock(c->nodes, n);
 	node_unref(n, 1);
@@ -298,7 +329,7 @@ static void note_miss(struct cache *c, struct node *folder)
 	node_lock(c->nodes, folder);
 	if (!folder->listing && !folder->is_unlistable && ++folder->misses >= MISSES) {
 		folder->misses = 0;
-		f = inflight_join(&c->env, folder, NODE_LIST, GUESS_ENTRIES, false, &rc);
+		f = inflight_join(&c->env, folder, NODE_LIST, GUESS_ENTRIES, NULL, &rc);
 		if (f)
 			inflight_unref(f);
 	}

@@ -229,7 +229,7 @@ static void forget(const struct chunk *chunk, size_t begin, size_t len)
 	if (chunk->backing)
 		backing_punch(chunk->backing, chunk->index * CHUNK_BYTES + begin, len);
 	else
-		blocks_forget(chunk->bytes + begin, len);
+		blocks_discard(chunk->bytes + begin, len);
 }
 
 /* Gives long runs of zeros back; the pages of small pieces have parts of others. Returns the bytes.

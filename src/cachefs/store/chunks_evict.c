@@ -36,10 +36,13 @@ static void dequeue(struct queue *q, struct chunk *chunk)
 	q->bytes -= chunk_usage(chunk);
 }
 
+/* Under the node's lock. Of device and inode number: the node may be freed, and its address be
+ * another file's, when the ghost is looked up. */
 static uint32_t key_of(const struct chunk *chunk)
 {
-	uint64_t h = (uint64_t)(uintptr_t)chunk->node * 0x9e3779b97f4a7c15u;
+	uint64_t h = chunk->node->attr.st_ino * 0x9e3779b97f4a7c15u;
 
+	h = (h ^ chunk->node->attr.st_dev) * 0x9e3779b97f4a7c15u;
 	h = (h ^ chunk->index) * 0x9e3779b97f4a7c15u;
 	return (uint32_t)(h >> 32);
 }
@@ -85,7 +88,7 @@ void chunks_reduce(struct chunks *c, struct chunk *chunk, size_t bytes)
 static bool evict(struct chunks *c, struct queue *q, struct chunk *chunk, struct chunk **out)
 {
 	struct node *n = chunk->node;
-	uint32_t key = key_of(chunk);
+	uint32_t key;
 
 	if (atomic_load(&chunk->readers) || !node_trylock(c->nodes, n))
 		return false;
@@ -93,6 +96,7 @@ static bool evict(struct chunks *c, struct queue *q, struct chunk *chunk, struct
 		node_unlock(c->nodes, n);
 		return false;
 	}
+	key = key_of(chunk);
 	chunk_remove_and_punch(chunk);
 	node_unlock(c->nodes, n);
 	dequeue(q, chunk);

@@ -192,6 +192,11 @@ void dirlist_set_unlisted(struct dirlist *l, enum dirlist_unlisted unlisted)
 	l->unlisted = unlisted;
 }
 
+enum dirlist_unlisted dirlist_unlisted_names(const struct dirlist *l)
+{
+	return l->unlisted;
+}
+
 size_t dirlist_bytes(const struct dirlist *l)
 {
 	return sizeof *l + l->cap * sizeof *l->entries + l->text.cap;

@@ -37,6 +37,7 @@ enum dirlist_unlisted {
 	UNLISTED_ANY,
 };
 void dirlist_set_unlisted(struct dirlist *l, enum dirlist_unlisted unlisted);
+enum dirlist_unlisted dirlist_unlisted_names(const struct dirlist *l);
 void dirlist_seal(struct dirlist *l);
 
 size_t dirlist_count(const struct dirlist *l);

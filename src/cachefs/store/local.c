@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -31,10 +32,12 @@
 #define XATTR_TRIES 8  /* a value may grow between the call for its size and the read */
 
 struct local {
-	int root;                      /* O_PATH */
-	dev_t device;                  /* of root */
-	char *hidden;                  /* path below root; NULL: none */
-	dev_t hidden_device;           /* 0: none */
+	int root;                                       /* O_PATH */
+	dev_t device;                                   /* of root; as name_file() has it */
+	char *hidden;                                   /* path below root; NULL: none */
+	dev_t hidden_device;                            /* 0: none */
+	uint64_t (*fs_of)(void *context, dev_t device); /* NULL: devices keep their numbers */
+	void *fs_context;
 	_Atomic int64_t slow_until_ns; /* no lookup_names before; CLOCK_MONOTONIC */
 	struct open_files *files;      /* that are being read */
 	pthread_mutex_t devices_lock;
@@ -67,6 +70,18 @@ static uint64_t number_of(const struct local *l, dev_t device, ino_t ino)
 	return (mixed ^ mixed >> 29) | (uint64_t)1 << 63;
 }
 
+static dev_t name_device(const struct local *l, dev_t device)
+{
+	return l->fs_of ? (dev_t)l->fs_of(l->fs_context, device) : device;
+}
+
+/* Makes st_dev and st_ino what replies have. */
+static void name_file(const struct local *l, struct stat *st)
+{
+	st->st_dev = name_device(l, st->st_dev);
+	st->st_ino = number_of(l, st->st_dev, st->st_ino);
+}
+
 static bool is_hidden(const struct local *l, const char *path)
 {
 	return l->hidden && strcmp(l->hidden, path) == 0;
@@ -87,7 +102,7 @@ static int lookup(void *self, const char *path, struct stat *ret)
 		return -errno;
 	if (l->hidden_device && st.st_dev == l->hidden_device)
 		return -ENOENT;
-	st.st_ino = number_of(l, st.st_dev, st.st_ino);
+	name_file(l, &st);
 	*ret = st;
 	return 0;
 }
@@ -110,7 +125,7 @@ static int lookup_at(const struct local *l, int folder, const char *name, struct
 		return -errno;
 	if (l->hidden_device && ret->st_dev == l->hidden_device)
 		return -ENOENT;
-	ret->st_ino = number_of(l, ret->st_dev, ret->st_ino);
+	name_file(l, ret);
 	return 0;
 }
 
@@ -191,6 +206,7 @@ static int add_entries(struct local *l, const char *path, DIR *dir, size_t max_e
 	if (fstat(dirfd(dir), &st) < 0)
 		return -errno;
 	dirlist_set_unlisted(out, unlisted_on(l, dirfd(dir), st.st_dev));
+	st.st_dev = name_device(l, st.st_dev);
 	for (;;) {
 		const struct dirent *entry;
 		int rc;
@@ -245,7 +261,7 @@ static struct stat with_number(const struct local *l, const struct stat *st)
 {
 	struct stat ret = *st;
 
-	ret.st_ino = number_of(l, st->st_dev, st->st_ino);
+	name_file(l, &ret);
 	return ret;
 }
 
@@ -292,6 +308,16 @@ static int read_bytes(int fd, uint64_t offset, void *into, size_t len, size_t *r
 	return 0;
 }
 
+/* Also GFS2 and OCFS2 are on block devices, but other machines write there, too. Source: statfs(2),
+ * linux/magic.h. */
+static bool has_our_clock(int fd, dev_t device)
+{
+	struct statfs fs;
+
+	return major(device) && fstatfs(fd, &fs) == 0 && fs.f_type != 0x01161970 /* gfs2 */ &&
+	       fs.f_type != 0x7461636f /* ocfs2 */;
+}
+
 static int read_open(const struct local *l, const struct open_file *file, const struct stat *same,
 		     uint64_t offset, void *into, size_t len, struct storage_read *ret)
 {
@@ -302,6 +328,7 @@ static int read_open(const struct local *l, const struct open_file *file, const 
 	if (!is_same(&ret->before, same))
 		return -ESTALE;
 	ret->len = left < len ? (size_t)left : len;
+	ret->has_our_clock = has_our_clock(file->fd, file->attr.st_dev);
 	ret->is_hole = is_hole(file->fd, &ret->before, offset, ret->len);
 	if (!ret->is_hole)
 		rc = read_bytes(file->fd, offset, into, len, &ret->len);
@@ -422,6 +449,23 @@ static int stat_fs(void *self, const char *path, struct statvfs *ret)
 	return fstatvfs(fd, ret) < 0 ? -errno : 0;
 }
 
+static int may(void *self, const char *path, const struct stat *same, int wanted)
+{
+	const struct local *l = self;
+	CLEANUP(fd_close) int fd = -1;
+	struct stat st, named;
+
+	fd = *path ? open_path(l, path, O_PATH) : fcntl(l->root, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return *path ? fd : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	named = with_number(l, &st);
+	if (named.st_dev != same->st_dev || named.st_ino != same->st_ino)
+		return -ESTALE;
+	return compat_access(fd, &st, wanted) < 0 ? -errno : 0;
+}
+
 /* A part of what the process may have. */
 static unsigned max_open_files(void)
 {
@@ -480,6 +524,40 @@ void local_hide_device(struct local *l, dev_t device)
 	l->hidden_device = device;
 }
 
+void local_name_devices(struct local *l, uint64_t (*fs_of)(void *context, dev_t device),
+			void *context)
+{
+	struct stat st;
+
+	l->fs_of = fs_of;
+	l->fs_context = context;
+	if (fstat(l->root, &st) == 0)
+		l->device = name_device(l, st.st_dev);
+}
+
+bool local_modes_tell(const struct local *l)
+{
+	static const long types[] = {
+		0x47504653 /* gpfs */,
+		0xff534d42 /* cifs */,
+		0xfe534d42 /* smb */,
+	};
+	static const char *const names[] = { "system.nfs4_acl", "system.richacl" };
+	char path[64];
+	struct statfs fs;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d/.", l->root);
+	if (statfs(path, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if ((long)fs.f_type == types[i])
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (getxattr(path, names[i], NULL, 0) >= 0)
+			return false;
+	return true;
+}
+
 struct storage local_storage(struct local *l)
 {
 	static const struct storage_ops ops = {
@@ -491,6 +569,7 @@ struct storage local_storage(struct local *l)
 		.xattr = xattr,
 		.seek = seek,
 		.stat_fs = stat_fs,
+		.access = may,
 	};
 
 	return (struct storage){ &ops, l };

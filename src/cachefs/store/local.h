@@ -29,6 +29,19 @@ void local_close(struct local *l);
  * use l. */
 void local_hide_device(struct local *l, dev_t device);
 
+/*
+ * Names file systems in st_dev by what fs_of returns for their device, in all replies, and makes
+ * st_ino of that: so replies are the same on all nodes that mount them. Call it before other
+ * threads use l. fs_of: any thread calls it; never 0.
+ */
+void local_name_devices(struct local *l, uint64_t (*fs_of)(void *context, dev_t device),
+			void *context);
+
+/* Do mode bits and POSIX access lists tell what a user may do in the folder? Not on file systems
+ * with other lists, or whose server decides: then only storage can. Files mounted below it are not
+ * considered. It makes two calls of storage. */
+bool local_modes_tell(const struct local *l) MUST_CHECK;
+
 struct storage local_storage(struct local *l); /* valid until local_close */
 
 #endif

@@ -244,6 +244,22 @@ struct node *nodes_get(struct nodes *t, struct node *parent, const char *name)
 	return n;
 }
 
+struct node *nodes_find(struct nodes *t, struct node *parent, const char *name)
+{
+	uint32_t hash = hash_of(parent, name);
+	struct shard *s = shard_of(t, hash);
+	struct node *n;
+
+	pthread_mutex_lock(&s->lock);
+	n = find(s, hash, parent, name);
+	if (n) {
+		atomic_fetch_add(&n->refs, 1);
+		atomic_store_explicit(&n->used, true, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 struct node *node_ref(struct node *n)
 {
 	atomic_fetch_add(&n->refs, 1);

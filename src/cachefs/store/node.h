@@ -33,9 +33,16 @@ enum node_part {
 	NODE_ATTR,
 	NODE_LIST,
 	NODE_LINK,
-	NODE_NAMES, /* attributes of a folder's entries */
-	NODE_BYTES, /* uncached data: the oldest of any number of requests */
+	NODE_NAMES,  /* attributes of a folder's entries */
+	NODE_BYTES,  /* uncached data: the oldest of any number of requests */
+	NODE_RIGHTS, /* the same, of what users may do */
 	NODE_PARTS,
+};
+
+/* The end of what was read of a file last: other bytes there are another version. See recheck.h. */
+struct witness {
+	uint64_t offset, hash;
+	size_t len; /* 0: nothing was read */
 };
 
 struct inflight;
@@ -68,11 +75,14 @@ struct node {
 	uint32_t growths; /* how often that began */
 	off_t shown_size;
 	bool is_unlistable; /* listing it failed: do not try again for a mere lookup */
+	bool is_changed;    /* storage has another version than attr; until that is looked up */
 	uint8_t misses;     /* lookups in this folder that returned ENOENT */
 	uint8_t in_order;   /* slow lookups of names that follow each other in the listing */
 	uint32_t next_name; /* index in the listing of the next name to look up ahead */
 	int64_t expires_ns; /* of state; CLOCK_MONOTONIC; INT64_MAX: never */
+	int64_t read_ns;    /* when storage was read for state, or earlier; CLOCK_MONOTONIC */
 	int64_t listing_expires_ns;
+	int64_t listing_from_ns;     /* when storage was read for listing, or earlier */
 	int64_t listing_read_ns;     /* until then a reader of the listing is expected to go on */
 	struct stat attr;            /* valid in NODE_PRESENT, as are the next two */
 	uint16_t missing_xattrs;     /* bits of cache_xattrs.c: ENODATA */
@@ -81,6 +91,7 @@ struct node {
 	struct dirlist *listing;         /* holds a reference; NULL: not cached */
 	char *link;                      /* target of the symbolic link; owned; NULL: not cached */
 	uint64_t next_chunk;             /* the next chunk of a sequential read */
+	struct witness witness;          /* of this version */
 	struct content *content;         /* data; owned by chunks.c; NULL: none */
 	struct recheck *recheck;         /* data to be read again; owned; NULL: none */
 	int64_t recheck_notice_ns;       /* when the kernel must drop such data */
@@ -99,6 +110,9 @@ struct node *nodes_root(struct nodes *t);
 /* Finds or makes the node, and takes a reference. parent must be referenced. NULL: out of memory.
  */
 struct node *nodes_get(struct nodes *t, struct node *parent, const char *name) MUST_CHECK;
+
+/* The same, but makes none. NULL: it is not cached. */
+struct node *nodes_find(struct nodes *t, struct node *parent, const char *name) MUST_CHECK;
 
 struct node *node_ref(struct node *n); /* n has a reference already */
 void node_unref(struct node *n, uint64_t count);

@@ -11,7 +11,7 @@
 #include "base/compat/compat.h"
 #include "base/log.h"
 
-#define STACK_BYTES (256 * 1024)
+#define STACK_BYTES (256 * 1024) /* a path and buffers; there may be hundreds of threads */
 #define LANES 64         /* file systems with a queue of their own; further ones share the first */
 #define THREADS_FACTOR 8 /* threads in all, in units of max_threads */
 

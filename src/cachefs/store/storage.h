@@ -22,6 +22,7 @@
 #include <sys/statvfs.h>
 
 #include "base/buf.h"
+#include "cachefs/rights/credentials.h"
 #include "cachefs/store/dirlist.h"
 #include "cachefs/store/pool.h"
 
@@ -29,8 +30,9 @@ struct storage_request;
 
 /* What read_chunk read. */
 struct storage_read {
-	size_t len;   /* bytes; less than requested only at the end of the file */
-	bool is_hole; /* all of them are zeros of a hole: nothing was written to memory */
+	size_t len;         /* bytes; less than requested only at the end of the file */
+	bool is_hole;       /* all of them are zeros of a hole: nothing was written to memory */
+	bool has_our_clock; /* the file system is on a disk of this machine: its times are ours */
 	/* The file's attributes before and after it was read, through the same descriptor; st_ino
 	 * as of lookup. */
 	struct stat before, after;
@@ -69,11 +71,19 @@ struct storage_ops {
 	int (*stat_fs)(void *self, const char *path, struct statvfs *ret);
 
 	/*
-	 * NULL: the calls above may block. Else takes the request, sets its reply and rc, and calls
-	 * complete() once, later, from another thread; then the calls above are not used. It must
-	 * not block. -errno: it was not taken.
+	 * May this thread's file-system user do that with the file (R_OK, W_OK and X_OK of
+	 * access(2))? same: what lookup returned; -ESTALE when another file has the path now.
+	 */
+	int (*access)(void *self, const char *path, const struct stat *same, int wanted);
+
+	/*
+	 * NULL: a thread of the pool makes the calls above, which may block. Else takes the
+	 * request, sets its reply and rc, and calls complete() once, later, from another thread.
+	 * It must not block. STORAGE_BY_POOL: it was not taken, the calls above are made for it;
+	 * -errno: neither.
 	 */
 	int (*submit)(void *self, struct storage_request *r, bool high_priority);
+#define STORAGE_BY_POOL 1
 };
 
 struct storage {
@@ -90,6 +100,7 @@ enum storage_kind {
 	STORAGE_XATTR,
 	STORAGE_SEEK,
 	STORAGE_STAT_FS,
+	STORAGE_ACCESS,
 };
 
 struct storage_counts {
@@ -112,17 +123,24 @@ struct storage_request {
 	struct storage_queue *queue;
 	void *requester;
 	enum storage_kind kind;
-	struct buf path;          /* NUL-terminated; owned */
-	struct stat attr;         /* LOOKUP: the reply; READ: what the file must still have */
+	struct buf path; /* NUL-terminated; owned */
+	/* Who asks; holds a reference. A call that storage refuses to us is made again in this
+	 * user's name, ACCESS is at once. NULL: the call is made in our own name only. */
+	struct credentials *who;
+	struct stat attr;         /* LOOKUP: the reply; READ, ACCESS: what the file must still have
+				   */
+	bool is_fresh;            /* the reply must be storage's own, of now: no other node's */
 	struct dirlist *listing;  /* LIST: the reply; LOOKUP_NAMES: the names; holds a reference */
 	size_t max_entries;       /* LIST */
 	char *name;               /* XATTR; owned; NULL: all names */
 	uint64_t offset;          /* READ, SEEK; LOOKUP_NAMES: the index of the first name */
 	size_t len;               /* READ; LOOKUP_NAMES: how many */
 	int whence;               /* SEEK */
+	int wanted;               /* ACCESS */
 	char *into;               /* READ: [len]; borrowed */
 	struct storage_read read; /* READ: the reply */
-	size_t done;              /* LOOKUP_NAMES: the names looked up */
+	size_t done;              /* LOOKUP_NAMES, and LIST where that came with attributes: the
+				     names looked up, from offset on */
 	struct stat *attrs;       /* LOOKUP_NAMES: the replies, [done]; owned */
 	int *codes;               /* the same: 0 or -errno; owned */
 	struct buf out;           /* READ_LINK, XATTR: the reply */
@@ -131,11 +149,15 @@ struct storage_request {
 
 	/* Does anybody still wait for the reply? Called right before storage is. */
 	bool (*is_needed)(struct storage_request *r);
+	/* LOOKUP: may the reply be of a file that is being written to at this moment? Then storage
+	 * is asked again, for a second at most. */
+	bool (*is_unsettled)(const struct storage_request *r);
 	/* Called once, with the reply. No lock is held. */
 	void (*complete)(struct storage_request *r);
 	int rc;          /* 0, or the storage's -errno */
 	bool is_skipped; /* storage was not called, as it hangs, or nobody waits; rc is -EIO */
 	int64_t took_ns; /* in storage */
+	int64_t age_ns;  /* since storage read it for another node; 0: it was read for us */
 };
 
 /*
@@ -145,6 +167,11 @@ struct storage_request {
  */
 int storage_submit(struct storage_queue *q, struct storage_request *r, dev_t device,
 		   bool high_priority) MUST_CHECK;
+/* The same, by a thread of the pool, also where storage could take it. */
+int storage_submit_to_pool(struct storage_queue *q, struct storage_request *r, dev_t device,
+			   bool high_priority) MUST_CHECK;
+/* Did storage refuse it, so that another user's credentials may help? */
+bool storage_is_refused(const struct storage_request *r) MUST_CHECK;
 void storage_request_fini(struct storage_request *r);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/compat/compat.h"
 #include "base/log.h"
-#include "cachefs/store/caller.h"
+#include "cachefs/rights/caller.h"
 
 #define POLL_NS (NS_PER_S / 50) /* how often the timer checks if an interrupted caller dies */
 
@@ -50,6 +50,8 @@ void waiter_fini(struct waiter *w)
 	for (unsigned i = 0; i < w->count && i < WAITER_REPLIES; i++)
 		awaited_unref(w->replies[i]);
 	w->count = 0;
+	credentials_unref(w->who);
+	w->who = NULL;
 }
 
 /* Under lock. */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cachefs/rights/credentials.h"
 #include "cachefs/store/node.h"
 #include "cachefs/store/storage.h"
 
@@ -45,11 +46,12 @@ struct waiter {
 	struct waiter *(*keep)(struct waiter *w);
 	/* Makes the call again. No lock is held. */
 	void (*resume)(struct waiter *w);
-	pid_t caller;        /* the thread that made the request; 0: unknown */
-	struct node *blocks; /* a node that the kernel locks until the reply; NULL: none */
-	int rc;              /* -errno: the call fails with it instead of waiting */
-	int64_t start_ns;    /* when it was parked first; 0: never */
-	int64_t wait_ns;     /* how long it was parked, in all */
+	pid_t caller;            /* the thread that made the request; 0: unknown */
+	struct credentials *who; /* in whose name storage is asked; holds a reference; NULL: ours */
+	struct node *blocks;     /* a node that the kernel locks until the reply; NULL: none */
+	int rc;                  /* -errno: the call fails with it instead of waiting */
+	int64_t start_ns;        /* when it was parked first; 0: never */
+	int64_t wait_ns;         /* how long it was parked, in all */
 	struct awaited *replies[WAITER_REPLIES]; /* [i % WAITER_REPLIES], i < count; referenced */
 	unsigned count;
 
@@ -61,7 +63,7 @@ struct waiter {
 	bool is_interrupted; /* its caller got a signal */
 };
 
-void waiter_fini(struct waiter *w); /* drops the replies; w is not parked */
+void waiter_fini(struct waiter *w); /* drops the replies and who; w is not parked */
 
 struct waiters;
 
@@ -80,7 +82,7 @@ bool waiters_are_late(const struct waiters *t, const struct awaited *a) MUST_CHE
 struct waiter *waiters_take(struct waiters *t, struct awaited *a) MUST_CHECK;
 void waiters_resume(struct waiters *t, struct waiter *chain);
 
-/* A storage call may start: the timer looks after it. */
+/* A storage call may start: the timer checks its deadline. */
 void waiters_expect(struct waiters *t);
 
 /* Its caller got a signal. Any thread may call it until the waiter's resume() begins. */

@@ -8,6 +8,7 @@
 #include "cachejob/cluster_summary.h"
 #include "cachejob/cluster_tables.h"
 #include "cachejob/coverage.h"
+#include "cachejob/nodes.h"
 #include "cli/cache/rank_progress.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
@@ -17,13 +18,12 @@ struct args {
 	const char *classes, *folder;
 	uint64_t rows;
 	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int color;  /* enum color_when */
 };
 
 static const struct opt opts[] = {
-	OPT_LIST(
-		0, "usage-root", "DIR", struct args, roots,
-		"Report how much of DIR was used, besides the environments found; can be repeated"),
+	OPT_LIST(0, "usage-root", "DIR", struct args, roots,
+		 "Report how much of DIR was used, besides the environments found; again for more"),
 	OPT_STR(0, "output-dir", "DIR", struct args, folder,
 		"Write into DIR [default JOBDIR/profiling/cluster]"),
 	OPT_STR(0, "classes", "FILE", struct args, classes,
@@ -32,7 +32,7 @@ static const struct opt opts[] = {
 		 "List N paths of each category, 0 for all [default 20]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Print the ranges across ranks in this format [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
@@ -122,9 +122,12 @@ static int write_csv(struct aggregation *a, size_t i, struct err *e)
 
 static int write_summary(struct aggregation *a, struct err *e)
 {
+	CLEANUP(nodes_list_fini) struct nodes_list nodes = { 0 };
 	CLEANUP(buf_fini) struct buf text = { 0 };
 
-	cluster_summary_put(&text, &a->view, &a->coverage, a->job);
+	if (nodes_list_read(a->job, NULL, &nodes, e) == -ENOMEM)
+		return -ENOMEM; /* most jobs have no nodes that serve a view together */
+	cluster_summary_put(&text, &a->view, &a->coverage, &nodes, a->job);
 	return write_file(a, SUMMARY_NAME, &text, e);
 }
 
@@ -149,16 +152,12 @@ static void put_head(const struct aggregation *a, struct emit *out)
 
 static int show(const struct aggregation *a, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->args->color);
-	const struct emit_opts o = { (enum emit_format)a->args->format, screen.width,
-				     screen.has_color, cmd_is_verbose() };
-	CLEANUP(emit_fini) struct emit out;
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 
-	emit_begin(&out, &o, &text);
-	put_head(a, &out);
-	cluster_put_ranges(&a->view, &out);
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+	screen_rows_begin(&rows, a->args->format, a->args->color);
+	put_head(a, &rows.out);
+	cluster_put_ranges(&a->view, &rows.out);
+	return screen_rows_end(&rows, e);
 }
 
 static int write_all(struct aggregation *a, struct err *e)

@@ -12,6 +12,8 @@ static const struct cmd *const verbs[] = {
 	&cmd_cache_run,
 	&cmd_cache_mount,
 	&cmd_cache_umount,
+	&cmd_cache_launch,
+	&cmd_cache_stop,
 	&cmd_cache_stats,
 	&cmd_cache_snapshot,
 	&cmd_cache_reset,

@@ -12,7 +12,8 @@ enum word_kind {
 	WORD_SAME,   /* becomes our option, with the same value */
 	WORD_FLAG,   /* becomes our option, without a value */
 	WORD_VIEW,   /* has the mount point as its value */
-	WORD_IGNORE, /* has a value; only Copper's overlay between nodes needs it */
+	WORD_IGNORE, /* has a value; our nodes find one another by themselves */
+	WORD_HOSTS,  /* has a file as its value, whose hosts count where no node file is named */
 	WORD_DROP,   /* is always on */
 	WORD_MOUNT,  /* has libfuse's mount options as its value, separated by commas */
 };
@@ -43,10 +44,10 @@ static const struct word {
 	{ "--plus", WORD_DROP, "" },
 	{ "-o", WORD_MOUNT, "" },
 	{ "-es", WORD_IGNORE, "" },
-	{ "-nf", WORD_IGNORE, "" },
-	{ "-trees", WORD_IGNORE, "" },
+	{ "-nf", WORD_SAME, "--node-file" },
+	{ "-trees", WORD_SAME, "--trees" },
 	{ "-net_type", WORD_IGNORE, "" },
-	{ "-facility_address_book", WORD_IGNORE, "" },
+	{ "-facility_address_book", WORD_HOSTS, "" },
 	{ "-prefiltered_address_book", WORD_IGNORE, "" },
 	{ "-addr_write_sync_time", WORD_IGNORE, "" },
 };
@@ -96,8 +97,10 @@ static void put_with_value(struct copper *c, const struct word *word, char *valu
 		c->view = value;
 	else if (word->kind == WORD_MOUNT)
 		put_mount_options(c, value);
+	else if (word->kind == WORD_HOSTS)
+		c->hosts = value;
 	else if (word->kind == WORD_IGNORE)
-		log_msg(LOG_WARN, "cache", "%s is ignored: the cache serves one node",
+		log_msg(LOG_INFO, "cache", "%s is ignored: nodes find one another by themselves",
 			word->theirs);
 	else if (strcmp(word->theirs, "-log_type") == 0 && strcmp(value, "both") == 0)
 		put(c, "file_and_stdout"); /* from the help of Copper's launchers */
@@ -108,6 +111,7 @@ static void put_with_value(struct copper *c, const struct word *word, char *valu
 int copper_translate(int argc, char **argv, struct copper *ret, struct err *e)
 {
 	bool is_copper = false; /* one of their words came before */
+	bool has_nodes = false;
 	size_t room = 1;
 
 	for (int i = 0; i < argc; i++)
@@ -128,6 +132,7 @@ int copper_translate(int argc, char **argv, struct copper *ret, struct err *e)
 		if (word && has_files(word))
 			put(ret, "--copper-files");
 		ret->is_copper |= word && is_of_copper(word);
+		has_nodes |= word && strcmp(word->ours, "--node-file") == 0;
 		if (!word || word->kind == WORD_FLAG || word->kind == WORD_SAME)
 			put(ret, word ? word->ours : argv[i]);
 		if (!word || word->kind == WORD_FLAG || word->kind == WORD_DROP)
@@ -135,6 +140,10 @@ int copper_translate(int argc, char **argv, struct copper *ret, struct err *e)
 		if (++i == argc)
 			return err_usage(e, "option '%s' needs a value", word->theirs);
 		put_with_value(ret, word, argv[i]);
+	}
+	if (ret->hosts && !has_nodes) {
+		put(ret, "--node-file");
+		put(ret, ret->hosts);
 	}
 	for (int i = 0; i < ret->argc; i++)
 		if (!ret->argv[i])

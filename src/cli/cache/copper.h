@@ -9,9 +9,10 @@
 
 struct copper {
 	int argc;
-	char **argv;      /* [argc], followed by NULL; owned, with its strings */
-	const char *view; /* the value of -vpath; NULL: none */
-	bool is_copper;   /* a word of theirs came that is not also libfuse's */
+	char **argv;       /* [argc], followed by NULL; owned, with its strings */
+	const char *view;  /* the value of -vpath; NULL: none */
+	const char *hosts; /* the value of -facility_address_book; NULL: none */
+	bool is_copper;    /* a word of theirs came that is not also libfuse's */
 };
 
 /* Other words stay as they are. Wrong usage: a value is missing. */

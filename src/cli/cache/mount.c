@@ -21,6 +21,7 @@
 #include "cli/cache/copper.h"
 #include "cli/cache/mount.h"
 #include "cli/cmd.h"
+#include "cli/size_option.h"
 #include "target/background.h"
 
 #define BUDGET_SHARE 4 /* the default budget: a quarter of the memory */
@@ -31,13 +32,16 @@
 
 struct args {
 	struct cache_mount_args mount;
-	bool is_foreground;
+	bool is_foreground, makes_view;
 };
+
+static const char *const rights[] = { "auto", "modes", "storage", NULL };
 
 const struct cache_mount_args cache_mount_defaults = {
 	.target = "/",
 	.negative_ttl_ms = 2000,
 	.timeout_s = 30,
+	.cluster = { .rank = CACHE_NO_RANK, .join_s = 60 },
 };
 
 const struct opt cache_mount_opts[] = {
@@ -61,6 +65,8 @@ const struct opt cache_mount_opts[] = {
 		 "Serve requests with N threads [default: one a CPU, up to 4]"),
 	OPT_FLAG(0, "allow-other", struct cache_mount_args, has_others,
 		 "Admit all users, each with the rights the target grants"),
+	OPT_CHOICE(0, "rights", "auto|modes|storage", struct cache_mount_args, rights, rights,
+		   "Check rights by mode bits and POSIX access lists, or ask storage"),
 	OPT_STR(0, "prefetch", "LIST", struct cache_mount_args, prefetch,
 		"Load the paths in LIST first: a text file, or the profile of an earlier run"),
 	OPT_STR(0, "prefetch-rate", "SIZE", struct cache_mount_args, rate,
@@ -71,32 +77,12 @@ const struct opt cache_mount_opts[] = {
 
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, mount, cache_mount_opts),
+	OPT_INCLUDE(struct args, mount.cluster, cache_cluster_opts),
 	OPT_FLAG(0, "foreground", struct args, is_foreground,
 		 "Stay in the foreground until the view is unmounted"),
+	OPT_FLAG(0, "mkdir", struct args, makes_view, "Make the folder VIEW if there is none"),
 	OPT_END,
 };
-
-/* "512M": powers of 1024; 0 is allowed. */
-static int parse_size(const char *option, const char *text, uint64_t *ret, struct err *e)
-{
-	static const char suffixes[] = "KMGT";
-	const char *suffix;
-	char *end;
-	unsigned long long value;
-	unsigned shift = 0;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	suffix = *end ? strchr(suffixes, *end) : NULL;
-	if (suffix) {
-		shift = 10 * (unsigned)(suffix - suffixes + 1);
-		end++;
-	}
-	if (errno || *end || text[0] < '0' || text[0] > '9' || value > UINT64_MAX >> shift)
-		return err_usage(e, "--%s: '%s' is not a size, such as 512M", option, text);
-	*ret = value << shift;
-	return 0;
-}
 
 static int check_folder(const char *path, struct err *e)
 {
@@ -215,18 +201,19 @@ static int fill_opts(const struct cache_mount_args *args, struct mount_opts *o, 
 	c->max_threads = STORAGE_THREADS;
 	o->is_exact = args->is_exact;
 	o->has_others = args->has_others;
+	o->rights = (enum mount_rights)args->rights;
 	c->passthrough = args->passthrough;
 	o->threads = (unsigned)args->threads;
 	if (args->budget)
-		rc = parse_size("budget", args->budget, &c->budget_bytes, e);
+		rc = size_option_parse("budget", args->budget, &c->budget_bytes, e);
 	if (rc == 0 && c->budget_bytes < SMALLEST_BUDGET)
 		rc = err_usage(e, "--budget: less than 1M");
 	if (rc == 0 && args->max_file)
-		rc = parse_size("max-file", args->max_file, &c->max_file_bytes, e);
+		rc = size_option_parse("max-file", args->max_file, &c->max_file_bytes, e);
 	if (rc == 0 && args->max_file && !c->max_file_bytes)
 		c->max_file_bytes = 1; /* all files that have data */
 	if (rc == 0 && args->rate)
-		rc = parse_size("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
+		rc = size_option_parse("prefetch-rate", args->rate, &o->prefetch.bytes_per_s, e);
 	o->prefetch.report = report_prefetch;
 	return rc;
 }
@@ -240,9 +227,32 @@ static int end_with(pid_t starter, struct err *e)
 		       : err_set(e, -ECANCELED, "the process that started it has died");
 }
 
+/* The nodes with which this one serves the view. */
+static int fill_overlay(const struct cache_mount_args *args, struct mount_opts *o,
+			struct overlay_opts *overlay, struct cache_cluster_paths *paths,
+			struct err *e)
+{
+	bool is_on;
+	int rc = cache_cluster_fill(&args->cluster, o->profiling.files.job, paths, overlay, &is_on,
+				    e);
+
+	if (rc < 0 || !is_on)
+		return rc;
+	if (args->has_others && geteuid() != 0)
+		return err_usage(e, "--allow-other on several nodes needs root, and root's secret");
+	overlay->node.timeout_ns = o->cache.timeout_ns;
+	overlay->shared.target = o->target;
+	overlay->ttl_ns = o->cache.ttl_ns;
+	o->overlay = overlay;
+	o->launch = args->cluster.launch;
+	return 0;
+}
+
 int cache_mount(const struct cache_mount_args *args, const char *path, bool is_foreground,
 		bool ends_with_us, bool *ret_is_daemon, struct err *e)
 {
+	struct overlay_opts overlay = { .ttl_ns = 0 };
+	struct cache_cluster_paths paths;
 	char target[PATH_MAX], view[PATH_MAX], job[PATH_MAX];
 	struct launch l = { target, view, .start_ns = clock_mono_ns(), .ready_fd = -1 };
 	struct mount_opts o = { target, view, .ready = ready, .context = &l };
@@ -261,6 +271,8 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 		rc = check_passthrough(&o, e);
 	if (rc == 0)
 		rc = resolve(args->target, path, target, view, e);
+	if (rc == 0)
+		rc = fill_overlay(args, &o, &overlay, &paths, e);
 	*ret_is_daemon = is_foreground;
 	if (rc == 0 && !is_foreground) {
 		rc = background_fork(&l.ready_fd, e);
@@ -269,6 +281,24 @@ int cache_mount(const struct cache_mount_args *args, const char *path, bool is_f
 	if (rc == 0 && *ret_is_daemon && ends_with_us)
 		rc = end_with(starter, e);
 	return rc == 0 && *ret_is_daemon ? cache_profile_serve(&args->profile, &o, e) : rc;
+}
+
+/* With the folders above it. Not where a view is mounted: that may hang. */
+static int make_view(const char *view, struct err *e)
+{
+	char part[PATH_MAX];
+
+	if (strlen(view) >= sizeof part)
+		return err_set(e, -ENAMETOOLONG, "%s: too long", view);
+	for (size_t len = 1; view[len - 1]; len++) {
+		if (view[len] != '/' && view[len])
+			continue;
+		memcpy(part, view, len);
+		part[len] = '\0';
+		if (mkdir(part, view[len] ? 0755 : 0700) < 0 && errno != EEXIST && !view[len])
+			return err_errno(e, "%s", view);
+	}
+	return 0;
 }
 
 static int run(int argc, char **argv, struct err *e)
@@ -287,6 +317,10 @@ static int run(int argc, char **argv, struct err *e)
 	view = line.argc > first ? line.argv[first] : line.view;
 	if (!view || line.argc > first + 1)
 		return err_usage(e, "name one folder, the view");
+	if (args.makes_view)
+		rc = make_view(view, e);
+	if (rc < 0)
+		return rc;
 	rc = cache_mount(&args.mount, view, args.is_foreground, false, &is_daemon, e);
 	if (rc != -EALREADY)
 		return rc;

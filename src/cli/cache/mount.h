@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/cache/cluster_opts.h"
 #include "cli/cache/profile.h"
 
 struct cache_mount_args {
@@ -13,8 +14,10 @@ struct cache_mount_args {
 	uint64_t negative_ttl_ms, timeout_s, threads;
 	double revalidate_s;
 	bool is_exact, has_others, passthrough;
+	int rights;     /* enum mount_rights */
 	bool is_copper; /* an option of Copper's cu_fuse was given */
 	struct cache_profile_args profile;
+	struct cache_cluster_args cluster; /* of "cache mount" only */
 };
 
 extern const struct opt cache_mount_opts[];

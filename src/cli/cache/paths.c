@@ -21,19 +21,19 @@ struct args {
 	struct opt_list roots;
 	const char *folder, *script;
 	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int color;  /* enum color_when */
 };
 
 static const struct opt opts[] = {
 	OPT_LIST(0, "usage-root", "DIR", struct args, roots,
-		 "Compare DIR, too, besides the environments found; can be repeated"),
+		 "Compare DIR, too, besides the environments found; again for more"),
 	OPT_STR(0, "output-dir", "DIR", struct args, folder,
 		"Write the lists into DIR [default JOBDIR/paths_dir]"),
 	OPT_STR(0, "prune-script", "FILE", struct args, script,
 		"Write a script that copies the used part by hard links"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Print the counts in this format [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
@@ -134,19 +134,15 @@ static void put_rows(const struct listing *l, struct emit *out)
 
 static int show(const struct listing *l, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)l->args->color);
-	const struct emit_opts o = { (enum emit_format)l->args->format, screen.width,
-				     screen.has_color, cmd_is_verbose() };
-	CLEANUP(emit_fini) struct emit out;
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 
-	emit_begin(&out, &o, &text);
-	emit_head_str(&out, "job", l->job);
-	emit_head_str(&out, "wrote", l->folder);
+	screen_rows_begin(&rows, l->args->format, l->args->color);
+	emit_head_str(&rows.out, "job", l->job);
+	emit_head_str(&rows.out, "wrote", l->folder);
 	if (l->args->script)
-		emit_head_str(&out, "script_to_read_first", l->args->script);
-	put_rows(l, &out);
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+		emit_head_str(&rows.out, "script_to_read_first", l->args->script);
+	put_rows(l, &rows.out);
+	return screen_rows_end(&rows, e);
 }
 
 static int write_all(struct listing *l, struct err *e)

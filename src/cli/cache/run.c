@@ -15,7 +15,7 @@
 #include "cli/cache/run_report.h"
 #include "cli/cmd.h"
 
-#define TOP_PATHS 10 /* of the profile, unless an option says otherwise */
+#define TOP_PATHS 10 /* of the profile, unless an option sets them */
 
 struct args {
 	struct cache_mount_args mount;
@@ -26,7 +26,7 @@ struct args {
 static const struct opt opts[] = {
 	OPT_INCLUDE(struct args, mount, cache_mount_opts),
 	OPT_LIST(0, "env", "NAME", struct args, env,
-		 "Serve the folders in this variable through the view, too; can be repeated"),
+		 "Serve the folders in this variable through the view, too; again for more"),
 	OPT_FLAG(0, "variables-only", struct args, has_variables_only,
 		 "Redirect the command by variables only, without mounts of its own"),
 	OPT_END,

@@ -7,25 +7,29 @@
 #include "base/clock.h"
 #include "base/output/outfile.h"
 #include "cachejob/usage_table.h"
+#include "cli/cache/cluster_stats.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
 #include "view/emit.h"
 
 struct args {
 	const char *csv;
+	bool is_cluster;
 	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int color;  /* enum color_when */
 };
 
 static const struct opt opts[] = {
 	OPT_STR(0, "csv", "FILE", struct args, csv, "Write the table to FILE as CSV, too"),
+	OPT_FLAG(0, "cluster", struct args, is_cluster,
+		 "Report what all nodes did that serve the view, or the job, together"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Print in this format [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
-/* Of a mounted cache, or of the files below a folder. */
+/* What a mounted cache reports, or the files below a folder. */
 struct report {
 	const char *place;
 	bool is_view; /* stats and slowest are its */
@@ -116,17 +120,17 @@ static void put_report(const struct report *r, struct emit *out)
 		emit_note(out, "storage replies as fast as the cache: it does not pay here");
 }
 
-static int show(const struct report *r, const struct args *args, struct err *e)
+/* r NULL: shows the nodes of place. */
+static int show(const struct report *r, const char *place, const struct args *args, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)args->color);
-	const struct emit_opts o = { (enum emit_format)args->format, screen.width, screen.has_color,
-				     cmd_is_verbose() };
-	CLEANUP(emit_fini) struct emit out;
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 
-	emit_begin(&out, &o, &text);
-	put_report(r, &out);
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+	screen_rows_begin(&rows, args->format, args->color);
+	if (r)
+		put_report(r, &rows.out);
+	else if (cluster_stats_put(place, &rows.out, e) < 0)
+		return e->code;
+	return screen_rows_end(&rows, e);
 }
 
 static int run(int argc, char **argv, struct err *e)
@@ -140,11 +144,15 @@ static int run(int argc, char **argv, struct err *e)
 		return rc;
 	if (argc != first + 1)
 		return err_usage(e, "name one folder: a view, or a folder of jobs' files");
+	if (args.is_cluster && args.csv)
+		return err_usage(e, "--cluster and --csv exclude each other");
+	if (args.is_cluster)
+		return show(NULL, argv[first], &args, e);
 	rc = read_report(argv[first], &r, e);
 	if (rc == 0 && r.is_view && (cmd_is_verbose() || args.format == EMIT_JSON))
 		rc = control_slowest(argv[first], &r.slowest, e);
 	if (rc == 0)
-		rc = show(&r, &args, e);
+		rc = show(&r, argv[first], &args, e);
 	if (rc < 0 || !args.csv)
 		return rc;
 	usage_table_put_csv(&r.totals, &csv);

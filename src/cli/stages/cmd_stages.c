@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/screen.h"
@@ -26,12 +25,13 @@ struct args {
 	uint64_t rows;
 	int order;  /* enum stage_order */
 	int format; /* enum emit_format */
-	int color;  /* enum colour_when */
+	int color;  /* enum color_when */
 };
 
 static const struct opt opts[] = {
 	OPT_STR(0, "by", "WHAT", struct args, by,
-		"Show a row for each host, rank, job, input, file or other member of the records"),
+		"Show a row for each host, rank, job, input, file or other member of the records; "
+		"host,input: of both"),
 	OPT_UINT('n', "rows", "N", struct args, rows, 0, UINT64_MAX - 1,
 		 "Show N rows, 0 for all [default 40; all of CSV and JSON]"),
 	OPT_CHOICE(0, "sort", STAGE_ORDERS, struct args, order, stage_orders,
@@ -51,7 +51,7 @@ static const struct opt opts[] = {
 		"Keep the reports in DIR (run) [default: show the table only]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_COLOUR(struct args, color),
+	OPT_COLOR(struct args, color),
 	OPT_END,
 };
 
@@ -76,25 +76,19 @@ static void found_fini(struct found *f)
 static int show(const struct args *a, const struct found *found, const struct stage_jobs *jobs,
 		const struct stage_diff_opts *diff, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get((enum colour_when)a->color);
-	const struct emit_opts emit_opts = { (enum emit_format)a->format, screen.width,
-					     screen.has_color, cmd_is_verbose() };
+	CLEANUP(screen_rows_fini) struct screen_rows rows;
 	const struct stage_table_opts o = { found->inputs, a->by, (enum stage_order)a->order,
 					    row_limit(a) };
-	CLEANUP(emit_fini) struct emit out;
 	int rc;
 
-	emit_begin(&out, &emit_opts, &text);
+	screen_rows_begin(&rows, a->format, a->color);
 	if (diff)
-		rc = stage_diff(&out, found[0].stages, found[1].stages, diff, e);
+		rc = stage_diff(&rows.out, found[0].stages, found[1].stages, diff, e);
 	else if (jobs)
-		rc = stage_jobs_table(&out, jobs, &found->inputs, row_limit(a), e);
+		rc = stage_jobs_table(&rows.out, jobs, &found->inputs, row_limit(a), e);
 	else
-		rc = stage_table(&out, found->stages, &o, e);
-	if (rc < 0)
-		return rc;
-	return emit_end(&out) < 0 ? err_nomem(e) : screen_show(&screen, &text, e);
+		rc = stage_table(&rows.out, found->stages, &o, e);
+	return rc < 0 ? rc : screen_rows_end(&rows, e);
 }
 
 static int save(const struct stages *s, const struct args *a, const struct output *output,
@@ -245,7 +239,11 @@ static int run_and_reduce(const struct args *a, char **argv, struct err *e)
 	status = r.status;
 	rc = reduce(a, &folder, 1, r.is_temporary ? folder : NULL, e);
 	if (rc == -ENODATA) {
-		log_msg(LOG_WARN, "stages", "%s wrote no stage reports", argv[0]);
+		log_msg(LOG_WARN, "stages",
+			"%s wrote no stage reports: it names stages by 'from auger import "
+			"StageProfiler' and 'with prof.stage(\"NAME\"):', or in C by auger/stage.h; "
+			"'auger record' and 'auger stat' measure any program",
+			argv[0]);
 		rc = 0;
 	}
 	stage_run_fini(&r);

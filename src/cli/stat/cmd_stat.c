@@ -18,12 +18,16 @@
 #include "cli/stat/scale_files.h"
 #include "usage/attached_metrics.h"
 #include "usage/job_metrics.h"
-#include "usage/jobstat.h"
+#include "usage/stat_runs.h"
+#include "view/tables/gnu_time.h"
 #include "view/tables/stat_table.h"
+#include "view/tables/stat_times.h"
 
 struct args {
 	uint64_t runs; /* 0: not given */
-	const char *vs, *output, *scale, *profiles, *sacct;
+	uint64_t warmups;
+	struct opt_list vs;
+	const char *prepare, *markdown, *gnu, *output, *scale, *profiles, *sacct;
 	bool is_pinned, is_all;
 	struct opt_list pids;
 	double seconds; /* 0: not given */
@@ -32,9 +36,16 @@ struct args {
 
 static const struct opt opts[] = {
 	OPT_UINT('r', "runs", "N", struct args, runs, 1, 100000,
-		 "Run CMD N times, and show median, least and most [default 1; 3 with --scale]"),
-	OPT_STR(0, "vs", "CMD2", struct args, vs,
-		"Run this line of sh by turns with CMD, and compare"),
+		 "Run CMD N times, and show mean, sigma, median, least and most [default 1; 3 with "
+		 "--scale]"),
+	OPT_LIST(0, "vs", "CMD2", struct args, vs,
+		 "Run this line of sh by turns with CMD, and compare; again for more"),
+	OPT_UINT(0, "warmup", "N", struct args, warmups, 0, 100000,
+		 "Run each command N times before, without measuring [default 0]"),
+	OPT_STR(0, "prepare", "CMD", struct args, prepare,
+		"Run this line of sh before each run, without measuring it"),
+	OPT_STR(0, "export-markdown", "FILE", struct args, markdown,
+		"Write the times to FILE, too, as a Markdown table"),
 	OPT_LIST('p', "pid", "PID,...", struct args, pids,
 		 "Measure these running processes until they end or Ctrl-C; again for more"),
 	OPT_FLAG('a', "all", struct args, is_all, "Measure the whole machine until Ctrl-C"),
@@ -49,63 +60,12 @@ static const struct opt opts[] = {
 		"Compare Slurm's accounting with a file that -f json wrote"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the numbers as a table, CSV or JSON [default table]"),
+	OPT_STR(0, "format-gnu", "FORMAT", struct args, gnu,
+		"Write what GNU time's -f FORMAT writes; 'verbose': its -v"),
 	OPT_STR('o', "output", "FILE", struct args, output,
 		"Write them to FILE [default: standard error]"),
 	OPT_END,
 };
-
-/* What is measured, and what came of it. */
-struct measurement {
-	const struct args *args;
-	struct stat_series series, vs;
-	struct job last; /* of series */
-	int status;      /* of the last run of the command that failed */
-	bool is_over;    /* a signal ended us, or a program cannot be executed */
-};
-
-static int run_once(struct measurement *m, char *const *argv, struct stat_series *s, struct err *e)
-{
-	struct stat_metric metrics[STAT_MAX_METRICS];
-	struct job job;
-	bool is_no_exec;
-	int rc = job_run(argv, &job, &is_no_exec, e);
-
-	if (rc < 0) {
-		job_fini(&job);
-		if (!is_no_exec)
-			return rc;
-		m->is_over = true;
-		m->status = cmd_exec_failed("stat", e);
-		return 0;
-	}
-	m->is_over = job.signal != 0;
-	if (job.status && (s == &m->series || !m->status))
-		m->status = job.status;
-	rc = stat_series_add(s, metrics, job_metrics(&job, metrics), e);
-	if (s == &m->series) {
-		job_fini(&m->last);
-		m->last = job;
-	} else {
-		job_fini(&job);
-	}
-	return rc;
-}
-
-static int run_all(struct measurement *m, char *const *argv, struct err *e)
-{
-	char shell[] = "sh", option[] = "-c";
-	char *line = m->args->vs ? strdup(m->args->vs) : NULL;
-	char *const vs[] = { shell, option, line, NULL };
-	int rc = m->args->vs && !line ? err_nomem(e) : 0;
-
-	for (uint64_t i = 0; i < m->args->runs && rc == 0 && !m->is_over; i++) {
-		rc = run_once(m, argv, &m->series, e);
-		if (rc == 0 && line && !m->is_over)
-			rc = run_once(m, vs, &m->vs, e);
-	}
-	free(line);
-	return rc;
-}
 
 /* Standard output is the command's. */
 static int write_text(const struct buf *text, const char *path, struct err *e)
@@ -118,21 +78,48 @@ static int write_text(const struct buf *text, const char *path, struct err *e)
 	return rc < 0 ? err_set(e, rc, "standard error: %s", strerror(-rc)) : 0;
 }
 
-static int show(const struct measurement *m, struct err *e)
+static int show(struct stat_runs *m, const struct args *args, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
-	const struct emit_opts o = { .format = (enum emit_format)m->args->format,
+	CLEANUP(buf_fini) struct buf text = { 0 }, verdict = { 0 };
+	const struct emit_opts o = { .format = (enum emit_format)args->format,
 				     .is_verbose = cmd_is_verbose() };
 	struct stat_process *processes = NULL;
 	int rc = job_processes(&m->last, &processes, e);
 
+	job_verdict(&m->last, &verdict);
+	if (m->series->run_count == 1 && m->count == 1)
+		m->series->verdict = verdict.data;
+	if (rc == 0 && buf_error(&verdict) < 0)
+		rc = err_nomem(e);
 	if (rc == 0)
-		rc = stat_table(&o, &m->series, m->vs.run_count ? &m->vs : NULL, processes,
-				m->last.tree.processes.count, &text, e);
+		rc = stat_table(&o, m->series, m->count, processes, m->last.tree.processes.count,
+				&text, e);
 	if (rc == 0)
-		rc = write_text(&text, m->args->output, e);
+		rc = write_text(&text, args->output, e);
 	free(processes);
 	return rc;
+}
+
+static int show_as_gnu_time(const struct stat_runs *m, const struct args *args, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct gnu_time time = { .command = m->series->command,
+				       .usage = &m->last.usage,
+				       .elapsed_ns = m->last.elapsed_ns,
+				       .status = m->last.status,
+				       .end_signal = m->last.end_signal };
+
+	gnu_time_put(&time, strcmp(args->gnu, "verbose") == 0 ? gnu_time_verbose : args->gnu,
+		     &text);
+	return buf_error(&text) < 0 ? err_nomem(e) : write_text(&text, args->output, e);
+}
+
+static int export_markdown(const struct stat_runs *m, const char *path, struct err *e)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	int rc = stat_times_markdown(m->series, m->count, &text, e);
+
+	return rc < 0 ? rc : outfile_replace(path, text.data, text.len, e);
 }
 
 static int join_words(char *const *argv, struct buf *ret, struct err *e)
@@ -142,21 +129,35 @@ static int join_words(char *const *argv, struct buf *ret, struct err *e)
 	return buf_error(ret) < 0 ? err_nomem(e) : 0;
 }
 
+/* What was interrupted shows the commands that ran as often as the first. */
+static void leave_out_unequal(struct stat_runs *m)
+{
+	while (m->count > 1 && m->series[m->count - 1].run_count != m->series->run_count)
+		stat_series_fini(&m->series[--m->count]);
+}
+
 static int measure(const struct args *args, char *const *argv, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf command = { 0 };
-	struct measurement m = { .args = args };
+	CLEANUP(stat_runs_fini) struct stat_runs m = { 0 };
+	struct stat_runs_opts o = { .argv = argv,
+				    .others = args->vs.items,
+				    .other_count = args->vs.count,
+				    .prepare = args->prepare,
+				    .runs = args->runs,
+				    .warmups = args->warmups };
 	int rc = join_words(argv, &command, e);
 
-	m.series.command = command.data;
-	m.vs.command = args->vs;
+	o.title = command.data;
 	if (rc == 0)
-		rc = run_all(&m, argv, e);
-	if (rc == 0 && m.series.run_count)
-		rc = show(&m, e);
-	job_fini(&m.last);
-	stat_series_fini(&m.series);
-	stat_series_fini(&m.vs);
+		rc = stat_runs(&o, &m, e);
+	if (rc < 0)
+		return m.is_no_exec ? cmd_exec_failed("stat", e) : rc;
+	leave_out_unequal(&m);
+	if (m.series->run_count)
+		rc = args->gnu ? show_as_gnu_time(&m, args, e) : show(&m, args, e);
+	if (rc == 0 && m.series->run_count && args->markdown)
+		rc = export_markdown(&m, args->markdown, e);
 	return rc < 0 ? rc : m.status;
 }
 
@@ -201,7 +202,7 @@ static int put_watched(const struct args *args, const struct attached *w, const 
 		return rc;
 	rc = stat_series_add(&series, metrics, attached_metrics(w, is_machine, metrics), e);
 	if (rc == 0)
-		rc = stat_table(&o, &series, NULL, processes, count, out, e);
+		rc = stat_table(&o, &series, 1, processes, count, out, e);
 	stat_series_fini(&series);
 	free(processes);
 	return rc;
@@ -239,29 +240,36 @@ static int compare(const struct args *args, const char *metrics, struct err *e)
 	return rc < 0 ? rc : write_text(&text, args->output ? args->output : "-", e);
 }
 
+/* The first option that is for runs of a command; NULL: none. */
+static const char *option_of_runs(const struct args *args)
+{
+	return args->vs.count   ? "vs"
+	       : args->warmups  ? "warmup"
+	       : args->prepare  ? "prepare"
+	       : args->markdown ? "export-markdown"
+	       : args->gnu      ? "format-gnu"
+				: NULL;
+}
+
 /* What runs already is watched in place of a command. */
 static int check_watching(const struct args *args, bool has_command, struct err *e)
 {
 	const char *option = args->is_all ? "-a" : "-p";
+	const char *other = args->runs ? "runs" : args->scale ? "scale" : option_of_runs(args);
 
 	if (args->is_all && args->pids.count)
 		return err_usage(e, "-a and -p do not go together");
 	if (has_command)
 		return err_usage(e, "%s and a command do not go together", option);
-	if (args->runs || args->vs || args->scale)
-		return err_usage(e, "%s and --%s do not go together", option,
-				 args->runs ? "runs"
-				 : args->vs ? "vs"
-					    : "scale");
-	return 0;
+	return other ? err_usage(e, "%s and --%s do not go together", option, other) : 0;
 }
 
 static int check_sacct(const struct args *args, int operands, struct err *e)
 {
 	if (operands > 1)
 		return err_usage(e, "--sacct: one file of 'auger stat -f json'");
-	if (args->is_all || args->pids.count || args->scale || args->vs || args->runs ||
-	    args->seconds > 0)
+	if (args->is_all || args->pids.count || args->scale || args->runs || args->seconds > 0 ||
+	    option_of_runs(args))
 		return err_usage(e, "--sacct goes with -f and -o only");
 	return 0;
 }
@@ -276,8 +284,12 @@ static int check_usage(const struct args *args, bool has_command, struct err *e)
 		return err_usage(e, "what to look at? '-- CMD', -p PID or -a");
 	if (args->seconds > 0)
 		return err_usage(e, "-d goes with -p and -a; 'timeout SECONDS CMD' ends a command");
-	if (args->scale && args->vs)
-		return err_usage(e, "--scale and --vs do not go together");
+	if (args->scale && option_of_runs(args))
+		return err_usage(e, "--scale and --%s do not go together", option_of_runs(args));
+	if (args->vs.count >= STAT_MAX_COMMANDS)
+		return err_usage(e, "--vs: at most %d commands are compared", STAT_MAX_COMMANDS);
+	if (args->gnu && (args->runs > 1 || args->vs.count || args->format != EMIT_TABLE))
+		return err_usage(e, "--format-gnu is for one run of one command, without -f");
 	if (!args->scale && (args->is_pinned || args->profiles))
 		return err_usage(e, "--%s goes with --scale", args->is_pinned ? "pin" : "profiles");
 	return 0;
@@ -293,7 +305,8 @@ static int run(int argc, char **argv, struct err *e)
 	if ((args.sacct ? check_sacct(&args, argc - first, e)
 			: check_usage(&args, first < argc, e)) < 0)
 		return e->code;
-	if (args.output && strcmp(args.output, "-") != 0 && outfile_check(args.output, e) < 0)
+	if ((args.output && strcmp(args.output, "-") != 0 && outfile_check(args.output, e) < 0) ||
+	    (args.markdown && outfile_check(args.markdown, e) < 0))
 		return e->code;
 	if (args.sacct)
 		return compare(&args, argv[first], e);
@@ -309,7 +322,7 @@ const struct cmd cmd_stat = {
 	.name = "stat",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "measure what a command uses: time, memory, faults, I/O, counters, pressure",
-	.verbose = "Also show numbers that are 0 or absent, and all processes",
+	.verbose = "Also show all other numbers, and all processes",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat_sacct: auger stat --sacct: what Slurm's accounting says of a job, next to what auger stat
+ * stat_sacct: auger stat --sacct: prints Slurm's accounting of a job next to what auger stat
  * said of the command in it, and why the two differ.
  */
 #ifndef CLI_STAT_SACCT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_memory: the bound of the memory that 'auger top' keeps, whatever it looks at.
+ * top_memory: bounds the memory that 'auger top' keeps, whatever it samples.
  *
  * Names, mappings, stacks and unwinding tables of all that was sampled are kept until they take
  * TOP_MEMORY_MAX bytes, or half of RLIMIT_DATA or RLIMIT_AS where that is less; then the recording

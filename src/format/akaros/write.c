@@ -52,14 +52,10 @@ static uint64_t *time_of(struct writer *w, uint32_t core)
 /* AKAROS_NO_CORE: it has none. */
 static uint32_t core_of(const struct profile *p, uint32_t labels)
 {
-	size_t count;
-	const struct label *l = profile_get_labels(p, labels, &count);
+	const struct label *cpu = profile_find_label(p, labels, "cpu");
+	bool is_core = cpu && !cpu->str && cpu->num >= 0 && cpu->num <= UINT16_MAX;
 
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(profile_text(p, l[i].key), "cpu") == 0 && !l[i].str && l[i].num >= 0 &&
-		    l[i].num <= UINT16_MAX)
-			return (uint32_t)l[i].num;
-	return AKAROS_NO_CORE;
+	return is_core ? (uint32_t)cpu->num : AKAROS_NO_CORE;
 }
 
 /* Samples that have no core get one that no other has. */

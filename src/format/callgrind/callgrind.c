@@ -274,8 +274,13 @@ static const char *const suffixes[] = { ".callgrind", NULL };
 
 const struct format format_callgrind = {
 	.name = "callgrind",
-	.summary = "costs by line and call: KCachegrind, callgrind_annotate",
+	.summary = "costs by line and call: valgrind, KCachegrind, xdebug",
+	.mark = "# callgrind format, or events: and fn=",
+	.lost = "lines, objects, jumps; stacks are estimated",
 	.suffixes = suffixes,
 	.is_text = true,
+	.is_foreign = true,
+	.detect = callgrind_detect,
+	.read = callgrind_read,
 	.write = callgrind_write,
 };

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/rows.h"
 #include "base/strtab.h"
+#include "format/firefox/read.h"
 #include "format/firefox/tables.h"
-
-#define NS_PER_MS 1000000
 
 /* A thread, by its labels; "0" and "" for those that it lacks. */
 struct thread {
@@ -91,21 +91,18 @@ static int writer_init(struct writer *w, struct err *e)
 /* The text of a label, or fallback. STRTAB_NONE: out of memory. */
 static uint32_t label_text(struct writer *w, uint32_t set, const char *key, const char *fallback)
 {
-	size_t count;
-	const struct label *labels = profile_get_labels(w->p, set, &count);
+	const struct label *label = profile_find_label(w->p, set, key);
 	char number[24];
 
-	for (size_t i = 0; i < count; i++) {
-		struct str text = profile_get_str(w->p, labels[i].str);
+	if (!label)
+		return strtab_intern(w->texts, fallback, strlen(fallback));
+	if (label->str) {
+		struct str text = profile_get_str(w->p, label->str);
 
-		if (strcmp(profile_text(w->p, labels[i].key), key) != 0)
-			continue;
-		if (labels[i].str)
-			return strtab_intern(w->texts, text.ptr, text.len);
-		snprintf(number, sizeof number, "%" PRId64, labels[i].num);
-		return strtab_intern(w->texts, number, strlen(number));
+		return strtab_intern(w->texts, text.ptr, text.len);
 	}
-	return strtab_intern(w->texts, fallback, strlen(fallback));
+	snprintf(number, sizeof number, "%" PRId64, label->num);
+	return strtab_intern(w->texts, number, strlen(number));
 }
 
 static int find_thread(struct writer *w, uint32_t set, uint32_t *ret)
@@ -284,7 +281,24 @@ static int sum_stacks(const struct writer *w, const struct thread *t, struct fir
 	return rc;
 }
 
-/* Each stack begins where the one before it ends. */
+/* A profile has no times. Stacks are spread evenly over the recording, whose length is true then;
+ * of unknown length, each begins where the one before it ends. */
+static void put_time_deltas(const struct writer *w, const struct rows *rows, struct buf *out)
+{
+	const struct row *row = rows->data;
+	int64_t length_ns = profile_get_info(w->p)->duration_ns;
+	int64_t delta_ns = rows->count ? length_ns / (int64_t)rows->count : 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		buf_put_str(out, i ? "," : "0");
+		if (i && length_ns > 0)
+			buf_printf(out, "%" PRId64 ".%06" PRId64, delta_ns / NS_PER_MS,
+				   delta_ns % NS_PER_MS);
+		else if (i)
+			put_weight(w, out, row[i - 1].value);
+	}
+}
+
 static void put_samples(const struct writer *w, const struct rows *rows, struct buf *out)
 {
 	const struct row *row = rows->data;
@@ -294,11 +308,7 @@ static void put_samples(const struct writer *w, const struct rows *rows, struct 
 	for (size_t i = 0; i < rows->count; i++)
 		buf_printf(out, "%s%" PRIu32, i ? "," : "", row[i].stack);
 	buf_put_str(out, "],\n\"timeDeltas\":[");
-	for (size_t i = 0; i < rows->count; i++) {
-		buf_put_str(out, i ? "," : "0");
-		if (i)
-			put_weight(w, out, row[i - 1].value);
-	}
+	put_time_deltas(w, rows, out);
 	buf_put_str(out, "],\n\"weight\":[");
 	for (size_t i = 0; i < rows->count; i++) {
 		buf_put_str(out, i ? "," : "");
@@ -452,8 +462,13 @@ static const char *const suffixes[] = { ".firefox.json", NULL };
 
 const struct format format_firefox = {
 	.name = "firefox",
-	.summary = "JSON for the Firefox Profiler, profiler.firefox.com",
+	.summary = "JSON of the Firefox Profiler: samply, Firefox, perf's gecko script",
+	.mark = "\"preprocessedProfileVersion\", \"stackTable\", \"frameTable\"",
+	.lost = "times, markers, counters, categories",
 	.suffixes = suffixes,
 	.is_text = true,
+	.is_foreign = true,
+	.detect = firefox_detect,
+	.read = firefox_read,
 	.write = firefox_write,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * firefox: writes the processed profile format of the Firefox Profiler, profiler.firefox.com.
+ * firefox: the processed profile format of the Firefox Profiler, profiler.firefox.com; reading is
+ * in format/firefox/read.h.
  *
- * It is version 55, which the profiler upgrades to its own. One sample type is written, the
+ * Version 55 is written, which the profiler upgrades to its own. One sample type is written, the
  * default one; each thread (labels pid, tid, comm) has its own tables. A profile has no time line,
- * so equal stacks follow one another, each as wide as its value. Values below 1 are left out.
+ * so stacks are spread evenly over its duration; when that is unknown, they follow one another,
+ * each as wide as its value. Values below 1 are left out.
  *
  * Source: github.com/firefox-devtools/profiler, docs-developer/processed-profile-format.md and
  * CHANGELOG-formats.md; the output of samply.

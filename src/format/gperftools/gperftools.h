@@ -8,7 +8,8 @@
  *	COUNT DEPTH PC...       records, leaf first; callers are return addresses
  *	0 1 0                   the end
  *
- * and behind them, as text, lines of /proc/self/maps. The symbolized form has the names of
+ * and behind them, as text, lines of /proc/self/maps; of Java, whose third word is 1, the names of
+ * its addresses. The symbolized form has the names of
  * addresses in front, "--- symbol" to "---", then "--- profile" and the words; its addresses
  * lie in the calls. google-pprof reads both, go tool pprof the first.
  *
@@ -49,7 +50,7 @@ int gperftools_read(struct profile *p, const unsigned char *data, size_t len,
 		    struct err *e) MUST_CHECK;
 
 /* -EINVAL: a value is negative. Frames that have only a name are numbers in the first form,
- * and a warning says so. */
+ * and a warning is logged. */
 int gperftools_write(const struct profile *p, struct buf *out, struct err *e) MUST_CHECK;
 int gperftools_symbols_write(const struct profile *p, struct buf *out, struct err *e) MUST_CHECK;
 

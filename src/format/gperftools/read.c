@@ -11,7 +11,8 @@
 #include "base/number.h"
 #include "base/rows.h"
 #include "base/str.h"
-#include "format/gperftools/maps.h"
+#include "format/java_locations.h"
+#include "format/legacy_maps.h"
 
 #define HEADER_WORDS 5
 #define MAX_HEADER 65536 /* words that may follow the second */
@@ -29,9 +30,10 @@ struct reader {
 	struct cursor words;       /* from the header on */
 	struct shape shape;
 	bool is_symbolized;
+	bool is_java; /* names stand behind the records, and no address is one of a call */
 	int64_t period_us;
 	struct map names; /* address to string id: of the symbolized form */
-	struct gperftools_maps maps;
+	struct legacy_maps maps;
 	struct map locations; /* address to location id */
 	struct rows pcs;      /* uint64_t: of the record being read, leaf first */
 };
@@ -39,7 +41,7 @@ struct reader {
 static void reader_fini(struct reader *r)
 {
 	map_fini(&r->names);
-	gperftools_maps_fini(&r->maps);
+	legacy_maps_fini(&r->maps);
 	map_fini(&r->locations);
 	rows_fini(&r->pcs);
 }
@@ -193,8 +195,7 @@ static uint32_t add_location(struct reader *r, uint64_t address)
 {
 	CLEANUP(rows_fini) struct rows lines = { 0 };
 	uint32_t names = map_get(&r->names, address);
-	struct location l = { .mapping = gperftools_maps_find(&r->maps, address),
-			      .address = address };
+	struct location l = { .mapping = legacy_maps_find(&r->maps, address), .address = address };
 
 	if (names != MAP_NONE && split_names(r, names, &lines) < 0) {
 		profile_fail_nomem(r->p);
@@ -251,7 +252,7 @@ static int push_stack(struct reader *r, uint32_t *ret_node, struct err *e)
 						profile_name_location(r->p, FORMAT_NO_STACK,
 								      strlen(FORMAT_NO_STACK)));
 	for (size_t i = r->pcs.count; i-- > 0;) {
-		bool is_caller = i && pcs[i] && !r->is_symbolized;
+		bool is_caller = i && pcs[i] && !r->is_symbolized && !r->is_java;
 		uint32_t location = find_location(r, pcs[i] - is_caller);
 
 		if (!location)
@@ -286,8 +287,10 @@ static int find_maps(struct reader *r, struct err *e)
 
 	while (rc > 0 && cursor_left(&r->words))
 		rc = read_record(r, &count, e);
+	if (rc == 0 && r->is_java && java_locations_read(&r->locations, r->p, r->words) < 0)
+		return err_nomem(e);
 	if (rc == 0)
-		rc = gperftools_maps_read(&r->maps, r->p, r->words, e);
+		rc = legacy_maps_read(&r->maps, r->p, r->words, e);
 	r->words = words;
 	return rc < 0 ? rc : 0;
 }
@@ -301,7 +304,7 @@ static int read_header(struct reader *r, struct err *e)
 			       position(r, r->words.at));
 	read_word(&r->words, r->shape);
 	left = read_word(&r->words, r->shape);
-	read_word(&r->words, r->shape);
+	r->is_java = read_word(&r->words, r->shape) == 1;
 	r->period_us = (int64_t)read_word(&r->words, r->shape);
 	for (left -= 2; left > 0 && !r->words.bad; left--)
 		read_word(&r->words, r->shape);

@@ -121,6 +121,9 @@ static size_t make_types(struct perfdata_reader *r, const char *name, struct ing
 		}
 		name += strlen(name) + 1;
 	}
+	/* Only such as count nothing: samples of theirs are counted all the same. */
+	if (!count)
+		types[count++] = (struct ingest_event){ "events", "count", 1 };
 	return count;
 }
 
@@ -146,6 +149,7 @@ static int start_ingest(struct perfdata_reader *r, struct err *e)
 	struct ingest_opts o = {
 		.dsos = { .profile = r->profile, .fd_limit = FILES_MAX },
 		.machine = machine_of(&r->env),
+		.has_times = true,
 	};
 
 	for (uint32_t i = 0; i < events; i++)

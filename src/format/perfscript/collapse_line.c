@@ -39,6 +39,23 @@ static bool has(struct str s, const char *text)
 	return s.len && memmem(s.ptr, s.len, text, strlen(text));
 }
 
+bool collapse_take_line(struct collapse_text *text, struct str *ret)
+{
+	const char *stop;
+
+	if (text->at == text->end)
+		return false;
+	stop = memchr(text->at, '\n', (size_t)(text->end - text->at));
+	if (!stop)
+		stop = text->end;
+	*ret = (struct str){ text->at, (size_t)(stop - text->at) };
+	if (ret->len && ret->ptr[ret->len - 1] == '\r')
+		ret->len--;
+	text->at = stop + (stop < text->end);
+	text->number++;
+	return true;
+}
+
 /* "12", "12/13" or "12/" with a blank behind. */
 static bool parse_ids(struct str line, size_t at, struct collapse_head *ret)
 {
@@ -249,16 +266,50 @@ static void put_mark(const struct collapse_frame *frame, bool is_inlined, struct
 	}
 }
 
-/* Appends one function; name is not the text shown when the frame has none. */
+/* ":main.c:12" of the line below a frame; what stands in brackets, as an offset in a library does,
+ * is left out. */
+static void put_source(struct collapse_text *sources, struct buf *out)
+{
+	size_t start = out->len;
+	bool has_closed = true; /* may a ']' follow? */
+	struct str line;
+
+	if (!collapse_take_line(sources, &line))
+		return;
+	buf_put_byte(out, ':');
+	for (size_t at = 0; at < line.len; at++) {
+		const char *close = has_closed && line.ptr[at] == '['
+					    ? memchr(line.ptr + at, ']', line.len - at)
+					    : NULL;
+
+		has_closed &= close || line.ptr[at] != '[';
+		if (close)
+			at = (size_t)(close - line.ptr);
+		else if (out->len > start + 1 || !is_space(line.ptr[at]))
+			buf_put_byte(out, (unsigned char)line.ptr[at]);
+	}
+	if (buf_error(out) < 0)
+		return;
+	while (out->len > start + 1 && is_space(out->data[out->len - 1]))
+		out->len--;
+	if (out->len == start + 1)
+		out->len = start;
+}
+
+/* Appends one function; name is not the text shown when the frame has none. *is_nowhere becomes
+ * true when not even a module is known: no source lines follow, of the frame's further functions
+ * either. */
 static void put_function(const struct collapse_frame *frame, struct str name, bool is_inlined,
-			 const struct collapse_style *style, struct buf *out)
+			 const struct collapse_style *style, bool *is_nowhere, struct buf *out)
 {
 	CLEANUP(buf_fini) struct buf unknown = { 0 };
+	bool is_unknown = str_equals(name, "[unknown]");
 	size_t start;
 
+	*is_nowhere |= is_unknown && str_equals(frame->module, "[unknown]");
 	buf_put_byte(out, ';');
 	start = out->len;
-	if (str_equals(name, "[unknown]")) {
+	if (is_unknown) {
 		put_unknown(frame, style->has_addresses, &unknown);
 		name = (struct str){ unknown.data, unknown.len };
 		if (buf_error(&unknown) < 0) {
@@ -270,13 +321,15 @@ static void put_function(const struct collapse_frame *frame, struct str name, bo
 	if (buf_error(out) == 0)
 		put_mark(frame, is_inlined,
 			 part((struct str){ out->data, out->len }, start, out->len), style, out);
+	if (style->sources && !*is_nowhere)
+		put_source(style->sources, out);
 }
 
 void collapse_put_frame(const struct collapse_frame *frame, const struct collapse_style *style,
 			struct buf *out)
 {
 	struct str rest = frame->symbol;
-	bool is_inlined = false;
+	bool is_inlined = false, is_nowhere = false;
 
 	while (str_ends_with(rest, "->")) /* empty functions at the end do not count */
 		rest.len -= 2;
@@ -284,7 +337,7 @@ void collapse_put_frame(const struct collapse_frame *frame, const struct collaps
 		const char *arrow = memmem(rest.ptr, rest.len, "->", 2);
 		size_t len = arrow ? (size_t)(arrow - rest.ptr) : rest.len;
 
-		put_function(frame, part(rest, 0, len), is_inlined, style, out);
+		put_function(frame, part(rest, 0, len), is_inlined, style, &is_nowhere, out);
 		is_inlined = true;
 		rest = part(rest, arrow ? len + 2 : len, rest.len);
 	}

@@ -9,6 +9,7 @@
 #define FORMAT_PERFSCRIPT_COLLAPSE_LINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -27,10 +28,20 @@ struct collapse_frame {
 	struct str address, symbol, module; /* symbol: without its offset */
 };
 
+/* The text that is left to read. */
+struct collapse_text {
+	const char *at, *end;
+	size_t number; /* of the last line, from 1; 0: none was taken */
+};
+
 struct collapse_style {
 	bool is_java; /* the thread is: the L before a class is dropped */
 	bool marks_kernel, marks_jit, has_addresses;
+	struct collapse_text *sources; /* a line is taken for each function; NULL: there are none */
 };
+
+/* A line without its end. false: there is none. */
+bool collapse_take_line(struct collapse_text *text, struct str *ret);
 
 /* A line may be both; a head goes first. */
 bool collapse_parse_head(struct str line, struct collapse_head *ret);

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 
-#define NS_PER_S INT64_C(1000000000)
 #define MAX_ADDRESS_DIGITS 16
 #define MIN_FLAT_DIGITS 4   /* of an address behind an event */
 #define MIN_TRACED_DIGITS 8 /* of an address behind a tracepoint's own text */

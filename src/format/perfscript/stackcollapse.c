@@ -12,6 +12,7 @@
 struct collapser {
 	const struct stackcollapse_opts *o;
 	struct stackcollapse_report *report;
+	struct collapse_text text;
 	struct collapsed stacks;
 	struct rows starts; /* size_t: where the groups of the stack at hand start in frames */
 	struct buf frames;  /* of the stack at hand, innermost first, each group with its ';' */
@@ -94,6 +95,7 @@ static int add_frame(struct collapser *c, const struct collapse_frame *frame)
 		.marks_kernel = c->o->marks_kernel,
 		.marks_jit = c->o->marks_jit,
 		.has_addresses = c->o->has_addresses,
+		.sources = c->o->has_sources ? &c->text : NULL,
 	};
 	size_t *start = rows_add(&c->starts, sizeof *start);
 
@@ -104,7 +106,7 @@ static int add_frame(struct collapser *c, const struct collapse_frame *frame)
 	return buf_error(&c->frames);
 }
 
-static int read_line(struct collapser *c, struct str line, size_t number)
+static int read_line(struct collapser *c, struct str line)
 {
 	struct collapse_head head;
 	struct collapse_frame frame;
@@ -119,28 +121,18 @@ static int read_line(struct collapser *c, struct str line, size_t number)
 		if (c->has_sample && !(frame.symbol.len && *frame.symbol.ptr == '('))
 			return add_frame(c, &frame);
 	} else if (!c->report->unknown_lines++) {
-		c->report->first_unknown = number;
+		c->report->first_unknown = c->text.number;
 	}
 	return 0;
 }
 
-static int read_lines(struct collapser *c, const char *text, size_t len)
+static int read_lines(struct collapser *c)
 {
-	const char *end = text + len;
+	struct str line;
 	int rc = 0;
 
-	for (size_t number = 1; text < end && rc == 0; number++) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-
-		struct str line;
-
-		stop = stop ? stop : end;
-		line = (struct str){ text, (size_t)(stop - text) };
-		if (line.len && line.ptr[line.len - 1] == '\r')
-			line.len--;
-		rc = read_line(c, line, number);
-		text = stop + (stop < end);
-	}
+	while (rc == 0 && collapse_take_line(&c->text, &line))
+		rc = read_line(c, line);
 	c->report->is_cut = c->has_sample;
 	return rc;
 }
@@ -153,9 +145,11 @@ int stackcollapse(const void *text, size_t len, const struct stackcollapse_opts 
 	int rc;
 
 	*ret = (struct stackcollapse_report){ 0 };
+	if (len)
+		c.text = (struct collapse_text){ .at = text, .end = (const char *)text + len };
 	if (o->event && *o->event)
 		ret->event = c.event = (struct str){ o->event, strlen(o->event) };
-	rc = read_lines(&c, text, len);
+	rc = read_lines(&c);
 	if (rc == 0)
 		rc = collapsed_write(&c.stacks, out);
 	ret->is_saturated |= c.stacks.is_saturated;

@@ -6,7 +6,7 @@
  * blanks in a symbol, a parenthesis in a path) and keeps what it drops (a sample at the end of the
  * text that no empty line follows, the arguments of a function).
  *
- * A sum that leaves int64_t stays at its end, and the report says so.
+ * A sum that leaves int64_t stays at its end, which the report counts.
  *
  * Source: stackcollapse-perf.pl of github.com/brendangregg/FlameGraph, by what it writes.
  */
@@ -25,6 +25,7 @@ struct stackcollapse_opts {
 	bool has_pid, has_tid;        /* in the name of a thread; the latter has both */
 	bool marks_kernel, marks_jit; /* _[k], _[j] */
 	bool has_addresses;           /* "[module <address>]" for a frame without a name */
+	bool has_sources;             /* below each frame is its source line, to be shown */
 	const char *event;            /* of the samples to count; NULL: the first one */
 };
 

@@ -5,8 +5,9 @@
  * An extension is a length-delimited field of the Profile message with a number of 1000 or more.
  * go tool pprof skips such fields; it refuses a further gzip member that is no protobuf. 1000 to
  * 1099 are auger's; each has one meaning for good. Unknown ones are skipped when read, and are not
- * written again: what they hold may refer to samples that a filter or a merge changes. One that is
- * added has strings of its own, and may be repeated, so that merge can append those of its inputs.
+ * written again: what they hold may refer to samples that a filter or a merge changes. One that
+ * refers to no samples has strings of its own, and may be repeated, so that merge can append those
+ * of its inputs.
  *
  * Source: github.com/google/pprof, proto/profile.proto; protobuf.dev, "Unknown Fields".
  */
@@ -32,7 +33,7 @@ enum pprof_profile_field {
 };
 enum pprof_extension_field {
 	PROFILE_JOURNAL = 1000,         /* a record of a recording's spool: journal.h */
-	PROFILE_TIME_LINE = 1001,       /* reserved: samples over time */
+	PROFILE_TIME_LINE = 1001,       /* when samples were taken: times.h */
 	PROFILE_RANK_STATISTICS = 1002, /* reserved: one message a rank */
 };
 enum pprof_value_type_field {

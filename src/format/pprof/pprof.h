@@ -9,8 +9,8 @@
  *
  * Invalid UTF-8 bytes and NULs become \xNN in texts: protobuf's strings are UTF-8.
  *
- * A recording's spool (journal.h) is read, too, up to its last whole record. Other extensions
- * (fields.h) are skipped.
+ * The times of samples (times.h) are an extension. A recording's spool (journal.h) is read, too, up
+ * to its last whole record. Other extensions (fields.h) are skipped.
  *
  * Refused: what go tool pprof refuses (docs/formats.md lists it), duplicate sample types or more
  * than PROFILE_MAX_TYPES, stacks of more than FORMAT_MAX_DEPTH frames.

@@ -51,7 +51,7 @@ static inline uint64_t proto_number(struct cursor *c)
 	return cursor_varint(c);
 }
 
-/* What a message's last status says: 0, or -EINVAL "KIND is cut off". */
+/* The result for a message's last status: 0, or -EINVAL "KIND is cut off". */
 int proto_end(enum proto_status status, const char *kind, struct err *e) MUST_CHECK;
 
 /* The value of a field that must be one number. -EINVAL when it is not. */

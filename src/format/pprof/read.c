@@ -13,6 +13,7 @@
 #include "format/pprof/journal.h"
 #include "format/pprof/proto.h"
 #include "format/pprof/tables.h"
+#include "format/pprof/times.h"
 
 #define MAX_FIELD_BYTES ((size_t)256 << 20) /* of one sample, string, packed list */
 
@@ -41,7 +42,7 @@ struct reader {
 	struct profile *p;
 	struct gzip_reader in;
 	uint64_t at;      /* of the profile's field that is being read */
-	bool is_unpacked; /* false: the failure is of the gzip stream, and says where it is */
+	bool is_unpacked; /* false: the failure is of the gzip stream, and has its position */
 	struct header header;
 	struct pprof_tables tables;
 
@@ -53,6 +54,9 @@ struct reader {
 	struct rows labels; /* struct label */
 
 	struct path path;
+
+	bool has_times;
+	struct rows samples; /* struct pprof_sample_id, of those with has_times */
 
 	struct pprof_journal_ids journal;
 	size_t record_count; /* of the journal, up to its end or to what is cut or damaged */
@@ -68,6 +72,7 @@ static void reader_fini(struct reader *r)
 	rows_fini(&r->labels);
 	free(r->path.locations);
 	free(r->path.nodes);
+	rows_fini(&r->samples);
 	pprof_journal_ids_fini(&r->journal);
 }
 
@@ -195,6 +200,9 @@ static int collect_field(struct reader *r, const struct proto_field *f, struct e
 		return read_type(r, f, &r->header.period_type, e);
 	case PROFILE_COMMENT:
 		return add_comments(r, f, e);
+	case PROFILE_TIME_LINE:
+		r->has_times = true;
+		return 0;
 	default:
 		return f->number < ARRAY_LEN(r->header.numbers) ? set_number(r, f, e) : 0;
 	}
@@ -461,6 +469,21 @@ static uint32_t push_stack(struct reader *r)
 	return node;
 }
 
+/* Adds the sample; its number in the file is known when times refer to it. */
+static int keep_sample(struct reader *r, uint32_t node, uint32_t labels, struct err *e)
+{
+	struct pprof_sample_id *id = NULL;
+
+	if (r->has_times) {
+		id = rows_add(&r->samples, sizeof *id);
+		if (!id)
+			return err_nomem(e);
+		*id = (struct pprof_sample_id){ node, labels };
+	}
+	profile_add(r->p, node, labels, r->values);
+	return profile_check(r->p, e);
+}
+
 static int put_sample(struct reader *r, struct err *e)
 {
 	size_t types = profile_type_count(r->p);
@@ -476,8 +499,7 @@ static int put_sample(struct reader *r, struct err *e)
 	if (complete_stack(r) < 0 || reserve_path(&r->path, r->depth) < 0)
 		return err_nomem(e);
 	labels = profile_add_labels(r->p, r->labels.data, r->labels.count);
-	profile_add(r->p, push_stack(r), labels, r->values);
-	return profile_check(r->p, e);
+	return keep_sample(r, push_stack(r), labels, e);
 }
 
 static int add_sample(struct reader *r, const struct proto_field *sample, struct err *e)
@@ -513,6 +535,14 @@ static int add_record(struct reader *r, const struct proto_field *f, struct err 
 	return pprof_journal_add(&r->journal, r->p, &r->tables, body, e);
 }
 
+static int add_times(struct reader *r, const struct proto_field *f, struct err *e)
+{
+	struct cursor message;
+	int rc = proto_take_bytes(f, "profile", &message, e);
+
+	return rc < 0 ? rc : pprof_times_read(r->p, &r->samples, message, e);
+}
+
 /* Second round: the samples. */
 static int add_samples(struct reader *r, struct err *e)
 {
@@ -526,6 +556,8 @@ static int add_samples(struct reader *r, struct err *e)
 			rc = add_record(r, &f, e);
 		else if (f.number == PROFILE_SAMPLE)
 			rc = add_sample(r, &f, e);
+		else if (f.number == PROFILE_TIME_LINE)
+			rc = add_times(r, &f, e);
 	}
 	return rc;
 }

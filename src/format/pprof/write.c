@@ -9,6 +9,7 @@
 #include "format/pprof/fields.h"
 #include "format/pprof/messages.h"
 #include "format/pprof/proto.h"
+#include "format/pprof/times.h"
 
 /* Ids of the profile to ids of the file, given in order of first use. */
 struct numbering {
@@ -175,6 +176,15 @@ static void put_samples(struct writer *w)
 	}
 }
 
+static int put_times(struct writer *w)
+{
+	int rc = pprof_times_put(w->p, &w->message);
+
+	if (rc == 0 && w->message.len)
+		put_message(w, PROFILE_TIME_LINE);
+	return rc;
+}
+
 /* Mappings keep their order, because the first is taken for the program by go tool pprof. */
 static void number_mappings(struct writer *w)
 {
@@ -300,6 +310,8 @@ int pprof_write(const struct profile *p, struct buf *out, struct err *e)
 	make_info(&w);
 	put_strings(&w);
 	buf_put(&w.pack.staged, w.info.data, w.info.len);
+	if (put_times(&w) < 0)
+		return err_nomem(e);
 	if (buf_error(&w.message) < 0 || buf_error(&w.info) < 0 || buf_error(&w.inner) < 0 ||
 	    buf_error(&w.packed) < 0)
 		return err_nomem(e);

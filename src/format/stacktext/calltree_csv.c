@@ -307,6 +307,8 @@ static int vtune_collapse(const unsigned char *data, size_t len, struct buf *out
 const struct format format_vtune = {
 	.name = "vtune",
 	.summary = "a call tree of VTune: -report top-down -format csv",
+	.mark = "the columns of its first line",
+	.lost = "other columns",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -328,6 +330,8 @@ static int vsprof_collapse(const unsigned char *data, size_t len, struct buf *ou
 const struct format format_vsprof = {
 	.name = "vsprof",
 	.summary = "a call tree of Visual Studio as CSV",
+	.mark = "Level, Function Name in the first line",
+	.lost = "other columns",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

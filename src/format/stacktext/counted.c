@@ -196,7 +196,7 @@ static bool parse_bcc_thread(struct str line, struct str *ret_comm, uint64_t *re
 	return true;
 }
 
-/* The tool's first line says what it counts. */
+/* The tool's first line names what it counts. */
 static bool read_bcc_header(struct stacktext *t, struct str line)
 {
 	if (str_starts_with(line, "Tracing off-CPU time (us)") && t)
@@ -271,6 +271,8 @@ static int dtrace_collapse(const unsigned char *data, size_t len, struct buf *ou
 const struct format format_dtrace = {
 	.name = "dtrace",
 	.summary = "stacks and counts of an aggregation that DTrace prints",
+	.mark = "frames with `, then a count",
+	.lost = "-",
 	.suffixes = no_suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -292,6 +294,8 @@ static int systemtap_collapse(const unsigned char *data, size_t len, struct buf 
 const struct format format_systemtap = {
 	.name = "systemtap",
 	.summary = "stacks and counts that SystemTap prints",
+	.mark = "0xADDRESS : NAME, then a count",
+	.lost = "-",
 	.suffixes = no_suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -308,6 +312,8 @@ static int bcc_read(struct profile *p, const unsigned char *data, size_t len, st
 const struct format format_bcc = {
 	.name = "bcc",
 	.summary = "stacks and counts of bcc's profile, offcputime, stackcount",
+	.mark = "its first line, or - NAME (PID)",
+	.lost = "-",
 	.suffixes = no_suffixes,
 	.is_text = true,
 	.is_foreign = true,

@@ -157,7 +157,7 @@ static void read_frame(struct reader *r, struct str line)
 		stacktext_push(r->t, address);
 }
 
-/* What the first line says; false: nothing. */
+/* Reads the first line; false: it is no header. */
 static bool parse_header(struct str line, struct reader *ret)
 {
 	static const char heap[] = "heap profile: ";
@@ -328,7 +328,7 @@ static void parse(struct stacktext *t)
 	}
 }
 
-/* A header; a dump may have what a panic says before it, and must have a place behind. */
+/* A header; a dump may have a panic's message before it, and must have a place behind. */
 static bool detect(const unsigned char *data, size_t len)
 {
 	struct cursor c = stacktext_start(data, len);
@@ -360,6 +360,8 @@ static const char *const suffixes[] = { NULL };
 const struct format format_go = {
 	.name = "go",
 	.summary = "profiles and stacks that Go prints: debug=1, debug=2, panics",
+	.mark = "a header or goroutine N [state]",
+	.lost = "states of goroutines, statistics of memory",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

@@ -173,6 +173,8 @@ static int jstack_collapse(const unsigned char *data, size_t len, struct buf *ou
 const struct format format_jstack = {
 	.name = "jstack",
 	.summary = "thread dumps of Java: jstack, kill -3",
+	.mark = "Full thread dump, or the head of a thread",
+	.lost = "locks, threads without frames",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

@@ -403,6 +403,8 @@ static int pprof_raw_collapse(const unsigned char *data, size_t len, struct buf 
 const struct format format_pprof_raw = {
 	.name = "pprof-raw",
 	.summary = "the text that go tool pprof -raw prints",
+	.mark = "Samples: behind PeriodType:",
+	.lost = "labels, mappings",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

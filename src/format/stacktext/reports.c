@@ -59,7 +59,7 @@ static void parse_ljp(struct stacktext *t)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	struct str line, words[3];
-	bool is_over = !t->is_exact; /* ljp says so at its end */
+	bool is_over = !t->is_exact; /* ljp prints a last line */
 	int64_t samples = 0;
 
 	while (stacktext_line(t, &line)) {
@@ -329,6 +329,8 @@ static int ljp_collapse(const unsigned char *data, size_t len, struct buf *out, 
 const struct format format_ljp = {
 	.name = "ljp",
 	.summary = "stacks of lightweight-java-profiler",
+	.mark = "two numbers and a frame in the first line",
+	.lost = "-",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -350,6 +352,8 @@ static int wcp_collapse(const unsigned char *data, size_t len, struct buf *out, 
 const struct format format_wcp = {
 	.name = "wcp",
 	.summary = "full stacks of wallClockProfiler",
+	.mark = "the line Full stacks",
+	.lost = "-",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -371,6 +375,8 @@ static int procstack_collapse(const unsigned char *data, size_t len, struct buf 
 const struct format format_procstack = {
 	.name = "procstack",
 	.summary = "stacks of procstack of AIX",
+	.mark = "PID: and addresses of procstack",
+	.lost = "-",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

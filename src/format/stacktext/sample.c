@@ -126,7 +126,7 @@ static void parse(struct stacktext *t)
 		stacktext_tree_end(&tree);
 }
 
-/* A line "Call graph:" and a row behind it; before it, only what sample says of the process. */
+/* A line "Call graph:" and a row behind it; before it is only the head of sample(1)'s report. */
 static bool detect(const unsigned char *data, size_t len)
 {
 	struct cursor c = stacktext_start(data, len);
@@ -164,6 +164,8 @@ static const char *const suffixes[] = { NULL };
 const struct format format_sample = {
 	.name = "sample",
 	.summary = "the call graph of sample(1) of macOS",
+	.mark = "the line Call graph:",
+	.lost = "binary images",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

@@ -84,6 +84,14 @@ void stacktext_push_at(struct stacktext *t, struct str name, struct str file, in
 	     profile_add_location(t->p, &(struct location){ .lines = &at, .line_count = 1 }));
 }
 
+void stacktext_push_location(struct stacktext *t, uint32_t location)
+{
+	if (location)
+		push(t, (struct str){ "", 0 }, location);
+	else
+		fail(t, -ENOMEM);
+}
+
 size_t stacktext_depth(const struct stacktext *t)
 {
 	return t->frames.count;
@@ -266,7 +274,7 @@ static int parse(const struct stacktext_kind *kind, struct stacktext *t, const u
 			       (unsigned long long)(t->max_lines >> 20));
 	if (t->error)
 		return err_nomem(e);
-	if (!t->stack_count)
+	if (!t->stack_count && !t->may_be_empty)
 		return err_set(e, -EINVAL, "no stack in this text");
 	if (t->skipped)
 		log_msg(LOG_WARN, kind->name,

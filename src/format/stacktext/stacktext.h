@@ -36,8 +36,9 @@ struct stacktext_frame {
 struct stacktext {
 	struct profile *p; /* borrowed; NULL when is_exact */
 	bool is_exact;
-	size_t type;     /* of the values: index of the profile's sample type */
-	uint32_t labels; /* of the stacks: label set of the profile */
+	size_t type;       /* of the values: index of the profile's sample type */
+	uint32_t labels;   /* of the stacks: label set of the profile */
+	bool may_be_empty; /* a header said what the text is: no stack is an answer, too */
 
 	/* The rest is for stacktext.c. */
 	struct cursor text;
@@ -67,6 +68,9 @@ void stacktext_push(struct stacktext *t, struct str name);
 
 /* The same in a profile, which takes file and line, too. */
 void stacktext_push_at(struct stacktext *t, struct str name, struct str file, int64_t line);
+
+/* A location of the profile, which is not exact. 0: out of memory. */
+void stacktext_push_location(struct stacktext *t, uint32_t location);
 
 size_t stacktext_depth(const struct stacktext *t);
 void stacktext_cut(struct stacktext *t, size_t depth); /* keeps the first frames */

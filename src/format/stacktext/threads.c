@@ -363,6 +363,8 @@ static int gdb_collapse(const unsigned char *data, size_t len, struct buf *out, 
 const struct format format_gdb = {
 	.name = "gdb",
 	.summary = "backtraces of gdb, thread apply all bt",
+	.mark = "Thread N and #0",
+	.lost = "arguments, variables",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -384,6 +386,8 @@ static int elfutils_collapse(const unsigned char *data, size_t len, struct buf *
 const struct format format_elfutils = {
 	.name = "elfutils",
 	.summary = "backtraces of eu-stack",
+	.mark = "TID N: and #0",
+	.lost = "-",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,
@@ -407,6 +411,8 @@ static int faulthandler_collapse(const unsigned char *data, size_t len, struct b
 const struct format format_faulthandler = {
 	.name = "faulthandler",
 	.summary = "tracebacks of Python's faulthandler",
+	.mark = "Thread 0x, or Current thread 0x",
+	.lost = "-",
 	.suffixes = suffixes,
 	.is_text = true,
 	.is_foreign = true,

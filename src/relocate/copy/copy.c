@@ -61,6 +61,23 @@ struct tree_node *tree_node_at(struct copy *c, const struct statx *x, uint32_t *
 	return (struct tree_node *)c->nodes.data + row;
 }
 
+struct tree_node *tree_node_find(const struct copy *c, const struct statx *x)
+{
+	uint64_t id[2] = { x->stx_ino, (uint64_t)x->stx_dev_major << 32 | x->stx_dev_minor };
+	uint32_t row = strtab_find(c->node_ids, id, sizeof id);
+
+	return row < c->nodes.count ? (struct tree_node *)c->nodes.data + row : NULL;
+}
+
+struct tree_node *tree_node_of(struct copy *c, const struct reloc_file *f, uint32_t *ret_row)
+{
+	struct statx x = { .stx_ino = f->ino,
+			   .stx_dev_major = f->dev_major,
+			   .stx_dev_minor = f->dev_minor };
+
+	return tree_node_at(c, &x, ret_row);
+}
+
 static int check_no_names(const struct top_dir *new, const char *below, struct err *e)
 {
 	int fd = open_beneath(new->fd, below, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -154,7 +171,8 @@ static int prepare(struct copy *c, const struct reloc_inventory *s, struct err *
 	return restrict_top(c, e);
 }
 
-static struct copy *copy_new(const struct top_dir *old_dir, const struct top_dir *new_dir)
+static struct copy *copy_new(const struct top_dir *old_dir, const struct top_dir *new_dir,
+			     const struct copy_opts *opts)
 {
 	struct copy *c = calloc(1, sizeof *c);
 
@@ -164,6 +182,8 @@ static struct copy *copy_new(const struct top_dir *old_dir, const struct top_dir
 	c->new_dir = new_dir;
 	c->paths = strtab_new();
 	c->node_ids = strtab_new();
+	c->opts = *opts;
+	c->watch_fd = c->writers_fd = c->device_fd = -1;
 	c->block = malloc(TREE_BLOCK);
 	c->other = malloc(TREE_BLOCK);
 	if (c->paths && c->node_ids && c->block && c->other)
@@ -175,7 +195,7 @@ static struct copy *copy_new(const struct top_dir *old_dir, const struct top_dir
 int copy_check(const struct top_dir *old_dir, const struct top_dir *new_dir,
 	       const struct reloc_inventory *s, uint64_t *ret_bytes, struct err *e)
 {
-	struct copy *c = copy_new(old_dir, new_dir);
+	struct copy *c = copy_new(old_dir, new_dir, &(struct copy_opts){ 0 });
 	int rc = 0;
 
 	if (!c)
@@ -191,23 +211,56 @@ int copy_check(const struct top_dir *old_dir, const struct top_dir *new_dir,
 	return rc;
 }
 
+/* Returns e->code. */
+static int give_up(struct copy *c, const struct err *e)
+{
+	struct err why = { 0 };
+
+	if (copy_undo(c, &why) < 0)
+		log_msg(LOG_WARN, "relocate", "%s", why.msg);
+	copy_close(c);
+	return e->code;
+}
+
 int copy_open(struct copy **ret, const struct top_dir *old_dir, const struct top_dir *new_dir,
 	      const struct reloc_inventory *s, const struct copy_opts *opts, struct err *e)
 {
-	struct copy *c = copy_new(old_dir, new_dir);
+	struct copy *c = copy_new(old_dir, new_dir, opts);
 
 	if (!c)
 		return err_nomem(e);
-	c->opts = *opts;
-	c->device_fd = -1;
-	if (prepare(c, s, e) < 0) {
-		struct err why = { 0 };
+	if (prepare(c, s, e) < 0)
+		return give_up(c, e);
+	*ret = c;
+	return 0;
+}
 
-		if (copy_undo(c, &why) < 0)
-			log_msg(LOG_WARN, "relocate", "%s", why.msg);
-		copy_close(c);
+static int prepare_cached(struct copy *c, struct err *e)
+{
+	enum leftovers left;
+
+	if (leftovers_find(c->old_dir, c->new_dir, &left, e) < 0)
 		return e->code;
-	}
+	if (left != LEFTOVERS_NONE)
+		return err_set(e, -EBUSY, "%s has leftovers of a killed move (--undo removes them)",
+			       c->new_dir->path);
+	if (statx(c->old_dir->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS,
+		  &c->old_top) < 0)
+		return err_errno(e, "%s", c->old_dir->path);
+	if (check_no_names(c->new_dir, ".", e) < 0 || write_journal(c, e) < 0)
+		return e->code;
+	return restrict_top(c, e);
+}
+
+int copy_open_cached(struct copy **ret, const struct top_dir *old_dir,
+		     const struct top_dir *new_dir, const struct copy_opts *opts, struct err *e)
+{
+	struct copy *c = copy_new(old_dir, new_dir, opts);
+
+	if (!c)
+		return err_nomem(e);
+	if (prepare_cached(c, e) < 0)
+		return give_up(c, e);
 	*ret = c;
 	return 0;
 }
@@ -219,11 +272,17 @@ void copy_close(struct copy *c)
 	strtab_free(c->paths);
 	strtab_free(c->node_ids);
 	rows_fini(&c->entries);
-	rows_fini(&c->nodes);
 	rows_fini(&c->unflushed);
 	rows_fini(&c->late);
+	map_fini(&c->hung);
+	strtab_free(c->changed);
+	strtab_free(c->changed_dirs);
+	rows_fini(&c->changed_nodes);
+	tree_watch_end(c);
+	tree_writers_end(c);
 	buf_fini(&c->path);
 	move_journal_fini(&c->journal);
+	rows_fini(&c->nodes);
 	free(c->block);
 	free(c->other);
 	if (c->device_fd >= 0)
@@ -231,28 +290,32 @@ void copy_close(struct copy *c)
 	free(c);
 }
 
-/* Do all its descriptions only read the file or append to it? */
-static bool is_appended(const struct reloc_inventory *s, uint32_t file)
+enum { WRITES_NOT, WRITES_APPENDING, WRITES_ANYWHERE };
+
+/* How the descriptions of each file write to it. NULL: out of memory. */
+static unsigned char *find_writers(const struct reloc_inventory *s)
 {
-	bool has_writer = false;
+	unsigned char *how = calloc(s->file_count + 1, 1);
 
-	for (size_t i = 0; i < s->desc_count; i++) {
+	for (size_t i = 0; how && i < s->desc_count; i++) {
 		unsigned flags = s->descs[i].flags;
+		unsigned char is = flags & O_APPEND ? WRITES_APPENDING : WRITES_ANYWHERE;
 
-		if (s->descs[i].file != file || (flags & O_ACCMODE) == O_RDONLY)
-			continue;
-		if (!(flags & O_APPEND))
-			return false;
-		has_writer = true;
+		if ((flags & O_ACCMODE) != O_RDONLY && how[s->descs[i].file] < is)
+			how[s->descs[i].file] = is;
 	}
-	return has_writer;
+	return how;
 }
 
 /* Notes how the job uses a file. A new kind of use may need a comparison that was skipped. */
-static void note_use(const struct copy *c, struct tree_node *n, bool is_mapped, bool is_appended,
+static void note_use(const struct copy *c, struct tree_node *n, bool is_mapped, int how,
 		     bool *must_rescan)
 {
-	if ((is_mapped && !n->is_mapped) ||
+	bool is_appended = how == WRITES_APPENDING;
+	bool is_unknown = c->kind == COPY_FINAL && c->old_dir->writes_at_close &&
+			  how != WRITES_NOT && !n->is_followed && n->fill_pass != c->pass;
+
+	if ((is_mapped && !n->is_mapped) || is_unknown ||
 	    (c->opts.trusts_append && n->is_appended && !is_appended))
 		n->is_recent = *must_rescan = true;
 	n->is_mapped |= is_mapped;
@@ -262,19 +325,23 @@ static void note_use(const struct copy *c, struct tree_node *n, bool is_mapped, 
 static int note_uses(struct copy *c, const struct reloc_inventory *s, bool *must_rescan,
 		     struct err *e)
 {
+	unsigned char *how = find_writers(s);
+
+	if (!how)
+		return err_nomem(e);
 	*must_rescan = false;
 	for (uint32_t i = 0; i < s->file_count; i++) {
 		const struct reloc_file *f = &s->files[i];
-		struct statx x = { .stx_ino = f->ino,
-				   .stx_dev_major = f->dev_major,
-				   .stx_dev_minor = f->dev_minor };
 		uint32_t row;
-		struct tree_node *n = tree_node_at(c, &x, &row);
+		struct tree_node *n = tree_node_of(c, f, &row);
 
-		if (!n)
+		if (!n) {
+			free(how);
 			return err_nomem(e);
-		note_use(c, n, f->uses & RELOC_USE_MAPPED_WRITABLE, is_appended(s, i), must_rescan);
+		}
+		note_use(c, n, f->uses & RELOC_USE_MAPPED_WRITABLE, how[i], must_rescan);
 	}
+	free(how);
 	return 0;
 }
 
@@ -285,6 +352,7 @@ static void begin_pass(struct copy *c, enum copy_kind kind, int64_t scanned_ns)
 	c->scanned_ns = scanned_ns;
 	c->began_ns = clock_mono_ns();
 	c->paced_bytes = 0;
+	c->is_visit = false;
 	memset(&c->did, 0, sizeof c->did);
 }
 
@@ -308,6 +376,12 @@ int copy_pass_run(struct copy *c, const struct reloc_inventory *s, enum copy_kin
 	bool must_rescan;
 
 	begin_pass(c, kind, clock_wall_ns() - s->took_ns);
+	if (c->pass == 1) {
+		tree_watch_begin(c);
+		tree_writers_begin(c);
+	}
+	tree_watch_forget(c);
+	tree_writers_follow(c, s);
 	if (note_uses(c, s, &must_rescan, e) < 0 || tree_walk(c, e) < 0)
 		return e->code;
 	return end_pass(c, s, ret, e);
@@ -316,10 +390,12 @@ int copy_pass_run(struct copy *c, const struct reloc_inventory *s, enum copy_kin
 int copy_final_walk(struct copy *c, struct err *e)
 {
 	begin_pass(c, COPY_FINAL, clock_wall_ns());
-	return tree_walk(c, e);
+	tree_writers_find(c);
+	c->is_visit = tree_watch_find(c);
+	return c->is_visit ? tree_visit_changed(c, e) : tree_walk(c, e);
 }
 
-/* A file may be in use in another way than at the last scan: then the tree is walked again. */
+/* A file may be in use in another way than at the last scan: then it is looked at again. */
 int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
 		   struct err *e)
 {
@@ -329,7 +405,8 @@ int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_
 		return e->code;
 	if (must_rescan) {
 		c->pass++;
-		if (tree_walk(c, e) < 0)
+		c->is_visit = c->is_visit && tree_watch_find(c);
+		if ((c->is_visit ? tree_visit_changed(c, e) : tree_walk(c, e)) < 0)
 			return e->code;
 	}
 	return end_pass(c, s, ret, e);
@@ -338,6 +415,11 @@ int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_
 void copy_set_deadline(struct copy *c, int64_t until_ns)
 {
 	c->until_ns = until_ns;
+}
+
+bool copy_is_watched(const struct copy *c)
+{
+	return c->watch_fd >= 0;
 }
 
 void copy_track_dirty(struct copy *c, const struct reloc_inventory *s)
@@ -374,6 +456,11 @@ int copy_commit(struct copy *c, struct err *e)
 	return attrs_set_times(c->new_dir->fd, &c->old_top) < 0
 		       ? err_errno(e, "%s", c->new_dir->path)
 		       : 0;
+}
+
+void copy_end_watch(struct copy *c)
+{
+	tree_watch_end(c);
 }
 
 int copy_sync(struct copy *c, struct err *e)
@@ -468,7 +555,7 @@ int copy_undo(struct copy *c, struct err *e)
 
 int copy_remove_leftovers(const struct top_dir *new_dir, struct err *e)
 {
-	struct copy *c = copy_new(NULL, new_dir);
+	struct copy *c = copy_new(NULL, new_dir, &(struct copy_opts){ 0 });
 	int rc;
 
 	if (!c)

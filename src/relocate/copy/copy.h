@@ -36,6 +36,7 @@ struct copy_pass {
 	uint64_t written_bytes;
 	uint64_t changed; /* files and names that differed from OLD */
 	int64_t took_ns;
+	int64_t fill_ns; /* of that: copying what was new or changed */
 };
 
 /* Would copy_open() fail? Changes nothing. */
@@ -65,9 +66,23 @@ int copy_final_walk(struct copy *c, struct err *e) MUST_CHECK;
 int copy_final_end(struct copy *c, const struct reloc_inventory *s, struct copy_pass *ret,
 		   struct err *e) MUST_CHECK;
 
+/* For an OLD whose storage hangs (top_dir_open_dead()): copies nothing but what the job has open
+ * and memory has. -ENOTEMPTY: NEW has content. */
+int copy_open_cached(struct copy **ret, const struct top_dir *old_dir,
+		     const struct top_dir *new_dir, const struct copy_opts *opts,
+		     struct err *e) MUST_CHECK;
+/* One pass. Marks what stays on OLD, with an obstacle. -ENODATA: everything stays. */
+int copy_cached(struct copy *c, struct reloc_inventory *s, struct copy_pass *ret,
+		struct err *e) MUST_CHECK;
+/* As copy_finish(). */
+int copy_finish_cached(struct copy *c, const struct reloc_inventory *s, struct err *e) MUST_CHECK;
+
 /* From until_ns of CLOCK_MONOTONIC on, a pass or flush ends with -ETIME at its next file or block.
  * 0: no deadline. */
 void copy_set_deadline(struct copy *c, int64_t until_ns);
+
+/* Is OLD watched? Then the final pass visits only what changes from the last pass on. */
+bool copy_is_watched(const struct copy *c);
 
 /* Starts dirty tracking: from the next pass on the kernel reports which parts of the files of s
  * change. Then the final pass need not compare whole files that are open for writing. */
@@ -82,6 +97,9 @@ int copy_finish(struct copy *c, const struct reloc_inventory *s, struct err *e) 
 int copy_set_late_flags(struct copy *c, struct err *e) MUST_CHECK;
 /* Call after repoint_commit(). Removes from NEW what only the move needed. */
 int copy_commit(struct copy *c, struct err *e) MUST_CHECK;
+
+/* After the pause: closing a fanotify group waits until no CPU uses it, some 20 ms. */
+void copy_end_watch(struct copy *c);
 /* Flushes the file system of NEW, with what others wrote to it. */
 int copy_sync(struct copy *c, struct err *e) MUST_CHECK;
 /* Flushes only what was copied since. */

@@ -46,18 +46,22 @@ struct tree_node {
 	int64_t born_ns;     /* birth time: distinguishes reused inode numbers. 0: unknown */
 	uint32_t entry;      /* a name of it in NEW; RELOC_NONE: none */
 	uint32_t copy;       /* how often it was created in NEW */
+	uint32_t names;      /* names of that copy in NEW */
 	uint32_t pass;       /* the last that compared content and attributes */
 	int64_t ctime_ns;    /* of OLD at that pass; -1: never */
 	uint64_t size_bytes; /* as copied */
+	uint32_t fill_pass;  /* the last that read the content */
 	uint32_t good_pass;  /* after this pass NEW had what OLD had during it */
 	uint64_t extents;    /* hash of its extents when tracking began */
 	uint64_t seen_bytes; /* its size when tracking began */
 	uint32_t late_flags; /* chattr flags that are set last */
 	bool was_leftover;   /* NEW had it as a leftover */
 	bool is_tracked;     /* dirty pages show its changes since tree_track_dirty() */
-	bool is_recent;      /* ctime_ns is too close to the scan to prove anything */
+	bool is_recent;      /* ctime_ns proves nothing: close to the scan, or of a known change */
 	bool is_mapped;      /* was mapped shared and writable: always compared */
 	bool is_appended;    /* its users only append to it */
+	bool is_linked;      /* it has, or had, several names in OLD */
+	bool is_followed;    /* tree_writers_find() would know of a write to it */
 };
 
 struct copy {
@@ -68,6 +72,7 @@ struct copy {
 	struct rows entries, nodes;
 	struct rows late;      /* uint32_t, of nodes: those with late_flags */
 	struct rows unflushed; /* uint32_t, of nodes: those written to since copy_sync() */
+	struct map hung;       /* inodes whose pages asked storage */
 	struct statx old_top;
 	struct move_journal journal;              /* of NEW */
 	bool has_journal;                         /* NEW has the journal */
@@ -82,11 +87,18 @@ struct copy {
 	int64_t until_ns;     /* CLOCK_MONOTONIC; a pass or flush ends then; 0: no deadline */
 	struct copy_pass did; /* in this pass */
 	bool is_tracking;
-	uint32_t track_pass;          /* the first after tree_track_dirty() */
-	int device_fd;                /* statistics of OLD's device in sysfs; -1: not open */
-	uint64_t written_sectors;     /* of OLD's device at tree_track_dirty() */
-	unsigned char *block, *other; /* [TREE_BLOCK] each */
-	struct buf path;              /* of the current entry */
+	uint32_t track_pass;      /* the first after tree_track_dirty() */
+	int device_fd;            /* statistics of OLD's device in sysfs; -1: not open */
+	uint64_t written_sectors; /* of OLD's device at tree_track_dirty() */
+	int watch_fd;             /* fanotify of OLD; -1: not watched */
+	struct strtab *changed, *changed_dirs; /* paths below OLD; see tree_watch_find() */
+	struct rows changed_nodes;             /* uint32_t, of nodes */
+	bool is_visit;                         /* the final pass visits only these */
+	int writers_fd;                        /* inotify; -1: none */
+	struct strtab *writers_dirs;           /* paths below OLD of what it watches */
+	struct rows writers;                   /* struct writers_row, of tree_writers.c */
+	unsigned char *block, *other;          /* [TREE_BLOCK] each */
+	struct buf path;                       /* of the current entry */
 };
 
 int64_t tree_ctime_ns(const struct statx *x);
@@ -97,9 +109,29 @@ int tree_check_end(const struct copy *c, struct err *e) MUST_CHECK;
 /* Find or add a row. NULL: out of memory. */
 struct tree_entry *tree_entry_at(struct copy *c, const char *path, uint32_t *ret_row);
 struct tree_node *tree_node_at(struct copy *c, const struct statx *x, uint32_t *ret_row);
+/* NULL: not known. */
+struct tree_node *tree_node_find(const struct copy *c, const struct statx *x);
+struct tree_node *tree_node_of(struct copy *c, const struct reloc_file *f, uint32_t *ret_row);
 
 /* tree_walk.c: one pass over all names. */
 int tree_walk(struct copy *c, struct err *e) MUST_CHECK;
+int tree_stat_top(struct copy *c, struct err *e) MUST_CHECK;
+/* Copies the name at the end of path, or nothing if it is gone. dir: its directory in both trees.
+ */
+int tree_copy_name(struct copy *c, const struct file_pair *dir, const char *path,
+		   struct err *e) MUST_CHECK;
+/* The attributes of a directory whose content was copied. */
+int tree_copy_dir_attrs(struct copy *c, const char *path, struct err *e) MUST_CHECK;
+
+/* tree_watch.c: begins to watch OLD, if that is possible. */
+void tree_watch_begin(struct copy *c);
+void tree_watch_end(struct copy *c);
+/* A pass over all names begins: earlier changes are of no interest. */
+void tree_watch_forget(struct copy *c);
+/* Fills changed and changed_dirs with what has changed since. False: unknown. */
+bool tree_watch_find(struct copy *c);
+/* Instead of tree_walk(): visits these. */
+int tree_visit_changed(struct copy *c, struct err *e) MUST_CHECK;
 /* Copies an unlinked file of the inventory. */
 int tree_copy_unlinked(struct copy *c, const struct reloc_file *f, struct err *e) MUST_CHECK;
 
@@ -137,6 +169,18 @@ int tree_write_out(int fd, uint64_t from, uint64_t len) MUST_CHECK;
  */
 void tree_track_dirty(struct copy *c, const struct reloc_inventory *s);
 bool tree_tracking_is_stale(const struct copy *c);
+/* file: a row of s. */
+bool tree_has_writer(const struct reloc_inventory *s, uint32_t file);
+
+/* tree_writers.c: on network storage, follows what this machine changes. */
+void tree_writers_begin(struct copy *c);
+/* From now on the files that the job may write to. */
+void tree_writers_follow(struct copy *c, const struct reloc_inventory *s);
+/* From now on the directory fd, whose path is that of c. */
+void tree_writers_follow_dir(struct copy *c, int fd);
+/* Those changed since are recent. Called often: what is not read yet is bounded. */
+void tree_writers_find(struct copy *c);
+void tree_writers_end(struct copy *c);
 
 struct byte_range {
 	uint64_t from, end; /* bytes */

@@ -10,6 +10,7 @@
 #include "relocate/copy/attrs.h"
 #include "relocate/copy/beneath.h"
 #include "relocate/copy/move_journal.h"
+#include "relocate/copy/open_soon.h"
 #include "relocate/inventory/scan.h"
 
 /* Does a process of pids use the directory? */
@@ -41,12 +42,13 @@ static int find_alive(const struct move_journal *m, struct rows *pids, struct er
 	return 0;
 }
 
-/* Opens the OLD that the journal names, if it is still the same directory. */
+/* Opens the OLD that the journal names, if it is still the same directory and answers. */
 static bool open_old(const struct move_journal *m, struct top_dir *ret)
 {
 	struct err ignored = { 0 };
 
-	return top_dir_open(ret, m->old_path, &ignored) == 0 && move_journal_is_from(m, ret);
+	return top_dir_open_soon(ret, m->old_path, false, &ignored) == 0 &&
+	       move_journal_is_from(m, ret);
 }
 
 /* The run was killed when the job might have moved: finds out on which side it is. */
@@ -72,12 +74,26 @@ static int find_job(const struct move_journal *m, const struct top_dir *new_dir,
 	return 0;
 }
 
+/* Has the path of OLD other content by now, because --swap has unmounted or covered it? */
+static bool is_swapped(const struct move_journal *m, const struct top_dir *old_dir)
+{
+	return strcmp(m->old_path, old_dir->path) == 0 && !move_journal_is_from(m, old_dir);
+}
+
 static int classify(const struct move_journal *m, const struct top_dir *old_dir,
 		    const struct top_dir *new_dir, enum leftovers *ret, struct err *e)
 {
 	if (m->maker.pid != getpid() && move_journal_process_is_alive(&m->maker))
 		return err_set(e, -EBUSY, "%s: process %d is moving a job to it", new_dir->path,
 			       (int)m->maker.pid);
+	if (old_dir && m->is_moving && is_swapped(m, old_dir)) {
+		if (find_job(m, new_dir, ret, e) < 0)
+			return e->code;
+		if (*ret == LEFTOVERS_MOVED) {
+			*ret = LEFTOVERS_SWAPPED;
+			return 0;
+		}
+	}
 	if (old_dir && !move_journal_is_from(m, old_dir))
 		return err_set(e, -EBUSY,
 			       "%.100s has leftovers of a move from %.100s (--undo removes them)",
@@ -121,7 +137,7 @@ int leftovers_finish_move(const struct top_dir *old_dir, const struct top_dir *n
 	unlink_hidden(new_dir);
 	if (move_journal_remove(new_dir, e) < 0)
 		return e->code;
-	if (statx(old_dir->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &top) == 0)
+	if (old_dir && statx(old_dir->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &top) == 0)
 		(void)attrs_set_times(new_dir->fd, &top);
 	return syncfs(new_dir->fd) < 0 ? err_errno(e, "%s", new_dir->path) : 0;
 }

@@ -46,6 +46,7 @@ static int count(struct copy *c, size_t bytes, struct err *e)
 	if (c->opts.progress && c->kind != COPY_FINAL)
 		c->opts.progress(c->opts.progress_self, c->did.read_bytes, c->total_bytes);
 	keep_bandwidth(c);
+	tree_writers_find(c);
 	return tree_check_end(c, e);
 }
 

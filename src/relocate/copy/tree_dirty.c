@@ -140,7 +140,7 @@ static bool hash_extents(int fd, uint64_t *ret)
 	return is_good;
 }
 
-static bool has_writer(const struct reloc_inventory *s, uint32_t file)
+bool tree_has_writer(const struct reloc_inventory *s, uint32_t file)
 {
 	for (size_t i = 0; i < s->desc_count; i++)
 		if (s->descs[i].file == file && (s->descs[i].flags & O_ACCMODE) != O_RDONLY)
@@ -160,11 +160,8 @@ static bool flush(int fd, uint64_t size)
 static bool track_file(struct copy *c, const struct reloc_file *f)
 {
 	CLEANUP(fd_close) int fd = open(f->source, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct statx x = { .stx_ino = f->ino,
-			   .stx_dev_major = f->dev_major,
-			   .stx_dev_minor = f->dev_minor };
 	uint32_t row;
-	struct tree_node *n = tree_node_at(c, &x, &row);
+	struct tree_node *n = tree_node_of(c, f, &row);
 	struct stat st;
 
 	if (!n || n->is_mapped || fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->ino)
@@ -180,7 +177,7 @@ void tree_track_dirty(struct copy *c, const struct reloc_inventory *s)
 	bool is_any = false;
 
 	for (uint32_t i = 0; i < s->file_count; i++) {
-		if (!s->files[i].source || !has_writer(s, i))
+		if (!s->files[i].source || !tree_has_writer(s, i))
 			continue;
 		is_any |= track_file(c, &s->files[i]);
 	}

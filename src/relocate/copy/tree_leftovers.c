@@ -112,5 +112,6 @@ void tree_match_leftover(struct copy *c, uint32_t entry_row, uint32_t node_row,
 	entry->node = node_row;
 	entry->copy = ++n->copy;
 	n->entry = entry_row;
+	n->names = 1;
 	n->was_leftover = true;
 }

@@ -27,15 +27,30 @@ int tree_open_parent(const struct copy *c, const char *path, const char **ret_na
 	return fd;
 }
 
+/* Another name of the node that NEW has. RELOC_NONE: its next name becomes a new copy. */
+static uint32_t find_other_name(const struct copy *c, uint32_t node)
+{
+	const struct tree_entry *entries = c->entries.data;
+	const struct tree_node *n = (struct tree_node *)c->nodes.data + node;
+
+	for (uint32_t i = 0; n->names && i < c->entries.count; i++)
+		if (entries[i].is_made && entries[i].node == node && entries[i].copy == n->copy)
+			return i;
+	return RELOC_NONE;
+}
+
 static void drop_entry(struct copy *c, uint32_t row)
 {
 	struct tree_entry *entry = (struct tree_entry *)c->entries.data + row;
 	struct tree_node *nodes = (struct tree_node *)c->nodes.data;
 
 	entry->is_made = false;
-	/* Its other names become links of a new copy. */
-	if (entry->node != RELOC_NONE && nodes[entry->node].entry == row)
-		nodes[entry->node].entry = RELOC_NONE;
+	if (entry->node == RELOC_NONE)
+		return;
+	if (entry->copy == nodes[entry->node].copy)
+		nodes[entry->node].names--;
+	if (nodes[entry->node].entry == row)
+		nodes[entry->node].entry = find_other_name(c, entry->node);
 }
 
 /* A user who is not root may lack write permission in directories of his own. */
@@ -133,7 +148,8 @@ int tree_remove_stale(struct copy *c, struct err *e)
 	const struct tree_entry *entries = c->entries.data;
 
 	for (uint32_t i = (uint32_t)c->entries.count; i-- > 0;) {
-		if (!entries[i].is_made || entries[i].pass == c->pass)
+		if (!entries[i].is_made || entries[i].pass == c->pass ||
+		    (c->is_visit && !entries[i].is_hidden))
 			continue;
 		if (tree_remove(c, i, e) < 0)
 			return e->code;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@ struct sums {
 	struct strtab *seen; /* inodes with several names, which count once */
 	struct tree_owners owners;
 	uint64_t bytes, blocks_bytes, inodes;
+	char failed[NAME_MAX + 1]; /* name of the entry that cannot be read; "": none */
 };
 
 /* False: out of memory. */
@@ -39,13 +42,21 @@ static bool count(struct sums *s, const struct statx *x)
 
 static int count_dir(struct sums *s, int dir, unsigned depth);
 
+/* Remembers the name that an error is about. */
+static int fail(struct sums *s, const char *name, int code)
+{
+	snprintf(s->failed, sizeof s->failed, "%s", name);
+	err_clean(s->failed);
+	return code;
+}
+
 static int count_name(struct sums *s, int dir, const char *name, unsigned depth)
 {
 	struct statx x;
 	int fd;
 
 	if (statx(dir, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_MNT_ID, &x) < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return errno == ENOENT ? 0 : fail(s, name, -errno);
 	if (x.stx_mnt_id != s->c->old_dir->mnt_id)
 		return 0;
 	if (!count(s, &x))
@@ -54,7 +65,7 @@ static int count_name(struct sums *s, int dir, const char *name, unsigned depth)
 		return 0;
 	fd = open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
+		return fd == -ENOENT ? 0 : fail(s, name, fd);
 	return count_dir(s, fd, depth + 1);
 }
 
@@ -81,6 +92,9 @@ static int count_all(struct sums *s, const struct reloc_inventory *inventory, st
 	int top = open_beneath(s->c->old_dir->fd, ".", O_RDONLY | O_DIRECTORY, 0);
 	int rc = top < 0 ? top : count_dir(s, top, 0);
 
+	if (rc < 0 && *s->failed)
+		return err_set(e, rc, "'%s' below %s: %s", s->failed, s->c->old_dir->path,
+			       strerror(-rc));
 	if (rc < 0)
 		return err_set(e, rc, "%s: %s", s->c->old_dir->path, strerror(-rc));
 	for (size_t i = 0; i < inventory->file_count; i++) {

@@ -24,6 +24,7 @@ struct at {
 	const char *source; /* link in /proc of an unlinked file; NULL: the file has a name */
 	struct statx x;
 	uint32_t entry, node; /* rows, because new rows move the old ones */
+	bool was_recent;      /* the node, before its content was read */
 };
 
 static void close_pair(const struct file_pair *p)
@@ -130,8 +131,10 @@ static int create_node(struct copy *c, struct at *at, struct err *e)
 	}
 	n->entry = at->entry;
 	n->copy++;
+	n->names = 0;
 	n->ctime_ns = -1;
 	n->size_bytes = 0;
+	n->pass = n->good_pass = 0;
 	return 0;
 }
 
@@ -172,6 +175,7 @@ static int make_entry(struct copy *c, struct at *at, struct err *e)
 		if ((is_known ? make_link(c, at, e) : create_node(c, at, e)) < 0)
 			return e->code;
 		c->did.changed++;
+		node_of(c, at)->names++;
 	}
 	entry->is_made = true;
 	entry->ino = at->x.stx_ino;
@@ -187,22 +191,25 @@ static int make_entry(struct copy *c, struct at *at, struct err *e)
 
 static bool has_changed(const struct copy *c, const struct tree_node *n, const struct statx *x)
 {
-	return n->ctime_ns != tree_ctime_ns(x) || n->is_recent || n->is_mapped ||
-	       (c->kind == COPY_VERIFY && S_ISREG(x->stx_mode));
+	if (n->ctime_ns != tree_ctime_ns(x) || n->is_recent || n->is_mapped)
+		return true;
+	return S_ISREG(x->stx_mode) && (c->kind == COPY_VERIFY || n->size_bytes != x->stx_size);
 }
 
 static void note_ctime(const struct copy *c, struct tree_node *n, const struct statx *x)
 {
 	n->ctime_ns = tree_ctime_ns(x);
-	n->is_recent = n->ctime_ns > c->scanned_ns - TREE_CLOCK_STEP_NS;
+	n->is_recent |= n->ctime_ns > c->scanned_ns - TREE_CLOCK_STEP_NS;
 }
 
 /* Is OLD unchanged since the content was copied? Then NEW must be equal. */
-static bool is_unchanged(const struct tree_node *n, int from)
+static bool is_unchanged(struct copy *c, const struct at *at, int from)
 {
+	const struct tree_node *n = node_of(c, at);
 	struct statx x;
 
-	return n->good_pass && !n->is_recent && !n->is_mapped &&
+	tree_writers_find(c);
+	return n->good_pass && !at->was_recent && !n->is_recent && !n->is_mapped &&
 	       statx(from, "", AT_EMPTY_PATH, STATX_MASK, &x) == 0 &&
 	       n->ctime_ns == tree_ctime_ns(&x);
 }
@@ -217,7 +224,7 @@ static int fill_data(struct copy *c, const struct at *at, const struct file_pair
 		return e->code;
 	if (changed == c->did.changed)
 		return 0;
-	if (c->kind == COPY_VERIFY && is_unchanged(node_of(c, at), pair->from))
+	if (c->kind == COPY_VERIFY && is_unchanged(c, at, pair->from))
 		return err_set(e, -EIO, "NEW's storage returned other data than was written");
 	row = rows_add(&c->unflushed, sizeof *row);
 	if (!row)
@@ -246,23 +253,18 @@ static int fill_attrs(struct copy *c, const struct at *at, const struct file_pai
 }
 
 /* Copies content and attributes of anything but a directory. */
-static int fill(struct copy *c, const struct at *at, struct err *e)
+static int fill_changed(struct copy *c, struct at *at, struct err *e)
 {
 	CLEANUP(close_pair) struct file_pair pair = { -1, -1 };
 	struct tree_node *n = node_of(c, at);
 	uint64_t size = n->size_bytes;
 	struct statx x;
 
-	if (n->pass == c->pass)
-		return 0;
-	n->pass = c->pass;
-	if (!has_changed(c, n, &at->x)) {
-		n->good_pass = c->pass;
-		return 0;
-	}
 	if (open_pair(at, &pair, e) < 0)
 		return e->code;
-	/* Before the content: a later change then has a newer time. */
+	/* Before the content: a later change then has a newer time, or is noted. */
+	at->was_recent = n->is_recent;
+	n->is_recent = false;
 	if (statx(pair.from, "", AT_EMPTY_PATH, STATX_MASK, &x) < 0)
 		return err_errno(e, "statx");
 	if (x.stx_ino != at->x.stx_ino || x.stx_mode != at->x.stx_mode) {
@@ -274,9 +276,30 @@ static int fill(struct copy *c, const struct at *at, struct err *e)
 	if (fill_attrs(c, at, &pair, &x, e) < 0)
 		return e->code;
 	n->size_bytes = size;
-	n->good_pass = c->pass;
+	n->good_pass = n->fill_pass = c->pass;
 	note_ctime(c, n, &x);
 	return 0;
+}
+
+static int fill(struct copy *c, struct at *at, struct err *e)
+{
+	struct tree_node *n = node_of(c, at);
+	int64_t began_ns;
+	int rc;
+
+	if (n->pass == c->pass)
+		return 0;
+	n->pass = c->pass;
+	if (!has_changed(c, n, &at->x)) {
+		n->good_pass = c->pass;
+		return 0;
+	}
+	began_ns = clock_mono_ns();
+	rc = fill_changed(c, at, e);
+	if (rc < 0)
+		n->is_recent = true;
+	c->did.fill_ns += clock_mono_ns() - began_ns;
+	return rc;
 }
 
 static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth, struct err *e);
@@ -299,6 +322,7 @@ static int fill_dir(struct copy *c, const struct at *at, unsigned depth, struct 
 	node_of(c, at)->pass = c->pass;
 	if (changed == c->did.changed && !has_changed(c, node_of(c, at), &at->x))
 		return 0;
+	node_of(c, at)->is_recent = false;
 	if (entry_of(c, at)->is_ours && fill_attrs(c, at, &dir, &at->x, e) < 0)
 		return e->code;
 	note_ctime(c, node_of(c, at), &at->x);
@@ -312,34 +336,42 @@ static bool has_content(uint32_t mode)
 
 /* Has a new file the inode number of a removed one? A link gets its target when it is created, so
  * one with other times counts as new. */
-static bool is_other_file(const struct tree_node *n, const struct statx *x, int64_t born_ns)
+static bool is_other_file(const struct copy *c, const struct tree_node *n, const struct statx *x,
+			  int64_t born_ns)
 {
-	return n->mode &&
-	       (((n->mode ^ x->stx_mode) & S_IFMT) || n->born_ns != born_ns ||
-		(!has_content(x->stx_mode) && n->ctime_ns >= 0 && n->ctime_ns != tree_ctime_ns(x)));
+	/* On network storage its name was seen to be created. */
+	bool is_new = c->writers_fd >= 0 && n->is_recent && n->pass != c->pass;
+
+	return n->mode && (((n->mode ^ x->stx_mode) & S_IFMT) || n->born_ns != born_ns ||
+			   (!has_content(x->stx_mode) && n->ctime_ns >= 0 &&
+			    (is_new || n->ctime_ns != tree_ctime_ns(x))));
 }
 
 /* If the inode is another file, its old names are removed or copied again. */
-static void refresh_node(struct tree_node *n, const struct statx *x)
+static void refresh_node(const struct copy *c, struct tree_node *n, const struct statx *x)
 {
 	int64_t born_ns = 0;
 
 	if (x->stx_mask & STATX_BTIME)
 		born_ns = x->stx_btime.tv_sec * NS_PER_S + x->stx_btime.tv_nsec;
-	if (is_other_file(n, x, born_ns)) {
+	if (is_other_file(c, n, x, born_ns)) {
 		n->entry = RELOC_NONE;
 		n->copy++;
+		n->names = 0;
 		n->pass = n->good_pass = 0;
 	}
 	n->mode = x->stx_mode;
 	n->born_ns = born_ns;
+	n->is_linked |= x->stx_nlink > 1;
 }
 
 static int copy_entry(struct copy *c, struct at *at, unsigned depth, struct err *e)
 {
 	if (!tree_node_at(c, &at->x, &at->node) || !tree_entry_at(c, c->path.data, &at->entry))
 		return err_nomem(e);
-	refresh_node(node_of(c, at), &at->x);
+	if (c->kind != COPY_FINAL)
+		tree_writers_find(c);
+	refresh_node(c, node_of(c, at), &at->x);
 	c->did.entries++;
 	if (tree_check_end(c, e) < 0 || make_entry(c, at, e) < 0)
 		return e->code;
@@ -424,6 +456,7 @@ static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth,
 		fd_close(&fd);
 		return rc;
 	}
+	tree_writers_follow_dir(c, dir->from);
 	names = fdopendir(fd);
 	if (!names) {
 		close(fd);
@@ -434,24 +467,72 @@ static int walk_dir(struct copy *c, const struct file_pair *dir, unsigned depth,
 	return rc;
 }
 
+int tree_stat_top(struct copy *c, struct err *e)
+{
+	return statx(c->old_dir->fd, "", AT_EMPTY_PATH, STATX_MASK, &c->old_top) < 0
+		       ? err_errno(e, "%s", c->old_dir->path)
+		       : 0;
+}
+
 int tree_walk(struct copy *c, struct err *e)
 {
 	struct file_pair top = { c->old_dir->fd, c->new_dir->fd };
 
 	buf_clear(&c->path);
-	if (statx(top.from, "", AT_EMPTY_PATH, STATX_MASK, &c->old_top) < 0)
-		return err_errno(e, "%s", c->old_dir->path);
-	return walk_dir(c, &top, 0, e);
+	return tree_stat_top(c, e) < 0 ? e->code : walk_dir(c, &top, 0, e);
+}
+
+static int set_path(struct copy *c, const char *path, struct err *e)
+{
+	buf_clear(&c->path);
+	buf_put_str(&c->path, path);
+	return buf_error(&c->path) < 0 ? err_nomem(e) : 0;
+}
+
+int tree_copy_name(struct copy *c, const struct file_pair *dir, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	unsigned depth = 0;
+
+	for (const char *at = path; *at; at++)
+		depth += *at == '/';
+	if (set_path(c, path, e) < 0)
+		return e->code;
+	return copy_name(c, dir, slash ? slash + 1 : path, depth, e);
+}
+
+int tree_copy_dir_attrs(struct copy *c, const char *path, struct err *e)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+	CLEANUP(close_pair)
+	struct file_pair dir = { open_beneath(c->old_dir->fd, path, flags, 0), -1 };
+	struct at at = { .old_dir = -1, .new_dir = -1, .name = path };
+
+	if (dir.from >= 0)
+		dir.to = open_beneath(c->new_dir->fd, path, flags, 0);
+	if (dir.from < 0 || dir.to < 0)
+		return 0; /* it was removed, or is another file by now */
+	if (statx(dir.from, "", AT_EMPTY_PATH, STATX_MASK, &at.x) < 0)
+		return err_errno(e, "/%s", path);
+	if (!tree_node_at(c, &at.x, &at.node) || !tree_entry_at(c, path, &at.entry))
+		return err_nomem(e);
+	if (!entry_of(c, &at)->is_ours)
+		return 0;
+	node_of(c, &at)->is_recent = false;
+	if (fill_attrs(c, &at, &dir, &at.x, e) < 0)
+		return err_wrap(e, "/%s", path);
+	note_ctime(c, node_of(c, &at), &at.x);
+	return 0;
 }
 
 int tree_copy_unlinked(struct copy *c, const struct reloc_file *f, struct err *e)
 {
-	struct at at = { -1, c->new_dir->fd, f->new_path, f->source, { 0 }, 0, 0 };
+	struct at at = {
+		.old_dir = -1, .new_dir = c->new_dir->fd, .name = f->new_path, .source = f->source
+	};
 
-	buf_clear(&c->path);
-	buf_put_str(&c->path, f->new_path);
-	if (buf_error(&c->path) < 0)
-		return err_nomem(e);
+	if (set_path(c, f->new_path, e) < 0)
+		return e->code;
 	if (statx(AT_FDCWD, f->source, 0, STATX_MASK, &at.x) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", f->source);
 	if (at.x.stx_ino != f->ino)

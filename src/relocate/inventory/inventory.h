@@ -179,6 +179,7 @@ struct reloc_inventory {
 		map_count, dir_count, obstacle_count;
 	struct strtab *strings; /* all strings of the rows; owned */
 	int64_t took_ns;        /* duration of the scan */
+	int64_t cost_ns;        /* the same without waiting for a CPU, as in the pause */
 };
 
 void reloc_inventory_fini(struct reloc_inventory *s);

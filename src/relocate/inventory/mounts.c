@@ -119,6 +119,17 @@ int mounts_read(struct mounts *m, pid_t pid, struct err *e)
 	return 0;
 }
 
+bool mount_writes_at_close(const struct mount *m)
+{
+	static const char *const local[] = { "bcachefs", "btrfs", "ext2",  "ext3", "ext4", "f2fs",
+					     "jfs",      "ramfs", "tmpfs", "vfat", "xfs",  "zfs" };
+
+	for (size_t i = 0; i < ARRAY_LEN(local); i++)
+		if (strcmp(m->type, local[i]) == 0)
+			return false;
+	return true;
+}
+
 const struct mount *mounts_find(const struct mounts *m, uint64_t id)
 {
 	const struct mount *all = m->rows.data;

@@ -3,6 +3,7 @@
 #ifndef RELOCATE_INVENTORY_MOUNTS_H
 #define RELOCATE_INVENTORY_MOUNTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,6 +36,9 @@ void mounts_fini(struct mounts *m);
 
 /* The name of the lowest bit of options: "nosuid". */
 const char *mount_option_name(unsigned options);
+
+/* May close(2) of a file wait for storage? Network file systems and FUSE write out then. */
+bool mount_writes_at_close(const struct mount *m);
 
 /* NULL: not found. */
 const struct mount *mounts_find(const struct mounts *m, uint64_t id);

@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "relocate/inventory/scan_internal.h"
 
+#define DELETED " (deleted)" /* what /proc adds to the name of an unlinked file */
+
 struct file_id {
 	uint64_t ino;
 	uint32_t dev_major, dev_minor;
@@ -26,16 +28,42 @@ static bool is_same_device(const struct top_dir *p, const struct statx *x)
 	return x->stx_dev_major == p->st_dev_major && x->stx_dev_minor == p->st_dev_minor;
 }
 
+static bool has_deleted_mark(const char *path)
+{
+	size_t len = strlen(path), end = sizeof DELETED - 1;
+
+	return len >= end && strcmp(path + len - end, DELETED) == 0;
+}
+
+/* Without the mark it does on a local file system, which knows of each rename. */
+static bool needs_no_look(const struct scan *sc, const char *below)
+{
+	return !sc->view && !sc->opts->old_dir->writes_at_close && !has_deleted_mark(below);
+}
+
 /* Does the name in /proc still belong to the file? A name may really end in " (deleted)", and
  * another file may have the name of a removed one. */
 static bool has_name_still(const struct scan *sc, const char *below, const struct statx *x)
 {
 	struct statx there;
 
+	if (sc->opts->is_dead)
+		return !has_deleted_mark(below);
 	return statx(sc->opts->old_dir->fd, below, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_INO,
 		     &there) == 0 &&
 	       there.stx_ino == x->stx_ino && there.stx_dev_major == x->stx_dev_major &&
 	       there.stx_dev_minor == x->stx_dev_minor;
+}
+
+/* The path below OLD of a file that was opened through another mount of OLD, or one that is
+ * attached nowhere: its paths begin there. A killed --swap leaves the files of a job so. NULL: it
+ * is none. */
+static const char *find_by_other_mount(const struct scan *sc, const struct link_target *target)
+{
+	const struct mount *m = mounts_find(&sc->mounts, target->x.stx_mnt_id);
+	const char *below = path_below(m ? m->point : "/", target->link);
+
+	return below && has_name_still(sc, below, &target->x) ? below : NULL;
 }
 
 bool scan_link(const struct scan *sc, const char *path, struct link_target *ret)
@@ -64,8 +92,11 @@ bool scan_link(const struct scan *sc, const char *path, struct link_target *ret)
 	    !is_same_device(old, &ret->x))
 		return true;
 	below = m ? scan_view_below(sc, m, ret->link, ret->there) : top_dir_below(old, ret->link);
+	if (!below && !m && !sc->opts->is_dead)
+		below = find_by_other_mount(sc, ret);
 	ret->is_old = below || old->is_mount_root || ret->is_long;
-	if (below && !ret->is_other_mount && has_name_still(sc, below, &ret->x))
+	if (below && !ret->is_other_mount &&
+	    (needs_no_look(sc, below) || has_name_still(sc, below, &ret->x)))
 		ret->below = below;
 	return true;
 }
@@ -274,7 +305,7 @@ int scan_take(const struct scan_opts *opts, struct reloc_inventory *ret, struct 
 {
 	CLEANUP(scan_fini) struct scan sc = { .opts = opts };
 	struct reloc_inventory s = { 0 };
-	int64_t began_ns = clock_mono_ns();
+	int64_t began_ns = clock_mono_ns(), queued_ns = proc_queued_ns();
 
 	if (scan_all(&sc, e) < 0)
 		return e->code;
@@ -291,6 +322,7 @@ int scan_take(const struct scan_opts *opts, struct reloc_inventory *ret, struct 
 	s.strings = sc.strings;
 	sc.strings = NULL;
 	s.took_ns = clock_mono_ns() - began_ns;
+	s.cost_ns = s.took_ns - (proc_queued_ns() - queued_ns);
 	*ret = s;
 	return 0;
 }

@@ -30,6 +30,7 @@ struct scan_opts {
 	bool is_only;                  /* without descendants of pids */
 	bool is_found; /* pids came from a search: one that has ended is skipped, not an obstacle */
 	bool is_frozen;     /* struct freeze stopped the processes */
+	bool is_dead;       /* OLD's storage hangs and must not be asked */
 	bool moves_libs;    /* executable mappings of OLD move; otherwise they are obstacles */
 	bool skips_manager; /* files that slurmstepd, a parent of the job, has open move without it
 			     */

@@ -265,11 +265,31 @@ static bool needs_fdinfo(const struct link_target *target)
 	       text_starts_with(target->link, "socket:[");
 }
 
+/* Reads fdinfo into text. It comes in one read, unless it is long. */
+static int read_fdinfo(struct scan *sc, pid_t pid, int number, struct proc_fdinfo *ret,
+		       struct err *e)
+{
+	char path[PROC_PATH], few[4096];
+	size_t len;
+
+	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, number);
+	len = file_read_start(path, few, sizeof few);
+	if (len && len < sizeof few - 1)
+		buf_put(&sc->text, few, len);
+	else if (file_read_small(path, FDINFO_MAX, &sc->text, e) < 0)
+		return e->code;
+	buf_put_byte(&sc->text, '\0');
+	if (buf_error(&sc->text) < 0)
+		return err_nomem(e);
+	if (!proc_fdinfo_parse(ret, sc->text.data))
+		return err_set(e, -EINVAL, "%s: unknown format", path);
+	return 0;
+}
+
 static int scan_fd(struct scan *sc, uint32_t proc, int number, struct err *e)
 {
 	pid_t pid = ((struct reloc_proc *)sc->procs.data)[proc].pid;
 	struct at_fd at = { .proc = proc, .number = number };
-	char path[PROC_PATH];
 	struct link_target target;
 
 	snprintf(at.path, sizeof at.path, "/proc/%d/fd/%d", (int)pid, number);
@@ -278,16 +298,8 @@ static int scan_fd(struct scan *sc, uint32_t proc, int number, struct err *e)
 		return 0;
 	at.target = &target;
 	buf_clear(&sc->text);
-	if (needs_fdinfo(&target)) {
-		snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, number);
-		if (file_read_small(path, FDINFO_MAX, &sc->text, e) < 0)
-			return e->code == -ENOENT ? 0 : e->code; /* closed meanwhile */
-		buf_put_byte(&sc->text, '\0');
-		if (buf_error(&sc->text) < 0)
-			return err_nomem(e);
-		if (!proc_fdinfo_parse(&at.info, sc->text.data))
-			return err_set(e, -EINVAL, "%s: unknown format", path);
-	}
+	if (needs_fdinfo(&target) && read_fdinfo(sc, pid, number, &at.info, e) < 0)
+		return e->code == -ENOENT ? 0 : e->code; /* closed meanwhile */
 	if (target.is_old)
 		add_fd(sc, &at);
 	else

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/privilege.h"
+#include "base/storage/storage_open.h"
 #include "relocate/inventory/scan_internal.h"
 
 #define CAP_SYS_ADMIN_BIT 21 /* linux/capability.h */
@@ -137,13 +138,20 @@ static void check_seccomp(struct scan *sc, uint32_t proc, pid_t pid)
 
 static void check_class(struct scan *sc, uint32_t proc, pid_t pid)
 {
-	char path[PROC_PATH], head[EI_NIDENT + 1];
+	char path[PROC_PATH], head[EI_NIDENT];
+	CLEANUP(fd_close) int fd = -1;
 	struct link_target target;
+	struct err e;
 
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
 	if (!scan_link(sc, path, &target) || target.is_old)
 		return;
-	if (file_read_start(path, head, sizeof head) == EI_NIDENT && head[EI_CLASS] != ELFCLASS64)
+	fd = storage_open_regular(path, 0, &e);
+	if (fd == -ETIMEDOUT)
+		scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", target.link,
+				  "the storage of its program does not reply", "");
+	else if (fd >= 0 && pread(fd, head, sizeof head, 0) == EI_NIDENT &&
+		 head[EI_CLASS] != ELFCLASS64)
 		scan_add_obstacle(sc, RELOC_BLOCKS, proc, "process", target.link,
 				  "it is a 32-bit program", "");
 }

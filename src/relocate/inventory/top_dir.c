@@ -37,6 +37,8 @@ static int find_mount(struct top_dir *p, struct err *e)
 		return err_set(e, -ENOENT, "%s: mount not found in /proc/self/mountinfo", p->path);
 	p->dev_major = m->dev_major;
 	p->dev_minor = m->dev_minor;
+	p->writes_at_close = mount_writes_at_close(m);
+	p->is_fuse = strncmp(m->type, "fuse", 4) == 0;
 	return 0;
 }
 
@@ -44,7 +46,7 @@ static int identify_dir(struct top_dir *p, struct err *e)
 {
 	struct statx x;
 
-	if (statx(p->fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x) < 0)
+	if (statx(p->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x) < 0)
 		return err_errno(e, "%s", p->path);
 	if (!(x.stx_mask & STATX_MNT_ID))
 		return err_set(e, -ENOSYS,
@@ -86,18 +88,19 @@ static int open_parent(struct top_dir *p, struct err *e)
 		return 0;
 	p->parent_fd = openat(p->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	again = p->parent_fd < 0 ? -1 : open_by_name(p);
-	if (again < 0 || statx(again, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x) < 0)
+	if (again < 0 ||
+	    statx(again, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x) < 0)
 		return err_errno(e, "%s", p->path);
 	if (x.stx_ino != p->ino || x.stx_mnt_id != p->mnt_id)
 		return err_set(e, -EBUSY, "%s: is being renamed", p->path);
 	return 0;
 }
 
-int top_dir_open(struct top_dir *ret, const char *path, struct err *e)
+static int open_with(struct top_dir *ret, const char *path, int flags, struct err *e)
 {
 	struct top_dir p = { .parent_fd = -1, .mount_fd = -1 };
 
-	p.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p.fd = open(path, flags | O_DIRECTORY | O_CLOEXEC);
 	if (p.fd < 0)
 		return err_errno(e, "%s", path);
 	p.path = path_of(p.fd);
@@ -114,8 +117,23 @@ int top_dir_open(struct top_dir *ret, const char *path, struct err *e)
 	return 0;
 }
 
+int top_dir_open(struct top_dir *ret, const char *path, struct err *e)
+{
+	return open_with(ret, path, O_RDONLY, e);
+}
+
+int top_dir_open_dead(struct top_dir *ret, const char *path, struct err *e)
+{
+	if (open_with(ret, path, O_PATH, e) < 0)
+		return e->code;
+	if (ret->is_mount_root)
+		return 0;
+	top_dir_close(ret);
+	return err_set(e, -EINVAL, "%s: with --old-is-dead, OLD must be a mount point", path);
+}
+
 /* umount2(2) takes a path only: the working directory is the parent meanwhile. */
-int top_dir_unmount(struct top_dir *p, struct err *e)
+int top_dir_unmount(struct top_dir *p, bool is_dead, struct err *e)
 {
 	CLEANUP(fd_close) int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc = 0;
@@ -124,7 +142,7 @@ int top_dir_unmount(struct top_dir *p, struct err *e)
 	p->fd = -1;
 	if (here < 0 || fchdir(p->parent_fd) < 0)
 		return err_errno(e, "%s", p->path);
-	if (umount2(name_of(p), UMOUNT_NOFOLLOW) < 0)
+	if (umount2(name_of(p), UMOUNT_NOFOLLOW | (is_dead ? MNT_DETACH : 0)) < 0)
 		rc = err_errno(e, "%s", p->path);
 	if (fchdir(here) < 0 && rc == 0)
 		rc = err_errno(e, "the working directory");

@@ -23,14 +23,19 @@ struct top_dir {
 	uint32_t dev_minor;    /* (on btrfs not those of stat) */
 	uint32_t st_dev_major; /* as in stat */
 	uint32_t st_dev_minor;
-	uint64_t mnt_id;    /* of its mount, as in statx, fdinfo and mountinfo */
-	uint64_t ino;       /* of the directory */
-	bool is_mount_root; /* path is a mount point */
-	bool was_made;      /* NEW: this process created it */
+	uint64_t mnt_id;      /* of its mount, as in statx, fdinfo and mountinfo */
+	uint64_t ino;         /* of the directory */
+	bool is_mount_root;   /* path is a mount point */
+	bool was_made;        /* NEW: this process created it */
+	bool writes_at_close; /* see mounts.h */
+	bool is_fuse;
 };
 
 /* Opens a directory that exists. */
 int top_dir_open(struct top_dir *ret, const char *path, struct err *e) MUST_CHECK;
+/* Opens a mount point without asking its storage, with O_PATH: its files cannot be read. The kernel
+ * may ask all the same, so call it in a thread that may hang. */
+int top_dir_open_dead(struct top_dir *ret, const char *path, struct err *e) MUST_CHECK;
 /* Opens NEW, and creates it with mode 0700 if it does not exist. Its parent must exist. */
 int top_dir_open_new(struct top_dir *ret, const char *path, struct err *e) MUST_CHECK;
 void top_dir_close(struct top_dir *p);
@@ -38,9 +43,9 @@ void top_dir_close(struct top_dir *p);
 /*
  * Unmounts p, which is a mount point, by its name in its parent. Its own fd is closed. Nothing on
  * the way to the parent is looked up again, so a link that a user has planted there since leads
- * nowhere else.
+ * nowhere else. is_dead: users keep it, and its storage is not asked (MNT_DETACH).
  */
-int top_dir_unmount(struct top_dir *p, struct err *e) MUST_CHECK;
+int top_dir_unmount(struct top_dir *p, bool is_dead, struct err *e) MUST_CHECK;
 /* Removes p, an empty directory, by its name in its parent. 0 or -errno. */
 int top_dir_remove(const struct top_dir *p);
 /*

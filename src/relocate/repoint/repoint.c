@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@
 #include "relocate/repoint/repoint_internal.h"
 #include "target/proc.h"
 
-#define PAGE 4096
+#define PAGE proc_page_bytes()
+#define MAX_SPARES 256 /* threads that one process may lose */
 
 struct repoint_proc *repoint_proc_at(const struct repoint *rp, size_t i)
 {
@@ -94,34 +96,43 @@ static int add_dirs(struct repoint *rp, struct repoint_proc *p, struct err *e)
 	return 0;
 }
 
+/* How many descriptors it has open. The kernel has the number since Linux 6.2. */
+static int count_fds(pid_t pid, size_t *ret, struct err *e)
+{
+	CLEANUP(rows_fini) struct rows numbers = { 0 };
+	char path[PROC_PATH];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	*ret = stat(path, &st) == 0 ? (size_t)st.st_size : 0;
+	if (*ret)
+		return 0;
+	if (proc_numbers(path, &numbers) == -ENOMEM)
+		return err_nomem(e);
+	*ret = numbers.count;
+	return 0;
+}
+
 /* Raises RLIMIT_NOFILE of the process for the move, as far as its hard limit allows. */
 static int prepare_limit(struct repoint_proc *p, struct err *e)
 {
-	char path[PROC_PATH], text[4096];
-	CLEANUP(rows_fini) struct rows open_now = { 0 };
-	size_t need = p->sent.count + p->fds.count + 2;
+	size_t need, open_now;
+	pid_t pid = remote_pid(p->remote);
 	struct rlimit was, wide;
-	const char *line;
 	struct remote_call set;
-	unsigned long soft = RLIM_INFINITY, hard = RLIM_INFINITY;
 
-	snprintf(path, sizeof path, "/proc/%d/limits", (int)remote_pid(p->remote));
-	file_read_start(path, text, sizeof text);
-	line = strstr(text, "Max open files");
-	if (!line || sscanf(line, "Max open files %lu %lu", &soft, &hard) != 2)
+	if (prlimit(pid, RLIMIT_NOFILE, NULL, &was) < 0)
 		return 0;
-	snprintf(path, sizeof path, "/proc/%d/fd", (int)remote_pid(p->remote));
-	if (proc_numbers(path, &open_now) == -ENOMEM)
-		return err_nomem(e);
-	need += open_now.count;
-	if (need <= soft)
+	if (count_fds(pid, &open_now, e) < 0)
+		return e->code;
+	need = p->sent.count + p->fds.count + 2 + open_now;
+	if (need <= was.rlim_cur)
 		return 0;
-	if (need > hard)
+	if (need > was.rlim_max)
 		return err_set(e, -EMFILE,
 			       "process %d needs %zu descriptors, and its hard limit is %lu",
-			       (int)remote_pid(p->remote), need, hard);
-	was = (struct rlimit){ soft, hard };
-	wide = (struct rlimit){ hard, hard };
+			       (int)pid, need, (unsigned long)was.rlim_max);
+	wide = (struct rlimit){ was.rlim_max, was.rlim_max };
 	set = (struct remote_call){ .nr = SYS_prlimit64,
 				    .arg = { 0, RLIMIT_NOFILE,
 					     remote_put(p->remote, &wide, sizeof wide) },
@@ -150,8 +161,8 @@ static void prepare_fds(const struct repoint *rp, struct repoint_proc *p)
 						    F_DUPFD_CLOEXEC, 0 },
 					   .what = "duplicate a descriptor" });
 		close_it.arg0_from = remote_result_at(p->remote, fds[i].saved_step);
-		remote_add_undo(p->remote, &close_it);
-		remote_add_finish(p->remote, 0, &close_it);
+		remote_add_undo_of(p->remote, fds[i].member, &close_it);
+		remote_add_finish(p->remote, fds[i].member, &close_it);
 	}
 }
 
@@ -170,7 +181,7 @@ static void apply_fds(const struct repoint *rp, struct repoint_proc *p)
 		struct remote_call undo = set;
 
 		undo.arg[0] = (uint64_t)fds[i].saved;
-		remote_add_apply(p->remote, 0, &set, &undo);
+		remote_add_apply(p->remote, fds[i].member, &set, &undo);
 	}
 }
 
@@ -219,6 +230,8 @@ static int prepare(struct repoint *rp, struct repoint_proc *p, struct err *e)
 	if (prepare_limit(p, e) < 0 || repoint_send_fds(p, e) < 0)
 		return e->code;
 	map_commit_flag(p);
+	if (apply_dirs(rp, p, e) < 0)
+		return e->code;
 	prepare_fds(rp, p);
 	repoint_prepare_maps(rp, p);
 	if (remote_run_steps(p->remote, e) < 0)
@@ -230,11 +243,39 @@ static int prepare(struct repoint *rp, struct repoint_proc *p, struct err *e)
 	apply_fds(rp, p);
 	repoint_apply_epolls(rp, p);
 	repoint_apply_watches(rp, p);
-	if (apply_dirs(rp, p, e) < 0 || remote_run_steps(p->remote, e) < 0)
-		return e->code;
 	repoint_apply_maps(rp, p);
 	repoint_finish_locks(rp, p);
 	return remote_arm(p->remote, remote_page(p->remote), e);
+}
+
+/* May closing the old descriptor wait for storage? */
+static bool may_hang(const struct repoint *rp, const struct repoint_fd *fd)
+{
+	const struct reloc_inventory *s = rp->inventory;
+	const struct reloc_desc *d = &s->descs[s->fds[fd->row].desc];
+
+	return rp->old_dir->writes_at_close && !(d->flags & O_PATH) &&
+	       S_ISREG(s->files[d->file].mode);
+}
+
+static size_t count_spares(const struct repoint *rp, const struct repoint_proc *p)
+{
+	const struct repoint_fd *fds = p->fds.data;
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->fds.count && count < MAX_SPARES; i++)
+		count += may_hang(rp, &fds[i]);
+	return count;
+}
+
+static void choose_members(const struct repoint *rp, struct repoint_proc *p)
+{
+	struct repoint_fd *fds = p->fds.data;
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->fds.count; i++)
+		if (may_hang(rp, &fds[i]))
+			fds[i].member = remote_spare(p->remote, count++);
 }
 
 static int open_proc(struct repoint *rp, struct repoint_proc *p, struct err *e)
@@ -248,8 +289,11 @@ static int open_proc(struct repoint *rp, struct repoint_proc *p, struct err *e)
 	things = p->sent.count + p->fds.count * 2 + p->maps.count * 6 + p->watches.count * 16 +
 		 rp->inventory->lock_count + rp->inventory->epoll_count + 32;
 	rounds = p->sent.count / 250 + 10;
-	return remote_open(&p->remote, rp->freeze, rp->inventory->procs[p->proc].pid,
-			   rounds * things, 65536 + rounds * 2048 + things * 64, e);
+	if (remote_open(&p->remote, rp->freeze, rp->inventory->procs[p->proc].pid, rounds * things,
+			65536 + rounds * 2048 + things * 64, count_spares(rp, p), e) < 0)
+		return e->code;
+	choose_members(rp, p);
+	return 0;
 }
 
 static bool has_rows(const struct reloc_inventory *s, uint32_t proc)
@@ -289,7 +333,7 @@ static int make_commit_flag(struct repoint *rp, struct err *e)
 	void *page;
 
 	rp->flag_fd = memfd_create("auger", MFD_CLOEXEC);
-	if (rp->flag_fd < 0 || ftruncate(rp->flag_fd, PAGE) < 0)
+	if (rp->flag_fd < 0 || ftruncate(rp->flag_fd, (off_t)PAGE) < 0)
 		return err_errno(e, "memfd");
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rp->flag_fd, 0);
 	if (page == MAP_FAILED)
@@ -358,11 +402,19 @@ static void free_proc(struct repoint_proc *p)
 	rows_fini(&p->watches);
 }
 
-static void free_repoint(struct repoint *rp)
+/* Lets the processes go back to their program. */
+static void free_procs(struct repoint *rp)
 {
 	for (size_t i = 0; i < rp->procs.count; i++)
 		free_proc(repoint_proc_at(rp, i));
 	rows_fini(&rp->procs);
+}
+
+void repoint_free(struct repoint *rp)
+{
+	if (!rp)
+		return;
+	free_procs(rp);
 	for (size_t i = 0; i < rp->ours.count; i++)
 		close(((const int *)rp->ours.data)[i]);
 	rows_fini(&rp->ours);
@@ -383,7 +435,7 @@ int repoint_commit(struct repoint *rp, struct err *e)
 	for (size_t i = 0; i < rp->procs.count; i++)
 		if (remote_run_finish(repoint_proc_at(rp, i)->remote, first) < 0)
 			first = &later;
-	free_repoint(rp);
+	free_procs(rp);
 	return first == e ? 0 : e->code;
 }
 
@@ -405,6 +457,6 @@ int repoint_undo(struct repoint *rp, struct err *e)
 		if (p->remote && remote_run_rollback(p->remote, first) < 0)
 			first = &later;
 	}
-	free_repoint(rp);
+	repoint_free(rp);
 	return first == e ? 0 : e->code;
 }

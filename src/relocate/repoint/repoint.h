@@ -33,9 +33,10 @@ int repoint_begin(struct repoint **ret, struct freeze *h, const struct reloc_inv
  * and address. */
 int repoint_verify(struct repoint *rp, struct err *e) MUST_CHECK;
 
-/* Closes the old descriptors, takes POSIX locks and frees rp. -errno: a lock failed; the move
- * stands. */
+/* Closes the old descriptors and takes POSIX locks. -errno: a lock failed; the move stands. Then
+ * repoint_free(), for which the job need not be frozen. */
 int repoint_commit(struct repoint *rp, struct err *e) MUST_CHECK;
+void repoint_free(struct repoint *rp); /* NULL is allowed */
 
 /* Reads away the inotify events that our copy caused. The job is frozen and had no events before.
  */

@@ -53,7 +53,7 @@ static int grow_fd_table(struct freeze *h, pid_t pid, size_t need, struct err *e
 {
 	struct remote *r;
 
-	if (remote_open(&r, h, pid, 16, 4096, e) < 0)
+	if (remote_open(&r, h, pid, 16, 4096, 0, e) < 0)
 		return e->code;
 	remote_add_step(r, &(struct remote_call){ .nr = SYS_dup3,
 						  .arg = { (uint64_t)-1, need - 1, O_CLOEXEC },

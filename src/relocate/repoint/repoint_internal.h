@@ -46,7 +46,8 @@ struct repoint_fd {
 	uint32_t row; /* of fds */
 	size_t sent;
 	size_t saved_step;
-	int saved; /* number of the duplicate in the process */
+	int saved;  /* number of the duplicate in the process */
+	int member; /* of remote: the thread that closes old descriptors */
 };
 
 /* An inotify watch. */

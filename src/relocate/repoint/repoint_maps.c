@@ -16,7 +16,7 @@
 #include "relocate/repoint/repoint_internal.h"
 #include "target/proc.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE proc_page_bytes()
 #define PAGES_AT_ONCE 512
 #define AS_U(x) ((uint64_t)(x))
 

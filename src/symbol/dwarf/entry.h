@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dwarf_entry: what one entry says of a function. Source: DWARF 5, 3.3. */
+/* dwarf_entry: reads one entry of a function. Source: DWARF 5, 3.3. */
 #ifndef SYMBOL_DWARF_ENTRY_H
 #define SYMBOL_DWARF_ENTRY_H
 
@@ -25,7 +25,7 @@ struct dwarf_functions {
 
 void dwarf_functions_fini(struct dwarf_functions *f);
 
-/* What the entry at this offset of u's .debug_info says, and of an inlined call where it was
+/* Reads the entry at this offset of u's .debug_info, and of an inlined call where it was
  * called from. Broken: unknown. Out of memory is remembered by the unit's file. */
 struct dwarf_call {
 	struct dwarf_function function;

@@ -93,7 +93,7 @@ static void keep_root_value(struct dwarf_unit *u, unsigned name, struct dwarf_va
 	}
 }
 
-/* The first entry of the unit, which says where its strings, addresses and code are. */
+/* The first entry of the unit, which has the places of its strings, addresses and code. */
 static void read_root(struct dwarf_unit *u, struct cursor *c)
 {
 	struct abbrev_attr attr;

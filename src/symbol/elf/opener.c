@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/file.h"
+#include "base/storage/storage_open.h"
 
 static opener *chosen = opener_open_here;
 
 int opener_open_here(const char *path, enum opener_kind kind, struct err *e)
 {
 	bool is_own = kind == OPENER_OWN_TEXT;
-	CLEANUP(fd_close) int fd = file_open_regular(path, is_own ? O_NOFOLLOW : 0, e);
+	CLEANUP(fd_close) int fd = storage_open_regular(path, is_own ? O_NOFOLLOW : 0, e);
 	struct stat st;
 	int ret;
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "usage/slurm/query.h"
+#include "target/child_output.h"
 
 #define COLUMNS "--format=JobID,State,ElapsedRaw,MaxRSS"
 
@@ -36,7 +36,7 @@ static int ask_for_jobs(const struct stage_jobs *jobs, struct buf *out, struct e
 	if (!ids.len)
 		return err_set(e, -ENODATA, "no report has a Slurm job");
 	argv[4] = ids.data;
-	return slurm_query(argv, out, e);
+	return child_output(argv, "", 0, SACCT_REMEDY, out, e);
 }
 
 static int join(const struct sacct *sacct, struct stage_jobs *jobs, struct err *e)

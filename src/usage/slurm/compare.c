@@ -13,7 +13,8 @@
 #include "base/number.h"
 #include "base/rows.h"
 #include "base/str.h"
-#include "usage/slurm/query.h"
+#include "target/child_output.h"
+#include "usage/slurm/sacct.h"
 
 #define NEAR 0.02             /* of the larger: the same */
 #define NEAR_NS NS_PER_S      /* of the elapsed time, that sacct has in whole seconds */
@@ -147,7 +148,8 @@ static struct method find_method(void)
 	struct err ignored;
 	const char *every;
 
-	if (slurm_query(argv, &config, &ignored) < 0 || buf_error(&config) < 0)
+	if (child_output(argv, "", 0, SACCT_REMEDY, &config, &ignored) < 0 ||
+	    buf_error(&config) < 0)
 		return m;
 	m.is_cgroup = strncmp(config_value(&config, "JobAcctGatherType"), "jobacct_gather/cgroup",
 			      strlen("jobacct_gather/cgroup")) == 0;
@@ -339,7 +341,7 @@ static int query(const char *job, struct buf *text, struct err *e)
 		return err_nomem(e);
 	argv[3] = columns.data;
 	argv[5] = id.data;
-	return slurm_query(argv, text, e);
+	return child_output(argv, "", 0, SACCT_REMEDY, text, e);
 }
 
 static int compare_all(const char *job, const struct rows *steps, const struct ours *ours,

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/number.h"
 #include "base/rows.h"
 #include "base/str.h"
 #include "usage/slurm/sacct_field.h"
 
-#define NS_PER_S INT64_C(1000000000)
 #define MAX_NUMBER (INT64_C(1) << 32)
 
 enum column { COLUMN_ID, COLUMN_STATE, COLUMN_ELAPSED, COLUMN_ELAPSED_RAW, COLUMN_RSS, COLUMNS };

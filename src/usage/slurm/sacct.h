@@ -18,6 +18,9 @@
 #include "base/macros.h"
 #include "base/strtab.h"
 
+/* What to do where Slurm's programs fail. */
+#define SACCT_REMEDY "--sacct FILE takes what it printed elsewhere"
+
 struct sacct_job {
 	struct str id;      /* "123", "120_7"; borrowed from the table */
 	struct str state;   /* "COMPLETED", "CANCELLED by 0"; len 0: unknown */

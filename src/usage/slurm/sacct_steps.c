@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "usage/slurm/sacct_field.h"
 
-#define NS_PER_S INT64_C(1000000000)
 #define MAX_NUMBER (INT64_C(1) << 50)
 #define MAX_SECONDS (INT64_C(1) << 32)
 #define MAX_COLUMNS 256

@@ -43,12 +43,70 @@ static void put_label(struct buf *out, const struct buf *name, size_t columns)
 		out->bad = true;
 }
 
+static double width_of(const struct picture *p, const struct flame_box *box)
+{
+	return box->depth ? (double)box->width * p->scale : p->opts->width - 2 * PAD;
+}
+
+/* Columns that a label may have; 0: none. */
+static size_t label_columns(const struct picture *p, const struct flame_box *box)
+{
+	double columns = floor((width_of(p, box) - 2 * INSET) / CELL);
+
+	return columns < LABEL_COLUMNS || p->row < LABEL_ROW ? 0 : (size_t)columns;
+}
+
+/* Most frames of a large profile have no room for a name: a path of all of a shade is a fifth of
+ * their size. Of a difference, the tooltips have more than the script knows. */
+static bool is_bare(const struct picture *p, const struct flame_box *box)
+{
+	return box->depth && !p->opts->other && !label_columns(p, box);
+}
+
+static void put_bare(struct picture *p, const struct flame_box *box)
+{
+	struct flame_shade shade = flame_node_shade(p, box->node);
+	struct buf *out = &p->bare[shade.band][shade.shade];
+	double width = width_of(p, box);
+
+	p->shades[shade.band] |= (uint8_t)(1 << shade.shade);
+	buf_put_byte(out, 'M');
+	svg_put_px(out, PAD + (double)box->start * p->scale);
+	buf_put_byte(out, ' ');
+	svg_put_px(out, row_top(p, box->depth));
+	buf_put_byte(out, 'h');
+	svg_put_px(out, width > 3 ? width - .6 : width);
+	buf_put_byte(out, 'v');
+	svg_put_px(out, p->row > 4 ? p->row - 1 : p->row);
+	buf_put_str(out, "h-");
+	svg_put_px(out, width > 3 ? width - .6 : width);
+	buf_put_byte(out, 'z');
+}
+
+static void put_all_bare(struct picture *p, struct buf *out)
+{
+	for (unsigned band = 0; band < FLAME_BANDS; band++) {
+		for (unsigned i = 0; i < FLAME_SHADES; i++) {
+			const struct buf *path = &p->bare[band][i];
+
+			out->bad |= path->bad;
+			if (!path->len || path->bad)
+				continue;
+			buf_put_str(out, "<path class=\"");
+			flame_put_class(out, (struct flame_shade){ (enum flame_band)band, i });
+			buf_put_str(out, "\" d=\"");
+			buf_put(out, path->data, path->len);
+			buf_put_str(out, "\"/>\n");
+		}
+	}
+}
+
 static void put_box(struct picture *p, const struct flame_box *box)
 {
 	struct buf *out = &p->frames;
-	double width = box->depth ? (double)box->width * p->scale : p->opts->width - 2 * PAD;
+	double width = width_of(p, box);
 	double x = PAD + (double)box->start * p->scale, y = row_top(p, box->depth);
-	double columns = floor((width - 2 * INSET) / CELL);
+	size_t columns = label_columns(p, box);
 
 	buf_put_str(out, "<rect");
 	svg_put_px_attr(out, "x", x);
@@ -56,13 +114,13 @@ static void put_box(struct picture *p, const struct flame_box *box)
 	svg_put_px_attr(out, "width", width > 3 ? width - .6 : width);
 	svg_put_px_attr(out, "height", p->row > 4 ? p->row - 1 : p->row);
 	buf_put_str(out, "/>");
-	if (columns < LABEL_COLUMNS || p->row < LABEL_ROW)
+	if (!columns)
 		return;
 	buf_put_str(out, "<text");
 	svg_put_px_attr(out, "x", x + INSET);
 	svg_put_px_attr(out, "y", y + p->row - 5);
 	buf_put_byte(out, '>');
-	put_label(out, &p->name, (size_t)columns);
+	put_label(out, &p->name, columns);
 	buf_put_str(out, "</text>");
 }
 
@@ -174,9 +232,10 @@ static double put_legend_entry(struct picture *p, double x, struct flame_shade s
 	return x + 16 + CELL * (double)strlen(text) + 14;
 }
 
-/* A kind of code comes with its share; a change has none that would mean something. */
+/* A kind of code comes with its share; the share of a change means nothing. */
 static void put_legend(struct picture *p)
 {
+	const struct flame_shade half = { FLAME_BAND_ON, FLAME_SHADES - 1 };
 	double shares[FLAME_BANDS] = { 0 }, x = PAD;
 
 	sum_bands(p, shares);
@@ -189,10 +248,12 @@ static void put_legend(struct picture *p)
 			continue;
 		snprintf(text, sizeof text, "%s %.1f %%", label, 100 * shares[i]);
 		x = put_legend_entry(p, x, shade, flame_is_diff(p->opts) ? label : text);
+		if (p->opts->is_wall && i == FLAME_BAND_ON) /* between the pure ones */
+			x = put_legend_entry(p, x, half, "half and half");
 	}
 }
 
-/* What is not in the picture is said. */
+/* Notes what is not in the picture. */
 static void put_note(struct picture *p)
 {
 	const struct flame_stats *stats = &p->layout.stats;
@@ -243,9 +304,10 @@ static void put_data(struct picture *p)
 	buf_printf(out,
 		   "<metadata id=\"data\" data-row=\"%.1f\" data-top=\"%.0f\" data-bottom=\"%d\" "
 		   "data-pad=\"%d\" data-inset=\"%d\" data-cell=\"%.1f\" data-least=\"%.1f\" "
-		   "data-levels=\"%" PRIu32 "\" data-roof=\"%d\" data-icicle=\"%d\" ",
+		   "data-levels=\"%" PRIu32 "\" data-roof=\"%d\" data-icicle=\"%d\" "
+		   "data-left=\"%d\" ",
 		   p->row, p->top, BOTTOM, PAD, INSET, CELL, FLAME_LEAST_PX, p->layout.levels, ROOF,
-		   p->opts->is_icicle);
+		   p->opts->is_icicle, p->layout.stats.narrow || p->layout.stats.deep);
 	buf_put(out, p->table.data, p->table.len);
 }
 
@@ -273,18 +335,25 @@ static int put_picture(struct picture *p)
 {
 	struct buf *out = p->out;
 
-	for (size_t i = 0; i < p->layout.count; i++)
-		if (!p->layout.boxes[i].is_narrow)
-			put_frame(p, &p->layout.boxes[i]);
+	for (size_t i = 0; i < p->layout.count; i++) {
+		struct flame_box *box = &p->layout.boxes[i];
+
+		box->is_bare = !box->is_narrow && is_bare(p, box);
+		if (box->is_bare)
+			put_bare(p, box);
+		else if (!box->is_narrow)
+			put_frame(p, box);
+	}
 	flame_make_table(p, &p->table);
 	if (buf_error(&p->frames) < 0 || buf_error(&p->table) < 0)
 		return -1;
-	if (p->opts->is_wall) { /* the pure ones, for the legend */
-		p->shades[FLAME_BAND_ON] |= 1;
+	if (p->opts->is_wall) { /* for the legend */
+		p->shades[FLAME_BAND_ON] |= 1 | 1 << (FLAME_SHADES - 1);
 		p->shades[FLAME_BAND_OFF] |= 1 << (FLAME_SHADES - 1);
 	}
 	put_opening(p);
 	buf_put_str(out, "<g id=\"frames\">\n");
+	put_all_bare(p, out);
 	buf_put(out, p->frames.data, p->frames.len);
 	buf_put_str(out, "</g>\n");
 	put_head(p);
@@ -364,6 +433,8 @@ static void fini(struct picture *p)
 	buf_fini(&p->title);
 	for (size_t i = 0; i < FLAME_HEAD_LINES; i++)
 		buf_fini(&p->lines[i]);
+	for (size_t i = 0; i < FLAME_BANDS * FLAME_SHADES; i++)
+		buf_fini(&p->bare[i / FLAME_SHADES][i % FLAME_SHADES]);
 	buf_fini(&p->frames);
 	buf_fini(&p->table);
 	buf_fini(&p->name);

@@ -66,7 +66,7 @@ static void put_other(const struct picture *p, struct buf *out)
 					      : SEPARATOR "shares of the whole compared");
 }
 
-/* What the picture is of, as far as the profile says. */
+/* What the picture shows, as far as the profile has it. */
 static void put_facts(const struct picture *p, struct buf *out)
 {
 	const struct profile_info *info = profile_get_info(p->profile);

@@ -28,7 +28,8 @@ struct picture {
 	double scale;                /* pixels a unit of layout */
 	uint8_t shades[FLAME_BANDS]; /* bits of those in use */
 	struct buf frames, table;    /* written before the style, which depends on them */
-	struct buf name;             /* of the frame being written, visible */
+	struct buf bare[FLAME_BANDS][FLAME_SHADES]; /* paths of the frames without names */
+	struct buf name;                            /* of the frame being written, visible */
 	struct buf scratch;
 	struct buf *out;
 };

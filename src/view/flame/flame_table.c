@@ -7,7 +7,6 @@
 #include "view/flame/flame_internal.h"
 #include "view/flame/svg.h"
 
-#define TABLE_NAME_LIMIT 512                 /* bytes of a name; a picture's frame shows more */
 #define TABLE_NAMES_BYTES ((size_t)32 << 20) /* of all; later ones are not named */
 
 struct table {
@@ -31,7 +30,7 @@ static void put_entry(struct table *t, const struct frame *frame, struct flame_s
 
 	flame_put_class(&t->names, shade);
 	buf_clear(&p->name);
-	svg_make_visible(&p->name, name.ptr, name.len, TABLE_NAME_LIMIT);
+	svg_make_visible(&p->name, name.ptr, name.len, FLAME_NAME_LIMIT);
 	flame_put_visible(&t->names, &p->name);
 	flame_put_origin(p, &t->names, frame);
 	buf_put_str(&t->names, "\n\n");
@@ -80,7 +79,7 @@ static void put_row(struct table *t, const struct flame_box *box, struct buf *ou
 	put_number(out, box->gap);
 	buf_put_byte(out, ',');
 	buf_put_int(out, box->width);
-	if (!box->is_narrow)
+	if (!box->is_narrow && !box->is_bare)
 		return;
 	buf_put_byte(out, ',');
 	put_number(out, entry_of(t, box->node));
@@ -111,7 +110,7 @@ void flame_make_table(struct picture *p, struct buf *out)
 		put_row(&t, &p->layout.boxes[i], out);
 	}
 	buf_put_str(out, "</metadata>\n<metadata id=\"names\">");
-	if (p->layout.stats.zoomable)
+	if (t.count > 1)
 		buf_put(out, t.names.data, t.names.len);
 	buf_put_str(out, "</metadata>\n");
 	out->bad |= buf_error(&t.names) < 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stage_jobs_table: Slurm jobs as rows, what their reports say beside what Slurm says. */
+/* stage_jobs_table: Slurm jobs as rows, their stage reports beside Slurm's accounting. */
 #ifndef VIEW_TABLES_STAGE_JOBS_TABLE_H
 #define VIEW_TABLES_STAGE_JOBS_TABLE_H
 

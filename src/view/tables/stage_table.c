@@ -160,6 +160,18 @@ static void put_time(struct emit *out, const char *key, bool is_there, int64_t n
 		emit_none(out, key);
 }
 
+/* In tables the wall time of a single call is told once. */
+static bool is_told(const struct table_of *t, const struct stage_sum *sum)
+{
+	return t->out->opts.format == EMIT_TABLE && sum->values[STAGE_CALLS] == 1;
+}
+
+static bool is_of_calls(enum stage_metric metric)
+{
+	return metric == STAGE_WALL_P50 || metric == STAGE_WALL_P95 || metric == STAGE_WALL_P99 ||
+	       metric == STAGE_WALL_MIN || metric == STAGE_WALL_MAX;
+}
+
 static void put_metric(const struct table_of *t, size_t column, const struct stage_sum *sum)
 {
 	enum stage_metric metric = columns[column].metric;
@@ -167,7 +179,7 @@ static void put_metric(const struct table_of *t, size_t column, const struct sta
 
 	if (!is_shown(t, metric, columns[column].shown))
 		emit_hide(t->out);
-	if (sum->has >> metric & 1)
+	if (sum->has >> metric & 1 && !(is_of_calls(metric) && is_told(t, sum)))
 		emit_value(t->out, columns[column].key, stage_value(metric, sum->values[metric]),
 			   info->unit);
 	else
@@ -184,7 +196,8 @@ static void put_records(const struct table_of *t, const struct stage_sum *sum)
 	for (size_t i = 0; i < ARRAY_LEN(quantiles); i++) {
 		if (!t->has_many)
 			emit_hide(t->out);
-		put_time(t->out, quantiles[i].key, sum->walls.count > 0,
+		put_time(t->out, quantiles[i].key,
+			 sum->walls.count > (t->out->opts.format == EMIT_TABLE ? 1 : 0),
 			 sketch_quantile(&sum->walls, quantiles[i].q));
 	}
 	if (!t->has_many)
@@ -218,7 +231,8 @@ static void put_row(const struct table_of *t, const struct stage_sum *sum)
 		emit_int(t->out, "calls", sum->values[STAGE_CALLS]);
 	else
 		emit_none(t->out, "calls");
-	put_time(t->out, "mean_ns", has_wall && sum->values[STAGE_CALLS] > 0, mean_of(sum));
+	put_time(t->out, "mean_ns", has_wall && sum->values[STAGE_CALLS] > 0 && !is_told(t, sum),
+		 mean_of(sum));
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		put_metric(t, i, sum);
 	put_records(t, sum);

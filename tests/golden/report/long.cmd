@@ -5,4 +5,4 @@ while [ $i -lt 150 ]; do
 	echo "$stack 1"
 	stack="f;$stack"
 	i=$((i + 1))
-done | auger report --tree --min-percent 0 - | sed -n "60,61p;160,161p"
+done | auger report --tree -n 0 --min-percent 0 - | sed -n "60,61p;160,161p"

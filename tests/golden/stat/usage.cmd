@@ -7,6 +7,9 @@ auger stat -d 1 -- true
 auger stat --pin -- true
 auger stat --scale 2,1 -- true
 auger stat --scale 1 --vs true -- true
+auger stat -a --prepare true
+auger stat -r 2 --format-gnu %e -- touch was-run
+auger stat --vs 1 --vs 2 --vs 3 --vs 4 --vs 5 -- touch was-run
 auger stat -r 0 -- true
 auger stat -- no-such-program
 auger stat -o no/folder -- touch was-run

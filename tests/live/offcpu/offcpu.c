@@ -2,9 +2,10 @@
 /*
  * offcpu: threads that wait in known ways for known times.
  *
- * Prints "NAME TID WALL CPU WAITED": of each thread its wall clock from its making on and its
- * CPU time, and the wall clock of its waiting calls, in nanoseconds. usage: offcpu MILLISECONDS
- * [NAME...]
+ * Prints "NAME TID WALL CPU WAITED LATE BEYOND": of each thread its wall clock from its making on
+ * and its CPU time, and the wall clock of its waiting calls, in nanoseconds. A thread cannot see
+ * its own making and end: on a busy machine it may be made up to LATE after the begin of WALL, and
+ * end up to BEYOND after the end of it. usage: offcpu MILLISECONDS [NAME...]
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -132,6 +133,8 @@ static const struct job {
 static struct line {
 	long tid;
 	int64_t start, wall, cpu, waited;
+	int64_t first, made; /* when it ran first, and when the call that made it returned */
+	int64_t joined;      /* when it was seen to have ended */
 } lines[JOBS];
 
 static void *work(void *arg)
@@ -140,6 +143,7 @@ static void *work(void *arg)
 	const struct job *job = &jobs[line - lines];
 	int64_t start;
 
+	line->first = now(CLOCK_MONOTONIC);
 	pthread_setname_np(pthread_self(), job->name);
 	if (job->wait == wait_turn) {
 		cpu_set_t one;
@@ -158,6 +162,15 @@ static void *work(void *arg)
 	line->wall = now(CLOCK_MONOTONIC) - line->start;
 	line->cpu = now(CLOCK_THREAD_CPUTIME_ID);
 	return NULL;
+}
+
+static void print_line(const char *name, const struct line *line)
+{
+	int64_t latest = line->first < line->made ? line->first : line->made;
+
+	printf("%s %ld %lld %lld %lld %lld %lld\n", name, line->tid, (long long)line->wall,
+	       (long long)line->cpu, (long long)line->waited, (long long)(latest - line->start),
+	       (long long)(line->joined - line->start - line->wall));
 }
 
 static int is_chosen(const char *name, int argc, char **argv)
@@ -187,16 +200,17 @@ int main(int argc, char **argv)
 		if (is_chosen(jobs[i].name, argc, argv)) {
 			lines[i].start = now(CLOCK_MONOTONIC);
 			pthread_create(&threads[i], NULL, work, &lines[i]);
+			lines[i].made = now(CLOCK_MONOTONIC);
 		}
 	for (size_t i = 0; i < JOBS; i++)
-		if (is_chosen(jobs[i].name, argc, argv))
+		if (is_chosen(jobs[i].name, argc, argv)) {
 			pthread_join(threads[i], NULL);
+			lines[i].joined = now(CLOCK_MONOTONIC);
+		}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
 	pthread_join(server, NULL);
 	for (size_t i = 0; i < JOBS; i++)
 		if (lines[i].tid)
-			printf("%s %ld %lld %lld %lld\n", jobs[i].name, lines[i].tid,
-			       (long long)lines[i].wall, (long long)lines[i].cpu,
-			       (long long)lines[i].waited);
+			print_line(jobs[i].name, &lines[i]);
 	return 0;
 }

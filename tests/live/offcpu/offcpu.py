@@ -19,6 +19,7 @@ from live import Skip  # noqa: E402
 SHARE = 0.02  # that a time may be off
 SLACK = 15e6  # nanoseconds, besides: a thread's begin and end, a sample more or less
 PERIOD = 1e6  # of samples
+ATTACHING = 150e6  # one thread is attached to after the other
 TURN = 40e6  # the same for a function: its thread may lose its CPU just before or behind the clock
 
 METHOD = [f"--method={os.environ['AUGER_TEST_METHOD']}"] if "AUGER_TEST_METHOD" in os.environ else []
@@ -28,9 +29,11 @@ def record(bench, *args, **options):
     return bench.record("--off-cpu", *METHOD, *args, **options)
 
 
-def agree(bench, got, want, words, slack=SLACK):
-    bench.check(abs(got - want) <= SHARE * want + slack,
-                f"{words}: got {got / 1e6:.1f} ms, want {want / 1e6:.1f} ms")
+def agree(bench, got, want, words, slack=SLACK, late=0, beyond=0):
+    """late, beyond: what may be missing, or be too much, because the workload cannot know it."""
+    slack += SHARE * want
+    bench.check(want - late - slack <= got <= want + beyond + slack,
+                f"{words}: got {got / 1e6:.1f} ms, want {want / 1e6:.1f} ms (-{late / 1e6:.1f} +{beyond / 1e6:.1f})")
 
 
 def chance(wall_ns, cpu_ns):
@@ -51,9 +54,9 @@ def clocks(bench):
 
 
 def told(text):
-    """NAME: (tid, wall, cpu, waited)."""
+    """NAME: (tid, wall, cpu, waited, late, beyond)."""
     rows = [line.split() for line in text.splitlines()]
-    return {row[0]: (row[1], *map(int, row[2:])) for row in rows if len(row) == 5}
+    return {row[0]: (row[1], *map(int, row[2:])) for row in rows if len(row) == 7}
 
 
 def has_states(bench):
@@ -68,8 +71,8 @@ def wall(bench):
         raise Skip("the kernel may not be seen")
     got, want = clocks(bench), told(done.stdout)
     bench.equal(len(want), 6, "threads of the workload")
-    for name, (tid, wall_ns, cpu_ns, _) in want.items():
-        agree(bench, got.get(tid, 0), wall_ns, f"wall clock of {name}", chance(wall_ns, cpu_ns))
+    for name, (tid, wall_ns, cpu_ns, _, *ends) in want.items():
+        agree(bench, got.get(tid, 0), wall_ns, f"wall clock of {name}", chance(wall_ns, cpu_ns), *ends)
     bench.check("off the CPU: " in done.stderr, done.stderr)
     return want
 
@@ -134,7 +137,8 @@ def charged(bench):
     tree = bench.report("--value", "offcpu", "--tree")["rows"]
     bench.check("[futex]" in [row["function"] for row in tree], "no [futex] in the tree")
     rows = bench.report("--value", "offcpu", "--kernel-frames")["rows"]
-    bench.check("__schedule" in [row["function"] for row in rows if row["self"]], "no frames of the kernel")
+    # Innermost, unless another tracer of the machine has a probe at the switch.
+    bench.check("__schedule" in [row["function"] for row in rows if row["total"]], "no frames of the kernel")
 
 
 def callers(bench):
@@ -152,10 +156,10 @@ def callers(bench):
 
 def frame_pointers(bench):
     done = record(bench, "-g", "fp", bench.workload("offcpu"), "500", "sleep", "lock")
-    for name, (tid, wall_ns, cpu_ns, _) in told(done.stdout).items():
-        agree(bench, clocks(bench).get(tid, 0), wall_ns, f"wall clock of {name}", chance(wall_ns, cpu_ns))
+    for name, (tid, wall_ns, cpu_ns, _, *ends) in told(done.stdout).items():
+        agree(bench, clocks(bench).get(tid, 0), wall_ns, f"wall clock of {name}", chance(wall_ns, cpu_ns), *ends)
         off = by(bench, "tid", "offcpu").get(tid, 0)
-        agree(bench, off, wall_ns - cpu_ns, f"off the CPU: {name}")
+        agree(bench, off, wall_ns - cpu_ns, f"off the CPU: {name}", SLACK, *ends)
 
 
 def only_user(bench):
@@ -168,15 +172,16 @@ def only_user(bench):
 
 def no_stacks(bench):
     done = record(bench, "-g", "none", bench.workload("offcpu"), "500", "sleep")
-    tid, wall_ns, cpu_ns = told(done.stdout)["sleep"][:3]
-    agree(bench, clocks(bench).get(tid, 0), wall_ns, "wall clock", chance(wall_ns, cpu_ns))
+    tid, wall_ns, cpu_ns, _, *ends = told(done.stdout)["sleep"]
+    agree(bench, clocks(bench).get(tid, 0), wall_ns, "wall clock", chance(wall_ns, cpu_ns), *ends)
 
 
 def children(bench):
     """Each process, from its making on."""
     record(bench, "--", "sh", "-c", "sleep 0.5; sleep 0.3 & sleep 0.2; wait")
-    rows = bench.report("--value", "offcpu", "--focus", "nanosleep")
-    agree(bench, rows["total"], 1e9, "the three naps", 60e6)
+    naps = by(bench, "state", "offcpu", "--focus", "nanosleep")
+    # what they wait for a CPU then is none of the nap, where it is known
+    agree(bench, naps.get("sleeping", sum(naps.values())), 1e9, "the three naps", 60e6)
     bench.equal(len([r for r in by(bench, "tid", "offcpu").values() if r > 1e8]), 4, "processes")
     # vfork has its return address in a register while its child runs
     rows = bench.report("--value", "offcpu", "--focus", "vfork$", "--tree", "--min-percent", "0")["rows"]
@@ -188,7 +193,7 @@ def agree_on_threads(bench, workload):
     length = bench.report()["duration_ns"]
     on, got = by(bench, "tid", "cpu"), clocks(bench)
     for task in os.listdir(f"/proc/{workload.pid}/task"):
-        slack = chance(length, min(on.get(task, 0), length))
+        slack = ATTACHING + chance(length, min(on.get(task, 0), length))
         agree(bench, got.get(task, 0), length, f"wall clock of {task}", slack)
 
 
@@ -293,8 +298,8 @@ def not_permitted(bench):
     reachable = shutil.copy(bench.workload("offcpu"), bench.folder)  # a checkout may be below /root
     done = record(bench, reachable, "500", "sleep", prefix=nobody)
     bench.check("has no stacks" in done.stderr, done.stderr)
-    tid, wall_ns, cpu_ns, _ = told(done.stdout)["sleep"]
-    agree(bench, by(bench, "tid", "offcpu").get(tid, 0), wall_ns - cpu_ns, "off the CPU")
+    tid, wall_ns, cpu_ns, _, *ends = told(done.stdout)["sleep"]
+    agree(bench, by(bench, "tid", "offcpu").get(tid, 0), wall_ns - cpu_ns, "off the CPU", SLACK, *ends)
 
 
 def methods(bench):

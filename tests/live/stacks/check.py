@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Records a program whose call graph is known and judges every pair of neighbours in its stacks.
+"""Records a program whose call graph is known and judges every pair of neighbors in its stacks.
 
 usage: check.py AUGER KIND LEAST_COMPLETE PROGRAM [ARG...]
 
@@ -76,7 +76,7 @@ class Judge:
 
     @functools.cache
     def verdict(self, caller, callee, after):
-        """Of two neighbours and the frame behind them: "kernel", "legal" or "wrong"."""
+        """Of two neighbors and the frame behind them: "kernel", "legal" or "wrong"."""
         if KERNEL.search(callee) or KERNEL.search(caller):
             return "kernel"
         return "legal" if self.is_legal(short(caller), short(callee), after and short(after)) else "wrong"
@@ -100,7 +100,7 @@ def is_rooted(frames):
 def record(auger, command):
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "p.pb.gz")
-        run = subprocess.run([auger, "record", "-o", profile, "--", *command], capture_output=True, text=True)
+        run = subprocess.run([auger, "record", "-F", "1999", "-o", profile, "--", *command], capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"Bail out! auger record: status {run.returncode}: {run.stderr}")
         return subprocess.run([auger, "convert", profile, "--to", "folded", "--value", "samples", "-o", "-"], capture_output=True,

@@ -32,7 +32,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-static void *volatile kept; /* so that no allocation is optimised away */
+static void *volatile kept; /* so that no allocation is optimized away */
 
 static void *take(size_t size)
 {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real: the functions that would be called without us: of the libraries behind ours, so that an
+ * allocator that the program is linked with is used.
+ */
+#ifndef PRELOAD_HEAP_REAL_H
+#define PRELOAD_HEAP_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void (*free)(void *);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	int (*dlclose)(void *);
+	void *(*dlopen)(const char *, int);
+	void *(*dlsym)(void *, const char *);
+};
+
+extern struct real real; /* malloc is the last to be set; NULL: none is */
+
+/* Runs in the first call of a hook: before a second thread exists. */
+void real_resolve(void);
+
+static inline bool real_is_ready(void)
+{
+	if (__builtin_expect(real.malloc == NULL, 0))
+		real_resolve();
+	return __builtin_expect(real.malloc != NULL, 1);
+}
+
+/* Memory for what dlsym() itself allocates meanwhile: zeroes, never freed. NULL: used up. */
+void *real_early_alloc(size_t size);
+bool real_is_early(const void *block);
+
+/* Bytes behind block that may be read: its size is not known. */
+size_t real_early_left(const void *block);
+
+#endif
