@@ -58,11 +58,12 @@ run_again() {
 	for dir in build build-asan build-tsan; do
 		again=$(sed -n "s/^$dir //p" "$state/again")
 		[ -n "$again" ] || continue
-		# shellcheck disable=SC2086 # words
-		printf 'check: %s, once more: %s\n' "$dir" $again
+		echo "check: $dir, once more:" "$(echo "$again" | tr '\n' ' ')"
+		slower=3
+		[ "$dir" = build ] && slower=1
 		# shellcheck disable=SC2086 # words
 		meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 --logbase again \
-			--timeout-multiplier 5 $again
+			--timeout-multiplier $slower $again
 		echo "$dir/meson-logs/again.json" >>"$state/logs.again"
 	done
 }

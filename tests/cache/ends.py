@@ -95,6 +95,27 @@ def test_at_once(bench):
         bench.daemons.clear()
 
 
+def test_never_away(bench):
+    """From the mount on, every process sees the target there: also while its root is replaced (Linux 6.5)."""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 5):
+        return
+    os.mkdir(f"{bench.target}/folder")
+    for _ in range(20):
+        seen, is_over = [], threading.Event()
+
+        def look():
+            while not is_over.is_set():
+                seen.append(os.path.exists(f"{bench.view}/folder"))
+
+        looker = threading.Thread(target=look)
+        looker.start()
+        bench.mount()
+        is_over.set()
+        looker.join()
+        assert (True, False) not in zip(seen, seen[1:]), len(seen)
+        bench.end()
+
+
 def test_unmounted_at_once(bench):
     """An unmount right after the mount: the daemon reports it, and leaves no thread behind."""
     for _ in range(20):

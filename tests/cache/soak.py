@@ -291,4 +291,5 @@ def test_rights_by_storage(bench):
 if os.geteuid() != 0:
     print("1..0 # SKIP needs root")
     sys.exit(0)
+views.LONGEST_S += SECONDS
 sys.exit(views.main(globals()))

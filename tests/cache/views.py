@@ -4,12 +4,15 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 AUGER = os.path.abspath(sys.argv[1])
+LONGEST_S = 100  # of a test; five times that with a sanitizer
 
 
 def run(*words, **more):
@@ -117,24 +120,33 @@ def end_quietly(bench, name, may_speak):
     assert not words or name in may_speak, words
 
 
+def give_up(*_):
+    raise TimeoutError("the test did not end in time")
+
+
 def run_tests(tests, make_bench, after=lambda bench, name: None):
     """Runs (name, test) pairs, each with a bench of its own. Prints TAP, returns the exit status."""
+    signal.signal(signal.SIGALRM, give_up)
+    longest = LONGEST_S * (5 if is_sanitized() else 1)
     if not os.path.exists("/dev/fuse") or not shutil.which("fusermount3"):
         print("1..0 # SKIP no FUSE here")
         return 0
     bad = 0
     for i, (name, test) in enumerate(tests):
         bench = make_bench()
+        signal.alarm(longest)
         try:
             test(bench)
             after(bench, name)
             print(f"ok {i + 1} - {name}", flush=True)
         except Exception as e:  # pylint: disable=broad-except
             bad += 1
+            traceback.print_tb(e.__traceback__)
             print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
             print(f"not ok {i + 1} - {name}", flush=True)
             print(bench.end() or "", end="", file=sys.stderr)  # what the daemons have printed
         finally:
+            signal.alarm(0)
             bench.close()
     print(f"1..{len(tests)}")
     return 1 if bad else 0

@@ -121,6 +121,9 @@ def check_by_hand(job, launcher):
             assert done.returncode == 0, done
         assert process.wait(overlay.PATIENCE) == 0, words_of(log)
         check_nodes(job, twice)
+    except BaseException:
+        print(process.poll(), words_of(log), file=sys.stderr)
+        raise
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -77,6 +77,12 @@ class Node:
         except OSError:
             return True
 
+    def state(self):
+        """What is left of it, for who looks why a test failed."""
+        words = self.words() if self.daemon else ""
+        return (f"node {self.rank}: holder {self.holder.poll()}, daemon {self.daemon and self.daemon.poll()}, "
+                f"view {'mounted' if os.path.ismount(self.path(self.job.view)) else 'gone'}; {words}")
+
     def kill(self):
         self.daemon.kill()
         self.daemon.wait()
@@ -118,8 +124,10 @@ class Job:
         wait_until(lambda: os.path.ismount(self.target), "the target")
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, wrong, *_):
         for node in self.all:
+            if wrong:
+                print(node.state(), file=sys.stderr)
             node.end()
         subprocess.run(["umount", "-l", self.target], stderr=subprocess.DEVNULL, check=False)
         self.faulty.kill()

@@ -138,6 +138,9 @@ uint32_t compat_syscall_number(pid_t tid);
 #ifndef MOVE_MOUNT_F_EMPTY_PATH
 #define MOVE_MOUNT_F_EMPTY_PATH 0x00000004
 #endif
+#ifndef MOVE_MOUNT_BENEATH /* Linux 6.5 */
+#define MOVE_MOUNT_BENEATH 0x00000200
+#endif
 #ifndef MOVE_MOUNT_T_EMPTY_PATH
 #define MOVE_MOUNT_T_EMPTY_PATH 0x00000040
 #endif

@@ -22,15 +22,22 @@ int remount_clone(const char *view, const char *name)
 	return tree < 0 ? -errno : tree;
 }
 
+static int move(int tree, const char *view, unsigned flags)
+{
+	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, view,
+			    MOVE_MOUNT_F_EMPTY_PATH | flags);
+}
+
 int remount_move(int tree, const char *view, struct err *e)
 {
+	bool is_there = move(tree, view, MOVE_MOUNT_BENEATH) == 0;
 	int rc = 0;
 
 	if (umount2(view, UMOUNT_NOFOLLOW | MNT_DETACH) < 0)
 		rc = errno == EINVAL
 			     ? err_set(e, -ECANCELED, "%s: unmounted before it was ready", view)
 			     : err_errno(e, "%s", view);
-	else if (syscall(SYS_move_mount, tree, "", AT_FDCWD, view, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	else if (!is_there && move(tree, view, 0) < 0)
 		rc = err_errno(e, "%s", view);
 	close(tree);
 	return rc;
