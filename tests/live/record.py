@@ -100,7 +100,7 @@ def links(bench):
         if "main" in frames and not wrong:
             linked += int(count)
             bench.equal(frames.index("recurse"), frames.index("main") + 1, "main's callee")
-    bench.check(deep > 100 and linked > 0.8 * deep, f"{linked} of {deep} reach main")
+    bench.check(deep > 100 and linked > 0.5 * deep, f"{linked} of {deep} reach main")
 
 
 def short_copies(bench):

@@ -10,6 +10,8 @@
 
 #define RECHECKS 4     /* parts that are read again at once */
 #define AHEAD_CHUNKS 4 /* chunks of read-ahead in a sequential read */
+/* For a reader of a file that others append to: ten times what a write was seen to take (0.1 s). */
+#define CATCH_UP_NS NS_PER_S
 
 /*
  * Under the lock of n: the chunk, filled or being filled, with the caller as a reader.
@@ -289,13 +291,15 @@ static bool has_found_change(const struct waiter *w, const struct node *n)
 }
 
 /* The last reply has found a change. May the next one be of the version that is looked up? Not when
- * all replies of w found changes, and the file did not grow meanwhile. */
+ * all replies of w found changes, unless the file grew meanwhile, for CATCH_UP_NS. */
 static bool may_catch_up(const struct waiter *w)
 {
 	const struct inflight *oldest;
 
 	if (w->count < WAITER_REPLIES)
 		return true;
+	if (clock_mono_ns() - w->start_ns > CATCH_UP_NS)
+		return false;
 	oldest = (const struct inflight *)w->replies[w->count % WAITER_REPLIES];
 	return inflight_last_reply(w)->request.attr.st_size > oldest->request.attr.st_size;
 }
