@@ -49,20 +49,10 @@ static struct node *walk(struct cache *c, const char *path, step *next, struct n
 	return n;
 }
 
-static struct node *find(struct cache *c, const char *path)
+static struct node *node_at(struct cache *c, const char *path, step *next)
 {
 	char name[NAME_MAX + 1];
-	struct node *folder, *n = walk(c, path, nodes_find, &folder, name);
-
-	if (folder)
-		node_unref(folder, 1);
-	return n;
-}
-
-static struct node *make(struct cache *c, const char *path)
-{
-	char name[NAME_MAX + 1];
-	struct node *folder, *n = walk(c, path, nodes_get, &folder, name);
+	struct node *folder, *n = walk(c, path, next, &folder, name);
 
 	if (folder)
 		node_unref(folder, 1);
@@ -122,7 +112,7 @@ bool cache_find_attr(struct cache *c, const char *path, struct cache_found *ret)
 
 bool cache_find_list(struct cache *c, const char *path, struct dirlist **ret, int64_t *ret_read_ns)
 {
-	struct node *n = find(c, path);
+	struct node *n = node_at(c, path, nodes_find);
 	bool is_found = false;
 
 	if (!n)
@@ -140,7 +130,7 @@ bool cache_find_list(struct cache *c, const char *path, struct dirlist **ret, in
 
 bool cache_find_link(struct cache *c, const char *path, struct buf *ret, int64_t *ret_read_ns)
 {
-	struct node *n = find(c, path);
+	struct node *n = node_at(c, path, nodes_find);
 	struct cache_found known;
 	bool is_found;
 
@@ -167,7 +157,7 @@ static bool is_version(const struct node *n, const struct stat *same)
 bool cache_find_chunk(struct cache *c, const char *path, const struct stat *same, uint64_t index,
 		      struct chunk **ret)
 {
-	struct node *n = find(c, path);
+	struct node *n = node_at(c, path, nodes_find);
 	struct chunk *chunk;
 
 	if (!n)
@@ -209,7 +199,7 @@ static void keep_attr(struct cache *c, struct node *n, int rc, const struct stat
 void cache_keep_attr(struct cache *c, const char *path, int rc, const struct stat *attr,
 		     int64_t read_ns)
 {
-	struct node *n = make(c, path);
+	struct node *n = node_at(c, path, nodes_get);
 
 	if (!n)
 		return;
@@ -221,7 +211,7 @@ void cache_keep_attr(struct cache *c, const char *path, int rc, const struct sta
 void cache_keep_list(struct cache *c, const char *path, struct dirlist *listing,
 		     const struct stat *attrs, const int *codes, size_t count, int64_t read_ns)
 {
-	struct node *n = make(c, path);
+	struct node *n = node_at(c, path, nodes_get);
 
 	if (!n)
 		return;
@@ -244,7 +234,7 @@ void cache_keep_list(struct cache *c, const char *path, struct dirlist *listing,
 
 void cache_keep_link(struct cache *c, const char *path, const char *link, size_t len)
 {
-	struct node *n = find(c, path);
+	struct node *n = node_at(c, path, nodes_find);
 	struct cache_found known;
 	char *copy;
 
@@ -313,7 +303,7 @@ bool cache_keep_chunk(struct cache *c, const char *path, const struct stat *attr
 	if (recheck_is_early(attr, server_clocks_at(&c->clocks, attr->st_dev, when)) ||
 	    index * CHUNK_BYTES >= (uint64_t)attr->st_size)
 		return true;
-	n = make(c, path);
+	n = node_at(c, path, nodes_get);
 	if (!n)
 		return true;
 	node_lock(c->nodes, n);
