@@ -93,6 +93,8 @@ auger=$(find "$root/tree" -path '*/bin/auger')
 check "auger --version" "$auger" --version
 check "pkg-config knows the version" has_one_version
 check "bash completion" one bash-completion/completions/auger
+check "fish completion" one fish/vendor_completions.d/auger.fish
+check "zsh completion" one zsh/site-functions/_auger
 check "licence" one doc/auger/LICENSE
 if [ -e "$build/python/auger/_stages.abi3.so" ]; then
 	check "python package" has_package
