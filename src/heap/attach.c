@@ -17,10 +17,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/path.h"
-#include "base/str.h"
 #include "heap/elf_functions.h"
-#include "heap/folder.h"
 #include "heap/host.h"
 #include "heap/mapped_file.h"
 #include "heap/safepoint.h"
@@ -109,6 +106,27 @@ static int make_memory_file(struct session *s, int *ret, struct err *e)
 	return 0;
 }
 
+/* Another thread may have put another file at its number: one that is read-only for the process,
+ * but not for us. An empty memory file has nothing to lose. */
+static int open_memory_file(const char *path, int *ret, struct err *e)
+{
+	CLEANUP(fd_close) int pinned = open(path, O_PATH | O_CLOEXEC);
+	char same[PROC_PATH];
+	struct stat st;
+
+	if (pinned < 0 || fstat(pinned, &st) < 0)
+		return err_errno(e, "%s", path);
+	snprintf(same, sizeof same, "/proc/self/fd/%d", pinned);
+	if (!S_ISREG(st.st_mode) || st.st_nlink || st.st_size)
+		return err_set(e, -EPERM, "%s: the process has another file there", path);
+	*ret = open(same, O_WRONLY | O_CLOEXEC);
+	if (*ret < 0)
+		return err_errno(e, "%s", path);
+	if (fcntl(*ret, F_GET_SEALS) < 0)
+		return err_set(e, -EPERM, "%s: no memory file", path);
+	return 0;
+}
+
 static int fill_memory_file(struct session *s, int number, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf bytes = { 0 };
@@ -119,8 +137,9 @@ static int fill_memory_file(struct session *s, int number, struct err *e)
 	if (file_read_small(s->library_path, LIBRARY_MAX, &bytes, e) < 0)
 		return e->code;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)remote_pid(s->remote), number);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	rc = fd < 0 ? -errno : file_write_all(fd, bytes.data, bytes.len);
+	if (open_memory_file(path, &fd, e) < 0)
+		return e->code;
+	rc = file_write_all(fd, bytes.data, bytes.len);
 	return rc < 0 ? err_set(e, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
@@ -188,8 +207,10 @@ static uint64_t find_loaded(const struct session *s, const char *function)
 		    : 0;
 }
 
-static int explain_attach(pid_t pid, int rc, const char *folder, struct err *e)
+static int explain_attach(pid_t pid, int rc, struct err *e)
 {
+	if (rc == -EALREADY)
+		return err_set(e, -EBUSY, "process %d: another auger records it", (int)pid);
 	if (rc == -EBUSY)
 		return err_set(e, rc, "process %d: a thread has not left the library", (int)pid);
 	if (rc == -ELIBACC)
@@ -197,124 +218,65 @@ static int explain_attach(pid_t pid, int rc, const char *folder, struct err *e)
 				 "process %d has no malloc in a library: it is linked into its "
 				 "program",
 				 (int)pid);
-	return err_set(e, rc, "process %d cannot make its heap file in %s: %s", (int)pid, folder,
-		       strerror(-rc));
+	return err_set(e, rc, "process %d cannot make its heap file: %s", (int)pid, strerror(-rc));
 }
 
-static int begin(struct session *s, const struct heap_attach_opts *o, const char *folder,
-		 struct err *e)
+static int begin(struct session *s, const struct heap_attach_opts *o, struct err *e)
 {
 	struct heap_attach options = { .size = sizeof options,
 				       .period = o->sample_bytes,
 				       .is_exact = o->is_exact };
 	uint64_t function = find_loaded(s, HEAP_ATTACH_FUNCTION), result = 0, at;
+	const char *folder = getenv("TMPDIR");
 
 	if (!function && load_library(s, HEAP_ATTACH_FUNCTION, &function, e) < 0)
 		return e->code;
-	memcpy(options.dir, folder, strlen(folder) + 1);
+	if (folder && folder[0] == '/' && strlen(folder) < sizeof options.dir)
+		memcpy(options.dir, folder, strlen(folder) + 1);
 	at = remote_put(s->remote, &options, sizeof options);
 	if (call(s, function, at, 0, &result, e) < 0)
 		return e->code;
-	return (int)result < 0 ? explain_attach(o->pid, (int)result, folder, e) : 0;
+	return (int)result < 0 ? explain_attach(o->pid, (int)result, e) : 0;
 }
 
-/* The process' own user, who makes the file. */
-static int give_folder(const struct heap_attachment *a, struct err *e)
+/* Who has the lock records the process. */
+static int take_file(struct heap_attachment *a, struct err *e)
 {
-	char path[PROC_PATH];
-	struct stat process, folder;
+	int rc = mapped_heap_open(a->pid, &a->file, e);
 
-	snprintf(path, sizeof path, "/proc/%d", (int)a->pid);
-	if (stat(path, &process) < 0 || fstat(a->folder, &folder) < 0)
-		return err_errno(e, "process %d", (int)a->pid);
-	if ((process.st_uid != folder.st_uid || process.st_gid != folder.st_gid) &&
-	    fchown(a->folder, process.st_uid, process.st_gid) < 0)
-		return err_errno(e, "%s", a->inner);
-	return 0;
+	if (rc == 0 && flock(a->file, LOCK_EX | LOCK_NB) < 0)
+		rc = err_set(e, -EBUSY, "process %d: another auger records it", (int)a->pid);
+	return rc;
 }
 
-static int open_folder(struct heap_attachment *a, const char *path, struct err *e)
-{
-	a->folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (a->folder < 0)
-		return err_errno(e, "%s", path);
-	snprintf(a->path, sizeof a->path, "/proc/self/fd/%d", a->folder);
-	if (flock(a->folder, LOCK_EX | LOCK_NB) < 0)
-		return err_set(e, -EBUSY, "process %d: another auger records it", (int)a->pid);
-	return 0;
-}
-
-static int open_parent(struct heap_attachment *a, const char *root, const char *parent,
-		       struct err *e)
-{
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof path, "%s%s", root, parent) >= (int)sizeof path)
-		return err_set(e, -ENAMETOOLONG, "%s: the name is too long", parent);
-	a->parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return a->parent < 0 ? err_errno(e, "%s", path) : 0;
-}
-
-static int make_folder(struct heap_attachment *a, struct err *e)
-{
-	char root[PROC_PATH], path[PROC_PATH + sizeof HEAP_FOLDER_NAME];
-	const char *parent;
-
-	snprintf(root, sizeof root, "/proc/%d/root", (int)a->pid);
-	parent = heap_folder_parent(root);
-	if (open_parent(a, root, parent, e) < 0)
-		return e->code;
-	snprintf(path, sizeof path, "/proc/self/fd/%d/" HEAP_FOLDER_NAME, a->parent);
-	if (!mkdtemp(path))
-		return err_errno(e, "%s", parent);
-	snprintf(a->name, sizeof a->name, "%s", path_base(path));
-	if (snprintf(a->inner, sizeof a->inner, "%s/%s", parent, a->name) >= (int)sizeof a->inner)
-		return err_set(e, -ENAMETOOLONG, "%s: the name is too long", parent);
-	return open_folder(a, path, e) < 0 ? e->code : give_folder(a, e);
-}
-
-static int find_heap_file(const struct proc_map *m, void *context)
-{
-	char *ret = context;
-
-	if (!m->is_shared || !text_starts_with(path_base(m->path), HEAP_NAME_START) ||
-	    !strstr(m->path, "/auger-heap."))
-		return 0;
-	snprintf(ret, PATH_MAX, "%.*s", (int)path_folder_len(m->path), m->path);
-	return 1;
-}
-
-/* What an auger that was killed has left. 0: nothing is left any more. */
+/* What an auger that was killed has left. */
 static int end_other(pid_t pid, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf maps = { 0 };
-	struct heap_attachment a = { .pid = pid, .parent = -1, .folder = -1, .is_on = true };
-	char inner[PATH_MAX] = "", root[PROC_PATH], path[PATH_MAX];
+	struct heap_attachment a = { .pid = pid, .file = -1, .is_on = true };
 	struct proc_stat stat;
-	int rc = mapped_read(pid, &maps, e);
+	int rc = take_file(&a, e);
 
-	if (rc < 0)
-		return rc;
-	if (mapped_each(&maps, find_heap_file, inner) < 0)
-		return err_nomem(e);
-	if (!inner[0])
-		return 0;
 	a.start_ticks = proc_stat_read(&stat, pid) ? stat.start_ticks : 0;
-	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
-	snprintf(a.name, sizeof a.name, "%s", path_base(inner));
-	if (snprintf(path, sizeof path, "%s%s", root, inner) >= (int)sizeof path)
-		return err_set(e, -ENAMETOOLONG, "%s: the name is too long", inner);
-	rc = open_folder(&a, path, e);
-	inner[path_folder_len(inner)] = '\0';
-	if (rc == 0)
-		rc = open_parent(&a, root, inner, e);
 	if (rc == 0) {
 		log_msg(LOG_WARN, "heap", "an auger that was killed left process %d recorded",
 			(int)pid);
 		rc = heap_detach(&a, e);
 	}
 	heap_attachment_fini(&a);
-	return rc;
+	if (rc != -ENOENT)
+		return rc;
+	*e = (struct err){ 0 };
+	return 0;
+}
+
+/* One that could not be read is not recorded. */
+static int give_up(struct heap_attachment *a, struct err *e)
+{
+	struct err later = { 0 };
+
+	if (heap_detach(a, &later) < 0)
+		log_msg(LOG_WARN, "heap", "%s", later.msg);
+	return e->code;
 }
 
 int heap_attach(const struct heap_attach_opts *o, struct heap_attachment *ret, struct err *e)
@@ -323,21 +285,21 @@ int heap_attach(const struct heap_attach_opts *o, struct heap_attachment *ret, s
 	struct session s;
 	int rc = heap_check_process(o->pid, e);
 
-	*ret = (struct heap_attachment){ .pid = o->pid, .parent = -1, .folder = -1 };
+	*ret = (struct heap_attachment){ .pid = o->pid, .file = -1 };
 	if (rc == 0)
 		rc = end_other(o->pid, e);
-	if (rc == 0 && proc_stat_read(&stat, o->pid))
-		ret->start_ticks = stat.start_ticks;
-	if (rc == 0)
-		rc = make_folder(ret, e);
 	if (rc < 0)
 		return rc;
+	if (proc_stat_read(&stat, o->pid))
+		ret->start_ticks = stat.start_ticks;
 	rc = session_open(&s, o->pid, e);
 	if (rc == 0)
-		rc = begin(&s, o, ret->inner, e);
+		rc = begin(&s, o, e);
 	ret->is_on = rc == 0;
+	if (rc == 0)
+		rc = take_file(ret, e);
 	session_close(&s);
-	return rc;
+	return rc < 0 && ret->is_on ? give_up(ret, e) : rc;
 }
 
 static int end(pid_t pid, struct err *e)
@@ -352,7 +314,7 @@ static int end(pid_t pid, struct err *e)
 	if (rc == 0)
 		rc = call(&s, function, 0, 0, &result, e);
 	if (rc == 0 && (int)result < 0)
-		rc = explain_attach(pid, (int)result, "", e);
+		rc = explain_attach(pid, (int)result, e);
 	session_close(&s);
 	return rc;
 }
@@ -379,11 +341,6 @@ int heap_detach(struct heap_attachment *a, struct err *e)
 
 void heap_attachment_fini(struct heap_attachment *a)
 {
-	if (a->folder >= 0 && !a->is_on) {
-		heap_folder_clear(a->folder);
-		unlinkat(a->parent, a->name, AT_REMOVEDIR);
-	}
-	fd_close(&a->folder);
-	fd_close(&a->parent);
-	*a = (struct heap_attachment){ .parent = -1, .folder = -1 };
+	fd_close(&a->file);
+	*a = (struct heap_attachment){ .file = -1 };
 }

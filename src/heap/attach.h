@@ -7,11 +7,14 @@
  * of malloc(). Detaching reverses that. The library stays mapped, and is used again by whoever
  * attaches next. If we die in between, the thread goes on by itself, and the process is recorded
  * until somebody attaches to it again.
+ *
+ * The process may be hostile, and we may be root. So nothing is made, written or removed by a path
+ * of it: it makes the heap file itself, with its own rights and without a name, and we read what it
+ * has mapped. The memory file for the library is written only if that takes nothing from anybody.
  */
 #ifndef HEAP_ATTACH_H
 #define HEAP_ATTACH_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,11 +31,7 @@ struct heap_attach_opts {
 struct heap_attachment {
 	pid_t pid;
 	uint64_t start_ticks; /* of the process */
-	int parent;           /* the folder that the folder is in; -1: none */
-	int folder;           /* of the heap file, of which we have the lock; -1: none */
-	char name[64];        /* of the folder, in its parent */
-	char inner[PATH_MAX]; /* the folder as the process sees it */
-	char path[64];        /* the folder as we do, also when the process has ended */
+	int file;             /* its heap file, of which we have the lock; -1: none */
 	bool is_on;           /* the process is recorded */
 };
 
@@ -44,7 +43,7 @@ int heap_attach(const struct heap_attach_opts *o, struct heap_attachment *ret,
 /* A process that has ended is detached from. */
 int heap_detach(struct heap_attachment *a, struct err *e) MUST_CHECK;
 
-/* Removes the folder, unless the process is still recorded. All zero is not allowed. */
+/* The file has no name: it ends with its last descriptor. All zero is not allowed. */
 void heap_attachment_fini(struct heap_attachment *a);
 
 #endif

@@ -65,6 +65,9 @@ int heap_collect_path(struct heap_collection *c, const char *path, struct err *e
  * that makes thousands of processes does not fill its disk. */
 int heap_collect_ended(struct heap_collection *c, const char *path, struct err *e) MUST_CHECK;
 
+/* Adds that which is open for reading. name: for messages. */
+int heap_collect_fd(struct heap_collection *c, int fd, const char *name, struct err *e) MUST_CHECK;
+
 /* Adds that of a running process. -ENOENT: it has none. */
 int heap_collect_pid(struct heap_collection *c, pid_t pid, struct err *e) MUST_CHECK;
 

@@ -21,7 +21,7 @@
 
 #define MANY_FILES 256 /* of at least 320 KiB each */
 
-static int add_fd(struct heap_collection *c, int fd, const char *name, struct err *e)
+int heap_collect_fd(struct heap_collection *c, int fd, const char *name, struct err *e)
 {
 	struct heap_image h;
 	int rc = heap_image_read(fd, name, &h, e);
@@ -71,7 +71,7 @@ static int add_entry(struct heap_collection *c, int folder, const char *path, co
 	else if (!S_ISREG(st.st_mode))
 		rc = err_set(e, -EINVAL, "%s: no regular file", full.data);
 	else if (!is_moved || has_ended(fd))
-		rc = add_fd(c, fd, full.data, e);
+		rc = heap_collect_fd(c, fd, full.data, e);
 	else
 		is_moved = false;
 	if (rc == 0 && is_moved)
@@ -119,63 +119,17 @@ int heap_collect_path(struct heap_collection *c, const char *path, struct err *e
 	fd = file_open_regular(path, 0, e);
 	if (fd < 0)
 		return fd;
-	rc = add_fd(c, fd, path, e);
+	rc = heap_collect_fd(c, fd, path, e);
 	fd_close(&fd);
 	return rc;
 }
 
-struct mapped {
-	struct heap_collection *c;
-	pid_t pid;
-	struct err *e;
-	bool is_found;
-};
-
-/* A mapped heap file of the process; a child that was forked by a bare clone(2) may have one of its
- * parent, too. */
-static int add_mapped(const struct proc_map *m, void *context)
-{
-	struct mapped *a = context;
-	struct heap_image h;
-	int fd, rc;
-
-	if (!m->is_shared || m->path[0] != '/' ||
-	    !text_starts_with(path_base(m->path), HEAP_NAME_START))
-		return 0;
-	fd = mapped_file_open(a->pid, m);
-	if (fd < 0)
-		return 0;
-	rc = heap_image_read(fd, m->path, &h, a->e);
-	fd_close(&fd);
-	if (rc < 0)
-		return rc == -ENOMEM ? rc : 0;
-	a->is_found = h.head.pid == a->pid || h.head.pid == proc_inner_pid(a->pid);
-	if (a->is_found) {
-		heap_collection_add(a->c, &h);
-		rc = profile_check(a->c->profile, a->e);
-	}
-	heap_image_fini(&h);
-	return a->is_found && rc == 0 ? 1 : rc;
-}
-
 int heap_collect_pid(struct heap_collection *c, pid_t pid, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf maps = { 0 };
-	struct mapped a = { .c = c, .pid = pid, .e = e };
-	int rc = mapped_read(pid, &maps, e);
+	CLEANUP(fd_close) int fd = -1;
+	char name[64];
+	int rc = mapped_heap_open(pid, &fd, e);
 
-	if (rc < 0)
-		return rc;
-	*e = (struct err){ 0 };
-	rc = mapped_each(&maps, add_mapped, &a);
-	if (rc == 1)
-		return 0;
-	if (rc < 0)
-		return e->code ? e->code : err_nomem(e);
-	if (e->code)
-		return e->code; /* why its file cannot be read */
-	return err_set(e, -ENOENT,
-		       "process %d is not recorded: 'auger heap -- CMD' starts one that is, "
-		       "'auger heap -p %d' begins now",
-		       (int)pid, (int)pid);
+	snprintf(name, sizeof name, "heap file of process %d", (int)pid);
+	return rc < 0 ? rc : heap_collect_fd(c, fd, name, e);
 }

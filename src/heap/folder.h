@@ -6,9 +6,8 @@
 #define HEAP_FOLDER_NAME "auger-heap.XXXXXX" /* for mkdtemp() */
 
 /* What it is made in: $TMPDIR, else /tmp or /var/tmp, whichever is no memory: files in memory would
- * count as the memory of the job. root: before its name, of the process that makes files; "": ours.
- */
-const char *heap_folder_parent(const char *root);
+ * count as the memory of the job. */
+const char *heap_folder_parent(void);
 
 /* Removes what is in the folder that is open as fd. */
 void heap_folder_clear(int fd);

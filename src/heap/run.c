@@ -24,7 +24,7 @@ static int make_folder(struct heap_run *r, struct err *e)
 {
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof path, "%s/" HEAP_FOLDER_NAME, heap_folder_parent("")) >=
+	if (snprintf(path, sizeof path, "%s/" HEAP_FOLDER_NAME, heap_folder_parent()) >=
 	    (int)sizeof path)
 		return err_set(e, -ENAMETOOLONG, "TMPDIR: the name is too long");
 	if (!mkdtemp(path))

@@ -177,6 +177,8 @@ static_assert(sizeof(struct heap_head) == HEAP_HEADER_SIZE, "whole pages");
  * 0600.
  */
 #define HEAP_NAME_START "heap."
+/* Of a process that was attached to: its file has no name any more, but memory maps show it. */
+#define HEAP_UNNAMED_START "auger-heap."
 #define HEAP_ENV_DIR "AUGER_HEAP"              /* absolute path of the folder for the files */
 #define HEAP_ENV_SAMPLE "AUGER_HEAP_SAMPLE"    /* decimal bytes: period; 0 or none: all blocks */
 #define HEAP_ENV_EXACT "AUGER_HEAP_EXACT_PEAK" /* "1": HEAP_EXACT_PEAK */
@@ -186,8 +188,8 @@ static_assert(sizeof(struct heap_head) == HEAP_HEADER_SIZE, "whole pages");
 /*
  * The library in a running process, where it was loaded by dlopen(): these two functions of it are
  * called from outside, in a thread that is in none of its hooks. They return 0 or -errno.
- * Attaching again after detaching is possible; -EBUSY: it records already, or a thread has not left
- * a hook since.
+ * Attaching again after detaching is possible; -EALREADY: it records already; -EBUSY: a thread has
+ * not left a hook since.
  */
 #define HEAP_ATTACH_FUNCTION "auger_heap_attach" /* takes a struct heap_attach */
 #define HEAP_DETACH_FUNCTION "auger_heap_detach" /* takes nothing */
@@ -196,7 +198,7 @@ struct heap_attach {
 	uint64_t size;           /* sizeof(struct heap_attach) */
 	uint64_t period, limit;  /* as HEAP_ENV_SAMPLE and HEAP_ENV_LIMIT */
 	uint64_t is_exact;       /* 1: HEAP_EXACT_PEAK */
-	char dir[HEAP_PATH_MAX]; /* absolute path of the folder for the file, with a NUL */
+	char dir[HEAP_PATH_MAX]; /* absolute path of a folder for the file, with a NUL; "": none */
 };
 
 #endif

@@ -72,20 +72,27 @@ def wait_for(what, words, process=None):
 
 
 def folders(bench):
+    """What lies in $TMPDIR of heap files: those of attached processes have no name."""
     return [name for name in os.listdir(bench.folder) if name.startswith("auger-heap.")]
 
 
-def recorded(bench, pid):
+def heap_head(pid):
+    """The header of the heap file that the process keeps; None: not yet."""
+    try:
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            path = f"/proc/{pid}/fd/{number}"
+            if "auger-heap." in os.readlink(path):
+                with open(path, "rb") as file:
+                    return heapfile.HEADER.unpack(file.read(heapfile.HEADER.size))
+    except (OSError, struct.error):
+        pass  # it is being made, or closed
+    return None
+
+
+def recorded(pid):
     """Are all modules of the process recorded, and has it allocated?"""
-    for folder in folders(bench):
-        try:
-            with open(bench.path(f"{folder}/heap.{pid}.0"), "rb") as file:
-                head = heapfile.HEADER.unpack(file.read(heapfile.HEADER.size))
-        except (OSError, struct.error):
-            continue  # it is being made, or removed
-        if head[13] & ATTACHED and head[18] > 1:  # flags, site_count
-            return True
-    return False
+    head = heap_head(pid)
+    return head and head[13] & ATTACHED and head[18] > 1  # flags, site_count
 
 
 class Attached:
@@ -94,7 +101,7 @@ class Attached:
     def __init__(self, bench, pid, *options, output="a.pb.gz"):
         self.process = bench.start(bench.tool, "heap", "-p", str(pid), "-o", output, *options, **PIPES)
         self.bench = bench
-        wait_for(lambda: recorded(bench, pid), f"process {pid} is recorded", self.process)
+        wait_for(lambda: recorded(pid), f"process {pid} is recorded", self.process)
 
     def end(self, number=signal.SIGINT, status=0):
         if number:
@@ -183,11 +190,11 @@ def killed_auger(bench):
         bench.check("held" in shown, shown)
         attached.end(signal.SIGKILL, -signal.SIGKILL)
         program.ask("held 4")
-        bench.equal(len(folders(bench)), 1, "the folder is there")
-        left = folders(bench)
+        shown = bench.run(bench.tool, "heap", "--show", str(program.pid)).stdout
+        bench.check("held" in shown, shown)
+        began = heap_head(program.pid)[8]  # start_ns
         attached = Attached(bench, program.pid)
-        wait_for(lambda: folders(bench) and folders(bench) != left, "the folder is another one", attached.process)
-        wait_for(lambda: recorded(bench, program.pid), "it is recorded again", attached.process)
+        wait_for(lambda: recorded(program.pid) and heap_head(program.pid)[8] != began, "it is recorded again", attached.process)
         program.ask("held 5")
         said = attached.end()
         bench.check("was killed left" in said, said)
@@ -220,7 +227,7 @@ def python(bench):
 
         def asked():
             program.ask("work")
-            return recorded(bench, program.pid)
+            return recorded(program.pid)
 
         wait_for(asked, "python is recorded", process)
         for _ in range(3):
@@ -289,6 +296,90 @@ def set_id(bench):
         program.end()
 
 
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+def needs_hostile_user():
+    if os.geteuid() != 0:
+        raise Skip("only root has to fear other users' processes")
+    for tool in ("setpriv", "unshare"):
+        if not shutil.which(tool):
+            raise Skip(f"there is no {tool}")
+
+
+def copies(bench, *names):
+    """Programs where another user can execute them."""
+    os.chmod(bench.folder, 0o711)
+    for name in names:
+        shutil.copy(bench.workload(name), bench.path(name))
+    return [bench.path(name) for name in names]
+
+
+def folder_of_root(bench):
+    """Its $TMPDIR is, for the process alone, a folder of root: nothing is made in it, or given away."""
+    needs_hostile_user()
+    churn, = copies(bench, "churn")
+    for name in ("tmp", "secret"):
+        os.mkdir(bench.path(name), 0o711)
+    os.environ["TMPDIR"] = bench.path("tmp")
+    hide = f"mount --bind {bench.path('secret')} {bench.path('tmp')} && exec \"$@\""
+    probe = bench.run("unshare", "-m", "sh", "-c", hide, "sh", "true", status=None)
+    if probe.returncode:
+        raise Skip(f"no mounts of its own: {probe.stderr}")
+    with Program(bench, "unshare", "-m", "sh", "-c", hide, "sh", *NOBODY, churn, "1") as program:
+        began = os.stat(bench.path("secret")).st_mtime_ns
+        attached = Attached(bench, program.pid)
+        bench.equal(os.listdir(bench.path("secret")), [], "made in a folder of root")
+        program.ask("held 3")
+        attached.end()
+        bench.equal(os.stat(bench.path("secret")).st_mtime_ns, began, "the folder's last change")
+        bench.equal(sums(bench, "hold"), 3000, "bytes held")
+        program.end()
+
+
+def other_descriptor(bench):
+    """At the descriptor of the library's memory file it puts a file of root, which is not written."""
+    needs_hostile_user()
+    hostile, = copies(bench, "hostile")
+    victim = bench.path("victim")
+    with open(victim, "wb") as file:
+        file.write(b"of root\n" * 1000)
+    os.chmod(victim, 0o644)
+    with open(victim, "rb") as file:
+        before = file.read()
+    for _ in range(10):
+        with Program(bench, *NOBODY, hostile, "swap", victim) as program:
+            bench.run(bench.tool, "heap", "-p", str(program.pid), "-d", "0.01", "-o", "s.pb.gz", status=None)
+        with open(victim, "rb") as file:
+            if not bench.check(file.read() == before, "a file of root was written"):
+                break
+
+
+def mapped_name(bench):
+    """A file that it maps is named as heap files were, and it ends when it is stopped: nothing of it is removed."""
+    needs_hostile_user()
+    hostile, = copies(bench, "hostile")
+    lure = bench.path("auger-heap.lure")
+    for _ in range(10):
+        os.mkdir(lure)
+        for name in ("heap.1.0", "precious"):
+            with open(f"{lure}/{name}", "wb") as file:
+                file.write(b"x" * 8192)
+        os.chown(f"{lure}/heap.1.0", 65534, 65534)
+        with Program(bench, *NOBODY, hostile, "map", f"{lure}/heap.1.0") as program:
+            auger = bench.start(bench.tool, "heap", "-p", str(program.pid), "-d", "0.01", "-o", "m.pb.gz", **PIPES)
+            while auger.poll() is None:
+                with open(f"/proc/{program.pid}/status", encoding="ascii") as file:
+                    if "TracerPid:\t0\n" not in file.read():
+                        break
+            program.process.kill()
+            auger.communicate(timeout=PATIENCE)
+        left = sorted(os.listdir(lure)) if os.path.isdir(lure) else None
+        if not bench.check(left == ["heap.1.0", "precious"], f"left: {left}"):
+            break
+        shutil.rmtree(lure)
+
+
 def in_its_folder(case):
     """Heap files lie where nobody else makes some."""
     @functools.wraps(case)
@@ -303,4 +394,5 @@ if __name__ == "__main__":
         print("1..0 # SKIP attaching is for x86-64")
         sys.exit(0)
     main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, ended_program, killed_auger, python,
-                                           refusals, slow_constructor, started_by_us, set_id)])
+                                           refusals, slow_constructor, started_by_us, set_id, folder_of_root,
+                                           other_descriptor, mapped_name)])

@@ -240,7 +240,7 @@ static int finish_attached(const struct args *args, const struct output *output,
 	const struct heap_summary summary = {
 		.title = "auger: ", .path = args->output, .has_path = true, .is_attached = true
 	};
-	int rc = heap_collect_path(c, a->path, e);
+	int rc = heap_collect_fd(c, a->file, "heap file", e);
 
 	if (rc < 0)
 		return rc;
@@ -253,7 +253,7 @@ static int attach(const struct args *args, const struct heap_run_opts *how, stru
 {
 	struct heap_attach_opts o = { .sample_bytes = how->sample_bytes,
 				      .is_exact = how->is_exact };
-	struct heap_attachment a = { .parent = -1, .folder = -1 };
+	struct heap_attachment a = { .file = -1 };
 	struct heap_collection c;
 	struct output output;
 	int64_t start_ns = clock_wall_ns();

@@ -13,7 +13,7 @@ EXPORT int auger_heap_detach(void);
 
 int auger_heap_attach(const struct heap_attach *options)
 {
-	int rc = recorder.is_on ? -EBUSY : 0;
+	int rc = recorder.is_on ? -EALREADY : 0;
 
 	if (rc == 0 && !got_find_real(hooks, HOOKS))
 		rc = -ELIBACC;

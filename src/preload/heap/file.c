@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,8 +35,8 @@
 struct heap_file heap_file;
 
 static struct {
-	char path[PATH_MAX];
-	int fd; /* -1: none */
+	char path[PATH_MAX]; /* "": it has no name */
+	int fd;              /* -1: none */
 	dev_t device;
 	ino_t inode;
 	uint64_t limit;
@@ -89,15 +92,14 @@ static void *grow(uint64_t from, uint64_t bytes)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* Files are made by processes that hold dir open to themselves only (0700), but a PID may have been
- * used before. */
-static int create(const char *dir)
+/* A PID may have been used before, and others may take a name. */
+static int create(const char *dir, const char *start)
 {
-	struct stat st;
 	int fd = -1;
 
 	for (int n = 0; fd < 0 && n < NAMES_MAX; n++) {
-		int len = snprintf(own.path, sizeof own.path, "%s/heap.%d.%d", dir, getpid(), n);
+		int len =
+			snprintf(own.path, sizeof own.path, "%s/%s%d.%d", dir, start, getpid(), n);
 
 		if (len < 0 || (size_t)len >= sizeof own.path)
 			return -1;
@@ -105,18 +107,56 @@ static int create(const char *dir)
 		if (fd < 0 && errno != EEXIST)
 			return -1;
 	}
+	return fd;
+}
+
+/* may_be_memory: else a file in memory is none. */
+static int create_unnamed(const char *dir, bool may_be_memory)
+{
+	int fd = create(dir, HEAP_UNNAMED_START);
+	struct statfs fs;
+
+	if (fd >= 0)
+		unlink(own.path);
+	own.path[0] = '\0';
+	if (fd < 0 || may_be_memory || (fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int create_anywhere(const char *dir)
+{
+	char name[32];
+	int fd = dir[0] ? create_unnamed(dir, true) : -1;
+
 	if (fd < 0)
-		return -1;
+		fd = create_unnamed("/tmp", false);
+	if (fd < 0)
+		fd = create_unnamed("/var/tmp", false);
+	if (fd >= 0)
+		return fd;
+	snprintf(name, sizeof name, HEAP_UNNAMED_START "%d", getpid());
+	return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
+}
+
+/* Where programs leave it alone. */
+static bool keep(int fd)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return false;
 	own.fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);
 	if (own.fd < 0)
 		own.fd = fd;
 	else
 		close(fd);
 	if (fstat(own.fd, &st) < 0)
-		return -1;
+		return false;
 	own.device = st.st_dev;
 	own.inode = st.st_ino;
-	return own.fd;
+	return true;
 }
 
 /* Field 22 of /proc/self/stat; the name before it may have blanks and parentheses. */
@@ -191,13 +231,24 @@ static bool describe(void)
 	return site != NULL;
 }
 
-bool file_open(const char *dir, uint64_t limit)
+static bool begin(int fd, uint64_t limit)
 {
 	own.limit = limit;
-	if (create(dir) < 0)
+	if (!keep(fd))
 		return false;
 	heap_file.head = grow(0, HEAP_HEADER_SIZE);
 	return heap_file.head && describe();
+}
+
+/* dir is open to the process' user only (0700). */
+bool file_open(const char *dir, uint64_t limit)
+{
+	return begin(create(dir, HEAP_NAME_START), limit);
+}
+
+bool file_open_unnamed(const char *dir, uint64_t limit)
+{
+	return begin(create_anywhere(dir), limit);
 }
 
 void file_forget(uint32_t site_base)

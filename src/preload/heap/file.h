@@ -31,6 +31,10 @@ extern struct heap_file heap_file;
  * false: it cannot be made; errno is not kept. */
 bool file_open(const char *dir, uint64_t limit);
 
+/* The same without a name: in dir, unless it is "" or there can be no file; else in /tmp or
+ * /var/tmp, if it is no memory; else in memory. */
+bool file_open_unnamed(const char *dir, uint64_t limit);
+
 /* For a child: forgets the parent's file, without touching it. Sites of the next one are numbered
  * from site_base on. */
 void file_forget(uint32_t site_base);

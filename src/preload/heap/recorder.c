@@ -156,8 +156,7 @@ void recorder_start(void)
 
 static bool take_options(const struct heap_attach *o)
 {
-	if (o->size != sizeof *o || o->dir[0] != '/' || !memchr(o->dir, '\0', sizeof o->dir) ||
-	    !real_is_ready())
+	if (o->size != sizeof *o || !memchr(o->dir, '\0', sizeof o->dir) || !real_is_ready())
 		return false;
 	memcpy(options.dir, o->dir, strlen(o->dir) + 1);
 	options.limit = o->limit;
@@ -182,7 +181,7 @@ static void release(void)
 static int start_attached(void)
 {
 	errno = 0;
-	if (!make_fork_word() || !file_open(options.dir, options.limit))
+	if (!make_fork_word() || !file_open_unnamed(options.dir, options.limit))
 		return errno ? -errno : -EIO;
 	if (!thread_init(account_flush))
 		return -EAGAIN;
