@@ -15,12 +15,13 @@
 #include "cli/screen.h"
 #include "source/save.h"
 #include "syscalls/syscalls.h"
+#include "view/tables/syscalls_slowest.h"
 #include "view/tables/syscalls_table.h"
 #include "view/tables/syscalls_trace.h"
 
 struct args {
 	struct opt_list pids;
-	bool is_all, is_path, is_histogram, is_trace, is_filtered;
+	bool is_all, is_path, is_histogram, is_slowest, is_trace, is_filtered;
 	double seconds; /* 0: not given */
 	int by;         /* enum syscalls_by */
 	int method;     /* enum syscall_method */
@@ -50,6 +51,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "path", struct args, is_path, "Show the paths of calls, those not found first"),
 	OPT_FLAG(0, "histogram", struct args, is_histogram,
 		 "Show how many calls took how long, by powers of two"),
+	OPT_FLAG(0, "slowest", struct args, is_slowest,
+		 "Show the ten slowest calls with their threads, arguments and results"),
 	OPT_FLAG(0, "trace", struct args, is_trace,
 		 "Print each call as it happens, with decoded arguments"),
 	OPT_STR(0, "stacks", "FILE", struct args, stacks,
@@ -86,6 +89,10 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
 		return err_usage(e,
 				 "--trace prints each call; --by, --path and --histogram sum them");
+	if (args->is_slowest &&
+	    (args->is_trace || args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
+		return err_usage(e, "--slowest shows single calls; it does not go with --trace, "
+				    "--by, --path and --histogram");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
 		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
 	if (args->stacks && (args->is_failed || args->longer))
@@ -122,6 +129,13 @@ static int write_text(const struct args *args, const struct target *t, const str
 	return rc < 0 ? err_set(e, rc, "cannot write: %s", strerror(-rc)) : 0;
 }
 
+/* Behind the table of sums. */
+static bool shows_slowest_too(const struct args *args)
+{
+	return cmd_is_verbose() && args->format == EMIT_TABLE && !args->is_slowest &&
+	       !args->is_trace && !args->is_path && !args->is_histogram;
+}
+
 static int show(const struct args *args, const struct target *t, struct syscalls *s,
 		const struct syscall_result *r, struct err *e)
 {
@@ -136,8 +150,13 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 		.is_histogram = args->is_histogram,
 		.limit = args->limit,
 	};
-	int rc = syscalls_put_table(&o, s, &table, &text, e);
+	int rc = args->is_slowest ? syscalls_put_slowest(&o, s, &table, &text, e)
+				  : syscalls_put_table(&o, s, &table, &text, e);
 
+	if (rc == 0 && shows_slowest_too(args) && s->slow_count) {
+		buf_put_str(&text, "\n");
+		rc = syscalls_put_slowest(&o, s, &(struct syscalls_table){ 0 }, &text, e);
+	}
 	return rc < 0 ? rc : write_text(args, t, &text, e);
 }
 
@@ -279,6 +298,7 @@ static int observe_target(const struct args *args, struct target *t, struct err 
 
 	if (rc == 0 && syscalls_init(&s, by) < 0)
 		rc = err_nomem(e);
+	s.wants_slowest = args->is_slowest || shows_slowest_too(args);
 	if (rc == 0)
 		rc = args->stacks ? observe_stacks(args, t, &s, e) : observe(args, t, &s, NULL, e);
 	syscalls_fini(&s);
@@ -349,7 +369,7 @@ const struct cmd cmd_syscalls = {
 	.name = "syscalls",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "count and time system calls: by error, thread, file, path and stack",
-	.verbose = "Also print which method is used, and why no other",
+	.verbose = "Also print which method is used and why no other, and the slowest calls",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

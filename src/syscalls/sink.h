@@ -52,7 +52,8 @@ struct syscall_sink {
 	int64_t start_ns;                                      /* of the recording */
 };
 
-/* Must the method read memory of calls: paths only, or all of it? */
+/* Must the method read memory of all calls: paths only, or all of it? That of the slowest calls may
+ * be read besides. */
 bool syscall_wants_paths(const struct syscall_opts *o);
 bool syscall_wants_memory(const struct syscall_opts *o);
 
@@ -79,7 +80,11 @@ void syscall_sink_exit(struct syscall_sink *f, uint32_t tid, int64_t ns);
 
 void syscall_sink_call(struct syscall_sink *f, const struct syscall *c);
 
-/* For methods that sum by themselves: the tally's subject of a thread, and the name of a call. */
+/* For methods that sum by themselves: adds one of the slowest calls, which has both times. comm:
+ * of its thread. What is known of its descriptors is in files. */
+void syscall_sink_slow(struct syscall_sink *f, const struct syscall *c, const char *comm);
+
+/* Likewise: the tally's subject of a thread, and the name of a call. */
 uint32_t syscall_sink_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid);
 uint32_t syscall_sink_call_name(struct syscall_sink *f, uint32_t nr);
 

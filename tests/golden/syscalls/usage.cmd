@@ -7,6 +7,7 @@ auger syscalls -a -p 1
 auger syscalls -d 1 -- true
 auger syscalls --path --by file -- true
 auger syscalls --trace --histogram -- true
+auger syscalls --slowest --by thread -- true
 auger syscalls --by nothing -- true
 auger syscalls -p x
 auger syscalls -o no/folder -- touch was-run
