@@ -28,7 +28,7 @@ struct args {
 	int format;     /* enum emit_format */
 	uint64_t limit;
 	const char *output, *stacks, *longer;
-	struct opt_list names;
+	struct opt_list names, on_paths;
 	bool is_failed;
 	struct syscall_selection selection; /* of the three */
 };
@@ -43,6 +43,8 @@ static const struct opt opts[] = {
 		'e', "event", "NAME,...", struct args, names,
 		"Report only these calls, or of a class: %file, %desc, %network, %process, %memory, "
 		"%signal, %ipc; !NAME,...: all others"),
+	OPT_LIST('P', "trace-path", "PATH", struct args, on_paths,
+		 "Report only calls on PATH or a descriptor of it; again for more"),
 	OPT_FLAG(0, "failed", struct args, is_failed, "Report only calls that failed"),
 	OPT_STR(0, "longer", "TIME", struct args, longer,
 		"Report only calls that took longer, such as 10ms or 50us"),
@@ -95,10 +97,10 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 				    "--by, --path and --histogram");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
 		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
-	if (args->stacks && (args->is_failed || args->longer))
+	if (args->stacks && (args->is_failed || args->longer || args->on_paths.count))
 		return err_usage(e,
-				 "--stacks has calls as they begin; --failed and --longer are of "
-				 "their ends");
+				 "--stacks has calls as they begin; --failed, --longer and -P are "
+				 "of their ends");
 	if (args->is_filtered && !(t->argv && args->is_path && args->method == SYSCALL_PTRACE))
 		return err_usage(e, "--seccomp goes with --method ptrace, --path and a command");
 	if (args->is_path && args->is_histogram)
@@ -239,6 +241,8 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	struct syscall_result result = { 0 };
 	struct syscall_opts o = {
 		.selection = &args->selection,
+		.on_paths = args->on_paths.items,
+		.on_path_count = args->on_paths.count,
 		.method = (enum syscall_method)args->method,
 		.argv = t->argv,
 		.pids = t->pids,
@@ -334,6 +338,9 @@ static int select_calls(struct args *args, struct err *e)
 	if (args->longer && parse_duration(args->longer, &args->selection.longer_ns) < 0)
 		return err_usage(e, "--longer: '%s' is no time, such as 10ms or 50us",
 				 args->longer);
+	for (size_t i = 0; i < args->on_paths.count; i++)
+		if (!*args->on_paths.items[i])
+			return err_usage(e, "-P: a path is empty");
 	for (size_t i = 0; i < args->names.count; i++)
 		if (syscall_select(&args->selection, args->names.items[i], &reason) < 0)
 			return err_usage(e, "-e: %s", reason.msg);

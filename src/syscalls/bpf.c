@@ -58,6 +58,8 @@ static enum calls_mode mode_of(const struct syscall_opts *o)
 {
 	if (o->selection && o->selection->longer_ns)
 		return CALLS_EVENTS; /* sums do not have single calls */
+	if (o->on_path_count)
+		return CALLS_EVENTS;
 	switch (o->tally->by) {
 	case SYSCALLS_BY_THREAD:
 	case SYSCALLS_BY_PROCESS:

@@ -21,7 +21,7 @@ bool syscall_wants_paths(const struct syscall_opts *o)
 	enum syscalls_by by = o->tally->by;
 	bool is_followed = by == SYSCALLS_BY_FD || (o->selection && o->selection->longer_ns);
 
-	return o->on_call || by == SYSCALLS_BY_PATH || by == SYSCALLS_BY_FILE ||
+	return o->on_call || o->on_path_count || by == SYSCALLS_BY_PATH || by == SYSCALLS_BY_FILE ||
 	       (is_followed && o->tally->wants_slowest);
 }
 
@@ -36,6 +36,9 @@ bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr)
 
 	if (o->selection && !syscall_is_selected_name(o->selection, nr))
 		return syscall_wants_paths(o) && (syscall_has_path(nr) || syscall_changes_fds(nr));
+	if (o->on_path_count)
+		return syscall_has_path(nr) || strchr(signature, ARG_FD) ||
+		       strchr(signature, ARG_DIRFD) || syscall_changes_fds(nr);
 	if (o->on_call)
 		return true;
 	switch (o->tally->by) {
@@ -55,6 +58,8 @@ void syscall_sink_init(struct syscall_sink *f, const struct syscall_opts *o, int
 	*f = (struct syscall_sink){ .opts = o, .tally = o->tally, .start_ns = start_ns };
 	f->files.strings = o->tally->strings;
 	f->has_files = syscall_wants_paths(o);
+	for (size_t i = 0; i < o->on_path_count; i++)
+		syscall_on_path_add(&f->on_path, &f->files, o->on_paths[i]);
 }
 
 void syscall_sink_skip_files(struct syscall_sink *f)
@@ -66,6 +71,7 @@ void syscall_sink_skip_files(struct syscall_sink *f)
 void syscall_sink_fini(struct syscall_sink *f)
 {
 	syscall_files_fini(&f->files);
+	syscall_on_path_fini(&f->on_path);
 	rows_fini(&f->threads);
 	rows_fini(&f->unused);
 	map_fini(&f->by_tid);
@@ -474,7 +480,8 @@ void syscall_sink_call(struct syscall_sink *f, const struct syscall *c)
 
 	if (!t)
 		return;
-	if (!syscall_is_shown(f->opts, c->nr, syscall_error(c), ns)) {
+	if (!syscall_is_shown(f->opts, c->nr, syscall_error(c), ns) ||
+	    (f->opts->on_path_count && !syscall_is_on_path(&f->on_path, &f->files, c))) {
 		if (f->has_files)
 			syscall_files_apply(&f->files, c);
 		return;

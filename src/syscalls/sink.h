@@ -12,6 +12,7 @@
 #include "base/rows.h"
 #include "syscalls/call.h"
 #include "syscalls/files.h"
+#include "syscalls/on_path.h"
 #include "syscalls/opts.h"
 
 #define SYSCALL_COMM_LEN 16 /* bytes of a thread's name, with the NUL; as in the kernel */
@@ -39,6 +40,7 @@ struct syscall_sink {
 	bool has_files;   /* descriptors and folders are followed */
 	bool has_decoded; /* the command's first call was decoded */
 	struct syscall_files files;
+	struct syscall_on_path on_path;
 	struct rows threads;  /* struct syscall_thread; slots of ended threads are reused */
 	struct rows unused;   /* uint32_t: their indices */
 	struct map by_tid;    /* to threads */

@@ -2,6 +2,7 @@ auger syscalls -e opneat -- true
 auger syscalls --longer 10 -- true
 auger syscalls --longer 0ms -- true
 auger syscalls --failed --stacks s.pb.gz -- true
+auger syscalls -P '' -- true
 auger syscalls
 auger syscalls -a -p 1
 auger syscalls -d 1 -- true

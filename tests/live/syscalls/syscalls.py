@@ -499,6 +499,30 @@ def selected(bench):
             bench.check(traced[-1]["args"].startswith("4</>, 0"), f"{method}: {traced[-1]}")
 
 
+def on_path(bench):
+    """Calls on a file and its descriptors alone, by whatever path, in all threads and children."""
+    words = ("import os, threading\nos.mkdir('e')\nother = os.open('other', os.O_RDWR | os.O_CREAT)\n"
+             "fd = os.open('e/../file', os.O_RDWR | os.O_CREAT)\nos.write(fd, b'x' * 9)\nos.write(other, b'y')\n"
+             "thread = threading.Thread(target=lambda: os.pread(fd, 3, 0))\nthread.start()\nthread.join()\n"
+             "copy = os.dup(fd)\nos.close(fd)\nos.open('other', os.O_RDONLY)\n"
+             "if os.fork() == 0:\n os.lseek(copy, 0, 0)\n os._exit(0)\n"
+             "os.wait()\nos.chdir('e')\nos.truncate('../file', 5)\nos.truncate('../other', 5)\nos.unlink('../file')\n")
+    want = {"openat": 1, "write": 1, "pread64": 1, "fcntl": 1, "close": 1, "lseek": 1, "truncate": 1, "unlink": 1}
+    for method in methods(bench, "-P", "file"):
+        shutil.rmtree(bench.path("e"), ignore_errors=True)
+        whole, _ = syscalls(bench, "--method", method, "-P", "file", "--", "/usr/bin/python3", "-c", words)
+        rows = {row["call"]: row["calls"] for row in whole["rows"]}
+        bench.equal({call: rows.get(call) for call in want}, want, f"{method}: {rows}")
+        shutil.rmtree(bench.path("e"), ignore_errors=True)
+        bench.run(bench.tool, "syscalls", "--method", method, "--trace", "-P", bench.path("file"), "-P", "/nonexistent/z",
+                  "-f", "json", "-o", "p.jsonl", "--", "/usr/bin/python3", "-c",
+                  words + "os.stat('/usr')\ntry: os.stat('/nonexistent/z')\nexcept OSError: pass\n")
+        with open(bench.path("p.jsonl"), encoding="utf-8") as file:
+            got = [json.loads(line)["args"] for line in file]
+        bench.check(got and all("file" in args or "/nonexistent/z" in args for args in got), f"{method}: {got}")
+        bench.check(any("/nonexistent/z" in args for args in got), f"{method}: {got}")
+
+
 def slowest(bench):
     """The slowest calls of a program that knows them, with their files, by each method."""
     # Who lets the first thread go on waits until that has slept for 100 ms, and then 400 ms more.
@@ -600,4 +624,4 @@ def reused(bench):
 
 if __name__ == "__main__":
     live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread, reused,
-               unprivileged, filtered, killed, traced, selected, stacks, slowest, losses, formats])
+               unprivileged, filtered, killed, traced, selected, stacks, on_path, slowest, losses, formats])
