@@ -82,7 +82,8 @@ struct task_struct {
 	int on_cpu;
 	unsigned in_iowait : 1;
 	struct sched_entity se;
-	struct mm_struct *mm; /* NULL: a thread of the kernel */
+	struct mm_struct *mm;       /* NULL: a thread of the kernel */
+	struct files_struct *files; /* NULL: it has ended */
 	char comm[16];
 #ifdef __TARGET_ARCH_x86
 	struct thread_struct thread;

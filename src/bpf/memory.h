@@ -21,10 +21,11 @@ struct inflight {
 	struct calls_thread_id id;
 	__u64 since_ns; /* since when the thread is traced */
 	__u64 start_ns; /* of the call; 0: before recording */
-	__u64 args[6];  /* CALLS_EVENTS */
+	__u64 args[6];  /* CALLS_EVENTS, and of the slowest calls */
 	__u32 nr;
 	bool is_in_call;
-	bool is_new; /* its first exit is of the clone that created it */
+	bool is_new;   /* its first exit is of the clone that created it */
+	bool has_args; /* args and memory were read at entry */
 };
 
 /* Memory read at entry, of calls that replace it. By tid. */

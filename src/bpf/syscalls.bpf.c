@@ -8,14 +8,19 @@
  * per thread is changed by that thread.
  */
 #include "bpf/syscalls.h"
+#include "bpf/cells.h"
+#include "bpf/fd_path.h"
 #include "bpf/kernel.h"
 #include "bpf/memory.h"
+#include "bpf/slowest.h"
 
 const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Set before loading. */
 const volatile __u32 mode, own_tgid;
 const volatile bool is_all;
+const volatile bool wants_slowest; /* on_slow_exit is used, not on_exit */
+const volatile bool wants_failed;  /* only calls that failed are among the slowest */
 /* Set before attaching, and while it runs. */
 __u32 command_tgid;
 __u32 phase;
@@ -111,58 +116,6 @@ static __always_inline void count_lost(void)
 		s->lost++;
 }
 
-static __always_inline __u32 slot_of(__u64 ns)
-{
-	__u64 v = ns;
-	__u32 bits = 0;
-
-	if (ns < 1u << CALLS_LOW_BITS)
-		return 0;
-	if (ns >= 1ull << CALLS_HIGH_BITS)
-		return CALLS_SLOTS - 1;
-	if (v >= 1ull << 32) {
-		v >>= 32;
-		bits += 32;
-	}
-	if (v >= 1 << 16) {
-		v >>= 16;
-		bits += 16;
-	}
-	if (v >= 1 << 8) {
-		v >>= 8;
-		bits += 8;
-	}
-	if (v >= 1 << 4) {
-		v >>= 4;
-		bits += 4;
-	}
-	if (v >= 1 << 2) {
-		v >>= 2;
-		bits += 2;
-	}
-	bits += v >> 1;
-	return 1 + ((bits - CALLS_LOW_BITS) << CALLS_SUB_BITS) +
-	       ((ns >> (bits - CALLS_SUB_BITS)) & ((1 << CALLS_SUB_BITS) - 1));
-}
-
-static __always_inline void add(struct calls_cell *c, bool is_timed, __u64 ns)
-{
-	__u32 slot;
-
-	c->count++;
-	if (!is_timed)
-		return;
-	if (c->timed == 0 || ns < c->min_ns)
-		c->min_ns = ns;
-	if (ns > c->max_ns)
-		c->max_ns = ns;
-	c->timed++;
-	c->total_ns += ns;
-	slot = slot_of(ns);
-	if (slot < CALLS_SLOTS)
-		c->slots[slot]++;
-}
-
 static __always_inline struct calls_cell *cell_in(void *map, const struct calls_key *key)
 {
 	struct calls_cell *c = bpf_map_lookup_elem(map, key), *none;
@@ -193,7 +146,7 @@ static __always_inline void sum(const struct inflight *d, __u32 nr, bool is_time
 		c = cell_in(&by_thread, &key);
 	}
 	if (c)
-		add(c, is_timed, ns);
+		cell_add(c, is_timed, ns);
 	else
 		count_lost();
 }
@@ -245,17 +198,10 @@ static __always_inline void put_thread(__u32 kind, const struct calls_thread_id 
 	put(ev, CALLS_COMM);
 }
 
-static __always_inline void put_call(const struct inflight *d, __u32 nr, __u32 has, __u64 now,
-				     __s64 ret, bool can_read)
+static __always_inline void set_call(struct calls_event *ev, const struct inflight *d, __u32 nr,
+				     __u32 has, __u64 now, __s64 ret, const struct calls_plan *plan,
+				     bool can_read)
 {
-	struct calls_plan *plan = bpf_map_lookup_elem(&plans, &nr);
-	struct calls_event *ev;
-
-	if (plan && plan->is_unwanted)
-		return;
-	ev = draft(CALLS_CALL, &d->id);
-	if (!ev)
-		return;
 	ev->nr = nr;
 	ev->has = has;
 	ev->start_ns = d->start_ns;
@@ -267,6 +213,20 @@ static __always_inline void put_call(const struct inflight *d, __u32 nr, __u32 h
 	if (plan && can_read && has & CALLS_HAS_START &&
 	    !take_entry_memory(&ev->memory, d, plan, ret))
 		read_parts(&ev->memory, d, plan, ret);
+}
+
+static __always_inline void put_call(const struct inflight *d, __u32 nr, __u32 has, __u64 now,
+				     __s64 ret, bool can_read)
+{
+	struct calls_plan *plan = bpf_map_lookup_elem(&plans, &nr);
+	struct calls_event *ev;
+
+	if (plan && plan->is_unwanted)
+		return;
+	ev = draft(CALLS_CALL, &d->id);
+	if (!ev)
+		return;
+	set_call(ev, d, nr, has, now, ret, plan, can_read);
 	put(ev, ev->memory.len);
 }
 
@@ -329,6 +289,33 @@ static __always_inline __u32 number_of(struct pt_regs *regs, const struct task_s
 #endif
 }
 
+/* Keeps a call that took longer than slow_ns. */
+static __always_inline void keep_slow(struct inflight *d, struct pt_regs *regs, __u32 nr, __u64 now,
+				      __s64 ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct calls_plan *plan = bpf_map_lookup_elem(&plans, &nr);
+	__u64 took = now - d->start_ns, ns, next;
+	struct calls_slow *s;
+
+	if ((plan && plan->is_unwanted) || (wants_failed && (ret >= 0 || ret < -CALLS_MAX_ERROR)))
+		return;
+	s = slowest_slot(&ns, &next);
+	if (!s || took <= ns)
+		return;
+	if (!d->has_args)
+		take_args(d, regs);
+	s->event.kind = CALLS_CALL;
+	s->event.pid = d->id.pid;
+	s->event.tid = d->id.tid;
+	s->event.memory.count = 0;
+	bpf_probe_read_kernel(s->comm, sizeof s->comm, task->comm);
+	set_call(&s->event, d, nr, CALLS_HAS_START | CALLS_HAS_END, now, ret, plan, true);
+	if (plan)
+		read_fd_paths(&s->event.memory, d, plan);
+	slowest_raise(took < next ? took : next);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 {
@@ -343,38 +330,80 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long nr)
 	d->nr = number;
 	d->is_in_call = true;
 	d->is_new = false;
-	if (mode == CALLS_EVENTS) {
-		take_args(d, regs);
+	if (mode == CALLS_EVENTS || wants_slowest) {
 		plan = bpf_map_lookup_elem(&plans, &number);
-		if (plan)
+		d->has_args = plan && plan->at_entry;
+		if (mode == CALLS_EVENTS || d->has_args)
+			take_args(d, regs);
+		if (plan && d->has_args)
 			read_at_entry(d, plan);
 	}
 	d->start_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
+/* A call that ends: of which thread, its number and time. is_whole: it began while it was traced.
+ */
+struct ended {
+	struct inflight *d; /* NULL: not traced, or no call */
+	__u64 now;
+	__u32 nr;
+	bool is_whole;
+};
+
+static __always_inline struct ended end_call(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
-	__u64 now = bpf_ktime_get_ns();
-	bool is_whole;
-	__u32 nr;
+	struct ended c = { .now = bpf_ktime_get_ns() };
 
 	if (!d)
-		return 0;
-	is_whole = d->is_in_call && d->start_ns;
-	nr = d->is_in_call ? d->nr : number_of(regs, task);
+		return c;
+	c.is_whole = d->is_in_call && d->start_ns;
+	c.nr = d->is_in_call ? d->nr : number_of(regs, task);
 	d->is_in_call = false;
-	if (d->is_new) {
+	if (d->is_new)
 		d->is_new = false;
-		return 0;
-	}
-	if (mode == CALLS_EVENTS)
-		put_call(d, nr, CALLS_HAS_END | (is_whole ? CALLS_HAS_START : 0), now, ret, true);
 	else
-		sum(d, nr, is_whole, now - d->start_ns, ret);
+		c.d = d;
+	return c;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit, struct pt_regs *regs, long ret)
+{
+	struct ended c = end_call(regs);
+
+	if (!c.d)
+		return 0;
+	if (mode == CALLS_EVENTS)
+		put_call(c.d, c.nr, CALLS_HAS_END | (c.is_whole ? CALLS_HAS_START : 0), c.now, ret,
+			 true);
+	else
+		sum(c.d, c.nr, c.is_whole, c.now - c.d->start_ns, ret);
+	return 0;
+}
+
+/* Instead of on_exit: sums a call, and keeps it when it is slow. Its arguments are still in the
+ * registers, unless it replaced them. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_slow_exit, struct pt_regs *regs, long ret)
+{
+	struct ended c = end_call(regs);
+	__u64 ns;
+	__u32 tid;
+
+	if (!c.d)
+		return 0;
+	ns = c.now - c.d->start_ns;
+	sum(c.d, c.nr, c.is_whole, ns, ret);
+	if (c.is_whole && ns > slow_ns)
+		keep_slow(c.d, regs, c.nr, c.now, ret);
+	if (c.d->has_args) {
+		tid = c.d->id.tid;
+		bpf_map_delete_elem(&entry_memory, &tid);
+		c.d->has_args = false;
+	}
 	return 0;
 }
 

@@ -70,6 +70,11 @@ struct calls_sums {
 #define CALLS_FETCH_VECTORS 6
 #define CALLS_FETCH_MESSAGE 7
 
+/* Of paths of descriptors. */
+#define CALLS_FDS 2
+#define CALLS_PATH_NAMES 24  /* with the mounts that it crosses */
+#define CALLS_NAME_BYTES 256 /* of a file, with the NUL */
+
 #define CALLS_STRING_BYTES 128 /* of each of CALLS_FETCH_STRINGS */
 #define CALLS_STRINGS 32
 #define CALLS_COUNT_MAX 512
@@ -92,6 +97,8 @@ struct calls_plan {
 	struct calls_fetch fetches[CALLS_FETCHES];
 	__u8 is_unwanted; /* calls with this number are not reported */
 	__u8 at_entry;    /* their memory is replaced or overwritten at exit */
+	__u8 fd_count;
+	__u8 fds[CALLS_FDS]; /* of the slowest calls: arguments that are open descriptors */
 };
 
 enum calls_record {
@@ -123,6 +130,14 @@ struct calls_event {
 	__s64 ret;
 	__u64 args[6];
 	struct calls_memory memory; /* its bytes are the name for other kinds than CALLS_CALL */
+};
+
+#define CALLS_SLOWEST 10
+
+/* One of the slowest calls of a CPU. */
+struct calls_slow {
+	char comm[CALLS_COMM];
+	struct calls_event event; /* both times 0: none */
 };
 
 #endif

@@ -15,19 +15,20 @@
 #include "cli/screen.h"
 #include "source/save.h"
 #include "syscalls/syscalls.h"
+#include "view/tables/syscalls_slowest.h"
 #include "view/tables/syscalls_table.h"
 #include "view/tables/syscalls_trace.h"
 
 struct args {
 	struct opt_list pids;
-	bool is_all, is_path, is_histogram, is_trace, is_filtered;
+	bool is_all, is_path, is_histogram, is_slowest, is_trace, is_filtered;
 	double seconds; /* 0: not given */
 	int by;         /* enum syscalls_by */
 	int method;     /* enum syscall_method */
 	int format;     /* enum emit_format */
 	uint64_t limit;
 	const char *output, *stacks, *longer;
-	struct opt_list names;
+	struct opt_list names, on_paths;
 	bool is_failed;
 	struct syscall_selection selection; /* of the three */
 };
@@ -42,6 +43,8 @@ static const struct opt opts[] = {
 		'e', "event", "NAME,...", struct args, names,
 		"Report only these calls, or of a class: %file, %desc, %network, %process, %memory, "
 		"%signal, %ipc; !NAME,...: all others"),
+	OPT_LIST('P', "trace-path", "PATH", struct args, on_paths,
+		 "Report only calls on PATH or a descriptor of it; again for more"),
 	OPT_FLAG(0, "failed", struct args, is_failed, "Report only calls that failed"),
 	OPT_STR(0, "longer", "TIME", struct args, longer,
 		"Report only calls that took longer, such as 10ms or 50us"),
@@ -50,6 +53,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "path", struct args, is_path, "Show the paths of calls, those not found first"),
 	OPT_FLAG(0, "histogram", struct args, is_histogram,
 		 "Show how many calls took how long, by powers of two"),
+	OPT_FLAG(0, "slowest", struct args, is_slowest,
+		 "Show the ten slowest calls with their threads, arguments and results"),
 	OPT_FLAG(0, "trace", struct args, is_trace,
 		 "Print each call as it happens, with decoded arguments"),
 	OPT_STR(0, "stacks", "FILE", struct args, stacks,
@@ -86,12 +91,16 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
 		return err_usage(e,
 				 "--trace prints each call; --by, --path and --histogram sum them");
+	if (args->is_slowest &&
+	    (args->is_trace || args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
+		return err_usage(e, "--slowest shows single calls; it does not go with --trace, "
+				    "--by, --path and --histogram");
 	if (args->stacks && (args->is_trace || args->is_path || args->by == SYSCALLS_BY_FILE))
 		return err_usage(e, "--stacks does not go with --trace, --path or --by file");
-	if (args->stacks && (args->is_failed || args->longer))
+	if (args->stacks && (args->is_failed || args->longer || args->on_paths.count))
 		return err_usage(e,
-				 "--stacks has calls as they begin; --failed and --longer are of "
-				 "their ends");
+				 "--stacks has calls as they begin; --failed, --longer and -P are "
+				 "of their ends");
 	if (args->is_filtered && !(t->argv && args->is_path && args->method == SYSCALL_PTRACE))
 		return err_usage(e, "--seccomp goes with --method ptrace, --path and a command");
 	if (args->is_path && args->is_histogram)
@@ -122,6 +131,13 @@ static int write_text(const struct args *args, const struct target *t, const str
 	return rc < 0 ? err_set(e, rc, "cannot write: %s", strerror(-rc)) : 0;
 }
 
+/* Behind the table of sums. */
+static bool shows_slowest_too(const struct args *args)
+{
+	return cmd_is_verbose() && args->format == EMIT_TABLE && !args->is_slowest &&
+	       !args->is_trace && !args->is_path && !args->is_histogram;
+}
+
 static int show(const struct args *args, const struct target *t, struct syscalls *s,
 		const struct syscall_result *r, struct err *e)
 {
@@ -136,8 +152,13 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 		.is_histogram = args->is_histogram,
 		.limit = args->limit,
 	};
-	int rc = syscalls_put_table(&o, s, &table, &text, e);
+	int rc = args->is_slowest ? syscalls_put_slowest(&o, s, &table, &text, e)
+				  : syscalls_put_table(&o, s, &table, &text, e);
 
+	if (rc == 0 && shows_slowest_too(args) && s->slow_count) {
+		buf_put_str(&text, "\n");
+		rc = syscalls_put_slowest(&o, s, &(struct syscalls_table){ 0 }, &text, e);
+	}
 	return rc < 0 ? rc : write_text(args, t, &text, e);
 }
 
@@ -220,6 +241,8 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	struct syscall_result result = { 0 };
 	struct syscall_opts o = {
 		.selection = &args->selection,
+		.on_paths = args->on_paths.items,
+		.on_path_count = args->on_paths.count,
 		.method = (enum syscall_method)args->method,
 		.argv = t->argv,
 		.pids = t->pids,
@@ -279,6 +302,7 @@ static int observe_target(const struct args *args, struct target *t, struct err 
 
 	if (rc == 0 && syscalls_init(&s, by) < 0)
 		rc = err_nomem(e);
+	s.wants_slowest = args->is_slowest || shows_slowest_too(args);
 	if (rc == 0)
 		rc = args->stacks ? observe_stacks(args, t, &s, e) : observe(args, t, &s, NULL, e);
 	syscalls_fini(&s);
@@ -314,6 +338,9 @@ static int select_calls(struct args *args, struct err *e)
 	if (args->longer && parse_duration(args->longer, &args->selection.longer_ns) < 0)
 		return err_usage(e, "--longer: '%s' is no time, such as 10ms or 50us",
 				 args->longer);
+	for (size_t i = 0; i < args->on_paths.count; i++)
+		if (!*args->on_paths.items[i])
+			return err_usage(e, "-P: a path is empty");
 	for (size_t i = 0; i < args->names.count; i++)
 		if (syscall_select(&args->selection, args->names.items[i], &reason) < 0)
 			return err_usage(e, "-e: %s", reason.msg);
@@ -349,7 +376,7 @@ const struct cmd cmd_syscalls = {
 	.name = "syscalls",
 	.operands = "[--] [CMD [ARG...]]",
 	.summary = "count and time system calls: by error, thread, file, path and stack",
-	.verbose = "Also print which method is used, and why no other",
+	.verbose = "Also print which method is used and why no other, and the slowest calls",
 	.opts = opts,
 	.runs_program = true,
 	.run = run,

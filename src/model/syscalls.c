@@ -145,3 +145,33 @@ const char *syscalls_error_name(int32_t error, char buffer[24])
 	snprintf(buffer, 24, "errno %d", error);
 	return buffer;
 }
+
+bool syscalls_is_slow(const struct syscalls *s, int64_t ns)
+{
+	if (!s->wants_slowest || ns < 0)
+		return false;
+	return s->slow_count < SYSCALLS_SLOWEST || ns > s->slowest[SYSCALLS_SLOWEST - 1].took_ns;
+}
+
+void syscalls_add_slow(struct syscalls *s, const struct syscall_decoded *c)
+{
+	const char *error = c->error ? c->error : "";
+	struct syscalls_slow slow = { .pid = c->pid,
+				      .tid = c->tid,
+				      .start_ns = c->start_ns,
+				      .took_ns = c->end_ns - c->start_ns };
+	size_t at;
+
+	if (!syscalls_is_slow(s, slow.took_ns))
+		return;
+	slow.call = syscalls_str(s, c->call, strlen(c->call)); /* the first: adding moves strings */
+	slow.comm = syscalls_str(s, c->comm, strlen(c->comm));
+	slow.args = syscalls_str(s, c->args, strlen(c->args));
+	slow.result = syscalls_str(s, c->result, strlen(c->result));
+	slow.error = syscalls_str(s, error, strlen(error));
+	if (s->slow_count < SYSCALLS_SLOWEST)
+		s->slow_count++;
+	for (at = s->slow_count - 1; at > 0 && s->slowest[at - 1].took_ns < slow.took_ns; at--)
+		s->slowest[at] = s->slowest[at - 1];
+	s->slowest[at] = slow;
+}

@@ -47,8 +47,19 @@ struct syscalls_cell {
 	struct latency latency; /* of those that were */
 };
 
+#define SYSCALLS_SLOWEST 10
+
+/* A single call. */
+struct syscalls_slow {
+	uint32_t pid, tid;
+	uint32_t comm, call, args, result, error; /* string ids; error: "ENOENT", or "" */
+	int64_t start_ns;                         /* CLOCK_MONOTONIC */
+	int64_t took_ns;
+};
+
 struct syscalls {
 	enum syscalls_by by;
+	bool wants_slowest; /* set it before the first call */
 	struct strtab *strings;
 	struct rows subjects; /* struct syscalls_subject; the first: all */
 	struct rows cells;    /* struct syscalls_cell */
@@ -56,7 +67,11 @@ struct syscalls {
 	struct map by_error;  /* (that number, error) to the cell */
 	bool bad;             /* memory ran out */
 
+	struct syscalls_slow slowest[SYSCALLS_SLOWEST]; /* [0..slow_count), the slowest first */
+	size_t slow_count;
+
 	/* What it is all about. */
+	int64_t start_ns;             /* of the recording, CLOCK_MONOTONIC */
 	int64_t duration_ns, wall_ns; /* of the recording; of all threads, summed */
 	uint64_t threads;
 	uint64_t lost; /* calls, or records of calls, that were dropped */
@@ -103,5 +118,10 @@ struct syscall_decoded {
 	const char *error;        /* "ENOENT"; NULL: none */
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; -1: not seen */
 };
+
+/* Is a call that took so long one of the slowest so far? False unless wants_slowest. */
+bool syscalls_is_slow(const struct syscalls *s, int64_t ns);
+/* Adds a call with both times, if it is one of the slowest. */
+void syscalls_add_slow(struct syscalls *s, const struct syscall_decoded *c);
 
 #endif

@@ -16,6 +16,7 @@
 #include "bpf/syscalls.h"
 #include "sample/bpf.h"
 #include "syscalls/backends.h"
+#include "syscalls/bpf_event.h"
 #include "syscalls/bpf_sums.h"
 #include "syscalls/names.h"
 #include "syscalls/sink.h"
@@ -57,6 +58,8 @@ static enum calls_mode mode_of(const struct syscall_opts *o)
 {
 	if (o->selection && o->selection->longer_ns)
 		return CALLS_EVENTS; /* sums do not have single calls */
+	if (o->on_path_count)
+		return CALLS_EVENTS;
 	switch (o->tally->by) {
 	case SYSCALLS_BY_THREAD:
 	case SYSCALLS_BY_PROCESS:
@@ -73,42 +76,12 @@ static enum calls_mode mode_of(const struct syscall_opts *o)
 	return o->on_call ? CALLS_EVENTS : CALLS_TOTALS;
 }
 
-/* Converts the ring's record of a call. */
-static void take_call(struct bpf_tracer *w, const struct calls_event *ev, size_t bytes)
-{
-	struct syscall c = {
-		.pid = ev->pid,
-		.tid = ev->tid,
-		.nr = ev->nr,
-		.has_start = ev->has & CALLS_HAS_START,
-		.has_end = ev->has & CALLS_HAS_END,
-		.ret = ev->ret,
-		.start_ns = (int64_t)ev->start_ns,
-		.end_ns = (int64_t)ev->end_ns,
-	};
-	size_t at = 0;
-
-	memcpy(c.args, ev->args, sizeof c.args);
-	for (size_t i = 0; i < ev->memory.count && i < SYSCALL_FETCHES; i++) {
-		const struct calls_part *part = &ev->memory.parts[i];
-
-		if (at + part->len > bytes)
-			break;
-		c.memory[c.memory_count++] =
-			(struct syscall_memory){ .arg = (uint8_t)part->arg,
-						 .is_cut = part->is_cut,
-						 .len = part->len,
-						 .bytes = ev->memory.bytes + at };
-		at += part->len;
-	}
-	syscall_sink_call(&w->sink, &c);
-}
-
 static int take_record(void *context, void *data, size_t len)
 {
 	struct bpf_tracer *w = context;
 	const struct calls_event *ev = data;
 	size_t head = offsetof(struct calls_event, memory.bytes);
+	struct syscall c;
 	int64_t now;
 
 	if (len < head)
@@ -116,7 +89,8 @@ static int take_record(void *context, void *data, size_t len)
 	now = (int64_t)ev->end_ns;
 	switch ((enum calls_record)ev->kind) {
 	case CALLS_CALL:
-		take_call(w, ev, len - head);
+		syscall_bpf_event_get(ev, len - head, &c);
+		syscall_sink_call(&w->sink, &c);
 		break;
 	case CALLS_FORK:
 		syscall_sink_add_thread(&w->sink, ev->pid, ev->tid, ev->nr, now);
@@ -134,26 +108,39 @@ static int take_record(void *context, void *data, size_t len)
 	return 0;
 }
 
+/* What to read of a call: of all calls, or of the slowest, whose descriptors nobody follows. */
+static struct calls_plan plan_of(const struct bpf_tracer *w, uint32_t nr)
+{
+	struct syscall_fetch fetches[SYSCALL_FETCHES] = { 0 };
+	struct calls_plan plan = { .is_unwanted = !syscall_is_wanted(w->opts, nr) };
+	bool is_slowest = w->mode != CALLS_EVENTS && w->opts->tally->wants_slowest;
+	const char *signature = syscall_signature(nr);
+
+	if (syscall_wants_paths(w->opts) || is_slowest)
+		plan.count = (uint32_t)syscall_fetches(nr, syscall_wants_memory(w->opts), fetches);
+	for (uint32_t i = 0; i < plan.count; i++)
+		plan.fetches[i] = (struct calls_fetch){
+			.arg = fetches[i].arg,
+			.kind = fetches[i].kind,
+			.unit = fetches[i].unit,
+			.limit = fetches[i].limit,
+		};
+	plan.at_entry = plan.count && syscall_fetches_at_entry(nr);
+	/* That of close(2) may be another file's at its exit. */
+	for (uint8_t arg = 0; is_slowest && nr != SYS_close && signature[arg]; arg++)
+		if ((signature[arg] == ARG_FD || signature[arg] == ARG_DIRFD) &&
+		    plan.fd_count < CALLS_FDS)
+			plan.fds[plan.fd_count++] = arg;
+	return plan;
+}
+
 static int put_plans(const struct bpf_tracer *w, struct err *e)
 {
 	int fd = bpf_map__fd(w->bpf->maps.plans);
 
 	for (uint32_t nr = 0; nr < SYSCALL_NAMES; nr++) {
-		struct syscall_fetch fetches[SYSCALL_FETCHES] = { 0 };
-		struct calls_plan plan = { 0 };
+		struct calls_plan plan = plan_of(w, nr);
 
-		if (syscall_wants_paths(w->opts))
-			plan.count = (uint32_t)syscall_fetches(nr, syscall_wants_memory(w->opts),
-							       fetches);
-		plan.is_unwanted = !syscall_is_wanted(w->opts, nr);
-		plan.at_entry = plan.count && syscall_fetches_at_entry(nr);
-		for (uint32_t i = 0; i < plan.count; i++)
-			plan.fetches[i] = (struct calls_fetch){
-				.arg = fetches[i].arg,
-				.kind = fetches[i].kind,
-				.unit = fetches[i].unit,
-				.limit = fetches[i].limit,
-			};
 		if (bpf_map_update_elem(fd, &nr, &plan, BPF_ANY) < 0)
 			return err_errno(e, "a map of BPF");
 	}
@@ -260,9 +247,9 @@ static uint64_t missed(const struct bpf_tracer *w)
 
 static void detach(struct bpf_tracer *w)
 {
-	struct bpf_link **links[] = { &w->bpf->links.on_enter, &w->bpf->links.on_exit,
-				      &w->bpf->links.on_fork, &w->bpf->links.on_exec,
-				      &w->bpf->links.on_end };
+	struct bpf_link **links[] = { &w->bpf->links.on_enter,     &w->bpf->links.on_exit,
+				      &w->bpf->links.on_slow_exit, &w->bpf->links.on_fork,
+				      &w->bpf->links.on_exec,      &w->bpf->links.on_end };
 
 	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
 		bpf_link__destroy(*links[i]);
@@ -279,6 +266,7 @@ static int finish(struct bpf_tracer *w, struct err *e)
 		.by_thread = bpf_map__fd(w->bpf->maps.by_thread),
 		.threads = bpf_map__fd(w->bpf->maps.threads),
 		.sums = bpf_map__fd(w->bpf->maps.sums),
+		.slowest = bpf_map__fd(w->bpf->maps.slowest),
 	};
 
 	detach(w);
@@ -294,7 +282,9 @@ static int finish(struct bpf_tracer *w, struct err *e)
 		syscall_sink_end(&w->sink, now);
 		return 0;
 	}
+	w->opts->tally->start_ns = w->sink.start_ns;
 	w->opts->tally->duration_ns = now - w->sink.start_ns;
+	syscall_sink_skip_files(&w->sink);
 	return syscall_bpf_sums_read(&maps, &w->sink, now, e);
 }
 
@@ -321,7 +311,7 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 }
 
 /* Each map is as large as the mode needs: the kernel clears all of it. */
-static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode)
+static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode, bool wants_slowest)
 {
 	uint32_t ring_bytes = mode == CALLS_EVENTS ? RING_BYTES : (uint32_t)getpagesize();
 	int rc = bpf_map__set_max_entries(bpf->maps.ring, ring_bytes);
@@ -330,12 +320,15 @@ static int size_maps(struct syscalls_bpf *bpf, enum calls_mode mode)
 		rc = bpf_map__set_max_entries(bpf->maps.by_thread, 1);
 	if (rc == 0 && mode != CALLS_THREADS)
 		rc = bpf_map__set_max_entries(bpf->maps.threads, 1);
+	if (rc == 0 && !wants_slowest)
+		rc = bpf_map__set_max_entries(bpf->maps.slowest, 1);
 	return rc;
 }
 
 static int load(const struct syscall_opts *o, struct syscalls_bpf **ret, struct err *e)
 {
 	struct syscalls_bpf *bpf = syscalls_bpf__open();
+	bool is_slowest = o->tally->wants_slowest && mode_of(o) != CALLS_EVENTS;
 	int rc;
 
 	if (!bpf)
@@ -344,7 +337,10 @@ static int load(const struct syscall_opts *o, struct syscalls_bpf **ret, struct 
 	bpf->rodata->own_tgid = (uint32_t)getpid();
 	bpf->rodata->is_all = o->is_all;
 	bpf->rodata->has_links = syscall_wants_memory(o);
-	rc = size_maps(bpf, mode_of(o));
+	bpf->rodata->wants_slowest = is_slowest;
+	bpf->rodata->wants_failed = o->selection && o->selection->is_failed;
+	bpf_program__set_autoload(is_slowest ? bpf->progs.on_exit : bpf->progs.on_slow_exit, false);
+	rc = size_maps(bpf, mode_of(o), is_slowest);
 	if (rc == 0)
 		rc = syscalls_bpf__load(bpf);
 	if (rc < 0) {

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "bpf/syscalls.h"
+#include "syscalls/bpf_event.h"
 #include "syscalls/names.h"
 
 static_assert(CALLS_SLOTS == LATENCY_SLOTS, "slots");
 static_assert(CALLS_SUB_BITS == LATENCY_SUB_BITS, "slots");
 static_assert(CALLS_LOW_BITS == LATENCY_LOW_BITS, "slots");
+static_assert(CALLS_SLOWEST == SYSCALLS_SLOWEST, "slowest calls");
 
 struct taker {
 	const struct syscall_bpf_sums *maps;
@@ -149,6 +151,33 @@ static void take_by_thread(struct taker *t)
 	}
 }
 
+static void take_slow(struct syscall_sink *sink, const struct calls_slow *s)
+{
+	struct syscall c;
+
+	if (s->event.end_ns <= s->event.start_ns)
+		return;
+	syscall_bpf_event_get(&s->event, sizeof s->event.memory.bytes, &c);
+	if (!syscalls_is_slow(sink->tally, c.end_ns - c.start_ns))
+		return;
+	syscall_bpf_event_name_fds(&sink->files, &c);
+	syscall_sink_slow(sink, &c, s->comm);
+}
+
+static int take_slowest(struct taker *t, struct err *e)
+{
+	struct calls_slow *all = calloc(t->cpus, sizeof *all);
+
+	if (!all)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < CALLS_SLOWEST; i++)
+		if (bpf_map_lookup_elem(t->maps->slowest, &i, all) == 0)
+			for (size_t cpu = 0; cpu < t->cpus; cpu++)
+				take_slow(t->sink, &all[cpu]);
+	free(all);
+	return 0;
+}
+
 /* Over all CPUs. */
 static int read_sums(const struct syscall_bpf_sums *m, struct calls_sums *ret, struct err *e)
 {
@@ -206,6 +235,8 @@ int syscall_bpf_sums_read(const struct syscall_bpf_sums *m, struct syscall_sink 
 		take_failures(&t);
 		take_threads(&t);
 		take_by_thread(&t);
+		if (t.tally->wants_slowest)
+			rc = take_slowest(&t, e);
 	}
 	free(t.cells);
 	strtab_free(t.ids);

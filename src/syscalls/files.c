@@ -194,6 +194,15 @@ uint32_t syscall_files_fd(struct syscall_files *f, uint32_t pid, int fd)
 	return name;
 }
 
+void syscall_files_set_fd(struct syscall_files *f, uint32_t pid, int fd, const char *name,
+			  size_t len)
+{
+	struct holder *h = get(f, pid);
+
+	if (h)
+		set_fd(f, h, fd, intern(f, name, len));
+}
+
 uint32_t syscall_files_path(struct syscall_files *f, uint32_t pid, int dirfd, const char *path,
 			    size_t len)
 {

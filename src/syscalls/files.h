@@ -50,6 +50,10 @@ void syscall_files_exit(struct syscall_files *f, uint32_t pid);
 /* The name of a descriptor: its absolute path, "socket:[INODE]", ...; 0: unknown. */
 uint32_t syscall_files_fd(struct syscall_files *f, uint32_t pid, int fd);
 
+/* Names a descriptor until a call changes it. */
+void syscall_files_set_fd(struct syscall_files *f, uint32_t pid, int fd, const char *name,
+			  size_t len);
+
 /* The absolute path of a path relative to dirfd, which may be AT_FDCWD. */
 uint32_t syscall_files_path(struct syscall_files *f, uint32_t pid, int dirfd, const char *path,
 			    size_t len);

@@ -29,6 +29,9 @@ struct syscall_opts {
 	int64_t duration_ns; /* ends it; 0: no limit */
 
 	const struct syscall_selection *selection; /* NULL: all calls */
+	const char *const
+		*on_paths; /* [on_path_count]: only calls on them; see on_path.h; borrowed */
+	size_t on_path_count;
 	struct syscalls *tally; /* gets the sums, grouped by tally->by; borrowed */
 	/* Called for each call when it ends. NULL: calls are only summed. */
 	void (*on_call)(void *context, const struct syscall_decoded *t);

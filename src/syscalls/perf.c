@@ -473,7 +473,8 @@ static int open_method(const struct syscall_opts *o, void **ret_self, struct err
 	struct ready *r;
 	int rc;
 
-	if (o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE)
+	if (o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE ||
+	    o->on_path_count)
 		return err_set(e, -ENOTSUP, "its records have no paths; bpf and ptrace read them");
 	if (o->on_call && o->method == SYSCALL_AUTO && !o->is_all)
 		return err_set(e, -ENOTSUP, "its records have no texts");

@@ -120,9 +120,7 @@ static void cut_call(struct tracer *t, struct tracee *tracee)
 
 static void fetch_all(struct tracer *t, struct tracee *tracee, bool at_entry)
 {
-	if (t->wants_args)
-		syscall_read_memory(&tracee->call, syscall_wants_memory(t->opts), at_entry,
-				    tracee->memory);
+	syscall_read_memory(&tracee->call, syscall_wants_memory(t->opts), at_entry, tracee->memory);
 }
 
 static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *args, uint64_t nr)
@@ -136,7 +134,7 @@ static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *
 		.has_start = true,
 	};
 	memcpy(tracee->call.args, args, sizeof tracee->call.args);
-	if (tracee->is_followed)
+	if (tracee->is_followed && (t->wants_args || t->opts->tally->wants_slowest))
 		fetch_all(t, tracee, true);
 	if (tracee->is_followed && t->stacks && syscall_is_shown(t->opts, (uint32_t)nr, 0, -1))
 		syscall_stacks_begin(t->stacks, &tracee->call,
@@ -155,7 +153,8 @@ static void end_call(struct tracer *t, struct tracee *tracee, int64_t now, int64
 	c->ret = ret;
 	if (!tracee->is_followed)
 		return;
-	fetch_all(t, tracee, false);
+	if (t->wants_args || (c->has_start && syscalls_is_slow(t->opts->tally, now - c->start_ns)))
+		fetch_all(t, tracee, false);
 	syscall_sink_call(t->sink, c);
 	if (t->stacks)
 		syscall_stacks_end(t->stacks, c);

@@ -18,7 +18,11 @@ bool syscall_wants_memory(const struct syscall_opts *o)
 
 bool syscall_wants_paths(const struct syscall_opts *o)
 {
-	return o->on_call || o->tally->by == SYSCALLS_BY_PATH || o->tally->by == SYSCALLS_BY_FILE;
+	enum syscalls_by by = o->tally->by;
+	bool is_followed = by == SYSCALLS_BY_FD || (o->selection && o->selection->longer_ns);
+
+	return o->on_call || o->on_path_count || by == SYSCALLS_BY_PATH || by == SYSCALLS_BY_FILE ||
+	       (is_followed && o->tally->wants_slowest);
 }
 
 bool syscall_is_shown(const struct syscall_opts *o, uint32_t nr, int32_t error, int64_t ns)
@@ -32,6 +36,9 @@ bool syscall_is_wanted(const struct syscall_opts *o, uint32_t nr)
 
 	if (o->selection && !syscall_is_selected_name(o->selection, nr))
 		return syscall_wants_paths(o) && (syscall_has_path(nr) || syscall_changes_fds(nr));
+	if (o->on_path_count)
+		return syscall_has_path(nr) || strchr(signature, ARG_FD) ||
+		       strchr(signature, ARG_DIRFD) || syscall_changes_fds(nr);
 	if (o->on_call)
 		return true;
 	switch (o->tally->by) {
@@ -51,6 +58,8 @@ void syscall_sink_init(struct syscall_sink *f, const struct syscall_opts *o, int
 	*f = (struct syscall_sink){ .opts = o, .tally = o->tally, .start_ns = start_ns };
 	f->files.strings = o->tally->strings;
 	f->has_files = syscall_wants_paths(o);
+	for (size_t i = 0; i < o->on_path_count; i++)
+		syscall_on_path_add(&f->on_path, &f->files, o->on_paths[i]);
 }
 
 void syscall_sink_skip_files(struct syscall_sink *f)
@@ -62,6 +71,7 @@ void syscall_sink_skip_files(struct syscall_sink *f)
 void syscall_sink_fini(struct syscall_sink *f)
 {
 	syscall_files_fini(&f->files);
+	syscall_on_path_fini(&f->on_path);
 	rows_fini(&f->threads);
 	rows_fini(&f->unused);
 	map_fini(&f->by_tid);
@@ -387,36 +397,61 @@ static void decode_args(struct syscall_sink *f, const struct syscall *c)
 	f->has_decoded = true;
 }
 
-static void report_call(struct syscall_sink *f, const struct syscall_thread *t,
-			const struct syscall *c)
+/* Decodes a call, and applies what it does to descriptors. number: for errors without a name. */
+static bool decode(struct syscall_sink *f, const char *comm, const struct syscall *c,
+		   bool has_files, char number[24], struct syscall_decoded *ret)
 {
-	char number[24];
 	int32_t error = syscall_error(c);
-	struct syscall_decoded decoded = {
+
+	*ret = (struct syscall_decoded){
 		.pid = c->pid,
 		.tid = c->tid,
-		.comm = t->comm,
-		.call = syscalls_text(f->tally, syscall_sink_call_name(f, c->nr)),
+		.comm = comm,
 		.has_end = c->has_end,
 		.ret = c->ret,
 		.error = error ? syscalls_error_name(error, number) : NULL,
 		.start_ns = c->has_start ? c->start_ns : -1,
 		.end_ns = c->has_end ? c->end_ns : -1,
 	};
-
 	buf_clear(&f->args);
 	buf_clear(&f->result);
 	decode_args(f, c);
-	if (f->has_files)
+	if (has_files)
 		syscall_files_apply(&f->files, c); /* a result may be a new descriptor */
 	syscall_decode_result(c, &f->files, &f->result);
 	if (buf_error(&f->args) < 0 || buf_error(&f->result) < 0) {
 		fail(f);
-		return;
+		return false;
 	}
-	decoded.args = f->args.data ? f->args.data : "";
-	decoded.result = f->result.data ? f->result.data : "";
-	f->opts->on_call(f->opts->context, &decoded);
+	ret->args = f->args.data ? f->args.data : "";
+	ret->result = f->result.data ? f->result.data : "";
+	ret->call = syscalls_text(f->tally, syscall_sink_call_name(f, c->nr));
+	return true;
+}
+
+static void report_call(struct syscall_sink *f, const struct syscall_thread *t,
+			const struct syscall *c)
+{
+	struct syscall_decoded decoded;
+	char number[24];
+
+	if (decode(f, t->comm, c, f->has_files, number, &decoded))
+		f->opts->on_call(f->opts->context, &decoded);
+}
+
+void syscall_sink_slow(struct syscall_sink *f, const struct syscall *c, const char *comm)
+{
+	struct syscall_decoded decoded;
+	bool skips_proc = f->files.skips_proc;
+	char number[24];
+
+	/* Its descriptor may be another file's by now. */
+	f->files.skips_proc |= c->nr == SYS_close;
+	if (decode(f, comm, c, true, number, &decoded))
+		syscalls_add_slow(f->tally, &decoded);
+	f->files.skips_proc = skips_proc;
+	if (!f->has_files)
+		syscall_files_exit(&f->files, c->pid); /* its later calls are not followed */
 }
 
 static struct syscalls_cell *cell_of(struct syscall_sink *f, uint32_t subject,
@@ -445,7 +480,8 @@ void syscall_sink_call(struct syscall_sink *f, const struct syscall *c)
 
 	if (!t)
 		return;
-	if (!syscall_is_shown(f->opts, c->nr, syscall_error(c), ns)) {
+	if (!syscall_is_shown(f->opts, c->nr, syscall_error(c), ns) ||
+	    (f->opts->on_path_count && !syscall_is_on_path(&f->on_path, &f->files, c))) {
 		if (f->has_files)
 			syscall_files_apply(&f->files, c);
 		return;
@@ -458,6 +494,8 @@ void syscall_sink_call(struct syscall_sink *f, const struct syscall *c)
 		syscalls_add_to(f->tally, cell_of(f, subject, c), ns);
 	if (f->opts->on_call)
 		report_call(f, t, c);
+	else if (syscalls_is_slow(f->tally, ns))
+		syscall_sink_slow(f, c, t->comm);
 	else if (f->has_files)
 		syscall_files_apply(&f->files, c);
 }
@@ -467,5 +505,6 @@ void syscall_sink_end(struct syscall_sink *f, int64_t ns)
 	for (size_t i = 0; i < f->threads.count; i++)
 		if (thread_at(f, (uint32_t)i)->tid)
 			add_wall(f, thread_at(f, (uint32_t)i), ns);
+	f->tally->start_ns = f->start_ns;
 	f->tally->duration_ns = ns - f->start_ns;
 }

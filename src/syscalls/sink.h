@@ -12,6 +12,7 @@
 #include "base/rows.h"
 #include "syscalls/call.h"
 #include "syscalls/files.h"
+#include "syscalls/on_path.h"
 #include "syscalls/opts.h"
 
 #define SYSCALL_COMM_LEN 16 /* bytes of a thread's name, with the NUL; as in the kernel */
@@ -39,6 +40,7 @@ struct syscall_sink {
 	bool has_files;   /* descriptors and folders are followed */
 	bool has_decoded; /* the command's first call was decoded */
 	struct syscall_files files;
+	struct syscall_on_path on_path;
 	struct rows threads;  /* struct syscall_thread; slots of ended threads are reused */
 	struct rows unused;   /* uint32_t: their indices */
 	struct map by_tid;    /* to threads */
@@ -52,7 +54,8 @@ struct syscall_sink {
 	int64_t start_ns;                                      /* of the recording */
 };
 
-/* Must the method read memory of calls: paths only, or all of it? */
+/* Must the method read memory of all calls: paths only, or all of it? That of the slowest calls may
+ * be read besides. */
 bool syscall_wants_paths(const struct syscall_opts *o);
 bool syscall_wants_memory(const struct syscall_opts *o);
 
@@ -79,7 +82,11 @@ void syscall_sink_exit(struct syscall_sink *f, uint32_t tid, int64_t ns);
 
 void syscall_sink_call(struct syscall_sink *f, const struct syscall *c);
 
-/* For methods that sum by themselves: the tally's subject of a thread, and the name of a call. */
+/* For methods that sum by themselves: adds one of the slowest calls, which has both times. comm:
+ * of its thread. What is known of its descriptors is in files. */
+void syscall_sink_slow(struct syscall_sink *f, const struct syscall *c, const char *comm);
+
+/* Likewise: the tally's subject of a thread, and the name of a call. */
 uint32_t syscall_sink_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid);
 uint32_t syscall_sink_call_name(struct syscall_sink *f, uint32_t nr);
 

@@ -20,6 +20,7 @@ explained() {
 }
 
 letters='-F --frequency
+-P --trace-path
 -a --all
 -b --budget
 -c --period

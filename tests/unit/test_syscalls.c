@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tap.h"
+#include "view/tables/syscalls_slowest.h"
 #include "view/tables/syscalls_table.h"
 
 static uint32_t name(struct syscalls *s, const char *text)
@@ -94,6 +95,52 @@ static void test_paths_that_were_missing_are_first(void)
 	syscalls_fini(&s);
 }
 
+static void add_slow(struct syscalls *s, int64_t start_ns, int64_t took_ns, const char *error)
+{
+	syscalls_add_slow(s, &(struct syscall_decoded){ .pid = 7,
+							.tid = 8,
+							.comm = "a",
+							.call = "read",
+							.args = "3</x, y>",
+							.has_end = true,
+							.ret = -1,
+							.result = error ? "-1 EIO" : "9",
+							.error = error,
+							.start_ns = start_ns,
+							.end_ns = start_ns + took_ns });
+}
+
+static void test_the_slowest_calls_are_kept(void)
+{
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	struct err e = { 0 };
+	struct syscalls s;
+
+	CHECK_INT(syscalls_init(&s, SYSCALLS_BY_CALL), 0);
+	CHECK(!syscalls_is_slow(&s, 5));
+	add_slow(&s, 0, 5, NULL);
+	CHECK_INT(s.slow_count, 0);
+	s.wants_slowest = true;
+	s.start_ns = 1000;
+	for (int i = 0; i < 3 * SYSCALLS_SLOWEST; i++)
+		add_slow(&s, 1000 + i, i % SYSCALLS_SLOWEST * 10 + i, NULL);
+	add_slow(&s, 5000, 500, "EIO");
+	CHECK_INT(s.slow_count, SYSCALLS_SLOWEST);
+	CHECK(!syscalls_is_slow(&s, s.slowest[SYSCALLS_SLOWEST - 1].took_ns));
+	CHECK(syscalls_is_slow(&s, s.slowest[SYSCALLS_SLOWEST - 1].took_ns + 1));
+	for (size_t i = 1; i < s.slow_count; i++)
+		CHECK(s.slowest[i - 1].took_ns >= s.slowest[i].took_ns);
+	CHECK_INT(syscalls_put_slowest(&(struct emit_opts){ .format = EMIT_CSV }, &s,
+				       &(struct syscalls_table){ .target = "x", .limit = 2 }, &text,
+				       &e),
+		  0);
+	CHECK_STR(text.data, "took_ns,start_ns,pid,tid,comm,call,errno,result,args\n"
+			     "500,4000,7,8,a,read,EIO,\"'-1 EIO\",\"3</x, y>\"\n"
+			     "119,29,7,8,a,read,,9,\"3</x, y>\"\n");
+	CHECK_INT(syscalls_error(&s), 0);
+	syscalls_fini(&s);
+}
+
 static void test_errors_have_names(void)
 {
 	char number[24];
@@ -108,6 +155,7 @@ int main(void)
 	TAP_CASE(test_cells);
 	TAP_CASE(test_subjects);
 	TAP_CASE(test_paths_that_were_missing_are_first);
+	TAP_CASE(test_the_slowest_calls_are_kept);
 	TAP_CASE(test_errors_have_names);
 	return tap_done();
 }

@@ -499,6 +499,72 @@ def selected(bench):
             bench.check(traced[-1]["args"].startswith("4</>, 0"), f"{method}: {traced[-1]}")
 
 
+def on_path(bench):
+    """Calls on a file and its descriptors alone, by whatever path, in all threads and children."""
+    words = ("import os, threading\nos.mkdir('e')\nother = os.open('other', os.O_RDWR | os.O_CREAT)\n"
+             "fd = os.open('e/../file', os.O_RDWR | os.O_CREAT)\nos.write(fd, b'x' * 9)\nos.write(other, b'y')\n"
+             "thread = threading.Thread(target=lambda: os.pread(fd, 3, 0))\nthread.start()\nthread.join()\n"
+             "copy = os.dup(fd)\nos.close(fd)\nos.open('other', os.O_RDONLY)\n"
+             "if os.fork() == 0:\n os.lseek(copy, 0, 0)\n os._exit(0)\n"
+             "os.wait()\nos.chdir('e')\nos.truncate('../file', 5)\nos.truncate('../other', 5)\nos.unlink('../file')\n")
+    want = {"openat": 1, "write": 1, "pread64": 1, "fcntl": 1, "close": 1, "lseek": 1, "truncate": 1, "unlink": 1}
+    for method in methods(bench, "-P", "file"):
+        shutil.rmtree(bench.path("e"), ignore_errors=True)
+        whole, _ = syscalls(bench, "--method", method, "-P", "file", "--", "/usr/bin/python3", "-c", words)
+        rows = {row["call"]: row["calls"] for row in whole["rows"]}
+        bench.equal({call: rows.get(call) for call in want}, want, f"{method}: {rows}")
+        shutil.rmtree(bench.path("e"), ignore_errors=True)
+        bench.run(bench.tool, "syscalls", "--method", method, "--trace", "-P", bench.path("file"), "-P", "/nonexistent/z",
+                  "-f", "json", "-o", "p.jsonl", "--", "/usr/bin/python3", "-c",
+                  words + "os.stat('/usr')\ntry: os.stat('/nonexistent/z')\nexcept OSError: pass\n")
+        with open(bench.path("p.jsonl"), encoding="utf-8") as file:
+            got = [json.loads(line)["args"] for line in file]
+        bench.check(got and all("file" in args or "/nonexistent/z" in args for args in got), f"{method}: {got}")
+        bench.check(any("/nonexistent/z" in args for args in got), f"{method}: {got}")
+
+
+def slowest(bench):
+    """The slowest calls of a program that knows them, with their files, by each method."""
+    # Who lets the first thread go on waits until that has slept for 100 ms, and then 400 ms more.
+    words = ("import os, threading, time\ndef let_wait(pid):\n slept = 0\n while slept < 10:\n"
+             "  state = open(f'/proc/{pid}/task/{pid}/stat').read().rsplit(') ', 1)[1][0]\n"
+             "  slept = slept + 1 if state == 'S' else 0\n  time.sleep(0.01)\n time.sleep(0.4)\n"
+             "pid = os.getpid()\nfds = os.pipe()\n"
+             "thread = threading.Thread(target=lambda: (let_wait(pid), os.write(fds[1], b'x')))\n"
+             "thread.start()\nos.read(fds[0], 1)\nthread.join()\n"
+             "folder = os.open('/proc/sys', os.O_RDONLY)\nfor i in range(2000): os.fstat(folder)\n"
+             "os.mkfifo('fifo')\n"
+             "if os.fork() == 0:\n let_wait(pid)\n os.open('fifo', os.O_WRONLY)\n os._exit(0)\n"
+             "os.open('fifo', os.O_RDONLY)\n")
+    for method in methods(bench):
+        for more in ([], ["--longer", "1ms"]):
+            if os.path.exists(bench.path("fifo")):
+                os.unlink(bench.path("fifo"))
+            whole, _ = syscalls(bench, "--method", method, "--slowest", *more, "--", "/usr/bin/python3", "-c", words)
+            check_slowest(bench, whole["rows"], f"{method} {more}")
+    for method in methods(bench):
+        whole, _ = syscalls(bench, "--method", method, "--slowest", "--failed", "-e", "openat", "-n", "2", "--",
+                            "cat", "/nonexistent/slow", status=1)
+        bench.check(0 < len(whole["rows"]) <= 2, f"{method}: {whole['rows']}")
+        for row in whole["rows"]:
+            bench.equal((row["call"], row["errno"]), ("openat", "ENOENT"), f"{method}: failed")
+
+
+def check_slowest(bench, rows, words):
+    took = [row["took_ns"] for row in rows]
+    bench.equal(took, sorted(took, reverse=True), f"{words}: order")
+    bench.check(len(rows) <= 10 and all(row["start_ns"] >= 0 for row in rows), f"{words}: {rows}")
+    for call, least, args in (("read", 400_000_000, r"\d+<pipe(:\[\d+\])?>, 0x[0-9a-f]+, 1"),
+                              ("clock_nanosleep", 400_000_000, ".*"),
+                              ("openat", 400_000_000, r'AT_FDCWD, "fifo", O_RDONLY\|O_CLOEXEC')):
+        found = [row for row in rows if row["call"] == call and row["took_ns"] >= least]
+        bench.check(found, f"{words}: no {call} of {least} ns: {rows}")
+        if not words.startswith("perf"):
+            bench.check(any(re.fullmatch(args, row["args"]) for row in found), f"{words}: {found}")
+    threads = {row["tid"] for row in rows if row["call"] in ("read", "clock_nanosleep")}
+    bench.check(len(threads) >= 2, f"{words}: {rows}")
+
+
 def losses(bench):
     """While nobody reads, sums go on, and what has no room is counted."""
     calls = 400_000
@@ -558,4 +624,4 @@ def reused(bench):
 
 if __name__ == "__main__":
     live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread, reused,
-               unprivileged, filtered, killed, traced, selected, stacks, losses, formats])
+               unprivileged, filtered, killed, traced, selected, stacks, on_path, slowest, losses, formats])
