@@ -62,16 +62,12 @@ static int load_stream(int fd, const char *name, struct file_input *ret, struct 
 	return 0;
 }
 
-int file_load(const char *path, struct file_input *ret, struct err *e)
+static int load_opened(int fd, const char *path, struct file_input *ret, struct err *e)
 {
-	CLEANUP(fd_close) int fd = -1;
 	struct stat st;
 	void *data;
 
-	if (strcmp(path, "-") == 0)
-		return load_stream(STDIN_FILENO, "standard input", ret, e);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return err_errno(e, "%s", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, -EISDIR, "%s: is a directory", path);
@@ -87,6 +83,23 @@ int file_load(const char *path, struct file_input *ret, struct err *e)
 		return 0;
 	file_input_fini(ret);
 	return err_set(e, -EMFILE, "%s: too many files are open", path);
+}
+
+int file_load(const char *path, struct file_input *ret, struct err *e)
+{
+	CLEANUP(fd_close) int fd = -1;
+
+	if (strcmp(path, "-") == 0)
+		return load_stream(STDIN_FILENO, "standard input", ret, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? err_errno(e, "%s", path) : load_opened(fd, path, ret, e);
+}
+
+int file_load_regular(const char *path, struct file_input *ret, struct err *e)
+{
+	CLEANUP(fd_close) int fd = file_open_regular(path, O_NOFOLLOW, e);
+
+	return fd < 0 ? fd : load_opened(fd, path, ret, e);
 }
 
 /* Without const, as the calls that end or change a mapping want it. */

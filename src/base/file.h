@@ -23,6 +23,9 @@ struct file_input {
  * of a device that is no terminal at most 1 MiB (-EFBIG). Fails with the errno of open or read; a
  * directory is -EISDIR. */
 int file_load(const char *path, struct file_input *ret, struct err *e) MUST_CHECK;
+/* The same of a name that was found in a folder: nothing but a regular file is opened, and no link
+ * at the end of path is followed. -ELOOP, -EINVAL: it is no regular file. */
+int file_load_regular(const char *path, struct file_input *ret, struct err *e) MUST_CHECK;
 void file_input_fini(struct file_input *in);
 
 /* To be asked when it is read: -ESTALE when it became shorter meanwhile, and zeros were read. */

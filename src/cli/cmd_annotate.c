@@ -11,6 +11,7 @@
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
 #include "model/suggest.h"
+#include "source/inputs.h"
 #include "source/listing.h"
 #include "source/load.h"
 #include "source/source_lines.h"
@@ -335,45 +336,52 @@ static int put(const struct args *args, const struct profile *p, const char *pat
 	return rc;
 }
 
-static int annotate(const struct args *args, const char *what, const char *path, struct profile **p,
-		    struct err *e)
+static int annotate(const struct args *args, const char *what, struct inputs *in,
+		    struct profile **p, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf text = { 0 };
+	const struct inputs_opts o = { .from = args->from, .places = &args->places };
+	CLEANUP(buf_fini) struct buf text = { 0 }, name = { 0 };
 	CLEANUP(choice_fini) struct choice choice = { 0 };
 	struct screen screen = screen_get((enum color_when)args->color);
 	size_t type;
-	int rc = load_profile(path, args->from, &args->places, p, e);
+	int rc = inputs_load(in, &o, p, e);
 
-	if (rc == 0)
-		rc = apply_filter(p, &args->filter, e);
+	if (rc < 0)
+		return rc;
+	inputs_describe(in, &name);
+	if (buf_error(&name) < 0)
+		return err_nomem(e);
+	rc = apply_filter(p, &args->filter, e);
 	if (rc == 0)
 		rc = choose_type(*p, args->value, &type, e);
 	if (rc == 0)
 		rc = choose(*p, type, what, &choice, e);
 	if (rc == 0)
-		rc = put(args, *p, path, type, &choice, &text, e);
+		rc = put(args, *p, name.data, type, &choice, &text, e);
 	return rc == 0 ? screen_show(&screen, &text, e) : rc;
 }
 
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
+	CLEANUP(inputs_close) struct inputs in = { 0 };
 	struct profile *p = NULL;
 	int first, rc = cmd_parse(&cmd_annotate, &args, argc, argv, &first, e);
 
 	if (rc < 0)
 		return rc;
-	if (argc - first < 1 || argc - first > 2)
+	if (argc - first < 1)
 		return err_usage(e, "what to annotate? FUNC, FILE or FILE:LINE, then the PROFILE");
-	rc = annotate(&args, argv[first], argc - first == 2 ? argv[first + 1] : DEFAULT_PROFILE, &p,
-		      e);
+	rc = inputs_open(&in, argv + first + 1, (size_t)(argc - first - 1), NULL, e);
+	if (rc == 0)
+		rc = annotate(&args, argv[first], &in, &p, e);
 	profile_free(p);
 	return rc;
 }
 
 const struct cmd cmd_annotate = {
 	.name = "annotate",
-	.operands = "FUNC|FILE[:LINE] [PROFILE]",
+	.operands = "FUNC|FILE[:LINE] [PROFILE|FOLDER...]",
 	.summary = "show what each line and instruction of a function costs",
 	.verbose = "Also show which code is inlined, and print what is read",
 	.opts = opts,

@@ -18,6 +18,7 @@
 #include "format/formats.h"
 #include "format/perfscript/perfscript.h"
 #include "format/perfscript/stackcollapse.h"
+#include "source/inputs.h"
 #include "source/load.h"
 #include "source/save.h"
 #include "view/emit.h"
@@ -211,12 +212,11 @@ static void warn_collapsed(const struct stackcollapse_report *report)
 			INT64_MAX);
 }
 
-static int check_strict(const struct args *args, const char *path, size_t skipped, struct err *e)
+static int check_strict(const struct args *args, const char *name, size_t skipped, struct err *e)
 {
 	if (!args->is_strict || !skipped)
 		return 0;
-	return err_set(e, -EINVAL, "%s: lines that are not of its format: %zu",
-		       strcmp(path, "-") == 0 ? "standard input" : path, skipped);
+	return err_set(e, -EINVAL, "%s: lines that are not of its format: %zu", name, skipped);
 }
 
 static void free_profile(struct profile **p)
@@ -311,43 +311,53 @@ static int convert_as_stackcollapse(const struct args *args, const char *path, s
 	return outfile_replace(args->output ? args->output : "-", out.data, out.len, e);
 }
 
-static int run(int argc, char **argv, struct err *e)
+static int load(const struct args *args, const struct output *output, char *const *names,
+		size_t count, struct profile **ret, struct err *e)
 {
-	struct args args = { 0 };
-	struct output output;
+	CLEANUP(inputs_close) struct inputs in = { 0 };
+	CLEANUP(buf_fini) struct buf name = { 0 };
+	const struct inputs_opts o = { .from = args->from,
+				       .places = &args->places,
+				       .is_whole = true };
 	struct profile *p;
-	const char *path, *kind;
-	int first, rc = cmd_parse(&cmd_convert, &args, argc, argv, &first, e);
+	int rc = inputs_open(&in, names, count, output->path, e);
 
+	if (rc == 0)
+		rc = inputs_load(&in, &o, &p, e);
 	if (rc < 0)
 		return rc;
-	if (args.is_list)
-		return list_formats(e);
-	if (argc - first > 1)
-		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
-	path = first < argc ? argv[first] : args.is_collapsed ? "-" : DEFAULT_PROFILE;
-	if (args.is_op2)
-		return convert_as_op2(&args, path, e);
-	if (args.is_collapsed)
-		return convert_as_stackcollapse(&args, path, e);
-	if (args.srcline)
+	inputs_describe(&in, &name);
+	rc = buf_error(&name) < 0
+		     ? err_nomem(e)
+		     : check_strict(args, name.data, profile_get_info(p)->skipped_lines, e);
+	if (rc < 0)
+		profile_free(p);
+	else
+		*ret = p;
+	return rc;
+}
+
+static int convert(const struct args *args, char *const *names, size_t count, struct err *e)
+{
+	struct output output;
+	struct profile *p;
+	bool is_picture = !args->to || strcmp(args->to, "dot") == 0;
+	const char *kind = is_picture ? graph_picture_kind(args->output) : NULL;
+	int rc;
+
+	if (args->srcline)
 		return err_usage(e, "--srcline goes with --stackcollapse");
-	kind = args.to && strcmp(args.to, "dot") != 0 ? NULL : graph_picture_kind(args.output);
-	rc = choose_output(args.output, kind ? "dot" : args.to, NULL, &output, e);
+	rc = choose_output(args->output, kind ? "dot" : args->to, NULL, &output, e);
 	if (rc == 0 && kind)
 		rc = graph_picture_check(e);
-	if (rc == 0 && is_tidied(&args) && output.format != format_find("folded"))
+	if (rc == 0 && is_tidied(args) && output.format != format_find("folded"))
 		rc = err_usage(
 			e, "--pid, --tid, --kernel, --jit, --all and --addrs are for --to folded");
 	if (rc == 0)
-		rc = load_whole_profile(path, args.from, &args.places, &p, e);
-	if (rc == -ENOENT && first == argc)
-		return err_set(e, rc, "no %s here; 'auger record' writes it", path);
+		rc = load(args, &output, names, count, &p, e);
 	if (rc < 0)
 		return rc;
-	rc = check_strict(&args, path, profile_get_info(p)->skipped_lines, e);
-	if (rc == 0)
-		rc = prepare(&p, &args, e);
+	rc = prepare(&p, args, e);
 	if (rc == 0)
 		rc = kind ? graph_picture_save(p, kind, output.path, e)
 			  : save_profile(p, &output, e);
@@ -355,9 +365,28 @@ static int run(int argc, char **argv, struct err *e)
 	return rc;
 }
 
+static int run(int argc, char **argv, struct err *e)
+{
+	struct args args = { 0 };
+	int first, rc = cmd_parse(&cmd_convert, &args, argc, argv, &first, e);
+
+	if (rc < 0)
+		return rc;
+	if (args.is_list)
+		return list_formats(e);
+	if ((args.is_op2 || args.is_collapsed) && argc - first > 1)
+		return err_usage(e, "--%s: one file at a time",
+				 args.is_op2 ? "op2-compatible" : "stackcollapse");
+	if (args.is_op2)
+		return convert_as_op2(&args, first < argc ? argv[first] : DEFAULT_PROFILE, e);
+	if (args.is_collapsed)
+		return convert_as_stackcollapse(&args, first < argc ? argv[first] : "-", e);
+	return convert(&args, argv + first, (size_t)(argc - first), e);
+}
+
 const struct cmd cmd_convert = {
 	.name = "convert",
-	.operands = "[FILE]",
+	.operands = "[FILE|FOLDER...]",
 	.summary = "write a profile in another format",
 	.verbose = "Also print what is read and written; with --list, how formats are recognized",
 	.opts = opts,

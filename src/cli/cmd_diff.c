@@ -12,6 +12,7 @@
 #include "cli/screen.h"
 #include "model/diff.h"
 #include "model/wait_frames.h"
+#include "source/inputs.h"
 #include "source/load.h"
 #include "view/compare.h"
 
@@ -55,7 +56,7 @@ static const struct opt opts[] = {
 };
 
 struct run {
-	const char *path;
+	char *path;                /* a file, or a folder that is added up */
 	struct profile *profile;   /* filtered */
 	struct report_facts facts; /* of the whole profile */
 	size_t type;               /* the sample type that is compared */
@@ -98,7 +99,8 @@ static int measure(struct run *r, const char *normalize, struct err *e)
 static int open_run(struct run *r, const struct args *a, struct err *e)
 {
 	bool is_total = a->normalize && strcmp(a->normalize, "total") == 0;
-	int rc = load_profile(r->path, a->from, &a->places, &r->profile, e);
+	const struct inputs_opts o = { .from = a->from, .places = &a->places };
+	int rc = inputs_load_names(&r->path, 1, &o, &r->profile, e);
 
 	if (rc == 0)
 		rc = choose_type(r->profile, a->value, &r->type, e);

@@ -12,6 +12,7 @@
 #include "model/label_roots.h"
 #include "model/wait_frames.h"
 #include "model/wall.h"
+#include "source/inputs.h"
 #include "source/load.h"
 #include "view/flame/flame.h"
 
@@ -86,18 +87,22 @@ static void print_summary(const char *output, const struct flame_stats *s)
 }
 
 /* One or two profiles, and the value of each. */
-struct inputs {
-	const char *paths[2];
+struct drawing {
+	struct inputs inputs[2]; /* [1] empty: nothing is compared */
+	struct buf names[2];
 	struct profile *profiles[2]; /* [1] NULL: a single one */
 	size_t types[2];
 	bool is_diff; /* types of one profile, or two profiles */
 	bool is_wall; /* the first type, and what of it is off the CPU */
 };
 
-static void inputs_fini(struct inputs *in)
+static void drawing_fini(struct drawing *d)
 {
-	profile_free(in->profiles[0]);
-	profile_free(in->profiles[1]);
+	for (size_t i = 0; i < ARRAY_LEN(d->inputs); i++) {
+		inputs_close(&d->inputs[i]);
+		buf_fini(&d->names[i]);
+		profile_free(d->profiles[i]);
+	}
 }
 
 /* Replaces *p by a profile with a root for each value of the label. */
@@ -113,31 +118,36 @@ static int add_roots(struct profile **p, const char *by, const char *name, struc
 	return 0;
 }
 
-static int load_one(struct inputs *in, size_t i, const struct args *args, struct err *e)
+static int load_one(struct drawing *in, size_t i, const struct args *args, struct err *e)
 {
-	const char *name = strcmp(in->paths[i], "-") == 0 ? "standard input" : in->paths[i];
-	int rc = load_profile(in->paths[i], args->from, &args->places, &in->profiles[i], e);
+	const struct inputs_opts o = { .from = args->from, .places = &args->places };
+	struct profile **p = &in->profiles[i];
+	int rc = inputs_load(&in->inputs[i], &o, p, e);
 
+	if (rc < 0)
+		return rc;
+	inputs_describe(&in->inputs[i], &in->names[i]);
+	if (buf_error(&in->names[i]) < 0)
+		return err_nomem(e);
+	rc = choose_type(*p, args->value, &in->types[i], e);
+	if (rc == 0 && !profile_type_count(*p))
+		rc = err_set(e, -EINVAL, "%s: has no values to draw", in->names[i].data);
 	if (rc == 0)
-		rc = choose_type(in->profiles[i], args->value, &in->types[i], e);
-	if (rc == 0 && !profile_type_count(in->profiles[i]))
-		rc = err_set(e, -EINVAL, "%s: has no values to draw", name);
-	if (rc == 0)
-		rc = apply_filter(&in->profiles[i], &args->filter, e);
+		rc = apply_filter(p, &args->filter, e);
 	if (rc == 0 && !args->has_kernel_frames)
-		rc = profile_charge_waits(&in->profiles[i], WAIT_LEAF_REASON, e);
-	return rc == 0 && args->by ? add_roots(&in->profiles[i], args->by, name, e) : rc;
+		rc = profile_charge_waits(p, WAIT_LEAF_REASON, e);
+	return rc == 0 && args->by ? add_roots(p, args->by, in->names[i].data, e) : rc;
 }
 
 /* The wall clock instead of the times that are its parts. */
-static int make_wall(struct inputs *in, struct err *e)
+static int make_wall(struct drawing *in, struct err *e)
 {
 	struct profile *wall;
 	struct wall_types types;
 	int rc = profile_wall(in->profiles[0], &wall, &types, e);
 
 	if (rc < 0)
-		return err_wrap(e, "%s", in->paths[0]);
+		return err_wrap(e, "%s", in->names[0].data);
 	profile_free(in->profiles[0]);
 	in->profiles[0] = wall;
 	in->types[0] = types.wall;
@@ -147,7 +157,7 @@ static int make_wall(struct inputs *in, struct err *e)
 }
 
 /* Both must be of one kind: the second has what was chosen of the first. */
-static int choose_same_type(struct inputs *in, struct err *e)
+static int choose_same_type(struct drawing *in, struct err *e)
 {
 	struct value_type type = profile_get_type(in->profiles[0], in->types[0]);
 	const char *name = profile_text(in->profiles[0], type.type);
@@ -157,26 +167,26 @@ static int choose_same_type(struct inputs *in, struct err *e)
 	if (found >= 0)
 		type = profile_get_type(in->profiles[1], (size_t)found);
 	if (found < 0 || strcmp(profile_text(in->profiles[1], type.unit), unit) != 0)
-		return err_set(e, -EINVAL, "%s: has no '%s' in '%s' to compare with", in->paths[1],
-			       name, unit);
+		return err_set(e, -EINVAL, "%s: has no '%s' in '%s' to compare with",
+			       in->names[1].data, name, unit);
 	in->types[1] = (size_t)found;
 	return 0;
 }
 
-static int load(struct inputs *in, const struct args *args, struct err *e)
+static int load(struct drawing *in, const struct args *args, struct err *e)
 {
 	int rc = load_one(in, 0, args, e);
 
-	if (rc == 0 && in->paths[1])
+	if (rc == 0 && in->inputs[1].count)
 		rc = load_one(in, 1, args, e);
-	if (rc == 0 && in->paths[1])
+	if (rc == 0 && in->profiles[1])
 		rc = choose_same_type(in, e);
 	if (rc == 0 && args->is_wall)
 		return make_wall(in, e);
 	if (rc < 0)
 		return rc;
-	in->is_diff = in->paths[1] || (picture_has_two_values(in->profiles[0]) && !args->value);
-	if (!in->paths[1] && in->is_diff) {
+	in->is_diff = in->profiles[1] || (picture_has_two_values(in->profiles[0]) && !args->value);
+	if (!in->profiles[1] && in->is_diff) {
 		in->types[0] = 0;
 		in->types[1] = 1;
 	}
@@ -188,20 +198,22 @@ static int load(struct inputs *in, const struct args *args, struct err *e)
 	return 0;
 }
 
-/* What is compared, and what the filter keeps; empty: everything of one profile. */
-static void put_note(struct buf *out, const struct inputs *in, const struct filter_args *filter)
+/* What is compared or added up, and what the filter keeps; empty: everything of one profile. */
+static void put_note(struct buf *out, const struct drawing *in, const struct filter_args *filter)
 {
 	CLEANUP(buf_fini) struct buf words = { 0 };
 
 	describe_filter(filter, &words);
 	out->bad |= words.bad;
-	if (in->paths[1])
-		buf_printf(out, "from %s to %s", in->paths[0], in->paths[1]);
+	if (in->profiles[1])
+		buf_printf(out, "from %s to %s", in->names[0].data, in->names[1].data);
+	else if (in->inputs[0].count > 1)
+		buf_printf(out, "sum of %s", in->names[0].data);
 	if (words.len)
 		buf_printf(out, "%sonly %s", out->len ? ", " : "", words.data);
 }
 
-static struct flame_opts make_opts(const struct args *args, const struct inputs *in,
+static struct flame_opts make_opts(const struct args *args, const struct drawing *in,
 				   const struct buf *note)
 {
 	size_t drawn = in->is_diff && !args->is_negated;
@@ -222,7 +234,7 @@ static struct flame_opts make_opts(const struct args *args, const struct inputs 
 		o.is_wall = true;
 	}
 	if (in->is_diff) {
-		o.other = in->profiles[in->paths[1] ? !drawn : 0];
+		o.other = in->profiles[in->profiles[1] ? !drawn : 0];
 		o.other_type = in->types[!drawn];
 		o.is_negated = args->is_negated;
 		o.is_absolute = !args->normalize;
@@ -230,10 +242,11 @@ static struct flame_opts make_opts(const struct args *args, const struct inputs 
 	return o;
 }
 
-static int draw(const struct inputs *in, const struct args *args, const char *output, struct err *e)
+static int draw(const struct drawing *in, const struct args *args, const char *output,
+		struct err *e)
 {
 	CLEANUP(buf_fini) struct buf svg = { 0 }, note = { 0 };
-	const struct profile *drawn = in->profiles[in->paths[1] && !args->is_negated];
+	const struct profile *drawn = in->profiles[in->profiles[1] && !args->is_negated];
 	struct flame_stats stats;
 	struct flame_opts o;
 	int rc;
@@ -256,8 +269,6 @@ static int draw(const struct inputs *in, const struct args *args, const char *ou
 
 static int check_usage(const struct args *args, int operands, struct err *e)
 {
-	if (!args->is_diff && operands > 1)
-		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
 	if (args->is_diff && operands > 2)
 		return err_usage(e, "--diff: two files, before and after");
 	if (args->is_wall && (args->is_diff || args->is_negated || args->normalize || args->value))
@@ -265,31 +276,39 @@ static int check_usage(const struct args *args, int operands, struct err *e)
 	return 0;
 }
 
+/* With --diff, the second name is the other side; else all are one. */
+static int open_inputs(struct drawing *in, const struct args *args, char *const *names,
+		       size_t count, struct err *e)
+{
+	bool is_pair = args->is_diff && count == 2;
+	int rc = inputs_open(&in->inputs[0], names, is_pair ? 1 : count, NULL, e);
+
+	return rc == 0 && is_pair ? inputs_open(&in->inputs[1], names + 1, 1, NULL, e) : rc;
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
-	CLEANUP(inputs_fini) struct inputs in = { 0 };
+	CLEANUP(drawing_fini) struct drawing in = { 0 };
 	struct args args = { .width = DEFAULT_WIDTH };
 	const char *output;
 	int first, rc = cmd_parse(&cmd_flame, &args, argc, argv, &first, e);
 
 	if (rc == 0)
 		rc = check_usage(&args, argc - first, e);
-	if (rc < 0)
-		return rc;
-	in.paths[0] = first < argc ? argv[first] : DEFAULT_PROFILE;
-	in.paths[1] = argc - first == 2 ? argv[first + 1] : NULL;
+	if (rc == 0)
+		rc = open_inputs(&in, &args, argv + first, (size_t)(argc - first), e);
 	output = args.output ? args.output : isatty(STDOUT_FILENO) ? DEFAULT_PICTURE : "-";
-	rc = picture_check_output(output, "an SVG picture", in.paths, ARRAY_LEN(in.paths), e);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(in.inputs); i++)
+		rc = picture_check_output(output, "an SVG picture", in.inputs[i].paths,
+					  in.inputs[i].count, e);
 	if (rc == 0)
 		rc = load(&in, &args, e);
-	if (rc == -ENOENT && first == argc)
-		return err_set(e, rc, "no %s here; 'auger record' writes it", DEFAULT_PROFILE);
 	return rc < 0 ? rc : draw(&in, &args, output, e);
 }
 
 const struct cmd cmd_flame = {
 	.name = "flame",
-	.operands = "[FILE [FILE2]]",
+	.operands = "[FILE|FOLDER...]",
 	.summary = "draw a profile, or the change between two, as an interactive SVG flame graph",
 	.verbose = "Also print what is read, drawn and left out",
 	.opts = opts,

@@ -10,7 +10,7 @@
 #include "cli/profile_opts.h"
 #include "format/formats.h"
 #include "model/merge.h"
-#include "source/load.h"
+#include "source/inputs.h"
 #include "source/save.h"
 
 #define MAX_LABELS 16
@@ -34,11 +34,11 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
-/* The labels of one file. */
+/* The labels of the file that is added. */
 struct file_labels {
-	struct text_label list[MAX_LABELS]; /* [count]; point into text */
-	size_t count;
-	struct buf text; /* keys and values, NUL-terminated, in turn */
+	const struct opt_list *wanted;
+	struct text_label list[MAX_LABELS]; /* [wanted->count]; point into text */
+	struct buf text;                    /* keys and values, NUL-terminated, in turn */
 };
 
 static void file_labels_fini(struct file_labels *l)
@@ -97,29 +97,32 @@ static void put_value(struct buf *out, const char *text, const char *path, size_
 	buf_put_byte(out, 0);
 }
 
-static int make_labels(const struct args *args, const char *path, size_t number,
-		       struct file_labels *ret, struct err *e)
+/* As inputs_opts.label. */
+static int make_labels(void *context, const char *path, size_t number, struct text_label **ret,
+		       size_t *ret_count, struct err *e)
 {
+	struct file_labels *l = context;
 	const char *at;
 
-	for (size_t i = 0; i < args->labels.count; i++) {
-		const char *label = args->labels.items[i], *equals = strchr(label, '=');
+	buf_clear(&l->text);
+	for (size_t i = 0; i < l->wanted->count; i++) {
+		const char *label = l->wanted->items[i], *equals = strchr(label, '=');
 
-		buf_put(&ret->text, label, equals ? (size_t)(equals - label) : strlen(label));
-		buf_put_byte(&ret->text, 0);
-		put_value(&ret->text, equals ? equals + 1 : "{n}", path, number);
+		buf_put(&l->text, label, equals ? (size_t)(equals - label) : strlen(label));
+		buf_put_byte(&l->text, 0);
+		put_value(&l->text, equals ? equals + 1 : "{n}", path, number);
 	}
-	if (buf_error(&ret->text) < 0)
+	if (buf_error(&l->text) < 0)
 		return err_nomem(e);
-	at = ret->text.data;
-	for (; ret->count < args->labels.count; ret->count++) {
-		struct text_label *label = &ret->list[ret->count];
-
-		label->key = at;
+	at = l->text.data;
+	for (size_t i = 0; i < l->wanted->count; i++) {
+		l->list[i].key = at;
 		at += strlen(at) + 1;
-		label->value = at;
+		l->list[i].value = at;
 		at += strlen(at) + 1;
 	}
+	*ret = l->list;
+	*ret_count = l->wanted->count;
 	return 0;
 }
 
@@ -134,22 +137,6 @@ static int check_labels(const struct opt_list *labels, struct err *e)
 	return 0;
 }
 
-static int merge_file(struct profile *dst, const struct args *args, const char *path, size_t number,
-		      struct err *e)
-{
-	CLEANUP(file_labels_fini) struct file_labels labels = { 0 };
-	struct profile *src;
-	int rc = make_labels(args, path, number, &labels, e);
-
-	if (rc == 0)
-		rc = load_whole_profile(path, args->from, &args->places, &src, e);
-	if (rc < 0)
-		return rc;
-	rc = profile_merge(dst, src, labels.list, labels.count, e);
-	profile_free(src);
-	return rc < 0 ? err_wrap(e, "%s", path) : 0;
-}
-
 static void show_progress(size_t done, size_t count)
 {
 	if (!isatty(STDERR_FILENO) || count < 2)
@@ -160,17 +147,27 @@ static void show_progress(size_t done, size_t count)
 		fputs("\r\033[K", stderr);
 }
 
-/* One file at a time is in memory, besides the sum. */
-static int merge_files(struct profile *dst, const struct args *args, char **paths, size_t count,
-		       struct err *e)
+static int merge(const struct args *args, const struct output *output, char *const *names,
+		 size_t count, struct err *e)
 {
-	int rc = 0;
+	CLEANUP(file_labels_fini) struct file_labels labels = { .wanted = &args->labels };
+	CLEANUP(inputs_close) struct inputs in = { 0 };
+	const struct inputs_opts o = { .from = args->from,
+				       .places = &args->places,
+				       .is_whole = true,
+				       .label = make_labels,
+				       .context = &labels,
+				       .show = show_progress,
+				       .is_sum = true };
+	struct profile *sum;
+	int rc = inputs_open(&in, names, count, output->path, e);
 
-	for (size_t i = 0; i < count && rc == 0; i++) {
-		show_progress(i, count);
-		rc = merge_file(dst, args, paths[i], i, e);
-	}
-	show_progress(count, count);
+	if (rc == 0)
+		rc = inputs_load(&in, &o, &sum, e);
+	if (rc < 0)
+		return rc;
+	rc = save_profile(sum, output, e);
+	profile_free(sum);
 	return rc;
 }
 
@@ -178,7 +175,6 @@ static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
 	struct output output;
-	struct profile *sum;
 	int first, rc = cmd_parse(&cmd_merge, &args, argc, argv, &first, e);
 
 	if (rc < 0)
@@ -188,21 +184,12 @@ static int run(int argc, char **argv, struct err *e)
 	rc = check_labels(&args.labels, e);
 	if (rc == 0)
 		rc = choose_output(args.output, args.to, "pprof", &output, e);
-	if (rc < 0)
-		return rc;
-	sum = profile_new();
-	if (!sum)
-		return err_nomem(e);
-	rc = merge_files(sum, &args, argv + first, (size_t)(argc - first), e);
-	if (rc == 0)
-		rc = save_profile(sum, &output, e);
-	profile_free(sum);
-	return rc;
+	return rc < 0 ? rc : merge(&args, &output, argv + first, (size_t)(argc - first), e);
 }
 
 const struct cmd cmd_merge = {
 	.name = "merge",
-	.operands = "FILE...",
+	.operands = "FILE|FOLDER...",
 	.summary = "add up the profiles of ranks, hosts or runs",
 	.verbose = "Also print what is read of each file, and written",
 	.opts = opts,

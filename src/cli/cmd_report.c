@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "cli/cmd.h"
@@ -9,6 +8,7 @@
 #include "cli/screen.h"
 #include "model/script_frames.h"
 #include "model/wait_frames.h"
+#include "source/inputs.h"
 #include "source/load.h"
 #include "view/emit.h"
 #include "view/report.h"
@@ -98,7 +98,7 @@ static int put_report(struct emit *out, const struct profile *p, const struct ar
 	return report_flat(out, p, o, g->by, e);
 }
 
-static struct report_opts make_opts(const struct args *a, const char *path,
+static struct report_opts make_opts(const struct args *a, const struct buf *file,
 				    const struct buf *filter)
 {
 	uint64_t default_rows = a->format == EMIT_TABLE ? DEFAULT_ROWS : 0;
@@ -106,7 +106,7 @@ static struct report_opts make_opts(const struct args *a, const char *path,
 	enum flat_order order = a->is_tree ? FLAT_BY_TOTAL : FLAT_BY_SELF;
 
 	return (struct report_opts){
-		.file = strcmp(path, "-") == 0 ? "standard input" : path,
+		.file = file->data,
 		.filter = filter->len ? filter->data : NULL,
 		.limit = (size_t)rows,
 		.order = a->order == ORDER_NOT_GIVEN ? order : (enum flat_order)a->order,
@@ -124,18 +124,19 @@ static int show(const struct profile *p, const struct args *a, const struct grou
 	return rc < 0 ? rc : screen_rows_end(&rows, e);
 }
 
-static int report(struct profile **p, const char *path, const struct args *a,
+static int report(struct profile **p, const struct inputs *in, const struct args *a,
 		  const struct grouping *g, struct err *e)
 {
-	CLEANUP(buf_fini) struct buf filter = { 0 };
+	CLEANUP(buf_fini) struct buf filter = { 0 }, file = { 0 };
 	bool is_list = !a->is_tree && !a->callers && !a->callees;
 	struct report_opts o;
 	int rc;
 
 	describe_filter(&a->filter, &filter);
-	if (buf_error(&filter) < 0)
+	inputs_describe(in, &file);
+	if (buf_error(&filter) < 0 || buf_error(&file) < 0)
 		return err_nomem(e);
-	o = make_opts(a, path, &filter);
+	o = make_opts(a, &file, &filter);
 	rc = choose_type(*p, a->value, &o.type, e);
 	if (rc < 0)
 		return rc;
@@ -159,8 +160,9 @@ static int run(int argc, char **argv, struct err *e)
 			     .rows = ROWS_NOT_GIVEN,
 			     .order = ORDER_NOT_GIVEN };
 	struct grouping grouping = { FRAME_BY_FUNCTION, NULL };
+	CLEANUP(inputs_close) struct inputs in = { 0 };
+	struct inputs_opts o = { .places = &args.places };
 	struct profile *p;
-	const char *path;
 	int first, rc = cmd_parse(&cmd_report, &args, argc, argv, &first, e);
 
 	if (rc == 0)
@@ -171,22 +173,20 @@ static int run(int argc, char **argv, struct err *e)
 		return rc;
 	if (args.addrs)
 		grouping.by = FRAME_BY_NAME_OR_ADDRESS;
-	if (argc - first > 1)
-		return err_usage(e, "one file at a time; 'auger merge' makes one of many");
-	path = first < argc ? argv[first] : DEFAULT_PROFILE;
-	rc = load_profile(path, args.from, &args.places, &p, e);
-	if (rc == -ENOENT && first == argc)
-		return err_set(e, rc, "no %s here; 'auger record' writes it", path);
+	o.from = args.from;
+	rc = inputs_open(&in, argv + first, (size_t)(argc - first), NULL, e);
+	if (rc == 0)
+		rc = inputs_load(&in, &o, &p, e);
 	if (rc < 0)
 		return rc;
-	rc = report(&p, path, &args, &grouping, e);
+	rc = report(&p, &in, &args, &grouping, e);
 	profile_free(p);
 	return rc;
 }
 
 const struct cmd cmd_report = {
 	.name = "report",
-	.operands = "[FILE]",
+	.operands = "[FILE|FOLDER...]",
 	.summary = "show a profile as tables: functions, callers, callees, tree, threads",
 	.verbose = "Also show source file and line, and print what is read",
 	.opts = opts,

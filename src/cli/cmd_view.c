@@ -13,8 +13,8 @@
 #include "cli/profile_opts.h"
 #include "cli/view/page_sources.h"
 #include "model/diff.h"
-#include "model/merge.h"
 #include "model/wait_frames.h"
+#include "source/inputs.h"
 #include "source/load.h"
 #include "view/page/page.h"
 
@@ -56,8 +56,7 @@ static const struct opt opts[] = {
 
 /* What the page shows. */
 struct input {
-	char **paths; /* [count] */
-	size_t count;
+	struct inputs files; /* all; of a difference, both sides */
 	struct profile *profile;
 	const char *compared; /* a difference: of what; owned by names */
 	struct buf names;
@@ -68,19 +67,20 @@ struct input {
 
 static void input_fini(struct input *in)
 {
+	inputs_close(&in->files);
 	profile_free(in->profile);
 	buf_fini(&in->names);
 }
 
-/* A profile whose values can be shown, with all that its file has about them. */
-static int load_one(const char *path, const struct args *args, struct profile **ret, struct err *e)
+static int check_values(const struct profile *p, const struct inputs *files, struct err *e)
 {
-	int rc = load_profile(path, args->from, &args->places, ret, e);
+	CLEANUP(buf_fini) struct buf name = { 0 };
 
-	if (rc == 0 && !profile_type_count(*ret))
-		rc = err_set(e, -EINVAL, "%s: has no values to show",
-			     strcmp(path, "-") == 0 ? "standard input" : path);
-	return rc;
+	if (profile_type_count(p))
+		return 0;
+	inputs_describe(files, &name);
+	return buf_error(&name) < 0 ? err_nomem(e)
+				    : err_set(e, -EINVAL, "%s: has no values to show", name.data);
 }
 
 /* What the options leave of a profile. */
@@ -93,36 +93,36 @@ static int select_stacks(struct profile **p, const struct args *args, struct err
 	return rc;
 }
 
-/* Adds a file up, its samples labeled with its name. */
-static int merge_one(struct profile *sum, const char *path, const struct args *args, struct err *e)
+/* As inputs_opts.label: the samples of each file are labeled with its name. */
+static int label_file(void *context, const char *path, size_t number, struct text_label **ret,
+		      size_t *ret_count, struct err *e)
 {
-	struct text_label label = { "file", path };
-	struct profile *p = NULL;
-	int rc = load_one(path, args, &p, e);
+	struct text_label *label = context;
 
-	if (rc == 0 && profile_merge(sum, p, &label, 1, e) < 0)
-		rc = err_wrap(e, "%s", path);
-	profile_free(p);
-	return rc;
+	(void)number;
+	(void)e;
+	*label = (struct text_label){ "file", path };
+	*ret = label;
+	*ret_count = 1;
+	return 0;
 }
 
-static int load_all(struct input *in, const struct args *args, struct err *e)
+/* A profile whose values can be shown, with all that its files have about them. */
+static int load_all(struct inputs *files, const struct args *args, struct profile **ret,
+		    struct err *e)
 {
-	int rc = 0;
+	struct text_label label;
+	const struct inputs_opts o = {
+		.from = args->from, .places = &args->places, .label = label_file, .context = &label
+	};
+	int rc = inputs_load(files, &o, ret, e);
 
-	if (in->count == 1)
-		return load_one(in->paths[0], args, &in->profile, e);
-	in->profile = profile_new();
-	if (!in->profile)
-		return err_nomem(e);
-	for (size_t i = 0; rc == 0 && i < in->count; i++)
-		rc = merge_one(in->profile, in->paths[i], args, e);
-	return rc == 0 ? profile_check(in->profile, e) : rc;
+	return rc < 0 ? rc : check_values(*ret, files, e);
 }
 
 static int load_sum(struct input *in, const struct args *args, struct err *e)
 {
-	int rc = load_all(in, args, e);
+	int rc = load_all(&in->files, args, &in->profile, e);
 
 	if (rc == 0)
 		rc = choose_type(in->profile, args->value, &in->type, e);
@@ -156,22 +156,30 @@ static int compare(struct input *in, struct profile *const *sides, const char *v
 			    &in->profile, e);
 }
 
+static int load_side(struct input *in, size_t side, const struct args *args, struct profile **ret,
+		     struct err *e)
+{
+	CLEANUP(inputs_close) struct inputs files = { 0 };
+	size_t type;
+	int rc = inputs_open(&files, in->files.names + side, 1, NULL, e);
+
+	if (rc == 0)
+		rc = load_all(&files, args, ret, e);
+	if (rc == 0)
+		rc = choose_type(*ret, args->value, &type, e);
+	if (rc < 0)
+		return rc;
+	in->facts = report_facts(*ret, type);
+	return select_stacks(ret, args, e);
+}
+
 static int load_diff(struct input *in, const struct args *args, struct err *e)
 {
 	struct profile *sides[2] = { NULL, NULL };
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(sides); i++) {
-		size_t type;
-
-		rc = load_one(in->paths[i], args, &sides[i], e);
-		if (rc == 0)
-			rc = choose_type(sides[i], args->value, &type, e);
-		if (rc == 0) {
-			in->facts = report_facts(sides[i], type);
-			rc = select_stacks(&sides[i], args, e);
-		}
-	}
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(sides); i++)
+		rc = load_side(in, i, args, &sides[i], e);
 	if (rc == 0)
 		rc = compare(in, sides, args->value, e);
 	profile_free(sides[0]);
@@ -181,7 +189,7 @@ static int load_diff(struct input *in, const struct args *args, struct err *e)
 
 static int load(struct input *in, const struct args *args, struct err *e)
 {
-	bool is_pair = in->count == 2 && !args->is_merge;
+	bool is_pair = in->files.name_count == 2 && !args->is_merge;
 	int rc = is_pair ? load_diff(in, args, e) : load_sum(in, args, e);
 
 	if (rc == 0 && args->has_source && in->is_diff)
@@ -223,10 +231,12 @@ static int write_page(const struct input *in, const struct args *args, const cha
 {
 	CLEANUP(buf_fini) struct buf html = { 0 }, filter = { 0 }, sources = { 0 };
 	struct page_stats stats = { 0 };
+	/* A folder stays one name when it is all, or a side. */
+	bool has_paths = in->files.name_count > 1 && !in->is_diff;
 	struct page_opts o = {
 		.title = args->title,
-		.files = (const char *const *)in->paths,
-		.file_count = in->count,
+		.files = (const char *const *)(has_paths ? in->files.paths : in->files.names),
+		.file_count = has_paths ? in->files.count : in->files.name_count,
 		.type = in->type,
 		.facts = in->facts,
 		.is_diff = in->is_diff,
@@ -274,31 +284,28 @@ static int check_usage(const struct args *args, const char *output, size_t count
 static int run(int argc, char **argv, struct err *e)
 {
 	CLEANUP(input_fini) struct input in = { 0 };
-	char standard[] = DEFAULT_PROFILE, *standard_paths[] = { standard };
 	struct args args = { 0 };
 	const char *output;
 	int first, rc = cmd_parse(&cmd_view, &args, argc, argv, &first, e);
 
 	if (rc < 0)
 		return rc;
-	in.count = first < argc ? (size_t)(argc - first) : 1;
-	in.paths = first < argc ? argv + first : standard_paths;
-	output = choose_page(&args);
-	rc = check_usage(&args, output, in.count, e);
-	if (rc == 0)
-		rc = picture_check_output(output, "an HTML page", (const char *const *)in.paths,
-					  in.count, e);
+	rc = inputs_open(&in.files, argv + first, (size_t)(argc - first), NULL, e);
 	if (rc < 0)
 		return rc;
-	rc = load(&in, &args, e);
-	if (rc == -ENOENT && first == argc)
-		return err_set(e, rc, "no %s here; 'auger record' writes it", DEFAULT_PROFILE);
+	output = choose_page(&args);
+	rc = check_usage(&args, output, in.files.count, e);
+	if (rc == 0)
+		rc = picture_check_output(output, "an HTML page", in.files.paths, in.files.count,
+					  e);
+	if (rc == 0)
+		rc = load(&in, &args, e);
 	return rc < 0 ? rc : write_page(&in, &args, output, e);
 }
 
 const struct cmd cmd_view = {
 	.name = "view",
-	.operands = "[FILE...]",
+	.operands = "[FILE|FOLDER...]",
 	.summary = "show a profile, or the change between two, as one interactive HTML page",
 	.verbose = "Also print what is read and written",
 	.opts = opts,

@@ -15,8 +15,8 @@ static bool is_same_file(const char *a, const char *b)
 	       S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-int picture_check_output(const char *output, const char *kind, const char *const *paths,
-			 size_t count, struct err *e)
+int picture_check_output(const char *output, const char *kind, char *const *paths, size_t count,
+			 struct err *e)
 {
 	if (strcmp(output, "-") == 0)
 		return 0;
@@ -24,7 +24,7 @@ int picture_check_output(const char *output, const char *kind, const char *const
 		return err_usage(e, "-o %s: the ending is of a profile, and this is %s", output,
 				 kind);
 	for (size_t i = 0; i < count; i++)
-		if (paths[i] && is_same_file(output, paths[i]))
+		if (is_same_file(output, paths[i]))
 			return err_usage(e, "-o %s: is the profile itself", output);
 	return outfile_check(output, e);
 }

@@ -87,12 +87,21 @@ const char *formats_hint(const char *name, struct nearest *near)
 	return near->count ? nearest_text(near, "") : "; 'auger convert --list' shows the formats";
 }
 
+/* path: [0..len). */
+static bool has_suffix_at(const char *path, size_t len, const struct format *format)
+{
+	for (size_t i = 0; format->suffixes[i]; i++) {
+		size_t end = strlen(format->suffixes[i]);
+
+		if (len >= end && memcmp(path + len - end, format->suffixes[i], end) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool has_suffix_of(const char *path, const struct format *format)
 {
-	for (size_t i = 0; format->suffixes[i]; i++)
-		if (text_ends_with(path, format->suffixes[i]))
-			return true;
-	return false;
+	return has_suffix_at(path, strlen(path), format);
 }
 
 const struct format *format_detect(const char *path, const unsigned char *data, size_t len)
@@ -104,6 +113,23 @@ const struct format *format_detect(const char *path, const unsigned char *data, 
 		if (formats[i]->read && has_suffix_of(path, formats[i]))
 			return formats[i];
 	return NULL;
+}
+
+bool format_is_named(const struct format *format, const char *path)
+{
+	static const char *const packers[] = { ".gz", ".xz", ".zst", ".bz2", "" };
+	size_t i = 0, len = strlen(path);
+
+	while (!text_ends_with(path, packers[i]))
+		i++;
+	len -= strlen(packers[i]);
+	if (format)
+		return has_suffix_at(path, len, format) || has_suffix_of(path, format);
+	for (i = 0; formats[i]; i++)
+		if (formats[i]->read &&
+		    (has_suffix_at(path, len, formats[i]) || has_suffix_of(path, formats[i])))
+			return true;
+	return false;
 }
 
 const struct format *format_for_output(const char *path)

@@ -14,6 +14,9 @@ const struct format *format_find(const char *name);
 const char *formats_hint(const char *name, struct nearest *near);
 /* By content, else by the ending of path; NULL: unknown. */
 const struct format *format_detect(const char *path, const unsigned char *data, size_t len);
+/* Has path an ending of this format, maybe with that of a packer ("x.folded.xz")? NULL: of any that
+ * is read. */
+bool format_is_named(const struct format *format, const char *path);
 /* The writable format of this file name's ending, or NULL. */
 const struct format *format_for_output(const char *path);
 

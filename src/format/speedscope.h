@@ -2,8 +2,11 @@
 /*
  * speedscope: writes the JSON of speedscope.app.
  *
- * Each sample type is a "sampled" profile, the default one first. Stacks that differ only in
- * labels are merged. Values below 1 are left out: a weight must not be negative.
+ * Each sample type is a "sampled" profile of weights, in no order; the default one is shown first.
+ * Stacks that differ only in labels are merged there. Of times that the profile has when they were
+ * spent (format/thread_rows.h), each thread is a profile in order of time, too, "TYPE (pid 1, tid
+ * 2) NAME": what is not sampled is an empty stack. They repeat the sums, so our reader passes them
+ * over. Values below 1 are left out: a weight must not be negative.
  *
  * Source: https://www.speedscope.app/file-format-schema.json
  */

@@ -307,6 +307,7 @@ static void merge_head(struct profile *dst, const struct profile *src)
 		to->time_ns = from->time_ns;
 	if (__builtin_add_overflow(to->duration_ns, from->duration_ns, &to->duration_ns))
 		to->duration_ns = INT64_MAX;
+	to->skipped_lines += from->skipped_lines;
 	add_new_comments(dst, src);
 }
 

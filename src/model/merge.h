@@ -38,8 +38,8 @@ void profile_copy_head(struct profile *dst, const struct profile *src);
 
 /*
  * Adds all of src. An empty dst (no types) takes src's types; else both must have the same
- * types in any order, -EINVAL names the first that differs. The earlier time, the sum of
- * durations, and the comments of both (each once) are kept.
+ * types in any order, -EINVAL names the first that differs. The earlier time, the sums of
+ * durations and skipped lines, and the comments of both (each once) are kept.
  */
 int profile_merge(struct profile *dst, const struct profile *src, const struct text_label *extra,
 		  size_t count, struct err *e) MUST_CHECK;

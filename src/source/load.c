@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "format/decode.h"
+#include "format/folded.h"
 #include "format/formats.h"
 #include "format/perfdata/folder.h"
 #include "format/perfdata/perfdata.h"
@@ -31,8 +32,16 @@ static void mention_spool(const char *path, struct err *e)
 		spool.data);
 }
 
-int load_input(const char *path, const char *from, struct file_input *ret,
-	       const struct format **ret_format, struct err *e)
+/* What is to be read. */
+struct request {
+	const char *path, *from;
+	bool is_found; /* in a folder, not named by the user */
+};
+
+/* load: file_load() or file_load_regular(). */
+static int load_by(int (*load)(const char *, struct file_input *, struct err *), const char *path,
+		   const char *from, struct file_input *ret, const struct format **ret_format,
+		   struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input in = { 0 };
 	const struct format *format = from ? format_find(from) : NULL;
@@ -42,7 +51,7 @@ int load_input(const char *path, const char *from, struct file_input *ret,
 
 	if (from && !format)
 		return err_usage(e, "--from: no format '%s'%s", from, formats_hint(from, &near));
-	rc = file_load(path, &in, e);
+	rc = load(path, &in, e);
 	if (rc < 0)
 		mention_spool(path, e);
 	else
@@ -53,6 +62,12 @@ int load_input(const char *path, const char *from, struct file_input *ret,
 	*ret = in;
 	in = (struct file_input){ 0 }; /* handed over */
 	return 0;
+}
+
+int load_input(const char *path, const char *from, struct file_input *ret,
+	       const struct format **ret_format, struct err *e)
+{
+	return load_by(file_load, path, from, ret, ret_format, e);
 }
 
 static int check_format(const char *path, const struct format *format, const struct file_input *in,
@@ -89,22 +104,39 @@ static int read_as(struct profile *p, const struct format *format, const char *p
 	return 0;
 }
 
-static int read_into(struct profile *p, const char *path, const char *from, bool *ret_is_foreign,
+/* Not every file of a folder is a profile. Most text with numbers at the ends of its lines looks
+ * like folded stacks. */
+static bool is_other_file(const struct request *r, const struct format *format)
+{
+	return r->is_found && !r->from &&
+	       (!format || !format->read ||
+		(format == &format_folded && !format_is_named(format, r->path)));
+}
+
+/* A file that cannot be opened or unpacked, and does not look like a profile by its name. */
+static bool is_skipped(const struct request *r, struct err *e)
+{
+	if (!r->is_found || r->from || e->code == -ENOMEM || format_is_named(NULL, r->path))
+		return false;
+	log_msg(LOG_WARN, "load", "%s; it is skipped", e->msg);
+	*e = (struct err){ 0 };
+	return true;
+}
+
+/* *ret_format stays NULL when the file is to be skipped. */
+static int read_file(struct profile *p, const struct request *r, const struct format **ret_format,
 		     struct err *e)
 {
 	CLEANUP(file_input_fini) struct file_input in = { 0 };
 	const struct format *format = NULL;
-	int rc;
+	const char *path = strcmp(r->path, "-") == 0 ? "standard input" : r->path;
+	int rc = load_by(r->is_found ? file_load_regular : file_load, r->path, r->from, &in,
+			 &format, e);
 
-	if (perfdata_is_folder(path) && (!from || format_find(from) == &format_perfdata)) {
-		*ret_is_foreign = format_perfdata.is_foreign;
-		return perfdata_read_folder(p, path, e);
-	}
-	rc = load_input(path, from, &in, &format, e);
 	if (rc < 0)
-		return rc;
-	if (strcmp(path, "-") == 0)
-		path = "standard input";
+		return is_skipped(r, e) ? 0 : rc;
+	if (is_other_file(r, format))
+		return 0;
 	if (!in.len && is_empty_spool(p, path))
 		return err_set(e, -ENODATA,
 			       "%s: is empty: its recording was interrupted before it sampled",
@@ -112,27 +144,41 @@ static int read_into(struct profile *p, const char *path, const char *from, bool
 	rc = check_format(path, format, &in, e);
 	if (rc < 0)
 		return rc;
-	*ret_is_foreign = format->is_foreign;
 	rc = read_as(p, format, path, &in, e);
-	return file_input_check(&in, path, e) < 0 ? e->code : rc;
+	if (file_input_check(&in, path, e) < 0)
+		return e->code;
+	*ret_format = format;
+	return rc;
 }
 
-int load_whole_profile(const char *path, const char *from, const struct binaries_args *places,
-		       struct profile **ret, struct err *e)
+static int read_into(struct profile *p, const struct request *r, const struct format **ret_format,
+		     struct err *e)
+{
+	if (!r->is_found && perfdata_is_folder(r->path) &&
+	    (!r->from || format_find(r->from) == &format_perfdata)) {
+		*ret_format = &format_perfdata;
+		return perfdata_read_folder(p, r->path, e);
+	}
+	return read_file(p, r, ret_format, e);
+}
+
+/* *ret stays NULL when the file is to be skipped. */
+static int load_named(const struct request *r, const struct binaries_args *places,
+		      struct profile **ret, struct err *e)
 {
 	const struct binaries_args none = { 0 };
 	struct profile *p = profile_new();
 	int64_t start_ns = clock_mono_ns(), read_ns;
-	bool is_foreign = false;
+	const struct format *format = NULL;
 	int rc;
 
 	if (!p)
 		return err_nomem(e);
-	rc = read_into(p, path, from, &is_foreign, e);
+	rc = read_into(p, r, &format, e);
 	read_ns = clock_mono_ns();
-	if (rc == 0)
-		rc = binaries_name(p, places ? places : &none, is_foreign, e);
-	if (rc < 0) {
+	if (rc == 0 && format)
+		rc = binaries_name(p, places ? places : &none, format->is_foreign, e);
+	if (rc < 0 || !format) {
 		profile_free(p);
 		return rc;
 	}
@@ -143,6 +189,12 @@ int load_whole_profile(const char *path, const char *from, const struct binaries
 		(double)(clock_mono_ns() - read_ns) / NS_PER_S);
 	*ret = p;
 	return 0;
+}
+
+int load_whole_profile(const char *path, const char *from, const struct binaries_args *places,
+		       struct profile **ret, struct err *e)
+{
+	return load_named(&(struct request){ .path = path, .from = from }, places, ret, e);
 }
 
 /* Frames that the profile itself wants left out (pprof's drop_frames). */
@@ -171,6 +223,22 @@ int load_profile(const char *path, const char *from, const struct binaries_args 
 	int rc = load_whole_profile(path, from, places, &p, e);
 
 	return rc < 0 ? rc : leave_out(p, ret, e);
+}
+
+int load_found_profile(const char *path, const char *from, const struct binaries_args *places,
+		       bool is_whole, struct profile **ret, struct err *e)
+{
+	const struct request r = { .path = path, .from = from, .is_found = true };
+	struct profile *p = NULL;
+	int rc = load_named(&r, places, &p, e);
+
+	*ret = NULL;
+	if (rc < 0 || !p)
+		return rc;
+	if (!is_whole)
+		return leave_out(p, ret, e);
+	*ret = p;
+	return 0;
 }
 
 struct label_filters {

@@ -35,6 +35,11 @@ int load_profile(const char *path, const char *from, const struct binaries_args 
 int load_whole_profile(const char *path, const char *from, const struct binaries_args *places,
 		       struct profile **ret, struct err *e) MUST_CHECK;
 
+/* The same of a file that was found in a folder (base/file.h: file_load_regular), whole or without
+ * those frames. *ret is NULL when from is, too, and the file is of no format that is read. */
+int load_found_profile(const char *path, const char *from, const struct binaries_args *places,
+		       bool is_whole, struct profile **ret, struct err *e) MUST_CHECK;
+
 /* Replaces *p by what the filter keeps of it. */
 int apply_filter(struct profile **p, const struct filter_args *f, struct err *e) MUST_CHECK;
 

@@ -81,6 +81,7 @@ make_world() {
 	for name in before after v1 v2 rank-00 rank-01 rank-02 rank-03; do
 		auger convert stacks.folded -o $name.pb.gz || return 1
 	done
+	mkdir ranks && cp rank-*.pb.gz ranks
 	cp "$docs/../tests/fuzz/corpus/akaros/plain" trace
 	make_job
 	mkdir results

@@ -23,6 +23,11 @@ for format in speedscope firefox; do
 done
 "$auger" merge --label pid=7 --label 'comm={file}' "$corpus/folded/marks" "$corpus/folded/neighbours" -o threads.pb.gz
 check firefox threads.pb.gz samples "two threads"
+check firefox "$corpus/pprof/times.pb.gz" cpu "samples with times"
+"$auger" convert "$corpus/pprof/times.pb.gz" --to speedscope -o got.json &&
+	python3 "$tests/peers/json_stacks.py" speedscope got.json "cpu (pid 28232, tid 28232) solver" >got &&
+	grep -q 'solver. 56000000' got
+result "samples with times: speedscope" $?
 # Names that would break out of a string.
 printf '"},{\\\\;</script>\033[2J\377 3\n' >hostile.folded
 for format in speedscope firefox; do

@@ -33,9 +33,12 @@ def speedscope(doc, wanted):
         check(profile["unit"] in ("none", "nanoseconds", "microseconds", "milliseconds", "seconds",
                                   "bytes"), "unit")
         check(len(profile["samples"]) == len(profile["weights"]), "as many weights as samples")
-        check(profile["endValue"] == sum(profile["weights"]), "end")
+        is_line = " (pid " in profile["name"]  # in order of time, with gaps
+        check(profile["endValue"] <= sum(profile["weights"]), "end")
+        check(profile["endValue"] == sum(profile["weights"]) or profile["unit"] == "nanoseconds", "end")
         for stack, weight in zip(profile["samples"], profile["weights"]):
-            check(weight > 0 and stack and all(is_index(i, len(frames)) for i in stack), "sample")
+            check(weight > 0 and (stack or is_line) and all(is_index(i, len(frames)) for i in stack),
+                  "sample")
             if profile["name"] == wanted:
                 yield [frames[i]["name"] for i in stack], weight
 
@@ -85,6 +88,8 @@ def firefox(doc, _):
         samples = thread["samples"]
         check_table({k: v for k, v in samples.items() if k != "weightType"},
                     ["stack", "timeDeltas", "weight"])
+        check(all(delta >= 0 for delta in samples["timeDeltas"]), "order of time")
+        check(sum(samples["timeDeltas"]) < doc["meta"].get("profilingEndTime", 1), "range")
         stacks, funcs = thread["stackTable"], thread["funcTable"]
         for stack, weight in zip(samples["stack"], samples["weight"]):
             check(is_index(stack, stacks["length"]) and weight > 0, "sample")

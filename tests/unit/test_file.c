@@ -173,6 +173,26 @@ static void test_open_regular(void)
 }
 
 /* Another process exchanges a file and a FIFO as fast as it can. */
+static void test_load_regular(void)
+{
+	struct file_input in = { 0 };
+	struct err e = { 0 };
+
+	write_file("some", "text");
+	CHECK(symlink("some", "link") == 0 && mkfifo("fifo", 0600) == 0);
+	CHECK_INT(file_load_regular("some", &in, &e), 0);
+	CHECK(in.len == 4 && memcmp(in.data, "text", 4) == 0);
+	file_input_fini(&in);
+	CHECK_INT(file_load_regular("link", &in, &e), -ELOOP);
+	CHECK_INT(file_load_regular("fifo", &in, &e), -EINVAL);
+	CHECK_INT(file_load_regular(".", &in, &e), -EINVAL);
+	CHECK_INT(file_load_regular("/dev/null", &in, &e), -EINVAL);
+	CHECK_INT(file_load_regular("-", &in, &e), -ENOENT);
+	unlink("some");
+	unlink("link");
+	unlink("fifo");
+}
+
 static void test_open_regular_that_is_exchanged(void)
 {
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -210,6 +230,7 @@ int main(void)
 	TAP_CASE(test_read_small);
 	TAP_CASE(test_read_start);
 	TAP_CASE(test_open_regular);
+	TAP_CASE(test_load_regular);
 	TAP_CASE(test_open_regular_that_is_exchanged);
 	rmdir(folder);
 	return tap_done();

@@ -16,37 +16,23 @@
 #include "base/strtab.h"
 #include "format/firefox/read.h"
 #include "format/firefox/tables.h"
-
-/* A thread, by its labels; "0" and "" for those that it lacks. */
-struct thread {
-	uint32_t pid, tid, comm; /* places in texts */
-	size_t first;            /* of its samples in order */
-	size_t count;
-};
+#include "format/thread_rows.h"
 
 struct writer {
 	const struct profile *p;
 	size_t type;
 	int64_t divisor; /* of values: nanoseconds are written as milliseconds */
 	const char *weight_type;
-	struct strtab *texts;   /* of labels */
-	struct strtab *threads; /* (pid, tid, comm) to place in thread rows */
-	struct rows rows;       /* struct thread */
-	uint32_t *of_labels;    /* [label_set_count]: thread + 1, 0: not yet */
-	uint32_t *order;        /* [sample_count]: samples by thread */
-	uint32_t *libraries;    /* [mapping_count]: index in libs, or STRTAB_NONE */
-	struct strtab *libs;    /* JSON of each */
-	struct map processes;   /* pid to comm, places in texts */
-	struct buf json;        /* a library being made */
+	struct thread_rows samples;
+	uint32_t *libraries;  /* [mapping_count]: index in libs, or STRTAB_NONE */
+	struct strtab *libs;  /* JSON of each */
+	struct map processes; /* pid to comm, texts of samples */
+	struct buf json;      /* a library being made */
 };
 
 static void writer_fini(struct writer *w)
 {
-	strtab_free(w->texts);
-	strtab_free(w->threads);
-	rows_fini(&w->rows);
-	free(w->of_labels);
-	free(w->order);
+	thread_rows_fini(&w->samples);
 	free(w->libraries);
 	strtab_free(w->libs);
 	map_fini(&w->processes);
@@ -76,102 +62,12 @@ static int writer_init(struct writer *w, struct err *e)
 	if (!profile_type_count(w->p))
 		return err_set(e, -EINVAL, "there is no sample type");
 	choose_type(w);
-	w->texts = strtab_new();
-	w->threads = strtab_new();
 	w->libs = strtab_new();
-	w->of_labels = calloc(profile_label_set_count(w->p), sizeof *w->of_labels);
-	w->order = calloc(profile_sample_count(w->p) + 1, sizeof *w->order);
 	w->libraries = reallocarray(NULL, mappings, sizeof *w->libraries);
-	if (!w->texts || !w->threads || !w->libs || !w->of_labels || !w->order || !w->libraries)
+	if (!w->libs || !w->libraries)
 		return err_nomem(e);
 	memset(w->libraries, 0xff, mappings * sizeof *w->libraries);
-	return 0;
-}
-
-/* The text of a label, or fallback. STRTAB_NONE: out of memory. */
-static uint32_t label_text(struct writer *w, uint32_t set, const char *key, const char *fallback)
-{
-	const struct label *label = profile_find_label(w->p, set, key);
-	char number[24];
-
-	if (!label)
-		return strtab_intern(w->texts, fallback, strlen(fallback));
-	if (label->str) {
-		struct str text = profile_get_str(w->p, label->str);
-
-		return strtab_intern(w->texts, text.ptr, text.len);
-	}
-	snprintf(number, sizeof number, "%" PRId64, label->num);
-	return strtab_intern(w->texts, number, strlen(number));
-}
-
-static int find_thread(struct writer *w, uint32_t set, uint32_t *ret)
-{
-	struct thread thread = { .pid = label_text(w, set, "pid", "0"),
-				 .tid = label_text(w, set, "tid", "0"),
-				 .comm = label_text(w, set, "comm", "") };
-	const uint32_t key[] = { thread.pid, thread.tid, thread.comm };
-	struct thread *row;
-
-	if (thread.pid == STRTAB_NONE || thread.tid == STRTAB_NONE || thread.comm == STRTAB_NONE)
-		return -ENOMEM;
-	*ret = strtab_intern(w->threads, key, sizeof key);
-	if (*ret == STRTAB_NONE)
-		return -ENOMEM;
-	if (*ret < w->rows.count)
-		return 0;
-	row = rows_add(&w->rows, sizeof *row);
-	if (!row)
-		return -ENOMEM;
-	*row = thread;
-	return 0;
-}
-
-static struct thread *thread_of(const struct writer *w, const struct sample *s)
-{
-	return (struct thread *)w->rows.data + w->of_labels[s->labels] - 1;
-}
-
-static bool is_wanted(const struct writer *w, const struct sample *s)
-{
-	return s->values[w->type] > 0;
-}
-
-/* Samples by thread, in their order within it. */
-static int sort_samples(struct writer *w)
-{
-	size_t samples = profile_sample_count(w->p), first = 0;
-	struct thread *threads;
-
-	for (size_t i = 0; i < samples; i++) {
-		struct sample s = profile_get_sample(w->p, i);
-		uint32_t thread;
-
-		if (!is_wanted(w, &s))
-			continue;
-		if (!w->of_labels[s.labels]) {
-			if (find_thread(w, s.labels, &thread) < 0)
-				return -ENOMEM;
-			w->of_labels[s.labels] = thread + 1;
-		}
-		thread_of(w, &s)->count++;
-	}
-	threads = w->rows.data;
-	for (size_t i = 0; i < w->rows.count; i++) {
-		threads[i].first = first;
-		first += threads[i].count;
-		threads[i].count = 0;
-	}
-	for (uint32_t i = 0; i < samples; i++) {
-		struct sample s = profile_get_sample(w->p, i);
-		struct thread *thread;
-
-		if (!is_wanted(w, &s))
-			continue;
-		thread = thread_of(w, &s);
-		w->order[thread->first + thread->count++] = i;
-	}
-	return 0;
+	return thread_rows_make(&w->samples, w->p, w->type, e);
 }
 
 /* The id that symbol servers use: the first 16 bytes of the build id as a GUID, then its age,
@@ -239,28 +135,32 @@ static void put_weight(const struct writer *w, struct buf *out, int64_t value)
 		buf_printf(out, ".%06" PRId64, value % w->divisor);
 }
 
-/* A stack of a thread and its sum. */
+/* A stack of a thread at a time, and its sum. */
 struct row {
+	uint64_t time_ns;
 	uint32_t stack;
 	int64_t value;
 };
 
-static int add_value(struct rows *rows, struct map *places, uint32_t stack, int64_t value)
+/* places: the last row of each stack. */
+static int add_value(struct rows *rows, struct map *places, uint32_t stack,
+		     const struct thread_row *sample)
 {
 	uint32_t *place = map_at(places, stack);
 	struct row *row;
 
 	if (!place)
 		return -ENOMEM;
-	if (*place == MAP_NONE) {
+	row = *place == MAP_NONE ? NULL : (struct row *)rows->data + *place;
+	if (!row || row->time_ns != sample->time_ns) {
 		row = rows_add(rows, sizeof *row);
 		if (!row)
 			return -ENOMEM;
 		row->stack = stack;
+		row->time_ns = sample->time_ns;
 		*place = (uint32_t)rows->count - 1;
 	}
-	row = (struct row *)rows->data + *place;
-	number_add(&row->value, value);
+	number_add(&row->value, sample->value);
 	return 0;
 }
 
@@ -271,31 +171,33 @@ static int sum_stacks(const struct writer *w, const struct thread *t, struct fir
 	int rc = 0;
 
 	for (size_t i = 0; i < t->count && rc == 0; i++) {
-		struct sample s = profile_get_sample(w->p, w->order[t->first + i]);
+		const struct thread_row *sample = thread_rows_at(&w->samples, t, i);
 		uint32_t stack;
 
-		rc = firefox_find_stack(tables, s.node, &stack);
+		rc = firefox_find_stack(tables, sample->node, &stack);
 		if (rc == 0)
-			rc = add_value(ret, &places, stack, s.values[w->type]);
+			rc = add_value(ret, &places, stack, sample);
 	}
 	return rc;
 }
 
-/* A profile has no times. Stacks are spread evenly over the recording, whose length is true then;
- * of unknown length, each begins where the one before it ends. */
-static void put_time_deltas(const struct writer *w, const struct rows *rows, struct buf *out)
+/* Of a time, in milliseconds. */
+static void put_ms(struct buf *out, uint64_t ns)
+{
+	buf_put_uint(out, ns / NS_PER_MS);
+	if (ns % NS_PER_MS)
+		buf_printf(out, ".%06" PRIu64, ns % NS_PER_MS);
+}
+
+static void put_time_deltas(const struct rows *rows, struct buf *out)
 {
 	const struct row *row = rows->data;
-	int64_t length_ns = profile_get_info(w->p)->duration_ns;
-	int64_t delta_ns = rows->count ? length_ns / (int64_t)rows->count : 0;
+	uint64_t last_ns = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		buf_put_str(out, i ? "," : "0");
-		if (i && length_ns > 0)
-			buf_printf(out, "%" PRId64 ".%06" PRId64, delta_ns / NS_PER_MS,
-				   delta_ns % NS_PER_MS);
-		else if (i)
-			put_weight(w, out, row[i - 1].value);
+		buf_put_str(out, i ? "," : "");
+		put_ms(out, row[i].time_ns - last_ns);
+		last_ns = row[i].time_ns;
 	}
 }
 
@@ -308,7 +210,7 @@ static void put_samples(const struct writer *w, const struct rows *rows, struct 
 	for (size_t i = 0; i < rows->count; i++)
 		buf_printf(out, "%s%" PRIu32, i ? "," : "", row[i].stack);
 	buf_put_str(out, "],\n\"timeDeltas\":[");
-	put_time_deltas(w, rows, out);
+	put_time_deltas(rows, out);
 	buf_put_str(out, "],\n\"weight\":[");
 	for (size_t i = 0; i < rows->count; i++) {
 		buf_put_str(out, i ? "," : "");
@@ -319,18 +221,20 @@ static void put_samples(const struct writer *w, const struct rows *rows, struct 
 
 static const char *text_of(const struct writer *w, uint32_t id)
 {
-	return strtab_get(w->texts, id).ptr;
+	return thread_rows_text(&w->samples, id);
 }
 
 /* A process is named by its main thread. */
 static int name_processes(struct writer *w)
 {
-	const struct thread *threads = w->rows.data;
 	int rc = 0;
 
-	for (size_t i = 0; i < w->rows.count && rc == 0; i++)
-		if (threads[i].tid == threads[i].pid)
-			rc = map_put(&w->processes, threads[i].pid, threads[i].comm);
+	for (size_t i = 0; i < w->samples.threads.count && rc == 0; i++) {
+		const struct thread *t = thread_rows_thread(&w->samples, i);
+
+		if (t->tid == t->pid)
+			rc = map_put(&w->processes, t->pid, t->comm);
+	}
 	return rc;
 }
 
@@ -383,6 +287,18 @@ static const char *command_of(const struct profile *p)
 	return "auger";
 }
 
+/* The range that is shown; else the profiler takes that of the samples. */
+static void put_range(const struct writer *w, struct buf *out)
+{
+	uint64_t end_ns = thread_rows_length(&w->samples, w->p);
+
+	if (!end_ns)
+		return;
+	buf_put_str(out, "\"profilingStartTime\":0,\"profilingEndTime\":");
+	put_ms(out, end_ns);
+	buf_put_str(out, ",\n");
+}
+
 static void put_meta(const struct writer *w, struct buf *out)
 {
 	const struct profile_info *info = profile_get_info(w->p);
@@ -394,6 +310,7 @@ static void put_meta(const struct writer *w, struct buf *out)
 		   "{\"meta\":{\"preprocessedProfileVersion\":55,\"version\":24,"
 		   "\"interval\":%" PRId64 ".%06" PRId64 ",\"startTime\":%" PRId64 ",\n",
 		   period / NS_PER_MS, period % NS_PER_MS, info->time_ns / NS_PER_MS);
+	put_range(w, out);
 	put_member(out, "product", command_of(w->p));
 	buf_put_str(out,
 		    ",\"importedFrom\":\"auger " AUGER_VERSION "\",\"processType\":0,"
@@ -410,12 +327,11 @@ static void put_meta(const struct writer *w, struct buf *out)
 
 static int put_threads(const struct writer *w, struct buf *out)
 {
-	const struct thread *threads = w->rows.data;
 	int rc = 0;
 
-	for (size_t i = 0; i < w->rows.count && rc == 0; i++) {
+	for (size_t i = 0; i < w->samples.threads.count && rc == 0; i++) {
 		buf_put_str(out, i ? ",\n" : "");
-		rc = put_thread(w, &threads[i], out);
+		rc = put_thread(w, thread_rows_thread(&w->samples, i), out);
 	}
 	return rc;
 }
@@ -449,7 +365,7 @@ int firefox_write(const struct profile *p, struct buf *out, struct err *e)
 
 	if (rc < 0)
 		return rc;
-	if (sort_samples(&w) < 0 || name_processes(&w) < 0 || make_libraries(&w) < 0)
+	if (name_processes(&w) < 0 || make_libraries(&w) < 0)
 		return err_nomem(e);
 	put_meta(&w, out);
 	put_libraries(&w, out);

@@ -4,9 +4,9 @@
  * in format/firefox/read.h.
  *
  * Version 55 is written, which the profiler upgrades to its own. One sample type is written, the
- * default one; each thread (labels pid, tid, comm) has its own tables. A profile has no time line,
- * so stacks are spread evenly over its duration; when that is unknown, they follow one another,
- * each as wide as its value. Values below 1 are left out.
+ * default one; each thread (labels pid, tid, comm) has its own tables. Samples stand at their times
+ * (format/thread_rows.h); what has none is a weighted sample at time 0. The range that is shown is
+ * the recording's. Values below 1 are left out.
  *
  * Source: github.com/firefox-devtools/profiler, docs-developer/processed-profile-format.md and
  * CHANGELOG-formats.md; the output of samply.

@@ -123,10 +123,16 @@ static void read_meta(struct reader *r, struct process *process, struct json *j)
 {
 	struct json_list o = json_object(j);
 	struct json_text key;
-	int64_t start_ns;
+	int64_t start_ns, from_ns = 0, to_ns = 0, length_ns;
 
 	while (json_member(j, &o, &key)) {
-		if (json_equals(&key, "interval")) {
+		if (json_equals(&key, "profilingStartTime")) {
+			if (!json_scale(json_number_or_skip(j), 6, &from_ns))
+				from_ns = 0;
+		} else if (json_equals(&key, "profilingEndTime")) {
+			if (!json_scale(json_number_or_skip(j), 6, &to_ns))
+				to_ns = 0;
+		} else if (json_equals(&key, "interval")) {
 			if (!json_scale(json_number_or_skip(j), 6, &process->interval_ns))
 				process->interval_ns = 0;
 		} else if (json_equals(&key, "startTime")) {
@@ -138,6 +144,9 @@ static void read_meta(struct reader *r, struct process *process, struct json *j)
 			json_skip(j);
 		}
 	}
+	if (!__builtin_sub_overflow(to_ns, from_ns, &length_ns) &&
+	    length_ns > profile_info(r->p)->duration_ns)
+		profile_info(r->p)->duration_ns = length_ns;
 }
 
 static void read_shared(struct process *process, struct json *j)

@@ -33,6 +33,8 @@ struct reader {
 	struct json frames, profiles; /* where their arrays begin */
 	bool has_frames, has_profiles;
 	bool is_ours;          /* auger wrote it: a profile has the name of its sample type */
+	uint32_t active;       /* index of the profile to show first */
+	uint32_t index;        /* of the profile being read */
 	struct rows locations; /* uint32_t, by number of the frame */
 	struct rows stack;     /* struct open_frame */
 	struct buf scratch;
@@ -317,11 +319,42 @@ static int read_evented(struct reader *r, const struct part *part, struct err *e
 	return rc;
 }
 
+static void note_length(struct reader *r, const struct part *part)
+{
+	int64_t length;
+
+	if (strcmp(part->unit->unit, "nanoseconds") == 0 &&
+	    !__builtin_sub_overflow(part->end, part->start, &length) &&
+	    length > profile_info(r->p)->duration_ns)
+		profile_info(r->p)->duration_ns = length;
+}
+
+/* The time line of a thread, which our own sums have, too: they come before it. */
+static bool is_repeated(struct reader *r, const struct part *part)
+{
+	char *mark;
+
+	if (!r->is_ours || !part->name.len)
+		return false;
+	buf_clear(&r->scratch);
+	json_unescape(part->name, &r->scratch);
+	buf_put_byte(&r->scratch, '\0');
+	if (buf_error(&r->scratch) < 0) {
+		profile_fail_nomem(r->p);
+		return false;
+	}
+	mark = strstr(r->scratch.data, SPEEDSCOPE_THREAD);
+	if (!mark)
+		return false;
+	*mark = '\0';
+	return profile_find_type(r->p, r->scratch.data) >= 0;
+}
+
 static int read_part(struct reader *r, struct json *j, struct err *e)
 {
 	struct part part = { .unit = &units[0] };
 	int rc = profile_check(r->p, e);
-	int64_t length;
+	bool is_line;
 
 	find_members(j, &part);
 	if (rc < 0 || j->wrong)
@@ -330,15 +363,18 @@ static int read_part(struct reader *r, struct json *j, struct err *e)
 		part.start = 0;
 	if (!json_scale(part.raw_end, part.unit->scale, &part.end))
 		part.end = 0;
+	is_line = is_repeated(r, &part);
+	if (is_line || !r->is_ours)
+		note_length(r, &part);
+	if (is_line)
+		return 0;
 	part.type = add_type(r, &part);
 	part.labels = add_label(r, &part);
 	rc = profile_check(r->p, e);
 	if (rc < 0)
 		return rc;
-	if (strcmp(part.unit->unit, "nanoseconds") == 0 &&
-	    !__builtin_sub_overflow(part.end, part.start, &length) &&
-	    length > profile_info(r->p)->duration_ns)
-		profile_info(r->p)->duration_ns = length;
+	if (r->is_ours && r->index == r->active)
+		profile_info(r->p)->default_type = profile_get_type(r->p, part.type).type;
 	if (part.has_events)
 		return read_evented(r, &part, e);
 	return part.has_samples ? read_sampled(r, &part, e) : 0;
@@ -355,7 +391,7 @@ static int read_parts(struct reader *r, struct err *e)
 		r->profile_count++;
 	}
 	a = json_array(&j);
-	while (rc == 0 && json_item(&j, &a))
+	for (; rc == 0 && json_item(&j, &a); r->index++)
 		rc = read_part(r, &j, e);
 	return rc;
 }
@@ -384,6 +420,9 @@ static void find_parts(struct reader *r, struct json *j)
 			find_shared(r, j);
 		} else if (json_equals(&key, "profiles")) {
 			note_array(j, &r->profiles, &r->has_profiles);
+		} else if (json_equals(&key, "activeProfileIndex") && json_peek(j) >= '0' &&
+			   json_peek(j) <= '9') {
+			r->active = json_frames_index(j);
 		} else if (json_equals(&key, "exporter") && json_peek(j) == '"') {
 			struct json_text by = json_string(j);
 

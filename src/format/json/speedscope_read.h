@@ -19,6 +19,10 @@
 #include "base/macros.h"
 #include "model/profile.h"
 
+/* Stands between the sample type and the rest of the name of a thread's time line that auger wrote.
+ */
+#define SPEEDSCOPE_THREAD " (pid "
+
 bool speedscope_detect(const unsigned char *data, size_t len);
 int speedscope_read(struct profile *p, const unsigned char *data, size_t len,
 		    struct err *e) MUST_CHECK;

@@ -21,5 +21,5 @@ try line.folded
 head -c 3000 /bin/sh >garbage.folded
 try garbage.folded
 try missing.pb.gz
-try .
+mkdir folder && try folder
 ls

@@ -5,6 +5,6 @@ auger convert in.folded -o out.txt
 echo $?
 auger convert in.folded --to nonsense
 echo $?
-auger convert in.folded in.folded --to folded
+auger convert in.folded in.folded --stackcollapse
 echo $?
 ls

@@ -14,5 +14,4 @@ try -f xml demo.pb.gz
 try -n many demo.pb.gz
 try --min-percent 101 demo.pb.gz
 try --min-percent 5 demo.pb.gz
-try demo.pb.gz hostile.pb.gz
 try --tre demo.pb.gz

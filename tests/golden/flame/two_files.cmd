@@ -1,1 +1,0 @@
-auger flame "$GOLDEN/stacks.folded" "$GOLDEN/after.folded"
