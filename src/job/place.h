@@ -36,9 +36,9 @@ void job_place_read(struct job_place *place);
 
 /*
  * Expands a pattern piece by piece: %h host, %r rank, %j job, %a array task, %p this process, %%
- * a percent sign; any other % is itself. What is unknown is "none". A value has "_" for each "/", so
- * that it does not leave its folder. *at: what is left of the pattern. Returns the piece's bytes,
- * 0 at the end.
+ * a percent sign; any other % is itself. What is unknown is "none". A value has "_" for each "/",
+ * so that it does not leave its folder. *at: what is left of the pattern. Returns the piece's
+ * bytes, 0 at the end.
  */
 size_t job_place_expand(const struct job_place *place, const char **at,
 			char ret_piece[JOB_PLACE_LEN]);
