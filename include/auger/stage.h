@@ -242,7 +242,7 @@ char *auger_profiler_report(struct auger_profiler *p, size_t *ret_len);
 
 /*
  * Writes the report to a file. 0 or a negative errno. The path is a pattern: %h host, %p process,
- * %r rank, %j Slurm job, %a array task, %% a percent sign. An unknown value is "none"; other
+ * %r rank, %j job, %a array task, %% a percent sign. An unknown value is "none"; other
  * letters stay unchanged. The report is appended as one line by one write(); a FIFO needs a reader.
  * A path that ends with ".pb.gz" is replaced by a pprof profile: labels as stacks; calls, wall time
  * and other sums as values.

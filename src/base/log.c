@@ -12,6 +12,7 @@ static struct {
 	log_sink *sink;
 	char spec[256];       /* "domain=level,..." */
 	enum log_level level; /* of domains that spec does not name */
+	bool is_hushed;
 } state;
 
 void log_open(log_sink *sink, const char *spec)
@@ -41,6 +42,11 @@ void log_raise(enum log_level level)
 	state.level = level;
 }
 
+void log_hush(void)
+{
+	state.is_hushed = true;
+}
+
 static enum log_level opened_level(const char *domain)
 {
 	enum log_level level = state.level;
@@ -57,7 +63,9 @@ static enum log_level opened_level(const char *domain)
 
 bool log_shows(enum log_level level, const char *domain)
 {
-	return state.sink && (level == LOG_WARN || level <= opened_level(domain));
+	bool is_always = level == LOG_WARN && !state.is_hushed;
+
+	return state.sink && (is_always || (level <= opened_level(domain) && level > LOG_WARN));
 }
 
 void log_msg(enum log_level level, const char *domain, const char *fmt, ...)

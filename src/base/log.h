@@ -28,6 +28,9 @@ void log_open(log_sink *sink, const char *spec);
 /* Also shows level, and what is above it, of the domains that spec does not name. */
 void log_raise(enum log_level level);
 
+/* Shows no warnings: of many processes that all would say the same, one does. */
+void log_hush(void);
+
 /* Is a message of this level and domain shown? For what is costly to put into words. */
 bool log_shows(enum log_level level, const char *domain) MUST_CHECK;
 

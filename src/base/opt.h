@@ -48,6 +48,7 @@ struct opt {
 	uint64_t min, max;          /* UINT and REAL; both 0: any */
 	const char *const *choices; /* CHOICE: ends with NULL */
 	const struct opt *table;    /* INCLUDE */
+	bool is_output;             /* STR: a file that is written; its name may be a pattern */
 };
 
 #define OPT_FLAG(s, l, type, member, text)                                  \
@@ -69,6 +70,11 @@ struct opt {
 	{                                                                                     \
 		.kind = OPT_KIND_STR, .short_name = (s), .long_name = (l), .value_name = (v), \
 		.offset = offsetof(type, member), .help = (text)                              \
+	}
+#define OPT_OUTPUT(s, l, v, type, member, text)                                               \
+	{                                                                                     \
+		.kind = OPT_KIND_STR, .short_name = (s), .long_name = (l), .value_name = (v), \
+		.offset = offsetof(type, member), .help = (text), .is_output = true           \
 	}
 #define OPT_LIST(s, l, v, type, member, text)                                                  \
 	{                                                                                      \

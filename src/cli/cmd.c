@@ -2,15 +2,19 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/log.h"
+#include "job/place.h"
+
+#define OUTPUTS_MAX 4
 
 const char *cmd_verb_name(const struct cmd *verb)
 {
 	return strrchr(verb->name, ' ') + 1;
 }
-
-#include "base/log.h"
 
 bool cmd_is_verbose(void)
 {
@@ -60,6 +64,54 @@ static int print_help(const struct cmd *cmd, const struct opt *opts, struct err 
 	return CMD_HELP_PRINTED;
 }
 
+/* Names of outputs that were patterns; for good, as argv. */
+static struct {
+	char paths[OUTPUTS_MAX][PATH_MAX]; /* [count] */
+	size_t count;
+} outputs;
+
+static int expand_output(const struct opt *opt, const char **value, struct err *e)
+{
+	struct job_place place;
+	char piece[JOB_PLACE_LEN], *path = outputs.paths[outputs.count];
+	const char *at = *value;
+	size_t len, used = 0;
+
+	if (outputs.count == OUTPUTS_MAX)
+		return err_set(e, -EINVAL, "--%s: too many patterns", opt->long_name);
+	job_place_read(&place);
+	while ((len = job_place_expand(&place, &at, piece))) {
+		if (used + len >= PATH_MAX)
+			return err_set(e, -EINVAL, "--%s: too long", opt->long_name);
+		memcpy(path + used, piece, len);
+		used += len;
+	}
+	path[used] = '\0';
+	*value = path;
+	outputs.count++;
+	return 0;
+}
+
+/* Puts rank, host and so on into the names of outputs. */
+static int expand_outputs(const struct opt *opts, char *args, struct err *e)
+{
+	int rc = 0;
+
+	for (; rc == 0 && opts->kind != OPT_KIND_END; opts++) {
+		void *value = args + opts->offset;
+
+		if (opts->kind == OPT_KIND_INCLUDE) {
+			rc = expand_outputs(opts->table, value, e);
+		} else if (opts->is_output) {
+			const char **path = value;
+
+			if (*path && strchr(*path, '%'))
+				rc = expand_output(opts, path, e);
+		}
+	}
+	return rc;
+}
+
 int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret_first,
 	      struct err *e)
 {
@@ -68,5 +120,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 
 	if (rc == OPT_HELP_ASKED)
 		return print_help(cmd, opts, e);
+	if (rc == 0)
+		rc = expand_outputs(opts, args, e);
 	return rc < 0 ? e->code = ERR_USAGE : 0;
 }

@@ -32,8 +32,8 @@ struct args {
 };
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write FILE, in the format of its ending [default: standard output]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write FILE, in the format of its ending [default: standard output]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
 		"Read the input as this format [default: by its content]"),
 	OPT_STR(0, "to", "FORMAT", struct args, to,

@@ -38,8 +38,8 @@ struct args {
 static const char *const normalizations[] = { "none", "total", NULL };
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write the picture to FILE [default flame.svg; standard output if redirected]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write the picture to FILE [default flame.svg; standard output if redirected]"),
 	OPT_STR(0, "title", "TEXT", struct args, title, "Set the title [default Flame graph]"),
 	OPT_CHOICE(0, "colors", "module|name|hot|plain", struct args, colors, flame_colors_names,
 		   "Color by kind of code, by name, or alike [default module]"),

@@ -22,8 +22,8 @@ struct args {
 };
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write FILE, in the format of its ending [default: standard output]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write FILE, in the format of its ending [default: standard output]"),
 	OPT_LIST(0, "label", "KEY[=TEXT]", struct args, labels,
 		 "Label the samples of each file: {n} its number [default], {file}, {dir}"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,

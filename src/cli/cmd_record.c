@@ -51,12 +51,13 @@ static const struct opt opts[] = {
 	OPT_CHOICE(
 		0, "method", "auto|bpf|perf", struct args, waits, methods,
 		"Record time off the CPU by BPF in the kernel, or by perf switch by switch [default auto]"),
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write the profile to FILE [default " DEFAULT_PROFILE "; an older one is renamed]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write the profile to FILE [default " DEFAULT_PROFILE
+		   "; an older one is renamed]"),
 	OPT_FLAG(0, "view", struct args, has_page,
 		 "Also write the page of 'auger view', named as the profile: auger.html"),
-	OPT_STR(0, "raw", "FILE", struct args, raw,
-		"Keep the kernel's records, too, as a perf.data file"),
+	OPT_OUTPUT(0, "raw", "FILE", struct args, raw,
+		   "Keep the kernel's records, too, as a perf.data file"),
 	OPT_STR(0, "recover", "SPOOL", struct args, recover,
 		"Make the profile of a killed recording from its spool, and record nothing"),
 	OPT_END,
@@ -213,8 +214,14 @@ static int name(struct profile *p, struct recording *c, struct err *e)
 	return 0;
 }
 
+/* Of many ranks one prints. */
+static bool is_silent(const struct record_output *output)
+{
+	return output->is_quiet && !cmd_is_verbose();
+}
+
 static int record(const struct recording_opts *o, struct recording *c, struct profile *p,
-		  const struct output *output, bool is_named, struct spool *spool, struct err *e)
+		  const struct record_output *output, struct spool *spool, struct err *e)
 {
 	struct recording_result result;
 	int rc = recording_run(c, &result, e);
@@ -230,36 +237,38 @@ static int record(const struct recording_opts *o, struct recording *c, struct pr
 	if (rc == 0)
 		rc = name(p, c, e);
 	if (rc == 0)
-		rc = record_save(p, output, is_named, e);
+		rc = record_save(p, output, e);
 	if (rc == 0)
 		rc = recording_finish_raw(c, e);
 	if (rc < 0)
 		return rc;
-	record_print_summary(p, o, c, &result, is_named ? output->path : NULL);
+	if (!is_silent(output)) {
+		record_print_summary(p, o, c, &result, record_output_name(output));
+		record_print_rank(output);
+	}
 	return result.status;
 }
 
 /* With a spool, which is kept when there is no profile of what was sampled. */
 static int record_safely(const struct recording_opts *o, struct recording *c, struct profile *p,
-			 const struct output *output, bool is_named, struct spool **spool,
-			 struct err *e)
+			 const struct record_output *output, struct spool **spool, struct err *e)
 {
 	int rc;
 
 	recording_put_head(p, o, c);
-	*spool = spool_new(output->path, p);
-	rc = *spool ? record(o, c, p, output, is_named, *spool, e) : err_nomem(e);
+	*spool = spool_new(output->output.path, p);
+	rc = *spool ? record(o, c, p, output, *spool, e) : err_nomem(e);
 	spool_free(*spool, rc < 0 && profile_sample_count(p));
 	return rc;
 }
 
-static int run_plan(const struct sampling_plan *plan, const char *path, struct err *e)
+static int run_plan(const struct sampling_plan *plan, const struct record_output *output,
+		    struct err *e)
 {
 	struct profile *p = profile_new();
-	struct output output;
 	struct recording *c = NULL;
 	struct spool *spool = NULL;
-	struct snapshots snapshots = { p, &output, 0 };
+	struct snapshots snapshots = { p, &output->output, 0 };
 	struct recording_opts recorded = plan->opts;
 	int rc;
 
@@ -269,11 +278,11 @@ static int run_plan(const struct sampling_plan *plan, const char *path, struct e
 	recorded.tick_context = &spool;
 	recorded.snapshot = take_snapshot;
 	recorded.snapshot_context = &snapshots;
-	rc = record_choose_output(path, &output, e);
+	recorded.labels = output->labels;
+	recorded.label_count = output->label_count;
+	rc = recording_new(&recorded, p, &c, e);
 	if (rc == 0)
-		rc = recording_new(&recorded, p, &c, e);
-	if (rc == 0)
-		rc = record_safely(&recorded, c, p, &output, path != NULL, &spool, e);
+		rc = record_safely(&recorded, c, p, output, &spool, e);
 	end_snapshots(&snapshots);
 	recording_free(c);
 	profile_free(p);
@@ -365,10 +374,11 @@ static int write_page(const char *output, struct err *e)
 	CLEANUP(buf_fini) struct buf page = { 0 }, profile = { 0 };
 	char view[] = "view", to[] = "-o", *argv[] = { view, to, NULL, NULL, NULL };
 
-	buf_put_str(&profile, output ? output : DEFAULT_PROFILE);
+	buf_put_str(&profile, output);
 	if (buf_error(&profile) < 0)
 		return err_nomem(e);
-	buf_put(&page, profile.data, stem_of(profile.data));
+	for (size_t i = 0; i < stem_of(profile.data); i++)
+		buf_put(&page, "%%", 1 + (profile.data[i] == '%')); /* of a pattern: itself */
 	buf_put_str(&page, ".html");
 	if (buf_error(&page) < 0)
 		return err_nomem(e);
@@ -377,10 +387,28 @@ static int write_page(const char *output, struct err *e)
 	return cmd_view.run((int)ARRAY_LEN(argv) - 1, argv, e);
 }
 
+static int run_record(const struct args *args, char **operands, struct err *e)
+{
+	struct sampling_plan plan = { 0 };
+	struct record_output output = { 0 };
+	int rc = make_plan(&plan, args, operands, e), failure = 0;
+
+	if (rc == 0)
+		rc = record_output_init(&output, args->output, e);
+	if (rc == 0 && is_silent(&output))
+		log_hush();
+	if (rc == 0)
+		rc = run_plan(&plan, &output, e);
+	if (rc >= 0 && args->has_page)
+		failure = write_page(output.output.path, e);
+	record_output_fini(&output);
+	sampling_plan_fini(&plan);
+	return failure < 0 ? failure : rc;
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { .seconds = NO_LIMIT };
-	struct sampling_plan plan = { 0 };
 	int first, rc = cmd_parse(&cmd_record, &args, argc, argv, &first, e);
 
 	if (rc < 0)
@@ -388,19 +416,11 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.has_page && args.output && strcmp(args.output, "-") == 0)
 		return err_usage(e, "--view: name a file with -o");
 	outlive_closed_pipes();
-	if (args.recover) {
-		rc = recover(&args, argv + first, e);
-	} else {
-		rc = make_plan(&plan, &args, argv + first, e);
-		if (rc == 0)
-			rc = run_plan(&plan, args.output, e);
-		sampling_plan_fini(&plan);
-	}
-	if (rc >= 0 && args.has_page) {
-		int failure = write_page(args.output, e);
-
-		return failure < 0 ? failure : rc;
-	}
+	if (!args.recover)
+		return run_record(&args, argv + first, e);
+	rc = recover(&args, argv + first, e);
+	if (rc >= 0 && args.has_page)
+		return write_page(args.output ? args.output : DEFAULT_PROFILE, e);
 	return rc;
 }
 

@@ -57,8 +57,8 @@ static const struct opt opts[] = {
 		 "Show the ten slowest calls with their threads, arguments and results"),
 	OPT_FLAG(0, "trace", struct args, is_trace,
 		 "Print each call as it happens, with decoded arguments"),
-	OPT_STR(0, "stacks", "FILE", struct args, stacks,
-		"Write a profile of the calls by the code that made them, too"),
+	OPT_OUTPUT(0, "stacks", "FILE", struct args, stacks,
+		   "Write a profile of the calls by the code that made them, too"),
 	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, syscall_methods,
 		   "Trace calls by this [default auto: the cheapest that works here]"),
 	OPT_FLAG(0, "seccomp", struct args, is_filtered,
@@ -67,7 +67,8 @@ static const struct opt opts[] = {
 		 "Show N rows, 0 for all [default 0; 50 with --path]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
-	OPT_STR('o', "output", "FILE", struct args, output,
+	OPT_OUTPUT(
+		'o', "output", "FILE", struct args, output,
 		"Write the rows to FILE [default: standard error with CMD, else standard output]"),
 	OPT_END,
 };

@@ -34,8 +34,8 @@ struct args {
 static const char *const normalizations[] = { "none", "total", NULL };
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write the page to FILE [default auger.html; standard output if redirected]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write the page to FILE [default auger.html; standard output if redirected]"),
 	OPT_FLAG(0, "open", struct args, is_opened, "Open the page in the desktop's browser"),
 	OPT_STR(0, "title", "TEXT", struct args, title, "Set the title [default: the file's name]"),
 	OPT_FLAG(0, "source", struct args, has_source,

@@ -19,6 +19,8 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 		{ "comm", { 0, "comm" } },
 		{ "thread", { 0, "thread" } },
 		{ "pid", { 0, "pid" } },
+		{ "rank", { 0, "rank" } },
+		{ "host", { 0, "host" } },
 		{ "data", { 0, "data" } },
 	};
 
@@ -37,6 +39,6 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 	}
 	return err_usage(
 		e,
-		"--by: '%s' is not function, line, address, module, comm, thread, pid, data or label:KEY%s",
+		"--by: '%s' is not function, line, address, module, comm, thread, pid, rank, host, data or label:KEY%s",
 		text, nearest_text(&near, ""));
 }

@@ -7,7 +7,7 @@
 #include "view/tree.h"
 
 #define GROUPING_HELP \
-	"Group by function [default], line, address, module, comm, thread, pid, data, label:KEY"
+	"Group by function [default], line, address, module, comm, thread, pid, rank, host, data, label:KEY"
 
 struct grouping {
 	enum frame_by by;

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
@@ -273,11 +274,21 @@ static void put_next_steps(struct buf *out, const char *path)
 	buf_put_str(out, "-o flame.svg\n");
 }
 
+/* To standard error; names are what others chose. */
+static void put_visible(const struct buf *out)
+{
+	CLEANUP(buf_fini) struct buf visible = { 0 };
+
+	if (buf_error(out) == 0)
+		utf8_put_valid(&visible, out->data, out->len);
+	if (buf_error(&visible) == 0 && visible.len)
+		fputs(visible.data, stderr);
+}
+
 /* The hottest functions, or the longest waits, and the next steps; then all of it goes to standard
  * error. */
 static void put_end(struct buf *out, const struct profile *p, const char *path)
 {
-	CLEANUP(buf_fini) struct buf visible = { 0 };
 	struct err e;
 	int rc = profile_find_type(p, "offcpu") >= 0
 			 ? put_longest_waits(out, p, &e)
@@ -286,10 +297,7 @@ static void put_end(struct buf *out, const struct profile *p, const char *path)
 	if (rc < 0)
 		buf_printf(out, "  %s\n", e.msg);
 	put_next_steps(out, path);
-	if (buf_error(out) == 0)
-		utf8_put_valid(&visible, out->data, out->len); /* names are what others chose */
-	if (buf_error(&visible) == 0 && visible.len)
-		fputs(visible.data, stderr);
+	put_visible(out);
 }
 
 void record_print_summary(const struct profile *p, const struct recording_opts *o,
@@ -319,6 +327,27 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 	}
 	put_caveats(&out, p, o, c, r);
 	put_end(&out, p, path);
+}
+
+void record_print_rank(const struct record_output *output)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 }, folder = { 0 };
+	const struct job_place *place = &output->place;
+	const char *path = output->output.path;
+
+	if (!place->is_parallel)
+		return;
+	buf_printf(&out, "  this is rank %s", place->rank);
+	if (*place->size)
+		buf_printf(&out, " of %s", place->size);
+	buf_put(&folder, path, path_folder_len(path));
+	if (!output->is_named && buf_error(&folder) == 0) {
+		buf_put_str(&out, "; all of them: auger merge ");
+		quote_argument(&out, folder.data);
+		buf_put_str(&out, "*.pb.gz -o job.pb.gz && auger report --by rank job.pb.gz");
+	}
+	buf_put_byte(&out, '\n');
+	put_visible(&out);
 }
 
 void record_print_recovered(const struct profile *p, const char *path)

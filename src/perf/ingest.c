@@ -112,15 +112,20 @@ uint32_t ingest_thread(struct ingest *in, uint32_t pid, uint32_t tid)
 
 static uint32_t make_labels(struct ingest *in, const struct thread *t)
 {
-	struct label labels[] = {
+	struct profile *p = in->profile;
+	struct label labels[INGEST_LABELS_MAX] = {
 		{ .key = in->keys.pid, .num = (int32_t)t->pid },
 		{ .key = in->keys.tid, .num = (int32_t)t->tid },
-		{ .key = in->keys.comm, .str = profile_str(in->profile, t->comm) },
-		{ .key = in->keys.cpu, .num = t->cpu },
+		{ .key = in->keys.comm, .str = profile_str(p, t->comm) },
 	};
-	size_t count = ARRAY_LEN(labels) - !in->opts.has_cpu_label;
+	size_t count = 3;
 
-	return profile_add_labels(in->profile, labels, count);
+	if (in->opts.has_cpu_label)
+		labels[count++] = (struct label){ .key = in->keys.cpu, .num = t->cpu };
+	for (size_t i = 0; i < in->opts.label_count; i++)
+		labels[count++] = (struct label){ .key = profile_str(p, in->opts.labels[i].key),
+						  .str = profile_str(p, in->opts.labels[i].value) };
+	return profile_add_labels(p, labels, count);
 }
 
 uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu)
@@ -137,7 +142,7 @@ uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu)
 static uint32_t add_data_labels(struct ingest *in, uint32_t labels, uint32_t region,
 				uint64_t address)
 {
-	struct label all[8];
+	struct label all[INGEST_LABELS_MAX];
 	size_t count;
 	const struct label *own = profile_get_labels(in->profile, labels, &count);
 

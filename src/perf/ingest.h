@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/macros.h"
 #include "interp/interp.h"
+#include "model/merge.h"
 #include "model/profile.h"
 #include "perf/dso.h"
 #include "perf/offcpu_profile.h"
@@ -60,8 +61,12 @@ struct ingest_offcpu {
 	size_t sleep_count;
 };
 
+#define INGEST_LABELS 8 /* labels that all samples may be given */
+
 struct ingest_opts {
-	struct dsos_opts dsos; /* with the profile */
+	struct dsos_opts dsos;           /* with the profile */
+	const struct text_label *labels; /* [label_count]: of each sample; at most INGEST_LABELS */
+	size_t label_count;
 	bool has_cpu_label;
 	bool has_addresses;     /* samples have a data address: label data */
 	bool has_address_label; /* and the address itself: label address */

@@ -19,6 +19,9 @@
 #define INGEST_MAX_FRAMES (INGEST_MAX_CHAIN + USER_STACK_MAX)
 #define INGEST_PENDING_BYTES ((size_t)64 << 20) /* of samples that wait; more do not */
 
+/* Of a sample: four of its thread, its data and address, what of a lock, and those of all. */
+#define INGEST_LABELS_MAX (8 + INGEST_LABELS)
+
 struct ingest {
 	struct ingest_opts opts;
 	struct profile *profile;

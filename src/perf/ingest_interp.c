@@ -5,8 +5,6 @@
 #include "interp/merge.h"
 #include "perf/ingest_internal.h"
 
-#define LABELS_MAX 8 /* of a sample */
-
 void ingest_interp_map(struct ingest *in, uint32_t pid, const struct vma *v)
 {
 	const struct interp_source *source = in->opts.interp;
@@ -156,11 +154,11 @@ static uint32_t add_lock_label(struct ingest *in, uint32_t labels, enum interp_l
 	const char *const names[] = {
 		[INTERP_LOCK_HELD] = "holds", [INTERP_LOCK_AWAITED] = "waits"
 	};
-	struct label all[LABELS_MAX];
+	struct label all[INGEST_LABELS_MAX];
 	size_t count;
 	const struct label *own = profile_get_labels(in->profile, labels, &count);
 
-	if (count > LABELS_MAX - 1)
+	if (count > INGEST_LABELS_MAX - 1)
 		return labels;
 	if (count)
 		memcpy(all, own, count * sizeof *all);

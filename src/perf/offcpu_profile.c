@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LABELS_MAX 8 /* of a thread, its state and its span */
+#define LABELS_MAX 18 /* of a thread, its state and its span */
 
 /* Which part of a wait is outside of the recording. */
 enum span { WHOLE, BEGAN_BEFORE = 1, UNFINISHED = 2 };

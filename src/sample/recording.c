@@ -36,6 +36,8 @@ static int make_ingest(struct recording *c, struct profile *p, struct err *e)
 			  .proc = RECORDING_PROC,
 			  .kernel_start = synthesize_kernel_start(RECORDING_PROC "/kallsyms"),
 			  .fd_limit = file_limit() },
+		.labels = c->opts.labels,
+		.label_count = c->opts.label_count,
 		.has_cpu_label = c->opts.has_cpu_label,
 		.has_addresses = recording_has_addresses(c),
 		.has_address_label = c->opts.has_address_label,

@@ -49,6 +49,9 @@ struct recording_opts {
 	enum stack_mode stack;
 	uint32_t stack_bytes; /* STACK_DWARF: to copy, a multiple of 8 */
 	bool is_user_only, is_kernel_only;
+	const struct text_label
+		*labels; /* [label_count]: of each sample, of INGEST_LABELS; borrowed */
+	size_t label_count;
 	bool has_cpu_label, has_address_label;
 	bool has_times;   /* the profile gets the times of samples, too */
 	bool has_off_cpu; /* records off-CPU time, too: the sample type offcpu/nanoseconds */

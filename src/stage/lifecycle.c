@@ -162,7 +162,7 @@ static int fill(struct auger_profiler *p, const struct auger_opts *opts)
 	p->plan.rss_ticks = ticks_in(opts->rss_interval_us);
 	p->plan.io_ticks = ticks_in(IO_INTERVAL_US);
 	p->plan.clock_read_ticks = ticks_in(CLOCK_READ_US);
-	identity_read(&p->identity);
+	job_place_read(&p->place);
 	choose_groups(p);
 	begin_report(p);
 	return 0;

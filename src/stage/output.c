@@ -92,6 +92,16 @@ static bool ends_with(const char *path, const char *ending)
 
 enum trigger { ON_REQUEST, EARLY, LAST };
 
+static void put_path(struct text *out, const struct job_place *place, const char *pattern)
+{
+	char piece[JOB_PLACE_LEN];
+	size_t len;
+
+	while ((len = job_place_expand(place, &pattern, piece)))
+		text_put(out, piece, len);
+	text_put(out, "", 1);
+}
+
 /* The profiler's own output is relative to its folder, and is not written without stages. */
 static int write_now(struct auger_profiler *p, const char *pattern, enum trigger trigger)
 {
@@ -104,7 +114,7 @@ static int write_now(struct auger_profiler *p, const char *pattern, enum trigger
 		text_put_str(&path, p->folder);
 		text_put(&path, "/", 1);
 	}
-	identity_expand(&p->identity, pattern, &path);
+	put_path(&path, &p->place, pattern);
 	if (text_error(&path) < 0)
 		return -ENOMEM;
 	is_profile = ends_with(path.data, ".pb.gz");

@@ -20,9 +20,9 @@
 #include <sys/types.h>
 
 #include "auger/stage.h"
+#include "job/place.h"
 #include "stage/arena.h"
 #include "stage/counters.h"
-#include "stage/identity.h"
 #include "stage/macros.h"
 #include "stage/paths.h"
 #include "stage/rows.h"
@@ -134,7 +134,7 @@ struct auger_profiler {
 	char source_name[SOURCE_NAME_MAX + 1];
 	char source_detail[32];
 	struct counter_files files;
-	struct identity identity;
+	struct job_place place;
 	bool has_perf_page;
 
 	/* Under lock. */

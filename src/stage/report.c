@@ -257,18 +257,35 @@ static void put_sources(const struct report *r)
 	}
 }
 
+/* A key with the resource manager's name, or that of Slurm: "slurm_job_id". */
+static void put_job_value(const struct report *r, const char *name, const char *value)
+{
+	const char *manager = r->p->place.manager;
+	char key[JOB_PLACE_LEN + 32];
+
+	strcpy(stpcpy(key, *manager ? manager : "slurm"), name);
+	put_known(r->out, key, value);
+}
+
+static void put_job(const struct report *r)
+{
+	const struct job_place *place = &r->p->place;
+
+	put_job_value(r, "_job_id", place->job);
+	put_job_value(r, "_array_job_id", place->array_job);
+	put_job_value(r, "_array_task_id", place->array_task);
+	put_job_value(r, "_step_id", place->step);
+}
+
 static void put_identity(const struct report *r)
 {
-	const struct identity *identity = &r->p->identity;
+	const struct job_place *place = &r->p->place;
 
-	put_known(r->out, "host", identity->host);
+	put_known(r->out, "host", place->host);
 	put_int(r->out, "pid", getpid());
 	put_str(r->out, "program", program_invocation_short_name);
-	put_known(r->out, "rank", identity->rank);
-	put_known(r->out, "slurm_job_id", identity->job);
-	put_known(r->out, "slurm_array_job_id", identity->array_job);
-	put_known(r->out, "slurm_array_task_id", identity->array_task);
-	put_known(r->out, "slurm_step_id", identity->step);
+	put_known(r->out, "rank", place->rank);
+	put_job(r);
 	put_s_if(r->out, "start_unix", true, (int64_t)r->p->start_ns);
 	put_str(r->out, "version", AUGER_VERSION);
 }
@@ -377,6 +394,12 @@ bool report_has_key(const struct auger_profiler *p, const char *key)
 		"slurm_array_job_id",
 		"slurm_array_task_id",
 		"slurm_step_id",
+		"flux_job_id",
+		"lsf_job_id",
+		"lsf_array_task_id",
+		"pbs_job_id",
+		"pbs_array_job_id",
+		"pbs_array_task_id",
 		"start_unix",
 		"version",
 		"level",

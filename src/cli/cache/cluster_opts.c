@@ -14,6 +14,7 @@
 #include "cachejob/hosts.h"
 #include "cluster/secret.h"
 #include "cluster/tree.h"
+#include "job/place.h"
 
 #define RANKS_MAX 1000000
 #define POLL_NS (NS_PER_S / 20) /* short beside the start of a node */
@@ -44,18 +45,13 @@ const struct opt cache_cluster_opts[] = {
 	OPT_END,
 };
 
-/* A number of the launcher's environment; CACHE_NO_RANK: none has it. */
-static uint64_t env_number(const char *const *names)
+/* A number of the launcher's; CACHE_NO_RANK: it gives none. */
+static uint64_t number_of(const char *text)
 {
+	size_t len = strlen(text);
 	uint64_t value;
 
-	for (; *names; names++) {
-		const char *text = getenv(*names);
-
-		if (text && *text && number_parse(text, strlen(text), &value) == strlen(text))
-			return value;
-	}
-	return CACHE_NO_RANK;
+	return len && number_parse(text, len, &value) == len ? value : CACHE_NO_RANK;
 }
 
 /* Does it pass addresses? Source: spec of PMIx 4, PMI-1 of MPICH. */
@@ -67,17 +63,15 @@ static bool has_exchange(void)
 static int fill_ranks(const struct cache_cluster_args *args, struct cluster_node_config *n,
 		      struct err *e)
 {
-	static const char *const ranks[] = { "PMIX_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
-					     "PMI_RANK", NULL };
-	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
-					     NULL };
+	struct job_place place;
 	uint64_t rank = args->rank, size = args->ranks;
 	int rc = 0;
 
+	job_place_read(&place);
 	if (args->node_file)
 		rc = hosts_find_self(args->node_file, &rank, &size, e);
 	else if (!size && has_exchange() && !args->address_book)
-		size = env_number(sizes);
+		size = number_of(place.size);
 	else if (!size && args->address_book)
 		return err_usage(e, "--address-book needs --ranks, and --rank without a launcher");
 	if (rc < 0 || size == 0 || size == CACHE_NO_RANK)
@@ -85,7 +79,7 @@ static int fill_ranks(const struct cache_cluster_args *args, struct cluster_node
 	if (size == 1)
 		rank = 0;
 	if (rank == CACHE_NO_RANK)
-		rank = env_number(ranks);
+		rank = number_of(place.rank);
 	if (rank == CACHE_NO_RANK)
 		return err_usage(e, "--ranks needs --rank: no launcher gives it here");
 	if (rank >= size || size > RANKS_MAX)

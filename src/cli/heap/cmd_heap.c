@@ -31,8 +31,9 @@ struct args {
 };
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write the profile to FILE [default " DEFAULT_PROFILE "; an older one is renamed]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write the profile to FILE [default " DEFAULT_PROFILE
+		   "; an older one is renamed]"),
 	OPT_STR('p', "pid", "PID", struct args, pid,
 		"Record this running process from now on; older blocks are not known"),
 	OPT_REAL('d', "duration", "SECONDS", struct args, seconds, 0, 1000000000,
@@ -135,25 +136,28 @@ static void warn(const struct heap_collection *c, const struct heap_run *r)
 }
 
 /* argv, r: NULL of a process that was attached to. */
-static int save_and_print(char *const *argv, const struct output *output, const struct heap_run *r,
-			  const struct heap_summary *summary, struct heap_collection *c,
-			  struct err *e)
+static int save_and_print(char *const *argv, const struct record_output *output,
+			  const struct heap_run *r, const struct heap_summary *summary,
+			  struct heap_collection *c, struct err *e)
 {
 	int rc;
 
 	put_comments(c, argv);
 	rc = name(c->profile, e);
 	if (rc == 0)
-		rc = record_save(c->profile, output, summary->path != NULL, e);
+		rc = record_save(c->profile, output, e);
+	if (output->is_quiet && !cmd_is_verbose())
+		return rc;
 	warn(c, r);
 	return rc < 0 ? rc : print_summary(c, summary, STDERR_FILENO, e);
 }
 
-static int finish_run(const struct args *args, char *const *argv, const struct output *output,
-		      const struct heap_run *r, struct heap_collection *c, struct err *e)
+static int finish_run(const struct args *args, char *const *argv,
+		      const struct record_output *output, const struct heap_run *r,
+		      struct heap_collection *c, struct err *e)
 {
 	const struct heap_summary summary = { .title = "auger: ",
-					      .path = args->output,
+					      .path = record_output_name(output),
 					      .has_path = true,
 					      .peak_rss_bytes = r->peak_rss_bytes };
 	int rc;
@@ -180,9 +184,9 @@ static void take_ended(void *collection, const char *folder)
 static int record(const struct args *args, struct heap_run_opts o, struct err *e)
 {
 	struct heap_collection c;
-	struct output output;
+	struct record_output output;
 	struct heap_run r = { 0 };
-	int rc = record_choose_output(args->output, &output, e);
+	int rc = record_output_init(&output, args->output, e);
 
 	if (rc < 0)
 		return rc;
@@ -198,6 +202,7 @@ static int record(const struct args *args, struct heap_run_opts o, struct err *e
 	rc = rc == 0 ? r.status : rc;
 	heap_run_fini(&r, c.living_count > 0);
 	heap_collection_fini(&c);
+	record_output_fini(&output);
 	return rc;
 }
 
@@ -233,13 +238,13 @@ static int run_attached(const struct args *args, struct heap_attach_opts *o,
 	return rc;
 }
 
-static int finish_attached(const struct args *args, const struct output *output,
-			   const struct heap_attachment *a, int64_t start_ns,
-			   struct heap_collection *c, struct err *e)
+static int finish_attached(const struct record_output *output, const struct heap_attachment *a,
+			   int64_t start_ns, struct heap_collection *c, struct err *e)
 {
-	const struct heap_summary summary = {
-		.title = "auger: ", .path = args->output, .has_path = true, .is_attached = true
-	};
+	const struct heap_summary summary = { .title = "auger: ",
+					      .path = record_output_name(output),
+					      .has_path = true,
+					      .is_attached = true };
 	int rc = heap_collect_fd(c, a->file, "heap file", e);
 
 	if (rc < 0)
@@ -255,22 +260,23 @@ static int attach(const struct args *args, const struct heap_run_opts *how, stru
 				      .is_exact = how->is_exact };
 	struct heap_attachment a = { .file = -1 };
 	struct heap_collection c;
-	struct output output;
+	struct record_output output;
 	int64_t start_ns = clock_wall_ns();
 	int rc;
 
 	if (!is_pid(args->pid, &o.pid))
 		return err_usage(e, "--pid: '%s' is no process", args->pid);
-	rc = record_choose_output(args->output, &output, e);
+	rc = record_output_init(&output, args->output, e);
 	if (rc < 0)
 		return rc;
 	rc = heap_collection_init(&c, e);
 	if (rc == 0)
 		rc = run_attached(args, &o, &a, e);
 	if (rc == 0)
-		rc = finish_attached(args, &output, &a, start_ns, &c, e);
+		rc = finish_attached(&output, &a, start_ns, &c, e);
 	heap_attachment_fini(&a);
 	heap_collection_fini(&c);
+	record_output_fini(&output);
 	return rc;
 }
 
@@ -294,8 +300,8 @@ static int show(const struct args *args, struct err *e)
 	struct heap_summary summary = {
 		.title = "", .path = args->output, .has_path = args->output != NULL, .is_live = true
 	};
-	struct output output;
-	int rc = args->output ? record_choose_output(args->output, &output, e) : 0;
+	struct record_output output = { 0 };
+	int rc = args->output ? record_output_init(&output, args->output, e) : 0;
 	bool owns_stdout = args->output && strcmp(args->output, "-") == 0;
 
 	if (rc < 0)
@@ -304,13 +310,14 @@ static int show(const struct args *args, struct err *e)
 	if (rc == 0)
 		rc = collect_shown(&c, args, e);
 	if (rc == 0 && args->output)
-		rc = record_save(c.profile, &output, true, e);
+		rc = record_save(c.profile, &output, e);
 	summary.is_live = c.living_count > 0;
 	if (rc == 0)
 		warn(&c, NULL);
 	if (rc == 0)
 		rc = print_summary(&c, &summary, owns_stdout ? STDERR_FILENO : STDOUT_FILENO, e);
 	heap_collection_fini(&c);
+	record_output_fini(&output);
 	return rc;
 }
 

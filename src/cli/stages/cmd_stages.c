@@ -44,7 +44,7 @@ static const struct opt opts[] = {
 		"Compare with what 'sacct -P' printed to FILE, or prints now (live)"),
 	OPT_STR(0, "to", "FORMAT", struct args, to,
 		"Write a profile with the stages as stacks (profile: pprof)"),
-	OPT_STR('o', "output", "FILE", struct args, output, "Write the profile to FILE"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output, "Write the profile to FILE"),
 	OPT_CHOICE(0, "level", "full|time", struct args, level, stage_levels,
 		   "Measure everything, or time only (run) [default full]"),
 	OPT_STR(0, "reports", "DIR", struct args, reports,

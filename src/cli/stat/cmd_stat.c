@@ -44,8 +44,8 @@ static const struct opt opts[] = {
 		 "Run each command N times before, without measuring [default 0]"),
 	OPT_STR(0, "prepare", "CMD", struct args, prepare,
 		"Run this line of sh before each run, without measuring it"),
-	OPT_STR(0, "export-markdown", "FILE", struct args, markdown,
-		"Write the times to FILE, too, as a Markdown table"),
+	OPT_OUTPUT(0, "export-markdown", "FILE", struct args, markdown,
+		   "Write the times to FILE, too, as a Markdown table"),
 	OPT_LIST('p', "pid", "PID,...", struct args, pids,
 		 "Measure these running processes until they end or Ctrl-C; again for more"),
 	OPT_FLAG('a', "all", struct args, is_all, "Measure the whole machine until Ctrl-C"),
@@ -62,8 +62,8 @@ static const struct opt opts[] = {
 		   "Write the numbers as a table, CSV or JSON [default table]"),
 	OPT_STR(0, "format-gnu", "FORMAT", struct args, gnu,
 		"Write what GNU time's -f FORMAT writes; 'verbose': its -v"),
-	OPT_STR('o', "output", "FILE", struct args, output,
-		"Write them to FILE [default: standard error]"),
+	OPT_OUTPUT('o', "output", "FILE", struct args, output,
+		   "Write them to FILE [default: standard error]"),
 	OPT_END,
 };
 
