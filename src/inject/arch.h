@@ -92,6 +92,9 @@ size_t arch_function_state_bytes(void);
 
 size_t arch_trampoline_bytes(void);
 void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *resume);
+/* The reverse: sets regs, which are those of the thread in it, mask and policy. False: that is no
+ * trampoline. */
+bool arch_trampoline_read(const unsigned char *trampoline, struct arch_resume *resume);
 
 /* Makes regs run the trampoline at address: one call, a stop, then the return to the program. */
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6]);

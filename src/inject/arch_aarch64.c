@@ -323,6 +323,26 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 	memcpy(trampoline + auger_trampoline_words_at, &w, sizeof w);
 }
 
+bool arch_trampoline_read(const unsigned char *trampoline, struct arch_resume *resume)
+{
+	struct stop_regs *n = stop_regs(&resume->regs);
+	struct words w;
+
+	if (memcmp(trampoline, auger_trampoline, auger_trampoline_words_at) != 0)
+		return false;
+	memcpy(&w, trampoline + auger_trampoline_words_at, sizeof w);
+	resume->mask = w.frame.user.mask;
+	resume->policy = (int)w.policy;
+	memcpy(n->user.regs, w.frame.user.context.regs, sizeof w.frame.user.context.regs);
+	n->user.sp = w.frame.user.context.sp;
+	n->user.pstate = w.frame.user.context.pstate;
+	memcpy(n->vector, w.frame.user.context.vector.vregs,
+	       sizeof w.frame.user.context.vector.vregs);
+	memcpy(&n->vector[64], &w.frame.user.context.vector.fpsr, 8);
+	arch_set_ip(&resume->regs, w.frame.user.context.pc);
+	return true;
+}
+
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
 {
 	struct stop_regs *n = stop_regs(regs);

@@ -332,6 +332,37 @@ void arch_trampoline_fill(unsigned char *trampoline, const struct arch_resume *r
 	memcpy(trampoline + auger_trampoline_words_at, &w, sizeof w);
 }
 
+bool arch_trampoline_read(const unsigned char *trampoline, struct arch_resume *resume)
+{
+	struct user_regs_struct *r = user_regs(&resume->regs);
+	struct words w;
+
+	if (memcmp(trampoline, auger_trampoline, auger_trampoline_words_at) != 0)
+		return false;
+	memcpy(&w, trampoline + auger_trampoline_words_at, sizeof w);
+	resume->mask = w.mask;
+	resume->policy = (int)w.policy;
+	r->eflags = w.flags;
+	r->rsp = w.sp;
+	r->r15 = w.r15;
+	r->r14 = w.r14;
+	r->r13 = w.r13;
+	r->r12 = w.r12;
+	r->rbp = w.rbp;
+	r->rbx = w.rbx;
+	r->r11 = w.r11;
+	r->r10 = w.r10;
+	r->r9 = w.r9;
+	r->r8 = w.r8;
+	r->rax = w.rax;
+	r->rcx = w.rcx;
+	r->rdx = w.rdx;
+	r->rsi = w.rsi;
+	r->rdi = w.rdi;
+	arch_set_ip(&resume->regs, w.ip);
+	return true;
+}
+
 void arch_enter_once(struct arch_regs *regs, uint64_t address, long nr, const uint64_t arg[6])
 {
 	struct user_regs_struct *r = user_regs(regs);

@@ -64,6 +64,23 @@ static int find_bootstrap(struct remote *r, struct err *e)
 	return 0;
 }
 
+/* A tracer that was killed has used the same place, and a thread may not have left it yet. */
+static int leave_bootstrap(struct remote *r, struct err *e)
+{
+	size_t len = arch_trampoline_bytes();
+	unsigned char *bytes = malloc(len);
+	int rc = bytes ? remote_read(r, r->bootstrap, bytes, len) : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < r->members.count; i++) {
+		struct remote_thread *w = &remote_member_at(r, i)->w;
+
+		if (arch_ip(&w->saved) - r->bootstrap < len)
+			remote_thread_leave(w, bytes);
+	}
+	free(bytes);
+	return rc < 0 ? remote_memory_error(r, rc, e) : 0;
+}
+
 /* Writes the first trampoline and saves what it overwrites. */
 static int write_bootstrap(struct remote *r, const struct remote_thread *w, struct err *e)
 {
@@ -285,7 +302,8 @@ static int open_all(struct remote *r, size_t call_limit, size_t data_bytes, size
 	r->memory = open(path, O_RDWR | O_CLOEXEC);
 	if (r->memory < 0)
 		return err_errno(e, "%s", path);
-	if (take_threads(r, &threads, e) < 0 || find_bootstrap(r, e) < 0)
+	if (take_threads(r, &threads, e) < 0 || find_bootstrap(r, e) < 0 ||
+	    leave_bootstrap(r, e) < 0)
 		return e->code;
 	remote_plan_priority(&remote_member_at(r, 0)->w);
 	if (write_bootstrap(r, &remote_member_at(r, 0)->w, e) < 0 ||

@@ -132,6 +132,19 @@ void remote_thread_fill_trampoline(const struct remote_thread *w, unsigned char 
 	arch_trampoline_fill(trampoline, &w->resume);
 }
 
+void remote_thread_leave(struct remote_thread *w, const unsigned char *trampoline)
+{
+	struct arch_resume old = w->resume;
+
+	old.regs = w->saved;
+	if (!arch_trampoline_read(trampoline, &old) || arch_write(w->tid, &old.regs) < 0)
+		return;
+	(void)!set_mask(w->tid, old.mask);
+	remote_drop_priority(w->tid, old.policy);
+	w->saved = w->resume.regs = old.regs;
+	w->resume.mask = old.mask;
+}
+
 /* Registers first: a thread that resumes with them also restores its mask and its priority. */
 static int divert(struct remote_thread *w, const struct arch_regs *regs, struct err *e)
 {

@@ -40,6 +40,10 @@ int remote_thread_init(struct remote_thread *ret, pid_t pid, pid_t tid, int memo
 /* Fills in the trampoline for this thread. */
 void remote_thread_fill_trampoline(const struct remote_thread *w, unsigned char *trampoline);
 
+/* For a thread that is still in this trampoline of a tracer that was killed: it returns to its
+ * program now, as that code would return. */
+void remote_thread_leave(struct remote_thread *w, const unsigned char *trampoline);
+
 /* Makes one call by the trampoline at address and returns its result. The thread stays in it. */
 int remote_thread_call_once(struct remote_thread *w, uint64_t address, long nr,
 			    const uint64_t arg[6], int64_t *ret_result, struct err *e) MUST_CHECK;
@@ -73,6 +77,8 @@ void remote_thread_restore(struct remote_thread *w);
 void remote_plan_priority(struct remote_thread *w);
 /* For remote_thread.c: the registers lead into the trampoline. */
 void remote_raise_priority(const struct remote_thread *w);
+/* What a tracer that was killed raised. policy: that of the program. */
+void remote_drop_priority(pid_t tid, int policy);
 void remote_restore_priority(const struct remote_thread *w);
 
 /* A signal that pid ignores even without a tracer; it stops the trampolines of its threads. */

@@ -289,6 +289,32 @@ static void test_death_of_the_visitor(void)
 	check_deaths(2);
 }
 
+/* Tracers are killed, and the job is stopped, before its thread has left their trampoline, which is
+ * always at the same place: each leads the thread back to its program. */
+static void test_deaths_in_a_stopped_job(void)
+{
+	pid_t pid = start(spin);
+	int status;
+
+	for (int i = 0; i < 3; i++) {
+		pid_t visitor = fork();
+
+		if (visitor == 0) {
+			if (!visit_and_die(pid, DEATH_OPEN, 0))
+				_exit(1);
+			kill(pid, SIGSTOP);
+			kill(getpid(), SIGKILL);
+		}
+		waitpid(visitor, &status, 0);
+		CHECK(WIFSIGNALED(status));
+	}
+	waitpid(pid, &status, WUNTRACED);
+	CHECK(WIFSTOPPED(status));
+	kill(pid, SIGCONT);
+	CHECK(goes_on());
+	CHECK_INT(finish(pid), 0);
+}
+
 /* Makes a thread that was added wait in write(2), and loses it. */
 static bool visit_and_lose(pid_t pid)
 {
@@ -384,6 +410,7 @@ int main(void)
 	TAP_CASE(test_seccomp);
 	TAP_CASE(test_signal_in_pause);
 	TAP_CASE(test_death_of_the_visitor);
+	TAP_CASE(test_deaths_in_a_stopped_job);
 	TAP_CASE(test_lost_thread);
 	TAP_CASE(test_refusals);
 	return tap_done();

@@ -64,6 +64,7 @@ static void test_returns_to_program(void)
 	struct arch_resume h = {
 		.pid = getpid(), .tid = getpid(), .signal = SIGURG, .policy = SCHED_BATCH
 	};
+	struct arch_resume back = { .policy = -1 };
 	struct arch_call lists[2][4] = { { { 0 } } };
 	struct arch_control control = { .flag = (uint64_t)(uintptr_t)&control.own_flag,
 					.own_flag = 1 };
@@ -86,6 +87,12 @@ static void test_returns_to_program(void)
 #endif
 	h.mask = UINT64_C(1) << (SIGUSR1 - 1);
 	arch_trampoline_fill(trampoline, &h);
+	CHECK(arch_trampoline_read(trampoline, &back));
+	CHECK(arch_ip(&back.regs) == h.regs.word[AT_IP] && back.mask == h.mask);
+	CHECK(back.regs.word[AT_SP] == h.regs.word[AT_SP] &&
+	      back.regs.word[AT_LAST] == h.regs.word[AT_LAST]);
+	CHECK_INT(back.policy, SCHED_BATCH);
+	CHECK(!arch_trampoline_read(trampoline + 1, &back));
 	__builtin___clear_cache((char *)trampoline, (char *)trampoline + arch_trampoline_bytes());
 	lists[1][0] = (struct arch_call){ .nr = SYS_getpid, .arg = { 1, 2, 3, 4, 5, 6 } };
 	lists[1][1] =

@@ -20,8 +20,8 @@
  * -ENOSYS (the kernel has no open_tree(2)) and others. */
 int remount_clone(const char *view, const char *name) MUST_CHECK;
 
-/* Takes over the descriptor: unmounts view, and mounts the folder there. Before Linux 6.5, the folder
- * below the view is seen for a moment. */
+/* Takes over the descriptor: unmounts view, and mounts the folder there. Before Linux 6.5, the
+ * folder below the view is seen for a moment. */
 int remount_move(int tree, const char *view, struct err *e) MUST_CHECK;
 
 /* Drops all unused dentries of the view, negative ones included. False: we have no permission to.
