@@ -2,7 +2,7 @@
 # The front door; Meson does the building. `make demo` and `make check` need nothing installed:
 # they fetch the Debian packages of packages/*.txt that are missing.
 .POSIX:
-.PHONY: all packages test-packages demo test check check-floor dist-portable fuzz-long faults killtest soak lint bench install clean
+.PHONY: all packages test-packages demo test check check-floor dist-portable deb fuzz-long faults killtest soak lint bench install clean
 
 all: build/build.ninja
 	@ninja -C build
@@ -39,6 +39,9 @@ check: test-packages
 
 dist-portable:
 	@tools/dist/portable.sh
+
+deb:
+	@tools/dist/deb.sh
 
 check-floor:
 	@tools/floor/check.sh
