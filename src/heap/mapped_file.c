@@ -71,10 +71,12 @@ struct search {
 	bool is_closed; /* there is one that cannot be opened */
 };
 
+/* "#" is how the kernel names a file of O_TMPFILE. */
 static bool may_be_heap(const struct proc_map *m)
 {
 	return m->is_shared && m->path[0] == '/' &&
-	       (text_starts_with(path_base(m->path), HEAP_NAME_START) ||
+	       (path_base(m->path)[0] == '#' ||
+		text_starts_with(path_base(m->path), HEAP_NAME_START) ||
 		text_starts_with(path_base(m->path), HEAP_UNNAMED_START) ||
 		text_starts_with(m->path, "/memfd:" HEAP_UNNAMED_START));
 }

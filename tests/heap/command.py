@@ -49,6 +49,15 @@ def check_truth(bench, times=1, skip=(), output="h.pb.gz"):
         bench.equal(sums(bench, value, output=output), want, value)
 
 
+def mapped(bench):
+    """--mmap: blocks are the same, and the mappings come to them."""
+    _, said = heap(bench, "--mmap", "--", bench.workload("answer"))
+    check_truth(bench, skip=("temporary_objects", "temporary_space"))
+    bench.check("allocations and mappings of" in said, said)
+    comments = bench.report(output="h.pb.gz")["comment"]
+    bench.check(any("heap and mappings of 1 process" in line for line in comments), comments)
+
+
 def folders(bench):
     return [name for name in os.listdir(bench.folder) if name.startswith("auger-heap.")]
 
@@ -296,5 +305,5 @@ def in_its_folder(case):
 
 
 if __name__ == "__main__":
-    main([in_its_folder(case) for case in (exact, statuses, children, live_process, interrupted, killed_auger, survivor, sampled,
+    main([in_its_folder(case) for case in (exact, mapped, statuses, children, live_process, interrupted, killed_auger, survivor, sampled,
                                            stages_agree, to_standard_output, full_disk, refusals, set_id)])

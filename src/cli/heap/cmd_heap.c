@@ -25,7 +25,7 @@ static const char *const follows[] = { [FOLLOW_ALL] = "all", [FOLLOW_NONE] = "no
 
 struct args {
 	const char *output, *sample, *show, *pid;
-	bool is_exact, has_python;
+	bool is_exact, has_mappings, has_python;
 	double seconds; /* 0: not given */
 	int follow;     /* FOLLOW_ALL, FOLLOW_NONE */
 };
@@ -45,6 +45,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(
 		0, "exact-peak", struct args, is_exact,
 		"Put the allocations of all threads in one order, so that the peak is exact; slower"),
+	OPT_FLAG(0, "mmap", struct args, has_mappings,
+		 "Record what is mapped, too: mmap, mremap, brk, and the stacks of threads"),
 	OPT_CHOICE(0, "follow", "all|none", struct args, follow, follows,
 		   "Record the children of the command, too, or the command alone [default all]"),
 	OPT_FLAG(0, "python", struct args, has_python,
@@ -60,7 +62,8 @@ static int check_usage(const struct args *args, bool has_command, struct err *e)
 		return err_usage(e, "-d goes with -p only; 'timeout SECONDS CMD' ends a command");
 	if (args->pid && (args->has_python || args->follow))
 		return err_usage(e, "--python and --follow are for commands, not for -p");
-	if (args->show && (args->sample || args->is_exact || args->has_python || args->follow))
+	if (args->show && (args->sample || args->is_exact || args->has_mappings ||
+			   args->has_python || args->follow))
 		return err_usage(e, "--show goes with -o only: how to record is said to '-- CMD'");
 	return 0;
 }
@@ -85,7 +88,8 @@ static void put_comments(const struct heap_collection *c, char *const *argv)
 		quote_argument(&text, argv[i]);
 	}
 	add_comment(c->profile, &text);
-	buf_printf(&text, "heap of %zu process%s, lost allocations: %llu", c->process_count,
+	buf_printf(&text, "heap%s of %zu process%s, lost allocations: %llu",
+		   c->has_mappings ? " and mappings" : "", c->process_count,
 		   c->process_count == 1 ? "" : "es", (unsigned long long)c->lost);
 	if (c->peak_error_bytes)
 		buf_printf(&text, ", peak within %llu bytes",
@@ -257,7 +261,8 @@ static int finish_attached(const struct record_output *output, const struct heap
 static int attach(const struct args *args, const struct heap_run_opts *how, struct err *e)
 {
 	struct heap_attach_opts o = { .sample_bytes = how->sample_bytes,
-				      .is_exact = how->is_exact };
+				      .is_exact = how->is_exact,
+				      .has_mappings = how->has_mappings };
 	struct heap_attachment a = { .file = -1 };
 	struct heap_collection c;
 	struct record_output output;
@@ -336,6 +341,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.show)
 		return show(&args, e);
 	o.is_exact = args.is_exact;
+	o.has_mappings = args.has_mappings;
 	if (args.pid)
 		return attach(&args, &o, e);
 	o.argv = argv + first;
