@@ -183,6 +183,20 @@ def mapped(bench):
         program.end()
 
 
+def full_disk(bench):
+    """Where there is no room for the heap file a line says so, and the program runs on."""
+    alone = ("unshare", "-m", "--propagation", "private")
+    if os.geteuid() != 0 or subprocess.run([*alone, "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        raise Skip("nobody may mount here")
+    os.mkdir(bench.path("full"))
+    os.environ["TMPDIR"] = bench.path("full")
+    script = f"mount -t tmpfs -o size=50k none {bench.path('full')} && exec {bench.workload('churn')} 1"
+    with Program(bench, *alone, "sh", "-c", script) as program:
+        refused(bench, program.pid, "No space left", status=1)
+        program.ask("held 1")
+        program.end()
+
+
 def ended_program(bench):
     """It ends while it is recorded: then auger does, with the profile."""
     with Program(bench, bench.workload("churn"), "1") as program:
@@ -413,6 +427,6 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64":
         print("1..0 # SKIP attaching is for x86-64")
         sys.exit(0)
-    main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, mapped, ended_program, killed_auger, python,
+    main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, mapped, full_disk, ended_program, killed_auger, python,
                                            refusals, slow_constructor, started_by_us, set_id, folder_of_root,
                                            other_descriptor, mapped_name)])

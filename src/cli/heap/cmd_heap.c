@@ -184,12 +184,28 @@ static void take_ended(void *collection, const char *folder)
 		log_msg(LOG_INFO, "heap", "%s", e.msg);
 }
 
+/* A profile that cannot be written can be made again. */
+static int finish_or_keep(const struct args *args, char *const *argv,
+			  const struct record_output *output, const struct heap_run *r,
+			  struct heap_collection *c, bool *ret_is_kept, struct err *e)
+{
+	int rc = finish_run(args, argv, output, r, c, e);
+
+	*ret_is_kept = c->living_count > 0 || rc < 0;
+	if (rc < 0)
+		log_msg(LOG_WARN, "heap",
+			"what was recorded is kept: 'auger heap --show %s -o FILE' writes it",
+			r->folder);
+	return rc;
+}
+
 /* The files of processes that still run are theirs. */
 static int record(const struct args *args, struct heap_run_opts o, struct err *e)
 {
 	struct heap_collection c;
 	struct record_output output;
 	struct heap_run r = { 0 };
+	bool is_kept = false;
 	int rc = record_output_init(&output, args->output, e);
 
 	if (rc < 0)
@@ -202,9 +218,9 @@ static int record(const struct args *args, struct heap_run_opts o, struct err *e
 	if (rc < 0 && r.is_no_exec)
 		rc = cmd_exec_failed("heap", e);
 	else if (rc == 0)
-		rc = finish_run(args, o.argv, &output, &r, &c, e);
+		rc = finish_or_keep(args, o.argv, &output, &r, &c, &is_kept, e);
 	rc = rc == 0 ? r.status : rc;
-	heap_run_fini(&r, c.living_count > 0);
+	heap_run_fini(&r, is_kept);
 	heap_collection_fini(&c);
 	record_output_fini(&output);
 	return rc;
