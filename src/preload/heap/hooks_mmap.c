@@ -20,6 +20,10 @@
 #include "preload/heap/real.h"
 #include "preload/heap/recorder.h"
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
 #define FRAME() ((const uint64_t *)__builtin_frame_address(0))
 #define CALLER() ((uintptr_t)__builtin_return_address(0))
 

@@ -241,9 +241,10 @@ def mappings(bench):
 
 
 def mapped_by_malloc(bench):
-    """What malloc maps counts once: as blocks."""
-    file = maps(bench, "blocks")[0]
-    bench.equal((file.total().objects, file.total().bytes), (100, 100 << 20), "blocks and mappings")
+    """What malloc maps counts once: as blocks. Also that of an allocator of the program's own."""
+    for library in (bench.tool, f"{bench.tool}:{bench.workload('arena.so')}"):
+        file = maps(bench, "blocks", library=library)[0]
+        bench.equal((file.total().objects, file.total().bytes), (100, 100 << 20), f"blocks and mappings with {library}")
 
 
 def thread_stacks(bench):
