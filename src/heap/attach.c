@@ -264,7 +264,7 @@ static int end_other(pid_t pid, struct err *e)
 		rc = heap_detach(&a, e);
 	}
 	heap_attachment_fini(&a);
-	if (rc != -ENOENT)
+	if (rc != -ENOENT && rc != -EACCES) /* if it is recorded, its library will say so */
 		return rc;
 	*e = (struct err){ 0 };
 	return 0;

@@ -183,6 +183,23 @@ def mapped(bench):
         program.end()
 
 
+def other_file(bench):
+    """A file without a name that it has mapped, and that we have no way to, is not its heap file."""
+    plain = ()
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            raise Skip("there is no setpriv")
+        plain = ("setpriv", "--bounding-set", "-sys_admin,-checkpoint_restore")
+        if bench.run(*plain, "true", status=None).returncode:
+            plain = ("setpriv", "--bounding-set", "-sys_admin")
+    with Program(bench, bench.workload("churn"), "1") as program:
+        program.ask("unnamed")
+        bench.run(bench.tool, "heap", "-p", str(program.pid), "-d", "0.2", "-o", "u.pb.gz", prefix=plain)
+        done = bench.run(bench.tool, "heap", "--show", str(program.pid), prefix=plain, status=1)
+        bench.check("cannot be opened" in done.stderr or "is not recorded" in done.stderr, done.stderr)
+        program.end()
+
+
 def full_disk(bench):
     """Where there is no room for the heap file a line says so, and the program runs on."""
     alone = ("unshare", "-m", "--propagation", "private")
@@ -427,6 +444,6 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64":
         print("1..0 # SKIP attaching is for x86-64")
         sys.exit(0)
-    main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, mapped, full_disk, ended_program, killed_auger, python,
+    main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, mapped, other_file, full_disk, ended_program, killed_auger, python,
                                            refusals, slow_constructor, started_by_us, set_id, folder_of_root,
                                            other_descriptor, mapped_name)])
