@@ -225,7 +225,8 @@ static int begin(struct session *s, const struct heap_attach_opts *o, struct err
 {
 	struct heap_attach options = { .size = sizeof options,
 				       .period = o->sample_bytes,
-				       .is_exact = o->is_exact };
+				       .is_exact = o->is_exact,
+				       .has_mappings = o->has_mappings };
 	uint64_t function = find_loaded(s, HEAP_ATTACH_FUNCTION), result = 0, at;
 	const char *folder = getenv("TMPDIR");
 
@@ -263,7 +264,7 @@ static int end_other(pid_t pid, struct err *e)
 		rc = heap_detach(&a, e);
 	}
 	heap_attachment_fini(&a);
-	if (rc != -ENOENT)
+	if (rc != -ENOENT && rc != -EACCES) /* if it is recorded, its library will say so */
 		return rc;
 	*e = (struct err){ 0 };
 	return 0;

@@ -26,6 +26,7 @@ struct heap_attach_opts {
 	pid_t pid;
 	uint64_t sample_bytes; /* one allocation is recorded in so many bytes; 0: all are */
 	bool is_exact;         /* the peak is exact with several threads, too */
+	bool has_mappings;     /* what is mapped is recorded, too, and stacks of threads */
 };
 
 struct heap_attachment {

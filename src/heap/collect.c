@@ -194,6 +194,7 @@ static void add_facts(struct heap_collection *c, const struct heap_header *h)
 	c->lost += h->missed;
 	if (h->flags & HEAP_ATTACHED)
 		c->unknown_frees += h->unknown_frees;
+	c->has_mappings |= (h->flags & HEAP_MAPPED) != 0;
 	c->full_count += (h->flags & HEAP_FULL) != 0;
 	if (!(h->flags & HEAP_EXACT_PEAK) && h->threads > 1)
 		c->peak_error_bytes += (uint64_t)h->threads * FLUSH_BYTES;

@@ -45,6 +45,7 @@ struct heap_collection {
 	uint64_t peak_error_bytes; /* by which the peak may be off: several threads */
 	uint64_t lost;             /* allocations that are in no sample */
 	uint64_t unknown_frees; /* of blocks that are older than the recording, of attached ones */
+	bool has_mappings;      /* of a process: what it mapped counts, too */
 	uint64_t full_count;    /* processes that had no room for all stacks */
 };
 

@@ -68,13 +68,15 @@ int mapped_file_open(pid_t pid, const struct proc_map *m)
 struct search {
 	pid_t pid;
 	int fd;         /* -1: not found */
-	bool is_closed; /* there is one that cannot be opened */
+	bool is_closed; /* there is one that cannot be opened: if it is one */
 };
 
+/* "#" is how the kernel names a file of O_TMPFILE. */
 static bool may_be_heap(const struct proc_map *m)
 {
 	return m->is_shared && m->path[0] == '/' &&
-	       (text_starts_with(path_base(m->path), HEAP_NAME_START) ||
+	       (path_base(m->path)[0] == '#' ||
+		text_starts_with(path_base(m->path), HEAP_NAME_START) ||
 		text_starts_with(path_base(m->path), HEAP_UNNAMED_START) ||
 		text_starts_with(m->path, "/memfd:" HEAP_UNNAMED_START));
 }
@@ -118,7 +120,8 @@ int mapped_heap_open(pid_t pid, int *ret, struct err *e)
 	if (mapped_each(&maps, find_heap, &s) < 0)
 		return err_nomem(e);
 	if (s.fd < 0 && s.is_closed)
-		return err_set(e, -EACCES, "process %d: its heap file cannot be opened", (int)pid);
+		return err_set(e, -EACCES, "process %d: what may be its heap file cannot be opened",
+			       (int)pid);
 	if (s.fd < 0)
 		return err_set(
 			e, -ENOENT,

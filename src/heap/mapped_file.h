@@ -14,8 +14,8 @@
 /* Opens the file of a mapping, and no other one that has its name by now. -1: not possible. */
 int mapped_file_open(pid_t pid, const struct proc_map *m);
 
-/* Opens the heap file of a process that is recorded, for reading. -ENOENT: it is not; -EACCES:
- * there is no way to its file for us. */
+/* Opens the heap file of a process that is recorded, for reading. -ENOENT: it is not; -EACCES: it
+ * may be, but there is no way to the file for us. */
 int mapped_heap_open(pid_t pid, int *ret, struct err *e) MUST_CHECK;
 
 /* /proc/PID/maps, as text. -ESRCH: there is no such process. */

@@ -57,6 +57,7 @@ static int set_environment(void *context)
 	if (setenv(HEAP_ENV_DIR, env->folder, 1) < 0 ||
 	    !set_number(HEAP_ENV_SAMPLE, o->sample_bytes) ||
 	    !set_number(HEAP_ENV_EXACT, o->is_exact) ||
+	    !set_number(HEAP_ENV_MMAP, o->has_mappings) ||
 	    (o->is_alone && !set_number(HEAP_ENV_ONLY, (unsigned long long)getpid())) ||
 	    (o->has_python && setenv("PYTHONMALLOC", "malloc", 1) < 0))
 		return errno;

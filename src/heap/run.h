@@ -18,6 +18,7 @@ struct heap_run_opts {
 	char *const *argv;     /* ends with NULL */
 	uint64_t sample_bytes; /* one allocation is recorded in so many bytes; 0: all are */
 	bool is_exact;         /* the peak is exact with several threads, too */
+	bool has_mappings;     /* what is mapped is recorded, too, and stacks of threads */
 	bool has_python;       /* Python's objects are allocated by malloc */
 	bool is_alone;         /* only the command itself is recorded, none of its children */
 	bool owns_stdout;      /* the command writes to standard error instead */

@@ -50,7 +50,8 @@ enum {
 	HEAP_FULL = 8,       /* no room for more stacks: they count at site 0 */
 	HEAP_EXECED = 16,    /* it called exec*() last; cleared when that failed */
 	HEAP_ATTACHED =
-		32, /* all modules of a running process are recorded: older blocks are not */
+		32,       /* all modules of a running process are recorded: older blocks are not */
+	HEAP_MAPPED = 64, /* what the program maps, and stacks of threads, count as blocks */
 };
 
 /*
@@ -177,11 +178,13 @@ static_assert(sizeof(struct heap_head) == HEAP_HEADER_SIZE, "whole pages");
  * 0600.
  */
 #define HEAP_NAME_START "heap."
-/* Of a process that was attached to: its file has no name any more, but memory maps show it. */
+/* The file of a process that was attached to has no name, but memory maps show what it would be:
+ * that of O_TMPFILE, or this one. */
 #define HEAP_UNNAMED_START "auger-heap."
 #define HEAP_ENV_DIR "AUGER_HEAP"              /* absolute path of the folder for the files */
 #define HEAP_ENV_SAMPLE "AUGER_HEAP_SAMPLE"    /* decimal bytes: period; 0 or none: all blocks */
 #define HEAP_ENV_EXACT "AUGER_HEAP_EXACT_PEAK" /* "1": HEAP_EXACT_PEAK */
+#define HEAP_ENV_MMAP "AUGER_HEAP_MMAP"        /* "1": HEAP_MAPPED */
 #define HEAP_ENV_ONLY "AUGER_HEAP_ONLY_PID"    /* decimal: only this process is recorded */
 #define HEAP_ENV_LIMIT "AUGER_HEAP_LIMIT"      /* decimal bytes: of a file, at most */
 
@@ -198,6 +201,7 @@ struct heap_attach {
 	uint64_t size;           /* sizeof(struct heap_attach) */
 	uint64_t period, limit;  /* as HEAP_ENV_SAMPLE and HEAP_ENV_LIMIT */
 	uint64_t is_exact;       /* 1: HEAP_EXACT_PEAK */
+	uint64_t has_mappings;   /* 1: HEAP_MAPPED */
 	char dir[HEAP_PATH_MAX]; /* absolute path of a folder for the file, with a NUL; "": none */
 };
 

@@ -9,7 +9,8 @@
  *
  * Arguments, in turn: "wait" prints "ready" at the peak and waits for a line of input; "exit=N"
  *ends with status N; "kill=N" by signal N; "child" does all of it in a child, too; "exec" executes
- *itself with the arguments behind.
+ *itself with the arguments behind; "eat" allocates and fills blocks of 1 MiB as long as it can, and
+ *prints a line after each.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -90,6 +91,18 @@ KEEP static void work(int is_waiting)
 	free(block);
 }
 
+KEEP static void eat(void)
+{
+	void *block;
+
+	while ((block = malloc(1 << 20)) != NULL) {
+		memset(block, 1, 1 << 20);
+		sink = block;
+		if (write(STDOUT_FILENO, "\n", 1) != 1)
+			return;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int status = 0, number = 0, is_waiting = 0, is_parent = 0;
@@ -101,6 +114,8 @@ int main(int argc, char **argv)
 			execv("/proc/self/exe", rest);
 			return 98;
 		}
+		if (strcmp(argv[i], "eat") == 0)
+			eat();
 		is_waiting |= strcmp(argv[i], "wait") == 0;
 		is_parent |= strcmp(argv[i], "child") == 0;
 		if (strncmp(argv[i], "exit=", 5) == 0)

@@ -81,9 +81,11 @@ def heap_head(pid):
     try:
         for number in os.listdir(f"/proc/{pid}/fd"):
             path = f"/proc/{pid}/fd/{number}"
-            if "auger-heap." in os.readlink(path):
+            if any(name in os.readlink(path) for name in ("/#", "auger-heap.")):
                 with open(path, "rb") as file:
-                    return heapfile.HEADER.unpack(file.read(heapfile.HEADER.size))
+                    head = heapfile.HEADER.unpack(file.read(heapfile.HEADER.size))
+                if head[0] == b"augheap\0":
+                    return head
     except (OSError, struct.error):
         pass  # it is being made, or closed
     return None
@@ -160,6 +162,55 @@ def for_a_time(bench):
     with Program(bench, bench.workload("churn"), "1") as program:
         done = bench.run(bench.tool, "heap", "-p", str(program.pid), "-d", "0.2", "--sample", "64k", "-o", "a.pb.gz")
         bench.check("one sample in 64.0 KiB" in done.stderr, done.stderr)
+        program.end()
+
+
+def mapped(bench):
+    """--mmap: stacks of threads and what is mapped count, and the program is as before."""
+    with Program(bench, bench.workload("churn"), "1") as program:
+        for _ in range(2):
+            attached = Attached(bench, program.pid, "--mmap")
+            for line in ("thread", "map 5", "held 3"):
+                program.ask(line)
+            said = attached.end()
+            bench.check("allocations and mappings of" in said, said)
+            page = os.sysconf("SC_PAGE_SIZE")
+            bench.equal(sums(bench, "map_pages", "alloc_space"), 6 * page, "bytes mapped")
+            bench.equal(sums(bench, "map_pages"), 5 * page, "bytes still mapped")
+            bench.check(sums(bench, "start_one", "alloc_space") >= 16384, "the thread's stack")
+            bench.check(sums(bench, "start_one") < 16384, "the stack of a thread that has ended")
+            bench.equal(sums(bench, "hold"), 3000, "the program's blocks")
+        program.end()
+
+
+def other_file(bench):
+    """A file without a name that it has mapped, and that we have no way to, is not its heap file."""
+    plain = ()
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            raise Skip("there is no setpriv")
+        plain = ("setpriv", "--bounding-set", "-sys_admin,-checkpoint_restore")
+        if bench.run(*plain, "true", status=None).returncode:
+            plain = ("setpriv", "--bounding-set", "-sys_admin")
+    with Program(bench, bench.workload("churn"), "1") as program:
+        program.ask("unnamed")
+        bench.run(bench.tool, "heap", "-p", str(program.pid), "-d", "0.2", "-o", "u.pb.gz", prefix=plain)
+        done = bench.run(bench.tool, "heap", "--show", str(program.pid), prefix=plain, status=1)
+        bench.check("cannot be opened" in done.stderr or "is not recorded" in done.stderr, done.stderr)
+        program.end()
+
+
+def full_disk(bench):
+    """Where there is no room for the heap file a line says so, and the program runs on."""
+    alone = ("unshare", "-m", "--propagation", "private")
+    if os.geteuid() != 0 or subprocess.run([*alone, "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        raise Skip("nobody may mount here")
+    os.mkdir(bench.path("full"))
+    os.environ["TMPDIR"] = bench.path("full")
+    script = f"mount -t tmpfs -o size=50k none {bench.path('full')} && exec {bench.workload('churn')} 1"
+    with Program(bench, *alone, "sh", "-c", script) as program:
+        refused(bench, program.pid, "No space left", status=1)
+        program.ask("held 1")
         program.end()
 
 
@@ -393,6 +444,6 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64":
         print("1..0 # SKIP attaching is for x86-64")
         sys.exit(0)
-    main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, ended_program, killed_auger, python,
+    main([in_its_folder(case) for case in (ten_times, later_library, for_a_time, mapped, other_file, full_disk, ended_program, killed_auger, python,
                                            refusals, slow_constructor, started_by_us, set_id, folder_of_root,
                                            other_descriptor, mapped_name)])

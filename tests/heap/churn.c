@@ -4,16 +4,20 @@
  * standard input ends. Then it prints "ok", or what was wrong.
  *
  * While it runs each line on standard input is answered: "held N" adds N blocks of 1000 bytes, by
- * hold(), which stay; "open" loads the library, calls its churn_plugin(), and leaves it; "close"
- * unloads it; "load" has another thread load it, whose constructor answers; "thread" starts one
- * more thread, which ends at once; "fork" forks a child that allocates. The answer is the line.
+ * hold(), which stay; "map N" maps N + 1 pages by map_pages(), and unmaps the second; "unnamed"
+ * maps a file that has no name and no descriptor; "open" loads the library, calls its
+ * churn_plugin(), and leaves it; "close" unloads it; "load" has another thread load it, whose
+ * constructor answers; "thread" starts one more thread, which ends at once; "fork" forks a child
+ * that allocates. The answer is the line.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +83,27 @@ NEVER_INLINE static void hold(int count)
 	}
 }
 
+NEVER_INLINE static void map_pages(int count)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, ((size_t)count + 1) * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+
+	if (pages == MAP_FAILED || munmap(pages + page, page) < 0)
+		__atomic_store_n(&is_wrong, true, __ATOMIC_RELAXED);
+}
+
+static void map_unnamed(void)
+{
+	int fd = open("/tmp", O_RDWR | O_TMPFILE, 0600);
+
+	if (fd >= 0 && (ftruncate(fd, 4096) < 0 ||
+			mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED))
+		__atomic_store_n(&is_wrong, true, __ATOMIC_RELAXED);
+	if (fd >= 0)
+		close(fd);
+}
+
 NEVER_INLINE static void *allocate_once(void *unused)
 {
 	void *volatile block = malloc(50);
@@ -87,7 +112,7 @@ NEVER_INLINE static void *allocate_once(void *unused)
 	return unused;
 }
 
-static void start_one(void)
+NEVER_INLINE static void start_one(void)
 {
 	pthread_t thread;
 
@@ -146,8 +171,12 @@ static void answer(const char *line, char *path)
 	}
 	if (sscanf(line, "held %d", &count) == 1)
 		hold(count);
+	else if (sscanf(line, "map %d", &count) == 1)
+		map_pages(count);
 	else if (strcmp(line, "open\n") == 0)
 		open_library(path);
+	else if (strcmp(line, "unnamed\n") == 0)
+		map_unnamed();
 	else if (strcmp(line, "close\n") == 0 && library)
 		dlclose(library);
 	else if (strcmp(line, "thread\n") == 0)

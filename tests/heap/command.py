@@ -49,6 +49,15 @@ def check_truth(bench, times=1, skip=(), output="h.pb.gz"):
         bench.equal(sums(bench, value, output=output), want, value)
 
 
+def mapped(bench):
+    """--mmap: blocks are the same, and the mappings come to them."""
+    _, said = heap(bench, "--mmap", "--", bench.workload("answer"))
+    check_truth(bench, skip=("temporary_objects", "temporary_space"))
+    bench.check("allocations and mappings of" in said, said)
+    comments = bench.report(output="h.pb.gz")["comment"]
+    bench.check(any("heap and mappings of 1 process" in line for line in comments), comments)
+
+
 def folders(bench):
     return [name for name in os.listdir(bench.folder) if name.startswith("auger-heap.")]
 
@@ -233,6 +242,68 @@ def full_disk(bench):
     check_truth(bench, skip=TYPES[6:8])
 
 
+def no_room_for_profile(bench):
+    """The profile cannot be written: what was recorded is kept, and can be written elsewhere."""
+    if not os.path.exists("/dev/full"):
+        raise Skip("there is no /dev/full")
+    done = bench.run("sh", "-c", f"exec {bench.tool} heap -o - -- {bench.workload('answer')} >/dev/full", status=1)
+    bench.check("No space left" in done.stderr and "is kept" in done.stderr, done.stderr)
+    bench.equal(len(folders(bench)), 1, "folders")
+    bench.run(bench.tool, "heap", "--show", folders(bench)[0], "-o", "h.pb.gz")
+    check_truth(bench, skip=TYPES[6:8])
+
+
+class MemoryGroup:
+    """A cgroup with little memory, of either version."""
+
+    def __init__(self, mbytes):
+        self.path = None
+        limits = {"memory": ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), "": ("memory.max", "memory.swap.max")}
+        for root, (limit, swap) in limits.items():
+            path = os.path.join("/sys/fs/cgroup", root, f"auger-heap-test-{os.getpid()}")
+            try:
+                os.mkdir(path)
+                self.path = path
+                self.put(limit, mbytes << 20)
+                if os.path.exists(f"{path}/{swap}"):
+                    self.put(swap, mbytes << 20 if root else 0)
+                return
+            except OSError:
+                self.close()
+        raise Skip("no cgroup with a limit can be made")
+
+    def put(self, name, value):
+        with open(f"{self.path}/{name}", "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def close(self):
+        """What was in it may not have left yet."""
+        end = time.monotonic() + 60
+        while self.path:
+            try:
+                os.rmdir(self.path)
+                self.path = None
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+
+def out_of_memory(bench):
+    """The kernel kills the program: its last block is in the profile."""
+    group = MemoryGroup(64)
+    try:
+        for options in ([], ["--mmap"]):
+            words, said = heap(bench, *options, "--", "sh", "-c", f"echo $$ >{group.path}/cgroup.procs && exec {bench.workload('answer')} eat",
+                               status=128 + signal.SIGKILL)
+            rows = bench.report("--value", "inuse_space", output="h.pb.gz")["rows"]
+            held = sum(row["self"] for row in rows if row["function"] == "eat")
+            blocks = words.count("\n")
+            bench.check(blocks > 10 and held in (blocks << 20, (blocks + 1) << 20), f"{blocks} blocks, {held} bytes: {said}")
+    finally:
+        group.close()
+
+
 def patched(bench, name, change):
     """A copy of a program with other bytes."""
     with open(shutil.which("true"), "rb") as file:
@@ -296,5 +367,5 @@ def in_its_folder(case):
 
 
 if __name__ == "__main__":
-    main([in_its_folder(case) for case in (exact, statuses, children, live_process, interrupted, killed_auger, survivor, sampled,
-                                           stages_agree, to_standard_output, full_disk, refusals, set_id)])
+    main([in_its_folder(case) for case in (exact, mapped, statuses, children, live_process, interrupted, killed_auger, survivor, sampled,
+                                           stages_agree, to_standard_output, full_disk, no_room_for_profile, out_of_memory, refusals, set_id)])

@@ -25,7 +25,7 @@ static const char *const follows[] = { [FOLLOW_ALL] = "all", [FOLLOW_NONE] = "no
 
 struct args {
 	const char *output, *sample, *show, *pid;
-	bool is_exact, has_python;
+	bool is_exact, has_mappings, has_python;
 	double seconds; /* 0: not given */
 	int follow;     /* FOLLOW_ALL, FOLLOW_NONE */
 };
@@ -45,6 +45,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(
 		0, "exact-peak", struct args, is_exact,
 		"Put the allocations of all threads in one order, so that the peak is exact; slower"),
+	OPT_FLAG(0, "mmap", struct args, has_mappings,
+		 "Record what is mapped, too: mmap, mremap, brk, and the stacks of threads"),
 	OPT_CHOICE(0, "follow", "all|none", struct args, follow, follows,
 		   "Record the children of the command, too, or the command alone [default all]"),
 	OPT_FLAG(0, "python", struct args, has_python,
@@ -60,7 +62,8 @@ static int check_usage(const struct args *args, bool has_command, struct err *e)
 		return err_usage(e, "-d goes with -p only; 'timeout SECONDS CMD' ends a command");
 	if (args->pid && (args->has_python || args->follow))
 		return err_usage(e, "--python and --follow are for commands, not for -p");
-	if (args->show && (args->sample || args->is_exact || args->has_python || args->follow))
+	if (args->show && (args->sample || args->is_exact || args->has_mappings ||
+			   args->has_python || args->follow))
 		return err_usage(e, "--show goes with -o only: how to record is said to '-- CMD'");
 	return 0;
 }
@@ -85,7 +88,8 @@ static void put_comments(const struct heap_collection *c, char *const *argv)
 		quote_argument(&text, argv[i]);
 	}
 	add_comment(c->profile, &text);
-	buf_printf(&text, "heap of %zu process%s, lost allocations: %llu", c->process_count,
+	buf_printf(&text, "heap%s of %zu process%s, lost allocations: %llu",
+		   c->has_mappings ? " and mappings" : "", c->process_count,
 		   c->process_count == 1 ? "" : "es", (unsigned long long)c->lost);
 	if (c->peak_error_bytes)
 		buf_printf(&text, ", peak within %llu bytes",
@@ -180,12 +184,28 @@ static void take_ended(void *collection, const char *folder)
 		log_msg(LOG_INFO, "heap", "%s", e.msg);
 }
 
+/* A profile that cannot be written can be made again. */
+static int finish_or_keep(const struct args *args, char *const *argv,
+			  const struct record_output *output, const struct heap_run *r,
+			  struct heap_collection *c, bool *ret_is_kept, struct err *e)
+{
+	int rc = finish_run(args, argv, output, r, c, e);
+
+	*ret_is_kept = c->living_count > 0 || rc < 0;
+	if (rc < 0)
+		log_msg(LOG_WARN, "heap",
+			"what was recorded is kept: 'auger heap --show %s -o FILE' writes it",
+			r->folder);
+	return rc;
+}
+
 /* The files of processes that still run are theirs. */
 static int record(const struct args *args, struct heap_run_opts o, struct err *e)
 {
 	struct heap_collection c;
 	struct record_output output;
 	struct heap_run r = { 0 };
+	bool is_kept = false;
 	int rc = record_output_init(&output, args->output, e);
 
 	if (rc < 0)
@@ -198,9 +218,9 @@ static int record(const struct args *args, struct heap_run_opts o, struct err *e
 	if (rc < 0 && r.is_no_exec)
 		rc = cmd_exec_failed("heap", e);
 	else if (rc == 0)
-		rc = finish_run(args, o.argv, &output, &r, &c, e);
+		rc = finish_or_keep(args, o.argv, &output, &r, &c, &is_kept, e);
 	rc = rc == 0 ? r.status : rc;
-	heap_run_fini(&r, c.living_count > 0);
+	heap_run_fini(&r, is_kept);
 	heap_collection_fini(&c);
 	record_output_fini(&output);
 	return rc;
@@ -257,7 +277,8 @@ static int finish_attached(const struct record_output *output, const struct heap
 static int attach(const struct args *args, const struct heap_run_opts *how, struct err *e)
 {
 	struct heap_attach_opts o = { .sample_bytes = how->sample_bytes,
-				      .is_exact = how->is_exact };
+				      .is_exact = how->is_exact,
+				      .has_mappings = how->has_mappings };
 	struct heap_attachment a = { .file = -1 };
 	struct heap_collection c;
 	struct record_output output;
@@ -336,6 +357,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.show)
 		return show(&args, e);
 	o.is_exact = args.is_exact;
+	o.has_mappings = args.has_mappings;
 	if (args.pid)
 		return attach(&args, &o, e);
 	o.argv = argv + first;

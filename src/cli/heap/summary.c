@@ -48,7 +48,11 @@ static void put_first_line(struct buf *out, const struct heap_collection *h,
 	buf_put_str(out, s->title);
 	if (h->sample_bytes)
 		buf_put_str(out, "about ");
-	put_count(out, h->totals[HEAP_ALLOC_OBJECTS], "allocation of ", "allocations of ");
+	if (h->has_mappings)
+		put_count(out, h->totals[HEAP_ALLOC_OBJECTS], "allocation or mapping of ",
+			  "allocations and mappings of ");
+	else
+		put_count(out, h->totals[HEAP_ALLOC_OBJECTS], "allocation of ", "allocations of ");
 	put_bytes(out, h->totals[HEAP_ALLOC_SPACE]);
 	buf_put_str(out, ", ");
 	put_count(out, (int64_t)count_stacks(h->profile), "distinct stack", "distinct stacks");

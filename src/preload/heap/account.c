@@ -99,24 +99,34 @@ static inline void see_peak(const struct heap_header *h, struct heap_site *s)
 	s->peak_no = now;
 }
 
-static void add_made(struct thread *t, const struct block *b, bool is_move)
+/* What comes to a site, or ends there. */
+struct amount {
+	uint32_t site;
+	uint64_t objects, bytes;
+};
+
+static struct amount amount_of(const struct block *b)
+{
+	return (struct amount){ b->site, b->weight, b->size * b->weight };
+}
+
+static void add_made(struct thread *t, const struct amount *a, bool is_move)
 {
 	struct heap_header *h = file_header();
-	struct heap_site *s = file_site(b->site);
-	uint64_t bytes = b->size * b->weight;
+	struct heap_site *s = file_site(a->site);
 
 	lock_order();
 	lock_site(s);
 	see_peak(h, s);
-	s->alloc_objects += b->weight;
-	s->alloc_bytes += bytes;
+	s->alloc_objects += a->objects;
+	s->alloc_bytes += a->bytes;
 	s->realloc_moves += is_move;
 	unlock_site(s);
 	if (is_immediate(h)) {
-		h->live += (int64_t)bytes;
+		h->live += (int64_t)a->bytes;
 		rise(h);
 	} else {
-		change_live(h, t, (int64_t)bytes);
+		change_live(h, t, (int64_t)a->bytes);
 	}
 	unlock_order();
 }
@@ -133,36 +143,43 @@ static void add_freed_live(struct heap_header *h, struct thread *t, int64_t byte
 	spin_unlock(&live_lock);
 }
 
-static void add_freed(struct thread *t, const struct block *b, bool is_temporary)
+static void add_freed(struct thread *t, const struct amount *a, bool is_temporary)
 {
 	struct heap_header *h = file_header();
 	struct heap_site *s;
-	uint64_t bytes = b->size * b->weight;
 	bool is_now;
 
-	if (b->site < heap_file.site_base) {
-		file_count(&h->inherited_frees);
+	if (a->site < heap_file.site_base) {
+		if (a->objects)
+			file_count(&h->inherited_frees);
 		return;
 	}
-	s = file_site(b->site);
+	s = file_site(a->site);
 	lock_order();
 	is_now = is_immediate(h);
 	if (is_now)
 		fall(h);
 	lock_site(s);
 	see_peak(h, s);
-	s->free_objects += b->weight;
-	s->free_bytes += bytes;
+	s->free_objects += a->objects;
+	s->free_bytes += a->bytes;
 	if (is_temporary) {
-		s->temporary_objects += b->weight;
-		s->temporary_bytes += bytes;
+		s->temporary_objects += a->objects;
+		s->temporary_bytes += a->bytes;
 	}
 	unlock_site(s);
 	if (is_now)
-		h->live -= (int64_t)bytes;
+		h->live -= (int64_t)a->bytes;
 	else
-		add_freed_live(h, t, (int64_t)bytes);
+		add_freed_live(h, t, (int64_t)a->bytes);
 	unlock_order();
+}
+
+static void add_freed_block(struct thread *t, const struct block *b, bool is_temporary)
+{
+	const struct amount a = amount_of(b);
+
+	add_freed(t, &a, is_temporary);
 }
 
 static uint32_t site_of(struct thread *t, uint32_t node)
@@ -178,19 +195,25 @@ static uint32_t site_of(struct thread *t, uint32_t node)
 
 static void put(struct thread *t, const void *block, const struct block *b, bool is_move)
 {
+	const struct amount a = amount_of(b);
 	struct block old;
 
 	/* Freed where no hook was: the end of it is not known, but that it is gone. */
 	if (blocks_put(block, b, &old))
-		add_freed(t, &old, false);
-	add_made(t, b, is_move);
+		add_freed_block(t, &old, false);
+	add_made(t, &a, is_move);
+}
+
+static inline uint32_t site_of_caller(struct thread *t, const uint64_t *frame)
+{
+	return site_of(t, python_extend(t, capture_stack(t, frame)));
 }
 
 static inline void describe(struct thread *t, size_t size, uint32_t weight, const uint64_t *frame,
 			    struct block *ret)
 {
 	ret->size = size < BLOCK_SIZE_MAX ? size : BLOCK_SIZE_MAX;
-	ret->site = site_of(t, python_extend(t, capture_stack(t, frame)));
+	ret->site = site_of_caller(t, frame);
 	ret->weight = weight;
 }
 
@@ -226,7 +249,7 @@ void account_freed(struct thread *t, const void *block)
 	struct block b;
 
 	if (blocks_take(block, &b))
-		add_freed(t, &b, take_recent(t, block));
+		add_freed_block(t, &b, take_recent(t, block));
 	else if (!account_options.period)
 		file_count(&file_header()->unknown_frees);
 }
@@ -254,7 +277,7 @@ void account_moved(struct thread *t, const struct block *old, const void *old_ad
 	if (account_options.period)
 		weight = sample_weight(t, size, account_options.period);
 	if (old->weight)
-		add_freed(t, old, false);
+		add_freed_block(t, old, false);
 	was_recent = take_recent(t, old_address);
 	if (weight == 0)
 		return;
@@ -263,6 +286,31 @@ void account_moved(struct thread *t, const struct block *old, const void *old_ad
 	if (!was_recent || t->recent[0])
 		t->recent[1] = t->recent[0];
 	t->recent[0] = block;
+}
+
+uint32_t account_mapped(struct thread *t, uint64_t address, uint64_t bytes, const uint64_t *frame,
+			bool is_move)
+{
+	const struct amount a = { site_of_caller(t, frame), 1, bytes };
+
+	add_made(t, &a, is_move);
+	t->recent[1] = t->recent[0];
+	t->recent[0] = is_move ? NULL : (const void *)(uintptr_t)address;
+	return a.site;
+}
+
+void account_unmapped(struct thread *t, uint64_t address, uint32_t site, uint64_t objects,
+		      uint64_t bytes)
+{
+	const struct amount a = { site, objects, bytes };
+	bool is_recent = address && objects && take_recent(t, (const void *)(uintptr_t)address);
+
+	add_freed(t, &a, is_recent);
+}
+
+void account_miss(void)
+{
+	file_count(&file_header()->missed);
 }
 
 void account_forget(void)

@@ -15,8 +15,9 @@
 
 /* Written once, before the first event. */
 struct account_options {
-	bool is_exact;   /* all events in one order */
-	uint64_t period; /* mean bytes between samples; 0: all blocks */
+	bool is_exact;     /* all events in one order */
+	uint64_t period;   /* mean bytes between samples; 0: all blocks */
+	bool has_mappings; /* memory that the program maps is recorded, too: all of it */
 };
 extern struct account_options account_options;
 
@@ -32,6 +33,18 @@ bool account_take(const void *block, struct block *ret);
 void account_moved(struct thread *t, const struct block *old, const void *old_address,
 		   const void *block, size_t size, const uint64_t *frame);
 void account_put_back(const void *block, const struct block *old);
+
+/* A mapping of these bytes at address, of which the caller keeps the site. */
+uint32_t account_mapped(struct thread *t, uint64_t address, uint64_t bytes, const uint64_t *frame,
+			bool is_move);
+
+/* Bytes of mappings end, and with the last of one its object. address: of a whole one, which
+ * may be a temporary one; or 0. */
+void account_unmapped(struct thread *t, uint64_t address, uint32_t site, uint64_t objects,
+		      uint64_t bytes);
+
+/* What cannot be recorded. */
+void account_miss(void);
 
 /* What the thread has not added to the header yet. */
 void account_flush(struct thread *t);

@@ -110,14 +110,24 @@ static int create(const char *dir, const char *start)
 	return fd;
 }
 
-/* may_be_memory: else a file in memory is none. */
-static int create_unnamed(const char *dir, bool may_be_memory)
+/* Not all file systems have O_TMPFILE; else a process that is killed here leaves a name. */
+static int create_and_unlink(const char *dir)
 {
 	int fd = create(dir, HEAP_UNNAMED_START);
-	struct statfs fs;
 
 	if (fd >= 0)
 		unlink(own.path);
+	return fd;
+}
+
+/* may_be_memory: else a file in memory is none. */
+static int create_unnamed(const char *dir, bool may_be_memory)
+{
+	int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	struct statfs fs;
+
+	if (fd < 0)
+		fd = create_and_unlink(dir);
 	own.path[0] = '\0';
 	if (fd < 0 || may_be_memory || (fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC))
 		return fd;

@@ -381,5 +381,12 @@ const struct hook hooks[HOOKS] = {
 	{ "dlopen", (void (*)(void))opened_later, (void **)&real.dlopen },
 	{ "dlsym", (void (*)(void))found_later, (void **)&real.dlsym },
 	{ "dlclose", own_dlclose, (void **)&real.dlclose },
+	{ "mmap", (void (*)(void))own_mmap, (void **)&real.mmap },
+	{ "mmap64", (void (*)(void))own_mmap, NULL },
+	{ "munmap", (void (*)(void))own_munmap, (void **)&real.munmap },
+	{ "mremap", (void (*)(void))own_mremap, (void **)&real.mremap },
+	{ "brk", (void (*)(void))own_brk, (void **)&real.brk },
+	{ "sbrk", (void (*)(void))own_sbrk, (void **)&real.sbrk },
+	{ "pthread_create", (void (*)(void))own_pthread_create, (void **)&real.pthread_create },
 };
 /* clang-format on */

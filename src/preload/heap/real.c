@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "preload/heap/loaded.h"
+
 struct real real;
 
 static _Alignas(16) char early[16384];
@@ -46,6 +48,12 @@ void real_resolve(void)
 		{ "dlclose", &real.dlclose },
 		{ "dlopen", &real.dlopen },
 		{ "dlsym", &real.dlsym },
+		{ "mmap", &real.mmap },
+		{ "munmap", &real.munmap },
+		{ "mremap", &real.mremap },
+		{ "brk", &real.brk },
+		{ "sbrk", &real.sbrk },
+		{ "pthread_create", &real.pthread_create },
 		{ "malloc", &real.malloc },
 	};
 
@@ -55,4 +63,21 @@ void real_resolve(void)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		*(void **)names[i].place = dlsym(RTLD_NEXT, names[i].name);
 	is_resolving = false;
+}
+
+static bool has_malloc(const struct module *m, void *unused)
+{
+	uint64_t at = (uintptr_t)real.malloc;
+
+	(void)unused;
+	if (at < m->start || at >= m->end)
+		return true;
+	real.allocator_start = m->start;
+	real.allocator_end = m->end;
+	return false;
+}
+
+void real_find_allocator(void)
+{
+	loaded_each(has_malloc, NULL);
 }

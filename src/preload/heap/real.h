@@ -6,8 +6,11 @@
 #ifndef PRELOAD_HEAP_REAL_H
 #define PRELOAD_HEAP_REAL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct real {
 	void *(*malloc)(size_t);
@@ -22,12 +25,27 @@ struct real {
 	int (*dlclose)(void *);
 	void *(*dlopen)(const char *, int);
 	void *(*dlsym)(void *, const char *);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
+	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	uint64_t allocator_start, allocator_end; /* the module of malloc, if it is known */
 };
 
 extern struct real real; /* malloc is the last to be set; NULL: none is */
 
 /* Runs in the first call of a hook: before a second thread exists. */
 void real_resolve(void);
+
+/* Where the dynamic linker may be asked: finds the module of malloc. */
+void real_find_allocator(void);
+
+static inline bool real_is_allocator(uint64_t code)
+{
+	return code >= real.allocator_start && code < real.allocator_end;
+}
 
 static inline bool real_is_ready(void)
 {

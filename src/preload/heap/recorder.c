@@ -15,6 +15,7 @@
 #include "preload/heap/blocks.h"
 #include "preload/heap/code.h"
 #include "preload/heap/loaded.h"
+#include "preload/heap/mappings.h"
 #include "preload/heap/pages.h"
 #include "preload/heap/python.h"
 #include "preload/heap/real.h"
@@ -51,6 +52,7 @@ static bool read_options(void)
 	options.limit = read_number(HEAP_ENV_LIMIT);
 	account_options.period = read_number(HEAP_ENV_SAMPLE);
 	account_options.is_exact = read_number(HEAP_ENV_EXACT) == 1;
+	account_options.has_mappings = read_number(HEAP_ENV_MMAP) == 1;
 	return true;
 }
 
@@ -58,6 +60,8 @@ static void set_flags(uint32_t flags)
 {
 	if (account_options.is_exact)
 		flags |= HEAP_EXACT_PEAK;
+	if (account_options.has_mappings)
+		flags |= HEAP_MAPPED;
 	__atomic_fetch_or(&file_header()->flags, flags, __ATOMIC_RELAXED);
 }
 
@@ -91,13 +95,16 @@ static void before_fork(void)
 	if (!recorder.is_on || *recorder.fork_word == 0 || thread_tls.is_inside)
 		return;
 	blocks_lock_all();
+	mappings_lock();
 	thread_tls.is_forking = true;
 }
 
 static void after_fork(void)
 {
-	if (thread_tls.is_forking)
+	if (thread_tls.is_forking) {
+		mappings_unlock();
 		blocks_unlock_all();
+	}
 	thread_tls.is_forking = false;
 }
 
@@ -129,11 +136,27 @@ static void notice_forks(void)
 	is_done = true;
 }
 
+void recorder_end_stack(struct thread_stack *s, struct thread *t)
+{
+	if (s->bytes && s->recording == recorder.count)
+		account_unmapped(t, 0, s->site, 1, s->bytes);
+	s->bytes = 0;
+}
+
+/* A thread's last. */
+static void end_thread(struct thread *t)
+{
+	recorder_end_stack(&thread_tls.stack, t);
+	account_flush(t);
+}
+
 static bool start(void)
 {
+	if (account_options.has_mappings)
+		real_find_allocator();
 	if (!make_fork_word() || !file_open(options.dir, options.limit) || !code_start())
 		return false;
-	thread_init(account_flush);
+	thread_init(end_thread);
 	python_start();
 	notice_forks();
 	publish(0);
@@ -162,6 +185,7 @@ static bool take_options(const struct heap_attach *o)
 	options.limit = o->limit;
 	account_options.period = o->period;
 	account_options.is_exact = o->is_exact == 1;
+	account_options.has_mappings = o->has_mappings == 1;
 	return true;
 }
 
@@ -171,6 +195,7 @@ static void release(void)
 	thread_release(heap_file.head && file_header()->pid == getpid() ? account_flush : NULL);
 	stamp_end();
 	blocks_release();
+	mappings_release();
 	trie_forget();
 	account_forget();
 	code_release();
@@ -183,7 +208,9 @@ static int start_attached(void)
 	errno = 0;
 	if (!make_fork_word() || !file_open_unnamed(options.dir, options.limit))
 		return errno ? -errno : -EIO;
-	if (!thread_init(account_flush))
+	if (account_options.has_mappings)
+		real_find_allocator();
+	if (!thread_init(end_thread))
 		return -EAGAIN;
 	if (!code_start())
 		return -ENOMEM;
@@ -239,6 +266,7 @@ static void begin_child(void *unused)
 {
 	(void)unused;
 	blocks_repair();
+	mappings_repair();
 	thread_forget();
 	if (recorder.is_attached) {
 		recorder.is_on = false;

@@ -31,6 +31,9 @@ int recorder_detach(void);
 /* Once the environment is there; a program's libraries may allocate before that. */
 void recorder_start(void);
 
+/* In a hook: the stack of a thread ends, if it is of this recording. */
+void recorder_end_stack(struct thread_stack *s, struct thread *t);
+
 /* Makes a child's own file. false: it is not recorded. */
 bool recorder_begin_child(void);
 

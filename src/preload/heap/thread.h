@@ -60,13 +60,21 @@ struct thread {
 	struct frame fresh[FRAMES_MAX];  /* scratch of a walk */
 };
 
+/* Of a thread that was created while mappings were recorded. */
+struct thread_stack {
+	uint64_t bytes;     /* 0: it is not recorded */
+	uint32_t site;      /* that created the thread, */
+	uint32_t recording; /* in this one (recorder.count) */
+};
+
 /* initial-exec: no allocation behind our back on first use in a thread. */
 struct thread_tls {
 	struct thread *self; /* NULL: none yet, or none any more */
 	bool is_inside;      /* of a hook; set by hooks */
 	bool is_counted;     /* it is inside, but in no list */
 	bool has_ended;      /* its memory was given back */
-	bool is_forking;     /* it has all locks of blocks */
+	bool is_forking;     /* it has all locks of blocks and mappings */
+	struct thread_stack stack;
 };
 extern _Thread_local struct thread_tls thread_tls __attribute__((tls_model("initial-exec")));
 

@@ -11,6 +11,10 @@ import heapfile  # pylint: disable=wrong-import-position
 import live  # pylint: disable=wrong-import-position
 
 
+MAPPED = 64  # of flags
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
 def record(bench, *command, status=0, library=None, **options):
     """The files of all processes of a command, in the order they were begun."""
     folder = bench.path("files")
@@ -18,7 +22,7 @@ def record(bench, *command, status=0, library=None, **options):
     for name in os.listdir(folder):
         os.remove(os.path.join(folder, name))
     names = {"dir": "AUGER_HEAP", "exact": "AUGER_HEAP_EXACT_PEAK", "sample": "AUGER_HEAP_SAMPLE",
-             "limit": "AUGER_HEAP_LIMIT"}
+             "limit": "AUGER_HEAP_LIMIT", "mmap": "AUGER_HEAP_MMAP"}
     words = [f"{names[k]}={v}" for k, v in options.items()]
     bench.run("env", f"LD_PRELOAD={library or bench.tool}", f"AUGER_HEAP={folder}", *words, *command, status=status)
     return sorted(heapfile.files(folder), key=lambda f: f.start_ns)
@@ -206,6 +210,67 @@ def pools(bench):
     bench.equal((file.unknown_frees, file.missed), (0, 0), "unknown frees, missed")
 
 
+def maps(bench, case, **options):
+    files = record(bench, bench.workload("maps"), case, mmap=1, **options)
+    bench.check(files and files[0].flags & MAPPED, f"{case}: no file of mappings")
+    for file in files:
+        bench.equal((file.missed, file.unknown_frees), (0, 0), f"{case}: missed, unknown frees")
+        bench.equal(file.total().live_bytes, file.live, f"{case}: the file's sums")
+    return files
+
+
+def mappings(bench):
+    """Each mapping with its pages, by who mapped it, and what is left of it."""
+    for exact in (0, 1):
+        file = maps(bench, "pieces", exact=exact)[0]
+        sums(bench, file, "keeps_ends", objects=1, bytes=10 * PAGE, live=1, live_bytes=8 * PAGE)
+        sums(bench, file, "ends_in_pieces", objects=1, bytes=6 * PAGE, live=0, live_bytes=0)
+        sums(bench, file, "is_odd", objects=1, bytes=2 * PAGE, live=1, live_bytes=2 * PAGE)
+        file = maps(bench, "over", exact=exact)[0]
+        sums(bench, file, "is_covered", objects=1, bytes=8 * PAGE, live=1, live_bytes=5 * PAGE)
+        sums(bench, file, "covers", objects=1, bytes=3 * PAGE, live=1, live_bytes=3 * PAGE)
+        bench.equal(file.peak, 8 * PAGE, "peak of what is covered")
+        file = maps(bench, "moves", exact=exact)[0]
+        sums(bench, file, "grows", objects=3, bytes=4006 * PAGE, live=1, live_bytes=2 * PAGE, temporary=0)
+        bench.equal(file.peak, 4000 * PAGE, "peak of what grows")
+        sums(bench, maps(bench, "breaks")[0], "breaks", objects=1, bytes=3000, live=1, live_bytes=2000)
+        sums(bench, maps(bench, "fails")[0], "fails", objects=1, bytes=2 * PAGE, live=1, live_bytes=2 * PAGE)
+        sums(bench, maps(bench, "temporary")[0], "is_temporary", objects=100, bytes=100 * PAGE, live=0, temporary=100)
+    file = record(bench, bench.workload("maps"), "pieces")[0]
+    bench.equal((file.total().objects, file.flags & MAPPED), (0, 0), "without the option")
+
+
+def mapped_by_malloc(bench):
+    """What malloc maps counts once: as blocks. Also that of an allocator of the program's own."""
+    for library in (bench.tool, f"{bench.tool}:{bench.workload('arena.so')}"):
+        file = maps(bench, "blocks", library=library)[0]
+        bench.equal((file.total().objects, file.total().bytes), (100, 100 << 20), f"blocks and mappings with {library}")
+
+
+def thread_stacks(bench):
+    """With their guards, until the thread ends; a stack of the program's own is no mapping."""
+    file = maps(bench, "threads")[0]
+    size = (1 << 20) + PAGE
+    stacks_made = file.by_function(lambda names: "wait_once" not in names)["creates"]
+    # The C library allocates what it keeps of a thread in pthread_create().
+    bench.equal((stacks_made.bytes // size, stacks_made.live_bytes // size), (4, 1), f"stacks: {stacks_made}")
+
+
+def mapping_races(bench):
+    """Two threads never have a page at once."""
+    for exact in (0, 1):
+        file = maps(bench, "races", exact=exact)[0]
+        sums(bench, file, "race", objects=120000, bytes=(80000 * 3 + 40000) * PAGE, live=0, live_bytes=0)
+
+
+def forked_mappings(bench):
+    files = maps(bench, "forks")
+    bench.equal(len(files), 2, "files")
+    sums(bench, files[0], "in_parent", objects=1, live_bytes=7 * PAGE)
+    bench.equal(files[1].inherited_frees, 1, "the parent's mapping")
+    sums(bench, files[1], "in_child", objects=1, live_bytes=5 * PAGE)
+
+
 def full(bench):
     """Without room for more stacks, the rest counts at one site."""
     file = known(bench, "closes", limit=400000)[0]
@@ -262,4 +327,5 @@ def ordinary(bench):
 
 CHECKED = os.path.realpath(sys.argv.pop(3))
 live.main([leaks, peak, threads, temporary, reallocs, races, deep, entries, forks, forks_in_threads, execs, spawns, ends,
-           stacks, closes, handles, plugins, binds, pools, full, samples, exceptions, incremental, ordinary])
+           stacks, closes, handles, plugins, binds, pools, mappings, mapped_by_malloc, thread_stacks,
+           mapping_races, forked_mappings, full, samples, exceptions, incremental, ordinary])
