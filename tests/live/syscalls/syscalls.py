@@ -651,6 +651,12 @@ def formats(bench):
     bench.equal(sum(row["calls"] for row in rows), 6000, "histogram")
     for row in rows:
         bench.check(row["below_ns"] == 2 * row["from_ns"] or row["from_ns"] == 0, row)
+    bench.run(bench.tool, "syscalls", "--histogram", "-o", "h.txt", "--", bench.workload("sysmix"))
+    with open(bench.path("h.txt"), encoding="utf-8") as file:
+        text = file.read()
+    bars = [line.split() for line in text.splitlines() if line.endswith("#") and not line.startswith("#")]
+    bench.equal(len({bar[0] for bar in bars}), 3, f"three calls: {text}")
+    bench.check(all(len(bar[-1]) <= 40 for bar in bars) and " more histograms; -n 0 shows all" in text, text)
 
 
 def reused(bench):
