@@ -71,6 +71,16 @@ struct sched_entity {
 	__u64 sum_exec_runtime; /* CPU time, ns */
 };
 
+struct signal_struct {
+	struct task_struct
+		*group_exec_task; /* of an exec that waits for the other threads to end */
+};
+
+/* Before Linux 5.17. */
+struct signal_struct___old {
+	struct task_struct *group_exit_task;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid;  /* of the thread */
@@ -79,11 +89,13 @@ struct task_struct {
 	struct task_struct *group_leader;
 	unsigned int flags;
 	unsigned int __state;
+	int exit_code; /* as of wait(2) */
 	int on_cpu;
 	unsigned in_iowait : 1;
 	struct sched_entity se;
 	struct mm_struct *mm;       /* NULL: a thread of the kernel */
 	struct files_struct *files; /* NULL: it has ended */
+	struct signal_struct *signal;
 	char comm[16];
 #ifdef __TARGET_ARCH_x86
 	struct thread_struct thread;

@@ -12,6 +12,7 @@
 #include "bpf/fd_path.h"
 #include "bpf/kernel.h"
 #include "bpf/memory.h"
+#include "bpf/registers.h"
 #include "bpf/slowest.h"
 
 const char licence[] SEC("license") = "Dual MIT/GPL";
@@ -194,6 +195,7 @@ static __always_inline void put_thread(__u32 kind, const struct calls_thread_id 
 		return;
 	ev->nr = other;
 	ev->end_ns = now;
+	ev->ret = task->exit_code;
 	bpf_probe_read_kernel(ev->memory.bytes, CALLS_COMM, task->comm);
 	put(ev, CALLS_COMM);
 }
@@ -240,53 +242,6 @@ static __always_inline void cut_call(struct inflight *d, bool can_read)
 		put_call(d, d->nr, d->start_ns ? CALLS_HAS_START : 0, 0, 0, can_read);
 	else
 		sum(d, d->nr, false, 0, 0);
-}
-
-static __always_inline void take_args(struct inflight *d, struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	d->args[0] = regs->di;
-	d->args[1] = regs->si;
-	d->args[2] = regs->dx;
-	d->args[3] = regs->r10;
-	d->args[4] = regs->r8;
-	d->args[5] = regs->r9;
-	if (d->nr & CALLS_32BIT) {
-		d->args[0] = regs->bx;
-		d->args[1] = regs->cx;
-		d->args[3] = regs->si;
-		d->args[4] = regs->di;
-		d->args[5] = regs->bp;
-	}
-#elif defined(__TARGET_ARCH_arm64)
-	d->args[0] = regs->orig_x0;
-	d->args[1] = regs->regs[1];
-	d->args[2] = regs->regs[2];
-	d->args[3] = regs->regs[3];
-	d->args[4] = regs->regs[4];
-	d->args[5] = regs->regs[5];
-#endif
-}
-
-/* The number of a call that a thread is in; 32-bit code has numbers of its own. */
-static __always_inline __u32 marked(__u32 nr, const struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_x86)
-	bool is_32bit = task->thread_info.status & TS_COMPAT;
-#elif defined(__TARGET_ARCH_arm64)
-	bool is_32bit = task->thread_info.flags & TIF_32BIT;
-#endif
-
-	return is_32bit ? nr | CALLS_32BIT : nr;
-}
-
-static __always_inline __u32 number_of(struct pt_regs *regs, const struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_x86)
-	return marked((__u32)regs->orig_ax, task);
-#elif defined(__TARGET_ARCH_arm64)
-	return marked((__u32)regs->syscallno, task);
-#endif
 }
 
 /* Keeps a call that took longer than slow_ns. */
@@ -451,8 +406,9 @@ static __always_inline void begin(struct task_struct *task, __u32 parent, bool i
 		put_thread(CALLS_FORK, &d->id, task, parent, d->since_ns);
 }
 
+/* is_superseded: CALLS_EVENTS, see bpf/syscalls.h. */
 static __always_inline void end(struct inflight *d, struct task_struct *task, __u64 now,
-				bool can_read)
+				bool can_read, bool is_superseded)
 {
 	__u32 zero = 0;
 	struct calls_sums *s = bpf_map_lookup_elem(&sums, &zero);
@@ -464,7 +420,7 @@ static __always_inline void end(struct inflight *d, struct task_struct *task, __
 		s->threads++;
 	}
 	if (mode == CALLS_EVENTS && can_read)
-		put_thread(CALLS_EXIT, &d->id, task, 0, now);
+		put_thread(CALLS_EXIT, &d->id, task, is_superseded, now);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -524,7 +480,42 @@ int BPF_PROG(on_end, struct task_struct *task)
 	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 
 	if (d)
-		end(d, task, bpf_ktime_get_ns(), true);
+		end(d, task, bpf_ktime_get_ns(), true, false);
+	return 0;
+}
+
+/* Instead of on_end for traces. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_traced_end, struct task_struct *task)
+{
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
+	struct signal_struct *signal = task->signal;
+	struct signal_struct___old *old = (void *)signal;
+	struct task_struct *of_exec;
+
+	if (!d)
+		return 0;
+	if (bpf_core_field_exists(signal->group_exec_task))
+		of_exec = BPF_CORE_READ(signal, group_exec_task);
+	else
+		of_exec = BPF_CORE_READ(old, group_exit_task);
+	end(d, task, bpf_ktime_get_ns(), true, of_exec && task->pid == task->tgid);
+	return 0;
+}
+
+/* That a SIGKILL ends a thread is seen at its end. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal, int signal, void *info)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inflight *d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
+	struct calls_event *ev = d && info ? draft(CALLS_SIGNAL, &d->id) : NULL;
+
+	if (!ev)
+		return 0;
+	ev->end_ns = bpf_ktime_get_ns();
+	if (bpf_probe_read_kernel(ev->memory.bytes, CALLS_SIGINFO_BYTES, info) == 0)
+		put(ev, CALLS_SIGINFO_BYTES);
 	return 0;
 }
 
@@ -555,7 +546,7 @@ int on_task(struct bpf_iter__task *context)
 	if (phase == CALLS_FINISH) {
 		d = bpf_task_storage_get(&inflight_calls, task, NULL, 0);
 		if (d)
-			end(d, task, now_ns, false);
+			end(d, task, now_ns, false, false);
 		return 0;
 	}
 	tgid = (__u32)task->tgid;

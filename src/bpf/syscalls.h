@@ -105,7 +105,10 @@ enum calls_record {
 	CALLS_CALL,
 	CALLS_FORK, /* pid, tid: of the child; nr: the tid of the parent */
 	CALLS_EXEC, /* nr: the tid before */
+	/* ret: task_struct.exit_code; nr 1: the first thread ends as another calls exec, and a
+	 * CALLS_EXEC follows */
 	CALLS_EXIT,
+	CALLS_SIGNAL, /* the bytes are the begin of a siginfo_t */
 };
 
 struct calls_part {
@@ -129,10 +132,12 @@ struct calls_event {
 	__u64 start_ns, end_ns;
 	__s64 ret;
 	__u64 args[6];
-	struct calls_memory memory; /* its bytes are the name for other kinds than CALLS_CALL */
+	struct calls_memory
+		memory; /* its bytes are the name for CALLS_FORK and others of a thread */
 };
 
 #define CALLS_SLOWEST 10
+#define CALLS_SIGINFO_BYTES 32
 
 /* One of the slowest calls of a CPU. */
 struct calls_slow {

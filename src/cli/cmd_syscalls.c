@@ -64,7 +64,7 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "seccomp", struct args, is_filtered,
 		 "Stop CMD at calls with paths only (ptrace, --path); it cannot run without auger"),
 	OPT_UINT('n', "rows", "N", struct args, limit, 0, 0,
-		 "Show N rows, 0 for all [default 0; 50 with --path]"),
+		 "Show N rows, 0 for all [default 0; 50 with --path, 3 calls with --histogram]"),
 	OPT_CHOICE('f', "format", "table|csv|json", struct args, format, emit_formats,
 		   "Write the rows as a table, CSV or JSON [default table]"),
 	OPT_OUTPUT(
@@ -348,6 +348,14 @@ static int select_calls(struct args *args, struct err *e)
 	return 0;
 }
 
+/* Rows of a table; of --histogram each has a picture. */
+static uint64_t default_limit(const struct args *args)
+{
+	if (args->format != EMIT_TABLE)
+		return 0;
+	return args->is_path ? 50 : args->is_histogram ? 3 : 0;
+}
+
 static int run(int argc, char **argv, struct err *e)
 {
 	static const uint64_t unset = UINT64_MAX;
@@ -358,7 +366,7 @@ static int run(int argc, char **argv, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (args.limit == unset)
-		args.limit = args.is_path && args.format == EMIT_TABLE ? 50 : 0;
+		args.limit = default_limit(&args);
 	t.argv = first < argc ? argv + first : NULL;
 	rc = select_calls(&args, e);
 	if (rc == 0)

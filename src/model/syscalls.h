@@ -106,10 +106,12 @@ void syscalls_add_to(struct syscalls *s, struct syscalls_cell *cell, int64_t ns)
 /* "ENOENT"; what has no name is "errno 999". */
 const char *syscalls_error_name(int32_t error, char buffer[24]);
 
-/* A call, decoded. Borrowed until the next one. */
+/* A call, decoded, or what else a thread meets. Borrowed until the next one. */
 struct syscall_decoded {
 	uint32_t pid, tid;
 	const char *comm;
+	const char *event; /* "signal", "exit", "superseded": result describes it, at start_ns;
+			      NULL: a call */
 	const char *call;
 	const char *args; /* decoded, separated by ", " */
 	bool has_end;

@@ -76,6 +76,16 @@ static enum calls_mode mode_of(const struct syscall_opts *o)
 	return o->on_call ? CALLS_EVENTS : CALLS_TOTALS;
 }
 
+static void take_signal(struct bpf_tracer *w, const struct calls_event *ev, size_t bytes)
+{
+	siginfo_t info = { 0 };
+
+	if (bytes < CALLS_SIGINFO_BYTES)
+		return;
+	memcpy(&info, ev->memory.bytes, CALLS_SIGINFO_BYTES);
+	syscall_sink_signal(&w->sink, ev->tid, &info, (int64_t)ev->end_ns);
+}
+
 static int take_record(void *context, void *data, size_t len)
 {
 	struct bpf_tracer *w = context;
@@ -99,7 +109,13 @@ static int take_record(void *context, void *data, size_t len)
 		syscall_sink_exec(&w->sink, ev->pid, ev->nr, now);
 		break;
 	case CALLS_EXIT:
+		if (ev->nr)
+			break;
+		syscall_sink_status(&w->sink, ev->tid, (int)ev->ret, now);
 		syscall_sink_exit(&w->sink, ev->tid, now);
+		break;
+	case CALLS_SIGNAL:
+		take_signal(w, ev, len - head);
 		break;
 	}
 	if (ev->kind == CALLS_FORK || ev->kind == CALLS_EXEC)
@@ -247,9 +263,10 @@ static uint64_t missed(const struct bpf_tracer *w)
 
 static void detach(struct bpf_tracer *w)
 {
-	struct bpf_link **links[] = { &w->bpf->links.on_enter,     &w->bpf->links.on_exit,
-				      &w->bpf->links.on_slow_exit, &w->bpf->links.on_fork,
-				      &w->bpf->links.on_exec,      &w->bpf->links.on_end };
+	struct bpf_link **links[] = { &w->bpf->links.on_enter,      &w->bpf->links.on_exit,
+				      &w->bpf->links.on_slow_exit,  &w->bpf->links.on_fork,
+				      &w->bpf->links.on_exec,       &w->bpf->links.on_end,
+				      &w->bpf->links.on_traced_end, &w->bpf->links.on_signal };
 
 	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
 		bpf_link__destroy(*links[i]);
@@ -340,6 +357,8 @@ static int load(const struct syscall_opts *o, struct syscalls_bpf **ret, struct 
 	bpf->rodata->wants_slowest = is_slowest;
 	bpf->rodata->wants_failed = o->selection && o->selection->is_failed;
 	bpf_program__set_autoload(is_slowest ? bpf->progs.on_exit : bpf->progs.on_slow_exit, false);
+	bpf_program__set_autoload(bpf->progs.on_signal, o->on_call);
+	bpf_program__set_autoload(o->on_call ? bpf->progs.on_end : bpf->progs.on_traced_end, false);
 	rc = size_maps(bpf, mode_of(o), is_slowest);
 	if (rc == 0)
 		rc = syscalls_bpf__load(bpf);

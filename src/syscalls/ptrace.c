@@ -282,12 +282,16 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 static void take_stop(struct tracer *t, struct tracee *tracee, int status)
 {
 	int signal = WSTOPSIG(status);
+	siginfo_t info;
 
 	switch (status >> 16) {
 	case 0:
 		if (signal == SYSCALL_STOP) {
 			take_call(t, tracee);
 			signal = 0;
+		} else if (tracee->is_followed &&
+			   ptrace(PTRACE_GETSIGINFO, (pid_t)tracee->tid, NULL, &info) == 0) {
+			syscall_sink_signal(t->sink, tracee->tid, &info, clock_mono_ns());
 		}
 		let_go_on(t, tracee, signal);
 		return;
@@ -321,6 +325,8 @@ static void take_end(struct tracer *t, pid_t tid, int status)
 
 	if (tracee) {
 		cut_call(t, tracee);
+		if (tracee->is_followed)
+			syscall_sink_status(t->sink, tracee->tid, status, clock_mono_ns());
 		syscall_sink_exit(t->sink, tracee->tid, clock_mono_ns());
 		if (t->stacks)
 			syscall_stacks_exit(t->stacks, tracee->pid, tracee->tid);

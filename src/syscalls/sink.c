@@ -97,7 +97,7 @@ static struct syscall_thread *thread_at(struct syscall_sink *f, uint32_t index)
 	return (struct syscall_thread *)f->threads.data + index;
 }
 
-static struct syscall_thread *find_thread(struct syscall_sink *f, uint32_t tid)
+struct syscall_thread *syscall_sink_thread(struct syscall_sink *f, uint32_t tid)
 {
 	uint32_t i = f->last;
 
@@ -143,7 +143,8 @@ static struct syscall_thread *make_thread(struct syscall_sink *f, uint32_t pid, 
 		fail(f);
 		return NULL;
 	}
-	from = parent ? find_thread(f, parent) : NULL; /* adding a thread may move the array */
+	from = parent ? syscall_sink_thread(f, parent)
+		      : NULL; /* adding a thread may move the array */
 	if (from)
 		memcpy(t.comm, from->comm, sizeof t.comm);
 	else
@@ -163,13 +164,13 @@ static void release_pid(struct syscall_sink *f, uint32_t pid)
 void syscall_sink_add_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid, uint32_t parent,
 			     int64_t since_ns)
 {
-	if (find_thread(f, tid))
+	if (syscall_sink_thread(f, tid))
 		return;
 	if (parent && pid == tid)
 		release_pid(f, pid);
 	make_thread(f, pid, tid, parent, since_ns);
 	if (f->has_files && parent && pid == tid) {
-		const struct syscall_thread *from = find_thread(f, parent);
+		const struct syscall_thread *from = syscall_sink_thread(f, parent);
 
 		syscall_files_fork(&f->files, pid, from ? from->pid : parent);
 	}
@@ -179,7 +180,7 @@ void syscall_sink_add_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid,
 
 static struct syscall_thread *get_thread(struct syscall_sink *f, uint32_t pid, uint32_t tid)
 {
-	struct syscall_thread *t = find_thread(f, tid);
+	struct syscall_thread *t = syscall_sink_thread(f, tid);
 
 	return t ? t : make_thread(f, pid, tid, 0, f->start_ns);
 }
@@ -249,7 +250,7 @@ uint32_t syscall_sink_subject(struct syscall_sink *f, uint32_t pid, uint32_t tid
 
 void syscall_sink_set_comm(struct syscall_sink *f, uint32_t tid, const char *comm, size_t len)
 {
-	struct syscall_thread *t = find_thread(f, tid);
+	struct syscall_thread *t = syscall_sink_thread(f, tid);
 
 	if (!t)
 		return;
@@ -297,8 +298,10 @@ void syscall_sink_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64
 
 	if (!t)
 		return;
-	if (tid != pid)
+	if (tid != pid) {
+		syscall_sink_superseded(f, t, tid, ns);
 		syscall_sink_exit(f, tid, ns);
+	}
 	read_comm(pid, pid, t->comm);
 	if (t->comm[0])
 		syscall_sink_set_comm(f, pid, t->comm, strlen(t->comm));

@@ -7,6 +7,8 @@
 #ifndef SYSCALLS_FEED_H
 #define SYSCALLS_FEED_H
 
+#include <signal.h>
+
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/rows.h"
@@ -81,6 +83,17 @@ void syscall_sink_exec(struct syscall_sink *f, uint32_t pid, uint32_t tid, int64
 void syscall_sink_exit(struct syscall_sink *f, uint32_t tid, int64_t ns);
 
 void syscall_sink_call(struct syscall_sink *f, const struct syscall *c);
+
+/* A thread gets a signal, or ends with a status as of wait(2): reported when calls are, and nothing
+ * selects calls by outcome or path. The end comes before syscall_sink_exit(). */
+void syscall_sink_signal(struct syscall_sink *f, uint32_t tid, const siginfo_t *info, int64_t ns);
+void syscall_sink_status(struct syscall_sink *f, uint32_t tid, int status, int64_t ns);
+/* The first thread of a process, which goes when the thread tid calls exec; syscall_sink_exec()
+ * calls it. */
+void syscall_sink_superseded(struct syscall_sink *f, const struct syscall_thread *t, uint32_t tid,
+			     int64_t ns);
+/* NULL: not known. Until the next thread is added. */
+struct syscall_thread *syscall_sink_thread(struct syscall_sink *f, uint32_t tid);
 
 /* For methods that sum by themselves: adds one of the slowest calls, which has both times. comm:
  * of its thread. What is known of its descriptors is in files. */

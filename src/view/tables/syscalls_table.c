@@ -331,7 +331,8 @@ static void put_rows(struct emit *out, const struct view *v)
 			put_row(out, v, &v->rows[i]);
 	}
 	if (v->row_count > limit)
-		emit_note(out, "%zu more rows; -n 0 shows all", v->row_count - limit);
+		emit_note(out, "%zu more %s; -n 0 shows all", v->row_count - limit,
+			  v->opts->is_histogram ? "histograms" : "rows");
 }
 
 int syscalls_put_table(const struct emit_opts *o, struct syscalls *s,

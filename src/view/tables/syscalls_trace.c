@@ -34,6 +34,14 @@ static void put_words(struct syscalls_trace *t, const struct syscall_decoded *c)
 	put_seconds(out, c->start_ns >= 0 ? c->start_ns - t->start_ns : 0);
 	buf_printf(out, " %u ", c->tid);
 	utf8_put_visible(out, c->comm, strlen(c->comm));
+	if (c->event) {
+		const char *mark = strcmp(c->event, "signal") == 0 ? "---" : "+++";
+
+		buf_printf(out, " %s ", mark);
+		utf8_put_visible(out, c->result, strlen(c->result));
+		buf_printf(out, " %s\n", mark);
+		return;
+	}
 	buf_printf(out, " %s(", c->call);
 	utf8_put_visible(out, c->args, strlen(c->args));
 	buf_put_str(out, ") = ");
@@ -54,6 +62,12 @@ static void put_number(struct buf *out, bool has_value, int64_t value, const cha
 		buf_put_str(out, none);
 }
 
+static void put_json_call(struct buf *out, const struct syscall_decoded *c)
+{
+	buf_printf(out, ", \"call\": \"%s\", \"args\": ", c->call);
+	quote_json(out, c->args, strlen(c->args));
+}
+
 static void put_json(struct syscalls_trace *t, const struct syscall_decoded *c)
 {
 	struct buf *out = &t->lines;
@@ -65,8 +79,10 @@ static void put_json(struct syscalls_trace *t, const struct syscall_decoded *c)
 	put_number(out, is_whole, c->end_ns - c->start_ns, "null");
 	buf_printf(out, ", \"pid\": %u, \"tid\": %u, \"comm\": ", c->pid, c->tid);
 	quote_json(out, c->comm, strlen(c->comm));
-	buf_printf(out, ", \"call\": \"%s\", \"args\": ", c->call);
-	quote_json(out, c->args, strlen(c->args));
+	if (c->event)
+		buf_printf(out, ", \"event\": \"%s\", \"call\": null, \"args\": null", c->event);
+	else
+		put_json_call(out, c);
 	buf_put_str(out, ", \"ret\": ");
 	put_number(out, c->has_end, c->ret, "null");
 	buf_printf(out, c->error ? ", \"errno\": \"%s\"" : ", \"errno\": null", c->error);
@@ -84,8 +100,8 @@ static void put_csv(struct syscalls_trace *t, const struct syscall_decoded *c)
 	put_number(out, c->start_ns >= 0 && c->end_ns >= 0, c->end_ns - c->start_ns, "");
 	buf_printf(out, ",%u,%u,", c->pid, c->tid);
 	put_csv_text(out, c->comm);
-	buf_printf(out, ",%s,", c->call);
-	put_csv_text(out, c->args);
+	buf_printf(out, ",%s,", c->event ? "" : c->call);
+	put_csv_text(out, c->event ? "" : c->args);
 	buf_put_byte(out, ',');
 	put_number(out, c->has_end, c->ret, "");
 	buf_printf(out, ",%s,", c->error ? c->error : "");

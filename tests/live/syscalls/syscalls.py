@@ -406,6 +406,55 @@ def killed(bench):
             os.unlink(bench.path("steps"))
 
 
+def traced_rows(bench, name, events=False):
+    """Of a trace the calls, or what is no call."""
+    with open(bench.path(name), encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return [row for row in rows if ("event" in row) == events]
+
+
+def events(bench):
+    """Signals, ends of threads and processes, and exec of another thread than the first, as strace prints them."""
+    words = ("import os, signal, threading\nsignal.signal(signal.SIGUSR1, lambda *_: None)\n"
+             "signal.signal(signal.SIGCHLD, lambda *_: None)\nos.kill(os.getpid(), signal.SIGUSR1)\n"
+             "if os.fork() == 0: os._exit(3)\nos.wait()\n"
+             "if os.fork() == 0: os.kill(os.getpid(), signal.SIGKILL)\nos.wait()\n"
+             "thread = threading.Thread(target=os.getppid)\nthread.start()\nthread.join()\n"
+             "thread = threading.Thread(target=lambda: os.execv('/bin/sh', ['sh', '-c', 'exit 5']))\n"
+             "thread.start()\nthread.join()\n")
+    command = ["/usr/bin/python3", "-c", words]
+    want = ["exited with 0", "exited with 3", "exited with 5", "killed by SIGKILL", "superseded by execve in pid N",
+            "SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=N, si_uid=N, si_status=3}",
+            "SIGCHLD {si_signo=SIGCHLD, si_code=CLD_KILLED, si_pid=N, si_uid=N, si_status=SIGKILL}",
+            "SIGUSR1 {si_signo=SIGUSR1, si_code=SI_USER, si_pid=N, si_uid=N}"]
+    if shutil.which("strace"):
+        bench.run("strace", "-f", "-o", "strace.txt", *command, status=5)
+        with open(bench.path("strace.txt"), encoding="utf-8") as file:
+            found = re.findall(r"(?:---|\+\+\+) (.*) (?:---|\+\+\+)\n", file.read())
+        bench.equal(sorted(plain(re.sub(", si_utime=.*", "}", text)) for text in found), sorted(want), "strace")
+    for method in methods(bench, "--trace"):
+        if method == "perf":
+            continue
+        for more in ([], ["-e", "exit_group"]):
+            bench.run(bench.tool, "syscalls", "--method", method, "--trace", *more, "-f", "json", "-o", "e.jsonl", "--",
+                      *command, status=5)
+            rows = traced_rows(bench, "e.jsonl", events=True)
+            bench.equal(sorted(plain(row["result"]) for row in rows), sorted(want), f"{method} {more}")
+            bench.check(all(row["call"] is None and row["start_ns"] >= 0 for row in rows), f"{method}: {rows}")
+            kinds = {row["event"] for row in rows}
+            bench.equal(kinds, {"signal", "exit", "superseded"}, method)
+        done = bench.run(bench.tool, "syscalls", "--method", method, "--trace", "--", "sh", "-c", "kill -9 $$", status=137)
+        bench.check(re.search(r"^\d+\.\d+ \d+ sh \+\+\+ killed by SIGKILL \+\+\+$", done.stderr, re.M),
+                    f"{method}: {done.stderr}")
+        done = bench.run(bench.tool, "syscalls", "--method", method, "--trace", "--failed", "--", "true")
+        bench.check("+++" not in done.stderr, f"{method}: {done.stderr}")
+
+
+def plain(text):
+    """Without process and user numbers."""
+    return re.sub(r"(pid[ =]|si_uid=)\d+", r"\1N", text)
+
+
 def traced(bench):
     """Each call, with its arguments in words, by all who see them."""
     words = ("import os\nfd = os.open('f', os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)\nos.write(fd, b'a\\tb')\n"
@@ -418,8 +467,7 @@ def traced(bench):
     for method in methods(bench, "--trace"):
         done = bench.run(bench.tool, "syscalls", "--method", method, "--trace", "-f", "json", "-o", "t.jsonl", "--",
                          "/usr/bin/python3", "-c", words)
-        with open(bench.path("t.jsonl"), encoding="utf-8") as file:
-            rows = [json.loads(line) for line in file]
+        rows = traced_rows(bench, "t.jsonl")
         want = [("openat", 'AT_FDCWD, "f", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0640', None, f"3<{folder}/f>"),
                 ("write", f'3<{folder}/f>, "a\\tb", 3', None, "3"),
                 ("lseek", f"3<{folder}/f>, 1, SEEK_SET", None, "1"),
@@ -492,8 +540,7 @@ def selected(bench):
         bench.equal([row["call"] for row in whole["rows"]], ["clock_nanosleep"], f"{method}: longer")
         done = bench.run(bench.tool, "syscalls", "--method", method, "--trace", "-e", "lseek", "-f", "json", "-o", "t.jsonl",
                          "--", "/usr/bin/python3", "-c", "import os; fd = os.open('/', 0); os.lseek(os.dup(fd), 0, 1)")
-        with open(bench.path("t.jsonl"), encoding="utf-8") as file:
-            traced = [json.loads(line) for line in file]
+        traced = traced_rows(bench, "t.jsonl")
         bench.check(traced and all(row["call"] == "lseek" for row in traced), f"{method}: {traced} {done.stderr}")
         if method != "perf":
             bench.check(traced[-1]["args"].startswith("4</>, 0"), f"{method}: {traced[-1]}")
@@ -604,6 +651,12 @@ def formats(bench):
     bench.equal(sum(row["calls"] for row in rows), 6000, "histogram")
     for row in rows:
         bench.check(row["below_ns"] == 2 * row["from_ns"] or row["from_ns"] == 0, row)
+    bench.run(bench.tool, "syscalls", "--histogram", "-o", "h.txt", "--", bench.workload("sysmix"))
+    with open(bench.path("h.txt"), encoding="utf-8") as file:
+        text = file.read()
+    bars = [line.split() for line in text.splitlines() if line.endswith("#") and not line.startswith("#")]
+    bench.equal(len({bar[0] for bar in bars}), 3, f"three calls: {text}")
+    bench.check(all(len(bar[-1]) <= 40 for bar in bars) and " more histograms; -n 0 shows all" in text, text)
 
 
 def reused(bench):
@@ -624,4 +677,4 @@ def reused(bench):
 
 if __name__ == "__main__":
     live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread, reused,
-               unprivileged, filtered, killed, traced, selected, stacks, on_path, slowest, losses, formats])
+               unprivileged, filtered, killed, traced, events, selected, stacks, on_path, slowest, losses, formats])
