@@ -25,8 +25,9 @@
 
 struct packing {
 	const char *name;
-	/* Appends what data holds. 0, -EINVAL with e, -ENOMEM. */
-	int (*unpack)(const struct packing *p, const unsigned char *data, size_t len,
+	/* Appends what data holds. 0, -EINVAL with e, -ENOMEM; -EFBIG: more than an input of whole
+	 * bytes may hold. */
+	int (*unpack)(const struct packing *p, const unsigned char *data, size_t len, size_t whole,
 		      struct buf *out, struct err *e);
 	bool (*detect)(const unsigned char *data, size_t len);
 };
@@ -41,9 +42,9 @@ static int cut(const struct packing *p, struct err *e)
 	return err_set(e, -EINVAL, "%s: ends early", p->name);
 }
 
-static int check_limit(const struct packing *p, size_t len, const struct buf *out, struct err *e)
+static int check_limit(const struct packing *p, size_t whole, const struct buf *out, struct err *e)
 {
-	uint64_t limit = (uint64_t)len * MAX_RATIO;
+	uint64_t limit = (uint64_t)whole * MAX_RATIO;
 
 	if (limit < ALWAYS_ALLOWED)
 		limit = ALWAYS_ALLOWED;
@@ -51,24 +52,23 @@ static int check_limit(const struct packing *p, size_t len, const struct buf *ou
 		limit = MAX_UNPACKED;
 	if (out->len <= limit)
 		return 0;
-	return err_set(e, -EFBIG, "%s: %zu bytes hold more than %llu MiB", p->name, len,
+	return err_set(e, -EFBIG, "%s: %zu bytes hold more than %llu MiB", p->name, whole,
 		       (unsigned long long)(limit >> 20));
 }
 
-static int unpack_gzip(const struct packing *p, const unsigned char *data, size_t len,
+static int unpack_gzip(const struct packing *p, const unsigned char *data, size_t len, size_t whole,
 		       struct buf *out, struct err *e)
 {
 	CLEANUP(gzip_reader_close) struct gzip_reader reader = { 0 };
 	int rc = gzip_reader_open(&reader, data, len, e);
 
-	(void)p;
 	while (rc == 0) {
 		rc = gzip_reader_more(&reader, e);
 		if (rc <= 0)
 			return rc;
 		buf_put(out, reader.at, (size_t)(reader.end - reader.at));
 		reader.at = reader.end;
-		rc = buf_error(out) < 0 ? err_nomem(e) : 0;
+		rc = buf_error(out) < 0 ? err_nomem(e) : check_limit(p, whole, out, e);
 	}
 	return rc;
 }
@@ -78,7 +78,7 @@ static bool is_xz(const unsigned char *data, size_t len)
 	return len > 6 && memcmp(data, "\xfd\x37zXZ", 6) == 0;
 }
 
-static int unpack_xz(const struct packing *p, const unsigned char *data, size_t len,
+static int unpack_xz(const struct packing *p, const unsigned char *data, size_t len, size_t whole,
 		     struct buf *out, struct err *e)
 {
 	CLEANUP(lzma_end) lzma_stream z = LZMA_STREAM_INIT;
@@ -95,7 +95,7 @@ static int unpack_xz(const struct packing *p, const unsigned char *data, size_t 
 		z.avail_out = STEP_BYTES;
 		rc = lzma_code(&z, LZMA_FINISH);
 		buf_grew(out, STEP_BYTES - z.avail_out);
-		if (check_limit(p, len, out, e) < 0)
+		if (check_limit(p, whole, out, e) < 0)
 			return e->code;
 	}
 	if (rc == LZMA_STREAM_END)
@@ -118,7 +118,7 @@ static void free_zstd(ZSTD_DStream **z)
 	ZSTD_freeDStream(*z);
 }
 
-static int unpack_zstd(const struct packing *p, const unsigned char *data, size_t len,
+static int unpack_zstd(const struct packing *p, const unsigned char *data, size_t len, size_t whole,
 		       struct buf *out, struct err *e)
 {
 	CLEANUP(free_zstd) ZSTD_DStream *z = ZSTD_createDStream();
@@ -138,7 +138,7 @@ static int unpack_zstd(const struct packing *p, const unsigned char *data, size_
 			return damaged(p, e);
 		buf_grew(out, to.pos);
 		is_full = to.pos == to.size;
-		if (check_limit(p, len, out, e) < 0)
+		if (check_limit(p, whole, out, e) < 0)
 			return e->code;
 	}
 	return rc ? cut(p, e) : 0;
@@ -157,8 +157,8 @@ static void end_bzip2(bz_stream *z)
 }
 
 /* One stream; *at moves behind it. */
-static int unpack_member(const struct packing *p, const unsigned char *data, size_t len, size_t *at,
-			 struct buf *out, struct err *e)
+static int unpack_member(const struct packing *p, const unsigned char *data, size_t len,
+			 size_t whole, size_t *at, struct buf *out, struct err *e)
 {
 	CLEANUP(end_bzip2) bz_stream z = { 0 };
 	int rc = BZ2_bzDecompressInit(&z, 0, 0);
@@ -179,7 +179,7 @@ static int unpack_member(const struct packing *p, const unsigned char *data, siz
 		z.avail_out = STEP_BYTES;
 		rc = BZ2_bzDecompress(&z);
 		buf_grew(out, STEP_BYTES - z.avail_out);
-		if (check_limit(p, len, out, e) < 0)
+		if (check_limit(p, whole, out, e) < 0)
 			return e->code;
 		if (rc == BZ_OK && z.avail_out && !z.avail_in)
 			return cut(p, e);
@@ -189,22 +189,24 @@ static int unpack_member(const struct packing *p, const unsigned char *data, siz
 }
 
 static int unpack_bzip2(const struct packing *p, const unsigned char *data, size_t len,
-			struct buf *out, struct err *e)
+			size_t whole, struct buf *out, struct err *e)
 {
 	size_t at = 0;
 	int rc = 0;
 
 	while (at < len && rc == 0)
-		rc = is_bzip2(data + at, len - at) || !at ? unpack_member(p, data, len, &at, out, e)
-							  : damaged(p, e);
+		rc = is_bzip2(data + at, len - at) || !at
+			     ? unpack_member(p, data, len, whole, &at, out, e)
+			     : damaged(p, e);
 	return rc;
 }
 #else
 static int unpack_bzip2(const struct packing *p, const unsigned char *data, size_t len,
-			struct buf *out, struct err *e)
+			size_t whole, struct buf *out, struct err *e)
 {
 	(void)data;
 	(void)len;
+	(void)whole;
 	(void)out;
 	return err_set(e, -ENOTSUP, "%s: this auger was built without it", p->name);
 }
@@ -222,11 +224,12 @@ static uint32_t get_unit(const unsigned char *at, bool is_big)
 
 /* An odd byte at the end is left out; half a surrogate pair becomes U+FFFD. */
 static int decode_utf16(const struct packing *p, const unsigned char *data, size_t len,
-			struct buf *out, struct err *e)
+			size_t whole, struct buf *out, struct err *e)
 {
 	bool is_big = data[0] == 0xfe;
 
 	(void)p;
+	(void)whole;
 	for (size_t i = 2; i + 1 < len; i += 2) {
 		uint32_t unit = get_unit(data + i, is_big), low;
 
@@ -247,10 +250,11 @@ static bool is_marked_utf8(const unsigned char *data, size_t len)
 	return len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
 }
 
-static int drop_mark(const struct packing *p, const unsigned char *data, size_t len,
+static int drop_mark(const struct packing *p, const unsigned char *data, size_t len, size_t whole,
 		     struct buf *out, struct err *e)
 {
 	(void)p;
+	(void)whole;
 	buf_put(out, data + 3, len - 3);
 	return buf_error(out) < 0 ? err_nomem(e) : 0;
 }
@@ -264,12 +268,18 @@ static const struct packing packings[] = {
 	{ "UTF-8", drop_mark, is_marked_utf8 },
 };
 
-int decode_bytes(const unsigned char *data, size_t len, struct buf *out, struct err *e)
+static int decode_layer(const unsigned char *data, size_t len, size_t whole, struct buf *out,
+			struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(packings); i++)
 		if (packings[i].detect(data, len))
-			return packings[i].unpack(&packings[i], data, len, out, e);
+			return packings[i].unpack(&packings[i], data, len, whole, out, e);
 	return 1;
+}
+
+int decode_bytes(const unsigned char *data, size_t len, struct buf *out, struct err *e)
+{
+	return decode_layer(data, len, len, out, e);
 }
 
 /* Does the format take these bytes as they are? */
@@ -282,9 +292,11 @@ static bool is_native(const struct file_input *in, const struct format *from)
 
 int decode_input(struct file_input *in, const char *path, const struct format *from, struct err *e)
 {
+	size_t whole = in->len;
+
 	for (size_t i = 0; i < MAX_LAYERS + 1 && !is_native(in, from); i++) {
 		struct buf out = { 0 };
-		int rc = decode_bytes(in->data, in->len, &out, e);
+		int rc = decode_layer(in->data, in->len, whole, &out, e);
 
 		if (rc < 0)
 			err_wrap(e, "%s", path);

@@ -7,8 +7,8 @@
  * follow one another. pprof's files are left as they are: their gzip is part of the format. UTF-16
  * (of PowerShell's redirections) and UTF-8 are known by the mark that begins them, which goes.
  *
- * Limits: 4 GiB unpacked, and 128 times the input, but always at least 256 MiB. All of it is held
- * in memory.
+ * Limits: 4 GiB unpacked, and 128 times the input, but always at least 256 MiB, whatever it is
+ * packed in. All of it is held in memory.
  *
  * Source: RFC 1952, RFC 8878; "The .xz File Format" 1.2.0; bzip2's manual; Unicode 15, 23.8.
  */

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "format/akaros/akaros.h"
 #include "format/callgrind/callgrind.h"
+#include "format/csv.h"
 #include "format/dot/dot.h"
 #include "format/firefox/firefox.h"
 #include "format/folded.h"
@@ -66,6 +67,7 @@ const struct format *const formats[] = {
 	&format_speedscope,
 	&format_firefox,
 	&format_dot,
+	&format_csv,
 	&format_folded,
 	NULL,
 };

@@ -2,6 +2,8 @@
 #include "format/decode.h"
 
 #include <errno.h>
+#include <string.h>
+#include <zstd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -137,11 +139,38 @@ static void test_bomb(void)
 	CHECK_STR(e.msg, "zstd: 8806 bytes hold more than 256 MiB");
 }
 
+/* What is packed twice may hold no more: 3 MiB of such blocks take a kilobyte in zstd again. */
+static void test_bomb_in_layers(void)
+{
+	CLEANUP(buf_fini) struct buf bomb = { 0 };
+	CLEANUP(file_input_fini) struct file_input in = { 0 };
+	struct buf packed_bomb = { 0 };
+	struct err e = { 0 };
+	void *room;
+
+	buf_put(&bomb, "\x28\xb5\x2f\xfd\x00\x38", 6);
+	for (size_t i = 0; i < (size_t)3 << 18; i++)
+		buf_put(&bomb,
+			"\x02\x00\x10"
+			"a",
+			4);
+	room = buf_reserve(&packed_bomb, ZSTD_compressBound(bomb.len));
+	if (!CHECK(room != NULL))
+		return;
+	buf_grew(&packed_bomb,
+		 ZSTD_compress(room, ZSTD_compressBound(bomb.len), bomb.data, bomb.len, 1));
+	in = (struct file_input){ .data = (unsigned char *)packed_bomb.data,
+				  .len = packed_bomb.len };
+	CHECK_INT(decode_input(&in, "x", NULL, &e), -EFBIG);
+	CHECK(strstr(e.msg, "bytes hold more than 256 MiB"));
+}
+
 int main(void)
 {
 	TAP_CASE(test_unpacks);
 	TAP_CASE(test_damage);
 	TAP_CASE(test_text);
 	TAP_CASE(test_bomb);
+	TAP_CASE(test_bomb_in_layers);
 	return tap_done();
 }
