@@ -73,12 +73,13 @@ static struct {
 static int expand_output(const struct opt *opt, const char **value, struct err *e)
 {
 	struct job_place place;
-	char piece[JOB_PLACE_LEN], *path = outputs.paths[outputs.count];
+	char piece[JOB_PLACE_LEN], *path;
 	const char *at = *value;
 	size_t len, used = 0;
 
 	if (outputs.count == OUTPUTS_MAX)
 		return err_set(e, -EINVAL, "--%s: too many patterns", opt->long_name);
+	path = outputs.paths[outputs.count];
 	job_place_read(&place);
 	while ((len = job_place_expand(&place, &at, piece))) {
 		if (used + len >= PATH_MAX)

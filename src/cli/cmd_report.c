@@ -2,10 +2,12 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/grouping.h"
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
+#include "model/activity.h"
 #include "model/script_frames.h"
 #include "model/wait_frames.h"
 #include "source/inputs.h"
@@ -22,7 +24,7 @@
 struct args {
 	struct filter_args filter;
 	struct binaries_args places;
-	const char *by, *callers, *callees, *value, *from;
+	const char *by, *callers, *callees, *value, *from, *classes;
 	bool is_tree, has_kernel_frames, addrs;
 	double min_percent;
 	uint64_t rows;
@@ -36,7 +38,9 @@ static const char *const languages[] = { "all", "python", NULL };
 static const char *const orders[] = { "self", "total", "name", NULL };
 
 static const struct opt opts[] = {
-	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP),
+	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP ", class"),
+	OPT_STR(0, "classes", "FILE", struct args, classes,
+		"Add rules for classes of activity (--by class), before auger's own"),
 	OPT_FLAG(0, "tree", struct args, is_tree,
 		 "Show who calls whom, from the outermost function inwards"),
 	OPT_REAL(0, "min-percent", "P", struct args, min_percent, 0, 100,
@@ -64,10 +68,17 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
+static bool is_by_class(const struct args *a)
+{
+	return strcmp(a->by, ACTIVITY_LABEL) == 0;
+}
+
 static int check_usage(const struct args *a, const struct grouping *g, struct err *e)
 {
 	bool is_edges = a->callers || a->callees;
 
+	if (a->classes && !is_by_class(a))
+		return err_usage(e, "--classes goes with --by class");
 	if (a->addrs && (g->label || g->by != FRAME_BY_FUNCTION))
 		return err_usage(e, "--addrs goes with --by function");
 	if (a->min_percent >= 0 && !a->is_tree)
@@ -124,6 +135,21 @@ static int show(const struct profile *p, const struct args *a, const struct grou
 	return rc < 0 ? rc : screen_rows_end(&rows, e);
 }
 
+static int label_activities(struct profile **p, const struct args *a, struct err *e)
+{
+	CLEANUP(activity_fini) struct activity rules = { 0 };
+	struct file_input text = { 0 };
+	int rc = a->classes ? file_load(a->classes, &text, e) : 0;
+
+	if (rc == 0 && a->classes) {
+		rc = activity_add(&rules, (const char *)text.data, text.len, a->classes, e);
+		file_input_fini(&text);
+	}
+	if (rc == 0)
+		rc = activity_add_ours(&rules, e);
+	return rc == 0 ? profile_label_activities(p, &rules, e) : rc;
+}
+
 static int report(struct profile **p, const struct inputs *in, const struct args *a,
 		  const struct grouping *g, struct err *e)
 {
@@ -143,6 +169,11 @@ static int report(struct profile **p, const struct inputs *in, const struct args
 	if (!profile_type_count(*p))
 		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
 	o.facts = report_facts(*p, o.type);
+	if (is_by_class(a)) {
+		rc = label_activities(p, a, e);
+		if (rc < 0)
+			return rc;
+	}
 	if (g->label)
 		warn_absent_label(*p, g->label);
 	rc = apply_filter(p, &a->filter, e);
@@ -165,7 +196,9 @@ static int run(int argc, char **argv, struct err *e)
 	struct profile *p;
 	int first, rc = cmd_parse(&cmd_report, &args, argc, argv, &first, e);
 
-	if (rc == 0)
+	if (rc == 0 && is_by_class(&args))
+		grouping = (struct grouping){ 0, ACTIVITY_LABEL };
+	else if (rc == 0)
 		rc = grouping_parse(args.by, &grouping, e);
 	if (rc == 0)
 		rc = check_usage(&args, &grouping, e);

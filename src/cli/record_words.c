@@ -12,9 +12,11 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/quote.h"
+#include "base/rows.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/top_functions.h"
+#include "model/activity.h"
 #include "model/merge.h"
 #include "model/units.h"
 #include "model/wait_frames.h"
@@ -25,6 +27,7 @@
 
 #define HOTTEST 5 /* functions in the summary */
 #define HOTTEST_VERBOSE 25
+#define CLASS_PERCENT 1.0          /* less is not shown of a class of activity */
 #define MANY 20                    /* one in so many stacks is not complete: 5 % */
 #define UNSEEN_PERCENT 5.0         /* of the CPU time: said when so much was not sampled */
 #define WAITING_SHARE 0.8          /* of the duration: with less CPU time it is said to wait */
@@ -235,6 +238,34 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct r
 	put_waiting(out, p, o, c, r);
 }
 
+/* What the time was spent on: "compute 61 %, mpi.collective 27 %". Nothing when all is compute. */
+static int put_classes(struct buf *out, const struct profile *p, size_t type, struct err *e)
+{
+	CLEANUP(activity_fini) struct activity rules = { 0 };
+	CLEANUP(rows_fini) struct rows sums = { 0 };
+	const struct activity_sum *sum;
+	int rc = activity_add_ours(&rules, e);
+	int64_t total = 0;
+
+	if (rc == 0)
+		rc = activity_sum(p, &rules, type, &sums, e);
+	sum = sums.data;
+	for (size_t i = 0; rc == 0 && i < sums.count; i++)
+		total = stacks_add(total, sum[i].value);
+	if (sums.count == 1 && strcmp(sum[0].class, ACTIVITY_OTHER) == 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < sums.count; i++) {
+		double percent = 100 * (double)sum[i].value / (double)total;
+
+		if (i && percent < CLASS_PERCENT)
+			break;
+		buf_printf(out, "%s%s %.0f %%", i ? ", " : "  ", sum[i].class, percent);
+	}
+	if (sums.count)
+		buf_put_byte(out, '\n');
+	return rc;
+}
+
 static int put_hottest(struct buf *out, const struct profile *p, size_t type, struct err *e)
 {
 	return top_functions_put(out, p, type, cmd_is_verbose() ? HOTTEST_VERBOSE : HOTTEST, false,
@@ -290,9 +321,12 @@ static void put_visible(const struct buf *out)
 static void put_end(struct buf *out, const struct profile *p, const char *path)
 {
 	struct err e;
-	int rc = profile_find_type(p, "offcpu") >= 0
-			 ? put_longest_waits(out, p, &e)
-			 : put_hottest(out, p, profile_default_type(p), &e);
+	int rc = put_classes(out, p, profile_default_type(p), &e);
+
+	if (rc == 0)
+		rc = profile_find_type(p, "offcpu") >= 0
+			     ? put_longest_waits(out, p, &e)
+			     : put_hottest(out, p, profile_default_type(p), &e);
 
 	if (rc < 0)
 		buf_printf(out, "  %s\n", e.msg);

@@ -16,10 +16,39 @@ rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK"))
 while time.process_time() < (0.9 if rank == "%d" else 0.3):
     pass
 """ % SLOW
+PROGRAM = r"""
+#include <mpi.h>
+#include <time.h>
+static void compute(double s)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	while ((double)t.tv_sec + 1e-9 * (double)t.tv_nsec < s);
+}
+int main(int argc, char **argv)
+{
+	struct timespec t;
+	int rank, sum;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	compute((double)t.tv_sec + 1e-9 * (double)t.tv_nsec + (rank == 2 ? 0.9 : 0.3));
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+"""
 LAUNCHERS = {
     "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", str(RANKS)],
     "mpich": ["mpiexec.hydra", "-n", str(RANKS)],
 }
+
+
+class Skip(Exception):
+    """What this machine lacks."""
 
 
 def run(folder, *command):
@@ -64,10 +93,30 @@ def check_named(folder, launcher):
     assert names == [f"{rank}.of.{host}.pb.gz" for rank in range(RANKS)], names
 
 
+def check_classes(folder, launcher):
+    """A rank that computes longer is waited for in MPI_Allreduce, by ranks that compute less than it."""
+    compiler = "mpicc.mpich" if "hydra" in launcher[0] else "mpicc.openmpi"
+    if not shutil.which(compiler):
+        raise Skip(f"no {compiler}")
+    with open(os.path.join(folder, "slow.c"), "w", encoding="ascii") as file:
+        file.write(PROGRAM)
+    try:
+        run(folder, compiler, "-O1", "-g", "slow.c", "-o", "slow")
+    except subprocess.CalledProcessError as failure:
+        if "mpi.h: No such file" in failure.stderr:
+            raise Skip(f"no mpi.h for {compiler}") from failure
+        raise
+    run(folder, *launcher, AUGER, "record", "-o", "run/", "--", "./slow")
+    by_rank = {row["rank"]: row["total"] for row in rows_of(folder, "rank", "run")}
+    rows = json.loads(run(folder, AUGER, "report", "--by", "class", "-f", "json", "all.pb.gz").stdout)["rows"]
+    classes = {row["class"]: row["total"] for row in rows}
+    assert len(by_rank) == RANKS and classes["compute"] > 0.5e9 and classes["mpi.collective"] > 0, (by_rank, classes)
+
+
 def main():
     number = failed = 0
     for name, launcher in LAUNCHERS.items():
-        for part in (check, check_named):
+        for part in (check, check_named, check_classes):
             number += 1
             words, skipped = "", ""
             folder = tempfile.mkdtemp(prefix="auger-mpi-")
@@ -76,6 +125,8 @@ def main():
                     part(folder, launcher)
                 else:
                     skipped = f" # SKIP no {launcher[0]}"
+            except Skip as reason:
+                skipped = f" # SKIP {reason}"
             except BaseException as failure:  # pylint: disable=broad-exception-caught
                 import traceback
                 traceback.print_exc()
