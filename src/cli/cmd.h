@@ -67,6 +67,7 @@ extern const struct cmd cmd_merge;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_relocate;
 extern const struct cmd cmd_report;
+extern const struct cmd cmd_stacks;
 extern const struct cmd cmd_stages;
 extern const struct cmd cmd_stat;
 extern const struct cmd cmd_syscalls;

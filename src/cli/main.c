@@ -26,7 +26,7 @@ static const struct group {
 	const struct cmd *cmds[8]; /* ends with NULL */
 } groups[] = {
 	{ "Record", { &cmd_record, &cmd_stat, &cmd_heap, &cmd_syscalls, CONTROL &cmd_doctor } },
-	{ "Look", { &cmd_report, &cmd_annotate, &cmd_flame, &cmd_view, &cmd_top } },
+	{ "Look", { &cmd_report, &cmd_annotate, &cmd_flame, &cmd_view, &cmd_top, &cmd_stacks } },
 	{ "Compare and convert", { &cmd_diff, &cmd_merge, &cmd_convert } },
 	{ "Whole job", { &cmd_stages, &cmd_cache } },
 	{ "Act", { &cmd_relocate } },

@@ -54,6 +54,15 @@ int tracee_seize(struct tracee *ret, pid_t pid, pid_t tid, struct err *e)
 	return 0;
 }
 
+int tracee_seize_to_read(struct tracee *ret, pid_t pid, pid_t tid, struct err *e)
+{
+	if (seize(tid, 0) < 0)
+		return errno == ESRCH ? err_set(e, -ESRCH, "thread %d has ended", (int)tid)
+				      : explain_refusal(pid, tid, e);
+	*ret = (struct tracee){ .pid = pid, .tid = tid, .state = TRACEE_SEIZED, .children = -1 };
+	return 0;
+}
+
 void tracee_interrupt(struct tracee *t)
 {
 	if (t->state == TRACEE_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) < 0 &&

@@ -35,6 +35,9 @@ struct tracee {
 /* Seizes tid, which runs on. -ESRCH: it has ended. -EPERM: e has the reason. */
 int tracee_seize(struct tracee *ret, pid_t pid, pid_t tid, struct err *e) MUST_CHECK;
 
+/* The same for a thread that makes no call for us: its seccomp filter is in force all the time. */
+int tracee_seize_to_read(struct tracee *ret, pid_t pid, pid_t tid, struct err *e) MUST_CHECK;
+
 /* Asks a seized thread to stop. May be repeated. */
 void tracee_interrupt(struct tracee *t);
 

@@ -526,21 +526,6 @@ void ingest_keep_known(struct ingest *in, bool is_on)
 	in->keeps_known = is_on;
 }
 
-void ingest_count_lost(struct ingest *in, uint64_t count)
-{
-	in->counts.lost += count;
-}
-
-void ingest_count_lost_side(struct ingest *in, uint64_t count)
-{
-	in->counts.lost_side += count;
-}
-
-void ingest_count_bad(struct ingest *in)
-{
-	in->counts.bad++;
-}
-
 const struct ingest_counts *ingest_counts(const struct ingest *in)
 {
 	return &in->counts;
@@ -561,6 +546,11 @@ int ingest_poll(struct ingest *in)
 	int rc = unwind_tables_collect(in->tables, false) ? ingest_retry(in, false) : 0;
 
 	return rc < 0 ? rc : joins_settle(&in->joins);
+}
+
+int ingest_settle(struct ingest *in)
+{
+	return ingest_retry(in, true);
 }
 
 /* Times of joined stacks go where their samples are. */

@@ -163,6 +163,9 @@ void ingest_end_waits(struct ingest *in, uint64_t time_ns);
 /* Processes pending samples whose tables are ready. Call regularly. */
 int ingest_poll(struct ingest *in) MUST_CHECK;
 
+/* Waits for the tables of pending samples, and processes them. 0 or -ENOMEM. */
+int ingest_settle(struct ingest *in) MUST_CHECK;
+
 const struct ingest_counts *ingest_counts(const struct ingest *in);
 struct dsos *ingest_dsos(struct ingest *in);
 

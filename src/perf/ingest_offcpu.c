@@ -297,6 +297,21 @@ void ingest_end_waits(struct ingest *in, uint64_t time_ns)
 			end_wait(in, i, time_ns, true);
 }
 
+void ingest_count_lost(struct ingest *in, uint64_t count)
+{
+	in->counts.lost += count;
+}
+
+void ingest_count_lost_side(struct ingest *in, uint64_t count)
+{
+	in->counts.lost_side += count;
+}
+
+void ingest_count_bad(struct ingest *in)
+{
+	in->counts.bad++;
+}
+
 void ingest_count_lost_waits(struct ingest *in, uint64_t count)
 {
 	in->counts.lost_waits += count;

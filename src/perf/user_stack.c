@@ -95,6 +95,30 @@ uint64_t user_stack_regs(uint16_t machine)
 	return mask;
 }
 
+uint64_t user_stack_put_regs(uint16_t machine, uint64_t ip, const uint64_t *dwarf, size_t count,
+			     uint64_t ret[USER_STACK_REGS_MAX])
+{
+	uint64_t by_perf[USER_STACK_REGS_MAX] = { 0 };
+	uint64_t mask = UINT64_C(1) << perf_ip(machine);
+	size_t n = 0;
+
+	if (!unwind_arch_of(machine))
+		return 0;
+	by_perf[perf_ip(machine)] = ip;
+	for (unsigned i = 0; i < count && i < UNWIND_REG_COUNT; i++) {
+		int number = perf_number(machine, i);
+
+		if (number < 0)
+			continue;
+		by_perf[number] = dwarf[i];
+		mask |= UINT64_C(1) << number;
+	}
+	for (unsigned i = 0; i < USER_STACK_REGS_MAX; i++)
+		if (mask >> i & 1)
+			ret[n++] = by_perf[i];
+	return mask;
+}
+
 uint64_t user_stack_least_regs(uint16_t machine)
 {
 	const struct unwind_arch *arch = unwind_arch_of(machine);

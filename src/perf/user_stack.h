@@ -59,6 +59,14 @@ uint64_t user_stack_pointer(uint16_t machine, const struct record_regs *regs);
 uint64_t user_stack_frame_regs(uint16_t machine);
 uint16_t user_stack_machine(void); /* of this program */
 
+/* The most registers that a sample has. */
+#define USER_STACK_REGS_MAX 64
+
+/* The registers of a stopped thread as those of a sample. dwarf: [count], by DWARF number. Writes
+ * them in perf's order; returns their mask, whose bits are their count. */
+uint64_t user_stack_put_regs(uint16_t machine, uint64_t ip, const uint64_t *dwarf, size_t count,
+			     uint64_t ret[USER_STACK_REGS_MAX]);
+
 /* Of which process a stack is. */
 struct user_stack_owner {
 	struct maps *maps;

@@ -10,6 +10,7 @@
 #include "base/strtab.h"
 #include "relocate/connections.h"
 #include "tap.h"
+#include "target/connections.h"
 
 #define REST "00000000:00000000 00:00000000 00000000  1000        0 "
 

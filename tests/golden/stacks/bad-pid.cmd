@@ -1,0 +1,1 @@
+auger stacks -p 12x

@@ -1,0 +1,1 @@
+auger stacks --folded -f json -p 1

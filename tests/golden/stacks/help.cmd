@@ -1,0 +1,1 @@
+auger stacks --help

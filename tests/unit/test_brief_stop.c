@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "inject/brief_stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tap.h"
+#include "target/proc.h"
+
+#define WAIT_NS (30 * NS_PER_S)
+#define LIMIT_NS (30 * NS_PER_S)
+
+/* A child that waits for signals; one that it catches ends it with status 7. */
+static void on_signal(int number)
+{
+	(void)number;
+	_exit(7);
+}
+
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	signal(SIGUSR1, on_signal);
+	for (;;)
+		pause();
+}
+
+static char state_of(pid_t pid)
+{
+	struct proc_stat s;
+
+	return proc_stat_read(&s, pid) ? s.state : '?';
+}
+
+static bool wait_state(pid_t pid, char state)
+{
+	const struct timespec tick = { .tv_nsec = NS_PER_MS };
+
+	for (int i = 0; i < 30000 && state_of(pid) != state; i++)
+		nanosleep(&tick, NULL);
+	return state_of(pid) == state;
+}
+
+static bool can_trace(int rc)
+{
+	return rc != -EPERM && rc != -ENOTSUP;
+}
+
+static void test_stop(void)
+{
+	struct brief_stop s = { 0 };
+	struct arch_regs regs;
+	struct err e;
+	pid_t pid = start_child();
+	int rc, status = 0;
+
+	CHECK(wait_state(pid, 'S'));
+	rc = brief_stop_begin(&s, pid, pid, WAIT_NS, LIMIT_NS, &regs, &e);
+	if (!can_trace(rc)) {
+		SKIP("no ptrace here");
+	} else if (CHECK_INT(rc, 0)) {
+		struct brief_stop_result r;
+
+		CHECK_INT(state_of(pid), 't');
+		CHECK(arch_is_native(&regs) && arch_is_in_call(&regs) && arch_ip(&regs));
+		kill(pid, SIGUSR1); /* is not lost */
+		r = brief_stop_end(&s);
+		CHECK(!r.was_late && r.stopped_ns > 0);
+		CHECK_INT(waitpid(pid, &status, 0), pid);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+		CHECK_INT(brief_stop_begin(&s, pid, pid, WAIT_NS, LIMIT_NS, &regs, &e), -ESRCH);
+		pid = 0;
+	}
+	brief_stop_close(&s);
+	if (pid > 0)
+		kill(pid, SIGKILL);
+}
+
+/* The thread goes on without us. */
+static void test_limit(void)
+{
+	struct brief_stop s = { 0 };
+	struct arch_regs regs;
+	struct err e;
+	pid_t pid = start_child();
+	int rc;
+
+	CHECK(wait_state(pid, 'S'));
+	rc = brief_stop_begin(&s, pid, pid, WAIT_NS, NS_PER_MS, &regs, &e);
+	if (!can_trace(rc)) {
+		SKIP("no ptrace here");
+	} else if (CHECK_INT(rc, 0)) {
+		CHECK(wait_state(pid, 'S'));
+		CHECK(brief_stop_end(&s).was_late);
+	}
+	brief_stop_close(&s);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* The end of the tracer, here by a close, is the end of a stop. */
+static void test_close(void)
+{
+	struct brief_stop s = { 0 };
+	struct arch_regs regs;
+	struct err e;
+	pid_t pid = start_child();
+	int rc;
+
+	CHECK(wait_state(pid, 'S'));
+	kill(pid, SIGSTOP);
+	CHECK(wait_state(pid, 'T'));
+	rc = brief_stop_begin(&s, pid, pid, WAIT_NS, LIMIT_NS, &regs, &e);
+	if (!can_trace(rc))
+		SKIP("no ptrace here");
+	else
+		CHECK_INT(rc, 0);
+	brief_stop_close(&s);
+	CHECK(wait_state(pid, 'T'));
+	kill(pid, SIGCONT);
+	CHECK(wait_state(pid, 'S'));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	TAP_CASE(test_stop);
+	TAP_CASE(test_limit);
+	TAP_CASE(test_close);
+	return tap_done();
+}
