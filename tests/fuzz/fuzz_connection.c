@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "relocate/connections.h"
+#include "target/connections.h"
 
 static void check_end(const char *end)
 {
