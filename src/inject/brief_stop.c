@@ -20,7 +20,7 @@
 
 #define TICK_NS 50000            /* between polls of a thread that has not stopped */
 #define HUNG_NS (20 * NS_PER_MS) /* after which a thread in state D is given up */
-#define SLACK_MS 2000            /* that an answer of the child may take besides its limits */
+#define SLACK_MS 5000            /* that an answer of the child may take besides its limits */
 #define CHILD_END_MS 1000        /* that the end of a killed child may take */
 
 struct request {
@@ -34,13 +34,13 @@ struct stop_reply {
 	struct err e; /* code 0: it has stopped */
 };
 
-/* Nothing should preempt the child while a thread is stopped. Without that privilege a stop may get
+/* Nothing should preempt us while a thread is stopped. Without that privilege a stop may get
  * longer. */
 static void raise_priority(void)
 {
-	struct sched_param first = { .sched_priority = 1 };
+	const struct sched_param first = { .sched_priority = 1 };
 
-	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	sched_setscheduler(0, SCHED_FIFO, &first);
 }
 
 /* Does storage or a device keep it in a call, as before? */
@@ -142,6 +142,26 @@ static void serve(int fd, pid_t parent)
 	_exit(0);
 }
 
+static void raise_own(struct brief_stop *s)
+{
+	struct sched_param p = { 0 };
+
+	s->policy = sched_getscheduler(0);
+	s->is_raised = s->policy >= 0 && sched_getparam(0, &p) == 0;
+	s->priority = p.sched_priority;
+	if (s->is_raised)
+		raise_priority();
+}
+
+static void restore_own(struct brief_stop *s)
+{
+	const struct sched_param p = { .sched_priority = s->priority };
+
+	if (s->is_raised)
+		sched_setscheduler(0, s->policy, &p);
+	s->is_raised = false;
+}
+
 static int start(struct brief_stop *s, struct err *e)
 {
 	pid_t parent = getpid();
@@ -182,12 +202,15 @@ int brief_stop_begin(struct brief_stop *s, pid_t pid, pid_t tid, int64_t wait_ns
 
 	if (start(s, e) < 0)
 		return e->code;
+	raise_own(s);
 	if (send(s->fd, &r, sizeof r, MSG_NOSIGNAL) < 0 ||
 	    !receive(s, &reply, sizeof reply, wait_ns)) {
 		brief_stop_close(s);
+		restore_own(s);
 		return err_set(e, -EBUSY, "thread %d cannot be traced now", (int)tid);
 	}
 	if (reply.e.code) {
+		restore_own(s);
 		if (reply.e.code == -EBUSY)
 			brief_stop_close(s);
 		*e = reply.e;
@@ -200,8 +223,11 @@ int brief_stop_begin(struct brief_stop *s, pid_t pid, pid_t tid, int64_t wait_ns
 struct brief_stop_result brief_stop_end(struct brief_stop *s)
 {
 	struct brief_stop_result result;
+	bool is_answered =
+		send(s->fd, "", 1, MSG_NOSIGNAL) == 1 && receive(s, &result, sizeof result, 0);
 
-	if (send(s->fd, "", 1, MSG_NOSIGNAL) == 1 && receive(s, &result, sizeof result, 0))
+	restore_own(s);
+	if (is_answered)
 		return result;
 	brief_stop_close(s);
 	return (struct brief_stop_result){ .was_late = true };

@@ -8,7 +8,8 @@
  * nothing, and it ends when this process ends. So a thread goes on whoever is killed when.
  *
  * Calls that the stop ends with EINTR are restarted (tracee.h); a thread that was stopped by a
- * signal stays stopped. Source: ptrace(2), prctl(2), PR_SET_PDEATHSIG.
+ * signal stays stopped. Between begin and end this process has real-time priority, if it may: a
+ * stop is not to wait for other processes. Source: ptrace(2), prctl(2), PR_SET_PDEATHSIG.
  */
 #ifndef INJECT_BRIEF_STOP_H
 #define INJECT_BRIEF_STOP_H
@@ -25,6 +26,9 @@
 struct brief_stop {
 	pid_t child; /* 0: none, the next stop starts one */
 	int fd;      /* of a child: the socket to it */
+	int policy;  /* of scheduling, outside of stops */
+	int priority;
+	bool is_raised;
 };
 
 /* What is known of a stop after its end. */

@@ -65,6 +65,9 @@ int capture_stopped(struct capturer *c, uint32_t pid, uint32_t tid, const char *
 			break;
 		err_set(&ret->missing, -ETIMEDOUT, "it ran on before all was read");
 	}
+	/* It ran while its call was read: which one it is in now is known at least. */
+	if (ret->missing.code && !ret->call.is_in_call)
+		ret->call = thread_call_read(pid, tid, wchan);
 	return rc;
 }
 

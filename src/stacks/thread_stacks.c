@@ -248,6 +248,8 @@ static void report_missing(struct taking *t, const struct subject *s, const char
 		log_msg(LOG_WARN, "stacks",
 			"process %u (%s): its memory cannot be read now: only its states are known",
 			s->pid, comm);
+	else if (s->missing.code == -EPERM) /* names the process */
+		log_msg(s->stack_count ? LOG_INFO : LOG_WARN, "stacks", "%s", s->missing.msg);
 	else if (s->missing.code)
 		log_msg(s->stack_count ? LOG_INFO : LOG_WARN, "stacks", "process %u (%s): %s",
 			s->pid, comm, s->missing.msg);

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/storage/replies.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
 #include "cli/screen.h"
@@ -18,8 +17,7 @@
 #include "source/save.h"
 #include "stacks/thread_stacks.h"
 
-#define QUIET_MS 60000 /* without a word of the child while it reads threads */
-#define END_MS 1000    /* that the end of a killed child may take */
+#define QUIET_MS 60000 /* for one thread, before its reader is ended */
 
 struct args {
 	struct opt_list pids;
@@ -91,102 +89,65 @@ static int show(const struct thread_stacks *s, const struct args *args, struct e
 	return args->format == EMIT_TABLE ? show_text(s, e) : show_rows(s, args, e);
 }
 
-/* What the child sends: the process that it reads, or how it ended. */
-struct word {
-	bool is_end;
-	uint32_t pid;
-	int rc;
-	struct err e;
-};
-
 static void send_progress(void *fd, uint32_t pid)
 {
-	const struct word w = { .pid = pid };
-
-	send(*(const int *)fd, &w, sizeof w, MSG_NOSIGNAL);
+	send(*(const int *)fd, &pid, sizeof pid, MSG_NOSIGNAL);
 }
 
-/* In the child. */
-static void take_and_show(const struct args *args, int fd, const pid_t *pids, size_t count)
-{
-	const struct thread_stacks_opts o = { pids, count, send_progress, &fd };
-	struct word w = { .is_end = true };
-	struct thread_stacks s = { 0 };
-
-	w.rc = thread_stacks_take(&o, &s, &w.e);
-	send_progress(&fd, 0);
-	if (w.rc == 0)
-		w.rc = show(&s, args, &w.e);
-	thread_stacks_fini(&s);
-	if (w.rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-		w.rc = err_set(&w.e, -EIO, "cannot write to standard output");
-	send(fd, &w, sizeof w, MSG_NOSIGNAL);
-	_exit(0);
-}
-
-/* The child's end; ends it when it does not go on with a process. */
-static int wait_child(int fd, pid_t child, struct err *e)
+/* Ends the process that reads threads when it does not go on: memory that is mapped from storage
+ * which does not reply blocks its reader for good. */
+static void watch(int fd, pid_t reader)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct word w = { 0 };
-	ssize_t got = 0;
-	int ready, status = 0;
+	uint32_t pid = 0;
+	int ready;
 
-	do {
-		/* Naming and showing have limits of their own, or wait for a reader. */
-		ready = poll(&p, 1, w.pid || !got ? QUIET_MS : -1);
-		if (ready > 0)
-			got = recv(fd, &w, sizeof w, 0);
-	} while ((ready < 0 && errno == EINTR) || (ready > 0 && got == sizeof w && !w.is_end));
-	if (ready > 0 && got == sizeof w) {
-		waitpid(child, NULL, 0);
-		*e = w.e;
-		return w.rc;
-	}
-	if (ready == 0)
-		kill(child, SIGKILL);
-	replies_wait_end(child, &status, END_MS);
-	if (ready > 0 && WIFSIGNALED(status))
-		raise(WTERMSIG(status)); /* as if there were no child: SIGPIPE */
-	if (ready == 0)
-		return err_set(e, -ETIMEDOUT,
-			       "reading process %u has blocked for %d s: its memory is on storage "
-			       "that does not reply",
-			       w.pid, QUIET_MS / 1000);
-	return err_set(e, -EIO, "the process that reads the threads has ended");
+	do
+		ready = poll(&p, 1, QUIET_MS);
+	while ((ready < 0 && errno == EINTR) ||
+	       (ready > 0 && recv(fd, &pid, sizeof pid, 0) == sizeof pid));
+	if (ready != 0 || getppid() != reader)
+		return;
+	fprintf(stderr,
+		"auger stacks: reading process %u has blocked for %d s: its memory is on storage that "
+		"does not reply\n",
+		pid, QUIET_MS / 1000);
+	kill(reader, SIGKILL);
 }
 
-/* By a child: reading memory that is mapped from storage which does not reply blocks for good. */
-static int run_apart(const struct args *args, const pid_t *pids, size_t count, struct err *e)
+static int take(const pid_t *pids, size_t count, struct thread_stacks *ret, struct err *e)
 {
-	pid_t parent = getpid(), child;
+	struct thread_stacks_opts o = { .pids = pids, .count = count, .progress = send_progress };
+	pid_t reader = getpid(), watchdog;
 	int ends[2], rc;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(e, "socketpair");
-	child = fork();
-	if (child < 0) {
-		err_errno(e, "fork");
-		close(ends[0]);
-		close(ends[1]);
-		return e->code;
-	}
-	if (child == 0) {
+	watchdog = fork();
+	if (watchdog == 0) {
 		close(ends[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			take_and_show(args, ends[1], pids, count);
+		watch(ends[1], reader);
 		_exit(0);
 	}
 	close(ends[1]);
-	rc = wait_child(ends[0], child, e);
+	if (watchdog < 0) {
+		err_errno(e, "fork");
+		close(ends[0]);
+		return e->code;
+	}
+	o.context = &ends[0];
+	rc = thread_stacks_take(&o, ret, e);
 	close(ends[0]);
+	kill(watchdog, SIGKILL); /* children that are left behind may have the socket */
+	waitpid(watchdog, NULL, 0);
 	return rc;
 }
 
 static int run(int argc, char **argv, struct err *e)
 {
 	struct args args = { 0 };
+	struct thread_stacks s = { 0 };
 	pid_t pids[PIDS_MAX];
 	size_t count;
 	int first, rc = cmd_parse(&cmd_stacks, &args, argc, argv, &first, e);
@@ -200,7 +161,12 @@ static int run(int argc, char **argv, struct err *e)
 		rc = err_usage(e, "-p PID is missing");
 	if (rc == 0 && args.is_folded && args.format != EMIT_TABLE)
 		rc = err_usage(e, "--folded and --format do not go together");
-	return rc < 0 ? rc : run_apart(&args, pids, count, e);
+	if (rc == 0)
+		rc = take(pids, count, &s, e);
+	if (rc == 0)
+		rc = show(&s, &args, e);
+	thread_stacks_fini(&s);
+	return rc;
 }
 
 const struct cmd cmd_stacks = {

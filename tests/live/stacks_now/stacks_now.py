@@ -28,6 +28,7 @@ PLACES = {
     "wait_time": "[clock_nanosleep]",
     "compute": "[running]",
 }
+STARTS = ("clone3", "clone", "__clone", "__clone3", "thread_start", "start_thread", "_start")
 SCRIPT = """
 import threading, time
 def innermost():
@@ -66,11 +67,9 @@ def threads(pid):
 
 
 def start(bench, *command):
-    """A program that has printed "ready" and waits in all its threads but one that may compute."""
+    """A program that has printed "ready": its threads will wait soon."""
     process = bench.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     bench.equal(process.stdout.readline(), "ready\n", command)
-    bench.check(wait_for(lambda: [state(process.pid, tid) for tid in threads(process.pid)].count("R") < 2),
-                "its threads wait")
     return process
 
 
@@ -94,25 +93,36 @@ def frames(row):
     return (row["stack"] or "").split(";")
 
 
-def check_places(bench, found):
-    for function, reason in PLACES.items():
-        stacks = [frames(row) for row in found if function in frames(row)]
-        bench.equal(len(stacks), 2 if function == "wait_condition" else 1, function)
-        for stack in stacks:
-            bench.check(stack[-1].startswith(reason), stack)
-            bench.check("start_thread" in stack or "start" in stack, stack)
-    bench.check(any("main" in frames(row) and frames(row)[-1] == "[read pipe]" for row in found), found)
+def count(found, function, reason):
+    """Threads in a function, for this reason, called from the start of their thread or program."""
+    return sum(1 for stack in map(frames, found)
+               if function in stack and stack[-1].startswith(reason) and stack[0] in STARTS)
+
+
+def has_places(found):
+    return all(count(found, function, reason) == (2 if function == "wait_condition" else 1)
+               for function, reason in PLACES.items()) and count(found, "main", "[read pipe]") == 1
+
+
+def rows_with(bench, condition, process):
+    """The rows of a process, once all its threads are where they will stay."""
+    last = []
+
+    def is_so():
+        last[:] = rows(bench, "-p", str(process.pid))[0]
+        return condition(last)
+
+    bench.check(wait_for(is_so), json.dumps(last, indent=1))
+    return list(last)
 
 
 def waits(bench):
-    """All threads are in their functions, with their reasons; also in the second run, when waits were restarted."""
+    """All threads are in their functions, with their reasons; also in the next look, when waits were restarted."""
     process = start(bench, bench.workload("waits"))
     try:
         for _ in range(2):
-            found, said = rows(bench, "-p", str(process.pid))
-            bench.equal(said, "", "warnings")
+            found = rows_with(bench, has_places, process)
             bench.equal(sorted(row["tid"] for row in found), sorted(threads(process.pid)), "threads")
-            check_places(bench, found)
         process.stdin.write("?\n")
         process.stdin.flush()
         bench.equal(process.stdout.readline(), "asleep\n", "a sleep that was not cut short")
@@ -124,6 +134,8 @@ def tree(bench):
     """The tree of two processes has what they share once, with the sum of their threads."""
     two = [start(bench, bench.workload("waits")) for _ in range(2)]
     try:
+        for process in two:
+            rows_with(bench, has_places, process)
         text = bench.run(bench.tool, "stacks", "-p", ",".join(str(process.pid) for process in two)).stdout
         bench.check(text.startswith("14 threads of 2 processes\n"), text)
         bench.check(re.search(r"\b4  wait_condition", text), text)
@@ -147,20 +159,23 @@ def python(bench):
         raise Skip("auger reads CPython 3.8 to 3.13 on x86-64")
     process = start(bench, os.path.realpath(sys.executable), script)
     try:
-        found, _ = rows(bench, "-p", str(process.pid))
-        main = [frames(row) for row in found if row["tid"] == process.pid][0]
-        names = [name for name in main if name in ("middle", "innermost")]
-        bench.equal(names, ["middle", "innermost"], main)
-        other = [frames(row) for row in found if row["tid"] != process.pid][0]
-        bench.check("locked" in other and other[-1] == "[futex]", other)
+        rows_with(bench, has_functions, process)
     finally:
         end(process)
+
+
+def has_functions(found):
+    """The Python functions of SCRIPT, in their order."""
+    stacks = sorted([name for name in frames(row) if name in ("middle", "innermost", "locked", "[futex]")]
+                    for row in found)
+    return stacks == [["locked", "[futex]"], ["middle", "innermost"]]
 
 
 def stopped(bench):
     """A program that a signal has stopped stays stopped, and runs when it is continued."""
     process = start(bench, bench.workload("waits"))
     try:
+        rows_with(bench, has_places, process)
         process.send_signal(signal.SIGSTOP)
         bench.check(wait_for(lambda: all(state(process.pid, tid) == "T" for tid in threads(process.pid))), "stopped")
         found, _ = rows(bench, "-p", str(process.pid))
@@ -206,6 +221,7 @@ def others(bench):
     zombie = bench.start("true")
     try:
         bench.check(wait_for(lambda: state(zombie.pid) == "Z"), "a zombie")
+        rows_with(bench, has_places, process)
         found, _ = rows(bench, "-p", f"{zombie.pid},{process.pid}")
         bench.equal([row["state"] for row in found if row["pid"] == zombie.pid], ["Z"], "zombie")
         bench.check(any("wait_pipe" in frames(row) for row in found), "the other process")
@@ -215,11 +231,20 @@ def others(bench):
         done = bench.run(bench.tool, "stacks", status=2)
         bench.check("-p PID is missing" in done.stderr, done.stderr)
         if os.geteuid() == 0:
+            refuse(bench, process)
+        if name_of(2) == "kthreadd":
             found, _ = rows(bench, "-p", "2")
             bench.equal([row["comm"] for row in found], ["kthreadd"], "a kernel thread")
-            refuse(bench, process)
     finally:
         end(process)
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def refuse(bench, process):
@@ -266,9 +291,8 @@ def hangs(bench):
             file.write("read data.h5 hang\n")
         process = start(bench, bench.workload("waits"), os.path.join(mount, "data.h5"))
         bench.check(wait_for(lambda: reads(process.pid)), "a thread reads")
-        for _ in range(2):  # the first look may end the part of the wait that can be interrupted
-            found, _ = rows(bench, "-p", str(process.pid))
-        check_places(bench, found)
+        # The first look may end the part of the wait that can be interrupted.
+        found = rows_with(bench, lambda found: has_places(found) and count(found, "read_file", "[read " + mount), process)
         hung = [row for row in found if "read_file" in frames(row)]
         if bench.equal(len(hung), 1, found):
             bench.equal(hung[0]["object"], os.path.join(mount, "data.h5"), "the file")
