@@ -54,6 +54,7 @@ struct pt_regs {
 	unsigned long ip, sp, bp, cs;
 	unsigned long di, si, dx, r10, r8, r9, orig_ax; /* of a system call */
 	unsigned long bx, cx;                           /* of one of 32-bit code */
+	unsigned long r12, r13, r14, r15;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct thread_info {

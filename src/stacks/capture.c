@@ -9,6 +9,7 @@
 #include "unwind/rule.h"
 
 #define TRIES 3
+#define SP_NUMBER 7      /* of DWARF, on x86-64 */
 #define WAIT_NS NS_PER_S /* for a thread to stop: it may need a CPU first */
 
 /* The registers of the thread, in a stop. false: it runs 32-bit code. */
@@ -71,6 +72,27 @@ int capture_stopped(struct capturer *c, uint32_t pid, uint32_t tid, const char *
 	return rc;
 }
 
+/* The registers that calls do not preserve are zero: no caller needs them. */
+static void take_waiting_regs(struct capturer *c, uint32_t tid, const struct thread_call *call,
+			      struct capture *ret)
+{
+	struct thread_regs r;
+
+	if (kernel_regs_read(&c->kernel_regs, (pid_t)tid, &r) && r.ip == call->pc &&
+	    r.dwarf[SP_NUMBER] == call->sp) {
+		uint64_t dwarf[THREAD_REGS_COUNT];
+
+		for (size_t i = 0; i < ARRAY_LEN(dwarf); i++)
+			dwarf[i] = r.dwarf[i];
+		ret->mask = user_stack_put_regs(user_stack_machine(), call->pc, dwarf,
+						ARRAY_LEN(dwarf), ret->regs);
+		return;
+	}
+	ret->mask = user_stack_least_regs(user_stack_machine());
+	ret->regs[0] = call->sp; /* in the order of PERF_REG_* */
+	ret->regs[1] = call->pc;
+}
+
 int capture_waiting(struct capturer *c, uint32_t pid, uint32_t tid, const char *wchan,
 		    struct capture *ret)
 {
@@ -86,9 +108,13 @@ int capture_waiting(struct capturer *c, uint32_t pid, uint32_t tid, const char *
 		err_set(&ret->missing, -ENOTSUP, "it runs 32-bit code");
 		return 0;
 	}
-	ret->mask = user_stack_least_regs(user_stack_machine());
-	ret->regs[0] = call.sp; /* in the order of PERF_REG_* */
-	ret->regs[1] = call.pc;
+	take_waiting_regs(c, tid, &call, ret);
 	ret->stack_len = initial_waits_read_stack(pid, call.sp, c->stack, CAPTURE_STACK_BYTES);
 	return python_read_waiting(c->python, pid, tid, ret->time_ns);
+}
+
+void capturer_fini(struct capturer *c)
+{
+	brief_stop_close(&c->stop);
+	kernel_regs_close(&c->kernel_regs);
 }

@@ -14,17 +14,21 @@
 #include "inject/brief_stop.h"
 #include "perf/user_stack.h"
 #include "sample/python/python.h"
+#include "stacks/kernel_regs.h"
 #include "stacks/thread_call.h"
 
 #define CAPTURE_STOP_NS (5 * NS_PER_MS)       /* then a thread goes on, whatever was read */
 #define CAPTURE_STACK_BYTES ((size_t)1 << 20) /* of a stack, at most */
 
-/* What reads threads. */
+/* What reads threads. All zero but for python and stack; capturer_fini() ends its helpers. */
 struct capturer {
 	struct brief_stop stop;
+	struct kernel_regs kernel_regs;
 	struct python *python; /* borrowed */
 	unsigned char *stack;  /* [CAPTURE_STACK_BYTES]; borrowed */
 };
+
+void capturer_fini(struct capturer *c);
 
 /* A thread. */
 struct capture {
@@ -42,7 +46,8 @@ struct capture {
 int capture_stopped(struct capturer *c, uint32_t pid, uint32_t tid, const char *wchan,
 		    struct capture *ret) MUST_CHECK;
 
-/* Without a stop, by the two registers that /proc has of a thread that waits. 0 or -ENOMEM. */
+/* Without a stop, by the registers that it entered the kernel with (kernel_regs.h), or by the two
+ * that /proc has of a thread that waits. 0 or -ENOMEM. */
 int capture_waiting(struct capturer *c, uint32_t pid, uint32_t tid, const char *wchan,
 		    struct capture *ret) MUST_CHECK;
 

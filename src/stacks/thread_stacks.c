@@ -386,7 +386,7 @@ int thread_stacks_take(const struct thread_stacks_opts *o, struct thread_stacks 
 
 	if (rc == 0)
 		rc = take_all(&t, e);
-	brief_stop_close(&t.capturer.stop);
+	capturer_fini(&t.capturer);
 	if (rc == 0)
 		rc = name(&t, e);
 	ingest_free(t.ingest);

@@ -6,8 +6,9 @@
  * A thread is stopped for less than CAPTURE_STOP_NS (capture.h), for its registers, its stack and
  * its Python frames. The unwinding happens after it runs again. A thread in a call that cannot be
  * interrupted (state D) is not stopped, and neither is one that this user may not trace: its stack
- * is found by /proc/PID/task/TID/syscall, which has only two registers, so that callers may be
- * missing. The innermost frame of each stack is the reason of the wait, such as "[futex]".
+ * is found by the registers that the kernel has of it (kernel_regs.h), or by the two registers in
+ * /proc/PID/task/TID/syscall, so that callers may be missing. The innermost frame of each stack is
+ * the reason of the wait, such as "[futex]".
  *
  * Where a lock keeps the memory of a process from being read within two seconds, its threads are
  * known by /proc alone. Source: proc(5), ptrace(2).

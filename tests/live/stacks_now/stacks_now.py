@@ -29,6 +29,7 @@ PLACES = {
     "compute": "[running]",
 }
 STARTS = ("clone3", "clone", "__clone", "__clone3", "thread_start", "start_thread", "_start")
+FIRST_PID_NS = "pid:[4026531836]"  # of the kernel, include/linux/proc_ns.h
 SCRIPT = """
 import threading, time
 def innermost():
@@ -272,8 +273,26 @@ def ends(bench):
         bench.check(auger.returncode in (0, 1), f"{auger.returncode}: {said}")
 
 
+def has_registers(bench):
+    """Are the registers of threads in D state known, by BPF?"""
+    with open(bench.tool, "rb") as file:
+        is_built = b"thread_regs_bpf" in file.read()
+    return is_built and os.path.exists("/sys/kernel/btf/vmlinux") and os.readlink("/proc/self/ns/pid") == FIRST_PID_NS
+
+
 def hangs(bench):
     """A thread in a call that hangs (state D) is shown with its file and stack, and holds nobody."""
+    hang(bench, bench.workload("waits"))
+
+
+def hangs_fp(bench):
+    """The same in code with frame pointers."""
+    if not has_registers(bench):
+        raise Skip("needs BPF")
+    hang(bench, bench.workload("waits_fp"))
+
+
+def hang(bench, program):
     faulty = os.path.join(bench.workloads, "../../cache/faulty")
     if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
         raise Skip("needs root and FUSE")
@@ -289,7 +308,7 @@ def hangs(bench):
         bench.check(wait_for(lambda: os.path.ismount(mount)), "mounted")
         with open(rules, "w", encoding="ascii") as file:
             file.write("read data.h5 hang\n")
-        process = start(bench, bench.workload("waits"), os.path.join(mount, "data.h5"))
+        process = start(bench, program, os.path.join(mount, "data.h5"))
         bench.check(wait_for(lambda: reads(process.pid)), "a thread reads")
         # The first look may end the part of the wait that can be interrupted.
         found = rows_with(bench, lambda found: has_places(found) and count(found, "read_file", "[read " + mount), process)
@@ -318,4 +337,4 @@ def reads(pid):
     return False
 
 
-live.main([waits, tree, python, stopped, killed, others, ends, hangs])
+live.main([waits, tree, python, stopped, killed, others, ends, hangs, hangs_fp])
