@@ -518,7 +518,8 @@ def short(bench):
     """A table fits half a screen: what the time went to first, no metric that is 0."""
     done = bench.run(bench.tool, "stat", "--", *python("import time; time.sleep(0.05)"))
     lines = done.stderr.splitlines()
-    bench.check(len(lines) <= 16 and lines[1].startswith("# ") and "% of the time" in lines[1], done.stderr)
+    verdict = "% of the time" in lines[1] or "ready without a CPU" in lines[1]  # the latter on a busy machine
+    bench.check(len(lines) <= 16 and lines[1].startswith("# ") and verdict, done.stderr)
     bench.check("elapsed" in done.stderr and "unseen" not in done.stderr and " 0  " not in done.stderr, done.stderr)
     done = bench.run(bench.tool, "stat", "-v", "--", "true")
     bench.check("unseen CPU time" in done.stderr and "page size" in done.stderr, done.stderr)
