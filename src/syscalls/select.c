@@ -13,10 +13,12 @@
 static const char *const classes[] = { "%file",   "%desc",   "%network", "%process",
 				       "%memory", "%signal", "%ipc",     NULL };
 
-/* Members of the classes that arguments do not tell. A '*' at the end: all that begin so. */
+/* Members of the classes that arguments do not tell, as strace has them. A '*' at the end: all that
+ * begin so. */
 static const struct {
 	const char *class, *const *names;
 } members[] = {
+	{ "%file", (const char *const[]){ "getcwd", NULL } },
 	{ "%network",
 	  (const char *const[]){ "accept*", "bind", "connect", "getpeername", "getsockname",
 				 "getsockopt", "listen", "recv*", "send", "sendto", "sendmsg",
@@ -71,10 +73,12 @@ static bool is_member(const char *name, const char *class)
 
 static bool is_named(const char *name, uint32_t nr, const char *word)
 {
+	static const char fds[] = { ARG_FD, ARG_DIRFD, '\0' };
+
 	if (strcmp(word, "%file") == 0)
-		return syscall_has_path(nr);
+		return syscall_has_path(nr) || is_member(name, word);
 	if (strcmp(word, "%desc") == 0)
-		return strchr(syscall_signature(nr), ARG_FD) != NULL;
+		return strpbrk(syscall_signature(nr), fds) != NULL;
 	return *word == '%' ? is_member(name, word) : matches(name, word);
 }
 

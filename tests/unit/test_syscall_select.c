@@ -40,6 +40,7 @@ static void test_classes(void)
 		uint32_t in, out;
 	} cases[] = {
 		{ "%file", SYS_openat, SYS_read },         { "%desc", SYS_read, SYS_brk },
+		{ "%file", SYS_getcwd, SYS_fchdir },       { "%desc", SYS_openat, SYS_chdir },
 		{ "%process", SYS_wait4, SYS_read },       { "%memory", SYS_mmap, SYS_read },
 		{ "%signal", SYS_rt_sigaction, SYS_read }, { "%ipc", SYS_shmget, SYS_read },
 	};

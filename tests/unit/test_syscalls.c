@@ -7,6 +7,7 @@
 #include "tap.h"
 #include "view/tables/syscalls_slowest.h"
 #include "view/tables/syscalls_table.h"
+#include "view/tables/syscalls_trace.h"
 
 static uint32_t name(struct syscalls *s, const char *text)
 {
@@ -141,6 +142,47 @@ static void test_the_slowest_calls_are_kept(void)
 	syscalls_fini(&s);
 }
 
+static void test_traces(void)
+{
+	struct syscalls_trace t = { .format = EMIT_TABLE };
+	struct syscall_decoded call = { .pid = 7,
+					.tid = 8,
+					.comm = "a",
+					.call = "read",
+					.args = "3",
+					.has_end = true,
+					.result = "0",
+					.start_ns = 5000000000,
+					.end_ns = 5000000009 };
+	const struct syscall_decoded killed = { .pid = 7,
+						.tid = 8,
+						.comm = "a",
+						.event = "exit",
+						.result = "killed by SIGKILL",
+						.start_ns = 6500000000,
+						.end_ns = -1 };
+
+	syscalls_trace_put(&t, &call);
+	call.start_ns -= 1000;
+	syscalls_trace_put(&t, &call);
+	syscalls_trace_put(&t, &killed);
+	CHECK_STR(t.lines.data, "0.000000000 8 a read(3) = 0 <0.000000009>\n"
+				"-0.000001000 8 a read(3) = 0 <0.000001009>\n"
+				"1.500000000 8 a +++ killed by SIGKILL +++\n");
+	buf_clear(&t.lines);
+	t.format = EMIT_JSON;
+	syscalls_trace_put(&t, &killed);
+	CHECK_STR(t.lines.data,
+		  "{\"start_ns\": 1500000000, \"duration_ns\": null, \"pid\": 7, \"tid\": 8, "
+		  "\"comm\": \"a\", \"event\": \"exit\", \"call\": null, \"args\": null, "
+		  "\"ret\": null, \"errno\": null, \"result\": \"killed by SIGKILL\"}\n");
+	buf_clear(&t.lines);
+	t.format = EMIT_CSV;
+	syscalls_trace_put(&t, &killed);
+	CHECK_STR(t.lines.data, "1500000000,,7,8,\"a\",,\"\",,,\"killed by SIGKILL\"\n");
+	buf_fini(&t.lines);
+}
+
 static void test_errors_have_names(void)
 {
 	char number[24];
@@ -156,6 +198,7 @@ int main(void)
 	TAP_CASE(test_subjects);
 	TAP_CASE(test_paths_that_were_missing_are_first);
 	TAP_CASE(test_the_slowest_calls_are_kept);
+	TAP_CASE(test_traces);
 	TAP_CASE(test_errors_have_names);
 	return tap_done();
 }

@@ -22,9 +22,13 @@ void syscalls_trace_head(struct syscalls_trace *t)
 			    "start_ns,duration_ns,pid,tid,comm,call,args,ret,errno,result\n");
 }
 
+/* Negative: a call that began before the first one that ended. */
 static void put_seconds(struct buf *out, int64_t ns)
 {
-	buf_printf(out, "%lld.%09lld", (long long)(ns / NS_PER_S), (long long)(ns % NS_PER_S));
+	uint64_t size_ns = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+
+	buf_printf(out, "%s%llu.%09llu", ns < 0 ? "-" : "", (unsigned long long)size_ns / NS_PER_S,
+		   (unsigned long long)size_ns % NS_PER_S);
 }
 
 static void put_words(struct syscalls_trace *t, const struct syscall_decoded *c)
