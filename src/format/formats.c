@@ -13,6 +13,7 @@
 #include "format/folded.h"
 #include "format/gperftools/gperftools.h"
 #include "format/json/cpuprofile.h"
+#include "format/json/dhat.h"
 #include "format/json/heapprofile.h"
 #include "format/json/trace_events.h"
 #include "format/perfdata/perfdata.h"
@@ -43,6 +44,7 @@ const struct format *const formats[] = {
 	&format_perfdata,
 	&format_cpuprofile,
 	&format_heapprofile,
+	&format_dhat,
 	&format_trace,
 	&format_callgrind,
 	&format_bpftrace,

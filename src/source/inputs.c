@@ -62,13 +62,19 @@ static int add_path(struct inputs *in, const char *path, size_t name, struct err
 	return 0;
 }
 
-/* A regular file that is not the output. */
-static bool is_candidate(int dir, const char *name, const struct stat *output)
+/* *ret: is it a regular file that is not the output? What is gone meanwhile is none. */
+static int check_candidate(int dir, const char *folder, const char *name, const struct stat *output,
+			   bool *ret, struct err *e)
 {
 	struct stat st;
 
-	return name[0] != '.' && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode) && (st.st_ino != output->st_ino || st.st_dev != output->st_dev);
+	*ret = false;
+	if (name[0] == '.')
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "%s/%s", folder, name);
+	*ret = S_ISREG(st.st_mode) && (st.st_ino != output->st_ino || st.st_dev != output->st_dev);
+	return 0;
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -98,12 +104,16 @@ static int add_folder(struct inputs *in, size_t name, const struct stat *output,
 	if (!dir)
 		return err_errno(e, "%s", folder);
 	while (rc == 0 && (errno = 0, entry = readdir(dir))) {
+		const char *file = entry->d_name;
+		bool is_candidate;
+
 		if (in->count - first == INPUTS_MAX_FILES)
 			return err_set(e, -EFBIG, "%s: more than %zu files", folder,
 				       INPUTS_MAX_FILES);
-		if (is_candidate(dirfd(dir), entry->d_name, output))
-			rc = add_entry(in, name, entry->d_name, e);
-		else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		rc = check_candidate(dirfd(dir), folder, file, output, &is_candidate, e);
+		if (rc == 0 && is_candidate)
+			rc = add_entry(in, name, file, e);
+		else if (strcmp(file, ".") != 0 && strcmp(file, "..") != 0)
 			skipped++;
 	}
 	if (rc == 0 && errno)
@@ -136,8 +146,8 @@ int inputs_open(struct inputs *ret, char *const *names, size_t count, const char
 	struct stat st = { 0 };
 	int rc = 0;
 
-	if (output && strcmp(output, "-") != 0 && stat(output, &st) < 0)
-		st = (struct stat){ 0 };
+	if (output && strcmp(output, "-") != 0 && stat(output, &st) < 0 && errno != ENOENT)
+		return err_errno(e, "%s", output);
 	for (size_t i = 0; i < in.name_count && rc == 0; i++)
 		rc = is_plain_folder(in.names[i]) ? add_folder(&in, i, &st, e)
 						  : add_path(&in, in.names[i], i, e);

@@ -6,14 +6,10 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "format/allocators.h"
 #include "format/stacktext/legacy_addresses.h"
 #include "format/stacktext/legacy_values.h"
 #include "format/stacktext/stacktext.h"
-
-/* Allocation functions, in which no program's own cost is. */
-#define DROP_ALLOCATORS                                                                         \
-	"(tc_|__libc_|je_|mi_)?(malloc|calloc|realloc|memalign|posix_memalign|valloc|pvalloc)|" \
-	"tc_new.*|operator new(\\[\\])?|tcmalloc::.*|.*do_malloc.*|__gnu_cxx::new_allocator.*"
 
 struct reader {
 	struct stacktext *t;
