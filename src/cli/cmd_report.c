@@ -7,11 +7,11 @@
 #include "cli/grouping.h"
 #include "cli/profile_opts.h"
 #include "cli/screen.h"
-#include "model/activity.h"
 #include "model/script_frames.h"
 #include "model/wait_frames.h"
 #include "source/inputs.h"
 #include "source/load.h"
+#include "view/activity.h"
 #include "view/emit.h"
 #include "view/report.h"
 
@@ -25,7 +25,7 @@ struct args {
 	struct filter_args filter;
 	struct binaries_args places;
 	const char *by, *callers, *callees, *value, *from, *classes;
-	bool is_tree, has_kernel_frames, addrs;
+	bool is_tree, is_imbalance, has_kernel_frames, addrs;
 	double min_percent;
 	uint64_t rows;
 	int order;    /* enum flat_order */
@@ -41,6 +41,8 @@ static const struct opt opts[] = {
 	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP ", class"),
 	OPT_STR(0, "classes", "FILE", struct args, classes,
 		"Add rules for classes of activity (--by class), before auger's own"),
+	OPT_FLAG(0, "imbalance", struct args, is_imbalance,
+		 "Show how unevenly the ranks of a job work, and what that costs"),
 	OPT_FLAG(0, "tree", struct args, is_tree,
 		 "Show who calls whom, from the outermost function inwards"),
 	OPT_REAL(0, "min-percent", "P", struct args, min_percent, 0, 100,
@@ -77,8 +79,11 @@ static int check_usage(const struct args *a, const struct grouping *g, struct er
 {
 	bool is_edges = a->callers || a->callees;
 
-	if (a->classes && !is_by_class(a))
-		return err_usage(e, "--classes goes with --by class");
+	if (a->classes && !is_by_class(a) && !a->is_imbalance)
+		return err_usage(e, "--classes goes with --by class and --imbalance");
+	if (a->is_imbalance && (a->is_tree || is_edges || g->label))
+		return err_usage(e, "--imbalance goes with --by function, line, address or module, "
+				    "and not with --tree, --callers and --callees");
 	if (a->addrs && (g->label || g->by != FRAME_BY_FUNCTION))
 		return err_usage(e, "--addrs goes with --by function");
 	if (a->min_percent >= 0 && !a->is_tree)
@@ -95,6 +100,8 @@ static int check_usage(const struct args *a, const struct grouping *g, struct er
 static int put_report(struct emit *out, const struct profile *p, const struct args *a,
 		      const struct grouping *g, const struct report_opts *o, struct err *e)
 {
+	if (a->is_imbalance)
+		return report_imbalance(out, p, o, g->by, e);
 	if (a->is_tree)
 		return report_tree(out, p, o, g->by,
 				   a->min_percent < 0 ? DEFAULT_MIN_PERCENT : a->min_percent, e);
@@ -169,7 +176,7 @@ static int report(struct profile **p, const struct inputs *in, const struct args
 	if (!profile_type_count(*p))
 		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
 	o.facts = report_facts(*p, o.type);
-	if (is_by_class(a)) {
+	if (is_by_class(a) || a->is_imbalance) {
 		rc = label_activities(p, a, e);
 		if (rc < 0)
 			return rc;

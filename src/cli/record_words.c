@@ -16,13 +16,13 @@
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/top_functions.h"
-#include "model/activity.h"
 #include "model/merge.h"
 #include "model/units.h"
 #include "model/wait_frames.h"
 #include "sample/attr.h"
 #include "sample/comments.h"
 #include "source/load.h"
+#include "view/activity.h"
 #include "view/stacks.h"
 
 #define HOTTEST 5 /* functions in the summary */
@@ -376,9 +376,8 @@ void record_print_rank(const struct record_output *output)
 		buf_printf(&out, " of %s", place->size);
 	buf_put(&folder, path, path_folder_len(path));
 	if (!output->is_named && buf_error(&folder) == 0) {
-		buf_put_str(&out, "; all of them: auger merge ");
+		buf_put_str(&out, "; all of them: auger report --by rank ");
 		quote_argument(&out, folder.data);
-		buf_put_str(&out, "*.pb.gz -o job.pb.gz && auger report --by rank job.pb.gz");
 	}
 	buf_put_byte(&out, '\n');
 	put_visible(&out);

@@ -55,6 +55,16 @@ int report_edges(struct emit *out, const struct profile *p, const struct report_
 int report_labels(struct emit *out, const struct profile *p, const struct report_opts *o,
 		  const char *key, struct err *e) MUST_CHECK;
 
+/*
+ * One row a function over the ranks (label "rank") of a profile with classes of activity
+ * (activity.h): mean, max and whose, min, standard deviation, and what all ranks would save
+ * together if none had more than the mean: (max - mean) * ranks. Sorted by that. Of self values;
+ * with FLAT_BY_TOTAL of totals. Waiting for others (MPI, OpenMP) is left out: it is the effect.
+ * Rows whose difference can be the chance of sampling are counted only. -ENODATA: no two ranks.
+ */
+int report_imbalance(struct emit *out, const struct profile *p, const struct report_opts *o,
+		     enum frame_by by, struct err *e) MUST_CHECK;
+
 /* For the views themselves: the head; how many rows were cut, with how much of the total. */
 void report_put_head(struct emit *out, const struct profile *p, const struct report_opts *o);
 void report_put_cut(struct emit *out, size_t rows, int64_t value, int64_t total);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/activity.h"
+#include "view/activity.h"
 
 #include <errno.h>
 

@@ -4,9 +4,10 @@
  * "io.file", "memory"), by rules for the names in its stack. data/classes says how a rule looks,
  * and has ours.
  */
-#ifndef MODEL_ACTIVITY_H
-#define MODEL_ACTIVITY_H
+#ifndef VIEW_ACTIVITY_H
+#define VIEW_ACTIVITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,9 @@ int activity_add(struct activity *a, const char *text, size_t len, const char *f
 		 struct err *e) MUST_CHECK;
 int activity_add_ours(struct activity *a, struct err *e) MUST_CHECK;
 void activity_fini(struct activity *a);
+
+/* Does a class' time depend on when other ranks or threads come? */
+bool activity_is_waiting(const char *class);
 
 /* What was spent on a class. */
 struct activity_sum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/activity.h"
+#include "view/activity.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -102,7 +102,7 @@ static int add_rule(struct activity *a, char *line, struct err *e)
 
 int activity_add(struct activity *a, const char *text, size_t len, const char *from, struct err *e)
 {
-	char *copy = strndup(text, len), *rest = copy;
+	char *copy = strndup(len ? text : "", len), *rest = copy;
 	unsigned number = 0;
 	int rc = copy ? 0 : err_nomem(e);
 
@@ -320,6 +320,12 @@ static int copy(struct profile *dst, const struct matcher *m, struct err *e)
 	}
 	profile_copier_free(c);
 	return profile_check(dst, e);
+}
+
+bool activity_is_waiting(const char *class)
+{
+	return strcmp(class, "openmp.wait") == 0 ||
+	       (text_starts_with(class, "mpi.") && strcmp(class, "mpi.io") != 0);
 }
 
 static int add_value(struct rows *sums, const char *class, int64_t value)
