@@ -136,6 +136,7 @@ static void serve(int fd, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
+	setpgid(0, 0); /* Ctrl-Z is not for it: a thread would stay stopped */
 	raise_priority();
 	while (recv(fd, &r, sizeof r, 0) == sizeof r && answer(fd, &r))
 		;

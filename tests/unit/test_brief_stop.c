@@ -106,6 +106,37 @@ static void test_limit(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* A job with a stop in progress that is stopped (Ctrl-Z): the thread goes on. */
+static void test_stopped_job(void)
+{
+	pid_t pid = start_child(), job;
+	int status = 0;
+
+	CHECK(wait_state(pid, 'S'));
+	job = fork();
+	if (job == 0) {
+		struct brief_stop s = { 0 };
+		struct arch_regs regs;
+		struct err e;
+		int rc;
+
+		setpgid(0, 0);
+		rc = brief_stop_begin(&s, pid, pid, WAIT_NS, NS_PER_S, &regs, &e);
+		if (rc == 0)
+			kill(0, SIGSTOP);
+		_exit(can_trace(rc) ? 1 : 0);
+	}
+	CHECK_INT(waitpid(job, &status, WUNTRACED), job);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		SKIP("no ptrace here");
+	else
+		CHECK(WIFSTOPPED(status) && wait_state(pid, 'S') && state_of(job) == 'T');
+	kill(job, SIGKILL);
+	kill(pid, SIGKILL);
+	waitpid(job, NULL, 0);
+	waitpid(pid, NULL, 0);
+}
+
 /* The end of the tracer, here by a close, is the end of a stop. */
 static void test_close(void)
 {
@@ -135,6 +166,7 @@ int main(void)
 {
 	TAP_CASE(test_stop);
 	TAP_CASE(test_limit);
+	TAP_CASE(test_stopped_job);
 	TAP_CASE(test_close);
 	return tap_done();
 }
