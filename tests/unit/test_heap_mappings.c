@@ -12,6 +12,7 @@
 #define THREADS 4
 
 struct account_options account_options;
+_Thread_local struct thread_tls thread_tls;
 
 /* What the ranges say of each mapping: its site is its number. */
 static struct {

@@ -27,12 +27,14 @@ static struct {
 
 void mappings_lock(void)
 {
-	spin_lock(&ranges.lock);
+	if (!thread_tls.is_forking)
+		spin_lock(&ranges.lock);
 }
 
 void mappings_unlock(void)
 {
-	spin_unlock(&ranges.lock);
+	if (!thread_tls.is_forking)
+		spin_unlock(&ranges.lock);
 }
 
 uint64_t mappings_made(void)

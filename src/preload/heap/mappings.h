@@ -17,6 +17,7 @@
 
 #include "preload/heap/thread.h"
 
+/* Nothing in a thread that forks, which has the lock. */
 void mappings_lock(void);
 void mappings_unlock(void);
 
