@@ -20,6 +20,7 @@
 
 #define TICK_NS 50000            /* between polls of a thread that has not stopped */
 #define HUNG_NS (20 * NS_PER_MS) /* after which a thread in state D is given up */
+#define RESUME_NS (4 * NS_PER_S) /* for a thread to be in its call again */
 #define SLACK_MS 5000            /* that an answer of the child may take besides its limits */
 #define CHILD_END_MS 1000        /* that the end of a killed child may take */
 
@@ -122,8 +123,9 @@ static bool answer(int fd, const struct request *r)
 		return t.state != TRACEE_SEIZED;
 	}
 	result.was_late = !wait_word(fd, from_ns + r->limit_ns);
-	tracee_detach(&t);
 	result.stopped_ns = clock_mono_ns() - from_ns;
+	if (!tracee_detach_in_call(&t, clock_mono_ns() + RESUME_NS))
+		return false;
 	if (result.was_late && !wait_word(fd, INT64_MAX))
 		return false;
 	return recv(fd, &word, 1, 0) == 1 && send(fd, &result, sizeof result, MSG_NOSIGNAL) > 0;
@@ -136,6 +138,7 @@ static void serve(int fd, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
+	setpgid(0, 0); /* Ctrl-Z is not for it: a thread would stay stopped */
 	raise_priority();
 	while (recv(fd, &r, sizeof r, 0) == sizeof r && answer(fd, &r))
 		;

@@ -5,7 +5,8 @@
  *
  * A child process is the tracer: a thread that does not stop in time cannot be detached, but the
  * end of the tracer frees it. The child resumes the thread after limit_ns even if this process does
- * nothing, and it ends when this process ends. So a thread goes on whoever is killed when.
+ * nothing, or is stopped with its job, and it ends when this process ends. So a thread goes on
+ * whoever is killed when.
  *
  * Calls that the stop ends with EINTR are restarted (tracee.h); a thread that was stopped by a
  * signal stays stopped. Between begin and end this process has real-time priority, if it may: a

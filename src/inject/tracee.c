@@ -6,9 +6,13 @@
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "inject/arch.h"
 #include "target/proc.h"
+
+#define TICK_NS 50000 /* between looks at a thread that runs */
 
 /* Missing in older libc headers. */
 #ifndef PTRACE_O_SUSPEND_SECCOMP
@@ -106,16 +110,23 @@ void tracee_poll(struct tracee *t)
 	}
 }
 
+/* The signals that end the wait: one bit each. */
+static uint64_t ending_signals(const struct tracee *t)
+{
+	/* The mask of the wait itself (ppoll, epoll_pwait), which PTRACE_GETSIGMASK does not
+	 * report. */
+	uint64_t blocked = proc_status_number(t->tid, "SigBlk", 16, 0);
+
+	return proc_status_number(t->tid, "SigCgt", 16, 0) & ~blocked;
+}
+
 /* Would a pending signal have ended the wait anyway? */
 static bool has_signal(const struct tracee *t)
 {
 	uint64_t pending = proc_status_number(t->tid, "SigPnd", 16, 0) |
 			   proc_status_number(t->tid, "ShdPnd", 16, 0);
-	/* The mask of the wait itself (ppoll, epoll_pwait), which PTRACE_GETSIGMASK does not
-	 * report. */
-	uint64_t blocked = proc_status_number(t->tid, "SigBlk", 16, 0);
 
-	return (pending & ~blocked & proc_status_number(t->tid, "SigCgt", 16, 0)) != 0;
+	return (pending & ending_signals(t)) != 0;
 }
 
 void tracee_detach(struct tracee *t)
@@ -129,4 +140,56 @@ void tracee_detach(struct tracee *t)
 		(void)!arch_write(t->tid, &regs);
 	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 	t->state = TRACEE_GONE; /* no longer traced */
+}
+
+/* The next stop of a thread that runs, or its end. */
+static bool wait_status(const struct tracee *t, int64_t until_ns, int *ret)
+{
+	const struct timespec tick = { .tv_nsec = TICK_NS };
+	pid_t got;
+
+	while ((got = waitpid(t->tid, ret, __WALL | WNOHANG)) == 0 && clock_mono_ns() < until_ns)
+		nanosleep(&tick, NULL);
+	return got != 0;
+}
+
+/* It is in its call again, or a signal was faster: then the call ends as it would have. */
+static void detach_at(const struct tracee *t, int status, const struct arch_regs *ended,
+		      const struct arch_regs *restarted, uint64_t ending)
+{
+	int sig = status >> 16 ? 0 : WSTOPSIG(status);
+	struct arch_regs now;
+
+	if (arch_read(t->tid, &now) < 0 || arch_ip(&now) != arch_ip(restarted))
+		sig = 0;
+	else if (!sig || ending >> (sig - 1) & 1)
+		(void)!arch_write(t->tid, ended);
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)sig);
+}
+
+bool tracee_detach_in_call(struct tracee *t, int64_t until_ns)
+{
+	struct arch_regs ended, restarted;
+	uint64_t ending;
+	int status;
+
+	if (t->state != TRACEE_STOPPED || t->is_group_stopped || arch_read(t->tid, &ended) < 0) {
+		tracee_detach(t);
+		return true;
+	}
+	restarted = ended;
+	ending = ending_signals(t);
+	if (!arch_restart_call(&restarted) || has_signal(t) || arch_write(t->tid, &restarted) < 0 ||
+	    ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL) < 0) {
+		t->needs_no_restart = true;
+		tracee_detach(t);
+		return true;
+	}
+	t->state = TRACEE_SEIZED;
+	if (!wait_status(t, until_ns, &status))
+		return false;
+	if (WIFSTOPPED(status))
+		detach_at(t, status, &ended, &restarted, ending);
+	t->state = TRACEE_GONE;
+	return true;
 }

@@ -48,4 +48,8 @@ void tracee_poll(struct tracee *t);
  * ended it. */
 void tracee_detach(struct tracee *t);
 
+/* The same without a moment at which a signal would not end the wait: a thread that is to restart
+ * its call is detached inside of it. false: it got no CPU until then, and stays seized. */
+bool tracee_detach_in_call(struct tracee *t, int64_t until_ns);
+
 #endif

@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/file.h"
+#include "base/output/destination.h"
 #include "base/output/outfile.h"
 #include "base/str.h"
 
@@ -122,7 +125,21 @@ static int take_mark(const char *path, const struct buf *run, struct err *e)
 	return rc == -EEXIST ? compare_mark(path, run, e) : rc;
 }
 
-/* 1: it is there; 0: something else is. A link is followed only where the user named it. */
+/* Where others may make folders, too: one of them would read what we write. */
+static bool is_trusted(const char *path, const struct stat *st)
+{
+	CLEANUP(fd_close) int parent = -1;
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	parent = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return parent >= 0 && destination_is_trusted(parent, st);
+}
+
+/* 1: it is there; 0: something else is. A link, and another user's folder in a shared one, are
+ * taken only where the user named them. */
 static int make(const char *path, bool is_named, struct err *e)
 {
 	struct stat st;
@@ -131,7 +148,8 @@ static int make(const char *path, bool is_named, struct err *e)
 		return 1;
 	if (errno != EEXIST)
 		return err_errno(e, "%s", path);
-	if ((is_named ? stat(path, &st) : lstat(path, &st)) == 0 && S_ISDIR(st.st_mode))
+	if ((is_named ? stat(path, &st) : lstat(path, &st)) == 0 && S_ISDIR(st.st_mode) &&
+	    (is_named || is_trusted(path, &st)))
 		return 1;
 	return is_named ? err_set(e, -ENOTDIR, "%s: is not a folder", path) : 0;
 }

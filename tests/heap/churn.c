@@ -8,7 +8,8 @@
  * maps a file that has no name and no descriptor; "open" loads the library, calls its
  * churn_plugin(), and leaves it; "close" unloads it; "load" has another thread load it, whose
  * constructor answers; "thread" starts one more thread, which ends at once; "fork" forks a child
- * that allocates. The answer is the line.
+ * that allocates, as do handlers of pthread_atfork(), which are not to wait for anybody. The answer
+ * is the line.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +122,27 @@ NEVER_INLINE static void start_one(void)
 		pthread_join(thread, NULL);
 }
 
+/* How often it slept for others. */
+static long waits_so_far(void)
+{
+	struct rusage used = { 0 };
+
+	getrusage(RUSAGE_THREAD, &used);
+	return used.ru_nvcsw;
+}
+
+static void allocate_at_fork(void)
+{
+	long before = waits_so_far();
+	void *volatile block = malloc(1 << 20);
+
+	free(block);
+	block = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(block, 4096);
+	if (waits_so_far() - before > 1000)
+		__atomic_store_n(&is_wrong, true, __ATOMIC_RELAXED);
+}
+
 static void fork_one(void)
 {
 	pid_t child = fork();
@@ -193,6 +216,7 @@ int main(int argc, char **argv)
 	pthread_t threads[64];
 	char line[100];
 
+	pthread_atfork(allocate_at_fork, allocate_at_fork, allocate_at_fork);
 	for (int i = 0; i < count && i < 64; i++)
 		if (pthread_create(&threads[i], NULL, work, NULL) != 0)
 			return 1;

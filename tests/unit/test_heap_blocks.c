@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/heap/blocks.h"
 
+#include "preload/heap/thread.h"
 #include "tap.h"
 
 #define BLOCKS 40000
+
+_Thread_local struct thread_tls thread_tls;
 
 static struct {
 	uintptr_t address;

@@ -12,6 +12,7 @@
 #define THREADS 4
 
 struct account_options account_options;
+_Thread_local struct thread_tls thread_tls;
 
 /* What the ranges say of each mapping: its site is its number. */
 static struct {
@@ -85,14 +86,15 @@ static void test_model(void)
 		if (is_put)
 			mappings_put(NULL, 1000 + start, 1000 + start + len, NULL, false);
 		else
-			mappings_cut(NULL, 1000 + start, 1000 + start + len, random_below(2));
+			mappings_cut(NULL, 1000 + start, 1000 + start + len, UINT64_MAX,
+				     random_below(2));
 		for (unsigned at = start; at < start + len; at++)
 			owners[at] = is_put ? site_count : 0;
 		if (i % 50 == 0)
 			check_model();
 	}
 	check_model();
-	mappings_cut(NULL, 0, UINT64_MAX, false);
+	mappings_cut(NULL, 0, UINT64_MAX, UINT64_MAX, false);
 	memset(owners, 0, sizeof owners);
 	check_model();
 	mappings_release();
@@ -105,13 +107,32 @@ static void test_temporary(void)
 	mappings_put(NULL, 10, 20, NULL, false);
 	mappings_put(NULL, 30, 40, NULL, false);
 	mappings_put(NULL, 50, 60, NULL, false);
-	mappings_cut(NULL, 10, 20, false);
-	mappings_cut(NULL, 30, 40, true);
-	mappings_cut(NULL, 50, 55, false);
+	mappings_cut(NULL, 10, 20, UINT64_MAX, false);
+	mappings_cut(NULL, 30, 40, UINT64_MAX, true);
+	mappings_cut(NULL, 50, 55, UINT64_MAX, false);
 	CHECK_INT((long long)said[first].temporary, 1);
 	CHECK_INT((long long)said[first + 1].temporary, 0);
 	CHECK_INT((long long)said[first + 2].temporary, 0);
 	CHECK_INT((long long)said[first + 2].objects, 1);
+	mappings_release();
+}
+
+/* Another thread gets the addresses of a mapping after it has ended, and before it is cut. */
+static void test_newer(void)
+{
+	uint32_t first = site_count + 1;
+	uint64_t made;
+
+	mappings_put(NULL, 10, 40, NULL, false);
+	made = mappings_made();
+	mappings_put(NULL, 20, 30, NULL, false);
+	CHECK_INT((long long)said[first].bytes, 20);
+	mappings_cut(NULL, 10, 40, made, false);
+	CHECK_INT((long long)said[first].bytes, 0);
+	CHECK_INT((long long)said[first].objects, 0);
+	CHECK_INT((long long)said[first + 1].bytes, 10);
+	mappings_cut(NULL, 10, 40, mappings_made(), false);
+	CHECK_INT((long long)said[first + 1].objects, 0);
 	mappings_release();
 }
 
@@ -125,7 +146,8 @@ static void *map_some(void *number)
 		mappings_put(NULL, base + 10 * (i % 100), base + 10 * (i % 100) + 10, NULL, false);
 		mappings_unlock();
 		mappings_lock();
-		mappings_cut(NULL, base + 10 * (i % 100) + 4, base + 10 * (i % 100) + 6, false);
+		mappings_cut(NULL, base + 10 * (i % 100) + 4, base + 10 * (i % 100) + 6, UINT64_MAX,
+			     false);
 		mappings_unlock();
 	}
 	return NULL;
@@ -155,6 +177,7 @@ int main(void)
 {
 	TAP_CASE(test_model);
 	TAP_CASE(test_temporary);
+	TAP_CASE(test_newer);
 	TAP_CASE(test_threads);
 	return tap_done();
 }

@@ -65,6 +65,24 @@ static void test_others(void)
 	CHECK_STR(make_as("odd", false, "1"), "");
 }
 
+/* Where all may make folders, that of another user is not taken. */
+static void test_shared(void)
+{
+	if (geteuid() != 0) {
+		SKIP("not root");
+		return;
+	}
+	CHECK_INT(mkdir("shared", 0777), 0);
+	CHECK_INT(chmod("shared", 01777), 0);
+	CHECK_INT(mkdir("shared/theirs", 0777), 0);
+	CHECK_INT(chown("shared/theirs", 65534, 65534), 0);
+	CHECK_STR(make_as("shared/theirs", false, "1"), "shared/theirs-2");
+	CHECK_STR(make_as("shared/theirs", false, "1"), "shared/theirs-2");
+	CHECK_STR(make_as("shared/theirs", true, "1"), "shared/theirs");
+	CHECK_INT(chmod("shared", 0755), 0);
+	CHECK_STR(make_as("shared/theirs", false, "1"), "shared/theirs");
+}
+
 /* Ranks of two launches that start at once. */
 static void test_at_once(void)
 {
@@ -114,6 +132,7 @@ int main(void)
 		return 1;
 	TAP_CASE(test_launches);
 	TAP_CASE(test_others);
+	TAP_CASE(test_shared);
 	TAP_CASE(test_at_once);
 	TAP_CASE(test_ids);
 	snprintf(remove, sizeof remove, "rm -rf %s", folder);

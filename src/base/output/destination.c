@@ -25,8 +25,7 @@ static bool is_shared(const struct stat *folder)
 	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* Could only the folder's owner have created what is in it? */
-static bool is_trusted(int folder, const struct stat *st)
+bool destination_is_trusted(int folder, const struct stat *st)
 {
 	struct stat parent;
 
@@ -72,7 +71,7 @@ static int follow(struct walk *w, struct err *e)
 	char text[2 * PATH_MAX];
 	ssize_t len;
 
-	if (!is_trusted(w->at->folder, &w->at->st))
+	if (!destination_is_trusted(w->at->folder, &w->at->st))
 		return err_set(e, -EACCES,
 			       "%s: does not follow another user's link in a shared folder",
 			       w->path);
@@ -132,7 +131,8 @@ static int walk(struct walk *w, struct err *e)
 		return rc;
 	if (w->at->is_there && S_ISDIR(w->at->st.st_mode))
 		return err_set(e, -EISDIR, "%s: is a directory", w->path);
-	if (w->at->is_there && !w->at->is_opened && !is_trusted(w->at->folder, &w->at->st))
+	if (w->at->is_there && !w->at->is_opened &&
+	    !destination_is_trusted(w->at->folder, &w->at->st))
 		return err_set(e, -EACCES, "%s: belongs to another user, in a shared folder",
 			       w->path);
 	return 0;

@@ -33,6 +33,9 @@ struct destination {
 int destination_open(const char *path, struct destination *ret, struct err *e) MUST_CHECK;
 void destination_close(struct destination *d); /* all zero but folder -1 is allowed */
 
+/* st: of what is in an open folder. Is it ours, or could only the folder's owner have made it? */
+bool destination_is_trusted(int folder, const struct stat *st);
+
 /* Does it lie on a file system of other machines, or of a program (FUSE)? Their calls may block for
  * long. */
 bool destination_is_remote(const struct destination *d);

@@ -6,8 +6,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/storage/replies.h"
 #include "cli/cmd.h"
 #include "cli/pids.h"
 #include "cli/screen.h"
@@ -17,7 +19,8 @@
 #include "source/save.h"
 #include "stacks/thread_stacks.h"
 
-#define QUIET_MS 60000 /* for one thread, before its reader is ended */
+#define QUIET_MS 60000 /* that the reader may be blocked, before it is ended */
+#define LOOK_MS 500    /* between looks at it */
 
 struct args {
 	struct opt_list pids;
@@ -91,22 +94,38 @@ static int show(const struct thread_stacks *s, const struct args *args, struct e
 
 static void send_progress(void *fd, uint32_t pid)
 {
-	send(*(const int *)fd, &pid, sizeof pid, MSG_NOSIGNAL);
+	send(*(const int *)fd, &pid, sizeof pid, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Waits until the reader is blocked; its end, or that of its work, is false. */
+static bool wait_blocked(int fd, pid_t reader, clockid_t clock, uint32_t *ret_pid)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct replies_progress progress = { 0 };
+
+	for (;;) {
+		int ready = poll(&p, 1, LOOK_MS);
+
+		if (ready > 0 && recv(fd, ret_pid, sizeof *ret_pid, 0) != sizeof *ret_pid)
+			return false;
+		if (ready > 0)
+			progress = (struct replies_progress){ 0 };
+		if (ready == 0 && getppid() != reader)
+			return false;
+		if (ready == 0 && replies_is_blocked(&progress, reader, clock, QUIET_MS))
+			return true;
+	}
 }
 
 /* Ends the process that reads threads when it does not go on: memory that is mapped from storage
- * which does not reply blocks its reader for good. */
+ * which does not reply blocks its reader for good. One that computes, or is stopped with its job,
+ * is no such one. */
 static void watch(int fd, pid_t reader)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	uint32_t pid = 0;
-	int ready;
+	clockid_t clock;
 
-	do
-		ready = poll(&p, 1, QUIET_MS);
-	while ((ready < 0 && errno == EINTR) ||
-	       (ready > 0 && recv(fd, &pid, sizeof pid, 0) == sizeof pid));
-	if (ready != 0 || getppid() != reader)
+	if (clock_getcpuclockid(reader, &clock) != 0 || !wait_blocked(fd, reader, clock, &pid))
 		return;
 	fprintf(stderr,
 		"auger stacks: reading process %u has blocked for %d s: its memory is on storage that "

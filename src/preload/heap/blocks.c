@@ -6,6 +6,7 @@
 #include "preload/heap/pages.h"
 #include "preload/heap/small_blocks.h"
 #include "preload/heap/spin.h"
+#include "preload/heap/thread.h"
 
 #define SHARD_COUNT 64
 #define SHARD_SHIFT 20 /* addresses of 1 MiB are in one table */
@@ -33,6 +34,19 @@ struct shard {
 };
 
 static struct shard shards[SHARD_COUNT];
+
+/* A thread that forks has all of them; other handlers of pthread_atfork() may allocate. */
+static inline void lock(struct shard *s)
+{
+	if (__builtin_expect(!thread_tls.is_forking, 1))
+		spin_lock(&s->lock);
+}
+
+static inline void unlock(struct shard *s)
+{
+	if (__builtin_expect(!thread_tls.is_forking, 1))
+		spin_unlock(&s->lock);
+}
 
 static uint64_t mix(uint64_t value)
 {
@@ -235,9 +249,9 @@ bool blocks_put(const void *address, const struct block *block, struct block *re
 			return placed == REPLACED;
 	}
 	s = shard_of((uintptr_t)address);
-	spin_lock(&s->lock);
+	lock(s);
 	had = put(s, (uintptr_t)address, pack((uintptr_t)address, block), ret_old);
-	spin_unlock(&s->lock);
+	unlock(s);
 	return had;
 }
 
@@ -280,9 +294,9 @@ bool blocks_take(const void *address, struct block *ret)
 	if (take_small((uintptr_t)address, ret))
 		return true;
 	s = shard_of((uintptr_t)address);
-	spin_lock(&s->lock);
+	lock(s);
 	had = s->buckets && take(s, (uintptr_t)address, ret);
-	spin_unlock(&s->lock);
+	unlock(s);
 	return had;
 }
 

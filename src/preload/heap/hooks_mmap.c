@@ -68,63 +68,43 @@ static void put(const void *at, uint64_t len, const uint64_t *frame, bool is_mov
 		mappings_put(thread_tls.self, start, start + len, frame, is_move);
 		return;
 	}
-	mappings_cut(NULL, start, start + len, false);
+	mappings_cut(NULL, start, start + len, UINT64_MAX, false);
 	account_miss();
 }
 
-static void cut(const void *at, uint64_t len, bool is_move)
+/* made: before the system call. */
+static void cut(const void *at, uint64_t len, uint64_t made, bool is_move)
 {
-	mappings_cut(thread_tls.self, (uintptr_t)at, (uintptr_t)at + len, is_move);
-}
-
-/* Over what is there, in one step. */
-static void *map_over(void *at, size_t len, int prot, int flags, int fd, off_t offset,
-		      const uint64_t *frame)
-{
-	void *pages;
-
-	mappings_lock();
-	pages = map(at, len, prot, flags, fd, offset);
-	if (pages != MAP_FAILED)
-		put(pages, whole_pages(len), frame, false);
-	mappings_unlock();
-	return pages;
+	mappings_cut(thread_tls.self, (uintptr_t)at, (uintptr_t)at + len, made, is_move);
 }
 
 void *own_mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	bool is_over = flags & MAP_FIXED;
-	void *pages;
+	void *pages = map(at, len, prot, flags, fd, offset);
 
-	if (!account_options.has_mappings)
-		return map(at, len, prot, flags, fd, offset);
-	if (!is_over) {
-		pages = map(at, len, prot, flags, fd, offset);
-		if (pages == MAP_FAILED || !enter(CALLER()))
-			return pages;
-		mappings_lock();
-		put(pages, whole_pages(len), FRAME(), false);
-		mappings_unlock();
-	} else {
-		if (!enter(CALLER()))
-			return map(at, len, prot, flags, fd, offset);
-		pages = map_over(at, len, prot, flags, fd, offset, FRAME());
-	}
+	if (!account_options.has_mappings || pages == MAP_FAILED || !enter(CALLER()))
+		return pages;
+	mappings_lock();
+	put(pages, whole_pages(len), FRAME(), false);
+	mappings_unlock();
 	leave();
 	return pages;
 }
 
 int own_munmap(void *at, size_t len)
 {
+	uint64_t made;
 	int status;
 
 	if (!enter(CALLER()))
 		return unmap(at, len);
-	mappings_lock();
+	made = mappings_made();
 	status = unmap(at, len);
-	if (status == 0)
-		cut(at, whole_pages(len), false);
-	mappings_unlock();
+	if (status == 0) {
+		mappings_lock();
+		cut(at, whole_pages(len), made, false);
+		mappings_unlock();
+	}
 	leave();
 	return status;
 }
@@ -137,17 +117,20 @@ static void *remap(void *old, size_t old_len, size_t len, int flags, void *at)
 }
 
 /* As realloc(): the old one ends, but not if it stays (old_len 0, MREMAP_DONTUNMAP). */
-static void moved(const void *old, size_t old_len, const void *pages, size_t len, int flags,
-		  const uint64_t *frame)
+static void moved(const void *old, size_t old_len, uint64_t made, const void *pages, size_t len,
+		  int flags, const uint64_t *frame)
 {
+	mappings_lock();
 	if (old_len && !(flags & MREMAP_DONTUNMAP))
-		cut(old, whole_pages(old_len), true);
+		cut(old, whole_pages(old_len), made, true);
 	put(pages, whole_pages(len), frame, pages != old);
+	mappings_unlock();
 }
 
 void *own_mremap(void *old, size_t old_len, size_t len, int flags, ...)
 {
 	void *at = NULL, *pages;
+	uint64_t made;
 	va_list more;
 
 	va_start(more, flags);
@@ -156,26 +139,28 @@ void *own_mremap(void *old, size_t old_len, size_t len, int flags, ...)
 	va_end(more);
 	if (!enter(CALLER()))
 		return remap(old, old_len, len, flags, at);
-	mappings_lock();
+	made = mappings_made();
 	pages = remap(old, old_len, len, flags, at);
 	if (pages != MAP_FAILED)
-		moved(old, old_len, pages, len, flags, FRAME());
-	mappings_unlock();
+		moved(old, old_len, made, pages, len, flags, FRAME());
 	leave();
 	return pages;
 }
 
 /* The end of the data segment has moved; others may move it, too. */
-static void moved_break(const char *before, const char *after, const uint64_t *frame)
+static void moved_break(const char *before, const char *after, uint64_t made, const uint64_t *frame)
 {
+	mappings_lock();
 	if (after > before)
 		put(before, (uint64_t)(after - before), frame, false);
 	else
-		cut(after, (uint64_t)(before - after), false);
+		cut(after, (uint64_t)(before - after), made, false);
+	mappings_unlock();
 }
 
 void *own_sbrk(intptr_t change)
 {
+	uint64_t made;
 	char *before;
 
 	if (!real_is_ready() || !real.sbrk) {
@@ -184,17 +169,17 @@ void *own_sbrk(intptr_t change)
 	}
 	if (change == 0 || !enter(CALLER()))
 		return real.sbrk(change);
-	mappings_lock();
+	made = mappings_made();
 	before = real.sbrk(change);
 	if ((intptr_t)before != -1)
-		moved_break(before, before + change, FRAME());
-	mappings_unlock();
+		moved_break(before, before + change, made, FRAME());
 	leave();
 	return before;
 }
 
 int own_brk(void *end)
 {
+	uint64_t made;
 	char *before;
 	int status;
 
@@ -204,12 +189,11 @@ int own_brk(void *end)
 	}
 	if (!enter(CALLER()))
 		return real.brk(end);
-	mappings_lock();
+	made = mappings_made();
 	before = real.sbrk(0);
 	status = real.brk(end);
 	if (status == 0 && (intptr_t)before != -1)
-		moved_break(before, end, FRAME());
-	mappings_unlock();
+		moved_break(before, end, made, FRAME());
 	leave();
 	return status;
 }

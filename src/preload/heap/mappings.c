@@ -21,18 +21,25 @@ struct range {
 static struct {
 	struct range *all; /* [count], by address; they do not overlap */
 	size_t count, cap;
-	uint64_t made; /* mappings so far */
+	uint64_t made; /* mappings so far; read without the lock, too */
 	uint32_t lock;
 } ranges;
 
 void mappings_lock(void)
 {
-	spin_lock(&ranges.lock);
+	if (!thread_tls.is_forking)
+		spin_lock(&ranges.lock);
 }
 
 void mappings_unlock(void)
 {
-	spin_unlock(&ranges.lock);
+	if (!thread_tls.is_forking)
+		spin_unlock(&ranges.lock);
+}
+
+uint64_t mappings_made(void)
+{
+	return __atomic_load_n(&ranges.made, __ATOMIC_ACQUIRE);
 }
 
 /* The first one that ends behind address. */
@@ -134,12 +141,12 @@ static bool cut_one(struct thread *t, size_t at, uint64_t start, uint64_t end, b
 	return true;
 }
 
-void mappings_cut(struct thread *t, uint64_t start, uint64_t end, bool is_move)
+void mappings_cut(struct thread *t, uint64_t start, uint64_t end, uint64_t made, bool is_move)
 {
 	size_t at = find(start);
 
 	while (at < ranges.count && ranges.all[at].start < end)
-		at += cut_one(t, at, start, end, is_move);
+		at += ranges.all[at].mapping > made || cut_one(t, at, start, end, is_move);
 }
 
 void mappings_put(struct thread *t, uint64_t start, uint64_t end, const uint64_t *frame,
@@ -147,12 +154,12 @@ void mappings_put(struct thread *t, uint64_t start, uint64_t end, const uint64_t
 {
 	struct range fresh = { .start = start, .end = end };
 
-	mappings_cut(t, start, end, false);
+	mappings_cut(t, start, end, UINT64_MAX, false);
 	if (!has_room()) {
 		account_miss();
 		return;
 	}
-	fresh.mapping = ++ranges.made;
+	fresh.mapping = __atomic_add_fetch(&ranges.made, 1, __ATOMIC_RELEASE);
 	fresh.site = account_mapped(t, start, end - start, frame, is_move);
 	insert(find(start), &fresh);
 }

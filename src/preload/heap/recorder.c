@@ -101,11 +101,11 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
-	if (thread_tls.is_forking) {
-		mappings_unlock();
-		blocks_unlock_all();
-	}
+	if (!thread_tls.is_forking)
+		return;
 	thread_tls.is_forking = false;
+	mappings_unlock();
+	blocks_unlock_all();
 }
 
 static void after_fork_in_child(void)

@@ -2,24 +2,34 @@
 /*
  * maps CASE: maps memory by functions of known sums. P is a page.
  *
- *	pieces	   keeps_ends maps 10 P and unmaps 2 in the middle; ends_in_pieces maps 6 P, and
- *unmaps them in 3 calls, the middle first; is_odd maps 100 bytes more than P
- *	over	   is_covered maps 8 P, of which covers maps 3 again, in its place
+ *	pieces	   keeps_ends maps 10 P and unmaps 2 in the middle;
+ *		   ends_in_pieces maps 6 P, and unmaps them in 3 calls;
+ *		   is_odd maps 100 bytes more than P
+ *	over	   is_covered maps 8 P, of which covers maps 3 again
  *	moves	   grows: 4 P become 4000 P, and then 2 P
  *	breaks	   raises the break by 3000 bytes, and lowers it by 1000
- *	fails	   fails: an unaligned munmap, a mapping of no bytes, one that is too large to grow
+ *	fails	   fails: an unaligned munmap, no bytes, one that is too large to grow
  *	temporary  is_temporary maps and unmaps P 100 times
  *	blocks	   allocates 100 blocks of 1 MiB, which malloc maps
- *	threads	   creates 4 threads with stacks of 1 MiB and guards of P, one with a stack of its
- *own; the first stays
- *	races	   4 threads map 3 P 20000 times and unmap them in pieces, while each other's
- *addresses come and go forks	   in_parent maps 7 P; the child unmaps them, and maps 5
+ *	threads	   creates 4 threads with stacks of 1 MiB and guards of P, and one
+ *		   with a stack of its own; the first stays
+ *	races	   4 threads map 3 P 20000 times and unmap them in pieces, while
+ *		   each other's addresses come and go
+ *	blocked	   a munmap() that waits for another thread (userfaultfd) does not
+ *		   keep that one from mapping
+ *	forks	   in_parent maps 7 P; the child unmaps them, and maps 5
  */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,6 +213,59 @@ static void races(void)
 		pthread_join(made[i], NULL);
 }
 
+/* -1: not allowed here. */
+static int watch_unmaps(char *pages, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP };
+	struct uffdio_register range = { .range = { (uintptr_t)pages, len },
+					 .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 &&
+	    (ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &range) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+NOINLINE static void *waits_to_unmap(void *pages)
+{
+	want(munmap(pages, 4 * page) == 0);
+	return NULL;
+}
+
+/* How often it slept for others. */
+static long waits_so_far(void)
+{
+	struct rusage used;
+
+	want(getrusage(RUSAGE_THREAD, &used) == 0);
+	return used.ru_nvcsw;
+}
+
+static void blocked(void)
+{
+	char *pages = map_at(NULL, 4 * page, 0), *more;
+	int fd = watch_unmaps(pages, 4 * page);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct uffd_msg message;
+	pthread_t thread;
+	long before;
+
+	if (fd < 0)
+		return;
+	want(pthread_create(&thread, NULL, waits_to_unmap, pages) == 0);
+	want(poll(&p, 1, -1) == 1 && p.revents == POLLIN);
+	before = waits_so_far();
+	more = map_at(NULL, 2 * page, 0);
+	want(munmap(more, 2 * page) == 0);
+	want(waits_so_far() - before < 1000);
+	want(read(fd, &message, sizeof message) == sizeof message);
+	pthread_join(thread, NULL);
+	close(fd);
+}
+
 NOINLINE static char *in_parent(void)
 {
 	char *pages = map_at(NULL, 7 * page, 0);
@@ -236,10 +299,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = { { "pieces", pieces }, { "over", over },       { "moves", grows },
-		      { "breaks", breaks }, { "fails", fails },     { "temporary", is_temporary },
-		      { "blocks", blocks }, { "threads", threads }, { "races", races },
-		      { "forks", forks } };
+	} cases[] = { { "pieces", pieces },   { "over", over },       { "moves", grows },
+		      { "breaks", breaks },   { "fails", fails },     { "temporary", is_temporary },
+		      { "blocks", blocks },   { "threads", threads }, { "races", races },
+		      { "blocked", blocked }, { "forks", forks } };
 
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)

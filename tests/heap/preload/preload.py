@@ -263,6 +263,14 @@ def mapping_races(bench):
         sums(bench, file, "race", objects=120000, bytes=(80000 * 3 + 40000) * PAGE, live=0, live_bytes=0)
 
 
+def blocked_mappings(bench):
+    """No lock is held while the kernel works."""
+    file = maps(bench, "blocked")[0]
+    if file.by_function()["blocked"].objects == 1:
+        raise live.Skip("no userfaultfd here")
+    bench.equal(file.by_function()["waits_to_unmap"].live_bytes, 0, "live bytes")
+
+
 def forked_mappings(bench):
     files = maps(bench, "forks")
     bench.equal(len(files), 2, "files")
@@ -328,4 +336,4 @@ def ordinary(bench):
 CHECKED = os.path.realpath(sys.argv.pop(3))
 live.main([leaks, peak, threads, temporary, reallocs, races, deep, entries, forks, forks_in_threads, execs, spawns, ends,
            stacks, closes, handles, plugins, binds, pools, mappings, mapped_by_malloc, thread_stacks,
-           mapping_races, forked_mappings, full, samples, exceptions, incremental, ordinary])
+           mapping_races, blocked_mappings, forked_mappings, full, samples, exceptions, incremental, ordinary])
