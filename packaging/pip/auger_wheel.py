@@ -35,6 +35,11 @@ def metadata():
             "Summary: Profiler for programs, machines and batch jobs\nLicense: MIT\nRequires-Python: >=3.9\n")
 
 
+def wheel_facts():
+    """The file WHEEL."""
+    return f"Wheel-Version: 1.0\nGenerator: auger\nRoot-Is-Purelib: false\nTag: {tag()}\n"
+
+
 def tag():
     """One extension for the stable ABI of 3.9 and later."""
     return "cp39-abi3-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
@@ -88,6 +93,17 @@ def write(wheel, records, name, content, mode=0o644):
     records.append((name, f"sha256={digest}", len(content)))
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """PEP 517. Without it, pip builds all to learn the name, and calls that preparing."""
+    del config_settings
+    info = f"auger-{version()}.dist-info"
+    os.mkdir(os.path.join(metadata_directory, info))
+    for name, facts in (("METADATA", metadata()), ("WHEEL", wheel_facts())):
+        with open(os.path.join(metadata_directory, info, name), "w", encoding="utf-8") as file:
+            file.write(facts)
+    return info
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517. The name of the wheel."""
     del config_settings, metadata_directory
@@ -102,8 +118,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
                 write(wheel, records, *file)
             info = f"{base}.dist-info"
             write(wheel, records, f"{info}/METADATA", metadata().encode())
-            write(wheel, records, f"{info}/WHEEL", ("Wheel-Version: 1.0\nGenerator: auger\n"
-                                                    f"Root-Is-Purelib: false\nTag: {tag()}\n").encode())
+            write(wheel, records, f"{info}/WHEEL", wheel_facts().encode())
             with open("LICENSE", "rb") as file:
                 write(wheel, records, f"{info}/LICENSE", file.read())
             table = io.StringIO()

@@ -39,6 +39,6 @@ int grouping_parse(const char *text, struct grouping *ret, struct err *e)
 	}
 	return err_usage(
 		e,
-		"--by: '%s' is not function, line, address, module, comm, thread, pid, rank, host, data or label:KEY%s",
+		"--by: '%s' is not function, line, address, module, comm, thread, pid, rank, host, data, class or label:KEY%s",
 		text, nearest_text(&near, ""));
 }

@@ -8,7 +8,7 @@
 const char *const doctor_weights[] = { "needed", "used", "extra", NULL };
 
 static const struct doctor_task record = { "record", "record, top, view" };
-static const struct doctor_task syscalls = { "system calls", "syscalls, record --off-cpu" };
+static const struct doctor_task syscalls = { "system calls", "syscalls, stacks, record --off-cpu" };
 static const struct doctor_task stat = { "whole job", "stat, stages" };
 static const struct doctor_task python = { "Python", "frames of Python programs" };
 static const struct doctor_task heap = { "heap", "heap" };

@@ -311,7 +311,10 @@ static int end(pid_t pid, struct err *e)
 
 	function = rc == 0 ? find_loaded(&s, HEAP_DETACH_FUNCTION) : 0;
 	if (rc == 0 && !function)
-		rc = err_set(e, -ENOENT, "process %d has the library of another auger", (int)pid);
+		rc = err_set(
+			e, -ENOENT,
+			"process %d has the library of another auger: use that one, or start the process again",
+			(int)pid);
 	if (rc == 0)
 		rc = call(&s, function, 0, 0, &result, e);
 	if (rc == 0 && (int)result < 0)

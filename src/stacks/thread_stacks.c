@@ -302,8 +302,7 @@ static int take_all(struct taking *t, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (!t->out->threads.count)
-		return err_set(e, -ESRCH,
-			       count == 1 ? "the process has ended" : "the processes have ended");
+		return err_set(e, -ESRCH, count == 1 ? "no such process" : "no such processes");
 	if (!t->stack_count && t->refused.code)
 		return err_set(e, -EPERM, "%s: run auger as root, or as its user", t->refused.msg);
 	return 0;

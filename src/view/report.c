@@ -51,14 +51,33 @@ static bool is_told(const char *comment, const struct report_facts *facts)
 	       samples == facts->samples && lost == facts->lost;
 }
 
+/* The counts of one file, where several were added up: the head has those of all. */
+static bool is_of_part(const char *comment)
+{
+	return text_starts_with(comment, "samples: ") ||
+	       text_starts_with(comment, "CPU time of the command: ");
+}
+
+/* Whether the profile is the sum of several recordings. */
+static bool has_parts(const struct profile *p)
+{
+	size_t counts = 0;
+
+	for (size_t i = 0; i < profile_comment_count(p); i++)
+		counts += text_starts_with(profile_get_comment(p, i), "samples: ");
+	return counts > 1;
+}
+
 static void put_comments(struct emit *out, const struct profile *p,
 			 const struct report_facts *facts)
 {
+	bool is_sum = has_parts(p);
+
 	emit_head_list(out, "comment");
 	for (size_t i = 0; i < profile_comment_count(p); i++) {
 		const char *comment = profile_get_comment(p, i);
 
-		if (is_told(comment, facts))
+		if (is_told(comment, facts) || (is_sum && is_of_part(comment)))
 			emit_hide(out);
 		emit_head_item(out, comment);
 	}

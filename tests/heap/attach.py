@@ -162,6 +162,8 @@ def for_a_time(bench):
     with Program(bench, bench.workload("churn"), "1") as program:
         done = bench.run(bench.tool, "heap", "-p", str(program.pid), "-d", "0.2", "--sample", "64k", "-o", "a.pb.gz")
         bench.check("one sample in 64.0 KiB" in done.stderr, done.stderr)
+        done = bench.run(bench.tool, "heap", "-p", str(program.pid), "-d", "0.2", "--sample", "1g", "-o", "a.pb.gz")
+        bench.check("nothing held\n" in done.stderr and "leaked" not in done.stderr, done.stderr)
         program.end()
 
 

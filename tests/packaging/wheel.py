@@ -32,6 +32,12 @@ def test_wheel():
     version = auger_wheel.version()
     auger_wheel.stage = stage
     with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/facts")
+        assert auger_wheel.prepare_metadata_for_build_wheel(f"{folder}/facts") == f"auger-{version}.dist-info"
+        facts = {}
+        for file in ("METADATA", "WHEEL"):
+            with open(f"{folder}/facts/auger-{version}.dist-info/{file}", "rb") as text:
+                facts[file] = text.read()
         name = auger_wheel.build_wheel(folder)
         assert name.startswith(f"auger-{version}-cp39-abi3-linux_"), name
         with zipfile.ZipFile(f"{folder}/{name}") as wheel:
@@ -40,6 +46,7 @@ def test_wheel():
     assert set(content) == {
         f"{data}/scripts/auger", "auger/lib/libauger.so.0", f"{data}/data/lib/auger/libauger-heap.so", "auger/__init__.py",
         f"{data}/data/share/man/man1/auger.1", f"{info}/METADATA", f"{info}/WHEEL", f"{info}/LICENSE", f"{info}/RECORD"}
+    assert {file: content[f"{info}/{file}"][0] for file in facts} == facts
     assert content[f"{data}/scripts/auger"] == (b"bin/auger", 0o755)
     assert content["auger/__init__.py"][1] == 0o644
     rows = list(csv.reader(content[f"{info}/RECORD"][0].decode().splitlines()))

@@ -132,7 +132,9 @@ static int put_part(struct buf *out, const struct heap_collection *h, const stru
 		    const struct part *part, struct err *e)
 {
 	if (!h->totals[part->type]) {
-		buf_printf(out, "  nothing %s\n", part->none);
+		bool is_held = part->type == HEAP_INUSE_SPACE && (s->is_live || s->is_attached);
+
+		buf_printf(out, "  nothing %s\n", is_held ? "held" : part->none);
 		return 0;
 	}
 	part->put(out, h, s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The frames of each thread. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "cli/stacks/stacks_tree.h"
@@ -8,6 +9,14 @@
 const char *stacks_text_frame(const struct stacks_text *t, uint32_t id)
 {
 	return frames_text(&t->frames, t->frames.list[id].name);
+}
+
+bool stacks_text_is_script(const struct stacks_text *t, uint32_t id)
+{
+	const struct frame *f = &t->frames.list[id];
+	const char *file = frames_text(&t->frames, f->file), *slash = strrchr(file, '/');
+
+	return *file && strcmp(slash ? slash + 1 : file, frames_text(&t->frames, f->module)) == 0;
 }
 
 void stacks_text_put_time(struct buf *out, int64_t ns)

@@ -9,11 +9,12 @@
 
 #define WIDTH 100 /* where there is no terminal */
 #define WIDTH_MIN 40
-#define DEPTH_MAX 32  /* levels of branches */
-#define HEAD_FRAMES 3 /* of a long chain: shown at its start */
-#define TAIL_FRAMES 8 /* and at its end */
-#define NAMES_MAX 4   /* threads that a line names */
-#define PIDS_MAX 8    /* processes that a line names */
+#define DEPTH_MAX 32    /* levels of branches */
+#define HEAD_FRAMES 3   /* of a long chain: shown at its start */
+#define TAIL_FRAMES 8   /* and at its end */
+#define SCRIPT_FRAMES 6 /* of scripts, between */
+#define NAMES_MAX 4     /* threads that a line names */
+#define PIDS_MAX 8      /* processes that a line names */
 
 #define ARROW " →" /* and a blank, or the end of the line */
 
@@ -116,24 +117,53 @@ static void put_word(struct printer *p, const char *word, const char *arrow, con
 	*column += columns;
 }
 
-/* The frames [from..to) of a branch; the middle of a long chain is left out. */
+/* Of the frames [from..to), the first of a script; to: none is. */
+static size_t next_script(const struct printer *p, const struct stack_frames *f, size_t from,
+			  size_t to)
+{
+	while (from < to && !stacks_text_is_script(p->text, f->ids[from]))
+		from++;
+	return from;
+}
+
+/* Where the innermost SCRIPT_FRAMES of scripts in [from..to) begin, or from. */
+static size_t innermost_scripts(const struct printer *p, const struct stack_frames *f, size_t from,
+				size_t to)
+{
+	size_t count = 0;
+
+	for (size_t i = to; i > from; i--) {
+		count += stacks_text_is_script(p->text, f->ids[i - 1]);
+		if (count == SCRIPT_FRAMES)
+			return i - 1;
+	}
+	return from;
+}
+
+/* The frames [depth..to) of a branch. Of the middle of a long chain, only the innermost of scripts.
+ */
 static void put_chain(struct printer *p, const struct branch *b, size_t to, const char *indent,
 		      size_t column)
 {
 	const struct stack_frames *f = frames_at(p, b->from);
-	size_t count = to - b->depth;
-	bool is_cut = count > HEAD_FRAMES + TAIL_FRAMES + 1;
+	bool is_cut = to - b->depth > HEAD_FRAMES + TAIL_FRAMES + 1;
+	size_t middle = is_cut ? b->depth + HEAD_FRAMES : to, tail = is_cut ? to - TAIL_FRAMES : to;
+	size_t scripts = innermost_scripts(p, f, middle, tail);
 	const char *arrow = "";
 	char gap[32];
 
 	for (size_t i = b->depth; i < to; i++) {
+		size_t next = i;
+
+		if (i >= middle && i < tail)
+			next = next_script(p, f, i > scripts ? i : scripts, tail);
+		if (next > i + 1) {
+			snprintf(gap, sizeof gap, "(%zu more)", next - i);
+			put_word(p, gap, arrow, indent, &column);
+			i = next;
+		}
 		put_word(p, stacks_text_frame(p->text, f->ids[i]), arrow, indent, &column);
 		arrow = ARROW;
-		if (!is_cut || i != b->depth + HEAD_FRAMES - 1)
-			continue;
-		snprintf(gap, sizeof gap, "(%zu more)", count - HEAD_FRAMES - TAIL_FRAMES);
-		put_word(p, gap, arrow, indent, &column);
-		i = to - TAIL_FRAMES - 1;
 	}
 }
 

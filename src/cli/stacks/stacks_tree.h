@@ -3,7 +3,9 @@
 #ifndef CLI_STACKS_STACKS_TREE_H
 #define CLI_STACKS_STACKS_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -33,6 +35,8 @@ void stacks_text_fini(struct stacks_text *t);
 
 /* The name of a frame; NUL-terminated. */
 const char *stacks_text_frame(const struct stacks_text *t, uint32_t id);
+/* Whether it is a function of a script, whose file is its module, too. */
+bool stacks_text_is_script(const struct stacks_text *t, uint32_t id);
 
 /* Appends "93 s", "2.5 h". */
 void stacks_text_put_time(struct buf *out, int64_t ns);

@@ -57,14 +57,20 @@ static void rise(struct heap_header *h)
 	h->is_peaking = 1;
 }
 
-static void flush(struct heap_header *h, struct thread *t)
+/* With live_lock. */
+static void flush_locked(struct heap_header *h, struct thread *t)
 {
-	spin_lock(&live_lock);
 	if (t->pending < 0)
 		fall(h);
 	h->live += t->pending;
 	t->pending = 0;
 	rise(h);
+}
+
+static void flush(struct heap_header *h, struct thread *t)
+{
+	spin_lock(&live_lock);
+	flush_locked(h, t);
 	spin_unlock(&live_lock);
 }
 
@@ -110,55 +116,22 @@ static struct amount amount_of(const struct block *b)
 	return (struct amount){ b->site, b->weight, b->size * b->weight };
 }
 
-static void add_made(struct thread *t, const struct amount *a, bool is_move)
+static void count_made(const struct heap_header *h, const struct amount *a, bool is_move)
 {
-	struct heap_header *h = file_header();
 	struct heap_site *s = file_site(a->site);
 
-	lock_order();
 	lock_site(s);
 	see_peak(h, s);
 	s->alloc_objects += a->objects;
 	s->alloc_bytes += a->bytes;
 	s->realloc_moves += is_move;
 	unlock_site(s);
-	if (is_immediate(h)) {
-		h->live += (int64_t)a->bytes;
-		rise(h);
-	} else {
-		change_live(h, t, (int64_t)a->bytes);
-	}
-	unlock_order();
 }
 
-static void add_freed_live(struct heap_header *h, struct thread *t, int64_t bytes)
+static void count_freed(const struct heap_header *h, const struct amount *a, bool is_temporary)
 {
-	if (t) {
-		change_live(h, t, -bytes);
-		return;
-	}
-	spin_lock(&live_lock);
-	fall(h);
-	h->live -= bytes;
-	spin_unlock(&live_lock);
-}
+	struct heap_site *s = file_site(a->site);
 
-static void add_freed(struct thread *t, const struct amount *a, bool is_temporary)
-{
-	struct heap_header *h = file_header();
-	struct heap_site *s;
-	bool is_now;
-
-	if (a->site < heap_file.site_base) {
-		if (a->objects)
-			file_count(&h->inherited_frees);
-		return;
-	}
-	s = file_site(a->site);
-	lock_order();
-	is_now = is_immediate(h);
-	if (is_now)
-		fall(h);
 	lock_site(s);
 	see_peak(h, s);
 	s->free_objects += a->objects;
@@ -168,10 +141,59 @@ static void add_freed(struct thread *t, const struct amount *a, bool is_temporar
 		s->temporary_bytes += a->bytes;
 	}
 	unlock_site(s);
-	if (is_now)
+}
+
+static void add_made(struct thread *t, const struct amount *a, bool is_move)
+{
+	struct heap_header *h = file_header();
+
+	lock_order();
+	count_made(h, a, is_move);
+	if (is_immediate(h)) {
+		h->live += (int64_t)a->bytes;
+		rise(h);
+	} else {
+		change_live(h, t, (int64_t)a->bytes);
+	}
+	unlock_order();
+}
+
+/*
+ * A block that is larger than what a thread may keep for itself, or of no thread: the peak ends
+ * before its site counts the free, or the site would have had no such block at the peak.
+ */
+static void add_freed_now(struct heap_header *h, struct thread *t, const struct amount *a,
+			  bool is_temporary)
+{
+	spin_lock(&live_lock);
+	if (t)
+		flush_locked(h, t);
+	fall(h);
+	count_freed(h, a, is_temporary);
+	h->live -= (int64_t)a->bytes;
+	spin_unlock(&live_lock);
+}
+
+static void add_freed(struct thread *t, const struct amount *a, bool is_temporary)
+{
+	struct heap_header *h = file_header();
+
+	if (a->site < heap_file.site_base) {
+		if (a->objects)
+			file_count(&h->inherited_frees);
+		return;
+	}
+	lock_order();
+	if (is_immediate(h)) {
+		fall(h);
+		count_freed(h, a, is_temporary);
 		h->live -= (int64_t)a->bytes;
-	else
-		add_freed_live(h, t, (int64_t)a->bytes);
+	} else if (t && a->bytes < FLUSH_BYTES) {
+		count_freed(h, a, is_temporary);
+		change_live(h, t, -(int64_t)a->bytes);
+	} else {
+		add_freed_now(h, t, a, is_temporary);
+	}
 	unlock_order();
 }
 

@@ -88,6 +88,40 @@ static int peak(void)
 	return 0;
 }
 
+static void *waits(void *answer)
+{
+	void *volatile mine = malloc(1); /* so that it counts as a thread */
+
+	free(mine);
+	pthread_barrier_wait(answer);
+	pthread_barrier_wait(answer);
+	return NULL;
+}
+
+static NOINLINE void *largest(void)
+{
+	void *block = malloc(10000000);
+
+	sink++;
+	return block;
+}
+
+/* A block of 10,000,000 bytes beside a second thread: it is the peak after it was freed, too. */
+static int large(void)
+{
+	pthread_barrier_t both;
+	pthread_t other;
+
+	pthread_barrier_init(&both, NULL, 2);
+	if (pthread_create(&other, NULL, waits, &both) != 0)
+		return 1;
+	pthread_barrier_wait(&both);
+	free(largest());
+	kept[0] = after_peak();
+	pthread_barrier_wait(&both);
+	return pthread_join(other, NULL);
+}
+
 static pthread_barrier_t barrier;
 
 static NOINLINE void *in_thread(void *number)
@@ -580,6 +614,7 @@ static const struct {
 } cases[] = {
 	{ "leaks", leaks },
 	{ "peak", peak },
+	{ "large", large },
 	{ "threads", threads },
 	{ "temporary", temporary },
 	{ "reallocs", reallocs },

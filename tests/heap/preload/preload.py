@@ -62,6 +62,9 @@ def peak(bench):
         sums(bench, file, "second_half", objects=1000000, peak=1, peak_bytes=7000, live=0)
         sums(bench, file, "after_peak", peak=0, peak_bytes=0, live_bytes=9999)
         bench.equal(file.peak, 10000, "peak")
+        file = known(bench, "large", exact=exact)[0]
+        sums(bench, file, "largest", objects=1, peak=1, peak_bytes=10000000, live=0)
+        sums(bench, file, "after_peak", peak=0, peak_bytes=0, live_bytes=9999)
 
 
 def threads(bench):

@@ -31,9 +31,9 @@ PLACES = {
 STARTS = ("clone3", "clone", "__clone", "__clone3", "thread_start", "start_thread", "_start")
 FIRST_PID_NS = "pid:[4026531836]"  # of the kernel, include/linux/proc_ns.h
 SCRIPT = """
-import threading, time
+import sys, threading
 def innermost():
-    time.sleep(10000)
+    sys.stdin.read()
 def middle():
     innermost()
 def locked():
@@ -161,6 +161,8 @@ def python(bench):
     process = start(bench, os.path.realpath(sys.executable), script)
     try:
         rows_with(bench, has_functions, process)
+        text = bench.run(bench.tool, "stacks", "-p", str(process.pid)).stdout
+        bench.check(re.search(r"more\).*middle → innermost → \(\d+ more\)", " ".join(text.split())), text)
     finally:
         end(process)
 
