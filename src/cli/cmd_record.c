@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cmd.h"
+#include "cli/profile_opts.h"
 #include "cli/record_words.h"
 #include "cli/sampling.h"
 #include "sample/comments.h"
@@ -20,6 +21,7 @@
 #include "source/load.h"
 #include "source/record_output.h"
 #include "source/spool.h"
+#include "symbol/elf/debuginfod.h"
 #include "symbol/symbolize.h"
 
 #define NO_LIMIT (-1)
@@ -30,7 +32,7 @@ struct args {
 	bool has_off_cpu, has_gil, has_page;
 	int waits; /* enum offcpu_method */
 	struct opt_list labels;
-	const char *output, *raw, *recover;
+	const char *output, *raw, *recover, *debuginfod;
 };
 
 static const char *const methods[] = { [OFFCPU_METHOD_BEST] = "auto",
@@ -60,6 +62,7 @@ static const struct opt opts[] = {
 		   "Keep the kernel's records, too, as a perf.data file"),
 	OPT_STR(0, "recover", "SPOOL", struct args, recover,
 		"Make the profile of a killed recording from its spool, and record nothing"),
+	OPT_STR(0, "debuginfod", "URLS", struct args, debuginfod, DEBUGINFOD_HELP),
 	OPT_END,
 };
 
@@ -416,6 +419,8 @@ static int run(int argc, char **argv, struct err *e)
 	if (args.has_page && args.output && strcmp(args.output, "-") == 0)
 		return err_usage(e, "--view: name a file with -o");
 	outlive_closed_pipes();
+	if (args.debuginfod)
+		debuginfod_set_urls(args.debuginfod);
 	if (!args.recover)
 		return run_record(&args, argv + first, e);
 	rc = recover(&args, argv + first, e);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cmd.h"
+#include "cli/fetch_progress.h"
 #include "symbol/naming.h"
 #include "target/inherited.h"
 
@@ -205,6 +206,7 @@ int main(int argc, char **argv)
 	naming_isolate(&naming_defaults);
 	outlive_file_limits();
 	log_open(print_log, getenv("AUGER_LOG"));
+	fetch_progress_enable();
 	status = run(argc, argv);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "auger: standard output: %s\n", strerror(errno));

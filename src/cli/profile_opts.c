@@ -24,5 +24,6 @@ const struct opt places_opts[] = {
 		"Take names from FILE, a program of the trace's machine loaded at ADDR; again for more"),
 	OPT_STR(0, "kallsyms", "FILE", struct binaries_args, kallsyms,
 		"Take the kernel's names from FILE: the machine's /proc/kallsyms, or what nm prints"),
+	OPT_STR(0, "debuginfod", "URLS", struct binaries_args, debuginfod, DEBUGINFOD_HELP),
 	OPT_END,
 };

@@ -14,6 +14,8 @@ extern const struct opt filter_opts[]; /* of struct filter_args */
 	OPT_FLAG(0, "kernel-frames", args, field, \
 		 "Show the kernel's frames of waits, not only their system call")
 
+#define DEBUGINFOD_HELP \
+	"Fetch debug files of stripped binaries from these servers [default $DEBUGINFOD_URLS]"
 extern const struct opt places_opts[]; /* of struct binaries_args */
 
 #endif

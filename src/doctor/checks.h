@@ -20,6 +20,7 @@ void doctor_ring_memory(struct doctor_finding *f);
 void doctor_kernel_symbols(struct doctor_finding *f);
 
 void doctor_debug_symbols(struct doctor_finding *f);
+void doctor_debuginfod(struct doctor_finding *f);
 void doctor_disassembler(struct doctor_finding *f);
 void doctor_accounting(struct doctor_finding *f);
 void doctor_process_exits(struct doctor_finding *f);

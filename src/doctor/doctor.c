@@ -26,6 +26,7 @@ const struct doctor_check doctor_checks[] = {
 	{ &record, "tracepoints", "record -e sched:sched_switch", doctor_tracepoints, DOCTOR_EXTRA },
 	{ &record, "open files", "record -p of many threads", doctor_open_files, DOCTOR_EXTRA },
 	{ &record, "debug symbols", "names inside of libc", doctor_debug_symbols, DOCTOR_EXTRA },
+	{ &record, "debuginfod", "names inside of stripped programs", doctor_debuginfod, DOCTOR_EXTRA },
 	{ &record, "disassembler", "instructions in annotate", doctor_disassembler, DOCTOR_EXTRA },
 	{ &syscalls, "off-CPU stacks", "record --off-cpu", doctor_off_cpu, DOCTOR_USED },
 	{ &syscalls, "BPF", "counting inside of the kernel", doctor_bpf, DOCTOR_USED },

@@ -23,6 +23,7 @@
 #include "doctor/checks.h"
 #include "sample/bpf.h"
 #include "sample/python/walker.h"
+#include "symbol/elf/debuginfod.h"
 #include "symbol/elf/disasm.h"
 #include "target/cgroup.h"
 #include "target/exit_events.h"
@@ -74,6 +75,27 @@ void doctor_debug_symbols(struct doctor_finding *f)
 			"%s is stripped, and %s does not exist", path,
 			debug[0] ? debug : "a debug file");
 	elf_image_close(&image);
+}
+
+void doctor_debuginfod(struct doctor_finding *f)
+{
+	const char *urls = debuginfod_urls();
+	struct err e;
+	int rc = debuginfod_load(&e);
+
+	if (rc == -ENOMEM)
+		f->bad = true;
+	else if (rc < 0)
+		doctor_report(f, DOCTOR_FAILS,
+			      "'apt-get install libdebuginfod1', or elfutils-debuginfod-client",
+			      "%s", e.msg);
+	else if (!urls)
+		doctor_report(f, DOCTOR_PARTLY,
+			      "DEBUGINFOD_URLS=https://debuginfod.debian.net, or the server of "
+			      "your distribution",
+			      "DEBUGINFOD_URLS names no server: nothing is fetched");
+	else
+		doctor_report(f, DOCTOR_WORKS, "", "libdebuginfod asks %s", urls);
 }
 
 void doctor_disassembler(struct doctor_finding *f)

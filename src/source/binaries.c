@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "format/akaros/akaros.h"
+#include "symbol/elf/debuginfod.h"
 #include "symbol/symbolize.h"
 
 #define NAMED_BY_KALLSYMS "[kernel.kallsyms]"
@@ -211,6 +212,8 @@ static int run(struct job *j, const struct binaries_args *args, bool is_foreign)
 	struct symbolize_opts o = { .kallsyms = args->kallsyms };
 	int rc = open_binaries(j, &args->binaries);
 
+	if (rc == 0 && args->debuginfod)
+		debuginfod_set_urls(args->debuginfod);
 	if (rc == 0 && args->kallsyms)
 		rc = check_kallsyms(args->kallsyms, j->e);
 	for (size_t i = 0; rc == 0 && i < j->count; i++)

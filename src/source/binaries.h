@@ -20,6 +20,7 @@
 struct binaries_args {
 	struct opt_list binaries;
 	const char *kallsyms;
+	const char *debuginfod; /* servers of debug files; NULL: those of DEBUGINFOD_URLS */
 };
 
 /*

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/end_signals.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "symbol/elf/opener.h"
@@ -32,6 +33,7 @@
 	(1 << 20)       /* for one file; a large program has tens of thousands of .dwo files */
 #define LOGS_MAX 100    /* of them that are shown */
 #define REFUSED_MAX 256 /* files */
+#define SERVED_MAX 4    /* requests to servers for one file: build ids could say what is in it */
 
 const struct naming_limits naming_defaults = { 60, 300, UINT64_C(4) << 30 };
 
@@ -70,20 +72,6 @@ static void refuse(const char *key)
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* A signal that the caller has blocked waits for us to come to an end. */
-static bool is_asked_to_end(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	sigset_t pending;
-
-	if (sigpending(&pending) < 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (sigismember(&pending, ends[i]) == 1)
-			return true;
-	return false;
-}
-
 /* It reads files, and waits for nothing else but us. */
 static bool is_blocked(struct naming *n)
 {
@@ -101,7 +89,7 @@ static int wait_slices(void *context, short events)
 
 	n->progress = (struct replies_progress){ 0 };
 	do {
-		n->is_cut = is_asked_to_end();
+		n->is_cut = end_signals_pending();
 		if (n->is_cut)
 			return -ECANCELED;
 		if (clock_mono_ns() > n->end_ns)
@@ -212,7 +200,7 @@ static void set_limits(struct naming *n)
 
 	n->end_ns = clock_mono_ns() + (int64_t)state.limits->wall_s * NS_PER_S;
 	n->memory = state.limits->memory_bytes;
-	n->log_count = 0;
+	n->log_count = n->served_count = 0;
 	if (clock_getcpuclockid(n->pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
 		set_limit(n->pid, RLIMIT_CPU, (uint64_t)used.tv_sec + state.limits->cpu_s);
 	if (sandbox_has_limits())
@@ -234,6 +222,21 @@ static int check_magic(int fd, const char *path, struct err *e)
 		       : err_set(e, -ENOEXEC, "%s: not an ELF file", path);
 }
 
+/* The time that a server takes is not the process's. */
+static int open_elf(struct naming *n, const char *path, unsigned kind, struct err *e)
+{
+	int64_t begin_ns = clock_mono_ns();
+	int fd;
+
+	if (kind != OPENER_BUILD_ID)
+		return opener_open_here(path, OPENER_ELF, e);
+	if (n->served_count++ >= SERVED_MAX)
+		return err_set(e, -EPERM, "%s: too many debug files", path);
+	fd = opener_open_here(path, OPENER_BUILD_ID, e);
+	n->end_ns += clock_mono_ns() - begin_ns;
+	return fd;
+}
+
 /* A descriptor for the process, or -errno. */
 static int open_file(struct naming *n, const struct name_request *r, const char *path,
 		     unsigned kind, struct err *e)
@@ -245,9 +248,11 @@ static int open_file(struct naming *n, const struct name_request *r, const char 
 	struct stat st;
 	int ret;
 
-	if (r->kind != NAME_ELF ? strcmp(path, r->file.path) != 0 : kind != OPENER_ELF)
+	if (r->kind != NAME_ELF ? strcmp(path, r->file.path) != 0
+				: kind != OPENER_ELF && kind != OPENER_BUILD_ID)
 		return err_set(e, -EPERM, "%s: is not the requested file", path);
-	fd = opener_open_here(path, r->kind == NAME_ELF ? OPENER_ELF : maps[r->kind], e);
+	fd = r->kind == NAME_ELF ? open_elf(n, path, kind, e)
+				 : opener_open_here(path, maps[r->kind], e);
 	if (fd < 0)
 		return fd;
 	if (r->kind == NAME_ELF && check_magic(fd, path, e) < 0)

@@ -6,8 +6,9 @@
  * exec, with NAMING_VERB as its only argument; its main() calls naming_serve() first of all. It is
  * in a sandbox (symbol/sandbox.h) before it reads a foreign byte, and has limits of time and memory
  * for each file. It opens nothing: it names a file it wants, and gets a descriptor when the file
- * follows the rules of opener_open_here() and, for binaries, begins as an ELF file does. Its
- * answers and messages are bounded and checked.
+ * follows the rules of opener_open_here() and, for binaries, begins as an ELF file does. A debug
+ * file that a server has is fetched here, too, and read there. Its answers and messages are bounded
+ * and checked.
  *
  * A file on which it ends or is blocked, or whose answer makes no sense, has no names: a warning
  * has the reason, and it is not requested again. The next request starts another process. Where no
@@ -51,6 +52,7 @@ struct naming {
 	struct replies_progress progress; /* of the process, while its message is awaited */
 	uint64_t memory;                  /* bytes it may have now */
 	unsigned log_count;               /* messages about this file */
+	unsigned served_count;            /* build ids for it that servers were asked for */
 	struct buf answer;                /* what the last answer points into */
 };
 

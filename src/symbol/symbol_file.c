@@ -60,7 +60,8 @@ static int open_vdso(struct elf_image *ret, struct err *e)
 static int open_main(struct symbol_file *f, const struct symbol_file_opts *o, struct err *e)
 {
 	char id[ELF_BUILD_ID_HEX];
-	int rc = o->path ? opener_open_image(o->path, &f->main, e) : open_vdso(&f->main, e);
+	int rc = o->path ? opener_open_image(o->path, OPENER_ELF, &f->main, e)
+			 : open_vdso(&f->main, e);
 
 	if (rc < 0 || !o->build_id || !o->build_id[0])
 		return rc;

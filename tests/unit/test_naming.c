@@ -100,6 +100,8 @@ static bool misbehave(const struct name_request *r, const char *name)
 		ask_for(r, "/etc/passwd", OPENER_TEXT);
 	else if (strcmp(name, "binary") == 0)
 		ask_for(r, "/proc/self/exe", OPENER_ELF);
+	else if (strcmp(name, "served") == 0)
+		ask_for(r, "/proc/self/exe", OPENER_BUILD_ID);
 	else if (strcmp(name, "nowhere") == 0)
 		ask_for(r, "", OPENER_ELF);
 	else if (strcmp(name, "few") == 0)
@@ -227,6 +229,7 @@ static void test_files(void)
 	CHECK_STR(ask(&n, "secret"), "refused");
 	CHECK_STR(ask(&n, "text"), "refused");
 	CHECK_STR(ask(&n, "nowhere"), "refused");
+	CHECK_STR(ask(&n, "served"), "refused");
 	CHECK_STR(ask(&n, "binary"), "opened");
 	CHECK_STR(ask(&n, "log"), "log");
 	CHECK_STR(said, "a?b");

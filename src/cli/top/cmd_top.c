@@ -15,6 +15,7 @@
 #include "cli/top/screen.h"
 #include "sample/recording.h"
 #include "source/save.h"
+#include "symbol/elf/debuginfod.h"
 #include "symbol/symbolize.h"
 #include "view/top.h"
 
@@ -247,6 +248,7 @@ static int run_plan(struct top *t, struct sampling_plan *plan)
 	bool is_screen = !is_batch && isatty(STDOUT_FILENO);
 	int rc;
 
+	debuginfod_set_urls(""); /* a refresh does not wait for a server */
 	t->view.format = (enum emit_format)t->args->format;
 	plan->opts.tick = tick;
 	plan->opts.tick_context = t;

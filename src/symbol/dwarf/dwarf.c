@@ -157,7 +157,7 @@ static struct dwarf_package *get_package(struct dwarf *d)
 		return NULL;
 	}
 	buf_printf(&path, "%s.dwp", d->path);
-	if (buf_error(&path) == 0 && opener_open_image(path.data, &p->image, &e) == 0 &&
+	if (buf_error(&path) == 0 && opener_open_image(path.data, OPENER_ELF, &p->image, &e) == 0 &&
 	    decompress_section(&p->image, ".debug_cu_index", &p->index) == 0 && read_index(p))
 		open_dwo(&p->dwarf, &p->image, d->min_address);
 	else
@@ -249,7 +249,7 @@ static bool open_file(const struct dwarf_unit *skeleton, struct dwarf_split *ret
 	if (name)
 		buf_put_str(&path, name);
 	if (path.len && buf_error(&path) == 0)
-		is_open = opener_open_image(path.data, &ret->image, &e) == 0;
+		is_open = opener_open_image(path.data, OPENER_ELF, &ret->image, &e) == 0;
 	if (is_open) {
 		open_dwo(&ret->dwarf, &ret->image, skeleton->dwarf->min_address);
 		is_open = find_unit(skeleton, ret);

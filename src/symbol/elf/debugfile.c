@@ -47,15 +47,17 @@ static bool matches(const struct elf_image *image, const struct wish *wish)
 	return bytes && crc32_z(crc32_z(0, NULL, 0), bytes, image->len) == wish->crc;
 }
 
-/* Opens the path in b when it is what is wished for; else empties b. */
-static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *ret)
+/* Opens the path in b, or asks a server for the build id in b, when that is what is wished for;
+ * else empties b. */
+static bool try_open(struct buf *b, enum opener_kind kind, const struct wish *wish,
+		     struct elf_image *ret)
 {
 	struct err e = { 0 };
 	bool found = false;
 
 	if (buf_error(b) < 0) {
 		log_msg(LOG_WARN, "symbol", "out of memory: a debug file is not looked for");
-	} else if (opener_open_image(b->data, ret, &e) == 0) {
+	} else if (opener_open_image(b->data, kind, ret, &e) == 0) {
 		found = matches(ret, wish);
 		log_msg(LOG_DEBUG, "symbol", "debug file %s: %s", b->data,
 			found ? "taken" : "of another binary");
@@ -66,6 +68,24 @@ static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *r
 	}
 	if (!found)
 		buf_clear(b);
+	return found;
+}
+
+static bool try_path(struct buf *b, const struct wish *wish, struct elf_image *ret)
+{
+	return try_open(b, OPENER_ELF, wish, ret);
+}
+
+/* What it sends has no path: b is empty. */
+static bool try_server(struct buf *b, const struct wish *wish, struct elf_image *ret)
+{
+	bool found;
+
+	if (!wish->build_id[0])
+		return false;
+	buf_put_str(b, wish->build_id);
+	found = try_open(b, OPENER_BUILD_ID, wish, ret);
+	buf_clear(b);
 	return found;
 }
 
@@ -144,7 +164,8 @@ bool debugfile_open(const struct elf_image *binary, const struct debug_search *s
 		return true;
 	link = read_link(binary, &wish.crc);
 	wish.has_crc = link != NULL;
-	return link && try_link(link, s, &wish, ret, ret_path);
+	return (link && try_link(link, s, &wish, ret, ret_path)) ||
+	       try_server(ret_path, &wish, ret);
 }
 
 bool debugfile_open_id(const char *build_id, const struct debug_search *s, struct elf_image *ret,
@@ -154,7 +175,7 @@ bool debugfile_open_id(const char *build_id, const struct debug_search *s, struc
 
 	snprintf(wish.build_id, sizeof wish.build_id, "%s", build_id);
 	return strspn(build_id, "0123456789abcdef") == strlen(build_id) &&
-	       try_build_id(s, &wish, ret, ret_path);
+	       (try_build_id(s, &wish, ret, ret_path) || try_server(ret_path, &wish, ret));
 }
 
 bool debugfile_open_alt(const struct elf_image *debug, const char *path,
@@ -177,7 +198,11 @@ bool debugfile_open_alt(const struct elf_image *debug, const char *path,
 	else
 		buf_put(&b, path, path_folder_len(path));
 	buf_put_str(&b, name);
-	found = try_path(&b, &wish, ret) || try_build_id(s, &wish, ret, &b);
+	/* A file from a server has no folder that a relative name begins in. */
+	found = ((path[0] || name[0] == '/') && try_path(&b, &wish, ret));
+	if (!found)
+		buf_clear(&b);
+	found = found || try_build_id(s, &wish, ret, &b) || try_server(&b, &wish, ret);
 	buf_fini(&b);
 	return found;
 }

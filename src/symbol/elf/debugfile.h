@@ -6,7 +6,8 @@
  * beside the binary, in .debug/ beside it, and in DIR/<folder of the binary>. DIR is
  * /usr/lib/debug by default, first below the root that the binary was seen through (a container),
  * then below our own. A file fits if its build id is that of the binary or, where one of them has
- * none, if its CRC is the one of the link.
+ * none, if its CRC is the one of the link. Last of all a server is asked by build id
+ * (debuginfod.h), if the user named one.
  *
  * Source: GDB manual, "Debugging Information in Separate Files"; DWZ's .gnu_debugaltlink.
  */
@@ -24,7 +25,8 @@ struct debug_search {
 	const char *debug_dir; /* "/usr/lib/debug" */
 };
 
-/* false: there is none. *ret is closed with elf_image_close; its path is put into ret_path. */
+/* false: there is none. *ret is closed with elf_image_close; its path is put into ret_path: ""
+ * for one from a server. */
 bool debugfile_open(const struct elf_image *binary, const struct debug_search *s,
 		    struct elf_image *ret, struct buf *ret_path);
 

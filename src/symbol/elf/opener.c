@@ -8,10 +8,11 @@
 
 #include "base/fd.h"
 #include "base/storage/storage_open.h"
+#include "symbol/elf/debuginfod.h"
 
 static opener *chosen = opener_open_here;
 
-int opener_open_here(const char *path, enum opener_kind kind, struct err *e)
+static int open_path(const char *path, enum opener_kind kind, struct err *e)
 {
 	bool is_own = kind == OPENER_OWN_TEXT;
 	CLEANUP(fd_close) int fd = storage_open_regular(path, is_own ? O_NOFOLLOW : 0, e);
@@ -29,6 +30,11 @@ int opener_open_here(const char *path, enum opener_kind kind, struct err *e)
 	return ret;
 }
 
+int opener_open_here(const char *path, enum opener_kind kind, struct err *e)
+{
+	return kind == OPENER_BUILD_ID ? debuginfod_open(path, e) : open_path(path, kind, e);
+}
+
 int opener_open(const char *path, enum opener_kind kind, struct err *e)
 {
 	return chosen(path, kind, e);
@@ -39,9 +45,9 @@ void opener_set(opener *f)
 	chosen = f;
 }
 
-int opener_open_image(const char *path, struct elf_image *ret, struct err *e)
+int opener_open_image(const char *path, enum opener_kind kind, struct elf_image *ret, struct err *e)
 {
-	CLEANUP(fd_close) int fd = opener_open(path, OPENER_ELF, e);
+	CLEANUP(fd_close) int fd = opener_open(path, kind, e);
 
 	return fd < 0 ? fd : elf_image_open_fd(ret, fd, path, e);
 }
