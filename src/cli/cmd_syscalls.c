@@ -21,7 +21,7 @@
 
 struct args {
 	struct opt_list pids;
-	bool is_all, is_path, is_histogram, is_slowest, is_trace, is_filtered;
+	bool is_all, is_path, is_histogram, is_slowest, is_trace, has_stacks, is_filtered;
 	double seconds; /* 0: not given */
 	int by;         /* enum syscalls_by */
 	int method;     /* enum syscall_method */
@@ -57,6 +57,8 @@ static const struct opt opts[] = {
 		 "Show the ten slowest calls with their threads, arguments and results"),
 	OPT_FLAG(0, "trace", struct args, is_trace,
 		 "Print each call as it happens, with decoded arguments"),
+	OPT_FLAG('k', "stack-trace", struct args, has_stacks,
+		 "Print the stack of each call below it (with --trace; ptrace)"),
 	OPT_OUTPUT(0, "stacks", "FILE", struct args, stacks,
 		   "Write a profile of the calls by the code that made them, too"),
 	OPT_CHOICE(0, "method", "auto|bpf|perf|ptrace", struct args, method, syscall_methods,
@@ -92,6 +94,8 @@ static int check(const struct args *args, const struct target *t, struct err *e)
 	if (args->is_trace && (args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
 		return err_usage(e,
 				 "--trace prints each call; --by, --path and --histogram sum them");
+	if (args->has_stacks && !args->is_trace)
+		return err_usage(e, "-k goes with --trace; --stacks FILE writes a profile");
 	if (args->is_slowest &&
 	    (args->is_trace || args->is_path || args->is_histogram || args->by != SYSCALLS_BY_CALL))
 		return err_usage(e, "--slowest shows single calls; it does not go with --trace, "
@@ -186,9 +190,10 @@ struct trace {
 	int error; /* -errno of the first write that failed */
 };
 
-static int trace_open(struct trace *t, const struct args *args, bool has_command, struct err *e)
+static int trace_open(struct trace *t, const struct args *args, const struct profile *stacks,
+		      bool has_command, struct err *e)
 {
-	*t = (struct trace){ .text.format = (enum emit_format)args->format,
+	*t = (struct trace){ .text = { .format = (enum emit_format)args->format, .stacks = stacks },
 			     .fd = has_command ? STDERR_FILENO : STDOUT_FILENO };
 	if (args->output && strcmp(args->output, "-") == 0) {
 		t->fd = STDOUT_FILENO;
@@ -219,6 +224,15 @@ static void trace_put(void *context, const struct syscall_decoded *call)
 	struct trace *t = context;
 
 	syscalls_trace_put(&t->text, call);
+	if (!t->text.stacks)
+		trace_flush(t);
+}
+
+static void trace_release(void *context)
+{
+	struct trace *t = context;
+
+	syscalls_trace_release(&t->text);
 	trace_flush(t);
 }
 
@@ -226,7 +240,7 @@ static void trace_close(struct trace *t)
 {
 	if (t->owns_fd)
 		close(t->fd);
-	buf_fini(&t->text.lines);
+	syscalls_trace_fini(&t->text);
 }
 
 static int trace_finish(struct trace *t, struct err *e)
@@ -258,8 +272,10 @@ static int observe(const struct args *args, const struct target *t, struct sysca
 	int rc = 0;
 
 	if (args->is_trace) {
-		rc = trace_open(&trace, args, t->argv != NULL, e);
+		rc = trace_open(&trace, args, stacks, t->argv != NULL, e);
 		o.on_call = trace_put;
+		o.on_names = trace_release;
+		o.traces_stacks = args->has_stacks;
 		o.context = &trace;
 	}
 	if (args->is_filtered)
@@ -295,6 +311,16 @@ out:
 	return rc;
 }
 
+static int trace_stacks(const struct args *args, const struct target *t, struct syscalls *s,
+			struct err *e)
+{
+	struct profile *p = profile_new();
+	int rc = p ? observe(args, t, s, p, e) : err_nomem(e);
+
+	profile_free(p);
+	return rc;
+}
+
 static int observe_target(const struct args *args, struct target *t, struct err *e)
 {
 	struct syscalls s = { 0 };
@@ -305,7 +331,9 @@ static int observe_target(const struct args *args, struct target *t, struct err 
 		rc = err_nomem(e);
 	s.wants_slowest = args->is_slowest || shows_slowest_too(args);
 	if (rc == 0)
-		rc = args->stacks ? observe_stacks(args, t, &s, e) : observe(args, t, &s, NULL, e);
+		rc = args->has_stacks ? trace_stacks(args, t, &s, e)
+		     : args->stacks   ? observe_stacks(args, t, &s, e)
+				      : observe(args, t, &s, NULL, e);
 	syscalls_fini(&s);
 	return rc;
 }

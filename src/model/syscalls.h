@@ -119,6 +119,7 @@ struct syscall_decoded {
 	const char *result;       /* decoded */
 	const char *error;        /* "ENOENT"; NULL: none */
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; -1: not seen */
+	uint32_t stack;           /* a node of the profile of stacks; 0: not known */
 };
 
 /* Is a call that took so long one of the slowest so far? False unless wants_slowest. */

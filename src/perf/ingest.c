@@ -243,6 +243,7 @@ static int commit(struct ingest *in, const struct record *r, size_t count,
 				 owner->pid);
 	if (leaf)
 		node = profile_push(in->profile, node, leaf);
+	in->last_node = node;
 	values[0] = event == 0;
 	number_add(&values[in->events[event].type],
 		   period > INT64_MAX ? number_end(false) : (int64_t)period);
@@ -551,6 +552,14 @@ int ingest_poll(struct ingest *in)
 int ingest_settle(struct ingest *in)
 {
 	return ingest_retry(in, true);
+}
+
+uint32_t ingest_take_node(struct ingest *in)
+{
+	uint32_t node = in->last_node;
+
+	in->last_node = 0;
+	return node;
 }
 
 /* Times of joined stacks go where their samples are. */

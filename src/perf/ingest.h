@@ -166,6 +166,9 @@ int ingest_poll(struct ingest *in) MUST_CHECK;
 /* Waits for the tables of pending samples, and processes them. 0 or -ENOMEM. */
 int ingest_settle(struct ingest *in) MUST_CHECK;
 
+/* The stack of the sample that was added last, and 0 from then on; 0: none was added. */
+uint32_t ingest_take_node(struct ingest *in);
+
 const struct ingest_counts *ingest_counts(const struct ingest *in);
 struct dsos *ingest_dsos(struct ingest *in);
 

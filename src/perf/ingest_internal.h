@@ -54,6 +54,7 @@ struct ingest {
 	struct user_stack_join join; /* of frames, the kernel's part is in copied */
 	struct stack_frame *frames;  /* [INGEST_MAX_FRAMES]: of a sample; owned, by pages_new() */
 	struct rows kinds, items, merged;        /* of ingest_interp_merge() */
+	uint32_t last_node;                      /* ingest_take_node() */
 	uint64_t completed, completed_truncated; /* stacks with an interpreter's outer frames; */
 };
 

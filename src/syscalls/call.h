@@ -30,6 +30,7 @@ struct syscall {
 	uint64_t args[6];
 	int64_t ret;
 	int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint32_t stack;           /* at its start: a node of opts.stacks; 0: not known */
 	struct syscall_memory memory[SYSCALL_FETCHES];
 	size_t memory_count;
 };

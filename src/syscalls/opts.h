@@ -37,6 +37,10 @@ struct syscall_opts {
 	void (*on_call)(void *context, const struct syscall_decoded *t);
 	void *context;
 	struct profile *stacks; /* empty: gets the calls by user stack; NULL: none; borrowed */
+	/* Calls that are passed on have their stacks, and on_names is called each time when all
+	 * stacks so far have their names, and at the end. */
+	bool traces_stacks;
+	void (*on_names)(void *context);
 };
 
 struct syscall_result {

@@ -478,6 +478,8 @@ static int open_method(const struct syscall_opts *o, void **ret_self, struct err
 		return err_set(e, -ENOTSUP, "its records have no paths; bpf and ptrace read them");
 	if (o->on_call && o->method == SYSCALL_AUTO && !o->is_all)
 		return err_set(e, -ENOTSUP, "its records have no texts");
+	if (o->traces_stacks)
+		return err_set(e, -ENOTSUP, "its stacks are known after the calls are printed");
 	r = calloc(1, sizeof *r);
 	if (!r)
 		return err_nomem(e);

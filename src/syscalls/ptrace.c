@@ -136,7 +136,10 @@ static void begin_call(struct tracer *t, struct tracee *tracee, const uint64_t *
 	memcpy(tracee->call.args, args, sizeof tracee->call.args);
 	if (tracee->is_followed && (t->wants_args || t->opts->tally->wants_slowest))
 		fetch_all(t, tracee, true);
-	if (tracee->is_followed && t->stacks && syscall_is_shown(t->opts, (uint32_t)nr, 0, -1))
+	if (tracee->is_followed && t->opts->traces_stacks &&
+	    syscall_is_wanted(t->opts, (uint32_t)nr))
+		tracee->call.stack = syscall_stacks_get(t->stacks, &tracee->call);
+	else if (tracee->is_followed && t->stacks && syscall_is_shown(t->opts, (uint32_t)nr, 0, -1))
 		syscall_stacks_begin(t->stacks, &tracee->call,
 				     syscalls_text(t->opts->tally,
 						   syscall_sink_call_name(t->sink, (uint32_t)nr)));
@@ -408,10 +411,22 @@ static bool is_stuck(struct tracer *t)
 	return true;
 }
 
+/* The tracees wait meanwhile. */
+static int name_stacks(struct tracer *t, bool is_end, struct err *e)
+{
+	bool is_done;
+	int rc = syscall_stacks_name(t->stacks, is_end, &is_done, e);
+
+	if (rc == 0 && is_done)
+		t->opts->on_names(t->opts->context);
+	return rc;
+}
+
 static void trace(struct tracer *t)
 {
 	bool had_command = t->command != 0;
 	int64_t next_ns = 0;
+	struct err ignored;
 
 	while (t->alive) {
 		int status;
@@ -429,6 +444,8 @@ static void trace(struct tracer *t)
 			continue;
 		next_ns = clock_mono_ns() + SYSCALL_TICK_NS / 2;
 		let_orphans_go_on(t);
+		if (t->opts->traces_stacks && name_stacks(t, false, &ignored) < 0)
+			t->sink->tally->bad = true;
 		if (!runloop_step(&t->loop, 0))
 			leave(t);
 	}
@@ -573,10 +590,12 @@ static int run(void *self, const struct syscall_opts *o, struct syscall_result *
 	syscall_sink_init(&sink, o, clock_mono_ns());
 	t.wants_args = syscall_wants_paths(o);
 	t.has_filter = o->is_filtered;
-	rc = o->stacks ? syscall_stacks_new(o->stacks, &t.stacks, e) : 0;
+	rc = o->stacks ? syscall_stacks_new(o->stacks, o->traces_stacks, &t.stacks, e) : 0;
 	if (rc == 0)
 		rc = run_all(&t, e);
-	if (rc == 0 && t.stacks)
+	if (rc == 0 && o->traces_stacks)
+		rc = name_stacks(&t, true, e);
+	else if (rc == 0 && t.stacks)
 		rc = syscall_stacks_finish(t.stacks, e);
 	syscall_sink_end(&sink, clock_mono_ns());
 	if (rc == 0 && syscall_sink_error(&sink) < 0)

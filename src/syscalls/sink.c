@@ -415,6 +415,7 @@ static bool decode(struct syscall_sink *f, const char *comm, const struct syscal
 		.error = error ? syscalls_error_name(error, number) : NULL,
 		.start_ns = c->has_start ? c->start_ns : -1,
 		.end_ns = c->has_end ? c->end_ns : -1,
+		.stack = c->stack,
 	};
 	buf_clear(&f->args);
 	buf_clear(&f->result);

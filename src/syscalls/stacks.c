@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "sample/initial_waits.h"
 #include "sample/python/python.h"
 #include "sample/synthesize.h"
 #include "symbol/symbolize.h"
@@ -27,8 +28,10 @@ struct syscall_stacks {
 	struct ingest *ingest;
 	struct python *python;
 	struct synthesize_sink listener;
-	uint32_t leaf; /* location of the call that is being added */
-	bool bad;      /* memory ran out */
+	uint32_t leaf;   /* location of the call that is being added */
+	bool bad;        /* memory ran out */
+	size_t named;    /* locations */
+	int64_t rest_ns; /* nothing is named before */
 	uint64_t regs[64];
 	unsigned char stack[SYSCALL_STACK_BYTES];
 };
@@ -71,15 +74,16 @@ bool syscall_stacks_is_python(char *const *argv, const pid_t *pids, size_t pid_c
 	return is_python;
 }
 
-int syscall_stacks_new(struct profile *p, struct syscall_stacks **ret, struct err *e)
+int syscall_stacks_new(struct profile *p, bool is_trace, struct syscall_stacks **ret, struct err *e)
 {
 	static const struct ingest_event event = { "calls", "count", 1 };
 	struct syscall_stacks *s = calloc(1, sizeof *s);
 	struct ingest_opts o = {
 		.dsos = { .profile = p, .proc = PROC, .fd_limit = FILES_MAX },
 		.machine = user_stack_machine(),
-		.leaf = leaf_of,
+		.leaf = is_trace ? NULL : leaf_of,
 		.leaf_context = s,
+		.read_stack = is_trace ? initial_waits_read_stack : NULL,
 		.fetch = fetch,
 		.context = s,
 	};
@@ -198,7 +202,8 @@ static bool read_thread(struct syscall_stacks *s, uint32_t tid, struct record_sa
 	return true;
 }
 
-void syscall_stacks_begin(struct syscall_stacks *s, const struct syscall *c, const char *name)
+/* Of the stack at the begin of a call; false: there is none. */
+static bool add_sample(struct syscall_stacks *s, const struct syscall *c)
 {
 	struct record r = { .type = PERF_RECORD_SAMPLE,
 			    .misc = PERF_RECORD_MISC_USER,
@@ -208,17 +213,64 @@ void syscall_stacks_begin(struct syscall_stacks *s, const struct syscall *c, con
 
 	r.sample.period = 1;
 	if (!read_thread(s, c->tid, &r.sample))
-		return;
-	s->leaf = profile_name_location(s->profile, name, strlen(name));
+		return false;
 	s->bad |= python_settle(s->python) < 0;
 	report_call(s, &r);
-	s->bad |= ingest_poll(s->ingest) < 0 || python_forget(s->python, UINT64_MAX) < 0;
+	return true;
+}
+
+void syscall_stacks_begin(struct syscall_stacks *s, const struct syscall *c, const char *name)
+{
+	s->leaf = profile_name_location(s->profile, name, strlen(name));
+	if (add_sample(s, c))
+		s->bad |= ingest_poll(s->ingest) < 0 || python_forget(s->python, UINT64_MAX) < 0;
+}
+
+uint32_t syscall_stacks_get(struct syscall_stacks *s, const struct syscall *c)
+{
+	if (!add_sample(s, c))
+		return 0;
+	s->bad |= ingest_settle(s->ingest) < 0 || python_forget(s->python, UINT64_MAX) < 0;
+	return ingest_take_node(s->ingest);
 }
 
 void syscall_stacks_end(struct syscall_stacks *s, const struct syscall *c)
 {
 	if (c->nr == SYS_mmap && c->has_start && c->args[2] & PROT_EXEC && !syscall_error(c))
 		fetch(s, c->pid);
+}
+
+/* A mapping with names is symbolized once. This one has new code. */
+static void reopen_mappings(struct profile *p)
+{
+	for (uint32_t id = 1; id < profile_mapping_count(p); id++) {
+		struct mapping m = *profile_get_mapping(p, id);
+
+		m.has_functions = false;
+		profile_set_mapping(p, id, &m);
+	}
+}
+
+int syscall_stacks_name(struct syscall_stacks *s, bool is_end, bool *ret_done, struct err *e)
+{
+	size_t count = profile_location_count(s->profile);
+	int64_t begin = clock_mono_ns(), end;
+	struct symbolize_opts o = { 0 };
+
+	*ret_done = count == s->named;
+	if (s->bad || profile_error(s->profile) < 0)
+		return err_nomem(e);
+	if (*ret_done || (!is_end && begin < s->rest_ns))
+		return 0;
+	reopen_mappings(s->profile);
+	o.files = dsos_files(ingest_dsos(s->ingest));
+	if (!o.files || profile_symbolize(s->profile, &o, e) < 0)
+		return err_nomem(e);
+	end = clock_mono_ns();
+	s->named = count;
+	s->rest_ns = end + (end - begin);
+	*ret_done = true;
+	return 0;
 }
 
 int syscall_stacks_finish(struct syscall_stacks *s, struct err *e)

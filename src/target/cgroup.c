@@ -128,6 +128,7 @@ int cgroup_find(const char *process, struct cgroup *ret, struct err *e)
 	place(&groups, &mounts, "", ret->unified);
 	place(&groups, &mounts, "memory", ret->memory);
 	place(&groups, &mounts, "cpu", ret->cpu);
+	place(&groups, &mounts, "cpuacct", ret->cpuacct);
 	return 0;
 }
 
@@ -258,6 +259,17 @@ static void read_scarcest_cpu(const char *folder, bool is_version_1, struct cgro
 	}
 }
 
+static void read_times(const struct cgroup *c, struct cgroup_usage *u)
+{
+	if (c->cpuacct[0]) {
+		u->user_ns = read_value(c->cpuacct, "cpuacct.usage_user", 1);
+		u->system_ns = read_value(c->cpuacct, "cpuacct.usage_sys", 1);
+	} else {
+		u->user_ns = read_key(c->unified, "cpu.stat", "user_usec", 1000);
+		u->system_ns = read_key(c->unified, "cpu.stat", "system_usec", 1000);
+	}
+}
+
 void cgroup_read(const struct cgroup *c, struct cgroup_usage *ret)
 {
 	*ret = (struct cgroup_usage){ 0 };
@@ -266,13 +278,16 @@ void cgroup_read(const struct cgroup *c, struct cgroup_usage *ret)
 		ret->memory_limit = least_above(c->memory, "memory.limit_in_bytes");
 		ret->limit_hits = read_value(c->memory, "memory.failcnt", 1);
 		ret->oom_kills = read_key(c->memory, "memory.oom_control", "oom_kill", 1);
+		ret->major_faults = read_key(c->memory, "memory.stat", "total_pgmajfault", 1);
 	} else {
 		ret->memory_peak = read_value(c->unified, "memory.peak", 1);
 		ret->memory_limit = least_above(c->unified, "memory.max");
 		ret->limit_hits = read_key(c->unified, "memory.events", "max", 1);
 		ret->oom_kills = read_key(c->unified, "memory.events", "oom_kill", 1);
+		ret->major_faults = read_key(c->unified, "memory.stat", "pgmajfault", 1);
 	}
 	read_scarcest_cpu(c->cpu[0] ? c->cpu : c->unified, c->cpu[0], ret);
+	read_times(c, ret);
 	ret->pressure = pressure_of_group(c->unified);
 }
 
@@ -285,6 +300,9 @@ void cgroup_since(const struct cgroup *c, struct cgroup_usage *before)
 	after.oom_kills.value -= before->oom_kills.value;
 	after.throttled_count.value -= before->throttled_count.value;
 	after.throttled_ns.value -= before->throttled_ns.value;
+	after.user_ns.value -= before->user_ns.value;
+	after.system_ns.value -= before->system_ns.value;
+	after.major_faults.value -= before->major_faults.value;
 	pressure_since(&before->pressure, &after.pressure);
 	after.pressure = before->pressure;
 	*before = after;

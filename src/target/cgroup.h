@@ -3,7 +3,7 @@
  * cgroup: reads the limits and usage of a process' control group.
  *
  * Source: cgroups(7); proc(5), /proc/PID/cgroup and /proc/PID/mountinfo; kernel
- * Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+ * Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and cgroup-v1/cpuacct.rst.
  */
 #ifndef TARGET_CGROUP_H
 #define TARGET_CGROUP_H
@@ -22,6 +22,7 @@ struct cgroup {
 	char unified[CGROUP_PATH_MAX]; /* of version 2 */
 	char memory[CGROUP_PATH_MAX];  /* of version 1 */
 	char cpu[CGROUP_PATH_MAX];     /* of version 1 */
+	char cpuacct[CGROUP_PATH_MAX]; /* of version 1 */
 };
 
 /* process: "self" or a pid. 0 or -ENOMEM; all folders are "" without control groups. */
@@ -45,6 +46,8 @@ struct cgroup_usage {
 	struct cgroup_value cpu_period_ns;
 	struct cgroup_value throttled_count; /* periods */
 	struct cgroup_value throttled_ns;
+	/* Of all processes that are or were in the group and those below. */
+	struct cgroup_value user_ns, system_ns, major_faults;
 	struct pressure pressure; /* version 2 only */
 };
 

@@ -187,6 +187,12 @@ void stat_add_cgroup(struct stat_list *l, const struct cgroup_usage *c)
 	add_limit(l, "cgroup throttled", "count", &c->throttled_count, "periods of this job");
 	add_limit(l, "cgroup throttled time", "nanoseconds", &c->throttled_ns, "of this job");
 	l->is_verbose = true;
+	add_limit(l, "cgroup user", "nanoseconds", &c->user_ns,
+		  "CPU time of all in the group, in this time");
+	add_limit(l, "cgroup system", "nanoseconds", &c->system_ns,
+		  "CPU time of all in the group, in this time");
+	add_limit(l, "cgroup major faults", "count", &c->major_faults,
+		  "of all in the group, in this time");
 	add_group_pressure(l, &c->pressure);
 	l->is_verbose = false;
 }

@@ -30,6 +30,7 @@ letters='-F --frequency
 -g --stack
 -h --help
 -j --job-dir
+-k --stack-trace
 -n --rows
 -o --output
 -p --pid

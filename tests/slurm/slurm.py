@@ -352,6 +352,8 @@ def check_stat(folder, cluster):
     for row in got["rows"]:
         apart = row["ratio"] and abs(row["ratio"] - 1) > 0.5 and abs(row["slurm"] - row["ours"]) > 1e9
         assert not apart or row["why"], row
+        apart = row["cgroup"] is not None and abs(row["cgroup"] - row["ours"]) > 0.05 * max(row["cgroup"], row["ours"])
+        assert not apart or row["cgroup_why"], row
     alone = json.loads(run(AUGER, "stat", "--sacct", job + ".batch", "-f", "json", env=cluster.env))
     assert alone["rows"][0]["slurm"] is not None and alone["rows"][0]["ours"] is None, alone
 

@@ -183,6 +183,79 @@ static void test_traces(void)
 	buf_fini(&t.lines);
 }
 
+/* Of a function that is inlined in another, and of a script's. */
+static uint32_t make_stack(struct profile *p)
+{
+	struct mapping m = { .start = 0x1000, .limit = 0x2000, .path = profile_str(p, "/bin/a\n") };
+	struct function inner = { .name = profile_str(p, "inner"), .file = profile_str(p, "a.c") };
+	struct function outer = { .name = profile_str(p, "outer") };
+	struct function script = { .name = profile_str(p, "f"), .file = profile_str(p, "s.py") };
+	struct line lines[] = { { profile_add_function(p, &inner), 12 },
+				{ profile_add_function(p, &outer), 0 } };
+	struct line of_script = { profile_add_function(p, &script), 3 };
+	struct location native = { .mapping = profile_add_mapping(p, &m),
+				   .address = 0x1234,
+				   .lines = lines,
+				   .line_count = 2 };
+	struct location nameless = { .mapping = native.mapping, .address = 0x1300 };
+	struct location own = { .lines = &of_script, .line_count = 1 };
+	uint32_t node = profile_push(p, 0, profile_add_location(p, &nameless));
+
+	node = profile_push(p, node, profile_add_location(p, &own));
+	return profile_push(p, node, profile_add_location(p, &native));
+}
+
+static void check_stack_trace(const struct profile *p, uint32_t stack, enum emit_format format,
+			      const char *want)
+{
+	struct syscalls_trace t = { .format = format, .stacks = p };
+	const struct syscall_decoded call = { .pid = 7,
+					      .tid = 8,
+					      .comm = "a",
+					      .call = "read",
+					      .args = "3",
+					      .result = "0",
+					      .start_ns = 5000000000,
+					      .end_ns = 5000000009,
+					      .stack = stack };
+
+	syscalls_trace_put(&t, &call);
+	CHECK_INT(t.lines.len, 0);
+	syscalls_trace_release(&t);
+	CHECK_STR(t.lines.data, want);
+	buf_clear(&t.lines);
+	syscalls_trace_release(&t);
+	CHECK_INT(t.lines.len, 0);
+	syscalls_trace_fini(&t);
+}
+
+static void test_traces_have_stacks(void)
+{
+	struct profile *p = profile_new();
+	uint32_t stack = make_stack(p);
+
+	check_stack_trace(p, stack, EMIT_TABLE,
+			  "0.000000000 8 a read(3) = 0 <0.000000009>\n"
+			  " > /bin/a\\x0a(inner) [0x1234] a.c:12 (inlined)\n"
+			  " > /bin/a\\x0a(outer) [0x1234]\n"
+			  " > f s.py:3\n"
+			  " > /bin/a\\x0a() [0x1300]\n");
+	check_stack_trace(p, 0, EMIT_TABLE, "0.000000000 8 a read(3) = 0 <0.000000009>\n");
+	check_stack_trace(
+		p, stack, EMIT_CSV,
+		"0,9,7,8,\"a\",read,\"3\",,,\"0\","
+		"\"/bin/a\\x0a(inner) [0x1234] a.c:12 (inlined); /bin/a\\x0a(outer) [0x1234]; "
+		"f s.py:3; /bin/a\\x0a() [0x1300]\"\n");
+	check_stack_trace(
+		p, stack, EMIT_JSON,
+		"{\"start_ns\": 0, \"duration_ns\": 9, \"pid\": 7, \"tid\": 8, "
+		"\"comm\": \"a\", \"call\": \"read\", \"args\": \"3\", \"ret\": null, "
+		"\"errno\": null, \"result\": \"0\", "
+		"\"stack\": [\"/bin/a\\n(inner) [0x1234] a.c:12 (inlined)\", "
+		"\"/bin/a\\n(outer) [0x1234]\", \"f s.py:3\", \"/bin/a\\n() [0x1300]\"]}\n");
+	profile_free(p);
+}
+
 static void test_errors_have_names(void)
 {
 	char number[24];
@@ -199,6 +272,7 @@ int main(void)
 	TAP_CASE(test_paths_that_were_missing_are_first);
 	TAP_CASE(test_the_slowest_calls_are_kept);
 	TAP_CASE(test_traces);
+	TAP_CASE(test_traces_have_stacks);
 	TAP_CASE(test_errors_have_names);
 	return tap_done();
 }

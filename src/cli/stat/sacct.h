@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stat_sacct: auger stat --sacct: prints Slurm's accounting of a job next to what auger stat
- * said of the command in it, and why the two differ.
+ * said of the command in it and of its control group, and why they differ.
  */
 #ifndef CLI_STAT_SACCT_H
 #define CLI_STAT_SACCT_H

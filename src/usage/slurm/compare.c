@@ -166,7 +166,7 @@ struct pair {
 	const struct sacct_step *step;
 	const struct ours *ours;
 	const struct method *method;
-	int64_t slurm, own;
+	int64_t slurm, own, cgroup;
 };
 
 static void note_rss(const struct pair *p, struct buf *out)
@@ -174,27 +174,27 @@ static void note_rss(const struct pair *p, struct buf *out)
 	int64_t elapsed = p->step->values[SACCT_ELAPSED];
 
 	if (p->slurm <= 0 && elapsed >= 0)
-		buf_put_str(out, "the step was over before Slurm's first look");
+		buf_put_str(out, "the step ended before the first sample");
 	else if (p->slurm < p->own && p->method->is_cgroup)
-		buf_put_str(out, "jobacct_gather/cgroup: only anonymous memory, each page once");
+		buf_put_str(out, "without pages of files, each page once");
 	else if (p->slurm < p->own)
-		buf_put_str(out, "Slurm misses a peak between two samples");
+		buf_put_str(out, "a peak between two samples");
 	else
-		buf_put_str(out, "with the other processes of the task (its shell, slurmstepd)");
+		buf_put_str(out, "with the shell and slurmstepd");
 	if (p->method->every_s >= 0)
-		buf_printf(out, "; samples every %lld s", (long long)p->method->every_s);
+		buf_printf(out, ", one in %lld s", (long long)p->method->every_s);
 }
 
 static void note_elapsed(const struct pair *p, struct buf *out)
 {
-	buf_put_str(out, p->slurm > p->own ? "the whole step, with its launch and all that it ran"
-					   : "the figures are of more than this step");
+	buf_put_str(out, p->slurm > p->own ? "the whole step, with its launch"
+					   : "ours is of more than this step");
 }
 
 static void note_cpu(const struct pair *p, struct buf *out)
 {
 	if (p->slurm < p->own)
-		buf_put_str(out, "Slurm has it when the step is over; or the figures are of more");
+		buf_put_str(out, "known at the step's end, or ours is of more");
 	else
 		buf_put_str(out, "the step ran more than this command");
 }
@@ -202,27 +202,27 @@ static void note_cpu(const struct pair *p, struct buf *out)
 static void note_ave_cpu(const struct pair *p, struct buf *out)
 {
 	(void)p;
-	buf_put_str(out, "whole seconds by Slurm's samples, mean of the tasks");
+	buf_put_str(out, "whole seconds by samples, mean of the tasks");
 }
 
 static void note_reserved(const struct pair *p, struct buf *out)
 {
 	(void)p;
-	buf_put_str(out, "reserved, not used: Elapsed times AllocCPUS");
+	buf_put_str(out, "reserved, not used: Elapsed x AllocCPUS");
 }
 
 static void note_io(const struct pair *p, struct buf *out)
 {
 	if (p->slurm <= 0)
-		buf_put_str(out, "the step was over before Slurm's first look");
+		buf_put_str(out, "the step ended before the first sample");
 	else
-		buf_put_str(out, "Slurm has its last sample, of the whole task");
+		buf_put_str(out, "at the last sample, of the whole task");
 }
 
 static void note_status(const struct pair *p, struct buf *out)
 {
 	(void)p;
-	buf_put_str(out, "Slurm's is that of the script");
+	buf_put_str(out, "that of the script");
 }
 
 static int64_t sum_cpu(const struct ours *o)
@@ -232,9 +232,48 @@ static int64_t sum_cpu(const struct ours *o)
 	return user < 0 || system < 0 ? -1 : user + system;
 }
 
+static int64_t sum_cgroup_cpu(const struct ours *o)
+{
+	int64_t user = ours_get(o, "cgroup user"), system = ours_get(o, "cgroup system");
+
+	return user < 0 || system < 0 ? -1 : user + system;
+}
+
+static int64_t cgroup_user(const struct ours *o)
+{
+	return ours_get(o, "cgroup user");
+}
+
+static int64_t cgroup_system(const struct ours *o)
+{
+	return ours_get(o, "cgroup system");
+}
+
+static int64_t cgroup_peak(const struct ours *o)
+{
+	return ours_get(o, "cgroup memory peak");
+}
+
+static int64_t cgroup_faults(const struct ours *o)
+{
+	return ours_get(o, "cgroup major faults");
+}
+
 static int64_t reserved(const struct ours *o)
 {
 	return ours_get(o, "reserved CPU time");
+}
+
+static const char *cgroup_cpu(const struct pair *p)
+{
+	return p->cgroup > p->own ? "all that ran in the group meanwhile"
+				  : "without what ran in other groups";
+}
+
+static const char *cgroup_memory(const struct pair *p)
+{
+	return p->cgroup > p->own ? "with file caches, since the group was made"
+				  : "each shared page once";
 }
 
 /* What is compared with what. */
@@ -244,28 +283,33 @@ static const struct {
 	const char *metric;                   /* of ours; NULL: none is like it */
 	int64_t (*get)(const struct ours *o); /* NULL: by its name */
 	void (*why)(const struct pair *p, struct buf *out);
+	int64_t (*cgroup)(const struct ours *o); /* NULL: the group has none like it */
+	const char *(*cgroup_why)(const struct pair *p);
 } rows[] = {
-	{ SACCT_ELAPSED, "nanoseconds", "elapsed", NULL, note_elapsed },
-	{ SACCT_USER, "nanoseconds", "user", NULL, note_cpu },
-	{ SACCT_SYSTEM, "nanoseconds", "system", NULL, note_cpu },
-	{ SACCT_TOTAL, "nanoseconds", "user + system", sum_cpu, note_cpu },
-	{ SACCT_AVE_CPU, "nanoseconds", "user + system", sum_cpu, note_ave_cpu },
-	{ SACCT_MIN_CPU, "nanoseconds", "user + system", sum_cpu, note_ave_cpu },
-	{ SACCT_CPU_TIME, "nanoseconds", "reserved CPU time", reserved, note_reserved },
-	{ SACCT_MAX_RSS, "bytes", "peak RSS of the tree", NULL, note_rss },
-	{ SACCT_AVE_RSS, "bytes", "peak RSS of the tree", NULL, note_rss },
-	{ SACCT_MAX_VM, "bytes", NULL, NULL, NULL },
-	{ SACCT_MAX_PAGES, "count", "major faults", NULL, note_io },
-	{ SACCT_MAX_READ, "bytes", "rchar", NULL, note_io },
-	{ SACCT_MAX_WRITE, "bytes", "wchar", NULL, note_io },
-	{ SACCT_CPUS, "count", "Slurm CPUs", NULL, NULL },
-	{ SACCT_TASKS, "count", NULL, NULL, NULL },
-	{ SACCT_STATUS, "count", "exit status", NULL, note_status },
+	{ SACCT_ELAPSED, "nanoseconds", "elapsed", NULL, note_elapsed, NULL, NULL },
+	{ SACCT_USER, "nanoseconds", "user", NULL, note_cpu, cgroup_user, cgroup_cpu },
+	{ SACCT_SYSTEM, "nanoseconds", "system", NULL, note_cpu, cgroup_system, cgroup_cpu },
+	{ SACCT_TOTAL, "nanoseconds", "user + system", sum_cpu, note_cpu, sum_cgroup_cpu,
+	  cgroup_cpu },
+	{ SACCT_AVE_CPU, "nanoseconds", "user + system", sum_cpu, note_ave_cpu, NULL, NULL },
+	{ SACCT_MIN_CPU, "nanoseconds", "user + system", sum_cpu, note_ave_cpu, NULL, NULL },
+	{ SACCT_CPU_TIME, "nanoseconds", "reserved CPU time", reserved, note_reserved, NULL, NULL },
+	{ SACCT_MAX_RSS, "bytes", "peak RSS of the tree", NULL, note_rss, cgroup_peak,
+	  cgroup_memory },
+	{ SACCT_AVE_RSS, "bytes", "peak RSS of the tree", NULL, note_rss, NULL, NULL },
+	{ SACCT_MAX_VM, "bytes", NULL, NULL, NULL, NULL, NULL },
+	{ SACCT_MAX_PAGES, "count", "major faults", NULL, note_io, cgroup_faults, cgroup_cpu },
+	{ SACCT_MAX_READ, "bytes", "rchar", NULL, note_io, NULL, NULL },
+	{ SACCT_MAX_WRITE, "bytes", "wchar", NULL, note_io, NULL, NULL },
+	{ SACCT_CPUS, "count", "Slurm CPUs", NULL, NULL, NULL, NULL },
+	{ SACCT_TASKS, "count", NULL, NULL, NULL, NULL, NULL },
+	{ SACCT_STATUS, "count", "exit status", NULL, note_status, NULL, NULL },
 };
 
-static bool is_near(const struct pair *p, enum sacct_field field)
+/* Is a value of this field the same as ours? */
+static bool is_near(int64_t value, int64_t own, enum sacct_field field)
 {
-	int64_t apart = llabs(p->slurm - p->own), more = p->slurm > p->own ? p->slurm : p->own;
+	int64_t apart = llabs(value - own), more = value > own ? value : own;
 
 	if (field == SACCT_ELAPSED && apart <= NEAR_NS)
 		return true;
@@ -284,13 +328,15 @@ static int compare(size_t i, const struct sacct_step *step, const struct ours *o
 		   const struct method *method, struct sacct_pair *ret)
 {
 	CLEANUP(buf_fini) struct buf why = { 0 };
-	struct pair p = { step, ours, method, step->values[rows[i].field], -1 };
+	struct pair p = { step, ours, method, step->values[rows[i].field], -1, -1 };
 	const char *metric = metric_of(i, method);
 	bool differs;
 
 	if (metric)
 		p.own = rows[i].get ? rows[i].get(ours) : ours_get(ours, metric);
-	differs = p.own >= 0 && !is_near(&p, rows[i].field) &&
+	if (rows[i].cgroup)
+		p.cgroup = rows[i].cgroup(ours);
+	differs = p.own >= 0 && !is_near(p.slurm, p.own, rows[i].field) &&
 		  (p.slurm >= 0 || rows[i].why == note_rss || rows[i].why == note_io);
 	if (differs && rows[i].why)
 		rows[i].why(&p, &why);
@@ -298,7 +344,11 @@ static int compare(size_t i, const struct sacct_step *step, const struct ours *o
 				    .unit = rows[i].unit,
 				    .metric = metric,
 				    .slurm = p.slurm,
-				    .own = p.own };
+				    .own = p.own,
+				    .cgroup = p.cgroup,
+				    .cgroup_why = "" };
+	if (p.own >= 0 && p.cgroup >= 0 && !is_near(p.cgroup, p.own, rows[i].field))
+		ret->cgroup_why = rows[i].cgroup_why(&p);
 	snprintf(ret->why, sizeof ret->why, "%s", why.len ? why.data : "");
 	return buf_error(&why);
 }

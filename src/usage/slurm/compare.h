@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare: prints Slurm's accounting of a job next to the metrics of auger stat for the command in
- * it, and why the two differ.
+ * compare: Slurm's accounting of a job next to the metrics of auger stat for the command in it and
+ * those of its control group, and why they differ.
  */
 #ifndef USAGE_SLURM_COMPARE_H
 #define USAGE_SLURM_COMPARE_H
@@ -20,7 +20,9 @@ struct sacct_pair {
 	const char *field, *unit; /* literals */
 	const char *metric;       /* literal; NULL: none is like it */
 	int64_t slurm, own;       /* -1: absent */
-	char why[160];            /* the two differ; "": they do not, or nothing is known */
+	int64_t cgroup;           /* of the control group; -1: absent */
+	char why[160];          /* Slurm's and ours differ; "": they do not, or nothing is known */
+	const char *cgroup_why; /* likewise of the group's and ours: a literal */
 };
 
 /* All zero is none. */

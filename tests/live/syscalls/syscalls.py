@@ -522,6 +522,28 @@ def stacks(bench):
             has(rows[function]["total"] if function in rows else 0, count, function, may_be_more=True)
 
 
+def traced_stacks(bench):
+    """Each call of a trace has the functions that led to it, named, also those of Python."""
+    bench.run(bench.tool, "syscalls", "--trace", "-k", "-e", "getppid,dup", "-f", "json", "-o", "k.jsonl", "--",
+              bench.workload("sysmix"))
+    rows = traced_rows(bench, "k.jsonl")
+    inner = [row for row in rows if row["call"] == "getppid"]
+    bench.equal(len(inner), 6000, "getppid")
+    bench.check(all(any("sysmix(work)" in frame for frame in row["stack"]) for row in inner), inner[0])
+    done = bench.run(bench.tool, "syscalls", "--trace", "-k", "-e", "getppid", "--", bench.workload("sysmix"))
+    lines = done.stderr.splitlines()
+    at = next(i for i, line in enumerate(lines) if " getppid() = " in line)
+    bench.check(re.fullmatch(r" > /\S+\(\w+\) \[0x[0-9a-f]+\].*", lines[at + 1]), lines[at:at + 3])
+    program = "def missing():\n    open('/nonexistent/k')\ntry:\n    missing()\nexcept OSError:\n    pass\n"
+    with open(bench.path("k.py"), "w", encoding="ascii") as file:
+        file.write(program)
+    bench.run(bench.tool, "syscalls", "--trace", "-k", "--failed", "-P", "/nonexistent/k", "-f", "json", "-o", "k.jsonl",
+              "--", "/usr/bin/python3", "k.py")
+    rows = traced_rows(bench, "k.jsonl")
+    bench.check(len(rows) == 1 and any(frame.startswith("missing ") and frame.endswith("k.py:2")
+                                       for frame in rows[0]["stack"]), rows)
+
+
 def selected(bench):
     """What is asked for is counted and printed, the rest is not: by name, class, outcome and time."""
     for method in methods(bench):
@@ -677,4 +699,4 @@ def reused(bench):
 
 if __name__ == "__main__":
     live.main([counts, container, agree, sums, paths, files, attached, waiting, machine, statuses, stops, orphans, exec_of_thread, reused,
-               unprivileged, filtered, killed, traced, events, selected, stacks, on_path, slowest, losses, formats])
+               unprivileged, filtered, killed, traced, events, selected, stacks, traced_stacks, on_path, slowest, losses, formats])
