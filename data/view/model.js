@@ -2,7 +2,7 @@
 // @ts-check
 //
 // model: the profile as the state shows it: filtered, its tree mapped and turned, its values summed. Each step is
-// done again only when what it depends on has changed.
+// done again only when what it depends on has changed, and values of nodes only when a tab asks for them.
 
 import { frameMap, keptEntries } from './filter.js';
 import { callsOf, changeZ, functionSums, matchedTotal, SURE_Z } from './sums.js';
@@ -56,7 +56,7 @@ class Shown {
 	}
 
 	place() {
-		return this.places || (this.places = placeNodes(this.tree, this.self));
+		return this.places || (this.places = placeNodes(this.tree, this.self, this.total));
 	}
 }
 
@@ -75,14 +75,11 @@ export class Model {
 		this.mapped = none;
 		/** @type {Uint8Array | null} of entries; null: all */
 		this.kept = null;
-		/** @type {Valued} */
-		this.main = none;
-		/** @type {Valued | null} before, or off the CPU */
-		this.other = null;
-		/** @type {Valued[] | null} samples before and after */
-		this.sides = null;
-		/** @type {Shown} */
-		this.shown = none;
+		/** @type {{ main: Valued, other: Valued | null, sides: Valued[] | null }} see main, other, sides */
+		this.valued = { main: none, other: null, sides: null };
+		this.isSummed = false; // valued is up to date
+		/** @type {Shown | null} null: to be turned */
+		this.turned = null;
 		/** @type {ReturnType<typeof search>} */
 		this.found = null;
 		/** @type {{ main: Sums, other: Sums | null, sides: Sums[] }} */
@@ -96,7 +93,7 @@ export class Model {
 		/** @type {Float64Array[] | null} of entries within the chosen time, of each type; null: all of it */
 		this.within = null;
 		this.lanes = p.times && !this.isDiff ? findLanes(p) : [];
-		this.isCut = false; // the order of time does not fit
+		this.isCut = false; // the order of time does not fit; known with shown
 		this.keys = { time: '-', tree: '-', values: '-', shown: '-', search: '-', sums: '-', calls: '-' };
 		this.set(this.first);
 	}
@@ -131,13 +128,13 @@ export class Model {
 		}
 		if (this.isNew('values', values)) {
 			this.kept = keptEntries(p, state.chips);
-			this.sumValues();
+			this.isSummed = false;
 		}
 		if (this.isNew('shown', values + state.inverted + state.ordered))
-			this.turn();
+			this.turned = null;
 		if (this.isNew('search', state.fold + state.search))
 			this.found = search(p, state.search, state.fold, null);
-		if (state.zoom >= this.shown.tree.count)
+		if (state.zoom && state.zoom >= this.shown.tree.count)
 			this.state = { ...state, zoom: 0 };
 	}
 
@@ -182,13 +179,39 @@ export class Model {
 		return this.state.type === WALL && this.wall ? this.entryValues(this.wall.off) : null;
 	}
 
-	sumValues() {
-		const other = this.otherValues(), { sides } = this;
+	mainValues() {
+		return this.entryValues(this.isDiff ? AFTER : this.state.type);
+	}
 
-		this.main = this.nodeValues(this.entryValues(this.isDiff ? AFTER : this.state.type), this.main);
-		this.other = other && this.nodeValues(other, this.other);
-		this.sides = this.hasSamples ? [BEFORE_SAMPLES, AFTER_SAMPLES].map((type, i) =>
-			this.nodeValues(this.entryValues(type), sides && sides[i])) : null;
+	/** The values of nodes, up to date. */
+	sumValues() {
+		if (this.isSummed)
+			return this.valued;
+		const other = this.otherValues(), before = this.valued, { sides } = before;
+
+		this.valued = { main: this.nodeValues(this.mainValues(), before.main), other: other && this.nodeValues(other, before.other),
+			sides: this.hasSamples ? [BEFORE_SAMPLES, AFTER_SAMPLES].map((type, i) =>
+				this.nodeValues(this.entryValues(type), sides && sides[i])) : null };
+		this.isSummed = true;
+		return this.valued;
+	}
+
+	get main() {
+		return this.sumValues().main;
+	}
+
+	/** Before, or off the CPU. */
+	get other() {
+		return this.sumValues().other;
+	}
+
+	/** Samples before and after. */
+	get sides() {
+		return this.sumValues().sides;
+	}
+
+	get shown() {
+		return this.turned || (this.turned = this.turn());
 	}
 
 	/** The tree that is drawn: as it is, or inverted. */
@@ -197,10 +220,8 @@ export class Model {
 		let turned = all;
 
 		this.isCut = false;
-		if (this.isOrdered()) {
-			this.shown = this.sequence();
-			return;
-		}
+		if (this.isOrdered())
+			return this.sequence();
 		if (this.state.inverted) {
 			const hasSelf = new Uint8Array(tree.count);
 
@@ -215,7 +236,7 @@ export class Model {
 			});
 		}
 		const [main, other, ...sides] = turned;
-		this.shown = new Shown(/** @type {Valued} */ (main), other, /** @type {Valued[]} */ (sides), null);
+		return new Shown(/** @type {Valued} */ (main), other, /** @type {Valued[]} */ (sides), null);
 	}
 
 	/** Is the picture in order of time? */
@@ -276,8 +297,16 @@ export class Model {
 			this.p.meta.types[this.state.type].name;
 	}
 
+	/** The total, also while values of nodes are not needed. */
 	whole() {
-		return this.main.total[0];
+		if (this.isSummed)
+			return this.main.total[0];
+		const values = this.mainValues(), { kept } = this;
+		let sum = 0;
+
+		for (let i = 0; i < values.length; i++)
+			sum += !kept || kept[i] ? values[i] : 0;
+		return sum;
 	}
 
 	/** What values before are multiplied by. */

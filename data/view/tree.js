@@ -231,18 +231,14 @@ export function sumTotals(tree, self, total) {
 
 /**
  * Where nodes begin, and how wide they are: children side by side from where their parent begins. Negative
- * values have no width.
- * @param {Tree} tree @param {Float64Array} self
+ * values have no width; where there are none, widths are the totals themselves.
+ * @param {Tree} tree @param {Float64Array} self @param {Float64Array} total
  */
-export function placeNodes(tree, self) {
-	const width = new Float64Array(tree.count), start = new Float64Array(tree.count);
-	const next = new Float64Array(tree.count);
+export function placeNodes(tree, self, total) {
+	const start = new Float64Array(tree.count), next = new Float64Array(tree.count);
+	const width = self.some((value) => value < 0) ?
+		sumTotals(tree, self.map((value) => Math.max(0, value)), new Float64Array(tree.count)) : total;
 
-	for (let i = tree.count - 1; i >= 0; i--) {
-		width[i] += self[i] > 0 ? self[i] : 0;
-		if (i > 0)
-			width[tree.parent[i]] += width[i];
-	}
 	for (let i = 1; i < tree.count; i++) {
 		const parent = tree.parent[i];
 

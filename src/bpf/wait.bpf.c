@@ -24,6 +24,7 @@ const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Settings. */
 const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu, has_python;
+const volatile bool has_times; /* pieces are sent */
 const volatile __u64 ring_full; /* bytes */
 const volatile int own_pid;     /* excluded from follows_all */
 
@@ -87,6 +88,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, WAIT_RING_BYTES);
 } ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, WAIT_RING_BYTES / WAIT_PIECES_PART);
+} pieces SEC(".maps");
 
 /* Too large for the BPF stack: one for switches, one for on_task, which a switch may interrupt. */
 struct {
@@ -338,6 +344,31 @@ static __always_inline struct wait_sum *overflow_sum_of(const struct thread *t,
 	return bpf_map_lookup_elem(&overflow, &key);
 }
 
+/* Adds a wait to what is sent next. What the ring has no room for is sent later with it. */
+static __always_inline void add_time(struct wait_sum *sum, __u64 key, __u64 begin_ns,
+				     __u64 woken_ns, __u64 end_ns)
+{
+	struct wait_times *unsent = &sum->unsent;
+
+	if (unsent->end_ns && end_ns - unsent->begin_ns > WAIT_PIECE_NS) {
+		struct wait_piece piece = { .key = key, .times = *unsent, .tid = sum->tid, .state = sum->state };
+
+		if (bpf_ringbuf_output(&pieces, &piece, sizeof piece, BPF_RB_NO_WAKEUP) == 0)
+			unsent->end_ns = unsent->waited_ns = unsent->runnable_ns = 0;
+	}
+	if (!unsent->end_ns)
+		unsent->begin_ns = begin_ns;
+	unsent->end_ns = end_ns;
+	unsent->waited_ns += woken_ns - begin_ns;
+	unsent->runnable_ns += end_ns - woken_ns;
+}
+
+/* The key of an overflow sum, as user space reads it. */
+static __always_inline __u64 overflow_key(const struct wait_sum *sum)
+{
+	return (__u64)sum->state << 32 | sum->tid;
+}
+
 /* Ends a wait and adds its time. */
 static __always_inline void add_up(struct thread *t, struct task_struct *task, __u64 until_ns)
 {
@@ -346,9 +377,12 @@ static __always_inline void add_up(struct thread *t, struct task_struct *task, _
 			? t->woken_ns
 			: until_ns;
 	struct wait_sum *sum = t->key ? sum_of(t, task) : NULL;
+	__u64 key = t->key;
 
-	if (!sum)
+	if (!sum) {
 		sum = overflow_sum_of(t, task);
+		key = sum ? overflow_key(sum) : 0;
+	}
 	if (sum && is_end) {
 		sum->has_rest = 1;
 		sum->rest_waited_ns = woken_ns > t->left_ns ? woken_ns - t->left_ns : 0;
@@ -357,6 +391,8 @@ static __always_inline void add_up(struct thread *t, struct task_struct *task, _
 		sum->count++;
 		sum->waited_ns += woken_ns - t->left_ns;
 		sum->runnable_ns += until_ns - woken_ns;
+		if (has_times)
+			add_time(sum, key, t->left_ns, woken_ns, until_ns);
 	} else if (!sum) {
 		__sync_fetch_and_add(&lost_waits, 1);
 	}

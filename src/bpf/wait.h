@@ -3,7 +3,7 @@
  * wait: the types that bpf/wait.bpf.c and sample/offcpu_bpf.c share.
  *
  * A wait has a key: a hash of its stack and its thread. The kernel sums the times of a key; the
- * stack is sent once.
+ * stack is sent once. When a key waited is sent in pieces: waits of WAIT_PIECE_NS together.
  */
 #ifndef BPF_WAIT_H
 #define BPF_WAIT_H
@@ -20,6 +20,8 @@
 #define WAIT_RING_BYTES (16 << 20)
 #define WAIT_RING_LEAST (256 << 10)
 #define WAIT_RING_FULL 4 /* part of it that wakes user space */
+#define WAIT_PIECES_PART 4 /* part of its bytes for the ring of pieces */
+#define WAIT_PIECE_NS 10000000
 
 /* When to begin to follow a process. */
 enum wait_follow {
@@ -46,6 +48,13 @@ enum wait_state {
 	WAIT_DEAD,
 };
 
+/* Waits of a key that follow each other. The last one ends at end_ns. */
+struct wait_times {
+	__u64 begin_ns; /* of the first */
+	__u64 end_ns;   /* 0: there are none */
+	__u64 waited_ns, runnable_ns;
+};
+
 /* The times of a key. */
 struct wait_sum {
 	__u32 pid, tid;
@@ -56,6 +65,15 @@ struct wait_sum {
 	__u64 waited_ns;   /* in state */
 	__u64 runnable_ns; /* from the wakeup until the thread ran */
 	__u64 rest_waited_ns, rest_runnable_ns; /* of a wait that is unfinished at the end */
+	struct wait_times unsent;               /* what was not sent as a piece */
+};
+
+/* When a key waited; counted in its sum, too. */
+struct wait_piece {
+	__u64 key;
+	struct wait_times times;
+	__u32 tid;
+	__u8 state, zero[3];
 };
 
 /* The thread and stack of a key; the ring has only its used part. */

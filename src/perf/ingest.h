@@ -156,6 +156,10 @@ int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
 int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
 		    const struct offcpu_wait *times, uint64_t count) MUST_CHECK;
 
+/* When waits of a key were: a part of its sum, that ends at end_ns. 0 or -ENOMEM. */
+int ingest_wait_time(struct ingest *in, uint64_t key, uint32_t tid, const struct offcpu_wait *times,
+		     uint64_t end_ns) MUST_CHECK;
+
 /* Start and end of the period in which waits count. */
 void ingest_begin_waits(struct ingest *in, uint64_t time_ns);
 void ingest_end_waits(struct ingest *in, uint64_t time_ns);

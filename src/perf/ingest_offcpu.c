@@ -356,6 +356,12 @@ int ingest_wait_stack(struct ingest *in, const struct record *r, uint64_t key,
 	return pending_put(&in->pending, &sample) ? 0 : -ENOMEM;
 }
 
+int ingest_wait_time(struct ingest *in, uint64_t key, uint32_t tid, const struct offcpu_wait *times,
+		     uint64_t end_ns)
+{
+	return in->opts.has_times ? offcpu_sums_add_time(&in->sums, key, tid, times, end_ns) : 0;
+}
+
 int ingest_wait_sum(struct ingest *in, uint64_t key, uint32_t pid, uint32_t tid,
 		    const struct offcpu_wait *times, uint64_t count)
 {

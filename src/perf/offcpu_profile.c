@@ -70,45 +70,85 @@ static const char *name_of(const struct offcpu_wait *wait)
 	return "[lost stack]";
 }
 
-static void add_part(struct offcpu_profile *w, uint32_t node, uint32_t labels,
-		     enum offcpu_state state, unsigned span, uint64_t ns, uint64_t end_ns)
+/* A part of a wait: its time in one state. */
+struct part {
+	uint32_t node, labels; /* with the state */
+	enum offcpu_state state;
+	uint64_t ns;
+};
+
+static void add_part(struct offcpu_profile *w, const struct part *part)
 {
-	struct timed_value timed = { .node = node, .type = (uint16_t)w->type };
 	int64_t values[PROFILE_MAX_TYPES] = { 0 };
 
-	if (ns == 0)
+	if (part->ns == 0)
 		return;
-	if (ns > INT64_MAX)
-		ns = INT64_MAX;
-	values[w->type] = (int64_t)ns;
-	w->counts.ns[state] += ns;
-	timed.labels = get_labels(w, labels, state, span);
-	timed.value = (int64_t)ns;
-	profile_add(w->profile, node, timed.labels, values);
-	if (w->has_times && end_ns &&
+	values[w->type] = part->ns > INT64_MAX ? INT64_MAX : (int64_t)part->ns;
+	w->counts.ns[part->state] += (uint64_t)values[w->type];
+	profile_add(w->profile, part->node, part->labels, values);
+}
+
+static void add_time(struct offcpu_profile *w, const struct part *part, uint64_t end_ns)
+{
+	const struct timed_value timed = {
+		.node = part->node,
+		.labels = part->labels,
+		.type = (uint16_t)w->type,
+		.value = part->ns > INT64_MAX ? INT64_MAX : (int64_t)part->ns,
+	};
+
+	if (w->has_times && timed.value &&
 	    sample_times_add(profile_times(w->profile), end_ns, &timed) < 0)
 		profile_fail_nomem(w->profile);
+}
+
+/* Its time until it was woken, and that until it ran. Without a stack, its node is its name. */
+static void split(struct offcpu_profile *w, const struct offcpu_wait *wait, uint32_t node,
+		  uint32_t labels, struct part ret[2])
+{
+	unsigned span = (offcpu_began_before(wait) ? BEGAN_BEFORE : WHOLE) |
+			(wait->is_unfinished ? UNFINISHED : WHOLE);
+	const char *name = name_of(wait);
+
+	if (node == 0)
+		node = profile_push(w->profile, 0,
+				    profile_name_location(w->profile, name, strlen(name)));
+	ret[0] = (struct part){ .state = (enum offcpu_state)wait->before.state,
+				.ns = wait->waited_ns };
+	ret[1] = (struct part){ .state = OFFCPU_RUNNABLE, .ns = wait->runnable_ns };
+	for (int i = 0; i < 2; i++) {
+		ret[i].node = node;
+		if (ret[i].ns)
+			ret[i].labels = get_labels(w, labels, ret[i].state, span);
+	}
+}
+
+void offcpu_profile_add_time(struct offcpu_profile *w, const struct offcpu_wait *wait,
+			     uint32_t node, uint32_t labels, uint64_t end_ns)
+{
+	struct part parts[2];
+
+	split(w, wait, node, labels, parts);
+	add_time(w, &parts[0], end_ns - wait->runnable_ns);
+	add_time(w, &parts[1], end_ns);
 }
 
 void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait, uint64_t count,
 			uint32_t node, uint32_t labels)
 {
-	unsigned span = (offcpu_began_before(wait) ? BEGAN_BEFORE : WHOLE) |
-			(wait->is_unfinished ? UNFINISHED : WHOLE);
-	const char *name = name_of(wait);
 	uint64_t began = wait->before.left_ns;
-	uint64_t woken = began ? began + wait->waited_ns : 0;
+	struct part parts[2];
 
 	w->counts.waits += count;
 	w->counts.lost += wait->is_lost ? count : 0;
 	w->counts.cut += wait->before.is_cut ? count : 0;
-	w->counts.before += span & BEGAN_BEFORE ? count : 0;
+	w->counts.before += offcpu_began_before(wait) ? count : 0;
 	w->counts.unfinished += wait->is_unfinished ? count : 0;
-	if (node == 0)
-		node = profile_push(w->profile, 0,
-				    profile_name_location(w->profile, name, strlen(name)));
-	add_part(w, node, labels, (enum offcpu_state)wait->before.state, span, wait->waited_ns,
-		 woken);
-	add_part(w, node, labels, OFFCPU_RUNNABLE, span, wait->runnable_ns,
-		 woken ? woken + wait->runnable_ns : 0);
+	split(w, wait, node, labels, parts);
+	for (int i = 0; i < 2; i++)
+		add_part(w, &parts[i]);
+	if (began) {
+		add_time(w, &parts[0], began + wait->waited_ns);
+		add_time(w, &parts[1], began + wait->waited_ns + wait->runnable_ns);
+	}
 }

@@ -46,4 +46,8 @@ void offcpu_profile_fini(struct offcpu_profile *w);
 void offcpu_profile_add(struct offcpu_profile *w, const struct offcpu_wait *wait, uint64_t count,
 			uint32_t node, uint32_t labels);
 
+/* When waits were that offcpu_profile_add() adds or added: their end. */
+void offcpu_profile_add_time(struct offcpu_profile *w, const struct offcpu_wait *wait,
+			     uint32_t node, uint32_t labels, uint64_t end_ns);
+
 #endif

@@ -30,11 +30,13 @@ _Static_assert((int)WAIT_IOWAIT == (int)OFFCPU_IOWAIT, "states");
 _Static_assert((int)WAIT_STOPPED == (int)OFFCPU_STOPPED, "states");
 _Static_assert((int)WAIT_PREEMPTED == (int)OFFCPU_PREEMPTED, "states");
 _Static_assert((int)WAIT_RUNNABLE == (int)OFFCPU_RUNNABLE, "states");
-_Static_assert(sizeof(struct wait_sum) == 56, "as the kernel has it");
+_Static_assert(sizeof(struct wait_sum) == 88, "as the kernel has it");
 
 struct offcpu_bpf {
 	struct wait_bpf *bpf;
 	struct ring_buffer *ring;
+	struct ring_buffer *pieces; /* NULL: times are not asked for */
+	struct ingest *into;        /* borrowed while it is read */
 	struct python *python; /* borrowed; NULL: none */
 	int sums_fd;           /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
@@ -58,6 +60,25 @@ static int keep(void *context, void *bytes, size_t len)
 	return buf_error(&w->queue);
 }
 
+static int put_times(struct ingest *in, uint64_t key, uint32_t tid, uint8_t state,
+		     const struct wait_times *t)
+{
+	const struct offcpu_wait wait = { .before = { .state = state },
+					  .waited_ns = t->waited_ns,
+					  .runnable_ns = t->runnable_ns };
+
+	return t->end_ns ? ingest_wait_time(in, key, tid, &wait, t->end_ns) : 0;
+}
+
+static int take_piece(void *context, void *bytes, size_t len)
+{
+	const struct offcpu_bpf *w = context;
+	const struct wait_piece *piece = bytes;
+
+	(void)len;
+	return put_times(w->into, piece->key, piece->tid, piece->state, &piece->times);
+}
+
 static void choose(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o)
 {
 	bool has_user = !o->is_kernel_only;
@@ -67,6 +88,7 @@ static void choose(struct wait_bpf *bpf, const struct offcpu_bpf_opts *o)
 	bpf->rodata->has_frame_pointers = o->stack == STACK_FP && has_user;
 	bpf->rodata->has_copies = o->stack == STACK_DWARF && has_user;
 	bpf->rodata->has_cpu = o->has_cpu_label;
+	bpf->rodata->has_times = o->has_times;
 	bpf->rodata->own_pid = getpid();
 }
 
@@ -87,15 +109,19 @@ static int choose_python(struct wait_bpf *bpf, bool has_python)
 	return rc;
 }
 
-/* Its pages are mapped twice, one behind the other. */
-static int choose_ring(struct wait_bpf *bpf, uint64_t max)
+/* Their pages are mapped twice, one behind the other. */
+static int choose_rings(struct wait_bpf *bpf, uint64_t max)
 {
 	uint32_t bytes = WAIT_RING_BYTES;
+	int rc;
 
-	while (2 * (uint64_t)bytes > max && bytes > WAIT_RING_LEAST)
+	while (2 * ((uint64_t)bytes + bytes / WAIT_PIECES_PART) > max && bytes > WAIT_RING_LEAST)
 		bytes /= 2;
 	bpf->rodata->ring_full = bytes / WAIT_RING_FULL;
-	return bpf_map__set_max_entries(bpf->maps.ring, bytes);
+	rc = bpf_map__set_max_entries(bpf->maps.pieces, bytes / WAIT_PIECES_PART);
+	if (rc == 0)
+		rc = bpf_map__set_autocreate(bpf->maps.pieces, bpf->rodata->has_times);
+	return rc == 0 ? bpf_map__set_max_entries(bpf->maps.ring, bytes) : rc;
 }
 
 static int follow(struct wait_bpf *bpf, pid_t pid, uint32_t how, struct err *e)
@@ -134,7 +160,7 @@ static int load_program(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, b
 	if (!w->bpf)
 		return -errno;
 	choose(w->bpf, o);
-	rc = choose_ring(w->bpf, o->ring_max);
+	rc = choose_rings(w->bpf, o->ring_max);
 	if (rc == 0)
 		rc = choose_python(w->bpf, has_python);
 	return rc == 0 ? wait_bpf__load(w->bpf) : rc;
@@ -158,6 +184,10 @@ static int load(struct offcpu_bpf *w, const struct offcpu_bpf_opts *o, struct er
 	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), keep, w, NULL);
 	if (!w->ring)
 		return bpf_explain(-errno, "the ring of stacks", e);
+	if (o->has_times)
+		w->pieces = ring_buffer__new(bpf_map__fd(w->bpf->maps.pieces), take_piece, w, NULL);
+	if (o->has_times && !w->pieces)
+		return bpf_explain(-errno, "the ring of times", e);
 	synthesize_find_functions(PROC "/kallsyms", schedule, 1, &w->schedule);
 	return follow_all(w->bpf, o, e);
 }
@@ -187,6 +217,7 @@ void offcpu_bpf_free(struct offcpu_bpf *w)
 	if (!w)
 		return;
 	ring_buffer__free(w->ring);
+	ring_buffer__free(w->pieces);
 	wait_bpf__destroy(w->bpf);
 	if (w->sums_fd >= 0)
 		close(w->sums_fd);
@@ -324,7 +355,16 @@ int offcpu_bpf_put_stacks(struct offcpu_bpf *w, struct ingest *in, uint64_t befo
 	return rc;
 }
 
-static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum)
+/* What of a sum was not sent: waits, and the one that ends with the recording. */
+static int put_unsent(struct ingest *in, uint64_t key, const struct wait_sum *sum,
+		      const struct offcpu_wait *rest, uint64_t end_ns)
+{
+	int rc = put_times(in, key, sum->tid, sum->state, &sum->unsent);
+
+	return rc == 0 && sum->has_rest ? ingest_wait_time(in, key, sum->tid, rest, end_ns) : rc;
+}
+
+static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum, uint64_t end_ns)
 {
 	const struct offcpu_wait times = { .before = { .state = sum->state },
 					   .waited_ns = sum->waited_ns,
@@ -337,7 +377,7 @@ static int put_sum(struct ingest *in, uint64_t key, const struct wait_sum *sum)
 
 	if (rc == 0 && sum->has_rest)
 		rc = ingest_wait_sum(in, key, sum->pid, sum->tid, &rest, 1);
-	return rc;
+	return rc == 0 ? put_unsent(in, key, sum, &rest, end_ns) : rc;
 }
 
 /* Passes all sums of a map, which no program uses any more, to ingest. struct wait_overflow_key has
@@ -358,7 +398,7 @@ static int put_sums(struct offcpu_bpf *w, struct ingest *in, int fd)
 			count = 0;
 		is_first = false;
 		for (uint32_t i = 0; rc == 0 && i < count; i++)
-			rc = put_sum(in, w->keys[i], &w->sums[i]);
+			rc = put_sum(in, w->keys[i], &w->sums[i], w->bpf->bss->now_ns);
 	}
 	return rc;
 }
@@ -387,7 +427,10 @@ int offcpu_bpf_poll(struct offcpu_bpf *w, struct ingest *in)
 	uint64_t lost = w->bpf->bss->lost_stacks + w->bpf->bss->lost_waits;
 	int old, rc = ring_buffer__consume(w->ring);
 
-	if (buf_error(&w->queue) < 0)
+	w->into = in;
+	if (rc >= 0 && w->pieces)
+		rc = ring_buffer__consume(w->pieces);
+	if (buf_error(&w->queue) < 0 || rc == -ENOMEM)
 		return -ENOMEM;
 	ingest_count_lost_waits(in, lost - w->lost);
 	w->lost = lost;

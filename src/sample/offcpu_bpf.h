@@ -4,7 +4,8 @@
  *
  * A switch adds to the sum of its thread, stack and state. Only a new stack is sent through a ring:
  * the kernel chain, registers and the user stack to its end, or 16 KiB of it. Sending wakes no
- * reader. We read the sums when there are many, and at the end.
+ * reader. We read the sums when there are many, and at the end. When threads waited comes through
+ * another ring, at most once in 10 ms for each sum; what it has no room for comes later and together.
  *
  * When the ring or the map of sums is full, times are kept by thread and state, and reported with a
  * lost stack.
@@ -28,6 +29,7 @@ struct offcpu_bpf_opts {
 	enum stack_mode stack;
 	bool is_user_only, is_kernel_only;
 	bool has_cpu_label;
+	bool has_times;  /* of waits, to within WAIT_PIECE_NS */
 	bool has_python; /* stacks get Python frames, where the kernel loads the program for it */
 
 	/* What to record: one of the three, with later children and threads. */

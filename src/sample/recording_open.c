@@ -243,6 +243,7 @@ static int open_offcpu_bpf(struct recording *c, struct err *e)
 		.is_user_only = c->opts.is_user_only,
 		.is_kernel_only = c->opts.is_kernel_only,
 		.has_cpu_label = c->opts.has_cpu_label,
+		.has_times = c->opts.has_times,
 		.has_python = wants_python(&c->opts) && c->opts.python != PYTHON_READ,
 		.command = c->opts.is_all || c->opts.pid_count ? 0 : runloop_pid(&c->loop),
 		.pids = c->opts.pids,

@@ -35,6 +35,7 @@ static struct bench bench_with(bool is_summed, const struct interp_source *inter
 			   .sleeps = { { SLEEP_AT - 16, SLEEP_AT + 16 } },
 			   .sleep_count = 1 },
 		.interp = interp,
+		.has_times = is_summed,
 	};
 
 	b.ingest = ingest_new(&opts, events, 1);
@@ -237,6 +238,55 @@ static void sum(struct bench *b, uint64_t key, uint32_t tid, enum offcpu_state s
 	CHECK_INT(ingest_wait_sum(b->ingest, key, tid, tid, &times, 2), 0);
 }
 
+/* When waits of a key were. */
+static void wait_time(struct bench *b, uint64_t end_ms, uint64_t waited_ms, uint64_t runnable_ms,
+		      bool is_unfinished)
+{
+	const struct offcpu_wait times = { .before = { .state = OFFCPU_SLEEPING },
+					   .waited_ns = waited_ms * 1000000,
+					   .runnable_ns = runnable_ms * 1000000,
+					   .is_unfinished = is_unfinished };
+
+	CHECK_INT(ingest_wait_time(b->ingest, 77, 5, &times, end_ms * 1000000), 0);
+}
+
+/* The times are of the samples that the sums make, whatever comes first. */
+static void test_times_of_sums(void)
+{
+	struct bench b = bench_with(true, NULL);
+	const struct offcpu_wait rest = { .before = { .state = OFFCPU_SLEEPING },
+					  .waited_ns = 8000000,
+					  .is_unfinished = true };
+	uint64_t address = OTHER_AT;
+	struct record r = { .type = PERF_RECORD_SAMPLE,
+			    .misc = PERF_RECORD_MISC_KERNEL,
+			    .pid = 5,
+			    .tid = 5,
+			    .time = 100 };
+	const struct sample_times *t;
+	int64_t in_time = 0;
+
+	wait_time(&b, 1000, 30, 0, false);
+	r.sample.chain = (struct record_words){ (const unsigned char *)&address, 1 };
+	CHECK_INT(ingest_wait_stack(b.ingest, &r, 77, OFFCPU_EACH), 0);
+	wait_time(&b, 1050, 3, 2, false);
+	wait_time(&b, 1100, 8, 0, true);
+	sum(&b, 77, 5, OFFCPU_SLEEPING, 33000000, 2000000);
+	CHECK_INT(ingest_wait_sum(b.ingest, 77, 5, 5, &rest, 1), 0);
+	CHECK_INT(ingest_finish(b.ingest), 0);
+	t = profile_get_times(b.profile);
+	CHECK_INT(t->entries.count, 4);
+	for (size_t i = 0; i < t->entries.count; i++) {
+		const struct timed_value *v = sample_times_at(t, i);
+
+		CHECK(profile_find_sample(b.profile, v->node, v->labels) != MAP_NONE);
+		CHECK(t->start_ns + v->bucket * t->bucket_ns >= 1000000000);
+		in_time += v->value;
+	}
+	CHECK_INT(in_time, 43000000);
+	bench_free(&b);
+}
+
 /* Times that were summed by key; of the records of switches nothing is taken. */
 static void test_sums(void)
 {
@@ -336,6 +386,7 @@ int main(void)
 	TAP_CASE(test_lives);
 	TAP_CASE(test_foreign_numbers);
 	TAP_CASE(test_sums);
+	TAP_CASE(test_times_of_sums);
 	TAP_CASE(test_interp);
 	return tap_done();
 }

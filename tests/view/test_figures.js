@@ -67,6 +67,13 @@ function checkFunctions(model, rows, what) {
 	}
 }
 
+// The values of a type that have times.
+function timedSum({ times }, type) {
+	const tracks = times.tracks.filter((track) => track.type === type);
+
+	return tracks.reduce((sum, { from, to }) => sum + times.value.subarray(from, to).reduce((a, b) => a + b, 0), 0);
+}
+
 const seen = { profiles: 0, types: 0 };
 
 // All values of a profile, one after the other.
@@ -132,6 +139,7 @@ await run({
 				model.set({ ...model.state, type: -1 });
 				close(model.whole(), one('cpu') + one('offcpu'), `${kind}: wall;`);
 				close(model.shown.other.total[0], one('offcpu'), `${kind}: the part off the CPU;`);
+				close(timedSum(model.p, wall.off), one('offcpu'), `${kind}: waits with times;`);
 			}
 			console.error(`${kind}: ${model.p.meta.types.map((type) => type.name)}`);
 		}

@@ -15,6 +15,7 @@ import { bucketAt, bucketX, roundStep } from '../../data/view/lanes.js';
 import { laneColumns, trackOf, valuesByLane, valuesInOrder, valuesWithin } from '../../data/view/times.js';
 import { functionName } from '../../data/view/profile.js';
 import { sortedFunctions } from '../../data/view/functions.js';
+import { makeTree, placeNodes, sumTotals } from '../../data/view/tree.js';
 import { modelOf } from './pages.js';
 import { check, near, run } from './tap.js';
 
@@ -196,6 +197,16 @@ await run({
 		check(model.whole(), 100);
 		check(model.p.meta.title, 'three');
 	},
+	widths() {
+		const tree = makeTree(Int32Array.from([0, 1, 2, 3]), Int32Array.from([0, 0, 1, 0]));
+		const place = (...self) => {
+			const total = sumTotals(tree, Float64Array.from(self), new Float64Array(4)), { start, width } = placeNodes(tree, Float64Array.from(self), total);
+			return [Array.from(start), Array.from(width)];
+		};
+
+		check(place(1, 2, 3, 4), [[0, 0, 0, 5], [10, 5, 3, 4]]);
+		check(place(0, -9, 3, 4), [[0, 0, 0, 3], [7, 3, 3, 4]]);
+	},
 	async times() {
 		const model = await modelOf(auger, [process.argv[3] + '/fuzz/corpus/perfdata/two_events']), { p, lanes } = model, { times } = p;
 		const sum = (values) => values.reduce((a, b) => a + b, 0), cut = Math.ceil(times.count / 3);
@@ -204,7 +215,9 @@ await run({
 		check(lanes.length > 0, true);
 		check(p.meta.types.map((_, type) => sum(parts[0][type]) + sum(parts[1][type])), p.entries.values.map((values) => sum(values)));
 		model.set({ ...model.state, from: 0, to: cut });
+		check(model.isSummed, false); // not before somebody asks for nodes
 		near(model.whole(), sum(parts[0][model.state.type]), 1e-6);
+		near(model.main.total[0], sum(parts[0][model.state.type]), 1e-6);
 		model.set({ ...model.state, from: 0, to: 0 });
 		const { whole } = { whole: model.whole() };
 		model.set({ ...model.state, ordered: true });
