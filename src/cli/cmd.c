@@ -121,7 +121,7 @@ int cmd_parse(const struct cmd *cmd, void *args, int argc, char **argv, int *ret
 
 	if (rc == OPT_HELP_ASKED)
 		return print_help(cmd, opts, e);
-	if (rc == 0)
+	if (rc == 0 && args)
 		rc = expand_outputs(opts, args, e);
 	return rc < 0 ? e->code = ERR_USAGE : 0;
 }
