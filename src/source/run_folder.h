@@ -25,8 +25,7 @@ void run_put_id(const struct job_place *place, struct buf *ret);
 
 /* Makes the folder path, or the first of path-2, path-3, ... that is not of another launch;
  * path becomes its name. is_named: by the user, who may name a link, and another user's folder in a
- * sticky one that others may write to. run: NULL: whatever the folder
- * is of. */
+ * sticky one that others may write to. run: NULL: whatever the folder is of. */
 int run_folder_make(struct buf *path, bool is_named, const struct buf *run,
 		    struct err *e) MUST_CHECK;
 
