@@ -8,8 +8,8 @@
  * maps a file that has no name and no descriptor; "open" loads the library, calls its
  * churn_plugin(), and leaves it; "close" unloads it; "load" has another thread load it, whose
  * constructor answers; "thread" starts one more thread, which ends at once; "fork" forks a child
- * that allocates, as do handlers of pthread_atfork(), which are not to wait for anybody. The answer
- * is the line.
+ * that allocates, as do handlers of pthread_atfork(), and a thread that has a lock which one of
+ * them takes; these are not to wait for anybody. The answer is the line.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -131,7 +131,10 @@ static long waits_so_far(void)
 	return used.ru_nvcsw;
 }
 
-static void allocate_at_fork(void)
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t is_held, is_forking;
+
+static void allocate_fast(void)
 {
 	long before = waits_so_far();
 	void *volatile block = malloc(1 << 20);
@@ -143,15 +146,44 @@ static void allocate_at_fork(void)
 		__atomic_store_n(&is_wrong, true, __ATOMIC_RELAXED);
 }
 
+static void before_fork(void)
+{
+	allocate_fast();
+	pthread_barrier_wait(&is_forking);
+	pthread_mutex_lock(&held);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&held);
+	allocate_fast();
+}
+
+static void *hold_at_fork(void *unused)
+{
+	pthread_mutex_lock(&held);
+	pthread_barrier_wait(&is_held);
+	pthread_barrier_wait(&is_forking);
+	allocate_fast();
+	pthread_mutex_unlock(&held);
+	return unused;
+}
+
 static void fork_one(void)
 {
-	pid_t child = fork();
+	pthread_t holder;
+	pid_t child;
 	int status = 0;
 
+	if (pthread_create(&holder, NULL, hold_at_fork, NULL) != 0)
+		return;
+	pthread_barrier_wait(&is_held);
+	child = fork();
 	if (child == 0) {
 		allocate_once(NULL);
 		_exit(0);
 	}
+	pthread_join(holder, NULL);
 	if (child < 0 || waitpid(child, &status, 0) != child || status)
 		__atomic_store_n(&is_wrong, true, __ATOMIC_RELAXED);
 }
@@ -216,7 +248,9 @@ int main(int argc, char **argv)
 	pthread_t threads[64];
 	char line[100];
 
-	pthread_atfork(allocate_at_fork, allocate_at_fork, allocate_at_fork);
+	pthread_barrier_init(&is_held, NULL, 2);
+	pthread_barrier_init(&is_forking, NULL, 2);
+	pthread_atfork(before_fork, after_fork, after_fork);
 	for (int i = 0; i < count && i < 64; i++)
 		if (pthread_create(&threads[i], NULL, work, NULL) != 0)
 			return 1;

@@ -89,10 +89,13 @@ static void stamp_end(void)
 	set_flags(HEAP_ENDED);
 }
 
-/* Not in a handler that interrupted a hook, which may have a lock: then the child repairs. */
+/* Not in a handler that interrupted a hook, which may have a lock: then the child repairs. And not
+ * where we were attached: then handlers of the program come after this one, which may wait for
+ * threads that allocate, and the child is not recorded. */
 static void before_fork(void)
 {
-	if (!recorder.is_on || *recorder.fork_word == 0 || thread_tls.is_inside)
+	if (!recorder.is_on || recorder.is_attached || *recorder.fork_word == 0 ||
+	    thread_tls.is_inside)
 		return;
 	blocks_lock_all();
 	mappings_lock();
