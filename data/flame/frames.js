@@ -19,7 +19,8 @@
 // The data- attributes of #data: row, height of a row; top and bottom, heights above and below
 // the frames; pad, left and right of them; inset, of a label; cell, width of a character; least,
 // width of the narrowest frame (all in pixels); levels; unit and other, words; roof, the greatest height of all rows;
-// icicle, 1 when the root is on top; left, 1 when frames are left out.
+// icicle, 1 when the root is on top; left, the frames with callees that are left out: the step from the one before
+// (first: from before the root) and the width of these callees.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const XHTML = 'http://www.w3.org/1999/xhtml';
@@ -47,6 +48,7 @@ const start = new Float64Array(count), width = new Float64Array(count);
 const inside = new Float64Array(count); // the width of its callees
 const parent = new Int32Array(count), depth = new Int32Array(count);
 const end = new Int32Array(count); // one past the last frame of the subtree
+const left = new Float64Array(count); // the width of callees that are left out
 const hits = new Uint8Array(count);
 const names = new Map(); // of those that were asked for
 const rows = []; // of each depth: its frames from left to right
@@ -75,7 +77,7 @@ const live = make(SVG, 'g', { id: 'live' }, make(SVG, 'rect', { class: 'back', y
 
 function decode() {
 	const next = new Float64Array(count); // where the next child starts
-	let wide = 0;
+	let wide = 0, at = 0;
 
 	for (let i = 0; i < count; i++) {
 		const [ups, gap, extent, ...narrow] = numbers[i].split(',').map(Number);
@@ -97,6 +99,12 @@ function decode() {
 		}
 		next[i] = start[i];
 		(rows[depth[i]] = rows[depth[i]] || []).push(i);
+	}
+	for (const [i, pair] of data.dataset.left ? data.dataset.left.split(';').entries() : []) {
+		const [step, extent] = pair.split(',').map(Number);
+
+		at = i ? at + step : step - 1;
+		left[at] = extent;
 	}
 	for (let i = count - 1; i >= 0; i--) {
 		end[i] = Math.max(end[i], i + 1);

@@ -28,20 +28,31 @@ function findHits() {
 	}
 }
 
-// The width of all hits from a frame on; a hit above a hit counts once.
-function matchedWidth(from) {
-	let sum = 0;
+// The width of all hits from a frame on, where a hit above a hit counts once; and that of what may match besides,
+// because it is left out of the picture.
+function matchedWidths(from) {
+	let sum = 0, unknown = 0;
 
 	for (let i = from; i >= 0; i = parent[i])
 		if (hits[i])
-			return width[from];
+			return [width[from], 0];
 	for (let i = from; i < end[from]; i++) {
 		if (hits[i]) {
 			sum += width[i];
 			i = end[i] - 1;
+		} else {
+			unknown += left[i];
 		}
 	}
-	return sum;
+	return [sum, unknown];
+}
+
+function matchedText(from) {
+	const [sum, unknown] = matchedWidths(from), hundredths = 10000 / width[from];
+
+	if (!unknown)
+		return percent(sum / width[from]);
+	return (Math.floor(sum * hundredths) / 100).toFixed(2) + ' to ' + percent(Math.ceil((sum + unknown) * hundredths) / 10000);
 }
 
 function showMatched() {
@@ -51,10 +62,9 @@ function showMatched() {
 	matched.removeAttribute('title');
 	if (!state.search || !width[zoom])
 		return;
-	// What is left out of the picture may match, too.
-	matched.textContent = (given('left') ? 'at least ' : '') + percent(matchedWidth(zoom) / width[zoom]);
+	matched.textContent = matchedText(zoom);
 	matched.setAttribute('title', 'matched: ' + matched.textContent + ' of ' + (zoom ?
-		'the zoomed frame, ' + percent(matchedWidth(0) / width[0]) + ' of all' : 'all'));
+		'the zoomed frame, ' + matchedText(0) + ' of all' : 'all') + (matchedWidths(zoom)[1] ? ', with what is left out of the picture' : ''));
 }
 
 // State and address say the same: #x=FRAME&s=REGEX&i=1&f=1

@@ -359,9 +359,24 @@ def test_frames_without_room_for_a_name(folder, page):
 
 def test_min_percent_leaves_out(folder, page):
     text = 'main;wide 1000000\n' + ''.join(f'main;n{i} 1\n' for i in range(50))
-    page.open(make(folder, 'a', text, '--min-percent', '0.1'))
+    path = make(folder, 'a', text, '--min-percent', '0.1')
+    page.open(path)
     check(text_of(page, '#foot .minor'), '3 frames; left out: 50 too narrow')
-    check(matched(page, 'n1'), 'at least 0.00 %')
+    for pattern, want in (('n1', '0.00 to 0.01 %'), ('wide', '99.99 to 100.00 %'), ('main', '100.00 %')):
+        page.open(path)
+        check(matched(page, pattern), want)
+
+
+def test_search_bounds_what_is_left_out(folder, page):
+    """What may match besides is what is not below a match, in the zoomed frame."""
+    text = 'main;a;wide 800\n' + ''.join(f'main;a;n{i} 1\nmain;b;m{i};deep 1\n' for i in range(50)) + 'main;c;wide 100\n'
+    path = make(folder, 'a', text, '--min-percent', '1')
+    for pattern, want in (('n1|m2', '0.00 to 10.00 %'), ('^b$', '5.00 to 10.00 %'),
+                          ('wide', '90.00 to 100.00 %')):
+        page.open(path)
+        check(matched(page, pattern), want)
+    click_label(page, 'c')
+    check(text_of(page, '#matched'), '100.00 %')
 
 
 def test_screenshot_of_a_high_picture(folder, page):

@@ -296,6 +296,20 @@ static void put_foot(struct picture *p)
 	buf_printf(p->out, "<text id=\"detail\" x=\"%d\" y=\"40\"></text></g>\n", PAD);
 }
 
+/* The frames that have callees which are left out: steps from one to the next, and widths. */
+static void put_left(struct picture *p)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < p->layout.count; i++) {
+		if (!p->layout.boxes[i].left)
+			continue;
+		buf_printf(p->out, "%s%zu,%" PRId64, before ? ";" : "", i + 1 - before,
+			   p->layout.boxes[i].left);
+		before = i + 1;
+	}
+}
+
 /* What the script needs; data/flame/frames.js describes the format. */
 static void put_data(struct picture *p)
 {
@@ -305,9 +319,11 @@ static void put_data(struct picture *p)
 		   "<metadata id=\"data\" data-row=\"%.1f\" data-top=\"%.0f\" data-bottom=\"%d\" "
 		   "data-pad=\"%d\" data-inset=\"%d\" data-cell=\"%.1f\" data-least=\"%.1f\" "
 		   "data-levels=\"%" PRIu32 "\" data-roof=\"%d\" data-icicle=\"%d\" "
-		   "data-left=\"%d\" ",
+		   "data-left=\"",
 		   p->row, p->top, BOTTOM, PAD, INSET, CELL, FLAME_LEAST_PX, p->layout.levels, ROOF,
-		   p->opts->is_icicle, p->layout.stats.narrow || p->layout.stats.deep);
+		   p->opts->is_icicle);
+	put_left(p);
+	buf_put_str(out, "\" ");
 	buf_put(out, p->table.data, p->table.len);
 }
 

@@ -8,9 +8,10 @@
 
 /* Where one level of the path that is being walked has got to. */
 struct level {
-	int64_t next;   /* start of the next child, with a box or not */
-	int64_t placed; /* end of the last child that has a box */
-	int64_t end;    /* of the parent: nothing goes beyond */
+	int64_t next;          /* start of the next child, with a box or not */
+	int64_t placed;        /* end of the last child that has a box */
+	int64_t end;           /* of the parent: nothing goes beyond */
+	struct flame_box *box; /* of the parent */
 };
 
 struct walk {
@@ -103,9 +104,11 @@ static void visit(struct walk *w, uint32_t node, struct flame_box **at)
 	if (end > level->end)
 		end = level->end;
 	level->next = end;
-	if (!has_box(w, node))
+	if (!has_box(w, node)) {
+		level->box->left += (end >> halvings) - (start >> halvings);
 		return;
-	w->levels[depth + 1] = (struct level){ start, start, end };
+	}
+	w->levels[depth + 1] = (struct level){ start, start, end, *at };
 	*(*at)++ = (struct flame_box){
 		.node = node,
 		.depth = depth,
@@ -134,7 +137,7 @@ static void place(struct walk *w)
 	struct flame_box *at = w->to->boxes;
 	uint32_t node = 0;
 
-	w->levels[0] = (struct level){ 0, 0, w->extents[0] };
+	w->levels[0] = (struct level){ 0, 0, w->extents[0], NULL }; /* the root has a box */
 	do {
 		visit(w, node, &at);
 		node = next_node(w, node);

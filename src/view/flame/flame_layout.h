@@ -19,6 +19,7 @@ struct flame_box {
 	int64_t width;
 	bool is_narrow; /* only the script has it */
 	bool is_bare;   /* drawn without name and tooltip, which the script has; set by who draws */
+	int64_t left;   /* width of its children that have no box */
 	int64_t gap;    /* from the end of the sibling's box before it, else the parent's start */
 };
 
