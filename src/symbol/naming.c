@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/end_signals.h"
+#include "symbol/end_signals.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "symbol/elf/opener.h"

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/elf_image.h"
-#include "base/end_signals.h"
+#include "symbol/end_signals.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "symbol/elf/debuginfod_cache.h"
