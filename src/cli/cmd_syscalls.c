@@ -147,10 +147,10 @@ static int show(const struct args *args, const struct target *t, struct syscalls
 		const struct syscall_result *r, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	struct screen screen = screen_get(COLOR_AUTO);
+	int fd = t->argv ? STDERR_FILENO : STDOUT_FILENO;
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
 				     .is_verbose = cmd_is_verbose(),
-				     .width = t->argv || args->output ? 0 : screen.width };
+				     .width = args->output ? 0 : screen_width(fd) };
 	const struct syscalls_table table = {
 		.target = t->words.data,
 		.method = syscall_methods[r->method],

@@ -22,6 +22,13 @@ static bool wants_color(void)
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
+size_t screen_width(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 struct screen screen_get(enum color_when when)
 {
 	struct screen s = { .has_color =

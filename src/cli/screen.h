@@ -29,6 +29,9 @@ struct screen {
 
 struct screen screen_get(enum color_when when);
 
+/* Columns of the terminal that a descriptor writes to; 0: it is none. */
+size_t screen_width(int fd);
+
 /* Writes the text to standard output. On a terminal a text of more lines than it has goes
  * through $PAGER (default less; "" or "cat": none). */
 int screen_show(const struct screen *s, const struct buf *text, struct err *e) MUST_CHECK;
