@@ -24,7 +24,7 @@ const char licence[] SEC("license") = "Dual MIT/GPL";
 
 /* Settings. */
 const volatile bool follows_all, has_kernel, has_frame_pointers, has_copies, has_cpu, has_python;
-const volatile bool has_times; /* pieces are sent */
+const volatile bool has_times;  /* pieces are sent */
 const volatile __u64 ring_full; /* bytes */
 const volatile int own_pid;     /* excluded from follows_all */
 
@@ -351,7 +351,9 @@ static __always_inline void add_time(struct wait_sum *sum, __u64 key, __u64 begi
 	struct wait_times *unsent = &sum->unsent;
 
 	if (unsent->end_ns && end_ns - unsent->begin_ns > WAIT_PIECE_NS) {
-		struct wait_piece piece = { .key = key, .times = *unsent, .tid = sum->tid, .state = sum->state };
+		struct wait_piece piece = {
+			.key = key, .times = *unsent, .tid = sum->tid, .state = sum->state
+		};
 
 		if (bpf_ringbuf_output(&pieces, &piece, sizeof piece, BPF_RB_NO_WAKEUP) == 0)
 			unsent->end_ns = unsent->waited_ns = unsent->runnable_ns = 0;

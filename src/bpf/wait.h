@@ -19,7 +19,7 @@
 #define WAIT_FOLLOWED_MAX 65536
 #define WAIT_RING_BYTES (16 << 20)
 #define WAIT_RING_LEAST (256 << 10)
-#define WAIT_RING_FULL 4 /* part of it that wakes user space */
+#define WAIT_RING_FULL 4   /* part of it that wakes user space */
 #define WAIT_PIECES_PART 4 /* part of its bytes for the ring of pieces */
 #define WAIT_PIECE_NS 10000000
 

@@ -68,11 +68,11 @@ int offcpu_sums_add_time(struct offcpu_sums *s, uint64_t key, uint32_t tid,
 /* A wait as one of this sum, without times. */
 static struct offcpu_wait wait_of(const struct offcpu_sum *sum, bool is_unfinished)
 {
-	return (struct offcpu_wait){ .before = { .signals = sum->signals,
-						 .state = sum->state,
-						 .is_cut = sum->is_cut },
-				     .is_lost = sum->signals == 0,
-				     .is_unfinished = is_unfinished };
+	return (struct offcpu_wait){
+		.before = { .signals = sum->signals, .state = sum->state, .is_cut = sum->is_cut },
+		.is_lost = sum->signals == 0,
+		.is_unfinished = is_unfinished
+	};
 }
 
 /* In the middle of their buckets. */

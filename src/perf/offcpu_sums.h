@@ -4,8 +4,8 @@
  * and state.
  *
  * The stack and the times of a key arrive separately and in any order; times arrive more than
- * once. offcpu_sums_finish() adds all of them to the profile, and when they were, in bounded memory:
- * see model/sample_times.h.
+ * once. offcpu_sums_finish() adds all of them to the profile, and when they were, in bounded
+ * memory: see model/sample_times.h.
  */
 #ifndef PERF_OFFCPU_SUMS_H
 #define PERF_OFFCPU_SUMS_H

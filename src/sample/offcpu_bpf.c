@@ -37,8 +37,8 @@ struct offcpu_bpf {
 	struct ring_buffer *ring;
 	struct ring_buffer *pieces; /* NULL: times are not asked for */
 	struct ingest *into;        /* borrowed while it is read */
-	struct python *python; /* borrowed; NULL: none */
-	int sums_fd;           /* the current map of sums; owned; -1: the first, owned by bpf */
+	struct python *python;      /* borrowed; NULL: none */
+	int sums_fd; /* the current map of sums; owned; -1: the first, owned by bpf */
 	struct ingest_code schedule;
 	struct buf queue;                 /* struct wait_stack, each behind its length */
 	size_t passed;                    /* bytes of queue that were passed to ingest */

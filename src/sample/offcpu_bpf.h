@@ -5,7 +5,8 @@
  * A switch adds to the sum of its thread, stack and state. Only a new stack is sent through a ring:
  * the kernel chain, registers and the user stack to its end, or 16 KiB of it. Sending wakes no
  * reader. We read the sums when there are many, and at the end. When threads waited comes through
- * another ring, at most once in 10 ms for each sum; what it has no room for comes later and together.
+ * another ring, at most once in 10 ms for each sum; what it has no room for comes later and
+ * together.
  *
  * When the ring or the map of sums is full, times are kept by thread and state, and reported with a
  * lost stack.

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "symbol/end_signals.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "symbol/elf/end_signals.h"
 #include "symbol/elf/opener.h"
 #include "symbol/name_channel.h"
 #include "symbol/name_finder.h"

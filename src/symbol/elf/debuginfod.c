@@ -13,10 +13,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/elf_image.h"
-#include "symbol/end_signals.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "symbol/elf/debuginfod_cache.h"
+#include "symbol/elf/end_signals.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define URLS "DEBUGINFOD_URLS"

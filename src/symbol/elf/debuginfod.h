@@ -6,7 +6,7 @@
  * wanted; without the variable there is no request. One file at a time is fetched, for any thread.
  * A server that sends nothing for DEBUGINFOD_TIMEOUT seconds (30), or fails in another way than by
  * lacking the file, is not asked again: a warning has the reason. root fetches nothing into a
- * folder that another user can write to. A pending signal that ends us (symbol/end_signals.h) ends
+ * folder that another user can write to. A pending signal that ends us (end_signals.h) ends
  * the request.
  *
  * Source: debuginfod_find_debuginfo(3), debuginfod-client-config(7); elfutils 0.178.

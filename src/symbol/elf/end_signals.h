@@ -3,8 +3,8 @@
  * end_signals: is a signal pending that ends the program once it is unblocked? For work that may
  * take long while these signals are blocked.
  */
-#ifndef SYMBOL_END_SIGNALS_H
-#define SYMBOL_END_SIGNALS_H
+#ifndef SYMBOL_ELF_END_SIGNALS_H
+#define SYMBOL_ELF_END_SIGNALS_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbol/end_signals.h"
+#include "symbol/elf/end_signals.h"
 
 #include <signal.h>
 #include <stddef.h>
