@@ -18,6 +18,10 @@ const WALL_COLORS = ['#f2a65a', '#e3ab80', '#c9aca4', '#a8abc6', '#85aae0'];
 export const ON_COLOR = WALL_COLORS[0];
 export const OFF_COLOR = WALL_COLORS[4];
 
+/** Of classes of activity, by their names before the first dot; the last is of all others. @type {[string, string][]} */
+const CLASS_COLORS = [['compute', '#f4dd67'], ['mpi', '#7f9fd8'], ['openmp', '#a9c8ee'], ['lock', '#d9757a'], ['io', '#c0f4be'], ['memory', '#46d6d6'],
+	['pagefault', '#e0a6d8'], ['interpreter', '#f2a65a'], ['startup', '#b9b48e'], ['gpu', '#8fd08f'], ['idle', '#c9ccd3'], ['', '#e6cbb0']];
+
 /** A color a little lighter or darker: neighbors of a kind are told apart. @param {string} color @param {number} shade 0..3 */
 function shaded(color, shade) {
 	const factor = [1, 0.94, 1.04, 0.97][shade];
@@ -48,6 +52,14 @@ function changeColor(model, node) {
 	return !isSure ? SAME_COLOR : (ratio > 0 ? MORE : LESS)[grade];
 }
 
+/** Classes of one family are shades of its color. @param {Model} model @param {string} name */
+function classColor({ classes: { names } }, name) {
+	const family = (/** @type {string} */ one) => one.split('.')[0], own = family(name);
+	const [, color] = CLASS_COLORS.find(([one]) => one === own) || CLASS_COLORS[CLASS_COLORS.length - 1];
+
+	return shadeOf(color, names.filter((one) => family(one) === own).indexOf(name));
+}
+
 /** The fill of a node that is shown. @param {Model} model @param {number} node */
 export function nodeColor(model, node) {
 	const { p, shown } = model, frame = shown.tree.frame[node];
@@ -56,6 +68,8 @@ export function nodeColor(model, node) {
 		return changeColor(model, node);
 	if (!node)
 		return ROOT_COLOR;
+	if (model.isClassed())
+		return classColor(model, model.nodeClass(node));
 	if (shown.other) {
 		const share = shown.total[node] ? shown.other.total[node] / shown.total[node] : 0;
 
@@ -69,6 +83,8 @@ export function legend(model) {
 	if (model.isDiff)
 		return [[MORE[3], '+ more'], [MORE[1], '+ a little more'], [SAME_COLOR, model.hasSamples ? '= no sure change' : '= same'],
 			[LESS[1], '\u2212 a little less'], [LESS[3], '\u2212 less'], [HIT_COLOR, 'found']];
+	if (model.isClassed())
+		return [...model.classes.names.map((name) => /** @type {[string, string]} */ ([classColor(model, name), name])), [HIT_COLOR, 'found']];
 	if (model.shown.other)
 		return [[WALL_COLORS[0], 'on the CPU'], [WALL_COLORS[2], 'half and half'], [WALL_COLORS[4], 'off the CPU'], [HIT_COLOR, 'found']];
 	const { p } = model, used = new Set(), list = /** @type {[string, string][]} */ ([]);

@@ -28,7 +28,10 @@ export function describeNode(model, node) {
 
 		lines.push(`before ${valueText(before, unit)} \u00b7 change ${changeText(change, unit)}`);
 		lines.push(z === null ? '' : isSure ? `hardly chance (z ${z.toFixed(1)})` : `may be chance (z ${z.toFixed(1)})`);
-	} else if (shown.other) {
+	} else if (node && model.isClassed()) {
+		lines.push(`mostly ${model.nodeClass(node)}`);
+	}
+	if (!model.isDiff && shown.other) {
 		lines.push(`off the CPU ${percentText(shown.other.total[node], total)}`);
 	}
 	return { name: node ? p.strings[p.name[shown.tree.frame[node]]] : 'all', lines: lines.filter((line) => line) };
@@ -57,10 +60,12 @@ export class Flame {
 			{ title: 'functions that ran at the root, their callers on top (i)' });
 		this.order = button('By time', () => app.change({ ordered: !this.model.isOrdered(), inverted: false, zoom: 0 }),
 			{ title: 'thread by thread in order of time; else the largest first (o)', id: 'order', hidden: !this.model.lanes.length });
+		this.classes = button('Classes', () => app.change({ classes: !this.model.state.classes }),
+			{ title: 'color by what the time was spent on (k)', id: 'classes', hidden: !this.model.hasClasses() });
 		this.cut = make('span', { class: 'words', hidden: true }, 'too long: the first part is shown');
 		this.reset = button('Reset zoom', () => app.change({ zoom: 0 }), { id: 'reset', title: 'show all (Escape)' });
 		this.legend = make('div', { class: 'legend', role: 'list', 'aria-label': 'legend' });
-		this.element = make('section', {}, make('div', { class: 'tools' }, this.flip, this.invert, this.order, this.reset, this.cut, this.legend),
+		this.element = make('section', {}, make('div', { class: 'tools' }, this.flip, this.invert, this.order, this.classes, this.reset, this.cut, this.legend),
 			this.view, this.tip);
 		this.geometry = { width: 0, height: 0, scroll: 0, rows: 1, cell: measureCell(this.context) };
 		this.drawnZoom = '';
@@ -72,6 +77,7 @@ export class Flame {
 		press(this.flip, state.flame);
 		press(this.invert, state.inverted);
 		press(this.order, this.model.isOrdered());
+		press(this.classes, this.model.isClassed());
 		this.cut.hidden = !this.model.isCut;
 		this.reset.disabled = !state.zoom;
 		this.legend.replaceChildren(...legend(this.model).map(([color, text]) => {

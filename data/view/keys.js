@@ -10,7 +10,7 @@ const HELP = [
 	['/', 'search'], ['n, N', 'next, previous found frame'], ['Ctrl-I', 'search ignores case'],
 	['arrows', 'walk the picture, the tree, a table'], ['Enter', 'zoom into the frame; open, choose a row'],
 	['Escape', 'show all; clear the search'], ['Backspace, u', 'undo'], ['1 to 9', 'tabs'],
-	['f', 'root below or on top'], ['i', 'inverted: callers on top of what ran'], ['o', 'stacks in order of time'],
+	['f', 'root below or on top'], ['i', 'inverted: callers on top of what ran'], ['o', 'stacks in order of time'], ['k', 'colors by class of activity'],
 	['+, \u2212', 'a longer, shorter part of the time (in the time line)'], ['t', 'light or dark'],
 	['c', 'copy the stack'], ['?', 'this list'],
 ];
@@ -32,6 +32,7 @@ function actions(app) {
 		Escape: () => app.change(state.zoom ? { zoom: 0 } : state.search ? { search: '' } : { from: 0, to: 0 }), Backspace: () => app.undo(), u: () => app.undo(),
 		f: () => app.change({ flame: !state.flame }), i: () => app.change({ inverted: !state.inverted, zoom: 0 }),
 		o: () => app.model.lanes.length && app.change({ ordered: !app.model.isOrdered(), inverted: false, zoom: 0 }),
+		k: () => app.model.hasClasses() && app.change({ classes: !state.classes }),
 		t: () => app.turnTheme(), c: () => app.copyStack(), '?': () => app.help.showModal(),
 	};
 }

@@ -6,21 +6,22 @@
 import { heatColor } from './colors.js';
 import { choice, labeled, make } from './dom.js';
 import { functionName } from './profile.js';
-import { groupNames, groupSums } from './sums.js';
+import { groupNames, groupSums, readClasses } from './sums.js';
 import { exactText, percentText, valueText } from './text.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
 const COLUMNS = 16, ROWS = 256;
-const FIRST_KEYS = ['rank', 'file', 'thread', 'pid', 'comm', 'host', 'stage'];
+const FIRST_KEYS = ['rank', 'file', 'thread', 'pid', 'comm', 'host', 'stage', 'class'];
 
 /** The labels that can be shown, the most telling first. @param {any} meta @returns {string[]} */
 export function groupKeys(meta) {
 	const has = (/** @type {string} */ key) => meta.keys.includes(key);
-	const keys = has('comm') && has('tid') ? ['thread', ...meta.keys] : meta.keys;
+	const own = meta.keys.filter((/** @type {string} */ key) => key !== 'class' || readClasses(meta).names.length);
+	const keys = has('comm') && has('tid') ? ['thread', ...own] : own;
 	const order = (/** @type {string} */ key) => FIRST_KEYS.indexOf(key) + 1 || FIRST_KEYS.length + 1;
 
-	return keys.slice().sort((/** @type {string} */ a, /** @type {string} */ b) => order(a) - order(b));
+	return keys.sort((/** @type {string} */ a, /** @type {string} */ b) => order(a) - order(b));
 }
 
 export class Labels {

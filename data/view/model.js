@@ -5,7 +5,7 @@
 // done again only when what it depends on has changed, and values of nodes only when a tab asks for them.
 
 import { frameMap, keptEntries } from './filter.js';
-import { callsOf, changeZ, functionSums, matchedTotal, SURE_Z } from './sums.js';
+import { callsOf, changeZ, functionSums, mainClasses, matchedTotal, readClasses, SURE_Z } from './sums.js';
 import { search } from './search.js';
 import { firstState, WALL } from './state.js';
 import { findLanes, timedTypes, valuesByLane, valuesWithin } from './times.js';
@@ -94,7 +94,14 @@ export class Model {
 		this.within = null;
 		this.lanes = p.times && !this.isDiff ? findLanes(p) : [];
 		this.isCut = false; // the order of time does not fit; known with shown
-		this.keys = { time: '-', tree: '-', values: '-', shown: '-', search: '-', sums: '-', calls: '-' };
+		this.classes = readClasses(p.meta);
+		/** @type {Uint8Array | null} of the nodes that are shown: index of the classes' names */
+		this.mainClass = null;
+		/** @type {Int32Array | null} of nodes of the mapped tree: those of the inverted one */
+		this.inverse = null;
+		/** @type {Int32Array | null} in order of time, of nodes that are shown: those of the mapped tree */
+		this.origin = null;
+		this.keys = { time: '-', tree: '-', values: '-', shown: '-', classes: '-', search: '-', sums: '-', calls: '-' };
 		this.set(this.first);
 	}
 
@@ -104,7 +111,7 @@ export class Model {
 		this.update();
 	}
 
-	/** Is a step to be done (again)? @param {'time' | 'tree' | 'values' | 'shown' | 'search' | 'sums' | 'calls'} step @param {string} key */
+	/** Is a step to be done (again)? @param {'time' | 'tree' | 'values' | 'shown' | 'classes' | 'search' | 'sums' | 'calls'} step @param {string} key */
 	isNew(step, key) {
 		const isNew = this.keys[step] !== key;
 
@@ -220,6 +227,7 @@ export class Model {
 		let turned = all;
 
 		this.isCut = false;
+		this.inverse = this.origin = null;
 		if (this.isOrdered())
 			return this.sequence();
 		if (this.state.inverted) {
@@ -228,6 +236,7 @@ export class Model {
 			for (const one of all)
 				one && one.self.forEach((value, i) => hasSelf[i] |= value ? 1 : 0);
 			const inverted = invertTree(tree, this.p.name.length, hasSelf);
+			this.inverse = inverted.place;
 			turned = all.map((one) => {
 				const self = new Float64Array(inverted.tree.count);
 
@@ -237,6 +246,36 @@ export class Model {
 		}
 		const [main, other, ...sides] = turned;
 		return new Shown(/** @type {Valued} */ (main), other, /** @type {Valued[]} */ (sides), null);
+	}
+
+	/** Are frames colored by class of activity? */
+	isClassed() {
+		return this.state.classes && this.hasClasses();
+	}
+
+	hasClasses() {
+		return this.classes.names.length > 0 && !this.isDiff;
+	}
+
+	/** The class of most of a node that is shown. In order of time: of all of the time. @param {number} node */
+	nodeClass(node) {
+		const { shown } = this; // also sets origin
+
+		if (this.isNew('classes', this.keys.shown) || !this.mainClass)
+			this.mainClass = this.findClasses(shown);
+		return this.classes.names[this.mainClass[this.origin ? this.origin[node] : node]];
+	}
+
+	/** @param {Shown} shown */
+	findClasses(shown) {
+		const { node, set } = this.p.entries, { place } = this.mapped, { kept, inverse } = this;
+		const tree = this.origin ? this.mapped.tree : shown.tree;
+
+		return mainClasses(tree, this.classes, set, this.entryValues(this.state.type), (i) => {
+			const at = place ? place[node[i]] : node[i];
+
+			return kept && !kept[i] ? -1 : inverse ? inverse[at] : at;
+		});
 	}
 
 	/** Is the picture in order of time? */
@@ -264,6 +303,7 @@ export class Model {
 		const made = sequenceTree(tree, nodes, values, lane, SEQUENCE_NODES), all = valued(made.tree, made.self);
 
 		this.isCut = made.isCut;
+		this.origin = made.origin;
 		return new Shown(all, null, [], { start: made.start, width: all.total });
 	}
 

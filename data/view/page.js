@@ -11,7 +11,7 @@ import { Flame } from './flame.js';
 import { Functions } from './functions.js';
 import { Graph } from './graph.js';
 import { makeHelp, pressKey } from './keys.js';
-import { Labels } from './labels.js';
+import { groupKeys, Labels } from './labels.js';
 import { Model } from './model.js';
 import { functionName, readProfile } from './profile.js';
 import { isUnfinished } from './search.js';
@@ -57,7 +57,7 @@ class App {
 
 	/** @returns {string[]} */
 	shownTabs() {
-		return TABS.filter((tab) => (tab !== 'diff' || this.model.isDiff) && (tab !== 'labels' || this.p.meta.keys.length) &&
+		return TABS.filter((tab) => (tab !== 'diff' || this.model.isDiff) && (tab !== 'labels' || groupKeys(this.p.meta).length) &&
 			(tab !== 'timeline' || this.model.lanes.length) && (tab !== 'source' || this.p.sources.length));
 	}
 

@@ -23,6 +23,7 @@ import { CHIP_KINDS } from './filter.js';
  * @property {string} sort column of functions
  * @property {string} by label of the heat map
  * @property {boolean} shares a difference of shares
+ * @property {boolean} classes colors by class of activity
  */
 
 export const WALL = -1;
@@ -33,7 +34,7 @@ const TEXT_LIMIT = 4096, CHIP_LIMIT = 32;
 /** @param {number} type @param {boolean} isDiff @param {boolean} shares @returns {State} */
 export function firstState(type, isDiff, shares) {
 	return { tab: isDiff ? 'diff' : 'flame', type, search: '', fold: false, chips: [], inverted: false,
-		flame: false, ordered: false, from: 0, to: 0, zoom: 0, fn: 0, sort: 'self', by: '', shares };
+		flame: false, ordered: false, from: 0, to: 0, zoom: 0, fn: 0, sort: 'self', by: '', shares, classes: false };
 }
 
 /** @param {string} text @param {number} least @param {number} limit one past the largest */
@@ -65,7 +66,7 @@ export function fromFragment(text, first, types, functions) {
 	const parts = new URLSearchParams(text.slice(0, 1 << 16)), state = { ...first, chips: /** @type {Chip[]} */ ([]) };
 	const given = (/** @type {string} */ key) => parts.get(key) || '';
 
-	for (const key of /** @type {const} */ (['fold', 'inverted', 'flame', 'ordered', 'shares']))
+	for (const key of /** @type {const} */ (['fold', 'inverted', 'flame', 'ordered', 'shares', 'classes']))
 		if (parts.has(key))
 			state[key] = given(key) === '1';
 	if (TABS.includes(given('tab')))

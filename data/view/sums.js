@@ -4,8 +4,12 @@
 // sums: values by function, of calls, of what matches, by label. A stack counts once for a function that is in
 // it several times: nodes are visited in pre-order, and until[function] is the end of its outermost subtree.
 
+import { sumTotals } from './tree.js';
+
 /** @typedef {import('./profile.js').Profile} Profile */
 /** @typedef {import('./tree.js').Tree} Tree */
+
+const NONE = '(none)';
 
 /** @type {WeakMap<Tree, Int32Array>} */
 const functionsOfTrees = new WeakMap();
@@ -107,7 +111,7 @@ export function groupNames(meta, key) {
 			for (let i = 0; i < set.length; i += 2)
 				if (meta.keys[set[i]] === one)
 					parts.push(String(set[i + 1]));
-		return parts.length ? parts.join(' ') : '(none)';
+		return parts.length ? parts.join(' ') : NONE;
 	});
 }
 
@@ -135,4 +139,46 @@ export function groupSums(p, values, kept, groups) {
 		row.byFunction.set(fn, (row.byFunction.get(fn) || 0) + values[i]);
 	}
 	return Array.from(rows.values()).sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
+}
+
+const CLASS_LABEL = 'class'; // ACTIVITY_LABEL
+const CLASSES_MAX = 32; // that are told apart; the rest is one
+
+/**
+ * The classes of activity: their names, and which one each label set has. Without names nothing is told apart.
+ * @param {any} meta @returns {{ names: string[], ofSet: Uint8Array }}
+ */
+export function readClasses(meta) {
+	const ofSets = groupNames(meta, CLASS_LABEL), has = meta.keys.includes(CLASS_LABEL);
+	const all = /** @type {string[]} */ (has ? Array.from(new Set(ofSets)) : []).filter((name) => name !== NONE).sort();
+	const names = all.length > CLASSES_MAX ? [...all.slice(0, CLASSES_MAX - 1), 'others'] : all.length > 1 ? all : [];
+
+	return { names, ofSet: Uint8Array.from(ofSets, (/** @type {string} */ name) => Math.min(Math.max(0, all.indexOf(name)), Math.max(0, names.length - 1))) };
+}
+
+/**
+ * Of each node the class that most of its total is of: an index of names.
+ * @param {Tree} tree @param {{ names: string[], ofSet: Uint8Array }} classes @param {Int32Array} set of entries
+ * @param {Float64Array} values of entries @param {(entry: number) => number} nodeOf where an entry counts; below 0: nowhere
+ */
+export function mainClasses(tree, { names, ofSet }, set, values, nodeOf) {
+	const main = new Uint8Array(tree.count), most = new Float64Array(tree.count);
+	const self = new Float64Array(tree.count), total = new Float64Array(tree.count);
+
+	for (let one = 0; one < names.length; one++) {
+		self.fill(0);
+		for (let i = 0; i < values.length; i++) {
+			const node = ofSet[set[i]] === one && values[i] ? nodeOf(i) : -1;
+
+			if (node >= 0)
+				self[node] += values[i];
+		}
+		sumTotals(tree, self, total);
+		for (let i = 0; i < total.length; i++)
+			if (total[i] > most[i]) {
+				most[i] = total[i];
+				main[i] = one;
+			}
+	}
+	return main;
 }

@@ -183,10 +183,10 @@ export function invertTree(tree, frames, hasSelf) {
  * The tree of stacks one after another: what neighbors have in common is one node.
  * @param {Tree} tree @param {Int32Array} nodes where each stack ends @param {Float64Array} values of each
  * @param {Int32Array} lanes of each: stacks of different lanes have nothing in common
- * @param {number} limit of nodes: what comes behind is left out
+ * @param {number} limit of nodes: what comes behind is left out; origin: of each node, that of tree
  */
 export function sequenceTree(tree, nodes, values, lanes, limit) {
-	const frame = [0], parent = [0], self = [0], start = [0], made = [0], open = [0], path = [0];
+	const frame = [0], origin = [0], parent = [0], self = [0], start = [0], made = [0], open = [0], path = [0];
 	let depth = 0, lane = -1, at = 0, i = 0;
 
 	for (; i < nodes.length && frame.length < limit; i++) {
@@ -203,6 +203,7 @@ export function sequenceTree(tree, nodes, values, lanes, limit) {
 			open[k] = path[k];
 			made[k] = frame.length;
 			frame.push(tree.frame[path[k]]);
+			origin.push(path[k]);
 			parent.push(made[k - 1]);
 			self.push(0);
 			start.push(at);
@@ -213,7 +214,7 @@ export function sequenceTree(tree, nodes, values, lanes, limit) {
 		lane = lanes[i];
 	}
 	return { tree: makeTree(Int32Array.from(frame), Int32Array.from(parent)), self: Float64Array.from(self),
-		start: Float64Array.from(start), isCut: i < nodes.length };
+		start: Float64Array.from(start), origin: Int32Array.from(origin), isCut: i < nodes.length };
 }
 
 /**

@@ -22,7 +22,7 @@
 struct args {
 	struct filter_args filter;
 	struct binaries_args places;
-	const char *by, *value, *from, *normalize;
+	const char *by, *classes, *value, *from, *normalize;
 	bool has_totals, has_kernel_frames;
 	uint64_t rows;
 	int order;  /* enum compare_order */
@@ -34,6 +34,7 @@ static const char *const orders[] = { "change", "before", "after", "name", NULL 
 
 static const struct opt opts[] = {
 	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP),
+	OPT_CLASSES(struct args, classes),
 	OPT_FLAG(0, "total", struct args, has_totals,
 		 "Compare functions with what they call, not their own cost"),
 	OPT_STR(0, "normalize", "BY", struct args, normalize,
@@ -96,7 +97,7 @@ static int measure(struct run *r, const char *normalize, struct err *e)
 	return 0;
 }
 
-static int open_run(struct run *r, const struct args *a, struct err *e)
+static int open_run(struct run *r, const struct args *a, const struct grouping *g, struct err *e)
 {
 	bool is_total = a->normalize && strcmp(a->normalize, "total") == 0;
 	const struct inputs_opts o = { .from = a->from, .places = &a->places };
@@ -114,7 +115,9 @@ static int open_run(struct run *r, const struct args *a, struct err *e)
 			return rc;
 	}
 	r->facts = report_facts(r->profile, r->type);
-	rc = apply_filter(&r->profile, &a->filter, e);
+	rc = g->is_class ? grouping_label_classes(&r->profile, a->classes, e) : 0;
+	if (rc == 0)
+		rc = apply_filter(&r->profile, &a->filter, e);
 	if (rc == 0 && !a->has_kernel_frames)
 		rc = profile_charge_waits(&r->profile, WAIT_LEAF_NAMED, e);
 	return rc;
@@ -226,11 +229,12 @@ static int compare(struct side *sides, const struct profile *diff, const struct 
 	return show(diff, &o, a, e);
 }
 
-static int open_all(struct side *sides, const struct args *a, struct value_type *ret, struct err *e)
+static int open_all(struct side *sides, const struct args *a, const struct grouping *g,
+		    struct value_type *ret, struct err *e)
 {
 	for (size_t side = 0; side < 2; side++)
 		for (size_t i = 0; i < sides[side].count; i++) {
-			int rc = open_run(&sides[side].runs[i], a, e);
+			int rc = open_run(&sides[side].runs[i], a, g, e);
 
 			if (rc < 0)
 				return rc;
@@ -247,7 +251,7 @@ static int load_and_compare(struct side *sides, const struct args *a, const stru
 	const struct profile *runs[2][DIFF_MAX_RUNS], *first;
 	struct profile *diff;
 	struct value_type type;
-	int rc = open_all(sides, a, &type, e);
+	int rc = open_all(sides, a, g, &type, e);
 
 	if (rc < 0)
 		return rc;
@@ -326,11 +330,13 @@ static int parse(struct args *args, struct side *sides, int argc, char **argv, s
 static int run_with(struct side *sides, int argc, char **argv, struct err *e)
 {
 	struct args args = { .by = "function", .rows = ROWS_NOT_GIVEN };
-	struct grouping grouping = { FRAME_BY_FUNCTION, NULL };
+	struct grouping grouping = { 0 };
 	int rc = parse(&args, sides, argc, argv, e);
 
 	if (rc == 0)
 		rc = grouping_parse(args.by, &grouping, e);
+	if (rc == 0 && args.classes && !grouping.is_class)
+		return err_usage(e, "--classes goes with --by class");
 	if (rc)
 		return rc;
 	if (args.normalize)

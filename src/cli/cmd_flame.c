@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
+#include "cli/grouping.h"
 #include "cli/picture.h"
 #include "cli/profile_opts.h"
 #include "model/label_roots.h"
@@ -14,6 +15,7 @@
 #include "model/wall.h"
 #include "source/inputs.h"
 #include "source/load.h"
+#include "view/activity.h"
 #include "view/flame/flame.h"
 
 #define DEFAULT_PICTURE "flame.svg"
@@ -24,7 +26,8 @@
 struct args {
 	const char *output; /* NULL: DEFAULT_PICTURE, or standard output when that is no terminal */
 	const char *title, *value, *from;
-	const char *by; /* key of a label, or "thread"; NULL: one root for all */
+	const char *by;      /* key of a label, "thread" or "class"; NULL: one root for all */
+	const char *classes; /* file of rules, or NULL */
 	uint64_t width;
 	double min_percent;
 	int colors;    /* enum flame_colors */
@@ -44,7 +47,8 @@ static const struct opt opts[] = {
 	OPT_CHOICE(0, "colors", "module|name|hot|plain", struct args, colors, flame_colors_names,
 		   "Color by kind of code, by name, or alike [default module]"),
 	OPT_STR(0, "by", "LABEL", struct args, by,
-		"Draw a root for each thread, comm, pid, rank or value of another label"),
+		"Draw a root for each thread, comm, pid, rank, class or value of another label"),
+	OPT_CLASSES(struct args, classes),
 	OPT_FLAG(0, "icicle", struct args, is_icicle, "Draw the root on top"),
 	OPT_FLAG(0, "reverse", struct args, is_reversed,
 		 "Merge stacks from their leaves: callers on callees"),
@@ -118,6 +122,11 @@ static int add_roots(struct profile **p, const char *by, const char *name, struc
 	return 0;
 }
 
+static bool is_by_class(const struct args *args)
+{
+	return args->by && strcmp(args->by, ACTIVITY_LABEL) == 0;
+}
+
 static int load_one(struct drawing *in, size_t i, const struct args *args, struct err *e)
 {
 	const struct inputs_opts o = { .from = args->from, .places = &args->places };
@@ -132,6 +141,8 @@ static int load_one(struct drawing *in, size_t i, const struct args *args, struc
 	rc = choose_type(*p, args->value, &in->types[i], e);
 	if (rc == 0 && !profile_type_count(*p))
 		rc = err_set(e, -EINVAL, "%s: has no values to draw", in->names[i].data);
+	if (rc == 0 && is_by_class(args))
+		rc = grouping_label_classes(p, args->classes, e);
 	if (rc == 0)
 		rc = apply_filter(p, &args->filter, e);
 	if (rc == 0 && !args->has_kernel_frames)
@@ -271,6 +282,8 @@ static int check_usage(const struct args *args, int operands, struct err *e)
 {
 	if (args->is_diff && operands > 2)
 		return err_usage(e, "--diff: two files, before and after");
+	if (args->classes && !is_by_class(args))
+		return err_usage(e, "--classes goes with --by class");
 	if (args->is_wall && (args->is_diff || args->is_negated || args->normalize || args->value))
 		return err_usage(e, "--wall goes with neither --diff nor --value");
 	return 0;

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/grouping.h"
 #include "cli/profile_opts.h"
@@ -11,7 +10,6 @@
 #include "model/wait_frames.h"
 #include "source/inputs.h"
 #include "source/load.h"
-#include "view/activity.h"
 #include "view/emit.h"
 #include "view/report.h"
 
@@ -38,9 +36,8 @@ static const char *const languages[] = { "all", "python", NULL };
 static const char *const orders[] = { "self", "total", "name", NULL };
 
 static const struct opt opts[] = {
-	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP ", class"),
-	OPT_STR(0, "classes", "FILE", struct args, classes,
-		"Add rules for classes of activity (--by class), before auger's own"),
+	OPT_STR(0, "by", "WHAT", struct args, by, GROUPING_HELP),
+	OPT_CLASSES(struct args, classes),
 	OPT_FLAG(0, "imbalance", struct args, is_imbalance,
 		 "Show how unevenly the ranks of a job work, and what that costs"),
 	OPT_FLAG(0, "tree", struct args, is_tree,
@@ -70,16 +67,11 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
-static bool is_by_class(const struct args *a)
-{
-	return strcmp(a->by, ACTIVITY_LABEL) == 0;
-}
-
 static int check_usage(const struct args *a, const struct grouping *g, struct err *e)
 {
 	bool is_edges = a->callers || a->callees;
 
-	if (a->classes && !is_by_class(a) && !a->is_imbalance)
+	if (a->classes && !g->is_class && !a->is_imbalance)
 		return err_usage(e, "--classes goes with --by class and --imbalance");
 	if (a->is_imbalance && (a->is_tree || is_edges || g->label))
 		return err_usage(e, "--imbalance goes with --by function, line, address or module, "
@@ -142,21 +134,6 @@ static int show(const struct profile *p, const struct args *a, const struct grou
 	return rc < 0 ? rc : screen_rows_end(&rows, e);
 }
 
-static int label_activities(struct profile **p, const struct args *a, struct err *e)
-{
-	CLEANUP(activity_fini) struct activity rules = { 0 };
-	struct file_input text = { 0 };
-	int rc = a->classes ? file_load(a->classes, &text, e) : 0;
-
-	if (rc == 0 && a->classes) {
-		rc = activity_add(&rules, (const char *)text.data, text.len, a->classes, e);
-		file_input_fini(&text);
-	}
-	if (rc == 0)
-		rc = activity_add_ours(&rules, e);
-	return rc == 0 ? profile_label_activities(p, &rules, e) : rc;
-}
-
 static int report(struct profile **p, const struct inputs *in, const struct args *a,
 		  const struct grouping *g, struct err *e)
 {
@@ -176,8 +153,8 @@ static int report(struct profile **p, const struct inputs *in, const struct args
 	if (!profile_type_count(*p))
 		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
 	o.facts = report_facts(*p, o.type);
-	if (is_by_class(a) || a->is_imbalance) {
-		rc = label_activities(p, a, e);
+	if (g->is_class || a->is_imbalance) {
+		rc = grouping_label_classes(p, a->classes, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -197,15 +174,13 @@ static int run(int argc, char **argv, struct err *e)
 			     .min_percent = MIN_PERCENT_NOT_GIVEN,
 			     .rows = ROWS_NOT_GIVEN,
 			     .order = ORDER_NOT_GIVEN };
-	struct grouping grouping = { FRAME_BY_FUNCTION, NULL };
+	struct grouping grouping = { 0 };
 	CLEANUP(inputs_close) struct inputs in = { 0 };
 	struct inputs_opts o = { .places = &args.places };
 	struct profile *p;
 	int first, rc = cmd_parse(&cmd_report, &args, argc, argv, &first, e);
 
-	if (rc == 0 && is_by_class(&args))
-		grouping = (struct grouping){ 0, ACTIVITY_LABEL };
-	else if (rc == 0)
+	if (rc == 0)
 		rc = grouping_parse(args.by, &grouping, e);
 	if (rc == 0)
 		rc = check_usage(&args, &grouping, e);

@@ -205,16 +205,22 @@ uint32_t profile_copy_labels(struct profile_copier *c, uint32_t id)
 	return *to;
 }
 
-/* A timed value of src as one of dst; false: its sample was not copied. */
-static bool find_copied(const struct profile_copier *c, struct timed_value *v)
+/* A timed value of src as one of dst; labels: of samples, or NULL. False: its sample was not
+ * copied.
+ */
+static bool find_copied(const struct profile_copier *c, const uint32_t *labels,
+			struct timed_value *v)
 {
+	uint32_t sample = labels ? profile_find_sample(c->src, v->node, v->labels) : MAP_NONE;
+
 	v->node = c->nodes.to[v->node];
-	v->labels = c->label_sets.to[v->labels];
+	v->labels = sample != MAP_NONE ? labels[sample] : c->label_sets.to[v->labels];
 	return v->node != UNKNOWN && v->labels != UNKNOWN &&
 	       profile_find_sample(c->dst, v->node, v->labels) != MAP_NONE;
 }
 
-void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_t type)
+static void copy_times(struct profile_copier *c, const uint32_t *targets, size_t type,
+		       const uint32_t *labels)
 {
 	const struct sample_times *from = profile_get_times(c->src);
 	struct sample_times *to = profile_times(c->dst);
@@ -230,7 +236,7 @@ void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_
 
 		if (sample != MAP_NONE)
 			v.node = targets[sample];
-		if (!find_copied(c, &v))
+		if (!find_copied(c, labels, &v))
 			continue;
 		row = rows_add(&to->entries, sizeof *row);
 		if (!row) {
@@ -240,6 +246,16 @@ void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_
 		*row = v;
 	}
 	sample_times_settle(to);
+}
+
+void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_t type)
+{
+	copy_times(c, targets, type, NULL);
+}
+
+void profile_copy_relabeled_times(struct profile_copier *c, const uint32_t *labels)
+{
+	copy_times(c, NULL, 0, labels);
 }
 
 static uint32_t move_str(struct profile *dst, const struct profile *src, uint32_t id)

@@ -32,6 +32,9 @@ uint32_t profile_copy_labels(struct profile_copier *c, uint32_t id);
  * Failure is that of dst.
  */
 void profile_copy_times(struct profile_copier *c, const uint32_t *targets, size_t type);
+/* The same of samples that got other labels: labels: [sample count of src]: their label sets in
+ * dst. */
+void profile_copy_relabeled_times(struct profile_copier *c, const uint32_t *labels);
 
 /* The sample types, the period, the default type and the comments of src, to an empty dst. */
 void profile_copy_head(struct profile *dst, const struct profile *src);

@@ -306,19 +306,25 @@ static uint32_t add_class(struct profile *p, uint32_t labels, const char *class)
 static int copy(struct profile *dst, const struct matcher *m, struct err *e)
 {
 	const struct profile *src = m->p;
+	size_t count = profile_sample_count(src);
 	struct profile_copier *c = profile_copier_new(dst, src, NULL, 0);
+	uint32_t *labels = calloc(count + 1, sizeof *labels);
 
-	if (!c)
-		return err_nomem(e);
-	profile_copy_head(dst, src);
-	for (size_t i = 0; i < profile_sample_count(src); i++) {
-		struct sample s = profile_get_sample(src, i);
-		uint32_t labels =
-			add_class(dst, profile_copy_labels(c, s.labels), class_of(m, s.node));
+	if (c && labels) {
+		profile_copy_head(dst, src);
+		for (size_t i = 0; i < count; i++) {
+			struct sample s = profile_get_sample(src, i);
 
-		profile_add(dst, profile_copy_node(c, s.node), labels, s.values);
+			labels[i] = add_class(dst, profile_copy_labels(c, s.labels),
+					      class_of(m, s.node));
+			profile_add(dst, profile_copy_node(c, s.node), labels[i], s.values);
+		}
+		profile_copy_relabeled_times(c, labels);
+	} else {
+		profile_fail_nomem(dst);
 	}
 	profile_copier_free(c);
+	free(labels);
 	return profile_check(dst, e);
 }
 

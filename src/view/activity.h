@@ -49,8 +49,8 @@ struct activity_sum {
 int activity_sum(const struct profile *p, const struct activity *a, size_t type, struct rows *ret,
 		 struct err *e) MUST_CHECK;
 
-/* Replaces *p by a profile whose samples have the label ACTIVITY_LABEL. On failure *p is still
- * valid. */
+/* Replaces *p by a profile whose samples have the label ACTIVITY_LABEL, and keep their times. On
+ * failure *p is still valid. */
 int profile_label_activities(struct profile **p, const struct activity *a,
 			     struct err *e) MUST_CHECK;
 

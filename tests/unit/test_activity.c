@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/map.h"
+
 #include "tap.h"
 
 /* A stack, and the class of its time. */
@@ -141,6 +143,45 @@ static void test_sums(void)
 	profile_free(p);
 }
 
+static void add_time(struct profile *p, size_t sample, uint64_t time_ns)
+{
+	struct sample s = profile_get_sample(p, sample);
+	struct timed_value v = { .node = s.node, .labels = s.labels, .value = s.values[0] };
+
+	CHECK_INT(sample_times_add(profile_times(p), time_ns, &v), 0);
+}
+
+/* Two threads in one class, one of them in another, too: values stay where and when they were. */
+static void test_times(void)
+{
+	static const struct row few[] = { { "main@app;MPI_Send@libmpi.so.40", "" },
+					  { "main@app;f@app", "" },
+					  { "main@app;MPI_Send@libmpi.so.40", "" } };
+	static const char *const classes[] = { "mpi.p2p", "compute", "mpi.p2p" };
+	CLEANUP(activity_fini) struct activity rules = { 0 };
+	struct profile *p = make(few, 3);
+	const struct sample_times *t;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < 3; i++)
+		add_time(p, i, i * SAMPLE_TIMES_FIRST_BUCKET_NS);
+	CHECK_INT(activity_add_ours(&rules, &e), 0);
+	CHECK_INT(profile_label_activities(&p, &rules, &e), 0);
+	t = profile_get_times(p);
+	CHECK_INT(t->bucket_ns, SAMPLE_TIMES_FIRST_BUCKET_NS);
+	CHECK_INT(t->entries.count, 3);
+	for (size_t i = 0; i < t->entries.count; i++) {
+		const struct timed_value *v = sample_times_at(t, i);
+		const struct label *class = profile_find_label(p, v->labels, ACTIVITY_LABEL);
+
+		CHECK_INT(v->value, v->bucket + 1);
+		CHECK(profile_find_sample(p, v->node, v->labels) != MAP_NONE);
+		if (CHECK(class != NULL))
+			CHECK_STR(profile_text(p, class->str), classes[v->bucket]);
+	}
+	profile_free(p);
+}
+
 static void test_bad_rules(void)
 {
 	static const struct {
@@ -164,6 +205,7 @@ int main(void)
 {
 	TAP_CASE(test_ours);
 	TAP_CASE(test_sums);
+	TAP_CASE(test_times);
 	TAP_CASE(test_bad_rules);
 	return tap_done();
 }

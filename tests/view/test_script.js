@@ -10,7 +10,8 @@ import { nodeAt, nodeBox } from '../../data/view/flame_draw.js';
 import { groupKeys } from '../../data/view/labels.js';
 import { makePattern, matchSome } from '../../data/view/filter.js';
 import { fromFragment, toFragment } from '../../data/view/state.js';
-import { groupNames, groupSums } from '../../data/view/sums.js';
+import { legend, nodeColor } from '../../data/view/colors.js';
+import { groupNames, groupSums, mainClasses } from '../../data/view/sums.js';
 import { bucketAt, bucketX, roundStep } from '../../data/view/lanes.js';
 import { laneColumns, trackOf, valuesByLane, valuesInOrder, valuesWithin } from '../../data/view/times.js';
 import { functionName } from '../../data/view/profile.js';
@@ -206,6 +207,34 @@ await run({
 
 		check(place(1, 2, 3, 4), [[0, 0, 0, 5], [10, 5, 3, 4]]);
 		check(place(0, -9, 3, 4), [[0, 0, 0, 3], [7, 3, 3, 4]]);
+	},
+	async classes() {
+		const text = 'main;MPI_Barrier;poll 6\nmain;f 3\nmain;f;MPI_Send 5\nmain;MPI_File_open 1\n', model = await modelOf(auger, ['-'], text);
+		const shown = () => lines(model).map((line, i) => `${line.trim().split(' ')[0]} ${model.nodeClass(i)}`);
+		const { names } = model.classes;
+
+		check(names, ['compute', 'mpi.collective', 'mpi.io', 'mpi.p2p']);
+		check(groupKeys(model.p.meta), ['class']);
+		check(shown(), ['all mpi.collective', 'main mpi.collective', 'f mpi.p2p', 'MPI_Send mpi.p2p', 'MPI_Barrier mpi.collective', 'poll mpi.collective',
+			'MPI_File_open mpi.io']);
+		check([model.isClassed(), legend(model).length], [false, 2]);
+		model.set({ ...model.state, classes: true });
+		check(legend(model).map(([, name]) => name), [...names, 'found']);
+		check(new Set(legend(model).map(([color]) => color)).size, names.length + 1);
+		check(nodeColor(model, 4), legend(model)[1][0]);
+		model.set({ ...model.state, inverted: true });
+		check(shown().filter((line) => /^(poll|MPI_Send|f|MPI_File_open) /.test(line)).sort(),
+			['MPI_File_open mpi.io', 'MPI_Send mpi.p2p', 'f compute', 'f mpi.p2p', 'poll mpi.collective']);
+		model.set({ ...model.state, inverted: false, chips: [chip('label', 'class=mpi.p2p')] });
+		check([model.whole(), shown()[1]], [5, 'main mpi.p2p']);
+		check([(await all()).hasClasses(), groupKeys((await all()).p.meta)], [false, []]);
+		check(mainClasses(model.mapped.tree, { names, ofSet: new Uint8Array(9) }, model.p.entries.set, model.entryValues(0), () => -1)[0], 0);
+	},
+	async classesInOrder() {
+		const model = await modelOf(auger, [process.argv[3] + '/fuzz/corpus/perfdata/two_events']);
+
+		model.set({ ...model.state, ordered: true });
+		check(Array.from(model.shown.tree.frame), Array.from(model.origin, (node) => model.mapped.tree.frame[node]));
 	},
 	async times() {
 		const model = await modelOf(auger, [process.argv[3] + '/fuzz/corpus/perfdata/two_events']), { p, lanes } = model, { times } = p;

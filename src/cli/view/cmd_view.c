@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/output/outfile.h"
 #include "cli/cmd.h"
+#include "cli/grouping.h"
 #include "cli/picture.h"
 #include "cli/profile_opts.h"
 #include "cli/view/page_sources.h"
@@ -24,7 +25,7 @@ extern char **environ;
 
 struct args {
 	const char *output; /* NULL: DEFAULT_PAGE, or standard output when that is no terminal */
-	const char *title, *value, *from;
+	const char *title, *value, *from, *classes;
 	int normalize; /* in normalizations */
 	bool is_opened, is_merge, has_kernel_frames, has_source;
 	struct filter_args filter;
@@ -48,6 +49,7 @@ static const struct opt opts[] = {
 		"Show this sample type at first [default: the one that the profile names]"),
 	OPT_STR(0, "from", "FORMAT", struct args, from,
 		"Read the files as this format [default: by their content]"),
+	OPT_CLASSES(struct args, classes),
 	OPT_INCLUDE(struct args, filter, filter_opts),
 	OPT_KERNEL_FRAMES(struct args, has_kernel_frames),
 	OPT_INCLUDE(struct args, places, places_opts),
@@ -83,11 +85,13 @@ static int check_values(const struct profile *p, const struct inputs *files, str
 				    : err_set(e, -EINVAL, "%s: has no values to show", name.data);
 }
 
-/* What the options leave of a profile. */
+/* What the options leave of a profile, with classes of activity. */
 static int select_stacks(struct profile **p, const struct args *args, struct err *e)
 {
-	int rc = apply_filter(p, &args->filter, e);
+	int rc = grouping_label_classes(p, args->classes, e);
 
+	if (rc == 0)
+		rc = apply_filter(p, &args->filter, e);
 	if (rc == 0 && !args->has_kernel_frames)
 		rc = profile_charge_waits(p, WAIT_LEAF_NAMED, e);
 	return rc;
