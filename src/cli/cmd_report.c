@@ -147,6 +147,7 @@ static int report(struct profile **p, const struct inputs *in, const struct args
 	if (buf_error(&filter) < 0 || buf_error(&file) < 0)
 		return err_nomem(e);
 	o = make_opts(a, &file, &filter);
+	o.is_sum = in->count > 1;
 	rc = choose_type(*p, a->value, &o.type, e);
 	if (rc < 0)
 		return rc;

@@ -176,7 +176,7 @@ void emit_head_list_end(struct emit *out)
 {
 	if (out->opts.format == EMIT_JSON)
 		buf_put_byte(out->to, ']');
-	else if (out->item_count > MAX_TABLE_ITEMS)
+	else if (!has_room_in_head(out) && out->item_count > MAX_TABLE_ITEMS)
 		emit_note(out, "%s: %zu more", out->list, out->item_count - MAX_TABLE_ITEMS);
 }
 

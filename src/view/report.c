@@ -2,7 +2,11 @@
 #include "view/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/str.h"
+#include "base/strtab.h"
 
 const char *report_unit(const struct profile *p, size_t type)
 {
@@ -41,14 +45,15 @@ struct report_facts report_facts(const struct profile *p, size_t type)
 	return facts;
 }
 
-/* The recorder's counts, when they say no more than the head does. */
+/* The recorder's counts, when they say no more than the head does, or are those of one of the runs
+ * that were added up. */
 static bool is_told(const char *comment, const struct report_facts *facts)
 {
 	long long samples, lost;
 	char rest;
+	int read = sscanf(comment, "samples: %lld, lost: %lld%c", &samples, &lost, &rest);
 
-	return sscanf(comment, "samples: %lld, lost: %lld%c", &samples, &lost, &rest) == 2 &&
-	       samples == facts->samples && lost == facts->lost;
+	return read >= 2 && (samples != facts->samples || (read == 2 && lost == facts->lost));
 }
 
 /* The counts of one file, where several were added up: the head has those of all. */
@@ -58,30 +63,74 @@ static bool is_of_part(const char *comment)
 	       text_starts_with(comment, "CPU time of the command: ");
 }
 
-/* Whether the profile is the sum of several recordings. */
-static bool has_parts(const struct profile *p)
+/* "host" of "host: n1"; else the whole comment. */
+static size_t key_len(const char *comment)
 {
-	size_t counts = 0;
+	const char *end = strstr(comment, ": ");
 
-	for (size_t i = 0; i < profile_comment_count(p); i++)
-		counts += text_starts_with(profile_get_comment(p, i), "samples: ");
-	return counts > 1;
+	return end ? (size_t)(end - comment) : strlen(comment);
 }
 
-static void put_comments(struct emit *out, const struct profile *p,
-			 const struct report_facts *facts)
+/* ret: [comment count]: a number for each key, below the count. -1: out of memory. */
+static int number_keys(const struct profile *p, uint32_t *ret)
 {
-	bool is_sum = has_parts(p);
+	struct strtab *keys = strtab_new();
+	int rc = keys ? 0 : -1;
 
-	emit_head_list(out, "comment");
-	for (size_t i = 0; i < profile_comment_count(p); i++) {
+	for (size_t i = 0; rc == 0 && i < profile_comment_count(p); i++) {
 		const char *comment = profile_get_comment(p, i);
 
-		if (is_told(comment, facts) || (is_sum && is_of_part(comment)))
+		ret[i] = strtab_intern(keys, comment, key_len(comment));
+		rc = ret[i] == STRTAB_NONE ? -1 : 0;
+	}
+	strtab_free(keys);
+	return rc;
+}
+
+/* Did auger merge make the file? */
+static bool has_counts_of_several(const struct profile *p)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < profile_comment_count(p) && found < 2; i++)
+		found += text_starts_with(profile_get_comment(p, i), "samples: ");
+	return found > 1;
+}
+
+/* Of runs that were added up, what differs is a fact of a single one. counts: [comment count], 0:
+ * how many comments have each key. */
+static void put_common(struct emit *out, const struct profile *p, const struct report_opts *o,
+		       const uint32_t *keys, uint32_t *counts)
+{
+	size_t count = profile_comment_count(p);
+	bool is_sum = o->is_sum || has_counts_of_several(p);
+
+	for (size_t i = 0; is_sum && i < count; i++)
+		counts[keys[i]]++;
+	emit_head_list(out, "comment");
+	for (size_t i = 0; i < count; i++) {
+		const char *comment = profile_get_comment(p, i);
+
+		if (counts[keys[i]] > 1 || is_told(comment, &o->facts) ||
+		    (is_sum && is_of_part(comment)))
 			emit_hide(out);
 		emit_head_item(out, comment);
 	}
 	emit_head_list_end(out);
+}
+
+static void put_comments(struct emit *out, const struct profile *p, const struct report_opts *o)
+{
+	size_t count = profile_comment_count(p);
+	uint32_t *keys = calloc(count + 1, sizeof *keys);
+	uint32_t *counts = calloc(count + 1, sizeof *counts);
+
+	if (keys && counts && number_keys(p, keys) == 0)
+		put_common(out, p, o, keys, counts);
+	else
+		out->to->bad = true;
+	free(keys);
+	free(counts);
 }
 
 static int64_t total_of(const struct profile *p, size_t type)
@@ -115,7 +164,7 @@ void report_put_head(struct emit *out, const struct profile *p, const struct rep
 	const struct profile_info *info = profile_get_info(p);
 
 	emit_head_str(out, "file", o->file);
-	put_comments(out, p, &o->facts);
+	put_comments(out, p, o);
 	if (info->time_ns) {
 		emit_hide(out);
 		emit_head_int(out, "time_ns", info->time_ns);

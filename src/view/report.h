@@ -7,6 +7,7 @@
 #ifndef VIEW_REPORT_H
 #define VIEW_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct report_opts {
 	const char *filter;        /* as the user gave it; NULL: none */
 	struct report_facts facts; /* of the whole profile */
 	size_t type;               /* index of the sample type */
+	bool is_sum;               /* of several files: what comments differ in is hidden */
 	size_t limit;              /* rows (of each list); 0: all */
 	enum flat_order order;
 };
