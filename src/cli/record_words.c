@@ -28,6 +28,7 @@
 #define HOTTEST 5 /* functions in the summary */
 #define HOTTEST_VERBOSE 25
 #define CLASS_PERCENT 1.0          /* less is not shown of a class of activity */
+#define CALL_COLUMNS 40            /* of a function in it */
 #define MANY 20                    /* one in so many stacks is not complete: 5 % */
 #define UNSEEN_PERCENT 5.0         /* of the CPU time: said when so much was not sampled */
 #define WAITING_SHARE 0.8          /* of the duration: with less CPU time it is said to wait */
@@ -238,7 +239,49 @@ static void put_caveats(struct buf *out, const struct profile *p, const struct r
 	put_waiting(out, p, o, c, r);
 }
 
-/* What the time was spent on: "compute 61 %, mpi.collective 27 %". Nothing when all is compute. */
+/* "mpi" as people write it. */
+static const char *family_name(const char *family)
+{
+	static const char *const names[][2] = { { ACTIVITY_MPI, "MPI" },
+						{ "openmp", "OpenMP waits" },
+						{ "gpu", "GPU" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i][0], family) == 0)
+			return names[i][1];
+	return family;
+}
+
+static void put_function_name(struct buf *out, const struct profile *p, uint32_t function)
+{
+	CLEANUP(buf_fini) struct buf name = { 0 };
+
+	activity_put_name(&name, profile_text(p, profile_get_function(p, function)->name));
+	if (buf_error(&name) < 0)
+		out->bad = true;
+	else
+		top_functions_put_name(out, name.len ? name.data : "", CALL_COLUMNS);
+}
+
+/* " (MPI_Allreduce in solve 24 %)" */
+static void put_call(struct buf *out, const struct profile *p, const struct activity_sum *sum,
+		     int64_t total)
+{
+	double percent = 100 * (double)sum->call_value / (double)total;
+
+	if (!sum->operation || percent < CLASS_PERCENT)
+		return;
+	buf_put_str(out, " (");
+	put_function_name(out, p, sum->operation);
+	if (sum->caller) {
+		buf_put_str(out, " in ");
+		put_function_name(out, p, sum->caller);
+	}
+	buf_printf(out, " %.0f %%)", percent);
+}
+
+/* What the time was spent on: "compute 61 %, MPI 27 % (MPI_Allreduce in solve 24 %)". Nothing when
+ * all is compute. */
 static int put_classes(struct buf *out, const struct profile *p, size_t type, struct err *e)
 {
 	CLEANUP(activity_fini) struct activity rules = { 0 };
@@ -252,18 +295,28 @@ static int put_classes(struct buf *out, const struct profile *p, size_t type, st
 	sum = sums.data;
 	for (size_t i = 0; rc == 0 && i < sums.count; i++)
 		total = stacks_add(total, sum[i].value);
-	if (sums.count == 1 && strcmp(sum[0].class, ACTIVITY_OTHER) == 0)
+	if (sums.count == 1 && strcmp(sum[0].family, ACTIVITY_OTHER) == 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < sums.count; i++) {
 		double percent = 100 * (double)sum[i].value / (double)total;
 
 		if (i && percent < CLASS_PERCENT)
 			break;
-		buf_printf(out, "%s%s %.0f %%", i ? ", " : "  ", sum[i].class, percent);
+		buf_printf(out, "%s%s %.0f %%", i ? ", " : "  ", family_name(sum[i].family),
+			   percent);
+		put_call(out, p, &sum[i], total);
 	}
 	if (sums.count)
 		buf_put_byte(out, '\n');
 	return rc;
+}
+
+static void put_activities(struct buf *out, const struct profile *p)
+{
+	struct err e;
+
+	if (put_classes(out, p, profile_default_type(p), &e) < 0)
+		buf_printf(out, "  %s\n", e.msg);
 }
 
 static int put_hottest(struct buf *out, const struct profile *p, size_t type, struct err *e)
@@ -321,12 +374,9 @@ static void put_visible(const struct buf *out)
 static void put_end(struct buf *out, const struct profile *p, const char *path)
 {
 	struct err e;
-	int rc = put_classes(out, p, profile_default_type(p), &e);
-
-	if (rc == 0)
-		rc = profile_find_type(p, "offcpu") >= 0
-			     ? put_longest_waits(out, p, &e)
-			     : put_hottest(out, p, profile_default_type(p), &e);
+	int rc = profile_find_type(p, "offcpu") >= 0
+			 ? put_longest_waits(out, p, &e)
+			 : put_hottest(out, p, profile_default_type(p), &e);
 
 	if (rc < 0)
 		buf_printf(out, "  %s\n", e.msg);
@@ -344,6 +394,7 @@ void record_print_summary(const struct profile *p, const struct recording_opts *
 		buf_printf(&out, "auger: %s\n", profile_get_comment(p, i));
 	buf_put_str(&out, "auger: ");
 	put_first_line(&out, p, c, r);
+	put_activities(&out, p);
 	if (recording_has_stacks(r)) {
 		buf_put_str(&out, "  ");
 		recording_put_stacks(&out, c, r);
@@ -393,5 +444,6 @@ void record_print_recovered(const struct profile *p, const char *path)
 	buf_put_str(&out, stacks == 1 ? " stack of " : " stacks of ");
 	units_put(&out, profile_get_info(p)->duration_ns, "nanoseconds");
 	buf_put_str(&out, " are recovered\n");
+	put_activities(&out, p);
 	put_end(&out, p, path);
 }

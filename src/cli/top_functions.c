@@ -12,17 +12,17 @@
 #define NAME_COLUMNS 60 /* that a function takes at most */
 #define VALUE_COLUMNS 10
 
-static void put_function(struct buf *out, const char *name)
+void top_functions_put_name(struct buf *out, const char *name, size_t columns)
 {
 	CLEANUP(buf_fini) struct buf visible = { 0 };
 
 	utf8_put_visible(&visible, name, strlen(name));
 	if (buf_error(&visible) < 0)
 		out->bad = true;
-	else if (utf8_text_width(visible.data, visible.len) <= NAME_COLUMNS)
+	else if (utf8_text_width(visible.data, visible.len) <= columns)
 		buf_put(out, visible.data, visible.len);
-	else if (!shorten_name(out, visible.data, visible.len, NAME_COLUMNS, ".."))
-		buf_put(out, visible.data, utf8_fit(visible.data, visible.len, NAME_COLUMNS));
+	else if (!shorten_name(out, visible.data, visible.len, columns, ".."))
+		buf_put(out, visible.data, utf8_fit(visible.data, visible.len, columns));
 }
 
 static void put_value(struct buf *out, const struct profile *p, size_t type, int64_t value)
@@ -57,7 +57,7 @@ int top_functions_put(struct buf *out, const struct profile *p, size_t type, siz
 			   100 * (double)row->self / (double)flat.rows[FLAT_ROOT].total);
 		if (has_value)
 			put_value(out, p, type, row->self);
-		put_function(out, flat_name(&flat, rows[i]));
+		top_functions_put_name(out, flat_name(&flat, rows[i]), NAME_COLUMNS);
 		if (module[0]) {
 			buf_put_str(out, "  ");
 			utf8_put_visible(out, module, strlen(module));

@@ -16,4 +16,7 @@
 int top_functions_put(struct buf *out, const struct profile *p, size_t type, size_t limit,
 		      bool has_value, struct err *e) MUST_CHECK;
 
+/* Appends a name as it is shown, shortened to these columns. */
+void top_functions_put_name(struct buf *out, const char *name, size_t columns);
+
 #endif

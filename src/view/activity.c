@@ -334,18 +334,34 @@ bool activity_is_waiting(const char *class)
 	       (text_starts_with(class, "mpi.") && strcmp(class, "mpi.io") != 0);
 }
 
-static int add_value(struct rows *sums, const char *class, int64_t value)
+void activity_put_name(struct buf *out, const char *name)
+{
+	char text[NAME_MAX_BYTES];
+
+	put_name(text, name);
+	buf_put_str(out, text);
+}
+
+static void put_family(char ret[ACTIVITY_CLASS_MAX], const char *class)
+{
+	size_t len = strcspn(class, ".");
+
+	memcpy(ret, class, len);
+	ret[len] = '\0';
+}
+
+static int add_value(struct rows *sums, const char *family, int64_t value)
 {
 	struct activity_sum *sum = sums->data;
 	size_t i = 0;
 
-	while (i < sums->count && strcmp(sum[i].class, class) != 0)
+	while (i < sums->count && strcmp(sum[i].family, family) != 0)
 		i++;
 	if (i == sums->count) {
 		sum = rows_add(sums, sizeof *sum);
 		if (!sum)
 			return -ENOMEM;
-		strcpy(sum->class, class);
+		strcpy(sum->family, family);
 	} else {
 		sum += i;
 	}
@@ -353,29 +369,138 @@ static int add_value(struct rows *sums, const char *class, int64_t value)
 	return 0;
 }
 
+/* A function of MPI that is called from outside of it. */
+struct call {
+	uint32_t operation, caller; /* functions */
+	int64_t value;
+};
+
+struct calls {
+	struct map known; /* operation and caller: index of rows */
+	struct rows rows; /* struct call */
+};
+
+/* The function that makes calls at this node, 0: unknown. */
+static uint32_t function_of(const struct profile *p, uint32_t node)
+{
+	struct location l = profile_get_location(p, profile_get_node(p, node).location);
+
+	return l.line_count ? l.lines[0].function : 0;
+}
+
+/* The outermost function whose rule decides on the stack. 0: that rule is for leaves. */
+static uint32_t find_operation(const struct matcher *m, uint32_t node)
+{
+	uint32_t rule = m->of_nodes[node].stack, parent;
+
+	if (rule >= m->of_nodes[node].leaf || rule == NO_RULE)
+		return 0;
+	while ((parent = profile_get_node(m->p, node).parent) && m->of_nodes[parent].stack == rule)
+		node = parent;
+	return node;
+}
+
+/* MPI, its bindings, and interpreters, of which scripts have frames of their own. */
+static bool is_in_library(const struct profile *p, uint32_t node)
+{
+	struct location l = profile_get_location(p, profile_get_node(p, node).location);
+	const char *path = profile_text(p, profile_get_mapping(p, l.mapping)->path);
+
+	return is_one_of(path_base(path),
+			 "libmpi*|libpmpi*|mpi.*.so|python|python2*|python3*|libpython*") &&
+	       !is_like(path, "*.py", 4);
+}
+
+static struct call find_call(const struct matcher *m, uint32_t operation)
+{
+	uint32_t parent = profile_get_node(m->p, operation).parent, caller = parent;
+
+	while (caller && is_in_library(m->p, caller))
+		caller = profile_get_node(m->p, caller).parent;
+	caller = caller ? caller : parent;
+	return (struct call){ .operation = function_of(m->p, operation),
+			      .caller = caller ? function_of(m->p, caller) : 0 };
+}
+
+static int add_call(struct calls *c, const struct matcher *m, uint32_t node, int64_t value)
+{
+	uint32_t operation = find_operation(m, node), *known;
+	struct call call, *row;
+
+	if (!operation)
+		return 0;
+	call = find_call(m, operation);
+	known = map_at(&c->known, map_pair(call.operation, call.caller));
+	if (!known)
+		return -ENOMEM;
+	if (*known == MAP_NONE) {
+		row = rows_add(&c->rows, sizeof *row);
+		if (!row)
+			return -ENOMEM;
+		*row = call;
+		*known = (uint32_t)(c->rows.count - 1);
+	}
+	number_add(&((struct call *)c->rows.data)[*known].value, value);
+	return 0;
+}
+
+static void set_call(struct rows *sums, const struct calls *c)
+{
+	struct activity_sum *sum = sums->data;
+	const struct call *calls = c->rows.data;
+
+	for (size_t i = 0; i < sums->count; i++)
+		for (size_t k = 0; strcmp(sum[i].family, ACTIVITY_MPI) == 0 && k < c->rows.count;
+		     k++)
+			if (calls[k].value > sum[i].call_value) {
+				sum[i].operation = calls[k].operation;
+				sum[i].caller = calls[k].caller;
+				sum[i].call_value = calls[k].value;
+			}
+}
+
 static int compare_sums(const void *left, const void *right)
 {
 	const struct activity_sum *a = left, *b = right;
 	int order = (a->value < b->value) - (a->value > b->value);
 
-	return order ? order : strcmp(a->class, b->class);
+	return order ? order : strcmp(a->family, b->family);
+}
+
+static int add_samples(const struct matcher *m, size_t type, struct rows *sums, struct calls *calls)
+{
+	char family[ACTIVITY_CLASS_MAX];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < profile_sample_count(m->p); i++) {
+		struct sample s = profile_get_sample(m->p, i);
+
+		if (!s.values[type])
+			continue;
+		put_family(family, class_of(m, s.node));
+		rc = add_value(sums, family, s.values[type]);
+		if (rc == 0 && strcmp(family, ACTIVITY_MPI) == 0)
+			rc = add_call(calls, m, s.node, s.values[type]);
+	}
+	return rc;
 }
 
 int activity_sum(const struct profile *p, const struct activity *a, size_t type, struct rows *ret,
 		 struct err *e)
 {
 	struct matcher m = { .rules = a, .p = p };
+	struct calls calls = { 0 };
 	int rc = match_nodes(&m);
 
 	*ret = (struct rows){ 0 };
-	for (size_t i = 0; rc == 0 && i < profile_sample_count(p); i++) {
-		struct sample s = profile_get_sample(p, i);
-
-		if (s.values[type])
-			rc = add_value(ret, class_of(&m, s.node), s.values[type]);
-	}
-	if (ret->count)
+	if (rc == 0)
+		rc = add_samples(&m, type, ret, &calls);
+	if (rc == 0 && ret->count) {
+		set_call(ret, &calls);
 		qsort(ret->data, ret->count, sizeof(struct activity_sum), compare_sums);
+	}
+	map_fini(&calls.known);
+	rows_fini(&calls.rows);
 	matcher_fini(&m);
 	if (rc == 0)
 		return 0;

@@ -35,16 +35,26 @@ int activity_add(struct activity *a, const char *text, size_t len, const char *f
 int activity_add_ours(struct activity *a, struct err *e) MUST_CHECK;
 void activity_fini(struct activity *a);
 
+/* Appends a function's name as rules see it: "MPI_Send" of "PMPI_Send". */
+void activity_put_name(struct buf *out, const char *name);
+
 /* Does a class' time depend on when other ranks or threads come? */
 bool activity_is_waiting(const char *class);
 
-/* What was spent on a class. */
+#define ACTIVITY_MPI "mpi"
+
+/* What was spent on a family of classes: those with the same name up to the first dot. */
 struct activity_sum {
-	char class[ACTIVITY_CLASS_MAX];
+	char family[ACTIVITY_CLASS_MAX];
 	int64_t value; /* of the sample type, not 0; a sum stays in its range */
+	/* Of ACTIVITY_MPI: the function of MPI, and its caller outside of the library, that
+	 * together have most of it; operation 0: not known. caller 0: the operation is outermost.
+	 */
+	uint32_t operation, caller;
+	int64_t call_value;
 };
 
-/* One for each class (struct activity_sum, in ret, which the caller frees), largest first. On
+/* One for each family (struct activity_sum, in ret, which the caller frees), largest first. On
  * failure ret is empty. */
 int activity_sum(const struct profile *p, const struct activity *a, size_t type, struct rows *ret,
 		 struct err *e) MUST_CHECK;

@@ -3,6 +3,7 @@
 """mpi_record.py AUGER: "auger record" as each rank of Open MPI and of MPICH: one folder a launch, labels, one summary."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,7 +120,8 @@ def check_classes(folder, launcher):
         run(folder, "cc", "-O1", "-g", "slow.c", "-o", "slow", *abi)
     except (OSError, subprocess.CalledProcessError) as failure:
         raise Skip(f"no cc or no {abi[0]}") from failure
-    run(folder, *launcher, AUGER, "record", "-o", "run/", "--", "./slow")
+    done = run(folder, *launcher, AUGER, "record", "-o", "run/", "--", "./slow")
+    assert re.search(r"^  .*MPI \d+ % \(MPI_\w+ in main \d+ %\)", done.stderr, re.M), done.stderr
     by_rank = {row["rank"]: row["total"] for row in rows_of(folder, "rank", "run")}
     rows = json.loads(run(folder, AUGER, "report", "--by", "class", "-f", "json", "all.pb.gz").stdout)["rows"]
     classes = {row["class"]: row["total"] for row in rows}

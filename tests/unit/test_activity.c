@@ -135,12 +135,87 @@ static void test_sums(void)
 	CHECK_INT(activity_sum(p, &rules, 0, &sums, &e), 0);
 	sum = sums.data;
 	if (CHECK_INT(sums.count, 3)) {
-		CHECK_STR(sum[0].class, "other");
-		CHECK_STR(sum[1].class, "compute");
-		CHECK_STR(sum[2].class, "mine");
+		CHECK_STR(sum[0].family, "other");
+		CHECK_STR(sum[1].family, "compute");
+		CHECK_STR(sum[2].family, "mine");
 		CHECK_INT(sum[0].value, 3);
 	}
 	profile_free(p);
+}
+
+/* Stacks of value 1, 2, ...: the call of MPI that most is spent in. */
+static void test_calls(void)
+{
+	static const struct {
+		struct row stacks[3];
+		const char *operation, *caller;
+		int64_t value, call_value; /* of the family */
+	} cases[] = {
+		{ { { "main@app;solve@app;PMPI_Allreduce@libmpi.so.40;PMPI_Send@libmpi.so.40", "" },
+		    { "main@app;solve@app;PMPI_Allreduce@libmpi.so.40;poll@libc.so.6", "" },
+		    { "main@app;f@app", "" } },
+		  "PMPI_Allreduce",
+		  "solve",
+		  3,
+		  3 },
+		{ { { "main@app;MPI_Send@libmpi.so.40", "" },
+		    { "main@app;x_@app;mpi_recv_@libmpi_mpifh.so.40;PMPI_Recv@libmpi.so.40", "" },
+		    { "clone@libc.so.6;progress@libopen-pal.so.40", "" } },
+		  "mpi_recv_",
+		  "x_",
+		  6,
+		  2 },
+		{ { { "main@python3.11;run@/a/run.py;call@python3.11;__pyx_pw_Bcast@MPI.cpython-311-x86_64-linux-gnu.so;PMPI_Bcast@libmpich.so.12",
+		      "" },
+		    { "PMPI_Init@libmpich.so.12", "" },
+		    { "PMPI_Init@libmpich.so.12;x@libmpich.so.12", "" } },
+		  "PMPI_Init",
+		  "",
+		  6,
+		  5 },
+		{ { { "main@python3.11;run@/a/run.py;call@python3.11;__pyx_pw_Bcast@MPI.cpython-311-x86_64-linux-gnu.so;PMPI_Bcast@libmpich.so.12",
+		      "" },
+		    { "f@app", "" },
+		    { "g@app", "" } },
+		  "PMPI_Bcast",
+		  "run",
+		  1,
+		  1 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		CLEANUP(activity_fini) struct activity rules = { 0 };
+		CLEANUP(rows_fini) struct rows sums = { 0 };
+		struct profile *p = make(cases[i].stacks, 3);
+		const struct activity_sum *sum;
+		struct err e = { 0 };
+		size_t at = 0;
+
+		CHECK_INT(activity_add_ours(&rules, &e), 0);
+		CHECK_INT(activity_sum(p, &rules, 0, &sums, &e), 0);
+		sum = sums.data;
+		while (at + 1 < sums.count && strcmp(sum[at].family, ACTIVITY_MPI) != 0)
+			at++;
+		if (CHECK(sums.count > at)) {
+			CHECK_INT(sum[at].value, cases[i].value);
+			CHECK_INT(sum[at].call_value, cases[i].call_value);
+			CHECK_STR(profile_text(p, profile_get_function(p, sum[at].operation)->name),
+				  cases[i].operation);
+			CHECK_STR(profile_text(p, profile_get_function(p, sum[at].caller)->name),
+				  cases[i].caller);
+		}
+		profile_free(p);
+	}
+}
+
+static void test_names(void)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+
+	activity_put_name(&out, "PMPI_Send");
+	activity_put_name(&out, " mpi_recv_");
+	activity_put_name(&out, "__libc_read(int)");
+	CHECK_STR(out.data, "MPI_Send mpi_recvread");
 }
 
 static void add_time(struct profile *p, size_t sample, uint64_t time_ns)
@@ -205,6 +280,8 @@ int main(void)
 {
 	TAP_CASE(test_ours);
 	TAP_CASE(test_sums);
+	TAP_CASE(test_calls);
+	TAP_CASE(test_names);
 	TAP_CASE(test_times);
 	TAP_CASE(test_bad_rules);
 	return tap_done();
