@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "cli/cmd.h"
@@ -67,12 +68,17 @@ static const struct opt opts[] = {
 	OPT_END,
 };
 
+static bool is_by_rank(const struct grouping *g)
+{
+	return g->label && strcmp(g->label, "rank") == 0;
+}
+
 static int check_usage(const struct args *a, const struct grouping *g, struct err *e)
 {
 	bool is_edges = a->callers || a->callees;
 
-	if (a->classes && !g->is_class && !a->is_imbalance)
-		return err_usage(e, "--classes goes with --by class and --imbalance");
+	if (a->classes && !g->is_class && !is_by_rank(g) && !a->is_imbalance)
+		return err_usage(e, "--classes goes with --by class, --by rank and --imbalance");
 	if (a->is_imbalance && (a->is_tree || is_edges || g->label))
 		return err_usage(e, "--imbalance goes with --by function, line, address or module, "
 				    "and not with --tree, --callers and --callees");
@@ -103,6 +109,8 @@ static int put_report(struct emit *out, const struct profile *p, const struct ar
 
 		return rc == -EINVAL ? err_usage(e, "%s", reason.msg) : rc;
 	}
+	if (is_by_rank(g))
+		return report_ranks(out, p, o, e);
 	if (g->label)
 		return report_labels(out, p, o, g->label, e);
 	return report_flat(out, p, o, g->by, e);
@@ -154,13 +162,13 @@ static int report(struct profile **p, const struct inputs *in, const struct args
 	if (!profile_type_count(*p))
 		return err_set(e, -EINVAL, "%s: has no values to show", o.file);
 	o.facts = report_facts(*p, o.type);
-	if (g->is_class || a->is_imbalance) {
+	if (g->label && !g->is_class)
+		warn_absent_label(*p, g->label);
+	if (g->is_class || is_by_rank(g) || a->is_imbalance) {
 		rc = grouping_label_classes(p, a->classes, e);
 		if (rc < 0)
 			return rc;
 	}
-	if (g->label)
-		warn_absent_label(*p, g->label);
 	rc = apply_filter(p, &a->filter, e);
 	if (rc == 0 && !a->has_kernel_frames)
 		rc = profile_charge_waits(p, is_list ? WAIT_LEAF_NAMED : WAIT_LEAF_REASON, e);

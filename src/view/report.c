@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,28 @@
 #include "base/str.h"
 #include "base/strtab.h"
 
+/* Standard deviations beyond what the largest of so many values has by chance. */
+#define SIGMAS 2
+
 const char *report_unit(const struct profile *p, size_t type)
 {
 	return profile_text(p, profile_get_type(p, type).unit);
+}
+
+double report_period(const struct profile *p, size_t type)
+{
+	const struct profile_info *info = profile_get_info(p);
+
+	return info->period > 0 && info->period_type.unit == profile_get_type(p, type).unit
+		       ? (double)info->period
+		       : 0;
+}
+
+double report_chance(size_t count, double mean, double period)
+{
+	double deviations = sqrt(2 * log((double)count)) + SIGMAS;
+
+	return deviations * sqrt(fmax(mean, period) * period);
 }
 
 /* The recorder keeps what the kernel lost as a stack of this one frame. */

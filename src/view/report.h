@@ -58,6 +58,15 @@ int report_labels(struct emit *out, const struct profile *p, const struct report
 		  const char *key, struct err *e) MUST_CHECK;
 
 /*
+ * One row a rank (label "rank") of a profile with classes of activity (activity.h), most work
+ * first, which is all but waiting for others (MPI, OpenMP): classes, host, work over the median.
+ * Outliers are beyond median +- 3 MAD, and beyond the chance of sampling: a rank against the others
+ * of its host, where those are at least three, or against all; a host by the median of its ranks.
+ */
+int report_ranks(struct emit *out, const struct profile *p, const struct report_opts *o,
+		 struct err *e) MUST_CHECK;
+
+/*
  * One row a function over the ranks (label "rank") of a profile with classes of activity
  * (activity.h): mean, max and whose, min, standard deviation, and what all ranks would save
  * together if none had more than the mean: (max - mean) * ranks. Sorted by that. Of self values;
@@ -71,6 +80,10 @@ int report_imbalance(struct emit *out, const struct profile *p, const struct rep
 void report_put_head(struct emit *out, const struct profile *p, const struct report_opts *o);
 void report_put_cut(struct emit *out, size_t rows, int64_t value, int64_t total);
 const char *report_unit(const struct profile *p, size_t type);
+/* Of the sample type, between two samples; 0: values are not those of samples at a period. */
+double report_period(const struct profile *p, size_t type);
+/* How much the largest of count equal values may be above their mean by the chance of sampling. */
+double report_chance(size_t count, double mean, double period);
 /* The cells that name a row: source line, function, module and more for programs. */
 void report_put_names(struct emit *out, const struct flat *f, uint32_t row);
 /* For tables: "", " (inlined)", " (partly inlined)"; for programs "no", "yes", "partly". */

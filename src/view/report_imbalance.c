@@ -12,9 +12,6 @@
 #include "view/groups.h"
 #include "view/report.h"
 
-/* Standard deviations beyond what the largest of so many ranks has by chance. */
-#define SIGMAS 2
-
 /* The value of a row on one rank. */
 struct cell {
 	uint32_t row, group;
@@ -149,14 +146,6 @@ static void sum_cells(struct imbalance *b)
 	}
 }
 
-/* How much the largest of all ranks is above the mean by the chance of sampling. */
-static double chance_of(const struct imbalance *b, double mean)
-{
-	double deviations = sqrt(2 * log((double)b->rank_count)) + SIGMAS;
-
-	return deviations * sqrt(fmax(mean, b->period) * b->period);
-}
-
 static void choose_rows(struct imbalance *b)
 {
 	for (uint32_t i = FLAT_ROOT + 1; i < b->flat.row_count; i++) {
@@ -172,7 +161,8 @@ static void choose_rows(struct imbalance *b)
 		if (__builtin_mul_overflow(s->max, (int64_t)b->rank_count, &s->saved) ||
 		    __builtin_sub_overflow(s->saved, s->sum, &s->saved))
 			s->saved = INT64_MAX;
-		if (s->saved > 0 && (double)s->max - mean > chance_of(b, mean))
+		if (s->saved > 0 &&
+		    (double)s->max - mean > report_chance(b->rank_count, mean, b->period))
 			b->order[b->order_count++] = i;
 		else
 			b->chance_count += s->saved > 0;
@@ -271,22 +261,12 @@ static void put_rows(const struct imbalance *b, struct emit *out, const struct r
 		emit_note(out, "%zu rows differ by no more than chance", b->chance_count);
 }
 
-/* Of the sample type; 0: values are not those of samples at a period. */
-static double period_of(const struct profile *p, size_t type)
-{
-	const struct profile_info *info = profile_get_info(p);
-
-	return info->period > 0 && info->period_type.unit == profile_get_type(p, type).unit
-		       ? (double)info->period
-		       : 0;
-}
-
 int report_imbalance(struct emit *out, const struct profile *p, const struct report_opts *o,
 		     enum frame_by by, struct err *e)
 {
 	struct imbalance b = { .type = o->type,
 			       .is_total = o->order == FLAT_BY_TOTAL,
-			       .period = period_of(p, o->type) };
+			       .period = report_period(p, o->type) };
 	const char *unit = report_unit(p, o->type);
 	int rc = imbalance_init(&b, p, by, e);
 
