@@ -108,7 +108,7 @@ static void put_figure(struct emit *out, const char *key, struct decimal f, bool
 
 static void put_metric(struct emit *out, const char *name, struct decimal value)
 {
-	emit_text(out, "metric", name);
+	emit_name(out, "metric", "", name, "");
 	put_figure(out, "value", value, value.has_point);
 }
 
@@ -168,7 +168,7 @@ static void put_range(struct emit *out, const struct cluster *c, const char *met
 {
 	double imbalance = range_imbalance(r);
 
-	emit_text(out, "metric", metric);
+	emit_name(out, "metric", "", metric, "");
 	emit_optional(out, "operation", operation);
 	emit_int(out, "ranks", (int64_t)r->ranks);
 	put_figure(out, "sum", r->sum, r->sum.has_point);

@@ -12,6 +12,7 @@
 #include "cli/cmd.h"
 #include "cli/graph_picture.h"
 #include "cli/profile_opts.h"
+#include "cli/screen.h"
 #include "format/akaros/akaros.h"
 #include "format/collapse.h"
 #include "format/folded.h"
@@ -95,7 +96,9 @@ static int list_formats(struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, suffixes = { 0 };
 	CLEANUP(emit_fini) struct emit out;
-	const struct emit_opts o = { .format = EMIT_TABLE, .is_verbose = cmd_is_verbose() };
+	const struct emit_opts o = { .format = EMIT_TABLE,
+				     .is_verbose = cmd_is_verbose(),
+				     .width = screen_width(STDOUT_FILENO) };
 
 	emit_begin(&out, &o, &text);
 	emit_columns(&out);

@@ -14,31 +14,49 @@
 
 const char *const color_whens[] = { "auto", "always", "never", NULL };
 
+#define PIPED_WIDTH 120 /* of tables for a pipe or a file */
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+static bool is_value(const char *name, const char *value)
+{
+	const char *own = getenv(name);
+
+	return own && strcmp(own, value) == 0;
+}
+
 static bool wants_color(void)
 {
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-	       !(term && strcmp(term, "dumb") == 0);
+	if (is_set("NO_COLOR"))
+		return false;
+	if (is_set("CLICOLOR_FORCE") && !is_value("CLICOLOR_FORCE", "0"))
+		return true;
+	return isatty(STDOUT_FILENO) && !is_value("CLICOLOR", "0") && !is_value("TERM", "dumb");
 }
 
 size_t screen_width(int fd)
 {
 	struct winsize size;
 
-	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0)
+		return size.ws_col;
+	return cmd_is_verbose() ? 0 : PIPED_WIDTH;
 }
 
 struct screen screen_get(enum color_when when)
 {
 	struct screen s = { .has_color =
-				    when == COLOR_ALWAYS || (when == COLOR_AUTO && wants_color()) };
+				    when == COLOR_ALWAYS || (when == COLOR_AUTO && wants_color()),
+			    .width = screen_width(STDOUT_FILENO) };
 	struct winsize size;
 
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-		s.width = size.ws_col;
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		s.height = size.ws_row;
-	}
 	return s;
 }
 
@@ -131,6 +149,7 @@ void screen_rows_begin(struct screen_rows *r, int format, int color)
 	o.width = r->screen.width;
 	o.has_color = r->screen.has_color;
 	emit_begin(&r->out, &o, &r->text);
+	emit_fit_strictly(&r->out);
 }
 
 int screen_rows_end(struct screen_rows *r, struct err *e)

@@ -2,7 +2,8 @@
 /*
  * screen: standard output as people see it: its size, colors, a pager for long texts.
  *
- * Colors and the pager are for terminals only. Source of the rule on NO_COLOR: no-color.org.
+ * Colors and the pager are for terminals only. Source of the rules on NO_COLOR, CLICOLOR and
+ * CLICOLOR_FORCE: no-color.org, bixense.com/clicolors.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -22,14 +23,15 @@ extern const char *const color_whens[]; /* "auto", "always", "never", NULL: for 
 		   "Use colors [default auto: on a terminal, unless NO_COLOR is set]")
 
 struct screen {
-	size_t width;  /* columns; 0: not a terminal */
+	size_t width;  /* columns; 0: no limit */
 	size_t height; /* lines; 0: not a terminal */
 	bool has_color;
 };
 
 struct screen screen_get(enum color_when when);
 
-/* Columns of the terminal that a descriptor writes to; 0: it is none. */
+/* Columns that a table may take there; 0: no limit. A pipe or a file gets 120, and no limit with
+ * -v. */
 size_t screen_width(int fd);
 
 /* Writes the text to standard output. On a terminal a text of more lines than it has goes

@@ -366,7 +366,7 @@ static const char *const suffixes[] = { ".speedscope.json", ".speedscope", NULL 
 
 const struct format format_speedscope = {
 	.name = "speedscope",
-	.summary = "JSON of speedscope.app: py-spy, rbspy and others write it, too",
+	.summary = "JSON of speedscope.app; py-spy and rbspy write it, too",
 	.mark = "speedscope.app/file-format-schema",
 	.lost = "times of samples",
 	.suffixes = suffixes,

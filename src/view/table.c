@@ -122,12 +122,19 @@ static void limit_columns(struct table *t)
 			t->columns[i].width = MAX_PADDED_WIDTH;
 }
 
+/* What a text column keeps: headings are not cut. */
+static size_t least_of(const struct table_column *c)
+{
+	size_t least = c->is_name ? MIN_NAME_WIDTH : MIN_TEXT_WIDTH;
+	size_t heading = heading_width(c->heading);
+
+	return heading > least ? heading : least;
+}
+
 /* How dear a text column is: the dearest one gives. Names count half; 0: it cannot give. */
 static size_t dearness(const struct table_column *c)
 {
-	size_t least = c->is_name ? MIN_NAME_WIDTH : MIN_TEXT_WIDTH;
-
-	if (!c->is_text || c->width <= least)
+	if (!c->is_text || c->width <= least_of(c))
 		return 0;
 	return c->is_name ? c->width : 2 * c->width;
 }
@@ -139,10 +146,9 @@ static size_t least_width(const struct table *t)
 
 	for (size_t i = 0; i < t->column_count; i++) {
 		const struct table_column *c = &t->columns[i];
-		size_t least = c->is_name ? MIN_NAME_WIDTH : MIN_TEXT_WIDTH;
 
 		if (!c->is_left_out)
-			width += (dearness(c) ? least : c->width) + (width ? GAP_WIDTH : 0);
+			width += (dearness(c) ? least_of(c) : c->width) + (width ? GAP_WIDTH : 0);
 	}
 	return width;
 }

@@ -78,11 +78,18 @@ static int write_text(const struct buf *text, const char *path, struct err *e)
 	return rc < 0 ? err_set(e, rc, "standard error: %s", strerror(-rc)) : 0;
 }
 
+/* Of tables that go to fd, unless a file is given. */
+static size_t width_of(const struct args *args, int fd)
+{
+	return args->output ? 0 : screen_width(fd);
+}
+
 static int show(struct stat_runs *m, const struct args *args, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 }, verdict = { 0 };
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
-				     .is_verbose = cmd_is_verbose() };
+				     .is_verbose = cmd_is_verbose(),
+				     .width = width_of(args, STDERR_FILENO) };
 	struct stat_process *processes = NULL;
 	int rc = job_processes(&m->last, &processes, e);
 
@@ -190,7 +197,8 @@ static int put_watched(const struct args *args, const struct attached *w, const 
 		       struct buf *out, struct err *e)
 {
 	const struct emit_opts o = { .format = (enum emit_format)args->format,
-				     .is_verbose = cmd_is_verbose() };
+				     .is_verbose = cmd_is_verbose(),
+				     .width = width_of(args, STDERR_FILENO) };
 	struct stat_metric metrics[STAT_MAX_METRICS];
 	struct stat_series series = { .command = title };
 	struct stat_process *processes = NULL;
@@ -234,7 +242,8 @@ static int compare(const struct args *args, const char *metrics, struct err *e)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
 	const struct emit_opts emit = { .format = (enum emit_format)args->format,
-					.is_verbose = cmd_is_verbose() };
+					.is_verbose = cmd_is_verbose(),
+					.width = width_of(args, STDOUT_FILENO) };
 	int rc = stat_sacct(args->sacct, metrics, &emit, &text, e);
 
 	return rc < 0 ? rc : write_text(&text, args->output ? args->output : "-", e);

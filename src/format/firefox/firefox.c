@@ -378,7 +378,7 @@ static const char *const suffixes[] = { ".firefox.json", NULL };
 
 const struct format format_firefox = {
 	.name = "firefox",
-	.summary = "JSON of the Firefox Profiler: samply, Firefox, perf's gecko script",
+	.summary = "JSON of the Firefox Profiler: samply, perf's gecko script",
 	.mark = "\"preprocessedProfileVersion\", \"stackTable\", \"frameTable\"",
 	.lost = "times, markers, counters, categories",
 	.suffixes = suffixes,

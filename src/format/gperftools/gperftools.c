@@ -17,7 +17,7 @@ const struct format format_gperftools = {
 
 const struct format format_gperftools_symbols = {
 	.name = "gperftools-symbols",
-	.summary = "the same with names, for google-pprof without the binaries",
+	.summary = "the same with names: google-pprof needs no binaries",
 	.mark = "--- symbol",
 	.lost = "-",
 	.suffixes = no_suffixes,

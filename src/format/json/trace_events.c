@@ -334,7 +334,7 @@ static const char *const suffixes[] = { ".trace.json", NULL };
 
 const struct format format_trace = {
 	.name = "trace",
-	.summary = "trace events of Chrome: torch.profiler, Perfetto, -ftime-trace",
+	.summary = "trace events of Chrome: torch.profiler, -ftime-trace",
 	.mark = "\"traceEvents\", or an array with \"ph\"",
 	.lost = "times, counters, instants, flows, asynchronous events",
 	.suffixes = suffixes,

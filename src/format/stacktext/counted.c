@@ -311,7 +311,7 @@ static int bcc_read(struct profile *p, const unsigned char *data, size_t len, st
 
 const struct format format_bcc = {
 	.name = "bcc",
-	.summary = "stacks and counts of bcc's profile, offcputime, stackcount",
+	.summary = "stacks of bcc's profile, offcputime, stackcount",
 	.mark = "its first line, or - NAME (PID)",
 	.lost = "-",
 	.suffixes = no_suffixes,

@@ -359,7 +359,7 @@ static const char *const suffixes[] = { NULL };
 
 const struct format format_go = {
 	.name = "go",
-	.summary = "profiles and stacks that Go prints: debug=1, debug=2, panics",
+	.summary = "profiles and stacks of Go: debug=1, debug=2, panics",
 	.mark = "a header or goroutine N [state]",
 	.lost = "states of goroutines, statistics of memory",
 	.suffixes = suffixes,

@@ -306,7 +306,7 @@ static const char *const suffixes[] = { ".heap", NULL };
 
 const struct format format_pprof_text = {
 	.name = "pprof-text",
-	.summary = "pprof's legacy text: heap, growth, contention, threads; Java",
+	.summary = "pprof's legacy text: heap, contention, threads; Java",
 	.mark = "a header: heap profile, --- contentionz, --- threadz, NAME profile",
 	.lost = "discarded samples",
 	.suffixes = suffixes,
