@@ -88,6 +88,14 @@ static int look_at_all(struct search *s, bool may_keep, struct err *e)
 	return rc;
 }
 
+/* A zombie is one thread that does not stop. */
+static bool has_ended(const struct search *s)
+{
+	struct proc_stat stat;
+
+	return s->tids.count <= 1 && (!proc_stat_read(&stat, s->pid) || stat.state == 'Z');
+}
+
 /* One attempt; s->free is set if it succeeded. */
 static int try_once(struct search *s, struct err *e)
 {
@@ -98,6 +106,8 @@ static int try_once(struct search *s, struct err *e)
 	rc = process_code_new(s->pid, &s->code, e);
 	if (rc == 0)
 		rc = list_threads(s, e);
+	if (rc == 0 && has_ended(s))
+		rc = err_set(e, -ESRCH, "process %d has ended", (int)s->pid);
 	if (rc == 0)
 		rc = look_at_all(s, false, e);
 	if (rc < 0 || s->worst == THREAD_IN_LOADER) {

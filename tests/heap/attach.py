@@ -97,13 +97,19 @@ def recorded(pid):
     return head and head[13] & ATTACHED and head[18] > 1  # flags, site_count
 
 
+def has_lock(pid):
+    """Has the process taken the lock of a file? Who has that of a heap file records."""
+    with open("/proc/locks", encoding="ascii") as file:
+        return any(line.split()[1] == "FLOCK" and line.split()[4] == str(pid) for line in file)
+
+
 class Attached:
     """auger heap -p PID, from when on it records, up to SIGINT."""
 
     def __init__(self, bench, pid, *options, output="a.pb.gz"):
         self.process = bench.start(bench.tool, "heap", "-p", str(pid), "-o", output, *options, **PIPES)
         self.bench = bench
-        wait_for(lambda: recorded(pid), f"process {pid} is recorded", self.process)
+        wait_for(lambda: recorded(pid) and has_lock(self.process.pid), f"process {pid} is recorded", self.process)
 
     def end(self, number=signal.SIGINT, status=0):
         if number:
