@@ -65,15 +65,14 @@ struct report_facts report_facts(const struct profile *p, size_t type)
 	return facts;
 }
 
-/* The recorder's counts, when they say no more than the head does, or are those of one of the runs
- * that were added up. */
+/* The recorder's counts, when they say no more than the head does. */
 static bool is_told(const char *comment, const struct report_facts *facts)
 {
 	long long samples, lost;
 	char rest;
-	int read = sscanf(comment, "samples: %lld, lost: %lld%c", &samples, &lost, &rest);
 
-	return read >= 2 && (samples != facts->samples || (read == 2 && lost == facts->lost));
+	return sscanf(comment, "samples: %lld, lost: %lld%c", &samples, &lost, &rest) == 2 &&
+	       samples == facts->samples && lost == facts->lost;
 }
 
 /* The counts of one file, where several were added up: the head has those of all. */

@@ -128,6 +128,7 @@ class RightsBench(Bench):
         self.end()
         if self.storage:
             subprocess.run(["umount", "-l", self.faulty], check=False)
+            self.storage.kill()  # another mount namespace may have a copy of the mount
             self.storage.wait(60)
         super().close()
 
