@@ -167,9 +167,9 @@ void profile_add(struct profile *p, uint32_t node, uint32_t labels, const int64_
 	uint32_t *slot;
 	int64_t *sums;
 
-	assert(p->types.count);
 	if (p->error)
 		return;
+	assert(p->types.count);
 	slot = map_at(&p->sample_keys, map_pair(node, labels));
 	if (!slot) {
 		profile_fail(p, -ENOMEM);

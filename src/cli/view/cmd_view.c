@@ -60,7 +60,7 @@ static const struct opt opts[] = {
 struct input {
 	struct inputs files; /* all; of a difference, both sides */
 	struct profile *profile;
-	const char *compared; /* a difference: of what; owned by names */
+	const char *compared; /* a difference: of what; owned by names or profile */
 	struct buf names;
 	size_t type;
 	bool is_diff;
@@ -134,11 +134,12 @@ static int load_sum(struct input *in, const struct args *args, struct err *e)
 		return rc;
 	in->facts = report_facts(in->profile, in->type);
 	in->is_diff = picture_has_two_values(in->profile) && !args->value;
-	if (in->is_diff) {
+	if (in->is_diff)
 		in->type = DIFF_AFTER;
+	rc = select_stacks(&in->profile, args, e);
+	if (rc == 0 && in->is_diff)
 		in->compared = profile_text(in->profile, profile_get_type(in->profile, 1).type);
-	}
-	return select_stacks(&in->profile, args, e);
+	return rc;
 }
 
 static int compare(struct input *in, struct profile *const *sides, const char *value, struct err *e)
