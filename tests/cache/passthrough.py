@@ -273,9 +273,10 @@ def test_programs(bench):
 
 def test_end_while_open(bench):
     """After a lazy unmount and the end of the daemon, open files can be read to their end."""
-    fill(bench, large=LARGE)
+    fill_old(bench, large=LARGE)
     daemon = bench.mount("--passthrough")
     check(bench, "large")
+    check_passed(bench, daemon, "large")
     with opened(bench, "large") as fd:
         daemon.terminate()
         daemon.wait(60)
