@@ -64,6 +64,9 @@ uint32_t ingest_thread(struct ingest *in, uint32_t pid, uint32_t tid);
 
 /* Its label set, on this CPU. */
 uint32_t ingest_labels(struct ingest *in, struct thread *t, uint32_t cpu);
+/* labels, and the region of the sample's data address (and the address, if that is wanted). 0 when
+ * memory ran out, which the profile remembers. */
+uint32_t ingest_data_labels(struct ingest *in, const struct record *r, uint32_t labels);
 
 /* The frames of a sample to in->frames. The user's part of the chain is only used when the
  * sample brings no stack to walk. false: has to wait. */

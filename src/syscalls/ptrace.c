@@ -25,52 +25,22 @@
 #include "base/privilege.h"
 #include "syscalls/backends.h"
 #include "syscalls/filter.h"
-#include "syscalls/memory.h"
 #include "syscalls/names.h"
-#include "syscalls/sink.h"
-#include "syscalls/stacks.h"
+#include "syscalls/ptrace_internal.h"
 #include "syscalls/ticker.h"
 #include "target/proc.h"
-#include "target/runloop.h"
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 #define STOP_NS (3 * NS_PER_S) /* without a stop of a thread that is to stop */
 
-struct tracee {
-	uint32_t pid, tid;
-	bool is_followed; /* its calls count; false before the command's exec */
-	bool is_stopped;  /* waits for PTRACE_SYSCALL or a detach */
-	bool is_overdue;  /* was stopped at the last tick */
-	bool is_in_call;  /* between entry and exit */
-	struct syscall call;
-	char memory[SYSCALL_FETCHES][SYSCALL_FETCH_BYTES];
-};
-
-struct tracer {
-	const struct syscall_opts *opts;
-	struct syscall_sink *sink;
-	struct syscall_result *result;
-	struct syscall_stacks *stacks; /* NULL: none are wanted */
-	struct runloop loop;
-	struct rows tracees; /* struct tracee *; NULL: ended; owned */
-	struct map by_tid;
-	size_t alive;
-	pid_t command; /* 0: none, or ended */
-	bool has_filter;
-	bool is_leaving; /* threads are detached at their next stop */
-	int64_t news_ns; /* when the last one stopped or ended, or leaving began */
-	bool wants_args;
-	bool has_warned; /* of a setuid program */
-};
-
-static struct tracee *find(const struct tracer *t, pid_t tid)
+struct tracee *tracer_find(const struct tracer *t, pid_t tid)
 {
 	uint32_t i = map_get(&t->by_tid, (uint32_t)tid);
 
 	return i == MAP_NONE ? NULL : ((struct tracee **)t->tracees.data)[i];
 }
 
-static struct tracee *add(struct tracer *t, pid_t tid)
+struct tracee *tracer_add(struct tracer *t, pid_t tid)
 {
 	struct tracee *new = calloc(1, sizeof *new), **row = NULL;
 
@@ -104,7 +74,7 @@ static void drop(struct tracer *t, struct tracee *tracee)
 	t->alive--;
 }
 
-static void follow(struct tracer *t, struct tracee *tracee, uint32_t parent)
+void tracer_follow(struct tracer *t, struct tracee *tracee, uint32_t parent)
 {
 	tracee->is_followed = true;
 	syscall_sink_add_thread(t->sink, tracee->pid, tracee->tid, parent, clock_mono_ns());
@@ -224,11 +194,11 @@ static void take_child(struct tracer *t, struct tracee *parent)
 
 	if (ptrace(PTRACE_GETEVENTMSG, (pid_t)parent->tid, NULL, &tid) < 0)
 		return;
-	child = find(t, (pid_t)tid);
+	child = tracer_find(t, (pid_t)tid);
 	if (!child)
-		child = add(t, (pid_t)tid);
+		child = tracer_add(t, (pid_t)tid);
 	if (child && parent->is_followed && !child->is_followed)
-		follow(t, child, parent->tid);
+		tracer_follow(t, child, parent->tid);
 	if (child && parent->is_followed && t->stacks)
 		syscall_stacks_fork(t->stacks, child->pid, child->tid, parent->pid, parent->tid);
 	/* Its first stop may come before the event of its parent. */
@@ -257,7 +227,7 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 	bool is_first = !tracee->is_followed;
 
 	ptrace(PTRACE_GETEVENTMSG, (pid_t)tracee->tid, NULL, &old);
-	caller = old != tracee->tid ? find(t, (pid_t)old) : NULL;
+	caller = old != tracee->tid ? tracer_find(t, (pid_t)old) : NULL;
 	if (caller) {
 		cut_call(t, tracee);
 		tracee->call = caller->call;
@@ -270,7 +240,7 @@ static void take_exec(struct tracer *t, struct tracee *tracee)
 	}
 	warn_of_set_id(t, (pid_t)tracee->tid);
 	if (is_first) {
-		follow(t, tracee, 0);
+		tracer_follow(t, tracee, 0);
 		tracee->is_in_call = false; /* the exec that starts the command: its exit counts */
 		if (t->has_filter) {
 			tracee->is_in_call = true;
@@ -324,7 +294,7 @@ static void take_stop(struct tracer *t, struct tracee *tracee, int status)
 
 static void take_end(struct tracer *t, pid_t tid, int status)
 {
-	struct tracee *tracee = find(t, tid);
+	struct tracee *tracee = tracer_find(t, tid);
 
 	if (tracee) {
 		cut_call(t, tracee);
@@ -349,13 +319,13 @@ static void take_news(struct tracer *t, pid_t tid, int status)
 		take_end(t, tid, status);
 		return;
 	}
-	tracee = find(t, tid);
+	tracee = tracer_find(t, tid);
 	if (tracee) {
 		take_stop(t, tracee, status);
 		return;
 	}
 	/* A child whose stop came before its parent's event. */
-	tracee = add(t, tid);
+	tracee = tracer_add(t, tid);
 	if (tracee)
 		tracee->is_stopped = true;
 	else
@@ -371,7 +341,7 @@ static void let_orphans_go_on(struct tracer *t)
 
 		if (child && child->is_stopped && child->is_overdue) {
 			child->is_stopped = false;
-			follow(t, child, 0);
+			tracer_follow(t, child, 0);
 			let_go_on(t, child, 0);
 		} else if (child) {
 			child->is_overdue = child->is_stopped;
@@ -452,76 +422,6 @@ static void trace(struct tracer *t)
 	t->result->status = runloop_status(&t->loop);
 }
 
-static long options(const struct tracer *t)
-{
-	return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-	       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
-	       (t->has_filter ? PTRACE_O_TRACESECCOMP : 0);
-}
-
-static int explain(int code, pid_t pid, struct err *e)
-{
-	if (privilege_is_filtered(SYS_ptrace))
-		return err_set(e, code,
-			       "a seccomp filter refuses ptrace(2); needs a container with 'docker "
-			       "run --cap-add SYS_PTRACE'");
-	if (code == -EPERM)
-		return err_set(e, code,
-			       "process %d may not be traced: it is another user's or is traced "
-			       "already, or kernel.yama.ptrace_scope forbids it",
-			       (int)pid);
-	return err_set(e, code, "process %d: %s", (int)pid, strerror(-code));
-}
-
-static int seize(struct tracer *t, pid_t tid, struct err *e)
-{
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options(t)) < 0)
-		return explain(-errno, tid, e);
-	return add(t, tid) ? 0 : err_nomem(e);
-}
-
-/* Seizes all threads not seized yet; *ret_added: how many. */
-static int seize_threads(struct tracer *t, pid_t pid, size_t *ret_added, struct err *e)
-{
-	CLEANUP(proc_close) DIR *dir = NULL;
-	uint32_t tid;
-
-	*ret_added = 0;
-	if (proc_open_threads("/proc", (uint32_t)pid, &dir) < 0)
-		return err_nomem(e);
-	while (proc_next(dir, &tid)) {
-		struct tracee *tracee;
-		int rc;
-
-		if (find(t, (pid_t)tid))
-			continue;
-		rc = seize(t, (pid_t)tid, e);
-		if (rc == -ESRCH)
-			continue;
-		if (rc < 0)
-			return rc;
-		tracee = find(t, (pid_t)tid);
-		follow(t, tracee, 0);
-		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL);
-		++*ret_added;
-	}
-	return 0;
-}
-
-static int seize_process(struct tracer *t, pid_t pid, struct err *e)
-{
-	size_t added, total = 0;
-	int rc;
-
-	do {
-		rc = seize_threads(t, pid, &added, e);
-		total += added;
-	} while (rc == 0 && added);
-	if (rc == 0 && total == 0)
-		rc = err_set(e, -ESRCH, "process %d does not exist", (int)pid);
-	return rc;
-}
-
 static int install_filter(void *context)
 {
 	(void)context;
@@ -542,7 +442,7 @@ static int start_command(struct tracer *t, struct err *e)
 	if (rc < 0)
 		return rc;
 	t->command = runloop_pid(&t->loop);
-	rc = seize(t, t->command, e);
+	rc = tracer_seize(t, t->command, e);
 	return rc < 0 ? rc : launch_go(&t->loop.commands[0], e);
 }
 
@@ -555,7 +455,7 @@ static int run_all(struct tracer *t, struct err *e)
 	if (rc == 0 && t->opts->argv)
 		rc = start_command(t, e);
 	for (size_t i = 0; rc == 0 && i < t->opts->pid_count; i++)
-		rc = seize_process(t, t->opts->pids[i], e);
+		rc = tracer_seize_process(t, t->opts->pids[i], e);
 	syscall_ticker_start(&ticker);
 	if (rc < 0)
 		leave(t);
